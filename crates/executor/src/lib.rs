@@ -1,0 +1,1 @@
+//! Runs cases: on this Linux machine or in the simulator.

@@ -1,0 +1,1 @@
+//! Experiment files, the case matrix, histograms, the run schema, statistics and verdicts.

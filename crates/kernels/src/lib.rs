@@ -1,0 +1,1 @@
+//! Timed loops and hammers in freestanding C11, and their Rust interface.

@@ -1,0 +1,1 @@
+//! A multi-core, cycle-approximate memory hierarchy.

@@ -1,0 +1,23 @@
+//! Access patterns as data.
+//!
+//! A [`Workload`] is what a file says: sizes may be relative to a machine (`"4 x L3"`). [`Workload::resolve`] turns it
+//! into a [`Pattern`], in which every size is a number. One [`Pattern`] has two readers: the simulator asks for its
+//! [`stream`](Pattern::stream) of addresses, the host asks for its parameter block and hands that to a C kernel. A test
+//! in the `kernels` crate checks that both touch the same addresses.
+
+mod bundled;
+mod duration;
+mod pattern;
+mod quantity;
+mod random;
+pub mod recorder;
+mod stream;
+mod workload;
+
+pub use bundled::{Bundled, bundled, find_bundled};
+pub use duration::{BadDuration, Nanoseconds, format_ns, parse_duration_ns};
+pub use pattern::{Loop, Operation, Order, Pattern, TickBody};
+pub use quantity::{BadQuantity, CacheLevel, CacheShape, CacheShapes, Count, Size};
+pub use random::Xorshift;
+pub use stream::{Access, Region, Step, Stream};
+pub use workload::{Body, Buffer, Chase, Command, CountedLoop, Random, Refused, Tick, Walk, Workload};

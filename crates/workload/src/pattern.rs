@@ -1,0 +1,154 @@
+//! A workload on one machine: every size is a number.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What an access does to its address. Every access is 8 bytes wide and aligned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Operation {
+    /// A load.
+    Read,
+    /// A store.
+    Write,
+    /// A load and a store to the same address.
+    Modify,
+    /// A software prefetch into the first level.
+    Prefetch,
+}
+
+/// The order of a chase.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// One random cycle through all elements.
+    #[default]
+    Random,
+    /// Ascending addresses, then back to the first.
+    Linear,
+}
+
+/// One affine loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Loop {
+    /// Iterations, at least 1.
+    pub count: u64,
+    /// Bytes between iterations, at least 8 and a multiple of 8.
+    pub stride: u64,
+}
+
+/// What a tick loop does between two readings of the counter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TickBody {
+    /// Only the statistics.
+    Nothing,
+    /// This many dependent adds in a straight line, 4 bytes of code each; at most [`TickBody::MOST_ADDS`].
+    Adds(u64),
+    /// A loop of this many increments.
+    Loop(u64),
+}
+
+impl TickBody {
+    /// The longest straight line of adds that the C kernel holds.
+    pub const MOST_ADDS: u64 = 8192;
+}
+
+/// A workload with its sizes resolved. Addresses are offsets into the workload's own buffer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Pattern {
+    /// `for i in outer { for j in inner { access(i * outer.stride + j * inner.stride) } }`; a sample is one inner loop.
+    Walk {
+        /// What each access does.
+        operation: Operation,
+        /// The outer loop.
+        outer: Loop,
+        /// The inner loop.
+        inner: Loop,
+    },
+    /// Dependent loads over a permutation of `elements` places, `stride` bytes apart; a sample is `batch` loads.
+    Chase {
+        /// Number of places, at least 2.
+        elements: u64,
+        /// Bytes between places.
+        stride: u64,
+        /// The order of the places.
+        order: Order,
+        /// Loads in one sample.
+        batch: u64,
+    },
+    /// Walk the buffer once every period; a sample is one pass.
+    Buffer {
+        /// Bytes walked.
+        bytes: u64,
+        /// Bytes between accesses.
+        stride: u64,
+        /// What each access does.
+        operation: Operation,
+        /// Nanoseconds from the start of one pass to the start of the next.
+        period_ns: f64,
+    },
+    /// Random reads of data lines and calls into code lines, then an event that touches its own lines; a sample is one event.
+    Random {
+        /// Data that the background reads.
+        data_bytes: u64,
+        /// Reads of it between two events.
+        data_accesses: u64,
+        /// Code that the background calls into.
+        code_bytes: u64,
+        /// Calls into it between two events.
+        code_calls: u64,
+        /// Data lines that the event reads; they follow the background's data.
+        event_data_lines: u64,
+        /// Code lines that the event runs through; they follow the background's code.
+        event_code_lines: u64,
+        /// Bytes in a line, data and code.
+        line_bytes: u64,
+    },
+    /// Read the counter in a loop and keep statistics; a sample is one pass.
+    Tick {
+        /// What else each pass does.
+        body: TickBody,
+    },
+    /// An external program.
+    Command {
+        /// Program and arguments.
+        argv: Vec<String>,
+    },
+}
+
+impl Pattern {
+    /// Bytes of data that the workload touches, without its recorder.
+    pub fn data_bytes(&self) -> u64 {
+        match self {
+            Self::Walk { outer, inner, .. } => (outer.count - 1) * outer.stride + (inner.count - 1) * inner.stride + 8,
+            Self::Chase { elements, stride, .. } => elements * stride,
+            Self::Buffer { bytes, .. } => *bytes,
+            Self::Random { data_bytes, event_data_lines, line_bytes, .. } => data_bytes + event_data_lines * line_bytes,
+            Self::Tick { .. } | Self::Command { .. } => 0,
+        }
+    }
+
+    /// Bytes of the code arena that the workload calls into; 0 for all but `random`.
+    pub fn code_bytes(&self) -> u64 {
+        match self {
+            Self::Random { code_bytes, event_code_lines, line_bytes, .. } => code_bytes + event_code_lines * line_bytes,
+            _ => 0,
+        }
+    }
+
+    /// Accesses in one full pass of the pattern, and the bytes that count as moved for each (one line).
+    /// None where a pass has no meaning.
+    pub fn accesses_per_pass(&self) -> Option<u64> {
+        match self {
+            Self::Walk { outer, inner, .. } => Some(outer.count * inner.count),
+            Self::Chase { elements, .. } => Some(*elements),
+            Self::Buffer { bytes, stride, .. } => Some(bytes.div_ceil(*stride)),
+            Self::Random { data_accesses, code_calls, event_data_lines, event_code_lines, .. } => {
+                Some(data_accesses + code_calls + event_data_lines + event_code_lines)
+            }
+            Self::Tick { .. } | Self::Command { .. } => None,
+        }
+    }
+}

@@ -1,0 +1,371 @@
+//! The address stream of a pattern: what the C kernel does, access by access.
+
+use crate::pattern::{Operation, Order, Pattern, TickBody};
+use crate::random::Xorshift;
+
+/// Which memory an access goes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Region {
+    /// The workload's buffer.
+    Data,
+    /// The code arena of `random`: an instruction fetch.
+    Code,
+}
+
+/// One access.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Access {
+    /// Which memory.
+    pub region: Region,
+    /// Bytes from the start of that memory.
+    pub offset: u64,
+    /// What it does (a fetch is a `Read`).
+    pub operation: Operation,
+    /// Its address comes from the previous access, so it cannot start earlier.
+    pub dependent: bool,
+}
+
+/// One step of a workload.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Step {
+    /// Wait until this many nanoseconds after the previous `Wait` ended (a period; an overrun does not wait).
+    Wait(f64),
+    /// A sample begins: the counter is read.
+    Start,
+    /// Memory is accessed.
+    Access(Access),
+    /// This many dependent one-cycle instructions run; `code_bytes` of code hold them.
+    Compute {
+        /// Instructions.
+        instructions: u64,
+        /// Bytes of straight-line code that they occupy.
+        code_bytes: u64,
+    },
+    /// The sample ends: the counter is read and the duration recorded in the recorder.
+    End,
+}
+
+/// An endless stream of the steps of a pattern.
+#[derive(Debug, Clone)]
+pub struct Stream {
+    state: State,
+}
+
+#[derive(Debug, Clone)]
+enum State {
+    Walk { operation: Operation, outer: (u64, u64), inner: (u64, u64), i: u64, j: u64, phase: Phase },
+    Chase { next: Vec<u32>, stride: u64, batch: u64, at: u32, done: u64, phase: Phase },
+    Buffer { bytes: u64, stride: u64, operation: Operation, period_ns: f64, offset: u64, phase: Phase },
+    Random { of: RandomShape, generator: Xorshift, done: u64, phase: Phase },
+    Tick { body: TickBody, phase: Phase },
+    Nothing,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct RandomShape {
+    data_lines: u64,
+    data_accesses: u64,
+    code_lines: u64,
+    code_calls: u64,
+    event_data_lines: u64,
+    event_code_lines: u64,
+    line_bytes: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Phase {
+    Before,
+    Started,
+    Within,
+}
+
+impl Pattern {
+    /// The endless stream of steps. `seed` decides the permutation of a chase and the accesses of `random`.
+    pub fn stream(&self, seed: u64) -> Stream {
+        let state = match self {
+            Self::Walk { operation, outer, inner } => State::Walk {
+                operation: *operation,
+                outer: (outer.count, outer.stride),
+                inner: (inner.count, inner.stride),
+                i: 0,
+                j: 0,
+                phase: Phase::Before,
+            },
+            Self::Chase { elements, stride, order, batch } => State::Chase {
+                next: permutation(*elements, *order, seed),
+                stride: *stride,
+                batch: *batch,
+                at: 0,
+                done: 0,
+                phase: Phase::Before,
+            },
+            Self::Buffer { bytes, stride, operation, period_ns } => State::Buffer {
+                bytes: *bytes,
+                stride: *stride,
+                operation: *operation,
+                period_ns: *period_ns,
+                offset: 0,
+                phase: Phase::Before,
+            },
+            Self::Random { .. } => State::Random {
+                of: RandomShape::of(self),
+                generator: Xorshift::new(seed),
+                done: 0,
+                phase: Phase::Before,
+            },
+            Self::Tick { body } => State::Tick { body: *body, phase: Phase::Before },
+            Self::Command { .. } => State::Nothing,
+        };
+        Stream { state }
+    }
+}
+
+/// The successor of every place in a chase: one cycle through all of them (Sattolo's algorithm for the random order).
+pub(crate) fn permutation(elements: u64, order: Order, seed: u64) -> Vec<u32> {
+    let n = elements as u32;
+    let mut next: Vec<u32> = (0..n).collect();
+    match order {
+        Order::Linear => next.rotate_left(1),
+        Order::Random => {
+            let mut generator = Xorshift::new(seed);
+            for i in (1..n as usize).rev() {
+                next.swap(i, generator.below(i as u64) as usize);
+            }
+        }
+    }
+    next
+}
+
+impl Pattern {
+    /// For a chase: the successor of every place, by place number. Empty for other patterns.
+    pub fn permutation(&self, seed: u64) -> Vec<u32> {
+        match self {
+            Self::Chase { elements, order, .. } => permutation(*elements, *order, seed),
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl RandomShape {
+    fn of(pattern: &Pattern) -> Self {
+        let Pattern::Random {
+            data_bytes,
+            data_accesses,
+            code_bytes,
+            code_calls,
+            event_data_lines,
+            event_code_lines,
+            line_bytes,
+        } = *pattern
+        else {
+            unreachable!("only called for a random pattern")
+        };
+        Self {
+            data_lines: data_bytes / line_bytes,
+            data_accesses,
+            code_lines: code_bytes / line_bytes,
+            code_calls,
+            event_data_lines,
+            event_code_lines,
+            line_bytes,
+        }
+    }
+}
+
+fn read(region: Region, offset: u64) -> Step {
+    Step::Access(Access { region, offset, operation: Operation::Read, dependent: false })
+}
+
+impl Stream {
+    /// For a walk: takes every `part`-th phase of the outer loop as the starting point, so that several neighbours do
+    /// not run in lock step. Does nothing to other patterns.
+    pub fn start_at_outer(&mut self, iteration: u64) {
+        if let State::Walk { outer, i, .. } = &mut self.state {
+            *i = iteration % outer.0;
+        }
+    }
+}
+
+impl Iterator for Stream {
+    type Item = Step;
+
+    fn next(&mut self) -> Option<Step> {
+        Some(match &mut self.state {
+            State::Nothing => return None,
+            State::Walk { operation, outer, inner, i, j, phase } => match phase {
+                Phase::Before => {
+                    *phase = Phase::Within;
+                    Step::Start
+                }
+                _ if *j == inner.0 => {
+                    *j = 0;
+                    *i = if *i + 1 == outer.0 { 0 } else { *i + 1 };
+                    *phase = Phase::Before;
+                    Step::End
+                }
+                _ => {
+                    let offset = *i * outer.1 + *j * inner.1;
+                    *j += 1;
+                    Step::Access(Access { region: Region::Data, offset, operation: *operation, dependent: false })
+                }
+            },
+            State::Chase { next, stride, batch, at, done, phase } => match phase {
+                Phase::Before => {
+                    *phase = Phase::Within;
+                    Step::Start
+                }
+                _ if *done == *batch => {
+                    *done = 0;
+                    *phase = Phase::Before;
+                    Step::End
+                }
+                _ => {
+                    let offset = u64::from(*at) * *stride;
+                    *at = next[*at as usize];
+                    *done += 1;
+                    Step::Access(Access { region: Region::Data, offset, operation: Operation::Read, dependent: true })
+                }
+            },
+            State::Buffer { bytes, stride, operation, period_ns, offset, phase } => match phase {
+                Phase::Before => {
+                    *phase = Phase::Started;
+                    Step::Wait(*period_ns)
+                }
+                Phase::Started => {
+                    *phase = Phase::Within;
+                    Step::Start
+                }
+                Phase::Within if *offset + 8 > *bytes => {
+                    *offset = 0;
+                    *phase = Phase::Before;
+                    Step::End
+                }
+                Phase::Within => {
+                    let at = *offset;
+                    *offset += *stride;
+                    Step::Access(Access { region: Region::Data, offset: at, operation: *operation, dependent: false })
+                }
+            },
+            State::Random { of, generator, done, phase } => match phase {
+                // Background: all data reads, then all calls; then the event, which is the sample.
+                Phase::Before if *done < of.data_accesses => {
+                    *done += 1;
+                    read(Region::Data, generator.below(of.data_lines) * of.line_bytes)
+                }
+                Phase::Before if *done < of.data_accesses + of.code_calls => {
+                    *done += 1;
+                    read(Region::Code, generator.below(of.code_lines) * of.line_bytes)
+                }
+                Phase::Before => {
+                    *done = 0;
+                    *phase = Phase::Within;
+                    Step::Start
+                }
+                _ if *done < of.event_code_lines => {
+                    let line = of.code_lines + *done;
+                    *done += 1;
+                    read(Region::Code, line * of.line_bytes)
+                }
+                _ if *done < of.event_code_lines + of.event_data_lines => {
+                    let line = of.data_lines + *done - of.event_code_lines;
+                    *done += 1;
+                    read(Region::Data, line * of.line_bytes)
+                }
+                _ => {
+                    *done = 0;
+                    *phase = Phase::Before;
+                    Step::End
+                }
+            },
+            State::Tick { body, phase } => match phase {
+                Phase::Before => {
+                    *phase = Phase::Started;
+                    Step::Start
+                }
+                Phase::Started => {
+                    *phase = Phase::Within;
+                    match *body {
+                        TickBody::Nothing => Step::Compute { instructions: 0, code_bytes: 0 },
+                        TickBody::Adds(n) => Step::Compute { instructions: n, code_bytes: 4 * n },
+                        TickBody::Loop(n) => Step::Compute { instructions: n, code_bytes: 8 },
+                    }
+                }
+                Phase::Within => {
+                    *phase = Phase::Before;
+                    Step::End
+                }
+            },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pattern::Loop;
+
+    fn offsets(pattern: &Pattern, n: usize) -> Vec<u64> {
+        let accesses = pattern.stream(1).filter_map(|step| match step {
+            Step::Access(access) => Some(access.offset),
+            _ => None,
+        });
+        accesses.take(n).collect()
+    }
+
+    #[test]
+    fn a_walk_runs_the_inner_loop_for_each_outer_step() {
+        let walk = Pattern::Walk {
+            operation: Operation::Read,
+            outer: Loop { count: 2, stride: 64 },
+            inner: Loop { count: 3, stride: 4096 },
+        };
+        assert_eq!(offsets(&walk, 8), [0, 4096, 8192, 64, 4160, 8256, 0, 4096]);
+        let steps: Vec<_> = walk.stream(0).take(6).collect();
+        assert!(matches!((steps[0], steps[4], steps[5]), (Step::Start, Step::End, Step::Start)));
+    }
+
+    #[test]
+    fn a_chase_visits_every_place_once_before_it_returns() {
+        for order in [Order::Random, Order::Linear] {
+            let chase = Pattern::Chase { elements: 100, stride: 64, order, batch: 7 };
+            let mut seen = offsets(&chase, 100);
+            assert_eq!(offsets(&chase, 101)[100], seen[0]);
+            seen.sort_unstable();
+            assert_eq!(seen, (0..100).map(|i| i * 64).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn a_buffer_pass_covers_the_buffer_and_no_more() {
+        let buffer = Pattern::Buffer { bytes: 128, stride: 32, operation: Operation::Read, period_ns: 1e7 };
+        let steps: Vec<_> = buffer.stream(0).take(8).collect();
+        assert_eq!(steps[0], Step::Wait(1e7));
+        assert_eq!(offsets(&buffer, 5), [0, 32, 64, 96, 0]);
+        assert_eq!((steps[6], steps[7]), (Step::End, Step::Wait(1e7)));
+    }
+
+    #[test]
+    fn an_event_touches_its_own_lines_only() {
+        let random = Pattern::Random {
+            data_bytes: 1024,
+            data_accesses: 5,
+            code_bytes: 512,
+            code_calls: 3,
+            event_data_lines: 2,
+            event_code_lines: 1,
+            line_bytes: 64,
+        };
+        let steps: Vec<_> = random.stream(3).take(13).collect();
+        let start = steps.iter().position(|s| *s == Step::Start).unwrap();
+        assert_eq!(start, 8);
+        assert_eq!(steps[9], read(Region::Code, 512));
+        assert_eq!(steps[10], read(Region::Data, 1024));
+        assert_eq!(steps[11], read(Region::Data, 1088));
+        assert_eq!(steps[12], Step::End);
+        for step in &steps[..8] {
+            let Step::Access(access) = step else { panic!("{step:?}") };
+            let bound = if access.region == Region::Data { 1024 } else { 512 };
+            assert!(access.offset < bound);
+        }
+    }
+}
