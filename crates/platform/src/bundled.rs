@@ -9,7 +9,13 @@ pub struct Bundled {
     pub text: &'static str,
 }
 
-static BUNDLED: &[Bundled] = &[];
+macro_rules! bundle {
+    ($($name:literal),* $(,)?) => {
+        &[$(Bundled { name: $name, text: include_str!(concat!("../../../platforms/", $name, ".toml")) }),*]
+    };
+}
+
+static BUNDLED: &[Bundled] = bundle!["agilex5"];
 
 /// All bundled platforms, by name.
 pub fn bundled() -> &'static [Bundled] {

@@ -1,16 +1,19 @@
-//! The parts of a platform.
+//! The parts of a platform: the machine, its cores and its private caches.
 
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::memory::{Interconnect, Memory};
+use crate::mitigation::Mitigation;
 use crate::param::Param;
+use crate::shared::SharedCache;
 
 /// The number of a core, as Linux numbers it.
 pub type CoreId = u32;
 
-/// A machine as data.
+/// A machine as data. What only a simulation needs is optional: a machine that was discovered has only its geometry.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Platform {
@@ -23,18 +26,35 @@ pub struct Platform {
     pub sources: BTreeMap<String, String>,
     /// Bytes in a cache line.
     pub line_bytes: Param<u64>,
+    /// The counter that timed loops read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counter: Option<Counter>,
     /// The cores, by kind.
     pub cores: Vec<CoreKind>,
     /// Caches that several cores share, inner ones first.
     #[serde(default)]
     pub shared_caches: Vec<SharedCache>,
+    /// What lies between the last shared cache and the memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interconnect: Option<Interconnect>,
+    /// The memory and its controller.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<Memory>,
     /// Named assignments of this platform's controls: what an experiment can list as a mitigation.
     #[serde(default)]
     pub mitigations: BTreeMap<String, Mitigation>,
 }
 
-/// Cores of one kind.
+/// The counter that timed loops read.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Counter {
+    /// Nanoseconds between two values. A reading is truncated to the last one.
+    pub tick_ns: Param<f64>,
+}
+
+/// Cores of one kind.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CoreKind {
     /// The part's name, such as `Cortex-A55`.
@@ -44,6 +64,12 @@ pub struct CoreKind {
     /// Clock in GHz.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock_ghz: Option<Param<f64>>,
+    /// Whether later accesses may pass an earlier one that waits for memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub execution: Option<Param<Execution>>,
+    /// Lines that a core can wait for at one time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outstanding_misses: Option<Param<u64>>,
     /// First-level data cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub l1d: Option<PrivateCache>,
@@ -53,6 +79,41 @@ pub struct CoreKind {
     /// Private second-level cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub l2: Option<PrivateCache>,
+    /// What a `tick` workload costs on these cores.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tick_loop: Option<TickLoop>,
+}
+
+/// How a core deals with an access that waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Execution {
+    /// A load that misses stops the core; stores and prefetches do not.
+    InOrder,
+    /// Independent accesses overlap up to `outstanding_misses`.
+    OutOfOrder,
+}
+
+/// The choice of the line that makes room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Replacement {
+    /// The least recently used one.
+    Lru,
+    /// A binary tree of bits that point away from recent use.
+    TreePlru,
+    /// Any, with equal chance.
+    Random,
+}
+
+/// How a private second level relates to the first-level data cache. Neither kind is inclusive of the instruction side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Inclusion {
+    /// A data line is in one of the two; the second level holds what the first evicted.
+    ExclusiveOfL1d,
+    /// Every data line of the first level is in the second too.
+    InclusiveOfL1d,
 }
 
 /// A cache of one core.
@@ -63,28 +124,40 @@ pub struct PrivateCache {
     pub size_kib: Param<u64>,
     /// Associativity.
     pub ways: Param<u64>,
+    /// Core cycles from a load to the use of its value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hit_cycles: Option<Param<u64>>,
+    /// The choice of the victim.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replacement: Option<Param<Replacement>>,
+    /// Relation to the first level; for a second level only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inclusion: Option<Param<Inclusion>>,
 }
 
-/// A cache that several cores share.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct SharedCache {
-    /// Level: 2 or 3.
-    pub level: u8,
-    /// The cores that share it.
-    pub cores: Vec<CoreId>,
-    /// Capacity in KiB.
-    pub size_kib: Param<u64>,
-    /// Associativity.
-    pub ways: Param<u64>,
+impl PrivateCache {
+    /// A cache of which only the geometry is known.
+    pub fn new(size_kib: Param<u64>, ways: Param<u64>) -> Self {
+        Self { size_kib, ways, hit_cycles: None, replacement: None, inclusion: None }
+    }
 }
 
-/// A named assignment of controls.
+/// What a `tick` workload costs on a core whose lines are all in the first level.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Mitigation {
-    /// One line: what it does.
-    pub title: String,
+pub struct TickLoop {
+    /// Core cycles of one pass without a body.
+    pub pass_cycles: Param<u64>,
+    /// Core cycles of one increment in the body `loop`; an add of the body `adds` takes one.
+    pub increment_cycles: Param<u64>,
+    /// Lines of code of a pass, without its body.
+    pub code_lines: Param<u64>,
+    /// Lines of stack that a pass writes, besides the recorder.
+    pub stack_lines: Param<u64>,
+    /// The longest delay of a pass on an idle machine, beyond the cycles and the counter's truncation.
+    pub idle_jitter_ns: Param<f64>,
+    /// Passes from one such delay to the next.
+    pub idle_jitter_every_passes: Param<u64>,
 }
 
 impl Platform {

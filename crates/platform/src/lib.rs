@@ -4,11 +4,21 @@
 //! [`Param`]: a value, one of the four words of [`Basis`], and its source.
 
 mod bundled;
+mod check;
 mod describe;
+mod geometry;
 mod load;
+mod memory;
+mod mitigation;
 mod param;
+mod rows;
+mod shared;
 
 pub use bundled::{Bundled, bundled, find_bundled};
-pub use describe::{CoreId, CoreKind, Mitigation, Platform, PrivateCache, SharedCache};
+pub use describe::{CoreId, CoreKind, Counter, Execution, Inclusion, Platform, PrivateCache, Replacement, TickLoop};
+pub use geometry::CacheGeometry;
 pub use load::PlatformError;
+pub use memory::{Interconnect, Memory, Placement, ReadAfterWrite, Scheduler};
+pub use mitigation::{Colouring, Mitigation, Priority, Settings, WayGroups};
 pub use param::{Basis, Param, ParameterRow};
+pub use shared::{Allocation, NoAllocateMode, SharedCache, SnoopFilter};

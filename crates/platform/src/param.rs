@@ -33,7 +33,7 @@ impl std::fmt::Display for Basis {
 
 /// A value with its basis. The unit is part of the key's name (`_ns`, `_cycles`, `_kib`).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, bound(deserialize = "T: Deserialize<'de>"))]
 pub struct Param<T> {
     /// The value, in the unit that the key names.
     pub value: T,

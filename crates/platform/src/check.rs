@@ -1,0 +1,230 @@
+//! What a platform file must fulfil beyond its grammar.
+
+use std::collections::BTreeSet;
+
+use toml::Value;
+
+use crate::describe::Platform;
+use crate::mitigation::Settings;
+use crate::param::Param;
+use crate::shared::{SharedCache, SnoopFilter};
+
+/// A key and what is wrong with it.
+pub(crate) type Finding = (String, String);
+
+/// The first thing that is wrong with a platform.
+pub(crate) fn check(platform: &Platform) -> Result<(), Finding> {
+    let value = Value::try_from(platform).expect("a platform is representable as TOML");
+    parameters_say_where_they_come_from(&value, "")?;
+    cores_are_distinct(platform)?;
+    let line = platform.line_bytes.value;
+    if !line.is_power_of_two() || line < 8 {
+        return Err(finding("line_bytes.value", format!("{line} is not a power of two of at least 8; 64 would do")));
+    }
+    for (i, kind) in platform.cores.iter().enumerate() {
+        for (name, cache) in [("l1d", &kind.l1d), ("l1i", &kind.l1i), ("l2", &kind.l2)] {
+            if let Some(cache) = cache {
+                divides_into_sets(&format!("cores.{i}.{name}"), &cache.size_kib, &cache.ways, line)?;
+            }
+        }
+    }
+    for (i, cache) in platform.shared_caches.iter().enumerate() {
+        shared_cache_is_whole(platform, &format!("shared_caches.{i}"), cache, line)?;
+    }
+    if let Some(filter) = platform.interconnect.as_ref().and_then(|interconnect| interconnect.snoop_filter.as_ref()) {
+        filter_is_whole("interconnect.snoop_filter", filter)?;
+    }
+    memory_is_whole(platform)?;
+    for (name, mitigation) in &platform.mitigations {
+        controls_exist(platform, &format!("mitigations.{name}.set"), &mitigation.set)?;
+    }
+    Ok(())
+}
+
+fn finding(key: impl Into<String>, message: impl Into<String>) -> Finding {
+    (key.into(), message.into())
+}
+
+fn parameters_say_where_they_come_from(value: &Value, path: &str) -> Result<(), Finding> {
+    let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+    match value {
+        Value::Table(table) if table.contains_key("value") && table.contains_key("is") => {
+            let has = |key: &str| match table.get(key) {
+                Some(Value::String(text)) => !text.trim().is_empty(),
+                Some(Value::Array(items)) => !items.is_empty(),
+                _ => false,
+            };
+            let need = |key: &str, what: &str| {
+                if has(key) { Ok(()) } else { Err(finding(path, format!("a parameter that is {what} needs `{key}`"))) }
+            };
+            match table["is"].as_str() {
+                Some(word @ ("documented" | "measured")) => need("source", word),
+                Some("fitted") => need("fitted_on", "fitted").and_then(|()| need("reason", "fitted")),
+                Some("imposed") => need("reason", "imposed"),
+                _ => {
+                    need("reason", "assumed")?;
+                    need("range", "assumed")?;
+                    value_in_range(&table["value"], &table["range"])
+                        .map_err(|message| finding(format!("{path}.value"), message))
+                }
+            }
+        }
+        Value::Table(table) => {
+            table.iter().try_for_each(|(key, inner)| parameters_say_where_they_come_from(inner, &below(key)))
+        }
+        Value::Array(items) => items
+            .iter()
+            .enumerate()
+            .try_for_each(|(i, inner)| parameters_say_where_they_come_from(inner, &below(&i.to_string()))),
+        _ => Ok(()),
+    }
+}
+
+/// For words there is no order: the range then names two alternatives, one of which is the value.
+fn value_in_range(value: &Value, range: &Value) -> Result<(), String> {
+    let ends: Vec<_> = range.as_array().map(Vec::as_slice).unwrap_or_default().to_vec();
+    let number = |v: &Value| v.as_float().or(v.as_integer().map(|i| i as f64));
+    let inside = match (number(value), ends.first().and_then(number), ends.last().and_then(number)) {
+        (Some(value), Some(low), Some(high)) => low <= value && value <= high,
+        _ => ends.contains(value),
+    };
+    if inside { Ok(()) } else { Err(format!("{value} is outside its range {range}")) }
+}
+
+fn cores_are_distinct(platform: &Platform) -> Result<(), Finding> {
+    let mut seen = BTreeSet::new();
+    for (i, kind) in platform.cores.iter().enumerate() {
+        if kind.ids.is_empty() {
+            return Err(finding(format!("cores.{i}.ids"), "it is empty; each kind needs at least one core"));
+        }
+        for (j, id) in kind.ids.iter().enumerate() {
+            if !seen.insert(*id) {
+                return Err(finding(format!("cores.{i}.ids.{j}"), format!("core {id} is listed twice")));
+            }
+        }
+    }
+    if seen.is_empty() { Err(finding("cores", "a platform needs at least one core")) } else { Ok(()) }
+}
+
+fn divides_into_sets(path: &str, size_kib: &Param<u64>, ways: &Param<u64>, line: u64) -> Result<(), Finding> {
+    let (size, per_set) = (size_kib.value.saturating_mul(1024), ways.value.saturating_mul(line));
+    if ways.value == 0 {
+        return Err(finding(format!("{path}.ways"), "0 ways; at least 1 is needed"));
+    }
+    if size == 0 || !size.is_multiple_of(per_set) {
+        let message = format!("{} KiB do not divide into sets of {} lines of {line} bytes", size_kib.value, ways.value);
+        return Err(finding(format!("{path}.size_kib"), message));
+    }
+    Ok(())
+}
+
+fn shared_cache_is_whole(platform: &Platform, path: &str, cache: &SharedCache, line: u64) -> Result<(), Finding> {
+    divides_into_sets(path, &cache.size_kib, &cache.ways, line)?;
+    if !(2..=4).contains(&cache.level) {
+        return Err(finding(
+            format!("{path}.level"),
+            format!("{} is not a level that cores share; 2 or 3 would do", cache.level),
+        ));
+    }
+    for (j, core) in cache.cores.iter().enumerate() {
+        if platform.core_kind(*core).is_none() {
+            let message = format!("core {core} does not exist; the cores are {:?}", platform.core_ids());
+            return Err(finding(format!("{path}.cores.{j}"), message));
+        }
+    }
+    if let Some(groups) = &cache.way_groups
+        && (groups.value == 0 || !cache.ways.value.is_multiple_of(groups.value))
+    {
+        let message = format!("{} ways do not divide into {} groups", cache.ways.value, groups.value);
+        return Err(finding(format!("{path}.way_groups"), message));
+    }
+    match &cache.snoop_filter {
+        Some(filter) => filter_is_whole(&format!("{path}.snoop_filter"), filter),
+        None => Ok(()),
+    }
+}
+
+fn filter_is_whole(path: &str, filter: &SnoopFilter) -> Result<(), Finding> {
+    for (key, value) in [("directories", &filter.directories), ("sets", &filter.sets)] {
+        if !value.value.is_power_of_two() {
+            let message = format!("{} is not a power of two; address bits choose it", value.value);
+            return Err(finding(format!("{path}.{key}"), message));
+        }
+    }
+    if filter.ways.value == 0 {
+        return Err(finding(format!("{path}.ways"), "0 ways; at least 1 is needed"));
+    }
+    is_positive(&format!("{path}.retry_ns"), filter.retry_ns.value)
+}
+
+fn is_positive(path: &str, value: f64) -> Result<(), Finding> {
+    if value.is_finite() && value > 0.0 { Ok(()) } else { Err(finding(path, format!("{value} is not above zero"))) }
+}
+
+fn memory_is_whole(platform: &Platform) -> Result<(), Finding> {
+    let Some(memory) = &platform.memory else { return Ok(()) };
+    for (key, value) in [("banks", &memory.banks), ("row_bytes", &memory.row_bytes)] {
+        if !value.value.is_power_of_two() {
+            let message = format!("{} is not a power of two; address bits choose it", value.value);
+            return Err(finding(format!("memory.{key}"), message));
+        }
+    }
+    let timings = [
+        ("trc_ns", &memory.trc_ns),
+        ("trcd_ns", &memory.trcd_ns),
+        ("trp_ns", &memory.trp_ns),
+        ("cl_ns", &memory.cl_ns),
+        ("line_transfer_ns", &memory.line_transfer_ns),
+        ("trefi_ns", &memory.trefi_ns),
+        ("trfc_ns", &memory.trfc_ns),
+        ("scheduler.write_age_ns", &memory.scheduler.write_age_ns),
+    ];
+    for (key, value) in timings {
+        is_positive(&format!("memory.{key}"), value.value)?;
+    }
+    if memory.trfc_ns.value >= memory.trefi_ns.value {
+        return Err(finding("memory.trfc_ns", "a refresh takes as long as the time from one to the next"));
+    }
+    let scheduler = &memory.scheduler;
+    if scheduler.queue_entries.value == 0 {
+        return Err(finding("memory.scheduler.queue_entries", "0 entries; at least 1 is needed"));
+    }
+    if scheduler.write_low_watermark.value >= scheduler.write_high_watermark.value {
+        return Err(finding("memory.scheduler.write_low_watermark", "it is not below the high watermark"));
+    }
+    Ok(())
+}
+
+fn controls_exist(platform: &Platform, path: &str, set: &Settings) -> Result<(), Finding> {
+    let cache = platform.shared_caches.last();
+    let missing =
+        |key: &str, needs: &str| Err(finding(format!("{path}.{key}"), format!("this platform has no {needs}")));
+    if set.no_allocate_mode.is_some() && cache.and_then(|cache| cache.no_allocate_mode.as_ref()).is_none() {
+        return missing("no_allocate_mode", "shared cache with `no_allocate_mode`");
+    }
+    if let Some(groups) = &set.way_groups {
+        let Some(count) = cache.and_then(|cache| cache.way_groups.as_ref()).map(|count| count.value) else {
+            return missing("way_groups", "shared cache with `way_groups`");
+        };
+        for (key, list) in [("target", &groups.target), ("others", &groups.others)] {
+            if list.is_empty() {
+                return Err(finding(format!("{path}.way_groups.{key}"), "no group at all; a class needs at least one"));
+            }
+            if let Some(group) = list.iter().find(|group| u64::from(**group) >= count) {
+                let message = format!("there is no group {group}; the groups are 0 to {}", count - 1);
+                return Err(finding(format!("{path}.way_groups.{key}"), message));
+            }
+        }
+    }
+    if set.priority.is_some() && !platform.memory.as_ref().is_some_and(|memory| memory.scheduler.priorities.value) {
+        return missing("priority", "memory with `scheduler.priorities`");
+    }
+    if let Some(colouring) = set.colouring
+        && !(12..32).contains(&colouring.address_bit)
+    {
+        let message =
+            format!("bit {} is not one that pages of 4 KiB can choose; 12 to 31 would do", colouring.address_bit);
+        return Err(finding(format!("{path}.colouring.address_bit"), message));
+    }
+    Ok(())
+}

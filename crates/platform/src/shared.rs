@@ -1,0 +1,94 @@
+//! Caches that several cores share, and the filters that track what is inside.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::describe::{CoreId, Replacement};
+use crate::param::Param;
+
+/// A cache that several cores share.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SharedCache {
+    /// Level: 2 or 3.
+    pub level: u8,
+    /// The cores that share it.
+    pub cores: Vec<CoreId>,
+    /// Capacity in KiB.
+    pub size_kib: Param<u64>,
+    /// Associativity.
+    pub ways: Param<u64>,
+    /// Nanoseconds from a core's private miss to the line in its first level.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hit_ns: Option<Param<f64>>,
+    /// The choice of the victim among the ways that a class may fill.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replacement: Option<Param<Replacement>>,
+    /// When a line is allocated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allocation: Option<Param<Allocation>>,
+    /// Control: the ways form this many equal groups that can be given to classes. A mask guards fills; hits ignore it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub way_groups: Option<Param<u64>>,
+    /// The filter that tracks the lines in the cores' private caches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub snoop_filter: Option<SnoopFilter>,
+    /// The mode in which evictions from the cores bypass this cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub no_allocate_mode: Option<NoAllocateMode>,
+}
+
+impl SharedCache {
+    /// A cache of which only the geometry is known.
+    pub fn new(level: u8, cores: Vec<CoreId>, size_kib: Param<u64>, ways: Param<u64>) -> Self {
+        Self {
+            level,
+            cores,
+            size_kib,
+            ways,
+            hit_ns: None,
+            replacement: None,
+            allocation: None,
+            way_groups: None,
+            snoop_filter: None,
+            no_allocate_mode: None,
+        }
+    }
+}
+
+/// When a shared cache takes a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Allocation {
+    /// While one core has the line, that core's evictions allocate and its refetch removes; once a second core reads
+    /// it, the line is in both cores and here (Arm DSU).
+    ExclusiveUntilShared,
+}
+
+/// A finite, set-associative directory of lines that are cached on its inner side. What it cannot hold it invalidates.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SnoopFilter {
+    /// Independent directories; the lowest bits of the line address choose one.
+    pub directories: Param<u64>,
+    /// Sets in each directory; the next bits of the line address choose one.
+    pub sets: Param<u64>,
+    /// Associativity.
+    pub ways: Param<u64>,
+    /// The choice of the entry that makes room, among those with no fill under way.
+    pub victim: Param<Replacement>,
+    /// Nanoseconds after which a request tries again that found a fill under way in every entry of its set.
+    pub retry_ns: Param<f64>,
+}
+
+/// A mode in which evictions from the cores bypass the shared cache, because its filter evicts too often.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NoAllocateMode {
+    /// The mode begins with this many filter evictions ...
+    pub evictions: Param<u64>,
+    /// ... within this many nanoseconds,
+    pub window_ns: Param<f64>,
+    /// and ends after so many nanoseconds without one.
+    pub quiet_ns: Param<f64>,
+}

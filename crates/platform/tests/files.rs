@@ -1,0 +1,142 @@
+//! Platform files as people write them: what is read, what is refused, and where the error points.
+
+use waykeeper_platform::{Basis, CacheGeometry, Param, Platform, bundled, find_bundled};
+
+fn agilex() -> &'static str {
+    find_bundled("agilex5").unwrap().text
+}
+
+/// The bundled text with one piece replaced, and the line (from 1) on which the replacement stands.
+fn altered(from: &str, to: &str) -> (String, usize) {
+    let at = agilex().find(from).unwrap_or_else(|| panic!("{from} is not in the file"));
+    (agilex().replacen(from, to, 1), 1 + agilex()[..at].matches('\n').count())
+}
+
+#[test]
+fn every_bundled_platform_is_read_and_named_as_its_file() {
+    for file in bundled() {
+        let platform = Platform::from_toml(file.text, &format!("platforms/{}.toml", file.name)).unwrap();
+        assert_eq!(platform.name, file.name);
+    }
+}
+
+#[test]
+fn what_is_wrong_is_named_with_its_line_and_key() {
+    let cases = [
+        ("trcd_ns = {", "trcd = {", "memory", "unknown field `trcd`"),
+        ("value = 45.75, is", "value = 45.75, was", "memory.trc_ns", "unknown field `was`"),
+        (
+            "value = 45.75, is = \"documented\", source = \"emif\"",
+            "value = 45.75, is = \"documented\"",
+            "memory.trc_ns",
+            "needs `source`",
+        ),
+        (
+            "value = 45.75, is = \"documented\"",
+            "value = \"fast\", is = \"documented\"",
+            "memory.trc_ns.value",
+            "invalid type",
+        ),
+        ("value = 45.75, is = \"documented\"", "value = -1.0, is = \"documented\"", "memory.trc_ns", "not above zero"),
+        (
+            "value = 90.0, is = \"assumed\"",
+            "value = 9.0, is = \"assumed\"",
+            "interconnect.crossing_ns.value",
+            "outside its range",
+        ),
+        (
+            "value = 90.0, is = \"assumed\"",
+            "value = 90.0, is = \"guessed\"",
+            "interconnect.crossing_ns.is",
+            "unknown variant `guessed`",
+        ),
+        (
+            "value = 90.0, is = \"assumed\", range = [60.0, 150.0]",
+            "value = 90.0, is = \"assumed\"",
+            "interconnect.crossing_ns",
+            "needs `range`",
+        ),
+        (
+            "value = 90.0, is = \"assumed\"",
+            "value = 90.0, is = \"fitted\"",
+            "interconnect.crossing_ns",
+            "needs `fitted_on`",
+        ),
+        ("size_kib = { value = 128,", "size_kib = { value = 0,", "cores.0.l2.size_kib", "do not divide into sets"),
+        ("ids = [2, 3]", "ids = [1, 3]", "cores.1.ids.0", "core 1 is listed twice"),
+        ("cores = [0, 1, 2, 3]", "cores = [0, 1, 2, 7]", "shared_caches.0.cores.3", "core 7 does not exist"),
+        (
+            "way_groups = { value = 4,",
+            "way_groups = { value = 5,",
+            "shared_caches.0.way_groups",
+            "do not divide into 5 groups",
+        ),
+        (
+            "set.way_groups = { target = [0]",
+            "set.way_groups = { target = [4]",
+            "mitigations.cp.set.way_groups.target",
+            "no group 4",
+        ),
+        ("set.no_allocate_mode", "set.warp_drive", "mitigations.nl3a.set", "unknown field `warp_drive`"),
+        ("address_bit = 14", "address_bit = 9", "mitigations.colouring.set.colouring.address_bit", "12 to 31"),
+        ("sets = { value = 2048,", "sets = { value = 2000,", "interconnect.snoop_filter.sets", "power of two"),
+    ];
+    for (from, to, key, message) in cases {
+        let (text, line) = altered(from, to);
+        let error = Platform::from_toml(&text, "some.toml").unwrap_err();
+        assert!(error.message.contains(message), "{to}: {error}");
+        assert!(error.key.starts_with(key), "{to}: {error}");
+        assert_eq!(error.line, Some(line), "{to}: {error}");
+        assert!(error.to_string().starts_with(&format!("some.toml:{line}: ")), "{error}");
+    }
+}
+
+#[test]
+fn a_setting_without_its_control_is_refused() {
+    let (text, _) = altered("priorities = { value = true", "priorities = { value = false");
+    let error = Platform::from_toml(&text, "some.toml").unwrap_err();
+    assert_eq!(error.key, "mitigations.qos.set.priority");
+    assert!(error.message.contains("this platform has no memory with"), "{error}");
+}
+
+#[test]
+fn text_that_is_no_toml_points_at_its_line() {
+    let error = Platform::from_toml("name = \"x\"\ntitle = = 3\n", "bad.toml").unwrap_err();
+    assert_eq!((error.line, error.file.as_str()), (Some(2), "bad.toml"));
+}
+
+#[test]
+fn a_core_sees_its_own_caches_and_the_shared_one() {
+    let platform = Platform::from_toml(agilex(), "agilex5").unwrap();
+    let shape = |level, size_kib: u64, ways, shared_by: &[u32]| CacheGeometry {
+        level,
+        size_bytes: size_kib * 1024,
+        ways,
+        line_bytes: 64,
+        shared_by: shared_by.to_vec(),
+    };
+    let a76 = [shape(1, 64, 4, &[3]), shape(2, 256, 8, &[3]), shape(3, 2048, 16, &[0, 1, 2, 3])];
+    assert_eq!(platform.caches(3), a76);
+    assert_eq!(platform.caches(9), []);
+}
+
+#[test]
+fn every_parameter_is_a_row_with_its_basis() {
+    let platform = Platform::from_toml(agilex(), "agilex5").unwrap();
+    let rows = platform.parameters();
+    let row = |path: &str| rows.iter().find(|row| row.path == path).unwrap_or_else(|| panic!("no row {path}"));
+    let trc = row("memory.trc_ns");
+    assert_eq!((trc.value.as_str(), trc.is, trc.note.as_str()), ("45.75", Basis::Documented, "emif"));
+    let retry = row("shared_caches.0.snoop_filter.retry_ns");
+    assert!(retry.note.starts_with("range [2.0, 50.0]; "), "{}", retry.note);
+    // Every `is` of the file is one row.
+    assert_eq!(rows.len(), agilex().matches("is = \"").count());
+}
+
+#[test]
+fn what_is_written_reads_back() {
+    let platform = Platform::from_toml(agilex(), "agilex5").unwrap();
+    let again = Platform::from_toml(&toml::to_string(&platform).unwrap(), "again").unwrap();
+    assert_eq!(platform, again);
+    assert_eq!(platform.line_bytes, Param::documented(64, "hps-trm"));
+}
