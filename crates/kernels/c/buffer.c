@@ -1,0 +1,65 @@
+/* A buffer that is walked once every period. A sample is one pass. */
+#include "access.h"
+#include "run.h"
+
+/* A switch around the loop: one pass takes long enough that choosing the operation once does not count. */
+static uint64_t pass(const struct wk_buffer *buffer)
+{
+	unsigned char *data = buffer->data;
+	uint64_t count = (buffer->bytes - 8) / buffer->stride + 1, stride = buffer->stride;
+	switch ((enum wk_operation)buffer->operation) {
+	case WK_READ:
+		for (uint64_t left = count; left != 0; left--, data += stride)
+			wk_access(data, WK_READ);
+		break;
+	case WK_WRITE:
+		for (uint64_t left = count; left != 0; left--, data += stride)
+			wk_access(data, WK_WRITE);
+		break;
+	case WK_MODIFY:
+		for (uint64_t left = count; left != 0; left--, data += stride)
+			wk_access(data, WK_MODIFY);
+		break;
+	case WK_PREFETCH:
+		for (uint64_t left = count; left != 0; left--, data += stride)
+			wk_access(data, WK_PREFETCH);
+		break;
+	}
+	return count;
+}
+
+/*
+ * Spins until one period after `*previous`, then makes that reading the new `*previous`; after an overrun it does not
+ * wait. Returns true where the run ended instead.
+ */
+static bool wait_for_period(const struct wk_run *run, const struct wk_buffer *buffer, uint64_t *previous)
+{
+	uint64_t next_look = 0, now = wk_counter();
+	while (now - *previous < buffer->period_ticks) {
+		if (now >= next_look && wk_is_over(run, now, &next_look))
+			return true;
+		now = wk_counter();
+	}
+	*previous = now;
+	return wk_is_over(run, now, &next_look);
+}
+
+void wk_buffer_target(const struct wk_run *run, struct wk_buffer *buffer, struct wk_recorder *recorder)
+{
+	uint64_t previous = wk_counter();
+	while (!wait_for_period(run, buffer, &previous)) {
+		uint64_t start = wk_counter_fenced();
+		pass(buffer);
+		wk_record(recorder, start, wk_counter_fenced());
+	}
+	wk_close_cluster(recorder);
+}
+
+void wk_buffer_neighbour(const struct wk_run *run, struct wk_buffer *buffer)
+{
+	uint64_t previous = wk_counter();
+	while (!wait_for_period(run, buffer, &previous)) {
+		if (wk_publish(run, pass(buffer)))
+			break;
+	}
+}

@@ -1,0 +1,49 @@
+#include "entry.h"
+
+#include "counter.h"
+#include "random.h"
+
+uint64_t wk_entry_now(void)
+{
+	return wk_counter_fenced();
+}
+
+uint64_t wk_entry_counter(void)
+{
+	return wk_counter();
+}
+
+bool wk_entry_record(struct wk_recorder *recorder, uint64_t start, uint64_t end)
+{
+	return wk_record(recorder, start, end);
+}
+
+uint64_t wk_entry_bucket(uint64_t ticks)
+{
+	return wk_bucket(ticks);
+}
+
+void wk_entry_random(uint64_t *state, uint64_t bound, uint64_t *below)
+{
+	*below = wk_below(state, bound);
+}
+
+/* Makes code that was just written visible to instruction fetch (Arm ARM B2.4.4); x86-64 does that by itself. */
+void wk_entry_publish_code(const unsigned char *start, uint64_t bytes)
+{
+#if defined(__aarch64__)
+	uint64_t type;
+	__asm__ volatile("mrs %0, ctr_el0" : "=r"(type));
+	uint64_t data_line = UINT64_C(4) << ((type >> 16) & 15), code_line = UINT64_C(4) << (type & 15);
+	uint64_t from = (uint64_t)(uintptr_t)start, to = from + bytes;
+	for (uint64_t line = from & ~(data_line - 1); line < to; line += data_line)
+		__asm__ volatile("dc cvau, %0" : : "r"(line) : "memory");
+	__asm__ volatile("dsb ish" : : : "memory");
+	for (uint64_t line = from & ~(code_line - 1); line < to; line += code_line)
+		__asm__ volatile("ic ivau, %0" : : "r"(line) : "memory");
+	__asm__ volatile("dsb ish\n\tisb" : : : "memory");
+#else
+	(void)start;
+	(void)bytes;
+#endif
+}

@@ -1,0 +1,24 @@
+/* The inline parts as functions, for Rust: the same code that the loops contain. */
+#ifndef WK_ENTRY_H
+#define WK_ENTRY_H
+
+#include "recorder.h"
+
+uint64_t wk_entry_now(void);
+uint64_t wk_entry_counter(void);
+bool wk_entry_record(struct wk_recorder *recorder, uint64_t start, uint64_t end);
+uint64_t wk_entry_bucket(uint64_t ticks);
+void wk_entry_random(uint64_t *state, uint64_t bound, uint64_t *below);
+void wk_entry_publish_code(const unsigned char *start, uint64_t bytes);
+
+/* A field of a struct that Rust also declares. */
+struct wk_field {
+	const char *name;
+	uint64_t offset;
+	uint64_t bytes;
+};
+
+/* Every field of every shared struct, then the size of each; ends with a null name. */
+extern const struct wk_field wk_layout[];
+
+#endif

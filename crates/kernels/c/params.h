@@ -1,0 +1,82 @@
+/*
+ * The parameter blocks: one for the run, one for each kind of workload. Their Rust twins are in `src/params.rs`; a test
+ * compares every offset. All numbers are 64 bits wide; times are in ticks of the counter.
+ */
+#ifndef WK_PARAMS_H
+#define WK_PARAMS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "recorder.h"
+
+/* When a run ends and, for a neighbour, where it says how far it is. */
+struct wk_run {
+	uint64_t deadline;    /* the reading at which the run ends */
+	uint64_t look_ticks;  /* how often the stop flag is looked at */
+	const uint32_t *stop; /* not 0: the run ends at the next look */
+	uint64_t *progress;   /* accesses so far, on a line of its own; neighbours only */
+};
+
+/* What an access does; the numbers are Rust's `Operation` in its order. */
+enum wk_operation { WK_READ, WK_WRITE, WK_MODIFY, WK_PREFETCH };
+
+struct wk_walk {
+	unsigned char *data;
+	uint64_t operation;
+	uint64_t outer_count;
+	uint64_t outer_stride;
+	uint64_t inner_count;
+	uint64_t inner_stride;
+	uint64_t outer_at; /* the next outer iteration */
+	uint64_t inner_at; /* the next inner iteration; a target always begins at 0 */
+};
+
+struct wk_chase {
+	void *at; /* the place of the next load; a place holds the address of its successor */
+	uint64_t batch;
+};
+
+struct wk_buffer {
+	unsigned char *data;
+	uint64_t operation;
+	uint64_t bytes;
+	uint64_t stride;
+	uint64_t period_ticks;
+};
+
+struct wk_random {
+	unsigned char *data;
+	unsigned char *code; /* lines that begin with a return */
+	uint64_t generator;
+	uint64_t line_bytes;
+	uint64_t data_lines;
+	uint64_t data_accesses;
+	uint64_t code_lines;
+	uint64_t code_calls;
+	uint64_t event_data_lines; /* they follow data_lines */
+	uint64_t event_code_lines; /* they follow code_lines */
+};
+
+/* What a tick loop does between two readings. */
+enum wk_body { WK_NOTHING, WK_ADDS, WK_LOOP };
+
+#define WK_MOST_ADDS 8192
+
+struct wk_tick {
+	uint64_t body;
+	uint64_t amount; /* adds, at most WK_MOST_ADDS; or increments, at least 1 */
+};
+
+void wk_walk_target(const struct wk_run *run, struct wk_walk *walk, struct wk_recorder *recorder);
+void wk_walk_neighbour(const struct wk_run *run, struct wk_walk *walk);
+void wk_chase_target(const struct wk_run *run, struct wk_chase *chase, struct wk_recorder *recorder);
+void wk_chase_neighbour(const struct wk_run *run, struct wk_chase *chase);
+void wk_buffer_target(const struct wk_run *run, struct wk_buffer *buffer, struct wk_recorder *recorder);
+void wk_buffer_neighbour(const struct wk_run *run, struct wk_buffer *buffer);
+void wk_random_target(const struct wk_run *run, struct wk_random *random, struct wk_recorder *recorder);
+void wk_random_neighbour(const struct wk_run *run, struct wk_random *random);
+void wk_tick_target(const struct wk_run *run, struct wk_tick *tick, struct wk_recorder *recorder);
+void wk_tick_neighbour(const struct wk_run *run, struct wk_tick *tick);
+
+#endif

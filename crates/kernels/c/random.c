@@ -1,0 +1,58 @@
+/* Random reads and calls in the background, then an event, which is the sample. */
+#include "random.h"
+
+#include "access.h"
+#include "run.h"
+
+WK_ALWAYS_INLINE void read_line(const struct wk_random *random, uint64_t line)
+{
+	wk_access(random->data + line * random->line_bytes, WK_READ);
+}
+
+WK_ALWAYS_INLINE void call_line(const struct wk_random *random, uint64_t line)
+{
+	void (*code)(void) = (void (*)(void))(uintptr_t)(random->code + line * random->line_bytes);
+	code();
+}
+
+static void background(struct wk_random *random)
+{
+	uint64_t generator = random->generator;
+	for (uint64_t left = random->data_accesses; left != 0; left--)
+		read_line(random, wk_below(&generator, random->data_lines));
+	for (uint64_t left = random->code_calls; left != 0; left--)
+		call_line(random, wk_below(&generator, random->code_lines));
+	random->generator = generator;
+}
+
+static void event(const struct wk_random *random)
+{
+	for (uint64_t line = 0; line < random->event_code_lines; line++)
+		call_line(random, random->code_lines + line);
+	for (uint64_t line = 0; line < random->event_data_lines; line++)
+		read_line(random, random->data_lines + line);
+}
+
+void wk_random_target(const struct wk_run *run, struct wk_random *random, struct wk_recorder *recorder)
+{
+	uint64_t next_look = 0, start, end;
+	bool forwards;
+	do {
+		background(random);
+		start = wk_counter_fenced();
+		event(random);
+		end = wk_counter_fenced();
+		forwards = wk_record(recorder, start, end);
+	} while ((forwards && end < next_look) || !wk_is_over(run, end, &next_look));
+	wk_close_cluster(recorder);
+}
+
+void wk_random_neighbour(const struct wk_run *run, struct wk_random *random)
+{
+	uint64_t accesses = random->data_accesses + random->code_calls + random->event_data_lines +
+			    random->event_code_lines;
+	do {
+		background(random);
+		event(random);
+	} while (!wk_publish(run, accesses));
+}

@@ -1,0 +1,91 @@
+/* Two nested affine loops. A sample is one inner loop. */
+#include "access.h"
+#include "run.h"
+
+/* Accesses between two looks of a neighbour at the counter: a few microseconds when they miss the first-level cache. */
+#define NEIGHBOUR_CHUNK 1024
+
+WK_ALWAYS_INLINE void inner_loop(unsigned char *address, uint64_t count, uint64_t stride, enum wk_operation operation)
+{
+	for (; count != 0; count--, address += stride)
+		wk_access(address, operation);
+}
+
+WK_ALWAYS_INLINE void next_outer(struct wk_walk *walk)
+{
+	walk->inner_at = 0;
+	walk->outer_at = walk->outer_at + 1 == walk->outer_count ? 0 : walk->outer_at + 1;
+}
+
+WK_ALWAYS_INLINE void target(const struct wk_run *run, struct wk_walk *walk, struct wk_recorder *recorder,
+			     enum wk_operation operation)
+{
+	uint64_t next_look = 0, start, end;
+	bool forwards;
+	do {
+		unsigned char *address = walk->data + walk->outer_at * walk->outer_stride;
+		uint64_t count = walk->inner_count, stride = walk->inner_stride;
+		start = wk_counter_fenced();
+		inner_loop(address, count, stride, operation);
+		end = wk_counter_fenced();
+		forwards = wk_record(recorder, start, end);
+		next_outer(walk);
+	} while ((forwards && end < next_look) || !wk_is_over(run, end, &next_look));
+	wk_close_cluster(recorder);
+}
+
+WK_ALWAYS_INLINE void neighbour(const struct wk_run *run, struct wk_walk *walk, enum wk_operation operation)
+{
+	do {
+		uint64_t left = NEIGHBOUR_CHUNK;
+		while (left != 0) {
+			uint64_t count = walk->inner_count - walk->inner_at;
+			if (count > left)
+				count = left;
+			unsigned char *address = walk->data + walk->outer_at * walk->outer_stride +
+						 walk->inner_at * walk->inner_stride;
+			inner_loop(address, count, walk->inner_stride, operation);
+			left -= count;
+			walk->inner_at += count;
+			if (walk->inner_at == walk->inner_count)
+				next_outer(walk);
+		}
+	} while (!wk_publish(run, NEIGHBOUR_CHUNK));
+}
+
+void wk_walk_target(const struct wk_run *run, struct wk_walk *walk, struct wk_recorder *recorder)
+{
+	walk->inner_at = 0;
+	switch ((enum wk_operation)walk->operation) {
+	case WK_READ:
+		target(run, walk, recorder, WK_READ);
+		break;
+	case WK_WRITE:
+		target(run, walk, recorder, WK_WRITE);
+		break;
+	case WK_MODIFY:
+		target(run, walk, recorder, WK_MODIFY);
+		break;
+	case WK_PREFETCH:
+		target(run, walk, recorder, WK_PREFETCH);
+		break;
+	}
+}
+
+void wk_walk_neighbour(const struct wk_run *run, struct wk_walk *walk)
+{
+	switch ((enum wk_operation)walk->operation) {
+	case WK_READ:
+		neighbour(run, walk, WK_READ);
+		break;
+	case WK_WRITE:
+		neighbour(run, walk, WK_WRITE);
+		break;
+	case WK_MODIFY:
+		neighbour(run, walk, WK_MODIFY);
+		break;
+	case WK_PREFETCH:
+		neighbour(run, walk, WK_PREFETCH);
+		break;
+	}
+}

@@ -1,0 +1,88 @@
+//! The parameter blocks of the C kernels: the twins of `c/params.h`. `layout.rs` compares every offset.
+
+use std::sync::atomic::AtomicU32;
+
+use waykeeper_workload::{Operation, TickBody};
+
+#[repr(C)]
+pub struct Run {
+    pub deadline: u64,
+    pub look_ticks: u64,
+    pub stop: *const u32,
+    pub progress: *mut u64,
+}
+
+impl Run {
+    /// A run that ends at the reading `deadline`, or at the first look after `stop` became non-zero.
+    pub fn until(deadline: u64, look_ticks: u64, stop: &AtomicU32, progress: *mut u64) -> Self {
+        Self { deadline, look_ticks, stop: stop.as_ptr(), progress }
+    }
+}
+
+#[repr(C)]
+pub struct Walk {
+    pub data: *mut u8,
+    pub operation: u64,
+    pub outer_count: u64,
+    pub outer_stride: u64,
+    pub inner_count: u64,
+    pub inner_stride: u64,
+    pub outer_at: u64,
+    pub inner_at: u64,
+}
+
+#[repr(C)]
+pub struct Chase {
+    pub at: *mut u8,
+    pub batch: u64,
+}
+
+#[repr(C)]
+pub struct Buffer {
+    pub data: *mut u8,
+    pub operation: u64,
+    pub bytes: u64,
+    pub stride: u64,
+    pub period_ticks: u64,
+}
+
+#[repr(C)]
+pub struct Random {
+    pub data: *mut u8,
+    pub code: *const u8,
+    pub generator: u64,
+    pub line_bytes: u64,
+    pub data_lines: u64,
+    pub data_accesses: u64,
+    pub code_lines: u64,
+    pub code_calls: u64,
+    pub event_data_lines: u64,
+    pub event_code_lines: u64,
+}
+
+#[repr(C)]
+pub struct Tick {
+    pub body: u64,
+    pub amount: u64,
+}
+
+/// The number of an operation in `enum wk_operation`.
+pub fn operation_number(operation: Operation) -> u64 {
+    match operation {
+        Operation::Read => 0,
+        Operation::Write => 1,
+        Operation::Modify => 2,
+        Operation::Prefetch => 3,
+    }
+}
+
+impl From<TickBody> for Tick {
+    /// The numbers are those of `enum wk_body`. A loop of 0 increments is no loop.
+    fn from(body: TickBody) -> Self {
+        match body {
+            TickBody::Nothing | TickBody::Loop(0) => Self { body: 0, amount: 0 },
+            TickBody::Adds(amount) => Self { body: 1, amount },
+            TickBody::Loop(amount) => Self { body: 2, amount },
+        }
+    }
+}

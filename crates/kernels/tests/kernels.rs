@@ -1,0 +1,170 @@
+//! Every kind of workload runs in both roles, ends when told to and counts what it did.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use waykeeper_kernels::{Kernel, KernelError, Memory, Progress, Recorder, clock};
+use waykeeper_workload::{Loop, Operation, Order, Pattern, TickBody};
+
+/// Page-aligned memory that outlives the kernels of one test.
+#[derive(Clone)]
+#[repr(align(4096))]
+struct Page {
+    _bytes: [u8; 4096],
+}
+
+fn memory(pages: &mut [Page]) -> Memory {
+    // SAFETY: every test gives its pages to one kernel and drops that first.
+    unsafe { Memory::new(pages.as_mut_ptr().cast(), size_of_val(pages)) }
+}
+
+fn pages() -> Vec<Page> {
+    vec![Page { _bytes: [0; 4096] }; 16]
+}
+
+/// One small pattern of every kind and operation, with its accesses in one sample.
+fn patterns() -> Vec<(Pattern, u64)> {
+    let mut patterns = vec![
+        (Pattern::Chase { elements: 100, stride: 64, order: Order::Random, batch: 7 }, 7),
+        (
+            Pattern::Random {
+                data_bytes: 4096,
+                data_accesses: 5,
+                code_bytes: 4096,
+                code_calls: 3,
+                event_data_lines: 2,
+                event_code_lines: 1,
+                line_bytes: 64,
+            },
+            11,
+        ),
+        (Pattern::Tick { body: TickBody::Nothing }, 1),
+        (Pattern::Tick { body: TickBody::Adds(0) }, 1),
+        (Pattern::Tick { body: TickBody::Adds(TickBody::MOST_ADDS) }, 1),
+        (Pattern::Tick { body: TickBody::Loop(0) }, 1),
+        (Pattern::Tick { body: TickBody::Loop(1000) }, 1),
+    ];
+    for operation in [Operation::Read, Operation::Write, Operation::Modify, Operation::Prefetch] {
+        let (outer, inner) = (Loop { count: 3, stride: 4096 }, Loop { count: 50, stride: 64 });
+        patterns.push((Pattern::Walk { operation, outer, inner }, 50));
+        patterns.push((Pattern::Buffer { bytes: 4096, stride: 32, operation, period_ns: 1e4 }, 128));
+    }
+    patterns
+}
+
+#[test]
+fn a_target_ends_at_its_deadline_with_every_sample_counted() {
+    for (pattern, _) in patterns() {
+        let mut pages = pages();
+        let mut kernel = Kernel::new(&pattern, memory(&mut pages), 1).unwrap();
+        let mut recorder = Recorder::new_boxed();
+        let start = clock::now();
+        let deadline = start + 10_000_000;
+        kernel.run_target(&mut recorder, deadline, &AtomicU32::new(0));
+        let end = clock::now();
+        assert!(end >= deadline, "{pattern:?} ended before its deadline");
+        let counted: u64 = recorder.counts().map(|(_, count)| count).sum();
+        assert!(counted > 0, "{pattern:?} took no sample");
+        assert_eq!(counted + recorder.overflow(), recorder.samples());
+        assert!(recorder.sum() <= u128::from(end - start), "{pattern:?} measured more time than there was");
+        assert!(recorder.min() <= recorder.max());
+        assert!((start..=end).contains(&recorder.max_at()));
+    }
+}
+
+#[test]
+fn the_samples_of_a_tick_cover_the_run() {
+    let mut kernel = Kernel::new(&Pattern::Tick { body: TickBody::Nothing }, Memory::none(), 1).unwrap();
+    let mut recorder = Recorder::new_boxed();
+    // The end of a sample is the start of the next; only the look every 10 ms lies between two samples. This thread may
+    // be interrupted there or outside of the run, but not every time.
+    let covered = (0..100).any(|_| {
+        recorder.reset(u64::MAX, 0);
+        let start = clock::now();
+        kernel.run_target(&mut recorder, start + 10_000_000, &AtomicU32::new(0));
+        recorder.sum() as f64 > 0.99 * (clock::now() - start) as f64
+    });
+    assert!(covered, "the samples never made up 99 % of a run");
+}
+
+#[test]
+fn with_stop_set_from_the_start_one_sample_is_taken() {
+    for (pattern, _) in patterns() {
+        if matches!(pattern, Pattern::Buffer { .. }) {
+            continue; // It looks while it waits for its first period.
+        }
+        let mut pages = pages();
+        let mut kernel = Kernel::new(&pattern, memory(&mut pages), 1).unwrap();
+        let mut recorder = Recorder::new_boxed();
+        kernel.run_target(&mut recorder, u64::MAX, &AtomicU32::new(1));
+        assert_eq!(recorder.samples(), 1, "{pattern:?}");
+    }
+}
+
+#[test]
+fn the_stop_flag_ends_either_role() {
+    for (pattern, per_sample) in patterns() {
+        let mut pages = pages();
+        let (stop, progress) = (AtomicU32::new(0), Progress::new());
+        let mut kernel = Kernel::new(&pattern, memory(&mut pages), 1).unwrap();
+        let mut recorder = Recorder::new_boxed();
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                kernel.run_target(&mut recorder, u64::MAX, &stop);
+                stop.store(0, Ordering::Relaxed);
+                kernel.run_neighbour(&progress, u64::MAX, &stop);
+            });
+            thread::sleep(Duration::from_millis(20));
+            stop.store(1, Ordering::Relaxed);
+            while stop.load(Ordering::Relaxed) == 1 {
+                thread::yield_now();
+            }
+            while progress.accesses() == 0 {
+                thread::yield_now();
+            }
+            stop.store(1, Ordering::Relaxed);
+        });
+        assert!(progress.accesses() >= per_sample, "{pattern:?}");
+    }
+}
+
+#[test]
+fn a_loop_of_more_increments_takes_longer_and_so_do_more_adds() {
+    let fastest = |body| {
+        let mut kernel = Kernel::new(&Pattern::Tick { body }, Memory::none(), 1).unwrap();
+        let mut recorder = Recorder::new_boxed();
+        while recorder.samples() < 1000 {
+            kernel.run_target(&mut recorder, clock::now() + 1_000_000, &AtomicU32::new(0));
+        }
+        recorder.min().unwrap()
+    };
+    let nothing = fastest(TickBody::Nothing);
+    for bodies in [[TickBody::Adds(2000), TickBody::Adds(8000)], [TickBody::Loop(2000), TickBody::Loop(8000)]] {
+        // The minimum of a thousand is free of interruptions, and 6000 cycles are many ticks of any counter.
+        let [fewer, more] = bodies.map(fastest);
+        assert!(nothing < fewer && fewer < more, "{nothing}, {fewer}, {more} ticks for {bodies:?}");
+    }
+}
+
+#[test]
+fn what_cannot_run_is_refused_with_the_reason() {
+    let refusal = |pattern: &Pattern| match Kernel::new(pattern, Memory::none(), 1) {
+        Ok(_) => panic!("{pattern:?} was accepted"),
+        Err(error) => error.to_string(),
+    };
+    let command = refusal(&Pattern::Command { argv: vec!["stress-ng".into()] });
+    assert!(command.contains("stress-ng") && command.contains("process"), "{command}");
+    let chase = refusal(&Pattern::Chase { elements: 100, stride: 64, order: Order::Linear, batch: 1 });
+    assert!(chase.contains("6400") && chase.contains("given 0"), "{chase}");
+    let adds = refusal(&Pattern::Tick { body: TickBody::Adds(8193) });
+    assert!(adds.contains("8193") && adds.contains("8192"), "{adds}");
+    let buffer = refusal(&Pattern::Buffer { bytes: 0, stride: 8, operation: Operation::Read, period_ns: 1.0 });
+    assert!(buffer.contains("`bytes` is 0"), "{buffer}");
+
+    let mut pages = pages();
+    // SAFETY: within the pages, which outlive it.
+    let crooked = unsafe { Memory::new(pages.as_mut_ptr().cast::<u8>().add(64), 8192) };
+    let small = Pattern::Buffer { bytes: 64, stride: 8, operation: Operation::Read, period_ns: 1.0 };
+    assert!(matches!(Kernel::new(&small, crooked, 1), Err(KernelError::NotPageAligned { .. })));
+}
