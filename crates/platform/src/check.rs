@@ -220,10 +220,10 @@ fn controls_exist(platform: &Platform, path: &str, set: &Settings) -> Result<(),
         return missing("priority", "memory with `scheduler.priorities`");
     }
     if let Some(colouring) = set.colouring
-        && !(12..32).contains(&colouring.address_bit)
+        && !(12..=20).contains(&colouring.address_bit)
     {
         let message =
-            format!("bit {} is not one that pages of 4 KiB can choose; 12 to 31 would do", colouring.address_bit);
+            format!("bit {} is not one that pages of 4 KiB can choose; 12 to 20 would do", colouring.address_bit);
         return Err(finding(format!("{path}.colouring.address_bit"), message));
     }
     Ok(())

@@ -1,1 +1,50 @@
-//! A multi-core, cycle-approximate memory hierarchy.
+//! The simulator: a platform's cores, caches, filters and memory with timing, driven by workloads as data.
+//!
+//! ```
+//! use waykeeper_platform::{Platform, find_bundled};
+//! use waykeeper_simulator::{Engine, Program, Role, Samples};
+//! use waykeeper_workload::{Pattern, TickBody};
+//!
+//! struct Longest(u64);
+//! impl Samples for Longest {
+//!     fn record(&mut self, ticks: u64, _count: u64, _at_ps: u64) {
+//!         self.0 = self.0.max(ticks);
+//!     }
+//! }
+//!
+//! let platform = Platform::from_toml(find_bundled("agilex5").unwrap().text, "platforms/agilex5.toml")?;
+//! let target = Program { core: 1, pattern: Pattern::Tick { body: TickBody::Nothing }, role: Role::Target };
+//! let mut engine = Engine::new(&platform, &[target], &[], 1)?;
+//! let mut longest = Longest(0);
+//! engine.advance(1_000_000_000, &mut longest);
+//! assert!(longest.0 as f64 * engine.tick_ns() > 57.0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Time is whole picoseconds. An engine has no threads and no hidden state: the same platform, programs, mitigations and
+//! seed give the same samples on any machine.
+
+mod build;
+pub mod cache;
+mod controls;
+mod counters;
+mod engine;
+pub mod filter;
+pub mod hierarchy;
+pub mod memory;
+pub mod mode;
+mod placement;
+mod port;
+pub mod private;
+mod program;
+mod refused;
+pub mod replacement;
+mod samples;
+mod start;
+pub mod tags;
+mod tick;
+
+pub use counters::{CoreCounters, Counters, MemoryCounters, SharedCounters};
+pub use engine::{Engine, Program, Role};
+pub use refused::{Refused, can_run};
+pub use samples::Samples;

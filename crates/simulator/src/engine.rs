@@ -1,0 +1,291 @@
+//! The engine: programs on cores, in front of the hierarchy and the memory, in one order of time.
+//!
+//! There is no event queue. Whoever acts next is found by comparing a few times: the memory's next command or answer,
+//! and one time for each program. A program runs ahead of the others only while its own first level answers.
+
+use waykeeper_platform::{CoreId, Platform, Settings};
+use waykeeper_workload::{Pattern, Xorshift};
+
+use crate::build;
+use crate::controls::{settings_of, target_first, ways_of_groups};
+use crate::counters::Counters;
+use crate::placement::Colour;
+use crate::port::{MOST_SLOTS, Port, World};
+use crate::program::Program as Stream;
+use crate::refused::{Refused, can_run};
+use crate::samples::{Discard, Samples};
+use crate::start::Starter;
+use crate::tick::Tick;
+
+/// Whether a program is measured or interferes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// Its latency counts; one program at most.
+    Target,
+    /// It interferes.
+    Neighbour,
+}
+
+/// A workload on a core.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Program {
+    /// Where it runs.
+    pub core: CoreId,
+    /// What it does.
+    pub pattern: Pattern,
+    /// What it is there for.
+    pub role: Role,
+}
+
+/// A platform with programs on it, at some time.
+#[derive(Debug, Clone)]
+pub struct Engine {
+    platform: Platform,
+    cores: Vec<CoreId>,
+    world: World,
+    running: Vec<Running>,
+    roles: Vec<Role>,
+    line_bytes: u64,
+    now: u64,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum Running {
+    Stream(Box<Stream>),
+    Tick(Box<Tick>),
+}
+
+impl Running {
+    fn wake(&self) -> u64 {
+        match self {
+            Self::Stream(stream) => stream.wake,
+            Self::Tick(tick) => tick.wake,
+        }
+    }
+
+    fn core(&self) -> usize {
+        match self {
+            Self::Stream(stream) => stream.port.core,
+            Self::Tick(tick) => tick.port.core,
+        }
+    }
+
+    fn port(&mut self) -> &mut Port {
+        match self {
+            Self::Stream(stream) => &mut stream.port,
+            Self::Tick(tick) => &mut tick.port,
+        }
+    }
+}
+
+impl Engine {
+    /// An engine at time 0 with empty caches. The seed decides where buffers lie, when neighbours begin and every
+    /// random choice: the same seed gives the same samples, bit by bit.
+    ///
+    /// # Errors
+    /// What the platform lacks, mitigations it does not know, workloads that cannot run or do not fit into its memory.
+    pub fn new(platform: &Platform, programs: &[Program], mitigations: &[&str], seed: u64) -> Result<Self, Refused> {
+        let settings = settings_of(platform, mitigations)?;
+        let cores = platform.core_ids();
+        check_programs(platform, programs)?;
+        let mut random = Xorshift::new(seed);
+        let world = World {
+            hierarchy: build::hierarchy(platform, random.next_u64())?,
+            memory: build::memory(platform, &mut random)?,
+        };
+        let mut starter = Starter::new(platform, programs.len(), random)?;
+        let mut running = Vec::new();
+        for program in programs {
+            let core = cores.iter().position(|core| *core == program.core).expect("the programs were checked");
+            let colour = settings.colouring.map(|bit| Colour::new(bit, program.role == Role::Target));
+            running.push(starter.start(program, core, colour)?);
+        }
+        let mut engine = Self {
+            platform: platform.clone(),
+            cores,
+            world,
+            running,
+            roles: programs.iter().map(|program| program.role).collect(),
+            line_bytes: platform.line_bytes.value,
+            now: 0,
+        };
+        engine.apply(&settings)?;
+        Ok(engine)
+    }
+
+    /// Runs until this time, in picoseconds.
+    pub fn advance(&mut self, until_ps: u64, samples: &mut dyn Samples) {
+        loop {
+            let memory = self.world.memory.next_time();
+            let (mut who, mut at, mut horizon) = (None, memory, until_ps);
+            for (index, program) in self.running.iter().enumerate() {
+                let wake = program.wake();
+                if wake < at {
+                    horizon = horizon.min(at);
+                    (who, at) = (Some(index), wake);
+                } else {
+                    horizon = horizon.min(wake);
+                }
+            }
+            if at > until_ps {
+                break;
+            }
+            self.now = at;
+            match who {
+                None => self.step_memory(at),
+                Some(index) => self.step_program(index, horizon, samples),
+            }
+            self.settle(samples);
+        }
+        self.now = self.now.max(until_ps);
+        for (program, role) in self.running.iter_mut().zip(&self.roles) {
+            if let Running::Tick(tick) = program {
+                tick.count_quiet_passes(until_ps, sink(*role, samples, &mut Discard));
+            }
+        }
+    }
+
+    #[inline]
+    fn step_memory(&mut self, now: u64) {
+        let Some(handle) = self.world.memory.step(now) else { return };
+        let (core, slot) = (handle as usize / MOST_SLOTS, handle as usize % MOST_SLOTS);
+        let program = self.running.iter_mut().find(|program| program.core() == core).expect("a program asked");
+        program.port().answer(slot, &mut self.world.hierarchy, self.line_bytes, now);
+        match program {
+            Running::Stream(stream) => stream.answered(slot, &mut self.world, now),
+            Running::Tick(tick) => tick.answered(slot, &mut self.world, now),
+        }
+    }
+
+    #[inline]
+    fn step_program(&mut self, index: usize, horizon: u64, samples: &mut dyn Samples) {
+        let mut discard = Discard;
+        let samples = sink(self.roles[index], samples, &mut discard);
+        match &mut self.running[index] {
+            Running::Stream(stream) => stream.run(&mut self.world, horizon, samples),
+            Running::Tick(tick) => tick.run(&mut self.world, samples),
+        }
+    }
+
+    /// Passes on what the last step caused: writes to memory, and lines that cores lost.
+    #[inline]
+    fn settle(&mut self, samples: &mut dyn Samples) {
+        while let Some(line) = self.world.hierarchy.writes.pop() {
+            self.world.memory.write(line, self.now);
+        }
+        let disturbed = std::mem::take(&mut self.world.hierarchy.disturbed);
+        if disturbed == 0 {
+            return;
+        }
+        for (program, role) in self.running.iter_mut().zip(&self.roles) {
+            if let Running::Tick(tick) = program
+                && disturbed >> tick.port.core & 1 == 1
+            {
+                tick.disturbed(self.now, sink(*role, samples, &mut Discard));
+            }
+        }
+    }
+
+    /// Sets controls at the present time; what `settings` leaves open stays as it is. Lines stay where they are.
+    ///
+    /// # Errors
+    /// A control that the platform lacks; colouring, which decides where buffers lie and so cannot change later.
+    pub fn set_control(&mut self, settings: &Settings) -> Result<(), Refused> {
+        if settings.colouring.is_some() {
+            return Err(Refused::new("colouring", "the memory is given out already; name the mitigation at the start"));
+        }
+        self.apply(settings)
+    }
+
+    fn apply(&mut self, settings: &Settings) -> Result<(), Refused> {
+        let shared = build::shared_cache(&self.platform)?;
+        let target = self.roles.iter().position(|role| *role == Role::Target);
+        let target_core = target.map(|at| self.running[at].core());
+        if let Some(allowed) = settings.no_allocate_mode {
+            let Some(mode) = &mut self.world.hierarchy.mode else {
+                return Err(Refused::new("no_allocate_mode", "the shared cache has no such mode"));
+            };
+            mode.set_enabled(allowed, self.now);
+        }
+        if let Some(groups) = &settings.way_groups {
+            let Some(count) = shared.way_groups.as_ref().map(|count| count.value) else {
+                return Err(Refused::new("way_groups", "the shared cache has no way groups"));
+            };
+            if let Some(group) = groups.target.iter().chain(&groups.others).find(|group| u64::from(**group) >= count) {
+                return Err(Refused::new("way_groups", format!("there is no group {group}; there are {count}")));
+            }
+            if groups.target.is_empty() || groups.others.is_empty() {
+                return Err(Refused::new("way_groups", "a class needs at least one group"));
+            }
+            for (core, ways) in self.world.hierarchy.fill_ways.iter_mut().enumerate() {
+                let list = if Some(core) == target_core { &groups.target } else { &groups.others };
+                *ways = ways_of_groups(list, count, shared.ways.value);
+            }
+        }
+        if let Some(priority) = settings.priority {
+            if !self.platform.memory.as_ref().is_some_and(|memory| memory.scheduler.priorities.value) {
+                return Err(Refused::new("priority", "the memory has no priorities"));
+            }
+            if let Some(at) = target {
+                self.running[at].port().first = target_first(priority);
+            }
+        }
+        Ok(())
+    }
+
+    /// What was counted since time 0.
+    pub fn counters(&self) -> Counters {
+        let hierarchy = &self.world.hierarchy;
+        let mut shared = hierarchy.shared_counts;
+        if let Some(mode) = &hierarchy.mode {
+            (shared.no_allocate_ps, shared.no_allocate_entries) = mode.totals(self.now);
+        }
+        Counters {
+            cores: self.cores.iter().copied().zip(hierarchy.counts.iter().copied()).collect(),
+            shared,
+            memory: self.world.memory.counts,
+        }
+    }
+
+    /// Nanoseconds between two values of the counter that targets read.
+    pub fn tick_ns(&self) -> f64 {
+        self.platform.counter.as_ref().map_or(1.0, |counter| counter.tick_ns.value)
+    }
+
+    /// The present time in picoseconds.
+    pub fn now_ps(&self) -> u64 {
+        self.now
+    }
+}
+
+fn sink<'a>(role: Role, samples: &'a mut dyn Samples, discard: &'a mut Discard) -> &'a mut dyn Samples {
+    match role {
+        Role::Target => samples,
+        Role::Neighbour => discard,
+    }
+}
+
+fn check_programs(platform: &Platform, programs: &[Program]) -> Result<(), Refused> {
+    let key = |index: usize| {
+        let program = &programs[index];
+        let list = if program.role == Role::Target { "targets" } else { "neighbours" };
+        let place = programs[..index].iter().filter(|earlier| earlier.role == program.role).count();
+        format!("{list}.{place}")
+    };
+    for (index, program) in programs.iter().enumerate() {
+        build::kind_of(platform, program.core)
+            .map_err(|refused| Refused::new(format!("{}.core", key(index)), refused.why))?;
+        if programs[..index].iter().any(|earlier| earlier.core == program.core) {
+            let why = format!("core {} has a workload already", program.core);
+            return Err(Refused::new(format!("{}.core", key(index)), why));
+        }
+        if program.role == Role::Target && programs[..index].iter().any(|earlier| earlier.role == Role::Target) {
+            return Err(Refused::new(key(index), "one target at a time can be measured"));
+        }
+        can_run(platform, &program.pattern).map_err(|refused| match refused.what.as_str() {
+            "workload" => Refused::new(format!("{}.workload", key(index)), refused.why),
+            _ => refused,
+        })?;
+    }
+    Ok(())
+}

@@ -1,0 +1,195 @@
+//! A core's way to the memory hierarchy: bounded outstanding misses, and what each answer costs.
+
+use crate::hierarchy::{Answer, Hierarchy, Want};
+use crate::memory::{Handle, Memory};
+use crate::tags::Line;
+
+/// The most misses that a core can have outstanding.
+pub const MOST_SLOTS: usize = 64;
+
+/// A time that never comes.
+pub const NEVER: u64 = u64::MAX;
+
+/// What the cores share.
+#[derive(Debug, Clone)]
+pub struct World {
+    /// Caches and filters.
+    pub hierarchy: Hierarchy,
+    /// The memory.
+    pub memory: Memory,
+}
+
+/// Latencies of one core, in picoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Latencies {
+    /// One clock cycle: the pace of independent accesses.
+    pub cycle: u64,
+    /// First level.
+    pub l1: u64,
+    /// Second level.
+    pub l2: u64,
+    /// Shared cache.
+    pub shared: u64,
+    /// Between two attempts at a full set of the cluster's filter.
+    pub cluster_retry: u64,
+    /// Between two attempts at a full set of the interconnect's filter.
+    pub interconnect_retry: u64,
+}
+
+/// What became of an access.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Issued {
+    /// The first level has the line.
+    Hit,
+    /// The line is there at this time.
+    At(u64),
+    /// Memory will answer into this slot.
+    Pending(usize),
+    /// A filter has no entry: try again at this time.
+    RetryAt(u64),
+    /// All slots are taken, one of them until this time (or [`NEVER`], if all wait for memory).
+    Full(u64),
+}
+
+/// A core's outstanding misses and latencies.
+#[derive(Debug, Clone)]
+pub struct Port {
+    /// Index of the core.
+    pub core: usize,
+    /// Whether independent accesses overlap.
+    pub out_of_order: bool,
+    /// Whether its reads go first before the memory controller.
+    pub first: bool,
+    /// What answers cost.
+    pub latencies: Latencies,
+    all: u64,
+    taken: u64,
+    done: [u64; MOST_SLOTS],
+    line: [Line; MOST_SLOTS],
+    want: [Want; MOST_SLOTS],
+}
+
+impl Port {
+    /// A port with nothing outstanding; `slots` is 1 to [`MOST_SLOTS`].
+    pub fn new(core: usize, out_of_order: bool, slots: usize, latencies: Latencies) -> Self {
+        Self {
+            core,
+            out_of_order,
+            first: false,
+            latencies,
+            all: u64::MAX >> (MOST_SLOTS - slots),
+            taken: 0,
+            done: [0; MOST_SLOTS],
+            line: [0; MOST_SLOTS],
+            want: [Want::Read; MOST_SLOTS],
+        }
+    }
+
+    /// Begins an access.
+    #[inline]
+    pub fn issue(&mut self, world: &mut World, line: Line, want: Want, now: u64) -> Issued {
+        let hierarchy = &mut world.hierarchy;
+        if self.taken == self.all {
+            self.reclaim(now);
+            if self.taken == self.all && (want == Want::Fetch || !hierarchy.cores[self.core].holds(line)) {
+                return Issued::Full(self.slots().map(|slot| self.done[slot]).min().unwrap_or(NEVER));
+            }
+        }
+        let answer = hierarchy.access(self.core, line, want, now);
+        let counts = &mut hierarchy.counts[self.core];
+        counts.accesses += 1;
+        match answer {
+            Answer::L1 => {
+                counts.l1_hits += 1;
+                Issued::Hit
+            }
+            Answer::L2 => {
+                counts.l2_hits += 1;
+                Issued::At(now + self.latencies.l2)
+            }
+            Answer::Shared => {
+                counts.shared_hits += 1;
+                Issued::At(now + self.latencies.shared)
+            }
+            Answer::OtherCore => {
+                counts.transfers += 1;
+                // The shared cache asks the other core, whose second level answers.
+                Issued::At(now + self.latencies.shared + self.latencies.l2)
+            }
+            Answer::Memory => {
+                counts.memory_reads += 1;
+                let slot = (self.all & !self.taken).trailing_zeros() as usize;
+                self.take(slot, NEVER, line, want);
+                let handle = (self.core * MOST_SLOTS + slot) as Handle;
+                world.memory.read(line, handle, self.first, now);
+                Issued::Pending(slot)
+            }
+            Answer::UnderWay => match self.slots().find(|slot| self.done[*slot] == NEVER && self.line[*slot] == line) {
+                Some(slot) => {
+                    if want == Want::Write {
+                        self.want[slot] = Want::Write;
+                    }
+                    Issued::Pending(slot)
+                }
+                None => {
+                    counts.accesses -= 1;
+                    Issued::RetryAt(now + self.latencies.cluster_retry)
+                }
+            },
+            Answer::ClusterBusy => {
+                counts.accesses -= 1;
+                counts.cluster_retries += 1;
+                Issued::RetryAt(now + self.latencies.cluster_retry)
+            }
+            Answer::InterconnectBusy => {
+                counts.accesses -= 1;
+                counts.interconnect_retries += 1;
+                Issued::RetryAt(now + self.latencies.interconnect_retry)
+            }
+        }
+    }
+
+    /// Keeps a slot for a line that comes at a known time; false if none is free.
+    #[inline]
+    pub fn keep_until(&mut self, at: u64) -> bool {
+        let free = self.all & !self.taken;
+        if free != 0 {
+            self.take(free.trailing_zeros() as usize, at, 0, Want::Read);
+        }
+        free != 0
+    }
+
+    /// Memory has answered a slot.
+    #[inline]
+    pub fn answer(&mut self, slot: usize, hierarchy: &mut Hierarchy, line_bytes: u64, now: u64) {
+        self.taken &= !(1 << slot);
+        self.done[slot] = now;
+        hierarchy.counts[self.core].bytes_from_memory += line_bytes;
+        hierarchy.fill(self.core, self.line[slot], self.want[slot], now);
+    }
+
+    /// When everything outstanding is there: [`NEVER`] while memory owes an answer, 0 if there is nothing.
+    pub fn all_done(&self) -> u64 {
+        self.slots().map(|slot| self.done[slot]).max().unwrap_or(0)
+    }
+
+    fn take(&mut self, slot: usize, done: u64, line: Line, want: Want) {
+        self.taken |= 1 << slot;
+        self.done[slot] = done;
+        self.line[slot] = line;
+        self.want[slot] = want;
+    }
+
+    fn reclaim(&mut self, now: u64) {
+        for slot in self.slots() {
+            if self.done[slot] <= now {
+                self.taken &= !(1 << slot);
+            }
+        }
+    }
+
+    fn slots(&self) -> impl Iterator<Item = usize> + use<> {
+        let taken = self.taken;
+        (0..MOST_SLOTS).filter(move |slot| taken >> slot & 1 == 1)
+    }
+}

@@ -1,0 +1,223 @@
+//! A running workload that is a stream of steps: everything but `tick`.
+
+use std::collections::VecDeque;
+
+use waykeeper_workload::{Access, Operation, Region as Which, Step, Stream, recorder};
+
+use crate::hierarchy::Want;
+use crate::placement::Region;
+use crate::port::{Issued, NEVER, Port, World};
+use crate::samples::Samples;
+use crate::tags::Line;
+
+/// What a target does besides its stream: it reads the counter and records.
+#[derive(Debug, Clone)]
+pub struct Recorder {
+    /// Where it records.
+    pub region: Region,
+    /// Picoseconds between two values of the counter.
+    pub counter_tick: u64,
+}
+
+/// A running stream.
+#[derive(Debug, Clone)]
+pub struct Program {
+    /// Way to the memory.
+    pub port: Port,
+    stream: Stream,
+    data: Region,
+    code: Region,
+    recorder: Option<Recorder>,
+    /// When it acts next.
+    pub wake: u64,
+    now: u64,
+    next: VecDeque<Op>,
+    waiting: Waiting,
+    sample_start: u64,
+    waited_until: u64,
+    blocked_since: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Op {
+    Touch { line: Line, want: Want, blocking: bool },
+    Start,
+    End,
+    Delay(u64),
+    Period(u64),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Waiting {
+    Nothing,
+    Slot(usize),
+    AnySlot,
+    AllSlots,
+}
+
+impl Program {
+    /// A stream that begins at `start`; only one with a recorder takes samples.
+    pub fn new(port: Port, stream: Stream, data: Region, code: Region, recorder: Option<Recorder>, start: u64) -> Self {
+        Self {
+            port,
+            stream,
+            data,
+            code,
+            recorder,
+            wake: start,
+            now: start,
+            next: VecDeque::with_capacity(4),
+            waiting: Waiting::Nothing,
+            sample_start: start,
+            waited_until: start,
+            blocked_since: start,
+        }
+    }
+
+    /// Acts from `wake` on, up to `horizon` at most: until then nobody else does anything.
+    pub fn run(&mut self, world: &mut World, horizon: u64, samples: &mut dyn Samples) {
+        self.now = self.wake;
+        self.waiting = Waiting::Nothing;
+        while self.now <= horizon {
+            let op = self.next.pop_front().unwrap_or_else(|| self.next_of_stream());
+            let goes_on = match op {
+                Op::Touch { line, want, blocking } => self.touch(line, want, blocking, world),
+                Op::Delay(ps) => {
+                    self.now += ps;
+                    true
+                }
+                Op::Period(ps) => {
+                    self.now = self.now.max(self.waited_until + ps);
+                    self.waited_until = self.now;
+                    true
+                }
+                Op::Start => {
+                    let drained = self.drained(op);
+                    self.sample_start = self.now;
+                    drained
+                }
+                Op::End => self.drained(op) && self.end_sample(samples),
+            };
+            if !goes_on {
+                return;
+            }
+        }
+        self.wake = self.now;
+    }
+
+    #[inline]
+    fn next_of_stream(&mut self) -> Op {
+        loop {
+            match self.stream.next() {
+                Some(Step::Access(access)) => return self.touch_of(access),
+                Some(Step::Start) if self.recorder.is_some() => return Op::Start,
+                Some(Step::End) if self.recorder.is_some() => return Op::End,
+                Some(Step::Start | Step::End) => {}
+                Some(Step::Compute { instructions, .. }) => {
+                    return Op::Delay(instructions * self.port.latencies.cycle);
+                }
+                Some(Step::Wait(ns)) => return Op::Period((ns * 1e3).round() as u64),
+                None => return Op::Delay(NEVER / 2),
+            }
+        }
+    }
+
+    #[inline]
+    fn touch_of(&self, access: Access) -> Op {
+        let (line, fetch) = match access.region {
+            Which::Data => (self.data.line(access.offset), false),
+            Which::Code => (self.code.line(access.offset), true),
+        };
+        let loads = matches!(access.operation, Operation::Read | Operation::Modify);
+        let stores = matches!(access.operation, Operation::Write | Operation::Modify);
+        let want = match (fetch, stores) {
+            (true, _) => Want::Fetch,
+            (false, true) => Want::Write,
+            (false, false) => Want::Read,
+        };
+        let blocking = fetch || access.dependent || (loads && !self.port.out_of_order);
+        Op::Touch { line, want, blocking }
+    }
+
+    /// One access; false if somebody else may have to act before the next one.
+    #[inline]
+    fn touch(&mut self, line: Line, want: Want, blocking: bool, world: &mut World) -> bool {
+        let latencies = self.port.latencies;
+        match self.port.issue(world, line, want, self.now) {
+            Issued::Hit => {
+                // A dependent load waits for its value; everything else goes on in the next cycle.
+                let dependent = blocking && self.port.out_of_order && want != Want::Fetch;
+                self.now += if dependent { latencies.l1 } else { latencies.cycle };
+                return true;
+            }
+            Issued::At(time) if blocking || !self.port.keep_until(time) => {
+                world.hierarchy.counts[self.port.core].stalled_for_shared_ps += time - self.now;
+                self.wake = time;
+            }
+            Issued::Pending(slot) if blocking => {
+                self.blocked_since = self.now;
+                self.waiting = Waiting::Slot(slot);
+                self.wake = NEVER;
+            }
+            Issued::At(_) | Issued::Pending(_) => self.wake = self.now + latencies.cycle,
+            Issued::RetryAt(time) => {
+                world.hierarchy.counts[self.port.core].stalled_for_filters_ps += time - self.now;
+                self.next.push_front(Op::Touch { line, want, blocking });
+                self.wake = time;
+            }
+            Issued::Full(time) => {
+                self.next.push_front(Op::Touch { line, want, blocking });
+                self.blocked_since = self.now;
+                self.waiting = Waiting::AnySlot;
+                self.wake = time;
+            }
+        }
+        false
+    }
+
+    /// The counter is read when everything is there; until then `op` waits.
+    fn drained(&mut self, op: Op) -> bool {
+        match self.port.all_done() {
+            NEVER => {
+                self.next.push_front(op);
+                self.blocked_since = self.now;
+                self.waiting = Waiting::AllSlots;
+                self.wake = NEVER;
+                false
+            }
+            time => {
+                self.now = self.now.max(time);
+                true
+            }
+        }
+    }
+
+    fn end_sample(&mut self, samples: &mut dyn Samples) -> bool {
+        if let Some(Recorder { region, counter_tick }) = &self.recorder {
+            let ticks = self.now / counter_tick - self.sample_start / counter_tick;
+            samples.record(ticks, 1, self.now);
+            let count = recorder::count_offset(ticks.min(recorder::OVERFLOW_FROM - 1));
+            for offset in [0, count] {
+                let blocking = !self.port.out_of_order;
+                self.next.push_back(Op::Touch { line: region.line(offset), want: Want::Write, blocking });
+            }
+        }
+        true
+    }
+
+    /// Memory has answered a slot.
+    #[inline]
+    pub fn answered(&mut self, slot: usize, world: &mut World, now: u64) {
+        let over = match self.waiting {
+            Waiting::Nothing => false,
+            Waiting::Slot(expected) => expected == slot,
+            Waiting::AnySlot => true,
+            Waiting::AllSlots => self.port.all_done() != NEVER,
+        };
+        if over {
+            world.hierarchy.counts[self.port.core].stalled_for_memory_ps += now - self.blocked_since;
+            self.waiting = Waiting::Nothing;
+            self.wake = now;
+        }
+    }
+}

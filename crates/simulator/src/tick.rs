@@ -1,0 +1,281 @@
+//! A `tick` workload: passes of a loop whose lines are nearly always in the first level.
+//!
+//! While all of them are there nothing happens but time, so such a stretch of passes is counted, not run. A line that
+//! some filter takes away ends the stretch.
+
+use waykeeper_workload::{Xorshift, recorder};
+
+use crate::hierarchy::Want;
+use crate::placement::Region;
+use crate::port::{Issued, NEVER, Port, World};
+use crate::samples::Samples;
+use crate::tags::Line;
+
+/// A delay that passes have now and then on an idle machine.
+#[derive(Debug, Clone)]
+pub struct IdleJitter {
+    /// The longest, in picoseconds.
+    pub longest: u64,
+    /// Passes from one to the next.
+    pub every: u64,
+    /// For its length.
+    pub random: Xorshift,
+}
+
+/// A running `tick` workload.
+#[derive(Debug, Clone)]
+pub struct Tick {
+    /// Way to the memory.
+    pub port: Port,
+    /// Lines of code of a pass, its body included.
+    pub code: Vec<Line>,
+    /// Lines that a pass changes: its stack and the recorder's header.
+    pub data: Vec<Line>,
+    /// The recorder.
+    pub recorder: Region,
+    /// Picoseconds of a pass without a miss.
+    pub pass: u64,
+    /// Picoseconds between two values of the counter.
+    pub counter_tick: u64,
+    /// Idle jitter.
+    pub jitter: IdleJitter,
+    state: State,
+    /// When it acts next.
+    pub wake: u64,
+    now: u64,
+    pass_start: u64,
+    last_ticks: u64,
+    passes_to_jitter: u64,
+    missed: bool,
+    blocked_since: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// All lines are there: passes since `pass_start` are not yet counted.
+    Quiet,
+    /// At this touch of the pass.
+    Touching(usize),
+    /// Memory owes the line of this slot.
+    Waiting(usize, usize),
+    /// All touches are made; memory owes some of their lines.
+    Draining,
+    /// The pass ends at `wake`.
+    Computing,
+}
+
+impl Tick {
+    /// A loop that begins at `start`.
+    #[expect(clippy::too_many_arguments, reason = "each is one property of the loop, named by its field")]
+    pub fn new(
+        port: Port,
+        code: Vec<Line>,
+        data: Vec<Line>,
+        recorder: Region,
+        pass: u64,
+        counter_tick: u64,
+        jitter: IdleJitter,
+        start: u64,
+    ) -> Self {
+        Self {
+            port,
+            code,
+            data,
+            recorder,
+            pass,
+            counter_tick,
+            state: State::Touching(0),
+            wake: start,
+            now: start,
+            pass_start: start,
+            last_ticks: pass / counter_tick,
+            passes_to_jitter: jitter.every,
+            missed: false,
+            blocked_since: 0,
+            jitter,
+        }
+    }
+
+    /// Acts at `wake`.
+    pub fn run(&mut self, world: &mut World, samples: &mut dyn Samples) {
+        match self.state {
+            State::Quiet => {
+                self.count_quiet_passes(self.wake, samples);
+                self.begin_pass();
+            }
+            State::Computing => self.end_pass(world, samples),
+            State::Touching(at) => self.touch(at, world),
+            State::Waiting(..) | State::Draining => {}
+        }
+    }
+
+    /// The touches of a pass: its code, its data, the counter of the value before.
+    fn touch_at(&self, at: usize) -> Option<(Line, Want)> {
+        let data = at.wrapping_sub(self.code.len());
+        if at < self.code.len() {
+            Some((self.code[at], Want::Fetch))
+        } else if data < self.data.len() {
+            Some((self.data[data], Want::Write))
+        } else if data == self.data.len() {
+            Some((self.count_line(self.last_ticks), Want::Write))
+        } else {
+            None
+        }
+    }
+
+    fn count_line(&self, ticks: u64) -> Line {
+        self.recorder.line(recorder::count_offset(ticks.min(recorder::OVERFLOW_FROM - 1)))
+    }
+
+    fn touch(&mut self, mut at: usize, world: &mut World) {
+        self.now = self.wake;
+        while let Some((line, want)) = self.touch_at(at) {
+            let blocking = !self.port.out_of_order || want == Want::Fetch;
+            match self.port.issue(world, line, want, self.now) {
+                Issued::Hit => at += 1,
+                Issued::At(time) => {
+                    self.missed = true;
+                    at += 1;
+                    if blocking || !self.port.keep_until(time) {
+                        world.hierarchy.counts[self.port.core].stalled_for_shared_ps += time - self.now;
+                        self.now = time;
+                    }
+                    // What the access changed elsewhere must be seen before the next one.
+                    return self.sleep(State::Touching(at), self.now);
+                }
+                Issued::Pending(slot) => {
+                    self.missed = true;
+                    self.blocked_since = self.now;
+                    at += 1;
+                    return match blocking {
+                        true => self.sleep(State::Waiting(slot, at), NEVER),
+                        false => self.sleep(State::Touching(at), self.now),
+                    };
+                }
+                Issued::RetryAt(time) => {
+                    self.missed = true;
+                    world.hierarchy.counts[self.port.core].stalled_for_filters_ps += time - self.now;
+                    return self.sleep(State::Touching(at), time);
+                }
+                Issued::Full(time) => {
+                    self.blocked_since = self.now;
+                    // Any answer ends this wait.
+                    return self.sleep(State::Touching(at), time);
+                }
+            }
+        }
+        self.drain(world);
+    }
+
+    /// The counter is read when everything is there.
+    fn drain(&mut self, world: &mut World) {
+        match self.port.all_done() {
+            NEVER => self.sleep(State::Draining, NEVER),
+            time => {
+                let time = time.max(self.now);
+                world.hierarchy.counts[self.port.core].stalled_for_shared_ps += time - self.now;
+                let end = time + self.pass + self.jitter_of_pass();
+                self.sleep(State::Computing, end);
+            }
+        }
+    }
+
+    fn jitter_of_pass(&mut self) -> u64 {
+        self.passes_to_jitter -= 1;
+        if self.passes_to_jitter > 0 {
+            return 0;
+        }
+        self.passes_to_jitter = self.jitter.every;
+        self.jitter.random.below(self.jitter.longest + 1)
+    }
+
+    fn sleep(&mut self, state: State, until: u64) {
+        self.state = state;
+        self.wake = until;
+    }
+
+    /// Memory has answered a slot.
+    pub fn answered(&mut self, slot: usize, world: &mut World, now: u64) {
+        let stalled = &mut world.hierarchy.counts[self.port.core].stalled_for_memory_ps;
+        match self.state {
+            State::Waiting(expected, at) if expected == slot => {
+                *stalled += now - self.blocked_since;
+                self.sleep(State::Touching(at), now);
+            }
+            State::Touching(at) if self.wake == NEVER => {
+                *stalled += now - self.blocked_since;
+                self.sleep(State::Touching(at), now);
+            }
+            State::Draining if self.port.all_done() != NEVER => {
+                *stalled += now - self.blocked_since;
+                self.now = now;
+                self.drain(world);
+            }
+            _ => {}
+        }
+    }
+
+    fn begin_pass(&mut self) {
+        self.missed = false;
+        self.sleep(State::Touching(0), self.pass_start);
+    }
+
+    fn end_pass(&mut self, world: &mut World, samples: &mut dyn Samples) {
+        let end = self.wake;
+        self.last_ticks = end / self.counter_tick - self.pass_start / self.counter_tick;
+        samples.record(self.last_ticks, 1, end);
+        self.pass_start = end;
+        if !self.missed && self.passes_to_jitter > 1 && self.all_there(world) {
+            // The last pass before a jittery one is run, so that its count decides what that one touches.
+            self.sleep(State::Quiet, end + (self.passes_to_jitter - 1) * self.pass);
+        } else {
+            self.begin_pass();
+        }
+    }
+
+    /// Whether a pass would hit in the first level throughout, whichever of its two values came before.
+    fn all_there(&self, world: &World) -> bool {
+        let caches = &world.hierarchy.cores[self.port.core];
+        let shortest = self.pass / self.counter_tick;
+        let counts = [self.last_ticks, shortest, shortest + 1].map(|ticks| self.count_line(ticks));
+        self.code.iter().all(|line| caches.l1i.find(*line).is_some())
+            && self.data.iter().chain(&counts).all(|line| caches.l1d.find(*line).is_some())
+    }
+
+    /// Counts the quiet passes that ended by `now`.
+    pub fn count_quiet_passes(&mut self, now: u64, samples: &mut dyn Samples) {
+        if self.state != State::Quiet {
+            return;
+        }
+        let passes = (now - self.pass_start) / self.pass;
+        if passes == 0 {
+            return;
+        }
+        let end = self.pass_start + passes * self.pass;
+        let shortest = self.pass / self.counter_tick;
+        let ticks = end / self.counter_tick - self.pass_start / self.counter_tick;
+        let longer = ticks - passes * shortest;
+        for (value, count) in [(shortest, passes - longer), (shortest + 1, longer)] {
+            if count > 0 {
+                samples.record(value, count, end);
+            }
+        }
+        self.last_ticks = end / self.counter_tick - (end - self.pass) / self.counter_tick;
+        self.passes_to_jitter -= passes;
+        self.pass_start = end;
+    }
+
+    /// The core lost a line: the pass that is under way ends as it began, the next one will miss.
+    pub fn disturbed(&mut self, now: u64, samples: &mut dyn Samples) {
+        if self.state != State::Quiet {
+            return;
+        }
+        self.count_quiet_passes(now, samples);
+        if self.wake == now {
+            return self.begin_pass();
+        }
+        self.missed = false;
+        self.passes_to_jitter -= 1;
+        self.sleep(State::Computing, self.pass_start + self.pass);
+    }
+}
