@@ -1,0 +1,165 @@
+//! The verdict on a mitigation, with the figures it rests on.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use waykeeper_workload::format_ns;
+
+use super::CONFIDENCE;
+use super::comparison::{Answer, Arms, COMPARABLE_EXPOSURES, Comparison, LEVEL, Maxima, Rates, compare};
+use super::effect::Effect;
+use super::rank::least_p_of_ranks;
+use super::rate::{Counted, rate_interval};
+use super::wording::{digits, p_value, per_second, range_ns};
+
+/// What can be said of a mitigation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum VerdictKind {
+    /// Excursions are rarer or the maxima lower with the mitigation, and neither is the other way round.
+    Better,
+    /// The design could have shown a difference, and showed none. Not a statement that there is none.
+    NoDifferenceShown,
+    /// Excursions are more frequent or the maxima higher with the mitigation, and neither is the other way round.
+    Worse,
+    /// The run cannot answer.
+    CannotTell,
+}
+
+impl fmt::Display for VerdictKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Better => "better",
+            Self::NoDifferenceShown => "no difference shown",
+            Self::Worse => "worse",
+            Self::CannotTell => "cannot tell",
+        })
+    }
+}
+
+/// The verdict on a mitigation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Verdict {
+    /// What can be said.
+    pub kind: VerdictKind,
+    /// The same as a sentence with the figures, beginning with the kind.
+    pub text: String,
+}
+
+/// Judges a mitigation by the rate of excursions and the maxima of the repeats (see [`compare`]). A neighbour that has no
+/// effect, or none that is known, leaves nothing to mitigate: no verdict.
+pub fn verdict(arms: &Arms<'_>, neighbours: &Effect) -> Verdict {
+    match neighbours {
+        Effect::Effective(_) => {}
+        Effect::Ineffective(why) => return cannot_tell(&format!("the neighbours had no effect to mitigate: {why}")),
+        Effect::Unknown(why) => {
+            return cannot_tell(&format!("it is not known whether the neighbours had an effect: {why}"));
+        }
+    }
+    match compare(arms) {
+        Ok(comparison) => conclude(&comparison, arms.threshold_ns),
+        Err(why) => cannot_tell(&why.to_string()),
+    }
+}
+
+fn conclude(comparison: &Comparison, threshold_ns: f64) -> Verdict {
+    let Comparison { rates, maxima, .. } = comparison;
+    let figures = figures(comparison, threshold_ns);
+    let because = |why: &str| cannot_tell(&format!("{why}: {figures}"));
+    let conclusion = |kind, in_what: &str| Verdict { kind, text: format!("{kind}{in_what}: {figures}") };
+    match (rates.answer, maxima.answer) {
+        (Answer::Better, Answer::Worse) => because("excursions became rarer but the maxima rose"),
+        (Answer::Worse, Answer::Better) => because("excursions became more frequent but the maxima fell"),
+        (Answer::Better, Answer::Better) => conclusion(VerdictKind::Better, " in rate and maxima"),
+        (Answer::Better, _) => conclusion(VerdictKind::Better, " in the rate of excursions"),
+        (_, Answer::Better) => conclusion(VerdictKind::Better, " in the maxima"),
+        (Answer::Worse, Answer::Worse) => conclusion(VerdictKind::Worse, " in rate and maxima"),
+        (Answer::Worse, _) => conclusion(VerdictKind::Worse, " in the rate of excursions"),
+        (_, Answer::Worse) => conclusion(VerdictKind::Worse, " in the maxima"),
+        (Answer::NotShown, Answer::NotShown) => match what_was_lacking(comparison) {
+            Some(why) => because(&why),
+            None => conclusion(VerdictKind::NoDifferenceShown, ""),
+        },
+    }
+}
+
+/// Why the design could not have shown a difference, however large; `None` if it could.
+fn what_was_lacking(comparison: &Comparison) -> Option<String> {
+    let (without, with) = comparison.repeats;
+    if comparison.least_p > LEVEL {
+        return Some(format!(
+            "{without} v {with} repeats cannot reach p = {LEVEL} whatever they show (at best p = {}); use --repeats {} or \
+             more",
+            digits(comparison.least_p, 2),
+            fewest_repeats(),
+        ));
+    }
+    let nothing_left = comparison.maxima.p.is_none() && !comparison.rates.could_show;
+    nothing_left
+        .then(|| "there are too few excursions to compare, and repeats of unequal length to compare maxima".into())
+}
+
+/// The fewest repeats in each arm with which a rank test can reach [`LEVEL`].
+fn fewest_repeats() -> usize {
+    (1..).find(|repeats| least_p_of_ranks(*repeats, *repeats) <= LEVEL).unwrap_or(usize::MAX)
+}
+
+fn figures(comparison: &Comparison, threshold_ns: f64) -> String {
+    let (without, with) = comparison.repeats;
+    let left_out = match comparison.left_out {
+        0 => String::new(),
+        repeats => format!(", {repeats} cut short or empty left out"),
+    };
+    format!(
+        "{}; {}; {without} v {with} repeats of {}{left_out}",
+        rates_in_words(&comparison.rates, threshold_ns),
+        maxima_in_words(&comparison.maxima),
+        range_ns(comparison.exposure_s.0 * 1e9, comparison.exposure_s.1 * 1e9),
+    )
+}
+
+fn rates_in_words(rates: &Rates, threshold_ns: f64) -> String {
+    format!(
+        "excursions over {} {} without it, {} with it, {} between repeats and {} by count{}",
+        format_ns(threshold_ns),
+        rate_in_words(rates.unmitigated),
+        rate_in_words(rates.mitigated),
+        p_value(rates.p_rank),
+        p_value(rates.p_count),
+        if rates.overdispersed { " (repeats differ by more than chance: the intervals are too narrow)" } else { "" },
+    )
+}
+
+fn rate_in_words(counted: Counted) -> String {
+    let Counted { events, exposure_s } = counted;
+    let interval = rate_interval(events, exposure_s, CONFIDENCE);
+    if events == 0 {
+        return format!("none in {} (below {} at 95 %)", format_ns(exposure_s * 1e9), per_second(interval.upper));
+    }
+    format!(
+        "{} (95 % interval {} to {})",
+        per_second(events as f64 / exposure_s),
+        digits(interval.lower, 3),
+        digits(interval.upper, 3)
+    )
+}
+
+fn maxima_in_words(maxima: &Maxima) -> String {
+    let tested = match maxima.p {
+        Some(p) => p_value(p),
+        None => format!(
+            "not compared because repeats differ in length by more than {:.0} %",
+            (COMPARABLE_EXPOSURES - 1.0) * 100.0
+        ),
+    };
+    format!(
+        "largest of each repeat {} without it, {} with it, {tested}",
+        range_ns(maxima.unmitigated_ns.0, maxima.unmitigated_ns.1),
+        range_ns(maxima.mitigated_ns.0, maxima.mitigated_ns.1),
+    )
+}
+
+fn cannot_tell(why: &str) -> Verdict {
+    Verdict { kind: VerdictKind::CannotTell, text: format!("cannot tell, because {why}") }
+}
