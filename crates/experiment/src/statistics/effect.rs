@@ -76,7 +76,8 @@ impl Effect {
 ///
 /// A figure has moved if the loaded median is above every solo value and above the solo median by more than 1 %, and
 /// chance is unlikely: with enough repeats (at least 4, and so many that the test can show anything), the exact one-sided
-/// rank test at an equal share of 5 % for each figure; with fewer, every loaded value above the largest solo value by more than the whole solo range.
+/// rank test at an equal share of 5 % for each figure; with fewer, every loaded value above the largest solo value by more
+/// than the whole solo range.
 pub fn effect(seen: &Seen<'_>) -> Effect {
     let figures: Vec<Figure> = figures(seen).into_iter().filter(Figure::shows_a_spread).collect();
     if figures.is_empty() {
