@@ -1,1 +1,11 @@
-//! Runs cases: on this Linux machine or in the simulator.
+//! Runs cases: on this Linux machine ([`Host`]) or in the simulator ([`Simulated`]), behind one trait.
+
+mod host;
+mod measure;
+mod schedule;
+mod simulated;
+
+pub use host::{Host, WORKER_ARGUMENT, worker_main};
+pub use measure::{Assignment, Executor, ExecutorError, Place};
+pub use schedule::{Finished, Progress, Settings, run};
+pub use simulated::Simulated;

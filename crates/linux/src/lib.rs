@@ -1,1 +1,19 @@
-//! What Linux says about a machine: sysfs and procfs under a root, scheduling, memory, counters.
+//! What Linux says about a machine, and what it lets a program do on it.
+//!
+//! Everything that is read from `/sys` and `/proc` goes through a [`Root`], so that a recorded tree can stand in for the
+//! running machine.
+
+pub mod core_state;
+mod cpulist;
+mod discover;
+mod facts;
+pub mod latency;
+pub mod memory;
+pub mod perf;
+mod root;
+pub mod schedule;
+
+pub use cpulist::{format_cpulist, parse_cpulist};
+pub use discover::{Discovered, NotDiscovered, discover};
+pub use facts::{Facts, facts};
+pub use root::Root;

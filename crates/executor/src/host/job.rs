@@ -1,0 +1,117 @@
+//! What a worker is asked, and what it answers.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use waykeeper_experiment::cases::Case;
+use waykeeper_experiment::measurement::{Measurement, NeighbourProgress};
+use waykeeper_experiment::run::{Placement, Privilege};
+use waykeeper_experiment::samples::Samples;
+use waykeeper_platform::CoreId;
+use waykeeper_workload::Pattern;
+
+use super::bytes_per_access;
+use crate::measure::ExecutorError;
+
+/// A workload on a core.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Part {
+    pub pattern: Pattern,
+    pub core: CoreId,
+}
+
+/// One repeat for a worker process.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Job {
+    pub target: Part,
+    pub neighbours: Vec<Part>,
+    pub seed: u64,
+    pub duration_ticks: u64,
+    pub tick_ns: f64,
+    /// `None`: nothing is an excursion.
+    pub excursion_above_ticks: Option<u64>,
+    pub gap_ticks: u64,
+    /// 0: no wash.
+    pub wash_bytes: u64,
+    pub fifo: bool,
+    pub huge_pages: bool,
+}
+
+/// A recorder's contents.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Recorded {
+    pub samples: u64,
+    pub sum: u128,
+    pub min: Option<u64>,
+    pub max: Option<u64>,
+    pub max_at_s: f64,
+    pub overflow: u64,
+    pub backwards: u64,
+    pub excursions: u64,
+    pub events: u64,
+    /// Lowest value of a bucket and its count.
+    pub counts: Vec<(u64, u64)>,
+    pub event_counts: Vec<(u64, u64)>,
+}
+
+/// What a worker found.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Answer {
+    pub recorded: Recorded,
+    pub observed_s: f64,
+    /// Accesses of each neighbour while the target was observed; `None` for external commands.
+    pub accesses: Vec<Option<u64>>,
+    pub placement: BTreeMap<String, Placement>,
+    pub privileges: Vec<Privilege>,
+    pub disturbances: BTreeMap<String, f64>,
+    pub counters: BTreeMap<String, u64>,
+    pub cut_short: bool,
+}
+
+impl Answer {
+    pub fn into_measurement(self, case: &Case, seed: u64, tick_ns: f64, stopped: bool) -> Result<Measurement, ExecutorError> {
+        if self.recorded.samples == 0 && stopped {
+            return Err(ExecutorError::Stopped);
+        }
+        let observed_s = self.observed_s;
+        let neighbours = case.neighbours.iter().zip(&self.accesses).map(|(neighbour, accesses)| NeighbourProgress {
+            core: neighbour.core,
+            per_second: accesses.zip(bytes_per_access(&neighbour.pattern)).filter(|_| observed_s > 0.0).map(|(accesses, bytes)| {
+                let rate = accesses as f64 / observed_s;
+                (rate, rate * bytes)
+            }),
+        });
+        Ok(Measurement {
+            seed,
+            neighbours: neighbours.collect(),
+            samples: self.recorded.into_samples(tick_ns),
+            observed_s,
+            placement: self.placement,
+            privileges: self.privileges,
+            disturbances: self.disturbances,
+            counters: self.counters,
+            cut_short: self.cut_short,
+            simulation: None,
+        })
+    }
+}
+
+impl Recorded {
+    fn into_samples(self, tick_ns: f64) -> Samples {
+        let mut samples = Samples::new(tick_ns);
+        for (histogram, counts) in [(&mut samples.histogram, &self.counts), (&mut samples.events, &self.event_counts)] {
+            for (value, count) in counts {
+                histogram.saturating_record_n(*value, *count);
+            }
+        }
+        samples.count = self.samples;
+        samples.sum = self.sum;
+        samples.min = self.min;
+        samples.max = self.max.map(|max| (max, self.max_at_s));
+        samples.overflow = self.overflow;
+        samples.backwards = self.backwards;
+        samples.excursions = self.excursions;
+        samples.excursion_events = self.events;
+        samples
+    }
+}

@@ -1,0 +1,161 @@
+//! This Linux machine as a place that runs cases. Every repeat is a fresh worker process with fresh memory.
+
+mod command;
+mod gate;
+mod job;
+mod limits;
+mod place;
+mod signals;
+mod target;
+mod worker;
+
+use std::io::{Read, Write};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use waykeeper_experiment::cases::Placed;
+use waykeeper_experiment::measurement::Measurement;
+use waykeeper_experiment::mitigation::parts;
+use waykeeper_workload::Pattern;
+
+use crate::measure::{Assignment, Executor, ExecutorError, Place};
+use job::{Answer, Job, Part};
+pub use worker::worker_main;
+
+/// The first argument that makes the program a worker; it is not for users.
+pub const WORKER_ARGUMENT: &str = "__worker";
+
+/// A worker that has not answered this long after its time is killed. Laying out memory takes most of it.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Washing goes over this many times the last-level cache, and over no more than [`WASH_MOST`].
+const WASH_TIMES: u64 = 2;
+const WASH_MOST: u64 = 256 << 20;
+
+/// Runs cases on this machine.
+#[derive(Debug)]
+pub struct Host {
+    place: Place,
+    tick_ns: f64,
+    /// Bytes to walk through to wash the caches.
+    wash_bytes: u64,
+}
+
+impl Executor for Host {
+    fn place(&self) -> &Place {
+        &self.place
+    }
+
+    fn measure(&self, assignment: &Assignment<'_>, stop: &AtomicBool) -> Result<Measurement, ExecutorError> {
+        limits::check_memory(assignment.case)?;
+        let job = self.job(assignment);
+        let answer = ask_worker(&job, stop)?;
+        answer.into_measurement(assignment.case, assignment.seed, self.tick_ns, stop.load(Ordering::Relaxed))
+    }
+
+    fn at_once(&self) -> usize {
+        1
+    }
+}
+
+impl Host {
+    fn job(&self, assignment: &Assignment<'_>) -> Job {
+        let case = assignment.case;
+        let ticks = |ns: f64| (ns / self.tick_ns).round() as u64;
+        let mitigations = parts(&case.mitigation);
+        // A measure that is under test is off unless this case has it; one that is not is used wherever it is allowed.
+        let on = |name: &str| mitigations.contains(&name) || !assignment.under_test.iter().any(|tested| tested == name);
+        let part = |placed: &Placed| Part { pattern: placed.pattern.clone(), core: placed.core };
+        Job {
+            target: part(&case.target),
+            neighbours: case.neighbours.iter().map(part).collect(),
+            seed: assignment.seed,
+            duration_ticks: ticks(assignment.duration_s * 1e9),
+            tick_ns: self.tick_ns,
+            excursion_above_ticks: assignment.excursion_above_ns.map(ticks),
+            gap_ticks: ticks(assignment.gap_ns),
+            wash_bytes: if assignment.wash { self.wash_bytes } else { 0 },
+            fifo: on("fifo"),
+            huge_pages: on("hugepages"),
+        }
+    }
+}
+
+fn refused(what: &str, error: impl std::fmt::Display) -> ExecutorError {
+    ExecutorError::Refused(format!("{what}: {error}"))
+}
+
+fn ask_worker(job: &Job, stop: &AtomicBool) -> Result<Answer, ExecutorError> {
+    let program = std::env::current_exe().map_err(|error| refused("this program's own file is unknown", error))?;
+    let mut worker = Command::new(program)
+        .arg(WORKER_ARGUMENT)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|error| refused("no worker process could be started", error))?;
+    let text = serde_json::to_vec(job).map_err(|error| refused("the job cannot be written", error))?;
+    let mut input = worker.stdin.take().expect("stdin is piped");
+    // Dropping the pipe ends the job; a worker that died shows in its status below.
+    let _ = input.write_all(&text);
+    drop(input);
+    let (mut output, mut errors) = (worker.stdout.take().expect("stdout is piped"), worker.stderr.take().expect("stderr is piped"));
+    let reader = std::thread::spawn(move || {
+        let (mut answer, mut complaint) = (Vec::new(), String::new());
+        let _ = output.read_to_end(&mut answer);
+        let _ = errors.read_to_string(&mut complaint);
+        (answer, complaint)
+    });
+    let time = Duration::from_secs_f64(job.duration_ticks as f64 * job.tick_ns / 1e9);
+    let killed = wait(&mut worker, time + PATIENCE, stop);
+    let status = worker.wait().map_err(|error| refused("the worker process was lost", error))?;
+    let (answer, complaint) = reader.join().unwrap_or_default();
+    if let Ok(answer) = serde_json::from_slice::<Answer>(&answer) {
+        return Ok(answer);
+    }
+    let complaint = complaint.trim();
+    if killed {
+        return Err(refused("the worker process did not end in time and was killed", if complaint.is_empty() { "it said nothing" } else { complaint }));
+    }
+    if stop.load(Ordering::Relaxed) && !status.success() {
+        return Err(ExecutorError::Stopped);
+    }
+    Err(ExecutorError::Refused(if complaint.is_empty() { format!("the worker process ended with {status} and said nothing") } else { complaint.into() }))
+}
+
+/// Waits for the worker; passes a stop on to it, and kills it after `patience`. True where it was killed.
+fn wait(worker: &mut Child, patience: Duration, stop: &AtomicBool) -> bool {
+    let begun = Instant::now();
+    let mut told = false;
+    loop {
+        match worker.try_wait() {
+            Ok(None) => {}
+            Ok(Some(_)) | Err(_) => return false,
+        }
+        if stop.load(Ordering::Relaxed) && !told {
+            signals::interrupt(worker.id());
+            told = true;
+        }
+        if begun.elapsed() > patience {
+            let _ = worker.kill();
+            return true;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Bytes that a neighbour moves for one access: the line that it touches.
+fn bytes_per_access(pattern: &Pattern) -> Option<f64> {
+    const LINE: u64 = 64;
+    match pattern {
+        Pattern::Walk { inner, outer, .. } => {
+            let step = if inner.count > 1 { inner.stride } else { outer.stride };
+            Some(step.min(LINE) as f64)
+        }
+        Pattern::Buffer { stride, .. } | Pattern::Chase { stride, .. } => Some((*stride).min(LINE) as f64),
+        Pattern::Random { line_bytes, .. } => Some(*line_bytes as f64),
+        Pattern::Tick { .. } => Some(0.0),
+        Pattern::Command { .. } => None,
+    }
+}

@@ -1,0 +1,130 @@
+//! What this machine says about itself.
+
+use std::collections::BTreeMap;
+
+use waykeeper_experiment::run::{Clock, Machine};
+use waykeeper_experiment::site::{ExecutorKind, Offer, Site, SiteCore, cache_shapes};
+use waykeeper_kernels::clock;
+use waykeeper_linux::{Discovered, Root, discover, facts, schedule};
+use waykeeper_platform::{CoreId, Platform};
+
+use super::{Host, WASH_MOST, WASH_TIMES};
+use crate::measure::{ExecutorError, Place};
+
+/// Spread of the counter's frequency above which a reader must be warned, parts in a million.
+const UNSTEADY_PPM: f64 = 200.0;
+
+impl Host {
+    /// This machine. `elsewhere` names mitigations that other places know, with the reason why not here.
+    ///
+    /// # Errors
+    /// A machine that does not tell its cores, or gives this process none.
+    pub fn new(elsewhere: &BTreeMap<String, String>) -> Result<Self, ExecutorError> {
+        let root = Root::default();
+        let found = discover(&root).map_err(|error| ExecutorError::Refused(error.to_string()))?;
+        let site = site(&found, elsewhere)?;
+        let clock = clock::measure();
+        let tick_ns = 1e9 / clock.frequency_hz;
+        let llc = cache_shapes(&found.platform, site.auto_core).0.iter().map(|shape| shape.size_bytes).max();
+        let place = Place {
+            machine: machine(&root, &found.platform, &site),
+            notes: notes(&root, &clock, &site),
+            clock: Clock {
+                name: clock.name.into(),
+                frequency_hz: clock.frequency_hz,
+                tick_ns,
+                resolution_ns: Some(clock.resolution_ticks as f64 * tick_ns),
+                read_overhead_ns: Some(clock.read_overhead_ticks as f64 * tick_ns),
+                stability_ppm: Some(clock.stability_ppm),
+                invariant: clock.invariant,
+            },
+            site,
+            parameters: None,
+        };
+        Ok(Self { place, tick_ns, wash_bytes: llc.map_or(0, |bytes| (WASH_TIMES * bytes).min(WASH_MOST)) })
+    }
+}
+
+fn site(found: &Discovered, elsewhere: &BTreeMap<String, String>) -> Result<Site, ExecutorError> {
+    let allowed = schedule::allowed();
+    let cores: Vec<SiteCore> = found
+        .platform
+        .core_ids()
+        .into_iter()
+        // An isolated core is not in the ordinary affinity mask, but it may be asked for.
+        .filter(|id| allowed.contains(id) || found.isolated.contains(id))
+        .map(|id| SiteCore {
+            id,
+            caches: cache_shapes(&found.platform, id),
+            siblings: found.siblings.get(&id).cloned().unwrap_or_default(),
+        })
+        .collect();
+    let auto_core = auto_core(&cores, &found.isolated)
+        .ok_or_else(|| ExecutorError::Refused("this process may use no core of this machine".into()))?;
+    let mut mitigations: BTreeMap<String, Offer> =
+        elsewhere.iter().map(|(name, why)| (name.clone(), Offer::Refused(why.clone()))).collect();
+    mitigations.extend(found.platform.mitigations.iter().map(|(name, m)| (name.clone(), Offer::Applied(m.title.clone()))));
+    Ok(Site {
+        executor: ExecutorKind::Host,
+        platform: found.platform.name.clone(),
+        called: "this machine".into(),
+        cores,
+        auto_core,
+        mitigations,
+    })
+}
+
+fn auto_core(cores: &[SiteCore], isolated: &[CoreId]) -> Option<CoreId> {
+    let ids = || cores.iter().map(|core| core.id);
+    ids().filter(|id| isolated.contains(id)).next_back().or_else(|| ids().next_back())
+}
+
+fn machine(root: &Root, platform: &Platform, site: &Site) -> Machine {
+    let facts = facts(root, site.auto_core);
+    Machine {
+        processor: facts.processor,
+        architecture: std::env::consts::ARCH.into(),
+        cores: site.cores.len() as u32,
+        caches: platform.caches(site.auto_core).iter().map(describe_cache).collect(),
+        kernel: facts.kernel,
+        kernel_command_line: facts.command_line,
+        preemption: facts.preemption,
+        clocksource: facts.clocksource,
+        governor: facts.governor,
+        smt: facts.smt,
+        isolated: facts.isolated,
+        nohz_full: facts.nohz_full,
+        hypervisor: facts.hypervisor,
+        transparent_hugepages: facts.transparent_hugepages,
+        realtime_throttling: facts.realtime_throttling,
+    }
+}
+
+fn describe_cache(cache: &waykeeper_platform::CacheGeometry) -> String {
+    let (value, unit) = match cache.size_bytes >> 10 {
+        kib if kib >= 1024 && kib % 1024 == 0 => (kib / 1024, "MiB"),
+        kib => (kib, "KiB"),
+    };
+    let side = if cache.level == 1 { "d" } else { "" };
+    let shared = match cache.shared_by.len() {
+        0 | 1 => "private".to_owned(),
+        n => format!("shared by {n} cores"),
+    };
+    format!("L{}{side} {value} {unit} {}-way {shared}", cache.level, cache.ways)
+}
+
+fn notes(root: &Root, clock: &clock::Clock, site: &Site) -> Vec<String> {
+    let mut notes = Vec::new();
+    if facts(root, site.auto_core).hypervisor.is_some() {
+        notes.push(
+            "This is a virtual machine: the hypervisor takes cores away unseen, and other tenants may share the caches and the memory. Steal time tells part of it.".into(),
+        );
+    }
+    if clock.invariant == Some(false) {
+        notes.push("The processor does not promise a counter of constant rate: read absolute times with care.".into());
+    }
+    if clock.stability_ppm > UNSTEADY_PPM {
+        notes.push(format!("The counter's frequency moved by {:.0} parts in a million between two measurements.", clock.stability_ppm));
+    }
+    notes
+}

@@ -1,0 +1,210 @@
+//! The worker process: one repeat of one case, then an answer on standard output.
+
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::thread::{Scope, ScopedJoinHandle};
+
+use waykeeper_experiment::run::{Placement, Privilege};
+use waykeeper_kernels::{Kernel, Memory, Progress};
+use waykeeper_linux::latency::forbid_idle_states;
+use waykeeper_linux::memory::{Mapping, Pages, lock_all};
+use waykeeper_linux::schedule;
+use waykeeper_workload::{Pattern, Xorshift};
+
+use super::command::External;
+use super::gate::Gate;
+use super::job::{Answer, Job, Part};
+use super::signals::{self, STOP};
+use super::target::{self, Observed};
+
+/// Non-zero once the neighbours are to end. They go on until the target has been observed.
+static NEIGHBOURS_STOP: AtomicU32 = AtomicU32::new(0);
+
+/// Reads a job from standard input, runs it and writes the answer. Gives the exit status.
+pub fn worker_main() -> i32 {
+    let mut text = String::new();
+    let answer = std::io::stdin()
+        .read_to_string(&mut text)
+        .map_err(|error| error.to_string())
+        .and_then(|_| serde_json::from_str::<Job>(&text).map_err(|error| format!("a worker is started by `waykeeper run` only ({error})")))
+        .and_then(|job| run(&job))
+        .and_then(|answer| serde_json::to_vec(&answer).map_err(|error| error.to_string()));
+    match answer {
+        Ok(bytes) => i32::from(std::io::stdout().write_all(&bytes).is_err()),
+        Err(why) => {
+            eprintln!("{why}");
+            1
+        }
+    }
+}
+
+/// A note on what was asked of the system and what it gave.
+pub(super) fn privilege(what: &str, result: std::io::Result<String>) -> Privilege {
+    match result {
+        Ok(detail) => Privilege { what: what.into(), granted: true, detail },
+        Err(error) => Privilege { what: what.into(), granted: false, detail: error.to_string() },
+    }
+}
+
+fn run(job: &Job) -> Result<Answer, String> {
+    signals::catch();
+    let mut privileges = Vec::new();
+    if let Err(error) = schedule::die_with_parent() {
+        privileges.push(privilege("ending with the parent", Err(error)));
+    }
+    let idle_states = forbid_idle_states();
+    let idle_result = idle_states.as_ref().map(|_| "no core enters a deep idle state".to_owned());
+    privileges.push(privilege("/dev/cpu_dma_latency", idle_result.map_err(|e| std::io::Error::new(e.kind(), e.to_string()))));
+
+    let gate = Gate::new();
+    let progress: Vec<Progress> = job.neighbours.iter().map(|_| Progress::new()).collect();
+    std::thread::scope(|scope| {
+        let setup = Setup { scope, gate: &gate, job };
+        let outcome = setup.run(&progress, &mut privileges);
+        // Whatever happened, nobody may be left waiting or running: the scope would never end.
+        NEIGHBOURS_STOP.store(1, Ordering::Relaxed);
+        gate.abandon();
+        outcome
+    })
+}
+
+struct Setup<'scope, 'env> {
+    scope: &'scope Scope<'scope, 'env>,
+    gate: &'env Gate,
+    job: &'env Job,
+}
+
+impl<'scope, 'env> Setup<'scope, 'env> {
+    fn run(&self, progress: &'env [Progress], privileges: &mut Vec<Privilege>) -> Result<Answer, String> {
+        let (ready, set_up) = channel();
+        let mut loops = 0;
+        for (index, part) in self.job.neighbours.iter().enumerate() {
+            if !matches!(part.pattern, Pattern::Command { .. }) {
+                self.start_neighbour(index, part, &progress[index], ready.clone());
+                loops += 1;
+            }
+        }
+        let target = self.start_target(progress, ready);
+        let placement = (0..=loops)
+            .map(|_| set_up.recv().unwrap_or_else(|_| Err("a thread ended before it was set up".into())))
+            .collect::<Result<Vec<_>, String>>()?;
+        let mut externals = start_commands(&self.job.neighbours)?;
+        privileges.push(privilege("mlockall", lock_all().map(|()| "all memory of the loops is locked".into())));
+        self.gate.open();
+
+        let observed = target.join().map_err(|_| "the target's thread panicked".to_owned())?;
+        let observed = observed.ok_or("the target's thread was sent home")?;
+        for external in &mut externals {
+            if let Some(status) = external.1.ended() {
+                return Err(format!("the neighbour `{}` ended by itself ({status}) before the target had been observed", external.0));
+            }
+        }
+        Ok(answer(self.job, observed, placement.into_iter().flatten().collect(), std::mem::take(privileges)))
+    }
+
+    fn start_neighbour(&self, index: usize, part: &'env Part, progress: &'env Progress, ready: Sender<SetUp>) {
+        let (gate, seed) = (self.gate, self.job.seed);
+        self.scope.spawn(move || {
+            let prepared = lay_out(part, Pages::Huge, seed ^ (index as u64 + 1));
+            match prepared {
+                Ok((mapping, mut kernel)) => {
+                    // Neighbours that run in lock step would disturb less than they can.
+                    kernel.start_at_outer(Xorshift::new(seed ^ (index as u64 + 1)).next_u64());
+                    let name = format!("neighbour on core {}", part.core);
+                    let _ = ready.send(Ok(vec![placed(&name, part.core), pages(&format!("{name}, memory"), "huge pages", mapping.as_ref())]));
+                    if gate.pass() {
+                        kernel.run_neighbour(progress, u64::MAX, &NEIGHBOURS_STOP);
+                    }
+                    drop(kernel);
+                }
+                Err(why) => {
+                    let _ = ready.send(Err(why));
+                }
+            }
+        });
+    }
+
+    fn start_target(&self, progress: &'env [Progress], ready: Sender<SetUp>) -> ScopedJoinHandle<'scope, Option<Observed>> {
+        let (gate, job) = (self.gate, self.job);
+        self.scope.spawn(move || {
+            let asked = if job.huge_pages { Pages::Huge } else { Pages::Small };
+            match lay_out(&job.target, asked, job.seed) {
+                Ok((mapping, mut kernel)) => {
+                    let wanted = if job.huge_pages { "huge pages" } else { "small pages" };
+                    let memory = pages("target, memory", wanted, mapping.as_ref());
+                    let _ = ready.send(Ok(vec![placed("target", job.target.core), memory]));
+                    let observed = gate.pass().then(|| target::observe(job, &mut kernel, progress));
+                    NEIGHBOURS_STOP.store(1, Ordering::Relaxed);
+                    drop(kernel);
+                    observed
+                }
+                Err(why) => {
+                    let _ = ready.send(Err(why));
+                    None
+                }
+            }
+        })
+    }
+}
+
+type Placed = Option<(String, Placement)>;
+type SetUp = Result<Vec<Placed>, String>;
+
+/// Pins the calling thread, maps its memory from there, and lays the workload into it.
+fn lay_out(part: &Part, pages: Pages, seed: u64) -> Result<(Option<Mapping>, Kernel), String> {
+    schedule::pin(part.core).map_err(|error| format!("core {} cannot be used: {error}", part.core))?;
+    let bytes = part.pattern.data_bytes() as usize;
+    let mapping = match bytes {
+        0 => None,
+        _ => Some(Mapping::new(bytes, pages).map_err(|error| format!("{} MiB of memory cannot be had: {error}", bytes >> 20))?),
+    };
+    let memory = mapping.as_ref().map_or_else(Memory::none, |mapping| {
+        // SAFETY: the mapping is this thread's own, and callers drop the kernel before the mapping.
+        unsafe { Memory::new(mapping.start(), mapping.length()) }
+    });
+    let kernel = Kernel::new(&part.pattern, memory, seed).map_err(|error| error.to_string())?;
+    Ok((mapping, kernel))
+}
+
+fn placed(name: &str, core: u32) -> Placed {
+    let got = format!("core {}", schedule::current_core());
+    Some((name.to_owned(), Placement { asked: format!("core {core}"), got }))
+}
+
+fn pages(name: &str, asked: &str, mapping: Option<&Mapping>) -> Placed {
+    let mapping = mapping?;
+    let (huge, all) = (mapping.huge_bytes()?, mapping.length() as u64);
+    let pool = if mapping.from_pool { ", from the reserved pool" } else { "" };
+    let got = format!("{} of {} MiB in huge pages{pool}", huge >> 20, all >> 20);
+    Some((name.to_owned(), Placement { asked: asked.into(), got }))
+}
+
+fn start_commands(neighbours: &[Part]) -> Result<Vec<(String, External)>, String> {
+    let commands = neighbours.iter().filter_map(|part| match &part.pattern {
+        Pattern::Command { argv } => Some((argv, part.core)),
+        _ => None,
+    });
+    commands.map(|(argv, core)| Ok((argv[0].clone(), External::start(argv, core)?))).collect()
+}
+
+fn answer(job: &Job, observed: Observed, placement: Vec<(String, Placement)>, mut privileges: Vec<Privilege>) -> Answer {
+    privileges.extend(observed.privileges);
+    let accesses = job.neighbours.iter().zip(&observed.accesses).map(|(part, accesses)| {
+        (!matches!(part.pattern, Pattern::Command { .. })).then_some(*accesses)
+    });
+    let mut placement: BTreeMap<String, Placement> = placement.into_iter().collect();
+    let asked = if job.fifo { "SCHED_FIFO" } else { "SCHED_OTHER" };
+    placement.insert("target, scheduling".into(), Placement { asked: asked.into(), got: observed.policy.into() });
+    Answer {
+        accesses: accesses.collect(),
+        recorded: observed.recorded,
+        observed_s: observed.observed_s,
+        placement,
+        privileges,
+        disturbances: observed.disturbances,
+        counters: observed.counters,
+        cut_short: STOP.load(Ordering::Relaxed) != 0,
+    }
+}

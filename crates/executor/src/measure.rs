@@ -1,0 +1,68 @@
+//! What every executor does: one repeat of one case.
+
+use std::sync::atomic::AtomicBool;
+
+use waykeeper_experiment::cases::Case;
+use waykeeper_experiment::measurement::Measurement;
+use waykeeper_experiment::run::{Clock, Machine, Parameters};
+use waykeeper_experiment::site::Site;
+
+/// One repeat to be measured.
+#[derive(Debug, Clone, Copy)]
+pub struct Assignment<'a> {
+    /// The case.
+    pub case: &'a Case,
+    /// Seed of this repeat: placement, phases, random orders.
+    pub seed: u64,
+    /// How long the target is observed, seconds: wall time on the host, simulated time in the simulator.
+    pub duration_s: f64,
+    /// Samples above this many nanoseconds are excursions; `None` for a pilot, which has no threshold yet.
+    pub excursion_above_ns: Option<f64>,
+    /// Excursions within this time of the first one are one event, nanoseconds.
+    pub gap_ns: f64,
+    /// The caches are washed first: the mitigation is not that of the measurement before.
+    pub wash: bool,
+    /// Mitigations that some case of the experiment has: they are off unless this case has them.
+    pub under_test: &'a [String],
+}
+
+/// Why a repeat could not be measured.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ExecutorError {
+    /// This place cannot do it; what it lacks.
+    #[error("{0}")]
+    Refused(String),
+    /// It was stopped before it gave anything.
+    #[error("stopped before the first sample")]
+    Stopped,
+}
+
+/// What a place says about itself.
+#[derive(Debug, Clone)]
+pub struct Place {
+    /// Its cores and mitigations.
+    pub site: Site,
+    /// The clock that times the samples.
+    pub clock: Clock,
+    /// The machine.
+    pub machine: Machine,
+    /// What its figures rest on, where they are simulated.
+    pub parameters: Option<Parameters>,
+    /// What a reader of its figures must know.
+    pub notes: Vec<String>,
+}
+
+/// A place that runs cases.
+pub trait Executor: Sync {
+    /// What the place says about itself.
+    fn place(&self) -> &Place;
+
+    /// Measures one repeat. A set `stop` ends it early with what there is.
+    ///
+    /// # Errors
+    /// What the place cannot do.
+    fn measure(&self, assignment: &Assignment<'_>, stop: &AtomicBool) -> Result<Measurement, ExecutorError>;
+
+    /// How many repeats may run at the same time without disturbing each other.
+    fn at_once(&self) -> usize;
+}

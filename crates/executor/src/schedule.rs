@@ -1,0 +1,196 @@
+//! The order in which repeats run: A B C A B C, so that drift hits all cases alike.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use waykeeper_experiment::cases::{Case, Plan, Purpose};
+use waykeeper_experiment::measurement::{Measured, Measurement};
+use waykeeper_experiment::mitigation::{NONE, parts};
+use waykeeper_workload::Xorshift;
+
+use crate::measure::{Assignment, Executor, ExecutorError};
+
+/// How an experiment is run.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Length of a case and repeat, seconds.
+    pub duration_s: f64,
+    /// Repeats of each case.
+    pub repeats: u32,
+    /// The seed.
+    pub seed: u64,
+    /// A sample this far over the minimum of the unmitigated solo case is an excursion; else a pilot's spread decides.
+    pub excursion_over_min_ns: Option<f64>,
+    /// Excursions within this time of the first one are one event, nanoseconds.
+    pub gap_ns: f64,
+}
+
+/// What is going on.
+#[derive(Debug, Clone, Copy)]
+pub struct Progress<'a> {
+    /// The case that has just been measured, or is about to be.
+    pub case: &'a str,
+    /// Repeats done.
+    pub done: usize,
+    /// Repeats in all.
+    pub total: usize,
+}
+
+/// What an experiment gave.
+#[derive(Debug, Clone)]
+pub struct Finished {
+    /// The repeats of each case of the plan, in its order.
+    pub measured: Vec<Measured>,
+    /// It was interrupted.
+    pub cut_short: bool,
+}
+
+/// A pilot is this long, or as long as a repeat where that is shorter.
+const PILOT_S: f64 = 0.2;
+const SIMULATED_PILOT_S: f64 = 0.002;
+/// The sentinel witnesses a mean, for which this is long enough.
+const SENTINEL_S: f64 = 0.25;
+const SIMULATED_SENTINEL_S: f64 = 0.01;
+
+/// Runs every case of a plan.
+///
+/// # Errors
+/// The first thing that the place turns out to be unable to do.
+pub fn run(
+    executor: &dyn Executor,
+    plan: &Plan,
+    settings: &Settings,
+    stop: &AtomicBool,
+    progress: &(dyn Fn(Progress<'_>) + Sync),
+) -> Result<Finished, ExecutorError> {
+    let simulated = executor.place().parameters.is_some();
+    let under_test = mitigations_under_test(plan);
+    let thresholds_ns = thresholds(executor, plan, settings, stop, &under_test, simulated)?;
+    let cases = &plan.cases;
+    let total = cases.len() * settings.repeats as usize;
+    let slots: Vec<Mutex<Option<Result<Measurement, ExecutorError>>>> = (0..total).map(|_| Mutex::new(None)).collect();
+    let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let measure_next = || {
+        let slot = next.fetch_add(1, Ordering::Relaxed);
+        if slot >= total || stop.load(Ordering::Relaxed) {
+            return false;
+        }
+        let (repeat, index) = (slot / cases.len(), slot % cases.len());
+        let case = &cases[index];
+        progress(Progress { case: &case.name, done: done.load(Ordering::Relaxed), total });
+        let seed = repeat_seed(settings.seed, repeat);
+        let before = if index == 0 { cases.last() } else { cases.get(index - 1) };
+        let assignment = Assignment {
+            case,
+            seed,
+            duration_s: length(case, settings.duration_s, simulated),
+            excursion_above_ns: thresholds_ns[index],
+            gap_ns: settings.gap_ns,
+            wash: before.is_none_or(|before| before.mitigation != case.mitigation),
+            under_test: &under_test,
+        };
+        let result = executor.measure(&assignment, stop);
+        let failed = result.is_err();
+        *slots[slot].lock().unwrap_or_else(|e| e.into_inner()) = Some(result);
+        done.fetch_add(1, Ordering::Relaxed);
+        progress(Progress { case: &case.name, done: done.load(Ordering::Relaxed), total });
+        !failed
+    };
+    std::thread::scope(|scope| {
+        let others: Vec<_> = (1..executor.at_once().max(1)).map(|_| scope.spawn(|| while measure_next() {})).collect();
+        while measure_next() {}
+        for other in others {
+            let _ = other.join();
+        }
+    });
+    let mut measured: Vec<Measured> = thresholds_ns
+        .into_iter()
+        .map(|excursion_above_ns| Measured { excursion_above_ns, repeats: Vec::new() })
+        .collect();
+    for (slot, result) in slots.into_iter().enumerate() {
+        match result.into_inner().unwrap_or_else(|e| e.into_inner()) {
+            Some(Ok(repeat)) => measured[slot % cases.len()].repeats.push(repeat),
+            Some(Err(ExecutorError::Stopped)) | None => {}
+            Some(Err(error)) => return Err(error),
+        }
+    }
+    Ok(Finished { measured, cut_short: stop.load(Ordering::Relaxed) })
+}
+
+/// The seed of a repeat: the same for all cases, so that they are compared under the same placement.
+fn repeat_seed(seed: u64, repeat: usize) -> u64 {
+    // JSON readers keep integers exactly up to 2^53.
+    Xorshift::new(seed.wrapping_add((repeat as u64).wrapping_mul(0x9e37_79b9))).next_u64() >> 11
+}
+
+fn mitigations_under_test(plan: &Plan) -> Vec<String> {
+    let mut names: Vec<String> = plan.cases.iter().flat_map(|case| parts(&case.mitigation)).map(str::to_owned).collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+fn length(case: &Case, duration_s: f64, simulated: bool) -> f64 {
+    match case.purpose {
+        Purpose::Case => duration_s,
+        Purpose::Sentinel => duration_s.min(if simulated { SIMULATED_SENTINEL_S } else { SENTINEL_S }),
+    }
+}
+
+/// The excursion threshold of each case: decided once for each target, on its unmitigated solo case, before anything is
+/// compared.
+fn thresholds(
+    executor: &dyn Executor,
+    plan: &Plan,
+    settings: &Settings,
+    stop: &AtomicBool,
+    under_test: &[String],
+    simulated: bool,
+) -> Result<Vec<Option<f64>>, ExecutorError> {
+    let mut known: Vec<(&Case, f64)> = Vec::new();
+    let mut thresholds = Vec::new();
+    for case in &plan.cases {
+        if case.purpose == Purpose::Sentinel {
+            thresholds.push(None);
+            continue;
+        }
+        if let Some((_, threshold)) = known.iter().find(|(pilot, _)| pilot.target == case.target) {
+            thresholds.push(Some(*threshold));
+            continue;
+        }
+        let pilot = plan.cases.iter().find(|c| c.target == case.target && c.solo() && c.mitigation == NONE).unwrap_or(case);
+        let assignment = Assignment {
+            case: pilot,
+            seed: settings.seed,
+            duration_s: settings.duration_s.min(if simulated { SIMULATED_PILOT_S } else { PILOT_S }),
+            excursion_above_ns: None,
+            gap_ns: settings.gap_ns,
+            wash: false,
+            under_test,
+        };
+        let threshold = match executor.measure(&assignment, stop) {
+            Ok(measurement) => threshold_ns(&measurement, settings.excursion_over_min_ns),
+            Err(ExecutorError::Stopped) => None,
+            Err(error) => return Err(error),
+        };
+        known.extend(threshold.map(|threshold| (case, threshold)));
+        thresholds.push(threshold);
+    }
+    Ok(thresholds)
+}
+
+/// Median plus three times the distance to the 99th percentile, and at least a tenth above the median: beyond the
+/// ordinary spread of the loop itself, below anything that an engineer would call an excursion.
+fn threshold_ns(pilot: &Measurement, over_min_ns: Option<f64>) -> Option<f64> {
+    let samples = &pilot.samples;
+    let min = samples.min? as f64;
+    let ticks = match over_min_ns {
+        Some(over) => min + over / samples.tick_ns,
+        None => {
+            let at = |quantile| samples.histogram.value_at_quantile(quantile) as f64;
+            let median = at(0.5);
+            (median + 3.0 * (at(0.99) - median)).max(1.1 * median)
+        }
+    };
+    Some(ticks.ceil() * samples.tick_ns)
+}

@@ -1,0 +1,155 @@
+//! The simulator as a place that runs cases.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use waykeeper_experiment::cases::Placed;
+use waykeeper_experiment::measurement::{Measurement, NeighbourProgress, Simulation};
+use waykeeper_experiment::mitigation::parts;
+use waykeeper_experiment::run::{Clock, Machine, Parameter, Parameters};
+use waykeeper_experiment::samples::{Collector, Samples};
+use waykeeper_experiment::site::{ExecutorKind, Offer, Site, SiteCore, cache_shapes};
+use waykeeper_platform::Platform;
+use waykeeper_simulator::{Engine, Program, Role};
+
+use crate::measure::{Assignment, Executor, ExecutorError, Place};
+
+/// Runs cases on a simulated platform.
+#[derive(Debug)]
+pub struct Simulated {
+    platform: Platform,
+    place: Place,
+}
+
+/// The engine is asked to stop after this much simulated time, so that Ctrl-C and the collector get their turn.
+const SLICE_PS: u64 = 1_000_000_000;
+
+const PS_PER_S: f64 = 1e12;
+
+impl Simulated {
+    /// A simulated platform. `elsewhere` names mitigations that other places know, with the reason why not here.
+    ///
+    /// # Errors
+    /// A platform without what the simulator needs.
+    pub fn new(platform: Platform, elsewhere: &BTreeMap<String, String>) -> Result<Self, ExecutorError> {
+        let tick_ns = platform.counter.as_ref().map(|counter| counter.tick_ns.value).ok_or_else(|| {
+            ExecutorError::Refused(format!("platform `{}` has no `counter`, so nothing can be timed on it; add `counter.tick_ns`", platform.name))
+        })?;
+        let place = Place {
+            site: site(&platform, elsewhere),
+            clock: Clock {
+                name: "simulated counter".into(),
+                frequency_hz: 1e9 / tick_ns,
+                tick_ns,
+                resolution_ns: Some(tick_ns),
+                read_overhead_ns: None,
+                stability_ppm: None,
+                invariant: None,
+            },
+            machine: Machine { architecture: "simulated".into(), cores: platform.core_ids().len() as u32, ..Machine::default() },
+            parameters: Some(parameters(&platform)),
+            notes: vec!["A simulated figure is as good as its parameters: `parameters` lists them with what each rests on.".into()],
+        };
+        Ok(Self { platform, place })
+    }
+
+    fn programs(&self, assignment: &Assignment<'_>) -> Vec<Program> {
+        let program = |placed: &Placed, role| Program { core: placed.core, pattern: placed.pattern.clone(), role };
+        let case = assignment.case;
+        std::iter::once(program(&case.target, Role::Target))
+            .chain(case.neighbours.iter().map(|neighbour| program(neighbour, Role::Neighbour)))
+            .collect()
+    }
+}
+
+fn site(platform: &Platform, elsewhere: &BTreeMap<String, String>) -> Site {
+    let cores: Vec<SiteCore> = platform
+        .core_ids()
+        .into_iter()
+        .map(|id| SiteCore { id, caches: cache_shapes(platform, id), siblings: Vec::new() })
+        .collect();
+    let mut mitigations: BTreeMap<String, Offer> =
+        elsewhere.iter().map(|(name, why)| (name.clone(), Offer::Refused(why.clone()))).collect();
+    mitigations.extend(platform.mitigations.iter().map(|(name, m)| (name.clone(), Offer::Applied(m.title.clone()))));
+    Site {
+        executor: ExecutorKind::Sim,
+        platform: platform.name.clone(),
+        called: format!("platform `{}`", platform.name),
+        auto_core: cores.last().map_or(0, |core| core.id),
+        cores,
+        mitigations,
+    }
+}
+
+fn parameters(platform: &Platform) -> Parameters {
+    let rows = platform.parameters();
+    let mut counts = BTreeMap::new();
+    for row in &rows {
+        *counts.entry(row.is.to_string()).or_insert(0) += 1;
+    }
+    let list = rows.into_iter().map(|row| Parameter { key: row.path, value: row.value, is: row.is.to_string(), note: row.note });
+    Parameters { counts, list: list.collect() }
+}
+
+struct Into<'c>(&'c mut Collector);
+
+impl waykeeper_simulator::Samples for Into<'_> {
+    fn record(&mut self, ticks: u64, count: u64, at_ps: u64) {
+        self.0.record(ticks, count, at_ps);
+    }
+}
+
+impl Executor for Simulated {
+    fn place(&self) -> &Place {
+        &self.place
+    }
+
+    fn measure(&self, assignment: &Assignment<'_>, stop: &AtomicBool) -> Result<Measurement, ExecutorError> {
+        let begun = Instant::now();
+        let mitigations = parts(&assignment.case.mitigation);
+        let programs = self.programs(assignment);
+        let mut engine = Engine::new(&self.platform, &programs, &mitigations, assignment.seed)
+            .map_err(|refused| ExecutorError::Refused(refused.to_string()))?;
+        let tick_ns = engine.tick_ns();
+        let threshold = assignment.excursion_above_ns.map_or(u64::MAX, |ns| (ns / tick_ns).round() as u64);
+        let mut collector = Collector::new(tick_ns, threshold, (assignment.gap_ns * 1e3) as u64);
+        let until = (assignment.duration_s * PS_PER_S) as u64;
+        let mut now = 0;
+        while now < until && !stop.load(Ordering::Relaxed) {
+            now = (now + SLICE_PS).min(until);
+            engine.advance(now, &mut Into(&mut collector));
+        }
+        let samples: Samples = collector.finish();
+        if samples.count == 0 && stop.load(Ordering::Relaxed) {
+            return Err(ExecutorError::Stopped);
+        }
+        let observed_s = now as f64 / PS_PER_S;
+        let line = self.platform.line_bytes.value as f64;
+        let counters = engine.counters();
+        let accesses_of = |core| counters.core(core).map_or(0, |c| c.accesses);
+        let neighbours = assignment.case.neighbours.iter().map(|neighbour| {
+            let accesses = accesses_of(neighbour.core) as f64 / observed_s;
+            NeighbourProgress { core: neighbour.core, per_second: Some((accesses, accesses * line)) }
+        });
+        Ok(Measurement {
+            seed: assignment.seed,
+            samples,
+            observed_s,
+            neighbours: neighbours.collect(),
+            placement: BTreeMap::new(),
+            privileges: Vec::new(),
+            disturbances: BTreeMap::new(),
+            counters: counters.by_name(assignment.case.target.core),
+            cut_short: now < until,
+            simulation: Some(Simulation {
+                wall_s: begun.elapsed().as_secs_f64(),
+                accesses: programs.iter().map(|p| accesses_of(p.core)).sum(),
+            }),
+        })
+    }
+
+    fn at_once(&self) -> usize {
+        std::thread::available_parallelism().map_or(1, usize::from)
+    }
+}

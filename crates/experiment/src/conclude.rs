@@ -1,0 +1,185 @@
+//! From repeats to figures, effects, verdicts and judged budgets.
+
+use waykeeper_workload::Pattern;
+
+use crate::cases::{Case, Plan, Purpose};
+use crate::measurement::{Measured, Measurement};
+use crate::mitigation::NONE;
+use crate::run::{BudgetRecord, CaseRecord};
+use crate::statistics::{Arms, Budget, Effect, Figures, Observed, Repeat, Seen, Verdict, effect, judge, supports, verdict};
+use crate::summary::summarize;
+
+/// What follows from the repeats of all cases.
+#[derive(Debug, Clone, Default)]
+pub struct Conclusion {
+    /// Records of the experiment's cases.
+    pub cases: Vec<CaseRecord>,
+    /// Records of the sentinel's cases.
+    pub sentinels: Vec<CaseRecord>,
+    /// Judged budgets.
+    pub budgets: Vec<BudgetRecord>,
+}
+
+/// The tag of a case's histograms.
+pub fn case_tag(index: usize) -> String {
+    format!("c{:02}", index + 1)
+}
+
+/// Draws the conclusions. `measured` has one entry for each case of the plan, in its order.
+pub fn conclude(plan: &Plan, measured: &[Measured], budgets: &[Budget]) -> Conclusion {
+    let all = All { cases: &plan.cases, measured };
+    let mut records: Vec<CaseRecord> = plan
+        .cases
+        .iter()
+        .zip(measured)
+        .enumerate()
+        .map(|(index, (case, measured))| summarize(case, measured, &case_tag(index)))
+        .collect();
+    let means: Vec<Option<f64>> = records.iter().map(|record| record.mean_ns).collect();
+    for (index, case) in plan.cases.iter().enumerate().filter(|(_, case)| case.purpose == Purpose::Case) {
+        let record = &mut records[index];
+        let ratio = |to: Option<usize>| Some(means[index]? / means[to?]?);
+        if case.solo() {
+            record.cost = if case.mitigation == NONE { None } else { ratio(all.find(case, NONE, true)) };
+            continue;
+        }
+        record.slowdown = ratio(all.find(case, &case.mitigation, true));
+        let judged = all.effect_of_group(case);
+        for neighbour in &mut record.neighbours {
+            neighbour.effective = judged.is_effective();
+            neighbour.effect = Some(judged.text().to_owned());
+        }
+        if case.mitigation != NONE {
+            record.verdict = all.verdict(index, &judged);
+        }
+    }
+    let judged = budgets.iter().flat_map(|budget| judge_budget(budget, plan, measured)).collect();
+    let (sentinels, cases): (Vec<_>, Vec<_>) =
+        records.into_iter().zip(&plan.cases).partition(|(_, case)| case.purpose == Purpose::Sentinel);
+    let only = |list: Vec<(CaseRecord, &Case)>| list.into_iter().map(|(record, _)| record).collect();
+    Conclusion { cases: only(cases), sentinels: only(sentinels), budgets: judged }
+}
+
+struct All<'a> {
+    cases: &'a [Case],
+    measured: &'a [Measured],
+}
+
+impl All<'_> {
+    /// The case of the same target and group under another mitigation, solo or not.
+    fn find(&self, like: &Case, mitigation: &str, solo: bool) -> Option<usize> {
+        self.cases.iter().position(|case| {
+            case.purpose == Purpose::Case
+                && case.target == like.target
+                && case.mitigation == mitigation
+                && case.solo() == solo
+                && (solo || case.group == like.group)
+        })
+    }
+
+    fn effect_of_group(&self, case: &Case) -> Effect {
+        let target = |solo| {
+            let found = self.find(case, NONE, solo);
+            found.map_or_else(Vec::new, |index| complete(&self.measured[index]).filter_map(observed).collect())
+        };
+        let sentinel = |solo: bool| -> Vec<f64> {
+            let found = self.cases.iter().position(|other| {
+                other.purpose == Purpose::Sentinel
+                    && other.target.core == case.target.core
+                    && if solo { other.solo() } else { other.neighbours == case.neighbours }
+            });
+            found.map_or_else(Vec::new, |index| {
+                let loads = loads_per_sample(&self.cases[index]);
+                complete(&self.measured[index]).filter_map(|r| Some(r.samples.mean_ns()? / loads)).collect()
+            })
+        };
+        let (solo, loaded) = (target(true), target(false));
+        let (sentinel_solo, sentinel_loaded) = (sentinel(true), sentinel(false));
+        effect(&Seen {
+            target_solo: &solo,
+            target_loaded: &loaded,
+            sentinel_solo_ns: &sentinel_solo,
+            sentinel_loaded_ns: &sentinel_loaded,
+        })
+    }
+
+    fn verdict(&self, mitigated: usize, neighbours: &Effect) -> Option<Verdict> {
+        let unmitigated = self.find(&self.cases[mitigated], NONE, false)?;
+        let threshold_ns = self.measured[unmitigated].excursion_above_ns?;
+        let arm = |index: usize| -> Vec<Repeat> { self.measured[index].repeats.iter().map(as_repeat).collect() };
+        let (unmitigated, mitigated) = (arm(unmitigated), arm(mitigated));
+        Some(verdict(&Arms { unmitigated: &unmitigated, mitigated: &mitigated, threshold_ns }, neighbours))
+    }
+}
+
+fn complete(measured: &Measured) -> impl Iterator<Item = &Measurement> {
+    measured.repeats.iter().filter(|repeat| !repeat.cut_short)
+}
+
+fn loads_per_sample(case: &Case) -> f64 {
+    match case.target.pattern {
+        Pattern::Chase { batch, .. } => batch as f64,
+        _ => 1.0,
+    }
+}
+
+fn observed(measurement: &Measurement) -> Option<Observed> {
+    let samples = &measurement.samples;
+    let p99 = supports(samples.count, 0.99).then(|| samples.histogram.value_at_quantile(0.99) as f64 * samples.tick_ns);
+    Some(Observed {
+        mean_ns: samples.mean_ns()?,
+        p99_ns: p99,
+        max_ns: measurement.max_ns()?,
+        clusters_per_s: samples.excursion_events as f64 / measurement.observed_s,
+        exposure_s: measurement.observed_s,
+    })
+}
+
+fn as_repeat(measurement: &Measurement) -> Repeat {
+    Repeat {
+        samples: measurement.samples.count,
+        exposure_s: measurement.observed_s,
+        clusters: measurement.samples.excursion_events,
+        max_ns: measurement.max_ns().unwrap_or_default(),
+        resolution_ns: measurement.samples.tick_ns,
+        cut_short: measurement.cut_short,
+    }
+}
+
+fn judge_budget(budget: &Budget, plan: &Plan, measured: &[Measured]) -> Vec<BudgetRecord> {
+    let covered = plan
+        .cases
+        .iter()
+        .zip(measured)
+        .filter(|(case, _)| case.purpose == Purpose::Case && budget.applies_to(&case.mitigation));
+    covered.map(|(case, measured)| judge_case(budget, case, measured)).collect()
+}
+
+fn judge_case(budget: &Budget, case: &Case, measured: &Measured) -> BudgetRecord {
+    let repeats = &measured.repeats;
+    let largest = repeats.iter().filter(|r| r.samples.max.is_some()).max_by_key(|r| r.samples.max.map(|(max, _)| max));
+    let means: Vec<f64> = repeats.iter().filter_map(|r| r.samples.mean_ns()).collect();
+    let judgement = judge(
+        budget,
+        &Figures {
+            samples: repeats.iter().map(|r| r.samples.count).sum(),
+            exposure_s: repeats.iter().map(|r| r.observed_s).sum(),
+            min_ns: repeats.iter().filter_map(Measurement::min_ns).reduce(f64::min),
+            max_ns: largest.and_then(Measurement::max_ns),
+            max_at_s: largest.and_then(|r| r.samples.max).map(|(_, at)| at),
+            repeat_means_ns: &means,
+            samples_above: &|limit| repeats.iter().map(|r| r.samples.count_above_ns(limit)).sum(),
+            // Events are told apart only above the threshold that the loop was given.
+            clusters_above: &|limit| {
+                let threshold = measured.excursion_above_ns?;
+                (limit >= threshold).then(|| repeats.iter().map(|r| r.samples.events_above_ns(limit)).sum())
+            },
+        },
+    );
+    BudgetRecord {
+        budget: budget.to_string(),
+        case: case.name.clone(),
+        kind: judgement.kind,
+        text: judgement.text,
+    }
+}

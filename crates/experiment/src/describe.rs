@@ -1,0 +1,224 @@
+//! An experiment as a file describes it.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use waykeeper_workload::{Nanoseconds, Workload};
+
+use crate::cores::{NeighbourCores, TargetCore};
+
+/// An experiment: targets, neighbours and mitigations on a platform. Every combination of them is a case.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Experiment {
+    /// One line for `waykeeper list`.
+    pub title: String,
+    /// `host` for the machine it runs on, the name of a bundled platform, or the path of a platform file.
+    #[serde(default = "host")]
+    pub platform: String,
+    /// Length of each case and repeat: wall time on the host, simulated time in the simulator.
+    #[serde(default = "two_seconds")]
+    pub duration: Nanoseconds,
+    /// Length in the simulator, where it differs from `duration`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub simulated_duration: Option<Nanoseconds>,
+    /// How often each case is run, each time with fresh memory; verdicts need 5 or more.
+    #[serde(default = "five")]
+    #[schemars(range(min = 1, max = 1000))]
+    pub repeats: u32,
+    /// Decides placement and phases in the simulator, and the order of random accesses everywhere.
+    #[serde(default = "one")]
+    pub seed: u64,
+    /// The workloads whose latency counts; each is measured in cases of its own.
+    pub targets: Vec<Target>,
+    /// The workloads that interfere. All of one `group` run at the same time; each group makes cases of its own.
+    #[serde(default)]
+    pub neighbours: Vec<Neighbour>,
+    /// Mitigations under test, by name; `a+b` is both together. No mitigation (`none`) is always measured too.
+    #[serde(default)]
+    pub mitigations: OneOrMany<String>,
+    /// Whether the listed mitigations are measured alone, also all together, or in every combination.
+    #[serde(default)]
+    pub combine: Combine,
+    /// What counts as an excursion.
+    #[serde(default)]
+    pub excursions: Excursions,
+    /// Whether a chase over the last-level cache is measured beside the target, as a second witness of the neighbours.
+    #[serde(default = "yes")]
+    pub sentinel: bool,
+    /// Budgets that the run is judged by, such as `max<=10us` or `nl3a+cp: p99.9<=2us`.
+    #[serde(default)]
+    pub budgets: OneOrMany<String>,
+    /// Workloads of this experiment's own; a name that is bundled too is replaced.
+    #[serde(default)]
+    pub workloads: BTreeMap<String, Workload>,
+    /// The set-up that the reference figures belong to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub published: Option<Published>,
+    /// Published figures, one entry a case.
+    #[serde(default)]
+    pub references: Vec<ReferenceFigures>,
+}
+
+fn host() -> String {
+    "host".into()
+}
+fn two_seconds() -> Nanoseconds {
+    Nanoseconds(2e9)
+}
+fn five() -> u32 {
+    5
+}
+fn one() -> u64 {
+    1
+}
+fn yes() -> bool {
+    true
+}
+
+/// One workload whose latency counts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Target {
+    /// Name of a workload: one of this file's, or a bundled one.
+    pub workload: String,
+    /// Its core.
+    #[serde(default)]
+    pub core: TargetCore,
+}
+
+/// Workloads that interfere.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Neighbour {
+    /// Name of a workload: one of this file's, or a bundled one.
+    pub workload: String,
+    /// The cores that run it, one instance on each.
+    #[serde(default)]
+    pub cores: NeighbourCores,
+    /// Neighbours of one group run at the same time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+}
+
+/// One value, or a list of them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged, expecting = "expected one text or a list of texts")]
+pub enum OneOrMany<T> {
+    /// A list.
+    Many(Vec<T>),
+    /// One.
+    One(T),
+}
+
+impl<T> Default for OneOrMany<T> {
+    fn default() -> Self {
+        Self::Many(Vec::new())
+    }
+}
+
+impl<T> OneOrMany<T> {
+    /// The values as a slice.
+    pub fn as_slice(&self) -> &[T] {
+        match self {
+            Self::Many(list) => list,
+            Self::One(one) => std::slice::from_ref(one),
+        }
+    }
+}
+
+/// How mitigations are put together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Combine {
+    /// Each entry of the list by itself.
+    #[default]
+    Alone,
+    /// Each by itself, and all of them together.
+    Together,
+    /// Every combination of the listed ones.
+    Cross,
+}
+
+/// What counts as an excursion, and which excursions are one event.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Excursions {
+    /// A sample this far over the minimum of the unmitigated solo case is an excursion. Where absent, a short pilot run
+    /// of that case decides: its median plus three times the distance from there to its 99th percentile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over_min: Option<Nanoseconds>,
+    /// Excursions within this time of the first one are one event.
+    #[serde(default = "gap")]
+    pub gap: Nanoseconds,
+}
+
+fn gap() -> Nanoseconds {
+    Nanoseconds(1e5)
+}
+
+impl Default for Excursions {
+    fn default() -> Self {
+        Self { over_min: None, gap: gap() }
+    }
+}
+
+/// The set-up of a publication. A case that differs from it in platform, target or neighbours carries no reference.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Published {
+    /// Where the figures stand.
+    pub source: String,
+    /// The platform they were measured on.
+    pub platform: String,
+    /// How long each was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_length_s: Option<f64>,
+    /// The target, with its core as a number.
+    pub target: Target,
+    /// The neighbours, with their cores as numbers.
+    #[serde(default)]
+    pub neighbours: Vec<Neighbour>,
+}
+
+/// Published figures of one case of the published set-up.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReferenceFigures {
+    /// `none`, or a mitigation as the list above names it.
+    pub mitigation: String,
+    /// Whether the neighbours ran.
+    #[serde(default = "yes")]
+    pub neighbours: bool,
+    /// Published minimum.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_ns: Option<f64>,
+    /// Published mean.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean_ns: Option<f64>,
+    /// Published maximum.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_ns: Option<f64>,
+    /// Run length where it differs from the publication's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_length_s: Option<f64>,
+    /// Figures of this row (`min_ns`, `mean_ns`, `max_ns`) that were imposed on the model: they agree by construction.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub imposed: Vec<Figure>,
+    /// Figures of this row that parameters of the model were fitted on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fitted: Vec<Figure>,
+}
+
+/// A figure of a reference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Figure {
+    /// The minimum.
+    MinNs,
+    /// The mean.
+    MeanNs,
+    /// The maximum.
+    MaxNs,
+}

@@ -1,0 +1,92 @@
+//! The folder that a run leaves: `run.json`, `samples.hlog`, `excursions.hlog`, `experiment.toml`.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::V2DeflateSerializer;
+use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
+
+use crate::conclude::case_tag;
+use crate::error::InputError;
+use crate::measurement::Measured;
+use crate::run::{Run, SCHEMA};
+use crate::samples::Samples;
+use crate::summary::repeat_tag;
+
+/// Name of the record in a run's folder.
+pub const RUN_FILE: &str = "run.json";
+
+/// Writes a run into a new or empty folder. `run.json` comes last and at once: a folder that has it is whole.
+///
+/// # Errors
+/// A folder that has something in it, or cannot be written.
+pub fn write(folder: &Path, run: &Run, measured: &[Measured], experiment_toml: &str) -> io::Result<()> {
+    fs::create_dir_all(folder)?;
+    if fs::read_dir(folder)?.next().is_some() {
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, "the folder is not empty"));
+    }
+    fs::write(folder.join("experiment.toml"), experiment_toml)?;
+    write_log(&folder.join("samples.hlog"), measured, |samples| &samples.histogram)?;
+    write_log(&folder.join("excursions.hlog"), measured, |samples| &samples.events)?;
+    let text = serde_json::to_string_pretty(run).map_err(io::Error::other)?;
+    let unfinished = folder.join("run.json.part");
+    fs::write(&unfinished, text + "\n")?;
+    fs::rename(unfinished, folder.join(RUN_FILE))
+}
+
+/// HdrHistogram's log format, version 1.2/1.3 as its tools read it: one line a repeat, tagged, in counter ticks.
+fn write_log(path: &Path, measured: &[Measured], of: fn(&Samples) -> &Histogram<u64>) -> io::Result<()> {
+    let mut file = io::BufWriter::new(fs::File::create(path)?);
+    let tick_ns = measured.iter().flat_map(|m| &m.repeats).map(|r| r.samples.tick_ns).next();
+    let mut serializer = V2DeflateSerializer::new();
+    let mut builder = IntervalLogWriterBuilder::new();
+    if let Some(tick_ns) = tick_ns {
+        builder.add_comment(&format!("[Values are ticks of {tick_ns} ns; tags are those of run.json]"));
+    }
+    let mut log = builder.begin_log_with(&mut file, &mut serializer)?;
+    let mut start = Duration::ZERO;
+    for (index, measured) in measured.iter().enumerate() {
+        for (repeat, measurement) in measured.repeats.iter().enumerate() {
+            let tag = repeat_tag(&case_tag(index), repeat);
+            let length = Duration::from_secs_f64(measurement.observed_s.max(0.0));
+            let tag = Tag::new(&tag).expect("a tag of letters, digits and dots is legal");
+            log.write_histogram(of(&measurement.samples), start, length, Some(tag)).map_err(|error| io::Error::other(error.to_string()))?;
+            start += length;
+        }
+    }
+    file.flush()
+}
+
+/// Reads a run from its folder, or from its `run.json`.
+///
+/// # Errors
+/// A path that is neither, a record of a newer schema, a record that does not read.
+pub fn read(path: &Path) -> Result<Run, InputError> {
+    let name = path.display().to_string();
+    let file: PathBuf = if path.is_dir() { path.join(RUN_FILE) } else { path.into() };
+    let text = fs::read_to_string(&file).map_err(|error| {
+        let expected = "expected the folder that `waykeeper run` left, or the run.json in it";
+        InputError::in_file(&name, format!("this is not a run ({}: {error}); {expected}", file.display()))
+    })?;
+    let file = file.display().to_string();
+    let value: serde_json::Value = serde_json::from_str(&text)
+        .map_err(|error| InputError { origin: crate::Origin::File { name: file.clone(), line: Some(error.line()) }, key: String::new(), message: format!("this is not JSON: {error}") })?;
+    let schema = value.get("schema").and_then(serde_json::Value::as_u64).ok_or_else(|| {
+        let mut error = InputError::in_file(&file, format!("there is no version number in it; expected a whole number up to {SCHEMA}"));
+        error.key = "schema".into();
+        error
+    })?;
+    if schema > u64::from(SCHEMA) {
+        let mut error = InputError::in_file(&file, format!("found version {schema}, written by a newer Waykeeper; this one reads up to version {SCHEMA}: update it to read this run"));
+        error.key = "schema".into();
+        return Err(error);
+    }
+    serde_path_to_error::deserialize(value).map_err(|error| InputError {
+        origin: crate::Origin::File { name: file, line: None },
+        key: error.path().to_string(),
+        message: error.inner().to_string(),
+    })
+}

@@ -1,0 +1,145 @@
+//! The samples of one repeat, from whichever executor.
+
+use hdrhistogram::Histogram;
+use waykeeper_workload::recorder::{OVERFLOW_FROM, bucket, lowest_value};
+
+/// Samples of one repeat, in ticks of a counter.
+#[derive(Debug, Clone)]
+pub struct Samples {
+    /// Length of a tick.
+    pub tick_ns: f64,
+    /// All samples below [`OVERFLOW_FROM`].
+    pub histogram: Histogram<u64>,
+    /// The maxima of the excursion events.
+    pub events: Histogram<u64>,
+    /// Number of samples, overflow included.
+    pub count: u64,
+    /// Sum of all samples, ticks.
+    pub sum: u128,
+    /// Smallest sample, ticks.
+    pub min: Option<u64>,
+    /// Largest sample, ticks, and when it ended, seconds from the start.
+    pub max: Option<(u64, f64)>,
+    /// Samples of [`OVERFLOW_FROM`] ticks and more.
+    pub overflow: u64,
+    /// Counter readings that went backwards.
+    pub backwards: u64,
+    /// Samples above the threshold.
+    pub excursions: u64,
+    /// Separate events among them.
+    pub excursion_events: u64,
+}
+
+/// An empty histogram with the recorder's buckets.
+pub fn histogram() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, OVERFLOW_FROM - 1, 2).expect("the bounds are constants that HdrHistogram accepts")
+}
+
+impl Samples {
+    /// No samples yet.
+    pub fn new(tick_ns: f64) -> Self {
+        Self {
+            tick_ns,
+            histogram: histogram(),
+            events: histogram(),
+            count: 0,
+            sum: 0,
+            min: None,
+            max: None,
+            overflow: 0,
+            backwards: 0,
+            excursions: 0,
+            excursion_events: 0,
+        }
+    }
+
+    /// Mean in nanoseconds.
+    pub fn mean_ns(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum as f64 / self.count as f64 * self.tick_ns)
+    }
+
+    /// Samples above a limit in nanoseconds. Where the limit falls inside a bucket, the whole bucket counts as above
+    /// only if its lowest value is.
+    pub fn count_above_ns(&self, limit_ns: f64) -> u64 {
+        above(&self.histogram, limit_ns / self.tick_ns) + self.overflow
+    }
+
+    /// Excursion events whose maximum is above a limit in nanoseconds.
+    pub fn events_above_ns(&self, limit_ns: f64) -> u64 {
+        above(&self.events, limit_ns / self.tick_ns)
+    }
+}
+
+fn above(histogram: &Histogram<u64>, limit_ticks: f64) -> u64 {
+    histogram
+        .iter_recorded()
+        .filter(|step| lowest_value(bucket(step.value_iterated_to().min(OVERFLOW_FROM - 1))) as f64 > limit_ticks)
+        .map(|step| step.count_at_value())
+        .sum()
+}
+
+/// Collects samples with the excursion rule of the C recorder: the simulator's counterpart of it.
+#[derive(Debug, Clone)]
+pub struct Collector {
+    samples: Samples,
+    threshold: u64,
+    gap_ps: u64,
+    event: Option<Event>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Event {
+    start_ps: u64,
+    max: u64,
+}
+
+impl Collector {
+    /// Samples above `threshold` ticks are excursions; those within `gap_ps` of an event's start belong to it.
+    pub fn new(tick_ns: f64, threshold: u64, gap_ps: u64) -> Self {
+        Self { samples: Samples::new(tick_ns), threshold, gap_ps, event: None }
+    }
+
+    /// Takes `count` samples of `ticks` each, the last of which ends at `at_ps`.
+    pub fn record(&mut self, ticks: u64, count: u64, at_ps: u64) {
+        let samples = &mut self.samples;
+        samples.count += count;
+        samples.sum += u128::from(ticks) * u128::from(count);
+        samples.min = Some(samples.min.map_or(ticks, |min| min.min(ticks)));
+        if samples.max.is_none_or(|(max, _)| ticks > max) {
+            samples.max = Some((ticks, at_ps as f64 / 1e12));
+        }
+        if ticks < OVERFLOW_FROM {
+            samples.histogram.record_n(ticks, count).expect("the histogram spans every value below the overflow");
+        } else {
+            samples.overflow += count;
+        }
+        if ticks > self.threshold {
+            samples.excursions += count;
+            self.excursion(ticks, at_ps);
+        }
+    }
+
+    fn excursion(&mut self, ticks: u64, at_ps: u64) {
+        match &mut self.event {
+            Some(event) if at_ps - event.start_ps <= self.gap_ps => event.max = event.max.max(ticks),
+            _ => {
+                self.close();
+                self.event = Some(Event { start_ps: at_ps, max: ticks });
+            }
+        }
+    }
+
+    fn close(&mut self) {
+        if let Some(event) = self.event.take() {
+            self.samples.excursion_events += 1;
+            let max = event.max.min(OVERFLOW_FROM - 1);
+            self.samples.events.record(max).expect("the histogram spans every value below the overflow");
+        }
+    }
+
+    /// The samples, with the last event closed.
+    pub fn finish(mut self) -> Samples {
+        self.close();
+        self.samples
+    }
+}

@@ -1,0 +1,113 @@
+//! The place where cases run, as far as the case matrix needs to know it.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use waykeeper_platform::{CoreId, Platform};
+use waykeeper_workload::{CacheShape, CacheShapes, Pattern};
+
+/// What runs the cases.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ExecutorKind {
+    /// This Linux machine.
+    Host,
+    /// The simulator.
+    Sim,
+}
+
+impl std::fmt::Display for ExecutorKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Host => "host",
+            Self::Sim => "sim",
+        })
+    }
+}
+
+/// A core that can run a workload.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SiteCore {
+    /// Its number.
+    pub id: CoreId,
+    /// The data and unified caches that it sees.
+    pub caches: CacheShapes,
+    /// Cores that share its pipeline (SMT).
+    pub siblings: Vec<CoreId>,
+}
+
+/// Whether a mitigation can be applied here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Offer {
+    /// It can; what it does.
+    Applied(String),
+    /// It is known, but not to be had here; why.
+    Refused(String),
+}
+
+/// The place where cases run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Site {
+    /// Which executor.
+    pub executor: ExecutorKind,
+    /// The platform's name (`host` for this machine).
+    pub platform: String,
+    /// How errors call it: `this machine` or `platform agilex5`.
+    pub called: String,
+    /// The cores that may be used.
+    pub cores: Vec<SiteCore>,
+    /// The core that `auto` means.
+    pub auto_core: CoreId,
+    /// Every mitigation that is known here or elsewhere.
+    pub mitigations: BTreeMap<String, Offer>,
+}
+
+/// The data and unified caches of a core of a platform.
+pub fn cache_shapes(platform: &Platform, core: CoreId) -> CacheShapes {
+    let shapes = platform.caches(core).into_iter().map(|cache| CacheShape {
+        level: cache.level,
+        size_bytes: cache.size_bytes,
+        ways: cache.ways,
+        line_bytes: cache.line_bytes,
+    });
+    CacheShapes(shapes.collect())
+}
+
+impl Site {
+    /// The core of that number.
+    pub fn core(&self, id: CoreId) -> Option<&SiteCore> {
+        self.cores.iter().find(|core| core.id == id)
+    }
+
+    /// Every core but the target's and its siblings.
+    pub fn others(&self, target: CoreId) -> Vec<CoreId> {
+        let siblings = self.core(target).map(|core| core.siblings.as_slice()).unwrap_or_default();
+        self.cores.iter().map(|core| core.id).filter(|id| *id != target && !siblings.contains(id)).collect()
+    }
+
+    /// The core numbers for an error message: `0 to 3`, or `0, 2 and 3`.
+    pub fn core_list(&self) -> String {
+        let ids: Vec<_> = self.cores.iter().map(|core| core.id).collect();
+        match ids.as_slice() {
+            [] => "none".into(),
+            [one] => format!("only {one}"),
+            [first, .., last] if u64::from(last - first) + 1 == ids.len() as u64 => format!("{first} to {last}"),
+            [init @ .., last] => {
+                format!("{} and {last}", init.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))
+            }
+        }
+    }
+
+    /// Whether the executor can run a pattern as target, and if not why.
+    pub fn refuses_target(&self, pattern: &Pattern) -> Option<String> {
+        matches!(pattern, Pattern::Command { .. })
+            .then(|| "an external command has no samples of its own; it can only be a neighbour".into())
+    }
+
+    /// Whether the executor can run a pattern as neighbour, and if not why.
+    pub fn refuses_neighbour(&self, pattern: &Pattern) -> Option<String> {
+        (self.executor == ExecutorKind::Sim && matches!(pattern, Pattern::Command { .. }))
+            .then(|| "an external command cannot run in the simulator; use `--on host` or another workload".into())
+    }
+}

@@ -1,0 +1,138 @@
+//! One case from its repeats: figures that merge them, and a record of each.
+
+use crate::cases::Case;
+use crate::measurement::{Measured, Measurement};
+use crate::run::{CaseRecord, NeighbourRecord, RepeatRecord};
+use crate::samples::histogram;
+use crate::statistics::supports;
+
+/// The record of a case. `tag` names its histograms: `tag.r1` is the first repeat's.
+pub(crate) fn summarize(case: &Case, measured: &Measured, tag: &str) -> CaseRecord {
+    let repeats = &measured.repeats;
+    let mut merged = histogram();
+    for repeat in repeats {
+        merged.add(&repeat.samples.histogram).expect("all histograms have the same bounds");
+    }
+    let samples: u64 = repeats.iter().map(|r| r.samples.count).sum();
+    let sum = |of: fn(&Measurement) -> u64| repeats.iter().map(of).sum::<u64>();
+    let tick_ns = repeats.first().map(|r| r.samples.tick_ns);
+    let percentile = |quantile: f64| {
+        // A percentile that falls into the overflow is not in the histogram.
+        let inside = merged.len() as f64 >= quantile * samples as f64;
+        tick_ns.filter(|_| inside && supports(samples, quantile)).map(|tick| merged.value_at_quantile(quantile) as f64 * tick)
+    };
+    let total: f64 = repeats.iter().map(|r| r.samples.sum as f64 * r.samples.tick_ns).sum();
+    let min_ns = repeats.iter().filter_map(Measurement::min_ns).reduce(f64::min);
+    let max_ns = repeats.iter().filter_map(Measurement::max_ns).reduce(f64::max);
+    // The highest value of a bucket may exceed the largest sample in it.
+    let percentile = |quantile: f64| percentile(quantile).map(|value| max_ns.map_or(value, |max| value.min(max)));
+    let simulated: Vec<_> = repeats.iter().filter_map(|r| r.simulation).collect();
+    let is_simulated = !simulated.is_empty();
+    let run_length_s = repeats.iter().map(|r| r.observed_s).sum();
+    CaseRecord {
+        name: case.name.clone(),
+        target: case.target.workload.clone(),
+        core: case.target.core,
+        neighbours: neighbours(case, repeats),
+        mitigation: case.mitigation.clone(),
+        samples,
+        run_length_s,
+        min_ns,
+        mean_ns: (samples > 0).then(|| total / samples as f64),
+        p50_ns: percentile(0.5),
+        p99_ns: percentile(0.99),
+        p99_9_ns: percentile(0.999),
+        p99_99_ns: percentile(0.9999),
+        max_ns,
+        jitter_ns: max_ns.zip(min_ns).map(|(max, min)| max - min),
+        slowdown: None,
+        cost: None,
+        overflow: sum(|r| r.samples.overflow),
+        excursion_above_ns: measured.excursion_above_ns,
+        excursions: sum(|r| r.samples.excursions),
+        excursion_events: sum(|r| r.samples.excursion_events),
+        repeats: repeats.iter().enumerate().map(|(index, r)| repeat_record(index, r, tag)).collect(),
+        verdict: None,
+        reference: case.reference.clone(),
+        simulated_s: is_simulated.then_some(run_length_s),
+        wall_s: is_simulated.then(|| simulated.iter().map(|s| s.wall_s).sum()),
+        accesses: is_simulated.then(|| simulated.iter().map(|s| s.accesses).sum()),
+    }
+}
+
+/// The tag of a repeat's histograms in the log files.
+pub(crate) fn repeat_tag(tag: &str, index: usize) -> String {
+    format!("{tag}.r{}", index + 1)
+}
+
+impl Measurement {
+    /// Smallest sample in nanoseconds.
+    pub fn min_ns(&self) -> Option<f64> {
+        self.samples.min.map(|min| min as f64 * self.samples.tick_ns)
+    }
+
+    /// Largest sample in nanoseconds.
+    pub fn max_ns(&self) -> Option<f64> {
+        self.samples.max.map(|(max, _)| max as f64 * self.samples.tick_ns)
+    }
+}
+
+fn repeat_record(index: usize, measurement: &Measurement, tag: &str) -> RepeatRecord {
+    let samples = &measurement.samples;
+    RepeatRecord {
+        repeat: index as u32 + 1,
+        samples: samples.count,
+        run_length_s: measurement.observed_s,
+        min_ns: measurement.min_ns(),
+        mean_ns: samples.mean_ns(),
+        max_ns: measurement.max_ns(),
+        max_at_s: samples.max.map(|(_, at)| at),
+        overflow: samples.overflow,
+        backwards: samples.backwards,
+        excursions: samples.excursions,
+        excursion_events: samples.excursion_events,
+        histogram: repeat_tag(tag, index),
+        cut_short: measurement.cut_short,
+        seed: measurement.seed,
+        placement: measurement.placement.clone(),
+        disturbances: measurement.disturbances.clone(),
+        counters: measurement.counters.clone(),
+    }
+}
+
+/// Neighbours of one workload are one entry, with all its cores.
+fn neighbours(case: &Case, repeats: &[Measurement]) -> Vec<NeighbourRecord> {
+    let mut records: Vec<NeighbourRecord> = Vec::new();
+    for neighbour in &case.neighbours {
+        match records.iter_mut().find(|record| record.workload == neighbour.workload) {
+            Some(record) => record.cores.push(neighbour.core),
+            None => records.push(NeighbourRecord {
+                workload: neighbour.workload.clone(),
+                cores: vec![neighbour.core],
+                ..NeighbourRecord::default()
+            }),
+        }
+    }
+    for record in &mut records {
+        let of_record = |measurement: &Measurement| {
+            let rates = measurement.neighbours.iter().filter(|n| record.cores.contains(&n.core)).map(|n| n.per_second);
+            rates.sum::<Option<Sum>>()
+        };
+        let rates: Option<Vec<Sum>> = repeats.iter().map(of_record).collect();
+        if let Some(rates) = rates.filter(|rates| !rates.is_empty()) {
+            let n = rates.len() as f64;
+            record.accesses_per_s = Some(rates.iter().map(|pair| pair.0).sum::<f64>() / n);
+            record.bytes_per_s = Some(rates.iter().map(|pair| pair.1).sum::<f64>() / n);
+        }
+    }
+    records
+}
+
+/// Accesses and bytes a second, added up.
+struct Sum(f64, f64);
+
+impl std::iter::Sum<(f64, f64)> for Sum {
+    fn sum<I: Iterator<Item = (f64, f64)>>(pairs: I) -> Self {
+        pairs.fold(Self(0.0, 0.0), |sum, pair| Self(sum.0 + pair.0, sum.1 + pair.1))
+    }
+}

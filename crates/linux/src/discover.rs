@@ -1,0 +1,166 @@
+//! This machine as a platform: cores and caches as `/sys` tells them.
+
+use std::collections::BTreeMap;
+
+use waykeeper_platform::{CoreId, CoreKind, Mitigation, Param, Platform, PrivateCache, Settings, SharedCache};
+
+use crate::cpulist::parse_cpulist;
+use crate::root::Root;
+
+/// A discovered machine.
+#[derive(Debug, Clone)]
+pub struct Discovered {
+    /// The machine as a platform named `host`, with the online cores and their caches; it has no timing.
+    pub platform: Platform,
+    /// SMT siblings of each core, itself left out.
+    pub siblings: BTreeMap<CoreId, Vec<CoreId>>,
+    /// Cores that the kernel isolates from its scheduler.
+    pub isolated: Vec<CoreId>,
+}
+
+/// Why a machine could not be discovered.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{path} {why}, so the cores of this machine are unknown")]
+pub struct NotDiscovered {
+    path: String,
+    why: String,
+}
+
+const SYSFS_CACHE: &str = "/sys/devices/system/cpu/cpuN/cache";
+
+/// One cache as a core sees it.
+struct Seen {
+    level: u8,
+    instruction: bool,
+    size_kib: u64,
+    ways: u64,
+    line: u64,
+    shared: Vec<CoreId>,
+}
+
+/// Reads cores and caches.
+///
+/// # Errors
+/// A tree without a readable list of online cores.
+pub fn discover(root: &Root) -> Result<Discovered, NotDiscovered> {
+    const ONLINE: &str = "/sys/devices/system/cpu/online";
+    let missing = |why: &str| NotDiscovered { path: ONLINE.into(), why: why.into() };
+    let text = root.text(ONLINE).ok_or_else(|| missing("cannot be read"))?;
+    let cores = parse_cpulist(&text).filter(|cores| !cores.is_empty()).ok_or_else(|| missing("is not a list of cores"))?;
+
+    let mut kinds: Vec<CoreKind> = Vec::new();
+    let mut shared: Vec<SharedCache> = Vec::new();
+    let mut line_bytes = 64;
+    let name = processor(root).unwrap_or_else(|| "unknown".into());
+    for &core in &cores {
+        let caches = caches_of(root, core);
+        line_bytes = caches.first().map_or(line_bytes, |cache| cache.line);
+        let private = |level: u8, instruction: bool| {
+            let alone = |cache: &&Seen| cache.level == level && cache.instruction == instruction && cache.level < 3;
+            caches.iter().find(alone).filter(|cache| level == 1 || cache.shared.len() <= smt(root, core).len() + 1).map(private_cache)
+        };
+        let kind = CoreKind {
+            ids: vec![core],
+            l1d: private(1, false),
+            l1i: private(1, true),
+            l2: private(2, false),
+            kind: name.clone(),
+            ..CoreKind::default()
+        };
+        match kinds.iter_mut().find(|other| same_caches(other, &kind)) {
+            Some(other) => other.ids.push(core),
+            None => kinds.push(kind.clone()),
+        }
+        for cache in caches.iter().filter(|cache| !cache.instruction && cache.level > 1) {
+            let is_private = cache.level == 2 && kind.l2.is_some();
+            let known = shared.iter().any(|s| s.level == cache.level && s.cores.contains(&core));
+            if !is_private && !known {
+                shared.push(shared_cache(cache));
+            }
+        }
+    }
+    shared.sort_by_key(|cache| cache.level);
+    Ok(Discovered {
+        siblings: cores.iter().map(|core| (*core, smt(root, *core))).collect(),
+        isolated: root.text("/sys/devices/system/cpu/isolated").and_then(|t| parse_cpulist(&t)).unwrap_or_default(),
+        platform: host_platform(kinds, shared, line_bytes),
+    })
+}
+
+fn same_caches(a: &CoreKind, b: &CoreKind) -> bool {
+    (&a.l1d, &a.l1i, &a.l2) == (&b.l1d, &b.l1i, &b.l2)
+}
+
+/// The processor's name.
+pub(crate) fn processor(root: &Root) -> Option<String> {
+    let text = root.text("/proc/cpuinfo")?;
+    let line = text.lines().find(|line| line.starts_with("model name") || line.starts_with("Hardware"))?;
+    Some(line.split_once(':')?.1.trim().to_owned())
+}
+
+fn smt(root: &Root, core: CoreId) -> Vec<CoreId> {
+    let folder = format!("/sys/devices/system/cpu/cpu{core}/topology");
+    let text = root.text(&format!("{folder}/thread_siblings_list")).or_else(|| root.text(&format!("{folder}/core_cpus_list")));
+    let siblings = text.and_then(|text| parse_cpulist(&text)).unwrap_or_default();
+    siblings.into_iter().filter(|sibling| *sibling != core).collect()
+}
+
+fn caches_of(root: &Root, core: CoreId) -> Vec<Seen> {
+    let mut caches: Vec<Seen> = (0..16).map_while(|index| cache(root, core, index)).flatten().collect();
+    caches.sort_by_key(|cache| (cache.level, cache.instruction));
+    caches
+}
+
+/// `None` where there is no such index; `Some(None)` where the entry says too little to be used.
+fn cache(root: &Root, core: CoreId, index: u32) -> Option<Option<Seen>> {
+    let folder = format!("/sys/devices/system/cpu/cpu{core}/cache/index{index}");
+    let read = |file: &str| root.text(&format!("{folder}/{file}"));
+    let level: u8 = read("level")?.parse().ok()?;
+    let described = || {
+        let size_kib = read("size")?.strip_suffix('K')?.parse().ok()?;
+        let line: u64 = read("coherency_line_size")?.parse().ok()?;
+        let ways: u64 = read("ways_of_associativity")?.parse().ok()?;
+        let shared = parse_cpulist(&read("shared_cpu_list")?)?;
+        // Some firmware tells 0 ways for a fully associative cache, or nothing at all.
+        (line > 0 && ways > 0 && size_kib > 0).then_some(Seen {
+            level,
+            instruction: read("type")? == "Instruction",
+            size_kib,
+            ways,
+            line,
+            shared,
+        })
+    };
+    Some(described())
+}
+
+fn private_cache(cache: &Seen) -> PrivateCache {
+    let size_kib = Param::documented(cache.size_kib, SYSFS_CACHE);
+    let ways = Param::documented(cache.ways, SYSFS_CACHE);
+    PrivateCache::new(size_kib, ways)
+}
+
+fn shared_cache(cache: &Seen) -> SharedCache {
+    let size_kib = Param::documented(cache.size_kib, SYSFS_CACHE);
+    let ways = Param::documented(cache.ways, SYSFS_CACHE);
+    SharedCache::new(cache.level, cache.shared.clone(), size_kib, ways)
+}
+
+fn host_platform(cores: Vec<CoreKind>, shared_caches: Vec<SharedCache>, line_bytes: u64) -> Platform {
+    let mitigation = |name: &str, title: &str| (name.to_owned(), Mitigation { title: title.into(), set: Settings::default() });
+    Platform {
+        name: "host".into(),
+        title: "the machine that this runs on".into(),
+        line_bytes: Param::documented(line_bytes, SYSFS_CACHE),
+        cores,
+        shared_caches,
+        mitigations: BTreeMap::from([
+            mitigation("fifo", "the target runs under SCHED_FIFO instead of the ordinary scheduler"),
+            mitigation("hugepages", "the target's buffer lies in huge pages instead of small ones"),
+        ]),
+        sources: BTreeMap::new(),
+        counter: None,
+        interconnect: None,
+        memory: None,
+    }
+}

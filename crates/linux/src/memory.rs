@@ -1,0 +1,149 @@
+//! Anonymous memory for workloads: small or huge pages, touched before use.
+
+use std::io;
+use std::ptr;
+
+use rustix::mm::{Advice, MapFlags, MlockAllFlags, ProtFlags, madvise, mlockall, mmap_anonymous, munmap};
+
+/// Pages of a mapping.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pages {
+    /// The base page size, never merged into huge ones.
+    Small,
+    /// From the pool of reserved huge pages, else transparent huge pages.
+    Huge,
+    /// Whatever the kernel gives.
+    Any,
+}
+
+/// 2 MiB: the huge page of x86-64, and of Arm with 4 KiB pages. Alignment only: a wrong guess costs nothing else.
+const HUGE: usize = 2 << 20;
+
+/// A mapping of this process, unmapped when dropped.
+#[derive(Debug)]
+pub struct Mapping {
+    base: *mut libc::c_void,
+    mapped: usize,
+    start: *mut u8,
+    length: usize,
+    /// Whether it came from the pool of reserved huge pages.
+    pub from_pool: bool,
+}
+
+// SAFETY: the mapping is plain memory that belongs to this value alone.
+unsafe impl Send for Mapping {}
+
+impl Mapping {
+    /// Maps `length` bytes (at least 1), aligned to 2 MiB, and writes to every page.
+    ///
+    /// # Errors
+    /// Where the kernel has no memory to give.
+    pub fn new(length: usize, pages: Pages) -> io::Result<Self> {
+        let whole = length.next_multiple_of(HUGE);
+        let pool = (pages == Pages::Huge).then(|| map(whole, MapFlags::PRIVATE | MapFlags::HUGETLB | MapFlags::POPULATE)).and_then(Result::ok);
+        let from_pool = pool.is_some();
+        let (base, mapped) = match pool {
+            Some(base) => (base, whole),
+            None => (map(whole + HUGE, MapFlags::PRIVATE)?, whole + HUGE),
+        };
+        // SAFETY: aligning up stays within the mapping, which is one huge page longer than needed where it is unaligned.
+        let start = unsafe { base.cast::<u8>().add(base.cast::<u8>().align_offset(HUGE)) };
+        let mapping = Self { base, mapped, start, length: whole, from_pool };
+        if !from_pool {
+            mapping.advise(pages);
+        }
+        mapping.touch();
+        Ok(mapping)
+    }
+
+    fn advise(&self, pages: Pages) {
+        let advice = match pages {
+            Pages::Small => Advice::LinuxNoHugepage,
+            Pages::Huge => Advice::LinuxHugepage,
+            Pages::Any => return,
+        };
+        // SAFETY: the range is this mapping's own. A kernel without huge pages refuses, and then pages are small:
+        // `huge_bytes` tells what was got.
+        let _ = unsafe { madvise(self.start.cast(), self.length, advice) };
+    }
+
+    fn touch(&self) {
+        for offset in (0..self.length).step_by(4096) {
+            // SAFETY: the offset lies within the mapping.
+            unsafe { self.start.add(offset).write_volatile(0) };
+        }
+    }
+
+    /// The first byte.
+    pub fn start(&self) -> *mut u8 {
+        self.start
+    }
+
+    /// Usable bytes: the length asked for, rounded up to 2 MiB.
+    pub fn length(&self) -> usize {
+        self.length
+    }
+
+    /// How many bytes of the mapping lie in huge pages, as `/proc/self/smaps` tells; `None` where it cannot be read.
+    pub fn huge_bytes(&self) -> Option<u64> {
+        if self.from_pool {
+            return Some(self.length as u64);
+        }
+        let smaps = std::fs::read_to_string("/proc/self/smaps").ok()?;
+        let (from, to) = (self.start as u64, self.start as u64 + self.length as u64);
+        let (mut inside, mut bytes) = (false, 0);
+        for line in smaps.lines() {
+            if let Some((start, end)) = address_range(line) {
+                inside = start < to && end > from;
+            } else if inside && line.starts_with("AnonHugePages:") {
+                bytes += line.split_whitespace().nth(1)?.parse::<u64>().ok()? * 1024;
+            }
+        }
+        Some(bytes.min(self.length as u64))
+    }
+}
+
+fn map(length: usize, flags: MapFlags) -> io::Result<*mut libc::c_void> {
+    // SAFETY: a fresh anonymous mapping at an address of the kernel's choice touches nothing that exists.
+    Ok(unsafe { mmap_anonymous(ptr::null_mut(), length, ProtFlags::READ | ProtFlags::WRITE, flags) }?)
+}
+
+fn address_range(line: &str) -> Option<(u64, u64)> {
+    let (start, end) = line.split_whitespace().next()?.split_once('-')?;
+    Some((u64::from_str_radix(start, 16).ok()?, u64::from_str_radix(end, 16).ok()?))
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: base and length are those of the mapping, and nothing borrows it any more.
+        let _ = unsafe { munmap(self.base, self.mapped) };
+    }
+}
+
+/// Locks everything that this process has mapped now into memory.
+///
+/// # Errors
+/// More memory than RLIMIT_MEMLOCK allows, without CAP_IPC_LOCK.
+pub fn lock_all() -> io::Result<()> {
+    Ok(mlockall(MlockAllFlags::CURRENT)?)
+}
+
+/// Memory that the kernel could give without swapping, bytes.
+pub fn available(root: &crate::Root) -> Option<u64> {
+    let meminfo = root.text("/proc/meminfo")?;
+    let line = meminfo.lines().find(|line| line.starts_with("MemAvailable:"))?;
+    Some(line.split_whitespace().nth(1)?.parse::<u64>().ok()? * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_pages_are_small() {
+        let mapping = Mapping::new(5 << 20, Pages::Small).unwrap();
+        assert_eq!(mapping.length(), 6 << 20);
+        assert_eq!(mapping.start() as usize % HUGE, 0);
+        assert_eq!(mapping.huge_bytes(), Some(0));
+    }
+}

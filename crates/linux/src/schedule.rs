@@ -1,0 +1,102 @@
+//! Pinning, real-time scheduling and limits of the calling thread and process.
+
+use std::io;
+
+use rustix::process::{Resource, Rlimit, Signal};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+/// Pins the calling thread to one core.
+///
+/// # Errors
+/// A core that does not exist or is not allowed.
+pub fn pin(core: u32) -> io::Result<()> {
+    if core as usize >= CpuSet::MAX_CPU {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("core {core} is beyond the {} that fit an affinity mask", CpuSet::MAX_CPU)));
+    }
+    let mut set = CpuSet::new();
+    set.set(core as usize);
+    Ok(sched_setaffinity(None, &set)?)
+}
+
+/// The cores that the calling thread may use.
+pub fn allowed() -> Vec<u32> {
+    let Ok(set) = sched_getaffinity(None) else { return Vec::new() };
+    (0..CpuSet::MAX_CPU).filter(|core| set.is_set(*core)).map(|core| core as u32).collect()
+}
+
+/// The core that the calling thread runs on.
+pub fn current_core() -> u32 {
+    rustix::thread::sched_getcpu() as u32
+}
+
+/// Puts the calling thread under SCHED_FIFO.
+///
+/// # Errors
+/// Without CAP_SYS_NICE or a sufficient RLIMIT_RTPRIO: permission denied.
+pub fn fifo(priority: i32) -> io::Result<()> {
+    let parameter = libc::sched_param { sched_priority: priority };
+    // SAFETY: the parameter block outlives the call, and 0 means the calling thread.
+    let result = unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &parameter) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// The scheduling policy of the calling thread, by its kernel name.
+pub fn policy() -> &'static str {
+    // SAFETY: no memory is passed.
+    match unsafe { libc::sched_getscheduler(0) } {
+        libc::SCHED_FIFO => "SCHED_FIFO",
+        libc::SCHED_RR => "SCHED_RR",
+        libc::SCHED_BATCH => "SCHED_BATCH",
+        libc::SCHED_IDLE => "SCHED_IDLE",
+        _ => "SCHED_OTHER",
+    }
+}
+
+/// Makes the kernel end this process when a real-time thread of it has run for that long without ever sleeping, so that
+/// a loop that should have ended cannot lock up the machine: SIGXCPU at the limit, SIGKILL one second later.
+///
+/// # Errors
+/// A limit above the one that this process inherited.
+pub fn limit_realtime(microseconds: u64) -> io::Result<()> {
+    let limit = Rlimit { current: Some(microseconds), maximum: Some(microseconds + 1_000_000) };
+    Ok(rustix::process::setrlimit(Resource::Rttime, limit)?)
+}
+
+/// Makes the kernel kill this process when its parent ends, however it ends.
+///
+/// # Errors
+/// None that Linux documents for a valid signal.
+pub fn die_with_parent() -> io::Result<()> {
+    Ok(rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?)
+}
+
+/// Context switches and page faults of the calling thread since it began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ThreadUsage {
+    /// Switches because the thread was preempted.
+    pub involuntary_switches: u64,
+    /// Switches because the thread waited.
+    pub voluntary_switches: u64,
+    /// Page faults that needed no input or output.
+    pub minor_faults: u64,
+    /// Page faults that did.
+    pub major_faults: u64,
+}
+
+impl ThreadUsage {
+    /// Reads the totals of the calling thread.
+    pub fn read() -> Self {
+        // SAFETY: rusage is plain data, and the call fills it.
+        let usage = unsafe {
+            let mut usage = std::mem::zeroed::<libc::rusage>();
+            libc::getrusage(libc::RUSAGE_THREAD, &mut usage);
+            usage
+        };
+        Self {
+            involuntary_switches: usage.ru_nivcsw as u64,
+            voluntary_switches: usage.ru_nvcsw as u64,
+            minor_faults: usage.ru_minflt as u64,
+            major_faults: usage.ru_majflt as u64,
+        }
+    }
+}

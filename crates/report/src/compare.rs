@@ -1,0 +1,122 @@
+//! Two runs side by side, case by case.
+
+use waykeeper_experiment::run::{CaseRecord, Run};
+use waykeeper_experiment::statistics::{Answer, Arms, Repeat, compare as compare_repeats};
+
+use crate::figure::{ratio, seconds, time};
+use crate::table::{columns, table};
+
+/// The comparison as text. `names` are what the user called the runs.
+pub fn compare(names: [&str; 2], runs: [&Run; 2]) -> String {
+    let [a, b] = runs;
+    let columns = columns(&[
+        ("case", false),
+        ("mean A", true),
+        ("mean B", true),
+        ("B/A", true),
+        ("p99.9 A", true),
+        ("p99.9 B", true),
+        ("B/A", true),
+        ("max A", true),
+        ("max B", true),
+        ("B/A", true),
+        ("B beside A", false),
+    ]);
+    let pairs: Vec<(&CaseRecord, &CaseRecord)> =
+        a.cases.iter().filter_map(|case| Some((case, b.cases.iter().find(|other| other.name == case.name)?))).collect();
+    let rows: Vec<Vec<String>> = pairs.iter().map(|(a_case, b_case)| row(a, b, a_case, b_case)).collect();
+    let mut lines = vec![format!("A: {}", describe(names[0], a)), format!("B: {}", describe(names[1], b))];
+    lines.extend(warnings(a, b));
+    if rows.is_empty() {
+        lines.push("The two runs have no case in common.".into());
+        return lines.join("\n") + "\n";
+    }
+    let alone = |one: &Run, other: &Run| -> Vec<String> {
+        let lonely = one.cases.iter().filter(|case| other.cases.iter().all(|o| o.name != case.name));
+        lonely.map(|case| case.name.clone()).collect()
+    };
+    let mut text = lines.join("\n") + "\n\n" + &table(&columns, &rows) + "\n\n";
+    for (name, only) in [("A", alone(a, b)), ("B", alone(b, a))] {
+        if !only.is_empty() {
+            text += &format!("only in {name}: {}\n", only.join("; "));
+        }
+    }
+    text + "lower/higher: by exact rank tests on the repeats (rate of excursions, maxima), 5 % in all for each case.\n"
+}
+
+fn describe(name: &str, run: &Run) -> String {
+    format!(
+        "{name}: {} on {} ({}), {} x {}, {}",
+        run.experiment,
+        run.platform,
+        run.executor,
+        run.repeats,
+        seconds(run.duration_s),
+        run.started
+    )
+}
+
+fn warnings(a: &Run, b: &Run) -> Vec<String> {
+    let differs = |what: &str, a: String, b: String| (a != b).then(|| format!("The {what} differ: {a} and {b}."));
+    let found = [
+        differs("experiments", a.experiment.clone(), b.experiment.clone()),
+        differs("platforms", a.platform.clone(), b.platform.clone()),
+        differs("executors", a.executor.to_string(), b.executor.to_string()),
+        differs("lengths", seconds(a.duration_s), seconds(b.duration_s)).map(|text| text + " Maxima of different lengths do not compare."),
+        differs("processors", a.machine.processor.clone().unwrap_or_default(), b.machine.processor.clone().unwrap_or_default()),
+        (a.cut_short || b.cut_short).then(|| "A run was cut short.".to_owned()),
+    ];
+    found.into_iter().flatten().collect()
+}
+
+fn row(a: &Run, b: &Run, a_case: &CaseRecord, b_case: &CaseRecord) -> Vec<String> {
+    let figure = |of: fn(&CaseRecord) -> Option<f64>| {
+        let (a, b) = (of(a_case), of(b_case));
+        [time(a), time(b), ratio(a.zip(b).map(|(a, b)| b / a))]
+    };
+    let mut cells = vec![a_case.name.clone()];
+    cells.extend(figure(|case| case.mean_ns));
+    cells.extend(figure(|case| case.p99_9_ns));
+    cells.extend(figure(|case| case.max_ns));
+    cells.push(judge(a, b, a_case, b_case));
+    cells
+}
+
+fn judge(a: &Run, b: &Run, a_case: &CaseRecord, b_case: &CaseRecord) -> String {
+    if (&a_case.target, a_case.core) != (&b_case.target, b_case.core) {
+        return "another target".into();
+    }
+    let repeats = |run: &Run, case: &CaseRecord| -> Vec<Repeat> {
+        let repeats = case.repeats.iter().map(|repeat| Repeat {
+            samples: repeat.samples,
+            exposure_s: repeat.run_length_s,
+            clusters: repeat.excursion_events,
+            max_ns: repeat.max_ns.unwrap_or_default(),
+            resolution_ns: run.clock.tick_ns,
+            cut_short: repeat.cut_short,
+        });
+        repeats.collect()
+    };
+    let (unmitigated, mitigated) = (repeats(a, a_case), repeats(b, b_case));
+    let threshold_ns = a_case.excursion_above_ns.unwrap_or_default();
+    let Ok(compared) = compare_repeats(&Arms { unmitigated: &unmitigated, mitigated: &mitigated, threshold_ns }) else {
+        return "nothing to compare".into();
+    };
+    // Each run has its own threshold: events above different levels are different things.
+    let same_threshold = match (a_case.excursion_above_ns, b_case.excursion_above_ns) {
+        (Some(a), Some(b)) => (a - b).abs() <= 0.05 * a,
+        _ => false,
+    };
+    let rates = if same_threshold { compared.rates.answer } else { Answer::NotShown };
+    let said = [word("excursions", rates), word("maxima", compared.maxima.answer)];
+    let said: Vec<_> = said.into_iter().flatten().collect();
+    if said.is_empty() { "no difference shown".into() } else { said.join(", ") }
+}
+
+fn word(what: &str, answer: Answer) -> Option<String> {
+    match answer {
+        Answer::Better => Some(format!("{what} lower")),
+        Answer::Worse => Some(format!("{what} higher")),
+        Answer::NotShown => None,
+    }
+}

@@ -1,0 +1,70 @@
+//! Figures as a table shows them. What is absent is blank.
+
+use waykeeper_workload::format_ns;
+
+/// A duration in nanoseconds.
+pub fn time(ns: Option<f64>) -> String {
+    ns.map(format_ns).unwrap_or_default()
+}
+
+/// A duration in seconds.
+pub fn seconds(s: f64) -> String {
+    format_ns(s * 1e9)
+}
+
+/// A ratio.
+pub fn ratio(value: Option<f64>) -> String {
+    value.map(|value| format!("x{}", three_digits(value))).unwrap_or_default()
+}
+
+/// A number with three significant digits.
+pub fn three_digits(value: f64) -> String {
+    match value.abs() {
+        a if a >= 100.0 => format!("{value:.0}"),
+        a if a >= 10.0 => format!("{value:.1}"),
+        a if a >= 0.1 || a == 0.0 => format!("{value:.2}"),
+        _ => format!("{value:.2e}"),
+    }
+}
+
+/// A count in thousands, millions and so on.
+pub fn count(n: u64) -> String {
+    scaled(n as f64, "")
+}
+
+/// A rate a second with its unit, such as `3.2 GB/s`.
+pub fn scaled(value: f64, unit: &str) -> String {
+    let (scale, prefix) = match value.abs() {
+        a if a >= 1e9 => (1e9, "G"),
+        a if a >= 1e6 => (1e6, "M"),
+        a if a >= 1e4 => (1e3, "k"),
+        _ => return if value.fract() == 0.0 { format!("{value:.0} {unit}") } else { format!("{} {unit}", three_digits(value)) }.trim_end().to_owned(),
+    };
+    format!("{} {prefix}{unit}", three_digits(value / scale))
+}
+
+/// Core numbers, with the right word before them.
+pub fn cores(list: &[u32]) -> String {
+    let numbers: Vec<_> = list.iter().map(ToString::to_string).collect();
+    match numbers.as_slice() {
+        [] => "no core".into(),
+        [one] => format!("core {one}"),
+        [init @ .., last] => format!("cores {} and {last}", init.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_read_as_people_write_them() {
+        assert_eq!(time(Some(57.5)), "57.5 ns");
+        assert_eq!(time(None), "");
+        assert_eq!(ratio(Some(0.996)), "x1.00");
+        assert_eq!(count(56_200_000), "56.2 M");
+        assert_eq!(count(9_999), "9999");
+        assert_eq!(scaled(3.21e9, "B/s"), "3.21 GB/s");
+        assert_eq!(cores(&[2, 3, 5]), "cores 2, 3 and 5");
+    }
+}

@@ -1,0 +1,63 @@
+//! The lines above the table: what was run, on what, timed by what.
+
+use waykeeper_experiment::run::Run;
+use waykeeper_experiment::site::ExecutorKind;
+
+use crate::figure::{cores, seconds, three_digits};
+
+/// The lines above the table.
+pub fn headline(run: &Run) -> String {
+    let mut lines = vec![format!("{}: {}", run.experiment, run.title), place(run)];
+    lines.push(setting(run));
+    if run.cut_short {
+        lines.push("CUT SHORT: the run was interrupted; what follows is what was measured until then.".into());
+    }
+    lines.join("\n")
+}
+
+fn place(run: &Run) -> String {
+    let clock = &run.clock;
+    if run.executor == ExecutorKind::Sim {
+        let counts = run.parameters.as_ref().map(|parameters| {
+            let of = |word: &str| parameters.counts.get(word).map(|n| format!("{n} {word}"));
+            let words = ["documented", "measured", "assumed", "fitted", "imposed"];
+            format!("; parameters: {}", words.into_iter().filter_map(of).collect::<Vec<_>>().join(", "))
+        });
+        return format!("simulated platform {}, counter of {} ns{}", run.platform, clock.tick_ns, counts.unwrap_or_default());
+    }
+    let machine = &run.machine;
+    let mut parts = vec![machine.processor.clone().unwrap_or_else(|| machine.architecture.clone())];
+    parts.push(format!("{} core{}", machine.cores, if machine.cores == 1 { "" } else { "s" }));
+    parts.extend(machine.kernel.as_ref().map(|kernel| {
+        let release = kernel.split_whitespace().next().unwrap_or_default();
+        format!("Linux {release}{}", machine.preemption.as_ref().map(|p| format!(" {p}")).unwrap_or_default())
+    }));
+    parts.extend(machine.hypervisor.as_ref().map(|_| "virtual machine".to_owned()));
+    parts.push(format!(
+        "{} {:.3} GHz{}",
+        clock.name,
+        clock.frequency_hz / 1e9,
+        clock.read_overhead_ns.map(|ns| format!(" (a reading takes {} ns)", three_digits(ns))).unwrap_or_default()
+    ));
+    format!("this machine: {}", parts.join(", "))
+}
+
+fn setting(run: &Run) -> String {
+    let mut targets: Vec<String> = Vec::new();
+    let mut neighbours: Vec<String> = Vec::new();
+    for case in &run.cases {
+        let target = format!("{} on core {}", case.target, case.core);
+        if !targets.contains(&target) {
+            targets.push(target);
+        }
+        for neighbour in &case.neighbours {
+            let text = format!("{} on {}", neighbour.workload, cores(&neighbour.cores));
+            if !neighbours.contains(&text) {
+                neighbours.push(text);
+            }
+        }
+    }
+    let beside = if neighbours.is_empty() { String::new() } else { format!("; neighbours {}", neighbours.join(", ")) };
+    let time = if run.executor == ExecutorKind::Sim { " simulated" } else { "" };
+    format!("target {}{beside}; {} x {}{time} a case, seed {}", targets.join(", "), run.repeats, seconds(run.duration_s), run.seed)
+}

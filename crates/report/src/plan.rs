@@ -1,0 +1,46 @@
+//! The plan of a dry run: which cases, where, for how long, and what is refused.
+
+use waykeeper_experiment::cases::{Plan, Purpose};
+use waykeeper_experiment::site::Site;
+
+use crate::figure::seconds;
+use crate::table::{columns, table};
+
+/// The plan as text.
+pub fn plan(plan: &Plan, site: &Site, duration_s: f64, repeats: u32) -> String {
+    let columns = columns(&[("case", false), ("target", false), ("neighbours", false), ("mitigation", false), ("length", true)]);
+    let rows: Vec<Vec<String>> = plan
+        .cases
+        .iter()
+        .filter(|case| case.purpose == Purpose::Case)
+        .map(|case| {
+            let neighbours: Vec<_> = case.neighbours.iter().map(|n| format!("{}@{}", n.workload, n.core)).collect();
+            vec![
+                case.name.clone(),
+                format!("{}@{}", case.target.workload, case.target.core),
+                neighbours.join(" "),
+                case.mitigation.clone(),
+                format!("{repeats} x {}", seconds(duration_s)),
+            ]
+        })
+        .collect();
+    let total = duration_s * f64::from(repeats) * rows.len() as f64;
+    let kind = match site.executor {
+        waykeeper_experiment::site::ExecutorKind::Host => "of measuring, and some seconds to set up",
+        waykeeper_experiment::site::ExecutorKind::Sim => "of simulated time",
+    };
+    let sentinels = plan.cases.len() - rows.len();
+    let mut text = table(&columns, &rows);
+    text += &format!("\n\n{} cases on {}: {} {kind}", rows.len(), site.called, seconds(total));
+    if sentinels > 0 {
+        text += &format!("; {sentinels} short sentinel cases beside them");
+    }
+    text.push('\n');
+    if !plan.refused.is_empty() {
+        text += "\nwould be refused\n";
+        for refused in &plan.refused {
+            text += &format!("  {}: {}\n", refused.what, refused.why);
+        }
+    }
+    text
+}

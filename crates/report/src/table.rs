@@ -1,0 +1,40 @@
+//! Plain tables: a rule under the heading, numbers to the right, no frame.
+
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+
+/// One column: its heading, and whether it holds numbers.
+pub struct Column {
+    pub heading: &'static str,
+    pub numbers: bool,
+}
+
+/// Columns of a table, texts to the left and numbers to the right.
+pub fn columns(spec: &[(&'static str, bool)]) -> Vec<Column> {
+    spec.iter().map(|(heading, numbers)| Column { heading, numbers: *numbers }).collect()
+}
+
+/// Sets a table. Columns whose cells are all empty are left out: what does not apply is not shown.
+pub fn table(columns: &[Column], rows: &[Vec<String>]) -> String {
+    let used: Vec<usize> = (0..columns.len()).filter(|column| rows.iter().any(|row| !row[*column].is_empty())).collect();
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    let rule = |column: &usize| {
+        let width = rows.iter().map(|row| row[*column].chars().count()).max().unwrap_or(0);
+        "-".repeat(width.max(columns[*column].heading.chars().count()))
+    };
+    table.set_header(used.iter().map(|column| columns[*column].heading));
+    table.add_row(used.iter().map(rule));
+    for row in rows {
+        table.add_row(used.iter().map(|column| row[*column].as_str()));
+    }
+    for (at, column) in used.iter().enumerate() {
+        if let Some(set) = table.column_mut(at) {
+            set.set_padding((0, 2));
+            if columns[*column].numbers {
+                set.set_cell_alignment(CellAlignment::Right);
+            }
+        }
+    }
+    let lines: Vec<_> = table.lines().map(|line| line.trim_end().to_owned()).collect();
+    lines.join("\n")
+}
