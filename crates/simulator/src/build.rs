@@ -81,6 +81,9 @@ pub fn memory(platform: &Platform, random: &mut Xorshift) -> Result<Memory, Refu
     if row_lines == 0 {
         return Err(Refused::new("memory.row_bytes", "a row holds less than a line"));
     }
+    if memory.banks.value > 64 {
+        return Err(Refused::new("memory.banks", format!("{} banks; the simulator holds up to 64", memory.banks.value)));
+    }
     let scheduler = &memory.scheduler;
     let trefi = ps(memory.trefi_ns.value);
     Ok(Memory::new(Parameters {

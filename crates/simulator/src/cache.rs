@@ -4,7 +4,7 @@ use waykeeper_platform::Replacement;
 use waykeeper_workload::Xorshift;
 
 use crate::replacement::Policy;
-use crate::tags::{EMPTY, Line, Tags};
+use crate::tags::{EMPTY, Line, Place, Tags};
 
 /// What is known of a cached line, as bits.
 pub type Flags = u8;
@@ -33,45 +33,44 @@ pub struct Cache {
 impl Cache {
     /// An empty cache of `sets` (a power of two) and at most 32 `ways`.
     pub fn new(sets: usize, ways: usize, replacement: Replacement) -> Self {
-        assert!(ways <= 32, "{ways} ways do not fit a mask");
         let tags = Tags::new(sets, ways);
         Self { flags: vec![0; tags.len()], policy: Policy::new(replacement, sets, ways), tags }
     }
 
     /// A mask of all ways.
     pub fn all_ways(&self) -> u32 {
-        u32::MAX >> (32 - self.tags.ways())
+        self.tags.all_ways()
     }
 
     /// The place of a line. Any way hits, whatever mask fills obey.
     #[inline]
-    pub fn find(&self, line: Line) -> Option<usize> {
+    pub fn find(&self, line: Line) -> Option<Place> {
         self.tags.find(line)
     }
 
     /// Remembers a use of a place and adds flags to it; gives its flags.
     #[inline]
-    pub fn touch(&mut self, place: usize, add: Flags) -> Flags {
-        let ways = self.tags.ways();
-        self.policy.touch(place / ways, place % ways, ways);
-        self.flags[place] |= add;
-        self.flags[place]
+    pub fn touch(&mut self, place: Place, add: Flags) -> Flags {
+        self.policy.touch(place.set, place.way, self.tags.ways());
+        self.mark(place, add);
+        self.flags(place)
     }
 
     /// Adds flags to a place without a use.
     #[inline]
-    pub fn mark(&mut self, place: usize, add: Flags) {
-        self.flags[place] |= add;
+    pub fn mark(&mut self, place: Place, add: Flags) {
+        self.flags[self.tags.index(place)] |= add;
     }
 
     /// Takes flags from a place.
-    pub fn clear(&mut self, place: usize, take: Flags) {
-        self.flags[place] &= !take;
+    pub fn clear(&mut self, place: Place, take: Flags) {
+        self.flags[self.tags.index(place)] &= !take;
     }
 
     /// The flags of a place.
-    pub fn flags(&self, place: usize) -> Flags {
-        self.flags[place]
+    #[inline]
+    pub fn flags(&self, place: Place) -> Flags {
+        self.flags[self.tags.index(place)]
     }
 
     /// Puts a line that is not there into one of the ways of `mask`, an empty one if there is any.
@@ -79,15 +78,15 @@ impl Cache {
     pub fn insert(&mut self, line: Line, flags: Flags, mask: u32, random: &mut Xorshift) -> Option<Evicted> {
         debug_assert!(self.find(line).is_none(), "line {line:#x} is inserted twice");
         let (set, ways) = (self.tags.set_of(line), self.tags.ways());
-        let way = match self.tags.empty_way(line, mask) {
+        let way = match self.tags.empty_way(set, mask) {
             Some(way) => way,
             None => self.policy.victim(set, ways, mask, random),
         };
-        let place = set * ways + way;
+        let place = Place { set, way };
         let out = self.tags.line_at(place);
-        let evicted = (out != EMPTY).then(|| Evicted { line: out, flags: self.flags[place] });
+        let evicted = (out != EMPTY).then(|| Evicted { line: out, flags: self.flags(place) });
         self.tags.put(place, line);
-        self.flags[place] = flags;
+        self.flags[self.tags.index(place)] = flags;
         self.policy.touch(set, way, ways);
         evicted
     }
@@ -96,8 +95,8 @@ impl Cache {
     #[inline]
     pub fn remove(&mut self, line: Line) -> Option<Flags> {
         let place = self.find(line)?;
-        self.tags.put(place, EMPTY);
-        Some(self.flags[place])
+        self.tags.take(place);
+        Some(self.flags(place))
     }
 
     /// All lines that are held.

@@ -21,10 +21,10 @@ pub struct CoreCounters {
     pub invalidated_by_cluster: u64,
     /// Lines lost because the interconnect's snoop filter needed their entries.
     pub invalidated_by_interconnect: u64,
-    /// Attempts that found every entry of the cluster's filter set waiting.
-    pub cluster_retries: u64,
-    /// Attempts that found every entry of the interconnect's filter set waiting.
-    pub interconnect_retries: u64,
+    /// Times that every entry of a line's set in the cluster's filter waited for a fill.
+    pub cluster_waits: u64,
+    /// Times that every entry of a line's set in the interconnect's filter waited for a fill.
+    pub interconnect_waits: u64,
     /// Picoseconds that the core stood still for lines from the shared cache or another core.
     pub stalled_for_shared_ps: u64,
     /// Picoseconds that the core stood still for memory.

@@ -150,10 +150,17 @@ impl Engine {
         let Some(handle) = self.world.memory.step(now) else { return };
         let (core, slot) = (handle as usize / MOST_SLOTS, handle as usize % MOST_SLOTS);
         let program = self.running.iter_mut().find(|program| program.core() == core).expect("a program asked");
-        program.port().answer(slot, &mut self.world.hierarchy, self.line_bytes, now);
+        let filled = program.port().answer(slot, &mut self.world.hierarchy, self.line_bytes, now);
         match program {
             Running::Stream(stream) => stream.answered(slot, &mut self.world, now),
             Running::Tick(tick) => tick.answered(slot, &mut self.world, now),
+        }
+        for program in &mut self.running {
+            let Some(at) = program.port().retry_after(filled, &self.world.hierarchy, now) else { continue };
+            match program {
+                Running::Stream(stream) => stream.unblocked(&mut self.world, at),
+                Running::Tick(tick) => tick.unblocked(&mut self.world, at),
+            }
         }
     }
 

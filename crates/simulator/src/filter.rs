@@ -4,10 +4,7 @@ use waykeeper_platform::Replacement;
 use waykeeper_workload::Xorshift;
 
 use crate::replacement::{Policy, nth_set_bit};
-use crate::tags::{EMPTY, Line, Tags};
-
-/// The entry waits for a fill and cannot make room.
-const BUSY: u32 = 1 << 31;
+use crate::tags::{EMPTY, Line, Place, Tags};
 
 /// An entry that made room: its line must leave the inner side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,70 +24,76 @@ pub enum Entry {
     AllBusy,
 }
 
-/// A set-associative filter with up to 31 owners a line.
+/// A set-associative filter with up to 32 owners a line.
 #[derive(Debug, Clone)]
 pub struct SnoopFilter {
     tags: Tags,
-    state: Vec<u32>,
+    owners: Vec<u32>,
+    /// By set, the ways that wait for a fill and cannot make room.
+    busy: Vec<u32>,
     policy: Policy,
 }
 
 impl SnoopFilter {
     /// An empty filter of `sets` (a power of two, over all directories) and at most 32 `ways`.
     pub fn new(sets: usize, ways: usize, victim: Replacement) -> Self {
-        assert!(ways <= 32, "{ways} ways do not fit a mask");
         let tags = Tags::new(sets, ways);
-        Self { state: vec![0; tags.len()], policy: Policy::new(victim, sets, ways), tags }
+        Self { owners: vec![0; tags.len()], busy: vec![0; sets], policy: Policy::new(victim, sets, ways), tags }
     }
 
     /// The place of a line.
     #[inline]
-    pub fn find(&self, line: Line) -> Option<usize> {
+    pub fn find(&self, line: Line) -> Option<Place> {
         self.tags.find(line)
     }
 
     /// Who holds the line at a place.
     #[inline]
-    pub fn owners(&self, place: usize) -> u32 {
-        self.state[place] & !BUSY
+    pub fn owners(&self, place: Place) -> u32 {
+        self.owners[self.tags.index(place)]
     }
 
     /// Whether the line at a place is still under way.
     #[inline]
-    pub fn is_busy(&self, place: usize) -> bool {
-        self.state[place] & BUSY != 0
+    pub fn is_busy(&self, place: Place) -> bool {
+        self.busy[place.set] >> place.way & 1 == 1
     }
 
     /// Whether an entry could be had for a line that has none.
     #[inline]
     pub fn has_room(&self, line: Line) -> bool {
-        let start = self.tags.start_of(line);
-        self.state[start..start + self.tags.ways()].iter().any(|state| state & BUSY == 0)
+        self.busy[self.tags.set_of(line)] != self.tags.all_ways()
+    }
+
+    /// Whether two lines compete for the same entries.
+    #[inline]
+    pub fn same_set(&self, one: Line, other: Line) -> bool {
+        self.tags.set_of(one) == self.tags.set_of(other)
     }
 
     /// Takes an entry for a line that has none.
     #[inline]
     pub fn take(&mut self, line: Line, owners: u32, busy: bool, random: &mut Xorshift) -> Entry {
         debug_assert!(self.find(line).is_none(), "line {line:#x} has an entry");
-        let (start, ways) = (self.tags.start_of(line), self.tags.ways());
-        let way = match self.tags.empty_way(line, u32::MAX) {
+        let (set, ways) = (self.tags.set_of(line), self.tags.ways());
+        let way = match self.tags.empty_way(set, u32::MAX) {
             Some(way) => way,
             None => {
-                let states = &self.state[start..start + ways];
-                let idle = states.iter().enumerate().fold(0, |mask, (way, state)| mask | (!state >> 31) << way);
+                let idle = !self.busy[set] & self.tags.all_ways();
                 match &self.policy {
                     _ if idle == 0 => return Entry::AllBusy,
                     Policy::Random => nth_set_bit(idle, random.below(u64::from(idle.count_ones())) as u32),
-                    policy => policy.victim(start / ways, ways, idle, random),
+                    policy => policy.victim(set, ways, idle, random),
                 }
             }
         };
-        let place = start + way;
+        let place = Place { set, way };
         let out = self.tags.line_at(place);
-        let displaced = (out != EMPTY).then(|| Displaced { line: out, owners: self.state[place] });
+        let displaced = (out != EMPTY).then(|| Displaced { line: out, owners: self.owners(place) });
         self.tags.put(place, line);
-        self.state[place] = owners | if busy { BUSY } else { 0 };
-        self.policy.touch(start / ways, way, ways);
+        self.owners[self.tags.index(place)] = owners;
+        self.busy[set] = self.busy[set] & !(1 << way) | u32::from(busy) << way;
+        self.policy.touch(set, way, ways);
         Entry::Taken(displaced)
     }
 
@@ -98,39 +101,38 @@ impl SnoopFilter {
     #[inline]
     pub fn settle(&mut self, line: Line) {
         if let Some(place) = self.find(line) {
-            self.state[place] &= !BUSY;
+            self.busy[place.set] &= !(1 << place.way);
         }
     }
 
     /// Adds an owner.
-    pub fn add_owner(&mut self, place: usize, owner: u32) {
-        self.state[place] |= owner;
+    pub fn add_owner(&mut self, place: Place, owner: u32) {
+        self.owners[self.tags.index(place)] |= owner;
     }
 
     /// Takes an owner away, and the entry if it was the last one; gives who is left.
     #[inline]
     pub fn drop_owner(&mut self, line: Line, owner: u32) -> u32 {
         let Some(place) = self.find(line) else { return 0 };
-        self.state[place] &= !owner;
-        let left = self.owners(place);
-        if left == 0 {
+        let index = self.tags.index(place);
+        self.owners[index] &= !owner;
+        if self.owners[index] == 0 {
             self.release_place(place);
         }
-        left
+        self.owners[index]
     }
 
     /// Takes the entry of a line away, if it has one, and gives who held it.
     #[inline]
     pub fn release(&mut self, line: Line) -> Option<u32> {
         let place = self.find(line)?;
-        let owners = self.owners(place);
         self.release_place(place);
-        Some(owners)
+        Some(self.owners(place))
     }
 
-    fn release_place(&mut self, place: usize) {
-        self.tags.put(place, EMPTY);
-        self.state[place] = 0;
+    fn release_place(&mut self, place: Place) {
+        self.tags.take(place);
+        self.busy[place.set] &= !(1 << place.way);
     }
 
     /// All lines that have an entry.

@@ -154,6 +154,13 @@ impl Hierarchy {
         self.enter_core(core, line, 0, want, now);
     }
 
+    /// Whether two lines compete for entries in one of the filters.
+    #[inline]
+    pub fn compete(&self, one: Line, other: Line) -> bool {
+        self.cluster_filter.same_set(one, other)
+            || self.interconnect_filter.as_ref().is_some_and(|filter| filter.same_set(one, other))
+    }
+
     fn enter_core(&mut self, core: usize, line: Line, flags: Flags, want: Want, now: u64) {
         let private = &mut self.cores[core];
         let out = match want {

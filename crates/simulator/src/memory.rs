@@ -17,7 +17,7 @@ use crate::tags::Line;
 /// Timing in picoseconds, and the controller's rules.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parameters {
-    /// Banks.
+    /// Banks: a power of two, at most 64.
     pub banks: usize,
     /// log2 of the lines in a row.
     pub row_lines_log2: u32,
@@ -84,6 +84,8 @@ pub struct Memory {
     banks: Vec<Bank>,
     /// When each bank issues its next command, or never.
     next: Vec<u64>,
+    /// The banks that will issue one, one bit each.
+    active: u64,
     admitted: usize,
     held: usize,
     outside: [VecDeque<Read>; 2],
@@ -114,6 +116,7 @@ impl Memory {
         Self {
             banks: vec![bank; of.banks],
             next: vec![NEVER; of.banks],
+            active: 0,
             admitted: 0,
             held: 0,
             outside: [VecDeque::new(), VecDeque::new()],
@@ -154,7 +157,18 @@ impl Memory {
     #[inline]
     pub fn next_time(&self) -> u64 {
         let answer = self.answers.front().map_or(NEVER, |(at, _)| *at);
-        self.next.iter().fold(answer, |least, at| least.min(*at))
+        self.active_banks().fold(answer, |least, bank| least.min(self.next[bank]))
+    }
+
+    /// The banks that will issue a command, ascending.
+    #[inline]
+    fn active_banks(&self) -> impl Iterator<Item = usize> + use<> {
+        let mut left = self.active;
+        std::iter::from_fn(move || {
+            let bank = (left != 0).then(|| left.trailing_zeros() as usize)?;
+            left &= left - 1;
+            Some(bank)
+        })
     }
 
     /// Does what is due at `now`, which is [`Memory::next_time`]: gives who was answered, or issues one command.
@@ -162,7 +176,7 @@ impl Memory {
         if self.answers.front().is_some_and(|(at, _)| *at <= now) {
             return self.answers.pop_front().map(|(_, handle)| handle);
         }
-        let bank = self.next.iter().position(|at| *at == now).expect("a bank has a command now");
+        let bank = self.active_banks().find(|bank| self.next[*bank] <= now).expect("a bank has a command now");
         self.issue(bank, now);
         None
     }
@@ -230,7 +244,9 @@ impl Memory {
         let write = bank.writes.front().map_or(NEVER, |write| {
             self.ready(bank, write.line, now).max(self.write_eligible(write, now))
         });
-        self.next[index] = read.min(write);
+        let next = read.min(write);
+        self.next[index] = next;
+        self.active = self.active & !(1 << index) | u64::from(next != NEVER) << index;
     }
 
     fn issue(&mut self, index: usize, now: u64) {

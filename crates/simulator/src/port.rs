@@ -45,10 +45,17 @@ pub enum Issued {
     At(u64),
     /// Memory will answer into this slot.
     Pending(usize),
-    /// A filter has no entry: try again at this time.
-    RetryAt(u64),
+    /// A filter has no entry, or another core waits for the line: [`Port::retry_after`] tells when to try again.
+    Blocked,
     /// All slots are taken, one of them until this time (or [`NEVER`], if all wait for memory).
     Full(u64),
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Blocked {
+    line: Line,
+    since: u64,
+    every: u64,
 }
 
 /// A core's outstanding misses and latencies.
@@ -64,6 +71,7 @@ pub struct Port {
     pub latencies: Latencies,
     all: u64,
     taken: u64,
+    blocked: Option<Blocked>,
     done: [u64; MOST_SLOTS],
     line: [Line; MOST_SLOTS],
     want: [Want; MOST_SLOTS],
@@ -79,6 +87,7 @@ impl Port {
             latencies,
             all: u64::MAX >> (MOST_SLOTS - slots),
             taken: 0,
+            blocked: None,
             done: [0; MOST_SLOTS],
             line: [0; MOST_SLOTS],
             want: [Want::Read; MOST_SLOTS],
@@ -131,22 +140,36 @@ impl Port {
                     }
                     Issued::Pending(slot)
                 }
-                None => {
-                    counts.accesses -= 1;
-                    Issued::RetryAt(now + self.latencies.cluster_retry)
-                }
+                None => self.block(hierarchy, line, now, self.latencies.cluster_retry),
             },
             Answer::ClusterBusy => {
-                counts.accesses -= 1;
-                counts.cluster_retries += 1;
-                Issued::RetryAt(now + self.latencies.cluster_retry)
+                counts.cluster_waits += 1;
+                self.block(hierarchy, line, now, self.latencies.cluster_retry)
             }
             Answer::InterconnectBusy => {
-                counts.accesses -= 1;
-                counts.interconnect_retries += 1;
-                Issued::RetryAt(now + self.latencies.interconnect_retry)
+                counts.interconnect_waits += 1;
+                self.block(hierarchy, line, now, self.latencies.interconnect_retry)
             }
         }
+    }
+
+    fn block(&mut self, hierarchy: &mut Hierarchy, line: Line, now: u64, every: u64) -> Issued {
+        hierarchy.counts[self.core].accesses -= 1;
+        self.blocked = Some(Blocked { line, since: now, every });
+        Issued::Blocked
+    }
+
+    /// A fill of `filled` has come. If that may unblock this core, gives the time of its next attempt: the requester
+    /// tries at fixed intervals, and only the first attempt after a fill into the same set can succeed.
+    #[inline]
+    pub fn retry_after(&mut self, filled: Line, hierarchy: &Hierarchy, now: u64) -> Option<u64> {
+        let Blocked { line, since, every } = self.blocked?;
+        if !hierarchy.compete(line, filled) {
+            return None;
+        }
+        self.blocked = None;
+        let at = since + (now - since).div_ceil(every).max(1) * every;
+        Some(at)
     }
 
     /// Keeps a slot for a line that comes at a known time; false if none is free.
@@ -159,13 +182,14 @@ impl Port {
         free != 0
     }
 
-    /// Memory has answered a slot.
+    /// Memory has answered a slot; gives the line.
     #[inline]
-    pub fn answer(&mut self, slot: usize, hierarchy: &mut Hierarchy, line_bytes: u64, now: u64) {
+    pub fn answer(&mut self, slot: usize, hierarchy: &mut Hierarchy, line_bytes: u64, now: u64) -> Line {
         self.taken &= !(1 << slot);
         self.done[slot] = now;
         hierarchy.counts[self.core].bytes_from_memory += line_bytes;
         hierarchy.fill(self.core, self.line[slot], self.want[slot], now);
+        self.line[slot]
     }
 
     /// When everything outstanding is there: [`NEVER`] while memory owes an answer, 0 if there is nothing.

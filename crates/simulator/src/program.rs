@@ -160,10 +160,10 @@ impl Program {
                 self.wake = NEVER;
             }
             Issued::At(_) | Issued::Pending(_) => self.wake = self.now + latencies.cycle,
-            Issued::RetryAt(time) => {
-                world.hierarchy.counts[self.port.core].stalled_for_filters_ps += time - self.now;
+            Issued::Blocked => {
                 self.next.push_front(Op::Touch { line, want, blocking });
-                self.wake = time;
+                self.blocked_since = self.now;
+                self.wake = NEVER;
             }
             Issued::Full(time) => {
                 self.next.push_front(Op::Touch { line, want, blocking });
@@ -203,6 +203,13 @@ impl Program {
             }
         }
         true
+    }
+
+    /// The access that found no entry in a filter is tried again.
+    #[inline]
+    pub fn unblocked(&mut self, world: &mut World, at: u64) {
+        world.hierarchy.counts[self.port.core].stalled_for_filters_ps += at - self.blocked_since;
+        self.wake = at;
     }
 
     /// Memory has answered a slot.

@@ -6,29 +6,57 @@ pub type Line = u32;
 /// What stands in an empty way. No memory reaches so far: lines are checked against it when memory is laid out.
 pub const EMPTY: Line = Line::MAX;
 
+/// Ways are compared four at a time, so each set has a multiple of four places. The surplus ones stay empty.
+const TOGETHER: usize = 4;
+
+/// A set and one of its ways.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// Number of the set.
+    pub set: usize,
+    /// Number of the way.
+    pub way: usize,
+}
+
 /// Line numbers by set and way. The set is chosen by the lowest bits of the line number.
 #[derive(Debug, Clone)]
 pub struct Tags {
     lines: Vec<Line>,
+    used: Vec<u32>,
     ways: usize,
+    stride: usize,
     set_mask: Line,
 }
 
 impl Tags {
-    /// An empty array; `sets` is a power of two.
+    /// An empty array; `sets` is a power of two, `ways` is 1 to 32.
     pub fn new(sets: usize, ways: usize) -> Self {
-        assert!(sets.is_power_of_two() && ways > 0, "{sets} sets of {ways} ways");
-        Self { lines: vec![EMPTY; sets * ways], ways, set_mask: sets as Line - 1 }
+        assert!(sets.is_power_of_two() && (1..=32).contains(&ways), "{sets} sets of {ways} ways");
+        let stride = ways.next_multiple_of(TOGETHER);
+        Self {
+            lines: vec![EMPTY; sets * stride],
+            used: vec![0; sets],
+            ways,
+            stride,
+            set_mask: sets as Line - 1,
+        }
     }
 
-    /// Number of places.
+    /// Number of places, surplus ones included.
     pub fn len(&self) -> usize {
         self.lines.len()
     }
 
     /// Associativity.
+    #[inline]
     pub fn ways(&self) -> usize {
         self.ways
+    }
+
+    /// A mask of all ways.
+    #[inline]
+    pub fn all_ways(&self) -> u32 {
+        u32::MAX >> (32 - self.ways)
     }
 
     /// The set of a line.
@@ -37,41 +65,55 @@ impl Tags {
         (line & self.set_mask) as usize
     }
 
-    /// The first place of a line's set.
+    /// The number of a place, for arrays that run beside this one.
     #[inline]
-    pub fn start_of(&self, line: Line) -> usize {
-        self.set_of(line) * self.ways
-    }
-
-    /// The lines of the set that a line belongs to.
-    #[inline]
-    pub fn set(&self, line: Line) -> &[Line] {
-        let start = self.start_of(line);
-        &self.lines[start..start + self.ways]
+    pub fn index(&self, place: Place) -> usize {
+        place.set * self.stride + place.way
     }
 
     /// The place of a line.
     #[inline]
-    pub fn find(&self, line: Line) -> Option<usize> {
-        self.set(line).iter().position(|held| *held == line).map(|way| self.start_of(line) + way)
+    pub fn find(&self, line: Line) -> Option<Place> {
+        let set = self.set_of(line);
+        let start = set * self.stride;
+        let (quads, _) = self.lines[start..start + self.stride].as_chunks::<TOGETHER>();
+        for (quad, lines) in quads.iter().enumerate() {
+            let equal = lines.map(|held| held == line);
+            if equal != [false; TOGETHER] {
+                let within = equal.iter().position(|equal| *equal)?;
+                return Some(Place { set, way: quad * TOGETHER + within });
+            }
+        }
+        None
     }
 
-    /// The first empty way, among those of `mask`, in the set of a line.
+    /// The first empty way, among those of `mask`, of a set.
     #[inline]
-    pub fn empty_way(&self, line: Line, mask: u32) -> Option<usize> {
-        self.set(line).iter().enumerate().position(|(way, held)| *held == EMPTY && mask >> way & 1 == 1)
+    pub fn empty_way(&self, set: usize, mask: u32) -> Option<usize> {
+        let empty = !self.used[set] & mask & self.all_ways();
+        (empty != 0).then(|| empty.trailing_zeros() as usize)
     }
 
     /// The line at a place, or [`EMPTY`].
     #[inline]
-    pub fn line_at(&self, place: usize) -> Line {
-        self.lines[place]
+    pub fn line_at(&self, place: Place) -> Line {
+        self.lines[self.index(place)]
     }
 
-    /// Writes a place.
+    /// Puts a line into a place.
     #[inline]
-    pub fn put(&mut self, place: usize, line: Line) {
-        self.lines[place] = line;
+    pub fn put(&mut self, place: Place, line: Line) {
+        let index = self.index(place);
+        self.lines[index] = line;
+        self.used[place.set] |= 1 << place.way;
+    }
+
+    /// Empties a place.
+    #[inline]
+    pub fn take(&mut self, place: Place) {
+        let index = self.index(place);
+        self.lines[index] = EMPTY;
+        self.used[place.set] &= !(1 << place.way);
     }
 
     /// All lines that are held.
@@ -87,11 +129,24 @@ mod tests {
     #[test]
     fn a_line_is_found_in_its_own_set_only() {
         let mut tags = Tags::new(4, 2);
-        // Line 6 is 0b110: set 2, whose places are 4 and 5.
-        tags.put(5, 6);
-        assert_eq!(tags.find(6), Some(5));
-        assert_eq!(tags.find(10), None);
-        assert_eq!(tags.set(10), [EMPTY, 6]);
-        assert_eq!((tags.empty_way(10, 0b11), tags.empty_way(10, 0b10)), (Some(0), None));
+        // Line 6 is 0b110: set 2, as is line 10, 0b1010.
+        let place = Place { set: 2, way: 1 };
+        tags.put(place, 6);
+        assert_eq!((tags.find(6), tags.find(10)), (Some(place), None));
+        assert_eq!((tags.empty_way(2, 0b11), tags.empty_way(2, 0b10)), (Some(0), None));
+        tags.take(place);
+        assert_eq!((tags.find(6), tags.empty_way(2, 0b10)), (None, Some(1)));
+    }
+
+    #[test]
+    fn surplus_places_are_never_used() {
+        let mut tags = Tags::new(1, 5);
+        for line in 0..5 {
+            let way = tags.empty_way(0, u32::MAX).unwrap();
+            tags.put(Place { set: 0, way }, line);
+        }
+        assert_eq!(tags.empty_way(0, u32::MAX), None);
+        assert_eq!(tags.find(4), Some(Place { set: 0, way: 4 }));
+        assert_eq!(tags.held().count(), 5);
     }
 }

@@ -48,7 +48,11 @@ pub struct Tick {
     passes_to_jitter: u64,
     missed: bool,
     blocked_since: u64,
+    warm_up: u32,
 }
+
+/// Passes that are not samples: the first fills the caches, and its length has a line of its own in the recorder.
+const WARM_UP_PASSES: u32 = 3;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
@@ -56,6 +60,8 @@ enum State {
     Quiet,
     /// At this touch of the pass.
     Touching(usize),
+    /// A filter has no entry for this touch.
+    Blocked(usize),
     /// Memory owes the line of this slot.
     Waiting(usize, usize),
     /// All touches are made; memory owes some of their lines.
@@ -92,6 +98,7 @@ impl Tick {
             passes_to_jitter: jitter.every,
             missed: false,
             blocked_since: 0,
+            warm_up: WARM_UP_PASSES,
             jitter,
         }
     }
@@ -105,7 +112,7 @@ impl Tick {
             }
             State::Computing => self.end_pass(world, samples),
             State::Touching(at) => self.touch(at, world),
-            State::Waiting(..) | State::Draining => {}
+            State::Blocked(_) | State::Waiting(..) | State::Draining => {}
         }
     }
 
@@ -152,10 +159,10 @@ impl Tick {
                         false => self.sleep(State::Touching(at), self.now),
                     };
                 }
-                Issued::RetryAt(time) => {
+                Issued::Blocked => {
                     self.missed = true;
-                    world.hierarchy.counts[self.port.core].stalled_for_filters_ps += time - self.now;
-                    return self.sleep(State::Touching(at), time);
+                    self.blocked_since = self.now;
+                    return self.sleep(State::Blocked(at), NEVER);
                 }
                 Issued::Full(time) => {
                     self.blocked_since = self.now;
@@ -194,6 +201,14 @@ impl Tick {
         self.wake = until;
     }
 
+    /// The touch that found no entry in a filter is tried again.
+    pub fn unblocked(&mut self, world: &mut World, time: u64) {
+        if let State::Blocked(at) = self.state {
+            world.hierarchy.counts[self.port.core].stalled_for_filters_ps += time - self.blocked_since;
+            self.sleep(State::Touching(at), time);
+        }
+    }
+
     /// Memory has answered a slot.
     pub fn answered(&mut self, slot: usize, world: &mut World, now: u64) {
         let stalled = &mut world.hierarchy.counts[self.port.core].stalled_for_memory_ps;
@@ -223,7 +238,12 @@ impl Tick {
     fn end_pass(&mut self, world: &mut World, samples: &mut dyn Samples) {
         let end = self.wake;
         self.last_ticks = end / self.counter_tick - self.pass_start / self.counter_tick;
-        samples.record(self.last_ticks, 1, end);
+        if self.warm_up > 0 {
+            self.warm_up -= 1;
+            self.last_ticks = self.pass / self.counter_tick + u64::from(self.warm_up.is_multiple_of(2));
+        } else {
+            samples.record(self.last_ticks, 1, end);
+        }
         self.pass_start = end;
         if !self.missed && self.passes_to_jitter > 1 && self.all_there(world) {
             // The last pass before a jittery one is run, so that its count decides what that one touches.
