@@ -1,2 +1,35 @@
-//! x
-fn main(){}
+//! Waykeeper finds, fixes and proves cache and memory interference on real-time multicore machines.
+
+mod arguments;
+mod commands;
+mod exit;
+mod failure;
+mod progress;
+mod stop;
+
+use clap::Parser;
+
+use arguments::{Arguments, Command};
+use exit::Exit;
+
+fn main() -> std::process::ExitCode {
+    // A worker is this same program, started by the host executor; it must not parse a user's arguments.
+    if std::env::args().nth(1).as_deref() == Some(waykeeper_executor::WORKER_ARGUMENT) {
+        return std::process::ExitCode::from(waykeeper_executor::worker_main() as u8);
+    }
+    let arguments = Arguments::parse();
+    let result = match &arguments.command {
+        Command::Run(run) => commands::run::run(run),
+        Command::List(list) => commands::list::list(list),
+        Command::Show(show) => commands::show::show(show),
+        Command::Compare(compare) => commands::compare::compare(compare),
+        Command::Schema(schema) => commands::schema::schema(schema),
+    };
+    match result {
+        Ok(exit) => exit.into(),
+        Err(failure) => {
+            anstream::eprintln!("\x1b[1;31merror:\x1b[0m {failure}");
+            Exit::from(&failure).into()
+        }
+    }
+}

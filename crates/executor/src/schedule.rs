@@ -124,7 +124,8 @@ fn repeat_seed(seed: u64, repeat: usize) -> u64 {
 }
 
 fn mitigations_under_test(plan: &Plan) -> Vec<String> {
-    let mut names: Vec<String> = plan.cases.iter().flat_map(|case| parts(&case.mitigation)).map(str::to_owned).collect();
+    let mut names: Vec<String> =
+        plan.cases.iter().flat_map(|case| parts(&case.mitigation)).map(str::to_owned).collect();
     names.sort();
     names.dedup();
     names
@@ -158,7 +159,8 @@ fn thresholds(
             thresholds.push(Some(*threshold));
             continue;
         }
-        let pilot = plan.cases.iter().find(|c| c.target == case.target && c.solo() && c.mitigation == NONE).unwrap_or(case);
+        let pilot =
+            plan.cases.iter().find(|c| c.target == case.target && c.solo() && c.mitigation == NONE).unwrap_or(case);
         let assignment = Assignment {
             case: pilot,
             seed: settings.seed,

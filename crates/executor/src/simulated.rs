@@ -34,7 +34,10 @@ impl Simulated {
     /// A platform without what the simulator needs.
     pub fn new(platform: Platform, elsewhere: &BTreeMap<String, String>) -> Result<Self, ExecutorError> {
         let tick_ns = platform.counter.as_ref().map(|counter| counter.tick_ns.value).ok_or_else(|| {
-            ExecutorError::Refused(format!("platform `{}` has no `counter`, so nothing can be timed on it; add `counter.tick_ns`", platform.name))
+            ExecutorError::Refused(format!(
+                "platform `{}` has no `counter`, so nothing can be timed on it; add `counter.tick_ns`",
+                platform.name
+            ))
         })?;
         let place = Place {
             site: site(&platform, elsewhere),
@@ -47,9 +50,16 @@ impl Simulated {
                 stability_ppm: None,
                 invariant: None,
             },
-            machine: Machine { architecture: "simulated".into(), cores: platform.core_ids().len() as u32, ..Machine::default() },
+            machine: Machine {
+                architecture: "simulated".into(),
+                cores: platform.core_ids().len() as u32,
+                ..Machine::default()
+            },
             parameters: Some(parameters(&platform)),
-            notes: vec!["A simulated figure is as good as its parameters: `parameters` lists them with what each rests on.".into()],
+            notes: vec![
+                "A simulated figure is as good as its parameters: `parameters` lists them with what each rests on."
+                    .into(),
+            ],
         };
         Ok(Self { platform, place })
     }
@@ -88,7 +98,12 @@ fn parameters(platform: &Platform) -> Parameters {
     for row in &rows {
         *counts.entry(row.is.to_string()).or_insert(0) += 1;
     }
-    let list = rows.into_iter().map(|row| Parameter { key: row.path, value: row.value, is: row.is.to_string(), note: row.note });
+    let list = rows.into_iter().map(|row| Parameter {
+        key: row.path,
+        value: row.value,
+        is: row.is.to_string(),
+        note: row.note,
+    });
     Parameters { counts, list: list.collect() }
 }
 
@@ -140,7 +155,7 @@ impl Executor for Simulated {
             placement: BTreeMap::new(),
             privileges: Vec::new(),
             disturbances: BTreeMap::new(),
-            counters: counters.by_name(assignment.case.target.core),
+            counters: by_name(&counters, assignment.case.target.core),
             cut_short: now < until,
             simulation: Some(Simulation {
                 wall_s: begun.elapsed().as_secs_f64(),
@@ -152,4 +167,31 @@ impl Executor for Simulated {
     fn at_once(&self) -> usize {
         std::thread::available_parallelism().map_or(1, usize::from)
     }
+}
+
+/// The counters that a run keeps, by name: those of the target's core, of the shared cache and of the memory.
+fn by_name(counters: &waykeeper_simulator::Counters, target: waykeeper_platform::CoreId) -> BTreeMap<String, u64> {
+    let core = counters.core(target).copied().unwrap_or_default();
+    let (shared, memory) = (&counters.shared, &counters.memory);
+    let list = [
+        ("target_accesses", core.accesses),
+        ("target_l1_hits", core.l1_hits),
+        ("target_l2_hits", core.l2_hits),
+        ("target_shared_cache_hits", core.shared_hits),
+        ("target_memory_reads", core.memory_reads),
+        ("target_lines_lost_to_cluster_filter", core.invalidated_by_cluster),
+        ("target_lines_lost_to_interconnect_filter", core.invalidated_by_interconnect),
+        ("target_stalled_for_memory_ns", core.stalled_for_memory_ps / 1000),
+        ("target_stalled_for_shared_cache_ns", core.stalled_for_shared_ps / 1000),
+        ("target_stalled_for_filters_ns", core.stalled_for_filters_ps / 1000),
+        ("cluster_filter_evictions", shared.cluster_filter_evictions),
+        ("interconnect_filter_evictions", shared.interconnect_filter_evictions),
+        ("no_l3_allocate_entries", shared.no_allocate_entries),
+        ("no_l3_allocate_ns", shared.no_allocate_ps / 1000),
+        ("memory_reads", memory.reads),
+        ("memory_writes", memory.writes),
+        ("memory_row_misses", memory.row_misses),
+        ("memory_refreshes", memory.refreshes),
+    ];
+    list.into_iter().map(|(name, count)| (name.to_owned(), count)).collect()
 }

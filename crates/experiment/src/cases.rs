@@ -86,7 +86,9 @@ impl Plan {
         let mut cases = Vec::new();
         for (index, target) in targets.iter().enumerate() {
             if targets[..index].contains(target) {
-                return Err(loaded.error(&format!("targets.{index}"), "the same workload on the same core is listed before"));
+                return Err(
+                    loaded.error(&format!("targets.{index}"), "the same workload on the same core is listed before")
+                );
             }
             let prefix = prefix(&targets, target);
             let mut settings = vec![(None, Vec::new())];
@@ -137,7 +139,8 @@ fn offered_mitigations(loaded: &Loaded, site: &Site) -> Result<(Vec<String>, Vec
     let experiment = &loaded.experiment;
     let listed = experiment.mitigations.as_slice();
     if experiment.combine == crate::describe::Combine::Cross && listed.len() > mitigation::MOST_CROSSED {
-        let message = format!("{} mitigations cannot be crossed; at most {} can", listed.len(), mitigation::MOST_CROSSED);
+        let message =
+            format!("{} mitigations cannot be crossed; at most {} can", listed.len(), mitigation::MOST_CROSSED);
         return Err(loaded.error("mitigations", message));
     }
     for (index, name) in listed.iter().enumerate() {
@@ -149,9 +152,16 @@ fn offered_mitigations(loaded: &Loaded, site: &Site) -> Result<(Vec<String>, Vec
                     .filter(|(_, offer)| matches!(offer, Offer::Applied(_)))
                     .map(|(name, _)| name.as_str())
                     .collect();
-                let key = if experiment.mitigations.as_slice().len() > 1 { format!("mitigations.{index}") } else { "mitigations".into() };
+                let key = if experiment.mitigations.as_slice().len() > 1 {
+                    format!("mitigations.{index}")
+                } else {
+                    "mitigations".into()
+                };
                 let expected = if known.is_empty() { "`[]`, for there are none".into() } else { known.join(", ") };
-                return Err(loaded.error(&key, format!("found `{part}`, which no mitigation of {} is called; expected {expected}", site.called)));
+                return Err(loaded.error(
+                    &key,
+                    format!("found `{part}`, which no mitigation of {} is called; expected {expected}", site.called),
+                ));
             }
         }
     }
@@ -186,7 +196,12 @@ fn place_target(loaded: &Loaded, site: &Site, index: usize, target: &Target) -> 
     Ok(Placed { workload: target.workload.clone(), pattern, core })
 }
 
-fn place_group(loaded: &Loaded, site: &Site, target: &Placed, group: &Option<String>) -> Result<Vec<Placed>, InputError> {
+fn place_group(
+    loaded: &Loaded,
+    site: &Site,
+    target: &Placed,
+    group: &Option<String>,
+) -> Result<Vec<Placed>, InputError> {
     let mut placed: Vec<Placed> = Vec::new();
     for (index, neighbour) in loaded.experiment.neighbours.iter().enumerate().filter(|(_, n)| n.group == *group) {
         let key = format!("neighbours.{index}");
@@ -199,17 +214,29 @@ fn place_group(loaded: &Loaded, site: &Site, target: &Placed, group: &Option<Str
         };
         let cores_key = format!("{key}.cores");
         if cores.is_empty() {
-            let message = format!("no core is left for `{}` beside the target on core {}; {} has {}", neighbour.workload, target.core, site.called, site.core_list());
+            let message = format!(
+                "no core is left for `{}` beside the target on core {}; {} has {}",
+                neighbour.workload,
+                target.core,
+                site.called,
+                site.core_list()
+            );
             return Err(loaded.error(&cores_key, message));
         }
         for core in cores {
             let caches = caches_of(loaded, site, &cores_key, core)?;
             if core == target.core {
-                let message = format!("found core {core}, which is the core of the target `{}`; a neighbour needs a core of its own", target.workload);
+                let message = format!(
+                    "found core {core}, which is the core of the target `{}`; a neighbour needs a core of its own",
+                    target.workload
+                );
                 return Err(loaded.error(&cores_key, message));
             }
             if let Some(other) = placed.iter().find(|p| p.core == core) {
-                let message = format!("found core {core}, which is already given to `{}`; one core runs one workload", other.workload);
+                let message = format!(
+                    "found core {core}, which is already given to `{}`; one core runs one workload",
+                    other.workload
+                );
                 return Err(loaded.error(&cores_key, message));
             }
             let pattern = pattern_for(loaded, &format!("{key}.workload"), &neighbour.workload, caches)?;
@@ -224,7 +251,10 @@ fn place_group(loaded: &Loaded, site: &Site, target: &Placed, group: &Option<Str
 
 fn caches_of<'s>(loaded: &Loaded, site: &'s Site, key: &str, core: CoreId) -> Result<&'s CacheShapes, InputError> {
     let found = site.core(core).ok_or_else(|| {
-        loaded.error(key, format!("found core {core}, which {} does not have; expected {}", site.called, site.core_list()))
+        loaded.error(
+            key,
+            format!("found core {core}, which {} does not have; expected {}", site.called, site.core_list()),
+        )
     })?;
     Ok(&found.caches)
 }
@@ -247,14 +277,18 @@ pub(crate) fn bundled_workload(name: &str) -> Option<Workload> {
 
 fn pattern_for(loaded: &Loaded, key: &str, name: &str, caches: &CacheShapes) -> Result<Pattern, InputError> {
     if let Some(own) = loaded.experiment.workloads.get(name) {
-        return own.resolve(caches).map_err(|refused| loaded.error(&format!("workloads.{name}.{}", refused.key), refused.why));
+        return own
+            .resolve(caches)
+            .map_err(|refused| loaded.error(&format!("workloads.{name}.{}", refused.key), refused.why));
     }
     let workload = bundled_workload(name).ok_or_else(|| {
         let own = loaded.experiment.workloads.keys().map(String::as_str);
         let known: Vec<_> = own.chain(waykeeper_workload::bundled().iter().map(|b| b.name)).collect();
         loaded.error(key, format!("found `{name}`, which no workload is called; expected one of {}", known.join(", ")))
     })?;
-    workload.resolve(caches).map_err(|refused| loaded.error(key, format!("workload `{name}` does not fit here: {}: {}", refused.key, refused.why)))
+    workload.resolve(caches).map_err(|refused| {
+        loaded.error(key, format!("workload `{name}` does not fit here: {}: {}", refused.key, refused.why))
+    })
 }
 
 /// The workload that witnesses whether neighbours have an effect.

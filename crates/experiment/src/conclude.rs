@@ -6,7 +6,9 @@ use crate::cases::{Case, Plan, Purpose};
 use crate::measurement::{Measured, Measurement};
 use crate::mitigation::NONE;
 use crate::run::{BudgetRecord, CaseRecord};
-use crate::statistics::{Arms, Budget, Effect, Figures, Observed, Repeat, Seen, Verdict, effect, judge, supports, verdict};
+use crate::statistics::{
+    Arms, Budget, Effect, Figures, Observed, Repeat, Seen, Verdict, effect, judge, supports, verdict,
+};
 use crate::summary::summarize;
 
 /// What follows from the repeats of all cases.
@@ -176,10 +178,5 @@ fn judge_case(budget: &Budget, case: &Case, measured: &Measured) -> BudgetRecord
             },
         },
     );
-    BudgetRecord {
-        budget: budget.to_string(),
-        case: case.name.clone(),
-        kind: judgement.kind,
-        text: judgement.text,
-    }
+    BudgetRecord { budget: budget.to_string(), case: case.name.clone(), kind: judgement.kind, text: judgement.text }
 }

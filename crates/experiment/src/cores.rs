@@ -63,7 +63,11 @@ impl<'de> Deserialize<'de> for TargetCore {
                 core_number(number).map(TargetCore::Number)
             }
             fn visit_str<E: de::Error>(self, word: &str) -> Result<TargetCore, E> {
-                if word == AUTO { Ok(TargetCore::Auto) } else { Err(E::invalid_value(de::Unexpected::Str(word), &self)) }
+                if word == AUTO {
+                    Ok(TargetCore::Auto)
+                } else {
+                    Err(E::invalid_value(de::Unexpected::Str(word), &self))
+                }
             }
         }
         deserializer.deserialize_any(Visitor)
@@ -82,7 +86,11 @@ impl<'de> Deserialize<'de> for NeighbourCores {
                 core_number(number).map(|core| NeighbourCores::Numbers(vec![core]))
             }
             fn visit_str<E: de::Error>(self, word: &str) -> Result<NeighbourCores, E> {
-                if word == OTHERS { Ok(NeighbourCores::Others) } else { Err(E::invalid_value(de::Unexpected::Str(word), &self)) }
+                if word == OTHERS {
+                    Ok(NeighbourCores::Others)
+                } else {
+                    Err(E::invalid_value(de::Unexpected::Str(word), &self))
+                }
             }
             fn visit_seq<A: de::SeqAccess<'de>>(self, mut list: A) -> Result<NeighbourCores, A::Error> {
                 let mut cores = Vec::new();

@@ -53,7 +53,8 @@ fn write_log(path: &Path, measured: &[Measured], of: fn(&Samples) -> &Histogram<
             let tag = repeat_tag(&case_tag(index), repeat);
             let length = Duration::from_secs_f64(measurement.observed_s.max(0.0));
             let tag = Tag::new(&tag).expect("a tag of letters, digits and dots is legal");
-            log.write_histogram(of(&measurement.samples), start, length, Some(tag)).map_err(|error| io::Error::other(error.to_string()))?;
+            log.write_histogram(of(&measurement.samples), start, length, Some(tag))
+                .map_err(|error| io::Error::other(error.to_string()))?;
             start += length;
         }
     }
@@ -72,15 +73,26 @@ pub fn read(path: &Path) -> Result<Run, InputError> {
         InputError::in_file(&name, format!("this is not a run ({}: {error}); {expected}", file.display()))
     })?;
     let file = file.display().to_string();
-    let value: serde_json::Value = serde_json::from_str(&text)
-        .map_err(|error| InputError { origin: crate::Origin::File { name: file.clone(), line: Some(error.line()) }, key: String::new(), message: format!("this is not JSON: {error}") })?;
+    let value: serde_json::Value = serde_json::from_str(&text).map_err(|error| InputError {
+        origin: crate::Origin::File { name: file.clone(), line: Some(error.line()) },
+        key: String::new(),
+        message: format!("this is not JSON: {error}"),
+    })?;
     let schema = value.get("schema").and_then(serde_json::Value::as_u64).ok_or_else(|| {
-        let mut error = InputError::in_file(&file, format!("there is no version number in it; expected a whole number up to {SCHEMA}"));
+        let mut error = InputError::in_file(
+            &file,
+            format!("there is no version number in it; expected a whole number up to {SCHEMA}"),
+        );
         error.key = "schema".into();
         error
     })?;
     if schema > u64::from(SCHEMA) {
-        let mut error = InputError::in_file(&file, format!("found version {schema}, written by a newer Waykeeper; this one reads up to version {SCHEMA}: update it to read this run"));
+        let mut error = InputError::in_file(
+            &file,
+            format!(
+                "found version {schema}, written by a newer Waykeeper; this one reads up to version {SCHEMA}: update it to read this run"
+            ),
+        );
         error.key = "schema".into();
         return Err(error);
     }

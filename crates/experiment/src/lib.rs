@@ -14,6 +14,7 @@ pub mod mitigation;
 mod reference;
 pub mod run;
 pub mod samples;
+pub mod schema;
 mod set;
 pub mod site;
 pub mod statistics;

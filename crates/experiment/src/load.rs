@@ -42,7 +42,10 @@ impl Loaded {
             let names: Vec<_> = bundled().iter().map(|b| b.name).collect();
             InputError::in_file(
                 name_or_path,
-                format!("no experiment of this name is bundled, and as a file it cannot be read ({error}); bundled are {}", names.join(", ")),
+                format!(
+                    "no experiment of this name is bundled, and as a file it cannot be read ({error}); bundled are {}",
+                    names.join(", ")
+                ),
             )
         })?;
         let name = path.file_stem().map_or_else(|| name_or_path.to_owned(), |stem| stem.to_string_lossy().into_owned());
@@ -89,7 +92,8 @@ impl Loaded {
             return Err(self.error("repeats", format!("found {}; expected 1 to 1000", experiment.repeats)));
         }
         // A counter of 2^63 picoseconds is the simulator's horizon; a day is far below it and above any sane case.
-        let durations = [("duration", Some(experiment.duration)), ("simulated_duration", experiment.simulated_duration)];
+        let durations =
+            [("duration", Some(experiment.duration)), ("simulated_duration", experiment.simulated_duration)];
         for (key, duration) in durations {
             if let Some(duration) = duration.filter(|d| !(1e3..=86_400e9).contains(&d.0)) {
                 return Err(self.error(key, format!("found {duration}; expected 1 us to 24 h")));
@@ -100,7 +104,10 @@ impl Loaded {
         }
         for (index, reference) in experiment.references.iter().enumerate() {
             if experiment.published.is_none() {
-                return Err(self.error("references", "reference figures need a `[published]` table that says what they belong to"));
+                return Err(self.error(
+                    "references",
+                    "reference figures need a `[published]` table that says what they belong to",
+                ));
             }
             let figures = [reference.min_ns, reference.mean_ns, reference.max_ns, reference.run_length_s];
             if figures.iter().flatten().any(|f| !f.is_finite() || *f <= 0.0) {
@@ -137,11 +144,8 @@ fn deserialize(document: Table) -> Result<Experiment, (Vec<String>, String)> {
         let mut path: Vec<String> = track.path().iter().filter_map(segment).collect();
         let message = one_line(error.message());
         // Inside a `kind = ...` table serde reports the table; the key is in the message.
-        if let Some(key) = message.strip_prefix("unknown field `").and_then(|rest| rest.split('`').next()) {
-            if path.last().is_none_or(|last| last != key) {
-                path.push(key.into());
-            }
-        }
+        let unknown = message.strip_prefix("unknown field `").and_then(|rest| rest.split('`').next());
+        path.extend(unknown.filter(|key| path.last().is_none_or(|last| last != key)).map(str::to_owned));
         (path, message)
     })
 }

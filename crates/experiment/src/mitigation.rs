@@ -12,7 +12,8 @@ pub fn parts(name: &str) -> Vec<&str> {
 
 /// The mitigations that a list stands for, `none` first, each once.
 pub fn expand(listed: &[String], combine: Combine) -> Vec<String> {
-    let canonical: Vec<String> = listed.iter().map(|name| parts(name).join("+")).filter(|name| !name.is_empty()).collect();
+    let canonical: Vec<String> =
+        listed.iter().map(|name| parts(name).join("+")).filter(|name| !name.is_empty()).collect();
     let mut all = vec![NONE.to_owned()];
     match combine {
         Combine::Alone => all.extend(canonical),

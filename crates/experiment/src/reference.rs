@@ -29,7 +29,8 @@ pub(crate) fn reference_for(
         return None;
     }
     let figures = experiment.references.iter().find(|figures| {
-        figures.neighbours != neighbours.is_empty() && mitigation::parts(&figures.mitigation) == mitigation::parts(mitigation)
+        figures.neighbours != neighbours.is_empty()
+            && mitigation::parts(&figures.mitigation) == mitigation::parts(mitigation)
     })?;
     let names = |list: &[Figure]| -> Vec<String> { list.iter().map(|figure| figure.key().to_owned()).collect() };
     Some(Reference {

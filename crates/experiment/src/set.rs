@@ -23,7 +23,10 @@ impl Set {
     pub fn parse(text: &str) -> Result<Self, InputError> {
         let option = format!("--set {text}");
         let bad = |why: &str| {
-            InputError::in_option(&option, format!("{why}; expected key=value, such as `targets.0.core=3` or `neighbours.0.cores=1,2`"))
+            InputError::in_option(
+                &option,
+                format!("{why}; expected key=value, such as `targets.0.core=3` or `neighbours.0.cores=1,2`"),
+            )
         };
         let (key, value) = text.split_once('=').ok_or_else(|| bad("there is no `=` in it"))?;
         let path: Vec<String> = key.trim().split('.').map(str::to_owned).collect();
@@ -70,7 +73,8 @@ impl Set {
             Value::Array(list) => {
                 let length = list.len();
                 let index = part.parse::<usize>().ok().filter(|index| *index <= length).ok_or_else(|| {
-                    let expected = if length == 0 { "0".to_owned() } else { format!("0 to {length}, {length} to add one") };
+                    let expected =
+                        if length == 0 { "0".to_owned() } else { format!("0 to {length}, {length} to add one") };
                     self.refuse(format!("`{part}` is not a place in a list of {length}; expected {expected}"))
                 })?;
                 if index == length {
@@ -78,7 +82,9 @@ impl Set {
                 }
                 Ok(&mut list[index])
             }
-            other => Err(self.refuse(format!("`{part}` cannot be reached: what stands before it is a {}", other.type_str()))),
+            other => {
+                Err(self.refuse(format!("`{part}` cannot be reached: what stands before it is a {}", other.type_str())))
+            }
         }
     }
 
@@ -158,7 +164,10 @@ mod tests {
         for text in ["targets.0.core=3", "targets.1.core=2", "excursions.over_min=1us", "workloads.a.inner.count=4"] {
             Set::parse(text).unwrap().apply(&mut table).unwrap();
         }
-        let expected: Table = "workloads.a.inner.count = 4\nexcursions.over_min = '1us'\n[[targets]]\ncore = 3\n[[targets]]\ncore = 2\n".parse().unwrap();
+        let expected: Table =
+            "workloads.a.inner.count = 4\nexcursions.over_min = '1us'\n[[targets]]\ncore = 3\n[[targets]]\ncore = 2\n"
+                .parse()
+                .unwrap();
         assert_eq!(table, expected);
     }
 

@@ -19,7 +19,9 @@ pub(crate) fn summarize(case: &Case, measured: &Measured, tag: &str) -> CaseReco
     let percentile = |quantile: f64| {
         // A percentile that falls into the overflow is not in the histogram.
         let inside = merged.len() as f64 >= quantile * samples as f64;
-        tick_ns.filter(|_| inside && supports(samples, quantile)).map(|tick| merged.value_at_quantile(quantile) as f64 * tick)
+        tick_ns
+            .filter(|_| inside && supports(samples, quantile))
+            .map(|tick| merged.value_at_quantile(quantile) as f64 * tick)
     };
     let total: f64 = repeats.iter().map(|r| r.samples.sum as f64 * r.samples.tick_ns).sum();
     let min_ns = repeats.iter().filter_map(Measurement::min_ns).reduce(f64::min);

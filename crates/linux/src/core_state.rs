@@ -97,8 +97,13 @@ mod tests {
     fn totals_come_from_the_right_columns() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("proc")).unwrap();
-        std::fs::write(folder.path().join("proc/stat"), "cpu  1 1 1 1 1 1 1 9 0 0\ncpu1 10 0 10 0 0 0 0 7 0 0\ncpu10 0 0 0 0 0 0 0 3 0 0\n").unwrap();
-        let table = "           CPU0       CPU1\n  1:  5  6  IO-APIC  timer\nNMI:  0  2  Non-maskable interrupts\nERR:  0\n";
+        std::fs::write(
+            folder.path().join("proc/stat"),
+            "cpu  1 1 1 1 1 1 1 9 0 0\ncpu1 10 0 10 0 0 0 0 7 0 0\ncpu10 0 0 0 0 0 0 0 3 0 0\n",
+        )
+        .unwrap();
+        let table =
+            "           CPU0       CPU1\n  1:  5  6  IO-APIC  timer\nNMI:  0  2  Non-maskable interrupts\nERR:  0\n";
         std::fs::write(folder.path().join("proc/interrupts"), table).unwrap();
         let root = Root::at(folder.path());
         assert_eq!(steal_ms(&root, 1), Some(70.0));

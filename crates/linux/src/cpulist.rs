@@ -24,8 +24,7 @@ pub fn format_cpulist(cpus: &[u32]) -> String {
             _ => parts.push((cpu, cpu)),
         }
     }
-    let parts: Vec<_> =
-        parts.iter().map(|(a, b)| if a == b { a.to_string() } else { format!("{a}-{b}") }).collect();
+    let parts: Vec<_> = parts.iter().map(|(a, b)| if a == b { a.to_string() } else { format!("{a}-{b}") }).collect();
     parts.join(",")
 }
 

@@ -46,7 +46,8 @@ pub fn discover(root: &Root) -> Result<Discovered, NotDiscovered> {
     const ONLINE: &str = "/sys/devices/system/cpu/online";
     let missing = |why: &str| NotDiscovered { path: ONLINE.into(), why: why.into() };
     let text = root.text(ONLINE).ok_or_else(|| missing("cannot be read"))?;
-    let cores = parse_cpulist(&text).filter(|cores| !cores.is_empty()).ok_or_else(|| missing("is not a list of cores"))?;
+    let cores =
+        parse_cpulist(&text).filter(|cores| !cores.is_empty()).ok_or_else(|| missing("is not a list of cores"))?;
 
     let mut kinds: Vec<CoreKind> = Vec::new();
     let mut shared: Vec<SharedCache> = Vec::new();
@@ -57,7 +58,11 @@ pub fn discover(root: &Root) -> Result<Discovered, NotDiscovered> {
         line_bytes = caches.first().map_or(line_bytes, |cache| cache.line);
         let private = |level: u8, instruction: bool| {
             let alone = |cache: &&Seen| cache.level == level && cache.instruction == instruction && cache.level < 3;
-            caches.iter().find(alone).filter(|cache| level == 1 || cache.shared.len() <= smt(root, core).len() + 1).map(private_cache)
+            caches
+                .iter()
+                .find(alone)
+                .filter(|cache| level == 1 || cache.shared.len() <= smt(root, core).len() + 1)
+                .map(private_cache)
         };
         let kind = CoreKind {
             ids: vec![core],
@@ -100,7 +105,8 @@ pub(crate) fn processor(root: &Root) -> Option<String> {
 
 fn smt(root: &Root, core: CoreId) -> Vec<CoreId> {
     let folder = format!("/sys/devices/system/cpu/cpu{core}/topology");
-    let text = root.text(&format!("{folder}/thread_siblings_list")).or_else(|| root.text(&format!("{folder}/core_cpus_list")));
+    let text =
+        root.text(&format!("{folder}/thread_siblings_list")).or_else(|| root.text(&format!("{folder}/core_cpus_list")));
     let siblings = text.and_then(|text| parse_cpulist(&text)).unwrap_or_default();
     siblings.into_iter().filter(|sibling| *sibling != core).collect()
 }
@@ -147,7 +153,8 @@ fn shared_cache(cache: &Seen) -> SharedCache {
 }
 
 fn host_platform(cores: Vec<CoreKind>, shared_caches: Vec<SharedCache>, line_bytes: u64) -> Platform {
-    let mitigation = |name: &str, title: &str| (name.to_owned(), Mitigation { title: title.into(), set: Settings::default() });
+    let mitigation =
+        |name: &str, title: &str| (name.to_owned(), Mitigation { title: title.into(), set: Settings::default() });
     Platform {
         name: "host".into(),
         title: "the machine that this runs on".into(),

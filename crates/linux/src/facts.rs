@@ -51,7 +51,10 @@ pub fn facts(root: &Root, core: u32) -> Facts {
         nohz_full: listed("/sys/devices/system/cpu/nohz_full"),
         hypervisor: hypervisor(root),
         transparent_hugepages: root.text("/sys/kernel/mm/transparent_hugepage/enabled").and_then(|text| chosen(&text)),
-        realtime_throttling: root.text("/proc/sys/kernel/sched_rt_runtime_us").zip(root.text("/proc/sys/kernel/sched_rt_period_us")).map(|(a, b)| format!("{a}/{b}")),
+        realtime_throttling: root
+            .text("/proc/sys/kernel/sched_rt_runtime_us")
+            .zip(root.text("/proc/sys/kernel/sched_rt_period_us"))
+            .map(|(a, b)| format!("{a}/{b}")),
     }
 }
 
@@ -70,7 +73,8 @@ fn hypervisor(root: &Root) -> Option<String> {
     }
     let cpuinfo = root.text("/proc/cpuinfo")?;
     let flags = cpuinfo.lines().find(|line| line.starts_with("flags"))?;
-    flags.split_whitespace().any(|flag| flag == "hypervisor").then(|| {
-        root.text("/sys/class/dmi/id/sys_vendor").unwrap_or_else(|| "present".into())
-    })
+    flags
+        .split_whitespace()
+        .any(|flag| flag == "hypervisor")
+        .then(|| root.text("/sys/class/dmi/id/sys_vendor").unwrap_or_else(|| "present".into()))
 }

@@ -40,7 +40,9 @@ impl Mapping {
     /// Where the kernel has no memory to give.
     pub fn new(length: usize, pages: Pages) -> io::Result<Self> {
         let whole = length.next_multiple_of(HUGE);
-        let pool = (pages == Pages::Huge).then(|| map(whole, MapFlags::PRIVATE | MapFlags::HUGETLB | MapFlags::POPULATE)).and_then(Result::ok);
+        let pool = (pages == Pages::Huge)
+            .then(|| map(whole, MapFlags::PRIVATE | MapFlags::HUGETLB | MapFlags::POPULATE))
+            .and_then(Result::ok);
         let from_pool = pool.is_some();
         let (base, mapped) = match pool {
             Some(base) => (base, whole),

@@ -11,7 +11,10 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 /// A core that does not exist or is not allowed.
 pub fn pin(core: u32) -> io::Result<()> {
     if core as usize >= CpuSet::MAX_CPU {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("core {core} is beyond the {} that fit an affinity mask", CpuSet::MAX_CPU)));
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            format!("core {core} is beyond the {} that fit an affinity mask", CpuSet::MAX_CPU),
+        ));
     }
     let mut set = CpuSet::new();
     set.set(core as usize);

@@ -62,8 +62,13 @@ fn warnings(a: &Run, b: &Run) -> Vec<String> {
         differs("experiments", a.experiment.clone(), b.experiment.clone()),
         differs("platforms", a.platform.clone(), b.platform.clone()),
         differs("executors", a.executor.to_string(), b.executor.to_string()),
-        differs("lengths", seconds(a.duration_s), seconds(b.duration_s)).map(|text| text + " Maxima of different lengths do not compare."),
-        differs("processors", a.machine.processor.clone().unwrap_or_default(), b.machine.processor.clone().unwrap_or_default()),
+        differs("lengths", seconds(a.duration_s), seconds(b.duration_s))
+            .map(|text| text + " Maxima of different lengths do not compare."),
+        differs(
+            "processors",
+            a.machine.processor.clone().unwrap_or_default(),
+            b.machine.processor.clone().unwrap_or_default(),
+        ),
         (a.cut_short || b.cut_short).then(|| "A run was cut short.".to_owned()),
     ];
     found.into_iter().flatten().collect()

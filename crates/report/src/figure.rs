@@ -38,7 +38,15 @@ pub fn scaled(value: f64, unit: &str) -> String {
         a if a >= 1e9 => (1e9, "G"),
         a if a >= 1e6 => (1e6, "M"),
         a if a >= 1e4 => (1e3, "k"),
-        _ => return if value.fract() == 0.0 { format!("{value:.0} {unit}") } else { format!("{} {unit}", three_digits(value)) }.trim_end().to_owned(),
+        _ => {
+            return if value.fract() == 0.0 {
+                format!("{value:.0} {unit}")
+            } else {
+                format!("{} {unit}", three_digits(value))
+            }
+            .trim_end()
+            .to_owned();
+        }
     };
     format!("{} {prefix}{unit}", three_digits(value / scale))
 }

@@ -23,7 +23,12 @@ fn place(run: &Run) -> String {
             let words = ["documented", "measured", "assumed", "fitted", "imposed"];
             format!("; parameters: {}", words.into_iter().filter_map(of).collect::<Vec<_>>().join(", "))
         });
-        return format!("simulated platform {}, counter of {} ns{}", run.platform, clock.tick_ns, counts.unwrap_or_default());
+        return format!(
+            "simulated platform {}, counter of {} ns{}",
+            run.platform,
+            clock.tick_ns,
+            counts.unwrap_or_default()
+        );
     }
     let machine = &run.machine;
     let mut parts = vec![machine.processor.clone().unwrap_or_else(|| machine.architecture.clone())];
@@ -59,5 +64,11 @@ fn setting(run: &Run) -> String {
     }
     let beside = if neighbours.is_empty() { String::new() } else { format!("; neighbours {}", neighbours.join(", ")) };
     let time = if run.executor == ExecutorKind::Sim { " simulated" } else { "" };
-    format!("target {}{beside}; {} x {}{time} a case, seed {}", targets.join(", "), run.repeats, seconds(run.duration_s), run.seed)
+    format!(
+        "target {}{beside}; {} x {}{time} a case, seed {}",
+        targets.join(", "),
+        run.repeats,
+        seconds(run.duration_s),
+        run.seed
+    )
 }

@@ -8,7 +8,8 @@ use crate::table::{columns, table};
 
 /// The plan as text.
 pub fn plan(plan: &Plan, site: &Site, duration_s: f64, repeats: u32) -> String {
-    let columns = columns(&[("case", false), ("target", false), ("neighbours", false), ("mitigation", false), ("length", true)]);
+    let columns =
+        columns(&[("case", false), ("target", false), ("neighbours", false), ("mitigation", false), ("length", true)]);
     let rows: Vec<Vec<String>> = plan
         .cases
         .iter()

@@ -64,7 +64,8 @@ fn case_row(case: &CaseRecord) -> Vec<String> {
 }
 
 fn references(run: &Run) -> Option<String> {
-    let with: Vec<(&CaseRecord, &Reference)> = run.cases.iter().filter_map(|case| Some((case, case.reference.as_ref()?))).collect();
+    let with: Vec<(&CaseRecord, &Reference)> =
+        run.cases.iter().filter_map(|case| Some((case, case.reference.as_ref()?))).collect();
     let source = &with.first()?.1.source;
     let columns = columns(&[
         ("beside the published figures", false),
@@ -92,8 +93,18 @@ fn references(run: &Run) -> Option<String> {
             let [max, max_published, max_ratio] = figure("max_ns", case.max_ns, reference.max_ns);
             let published_length = reference.run_length_s.map(|s| format!("{s} s")).unwrap_or_default();
             vec![
-                case.name.clone(), min, min_published, min_ratio, mean, mean_published, mean_ratio,
-                max, seconds(case.run_length_s), max_published, published_length, max_ratio,
+                case.name.clone(),
+                min,
+                min_published,
+                min_ratio,
+                mean,
+                mean_published,
+                mean_ratio,
+                max,
+                seconds(case.run_length_s),
+                max_published,
+                published_length,
+                max_ratio,
             ]
         })
         .collect();
@@ -116,9 +127,10 @@ fn neighbours(run: &Run) -> Option<String> {
     let mut lines: Vec<String> = Vec::new();
     for case in run.cases.iter().filter(|case| case.mitigation == waykeeper_experiment::mitigation::NONE) {
         for neighbour in &case.neighbours {
-            let rate = neighbour.accesses_per_s.zip(neighbour.bytes_per_s).map(|(accesses, bytes)| {
-                format!(" ({}, {})", scaled(accesses, "accesses/s"), scaled(bytes, "B/s"))
-            });
+            let rate = neighbour
+                .accesses_per_s
+                .zip(neighbour.bytes_per_s)
+                .map(|(accesses, bytes)| format!(" ({}, {})", scaled(accesses, "accesses/s"), scaled(bytes, "B/s")));
             let judged = match neighbour.effective {
                 Some(true) => "effective",
                 Some(false) => "NOT EFFECTIVE",
@@ -143,7 +155,8 @@ fn verdicts(run: &Run) -> Option<String> {
 }
 
 fn budgets(run: &Run) -> Option<String> {
-    let texts: Vec<_> = run.budgets.iter().map(|judged| format!("  {} for {}: {}", judged.budget, judged.case, judged.text)).collect();
+    let texts: Vec<_> =
+        run.budgets.iter().map(|judged| format!("  {} for {}: {}", judged.budget, judged.case, judged.text)).collect();
     (!texts.is_empty()).then(|| format!("budgets\n{}", texts.join("\n")))
 }
 
@@ -191,8 +204,11 @@ fn disturbances(run: &Run) -> Option<String> {
 }
 
 fn refusals(run: &Run) -> Option<String> {
-    let mut lines: Vec<String> = run.refused.iter().map(|refused| format!("  {}: {}", refused.what, refused.why)).collect();
+    let mut lines: Vec<String> =
+        run.refused.iter().map(|refused| format!("  {}: {}", refused.what, refused.why)).collect();
     let denied = |privilege: &&Privilege| !privilege.granted;
-    lines.extend(run.privileges.iter().filter(denied).map(|privilege| format!("  {}: {}", privilege.what, privilege.detail)));
+    lines.extend(
+        run.privileges.iter().filter(denied).map(|privilege| format!("  {}: {}", privilege.what, privilege.detail)),
+    );
     (!lines.is_empty()).then(|| format!("not to be had here\n{}", lines.join("\n")))
 }

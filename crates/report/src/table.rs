@@ -15,9 +15,10 @@ pub fn columns(spec: &[(&'static str, bool)]) -> Vec<Column> {
 
 /// Sets a table. Columns whose cells are all empty are left out: what does not apply is not shown.
 pub fn table(columns: &[Column], rows: &[Vec<String>]) -> String {
-    let used: Vec<usize> = (0..columns.len()).filter(|column| rows.iter().any(|row| !row[*column].is_empty())).collect();
+    let used: Vec<usize> =
+        (0..columns.len()).filter(|column| rows.iter().any(|row| !row[*column].is_empty())).collect();
     let mut table = Table::new();
-    table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
     let rule = |column: &usize| {
         let width = rows.iter().map(|row| row[*column].chars().count()).max().unwrap_or(0);
         "-".repeat(width.max(columns[*column].heading.chars().count()))

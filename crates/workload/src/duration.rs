@@ -11,7 +11,9 @@ const UNITS: [(&str, f64); 7] =
 
 /// Why a text is not a duration.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is not a duration: {why}; write a number and a unit (ns, us, ms, s, min or h), such as `5s` or `250 us`")]
+#[error(
+    "`{text}` is not a duration: {why}; write a number and a unit (ns, us, ms, s, min or h), such as `5s` or `250 us`"
+)]
 pub struct BadDuration {
     text: String,
     why: String,
@@ -126,14 +128,23 @@ mod tests {
 
     #[test]
     fn units_are_what_they_say() {
-        for (text, ns) in [("5s", 5e9), ("10 ms", 1e7), ("250us", 2.5e5), ("57.5ns", 57.5), ("2 min", 1.2e11), ("1h", 3.6e12)] {
+        for (text, ns) in
+            [("5s", 5e9), ("10 ms", 1e7), ("250us", 2.5e5), ("57.5ns", 57.5), ("2 min", 1.2e11), ("1h", 3.6e12)]
+        {
             assert_eq!(parse_duration_ns(text).unwrap(), ns, "{text}");
         }
     }
 
     #[test]
     fn what_is_not_a_duration_is_refused_with_the_reason() {
-        for (text, why) in [("5", "unit is missing"), ("", "empty"), ("5 parsecs", "parsecs"), ("-5s", "number"), ("1e30s", "unit"), ("9999999999999h", "range")] {
+        for (text, why) in [
+            ("5", "unit is missing"),
+            ("", "empty"),
+            ("5 parsecs", "parsecs"),
+            ("-5s", "number"),
+            ("1e30s", "unit"),
+            ("9999999999999h", "range"),
+        ] {
             let error = parse_duration_ns(text).unwrap_err().to_string();
             assert!(error.contains(why), "{text}: {error}");
         }
@@ -141,7 +152,14 @@ mod tests {
 
     #[test]
     fn printing_keeps_three_digits() {
-        for (ns, text) in [(57.5, "57.5 ns"), (10780.0, "10.8 us"), (1e9, "1 s"), (0.37, "0.37 ns"), (100.0, "100 ns"), (1234567.0, "1.23 ms")] {
+        for (ns, text) in [
+            (57.5, "57.5 ns"),
+            (10780.0, "10.8 us"),
+            (1e9, "1 s"),
+            (0.37, "0.37 ns"),
+            (100.0, "100 ns"),
+            (1234567.0, "1.23 ms"),
+        ] {
             assert_eq!(format_ns(ns), text);
         }
     }

@@ -157,7 +157,8 @@ pub struct Number;
 
 impl Dimension for Bytes {
     const WHAT: &'static str = "size";
-    const WOULD_DO: &'static str = "`128 KiB`, `4 x L3`, `half of L2`, `1 way of L3`, `1 line` or `min(4 x L3, 64 MiB)`";
+    const WOULD_DO: &'static str =
+        "`128 KiB`, `4 x L3`, `half of L2`, `1 way of L3`, `1 line` or `min(4 x L3, 64 MiB)`";
     const MOST: f64 = (1u64 << 40) as f64;
 }
 impl Dimension for Number {
@@ -224,8 +225,12 @@ impl<D: Dimension> Quantity<D> {
 impl<D: Dimension> FromStr for Quantity<D> {
     type Err = BadQuantity;
     fn from_str(text: &str) -> Result<Self, BadQuantity> {
-        let expr = parse(text.trim(), D::WHAT == "count", 0)
-            .map_err(|why| BadQuantity::Syntax { text: text.into(), what: D::WHAT, why, would_do: D::WOULD_DO })?;
+        let expr = parse(text.trim(), D::WHAT == "count", 0).map_err(|why| BadQuantity::Syntax {
+            text: text.into(),
+            what: D::WHAT,
+            why,
+            would_do: D::WOULD_DO,
+        })?;
         Ok(Self { text: text.into(), expr, dimension: PhantomData })
     }
 }
@@ -394,7 +399,14 @@ mod tests {
 
     #[test]
     fn errors_say_what_would_do() {
-        for (text, word) in [("128", "unit is missing"), ("128 kb", "kb"), ("4 x L9", "L9"), ("", "not a cache"), ("min(1 B", "`)`"), ("1.5.2 KiB", "not a number")] {
+        for (text, word) in [
+            ("128", "unit is missing"),
+            ("128 kb", "kb"),
+            ("4 x L9", "L9"),
+            ("", "not a cache"),
+            ("min(1 B", "`)`"),
+            ("1.5.2 KiB", "not a number"),
+        ] {
             let error = text.parse::<Size>().unwrap_err().to_string();
             assert!(error.contains(word) && error.contains("would do"), "{text}: {error}");
         }

@@ -198,7 +198,10 @@ impl Workload {
                 aligned("stride", stride)?;
                 let elements = bytes("size", &chase.size)? / stride;
                 if !(2..=u64::from(u32::MAX)).contains(&elements) {
-                    let why = format!("`{}` holds {elements} places {stride} bytes apart; a chase needs 2 to 2^32 - 1", chase.size);
+                    let why = format!(
+                        "`{}` holds {elements} places {stride} bytes apart; a chase needs 2 to 2^32 - 1",
+                        chase.size
+                    );
                     return Err(refused("size", &why));
                 }
                 let batch = chase.batch.as_ref().map_or(Ok(64), |n| number("batch", n))?;
@@ -237,7 +240,8 @@ impl Workload {
                     Some(Body::Adds(n)) => {
                         let adds = number("body.adds", n)?;
                         if adds > TickBody::MOST_ADDS {
-                            let why = format!("{adds} adds are more than the {} that the kernel holds", TickBody::MOST_ADDS);
+                            let why =
+                                format!("{adds} adds are more than the {} that the kernel holds", TickBody::MOST_ADDS);
                             return Err(refused("body.adds", &why));
                         }
                         TickBody::Adds(adds)

@@ -23,7 +23,9 @@ impl External {
                 schedule::pin(core)
             });
         }
-        let start = command.spawn().map_err(|error| format!("the program `{}` cannot be started: {error}; install it, or use another neighbour", argv[0]));
+        let start = command.spawn().map_err(|error| {
+            format!("the program `{}` cannot be started: {error}; install it, or use another neighbour", argv[0])
+        });
         start.map(Self)
     }
 

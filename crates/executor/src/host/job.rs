@@ -69,17 +69,25 @@ pub struct Answer {
 }
 
 impl Answer {
-    pub fn into_measurement(self, case: &Case, seed: u64, tick_ns: f64, stopped: bool) -> Result<Measurement, ExecutorError> {
+    pub fn into_measurement(
+        self,
+        case: &Case,
+        seed: u64,
+        tick_ns: f64,
+        stopped: bool,
+    ) -> Result<Measurement, ExecutorError> {
         if self.recorded.samples == 0 && stopped {
             return Err(ExecutorError::Stopped);
         }
         let observed_s = self.observed_s;
         let neighbours = case.neighbours.iter().zip(&self.accesses).map(|(neighbour, accesses)| NeighbourProgress {
             core: neighbour.core,
-            per_second: accesses.zip(bytes_per_access(&neighbour.pattern)).filter(|_| observed_s > 0.0).map(|(accesses, bytes)| {
-                let rate = accesses as f64 / observed_s;
-                (rate, rate * bytes)
-            }),
+            per_second: accesses.zip(bytes_per_access(&neighbour.pattern)).filter(|_| observed_s > 0.0).map(
+                |(accesses, bytes)| {
+                    let rate = accesses as f64 / observed_s;
+                    (rate, rate * bytes)
+                },
+            ),
         });
         Ok(Measurement {
             seed,

@@ -10,7 +10,8 @@ const SHARE: f64 = 0.5;
 
 /// Refuses a case whose buffers would not fit.
 pub fn check_memory(case: &Case) -> Result<(), ExecutorError> {
-    let needed: u64 = std::iter::once(&case.target).chain(&case.neighbours).map(|placed| placed.pattern.data_bytes()).sum();
+    let needed: u64 =
+        std::iter::once(&case.target).chain(&case.neighbours).map(|placed| placed.pattern.data_bytes()).sum();
     match memory::available(&Root::default()) {
         Some(available) if needed as f64 > available as f64 * SHARE => Err(ExecutorError::Refused(format!(
             "case `{}` needs {} MiB of memory, more than half of the {} MiB that are available; smaller sizes or fewer neighbours would do",

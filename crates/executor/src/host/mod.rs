@@ -100,7 +100,8 @@ fn ask_worker(job: &Job, stop: &AtomicBool) -> Result<Answer, ExecutorError> {
     // Dropping the pipe ends the job; a worker that died shows in its status below.
     let _ = input.write_all(&text);
     drop(input);
-    let (mut output, mut errors) = (worker.stdout.take().expect("stdout is piped"), worker.stderr.take().expect("stderr is piped"));
+    let (mut output, mut errors) =
+        (worker.stdout.take().expect("stdout is piped"), worker.stderr.take().expect("stderr is piped"));
     let reader = std::thread::spawn(move || {
         let (mut answer, mut complaint) = (Vec::new(), String::new());
         let _ = output.read_to_end(&mut answer);
@@ -116,12 +117,19 @@ fn ask_worker(job: &Job, stop: &AtomicBool) -> Result<Answer, ExecutorError> {
     }
     let complaint = complaint.trim();
     if killed {
-        return Err(refused("the worker process did not end in time and was killed", if complaint.is_empty() { "it said nothing" } else { complaint }));
+        return Err(refused(
+            "the worker process did not end in time and was killed",
+            if complaint.is_empty() { "it said nothing" } else { complaint },
+        ));
     }
     if stop.load(Ordering::Relaxed) && !status.success() {
         return Err(ExecutorError::Stopped);
     }
-    Err(ExecutorError::Refused(if complaint.is_empty() { format!("the worker process ended with {status} and said nothing") } else { complaint.into() }))
+    Err(ExecutorError::Refused(if complaint.is_empty() {
+        format!("the worker process ended with {status} and said nothing")
+    } else {
+        complaint.into()
+    }))
 }
 
 /// Waits for the worker; passes a stop on to it, and kills it after `patience`. True where it was killed.

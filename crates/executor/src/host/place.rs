@@ -63,7 +63,8 @@ fn site(found: &Discovered, elsewhere: &BTreeMap<String, String>) -> Result<Site
         .ok_or_else(|| ExecutorError::Refused("this process may use no core of this machine".into()))?;
     let mut mitigations: BTreeMap<String, Offer> =
         elsewhere.iter().map(|(name, why)| (name.clone(), Offer::Refused(why.clone()))).collect();
-    mitigations.extend(found.platform.mitigations.iter().map(|(name, m)| (name.clone(), Offer::Applied(m.title.clone()))));
+    mitigations
+        .extend(found.platform.mitigations.iter().map(|(name, m)| (name.clone(), Offer::Applied(m.title.clone()))));
     Ok(Site {
         executor: ExecutorKind::Host,
         platform: found.platform.name.clone(),
@@ -124,7 +125,10 @@ fn notes(root: &Root, clock: &clock::Clock, site: &Site) -> Vec<String> {
         notes.push("The processor does not promise a counter of constant rate: read absolute times with care.".into());
     }
     if clock.stability_ppm > UNSTEADY_PPM {
-        notes.push(format!("The counter's frequency moved by {:.0} parts in a million between two measurements.", clock.stability_ppm));
+        notes.push(format!(
+            "The counter's frequency moved by {:.0} parts in a million between two measurements.",
+            clock.stability_ppm
+        ));
     }
     notes
 }

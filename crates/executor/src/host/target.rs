@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use waykeeper_experiment::run::Privilege;
 use waykeeper_kernels::{Kernel, Progress, Recorder, clock};
+use waykeeper_linux::Root;
 use waykeeper_linux::core_state::{CoreState, frequency_mhz};
 use waykeeper_linux::memory::{Mapping, Pages};
 use waykeeper_linux::perf::Counters;
 use waykeeper_linux::schedule::{self, ThreadUsage};
-use waykeeper_linux::Root;
 
 use super::job::{Job, Recorded};
 use super::signals::STOP;
@@ -155,4 +155,3 @@ fn recorded(recorder: &Recorder, begun: u64, tick_ns: f64) -> Recorded {
         event_counts: nonzero(&mut recorder.cluster_counts()),
     }
 }
-

@@ -28,7 +28,10 @@ pub fn worker_main() -> i32 {
     let answer = std::io::stdin()
         .read_to_string(&mut text)
         .map_err(|error| error.to_string())
-        .and_then(|_| serde_json::from_str::<Job>(&text).map_err(|error| format!("a worker is started by `waykeeper run` only ({error})")))
+        .and_then(|_| {
+            serde_json::from_str::<Job>(&text)
+                .map_err(|error| format!("a worker is started by `waykeeper run` only ({error})"))
+        })
         .and_then(|job| run(&job))
         .and_then(|answer| serde_json::to_vec(&answer).map_err(|error| error.to_string()));
     match answer {
@@ -56,7 +59,8 @@ fn run(job: &Job) -> Result<Answer, String> {
     }
     let idle_states = forbid_idle_states();
     let idle_result = idle_states.as_ref().map(|_| "no core enters a deep idle state".to_owned());
-    privileges.push(privilege("/dev/cpu_dma_latency", idle_result.map_err(|e| std::io::Error::new(e.kind(), e.to_string()))));
+    privileges
+        .push(privilege("/dev/cpu_dma_latency", idle_result.map_err(|e| std::io::Error::new(e.kind(), e.to_string()))));
 
     let gate = Gate::new();
     let progress: Vec<Progress> = job.neighbours.iter().map(|_| Progress::new()).collect();
@@ -98,10 +102,13 @@ impl<'scope, 'env> Setup<'scope, 'env> {
         let observed = observed.ok_or("the target's thread was sent home")?;
         for external in &mut externals {
             if let Some(status) = external.1.ended() {
-                return Err(format!("the neighbour `{}` ended by itself ({status}) before the target had been observed", external.0));
+                return Err(format!(
+                    "the neighbour `{}` ended by itself ({status}) before the target had been observed",
+                    external.0
+                ));
             }
         }
-        Ok(answer(self.job, observed, placement.into_iter().flatten().collect(), std::mem::take(privileges)))
+        Ok(answer(self.job, observed, placement.into_iter().flatten().flatten().collect(), std::mem::take(privileges)))
     }
 
     fn start_neighbour(&self, index: usize, part: &'env Part, progress: &'env Progress, ready: Sender<SetUp>) {
@@ -113,7 +120,10 @@ impl<'scope, 'env> Setup<'scope, 'env> {
                     // Neighbours that run in lock step would disturb less than they can.
                     kernel.start_at_outer(Xorshift::new(seed ^ (index as u64 + 1)).next_u64());
                     let name = format!("neighbour on core {}", part.core);
-                    let _ = ready.send(Ok(vec![placed(&name, part.core), pages(&format!("{name}, memory"), "huge pages", mapping.as_ref())]));
+                    let _ = ready.send(Ok(vec![
+                        placed(&name, part.core),
+                        pages(&format!("{name}, memory"), "huge pages", mapping.as_ref()),
+                    ]));
                     if gate.pass() {
                         kernel.run_neighbour(progress, u64::MAX, &NEIGHBOURS_STOP);
                     }
@@ -126,7 +136,11 @@ impl<'scope, 'env> Setup<'scope, 'env> {
         });
     }
 
-    fn start_target(&self, progress: &'env [Progress], ready: Sender<SetUp>) -> ScopedJoinHandle<'scope, Option<Observed>> {
+    fn start_target(
+        &self,
+        progress: &'env [Progress],
+        ready: Sender<SetUp>,
+    ) -> ScopedJoinHandle<'scope, Option<Observed>> {
         let (gate, job) = (self.gate, self.job);
         self.scope.spawn(move || {
             let asked = if job.huge_pages { Pages::Huge } else { Pages::Small };
@@ -158,7 +172,10 @@ fn lay_out(part: &Part, pages: Pages, seed: u64) -> Result<(Option<Mapping>, Ker
     let bytes = part.pattern.data_bytes() as usize;
     let mapping = match bytes {
         0 => None,
-        _ => Some(Mapping::new(bytes, pages).map_err(|error| format!("{} MiB of memory cannot be had: {error}", bytes >> 20))?),
+        _ => Some(
+            Mapping::new(bytes, pages)
+                .map_err(|error| format!("{} MiB of memory cannot be had: {error}", bytes >> 20))?,
+        ),
     };
     let memory = mapping.as_ref().map_or_else(Memory::none, |mapping| {
         // SAFETY: the mapping is this thread's own, and callers drop the kernel before the mapping.
@@ -189,11 +206,18 @@ fn start_commands(neighbours: &[Part]) -> Result<Vec<(String, External)>, String
     commands.map(|(argv, core)| Ok((argv[0].clone(), External::start(argv, core)?))).collect()
 }
 
-fn answer(job: &Job, observed: Observed, placement: Vec<(String, Placement)>, mut privileges: Vec<Privilege>) -> Answer {
+fn answer(
+    job: &Job,
+    observed: Observed,
+    placement: Vec<(String, Placement)>,
+    mut privileges: Vec<Privilege>,
+) -> Answer {
     privileges.extend(observed.privileges);
-    let accesses = job.neighbours.iter().zip(&observed.accesses).map(|(part, accesses)| {
-        (!matches!(part.pattern, Pattern::Command { .. })).then_some(*accesses)
-    });
+    let accesses = job
+        .neighbours
+        .iter()
+        .zip(&observed.accesses)
+        .map(|(part, accesses)| (!matches!(part.pattern, Pattern::Command { .. })).then_some(*accesses));
     let mut placement: BTreeMap<String, Placement> = placement.into_iter().collect();
     let asked = if job.fifo { "SCHED_FIFO" } else { "SCHED_OTHER" };
     placement.insert("target, scheduling".into(), Placement { asked: asked.into(), got: observed.policy.into() });

@@ -1,0 +1,150 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Finds, fixes and proves cache and memory interference on real-time multicore machines.
+#[derive(Debug, Parser)]
+#[command(name = "waykeeper", version, about, arg_required_else_help = true, max_term_width = 110)]
+#[command(after_help = "\
+Examples:
+  waykeeper run this-machine                        measure this machine, no root needed
+  waykeeper run agilex5-cluster-latency             simulate a platform beside its published figures
+  waykeeper list                                    experiments, platforms and workloads
+  waykeeper show waykeeper-runs/this-machine-...    print a run again
+  waykeeper compare RUN RUN                         two runs side by side
+
+Exit status: 0 done, and no budget was seen broken; 1 a budget was broken; 2 bad input;
+3 this machine cannot do it; 4 too little data to judge a budget; 130 interrupted.")]
+pub struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run an experiment: measure this machine, or simulate a platform.
+    Run(Run),
+    /// List experiments, platforms and workloads, one line each.
+    List(List),
+    /// Print a run that was kept.
+    Show(Show),
+    /// Compare two runs, case by case.
+    Compare(Compare),
+    /// Print the JSON Schema of a kind of file, for editors and checkers.
+    Schema(Schema),
+}
+
+/// Where cases run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum On {
+    /// This Linux machine.
+    Host,
+    /// The simulator.
+    Sim,
+}
+
+/// Arguments of `run`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  waykeeper run this-machine --dry-run
+  waykeeper run this-machine --duration 10s --repeats 8 --budget 'max<=50us'
+  waykeeper run agilex5-cluster-latency --duration 2s --json > run.json
+  waykeeper run agilex5-cluster-latency --set targets.0.core=3 --set neighbours.0.cores=1,2
+  waykeeper run agilex5-cluster-latency --set neighbours.0.workload=set_crawler --set mitigations=nl3a,nl3a+cp
+  waykeeper run my-experiment.toml --on host --out results/first
+
+A budget is [MITIGATION:]METRIC<=DURATION[@RATE], METRIC one of max, jitter, mean, min, p50, p99, p99.9, p99.99:
+  max<=10us           for every case; judged against one sample in 1000
+  nl3a+cp: max<=7us   for the cases under that mitigation only
+  max<=50us@1e-6      fewer than one sample in a million may exceed it
+
+Exit status: 0 done, and no budget was seen broken; 1 a budget was broken; 2 bad input;
+3 this machine cannot do it; 4 too little data to judge a budget; 130 interrupted.")]
+pub struct Run {
+    /// A bundled experiment (see `waykeeper list`) or a file.
+    pub experiment: String,
+    /// Where to run it: by default on the host if its platform is `host`, else in the simulator.
+    #[arg(long, value_enum)]
+    pub on: Option<On>,
+    /// Length of each case and repeat, such as `5s`: wall time on the host, simulated time in the simulator.
+    #[arg(long, value_name = "TIME")]
+    pub duration: Option<String>,
+    /// How often each case is run, with fresh memory each time; a verdict needs 5 or more.
+    #[arg(long, value_name = "N")]
+    pub repeats: Option<u32>,
+    /// Decides placement and phases in the simulator, and random orders everywhere.
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Folder for the run, new or empty [default: waykeeper-runs/EXPERIMENT-TIME].
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Set any field of the experiment; the value is TOML, a bare word or a list with commas. May be repeated.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub sets: Vec<String>,
+    /// A budget to judge the run by. May be repeated.
+    #[arg(long = "budget", value_name = "BUDGET")]
+    pub budgets: Vec<String>,
+    /// Print run.json instead of the table.
+    #[arg(long)]
+    pub json: bool,
+    /// Print the cases, where each would run and for how long, and what would be refused; run nothing.
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// Arguments of `list`.
+#[derive(Debug, Args)]
+pub struct List {
+    /// Print as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `show`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  waykeeper show waykeeper-runs/this-machine-20261121-201500")]
+pub struct Show {
+    /// The folder of a run, or its run.json.
+    pub run: PathBuf,
+    /// Print run.json instead of the table.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `compare`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  waykeeper compare results/before results/after")]
+pub struct Compare {
+    /// The first run (A): its folder, or its run.json.
+    pub a: PathBuf,
+    /// The second run (B).
+    pub b: PathBuf,
+}
+
+/// Kinds of files that have a schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SchemaOf {
+    /// Experiment files.
+    Experiment,
+    /// Platform files.
+    Platform,
+    /// Workload files.
+    Workload,
+    /// run.json.
+    Run,
+}
+
+/// Arguments of `schema`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  waykeeper schema experiment > experiment.schema.json\n\nThen begin an experiment file with `#:schema ./experiment.schema.json`: editors with a TOML language\nserver (Taplo, Even Better TOML) complete and check it."
+)]
+pub struct Schema {
+    /// Which kind of file.
+    pub of: SchemaOf,
+}

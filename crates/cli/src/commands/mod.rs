@@ -1,0 +1,9 @@
+//! One module a command.
+
+pub mod compare;
+pub mod list;
+pub mod output;
+pub mod place;
+pub mod run;
+pub mod schema;
+pub mod show;

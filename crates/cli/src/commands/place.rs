@@ -1,0 +1,71 @@
+//! Where an experiment runs: this machine, or a simulated platform.
+
+use std::collections::BTreeMap;
+
+use waykeeper_executor::{Executor, Host, Simulated};
+use waykeeper_experiment::Loaded;
+use waykeeper_platform::{Platform, bundled, find_bundled};
+
+use crate::arguments::On;
+use crate::failure::Failure;
+
+/// The platform name that means this machine.
+const HOST: &str = "host";
+
+/// What a Linux host offers, for the reason why a simulated platform does not.
+const HOST_MITIGATIONS: [&str; 2] = ["fifo", "hugepages"];
+
+/// The executor for an experiment.
+pub fn executor(loaded: &Loaded, on: Option<On>) -> Result<Box<dyn Executor>, Failure> {
+    let name = loaded.experiment.platform.as_str();
+    let platform = if name == HOST { None } else { Some(open(loaded, name)?) };
+    match (on, platform) {
+        (None | Some(On::Host), None) => Ok(Box::new(Host::new(&simulated_mitigations(None))?)),
+        (Some(On::Host), platform) => Ok(Box::new(Host::new(&simulated_mitigations(platform.as_ref()))?)),
+        (_, Some(platform)) => Ok(Box::new(Simulated::new(platform, &host_mitigations())?)),
+        (Some(On::Sim), None) => {
+            let names: Vec<_> = bundled().iter().map(|b| b.name).collect();
+            let message = format!(
+                "found `host` with --on sim, but the latencies of this machine are unknown, so it cannot be simulated; \
+                 expected a simulated platform ({}), as in `--set platform={}`",
+                names.join(", "),
+                names.first().unwrap_or(&"FILE")
+            );
+            Err(loaded.error("platform", message).into())
+        }
+    }
+}
+
+fn open(loaded: &Loaded, name: &str) -> Result<Platform, Failure> {
+    if let Some(found) = find_bundled(name) {
+        return Ok(Platform::from_toml(found.text, &format!("platforms/{name}.toml"))?);
+    }
+    let text = std::fs::read_to_string(name).map_err(|error| {
+        let names: Vec<_> = bundled().iter().map(|b| b.name).collect();
+        loaded.error(
+            "platform",
+            format!("found `{name}`, which is neither bundled nor a file that can be read ({error}); expected host, {} or a platform file", names.join(", ")),
+        )
+    })?;
+    Ok(Platform::from_toml(&text, name)?)
+}
+
+fn simulated_mitigations(named: Option<&Platform>) -> BTreeMap<String, String> {
+    let bundled = bundled().iter().filter_map(|b| Platform::from_toml(b.text, b.name).ok());
+    let mut reasons = BTreeMap::new();
+    for platform in bundled.chain(named.cloned()) {
+        for (name, mitigation) in &platform.mitigations {
+            let reason = format!(
+                "a control of platform `{}` ({}) that this machine does not have",
+                platform.name, mitigation.title
+            );
+            reasons.insert(name.clone(), reason);
+        }
+    }
+    reasons
+}
+
+fn host_mitigations() -> BTreeMap<String, String> {
+    let reason = "a measure of a Linux host; a simulated platform has neither its scheduler nor its pages";
+    HOST_MITIGATIONS.into_iter().map(|name| (name.to_owned(), reason.to_owned())).collect()
+}

@@ -1,0 +1,227 @@
+//! `waykeeper run`: read, plan, measure, conclude, keep, print.
+
+use std::path::PathBuf;
+
+use serde_json::json;
+use toml::Value;
+use waykeeper_executor::{Executor, Finished, Settings};
+use waykeeper_experiment::cases::Plan;
+use waykeeper_experiment::run::{Run as Record, SCHEMA, Tool};
+use waykeeper_experiment::site::{ExecutorKind, Site};
+use waykeeper_experiment::statistics::{Budget, JudgementKind};
+use waykeeper_experiment::{InputError, Loaded, Set, conclude, folder};
+
+use super::output::{print, print_json};
+use super::place;
+use crate::arguments::Run;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::progress::Bar;
+use crate::stop;
+
+/// Runs an experiment.
+pub fn run(arguments: &Run) -> Result<Exit, Failure> {
+    let loaded = Loaded::open(&arguments.experiment, sets(arguments)?)?;
+    let budgets = budgets(arguments, &loaded)?;
+    let executor = place::executor(&loaded, arguments.on)?;
+    let site = &executor.place().site;
+    let plan = Plan::new(&loaded, site)?;
+    check_budgets(arguments, &loaded, &plan, &budgets)?;
+    let settings = settings(&loaded, site);
+    if arguments.dry_run {
+        return dry_run(arguments, &loaded, &plan, site, &settings);
+    }
+    let out = folder_for(arguments, &loaded)?;
+    let started = jiff::Timestamp::now().round(jiff::Unit::Second).unwrap_or_else(|_| jiff::Timestamp::now());
+
+    let stop = stop::on_ctrl_c();
+    let finished = {
+        let bar = Bar::new();
+        waykeeper_executor::run(executor.as_ref(), &plan, &settings, &stop, &|progress| bar.show(progress))?
+    };
+    if finished.measured.iter().all(|measured| measured.repeats.is_empty()) {
+        return Err(Failure::Stopped);
+    }
+    let record = record(&loaded, executor.as_ref(), &plan, &settings, &finished, &budgets, started.to_string());
+    let write = folder::write(&out, &record, &finished.measured, &loaded.to_toml());
+    write.map_err(|error| Failure::Write { folder: out.clone(), error })?;
+    if arguments.json {
+        print_json(&record)?;
+    } else {
+        print(&format!("{}\nkept in {}\n", waykeeper_report::run(&record), out.display()))?;
+    }
+    Ok(exit(&record))
+}
+
+/// The overrides: `--set` as typed, and the options that stand for a field.
+fn sets(arguments: &Run) -> Result<Vec<Set>, InputError> {
+    let mut sets = arguments.sets.iter().map(|text| Set::parse(text)).collect::<Result<Vec<_>, _>>()?;
+    if let Some(duration) = &arguments.duration {
+        for key in ["duration", "simulated_duration"] {
+            sets.push(Set::from_option(format!("--duration {duration}"), key, Value::String(duration.clone())));
+        }
+    }
+    for (option, key, value) in
+        [("--repeats", "repeats", arguments.repeats.map(u64::from)), ("--seed", "seed", arguments.seed)]
+    {
+        if let Some(value) = value {
+            let typed = format!("{option} {value}");
+            let number = i64::try_from(value)
+                .map_err(|_| InputError::in_option(&typed, format!("found {value}; expected a number below 2^63")))?;
+            sets.push(Set::from_option(typed, key, Value::Integer(number)));
+        }
+    }
+    Ok(sets)
+}
+
+fn budgets(arguments: &Run, loaded: &Loaded) -> Result<Vec<Budget>, InputError> {
+    let mut budgets = Vec::new();
+    for (index, text) in loaded.experiment.budgets.as_slice().iter().enumerate() {
+        budgets.push(text.parse().map_err(|error: waykeeper_experiment::statistics::BadBudget| {
+            loaded.error(&format!("budgets.{index}"), error.to_string())
+        })?);
+    }
+    for text in &arguments.budgets {
+        budgets.push(text.parse().map_err(|error: waykeeper_experiment::statistics::BadBudget| {
+            InputError::in_option(format!("--budget '{text}'"), error.to_string())
+        })?);
+    }
+    Ok(budgets)
+}
+
+/// A budget that covers no case would pass unseen.
+fn check_budgets(arguments: &Run, loaded: &Loaded, plan: &Plan, budgets: &[Budget]) -> Result<(), InputError> {
+    let from_file = loaded.experiment.budgets.as_slice().len();
+    for (index, budget) in budgets.iter().enumerate() {
+        if plan.cases.iter().any(|case| budget.applies_to(&case.mitigation)) {
+            continue;
+        }
+        let mut known: Vec<&str> = plan.cases.iter().map(|case| case.mitigation.as_str()).collect();
+        known.dedup();
+        let message = format!("`{budget}` covers no case; expected a mitigation that is run: {}", known.join(", "));
+        return Err(match index.checked_sub(from_file) {
+            Some(index) => InputError::in_option(format!("--budget '{}'", arguments.budgets[index]), message),
+            None => loaded.error(&format!("budgets.{index}"), message),
+        });
+    }
+    Ok(())
+}
+
+fn settings(loaded: &Loaded, site: &Site) -> Settings {
+    let experiment = &loaded.experiment;
+    let simulated = experiment.simulated_duration.filter(|_| site.executor == ExecutorKind::Sim);
+    Settings {
+        duration_s: simulated.unwrap_or(experiment.duration).seconds(),
+        repeats: experiment.repeats,
+        seed: experiment.seed,
+        excursion_over_min_ns: experiment.excursions.over_min.map(|over| over.0),
+        gap_ns: experiment.excursions.gap.0,
+    }
+}
+
+fn dry_run(arguments: &Run, loaded: &Loaded, plan: &Plan, site: &Site, settings: &Settings) -> Result<Exit, Failure> {
+    if !arguments.json {
+        print(&waykeeper_report::plan(plan, site, settings.duration_s, settings.repeats))?;
+        return Ok(Exit::Done);
+    }
+    let placed =
+        |placed: &waykeeper_experiment::cases::Placed| json!({ "workload": placed.workload, "core": placed.core });
+    let cases: Vec<_> = plan
+        .cases
+        .iter()
+        .map(|case| {
+            json!({
+                "name": case.name,
+                "sentinel": case.purpose == waykeeper_experiment::cases::Purpose::Sentinel,
+                "target": placed(&case.target),
+                "neighbours": case.neighbours.iter().map(placed).collect::<Vec<_>>(),
+                "mitigation": case.mitigation,
+            })
+        })
+        .collect();
+    print_json(&json!({
+        "experiment": loaded.name,
+        "platform": site.platform,
+        "executor": site.executor,
+        "duration_s": settings.duration_s,
+        "repeats": settings.repeats,
+        "seed": settings.seed,
+        "cases": cases,
+        "refused": plan.refused,
+    }))?;
+    Ok(Exit::Done)
+}
+
+/// The folder for the run, checked before anything is measured for it.
+fn folder_for(arguments: &Run, loaded: &Loaded) -> Result<PathBuf, Failure> {
+    let out = arguments.out.clone().unwrap_or_else(|| {
+        let time = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string();
+        let name = format!("{}-{time}", loaded.name);
+        let free = (1..)
+            .map(|n| PathBuf::from("waykeeper-runs").join(if n == 1 { name.clone() } else { format!("{name}-{n}") }));
+        free.into_iter().find(|path| !path.exists()).expect("the numbers do not end")
+    });
+    let occupied = std::fs::read_dir(&out).is_ok_and(|mut entries| entries.next().is_some());
+    if occupied {
+        let option = format!("--out {}", out.display());
+        return Err(InputError::in_option(
+            option,
+            "the folder is not empty, and runs are never overwritten; expected a new or empty folder",
+        )
+        .into());
+    }
+    std::fs::create_dir_all(&out).map_err(|error| Failure::Write { folder: out.clone(), error })?;
+    Ok(out)
+}
+
+fn record(
+    loaded: &Loaded,
+    executor: &dyn Executor,
+    plan: &Plan,
+    settings: &Settings,
+    finished: &Finished,
+    budgets: &[Budget],
+    started: String,
+) -> Record {
+    let place = executor.place();
+    let conclusion = conclude(plan, &finished.measured, budgets);
+    let mut privileges = Vec::new();
+    for privilege in finished.measured.iter().flat_map(|m| &m.repeats).flat_map(|r| &r.privileges) {
+        if !privileges.contains(privilege) {
+            privileges.push(privilege.clone());
+        }
+    }
+    Record {
+        schema: SCHEMA,
+        tool: Tool { name: "waykeeper".into(), version: env!("CARGO_PKG_VERSION").into() },
+        command_line: std::env::args().collect(),
+        started,
+        experiment: loaded.name.clone(),
+        title: loaded.experiment.title.clone(),
+        platform: place.site.platform.clone(),
+        executor: place.site.executor,
+        duration_s: settings.duration_s,
+        repeats: settings.repeats,
+        seed: settings.seed,
+        cut_short: finished.cut_short,
+        clock: place.clock.clone(),
+        machine: place.machine.clone(),
+        parameters: place.parameters.clone(),
+        privileges,
+        refused: plan.refused.clone(),
+        cases: conclusion.cases,
+        sentinels: conclusion.sentinels,
+        budgets: conclusion.budgets,
+        notes: place.notes.clone(),
+    }
+}
+
+fn exit(record: &Record) -> Exit {
+    let any = |kind| record.budgets.iter().any(|judged| judged.kind == kind);
+    match () {
+        () if any(JudgementKind::Broken) => Exit::BudgetBroken,
+        () if record.cut_short => Exit::Interrupted,
+        () if any(JudgementKind::TooThin) => Exit::TooThin,
+        () => Exit::Done,
+    }
+}

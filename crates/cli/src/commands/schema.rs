@@ -1,0 +1,19 @@
+//! `waykeeper schema`.
+
+use waykeeper_experiment::schema;
+
+use super::output::print_json;
+use crate::arguments::{Schema, SchemaOf};
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+/// Prints the JSON Schema of a kind of file.
+pub fn schema(arguments: &Schema) -> Result<Exit, Failure> {
+    print_json(&match arguments.of {
+        SchemaOf::Experiment => schema::experiment(),
+        SchemaOf::Platform => schema::platform(),
+        SchemaOf::Workload => schema::workload(),
+        SchemaOf::Run => schema::run(),
+    })?;
+    Ok(Exit::Done)
+}

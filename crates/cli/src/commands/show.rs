@@ -1,0 +1,19 @@
+//! `waykeeper show`.
+
+use waykeeper_experiment::folder;
+
+use super::output::{print, print_json};
+use crate::arguments::Show;
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+/// Prints a run that was kept.
+pub fn show(arguments: &Show) -> Result<Exit, Failure> {
+    let run = folder::read(&arguments.run)?;
+    if arguments.json {
+        print_json(&run)?;
+    } else {
+        print(&waykeeper_report::run(&run))?;
+    }
+    Ok(Exit::Done)
+}

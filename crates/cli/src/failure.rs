@@ -1,0 +1,45 @@
+//! Why a command ended without a result: one paragraph each.
+
+use std::io;
+use std::path::PathBuf;
+
+use waykeeper_executor::ExecutorError;
+use waykeeper_experiment::InputError;
+use waykeeper_platform::PlatformError;
+
+/// Why a command ended without a result.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// A mistake in a file or an option.
+    #[error("{0}")]
+    Input(#[from] InputError),
+    /// A mistake in a platform file.
+    #[error("{0}")]
+    Platform(#[from] PlatformError),
+    /// The place cannot do what was asked.
+    #[error("{0}")]
+    Executor(ExecutorError),
+    /// The run's folder could not be written.
+    #[error("{}: the run cannot be written: {error}; name another folder with --out", folder.display())]
+    Write {
+        /// The folder.
+        folder: PathBuf,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// Standard output could not be written.
+    #[error("the output cannot be written: {0}")]
+    Output(io::Error),
+    /// Ctrl-C before anything was measured.
+    #[error("interrupted before anything was measured; nothing was written")]
+    Stopped,
+}
+
+impl From<ExecutorError> for Failure {
+    fn from(error: ExecutorError) -> Self {
+        match error {
+            ExecutorError::Stopped => Self::Stopped,
+            refused @ ExecutorError::Refused(_) => Self::Executor(refused),
+        }
+    }
+}

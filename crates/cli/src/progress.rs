@@ -1,0 +1,36 @@
+//! Progress with the time left, on a terminal; nothing in a pipe.
+
+use std::io::IsTerminal;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use waykeeper_executor::Progress;
+
+/// A bar on standard error.
+pub struct Bar(ProgressBar);
+
+impl Bar {
+    /// Hidden unless standard error is a terminal.
+    pub fn new() -> Self {
+        let bar = ProgressBar::new(0);
+        let terminal = std::io::stderr().is_terminal();
+        bar.set_draw_target(if terminal { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() });
+        let style = ProgressStyle::with_template("{bar:24} {pos}/{len} measured, {eta} left: {wide_msg}");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        bar.enable_steady_tick(Duration::from_millis(200));
+        Self(bar)
+    }
+
+    /// Shows where the run is.
+    pub fn show(&self, progress: Progress<'_>) {
+        self.0.set_length(progress.total as u64);
+        self.0.set_position(progress.done as u64);
+        self.0.set_message(progress.case.to_owned());
+    }
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}
