@@ -1,0 +1,31 @@
+//! One step: a command that is shown, run and timed.
+
+use std::process::Command;
+use std::time::Instant;
+
+/// The workspace's root.
+pub fn root() -> &'static str {
+    concat!(env!("CARGO_MANIFEST_DIR"), "/..")
+}
+
+/// Runs a command in the workspace's root.
+///
+/// # Errors
+/// A command that cannot be started or does not succeed.
+pub fn run(title: &str, command: &mut Command) -> Result<(), String> {
+    println!("== {title}");
+    let begun = Instant::now();
+    let status = command.current_dir(root()).status().map_err(|error| format!("{title}: {command:?} cannot be started: {error}"))?;
+    if !status.success() {
+        return Err(format!("{title}: {command:?} ended with {status}"));
+    }
+    println!("== {title}: passed in {:.0} s", begun.elapsed().as_secs_f64());
+    Ok(())
+}
+
+/// A cargo command, its arguments separated by spaces.
+pub fn cargo(arguments: &str) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(arguments.split_whitespace());
+    command
+}

@@ -1,0 +1,57 @@
+//! Everything that must hold before a change lands.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::packages;
+use crate::step::{cargo, root, run};
+
+/// How long each fuzzer runs.
+const FUZZ_MS: &str = "30000";
+
+/// Runs all steps; the test runner comes last, so that its summary ends the output.
+///
+/// # Errors
+/// The first step that fails.
+pub fn all() -> Result<(), String> {
+    packages::provide()?;
+    run("formatting", &mut cargo("fmt --all --check"))?;
+    run("lints", &mut cargo("clippy --workspace --all-targets --locked -- -D warnings"))?;
+    run("documentation", cargo("doc --workspace --no-deps --locked").env("RUSTDOCFLAGS", "-D warnings"))?;
+    run("build", &mut cargo("build --release --locked"))?;
+    short_measurement()?;
+    simulated_table()?;
+    run("fuzzers", cargo("test --release --locked -p waykeeper-experiment --test fuzz").env("BOLERO_RANDOM_TEST_TIME_MS", FUZZ_MS))?;
+    run("tests", &mut cargo("test --workspace --release --locked"))
+}
+
+fn short_measurement() -> Result<(), String> {
+    let run_folder = fresh("this-machine")?;
+    let mut command = waykeeper();
+    command.args(["run", "this-machine", "--duration", "100ms", "--repeats", "3", "--out"]).arg(&run_folder);
+    run("a short measurement of this machine", &mut command)
+}
+
+fn simulated_table() -> Result<(), String> {
+    let run_folder = fresh("agilex5-cluster-latency")?;
+    let mut command = waykeeper();
+    command.args(["run", "agilex5-cluster-latency", "--out"]).arg(&run_folder);
+    run("the simulated table", &mut command)
+}
+
+fn waykeeper() -> Command {
+    Command::new(target().join("release/waykeeper"))
+}
+
+fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from(root()).join("target"), PathBuf::from)
+}
+
+/// A folder for a run that does not exist yet.
+fn fresh(name: &str) -> Result<PathBuf, String> {
+    let folder = target().join("test-runs").join(name);
+    match std::fs::remove_dir_all(&folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(format!("{}: {error}", folder.display())),
+        _ => Ok(folder),
+    }
+}
