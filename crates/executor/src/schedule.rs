@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use waykeeper_experiment::cases::{Case, Plan, Purpose};
 use waykeeper_experiment::measurement::{Measured, Measurement};
 use waykeeper_experiment::mitigation::{NONE, parts};
+use waykeeper_experiment::site::ExecutorKind;
 use waykeeper_workload::Xorshift;
 
 use crate::measure::{Assignment, Executor, ExecutorError};
@@ -43,6 +44,8 @@ pub struct Finished {
     pub measured: Vec<Measured>,
     /// It was interrupted.
     pub cut_short: bool,
+    /// It ended early because the place turned out to be unable to go on.
+    pub failed: Option<ExecutorError>,
 }
 
 /// A pilot is this long, or as long as a repeat where that is shorter.
@@ -52,10 +55,10 @@ const SIMULATED_PILOT_S: f64 = 0.002;
 const SENTINEL_S: f64 = 0.25;
 const SIMULATED_SENTINEL_S: f64 = 0.01;
 
-/// Runs every case of a plan.
+/// Runs every case of a plan. A failure after each case was measured once keeps what was measured.
 ///
 /// # Errors
-/// The first thing that the place turns out to be unable to do.
+/// What the place turns out to be unable to do before each case was measured once.
 pub fn run(
     executor: &dyn Executor,
     plan: &Plan,
@@ -63,16 +66,17 @@ pub fn run(
     stop: &AtomicBool,
     progress: &(dyn Fn(Progress<'_>) + Sync),
 ) -> Result<Finished, ExecutorError> {
-    let simulated = executor.place().parameters.is_some();
+    let simulated = executor.place().site.executor == ExecutorKind::Sim;
     let under_test = mitigations_under_test(plan);
     let thresholds_ns = thresholds(executor, plan, settings, stop, &under_test, simulated)?;
     let cases = &plan.cases;
     let total = cases.len() * settings.repeats as usize;
     let slots: Vec<Mutex<Option<Result<Measurement, ExecutorError>>>> = (0..total).map(|_| Mutex::new(None)).collect();
     let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let broken = AtomicBool::new(false);
     let measure_next = || {
         let slot = next.fetch_add(1, Ordering::Relaxed);
-        if slot >= total || stop.load(Ordering::Relaxed) {
+        if slot >= total || stop.load(Ordering::Relaxed) || broken.load(Ordering::Relaxed) {
             return false;
         }
         let (repeat, index) = (slot / cases.len(), slot % cases.len());
@@ -90,11 +94,11 @@ pub fn run(
             under_test: &under_test,
         };
         let result = executor.measure(&assignment, stop);
-        let failed = result.is_err();
+        broken.fetch_or(result.is_err(), Ordering::Relaxed);
         *slots[slot].lock().unwrap_or_else(|e| e.into_inner()) = Some(result);
         done.fetch_add(1, Ordering::Relaxed);
         progress(Progress { case: &case.name, done: done.load(Ordering::Relaxed), total });
-        !failed
+        true
     };
     std::thread::scope(|scope| {
         let others: Vec<_> = (1..executor.at_once().max(1)).map(|_| scope.spawn(|| while measure_next() {})).collect();
@@ -107,14 +111,19 @@ pub fn run(
         .into_iter()
         .map(|excursion_above_ns| Measured { excursion_above_ns, repeats: Vec::new() })
         .collect();
+    let mut failed = None;
     for (slot, result) in slots.into_iter().enumerate() {
         match result.into_inner().unwrap_or_else(|e| e.into_inner()) {
             Some(Ok(repeat)) => measured[slot % cases.len()].repeats.push(repeat),
             Some(Err(ExecutorError::Stopped)) | None => {}
-            Some(Err(error)) => return Err(error),
+            Some(Err(error)) => failed = failed.or(Some(error)),
         }
     }
-    Ok(Finished { measured, cut_short: stop.load(Ordering::Relaxed) })
+    let cut_short = stop.load(Ordering::Relaxed) || failed.is_some();
+    match failed {
+        Some(error) if measured.iter().any(|measured| measured.repeats.is_empty()) => Err(error),
+        failed => Ok(Finished { measured, cut_short, failed }),
+    }
 }
 
 /// The seed of a repeat: the same for all cases, so that they are compared under the same placement.

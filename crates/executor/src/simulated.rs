@@ -107,9 +107,10 @@ fn parameters(platform: &Platform) -> Parameters {
     Parameters { counts, list: list.collect() }
 }
 
-struct Into<'c>(&'c mut Collector);
+/// Hands the engine's samples to the collector.
+struct Collecting<'c>(&'c mut Collector);
 
-impl waykeeper_simulator::Samples for Into<'_> {
+impl waykeeper_simulator::Samples for Collecting<'_> {
     fn record(&mut self, ticks: u64, count: u64, at_ps: u64) {
         self.0.record(ticks, count, at_ps);
     }
@@ -133,7 +134,7 @@ impl Executor for Simulated {
         let mut now = 0;
         while now < until && !stop.load(Ordering::Relaxed) {
             now = (now + SLICE_PS).min(until);
-            engine.advance(now, &mut Into(&mut collector));
+            engine.advance(now, &mut Collecting(&mut collector));
         }
         let samples: Samples = collector.finish();
         if samples.count == 0 && stop.load(Ordering::Relaxed) {

@@ -1,6 +1,7 @@
 //! `waykeeper run`: read, plan, measure, conclude, keep, print.
 
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 
 use serde_json::json;
 use toml::Value;
@@ -35,13 +36,10 @@ pub fn run(arguments: &Run) -> Result<Exit, Failure> {
     let started = jiff::Timestamp::now().round(jiff::Unit::Second).unwrap_or_else(|_| jiff::Timestamp::now());
 
     let stop = stop::on_ctrl_c();
-    let finished = {
-        let bar = Bar::new();
-        waykeeper_executor::run(executor.as_ref(), &plan, &settings, &stop, &|progress| bar.show(progress))?
-    };
-    if finished.measured.iter().all(|measured| measured.repeats.is_empty()) {
-        return Err(Failure::Stopped);
-    }
+    let finished = measure(executor.as_ref(), &plan, &settings, &stop).inspect_err(|_| {
+        // Only if it is empty: what else is in it is not ours.
+        let _ = std::fs::remove_dir(&out);
+    })?;
     let record = record(&loaded, executor.as_ref(), &plan, &settings, &finished, &budgets, started.to_string());
     let write = folder::write(&out, &record, &finished.measured, &loaded.to_toml());
     write.map_err(|error| Failure::Write { folder: out.clone(), error })?;
@@ -50,7 +48,17 @@ pub fn run(arguments: &Run) -> Result<Exit, Failure> {
     } else {
         print(&format!("{}\nkept in {}\n", waykeeper_report::run(&record), out.display()))?;
     }
-    Ok(exit(&record))
+    match finished.failed {
+        Some(error) => Err(error.into()),
+        None => Ok(exit(&record)),
+    }
+}
+
+fn measure(executor: &dyn Executor, plan: &Plan, settings: &Settings, stop: &AtomicBool) -> Result<Finished, Failure> {
+    let bar = Bar::new();
+    let finished = waykeeper_executor::run(executor, plan, settings, stop, &|progress| bar.show(progress))?;
+    let nothing = finished.measured.iter().all(|measured| measured.repeats.is_empty());
+    if nothing { Err(Failure::Stopped) } else { Ok(finished) }
 }
 
 /// The overrides: `--set` as typed, and the options that stand for a field.
@@ -184,6 +192,7 @@ fn record(
     started: String,
 ) -> Record {
     let place = executor.place();
+    let failure = finished.failed.as_ref().map(|error| format!("The run ended early: {error}."));
     let conclusion = conclude(plan, &finished.measured, budgets);
     let mut privileges = Vec::new();
     for privilege in finished.measured.iter().flat_map(|m| &m.repeats).flat_map(|r| &r.privileges) {
@@ -212,7 +221,7 @@ fn record(
         cases: conclusion.cases,
         sentinels: conclusion.sentinels,
         budgets: conclusion.budgets,
-        notes: place.notes.clone(),
+        notes: place.notes.iter().cloned().chain(failure).collect(),
     }
 }
 
