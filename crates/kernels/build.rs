@@ -1,5 +1,8 @@
 //! Compiles the C kernels: always with the same flags, so that a debug build runs the release build's object code.
 
+/// Also read by `rigs/aarch64/build`. No libc is called, and one access of the source is one access of the machine.
+const FLAGS: &str = include_str!("c/flags");
+
 const SOURCES: [&str; 9] = [
     "c/buffer.c",
     "c/chase.c",
@@ -14,20 +17,11 @@ const SOURCES: [&str; 9] = [
 
 fn main() {
     println!("cargo::rerun-if-changed=c");
-    cc::Build::new()
-        .files(SOURCES)
-        .opt_level(2)
-        .force_frame_pointer(false)
-        .warnings(true)
-        .extra_warnings(true)
-        .std("c11")
-        .flag("-Wconversion")
-        // Also in rigs/aarch64/flags: no libc is called, and one access of the source is one access of the machine.
-        .flag("-ffreestanding")
-        .flag("-fno-builtin")
-        .flag("-fno-stack-protector")
-        .flag("-fno-tree-vectorize")
-        .flag("-fno-unroll-loops")
-        .flag_if_supported("-fno-tree-loop-distribute-patterns")
-        .compile("waykeeper_kernels_c");
+    let mut build = cc::Build::new();
+    build.files(SOURCES).opt_level(2).force_frame_pointer(false);
+    for flag in FLAGS.lines() {
+        // A compiler that lacks the optimization has no flag to turn it off.
+        build.flag_if_supported(flag);
+    }
+    build.compile("waykeeper_kernels_c");
 }

@@ -8,9 +8,12 @@ uint64_t wk_entry_now(void)
 	return wk_counter_fenced();
 }
 
-uint64_t wk_entry_counter(void)
+uint64_t wk_entry_readings(uint64_t times)
 {
-	return wk_counter();
+	uint64_t start = wk_counter();
+	for (; times != 0; times--)
+		wk_counter();
+	return wk_counter() - start;
 }
 
 bool wk_entry_record(struct wk_recorder *recorder, uint64_t start, uint64_t end)

@@ -5,7 +5,8 @@
 #include "recorder.h"
 
 uint64_t wk_entry_now(void);
-uint64_t wk_entry_counter(void);
+/* The ticks that a loop of so many readings takes, as in the tick loop but with nothing recorded. */
+uint64_t wk_entry_readings(uint64_t times);
 bool wk_entry_record(struct wk_recorder *recorder, uint64_t start, uint64_t end);
 uint64_t wk_entry_bucket(uint64_t ticks);
 void wk_entry_random(uint64_t *state, uint64_t bound, uint64_t *below);

@@ -87,7 +87,7 @@ impl Kernel {
     /// See [`KernelError`]; a pattern that came from `Workload::resolve` only meets the first three and the last.
     pub fn new(pattern: &Pattern, memory: Memory, seed: u64) -> Result<Self, KernelError> {
         check(pattern)?;
-        if memory.start.addr() % 4096 != 0 && memory.bytes != 0 {
+        if !memory.start.addr().is_multiple_of(4096) && memory.bytes != 0 {
             return Err(KernelError::NotPageAligned { start: memory.start.addr() });
         }
         if pattern.data_bytes() > memory.bytes as u64 {
