@@ -57,6 +57,9 @@ pub trait Executor: Sync {
     /// What the place says about itself.
     fn place(&self) -> &Place;
 
+    /// Why the place cannot run a case, where that can be told before it is tried.
+    fn refuses(&self, case: &Case) -> Option<String>;
+
     /// Measures one repeat. A set `stop` ends it early with what there is.
     ///
     /// # Errors

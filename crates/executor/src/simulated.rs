@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use waykeeper_experiment::cases::Placed;
+use waykeeper_experiment::cases::{Case, Placed};
 use waykeeper_experiment::measurement::{Measurement, NeighbourProgress, Simulation};
 use waykeeper_experiment::mitigation::parts;
 use waykeeper_experiment::run::{Clock, Machine, Parameter, Parameters};
 use waykeeper_experiment::samples::{Collector, Samples};
 use waykeeper_experiment::site::{ExecutorKind, Offer, Site, SiteCore, cache_shapes};
 use waykeeper_platform::Platform;
-use waykeeper_simulator::{Engine, Program, Role};
+use waykeeper_simulator::{Engine, Program, Refused, Role};
 
 use crate::measure::{Assignment, Executor, ExecutorError, Place};
 
@@ -64,9 +64,12 @@ impl Simulated {
         Ok(Self { platform, place })
     }
 
-    fn programs(&self, assignment: &Assignment<'_>) -> Vec<Program> {
+    fn engine(&self, case: &Case, programs: &[Program], seed: u64) -> Result<Engine, Refused> {
+        Engine::new(&self.platform, programs, &parts(&case.mitigation), seed)
+    }
+
+    fn programs(case: &Case) -> Vec<Program> {
         let program = |placed: &Placed, role| Program { core: placed.core, pattern: placed.pattern.clone(), role };
-        let case = assignment.case;
         std::iter::once(program(&case.target, Role::Target))
             .chain(case.neighbours.iter().map(|neighbour| program(neighbour, Role::Neighbour)))
             .collect()
@@ -123,9 +126,9 @@ impl Executor for Simulated {
 
     fn measure(&self, assignment: &Assignment<'_>, stop: &AtomicBool) -> Result<Measurement, ExecutorError> {
         let begun = Instant::now();
-        let mitigations = parts(&assignment.case.mitigation);
-        let programs = self.programs(assignment);
-        let mut engine = Engine::new(&self.platform, &programs, &mitigations, assignment.seed)
+        let programs = Self::programs(assignment.case);
+        let mut engine = self
+            .engine(assignment.case, &programs, assignment.seed)
             .map_err(|refused| ExecutorError::Refused(refused.to_string()))?;
         let tick_ns = engine.tick_ns();
         let threshold = assignment.excursion_above_ns.map_or(u64::MAX, |ns| (ns / tick_ns).round() as u64);
@@ -163,6 +166,11 @@ impl Executor for Simulated {
                 accesses: programs.iter().map(|p| accesses_of(p.core)).sum(),
             }),
         })
+    }
+
+    fn refuses(&self, case: &Case) -> Option<String> {
+        let refused = self.engine(case, &Self::programs(case), 0).err()?;
+        Some(format!("case `{}`: {refused}", case.name))
     }
 
     fn at_once(&self) -> usize {

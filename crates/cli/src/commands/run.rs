@@ -5,9 +5,9 @@ use std::sync::atomic::AtomicBool;
 
 use serde_json::json;
 use toml::Value;
-use waykeeper_executor::{Executor, Finished, Settings};
+use waykeeper_executor::{Executor, ExecutorError, Finished, Settings};
 use waykeeper_experiment::cases::Plan;
-use waykeeper_experiment::run::{Run as Record, SCHEMA, Tool};
+use waykeeper_experiment::run::{Refusal, Run as Record, SCHEMA, Tool};
 use waykeeper_experiment::site::{ExecutorKind, Site};
 use waykeeper_experiment::statistics::{Budget, JudgementKind};
 use waykeeper_experiment::{InputError, Loaded, Set, conclude, folder};
@@ -27,10 +27,14 @@ pub fn run(arguments: &Run) -> Result<Exit, Failure> {
     let executor = place::executor(&loaded, arguments.on)?;
     let site = &executor.place().site;
     let plan = Plan::new(&loaded, site)?;
+    let impossible = plan.cases.iter().find_map(|case| executor.refuses(case));
     check_budgets(arguments, &loaded, &plan, &budgets)?;
     let settings = settings(&loaded, site);
     if arguments.dry_run {
-        return dry_run(arguments, &loaded, &plan, site, &settings);
+        return dry_run(arguments, &loaded, plan, impossible, site, &settings);
+    }
+    if let Some(why) = impossible {
+        return Err(ExecutorError::Refused(why).into());
     }
     let out = folder_for(arguments, &loaded)?;
     let started = jiff::Timestamp::now().round(jiff::Unit::Second).unwrap_or_else(|_| jiff::Timestamp::now());
@@ -127,9 +131,17 @@ fn settings(loaded: &Loaded, site: &Site) -> Settings {
     }
 }
 
-fn dry_run(arguments: &Run, loaded: &Loaded, plan: &Plan, site: &Site, settings: &Settings) -> Result<Exit, Failure> {
+fn dry_run(
+    arguments: &Run,
+    loaded: &Loaded,
+    mut plan: Plan,
+    impossible: Option<String>,
+    site: &Site,
+    settings: &Settings,
+) -> Result<Exit, Failure> {
+    plan.refused.extend(impossible.map(|why| Refusal { what: "the whole run".into(), why }));
     if !arguments.json {
-        print(&waykeeper_report::plan(plan, site, settings.duration_s, settings.repeats))?;
+        print(&waykeeper_report::plan(&plan, site, settings.duration_s, settings.repeats))?;
         return Ok(Exit::Done);
     }
     let placed =

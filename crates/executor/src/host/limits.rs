@@ -1,24 +1,41 @@
-//! What a case may ask of this machine's memory.
+//! What a case may ask of this machine.
+
+use std::path::Path;
 
 use waykeeper_experiment::cases::Case;
 use waykeeper_linux::{Root, memory};
-
-use crate::measure::ExecutorError;
+use waykeeper_workload::Pattern;
 
 /// A case may take this share of the memory that is available: the rest keeps the machine from swapping.
 const SHARE: f64 = 0.5;
 
-/// Refuses a case whose buffers would not fit.
-pub fn check_memory(case: &Case) -> Result<(), ExecutorError> {
-    let needed: u64 =
-        std::iter::once(&case.target).chain(&case.neighbours).map(|placed| placed.pattern.data_bytes()).sum();
-    match memory::available(&Root::default()) {
-        Some(available) if needed as f64 > available as f64 * SHARE => Err(ExecutorError::Refused(format!(
-            "case `{}` needs {} MiB of memory, more than half of the {} MiB that are available; smaller sizes or fewer neighbours would do",
+/// Why this machine cannot run a case: buffers that would not fit, a program that is not there.
+pub fn refuses(case: &Case) -> Option<String> {
+    too_large(case).or_else(|| case.neighbours.iter().find_map(|neighbour| not_installed(&neighbour.pattern)))
+}
+
+fn too_large(case: &Case) -> Option<String> {
+    let placed = std::iter::once(&case.target).chain(&case.neighbours);
+    let needed: u64 = placed.map(|placed| placed.pattern.data_bytes()).sum();
+    let available = memory::available(&Root::default())?;
+    (needed as f64 > available as f64 * SHARE).then(|| {
+        format!(
+            "case `{}` needs {} MiB of memory, more than half of the {} MiB that are available; smaller sizes or fewer \
+             neighbours would do",
             case.name,
             needed >> 20,
             available >> 20
-        ))),
-        _ => Ok(()),
-    }
+        )
+    })
+}
+
+fn not_installed(pattern: &Pattern) -> Option<String> {
+    let Pattern::Command { argv } = pattern else { return None };
+    let program = argv.first()?;
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = match program.contains('/') {
+        true => Path::new(program).exists(),
+        false => std::env::split_paths(&path).any(|folder| folder.join(program).exists()),
+    };
+    (!found).then(|| format!("the program `{program}` is not on this machine; install it, or use another neighbour"))
 }

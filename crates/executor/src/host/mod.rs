@@ -14,7 +14,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use waykeeper_experiment::cases::Placed;
+use waykeeper_experiment::cases::{Case, Placed};
 use waykeeper_experiment::measurement::Measurement;
 use waykeeper_experiment::mitigation::parts;
 use waykeeper_workload::Pattern;
@@ -48,10 +48,13 @@ impl Executor for Host {
     }
 
     fn measure(&self, assignment: &Assignment<'_>, stop: &AtomicBool) -> Result<Measurement, ExecutorError> {
-        limits::check_memory(assignment.case)?;
         let job = self.job(assignment);
         let answer = ask_worker(&job, stop)?;
         answer.into_measurement(assignment.case, assignment.seed, self.tick_ns, stop.load(Ordering::Relaxed))
+    }
+
+    fn refuses(&self, case: &Case) -> Option<String> {
+        limits::refuses(case)
     }
 
     fn at_once(&self) -> usize {
