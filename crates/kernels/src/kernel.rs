@@ -108,7 +108,8 @@ impl Kernel {
     /// Runs as target on this thread until the counter reads `deadline` or `stop` is not 0, and records every sample.
     ///
     /// A sample that has begun is finished: the run ends with the first sample that ends at or after the deadline. The
-    /// stop flag is looked at every 10 ms, between two samples; where it is set from the start, one sample is taken.
+    /// stop flag is looked at every 10 ms, between two samples; where it is set from the start, one sample is taken (by
+    /// `buffer`, which first waits for a period to pass, none).
     /// The next run goes on where this one ended.
     pub fn run_target(&mut self, recorder: &mut Recorder, deadline: u64, stop: &AtomicU32) {
         let run = &Run::until(deadline, self.look_ticks, stop, ptr::null_mut());
