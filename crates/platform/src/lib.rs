@@ -21,4 +21,4 @@ pub use load::PlatformError;
 pub use memory::{Interconnect, Memory, Placement, ReadAfterWrite, Scheduler};
 pub use mitigation::{Colouring, Mitigation, Priority, Settings, WayGroups};
 pub use param::{Basis, Param, ParameterRow};
-pub use shared::{Allocation, NoAllocateMode, SharedCache, SnoopFilter};
+pub use shared::{Allocation, EntryTaken, NoAllocateMode, SharedCache, SnoopFilter};

@@ -77,8 +77,20 @@ pub struct SnoopFilter {
     pub ways: Param<u64>,
     /// The choice of the entry that makes room, among those with no fill under way.
     pub victim: Param<Replacement>,
+    /// When a line gets its entry.
+    pub taken: Param<EntryTaken>,
     /// Nanoseconds after which a request tries again that found a fill under way in every entry of its set.
     pub retry_ns: Param<f64>,
+}
+
+/// When a snoop filter gives a line an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EntryTaken {
+    /// With the request: lines under way hold entries, and a set in which all do makes requests wait.
+    AtRequest,
+    /// With the fill: something else tracks lines under way.
+    AtFill,
 }
 
 /// A mode in which evictions from the cores bypass the shared cache, because its filter evicts too often.

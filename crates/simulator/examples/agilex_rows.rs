@@ -58,7 +58,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         for seed in 1..=seeds {
             let mut programs = vec![Program { core, pattern: target.clone(), role: Role::Target }];
             if name != "idle" {
-                programs.extend(neighbours.map(|core| Program { core, pattern: hammer.clone(), role: Role::Neighbour }));
+                programs.extend(neighbours.map(|core| Program {
+                    core,
+                    pattern: hammer.clone(),
+                    role: Role::Neighbour,
+                }));
             }
             let mut engine = Engine::new(&platform, &programs, mitigations, seed)?;
             let before = std::mem::replace(&mut all.max, 0);
@@ -89,7 +93,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 fn pattern(platform: &Platform, name: &str) -> Result<Pattern, Box<dyn std::error::Error>> {
-    let (sets, ways) = (platform.caches(1)[2].size_bytes / (64 * platform.caches(1)[2].ways), platform.caches(1)[2].ways);
+    let (sets, ways) =
+        (platform.caches(1)[2].size_bytes / (64 * platform.caches(1)[2].ways), platform.caches(1)[2].ways);
     let walk = |outer: (u64, u64), inner: (u64, u64)| Pattern::Walk {
         operation: waykeeper_workload::Operation::Read,
         outer: waykeeper_workload::Loop { count: outer.0, stride: outer.1 },

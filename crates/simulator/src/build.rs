@@ -1,6 +1,8 @@
 //! From a platform's data to the parts of an engine.
 
-use waykeeper_platform::{CoreKind, Execution, Inclusion, Param, Platform, PrivateCache, Replacement, SharedCache};
+use waykeeper_platform::{
+    CoreKind, EntryTaken, Execution, Inclusion, Param, Platform, PrivateCache, Replacement, SharedCache,
+};
 use waykeeper_workload::Xorshift;
 
 use crate::cache::Cache;
@@ -54,14 +56,17 @@ pub fn hierarchy(platform: &Platform, seed: u64) -> Result<Hierarchy, Refused> {
     let mode = shared.no_allocate_mode.as_ref().map(|mode| {
         NoAllocateMode::new(mode.evictions.value as usize, ps(mode.window_ns.value), ps(mode.quiet_ns.value))
     });
+    let inner = need(&shared.snoop_filter, "shared_caches.0.snoop_filter")?;
+    if inner.taken.value == EntryTaken::AtFill {
+        let why = "a cluster's filter that gives entries with the fill cannot be simulated; `at_request` would do";
+        return Err(Refused::new("shared_caches.0.snoop_filter.taken", why));
+    }
     let outer = platform.interconnect.as_ref().and_then(|interconnect| interconnect.snoop_filter.as_ref());
     Ok(Hierarchy {
         fill_ways: vec![cache.all_ways(); cores.len()],
         counts: vec![CoreCounters::default(); cores.len()],
-        cluster_filter: filter(
-            need(&shared.snoop_filter, "shared_caches.0.snoop_filter")?,
-            "shared_caches.0.snoop_filter",
-        )?,
+        cluster_filter: filter(inner, "shared_caches.0.snoop_filter")?,
+        interconnect_taken: outer.map_or(EntryTaken::AtRequest, |outer| outer.taken.value),
         interconnect_filter: outer.map(|outer| filter(outer, "interconnect.snoop_filter")).transpose()?,
         cores,
         shared: cache,
@@ -82,7 +87,10 @@ pub fn memory(platform: &Platform, random: &mut Xorshift) -> Result<Memory, Refu
         return Err(Refused::new("memory.row_bytes", "a row holds less than a line"));
     }
     if memory.banks.value > 64 {
-        return Err(Refused::new("memory.banks", format!("{} banks; the simulator holds up to 64", memory.banks.value)));
+        return Err(Refused::new(
+            "memory.banks",
+            format!("{} banks; the simulator holds up to 64", memory.banks.value),
+        ));
     }
     let scheduler = &memory.scheduler;
     let trefi = ps(memory.trefi_ns.value);

@@ -4,6 +4,7 @@
 //! never in both; the cluster's filter has an entry for every line in a core; the interconnect's filter has one for
 //! every line in the cluster.
 
+use waykeeper_platform::EntryTaken;
 use waykeeper_workload::Xorshift;
 
 use crate::cache::{Cache, DIRTY, Evicted, Flags, SHARED};
@@ -58,6 +59,8 @@ pub struct Hierarchy {
     pub cluster_filter: SnoopFilter,
     /// Tracks the lines in the cluster.
     pub interconnect_filter: Option<SnoopFilter>,
+    /// When a line gets its entry there. The cluster's filter always gives it with the request.
+    pub interconnect_taken: EntryTaken,
     /// Evictions from the cores bypass the shared cache while it is on.
     pub mode: Option<NoAllocateMode>,
     /// Changed lines that left the cluster and must be written to memory.
@@ -130,26 +133,35 @@ impl Hierarchy {
                 },
             };
         }
-        if self.interconnect_filter.as_ref().is_some_and(|filter| !filter.has_room(line)) {
+        let at_request = self.interconnect_taken == EntryTaken::AtRequest;
+        if at_request && self.interconnect_filter.as_ref().is_some_and(|filter| !filter.has_room(line)) {
             return Answer::InterconnectBusy;
         }
         if !self.take_cluster_entry(line, owner, true, now) {
             return Answer::ClusterBusy;
         }
+        if at_request {
+            self.take_interconnect_entry(line, true);
+        }
+        Answer::Memory
+    }
+
+    fn take_interconnect_entry(&mut self, line: Line, busy: bool) {
         if let Some(filter) = &mut self.interconnect_filter
-            && let Entry::Taken(Some(out)) = filter.take(line, 1, true, &mut self.random)
+            && let Entry::Taken(Some(out)) = filter.take(line, 1, busy, &mut self.random)
         {
             self.leave_for_interconnect(out.line);
         }
-        Answer::Memory
     }
 
     /// Memory has answered a request.
     #[inline]
     pub fn fill(&mut self, core: usize, line: Line, want: Want, now: u64) {
         self.cluster_filter.settle(line);
-        if let Some(filter) = &mut self.interconnect_filter {
-            filter.settle(line);
+        match (self.interconnect_taken, &mut self.interconnect_filter) {
+            (EntryTaken::AtRequest, Some(filter)) => filter.settle(line),
+            (EntryTaken::AtFill, _) => self.take_interconnect_entry(line, false),
+            (EntryTaken::AtRequest, None) => {}
         }
         self.enter_core(core, line, 0, want, now);
     }
@@ -168,8 +180,7 @@ impl Hierarchy {
                 let out = private.fill_instructions(line, &mut self.random);
                 if private.l2.is_none() {
                     // Only the unsnooped first level has it: nothing is left to track.
-                    self.cluster_filter.drop_owner(line, 1 << core);
-                    self.to_shared(core, Evicted { line, flags }, now);
+                    self.leave_core(core, Evicted { line, flags }, now);
                 }
                 out
             }

@@ -27,7 +27,7 @@
 mod build;
 pub mod cache;
 mod controls;
-mod counters;
+pub mod counters;
 mod engine;
 pub mod filter;
 pub mod hierarchy;

@@ -241,9 +241,10 @@ impl Memory {
     fn plan(&mut self, index: usize, now: u64) {
         let bank = &self.banks[index];
         let read = bank.reads.front().map_or(NEVER, |read| self.ready(bank, read.line, now));
-        let write = bank.writes.front().map_or(NEVER, |write| {
-            self.ready(bank, write.line, now).max(self.write_eligible(write, now))
-        });
+        let write = bank
+            .writes
+            .front()
+            .map_or(NEVER, |write| self.ready(bank, write.line, now).max(self.write_eligible(write, now)));
         let next = read.min(write);
         self.next[index] = next;
         self.active = self.active & !(1 << index) | u64::from(next != NEVER) << index;

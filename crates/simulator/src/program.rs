@@ -38,9 +38,20 @@ pub struct Program {
     blocked_since: u64,
 }
 
+/// One access: what stops the core until its value is there, and what only delays the next access.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Touch {
+    line: Line,
+    want: Want,
+    /// The core stops until the line is there.
+    blocking: bool,
+    /// The next access needs its value.
+    dependent: bool,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Op {
-    Touch { line: Line, want: Want, blocking: bool },
+    Touch(Touch),
     Start,
     End,
     Delay(u64),
@@ -81,7 +92,7 @@ impl Program {
         while self.now <= horizon {
             let op = self.next.pop_front().unwrap_or_else(|| self.next_of_stream());
             let goes_on = match op {
-                Op::Touch { line, want, blocking } => self.touch(line, want, blocking, world),
+                Op::Touch(touch) => self.touch(touch, world),
                 Op::Delay(ps) => {
                     self.now += ps;
                     true
@@ -136,17 +147,17 @@ impl Program {
             (false, false) => Want::Read,
         };
         let blocking = fetch || access.dependent || (loads && !self.port.out_of_order);
-        Op::Touch { line, want, blocking }
+        Op::Touch(Touch { line, want, blocking, dependent: access.dependent })
     }
 
     /// One access; false if somebody else may have to act before the next one.
     #[inline]
-    fn touch(&mut self, line: Line, want: Want, blocking: bool, world: &mut World) -> bool {
+    fn touch(&mut self, touch: Touch, world: &mut World) -> bool {
+        let Touch { line, want, blocking, dependent } = touch;
         let latencies = self.port.latencies;
         match self.port.issue(world, line, want, self.now) {
             Issued::Hit => {
                 // A dependent load waits for its value; everything else goes on in the next cycle.
-                let dependent = blocking && self.port.out_of_order && want != Want::Fetch;
                 self.now += if dependent { latencies.l1 } else { latencies.cycle };
                 return true;
             }
@@ -161,12 +172,12 @@ impl Program {
             }
             Issued::At(_) | Issued::Pending(_) => self.wake = self.now + latencies.cycle,
             Issued::Blocked => {
-                self.next.push_front(Op::Touch { line, want, blocking });
+                self.next.push_front(Op::Touch(touch));
                 self.blocked_since = self.now;
                 self.wake = NEVER;
             }
             Issued::Full(time) => {
-                self.next.push_front(Op::Touch { line, want, blocking });
+                self.next.push_front(Op::Touch(touch));
                 self.blocked_since = self.now;
                 self.waiting = Waiting::AnySlot;
                 self.wake = time;
@@ -199,7 +210,8 @@ impl Program {
             let count = recorder::count_offset(ticks.min(recorder::OVERFLOW_FROM - 1));
             for offset in [0, count] {
                 let blocking = !self.port.out_of_order;
-                self.next.push_back(Op::Touch { line: region.line(offset), want: Want::Write, blocking });
+                let line = region.line(offset);
+                self.next.push_back(Op::Touch(Touch { line, want: Want::Write, blocking, dependent: false }));
             }
         }
         true

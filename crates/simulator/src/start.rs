@@ -39,8 +39,9 @@ impl<'a> Starter<'a> {
     /// Sets a program going on the core with that index.
     pub fn start(&mut self, program: &Program, core: usize, colour: Option<Colour>) -> Result<Running, Refused> {
         let pattern = &program.pattern;
-        let [data, code, recorder, stack] = [pattern.data_bytes(), code_bytes(self.platform, program)?, recorder::BYTES, 4096]
-            .map(|bytes| self.region(bytes, colour));
+        let [data, code, recorder, stack] =
+            [pattern.data_bytes(), code_bytes(self.platform, program)?, recorder::BYTES, 4096]
+                .map(|bytes| self.region(bytes, colour));
         let (data, code, recorder, stack) = (data?, code?, recorder?, stack?);
         let begin = self.random.below(START_WITHIN);
         if let Pattern::Tick { body } = pattern {
@@ -107,7 +108,10 @@ impl<'a> Starter<'a> {
     fn region(&mut self, bytes: u64, colour: Option<Colour>) -> Result<Region, Refused> {
         self.allocator.region(bytes, colour, &mut self.random).ok_or_else(|| {
             let (room, need) = (self.allocator.largest(colour) >> 20, bytes.div_ceil(1 << 20));
-            Refused::new("memory.size_mib", format!("a workload of {need} MiB does not fit into its share of {room} MiB"))
+            Refused::new(
+                "memory.size_mib",
+                format!("a workload of {need} MiB does not fit into its share of {room} MiB"),
+            )
         })
     }
 }

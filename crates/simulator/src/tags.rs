@@ -33,13 +33,7 @@ impl Tags {
     pub fn new(sets: usize, ways: usize) -> Self {
         assert!(sets.is_power_of_two() && (1..=32).contains(&ways), "{sets} sets of {ways} ways");
         let stride = ways.next_multiple_of(TOGETHER);
-        Self {
-            lines: vec![EMPTY; sets * stride],
-            used: vec![0; sets],
-            ways,
-            stride,
-            set_mask: sets as Line - 1,
-        }
+        Self { lines: vec![EMPTY; sets * stride], used: vec![0; sets], ways, stride, set_mask: sets as Line - 1 }
     }
 
     /// Number of places, surplus ones included.

@@ -1,0 +1,172 @@
+//! What must hold after any sequence of accesses: exclusive means never in both, filters cover what is cached.
+
+use proptest::prelude::*;
+use waykeeper_platform::{EntryTaken, Inclusion, Replacement};
+use waykeeper_simulator::cache::Cache;
+use waykeeper_simulator::counters::{CoreCounters, SharedCounters};
+use waykeeper_simulator::filter::SnoopFilter;
+use waykeeper_simulator::hierarchy::{Answer, Hierarchy, Want};
+use waykeeper_simulator::mode::NoAllocateMode;
+use waykeeper_simulator::private::{Private, SecondLevel};
+use waykeeper_simulator::tags::Line;
+use waykeeper_workload::Xorshift;
+
+/// Small enough that every mechanism runs all the time: 3 cores of 8 to 16 lines, 32 shared lines, tight filters.
+fn hierarchy(seed: u64, interconnect_ways: usize) -> Hierarchy {
+    let cache = |sets, ways, replacement| Cache::new(sets, ways, replacement);
+    let core = |inclusion: Option<Inclusion>| Private {
+        l1d: cache(2, 2, Replacement::TreePlru),
+        l1i: cache(2, 2, Replacement::Random),
+        l2: inclusion.map(|inclusion| SecondLevel { cache: cache(2, 4, Replacement::Lru), inclusion }),
+    };
+    Hierarchy {
+        cores: vec![core(Some(Inclusion::ExclusiveOfL1d)), core(Some(Inclusion::InclusiveOfL1d)), core(None)],
+        shared: cache(4, 8, Replacement::Random),
+        fill_ways: vec![0b0000_0011, 0b1111_1100, 0b1111_1100],
+        cluster_filter: SnoopFilter::new(4, 5, Replacement::Random),
+        interconnect_filter: Some(SnoopFilter::new(4, interconnect_ways, Replacement::Random)),
+        interconnect_taken: EntryTaken::AtRequest,
+        mode: Some(NoAllocateMode::new(8, 1000, 300)),
+        writes: Vec::new(),
+        disturbed: 0,
+        counts: vec![CoreCounters::default(); 3],
+        shared_counts: SharedCounters::default(),
+        random: Xorshift::new(seed),
+    }
+}
+
+/// An access and how long after the one before it comes.
+#[derive(Debug, Clone, Copy)]
+struct Action {
+    core: usize,
+    line: Line,
+    want: Want,
+    after: u64,
+    answer_one: bool,
+}
+
+fn action() -> impl Strategy<Value = Action> {
+    let want = prop_oneof![3 => Just(Want::Read), 2 => Just(Want::Write), 1 => Just(Want::Fetch)];
+    (0..3usize, 0..48u32, want, prop_oneof![9 => 0..60u64, 1 => 300..900u64], any::<bool>())
+        .prop_map(|(core, line, want, after, answer_one)| Action { core, line, want, after, answer_one })
+}
+
+struct Pending {
+    core: usize,
+    line: Line,
+    want: Want,
+}
+
+fn check(hierarchy: &Hierarchy, pending: &[Pending]) {
+    let in_cores = |line: Line| (0..3).filter(move |core| hierarchy.cores[*core].holds(line));
+    for line in 0..48 {
+        let owners: u32 = in_cores(line).fold(0, |mask, core| mask | 1 << core);
+        let in_shared = hierarchy.shared.find(line).is_some();
+        let under_way = pending.iter().any(|pending| pending.line == line);
+        let entry = hierarchy.cluster_filter.find(line);
+        if under_way {
+            assert!(entry.is_some_and(|place| hierarchy.cluster_filter.is_busy(place)), "line {line} is not busy");
+            assert!(owners == 0 && !in_shared, "line {line} is both cached and under way");
+        } else {
+            let tracked = entry.map_or(0, |place| hierarchy.cluster_filter.owners(place));
+            assert_eq!(tracked, owners, "the cluster's filter is wrong about line {line}");
+        }
+        if owners.count_ones() == 1 && in_shared {
+            // Shared by two cores once, and one of them has lost it since.
+            let place = hierarchy.shared.find(line).unwrap();
+            assert!(hierarchy.shared.flags(place) & waykeeper_simulator::cache::SHARED != 0, "line {line} is in both");
+        }
+        let outer = hierarchy.interconnect_filter.as_ref().unwrap();
+        assert_eq!(outer.find(line).is_some(), owners != 0 || in_shared || under_way, "interconnect, line {line}");
+    }
+    for (core, private) in hierarchy.cores.iter().enumerate() {
+        let Some(l2) = &private.l2 else { continue };
+        for line in private.l1d.held() {
+            let both = l2.cache.find(line).is_some();
+            assert_eq!(both, l2.inclusion == Inclusion::InclusiveOfL1d, "core {core}, line {line}");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn the_hierarchy_keeps_its_invariants(actions in prop::collection::vec(action(), 1..300), seed: u64, ways in 6..14usize) {
+        let mut hierarchy = hierarchy(seed, ways);
+        let mut pending: Vec<Pending> = Vec::new();
+        let mut now = 0;
+        for Action { core, line, want, after, answer_one } in actions {
+            now += after;
+            // Code and data never share a line here, as in any program: the upper lines are code.
+            let want = if line >= 40 { Want::Fetch } else if want == Want::Fetch { Want::Read } else { want };
+            let answer = hierarchy.access(core, line, want, now);
+            if answer == Answer::Memory {
+                pending.push(Pending { core, line, want });
+            }
+            check(&hierarchy, &pending);
+            if answer_one && !pending.is_empty() {
+                let Pending { core, line, want } = pending.remove(0);
+                hierarchy.fill(core, line, want, now);
+                check(&hierarchy, &pending);
+            }
+        }
+    }
+
+    /// A change that a core made is in some cache, or was written to memory, at all times.
+    #[test]
+    fn no_change_is_lost(actions in prop::collection::vec(action(), 1..300), seed: u64) {
+        let mut hierarchy = hierarchy(seed, 8);
+        let mut changed = [false; 48];
+        for Action { core, line, want, after: now, .. } in actions {
+            let want = if line >= 40 { Want::Fetch } else if want == Want::Fetch { Want::Read } else { want };
+            let answer = hierarchy.access(core, line, want, now);
+            // What makes room may be this very line, before it is read again and changed anew.
+            for written in hierarchy.writes.drain(..) {
+                prop_assert!(changed[written as usize], "line {} was written without a change", written);
+                changed[written as usize] = false;
+            }
+            if answer == Answer::Memory {
+                hierarchy.fill(core, line, want, now);
+            }
+            changed[line as usize] |= want == Want::Write;
+            for written in hierarchy.writes.drain(..) {
+                prop_assert!(changed[written as usize], "line {} was written without a change", written);
+                changed[written as usize] = false;
+            }
+            for line in (0..48u32).filter(|line| changed[*line as usize]) {
+                let dirty = |cache: &Cache| cache.find(line).is_some_and(|place| cache.flags(place) & 1 == 1);
+                let held = hierarchy.cores.iter().any(|core| {
+                    dirty(&core.l1d) || core.l2.as_ref().is_some_and(|l2| dirty(&l2.cache))
+                });
+                prop_assert!(held || dirty(&hierarchy.shared), "the change of line {} is lost", line);
+            }
+        }
+    }
+
+    #[test]
+    fn fills_obey_masks_and_hits_do_not(lines in prop::collection::vec((0..64u32, any::<bool>()), 1..400), seed: u64) {
+        for replacement in [Replacement::Lru, Replacement::TreePlru, Replacement::Random] {
+            let mut cache = Cache::new(4, 8, replacement);
+            let mut random = Xorshift::new(seed);
+            let mut by_class = [[0usize; 4]; 2];
+            let mut class_of = std::collections::BTreeMap::new();
+            for (line, class) in &lines {
+                let mask = if *class { 0b1100_0000 } else { 0b0011_1111 };
+                if let Some(place) = cache.find(*line) {
+                    cache.touch(place, 0);
+                    continue;
+                }
+                if let Some(out) = cache.insert(*line, 0, mask, &mut random) {
+                    let owner: bool = class_of.remove(&out.line).unwrap();
+                    prop_assert_eq!(owner, *class, "a fill evicted from ways that are not its own");
+                    by_class[usize::from(owner)][(out.line & 3) as usize] -= 1;
+                }
+                class_of.insert(*line, *class);
+                let held = &mut by_class[usize::from(*class)][(line & 3) as usize];
+                *held += 1;
+                prop_assert!(*held <= mask.count_ones() as usize);
+                prop_assert!(cache.find(*line).is_some());
+            }
+        }
+    }
+}

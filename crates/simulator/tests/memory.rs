@@ -1,0 +1,167 @@
+//! The memory's timing and the controller's rules, worked out by hand. Times are picoseconds.
+
+use waykeeper_platform::ReadAfterWrite;
+use waykeeper_simulator::memory::{Memory, Parameters};
+
+/// Round numbers: tRC 40, tRCD 10, tRP 10, CL 20, 5 on the bus a line, 100 for the crossing; 4 banks of 8-line rows; no
+/// refresh before 1,000,000.
+fn parameters() -> Parameters {
+    Parameters {
+        banks: 4,
+        row_lines_log2: 3,
+        trc: 40,
+        trcd: 10,
+        trp: 10,
+        cl: 20,
+        transfer: 5,
+        trefi: 1_000_000,
+        trfc: 500,
+        refresh_phase: 1_000_000,
+        crossing: 100,
+        queue_entries: 8,
+        write_age: 200,
+        write_high: 4,
+        write_low: 1,
+        read_after_write: ReadAfterWrite::Last,
+    }
+}
+
+/// Lines of bank 0 in rows that differ: every 4 rows of 8 lines.
+fn row(n: u32) -> u32 {
+    n * 32
+}
+
+/// Runs until nothing is left; gives (handle, time) in the order of the answers.
+fn answers(memory: &mut Memory) -> Vec<(u32, u64)> {
+    let mut answers = Vec::new();
+    while memory.next_time() != u64::MAX {
+        let now = memory.next_time();
+        answers.extend(memory.step(now).map(|handle| (handle, now)));
+    }
+    answers
+}
+
+#[test]
+fn a_closed_row_costs_an_activation_and_an_open_one_does_not() {
+    let mut memory = Memory::new(parameters());
+    memory.read(0, 1, false, 1000);
+    memory.read(1, 2, false, 1000);
+    // 1000 + tRCD 10 + CL 20 + 5 + 100; then the next line on the bus.
+    assert_eq!(answers(&mut memory), [(1, 1135), (2, 1140)]);
+    assert_eq!((memory.counts.row_misses, memory.counts.row_hits), (1, 1));
+}
+
+#[test]
+fn rows_of_one_bank_follow_each_other_at_trc() {
+    let mut memory = Memory::new(parameters());
+    for n in 0..4 {
+        memory.read(row(n), n, false, 1000);
+    }
+    // Activations at 1000, 1040, 1080, 1120; each line 135 later.
+    assert_eq!(answers(&mut memory), [(0, 1135), (1, 1175), (2, 1215), (3, 1255)]);
+}
+
+#[test]
+fn banks_work_side_by_side_on_one_bus() {
+    let mut memory = Memory::new(parameters());
+    for bank in 0..4 {
+        memory.read(bank * 8, bank, false, 1000);
+    }
+    assert_eq!(answers(&mut memory), [(0, 1135), (1, 1140), (2, 1145), (3, 1150)]);
+}
+
+#[test]
+fn a_refresh_stops_all_banks_and_closes_their_rows() {
+    let mut memory = Memory::new(Parameters { refresh_phase: 2000, ..parameters() });
+    memory.read(0, 1, false, 1000);
+    answers(&mut memory);
+    memory.read(1, 2, false, 2100);
+    // The refresh ends at 2500; the row was open but is not any more: 2500 + 135.
+    assert_eq!(answers(&mut memory), [(2, 2635)]);
+    assert_eq!((memory.counts.row_misses, memory.counts.refreshes), (2, 1));
+}
+
+#[test]
+fn a_write_waits_for_its_age_while_reads_keep_coming() {
+    let mut memory = Memory::new(parameters());
+    for n in 0..8 {
+        memory.read(row(n), n, false, 1000);
+    }
+    memory.write(row(100), 1000);
+    // The activations of reads are 40 apart. The write ages at 1200 and takes the bank's next turn, before read 6:
+    // reads 0 to 5 have activations at 1000 to 1200 (the last command is issued tRP before, at 1190), the write has
+    // 1240, reads 6 and 7 have 1280 and 1320.
+    let expected: Vec<_> = [1135, 1175, 1215, 1255, 1295, 1335, 1415, 1455]
+        .into_iter()
+        .enumerate()
+        .map(|(n, at)| (n as u32, at))
+        .collect();
+    assert_eq!(answers(&mut memory), expected);
+    assert_eq!((memory.counts.writes, memory.counts.aged_writes), (1, 1));
+}
+
+#[test]
+fn a_write_goes_at_once_when_no_read_waits() {
+    let mut memory = Memory::new(parameters());
+    memory.write(0, 1000);
+    assert_eq!(memory.next_time(), 1000);
+    answers(&mut memory);
+    assert_eq!((memory.counts.writes, memory.counts.aged_writes), (1, 0));
+}
+
+#[test]
+fn many_writes_go_before_reads_until_few_are_left() {
+    let mut memory = Memory::new(Parameters { write_age: 1_000_000, ..parameters() });
+    memory.read(row(0), 0, false, 1000);
+    memory.read(row(1), 1, false, 1000);
+    for n in 10..14 {
+        memory.write(row(n), 1000);
+    }
+    // Nothing was issued yet: the fourth write starts the drain, 3 go before any read (down to the low mark of 1),
+    // activations 1000, 1040, 1080, then the reads at 1120 and 1160.
+    assert_eq!(answers(&mut memory), [(0, 1255), (1, 1295)]);
+    assert_eq!(memory.counts.writes, 4, "the last one goes when no read is left");
+}
+
+#[test]
+fn a_read_of_a_line_that_is_to_be_written_goes_after_the_write() {
+    for (rule, expected) in [
+        // Activations of reads at 1000, 1040, .., 1200, of the write at 1240: its data are through at 1275. First: the
+        // held read finds the row open, its data follow until 1280; 6 and 7 have activations at 1280 and 1320. Last: 6
+        // and 7 as before, and by then the row is closed, so the held read needs an activation at 1360.
+        (ReadAfterWrite::First, [(9, 1380), (6, 1415), (7, 1455)]),
+        (ReadAfterWrite::Last, [(6, 1415), (7, 1455), (9, 1495)]),
+    ] {
+        let mut memory = Memory::new(Parameters { read_after_write: rule, queue_entries: 16, ..parameters() });
+        for n in 0..8 {
+            memory.read(row(n), n, false, 1000);
+        }
+        memory.write(row(100), 1000);
+        memory.read(row(100), 9, false, 1000);
+        assert_eq!(answers(&mut memory)[6..], expected);
+        assert_eq!(memory.counts.reads_behind_writes, 1);
+    }
+}
+
+#[test]
+fn a_read_that_waits_for_a_write_does_not_keep_that_write_waiting() {
+    let mut memory = Memory::new(Parameters { write_age: 1_000_000, ..parameters() });
+    memory.read(row(1), 1, false, 1000);
+    memory.write(row(0), 1000);
+    memory.read(row(0), 2, false, 1000);
+    // Read 1 at 1000, then no read but the held one is left: the write at 1040; its row stays open for the read, which
+    // follows on the bus: data of the write ends at 1040 + 10 + 20 + 5 = 1075, of the read at 1080.
+    assert_eq!(answers(&mut memory), [(1, 1135), (2, 1180)]);
+}
+
+#[test]
+fn a_priority_counts_before_the_controller_and_not_inside() {
+    let mut memory = Memory::new(Parameters { queue_entries: 2, ..parameters() });
+    for n in 0..5 {
+        memory.read(row(n), n, false, 1000);
+    }
+    memory.read(row(9), 9, true, 1000);
+    let order: Vec<u32> = answers(&mut memory).into_iter().map(|(handle, _)| handle).collect();
+    // 0 and 1 are inside; 9 passes 2, 3 and 4 outside.
+    assert_eq!(order, [0, 1, 9, 2, 3, 4]);
+}
