@@ -140,3 +140,13 @@ fn what_is_written_reads_back() {
     assert_eq!(platform, again);
     assert_eq!(platform.line_bytes, Param::documented(64, "hps-trm"));
 }
+
+#[test]
+fn the_schema_describes_every_part_of_a_file() {
+    let schema = schemars::schema_for!(Platform);
+    let properties = schema.get("properties").and_then(|properties| properties.as_object()).unwrap();
+    let table: toml::Table = agilex().parse().unwrap();
+    for key in table.keys() {
+        assert!(properties.contains_key(key), "{key}");
+    }
+}

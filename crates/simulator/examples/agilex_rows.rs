@@ -1,6 +1,8 @@
 //! Prints the rows of the Agilex 5 table: simulated beside published.
 //!
-//! `cargo run --release -p waykeeper-simulator --example agilex_rows [SECONDS [SEEDS [TARGET [CORE [NEIGHBOUR]]]]]`
+//! `cargo run --release -p waykeeper-simulator --example agilex_rows [SECONDS [SEEDS [TARGET [CORE [NEIGHBOUR [FIRST_SEED]]]]]]`
+//!
+//! SECONDS are simulated for each seed. `PLATFORM=FILE` takes another platform file, `COUNTERS=1` prints the counters.
 
 use std::time::Instant;
 
@@ -51,11 +53,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let hammer = pattern(&platform, &argument(4, "way_hammer"))?;
     let neighbours = if core == 3 { [1, 2] } else { [2, 3] };
     println!("row             min ns   mean ns    max ns published ratio  >100ns  >1us   Macc/s  sim s wall s");
+    let first_seed: u64 = argument(5, "1").parse()?;
     for (name, mitigations, published) in ROWS {
         let mut all = Histogram::default();
         let (mut accesses, mut maxima) = (0, Vec::new());
         let begun = Instant::now();
-        for seed in 1..=seeds {
+        for seed in first_seed..first_seed + seeds {
             let mut programs = vec![Program { core, pattern: target.clone(), role: Role::Target }];
             if name != "idle" {
                 programs.extend(neighbours.map(|core| Program {
@@ -71,7 +74,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             all.max = all.max.max(before);
             let counters = engine.counters();
             accesses += counters.cores.iter().filter(|(id, _)| *id != core).map(|(_, c)| c.accesses).sum::<u64>();
-            if std::env::var("COUNTERS").is_ok() && seed == 1 {
+            if std::env::var("COUNTERS").is_ok() && seed == first_seed {
                 println!("{counters:#?}");
             }
         }

@@ -34,7 +34,7 @@ impl Cache {
     /// An empty cache of `sets` (a power of two) and at most 32 `ways`.
     pub fn new(sets: usize, ways: usize, replacement: Replacement) -> Self {
         let tags = Tags::new(sets, ways);
-        Self { flags: vec![0; tags.len()], policy: Policy::new(replacement, sets, ways), tags }
+        Self { flags: vec![0; tags.places()], policy: Policy::new(replacement, sets, ways), tags }
     }
 
     /// A mask of all ways.

@@ -4,7 +4,7 @@
 //! and one time for each program. A program runs ahead of the others only while its own first level answers.
 
 use waykeeper_platform::{CoreId, Platform, Settings};
-use waykeeper_workload::{Pattern, Xorshift};
+use waykeeper_workload::Xorshift;
 
 use crate::build;
 use crate::controls::{settings_of, target_first, ways_of_groups};
@@ -12,30 +12,11 @@ use crate::counters::Counters;
 use crate::placement::Colour;
 use crate::port::{MOST_SLOTS, Port, World};
 use crate::program::Program as Stream;
-use crate::refused::{Refused, can_run};
+use crate::programs::{Program, Role, check_programs};
+use crate::refused::Refused;
 use crate::samples::{Discard, Samples};
 use crate::start::Starter;
 use crate::tick::Tick;
-
-/// Whether a program is measured or interferes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
-    /// Its latency counts; one program at most.
-    Target,
-    /// It interferes.
-    Neighbour,
-}
-
-/// A workload on a core.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Program {
-    /// Where it runs.
-    pub core: CoreId,
-    /// What it does.
-    pub pattern: Pattern,
-    /// What it is there for.
-    pub role: Role,
-}
 
 /// A platform with programs on it, at some time.
 #[derive(Debug, Clone)]
@@ -270,29 +251,4 @@ fn sink<'a>(role: Role, samples: &'a mut dyn Samples, discard: &'a mut Discard) 
         Role::Target => samples,
         Role::Neighbour => discard,
     }
-}
-
-fn check_programs(platform: &Platform, programs: &[Program]) -> Result<(), Refused> {
-    let key = |index: usize| {
-        let program = &programs[index];
-        let list = if program.role == Role::Target { "targets" } else { "neighbours" };
-        let place = programs[..index].iter().filter(|earlier| earlier.role == program.role).count();
-        format!("{list}.{place}")
-    };
-    for (index, program) in programs.iter().enumerate() {
-        build::kind_of(platform, program.core)
-            .map_err(|refused| Refused::new(format!("{}.core", key(index)), refused.why))?;
-        if programs[..index].iter().any(|earlier| earlier.core == program.core) {
-            let why = format!("core {} has a workload already", program.core);
-            return Err(Refused::new(format!("{}.core", key(index)), why));
-        }
-        if program.role == Role::Target && programs[..index].iter().any(|earlier| earlier.role == Role::Target) {
-            return Err(Refused::new(key(index), "one target at a time can be measured"));
-        }
-        can_run(platform, &program.pattern).map_err(|refused| match refused.what.as_str() {
-            "workload" => Refused::new(format!("{}.workload", key(index)), refused.why),
-            _ => refused,
-        })?;
-    }
-    Ok(())
 }

@@ -38,7 +38,7 @@ impl SnoopFilter {
     /// An empty filter of `sets` (a power of two, over all directories) and at most 32 `ways`.
     pub fn new(sets: usize, ways: usize, victim: Replacement) -> Self {
         let tags = Tags::new(sets, ways);
-        Self { owners: vec![0; tags.len()], busy: vec![0; sets], policy: Policy::new(victim, sets, ways), tags }
+        Self { owners: vec![0; tags.places()], busy: vec![0; sets], policy: Policy::new(victim, sets, ways), tags }
     }
 
     /// The place of a line.

@@ -7,44 +7,13 @@
 use waykeeper_platform::EntryTaken;
 use waykeeper_workload::Xorshift;
 
+use crate::access::{Answer, Want};
 use crate::cache::{Cache, DIRTY, Evicted, Flags, SHARED};
 use crate::counters::{CoreCounters, SharedCounters};
 use crate::filter::{Displaced, Entry, SnoopFilter};
 use crate::mode::NoAllocateMode;
 use crate::private::{Found, Private};
 use crate::tags::Line;
-
-/// What an access wants.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Want {
-    /// Data to read.
-    Read,
-    /// Data to change.
-    Write,
-    /// Instructions.
-    Fetch,
-}
-
-/// Where an access was answered, or why it was not.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answer {
-    /// First level.
-    L1,
-    /// Second level.
-    L2,
-    /// Shared cache.
-    Shared,
-    /// Another core's cache.
-    OtherCore,
-    /// Nowhere: the entries are taken, and [`Hierarchy::fill`] must follow when memory has answered.
-    Memory,
-    /// The line is already under way.
-    UnderWay,
-    /// Every entry of the cluster's filter set waits for a fill.
-    ClusterBusy,
-    /// Every entry of the interconnect's filter set waits for a fill.
-    InterconnectBusy,
-}
 
 /// The cluster and the filters that track it.
 #[derive(Debug, Clone)]
@@ -202,13 +171,13 @@ impl Hierarchy {
     fn leave_core(&mut self, core: usize, out: Evicted, now: u64) {
         let left = self.cluster_filter.drop_owner(out.line, 1 << core);
         if left == 0 {
-            self.to_shared(core, out, now);
+            self.allocate_or_bypass(core, out, now);
         }
     }
 
     /// A line that no core holds any more goes to the shared cache, or past it.
     #[inline]
-    fn to_shared(&mut self, core: usize, out: Evicted, now: u64) {
+    fn allocate_or_bypass(&mut self, core: usize, out: Evicted, now: u64) {
         if let Some(place) = self.shared.find(out.line) {
             self.shared.clear(place, SHARED);
             self.shared.mark(place, out.flags & DIRTY);
@@ -265,7 +234,7 @@ impl Hierarchy {
             }
         }
         let first = out.owners.trailing_zeros() as usize;
-        self.to_shared(first, Evicted { line: out.line, flags }, now);
+        self.allocate_or_bypass(first, Evicted { line: out.line, flags }, now);
     }
 
     /// The interconnect's filter needs the entry of a line: the whole cluster loses it.

@@ -24,6 +24,7 @@
 //! Time is whole picoseconds. An engine has no threads and no hidden state: the same platform, programs, mitigations and
 //! seed give the same samples on any machine.
 
+pub mod access;
 mod build;
 pub mod cache;
 mod controls;
@@ -33,10 +34,12 @@ pub mod filter;
 pub mod hierarchy;
 pub mod memory;
 pub mod mode;
+pub mod parameters;
 mod placement;
 mod port;
 pub mod private;
 mod program;
+mod programs;
 mod refused;
 pub mod replacement;
 mod samples;
@@ -45,6 +48,7 @@ pub mod tags;
 mod tick;
 
 pub use counters::{CoreCounters, Counters, MemoryCounters, SharedCounters};
-pub use engine::{Engine, Program, Role};
+pub use engine::Engine;
+pub use programs::{Program, Role};
 pub use refused::{Refused, can_run};
 pub use samples::Samples;

@@ -1,6 +1,7 @@
 //! A core's way to the memory hierarchy: bounded outstanding misses, and what each answer costs.
 
-use crate::hierarchy::{Answer, Hierarchy, Want};
+use crate::access::{Answer, Want};
+use crate::hierarchy::Hierarchy;
 use crate::memory::{Handle, Memory};
 use crate::tags::Line;
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use waykeeper_workload::{Access, Operation, Region as Which, Step, Stream, recorder};
 
-use crate::hierarchy::Want;
+use crate::access::Want;
 use crate::placement::Region;
 use crate::port::{Issued, NEVER, Port, World};
 use crate::samples::Samples;

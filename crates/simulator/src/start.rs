@@ -4,9 +4,10 @@ use waykeeper_platform::Platform;
 use waykeeper_workload::{Pattern, TickBody, Xorshift, recorder};
 
 use crate::build::{self, need, ps};
-use crate::engine::{Program, Role, Running};
+use crate::engine::Running;
 use crate::placement::{Allocator, Colour, Region};
 use crate::program::{Program as Stream, Recorder};
+use crate::programs::{Program, Role};
 use crate::refused::Refused;
 use crate::tick::{IdleJitter, Tick};
 

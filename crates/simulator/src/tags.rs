@@ -37,7 +37,7 @@ impl Tags {
     }
 
     /// Number of places, surplus ones included.
-    pub fn len(&self) -> usize {
+    pub fn places(&self) -> usize {
         self.lines.len()
     }
 

@@ -5,7 +5,7 @@
 
 use waykeeper_workload::{Xorshift, recorder};
 
-use crate::hierarchy::Want;
+use crate::access::Want;
 use crate::placement::Region;
 use crate::port::{Issued, NEVER, Port, World};
 use crate::samples::Samples;
@@ -48,11 +48,10 @@ pub struct Tick {
     passes_to_jitter: u64,
     missed: bool,
     blocked_since: u64,
-    warm_up: u32,
+    /// Passes to go that are not samples: the first fills the caches, the others touch the recorder's lines of the
+    /// values that an idle loop can have.
+    warm_up: u64,
 }
-
-/// Passes that are not samples: the first fills the caches, and its length has a line of its own in the recorder.
-const WARM_UP_PASSES: u32 = 3;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
@@ -98,7 +97,7 @@ impl Tick {
             passes_to_jitter: jitter.every,
             missed: false,
             blocked_since: 0,
-            warm_up: WARM_UP_PASSES,
+            warm_up: 2 + jitter.longest.div_ceil(counter_tick),
             jitter,
         }
     }
@@ -240,12 +239,13 @@ impl Tick {
         self.last_ticks = end / self.counter_tick - self.pass_start / self.counter_tick;
         if self.warm_up > 0 {
             self.warm_up -= 1;
-            self.last_ticks = self.pass / self.counter_tick + u64::from(self.warm_up.is_multiple_of(2));
+            self.last_ticks = self.pass / self.counter_tick + self.warm_up;
         } else {
             samples.record(self.last_ticks, 1, end);
         }
         self.pass_start = end;
-        if !self.missed && self.passes_to_jitter > 1 && self.all_there(world) {
+        let warm = self.warm_up == 0 && !self.missed;
+        if warm && self.passes_to_jitter > 1 && self.all_there(world) {
             // The last pass before a jittery one is run, so that its count decides what that one touches.
             self.sleep(State::Quiet, end + (self.passes_to_jitter - 1) * self.pass);
         } else {

@@ -1,10 +1,11 @@
 //! The cluster's rules, one by one, worked out by hand.
 
 use waykeeper_platform::{EntryTaken, Inclusion, Replacement};
+use waykeeper_simulator::access::{Answer, Want};
 use waykeeper_simulator::cache::{Cache, DIRTY, SHARED};
 use waykeeper_simulator::counters::{CoreCounters, SharedCounters};
 use waykeeper_simulator::filter::SnoopFilter;
-use waykeeper_simulator::hierarchy::{Answer, Hierarchy, Want};
+use waykeeper_simulator::hierarchy::Hierarchy;
 use waykeeper_simulator::mode::NoAllocateMode;
 use waykeeper_simulator::private::{Private, SecondLevel};
 use waykeeper_simulator::tags::Line;

@@ -1,7 +1,8 @@
 //! The memory's timing and the controller's rules, worked out by hand. Times are picoseconds.
 
 use waykeeper_platform::ReadAfterWrite;
-use waykeeper_simulator::memory::{Memory, Parameters};
+use waykeeper_simulator::memory::Memory;
+use waykeeper_simulator::parameters::Parameters;
 
 /// Round numbers: tRC 40, tRCD 10, tRP 10, CL 20, 5 on the bus a line, 100 for the crossing; 4 banks of 8-line rows; no
 /// refresh before 1,000,000.

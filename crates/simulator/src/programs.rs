@@ -1,0 +1,53 @@
+//! Which workloads run on which cores.
+
+use waykeeper_platform::{CoreId, Platform};
+use waykeeper_workload::Pattern;
+
+use crate::build;
+use crate::refused::{Refused, can_run};
+
+/// Whether a program is measured or interferes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// Its latency counts; one program at most.
+    Target,
+    /// It interferes.
+    Neighbour,
+}
+
+/// A workload on a core.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Program {
+    /// Where it runs.
+    pub core: CoreId,
+    /// What it does.
+    pub pattern: Pattern,
+    /// What it is there for.
+    pub role: Role,
+}
+
+/// What is wrong with a list of programs on a platform, with the key of the first that is.
+pub fn check_programs(platform: &Platform, programs: &[Program]) -> Result<(), Refused> {
+    let key = |index: usize| {
+        let program = &programs[index];
+        let list = if program.role == Role::Target { "targets" } else { "neighbours" };
+        let place = programs[..index].iter().filter(|earlier| earlier.role == program.role).count();
+        format!("{list}.{place}")
+    };
+    for (index, program) in programs.iter().enumerate() {
+        build::kind_of(platform, program.core)
+            .map_err(|refused| Refused::new(format!("{}.core", key(index)), refused.why))?;
+        if programs[..index].iter().any(|earlier| earlier.core == program.core) {
+            let why = format!("core {} has a workload already", program.core);
+            return Err(Refused::new(format!("{}.core", key(index)), why));
+        }
+        if program.role == Role::Target && programs[..index].iter().any(|earlier| earlier.role == Role::Target) {
+            return Err(Refused::new(key(index), "one target at a time can be measured"));
+        }
+        can_run(platform, &program.pattern).map_err(|refused| match refused.what.as_str() {
+            "workload" => Refused::new(format!("{}.workload", key(index)), refused.why),
+            _ => refused,
+        })?;
+    }
+    Ok(())
+}
