@@ -86,6 +86,9 @@ impl Hierarchy {
             self.enter_core(core, line, SHARED, want, now);
             return if from_shared { Answer::Shared } else { Answer::OtherCore };
         }
+        if !self.cluster_filter.has_room(line) {
+            return Answer::ClusterBusy;
+        }
         if self.shared.find(line).is_some() {
             return match self.take_cluster_entry(line, owner, false, now) {
                 false => Answer::ClusterBusy,

@@ -31,6 +31,9 @@ pub struct Program {
     /// When it acts next.
     pub wake: u64,
     now: u64,
+    /// What could not go on and is tried again first.
+    again: Option<Op>,
+    /// What follows a sample, before the stream goes on.
     next: VecDeque<Op>,
     waiting: Waiting,
     sample_start: u64,
@@ -77,6 +80,7 @@ impl Program {
             recorder,
             wake: start,
             now: start,
+            again: None,
             next: VecDeque::with_capacity(4),
             waiting: Waiting::Nothing,
             sample_start: start,
@@ -90,7 +94,11 @@ impl Program {
         self.now = self.wake;
         self.waiting = Waiting::Nothing;
         while self.now <= horizon {
-            let op = self.next.pop_front().unwrap_or_else(|| self.next_of_stream());
+            let op = match self.again.take() {
+                Some(op) => op,
+                None if self.next.is_empty() => self.next_of_stream(),
+                None => self.next.pop_front().expect("it is not empty"),
+            };
             let goes_on = match op {
                 Op::Touch(touch) => self.touch(touch, world),
                 Op::Delay(ps) => {
@@ -172,12 +180,12 @@ impl Program {
             }
             Issued::At(_) | Issued::Pending(_) => self.wake = self.now + latencies.cycle,
             Issued::Blocked => {
-                self.next.push_front(Op::Touch(touch));
+                self.again = Some(Op::Touch(touch));
                 self.blocked_since = self.now;
                 self.wake = NEVER;
             }
             Issued::Full(time) => {
-                self.next.push_front(Op::Touch(touch));
+                self.again = Some(Op::Touch(touch));
                 self.blocked_since = self.now;
                 self.waiting = Waiting::AnySlot;
                 self.wake = time;
@@ -190,7 +198,7 @@ impl Program {
     fn drained(&mut self, op: Op) -> bool {
         match self.port.all_done() {
             NEVER => {
-                self.next.push_front(op);
+                self.again = Some(op);
                 self.blocked_since = self.now;
                 self.waiting = Waiting::AllSlots;
                 self.wake = NEVER;

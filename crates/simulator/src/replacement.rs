@@ -82,6 +82,11 @@ fn plru_victim(tree: u64, ways: usize, mask: u32) -> usize {
 /// The position of the `n`-th set bit, counted from 0.
 #[inline]
 pub fn nth_set_bit(mut mask: u32, n: u32) -> usize {
+    // Most masks are one run of ways.
+    let low = mask.trailing_zeros();
+    if n < (mask >> low).trailing_ones() {
+        return (low + n) as usize;
+    }
     for _ in 0..n {
         mask &= mask - 1;
     }
@@ -115,6 +120,13 @@ mod tests {
             assert_eq!(plru.victim(0, 4, 0b1111, &mut random), victim, "after a use of way {way}");
         }
         assert_eq!(plru.victim(0, 4, 0b0100, &mut random), 2);
+    }
+
+    #[test]
+    fn set_bits_are_counted_from_the_lowest() {
+        // 0b1011_0110 has its bits at 1, 2, 4, 5 and 7.
+        assert_eq!([0, 1, 2, 3, 4].map(|n| nth_set_bit(0b1011_0110, n)), [1, 2, 4, 5, 7]);
+        assert_eq!([0, 31].map(|n| nth_set_bit(u32::MAX, n)), [0, 31]);
     }
 
     #[test]
