@@ -85,10 +85,12 @@ impl Plan {
         let groups = group_names(&experiment.neighbours);
         let mut cases = Vec::new();
         for (index, target) in targets.iter().enumerate() {
-            if targets[..index].contains(target) {
-                return Err(
-                    loaded.error(&format!("targets.{index}"), "the same workload on the same core is listed before")
+            if let Some(before) = targets[..index].iter().position(|before| before == target) {
+                let message = format!(
+                    "found `{}` on core {} again, as in targets.{before}; expected each target once",
+                    target.workload, target.core
                 );
+                return Err(loaded.error(&format!("targets.{index}"), message));
             }
             let prefix = prefix(&targets, target);
             let mut settings = vec![(None, Vec::new())];
@@ -157,11 +159,17 @@ fn offered_mitigations(loaded: &Loaded, site: &Site) -> Result<(Vec<String>, Vec
                 } else {
                     "mitigations".into()
                 };
-                let expected = if known.is_empty() { "`[]`, for there are none".into() } else { known.join(", ") };
-                return Err(loaded.error(
-                    &key,
-                    format!("found `{part}`, which no mitigation of {} is called; expected {expected}", site.called),
-                ));
+                let expected = if known.is_empty() {
+                    "`[]`, for there are none".into()
+                } else {
+                    format!("{}, or several joined by `+`", known.join(", "))
+                };
+                let message = if part.is_empty() {
+                    format!("found `{name}`, in which a name is missing; expected {expected}")
+                } else {
+                    format!("found `{part}`, which no mitigation of {} is called; expected {expected}", site.called)
+                };
+                return Err(loaded.error(&key, message));
             }
         }
     }
@@ -213,6 +221,10 @@ fn place_group(
             }
         };
         let cores_key = format!("{key}.cores");
+        if neighbour.cores == NeighbourCores::Numbers(Vec::new()) {
+            let message = format!("found an empty list; expected cores of {} ({})", site.called, site.core_list());
+            return Err(loaded.error(&cores_key, message));
+        }
         if cores.is_empty() {
             let message = format!(
                 "no core is left for `{}` beside the target on core {}; {} has {}",

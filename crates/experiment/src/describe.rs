@@ -1,9 +1,12 @@
 //! An experiment as a file describes it.
 
 use std::collections::BTreeMap;
+use std::fmt;
+use std::marker::PhantomData;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::{self, value::StrDeserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 use waykeeper_workload::{Nanoseconds, Workload};
 
 use crate::cores::{NeighbourCores, TargetCore};
@@ -24,7 +27,7 @@ pub struct Experiment {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulated_duration: Option<Nanoseconds>,
     /// How often each case is run, each time with fresh memory; verdicts need 5 or more.
-    #[serde(default = "five")]
+    #[serde(default = "five", deserialize_with = "repeats")]
     #[schemars(range(min = 1, max = 1000))]
     pub repeats: u32,
     /// Decides placement and phases in the simulator, and the order of random accesses everywhere.
@@ -70,6 +73,11 @@ fn two_seconds() -> Nanoseconds {
 fn five() -> u32 {
     5
 }
+fn repeats<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    let found = i64::deserialize(deserializer)?;
+    let legal = u32::try_from(found).ok().filter(|repeats| (1..=1000).contains(repeats));
+    legal.ok_or_else(|| de::Error::custom(format!("found {found}; expected 1 to 1000")))
+}
 fn one() -> u64 {
     1
 }
@@ -103,8 +111,8 @@ pub struct Neighbour {
 }
 
 /// One value, or a list of them.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged, expecting = "expected one text or a list of texts")]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(untagged)]
 pub enum OneOrMany<T> {
     /// A list.
     Many(Vec<T>),
@@ -115,6 +123,29 @@ pub enum OneOrMany<T> {
 impl<T> Default for OneOrMany<T> {
     fn default() -> Self {
         Self::Many(Vec::new())
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for OneOrMany<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> de::Visitor<'de> for Visitor<T> {
+            type Value = OneOrMany<T>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a text or a list of texts")
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<OneOrMany<T>, E> {
+                T::deserialize(StrDeserializer::new(text)).map(OneOrMany::One)
+            }
+            fn visit_seq<A: de::SeqAccess<'de>>(self, mut list: A) -> Result<OneOrMany<T>, A::Error> {
+                let mut many = Vec::new();
+                while let Some(value) = list.next_element()? {
+                    many.push(value);
+                }
+                Ok(OneOrMany::Many(many))
+            }
+        }
+        deserializer.deserialize_any(Visitor(PhantomData))
     }
 }
 

@@ -6,6 +6,7 @@ mod conclude;
 mod cores;
 pub mod describe;
 mod error;
+mod explain;
 pub mod folder;
 mod load;
 mod locate;

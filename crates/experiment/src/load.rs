@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use serde::Deserialize;
 use toml::Table;
 
 use crate::bundled::{bundled, find_bundled};
 use crate::describe::Experiment;
 use crate::error::{InputError, Origin};
+use crate::explain::{self, one_line};
 use crate::locate::{line_at, line_of};
 use crate::set::Set;
 
@@ -66,7 +66,7 @@ impl Loaded {
             set.apply(&mut document)?;
         }
         let source = Source { file: file.into(), text: text.into(), sets };
-        let experiment = deserialize(document).map_err(|(path, message)| source.error(&path, message))?;
+        let experiment = explain::experiment(&document).map_err(|(path, message)| source.error(&path, message))?;
         let loaded = Self { name: name.into(), experiment, source };
         loaded.check()?;
         Ok(loaded)
@@ -88,9 +88,6 @@ impl Loaded {
         if experiment.targets.is_empty() {
             return Err(self.error("targets", "the list is empty; expected at least one `[[targets]]` with a workload"));
         }
-        if !(1..=1000).contains(&experiment.repeats) {
-            return Err(self.error("repeats", format!("found {}; expected 1 to 1000", experiment.repeats)));
-        }
         // A counter of 2^63 picoseconds is the simulator's horizon; a day is far below it and above any sane case.
         let durations =
             [("duration", Some(experiment.duration)), ("simulated_duration", experiment.simulated_duration)];
@@ -100,7 +97,8 @@ impl Loaded {
             }
         }
         if experiment.excursions.gap.0 < 1.0 {
-            return Err(self.error("excursions.gap", "found less than 1 ns; expected a duration such as `100 us`"));
+            let message = format!("found {}; expected 1 ns or more, such as `100 us`", experiment.excursions.gap);
+            return Err(self.error("excursions.gap", message));
         }
         for (index, reference) in experiment.references.iter().enumerate() {
             if experiment.published.is_none() {
@@ -109,9 +107,39 @@ impl Loaded {
                     "reference figures need a `[published]` table that says what they belong to",
                 ));
             }
-            let figures = [reference.min_ns, reference.mean_ns, reference.max_ns, reference.run_length_s];
-            if figures.iter().flatten().any(|f| !f.is_finite() || *f <= 0.0) {
-                return Err(self.error(&format!("references.{index}"), "a figure is not a positive number"));
+            for (key, figure) in [
+                ("min_ns", reference.min_ns),
+                ("mean_ns", reference.mean_ns),
+                ("max_ns", reference.max_ns),
+                ("run_length_s", reference.run_length_s),
+            ] {
+                self.check_figure(&format!("references.{index}.{key}"), figure)?;
+            }
+        }
+        self.check_figure("published.run_length_s", experiment.published.as_ref().and_then(|p| p.run_length_s))?;
+        self.check_names()
+    }
+
+    fn check_figure(&self, key: &str, figure: Option<f64>) -> Result<(), InputError> {
+        match figure {
+            Some(figure) if !(figure.is_finite() && figure > 0.0) => {
+                Err(self.error(key, format!("found {figure}; expected a number above 0")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Names stand in the names of cases, where other characters would be ambiguous.
+    fn check_names(&self) -> Result<(), InputError> {
+        let legal = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "_-".contains(c));
+        if let Some(name) = self.experiment.workloads.keys().find(|name| !legal(name)) {
+            let message = format!("found the name {name:?}; expected letters, digits, `_` and `-`");
+            return Err(self.error("workloads", message));
+        }
+        for (index, neighbour) in self.experiment.neighbours.iter().enumerate() {
+            if let Some(group) = neighbour.group.as_ref().filter(|group| !legal(group)) {
+                let message = format!("found the name {group:?}; expected letters, digits, `_` and `-`");
+                return Err(self.error(&format!("neighbours.{index}.group"), message));
             }
         }
         Ok(())
@@ -134,30 +162,4 @@ impl Source {
             _ => InputError { origin: Origin::File { name: self.file.clone(), line }, key, message },
         }
     }
-}
-
-/// The path of the offending key and what is wrong with it.
-fn deserialize(document: Table) -> Result<Experiment, (Vec<String>, String)> {
-    let mut track = serde_path_to_error::Track::new();
-    let tracked = serde_path_to_error::Deserializer::new(document, &mut track);
-    Experiment::deserialize(tracked).map_err(|error: toml::de::Error| {
-        let mut path: Vec<String> = track.path().iter().filter_map(segment).collect();
-        let message = one_line(error.message());
-        // Inside a `kind = ...` table serde reports the table; the key is in the message.
-        let unknown = message.strip_prefix("unknown field `").and_then(|rest| rest.split('`').next());
-        path.extend(unknown.filter(|key| path.last().is_none_or(|last| last != key)).map(str::to_owned));
-        (path, message)
-    })
-}
-
-fn segment(segment: &serde_path_to_error::Segment) -> Option<String> {
-    match segment {
-        serde_path_to_error::Segment::Map { key } => Some(key.clone()),
-        serde_path_to_error::Segment::Seq { index } => Some(index.to_string()),
-        serde_path_to_error::Segment::Enum { .. } | serde_path_to_error::Segment::Unknown => None,
-    }
-}
-
-fn one_line(message: &str) -> String {
-    message.split_whitespace().collect::<Vec<_>>().join(" ")
 }
