@@ -13,7 +13,7 @@ pub fn parts(name: &str) -> Vec<&str> {
 /// The mitigations that a list stands for, `none` first, each once.
 pub fn expand(listed: &[String], combine: Combine) -> Vec<String> {
     let canonical: Vec<String> =
-        listed.iter().map(|name| parts(name).join("+")).filter(|name| !name.is_empty()).collect();
+        listed.iter().map(|name| join(parts(name).into_iter())).filter(|name| !name.is_empty()).collect();
     let mut all = vec![NONE.to_owned()];
     match combine {
         Combine::Alone => all.extend(canonical),
@@ -31,13 +31,24 @@ pub fn expand(listed: &[String], combine: Combine) -> Vec<String> {
             }));
         }
     }
-    let mut unique = Vec::new();
+    let mut unique: Vec<String> = Vec::new();
     for name in all {
-        if !name.is_empty() && !unique.contains(&name) {
+        if !name.is_empty() && !unique.iter().any(|known| same(known, &name)) {
             unique.push(name);
         }
     }
     unique
+}
+
+/// Whether two names mean the same mitigations, whatever their order.
+pub fn same(a: &str, b: &str) -> bool {
+    let sorted = |name| {
+        let mut parts = parts(name);
+        parts.sort_unstable();
+        parts.dedup();
+        parts
+    };
+    sorted(a) == sorted(b)
 }
 
 /// The most entries that can be crossed: 2^8 combinations are more than anyone waits for.
@@ -69,5 +80,6 @@ mod tests {
         assert_eq!(expanded(&[], Combine::Cross), ["none"]);
         assert_eq!(expanded(&["none", "a", "a"], Combine::Alone), ["none", "a"]);
         assert_eq!(expanded(&["a", "a+b"], Combine::Together), ["none", "a", "a+b"]);
+        assert_eq!(expanded(&["a+b", "b + a", "b+a+b"], Combine::Alone), ["none", "a+b"]);
     }
 }

@@ -29,8 +29,7 @@ pub(crate) fn reference_for(
         return None;
     }
     let figures = experiment.references.iter().find(|figures| {
-        figures.neighbours != neighbours.is_empty()
-            && mitigation::parts(&figures.mitigation) == mitigation::parts(mitigation)
+        figures.neighbours != neighbours.is_empty() && mitigation::same(&figures.mitigation, mitigation)
     })?;
     let names = |list: &[Figure]| -> Vec<String> { list.iter().map(|figure| figure.key().to_owned()).collect() };
     Some(Reference {
