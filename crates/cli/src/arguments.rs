@@ -75,11 +75,11 @@ pub struct Run {
     #[arg(long, value_name = "TIME")]
     pub duration: Option<String>,
     /// How often each case is run, with fresh memory each time; a verdict needs 5 or more.
-    #[arg(long, value_name = "N")]
-    pub repeats: Option<u32>,
+    #[arg(long, value_name = "N", value_parser = whole_number, allow_negative_numbers = true)]
+    pub repeats: Option<i64>,
     /// Decides placement and phases in the simulator, and random orders everywhere.
-    #[arg(long, value_name = "N")]
-    pub seed: Option<u64>,
+    #[arg(long, value_name = "N", value_parser = whole_number, allow_negative_numbers = true)]
+    pub seed: Option<i64>,
     /// Folder for the run, new or empty [default: waykeeper-runs/EXPERIMENT-TIME].
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -95,6 +95,10 @@ pub struct Run {
     /// Print the cases, where each would run and for how long, and what would be refused; run nothing.
     #[arg(long)]
     pub dry_run: bool,
+}
+
+fn whole_number(text: &str) -> Result<i64, String> {
+    text.parse().map_err(|_| "expected a whole number of at most 2^63 - 1".into())
 }
 
 /// Arguments of `list`.

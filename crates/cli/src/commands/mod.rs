@@ -2,6 +2,7 @@
 
 pub mod compare;
 pub mod list;
+pub mod out;
 pub mod output;
 pub mod place;
 pub mod run;

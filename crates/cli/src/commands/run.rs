@@ -1,6 +1,5 @@
 //! `waykeeper run`: read, plan, measure, conclude, keep, print.
 
-use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use serde_json::json;
@@ -12,6 +11,7 @@ use waykeeper_experiment::site::{ExecutorKind, Site};
 use waykeeper_experiment::statistics::{Budget, JudgementKind};
 use waykeeper_experiment::{InputError, Loaded, Set, conclude, folder};
 
+use super::out::Folder;
 use super::output::{print, print_json};
 use super::place;
 use crate::arguments::Run;
@@ -36,21 +36,18 @@ pub fn run(arguments: &Run) -> Result<Exit, Failure> {
     if let Some(why) = impossible {
         return Err(ExecutorError::Refused(why).into());
     }
-    let out = folder_for(arguments, &loaded)?;
+    let out = Folder::prepare(arguments.out.as_deref(), &loaded.name)?;
     let started = jiff::Timestamp::now().round(jiff::Unit::Second).unwrap_or_else(|_| jiff::Timestamp::now());
 
     let stop = stop::on_ctrl_c();
-    let finished = measure(executor.as_ref(), &plan, &settings, &stop).inspect_err(|_| {
-        // Only if it is empty: what else is in it is not ours.
-        let _ = std::fs::remove_dir(&out);
-    })?;
+    let finished = measure(executor.as_ref(), &plan, &settings, &stop)?;
     let record = record(&loaded, executor.as_ref(), &plan, &settings, &finished, &budgets, started.to_string());
-    let write = folder::write(&out, &record, &finished.measured, &loaded.to_toml());
-    write.map_err(|error| Failure::Write { folder: out.clone(), error })?;
+    let write = folder::write(out.path(), &record, &finished.measured, &loaded.to_toml());
+    write.map_err(|error| Failure::Write { folder: out.path().to_owned(), error })?;
     if arguments.json {
         print_json(&record)?;
     } else {
-        print(&format!("{}\nkept in {}\n", waykeeper_report::run(&record), out.display()))?;
+        print(&format!("{}\nkept in {}\n", waykeeper_report::run(&record), out.path().display()))?;
     }
     match finished.failed {
         Some(error) => Err(error.into()),
@@ -73,14 +70,9 @@ fn sets(arguments: &Run) -> Result<Vec<Set>, InputError> {
             sets.push(Set::from_option(format!("--duration {duration}"), key, Value::String(duration.clone())));
         }
     }
-    for (option, key, value) in
-        [("--repeats", "repeats", arguments.repeats.map(u64::from)), ("--seed", "seed", arguments.seed)]
-    {
+    for (option, value) in [("repeats", arguments.repeats), ("seed", arguments.seed)] {
         if let Some(value) = value {
-            let typed = format!("{option} {value}");
-            let number = i64::try_from(value)
-                .map_err(|_| InputError::in_option(&typed, format!("found {value}; expected a number below 2^63")))?;
-            sets.push(Set::from_option(typed, key, Value::Integer(number)));
+            sets.push(Set::from_option(format!("--{option} {value}"), option, Value::Integer(value)));
         }
     }
     Ok(sets)
@@ -170,28 +162,6 @@ fn dry_run(
         "refused": plan.refused,
     }))?;
     Ok(Exit::Done)
-}
-
-/// The folder for the run, checked before anything is measured for it.
-fn folder_for(arguments: &Run, loaded: &Loaded) -> Result<PathBuf, Failure> {
-    let out = arguments.out.clone().unwrap_or_else(|| {
-        let time = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string();
-        let name = format!("{}-{time}", loaded.name);
-        let free = (1..)
-            .map(|n| PathBuf::from("waykeeper-runs").join(if n == 1 { name.clone() } else { format!("{name}-{n}") }));
-        free.into_iter().find(|path| !path.exists()).expect("the numbers do not end")
-    });
-    let occupied = std::fs::read_dir(&out).is_ok_and(|mut entries| entries.next().is_some());
-    if occupied {
-        let option = format!("--out {}", out.display());
-        return Err(InputError::in_option(
-            option,
-            "the folder is not empty, and runs are never overwritten; expected a new or empty folder",
-        )
-        .into());
-    }
-    std::fs::create_dir_all(&out).map_err(|error| Failure::Write { folder: out.clone(), error })?;
-    Ok(out)
 }
 
 fn record(
