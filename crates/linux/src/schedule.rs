@@ -73,6 +73,15 @@ pub fn die_with_parent() -> io::Result<()> {
     Ok(rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?)
 }
 
+/// Makes the kernel send SIGTERM to this process when its parent ends, however it ends: a process that has others to
+/// end first can catch it.
+///
+/// # Errors
+/// None that Linux documents for a valid signal.
+pub fn end_with_parent() -> io::Result<()> {
+    Ok(rustix::process::set_parent_process_death_signal(Some(Signal::TERM))?)
+}
+
 /// Context switches and page faults of the calling thread since it began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ThreadUsage {

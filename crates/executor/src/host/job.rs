@@ -23,6 +23,8 @@ pub struct Part {
 /// One repeat for a worker process.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Job {
+    /// Process number of the program that asks; without it there is nobody to answer to.
+    pub parent: u32,
     pub target: Part,
     pub neighbours: Vec<Part>,
     pub seed: u64,

@@ -71,6 +71,7 @@ impl Host {
         let on = |name: &str| mitigations.contains(&name) || !assignment.under_test.iter().any(|tested| tested == name);
         let part = |placed: &Placed| Part { pattern: placed.pattern.clone(), core: placed.core };
         Job {
+            parent: std::process::id(),
             target: part(&case.target),
             neighbours: case.neighbours.iter().map(part).collect(),
             seed: assignment.seed,

@@ -54,8 +54,12 @@ pub(super) fn privilege(what: &str, result: std::io::Result<String>) -> Privileg
 fn run(job: &Job) -> Result<Answer, String> {
     signals::catch();
     let mut privileges = Vec::new();
-    if let Err(error) = schedule::die_with_parent() {
+    // Not killed with the parent: external programs may have started others, which only this process can end.
+    if let Err(error) = schedule::end_with_parent() {
         privileges.push(privilege("ending with the parent", Err(error)));
+    }
+    if std::os::unix::process::parent_id() != job.parent {
+        return Err("the program that started this worker is gone".into());
     }
     let idle_states = forbid_idle_states();
     let idle_result = idle_states.as_ref().map(|_| "no core enters a deep idle state".to_owned());
