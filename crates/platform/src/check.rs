@@ -16,6 +16,7 @@ pub(crate) type Finding = (String, String);
 pub(crate) fn check(platform: &Platform) -> Result<(), Finding> {
     let value = Value::try_from(platform).expect("a platform is representable as TOML");
     parameters_say_where_they_come_from(&value, "")?;
+    rates_are_positive(platform)?;
     cores_are_distinct(platform)?;
     let line = platform.line_bytes.value;
     if !line.is_power_of_two() || line < 8 {
@@ -41,6 +42,20 @@ pub(crate) fn check(platform: &Platform) -> Result<(), Finding> {
     Ok(())
 }
 
+/// What others are divided by.
+fn rates_are_positive(platform: &Platform) -> Result<(), Finding> {
+    let tick = platform.counter.iter().map(|counter| ("counter.tick_ns.value".to_owned(), counter.tick_ns.value));
+    let clocks = platform
+        .cores
+        .iter()
+        .enumerate()
+        .filter_map(|(i, kind)| Some((format!("cores.{i}.clock_ghz.value"), kind.clock_ghz.as_ref()?.value)));
+    match tick.chain(clocks).find(|(_, value)| *value <= 0.0) {
+        Some((key, value)) => Err(finding(key, format!("{value} is not above zero"))),
+        None => Ok(()),
+    }
+}
+
 fn finding(key: impl Into<String>, message: impl Into<String>) -> Finding {
     (key.into(), message.into())
 }
@@ -49,6 +64,9 @@ fn parameters_say_where_they_come_from(value: &Value, path: &str) -> Result<(), 
     let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
     match value {
         Value::Table(table) if table.contains_key("value") && table.contains_key("is") => {
+            if let Some(number) = table["value"].as_float().filter(|number| !number.is_finite()) {
+                return Err(finding(format!("{path}.value"), format!("{number} is not a finite number")));
+            }
             let has = |key: &str| match table.get(key) {
                 Some(Value::String(text)) => !text.trim().is_empty(),
                 Some(Value::Array(items)) => !items.is_empty(),
