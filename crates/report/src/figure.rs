@@ -34,15 +34,17 @@ pub fn count(n: u64) -> String {
 
 /// A rate a second with its unit, such as `3.2 GB/s`.
 pub fn scaled(value: f64, unit: &str) -> String {
+    // A unit that is a word stands apart from the prefix: `40.9 M accesses/s`.
+    let unit = if unit.starts_with(|c: char| c.is_lowercase()) { format!(" {unit}") } else { unit.to_owned() };
     let (scale, prefix) = match value.abs() {
         a if a >= 1e9 => (1e9, "G"),
         a if a >= 1e6 => (1e6, "M"),
         a if a >= 1e4 => (1e3, "k"),
         _ => {
             return if value.fract() == 0.0 {
-                format!("{value:.0} {unit}")
+                format!("{value:.0} {}", unit.trim_start())
             } else {
-                format!("{} {unit}", three_digits(value))
+                format!("{} {}", three_digits(value), unit.trim_start())
             }
             .trim_end()
             .to_owned();
@@ -73,6 +75,8 @@ mod tests {
         assert_eq!(count(56_200_000), "56.2 M");
         assert_eq!(count(9_999), "9999");
         assert_eq!(scaled(3.21e9, "B/s"), "3.21 GB/s");
+        assert_eq!(scaled(40.9e6, "accesses/s"), "40.9 M accesses/s");
+        assert_eq!(scaled(12.0, "accesses/s"), "12 accesses/s");
         assert_eq!(cores(&[2, 3, 5]), "cores 2, 3 and 5");
     }
 }
