@@ -120,7 +120,9 @@ proptest! {
     fn no_change_is_lost(actions in prop::collection::vec(action(), 1..300), seed: u64) {
         let mut hierarchy = hierarchy(seed, 8, EntryTaken::AtRequest);
         let mut changed = [false; 48];
-        for Action { core, line, want, after: now, .. } in actions {
+        let mut now = 0;
+        for Action { core, line, want, after, .. } in actions {
+            now += after;
             let want = if line >= 40 { Want::Fetch } else if want == Want::Fetch { Want::Read } else { want };
             let answer = hierarchy.access(core, line, want, now);
             // What makes room may be this very line, before it is read again and changed anew.
