@@ -1,13 +1,6 @@
 //! The experiments that come with Waykeeper: `experiments/*.toml`, compiled in.
 
-/// A bundled file: its name and its text.
-#[derive(Debug, Clone, Copy)]
-pub struct Bundled {
-    /// The name for the command line.
-    pub name: &'static str,
-    /// The TOML text.
-    pub text: &'static str,
-}
+use waykeeper_platform::Bundled;
 
 macro_rules! bundle {
     ($($name:literal),* $(,)?) => {

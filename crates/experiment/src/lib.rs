@@ -9,7 +9,6 @@ mod error;
 mod explain;
 pub mod folder;
 mod load;
-mod locate;
 pub mod measurement;
 pub mod mitigation;
 mod reference;
@@ -21,7 +20,7 @@ pub mod site;
 pub mod statistics;
 mod summary;
 
-pub use bundled::{Bundled, bundled, find_bundled};
+pub use bundled::{bundled, find_bundled};
 pub use conclude::{Conclusion, case_tag, conclude};
 pub use cores::{NeighbourCores, TargetCore};
 pub use error::{InputError, Origin};

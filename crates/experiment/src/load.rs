@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use toml::Table;
+use waykeeper_platform::locate::{line_at, line_of};
 
 use crate::bundled::{bundled, find_bundled};
 use crate::describe::Experiment;
 use crate::error::{InputError, Origin};
 use crate::explain::{self, one_line};
-use crate::locate::{line_at, line_of};
 use crate::set::Set;
 
 /// An experiment as read, with what is needed to say where a mistake in it stands.

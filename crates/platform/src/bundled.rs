@@ -1,6 +1,6 @@
 //! The platforms that come with Waykeeper: `platforms/*.toml`, compiled in.
 
-/// A bundled file: its name and its text.
+/// A bundled file (of platforms here, of experiments elsewhere): its name and its text.
 #[derive(Debug, Clone, Copy)]
 pub struct Bundled {
     /// The name that experiments use.

@@ -8,6 +8,7 @@ mod check;
 mod describe;
 mod geometry;
 mod load;
+pub mod locate;
 mod memory;
 mod mitigation;
 mod param;
