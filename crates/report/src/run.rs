@@ -166,7 +166,7 @@ fn simulation(run: &Run) -> Option<String> {
     let accesses = total(|case| case.accesses.map(|n| n as f64));
     (wall > 0.0).then(|| {
         format!(
-            "simulated {} in {} of processor time: {}",
+            "simulated {} in {} of engine time: {}",
             seconds(simulated),
             seconds(wall),
             scaled(accesses / wall, "accesses/s")
