@@ -70,8 +70,12 @@ pub struct Port {
     pub first: bool,
     /// What answers cost.
     pub latencies: Latencies,
+    /// All slots, one bit each.
     all: u64,
-    taken: u64,
+    /// Slots that memory owes a line.
+    owed: u64,
+    /// Slots that are taken until a known time.
+    timed: u64,
     blocked: Option<Blocked>,
     done: [u64; MOST_SLOTS],
     line: [Line; MOST_SLOTS],
@@ -87,7 +91,8 @@ impl Port {
             first: false,
             latencies,
             all: u64::MAX >> (MOST_SLOTS - slots),
-            taken: 0,
+            owed: 0,
+            timed: 0,
             blocked: None,
             done: [0; MOST_SLOTS],
             line: [0; MOST_SLOTS],
@@ -99,10 +104,10 @@ impl Port {
     #[inline]
     pub fn issue(&mut self, world: &mut World, line: Line, want: Want, now: u64) -> Issued {
         let hierarchy = &mut world.hierarchy;
-        if self.taken == self.all {
+        if self.free() == 0 {
             self.reclaim(now);
-            if self.taken == self.all && (want == Want::Fetch || !hierarchy.cores[self.core].holds(line)) {
-                return Issued::Full(self.slots().map(|slot| self.done[slot]).min().unwrap_or(NEVER));
+            if self.free() == 0 && (want == Want::Fetch || !hierarchy.cores[self.core].holds(line)) {
+                return Issued::Full(slots(self.timed).map(|slot| self.done[slot]).min().unwrap_or(NEVER));
             }
         }
         let answer = hierarchy.access(self.core, line, want, now);
@@ -128,13 +133,15 @@ impl Port {
             }
             Answer::Memory => {
                 counts.memory_reads += 1;
-                let slot = (self.all & !self.taken).trailing_zeros() as usize;
-                self.take(slot, NEVER, line, want);
+                let slot = self.free().trailing_zeros() as usize;
+                self.owed |= 1 << slot;
+                self.line[slot] = line;
+                self.want[slot] = want;
                 let handle = (self.core * MOST_SLOTS + slot) as Handle;
                 world.memory.read(line, handle, self.first, now);
                 Issued::Pending(slot)
             }
-            Answer::UnderWay => match self.slots().find(|slot| self.done[*slot] == NEVER && self.line[*slot] == line) {
+            Answer::UnderWay => match slots(self.owed).find(|slot| self.line[*slot] == line) {
                 Some(slot) => {
                     if want == Want::Write {
                         self.want[slot] = Want::Write;
@@ -176,9 +183,11 @@ impl Port {
     /// Keeps a slot for a line that comes at a known time; false if none is free.
     #[inline]
     pub fn keep_until(&mut self, at: u64) -> bool {
-        let free = self.all & !self.taken;
+        let free = self.free();
         if free != 0 {
-            self.take(free.trailing_zeros() as usize, at, 0, Want::Read);
+            let slot = free.trailing_zeros() as usize;
+            self.timed |= 1 << slot;
+            self.done[slot] = at;
         }
         free != 0
     }
@@ -186,35 +195,42 @@ impl Port {
     /// Memory has answered a slot; gives the line.
     #[inline]
     pub fn answer(&mut self, slot: usize, hierarchy: &mut Hierarchy, line_bytes: u64, now: u64) -> Line {
-        self.taken &= !(1 << slot);
-        self.done[slot] = now;
+        self.owed &= !(1 << slot);
         hierarchy.counts[self.core].bytes_from_memory += line_bytes;
         hierarchy.fill(self.core, self.line[slot], self.want[slot], now);
         self.line[slot]
     }
 
     /// When everything outstanding is there: [`NEVER`] while memory owes an answer, 0 if there is nothing.
+    #[inline]
     pub fn all_done(&self) -> u64 {
-        self.slots().map(|slot| self.done[slot]).max().unwrap_or(0)
-    }
-
-    fn take(&mut self, slot: usize, done: u64, line: Line, want: Want) {
-        self.taken |= 1 << slot;
-        self.done[slot] = done;
-        self.line[slot] = line;
-        self.want[slot] = want;
-    }
-
-    fn reclaim(&mut self, now: u64) {
-        for slot in self.slots() {
-            if self.done[slot] <= now {
-                self.taken &= !(1 << slot);
-            }
+        match self.owed {
+            0 => slots(self.timed).map(|slot| self.done[slot]).max().unwrap_or(0),
+            _ => NEVER,
         }
     }
 
-    fn slots(&self) -> impl Iterator<Item = usize> + use<> {
-        let taken = self.taken;
-        (0..MOST_SLOTS).filter(move |slot| taken >> slot & 1 == 1)
+    #[inline]
+    fn free(&self) -> u64 {
+        self.all & !(self.owed | self.timed)
     }
+
+    #[inline]
+    fn reclaim(&mut self, now: u64) {
+        for slot in slots(self.timed) {
+            if self.done[slot] <= now {
+                self.timed &= !(1 << slot);
+            }
+        }
+    }
+}
+
+/// The numbers of the set bits, ascending.
+#[inline]
+fn slots(mut mask: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let slot = (mask != 0).then(|| mask.trailing_zeros() as usize)?;
+        mask &= mask - 1;
+        Some(slot)
+    })
 }
