@@ -1,15 +1,23 @@
 //! Ctrl-C: the first ends the measurement and keeps what there is, the second ends the program.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// Signals that come closer together than this are one: `timeout` signals a process and its group.
+const ONE_PRESS: Duration = Duration::from_secs(1);
 
 /// A flag that the first Ctrl-C (or SIGTERM) sets.
 pub fn on_ctrl_c() -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
     // Without a handler Ctrl-C ends the program at once and loses the run; there is nothing better to do then.
+    let first = Mutex::new(None::<Instant>);
     let _ = ctrlc::set_handler(move || {
-        if flag.swap(true, Ordering::Relaxed) {
+        flag.store(true, Ordering::Relaxed);
+        let mut first = first.lock().unwrap_or_else(|e| e.into_inner());
+        if first.get_or_insert_with(Instant::now).elapsed() > ONE_PRESS {
+            eprintln!("interrupted twice: nothing of this run was kept");
             std::process::exit(130);
         }
     });

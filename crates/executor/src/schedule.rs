@@ -179,8 +179,9 @@ fn thresholds(
             wash: false,
             under_test,
         };
-        let threshold = match executor.measure(&assignment, stop) {
-            Ok(measurement) => threshold_ns(&measurement, settings.excursion_over_min_ns),
+        let floor_ns = if simulated { 0.0 } else { LEAST_EXCURSION_NS };
+        let threshold = match pilot_run(executor, assignment, settings.duration_s, stop) {
+            Ok(measurement) => threshold_ns(&measurement, settings.excursion_over_min_ns, floor_ns),
             Err(ExecutorError::Stopped) => None,
             Err(error) => return Err(error),
         };
@@ -190,9 +191,30 @@ fn thresholds(
     Ok(thresholds)
 }
 
-/// Median plus three times the distance to the 99th percentile, and at least a tenth above the median: beyond the
-/// ordinary spread of the loop itself, below anything that an engineer would call an excursion.
-fn threshold_ns(pilot: &Measurement, over_min_ns: Option<f64>) -> Option<f64> {
+/// A pilot that gave fewer samples than this is made longer, up to the length of a repeat.
+const PILOT_SAMPLES: u64 = 100;
+
+fn pilot_run(
+    executor: &dyn Executor,
+    mut assignment: Assignment<'_>,
+    longest_s: f64,
+    stop: &AtomicBool,
+) -> Result<Measurement, ExecutorError> {
+    loop {
+        let measurement = executor.measure(&assignment, stop)?;
+        if measurement.samples.count >= PILOT_SAMPLES || assignment.duration_s >= longest_s {
+            return Ok(measurement);
+        }
+        assignment.duration_s = (10.0 * assignment.duration_s).min(longest_s);
+    }
+}
+
+/// On a machine, what is less than about one access to memory over the median is the loop's own wobble.
+const LEAST_EXCURSION_NS: f64 = 200.0;
+
+/// Median plus three times the distance to the 99th percentile, and at least a tenth and `floor_ns` above the median:
+/// beyond the ordinary spread of the loop itself, below anything that an engineer would call an excursion.
+fn threshold_ns(pilot: &Measurement, over_min_ns: Option<f64>, floor_ns: f64) -> Option<f64> {
     let samples = &pilot.samples;
     let min = samples.min? as f64;
     let ticks = match over_min_ns {
@@ -200,7 +222,7 @@ fn threshold_ns(pilot: &Measurement, over_min_ns: Option<f64>) -> Option<f64> {
         None => {
             let at = |quantile| samples.histogram.value_at_quantile(quantile) as f64;
             let median = at(0.5);
-            (median + 3.0 * (at(0.99) - median)).max(1.1 * median)
+            (median + 3.0 * (at(0.99) - median)).max(1.1 * median).max(median + floor_ns / samples.tick_ns)
         }
     };
     Some(ticks.ceil() * samples.tick_ns)

@@ -11,7 +11,8 @@ use waykeeper_experiment::run::{Clock, Machine, Parameter, Parameters};
 use waykeeper_experiment::samples::{Collector, Samples};
 use waykeeper_experiment::site::{ExecutorKind, Offer, Site, SiteCore, cache_shapes};
 use waykeeper_platform::Platform;
-use waykeeper_simulator::{Engine, Program, Refused, Role};
+use waykeeper_simulator::{Counters, Engine, Program, Refused, Role};
+use waykeeper_workload::Pattern;
 
 use crate::measure::{Assignment, Executor, ExecutorError, Place};
 
@@ -20,6 +21,40 @@ use crate::measure::{Assignment, Executor, ExecutorError, Place};
 pub struct Simulated {
     platform: Platform,
     place: Place,
+}
+
+/// Caches and filters fill before the first sample counts: 5 ms is one pass of a chase over a few MiB. A buffer also
+/// makes its first pass, which comes after one period.
+const WARM_UP_PS: u64 = 5_000_000_000;
+
+fn warm_up_ps(pattern: &Pattern) -> u64 {
+    match pattern {
+        Pattern::Buffer { period_ns, .. } => WARM_UP_PS + (1.5e3 * period_ns) as u64,
+        _ => WARM_UP_PS,
+    }
+}
+
+/// Advances in slices until a time or a stop; gives the time reached.
+fn advance(
+    engine: &mut Engine,
+    from_ps: u64,
+    until_ps: u64,
+    stop: &AtomicBool,
+    samples: &mut dyn waykeeper_simulator::Samples,
+) -> u64 {
+    let mut now = from_ps;
+    while now < until_ps && !stop.load(Ordering::Relaxed) {
+        now = (now + SLICE_PS).min(until_ps);
+        engine.advance(now, samples);
+    }
+    now
+}
+
+/// Samples of the warm-up.
+struct Nothing;
+
+impl waykeeper_simulator::Samples for Nothing {
+    fn record(&mut self, _: u64, _: u64, _: u64) {}
 }
 
 /// The engine is asked to stop after this much simulated time, so that Ctrl-C and the collector get their turn.
@@ -110,12 +145,12 @@ fn parameters(platform: &Platform) -> Parameters {
     Parameters { counts, list: list.collect() }
 }
 
-/// Hands the engine's samples to the collector.
-struct Collecting<'c>(&'c mut Collector);
+/// Hands the engine's samples to the collector, with times from the end of the warm-up.
+struct Collecting<'c>(&'c mut Collector, u64);
 
 impl waykeeper_simulator::Samples for Collecting<'_> {
     fn record(&mut self, ticks: u64, count: u64, at_ps: u64) {
-        self.0.record(ticks, count, at_ps);
+        self.0.record(ticks, count, at_ps.saturating_sub(self.1));
     }
 }
 
@@ -125,7 +160,6 @@ impl Executor for Simulated {
     }
 
     fn measure(&self, assignment: &Assignment<'_>, stop: &AtomicBool) -> Result<Measurement, ExecutorError> {
-        let begun = Instant::now();
         let programs = Self::programs(assignment.case);
         let mut engine = self
             .engine(assignment.case, &programs, assignment.seed)
@@ -133,20 +167,22 @@ impl Executor for Simulated {
         let tick_ns = engine.tick_ns();
         let threshold = assignment.excursion_above_ns.map_or(u64::MAX, |ns| (ns / tick_ns).round() as u64);
         let mut collector = Collector::new(tick_ns, threshold, (assignment.gap_ns * 1e3) as u64);
-        let until = (assignment.duration_s * PS_PER_S) as u64;
-        let mut now = 0;
-        while now < until && !stop.load(Ordering::Relaxed) {
-            now = (now + SLICE_PS).min(until);
-            engine.advance(now, &mut Collecting(&mut collector));
-        }
+        let length = (assignment.duration_s * PS_PER_S) as u64;
+        let warm = warm_up_ps(&assignment.case.target.pattern);
+        // Stopped in the warm-up, nothing is observed, and no samples follow.
+        let begun_at = advance(&mut engine, 0, warm, stop, &mut Nothing);
+        let before = engine.counters();
+        let begun = Instant::now();
+        let now = advance(&mut engine, begun_at, warm + length, stop, &mut Collecting(&mut collector, warm)) - begun_at;
         let samples: Samples = collector.finish();
-        if samples.count == 0 && stop.load(Ordering::Relaxed) {
+        if now == 0 || (samples.count == 0 && stop.load(Ordering::Relaxed)) {
             return Err(ExecutorError::Stopped);
         }
         let observed_s = now as f64 / PS_PER_S;
         let line = self.platform.line_bytes.value as f64;
         let counters = engine.counters();
-        let accesses_of = |core| counters.core(core).map_or(0, |c| c.accesses);
+        let total_of = |counters: &Counters, core| counters.core(core).map_or(0, |c| c.accesses);
+        let accesses_of = |core| total_of(&counters, core) - total_of(&before, core);
         let neighbours = assignment.case.neighbours.iter().map(|neighbour| {
             let accesses = accesses_of(neighbour.core) as f64 / observed_s;
             NeighbourProgress { core: neighbour.core, per_second: Some((accesses, accesses * line)) }
@@ -159,8 +195,8 @@ impl Executor for Simulated {
             placement: BTreeMap::new(),
             privileges: Vec::new(),
             disturbances: BTreeMap::new(),
-            counters: by_name(&counters, assignment.case.target.core),
-            cut_short: now < until,
+            counters: added(&before, &counters, assignment.case.target.core),
+            cut_short: now < length,
             simulation: Some(Simulation {
                 wall_s: begun.elapsed().as_secs_f64(),
                 accesses: programs.iter().map(|p| accesses_of(p.core)).sum(),
@@ -178,8 +214,20 @@ impl Executor for Simulated {
     }
 }
 
+/// What the counters counted after `before`.
+fn added(before: &Counters, after: &Counters, target: waykeeper_platform::CoreId) -> BTreeMap<String, u64> {
+    let before = by_name(before, target);
+    by_name(after, target)
+        .into_iter()
+        .map(|(name, total)| {
+            let earlier = before[&name];
+            (name, total - earlier)
+        })
+        .collect()
+}
+
 /// The counters that a run keeps, by name: those of the target's core, of the shared cache and of the memory.
-fn by_name(counters: &waykeeper_simulator::Counters, target: waykeeper_platform::CoreId) -> BTreeMap<String, u64> {
+fn by_name(counters: &Counters, target: waykeeper_platform::CoreId) -> BTreeMap<String, u64> {
     let core = counters.core(target).copied().unwrap_or_default();
     let (shared, memory) = (&counters.shared, &counters.memory);
     let list = [

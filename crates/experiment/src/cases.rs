@@ -75,7 +75,7 @@ impl Plan {
     /// no value here.
     pub fn new(loaded: &Loaded, site: &Site) -> Result<Self, InputError> {
         let experiment = &loaded.experiment;
-        let (mitigations, refused) = offered_mitigations(loaded, site)?;
+        let (mitigations, mut refused) = offered_mitigations(loaded, site)?;
         let targets = experiment
             .targets
             .iter()
@@ -98,6 +98,11 @@ impl Plan {
                 settings.push((group.clone(), place_group(loaded, site, target, group)?));
             }
             for mitigation in &mitigations {
+                let part_means_nothing = |part| site.means_nothing(part, &target.pattern);
+                if let Some(why) = mitigation::parts(mitigation).into_iter().find_map(part_means_nothing) {
+                    refused.push(Refusal { what: format!("mitigation {mitigation} for {}", target.workload), why });
+                    continue;
+                }
                 for (group, neighbours) in &settings {
                     cases.push(Case {
                         name: case_name(&prefix, mitigation, group.as_deref(), neighbours.is_empty()),

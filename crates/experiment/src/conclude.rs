@@ -1,13 +1,14 @@
 //! From repeats to figures, effects, verdicts and judged budgets.
 
-use waykeeper_workload::Pattern;
+use waykeeper_workload::{Pattern, format_ns};
 
 use crate::cases::{Case, Plan, Purpose};
 use crate::measurement::{Measured, Measurement};
 use crate::mitigation::NONE;
 use crate::run::{BudgetRecord, CaseRecord};
 use crate::statistics::{
-    Arms, Budget, Effect, Figures, Observed, Repeat, Seen, Verdict, effect, judge, supports, verdict,
+    Arms, Budget, Effect, Figures, JudgementKind, Observed, Repeat, Seen, Verdict, VerdictKind, effect, judge,
+    supports, verdict,
 };
 use crate::summary::summarize;
 
@@ -92,7 +93,7 @@ impl All<'_> {
             });
             found.map_or_else(Vec::new, |index| {
                 let loads = loads_per_sample(&self.cases[index]);
-                complete(&self.measured[index]).filter_map(|r| Some(r.samples.mean_ns()? / loads)).collect()
+                complete(&self.measured[index]).filter_map(|r| Some(r.on_core_mean_ns()? / loads)).collect()
             })
         };
         let (solo, loaded) = (target(true), target(false));
@@ -107,7 +108,11 @@ impl All<'_> {
 
     fn verdict(&self, mitigated: usize, neighbours: &Effect) -> Option<Verdict> {
         let unmitigated = self.find(&self.cases[mitigated], NONE, false)?;
-        let threshold_ns = self.measured[unmitigated].excursion_above_ns?;
+        let Some(threshold_ns) = self.measured[unmitigated].excursion_above_ns else {
+            let why = "the pilot gave too few samples to decide what an excursion is; a longer --duration, or \
+                       excursions.over_min, would do";
+            return Some(Verdict { kind: VerdictKind::CannotTell, text: format!("cannot tell, because {why}") });
+        };
         let arm = |index: usize| -> Vec<Repeat> { self.measured[index].repeats.iter().map(as_repeat).collect() };
         let (unmitigated, mitigated) = (arm(unmitigated), arm(mitigated));
         Some(verdict(&Arms { unmitigated: &unmitigated, mitigated: &mitigated, threshold_ns }, neighbours))
@@ -128,11 +133,13 @@ fn loads_per_sample(case: &Case) -> f64 {
 fn observed(measurement: &Measurement) -> Option<Observed> {
     let samples = &measurement.samples;
     let p99 = supports(samples.count, 0.99).then(|| samples.histogram.value_at_quantile(0.99) as f64 * samples.tick_ns);
+    // Time that the scheduler gave to others is no interference through caches and memory.
+    let on_core_s = measurement.observed_s - measurement.off_core_s();
     Some(Observed {
-        mean_ns: samples.mean_ns()?,
+        mean_ns: measurement.on_core_mean_ns()?,
         p99_ns: p99,
         max_ns: measurement.max_ns()?,
-        clusters_per_s: samples.excursion_events as f64 / measurement.observed_s,
+        clusters_per_s: samples.excursion_events as f64 / on_core_s,
         exposure_s: measurement.observed_s,
     })
 }
@@ -141,6 +148,7 @@ fn as_repeat(measurement: &Measurement) -> Repeat {
     Repeat {
         samples: measurement.samples.count,
         exposure_s: measurement.observed_s,
+        off_core_s: measurement.off_core_s(),
         clusters: measurement.samples.excursion_events,
         max_ns: measurement.max_ns().unwrap_or_default(),
         resolution_ns: measurement.samples.tick_ns,
@@ -161,6 +169,20 @@ fn judge_case(budget: &Budget, case: &Case, measured: &Measured) -> BudgetRecord
     let repeats = &measured.repeats;
     let largest = repeats.iter().filter(|r| r.samples.max.is_some()).max_by_key(|r| r.samples.max.map(|(max, _)| max));
     let means: Vec<f64> = repeats.iter().filter_map(|r| r.samples.mean_ns()).collect();
+    let longest_s = repeats.iter().map(|r| r.observed_s).fold(0.0, f64::max);
+    let largest_ns = largest.and_then(Measurement::max_ns).unwrap_or_default();
+    if budget.limit_ns >= longest_s * 1e9 && largest_ns <= budget.limit_ns {
+        let text = format!(
+            "too thin to say: the limit is as long as a repeat ({}), so nothing beyond it could have been seen",
+            format_ns(longest_s * 1e9)
+        );
+        return BudgetRecord {
+            budget: budget.to_string(),
+            case: case.name.clone(),
+            kind: JudgementKind::TooThin,
+            text,
+        };
+    }
     let judgement = judge(
         budget,
         &Figures {

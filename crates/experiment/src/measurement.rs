@@ -32,6 +32,22 @@ pub struct Measurement {
     pub simulation: Option<Simulation>,
 }
 
+/// The name under which the time off the core stands among the disturbances, milliseconds.
+pub const OFF_CORE_MS: &str = "off_core_ms";
+
+impl Measurement {
+    /// How long the scheduler gave the target's core to others while the target wanted to run, seconds.
+    pub fn off_core_s(&self) -> f64 {
+        self.disturbances.get(OFF_CORE_MS).map_or(0.0, |ms| (ms / 1e3).clamp(0.0, self.observed_s))
+    }
+
+    /// The mean of the samples without the time off the core, nanoseconds.
+    pub fn on_core_mean_ns(&self) -> Option<f64> {
+        let count = self.samples.count as f64;
+        Some((self.samples.mean_ns()? - self.off_core_s() * 1e9 / count).max(0.0))
+    }
+}
+
 /// What one neighbour did during a repeat.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NeighbourProgress {

@@ -99,6 +99,12 @@ impl Site {
         }
     }
 
+    /// Why a mitigation means nothing for a target, where it does.
+    pub fn means_nothing(&self, mitigation: &str, target: &Pattern) -> Option<String> {
+        let no_buffer = self.executor == ExecutorKind::Host && mitigation == "hugepages" && target.data_bytes() == 0;
+        no_buffer.then(|| "the target has no buffer, so its pages make no difference".into())
+    }
+
     /// Whether the executor can run a pattern as target, and if not why.
     pub fn refuses_target(&self, pattern: &Pattern) -> Option<String> {
         matches!(pattern, Pattern::Command { .. })

@@ -93,6 +93,8 @@ pub struct ThreadUsage {
     pub minor_faults: u64,
     /// Page faults that did.
     pub major_faults: u64,
+    /// Nanoseconds in which the thread wanted to run and another had the core, where the kernel tells.
+    pub waited_ns: Option<u64>,
 }
 
 impl ThreadUsage {
@@ -109,6 +111,13 @@ impl ThreadUsage {
             voluntary_switches: usage.ru_nvcsw as u64,
             minor_faults: usage.ru_minflt as u64,
             major_faults: usage.ru_majflt as u64,
+            waited_ns: waited_ns(),
         }
     }
+}
+
+/// The second number of `/proc/thread-self/schedstat`: time spent waiting on a run queue.
+fn waited_ns() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    text.split_whitespace().nth(1)?.parse().ok()
 }

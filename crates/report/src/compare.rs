@@ -1,7 +1,8 @@
 //! Two runs side by side, case by case.
 
+use waykeeper_experiment::measurement::OFF_CORE_MS;
 use waykeeper_experiment::run::{CaseRecord, Run};
-use waykeeper_experiment::statistics::{Answer, Arms, Repeat, compare as compare_repeats};
+use waykeeper_experiment::statistics::{Answer, Arms, Repeat, compare as compare_repeats, what_was_lacking};
 
 use crate::figure::{ratio, seconds, time};
 use crate::table::{columns, table};
@@ -64,11 +65,7 @@ fn warnings(a: &Run, b: &Run) -> Vec<String> {
         differs("executors", a.executor.to_string(), b.executor.to_string()),
         differs("lengths", seconds(a.duration_s), seconds(b.duration_s))
             .map(|text| text + " Maxima of different lengths do not compare."),
-        differs(
-            "processors",
-            a.machine.processor.clone().unwrap_or_default(),
-            b.machine.processor.clone().unwrap_or_default(),
-        ),
+        a.machine.processor.clone().zip(b.machine.processor.clone()).and_then(|(a, b)| differs("processors", a, b)),
         (a.cut_short || b.cut_short).then(|| "A run was cut short.".to_owned()),
     ];
     found.into_iter().flatten().collect()
@@ -95,6 +92,7 @@ fn judge(a: &Run, b: &Run, a_case: &CaseRecord, b_case: &CaseRecord) -> String {
         let repeats = case.repeats.iter().map(|repeat| Repeat {
             samples: repeat.samples,
             exposure_s: repeat.run_length_s,
+            off_core_s: repeat.disturbances.get(OFF_CORE_MS).map_or(0.0, |ms| ms / 1e3),
             clusters: repeat.excursion_events,
             max_ns: repeat.max_ns.unwrap_or_default(),
             resolution_ns: run.clock.tick_ns,
@@ -115,7 +113,11 @@ fn judge(a: &Run, b: &Run, a_case: &CaseRecord, b_case: &CaseRecord) -> String {
     let rates = if same_threshold { compared.rates.answer } else { Answer::NotShown };
     let said = [word("excursions", rates), word("maxima", compared.maxima.answer)];
     let said: Vec<_> = said.into_iter().flatten().collect();
-    if said.is_empty() { "no difference shown".into() } else { said.join(", ") }
+    match what_was_lacking(&compared) {
+        _ if !said.is_empty() => said.join(", "),
+        Some(_) => format!("cannot tell from {} v {} repeats", compared.repeats.0, compared.repeats.1),
+        None => "no difference shown".into(),
+    }
 }
 
 fn word(what: &str, answer: Answer) -> Option<String> {

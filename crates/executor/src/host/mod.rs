@@ -5,6 +5,7 @@ mod gate;
 mod job;
 mod limits;
 mod place;
+mod probe;
 mod signals;
 mod target;
 mod worker;

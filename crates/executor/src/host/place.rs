@@ -8,7 +8,7 @@ use waykeeper_kernels::clock;
 use waykeeper_linux::{Discovered, Root, discover, facts, schedule};
 use waykeeper_platform::{CoreId, Platform};
 
-use super::{Host, WASH_MOST, WASH_TIMES};
+use super::{Host, WASH_MOST, WASH_TIMES, probe};
 use crate::measure::{ExecutorError, Place};
 
 /// Spread of the counter's frequency above which a reader must be warned, parts in a million.
@@ -63,8 +63,10 @@ fn site(found: &Discovered, elsewhere: &BTreeMap<String, String>) -> Result<Site
         .ok_or_else(|| ExecutorError::Refused("this process may use no core of this machine".into()))?;
     let mut mitigations: BTreeMap<String, Offer> =
         elsewhere.iter().map(|(name, why)| (name.clone(), Offer::Refused(why.clone()))).collect();
-    mitigations
-        .extend(found.platform.mitigations.iter().map(|(name, m)| (name.clone(), Offer::Applied(m.title.clone()))));
+    for (name, mitigation) in &found.platform.mitigations {
+        let offer = probe::refuses(name).map_or_else(|| Offer::Applied(mitigation.title.clone()), Offer::Refused);
+        mitigations.insert(name.clone(), offer);
+    }
     Ok(Site {
         executor: ExecutorKind::Host,
         platform: found.platform.name.clone(),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use waykeeper_experiment::measurement::OFF_CORE_MS;
 use waykeeper_experiment::run::Privilege;
 use waykeeper_kernels::{Kernel, Progress, Recorder, clock};
 use waykeeper_linux::Root;
@@ -10,12 +11,14 @@ use waykeeper_linux::memory::{Mapping, Pages};
 use waykeeper_linux::perf::Counters;
 use waykeeper_linux::schedule::{self, ThreadUsage};
 
+use waykeeper_workload::Pattern;
+
 use super::job::{Job, Recorded};
 use super::signals::STOP;
 use super::worker::privilege;
 
 /// Real-time priority of a target: above threaded interrupt handlers (50), below the kernel's own 99.
-const FIFO_PRIORITY: i32 = 80;
+pub const FIFO_PRIORITY: i32 = 80;
 
 /// The target and its neighbours run this long before the first sample counts: caches and predictors are then in the
 /// state that the neighbours leave them in.
@@ -48,7 +51,7 @@ pub fn observe(job: &Job, kernel: &mut Kernel, progress: &[Progress]) -> Observe
     let (above, gap) = (job.excursion_above_ticks.unwrap_or(u64::MAX), job.gap_ticks);
 
     recorder.reset(above, gap);
-    let warm_up = (WARM_UP_NS / job.tick_ns) as u64;
+    let warm_up = (warm_up_ns(&job.target.pattern) / job.tick_ns) as u64;
     kernel.run_target(&mut recorder, clock::now() + warm_up, &STOP);
     recorder.reset(above, gap);
 
@@ -74,8 +77,16 @@ pub fn observe(job: &Job, kernel: &mut Kernel, progress: &[Progress]) -> Observe
     }
 }
 
+/// Long enough for a buffer's first pass too, which comes after one period.
+fn warm_up_ns(pattern: &Pattern) -> f64 {
+    match pattern {
+        Pattern::Buffer { period_ns, .. } => WARM_UP_NS.max(1.5 * period_ns),
+        _ => WARM_UP_NS,
+    }
+}
+
 fn become_realtime(job: &Job) -> Vec<Privilege> {
-    let length_us = (job.duration_ticks as f64 * job.tick_ns + WARM_UP_NS) / 1e3;
+    let length_us = (job.duration_ticks as f64 * job.tick_ns + warm_up_ns(&job.target.pattern)) / 1e3;
     let watchdog = schedule::limit_realtime(length_us as u64 + WATCHDOG_SPARE_US);
     // Without the watchdog a mistake could take the core away for good: then the loop stays an ordinary one.
     let fifo = match &watchdog {
@@ -128,6 +139,8 @@ impl Snapshot {
         ] {
             found.insert(name.into(), now.saturating_sub(then) as f64);
         }
+        let waited = self.thread.waited_ns.zip(before.thread.waited_ns);
+        found.extend(waited.map(|(now, then)| (OFF_CORE_MS.to_owned(), now.saturating_sub(then) as f64 / 1e6)));
         found
     }
 }

@@ -22,6 +22,9 @@ pub struct Repeat {
     pub samples: u64,
     /// The time in which samples were taken, in seconds.
     pub exposure_s: f64,
+    /// The part of it in which the scheduler had given the core to others, in seconds; 0 where it is not known. Rates
+    /// are per time on the core: a target that ran half of the time could have excursions in that half only.
+    pub off_core_s: f64,
     /// Declustered excursions: separate clusters of samples above the threshold.
     pub clusters: u64,
     /// The largest sample, in nanoseconds.
@@ -114,8 +117,12 @@ pub struct NotCompared {
 }
 
 impl Repeat {
+    fn on_core_s(&self) -> f64 {
+        self.exposure_s - self.off_core_s
+    }
+
     fn is_measured(&self) -> bool {
-        let exposed = self.exposure_s > 0.0 && self.exposure_s.is_finite();
+        let exposed = self.on_core_s() > 0.0 && self.exposure_s.is_finite();
         !self.cut_short && self.samples > 0 && exposed && self.max_ns.is_finite()
     }
 }
@@ -146,7 +153,7 @@ fn measured(repeats: &[Repeat], with_mitigation: bool) -> Result<Vec<Repeat>, No
 }
 
 fn compare_rates_of(unmitigated: &[Repeat], mitigated: &[Repeat]) -> Rates {
-    let rates = |arm: &[Repeat]| -> Vec<f64> { arm.iter().map(|r| r.clusters as f64 / r.exposure_s).collect() };
+    let rates = |arm: &[Repeat]| -> Vec<f64> { arm.iter().map(|r| r.clusters as f64 / r.on_core_s()).collect() };
     let by_rank = rank_sum(&rates(mitigated), &rates(unmitigated));
     let (without, with) = (pooled(unmitigated), pooled(mitigated));
     let by_count = compare_rates(with, without);
@@ -193,7 +200,7 @@ fn pooled(arm: &[Repeat]) -> Counted {
 }
 
 fn counts(arm: &[Repeat]) -> Vec<Counted> {
-    arm.iter().map(|repeat| Counted { events: repeat.clusters, exposure_s: repeat.exposure_s }).collect()
+    arm.iter().map(|repeat| Counted { events: repeat.clusters, exposure_s: repeat.on_core_s() }).collect()
 }
 
 fn in_steps(ns: f64, step_ns: f64) -> f64 {

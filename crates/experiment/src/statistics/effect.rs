@@ -96,9 +96,10 @@ pub fn effect(seen: &Seen<'_>) -> Effect {
         figures.iter().map(|figure| say(figure)).collect::<Vec<_>>().join(", ")
     };
     match moved.split_first() {
-        None => {
-            Effect::Ineffective(format!("moved nothing beyond its solo spread: {}", listed(&still, Figure::stayed)))
-        }
+        None => Effect::Ineffective(format!(
+            "nothing was shown to move beyond its solo spread: {}",
+            listed(&still, Figure::stayed)
+        )),
         Some((first, [])) => Effect::Effective(format!("moved {}", first.shift())),
         Some((first, others)) => {
             Effect::Effective(format!("moved {}; also {}", first.shift(), listed(others, Figure::short_shift)))
@@ -178,8 +179,8 @@ impl Figure {
     }
 
     fn stayed(&self) -> String {
-        let (lowest, highest) = span(self.solo.iter().copied());
-        format!("{} {} loaded, {} solo", self.name, (self.unit)(median(&self.loaded)), self.range(lowest, highest))
+        let (solo, loaded) = (span(self.solo.iter().copied()), span(self.loaded.iter().copied()));
+        format!("{} {} loaded, {} solo", self.name, self.range(loaded.0, loaded.1), self.range(solo.0, solo.1))
     }
 
     fn factor(&self) -> Option<String> {

@@ -31,7 +31,7 @@ pub use rate::{
     rate_interval,
 };
 pub use support::{EXPECTED_ABOVE, samples_to_support, supports};
-pub use verdict::{Verdict, VerdictKind, verdict};
+pub use verdict::{Verdict, VerdictKind, verdict, what_was_lacking};
 
 /// The confidence of every interval that is printed: 95 %.
 pub const CONFIDENCE: f64 = 0.95;

@@ -85,7 +85,7 @@ fn conclude(comparison: &Comparison, threshold_ns: f64) -> Verdict {
 }
 
 /// Why the design could not have shown a difference, however large; `None` if it could.
-fn what_was_lacking(comparison: &Comparison) -> Option<String> {
+pub fn what_was_lacking(comparison: &Comparison) -> Option<String> {
     let (without, with) = comparison.repeats;
     if comparison.least_p > LEVEL {
         return Some(format!(

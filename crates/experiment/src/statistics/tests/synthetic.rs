@@ -58,6 +58,7 @@ impl Synthetic {
             clusters,
             max_ns: 1000.0 + highest,
             resolution_ns: 1.0,
+            off_core_s: 0.0,
             cut_short: false,
         }
     }

@@ -5,7 +5,15 @@ use proptest::prelude::*;
 use crate::statistics::{Arms, Effect, Repeat, Verdict, VerdictKind, verdict};
 
 fn repeat(clusters: u64, max_ns: f64) -> Repeat {
-    Repeat { samples: 100_000, exposure_s: 2.0, clusters, max_ns, resolution_ns: 1.0, cut_short: false }
+    Repeat {
+        samples: 100_000,
+        exposure_s: 2.0,
+        off_core_s: 0.0,
+        clusters,
+        max_ns,
+        resolution_ns: 1.0,
+        cut_short: false,
+    }
 }
 
 fn arm<const N: usize>(clusters: [u64; N], maxima_ns: [f64; N]) -> Vec<Repeat> {

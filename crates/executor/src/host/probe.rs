@@ -1,0 +1,31 @@
+//! Whether this process may use a measure, found out by using it for a moment.
+
+use waykeeper_linux::memory::{Mapping, Pages};
+use waykeeper_linux::schedule;
+
+use super::target::FIFO_PRIORITY;
+
+/// Why a mitigation of this machine is not to be had; `None` where it is.
+pub fn refuses(mitigation: &str) -> Option<String> {
+    match mitigation {
+        "fifo" => refuses_fifo(),
+        "hugepages" => refuses_huge_pages(),
+        _ => None,
+    }
+}
+
+fn refuses_fifo() -> Option<String> {
+    // In a thread of its own: this one must stay an ordinary one.
+    let tried = std::thread::spawn(|| schedule::fifo(FIFO_PRIORITY)).join().ok()?;
+    let error = tried.err()?;
+    Some(format!(
+        "SCHED_FIFO is not permitted ({error}); it takes root, CAP_SYS_NICE or a limit for rtprio of {FIFO_PRIORITY}"
+    ))
+}
+
+fn refuses_huge_pages() -> Option<String> {
+    let got = Mapping::new(1, Pages::Huge).ok().and_then(|mapping| mapping.huge_bytes());
+    (got == Some(0)).then(|| {
+        "the kernel gave no huge page; transparent huge pages set to `madvise`, or reserved pages, would do".into()
+    })
+}
