@@ -242,6 +242,9 @@ pub struct CaseRecord {
     /// Samples above this are excursions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub excursion_above_ns: Option<f64>,
+    /// Releases that a periodic target came too late for: whole periods in which no pass began.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub missed_periods: u64,
     /// Samples above the threshold.
     pub excursions: u64,
     /// Separate events among them.
@@ -311,6 +314,9 @@ pub struct RepeatRecord {
     pub overflow: u64,
     /// Readings of the counter that went backwards: no sample was made of them.
     pub backwards: u64,
+    /// Releases that a periodic target came too late for: whole periods in which no pass began.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub missed_periods: u64,
     /// Samples above the threshold.
     pub excursions: u64,
     /// Separate events among them.
@@ -378,4 +384,8 @@ pub struct BudgetRecord {
     pub kind: JudgementKind,
     /// The figures behind it, in words.
     pub text: String,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }

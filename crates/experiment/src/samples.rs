@@ -24,6 +24,8 @@ pub struct Samples {
     pub overflow: u64,
     /// Counter readings that went backwards.
     pub backwards: u64,
+    /// Releases that a periodic target came too late for.
+    pub missed_periods: u64,
     /// Samples above the threshold.
     pub excursions: u64,
     /// Separate events among them.
@@ -48,6 +50,7 @@ impl Samples {
             max: None,
             overflow: 0,
             backwards: 0,
+            missed_periods: 0,
             excursions: 0,
             excursion_events: 0,
         }

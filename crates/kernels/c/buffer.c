@@ -46,8 +46,11 @@ static bool wait_for_period(const struct wk_run *run, const struct wk_buffer *bu
 
 void wk_buffer_target(const struct wk_run *run, struct wk_buffer *buffer, struct wk_recorder *recorder)
 {
-	uint64_t previous = wk_counter();
+	uint64_t previous = wk_counter(), before = previous;
 	while (!wait_for_period(run, buffer, &previous)) {
+		if (__builtin_expect(previous - before >= 2 * buffer->period_ticks, 0))
+			recorder->missed_periods += (previous - before) / buffer->period_ticks - 1;
+		before = previous;
 		uint64_t start = wk_counter_fenced();
 		pass(buffer);
 		wk_record(recorder, start, wk_counter_fenced());

@@ -20,7 +20,7 @@ const struct wk_field wk_layout[] = {
 	FIELD(wk_recorder, cluster_is_open),
 	FIELD(wk_recorder, cluster_start),
 	FIELD(wk_recorder, cluster_max),
-	FIELD(wk_recorder, reserved),
+	FIELD(wk_recorder, missed_periods),
 	FIELD(wk_recorder, counts),
 	FIELD(wk_recorder, cluster_counts),
 	WHOLE(wk_recorder),

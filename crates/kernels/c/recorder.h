@@ -37,7 +37,7 @@ struct wk_recorder {
 	uint64_t cluster_is_open;
 	uint64_t cluster_start;    /* the reading that ended the open cluster's first excursion */
 	uint64_t cluster_max;
-	uint64_t reserved;
+	uint64_t missed_periods;   /* releases that a periodic loop came too late for */
 
 	uint64_t counts[WK_BUCKETS];         /* of all samples below WK_OVERFLOW_FROM */
 	uint64_t cluster_counts[WK_BUCKETS]; /* of the maxima of finished clusters */

@@ -69,7 +69,7 @@ fn c_and_rust_agree_on_every_field() {
         cluster_is_open,
         cluster_start,
         cluster_max,
-        reserved,
+        missed_periods,
         counts,
         cluster_counts,
     );

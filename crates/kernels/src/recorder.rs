@@ -31,7 +31,7 @@ pub struct Recorder {
     pub(crate) cluster_is_open: u64,
     pub(crate) cluster_start: u64,
     pub(crate) cluster_max: u64,
-    pub(crate) reserved: u64,
+    pub(crate) missed_periods: u64,
 
     pub(crate) counts: [u64; BUCKETS],
     pub(crate) cluster_counts: [u64; BUCKETS],
@@ -125,6 +125,11 @@ impl Recorder {
     /// moved to a core whose counter is behind.
     pub fn backwards(&self) -> u64 {
         self.backwards
+    }
+
+    /// Releases that a periodic loop (`buffer`) came too late for: whole periods in which no pass began.
+    pub fn missed_periods(&self) -> u64 {
+        self.missed_periods
     }
 
     /// Samples above the threshold.

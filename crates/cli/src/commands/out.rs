@@ -19,7 +19,8 @@ impl Folder {
     /// # Errors
     /// A folder with something in it, a file, a place that cannot be written.
     pub fn prepare(asked: Option<&Path>, experiment: &str) -> Result<Self, Failure> {
-        let path = asked.map_or_else(|| named_after(experiment), Path::to_owned);
+        let Some(asked) = asked else { return Self::named_after(experiment) };
+        let path = asked.to_owned();
         let refuse = |message: &str| {
             InputError::in_option(
                 format!("--out {}", path.display()),
@@ -40,6 +41,26 @@ impl Folder {
         }
     }
 
+    /// A folder of this run's own below `waykeeper-runs`, also where another run begins in the same second.
+    fn named_after(experiment: &str) -> Result<Self, Failure> {
+        let parent = PathBuf::from("waykeeper-runs");
+        let name = format!("{experiment}-{}", jiff::Zoned::now().strftime("%Y%m%d-%H%M%S"));
+        let new_parent = !parent.exists();
+        std::fs::create_dir_all(&parent).map_err(|error| Failure::Write { folder: parent.clone(), error })?;
+        for n in 1.. {
+            let path = parent.join(if n == 1 { name.clone() } else { format!("{name}-{n}") });
+            match std::fs::create_dir(&path) {
+                Ok(()) => {
+                    let made = std::iter::once(path.clone()).chain(new_parent.then_some(parent)).collect();
+                    return Ok(Self { path, made });
+                }
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(Failure::Write { folder: path, error }),
+            }
+        }
+        unreachable!("the numbers do not end")
+    }
+
     /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
@@ -53,12 +74,4 @@ impl Drop for Folder {
             let _ = std::fs::remove_dir(folder);
         }
     }
-}
-
-fn named_after(experiment: &str) -> PathBuf {
-    let time = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S");
-    let name = format!("{experiment}-{time}");
-    let numbered =
-        (1..).map(|n| PathBuf::from("waykeeper-runs").join(if n == 1 { name.clone() } else { format!("{name}-{n}") }));
-    numbered.into_iter().find(|path| !path.exists()).expect("the numbers do not end")
 }

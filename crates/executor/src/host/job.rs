@@ -49,6 +49,7 @@ pub struct Recorded {
     pub max_at_s: f64,
     pub overflow: u64,
     pub backwards: u64,
+    pub missed_periods: u64,
     pub excursions: u64,
     pub events: u64,
     /// Lowest value of a bucket and its count.
@@ -120,6 +121,7 @@ impl Recorded {
         samples.max = self.max.map(|max| (max, self.max_at_s));
         samples.overflow = self.overflow;
         samples.backwards = self.backwards;
+        samples.missed_periods = self.missed_periods;
         samples.excursions = self.excursions;
         samples.excursion_events = self.events;
         samples

@@ -162,6 +162,7 @@ fn recorded(recorder: &Recorder, begun: u64, tick_ns: f64) -> Recorded {
         max_at_s: recorder.max_at().saturating_sub(begun) as f64 * tick_ns / 1e9,
         overflow: recorder.overflow(),
         backwards: recorder.backwards(),
+        missed_periods: recorder.missed_periods(),
         excursions: recorder.excursions(),
         events: recorder.clusters(),
         counts: nonzero(&mut recorder.counts()),
