@@ -40,6 +40,7 @@ mod port;
 pub mod private;
 mod program;
 mod programs;
+mod queue;
 mod refused;
 pub mod replacement;
 mod samples;

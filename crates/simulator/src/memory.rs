@@ -7,24 +7,23 @@
 //! Assumed for simplicity: the data bus is used in the order of the commands; turning it round between reads and writes
 //! costs nothing; the way through the interconnect is added to the answer, not split in two.
 
-use std::collections::VecDeque;
-
 use waykeeper_platform::ReadAfterWrite;
 
 use crate::counters::MemoryCounters;
 use crate::parameters::Parameters;
+use crate::queue::Queue;
 use crate::tags::Line;
 
 /// Names the one who waits for a read.
 pub type Handle = u32;
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 struct Read {
     line: Line,
     handle: Handle,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 struct Write {
     line: Line,
     arrived: u64,
@@ -32,8 +31,8 @@ struct Write {
 
 #[derive(Debug, Clone)]
 struct Bank {
-    reads: VecDeque<Read>,
-    writes: VecDeque<Write>,
+    reads: Queue<Read>,
+    writes: Queue<Write>,
     held: Vec<Read>,
     open_row: Option<Line>,
     refreshes_seen: u64,
@@ -50,11 +49,14 @@ pub struct Memory {
     next: Vec<u64>,
     /// The banks that will issue one, one bit each.
     active: u64,
+    /// The first of them and its time, or never.
+    first: usize,
+    first_time: u64,
     admitted: usize,
     held: usize,
-    outside: [VecDeque<Read>; 2],
+    outside: [Queue<Read>; 2],
     bus_free: u64,
-    answers: VecDeque<(u64, Handle)>,
+    answers: Queue<(u64, Handle)>,
     writes: usize,
     draining: bool,
     next_refresh: u64,
@@ -69,8 +71,8 @@ impl Memory {
     /// An idle memory with all rows closed.
     pub fn new(of: Parameters) -> Self {
         let bank = Bank {
-            reads: VecDeque::new(),
-            writes: VecDeque::new(),
+            reads: Queue::new(),
+            writes: Queue::new(),
             held: Vec::new(),
             open_row: None,
             refreshes_seen: 0,
@@ -81,11 +83,13 @@ impl Memory {
             banks: vec![bank; of.banks],
             next: vec![NEVER; of.banks],
             active: 0,
+            first: 0,
+            first_time: NEVER,
             admitted: 0,
             held: 0,
-            outside: [VecDeque::new(), VecDeque::new()],
+            outside: [Queue::new(), Queue::new()],
             bus_free: 0,
-            answers: VecDeque::new(),
+            answers: Queue::new(),
             writes: 0,
             draining: false,
             next_refresh: of.refresh_phase,
@@ -120,28 +124,16 @@ impl Memory {
     /// The time of the next command or answer.
     #[inline]
     pub fn next_time(&self) -> u64 {
-        let answer = self.answers.front().map_or(NEVER, |(at, _)| *at);
-        self.active_banks().fold(answer, |least, bank| least.min(self.next[bank]))
-    }
-
-    /// The banks that will issue a command, ascending.
-    #[inline]
-    fn active_banks(&self) -> impl Iterator<Item = usize> + use<> {
-        let mut left = self.active;
-        std::iter::from_fn(move || {
-            let bank = (left != 0).then(|| left.trailing_zeros() as usize)?;
-            left &= left - 1;
-            Some(bank)
-        })
+        self.answers.front().map_or(NEVER, |(at, _)| at).min(self.first_time)
     }
 
     /// Does what is due at `now`, which is [`Memory::next_time`]: gives who was answered, or issues one command.
+    #[inline]
     pub fn step(&mut self, now: u64) -> Option<Handle> {
-        if self.answers.front().is_some_and(|(at, _)| *at <= now) {
+        if self.answers.front().is_some_and(|(at, _)| at <= now) {
             return self.answers.pop_front().map(|(_, handle)| handle);
         }
-        let bank = self.active_banks().find(|bank| self.next[*bank] <= now).expect("a bank has a command now");
-        self.issue(bank, now);
+        self.issue(self.first, now);
         None
     }
 
@@ -208,16 +200,35 @@ impl Memory {
         let write = bank
             .writes
             .front()
-            .map_or(NEVER, |write| self.ready(bank, write.line, now).max(self.write_eligible(write, now)));
+            .map_or(NEVER, |write| self.ready(bank, write.line, now).max(self.write_eligible(&write, now)));
         let next = read.min(write);
         self.next[index] = next;
         self.active = self.active & !(1 << index) | u64::from(next != NEVER) << index;
+        // Of several banks with the same time the lowest one goes first.
+        if next < self.first_time || (next == self.first_time && index <= self.first) {
+            (self.first, self.first_time) = (index, next);
+        } else if index == self.first {
+            self.find_first();
+        }
+    }
+
+    #[inline]
+    fn find_first(&mut self) {
+        (self.first, self.first_time) = (0, NEVER);
+        let mut left = self.active;
+        while left != 0 {
+            let bank = left.trailing_zeros() as usize;
+            left &= left - 1;
+            if self.next[bank] < self.first_time {
+                (self.first, self.first_time) = (bank, self.next[bank]);
+            }
+        }
     }
 
     fn issue(&mut self, index: usize, now: u64) {
         let bank = &self.banks[index];
         let write = bank.writes.front().filter(|write| self.write_eligible(write, now) <= now);
-        match (write.copied(), bank.reads.front().copied()) {
+        match (write, bank.reads.front()) {
             (Some(write), waiting_read) => {
                 self.counts.aged_writes += u64::from(waiting_read.is_some() && !self.draining);
                 self.issue_write(index, write, now);
@@ -233,7 +244,7 @@ impl Memory {
         self.answers.push_back((data + self.of.crossing, read.handle));
         self.counts.reads += 1;
         self.admitted -= 1;
-        if let Some(next) = self.outside.iter_mut().find_map(VecDeque::pop_front) {
+        if let Some(next) = self.outside.iter_mut().find_map(Queue::pop_front) {
             self.admit(next, now);
         }
         if self.writes > 0 && !self.has_reads() {
