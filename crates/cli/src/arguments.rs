@@ -118,6 +118,9 @@ pub struct Show {
     /// Print run.json instead of the table.
     #[arg(long)]
     pub json: bool,
+    /// Print the parameters of the simulated platform, with what each rests on.
+    #[arg(long, conflicts_with = "json")]
+    pub parameters: bool,
 }
 
 /// Arguments of `compare`.

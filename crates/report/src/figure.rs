@@ -23,6 +23,7 @@ pub fn three_digits(value: f64) -> String {
         a if a >= 100.0 => format!("{value:.0}"),
         a if a >= 10.0 => format!("{value:.1}"),
         a if a >= 0.1 || a == 0.0 => format!("{value:.2}"),
+        a if a >= 0.001 => format!("{value:.4}"),
         _ => format!("{value:.2e}"),
     }
 }
@@ -30,6 +31,11 @@ pub fn three_digits(value: f64) -> String {
 /// A count in thousands, millions and so on.
 pub fn count(n: u64) -> String {
     scaled(n as f64, "")
+}
+
+/// A number of things, with the right word.
+pub fn counted(n: u64, one: &str, many: &str) -> String {
+    if n == 1 { format!("1 {one}") } else { format!("{} {many}", count(n)) }
 }
 
 /// A rate a second with its unit, such as `3.2 GB/s`.

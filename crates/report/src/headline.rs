@@ -42,7 +42,10 @@ fn place(run: &Run) -> String {
         "{} {:.3} GHz{}",
         clock.name,
         clock.frequency_hz / 1e9,
-        clock.read_overhead_ns.map(|ns| format!(" (a reading takes {} ns)", three_digits(ns))).unwrap_or_default()
+        clock
+            .read_overhead_ns
+            .map(|ns| format!(" (a reading takes {} ns as a rule)", three_digits(ns)))
+            .unwrap_or_default()
     ));
     format!("this machine: {}", parts.join(", "))
 }

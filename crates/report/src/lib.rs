@@ -3,10 +3,14 @@
 mod compare;
 mod figure;
 mod headline;
+mod parameters;
 mod plan;
 mod run;
+mod sections;
 mod table;
+mod text;
 
 pub use compare::compare;
+pub use parameters::parameters;
 pub use plan::plan;
 pub use run::run;

@@ -27,7 +27,9 @@ pub fn plan(plan: &Plan, site: &Site, duration_s: f64, repeats: u32) -> String {
         .collect();
     let total = duration_s * f64::from(repeats) * rows.len() as f64;
     let kind = match site.executor {
-        waykeeper_experiment::site::ExecutorKind::Host => "of measuring, and some seconds to set up",
+        waykeeper_experiment::site::ExecutorKind::Host => {
+            "of measuring, and about half a second for each measurement to set up"
+        }
         waykeeper_experiment::site::ExecutorKind::Sim => "of simulated time",
     };
     let sentinels = plan.cases.len() - rows.len();

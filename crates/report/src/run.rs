@@ -1,10 +1,13 @@
-//! A run as text: headline, table, what it shows, what a reader must know.
+//! A run as text: headline, tables, what they show, what a reader must know.
 
-use waykeeper_experiment::run::{CaseRecord, Privilege, Reference, Run};
+use waykeeper_experiment::run::{CaseRecord, Reference, Run};
+use waykeeper_experiment::statistics::Verdict;
 
-use crate::figure::{count, ratio, scaled, seconds, time};
+use crate::figure::{count, ratio, seconds, time};
 use crate::headline::headline;
+use crate::sections;
 use crate::table::{columns, table};
+use crate::text::{paragraph, section};
 
 /// The whole report of a run.
 pub fn run(run: &Run) -> String {
@@ -12,13 +15,13 @@ pub fn run(run: &Run) -> String {
         Some(headline(run)),
         Some(cases(run)),
         references(run),
-        neighbours(run),
-        verdicts(run),
-        budgets(run),
-        simulation(run),
-        disturbances(run),
-        refusals(run),
-        (!run.notes.is_empty()).then(|| run.notes.join("\n")),
+        section("neighbours", sections::neighbours(run)),
+        section("verdicts, compared with no mitigation", sections::verdicts(run)),
+        section("budgets", sections::budgets(run)),
+        section("simulation", sections::simulation(run)),
+        section("what else happened on the target's core", sections::disturbances(run)),
+        section("not to be had here", sections::refusals(run)),
+        section("notes", run.notes.clone()),
     ];
     sections.into_iter().flatten().collect::<Vec<_>>().join("\n\n") + "\n"
 }
@@ -59,8 +62,14 @@ fn case_row(case: &CaseRecord) -> Vec<String> {
         ratio(case.slowdown),
         ratio(case.cost),
         if case.overflow > 0 { count(case.overflow) } else { String::new() },
-        case.verdict.as_ref().map(|verdict| verdict.kind.to_string()).unwrap_or_default(),
+        case.verdict.as_ref().map(verdict_in_short).unwrap_or_default(),
     ]
+}
+
+/// What the verdict's text says before its figures: `better in the maxima`; `cannot tell` without its reason.
+fn verdict_in_short(verdict: &Verdict) -> String {
+    let before = verdict.text.split([':', ',']).next().unwrap_or_default();
+    if before.starts_with(&verdict.kind.to_string()) { before.into() } else { verdict.kind.to_string() }
 }
 
 fn references(run: &Run) -> Option<String> {
@@ -81,10 +90,14 @@ fn references(run: &Run) -> Option<String> {
         ("seen in", true),
         ("ratio", true),
     ]);
+    let imposed_everywhere = |name: &str| with.iter().all(|(_, reference)| lists(&reference.imposed, name));
     let rows: Vec<Vec<String>> = with
         .iter()
         .map(|(case, reference)| {
             let figure = |name: &str, own: Option<f64>, published: Option<f64>| {
+                if imposed_everywhere(name) {
+                    return [String::new(), String::new(), String::new()];
+                }
                 let own = published.and(own);
                 [time(own), time(published), judged_ratio(reference, name, own, published)]
             };
@@ -108,107 +121,26 @@ fn references(run: &Run) -> Option<String> {
             ]
         })
         .collect();
-    let legend = "`imposed`: the figure was put into the model and agrees by construction; `fitted`: a parameter was chosen for it. Neither is evidence.";
-    Some(format!("{}\npublished: {source}\n{legend}", table(&columns, &rows)))
+    let mut legend =
+        "`imposed`: the figure was put into the model and agrees by construction; `fitted`: a parameter was \
+                      chosen for it. Neither is evidence."
+            .to_owned();
+    if imposed_everywhere("min_ns") {
+        legend += " The minimum is imposed in every row.";
+    }
+    Some(format!("{}\n{}", table(&columns, &rows), paragraph(&format!("published: {source}. {legend}"), "")))
+}
+
+fn lists(list: &[String], figure: &str) -> bool {
+    list.iter().any(|name| name == figure)
 }
 
 fn judged_ratio(reference: &Reference, figure: &str, own: Option<f64>, published: Option<f64>) -> String {
     let ratio = own.zip(published).map(|(own, published)| ratio(Some(own / published))).unwrap_or_default();
-    let lists = |list: &[String]| list.iter().any(|name| name == figure);
     match () {
         () if ratio.is_empty() => ratio,
-        () if lists(&reference.imposed) => "imposed".into(),
-        () if lists(&reference.fitted) => format!("{ratio} fitted"),
+        () if lists(&reference.imposed, figure) => "imposed".into(),
+        () if lists(&reference.fitted, figure) => format!("{ratio} fitted"),
         () => ratio,
     }
-}
-
-fn neighbours(run: &Run) -> Option<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for case in run.cases.iter().filter(|case| case.mitigation == waykeeper_experiment::mitigation::NONE) {
-        for neighbour in &case.neighbours {
-            let rate = neighbour
-                .accesses_per_s
-                .zip(neighbour.bytes_per_s)
-                .map(|(accesses, bytes)| format!(" ({}, {})", scaled(accesses, "accesses/s"), scaled(bytes, "B/s")));
-            let judged = match neighbour.effective {
-                Some(true) => "effective",
-                Some(false) => "NOT EFFECTIVE",
-                None => "effect unknown",
-            };
-            lines.push(format!("  {}, {}{}: {judged}", case.name, neighbour.workload, rate.unwrap_or_default()));
-        }
-        if let Some(effect) = case.neighbours.first().and_then(|neighbour| neighbour.effect.as_ref()) {
-            lines.push(format!("    {effect}"));
-        }
-    }
-    (!lines.is_empty()).then(|| format!("neighbours\n{}", lines.join("\n")))
-}
-
-fn verdicts(run: &Run) -> Option<String> {
-    let texts: Vec<_> = run
-        .cases
-        .iter()
-        .filter_map(|case| case.verdict.as_ref().map(|verdict| format!("  {}: {}", case.name, verdict.text)))
-        .collect();
-    (!texts.is_empty()).then(|| format!("verdicts, compared with no mitigation\n{}", texts.join("\n")))
-}
-
-fn budgets(run: &Run) -> Option<String> {
-    let texts: Vec<_> =
-        run.budgets.iter().map(|judged| format!("  {} for {}: {}", judged.budget, judged.case, judged.text)).collect();
-    (!texts.is_empty()).then(|| format!("budgets\n{}", texts.join("\n")))
-}
-
-fn simulation(run: &Run) -> Option<String> {
-    let total = |of: fn(&CaseRecord) -> Option<f64>| run.cases.iter().filter_map(of).sum::<f64>();
-    let (simulated, wall) = (total(|case| case.simulated_s), total(|case| case.wall_s));
-    let accesses = total(|case| case.accesses.map(|n| n as f64));
-    (wall > 0.0).then(|| {
-        format!(
-            "simulated {} in {} of engine time: {}",
-            seconds(simulated),
-            seconds(wall),
-            scaled(accesses / wall, "accesses/s")
-        )
-    })
-}
-
-/// What else disturbed the target, as rates over all repeats of a case; only what was there.
-fn disturbances(run: &Run) -> Option<String> {
-    const SHOWN: [(&str, &str); 9] = [
-        ("interrupts", "interrupts"),
-        ("nmis", "NMIs"),
-        ("smis", "SMIs"),
-        ("involuntary_switches", "preemptions"),
-        ("voluntary_switches", "waits"),
-        ("minor_faults", "page faults"),
-        ("major_faults", "major page faults"),
-        ("steal_ms", "ms stolen by the hypervisor"),
-        ("thermal_throttles", "thermal throttles"),
-    ];
-    let lines: Vec<String> = run
-        .cases
-        .iter()
-        .filter_map(|case| {
-            let sum = |name: &str| case.repeats.iter().filter_map(|repeat| repeat.disturbances.get(name)).sum::<f64>();
-            let found: Vec<_> = SHOWN
-                .iter()
-                .filter(|(name, _)| sum(name) > 0.0)
-                .map(|(name, word)| format!("{} {word}", scaled(sum(name), "")))
-                .collect();
-            (!found.is_empty()).then(|| format!("  {}: {}", case.name, found.join(", ")))
-        })
-        .collect();
-    (!lines.is_empty()).then(|| format!("what else happened on the target's core\n{}", lines.join("\n")))
-}
-
-fn refusals(run: &Run) -> Option<String> {
-    let mut lines: Vec<String> =
-        run.refused.iter().map(|refused| format!("  {}: {}", refused.what, refused.why)).collect();
-    let denied = |privilege: &&Privilege| !privilege.granted;
-    lines.extend(
-        run.privileges.iter().filter(denied).map(|privilege| format!("  {}: {}", privilege.what, privilege.detail)),
-    );
-    (!lines.is_empty()).then(|| format!("not to be had here\n{}", lines.join("\n")))
 }

@@ -12,6 +12,8 @@ pub fn show(arguments: &Show) -> Result<Exit, Failure> {
     let run = folder::read(&arguments.run)?;
     if arguments.json {
         print_json(&run)?;
+    } else if arguments.parameters {
+        print(&waykeeper_report::parameters(&run))?;
     } else {
         print(&waykeeper_report::run(&run))?;
     }

@@ -1,0 +1,128 @@
+//! The sections below the tables; each gives its entries.
+
+use waykeeper_experiment::measurement::OFF_CORE_MS;
+use waykeeper_experiment::mitigation::NONE;
+use waykeeper_experiment::run::{BudgetRecord, CaseRecord, Privilege, Run};
+use waykeeper_experiment::statistics::JudgementKind;
+
+use crate::figure::{counted, scaled, seconds};
+
+/// What the neighbours did, and whether it had an effect.
+pub fn neighbours(run: &Run) -> Vec<String> {
+    let mut entries: Vec<String> = Vec::new();
+    for case in run.cases.iter().filter(|case| case.mitigation == NONE) {
+        let Some(first) = case.neighbours.first() else { continue };
+        let each = case.neighbours.iter().map(|neighbour| {
+            let rates = neighbour.accesses_per_s.zip(neighbour.bytes_per_s);
+            let rates =
+                rates.map(|(a, b)| format!(" ({}, {})", scaled(a, "accesses/s"), scaled(b, "B/s"))).unwrap_or_default();
+            format!("{}{rates}", neighbour.workload)
+        });
+        let judged = match first.effective {
+            Some(true) => "effective",
+            Some(false) => "NO EFFECT SHOWN",
+            None => "effect unknown",
+        };
+        let effect = first.effect.as_deref().unwrap_or_default();
+        entries.push(format!("{}, {}: {judged}; {effect}", case.name, each.collect::<Vec<_>>().join(" and ")));
+    }
+    if !entries.is_empty() && !run.sentinels.is_empty() {
+        entries.push(
+            "The sentinel is a chase over the last-level cache (64 MiB at most); its figures are times of one load."
+                .into(),
+        );
+    }
+    entries
+}
+
+/// What each mitigation did. The effect of the neighbours stands in the section above and is not said again.
+pub fn verdicts(run: &Run) -> Vec<String> {
+    let entries = run.cases.iter().filter_map(|case| {
+        let effect = case.neighbours.first().and_then(|neighbour| neighbour.effect.as_deref()).unwrap_or_default();
+        let text = &case.verdict.as_ref()?.text;
+        let text = if effect.is_empty() { text.clone() } else { text.replace(effect, "see neighbours") };
+        Some(format!("{}: {text}", case.name))
+    });
+    entries.collect()
+}
+
+/// How the budgets ended: what was broken or too thin one by one, the rest counted.
+pub fn budgets(run: &Run) -> Vec<String> {
+    let entry = |judged: &BudgetRecord| format!("{} for {}: {}", judged.budget, judged.case, judged.text);
+    let mut entries = Vec::new();
+    for kind in [JudgementKind::Broken, JudgementKind::TooThin, JudgementKind::NotSeenBroken] {
+        entries.extend(run.budgets.iter().filter(|judged| judged.kind == kind).map(entry));
+    }
+    entries
+}
+
+/// What was simulated, how fast, and what it rests on.
+pub fn simulation(run: &Run) -> Vec<String> {
+    let Some(parameters) = &run.parameters else { return Vec::new() };
+    let total = |of: fn(&CaseRecord) -> Option<f64>| run.cases.iter().filter_map(of).sum::<f64>();
+    let (simulated, wall) = (total(|case| case.simulated_s), total(|case| case.wall_s));
+    let accesses = total(|case| case.accesses.map(|n| n as f64));
+    let mut entries = Vec::new();
+    if wall > 0.0 {
+        let speed = scaled(accesses / wall, "accesses/s");
+        entries.push(format!("{} simulated in {} of engine time: {speed}", seconds(simulated), seconds(wall)));
+    }
+    for word in ["fitted", "imposed", "assumed"] {
+        let keys: Vec<_> = parameters.list.iter().filter(|p| p.is == word).map(|p| p.key.as_str()).collect();
+        if !keys.is_empty() {
+            entries.push(format!("{word} parameters: {}", keys.join(", ")));
+        }
+    }
+    entries.push("`waykeeper show RUN --parameters` gives each with its value, range, reason and source.".into());
+    entries
+}
+
+/// The share of time off the core above which a reader must be told.
+const OFF_CORE_NOTABLE: f64 = 0.01;
+
+/// What else disturbed the targets, all repeats of a case together; only what was there.
+pub fn disturbances(run: &Run) -> Vec<String> {
+    const SHOWN: [(&str, &str, &str); 8] = [
+        ("interrupts", "interrupt", "interrupts"),
+        ("nmis", "NMI", "NMIs"),
+        ("smis", "SMI", "SMIs"),
+        ("involuntary_switches", "preemption", "preemptions"),
+        ("voluntary_switches", "wait", "waits"),
+        ("minor_faults", "page fault", "page faults"),
+        ("major_faults", "major page fault", "major page faults"),
+        ("thermal_throttles", "thermal throttle", "thermal throttles"),
+    ];
+    let of_case = |case: &CaseRecord| {
+        let sum = |name: &str| case.repeats.iter().filter_map(|repeat| repeat.disturbances.get(name)).sum::<f64>();
+        let mut found: Vec<_> = SHOWN
+            .iter()
+            .filter(|(name, ..)| sum(name) > 0.0)
+            .map(|(name, one, many)| counted(sum(name) as u64, one, many))
+            .collect();
+        if sum("steal_ms") > 0.0 {
+            found.push(format!("{} stolen by the hypervisor", seconds(sum("steal_ms") / 1e3)));
+        }
+        if case.missed_periods > 0 {
+            found.push(format!(
+                "{} MISSED: no pass began in them, so no sample tells of them",
+                counted(case.missed_periods, "period", "periods")
+            ));
+        }
+        let share = sum(OFF_CORE_MS) / 1e3 / case.run_length_s;
+        if share > OFF_CORE_NOTABLE {
+            found.push(format!(
+                "OFF ITS CORE for {:.0} % of the time, which the mean, the slowdown and the maximum contain",
+                share * 100.0
+            ));
+        }
+        (!found.is_empty()).then(|| format!("{}: {}", case.name, found.join(", ")))
+    };
+    run.cases.iter().filter_map(of_case).collect()
+}
+
+/// What was refused.
+pub fn refusals(run: &Run) -> Vec<String> {
+    let denied = |privilege: &&Privilege| !privilege.granted;
+    let privileges = run.privileges.iter().filter(denied).map(|p| format!("{}: {}", p.what, p.detail));
+    run.refused.iter().map(|refused| format!("{}: {}", refused.what, refused.why)).chain(privileges).collect()
+}

@@ -1,0 +1,23 @@
+//! Running text: paragraphs that fit a page.
+
+use textwrap::{Options, fill};
+
+/// Wide enough for figures, narrow enough to read.
+const WIDTH: usize = 110;
+
+/// A paragraph whose lines after the first begin with `indent`.
+pub fn paragraph(text: &str, indent: &str) -> String {
+    fill(
+        text,
+        Options::new(WIDTH)
+            .subsequent_indent(indent)
+            .break_words(false)
+            .word_splitter(textwrap::WordSplitter::NoHyphenation),
+    )
+}
+
+/// A heading and its entries, each a paragraph; nothing where there are none.
+pub fn section(heading: &str, entries: Vec<String>) -> Option<String> {
+    let entries: Vec<_> = entries.iter().map(|entry| paragraph(&format!("  {entry}"), "    ")).collect();
+    (!entries.is_empty()).then(|| format!("{heading}\n{}", entries.join("\n")))
+}
