@@ -14,7 +14,33 @@ pub type Mistake = (Vec<String>, String);
 /// # Errors
 /// The first mistake.
 pub fn experiment(document: &Table) -> Result<Experiment, Mistake> {
-    read(Value::Table(document.clone())).map_err(|mistake| inside_workload(document, &mistake.0).unwrap_or(mistake))
+    let document_value = Value::Table(document.clone());
+    let experiment: Experiment =
+        read(document_value.clone()).map_err(|mistake| inside_workload(document, &mistake.0).unwrap_or(mistake))?;
+    let as_read = Value::try_from(&experiment).expect("every experiment that was read can be written");
+    match list_for_table(&document_value, &as_read) {
+        Some(path) => Err((path, LIST_FOR_TABLE.into())),
+        None => Ok(experiment),
+    }
+}
+
+const LIST_FOR_TABLE: &str = "found a list, expected a table";
+
+/// Where a document has a list in place of a table: serde would take its values for those of the keys, in their order.
+fn list_for_table(document: &Value, as_read: &Value) -> Option<Vec<String>> {
+    let below = |key: String, inner: &Value, read: Option<&Value>| {
+        list_for_table(inner, read?).map(|path| std::iter::once(key).chain(path).collect())
+    };
+    match (document, as_read) {
+        (Value::Array(_), Value::Table(_)) => Some(Vec::new()),
+        (Value::Array(list), Value::Array(read)) => {
+            list.iter().enumerate().find_map(|(index, inner)| below(index.to_string(), inner, read.get(index)))
+        }
+        (Value::Table(table), Value::Table(read)) => {
+            table.iter().find_map(|(key, inner)| below(key.clone(), inner, read.get(key)))
+        }
+        _ => None,
+    }
 }
 
 fn read<T: DeserializeOwned>(value: Value) -> Result<T, Mistake> {
@@ -74,6 +100,9 @@ fn plain(message: &str, found: Option<&Value>) -> String {
     }
     if let Some(key) = message.strip_prefix("missing field ") {
         return format!("the key {key} is missing");
+    }
+    if message.starts_with("invalid length ") {
+        return LIST_FOR_TABLE.into();
     }
     if message.starts_with("wanted exactly 1 element") {
         return "found a table with several keys, expected one key".into();
