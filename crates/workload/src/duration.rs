@@ -86,10 +86,11 @@ impl fmt::Display for Nanoseconds {
 
 impl Serialize for Nanoseconds {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        // Not `format_ns`: what is written must read back as the same number.
-        let (scale, unit) =
-            UNITS.iter().rev().find(|(_, s)| self.0 >= *s).map_or((1.0, "ns"), |(name, scale)| (*scale, *name));
-        serializer.serialize_str(&format!("{} {unit}", self.0 / scale))
+        // Not `format_ns`: what is written must read back as the same number, which a division may prevent.
+        let units = UNITS.iter().rev().filter(|(_, scale)| self.0 >= *scale);
+        let texts = units.map(|(unit, scale)| format!("{} {unit}", self.0 / scale));
+        let exact = texts.into_iter().find(|text| text.parse() == Ok(*self));
+        serializer.serialize_str(&exact.unwrap_or_else(|| format!("{} ns", self.0)))
     }
 }
 
