@@ -103,6 +103,7 @@ fn whole_number(text: &str) -> Result<i64, String> {
 
 /// Arguments of `list`.
 #[derive(Debug, Args)]
+#[command(after_help = "Example:\n  waykeeper list --json")]
 pub struct List {
     /// Print as JSON.
     #[arg(long)]
