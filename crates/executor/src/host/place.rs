@@ -79,7 +79,7 @@ fn site(found: &Discovered, elsewhere: &BTreeMap<String, String>) -> Result<Site
 
 fn auto_core(cores: &[SiteCore], isolated: &[CoreId]) -> Option<CoreId> {
     let ids = || cores.iter().map(|core| core.id);
-    ids().filter(|id| isolated.contains(id)).next_back().or_else(|| ids().next_back())
+    ids().rfind(|id| isolated.contains(id)).or_else(|| ids().next_back())
 }
 
 fn machine(root: &Root, platform: &Platform, site: &Site) -> Machine {
@@ -133,4 +133,22 @@ fn notes(root: &Root, clock: &clock::Clock, site: &Site) -> Vec<String> {
         ));
     }
     notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cores(ids: &[CoreId]) -> Vec<SiteCore> {
+        ids.iter().map(|id| SiteCore { id: *id, caches: Default::default(), siblings: Vec::new() }).collect()
+    }
+
+    #[test]
+    fn auto_is_an_isolated_core_where_there_is_one() {
+        assert_eq!(auto_core(&cores(&[0, 1, 2, 3]), &[]), Some(3));
+        assert_eq!(auto_core(&cores(&[0, 1, 2, 3]), &[1, 2]), Some(2));
+        // Isolated, but offline.
+        assert_eq!(auto_core(&cores(&[0, 1, 2]), &[3]), Some(2));
+        assert_eq!(auto_core(&[], &[3]), None);
+    }
 }
