@@ -1,0 +1,118 @@
+//! The cases that an experiment makes, as a dry run lists them.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::program::{Desk, case_names, list};
+
+/// The cases of an experiment on the Agilex 5, without the sentinel's.
+fn plan(more: &[&str]) -> Value {
+    let plain = ["run", "agilex5-cluster-latency", "--dry-run", "--json", "--set=sentinel=false"];
+    let plan = Desk::new().run(&[&plain, more].concat()).with(0).json();
+    let names = case_names(&plan);
+    assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len(), "names must be unique: {names:?}");
+    plan
+}
+
+/// The mitigations of a plan, in order, each once.
+fn mitigations(plan: &Value) -> Vec<&str> {
+    let mut all: Vec<_> = list(plan, "cases").iter().map(|case| case["mitigation"].as_str().unwrap()).collect();
+    all.dedup();
+    all
+}
+
+#[test]
+fn mitigations_stand_alone_unless_asked_otherwise() {
+    assert_eq!(mitigations(&plan(&["--set=mitigations=nl3a,cp"])), ["none", "nl3a", "cp"]);
+    assert_eq!(mitigations(&plan(&["--set=mitigations=nl3a+cp"])), ["none", "nl3a+cp"]);
+    assert_eq!(mitigations(&plan(&["--set=mitigations=[]"])), ["none"]);
+    assert_eq!(mitigations(&plan(&["--set=mitigations=none"])), ["none"]);
+}
+
+#[test]
+fn mitigations_together_or_crossed() {
+    let listed = "--set=mitigations=nl3a,cp,qos";
+    assert_eq!(mitigations(&plan(&[listed, "--set=combine=together"])), ["none", "nl3a", "cp", "qos", "nl3a+cp+qos"]);
+    assert_eq!(
+        mitigations(&plan(&[listed, "--set=combine=cross"])),
+        ["none", "nl3a", "cp", "qos", "nl3a+cp", "nl3a+qos", "cp+qos", "nl3a+cp+qos"]
+    );
+}
+
+#[test]
+fn one_set_of_mitigations_is_one_case_however_it_is_written() {
+    assert_eq!(mitigations(&plan(&["--set=mitigations=nl3a+cp,cp+nl3a,nl3a + cp,cp+nl3a+cp"])), ["none", "nl3a+cp"]);
+}
+
+#[test]
+fn groups_of_neighbours_make_cases_of_their_own() {
+    let plan = plan(&[
+        "--set=mitigations=nl3a",
+        "--set=neighbours.0.group=hammers",
+        "--set=neighbours.1.workload=stream_read",
+        "--set=neighbours.1.cores=0",
+        "--set=neighbours.1.group=streams",
+        "--set=neighbours.2.workload=stream_write",
+        "--set=neighbours.2.cores=2",
+        "--set=neighbours.2.group=streams",
+    ]);
+    assert_eq!(
+        case_names(&plan),
+        ["idle", "none vs hammers", "none vs streams", "nl3a, idle", "nl3a vs hammers", "nl3a vs streams"]
+    );
+    let beside = |name: &str| -> Vec<String> {
+        let case = list(&plan, "cases").iter().find(|case| case["name"] == name).unwrap();
+        list(case, "neighbours").iter().map(|n| format!("{}@{}", n["workload"].as_str().unwrap(), n["core"])).collect()
+    };
+    assert_eq!(beside("idle"), [""; 0]);
+    assert_eq!(beside("none vs hammers"), ["way_hammer@2", "way_hammer@3"]);
+    assert_eq!(beside("nl3a vs streams"), ["stream_read@0", "stream_write@2"]);
+}
+
+#[test]
+fn several_targets_each_have_cases_of_their_own() {
+    let plan = plan(&[
+        "--set=mitigations=[]",
+        "--set=targets.1.workload=rta_128k",
+        "--set=targets.1.core=1",
+        "--set=targets.2.workload=latency_loop",
+        "--set=targets.2.core=0",
+    ]);
+    assert_eq!(
+        case_names(&plan),
+        [
+            "latency_loop@1: idle",
+            "latency_loop@1: none",
+            "rta_128k: idle",
+            "rta_128k: none",
+            "latency_loop@0: idle",
+            "latency_loop@0: none"
+        ]
+    );
+}
+
+#[test]
+fn others_are_all_cores_that_are_left() {
+    let plan = plan(&["--set=mitigations=[]", "--set=neighbours.0.cores=others"]);
+    let cores: Vec<_> =
+        list(&list(&plan, "cases")[1], "neighbours").iter().map(|n| n["core"].as_u64().unwrap()).collect();
+    assert_eq!(cores, [0, 2, 3]);
+}
+
+#[test]
+fn the_sentinel_witnesses_each_group_once() {
+    let plan = Desk::new().run(&[
+        "run",
+        "agilex5-cluster-latency",
+        "--dry-run",
+        "--json",
+        "--set=targets.1.workload=latency_loop_2ki",
+        "--set=targets.1.core=1",
+    ]);
+    let plan = plan.with(0).json();
+    let sentinels: Vec<_> = list(&plan, "cases").iter().filter(|case| case["sentinel"] == true).collect();
+    // Both targets are on one core: what surrounds them is the same.
+    assert_eq!(sentinels.len(), 2, "solo and beside the hammers: {sentinels:?}");
+    assert!(sentinels.iter().all(|case| case["target"]["workload"] == "chase_llc" && case["mitigation"] == "none"));
+}

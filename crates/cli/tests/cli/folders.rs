@@ -1,0 +1,141 @@
+//! Where runs are kept, and `show` and `compare`, which read them again.
+
+use crate::program::{Desk, names_in};
+
+const QUICK: [&str; 5] =
+    ["run", "agilex5-cluster-latency", "--duration=100us", "--repeats=1", "--set=mitigations=nl3a"];
+
+fn quick<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    QUICK.iter().chain(more).copied().collect()
+}
+
+#[test]
+fn a_run_is_kept_in_a_folder_named_after_it() {
+    let desk = Desk::new();
+    let printed = desk.run(&quick(&[])).with(0).stdout;
+    assert_eq!(desk.names(), ["waykeeper-runs"]);
+    let runs = names_in(&desk.path().join("waykeeper-runs"));
+    assert!(runs.len() == 1 && runs[0].starts_with("agilex5-cluster-latency-2"), "{runs:?}");
+    assert!(printed.ends_with(&format!("kept in waykeeper-runs/{}\n", runs[0])), "{printed}");
+    let kept = names_in(&desk.path().join("waykeeper-runs").join(&runs[0]));
+    assert_eq!(kept, ["excursions.hlog", "experiment.toml", "run.json", "samples.hlog"]);
+}
+
+#[test]
+fn the_experiment_as_run_runs_again_and_gives_the_same() {
+    let desk = Desk::new();
+    let first = desk.run(&quick(&["--seed=7", "--json", "--out=first"])).with(0).json();
+    let second = desk.run(&["run", "first/experiment.toml", "--json", "--out=second"]).with(0).json();
+    for key in ["duration_s", "repeats", "seed", "platform"] {
+        assert_eq!(first[key], second[key], "{key}");
+    }
+    let figures = |run: &serde_json::Value| -> Vec<_> {
+        run["cases"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|c| [&c["name"], &c["samples"], &c["max_ns"]].map(Clone::clone))
+            .collect()
+    };
+    assert_eq!(figures(&first), figures(&second));
+}
+
+#[test]
+fn a_dry_run_leaves_nothing() {
+    let desk = Desk::new();
+    let text = desk.run(&quick(&["--dry-run"])).with(0).stdout;
+    assert!(text.contains("4 cases on platform `agilex5`") && text.contains("1 x 100 us"), "{text}");
+    let json = desk.run(&quick(&["--dry-run", "--json", "--out=there"])).with(0).json();
+    assert_eq!(json["cases"].as_array().unwrap().len(), 6, "4 cases and 2 of the sentinel");
+    assert!(desk.names().is_empty(), "{:?}", desk.names());
+}
+
+#[test]
+fn a_dry_run_tells_what_would_be_refused() {
+    let desk = Desk::new();
+    let text = desk.run(&[
+        "run",
+        "agilex5-cluster-latency",
+        "--on=host",
+        "--dry-run",
+        "--set=targets.0.core=auto",
+        "--set=neighbours=[]",
+    ]);
+    let text = text.with(0).stdout;
+    let refused = text.split_once("would be refused").unwrap_or_else(|| panic!("{text}")).1;
+    assert!(refused.contains("mitigation nl3a") && refused.contains("this machine does not have"), "{text}");
+}
+
+#[test]
+fn a_folder_with_something_in_it_is_left_alone() {
+    let desk = Desk::new();
+    std::fs::create_dir(desk.path().join("mine")).unwrap();
+    desk.file("mine/notes.txt", "keep me");
+    let ended = desk.run(&quick(&["--out=mine"])).with(2);
+    assert!(
+        ended.stdout.is_empty() && ended.stderr.contains("--out mine") && ended.stderr.contains("not empty"),
+        "{ended:?}"
+    );
+    assert_eq!(names_in(&desk.path().join("mine")), ["notes.txt"]);
+}
+
+#[test]
+fn an_empty_folder_is_used() {
+    let desk = Desk::new();
+    std::fs::create_dir(desk.path().join("mine")).unwrap();
+    desk.run(&quick(&["--out=mine"])).with(0);
+    assert!(names_in(&desk.path().join("mine")).contains(&"run.json".to_owned()));
+}
+
+#[test]
+fn show_prints_what_run_printed() {
+    let desk = Desk::new();
+    let printed = desk.run(&quick(&["--out=kept"])).with(0).stdout;
+    let shown = desk.run(&["show", "kept"]).with(0).stdout;
+    assert_eq!(printed, format!("{shown}\nkept in kept\n"));
+    assert_eq!(desk.run(&["show", "kept/run.json"]).with(0).stdout, shown);
+    assert_eq!(desk.run(&["show", "kept", "--json"]).with(0).json(), desk.record("kept"));
+}
+
+#[test]
+fn compare_sets_two_runs_side_by_side() {
+    let desk = Desk::new();
+    desk.run(&quick(&["--out=a"])).with(0);
+    desk.run(&quick(&["--out=b", "--set=mitigations=colouring"])).with(0);
+    let text = desk.run(&["compare", "a", "b/run.json"]).with(0).stdout;
+    assert!(text.starts_with("A: a: agilex5-cluster-latency on agilex5 (sim), 1 x 100 us"), "{text}");
+    // The same seed, the same cases: the figures agree to the last digit.
+    let idle = text.lines().find(|line| line.starts_with("idle ")).unwrap();
+    assert!(idle.contains("x1.00") && !idle.contains("lower") && !idle.contains("higher"), "{idle}");
+    assert!(
+        text.contains("only in A: nl3a, idle; nl3a\n") && text.contains("only in B: colouring, idle; colouring\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn what_is_no_run_is_bad_input() {
+    let desk = Desk::new();
+    desk.file("newer.json", "{ \"schema\": 99, \"of_the_future\": true }");
+    desk.file("versionless.json", "{}");
+    desk.file("broken.json", "{\n  \"schema\": 1,\n}");
+    desk.file("half.json", "{ \"schema\": 1, \"tool\": { \"name\": \"waykeeper\", \"version\": 3 } }");
+    std::fs::create_dir(desk.path().join("empty")).unwrap();
+    for (path, told) in [
+        (
+            "newer.json",
+            "newer.json: schema: found version 99, written by a newer Waykeeper; this one reads up to version 1",
+        ),
+        ("versionless.json", "versionless.json: schema: there is no version number"),
+        ("broken.json", "broken.json:3: this is not JSON"),
+        ("half.json", "half.json: tool.version: "),
+        ("empty", "empty: this is not a run"),
+        ("nowhere", "nowhere: this is not a run"),
+    ] {
+        for command in [vec!["show", path], vec!["compare", path, path]] {
+            let ended = desk.run(&command).with(2);
+            assert!(ended.stdout.is_empty() && ended.stderr.contains(told), "{command:?}: {}", ended.stderr);
+            assert_eq!(ended.stderr.lines().count(), 1, "{}", ended.stderr);
+        }
+    }
+}

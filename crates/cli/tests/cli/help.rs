@@ -1,0 +1,50 @@
+//! `--help`, `--version` and `list`.
+
+use crate::program::{Desk, list};
+
+#[test]
+fn the_help_of_every_command_has_an_example_that_names_it() {
+    let desk = Desk::new();
+    let top = desk.run(&["--help"]).with(0).stdout;
+    assert!(top.contains("waykeeper run this-machine"), "{top}");
+    for command in ["run", "list", "show", "compare", "schema"] {
+        let help = desk.run(&[command, "--help"]).with(0).stdout;
+        let example = format!("  waykeeper {command}");
+        assert!(help.contains("Example") && help.contains(&example), "{command}: {help}");
+    }
+}
+
+#[test]
+fn every_exit_status_is_in_the_help() {
+    let help = Desk::new().run(&["run", "--help"]).with(0).stdout;
+    let words = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    for status in
+        ["0 done", "1 a budget was broken", "2 bad input", "3 this machine cannot", "4 too little data", "130"]
+    {
+        assert!(words.contains(status), "{status}: {help}");
+    }
+}
+
+#[test]
+fn no_arguments_show_the_help_and_are_bad_input() {
+    let ended = Desk::new().run(&[]).with(2);
+    assert!(ended.stdout.is_empty() && ended.stderr.contains("Usage: waykeeper"), "{ended:?}");
+}
+
+#[test]
+fn the_list_names_every_bundled_file_with_its_title() {
+    let desk = Desk::new();
+    let text = desk.run(&["list"]).with(0).stdout;
+    let json = desk.run(&["list", "--json"]).with(0).json();
+    for (section, folder) in [("experiments", "experiments"), ("platforms", "platforms"), ("workloads", "workloads")] {
+        let files = crate::program::names_in(&crate::program::repository().join(folder));
+        let expected: Vec<_> = files.iter().filter_map(|file| file.strip_suffix(".toml")).collect();
+        let listed: Vec<_> = list(&json, section).iter().map(|entry| entry["name"].as_str().unwrap()).collect();
+        assert_eq!(listed, expected);
+        for entry in list(&json, section) {
+            let (name, title) = (entry["name"].as_str().unwrap(), entry["title"].as_str().unwrap());
+            assert!(!title.is_empty() && !title.contains('\n'), "{name} has the title `{title}`");
+            assert!(text.lines().any(|line| line.contains(name) && line.ends_with(title)), "{name}: {text}");
+        }
+    }
+}

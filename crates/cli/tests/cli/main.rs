@@ -1,0 +1,13 @@
+//! The program as its users meet it: what it prints, what it leaves, how it ends.
+
+mod bad_input;
+mod cases;
+mod exit_status;
+mod folders;
+mod help;
+mod host;
+mod interrupted;
+mod program;
+mod references;
+mod schemas;
+mod simulated;
