@@ -6,6 +6,7 @@
 use waykeeper_platform::{CoreId, Platform, Settings};
 use waykeeper_workload::Xorshift;
 
+use crate::bits::bits;
 use crate::build;
 use crate::controls::{settings_of, target_first, ways_of_groups};
 use crate::counters::Counters;
@@ -27,6 +28,10 @@ pub struct Engine {
     running: Vec<Running>,
     /// When each program acts next: a copy, so that finding the first one touches little memory.
     wakes: Vec<u64>,
+    /// The program of each core.
+    on_core: Vec<usize>,
+    /// The programs whose ports wait for an entry of a filter, one bit each.
+    blocked: u32,
     roles: Vec<Role>,
     line_bytes: u64,
     now: u64,
@@ -85,9 +90,13 @@ impl Engine {
         }
         let mut engine = Self {
             platform: platform.clone(),
-            cores,
             world,
             wakes: running.iter().map(Running::wake).collect(),
+            on_core: (0..cores.len())
+                .map(|core| running.iter().position(|at| at.core() == core).unwrap_or(0))
+                .collect(),
+            blocked: 0,
+            cores,
             running,
             roles: programs.iter().map(|program| program.role).collect(),
             line_bytes: platform.line_bytes.value,
@@ -132,21 +141,23 @@ impl Engine {
     fn step_memory(&mut self, now: u64) {
         let Some(handle) = self.world.memory.step(now) else { return };
         let (core, slot) = (handle as usize / MOST_SLOTS, handle as usize % MOST_SLOTS);
-        let program = self.running.iter_mut().find(|program| program.core() == core).expect("a program asked");
+        let answered = self.on_core[core];
+        let program = &mut self.running[answered];
         let filled = program.port().answer(slot, &mut self.world.hierarchy, self.line_bytes, now);
         match program {
             Running::Stream(stream) => stream.answered(slot, &mut self.world, now),
             Running::Tick(tick) => tick.answered(slot, &mut self.world, now),
         }
-        for program in &mut self.running {
+        self.wakes[answered] = program.wake();
+        for index in bits(self.blocked) {
+            let program = &mut self.running[index];
             let Some(at) = program.port().retry_after(filled, &self.world.hierarchy, now) else { continue };
             match program {
                 Running::Stream(stream) => stream.unblocked(&mut self.world, at),
                 Running::Tick(tick) => tick.unblocked(&mut self.world, at),
             }
-        }
-        for (wake, program) in self.wakes.iter_mut().zip(&self.running) {
-            *wake = program.wake();
+            self.wakes[index] = program.wake();
+            self.blocked &= !(1 << index);
         }
     }
 
@@ -159,6 +170,7 @@ impl Engine {
             Running::Tick(tick) => tick.run(&mut self.world, samples),
         }
         self.wakes[index] = self.running[index].wake();
+        self.blocked |= u32::from(self.running[index].port().is_blocked()) << index;
     }
 
     /// Passes on what the last step caused: writes to memory, and lines that cores lost.

@@ -8,6 +8,7 @@ use waykeeper_platform::EntryTaken;
 use waykeeper_workload::Xorshift;
 
 use crate::access::{Answer, Want};
+use crate::bits::bits;
 use crate::cache::{Cache, DIRTY, Evicted, Flags, SHARED};
 use crate::counters::{CoreCounters, SharedCounters};
 use crate::filter::{Displaced, Entry, SnoopFilter};
@@ -283,13 +284,4 @@ impl Hierarchy {
         self.shared.remove(line);
         self.cores[core].unshare(line);
     }
-}
-
-/// The positions of the set bits, ascending.
-fn bits(mut mask: u32) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let at = (mask != 0).then(|| mask.trailing_zeros() as usize)?;
-        mask &= mask - 1;
-        Some(at)
-    })
 }

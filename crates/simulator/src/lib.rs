@@ -25,6 +25,7 @@
 //! seed give the same samples on any machine.
 
 pub mod access;
+mod bits;
 mod build;
 pub mod cache;
 mod controls;

@@ -1,6 +1,7 @@
 //! A core's way to the memory hierarchy: bounded outstanding misses, and what each answer costs.
 
 use crate::access::{Answer, Want};
+use crate::bits::bits;
 use crate::hierarchy::Hierarchy;
 use crate::memory::{Handle, Memory};
 use crate::tags::Line;
@@ -107,7 +108,7 @@ impl Port {
         if self.free() == 0 {
             self.reclaim(now);
             if self.free() == 0 && (want == Want::Fetch || !hierarchy.cores[self.core].holds(line)) {
-                return Issued::Full(slots(self.timed).map(|slot| self.done[slot]).min().unwrap_or(NEVER));
+                return Issued::Full(bits(self.timed).map(|slot| self.done[slot]).min().unwrap_or(NEVER));
             }
         }
         let answer = hierarchy.access(self.core, line, want, now);
@@ -141,7 +142,7 @@ impl Port {
                 world.memory.read(line, handle, self.first, now);
                 Issued::Pending(slot)
             }
-            Answer::UnderWay => match slots(self.owed).find(|slot| self.line[*slot] == line) {
+            Answer::UnderWay => match bits(self.owed).find(|slot| self.line[*slot] == line) {
                 Some(slot) => {
                     if want == Want::Write {
                         self.want[slot] = Want::Write;
@@ -165,6 +166,12 @@ impl Port {
         hierarchy.counts[self.core].accesses -= 1;
         self.blocked = Some(Blocked { line, since: now, every });
         Issued::Blocked
+    }
+
+    /// Whether an access waits for an entry of a filter, or for another core's fill.
+    #[inline]
+    pub fn is_blocked(&self) -> bool {
+        self.blocked.is_some()
     }
 
     /// A fill of `filled` has come. If that may unblock this core, gives the time of its next attempt: the requester
@@ -205,7 +212,7 @@ impl Port {
     #[inline]
     pub fn all_done(&self) -> u64 {
         match self.owed {
-            0 => slots(self.timed).map(|slot| self.done[slot]).max().unwrap_or(0),
+            0 => bits(self.timed).map(|slot| self.done[slot]).max().unwrap_or(0),
             _ => NEVER,
         }
     }
@@ -217,20 +224,10 @@ impl Port {
 
     #[inline]
     fn reclaim(&mut self, now: u64) {
-        for slot in slots(self.timed) {
+        for slot in bits(self.timed) {
             if self.done[slot] <= now {
                 self.timed &= !(1 << slot);
             }
         }
     }
-}
-
-/// The numbers of the set bits, ascending.
-#[inline]
-fn slots(mut mask: u64) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let slot = (mask != 0).then(|| mask.trailing_zeros() as usize)?;
-        mask &= mask - 1;
-        Some(slot)
-    })
 }

@@ -38,14 +38,8 @@ impl Policy {
                 ages[way] = 0;
             }
             Self::TreePlru(trees) => {
-                let mut node = way + ways;
-                while node > 1 {
-                    let parent = node / 2;
-                    // Away from the way just used: right if it was the left child.
-                    let right = u64::from(node.is_multiple_of(2));
-                    trees[set] = trees[set] & !(1 << parent) | right << parent;
-                    node = parent;
-                }
+                let path = PATHS[ways.trailing_zeros() as usize][way];
+                trees[set] = trees[set] & !path.nodes | path.right;
             }
         }
     }
@@ -63,6 +57,38 @@ impl Policy {
             Self::TreePlru(trees) => plru_victim(trees[set], ways, mask),
         }
     }
+}
+
+/// The nodes between the root and a way, and those of them that point right after a use of that way.
+#[derive(Debug, Clone, Copy)]
+struct Path {
+    nodes: u64,
+    right: u64,
+}
+
+/// By the log2 of the ways, the path of each way.
+static PATHS: [[Path; 32]; 6] = paths();
+
+const fn paths() -> [[Path; 32]; 6] {
+    let mut paths = [[Path { nodes: 0, right: 0 }; 32]; 6];
+    let mut log2 = 0;
+    while log2 < paths.len() {
+        let ways = 1 << log2;
+        let mut way = 0;
+        while way < ways {
+            let mut node = way + ways;
+            while node > 1 {
+                let parent = node / 2;
+                paths[log2][way].nodes |= 1 << parent;
+                // Away from the way just used: right if it was the left child.
+                paths[log2][way].right |= ((node + 1) as u64 % 2) << parent;
+                node = parent;
+            }
+            way += 1;
+        }
+        log2 += 1;
+    }
+    paths
 }
 
 /// Follows the bits from the root, but never into a half of which the mask allows nothing.
