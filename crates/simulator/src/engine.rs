@@ -10,8 +10,9 @@ use crate::bits::bits;
 use crate::build;
 use crate::controls::{settings_of, target_first, ways_of_groups};
 use crate::counters::Counters;
+use crate::memory::Handle;
 use crate::placement::Colour;
-use crate::port::{MOST_SLOTS, Port, World};
+use crate::port::{MOST_SLOTS, NEVER, Port, World};
 use crate::program::Program as Stream;
 use crate::programs::{Program, Role, check_programs};
 use crate::refused::Refused;
@@ -77,9 +78,10 @@ impl Engine {
         let cores = platform.core_ids();
         check_programs(platform, programs)?;
         let mut random = Xorshift::new(seed);
-        let world = World {
+        let mut world = World {
             hierarchy: build::hierarchy(platform, random.next_u64())?,
             memory: build::memory(platform, &mut random)?,
+            watched: 0,
         };
         let mut starter = Starter::new(platform, programs.len(), random)?;
         let mut running = Vec::new();
@@ -87,6 +89,11 @@ impl Engine {
             let core = cores.iter().position(|core| *core == program.core).expect("the programs were checked");
             let colour = settings.colouring.map(|bit| Colour::new(bit, program.role == Role::Target));
             running.push(starter.start(program, core, colour)?);
+        }
+        for program in &running {
+            if let Running::Tick(tick) = program {
+                world.watched |= 1 << tick.port.core;
+            }
         }
         let mut engine = Self {
             platform: platform.clone(),
@@ -109,24 +116,17 @@ impl Engine {
     /// Runs until this time, in picoseconds.
     pub fn advance(&mut self, until_ps: u64, samples: &mut dyn Samples) {
         loop {
-            let memory = self.world.memory.next_time();
-            let (mut who, mut at, mut horizon) = (None, memory, until_ps);
-            for (index, wake) in self.wakes.iter().copied().enumerate() {
-                if wake < at {
-                    horizon = horizon.min(at);
-                    (who, at) = (Some(index), wake);
-                } else {
-                    horizon = horizon.min(wake);
-                }
+            let (first, wake, next_wake) = self.first_program();
+            if self.run_memory(wake.min(until_ps)) {
+                self.settle(samples);
+                continue;
             }
-            if at > until_ps {
+            if wake > until_ps {
                 break;
             }
-            self.now = at;
-            match who {
-                None => self.step_memory(at),
-                Some(index) => self.step_program(index, horizon, samples),
-            }
+            self.now = wake;
+            let horizon = until_ps.min(next_wake).min(self.world.memory.next_time());
+            self.step_program(first, horizon, samples);
             self.settle(samples);
         }
         self.now = self.now.max(until_ps);
@@ -137,9 +137,41 @@ impl Engine {
         }
     }
 
+    /// The program that acts next (the earlier one in the list, if there are several), when it does, and when one of
+    /// the others does.
     #[inline]
-    fn step_memory(&mut self, now: u64) {
-        let Some(handle) = self.world.memory.step(now) else { return };
+    fn first_program(&self) -> (usize, u64, u64) {
+        let (mut first, mut wake, mut next_wake) = (0, NEVER, NEVER);
+        for (index, at) in self.wakes.iter().copied().enumerate() {
+            if at < wake {
+                next_wake = wake;
+                (first, wake) = (index, at);
+            } else {
+                next_wake = next_wake.min(at);
+            }
+        }
+        (first, wake, next_wake)
+    }
+
+    /// Lets the memory act up to its next answer, or up to `until` if there is none before; true after an answer.
+    /// Nobody else notices a command.
+    #[inline]
+    fn run_memory(&mut self, until: u64) -> bool {
+        loop {
+            let now = self.world.memory.next_time();
+            if now > until {
+                return false;
+            }
+            self.now = now;
+            if let Some(handle) = self.world.memory.step(now) {
+                self.answer(handle, now);
+                return true;
+            }
+        }
+    }
+
+    #[inline]
+    fn answer(&mut self, handle: Handle, now: u64) {
         let (core, slot) = (handle as usize / MOST_SLOTS, handle as usize % MOST_SLOTS);
         let answered = self.on_core[core];
         let program = &mut self.running[answered];
@@ -166,7 +198,7 @@ impl Engine {
         let mut discard = Discard;
         let samples = sink(self.roles[index], samples, &mut discard);
         match &mut self.running[index] {
-            Running::Stream(stream) => stream.run(&mut self.world, horizon, samples),
+            Running::Stream(stream) => self.now = stream.run(&mut self.world, horizon, samples),
             Running::Tick(tick) => tick.run(&mut self.world, samples),
         }
         self.wakes[index] = self.running[index].wake();
@@ -179,7 +211,7 @@ impl Engine {
         while let Some(line) = self.world.hierarchy.writes.pop() {
             self.world.memory.write(line, self.now);
         }
-        let disturbed = std::mem::take(&mut self.world.hierarchy.disturbed);
+        let disturbed = std::mem::take(&mut self.world.hierarchy.disturbed) & self.world.watched;
         if disturbed == 0 {
             return;
         }

@@ -19,6 +19,16 @@ pub struct World {
     pub hierarchy: Hierarchy,
     /// The memory.
     pub memory: Memory,
+    /// Cores whose programs must hear at once of lines that they lose, one bit each.
+    pub watched: u32,
+}
+
+impl World {
+    /// Whether an access has left nothing that the engine must pass on: no write to memory, no loss of a watched line.
+    #[inline]
+    pub fn is_settled(&self) -> bool {
+        self.hierarchy.writes.is_empty() && self.hierarchy.disturbed & self.watched == 0
+    }
 }
 
 /// Latencies of one core, in picoseconds.

@@ -89,9 +89,11 @@ impl Program {
         }
     }
 
-    /// Acts from `wake` on, up to `horizon` at most: until then nobody else does anything.
-    pub fn run(&mut self, world: &mut World, horizon: u64, samples: &mut dyn Samples) {
-        self.now = self.wake;
+    /// Acts from `wake` on, up to `horizon` at most: until then nobody else does anything. Gives when its last stretch
+    /// without a miss began.
+    pub fn run(&mut self, world: &mut World, mut horizon: u64, samples: &mut dyn Samples) -> u64 {
+        let mut began = self.wake;
+        self.now = began;
         self.waiting = Waiting::Nothing;
         while self.now <= horizon {
             let op = match self.again.take() {
@@ -118,10 +120,18 @@ impl Program {
                 Op::End => self.drained(op) && self.end_sample(samples),
             };
             if !goes_on {
-                return;
+                // After a miss the memory has something to do, perhaps before this program's next access.
+                horizon = horizon.min(world.memory.next_time());
+                if self.wake >= horizon || !world.is_settled() {
+                    return began;
+                }
+                began = self.wake;
+                self.now = began;
+                self.waiting = Waiting::Nothing;
             }
         }
         self.wake = self.now;
+        began
     }
 
     #[inline]
