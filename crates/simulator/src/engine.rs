@@ -143,12 +143,9 @@ impl Engine {
     fn first_program(&self) -> (usize, u64, u64) {
         let (mut first, mut wake, mut next_wake) = (0, NEVER, NEVER);
         for (index, at) in self.wakes.iter().copied().enumerate() {
-            if at < wake {
-                next_wake = wake;
-                (first, wake) = (index, at);
-            } else {
-                next_wake = next_wake.min(at);
-            }
+            next_wake = next_wake.min(wake.max(at));
+            first = if at < wake { index } else { first };
+            wake = wake.min(at);
         }
         (first, wake, next_wake)
     }

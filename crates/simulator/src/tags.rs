@@ -71,8 +71,14 @@ impl Tags {
         let set = self.set_of(line);
         let start = set * self.stride;
         let (quads, _) = self.lines[start..start + self.stride].as_chunks::<TOGETHER>();
-        // Most lookups miss, so no branch leaves the loop early; `held_in` of a set has one bit at most.
-        let held_in = quads.iter().rev().fold(0, |mask, quad| mask << TOGETHER | equal(quad, line));
+        // Most lookups miss, so no branch leaves early. The lengths that caches and filters have are unrolled.
+        let held_in = match quads {
+            [a] => equal(a, line),
+            [a, b] => equal(a, line) | equal(b, line) << 4,
+            [a, b, c, d] => equal(a, line) | equal(b, line) << 4 | equal(c, line) << 8 | equal(d, line) << 12,
+            [a, b, c] => equal(a, line) | equal(b, line) << 4 | equal(c, line) << 8,
+            more => more.iter().rev().fold(0, |mask, quad| mask << TOGETHER | equal(quad, line)),
+        };
         (held_in != 0).then(|| Place { set, way: held_in.trailing_zeros() as usize })
     }
 
