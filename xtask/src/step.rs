@@ -15,7 +15,10 @@ pub fn root() -> &'static str {
 pub fn run(title: &str, command: &mut Command) -> Result<(), String> {
     println!("== {title}");
     let begun = Instant::now();
-    let status = command.current_dir(root()).status().map_err(|error| format!("{title}: {command:?} cannot be started: {error}"))?;
+    let status = command
+        .current_dir(root())
+        .status()
+        .map_err(|error| format!("{title}: {command:?} cannot be started: {error}"))?;
     if !status.success() {
         return Err(format!("{title}: {command:?} ended with {status}"));
     }

@@ -21,7 +21,11 @@ pub fn all() -> Result<(), String> {
     run("build", &mut cargo("build --release --locked"))?;
     short_measurement()?;
     simulated_table()?;
-    run("fuzzers", cargo("test --release --locked -p waykeeper-experiment --test fuzz").env("BOLERO_RANDOM_TEST_TIME_MS", FUZZ_MS))?;
+    run(
+        "fuzzers",
+        cargo("test --release --locked -p waykeeper-experiment --test parser_fuzz")
+            .env("BOLERO_RANDOM_TEST_TIME_MS", FUZZ_MS),
+    )?;
     run("tests", &mut cargo("test --workspace --release --locked"))
 }
 

@@ -13,8 +13,8 @@ impl Bar {
     /// Hidden unless standard error is a terminal.
     pub fn new() -> Self {
         let bar = ProgressBar::new(0);
-        let terminal = std::io::stderr().is_terminal();
-        bar.set_draw_target(if terminal { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() });
+        // Nothing is known of the time left before the first measurement of a case: `show` brings the bar to light.
+        bar.set_draw_target(ProgressDrawTarget::hidden());
         let style = ProgressStyle::with_template("{bar:24} {pos}/{len} measured, {eta} left: {wide_msg}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         bar.enable_steady_tick(Duration::from_millis(200));
@@ -23,6 +23,9 @@ impl Bar {
 
     /// Shows where the run is.
     pub fn show(&self, progress: Progress<'_>) {
+        if self.0.is_hidden() && std::io::stderr().is_terminal() {
+            self.0.set_draw_target(ProgressDrawTarget::stderr());
+        }
         self.0.set_length(progress.total as u64);
         self.0.set_position(progress.done as u64);
         self.0.set_message(progress.case.to_owned());

@@ -99,6 +99,11 @@ impl Simulated {
         Ok(Self { platform, place })
     }
 
+    /// The key of the first thing that a platform lacks to be simulated, and what is wrong with it.
+    pub fn lacks(platform: &Platform) -> Option<(String, String)> {
+        Engine::new(platform, &[], &[], 0).err().map(|refused| (refused.what, refused.why))
+    }
+
     fn engine(&self, case: &Case, programs: &[Program], seed: u64) -> Result<Engine, Refused> {
         Engine::new(&self.platform, programs, &parts(&case.mitigation), seed)
     }

@@ -76,6 +76,7 @@ impl Plan {
     pub fn new(loaded: &Loaded, site: &Site) -> Result<Self, InputError> {
         let experiment = &loaded.experiment;
         let (mitigations, mut refused) = offered_mitigations(loaded, site)?;
+        check_references(loaded, site)?;
         let targets = experiment
             .targets
             .iter()
@@ -122,6 +123,20 @@ impl Plan {
         }
         Ok(Self { cases, refused })
     }
+}
+
+/// A reference for a mitigation that is not known would never be shown.
+fn check_references(loaded: &Loaded, site: &Site) -> Result<(), InputError> {
+    for (index, reference) in loaded.experiment.references.iter().enumerate() {
+        let unknown =
+            mitigation::parts(&reference.mitigation).into_iter().find(|part| !site.mitigations.contains_key(*part));
+        if let Some(part) = unknown {
+            let message =
+                format!("found `{part}`, which no mitigation is called; expected none, or mitigations joined by `+`");
+            return Err(loaded.error(&format!("references.{index}.mitigation"), message));
+        }
+    }
+    Ok(())
 }
 
 fn prefix(targets: &[Placed], target: &Placed) -> String {

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use waykeeper_executor::{Executor, Host, Simulated};
 use waykeeper_experiment::Loaded;
-use waykeeper_platform::{Platform, bundled, find_bundled};
+use waykeeper_platform::locate::line_of;
+use waykeeper_platform::{Platform, PlatformError, bundled, find_bundled};
 
 use crate::arguments::On;
 use crate::failure::Failure;
@@ -21,8 +22,14 @@ pub fn executor(loaded: &Loaded, on: Option<On>) -> Result<Box<dyn Executor>, Fa
     let platform = if name == HOST { None } else { Some(open(loaded, name)?) };
     match (on, platform) {
         (None | Some(On::Host), None) => Ok(Box::new(Host::new(&simulated_mitigations(None))?)),
-        (Some(On::Host), platform) => Ok(Box::new(Host::new(&simulated_mitigations(platform.as_ref()))?)),
-        (_, Some(platform)) => Ok(Box::new(Simulated::new(platform, &host_mitigations())?)),
+        (Some(On::Host), opened) => {
+            let platform = opened.as_ref().map(|opened| &opened.platform);
+            Ok(Box::new(Host::new(&simulated_mitigations(platform))?))
+        }
+        (_, Some(opened)) => {
+            opened.can_be_simulated()?;
+            Ok(Box::new(Simulated::new(opened.platform, &host_mitigations())?))
+        }
         (Some(On::Sim), None) => {
             let names: Vec<_> = bundled().iter().map(|b| b.name).collect();
             let message = format!(
@@ -36,9 +43,29 @@ pub fn executor(loaded: &Loaded, on: Option<On>) -> Result<Box<dyn Executor>, Fa
     }
 }
 
-fn open(loaded: &Loaded, name: &str) -> Result<Platform, Failure> {
+/// A platform and the text that it was read from, for errors.
+struct Opened {
+    platform: Platform,
+    file: String,
+    text: String,
+}
+
+impl Opened {
+    fn read(file: &str, text: &str) -> Result<Self, PlatformError> {
+        Ok(Self { platform: Platform::from_toml(text, file)?, file: file.into(), text: text.into() })
+    }
+
+    /// What a simulation needs and the file does not have, or has in a way that cannot be simulated.
+    fn can_be_simulated(&self) -> Result<(), PlatformError> {
+        let Some((key, message)) = Simulated::lacks(&self.platform) else { return Ok(()) };
+        let line = line_of(&self.text, &key.split('.').collect::<Vec<_>>());
+        Err(PlatformError { file: self.file.clone(), line, key, message })
+    }
+}
+
+fn open(loaded: &Loaded, name: &str) -> Result<Opened, Failure> {
     if let Some(found) = find_bundled(name) {
-        return Ok(Platform::from_toml(found.text, &format!("platforms/{name}.toml"))?);
+        return Ok(Opened::read(&format!("platforms/{name}.toml"), found.text)?);
     }
     let text = std::fs::read_to_string(name).map_err(|error| {
         let names: Vec<_> = bundled().iter().map(|b| b.name).collect();
@@ -47,12 +74,12 @@ fn open(loaded: &Loaded, name: &str) -> Result<Platform, Failure> {
             format!("found `{name}`, which is neither bundled nor a file that can be read ({error}); expected host, {} or a platform file", names.join(", ")),
         )
     })?;
-    let mut platform = Platform::from_toml(&text, name)?;
+    let mut opened = Opened::read(name, &text)?;
     // A copy of a bundled file may have been changed anywhere: its figures must not pass for the original's.
-    if platform.name == HOST || find_bundled(&platform.name).is_some() {
-        platform.name = name.to_owned();
+    if opened.platform.name == HOST || find_bundled(&opened.platform.name).is_some() {
+        opened.platform.name = name.to_owned();
     }
-    Ok(platform)
+    Ok(opened)
 }
 
 fn simulated_mitigations(named: Option<&Platform>) -> BTreeMap<String, String> {

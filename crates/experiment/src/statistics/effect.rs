@@ -185,7 +185,7 @@ impl Figure {
 
     fn factor(&self) -> Option<String> {
         let (solo, loaded) = (median(&self.solo), median(&self.loaded));
-        (solo > 0.0).then(|| format!("x{}", digits(loaded / solo, 2)))
+        (solo > 0.0).then(|| format!("x{}", digits(loaded / solo, 3)))
     }
 
     fn range(&self, low: f64, high: f64) -> String {

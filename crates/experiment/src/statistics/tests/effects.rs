@@ -18,7 +18,7 @@ fn a_sentinel_far_outside_its_solo_spread_shows_the_effect() {
     // 48.0 / 12.1 = 3.97.
     assert_eq!(
         found.text(),
-        "moved the sentinel's mean from 12.1 ns to 48 ns (x4.0), outside the solo spread 11.9 ns to 12.6 ns"
+        "moved the sentinel's mean from 12.1 ns to 48 ns (x3.97), outside the solo spread 11.9 ns to 12.6 ns"
     );
 }
 
@@ -28,7 +28,8 @@ fn within_the_solo_spread_there_is_none() {
     assert_eq!(
         found,
         Effect::Ineffective(
-            "moved nothing beyond its solo spread: the sentinel's mean 12.3 ns loaded, 11.9 ns to 12.6 ns solo".into()
+            "nothing was shown to move beyond its solo spread: the sentinel's mean 12 ns to 12.5 ns loaded, 11.9 ns to \
+             12.6 ns solo".into()
         )
     );
 }
@@ -68,8 +69,8 @@ fn every_figure_that_moved_is_named() {
     let found = effect(&Seen { target_solo: &solo, target_loaded: &loaded, ..Seen::default() });
     assert_eq!(
         found.text(),
-        "moved the target's mean from 10.1 ns to 20.2 ns (x2.0), outside the solo spread 10 ns to 10.2 ns; also the \
-         target's maximum x10"
+        "moved the target's mean from 10.1 ns to 20.2 ns (x2.00), outside the solo spread 10 ns to 10.2 ns; also the \
+         target's maximum x10.0"
     );
     // A loaded run ten times as long may well have a higher maximum; its mean is as good as before.
     let longer = loaded.map(|repeat| Observed { exposure_s: 20.0, mean_ns: 10.1, ..repeat });

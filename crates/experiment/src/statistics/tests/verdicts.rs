@@ -178,6 +178,8 @@ fn any_repeat() -> impl Strategy<Value = Repeat> {
         |(samples, exposure_s, clusters, max_ns, resolution_ns, cut_short)| Repeat {
             samples,
             exposure_s,
+            // Also more than the whole time, which only a broken clock would give.
+            off_core_s: max_ns / 1e9,
             clusters,
             max_ns,
             resolution_ns,
