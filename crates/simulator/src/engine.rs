@@ -205,6 +205,15 @@ impl Engine {
     /// Passes on what the last step caused: writes to memory, and lines that cores lost.
     #[inline]
     fn settle(&mut self, samples: &mut dyn Samples) {
+        if self.world.is_settled() {
+            self.world.hierarchy.disturbed = 0;
+        } else {
+            self.pass_on(samples);
+        }
+    }
+
+    #[inline(never)]
+    fn pass_on(&mut self, samples: &mut dyn Samples) {
         while let Some(line) = self.world.hierarchy.writes.pop() {
             self.world.memory.write(line, self.now);
         }

@@ -82,6 +82,8 @@ impl SnoopFilter {
                 let idle = !self.busy[set] & self.tags.all_ways();
                 match &self.policy {
                     _ if idle == 0 => return Entry::AllBusy,
+                    // Most sets wait for nothing: all ways are equal, and there is no bit to look for.
+                    Policy::Random if idle == self.tags.all_ways() => random.below(ways as u64) as usize,
                     Policy::Random => nth_set_bit(idle, random.below(u64::from(idle.count_ones())) as u32),
                     policy => policy.victim(set, ways, idle, random),
                 }

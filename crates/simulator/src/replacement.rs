@@ -25,7 +25,7 @@ impl Policy {
     }
 
     /// Remembers a use.
-    #[inline]
+    #[inline(always)]
     pub fn touch(&mut self, set: usize, way: usize, ways: usize) {
         match self {
             Self::Random => {}
@@ -45,7 +45,7 @@ impl Policy {
     }
 
     /// The way that makes room, among those of `mask` (which is not 0).
-    #[inline]
+    #[inline(always)]
     pub fn victim(&self, set: usize, ways: usize, mask: u32, random: &mut Xorshift) -> usize {
         match self {
             Self::Random => nth_set_bit(mask, random.below(u64::from(mask.count_ones())) as u32),
