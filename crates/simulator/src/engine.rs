@@ -12,13 +12,12 @@ use crate::controls::{settings_of, target_first, ways_of_groups};
 use crate::counters::Counters;
 use crate::memory::Handle;
 use crate::placement::Colour;
-use crate::port::{MOST_SLOTS, NEVER, Port, World};
-use crate::program::Program as Stream;
+use crate::port::{MOST_SLOTS, NEVER, World};
 use crate::programs::{Program, Role, check_programs};
 use crate::refused::Refused;
+use crate::running::Running;
 use crate::samples::{Discard, Samples};
 use crate::start::Starter;
-use crate::tick::Tick;
 
 /// A platform with programs on it, at some time.
 #[derive(Debug, Clone)]
@@ -36,35 +35,6 @@ pub struct Engine {
     roles: Vec<Role>,
     line_bytes: u64,
     now: u64,
-}
-
-#[derive(Debug, Clone)]
-pub(crate) enum Running {
-    Stream(Box<Stream>),
-    Tick(Box<Tick>),
-}
-
-impl Running {
-    fn wake(&self) -> u64 {
-        match self {
-            Self::Stream(stream) => stream.wake,
-            Self::Tick(tick) => tick.wake,
-        }
-    }
-
-    fn core(&self) -> usize {
-        match self {
-            Self::Stream(stream) => stream.port.core,
-            Self::Tick(tick) => tick.port.core,
-        }
-    }
-
-    fn port(&mut self) -> &mut Port {
-        match self {
-            Self::Stream(stream) => &mut stream.port,
-            Self::Tick(tick) => &mut tick.port,
-        }
-    }
 }
 
 impl Engine {

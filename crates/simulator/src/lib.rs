@@ -44,6 +44,7 @@ mod programs;
 mod queue;
 mod refused;
 pub mod replacement;
+mod running;
 mod samples;
 mod start;
 pub mod tags;

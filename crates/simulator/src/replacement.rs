@@ -14,6 +14,7 @@ pub enum Policy {
     Random,
 }
 
+// The kind of a policy decides a few instructions, fewer than a call costs: hence `inline(always)`.
 impl Policy {
     /// A policy for `sets` of `ways`.
     pub fn new(kind: Replacement, sets: usize, ways: usize) -> Self {

@@ -4,11 +4,11 @@ use waykeeper_platform::Platform;
 use waykeeper_workload::{Pattern, TickBody, Xorshift, recorder};
 
 use crate::build::{self, need, ps};
-use crate::engine::Running;
 use crate::placement::{Allocator, Colour, Region};
 use crate::program::{Program as Stream, Recorder};
 use crate::programs::{Program, Role};
 use crate::refused::Refused;
+use crate::running::Running;
 use crate::tick::{IdleJitter, Tick};
 
 /// Arenas of each program: data, code, recorder, stack.
