@@ -44,13 +44,18 @@ impl fmt::Display for InputError {
         match &self.origin {
             Origin::File { name, line: Some(line) } => write!(f, "{name}:{line}: ")?,
             Origin::File { name, line: None } => write!(f, "{name}: ")?,
-            Origin::Option(option) => write!(f, "{option}: ")?,
+            Origin::Option(option) => write!(f, "{}: ", in_one_line(option))?,
         }
         if !self.key.is_empty() {
-            write!(f, "{}: ", self.key)?;
+            write!(f, "{}: ", in_one_line(&self.key))?;
         }
-        f.write_str(&self.message)
+        f.write_str(&in_one_line(&self.message))
     }
+}
+
+/// What was found may hold line breaks and other control characters: they are shown as escapes.
+fn in_one_line(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() }).collect()
 }
 
 impl std::error::Error for InputError {}
