@@ -3,6 +3,8 @@
 //! `cargo xtask test` runs everything that must hold before a change lands: formatting, lints, documentation, the rigs'
 //! packages, a short measurement of this machine, a simulated table, the fuzzers, and all tests.
 
+#[cfg(test)]
+mod book;
 mod packages;
 mod step;
 mod test;

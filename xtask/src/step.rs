@@ -1,5 +1,6 @@
 //! One step: a command that is shown, run and timed.
 
+use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::time::Instant;
 
@@ -24,6 +25,16 @@ pub fn run(title: &str, command: &mut Command) -> Result<(), String> {
     }
     println!("== {title}: passed in {:.0} s", begun.elapsed().as_secs_f64());
     Ok(())
+}
+
+/// Runs the last command in the place of this process.
+///
+/// # Errors
+/// A command that cannot be started.
+pub fn become_last(title: &str, command: &mut Command) -> Result<(), String> {
+    println!("== {title}");
+    let error = command.current_dir(root()).exec();
+    Err(format!("{title}: {command:?} cannot be started: {error}"))
 }
 
 /// A cargo command, its arguments separated by spaces.

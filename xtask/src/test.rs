@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::packages;
-use crate::step::{cargo, root, run};
+use crate::step::{become_last, cargo, root, run};
 
 /// How long each fuzzer runs.
 const FUZZ_MS: &str = "30000";
@@ -26,7 +26,9 @@ pub fn all() -> Result<(), String> {
         cargo("test --release --locked -p waykeeper-experiment --test parser_fuzz")
             .env("BOLERO_RANDOM_TEST_TIME_MS", FUZZ_MS),
     )?;
-    run("tests", &mut cargo("test --workspace --release --locked"))
+    run("examples in the documentation", &mut cargo("test --workspace --release --locked --doc"))?;
+    // Nothing is printed after this one: the closing lines are the test runner's own.
+    become_last("tests", &mut cargo("test --workspace --release --locked --lib --bins --tests"))
 }
 
 fn short_measurement() -> Result<(), String> {
