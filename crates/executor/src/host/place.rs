@@ -116,6 +116,20 @@ fn describe_cache(cache: &waykeeper_platform::CacheGeometry) -> String {
     format!("L{}{side} {value} {unit} {}-way {shared}", cache.level, cache.ways)
 }
 
+/// What real-time throttling does to a loop that never sleeps; `setting` is `runtime_us/period_us`.
+fn throttling_note(setting: &str) -> Option<String> {
+    let (runtime, period) = setting.split_once('/')?;
+    let (runtime, period): (i64, i64) = (runtime.parse().ok()?, period.parse().ok()?);
+    (0..period).contains(&runtime).then(|| {
+        format!(
+            "The kernel keeps {} of every {} us of a core for ordinary tasks (/proc/sys/kernel/sched_rt_runtime_us): a loop \
+             under SCHED_FIFO that never sleeps can be off its core for that long while one of them waits.",
+            period - runtime,
+            period
+        )
+    })
+}
+
 fn notes(root: &Root, clock: &clock::Clock, site: &Site) -> Vec<String> {
     let mut notes = Vec::new();
     if facts(root, site.auto_core).hypervisor.is_some() {
@@ -123,6 +137,7 @@ fn notes(root: &Root, clock: &clock::Clock, site: &Site) -> Vec<String> {
             "This is a virtual machine: the hypervisor takes cores away unseen, and other tenants may share the caches and the memory. Steal time tells part of it.".into(),
         );
     }
+    notes.extend(facts(root, site.auto_core).realtime_throttling.as_deref().and_then(throttling_note));
     if clock.invariant == Some(false) {
         notes.push("The processor does not promise a counter of constant rate: read absolute times with care.".into());
     }
@@ -141,6 +156,14 @@ mod tests {
 
     fn cores(ids: &[CoreId]) -> Vec<SiteCore> {
         ids.iter().map(|id| SiteCore { id: *id, caches: Default::default(), siblings: Vec::new() }).collect()
+    }
+
+    #[test]
+    fn throttling_is_noted_where_it_is_on() {
+        // 1000000 - 950000 = 50000 us, Linux's default; -1 turns it off.
+        assert!(throttling_note("950000/1000000").unwrap().contains("50000 of every 1000000 us"));
+        assert_eq!(throttling_note("-1/1000000"), None);
+        assert_eq!(throttling_note("1000000/1000000"), None);
     }
 
     #[test]
