@@ -6,6 +6,6 @@ mod schedule;
 mod simulated;
 
 pub use host::{Host, WORKER_ARGUMENT, worker_main};
-pub use measure::{Assignment, Executor, ExecutorError, Place};
+pub use measure::{Assignment, Executor, ExecutorError, Pace, Place};
 pub use schedule::{Finished, Progress, Settings, run};
 pub use simulated::Simulated;

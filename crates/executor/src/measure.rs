@@ -37,9 +37,22 @@ pub enum ExecutorError {
     Stopped,
 }
 
+/// How long the measurements beside the cases take at a place, and what is too small to be an excursion there.
+#[derive(Debug, Clone, Copy)]
+pub struct Pace {
+    /// Length of a pilot, seconds, where a repeat is not shorter and it gives samples enough.
+    pub pilot_s: f64,
+    /// Length of a sentinel's repeat, seconds, where a case's is not shorter: enough for the mean that it witnesses.
+    pub sentinel_s: f64,
+    /// An excursion is at least this far above the median, nanoseconds.
+    pub least_excursion_ns: f64,
+}
+
 /// What a place says about itself.
 #[derive(Debug, Clone)]
 pub struct Place {
+    /// How long its pilots and sentinels take.
+    pub pace: Pace,
     /// Its cores and mitigations.
     pub site: Site,
     /// The clock that times the samples.

@@ -6,10 +6,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use waykeeper_experiment::cases::{Case, Plan, Purpose};
 use waykeeper_experiment::measurement::{Measured, Measurement};
 use waykeeper_experiment::mitigation::{NONE, parts};
-use waykeeper_experiment::site::ExecutorKind;
 use waykeeper_workload::Xorshift;
 
-use crate::measure::{Assignment, Executor, ExecutorError};
+use crate::measure::{Assignment, Executor, ExecutorError, Pace};
 
 /// How an experiment is run.
 #[derive(Debug, Clone)]
@@ -48,13 +47,6 @@ pub struct Finished {
     pub failed: Option<ExecutorError>,
 }
 
-/// A pilot is this long, or as long as a repeat where that is shorter.
-const PILOT_S: f64 = 0.2;
-const SIMULATED_PILOT_S: f64 = 0.002;
-/// The sentinel witnesses a mean, for which this is long enough.
-const SENTINEL_S: f64 = 0.25;
-const SIMULATED_SENTINEL_S: f64 = 0.01;
-
 /// Runs every case of a plan. A failure after each case was measured once keeps what was measured.
 ///
 /// # Errors
@@ -66,9 +58,9 @@ pub fn run(
     stop: &AtomicBool,
     progress: &(dyn Fn(Progress<'_>) + Sync),
 ) -> Result<Finished, ExecutorError> {
-    let simulated = executor.place().site.executor == ExecutorKind::Sim;
+    let pace = executor.place().pace;
     let under_test = mitigations_under_test(plan);
-    let thresholds_ns = thresholds(executor, plan, settings, stop, &under_test, simulated)?;
+    let thresholds_ns = thresholds(executor, plan, settings, stop, &under_test)?;
     let cases = &plan.cases;
     let total = cases.len() * settings.repeats as usize;
     let slots: Vec<Mutex<Option<Result<Measurement, ExecutorError>>>> = (0..total).map(|_| Mutex::new(None)).collect();
@@ -87,7 +79,7 @@ pub fn run(
         let assignment = Assignment {
             case,
             seed,
-            duration_s: length(case, settings.duration_s, simulated),
+            duration_s: length(case, settings.duration_s, pace),
             excursion_above_ns: thresholds_ns[index],
             gap_ns: settings.gap_ns,
             wash: before.is_none_or(|before| before.mitigation != case.mitigation),
@@ -140,10 +132,10 @@ fn mitigations_under_test(plan: &Plan) -> Vec<String> {
     names
 }
 
-fn length(case: &Case, duration_s: f64, simulated: bool) -> f64 {
+fn length(case: &Case, duration_s: f64, pace: Pace) -> f64 {
     match case.purpose {
         Purpose::Case => duration_s,
-        Purpose::Sentinel => duration_s.min(if simulated { SIMULATED_SENTINEL_S } else { SENTINEL_S }),
+        Purpose::Sentinel => duration_s.min(pace.sentinel_s),
     }
 }
 
@@ -155,8 +147,8 @@ fn thresholds(
     settings: &Settings,
     stop: &AtomicBool,
     under_test: &[String],
-    simulated: bool,
 ) -> Result<Vec<Option<f64>>, ExecutorError> {
+    let pace = executor.place().pace;
     let mut known: Vec<(&Case, f64)> = Vec::new();
     let mut thresholds = Vec::new();
     for case in &plan.cases {
@@ -173,15 +165,14 @@ fn thresholds(
         let assignment = Assignment {
             case: pilot,
             seed: settings.seed,
-            duration_s: settings.duration_s.min(if simulated { SIMULATED_PILOT_S } else { PILOT_S }),
+            duration_s: settings.duration_s.min(pace.pilot_s),
             excursion_above_ns: None,
             gap_ns: settings.gap_ns,
             wash: false,
             under_test,
         };
-        let floor_ns = if simulated { 0.0 } else { LEAST_EXCURSION_NS };
         let threshold = match pilot_run(executor, assignment, settings.duration_s, stop) {
-            Ok(measurement) => threshold_ns(&measurement, settings.excursion_over_min_ns, floor_ns),
+            Ok(measurement) => threshold_ns(&measurement, settings.excursion_over_min_ns, pace.least_excursion_ns),
             Err(ExecutorError::Stopped) => None,
             Err(error) => return Err(error),
         };
@@ -208,9 +199,6 @@ fn pilot_run(
         assignment.duration_s = (10.0 * assignment.duration_s).min(longest_s);
     }
 }
-
-/// On a machine, what is less than about one access to memory over the median is the loop's own wobble.
-const LEAST_EXCURSION_NS: f64 = 200.0;
 
 /// Median plus three times the distance to the 99th percentile, and at least a tenth and `floor_ns` above the median:
 /// beyond the ordinary spread of the loop itself, below anything that an engineer would call an excursion.

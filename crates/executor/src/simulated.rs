@@ -9,12 +9,12 @@ use waykeeper_experiment::measurement::{Measurement, NeighbourProgress, Simulati
 use waykeeper_experiment::mitigation::parts;
 use waykeeper_experiment::run::{Clock, Machine, Parameter, Parameters};
 use waykeeper_experiment::samples::{Collector, Samples};
-use waykeeper_experiment::site::{ExecutorKind, Offer, Site, SiteCore, cache_shapes};
+use waykeeper_experiment::site::{ExecutorKind, Offer, Site, SiteCore, cache_shapes, refused_elsewhere};
 use waykeeper_platform::Platform;
 use waykeeper_simulator::{Counters, Engine, Program, Refused, Role};
 use waykeeper_workload::Pattern;
 
-use crate::measure::{Assignment, Executor, ExecutorError, Place};
+use crate::measure::{Assignment, Executor, ExecutorError, Pace, Place};
 
 /// Runs cases on a simulated platform.
 #[derive(Debug)]
@@ -62,6 +62,9 @@ const SLICE_PS: u64 = 1_000_000_000;
 
 const PS_PER_S: f64 = 1e12;
 
+/// A simulated loop does not wobble, so any distance above its ordinary spread is an excursion.
+const PACE: Pace = Pace { pilot_s: 0.002, sentinel_s: 0.01, least_excursion_ns: 0.0 };
+
 impl Simulated {
     /// A simulated platform. `elsewhere` names mitigations that other places know, with the reason why not here.
     ///
@@ -75,6 +78,7 @@ impl Simulated {
             ))
         })?;
         let place = Place {
+            pace: PACE,
             site: site(&platform, elsewhere),
             clock: Clock {
                 name: "simulated counter".into(),
@@ -122,8 +126,7 @@ fn site(platform: &Platform, elsewhere: &BTreeMap<String, String>) -> Site {
         .into_iter()
         .map(|id| SiteCore { id, caches: cache_shapes(platform, id), siblings: Vec::new() })
         .collect();
-    let mut mitigations: BTreeMap<String, Offer> =
-        elsewhere.iter().map(|(name, why)| (name.clone(), Offer::Refused(why.clone()))).collect();
+    let mut mitigations = refused_elsewhere(elsewhere);
     mitigations.extend(platform.mitigations.iter().map(|(name, m)| (name.clone(), Offer::Applied(m.title.clone()))));
     Site {
         executor: ExecutorKind::Sim,
@@ -132,6 +135,7 @@ fn site(platform: &Platform, elsewhere: &BTreeMap<String, String>) -> Site {
         auto_core: cores.last().map_or(0, |core| core.id),
         cores,
         mitigations,
+        needs_buffer: Vec::new(),
     }
 }
 
@@ -184,13 +188,16 @@ impl Executor for Simulated {
             return Err(ExecutorError::Stopped);
         }
         let observed_s = now as f64 / PS_PER_S;
-        let line = self.platform.line_bytes.value as f64;
         let counters = engine.counters();
         let total_of = |counters: &Counters, core| counters.core(core).map_or(0, |c| c.accesses);
         let accesses_of = |core| total_of(&counters, core) - total_of(&before, core);
         let neighbours = assignment.case.neighbours.iter().map(|neighbour| {
             let accesses = accesses_of(neighbour.core) as f64 / observed_s;
-            NeighbourProgress { core: neighbour.core, per_second: Some((accesses, accesses * line)) }
+            let bytes = neighbour.pattern.bytes_per_access(self.platform.line_bytes.value);
+            NeighbourProgress {
+                core: neighbour.core,
+                per_second: bytes.map(|bytes| (accesses, accesses * bytes as f64)),
+            }
         });
         Ok(Measurement {
             seed: assignment.seed,

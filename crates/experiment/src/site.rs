@@ -46,6 +46,11 @@ pub enum Offer {
     Refused(String),
 }
 
+/// Offers of a place that can apply none of what other places know; `elsewhere` gives the reasons by name.
+pub fn refused_elsewhere(elsewhere: &BTreeMap<String, String>) -> BTreeMap<String, Offer> {
+    elsewhere.iter().map(|(name, why)| (name.clone(), Offer::Refused(why.clone()))).collect()
+}
+
 /// The place where cases run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Site {
@@ -61,6 +66,8 @@ pub struct Site {
     pub auto_core: CoreId,
     /// Every mitigation that is known here or elsewhere.
     pub mitigations: BTreeMap<String, Offer>,
+    /// Those of them that act on the target's buffer, and so need it to have one.
+    pub needs_buffer: Vec<String>,
 }
 
 /// The data and unified caches of a core of a platform.
@@ -101,7 +108,7 @@ impl Site {
 
     /// Why a mitigation means nothing for a target, where it does.
     pub fn means_nothing(&self, mitigation: &str, target: &Pattern) -> Option<String> {
-        let no_buffer = self.executor == ExecutorKind::Host && mitigation == "hugepages" && target.data_bytes() == 0;
+        let no_buffer = self.needs_buffer.iter().any(|name| name == mitigation) && target.data_bytes() == 0;
         no_buffer.then(|| "the target has no buffer, so its pages make no difference".into())
     }
 

@@ -36,6 +36,7 @@ fn site(executor: ExecutorKind) -> Site {
         cores: (0..4).map(core).collect(),
         auto_core: 1,
         mitigations: BTreeMap::from(offers),
+        needs_buffer: vec!["hugepages".into()],
     }
 }
 

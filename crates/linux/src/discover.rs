@@ -26,6 +26,11 @@ pub struct NotDiscovered {
     why: String,
 }
 
+/// The mitigation that runs the target under SCHED_FIFO.
+pub const FIFO: &str = "fifo";
+/// The mitigation that puts the target's buffer into huge pages.
+pub const HUGE_PAGES: &str = "hugepages";
+
 const SYSFS_CACHE: &str = "/sys/devices/system/cpu/cpuN/cache";
 
 /// One cache as a core sees it.
@@ -162,8 +167,8 @@ fn host_platform(cores: Vec<CoreKind>, shared_caches: Vec<SharedCache>, line_byt
         cores,
         shared_caches,
         mitigations: BTreeMap::from([
-            mitigation("fifo", "the target runs under SCHED_FIFO instead of the ordinary scheduler"),
-            mitigation("hugepages", "the target's buffer lies in huge pages instead of small ones"),
+            mitigation(FIFO, "the target runs under SCHED_FIFO instead of the ordinary scheduler"),
+            mitigation(HUGE_PAGES, "the target's buffer lies in huge pages instead of small ones"),
         ]),
         sources: BTreeMap::new(),
         counter: None,

@@ -14,6 +14,6 @@ mod root;
 pub mod schedule;
 
 pub use cpulist::{format_cpulist, parse_cpulist};
-pub use discover::{Discovered, NotDiscovered, discover};
+pub use discover::{Discovered, FIFO, HUGE_PAGES, NotDiscovered, discover};
 pub use facts::{Facts, facts};
 pub use root::Root;

@@ -28,9 +28,4 @@ impl Root {
     pub fn number(&self, path: &str) -> Option<u64> {
         self.text(path)?.parse().ok()
     }
-
-    /// Whether a path is there.
-    pub fn has(&self, path: &str) -> bool {
-        self.0.join(path.trim_start_matches('/')).exists()
-    }
 }

@@ -138,8 +138,22 @@ impl Pattern {
         }
     }
 
-    /// Accesses in one full pass of the pattern, and the bytes that count as moved for each (one line).
-    /// None where a pass has no meaning.
+    /// Bytes of lines that one access touches anew: a whole line, or the stride where that is less. 0 for `tick`, which has
+    /// no buffer; `None` for an external program.
+    pub fn bytes_per_access(&self, line_bytes: u64) -> Option<u64> {
+        match self {
+            Self::Walk { inner, outer, .. } => {
+                let step = if inner.count > 1 { inner.stride } else { outer.stride };
+                Some(step.min(line_bytes))
+            }
+            Self::Buffer { stride, .. } | Self::Chase { stride, .. } => Some((*stride).min(line_bytes)),
+            Self::Random { line_bytes, .. } => Some(*line_bytes),
+            Self::Tick { .. } => Some(0),
+            Self::Command { .. } => None,
+        }
+    }
+
+    /// Accesses in one full pass of the pattern. None where a pass has no meaning.
     pub fn accesses_per_pass(&self) -> Option<u64> {
         match self {
             Self::Walk { outer, inner, .. } => Some(outer.count * inner.count),

@@ -13,9 +13,6 @@ use crate::failure::Failure;
 /// The platform name that means this machine.
 const HOST: &str = "host";
 
-/// What a Linux host offers, for the reason why a simulated platform does not.
-const HOST_MITIGATIONS: [&str; 2] = ["fifo", "hugepages"];
-
 /// The executor for an experiment.
 pub fn executor(loaded: &Loaded, on: Option<On>) -> Result<Box<dyn Executor>, Failure> {
     let name = loaded.experiment.platform.as_str();
@@ -99,5 +96,5 @@ fn simulated_mitigations(named: Option<&Platform>) -> BTreeMap<String, String> {
 
 fn host_mitigations() -> BTreeMap<String, String> {
     let reason = "a measure of a Linux host; a simulated platform has neither its scheduler nor its pages";
-    HOST_MITIGATIONS.into_iter().map(|name| (name.to_owned(), reason.to_owned())).collect()
+    Host::MITIGATIONS.into_iter().map(|name| (name.to_owned(), reason.to_owned())).collect()
 }

@@ -3,15 +3,13 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use waykeeper_experiment::cases::Case;
 use waykeeper_experiment::measurement::{Measurement, NeighbourProgress};
 use waykeeper_experiment::run::{Placement, Privilege};
 use waykeeper_experiment::samples::Samples;
 use waykeeper_platform::CoreId;
 use waykeeper_workload::Pattern;
 
-use super::bytes_per_access;
-use crate::measure::ExecutorError;
+use crate::measure::{Assignment, ExecutorError};
 
 /// A workload on a core.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -74,26 +72,28 @@ pub struct Answer {
 impl Answer {
     pub fn into_measurement(
         self,
-        case: &Case,
-        seed: u64,
+        assignment: &Assignment<'_>,
         tick_ns: f64,
+        line_bytes: u64,
         stopped: bool,
     ) -> Result<Measurement, ExecutorError> {
         if self.recorded.samples == 0 && stopped {
             return Err(ExecutorError::Stopped);
         }
         let observed_s = self.observed_s;
-        let neighbours = case.neighbours.iter().zip(&self.accesses).map(|(neighbour, accesses)| NeighbourProgress {
-            core: neighbour.core,
-            per_second: accesses.zip(bytes_per_access(&neighbour.pattern)).filter(|_| observed_s > 0.0).map(
-                |(accesses, bytes)| {
-                    let rate = accesses as f64 / observed_s;
-                    (rate, rate * bytes)
-                },
-            ),
-        });
+        let neighbours =
+            assignment.case.neighbours.iter().zip(&self.accesses).map(|(neighbour, accesses)| NeighbourProgress {
+                core: neighbour.core,
+                per_second: accesses
+                    .zip(neighbour.pattern.bytes_per_access(line_bytes))
+                    .filter(|_| observed_s > 0.0)
+                    .map(|(accesses, bytes)| {
+                        let rate = accesses as f64 / observed_s;
+                        (rate, rate * bytes as f64)
+                    }),
+            });
         Ok(Measurement {
-            seed,
+            seed: assignment.seed,
             neighbours: neighbours.collect(),
             samples: self.recorded.into_samples(tick_ns),
             observed_s,

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use waykeeper_experiment::cases::{Case, Placed};
 use waykeeper_experiment::measurement::Measurement;
 use waykeeper_experiment::mitigation::parts;
-use waykeeper_workload::Pattern;
+use waykeeper_linux::{FIFO, HUGE_PAGES};
 
 use crate::measure::{Assignment, Executor, ExecutorError, Place};
 use job::{Answer, Job, Part};
@@ -39,6 +39,7 @@ const WASH_MOST: u64 = 256 << 20;
 pub struct Host {
     place: Place,
     tick_ns: f64,
+    line_bytes: u64,
     /// Bytes to walk through to wash the caches.
     wash_bytes: u64,
 }
@@ -51,7 +52,7 @@ impl Executor for Host {
     fn measure(&self, assignment: &Assignment<'_>, stop: &AtomicBool) -> Result<Measurement, ExecutorError> {
         let job = self.job(assignment);
         let answer = ask_worker(&job, stop)?;
-        answer.into_measurement(assignment.case, assignment.seed, self.tick_ns, stop.load(Ordering::Relaxed))
+        answer.into_measurement(assignment, self.tick_ns, self.line_bytes, stop.load(Ordering::Relaxed))
     }
 
     fn refuses(&self, case: &Case) -> Option<String> {
@@ -64,6 +65,9 @@ impl Executor for Host {
 }
 
 impl Host {
+    /// The mitigations that a Linux host can offer, by name.
+    pub const MITIGATIONS: [&'static str; 2] = [FIFO, HUGE_PAGES];
+
     fn job(&self, assignment: &Assignment<'_>) -> Job {
         let case = assignment.case;
         let ticks = |ns: f64| (ns / self.tick_ns).round() as u64;
@@ -81,8 +85,8 @@ impl Host {
             excursion_above_ticks: assignment.excursion_above_ns.map(ticks),
             gap_ticks: ticks(assignment.gap_ns),
             wash_bytes: if assignment.wash { self.wash_bytes } else { 0 },
-            fifo: on("fifo"),
-            huge_pages: on("hugepages"),
+            fifo: on(FIFO),
+            huge_pages: on(HUGE_PAGES),
         }
     }
 }
@@ -155,20 +159,5 @@ fn wait(worker: &mut Child, patience: Duration, stop: &AtomicBool) -> bool {
             return true;
         }
         std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
-/// Bytes that a neighbour moves for one access: the line that it touches.
-fn bytes_per_access(pattern: &Pattern) -> Option<f64> {
-    const LINE: u64 = 64;
-    match pattern {
-        Pattern::Walk { inner, outer, .. } => {
-            let step = if inner.count > 1 { inner.stride } else { outer.stride };
-            Some(step.min(LINE) as f64)
-        }
-        Pattern::Buffer { stride, .. } | Pattern::Chase { stride, .. } => Some((*stride).min(LINE) as f64),
-        Pattern::Random { line_bytes, .. } => Some(*line_bytes as f64),
-        Pattern::Tick { .. } => Some(0.0),
-        Pattern::Command { .. } => None,
     }
 }

@@ -3,16 +3,19 @@
 use std::collections::BTreeMap;
 
 use waykeeper_experiment::run::{Clock, Machine};
-use waykeeper_experiment::site::{ExecutorKind, Offer, Site, SiteCore, cache_shapes};
+use waykeeper_experiment::site::{ExecutorKind, Offer, Site, SiteCore, cache_shapes, refused_elsewhere};
 use waykeeper_kernels::clock;
-use waykeeper_linux::{Discovered, Root, discover, facts, schedule};
+use waykeeper_linux::{Discovered, Facts, HUGE_PAGES, Root, discover, facts, schedule};
 use waykeeper_platform::{CoreId, Platform};
 
 use super::{Host, WASH_MOST, WASH_TIMES, probe};
-use crate::measure::{ExecutorError, Place};
+use crate::measure::{ExecutorError, Pace, Place};
 
 /// Spread of the counter's frequency above which a reader must be warned, parts in a million.
 const UNSTEADY_PPM: f64 = 200.0;
+
+/// On a machine, what is less than about one access to memory over the median is the loop's own wobble.
+const PACE: Pace = Pace { pilot_s: 0.2, sentinel_s: 0.25, least_excursion_ns: 200.0 };
 
 impl Host {
     /// This machine. `elsewhere` names mitigations that other places know, with the reason why not here.
@@ -26,9 +29,11 @@ impl Host {
         let clock = clock::measure();
         let tick_ns = 1e9 / clock.frequency_hz;
         let llc = cache_shapes(&found.platform, site.auto_core).0.iter().map(|shape| shape.size_bytes).max();
+        let facts = facts(&root, site.auto_core);
         let place = Place {
-            machine: machine(&root, &found.platform, &site),
-            notes: notes(&root, &clock, &site),
+            pace: PACE,
+            notes: notes(&facts, &clock),
+            machine: machine(facts, &found.platform, &site),
             clock: Clock {
                 name: clock.name.into(),
                 frequency_hz: clock.frequency_hz,
@@ -41,7 +46,8 @@ impl Host {
             site,
             parameters: None,
         };
-        Ok(Self { place, tick_ns, wash_bytes: llc.map_or(0, |bytes| (WASH_TIMES * bytes).min(WASH_MOST)) })
+        let line_bytes = found.platform.line_bytes.value;
+        Ok(Self { place, tick_ns, line_bytes, wash_bytes: llc.map_or(0, |bytes| (WASH_TIMES * bytes).min(WASH_MOST)) })
     }
 }
 
@@ -61,8 +67,7 @@ fn site(found: &Discovered, elsewhere: &BTreeMap<String, String>) -> Result<Site
         .collect();
     let auto_core = auto_core(&cores, &found.isolated)
         .ok_or_else(|| ExecutorError::Refused("this process may use no core of this machine".into()))?;
-    let mut mitigations: BTreeMap<String, Offer> =
-        elsewhere.iter().map(|(name, why)| (name.clone(), Offer::Refused(why.clone()))).collect();
+    let mut mitigations = refused_elsewhere(elsewhere);
     for (name, mitigation) in &found.platform.mitigations {
         let offer = probe::refuses(name).map_or_else(|| Offer::Applied(mitigation.title.clone()), Offer::Refused);
         mitigations.insert(name.clone(), offer);
@@ -74,6 +79,7 @@ fn site(found: &Discovered, elsewhere: &BTreeMap<String, String>) -> Result<Site
         cores,
         auto_core,
         mitigations,
+        needs_buffer: vec![HUGE_PAGES.into()],
     })
 }
 
@@ -82,8 +88,7 @@ fn auto_core(cores: &[SiteCore], isolated: &[CoreId]) -> Option<CoreId> {
     ids().rfind(|id| isolated.contains(id)).or_else(|| ids().next_back())
 }
 
-fn machine(root: &Root, platform: &Platform, site: &Site) -> Machine {
-    let facts = facts(root, site.auto_core);
+fn machine(facts: Facts, platform: &Platform, site: &Site) -> Machine {
     Machine {
         processor: facts.processor,
         architecture: std::env::consts::ARCH.into(),
@@ -130,14 +135,14 @@ fn throttling_note(setting: &str) -> Option<String> {
     })
 }
 
-fn notes(root: &Root, clock: &clock::Clock, site: &Site) -> Vec<String> {
+fn notes(facts: &Facts, clock: &clock::Clock) -> Vec<String> {
     let mut notes = Vec::new();
-    if facts(root, site.auto_core).hypervisor.is_some() {
+    if facts.hypervisor.is_some() {
         notes.push(
             "This is a virtual machine: the hypervisor takes cores away unseen, and other tenants may share the caches and the memory. Steal time tells part of it.".into(),
         );
     }
-    notes.extend(facts(root, site.auto_core).realtime_throttling.as_deref().and_then(throttling_note));
+    notes.extend(facts.realtime_throttling.as_deref().and_then(throttling_note));
     if clock.invariant == Some(false) {
         notes.push("The processor does not promise a counter of constant rate: read absolute times with care.".into());
     }

@@ -2,14 +2,15 @@
 
 use waykeeper_linux::memory::{Mapping, Pages};
 use waykeeper_linux::schedule;
+use waykeeper_linux::{FIFO, HUGE_PAGES};
 
 use super::target::FIFO_PRIORITY;
 
 /// Why a mitigation of this machine is not to be had; `None` where it is.
 pub fn refuses(mitigation: &str) -> Option<String> {
     match mitigation {
-        "fifo" => refuses_fifo(),
-        "hugepages" => refuses_huge_pages(),
+        FIFO => refuses_fifo(),
+        HUGE_PAGES => refuses_huge_pages(),
         _ => None,
     }
 }

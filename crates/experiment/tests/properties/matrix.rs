@@ -26,6 +26,7 @@ fn site(cores: u32) -> Site {
         cores: (0..cores).map(core).collect(),
         auto_core: cores - 1,
         mitigations: BTreeMap::from(["a", "b", "c", "d"].map(offer)),
+        needs_buffer: vec!["hugepages".into()],
     }
 }
 
