@@ -94,16 +94,30 @@ pub enum Execution {
     OutOfOrder,
 }
 
-/// The choice of the line that makes room.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// The choice of the line that makes room, among the ways that the fill may use. Empty ways are filled first, the lowest
+/// one before the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Replacement {
     /// The least recently used one.
     Lru,
-    /// A binary tree of bits that point away from recent use.
+    /// A binary tree of bits that point away from recent use. The ways are a power of two.
     TreePlru,
+    /// One bit a way, set by its use; the use that would set the last one clears the others. The lowest way whose bit is
+    /// clear makes room, or the lowest one if no bit of an allowed way is.
+    BitPlru,
     /// Any, with equal chance.
     Random,
+    /// The ways in turn: each set has a pointer, and the first allowed way at or after it makes room and moves it on.
+    /// Uses and fills of empty ways do not.
+    RoundRobin,
+    /// The most recently used one; a fill is a use.
+    Mru,
+    /// Biased against lines that were not used again: static re-reference interval prediction with two bits and hit
+    /// priority (SRRIP-HP of Jaleel, Theobald, Steely and Emer, "High Performance Cache Replacement Using Re-Reference
+    /// Interval Prediction", ISCA 2010). A fill predicts 2, a use 0; the lowest way of the highest interval makes room,
+    /// and the allowed ways then age by what it lacked to 3.
+    Biased,
 }
 
 /// How a private second level relates to the first-level data cache. Neither kind is inclusive of the instruction side.

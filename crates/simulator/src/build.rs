@@ -197,7 +197,7 @@ fn check_ways(path: &str, ways: u64, replacement: Replacement) -> Result<(), Ref
         return refuse(format!("{ways} ways; the simulator holds up to 32"));
     }
     if replacement == Replacement::TreePlru && !ways.is_power_of_two() {
-        return refuse(format!("{ways} ways form no binary tree; `lru` or `random` replacement would do"));
+        return refuse(format!("{ways} ways form no binary tree; `lru`, `bit_plru` or `random` replacement would do"));
     }
     Ok(())
 }

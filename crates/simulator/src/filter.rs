@@ -80,7 +80,7 @@ impl SnoopFilter {
             Some(way) => way,
             None => {
                 let idle = !self.busy[set] & self.tags.all_ways();
-                match &self.policy {
+                match &mut self.policy {
                     _ if idle == 0 => return Entry::AllBusy,
                     // Most sets wait for nothing: all ways are equal, and there is no bit to look for.
                     Policy::Random if idle == self.tags.all_ways() => random.below(ways as u64) as usize,
@@ -95,7 +95,7 @@ impl SnoopFilter {
         self.tags.put(place, line);
         self.owners[self.tags.index(place)] = owners;
         self.busy[set] = self.busy[set] & !(1 << way) | u32::from(busy) << way;
-        self.policy.touch(set, way, ways);
+        self.policy.fill(set, way, ways);
         Entry::Taken(displaced)
     }
 

@@ -150,7 +150,8 @@ proptest! {
 
     #[test]
     fn fills_obey_masks_and_hits_do_not(lines in prop::collection::vec((0..64u32, any::<bool>()), 1..400), seed: u64) {
-        for replacement in [Replacement::Lru, Replacement::TreePlru, Replacement::Random] {
+        use Replacement::{Biased, BitPlru, Lru, Mru, Random, RoundRobin, TreePlru};
+        for replacement in [Lru, TreePlru, BitPlru, Random, RoundRobin, Mru, Biased] {
             let mut cache = Cache::new(4, 8, replacement);
             let mut random = Xorshift::new(seed);
             let mut by_class = [[0usize; 4]; 2];

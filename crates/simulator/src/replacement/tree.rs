@@ -1,0 +1,55 @@
+//! A binary tree of bits that point away from recent use. It takes a power of two of ways.
+
+/// A use of a way: the nodes above it point away from it.
+#[inline(always)]
+pub fn touch(tree: &mut u64, way: usize, ways: usize) {
+    let path = PATHS[ways.trailing_zeros() as usize][way];
+    *tree = *tree & !path.nodes | path.right;
+}
+
+/// Follows the bits from the root, but never into a half of which the mask allows nothing.
+#[inline(always)]
+pub fn victim(tree: u64, ways: usize, mask: u32) -> usize {
+    let (mut node, mut low, mut width) = (1, 0, ways);
+    while width > 1 {
+        width /= 2;
+        let half = ((1u64 << width) - 1) as u32;
+        let (left, right) = (mask >> low & half, mask >> (low + width) & half);
+        let go_right = left == 0 || (right != 0 && tree >> node & 1 == 1);
+        node = 2 * node + usize::from(go_right);
+        low += if go_right { width } else { 0 };
+    }
+    low
+}
+
+/// The nodes between the root and a way, and those of them that point right after a use of that way.
+#[derive(Debug, Clone, Copy)]
+struct Path {
+    nodes: u64,
+    right: u64,
+}
+
+/// By the log2 of the ways, the path of each way.
+static PATHS: [[Path; 32]; 6] = paths();
+
+const fn paths() -> [[Path; 32]; 6] {
+    let mut paths = [[Path { nodes: 0, right: 0 }; 32]; 6];
+    let mut log2 = 0;
+    while log2 < paths.len() {
+        let ways = 1 << log2;
+        let mut way = 0;
+        while way < ways {
+            let mut node = way + ways;
+            while node > 1 {
+                let parent = node / 2;
+                paths[log2][way].nodes |= 1 << parent;
+                // Away from the way just used: right if it was the left child.
+                paths[log2][way].right |= ((node + 1) as u64 % 2) << parent;
+                node = parent;
+            }
+            way += 1;
+        }
+        log2 += 1;
+    }
+    paths
+}
