@@ -174,5 +174,7 @@ fn host_platform(cores: Vec<CoreKind>, shared_caches: Vec<SharedCache>, line_byt
         counter: None,
         interconnect: None,
         memory: None,
+        alternative_memories: BTreeMap::new(),
+        on_chip_ram: None,
     }
 }

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::memory::{Interconnect, Memory};
+use crate::front::{Prefetcher, Tlb, Translation, WriteStreaming};
+use crate::index::Index;
+use crate::memory::{Interconnect, Memory, OnChipRam};
 use crate::mitigation::Mitigation;
 use crate::param::Param;
 use crate::shared::SharedCache;
@@ -40,6 +42,12 @@ pub struct Platform {
     /// The memory and its controller.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<Memory>,
+    /// Other memories that the machine can be built or set up with, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub alternative_memories: BTreeMap<String, Memory>,
+    /// Memory on the chip, beside the caches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_chip_ram: Option<OnChipRam>,
     /// Named assignments of this platform's controls: what an experiment can list as a mitigation.
     #[serde(default)]
     pub mitigations: BTreeMap<String, Mitigation>,
@@ -70,6 +78,27 @@ pub struct CoreKind {
     /// Lines that a core can wait for at one time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outstanding_misses: Option<Param<u64>>,
+    /// Instructions that begin in one cycle; 1 where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub issue_width: Option<Param<u64>>,
+    /// Instructions that an out-of-order core can be ahead of the oldest one that waits; unlimited where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window_instructions: Option<Param<u64>>,
+    /// Stores that can wait for their lines while the core goes on; bounded by `outstanding_misses` alone where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub store_buffer_entries: Option<Param<u64>>,
+    /// Runs of full-line stores; every store allocates where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_streaming: Option<WriteStreaming>,
+    /// Hardware prefetchers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub prefetchers: Vec<Prefetcher>,
+    /// TLBs, inner ones first; translation is free where there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tlbs: Vec<Tlb>,
+    /// Page walks; needed where there are TLBs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub translation: Option<Translation>,
     /// First-level data cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub l1d: Option<PrivateCache>,
@@ -128,6 +157,8 @@ pub enum Inclusion {
     ExclusiveOfL1d,
     /// Every data line of the first level is in the second too.
     InclusiveOfL1d,
+    /// Lines pass through the second level on their way in; what it evicts stays in the first.
+    NonInclusive,
 }
 
 /// A cache of one core.
@@ -147,12 +178,38 @@ pub struct PrivateCache {
     /// Relation to the first level; for a second level only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inclusion: Option<Param<Inclusion>>,
+    /// Lines that this level can wait for at one time; bounded by the core's `outstanding_misses` alone where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outstanding_misses: Option<Param<u64>>,
+    /// Whether a store that misses brings its line here; it does where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_allocate: Option<Param<bool>>,
+    /// Whether a changed line waits here until it is evicted; it does where absent. Otherwise each store goes on outward.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_back: Option<Param<bool>>,
+    /// Control: the ways form this many equal groups that can be given to classes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub way_groups: Option<Param<u64>>,
+    /// How the set is chosen; by the lowest bits of the line address where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub index: Option<Index>,
 }
 
 impl PrivateCache {
     /// A cache of which only the geometry is known.
     pub fn new(size_kib: Param<u64>, ways: Param<u64>) -> Self {
-        Self { size_kib, ways, hit_cycles: None, replacement: None, inclusion: None }
+        Self {
+            size_kib,
+            ways,
+            hit_cycles: None,
+            replacement: None,
+            inclusion: None,
+            outstanding_misses: None,
+            write_allocate: None,
+            write_back: None,
+            way_groups: None,
+            index: None,
+        }
     }
 }
 

@@ -6,7 +6,9 @@
 mod bundled;
 mod check;
 mod describe;
+mod front;
 mod geometry;
+mod index;
 mod load;
 pub mod locate;
 mod memory;
@@ -17,9 +19,16 @@ mod shared;
 
 pub use bundled::{Bundled, bundled, find_bundled};
 pub use describe::{CoreId, CoreKind, Counter, Execution, Inclusion, Platform, PrivateCache, Replacement, TickLoop};
+pub use front::{Prefetcher, PrefetcherKind, Tlb, TlbSide, Translation, WriteStreaming};
 pub use geometry::CacheGeometry;
+pub use index::Index;
 pub use load::PlatformError;
-pub use memory::{Interconnect, Memory, Placement, ReadAfterWrite, Scheduler};
-pub use mitigation::{Colouring, Mitigation, Priority, Settings, WayGroups};
+pub use memory::{
+    CommandOrder, Ecc, Interconnect, Memory, MemoryCache, OnChipRam, Placement, PriorityReach, ReadAfterWrite, Refresh,
+    Scheduler,
+};
+pub use mitigation::{
+    Bandwidth, Clocks, Colouring, Lock, Locked, MemoryCacheAllocation, Mitigation, Priority, Settings, WayGroups,
+};
 pub use param::{Basis, Param, ParameterRow};
-pub use shared::{Allocation, EntryTaken, NoAllocateMode, SharedCache, SnoopFilter};
+pub use shared::{Allocation, BandwidthControl, BandwidthScheme, EntryTaken, NoAllocateMode, SharedCache, SnoopFilter};

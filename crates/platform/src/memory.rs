@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::describe::Replacement;
 use crate::param::Param;
 use crate::shared::SnoopFilter;
 
@@ -12,9 +13,45 @@ use crate::shared::SnoopFilter;
 pub struct Interconnect {
     /// Nanoseconds that a read spends on its way to the memory controller and back, without waiting.
     pub crossing_ns: Param<f64>,
+    /// Nanoseconds from one line to the next through the way to the memory, over all channels; no limit where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line_ns: Option<Param<f64>>,
     /// The interconnect's own filter, which tracks all lines in the cluster.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub snoop_filter: Option<SnoopFilter>,
+    /// A cache at the memory's side of the interconnect (system memory cache).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_cache: Option<MemoryCache>,
+}
+
+/// A cache at the memory's side: it holds lines whatever the clusters hold.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MemoryCache {
+    /// Capacity in KiB of each of its parts.
+    pub size_kib: Param<u64>,
+    /// Associativity.
+    pub ways: Param<u64>,
+    /// Independent parts; the lowest bits of the line address choose one.
+    pub parts: Param<u64>,
+    /// The choice of the victim.
+    pub replacement: Param<Replacement>,
+    /// Nanoseconds from the memory controller's door that a hit saves or costs: from request to answer of a hit.
+    pub hit_ns: Param<f64>,
+    /// Control: whether a read that misses allocates.
+    pub read_allocation: Param<bool>,
+    /// Control: whether a write of a changed line allocates.
+    pub dirty_write_allocation: Param<bool>,
+}
+
+/// Memory on the chip that needs no cache.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OnChipRam {
+    /// Capacity in KiB.
+    pub size_kib: Param<u64>,
+    /// Nanoseconds from a first-level miss to the line.
+    pub latency_ns: Param<f64>,
 }
 
 /// A memory channel and its controller.
@@ -27,8 +64,20 @@ pub struct Memory {
     pub size_mib: Param<u64>,
     /// How physical pages are given to workloads.
     pub placement: Param<Placement>,
-    /// Banks.
+    /// Independent channels; 1 where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channels: Option<Param<u64>>,
+    /// Consecutive bytes in one channel before the next follows; a line where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channel_interleave_bytes: Option<Param<u64>>,
+    /// Ranks of each channel; 1 where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ranks: Option<Param<u64>>,
+    /// Banks of each rank.
     pub banks: Param<u64>,
+    /// Whether the bank is hashed with the lowest bits of the row; it is not where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bank_hash: Option<Param<bool>>,
     /// Consecutive bytes in one bank before the next bank follows; also the bytes of one open row.
     pub row_bytes: Param<u64>,
     /// Activation to activation in one bank.
@@ -41,10 +90,37 @@ pub struct Memory {
     pub cl_ns: Param<f64>,
     /// Data bus time of one line.
     pub line_transfer_ns: Param<f64>,
-    /// From one refresh of all banks to the next.
+    /// Column command to the first data of a write; `cl_ns` where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwl_ns: Option<Param<f64>>,
+    /// Activation to activation in different banks of a rank; no limit where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trrd_ns: Option<Param<f64>>,
+    /// The time in which a rank can begin four activations; no limit where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tfaw_ns: Option<Param<f64>>,
+    /// End of a write's data to the precharge of its bank; 0 where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub twr_ns: Option<Param<f64>>,
+    /// Read command to the precharge of its bank; 0 where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trtp_ns: Option<Param<f64>>,
+    /// End of a write's data to the next read command of the rank; 0 where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub twtr_ns: Option<Param<f64>>,
+    /// Idle time of the data bus between a read and a write; 0 where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turnaround_ns: Option<Param<f64>>,
+    /// From one refresh to the next: of all banks, or of the next bank if `refresh` is per bank.
     pub trefi_ns: Param<f64>,
     /// Length of a refresh.
     pub trfc_ns: Param<f64>,
+    /// What one refresh closes; all banks of the channel where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refresh: Option<Param<Refresh>>,
+    /// Error correction; none where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ecc: Option<Param<Ecc>>,
     /// The controller's choice of the next command.
     pub scheduler: Scheduler,
 }
@@ -65,6 +141,61 @@ pub struct Scheduler {
     pub read_after_write: Param<ReadAfterWrite>,
     /// Control: classes can be given a higher priority before the controller.
     pub priorities: Param<bool>,
+    /// How far a priority reaches; before the controller only where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority_reach: Option<Param<PriorityReach>>,
+    /// The order of the reads of one bank; that of their arrival where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order: Option<Param<CommandOrder>>,
+    /// Younger reads of an open row that may pass the oldest read, with `row_hits_first`; 16 where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub row_hits_in_a_row: Option<Param<u64>>,
+    /// Writes that the controller holds at most, over all channels; unlimited where absent. A further one makes its sender wait.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_entries: Option<Param<u64>>,
+}
+
+/// How far a priority reaches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PriorityReach {
+    /// Only where requests wait for a place in the controller.
+    BeforeController,
+    /// Also among the reads of each bank.
+    BankQueues,
+}
+
+/// The order of the reads of one bank.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CommandOrder {
+    /// Oldest first.
+    Arrival,
+    /// Reads of the open row first, then the oldest (FR-FCFS).
+    RowHitsFirst,
+}
+
+/// What one refresh closes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Refresh {
+    /// All banks.
+    AllBanks,
+    /// One bank after the other.
+    PerBank,
+}
+
+/// Error correction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Ecc {
+    /// None.
+    None,
+    /// Check bits have dies of their own and travel beside the data: no further transfers.
+    Sideband,
+    /// Check bits lie in the same dies: a line of them covers eight lines of data, and is read with them unless the controller
+    /// still has it; a write reads and writes it.
+    Inline,
 }
 
 /// Where a read lines up that had to wait for a write of its line.

@@ -15,31 +15,132 @@ pub struct Mitigation {
 }
 
 /// Settings of controls; what is absent stays as it is.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
     /// Whether the shared cache may enter its no-allocate mode.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub no_allocate_mode: Option<bool>,
-    /// Which way groups of the shared cache each class fills.
+    /// Which way groups of the outermost shared cache each class fills.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub way_groups: Option<WayGroups>,
+    /// Which way groups of the second level (shared or private) each class fills, where it is not the outermost one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub l2_way_groups: Option<WayGroups>,
     /// The class whose requests go first before the memory controller.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<Priority>,
     /// Memory of two colours, one for the target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub colouring: Option<Colouring>,
+    /// Lines of the target that are loaded into ways which nobody fills any more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lock: Option<Lock>,
+    /// Whether the pages of the target's event are in locked entries of the TLBs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tlb_lock: Option<bool>,
+    /// KiB that one translation covers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page_kib: Option<u64>,
+    /// Whether the lines of the target's event lie in the on-chip RAM.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_chip_ram: Option<bool>,
+    /// Regulation of bandwidth beyond the shared cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bandwidth: Option<Bandwidth>,
+    /// Whether hardware prefetchers work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prefetchers: Option<bool>,
+    /// Whether runs of full-line stores bypass the caches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_streaming: Option<bool>,
+    /// Allocation in the memory-side cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_cache: Option<MemoryCacheAllocation>,
+    /// One of the platform's `alternative_memories`. It decides at the start and cannot change later.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<String>,
+    /// Nanoseconds after which a waiting write goes before reads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_age_ns: Option<f64>,
+    /// Clocks of the cores in GHz.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_ghz: Option<Clocks>,
 }
 
 /// Groups of ways by class.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WayGroups {
-    /// Groups that the target's core fills.
+    /// Groups that the target's core fills, with data where `target_code` is given.
     pub target: Vec<u8>,
-    /// Groups that all other cores fill.
+    /// Groups that all other cores fill, with data where `others_code` is given.
     pub others: Vec<u8>,
+    /// Groups that the target's core fills with code (CDP).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target_code: Option<Vec<u8>>,
+    /// Groups that all other cores fill with code (CDP).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub others_code: Option<Vec<u8>>,
+}
+
+/// Lines of the target that are loaded into ways which nobody fills any more.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Lock {
+    /// Level of the cache that holds them: the outermost one that the target shares, or its second level.
+    pub level: u8,
+    /// Groups of ways that they fill.
+    pub groups: Vec<u8>,
+    /// Which lines.
+    pub what: Locked,
+    /// How many of them, from the first; all of them where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lines: Option<u64>,
+}
+
+/// Which lines of the target are locked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Locked {
+    /// Its buffer (a pseudo-locked region is contiguous memory, so the buffer is placed so).
+    Buffer,
+    /// The code and data of its event.
+    Event,
+}
+
+/// Regulation of bandwidth by class; one class has all cores but the target's.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Bandwidth {
+    /// Whether it is on.
+    pub enabled: bool,
+    /// The target's stride, share in percent, or bits of its portions, by the platform's scheme.
+    pub target: u64,
+    /// The others'.
+    pub others: u64,
+}
+
+/// What allocates in a memory-side cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MemoryCacheAllocation {
+    /// Reads that miss.
+    pub read: bool,
+    /// Writes of changed lines.
+    pub dirty_write: bool,
+}
+
+/// Clocks of the cores in GHz.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Clocks {
+    /// The target's core.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<f64>,
+    /// All other cores.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub others: Option<f64>,
 }
 
 /// Who goes first.
@@ -63,11 +164,24 @@ pub struct Colouring {
 impl Settings {
     /// These settings, with those of `later` in place of what both set.
     pub fn then(&self, later: &Self) -> Self {
+        let (this, later) = (self.clone(), later.clone());
         Self {
-            no_allocate_mode: later.no_allocate_mode.or(self.no_allocate_mode),
-            way_groups: later.way_groups.clone().or_else(|| self.way_groups.clone()),
-            priority: later.priority.or(self.priority),
-            colouring: later.colouring.or(self.colouring),
+            no_allocate_mode: later.no_allocate_mode.or(this.no_allocate_mode),
+            way_groups: later.way_groups.or(this.way_groups),
+            l2_way_groups: later.l2_way_groups.or(this.l2_way_groups),
+            priority: later.priority.or(this.priority),
+            colouring: later.colouring.or(this.colouring),
+            lock: later.lock.or(this.lock),
+            tlb_lock: later.tlb_lock.or(this.tlb_lock),
+            page_kib: later.page_kib.or(this.page_kib),
+            on_chip_ram: later.on_chip_ram.or(this.on_chip_ram),
+            bandwidth: later.bandwidth.or(this.bandwidth),
+            prefetchers: later.prefetchers.or(this.prefetchers),
+            write_streaming: later.write_streaming.or(this.write_streaming),
+            memory_cache: later.memory_cache.or(this.memory_cache),
+            memory: later.memory.or(this.memory),
+            write_age_ns: later.write_age_ns.or(this.write_age_ns),
+            clock_ghz: later.clock_ghz.or(this.clock_ghz),
         }
     }
 }

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::describe::{CoreId, Replacement};
+use crate::index::Index;
 use crate::param::Param;
 
 /// A cache that several cores share.
@@ -14,6 +15,9 @@ pub struct SharedCache {
     pub level: u8,
     /// The cores that share it.
     pub cores: Vec<CoreId>,
+    /// Further groups of cores, each with another cache like this one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub copies: Vec<Vec<CoreId>>,
     /// Capacity in KiB.
     pub size_kib: Param<u64>,
     /// Associativity.
@@ -30,6 +34,21 @@ pub struct SharedCache {
     /// Control: the ways form this many equal groups that can be given to classes. A mask guards fills; hits ignore it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub way_groups: Option<Param<u64>>,
+    /// Control: whether code and data can have masks of their own (CDP).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code_data_masks: Option<Param<bool>>,
+    /// Control: classes that can be told apart here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub classes: Option<Param<u64>>,
+    /// How the set is chosen; by the lowest bits of the line address where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub index: Option<Index>,
+    /// Lines that this cache can wait for at one time, over all cores; unlimited where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outstanding_misses: Option<Param<u64>>,
+    /// Control: classes' requests beyond this cache can be regulated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bandwidth_control: Option<BandwidthControl>,
     /// The filter that tracks the lines in the cores' private caches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub snoop_filter: Option<SnoopFilter>,
@@ -44,12 +63,18 @@ impl SharedCache {
         Self {
             level,
             cores,
+            copies: Vec::new(),
             size_kib,
             ways,
             hit_ns: None,
             replacement: None,
             allocation: None,
             way_groups: None,
+            code_data_masks: None,
+            classes: None,
+            index: None,
+            outstanding_misses: None,
+            bandwidth_control: None,
             snoop_filter: None,
             no_allocate_mode: None,
         }
@@ -63,6 +88,43 @@ pub enum Allocation {
     /// While one core has the line, that core's evictions allocate and its refetch removes; once a second core reads
     /// it, the line is in both cores and here (Arm DSU).
     ExclusiveUntilShared,
+    /// Lines pass through it on their way in; what it evicts leaves the inner caches too.
+    Inclusive,
+    /// Lines pass through it on their way in; what it evicts stays in the inner caches.
+    NonInclusive,
+    /// It takes only what the inner caches evict; a hit moves the line inward.
+    Victim,
+}
+
+/// How classes' requests beyond a cache can be regulated.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BandwidthControl {
+    /// The scheme.
+    pub scheme: Param<BandwidthScheme>,
+    /// The largest stride, or the steps of a share: 63 for 6 bits of stride, 100 for percent.
+    pub steps: Param<u64>,
+    /// Requests that the regulator can hold back and choose from; of no meaning for `delay`.
+    pub queue_entries: Param<u64>,
+    /// Nanoseconds over which a maximum or a minimum is accounted; of no meaning for `delay` and `stride`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window_ns: Option<Param<f64>>,
+}
+
+/// Schemes of bandwidth regulation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum BandwidthScheme {
+    /// Every request of a throttled core is delayed by the same programmed time (Intel MBA).
+    Delay,
+    /// Under contention classes are served inversely to their stride plus one (MPAM proportional stride).
+    Stride,
+    /// A class gets at most so much of the bandwidth (MPAM maximum).
+    Maximum,
+    /// A class below its minimum goes first (MPAM minimum).
+    Minimum,
+    /// A class may use its own portions of time slots only (MPAM bandwidth portions).
+    Portions,
 }
 
 /// A finite, set-associative directory of lines that are cached on its inner side. What it cannot hold it invalidates.

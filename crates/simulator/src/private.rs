@@ -47,7 +47,7 @@ impl Private {
         let Some(l2) = &mut self.l2 else { return Found::Nowhere };
         let Some(place) = l2.cache.find(line) else { return Found::Nowhere };
         match l2.inclusion {
-            Inclusion::InclusiveOfL1d => {
+            Inclusion::InclusiveOfL1d | Inclusion::NonInclusive => {
                 let flags = l2.cache.touch(place, 0);
                 // The first level's copy starts clean; what it changes is merged when it leaves.
                 self.fill_l1d(line, add | flags & !DIRTY, random);
@@ -114,7 +114,7 @@ impl Private {
         let out = self.l1d.insert(line, flags, ways, random)?;
         let Some(l2) = &mut self.l2 else { return Some(out) };
         match l2.inclusion {
-            Inclusion::InclusiveOfL1d => {
+            Inclusion::InclusiveOfL1d | Inclusion::NonInclusive => {
                 if out.flags & DIRTY != 0 {
                     let place = l2.cache.find(out.line).expect("the second level includes the first");
                     l2.cache.mark(place, DIRTY);

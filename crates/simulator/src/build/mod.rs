@@ -1,0 +1,30 @@
+//! From a platform's data to the parts of an engine.
+
+mod hierarchy;
+mod memory;
+mod port;
+
+pub use hierarchy::{hierarchy, shared_cache};
+pub use memory::memory;
+pub use port::port;
+
+use waykeeper_platform::{CoreKind, Platform};
+
+use crate::refused::Refused;
+
+/// Nanoseconds as picoseconds.
+pub fn ps(ns: f64) -> u64 {
+    (ns * 1e3).round() as u64
+}
+
+/// The value of a parameter that a simulation needs.
+pub fn need<'a, T>(parameter: &'a Option<T>, key: &str) -> Result<&'a T, Refused> {
+    parameter.as_ref().ok_or_else(|| Refused::new(key, "the platform does not give it; a simulation needs it"))
+}
+
+/// A core's kind and its place in the file.
+pub fn kind_of(platform: &Platform, core: u32) -> Result<(usize, &CoreKind), Refused> {
+    platform.cores.iter().enumerate().find(|(_, kind)| kind.ids.contains(&core)).ok_or_else(|| {
+        Refused::new("cores", format!("core {core} does not exist; the cores are {:?}", platform.core_ids()))
+    })
+}
