@@ -280,7 +280,10 @@ fn controls_can_be_set_while_it_runs() {
     assert_eq!((engine.counters().shared.no_allocate_ps, engine.counters().shared.bypassed), (before, at_switch));
     let colouring = Settings { colouring: Some(Colouring { address_bit: 14 }), ..Settings::default() };
     assert_eq!(engine.set_control(&colouring).unwrap_err().what, "colouring");
-    let no_group = Settings { way_groups: Some(WayGroups { target: vec![9], others: vec![0] }), ..Settings::default() };
+    let no_group = Settings {
+        way_groups: Some(WayGroups { target: vec![9], others: vec![0], target_code: None, others_code: None }),
+        ..Settings::default()
+    };
     assert!(engine.set_control(&no_group).unwrap_err().why.contains("no group 9"));
 }
 
