@@ -1,5 +1,7 @@
 //! What a platform file must fulfil beyond its grammar.
 
+mod memory;
+
 use std::collections::BTreeSet;
 
 use toml::Value;
@@ -35,7 +37,7 @@ pub(crate) fn check(platform: &Platform) -> Result<(), Finding> {
     if let Some(filter) = platform.interconnect.as_ref().and_then(|interconnect| interconnect.snoop_filter.as_ref()) {
         filter_is_whole("interconnect.snoop_filter", filter)?;
     }
-    memory_is_whole(platform)?;
+    memory::memories_are_whole(platform)?;
     for (name, mitigation) in &platform.mitigations {
         controls_exist(platform, &format!("mitigations.{name}.set"), &mitigation.set)?;
     }
@@ -179,40 +181,6 @@ fn is_positive(path: &str, value: f64) -> Result<(), Finding> {
     if value.is_finite() && value > 0.0 { Ok(()) } else { Err(finding(path, format!("{value} is not above zero"))) }
 }
 
-fn memory_is_whole(platform: &Platform) -> Result<(), Finding> {
-    let Some(memory) = &platform.memory else { return Ok(()) };
-    for (key, value) in [("banks", &memory.banks), ("row_bytes", &memory.row_bytes)] {
-        if !value.value.is_power_of_two() {
-            let message = format!("{} is not a power of two; address bits choose it", value.value);
-            return Err(finding(format!("memory.{key}"), message));
-        }
-    }
-    let timings = [
-        ("trc_ns", &memory.trc_ns),
-        ("trcd_ns", &memory.trcd_ns),
-        ("trp_ns", &memory.trp_ns),
-        ("cl_ns", &memory.cl_ns),
-        ("line_transfer_ns", &memory.line_transfer_ns),
-        ("trefi_ns", &memory.trefi_ns),
-        ("trfc_ns", &memory.trfc_ns),
-        ("scheduler.write_age_ns", &memory.scheduler.write_age_ns),
-    ];
-    for (key, value) in timings {
-        is_positive(&format!("memory.{key}"), value.value)?;
-    }
-    if memory.trfc_ns.value >= memory.trefi_ns.value {
-        return Err(finding("memory.trfc_ns", "a refresh takes as long as the time from one to the next"));
-    }
-    let scheduler = &memory.scheduler;
-    if scheduler.queue_entries.value == 0 {
-        return Err(finding("memory.scheduler.queue_entries", "0 entries; at least 1 is needed"));
-    }
-    if scheduler.write_low_watermark.value >= scheduler.write_high_watermark.value {
-        return Err(finding("memory.scheduler.write_low_watermark", "it is not below the high watermark"));
-    }
-    Ok(())
-}
-
 fn controls_exist(platform: &Platform, path: &str, set: &Settings) -> Result<(), Finding> {
     let cache = platform.shared_caches.last();
     let missing =
@@ -236,6 +204,36 @@ fn controls_exist(platform: &Platform, path: &str, set: &Settings) -> Result<(),
     }
     if set.priority.is_some() && !platform.memory.as_ref().is_some_and(|memory| memory.scheduler.priorities.value) {
         return missing("priority", "memory with `scheduler.priorities`");
+    }
+    if set.write_age_ns.is_some() {
+        let Some(age) = set.write_age_ns.filter(|_| platform.memory.is_some()) else {
+            return missing("write_age_ns", "`memory`");
+        };
+        is_positive(&format!("{path}.write_age_ns"), age)?;
+    }
+    if let Some(name) = &set.memory
+        && !platform.alternative_memories.contains_key(name)
+    {
+        let known: Vec<_> = platform.alternative_memories.keys().map(String::as_str).collect();
+        let message = match known.as_slice() {
+            [] => format!("there is no `{name}`; this platform has no `alternative_memories`"),
+            _ => format!("there is no `{name}`; `alternative_memories` has {}", known.join(", ")),
+        };
+        return Err(finding(format!("{path}.memory"), message));
+    }
+    if set.memory_cache.is_some()
+        && platform.interconnect.as_ref().is_none_or(|interconnect| interconnect.memory_cache.is_none())
+    {
+        return missing("memory_cache", "`interconnect.memory_cache`");
+    }
+    if let Some(bandwidth) = &set.bandwidth {
+        let Some(control) = platform.shared_caches.iter().rev().find_map(|cache| cache.bandwidth_control.as_ref())
+        else {
+            return missing("bandwidth", "shared cache with `bandwidth_control`");
+        };
+        for (key, share) in [("target", bandwidth.target), ("others", bandwidth.others)] {
+            memory::share_is_possible(&format!("{path}.bandwidth.{key}"), control, share)?;
+        }
     }
     if let Some(colouring) = set.colouring
         && !(12..=20).contains(&colouring.address_bit)

@@ -24,8 +24,8 @@ pub use geometry::CacheGeometry;
 pub use index::Index;
 pub use load::PlatformError;
 pub use memory::{
-    CommandOrder, Ecc, Interconnect, Memory, MemoryCache, OnChipRam, Placement, PriorityReach, ReadAfterWrite, Refresh,
-    Scheduler,
+    CheckBits, CommandOrder, Drain, Ecc, Interconnect, Memory, MemoryCache, OnChipRam, Placement, PriorityReach,
+    ReadAfterWrite, Refresh, Scheduler,
 };
 pub use mitigation::{
     Bandwidth, Clocks, Colouring, Lock, Locked, MemoryCacheAllocation, Mitigation, Priority, Settings, WayGroups,

@@ -70,12 +70,15 @@ pub struct Memory {
     /// Consecutive bytes in one channel before the next follows; a line where absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel_interleave_bytes: Option<Param<u64>>,
+    /// Whether the channel is a hash of all address bits above its pieces; it is the lowest of them where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channel_hash: Option<Param<bool>>,
     /// Ranks of each channel; 1 where absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ranks: Option<Param<u64>>,
     /// Banks of each rank.
     pub banks: Param<u64>,
-    /// Whether the bank is hashed with the lowest bits of the row; it is not where absent.
+    /// Whether bank and rank are hashed with the lowest bits of the row; they are not where absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bank_hash: Option<Param<bool>>,
     /// Consecutive bytes in one bank before the next bank follows; also the bytes of one open row.
@@ -99,16 +102,16 @@ pub struct Memory {
     /// The time in which a rank can begin four activations; no limit where absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tfaw_ns: Option<Param<f64>>,
-    /// End of a write's data to the precharge of its bank; 0 where absent.
+    /// End of a write's data to the precharge of its bank; no limit where absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub twr_ns: Option<Param<f64>>,
     /// Read command to the precharge of its bank; 0 where absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trtp_ns: Option<Param<f64>>,
-    /// End of a write's data to the next read command of the rank; 0 where absent.
+    /// End of a write's data to the next read command of the rank; no limit where absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub twtr_ns: Option<Param<f64>>,
-    /// Idle time of the data bus between a read and a write; 0 where absent.
+    /// Idle time of the data bus between a read and a write, and between ranks; 0 where absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turnaround_ns: Option<Param<f64>>,
     /// From one refresh to the next: of all banks, or of the next bank if `refresh` is per bank.
@@ -121,6 +124,12 @@ pub struct Memory {
     /// Error correction; none where absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ecc: Option<Param<Ecc>>,
+    /// Where inline ECC has its check bits; in the row of their data where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check_bits: Option<Param<CheckBits>>,
+    /// Lines of check bits that the controller of each channel holds with inline ECC; 8 where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check_buffer_lines: Option<Param<u64>>,
     /// The controller's choice of the next command.
     pub scheduler: Scheduler,
 }
@@ -133,10 +142,13 @@ pub struct Scheduler {
     pub queue_entries: Param<u64>,
     /// A write that has waited so long goes before the reads of its bank.
     pub write_age_ns: Param<f64>,
-    /// Writes go first from this many waiting writes ...
+    /// Writes go first from this many waiting writes of a channel ...
     pub write_high_watermark: Param<u64>,
     /// ... until so many are left.
     pub write_low_watermark: Param<u64>,
+    /// Which reads wait meanwhile; those of banks with writes where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drain: Option<Param<Drain>>,
     /// A read of a line that a write is waiting for goes after that write; where it lines up then.
     pub read_after_write: Param<ReadAfterWrite>,
     /// Control: classes can be given a higher priority before the controller.
@@ -144,13 +156,14 @@ pub struct Scheduler {
     /// How far a priority reaches; before the controller only where absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority_reach: Option<Param<PriorityReach>>,
-    /// The order of the reads of one bank; that of their arrival where absent.
+    /// The order of the reads of one bank, and of its writes; that of their arrival where absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub order: Option<Param<CommandOrder>>,
-    /// Younger reads of an open row that may pass the oldest read, with `row_hits_first`; 16 where absent.
+    /// Younger requests of an open row that may pass the oldest one, with `row_hits_first`; 16 where absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub row_hits_in_a_row: Option<Param<u64>>,
-    /// Writes that the controller holds at most, over all channels; unlimited where absent. A further one makes its sender wait.
+    /// Writes that the controller of each channel holds at most; unlimited where absent. A further one makes its class wait:
+    /// it and everything that comes after it wait in front of the controller.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_entries: Option<Param<u64>>,
 }
@@ -165,13 +178,23 @@ pub enum PriorityReach {
     BankQueues,
 }
 
-/// The order of the reads of one bank.
+/// Which reads wait while writes go first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Drain {
+    /// Those of banks with writes.
+    Banks,
+    /// All of the channel, so that the data bus turns round only twice.
+    Channel,
+}
+
+/// The order of the requests of one bank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CommandOrder {
     /// Oldest first.
     Arrival,
-    /// Reads of the open row first, then the oldest (FR-FCFS).
+    /// Those of the open row first, then the oldest (FR-FCFS).
     RowHitsFirst,
 }
 
@@ -196,6 +219,16 @@ pub enum Ecc {
     /// Check bits lie in the same dies: a line of them covers eight lines of data, and is read with them unless the controller
     /// still has it; a write reads and writes it.
     Inline,
+}
+
+/// Where inline ECC has its check bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckBits {
+    /// In the last eighth of the row whose data they cover: a row then holds an eighth less data.
+    SameRow,
+    /// Behind all data, as one piece.
+    BehindData,
 }
 
 /// Where a read lines up that had to wait for a write of its line.

@@ -106,9 +106,13 @@ pub struct BandwidthControl {
     pub steps: Param<u64>,
     /// Requests that the regulator can hold back and choose from; of no meaning for `delay`.
     pub queue_entries: Param<u64>,
-    /// Nanoseconds over which a maximum or a minimum is accounted; of no meaning for `delay` and `stride`.
+    /// Nanoseconds over which a maximum or a minimum is accounted, and in which each portion comes up once; of no meaning
+    /// for `delay` and `stride`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window_ns: Option<Param<f64>>,
+    /// Nanoseconds that each step below the full share adds to every request; for `delay` only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay_step_ns: Option<Param<f64>>,
 }
 
 /// Schemes of bandwidth regulation.

@@ -67,6 +67,36 @@ pub struct MemoryCounters {
     pub row_misses: u64,
     /// Refreshes that began.
     pub refreshes: u64,
+    /// Lines of check bits that were read; they are part of `reads`.
+    pub check_reads: u64,
+    /// Lines of check bits that are to be written; once they are, they are part of `writes`.
+    pub check_writes: u64,
+}
+
+impl MemoryCounters {
+    /// The sums of two counts.
+    pub fn plus(&self, other: &Self) -> Self {
+        Self {
+            reads: self.reads + other.reads,
+            writes: self.writes + other.writes,
+            aged_writes: self.aged_writes + other.aged_writes,
+            reads_behind_writes: self.reads_behind_writes + other.reads_behind_writes,
+            row_hits: self.row_hits + other.row_hits,
+            row_misses: self.row_misses + other.row_misses,
+            refreshes: self.refreshes + other.refreshes,
+            check_reads: self.check_reads + other.check_reads,
+            check_writes: self.check_writes + other.check_writes,
+        }
+    }
+}
+
+/// Traffic of a class, as its monitors would count it where its requests enter the memory.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ClassTraffic {
+    /// Bytes that it read.
+    pub bytes_read: u64,
+    /// Bytes that it wrote.
+    pub bytes_written: u64,
 }
 
 /// Everything an engine has counted.

@@ -10,7 +10,7 @@ use crate::bits::bits;
 use crate::build;
 use crate::controls::{settings_of, target_first, ways_of_groups};
 use crate::counters::Counters;
-use crate::memory::Handle;
+use crate::memory::{Handle, Source};
 use crate::placement::Colour;
 use crate::port::{MOST_SLOTS, NEVER, World};
 use crate::programs::{Program, Role, check_programs};
@@ -50,7 +50,7 @@ impl Engine {
         let mut random = Xorshift::new(seed);
         let mut world = World {
             hierarchy: build::hierarchy(platform, random.next_u64())?,
-            memory: build::memory(platform, &mut random)?,
+            memory: build::memory(platform, build::chosen_memory(platform, settings.memory.as_deref())?, &mut random)?,
             watched: 0,
         };
         let mut starter = Starter::new(platform, programs.len(), random)?;
@@ -185,7 +185,7 @@ impl Engine {
     #[inline(never)]
     fn pass_on(&mut self, samples: &mut dyn Samples) {
         while let Some(line) = self.world.hierarchy.writes.pop() {
-            self.world.memory.write(line, self.now);
+            self.world.memory.write(line, Source::default(), self.now);
         }
         let disturbed = std::mem::take(&mut self.world.hierarchy.disturbed) & self.world.watched;
         if disturbed == 0 {
@@ -258,7 +258,7 @@ impl Engine {
         Counters {
             cores: self.cores.iter().copied().zip(hierarchy.counts.iter().copied()).collect(),
             shared,
-            memory: self.world.memory.counts,
+            memory: self.world.memory.counts(),
         }
     }
 

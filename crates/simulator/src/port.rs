@@ -3,7 +3,7 @@
 use crate::access::{Answer, Want};
 use crate::bits::bits;
 use crate::hierarchy::Hierarchy;
-use crate::memory::{Handle, Memory};
+use crate::memory::{Handle, Memory, Source};
 use crate::tags::Line;
 
 /// The most misses that a core can have outstanding.
@@ -149,7 +149,8 @@ impl Port {
                 self.line[slot] = line;
                 self.want[slot] = want;
                 let handle = (self.core * MOST_SLOTS + slot) as Handle;
-                world.memory.read(line, handle, self.first, now);
+                let source = Source { core: self.core as u8, class: 0, first: self.first };
+                world.memory.read(line, handle, source, now);
                 Issued::Pending(slot)
             }
             Answer::UnderWay => match bits(self.owed).find(|slot| self.line[*slot] == line) {

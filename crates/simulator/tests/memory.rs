@@ -1,30 +1,57 @@
 //! The memory's timing and the controller's rules, worked out by hand. Times are picoseconds.
 
 use waykeeper_platform::ReadAfterWrite;
-use waykeeper_simulator::memory::Memory;
-use waykeeper_simulator::parameters::Parameters;
+use waykeeper_simulator::memory::layout::{Checks, Layout};
+use waykeeper_simulator::memory::parameters::{Parameters, RefreshRule, Scheduler, Timing};
+use waykeeper_simulator::memory::{Memory, Source};
 
 /// Round numbers: tRC 40, tRCD 10, tRP 10, CL 20, 5 on the bus a line, 100 for the crossing; 4 banks of 8-line rows; no
 /// refresh before 1,000,000.
 fn parameters() -> Parameters {
     Parameters {
-        banks: 4,
-        row_lines_log2: 3,
-        trc: 40,
-        trcd: 10,
-        trp: 10,
-        cl: 20,
-        transfer: 5,
-        trefi: 1_000_000,
-        trfc: 500,
-        refresh_phase: 1_000_000,
+        line_bytes: 64,
+        layout: Layout {
+            channels: 1,
+            channel_lines: 1,
+            channel_hash: false,
+            ranks: 1,
+            banks: 4,
+            bank_hash: false,
+            row_lines: 8,
+            checks: Checks::Nowhere,
+            lines: 1 << 20,
+        },
+        timing: Timing { trc: 40, trcd: 10, trp: 10, cl: 20, cwl: 20, transfer: 5, ..Timing::default() },
+        refresh: RefreshRule { per_bank: false, trefi: 1_000_000, trfc: 500, phase: 1_000_000 },
+        check_lines: 8,
         crossing: 100,
-        queue_entries: 8,
-        write_age: 200,
-        write_high: 4,
-        write_low: 1,
-        read_after_write: ReadAfterWrite::Last,
+        scheduler: Scheduler {
+            queue_entries: 8,
+            write_age: 200,
+            write_high: 4,
+            write_low: 1,
+            drains_channel: false,
+            read_after_write: ReadAfterWrite::Last,
+            priorities_in_banks: false,
+            row_hits_in_a_row: 0,
+        },
     }
+}
+
+fn scheduled(change: impl Fn(&mut Scheduler)) -> Memory {
+    let mut parameters = parameters();
+    change(&mut parameters.scheduler);
+    Memory::new(&parameters)
+}
+
+const FIRST: Source = Source { core: 0, class: 0, first: true };
+
+fn read(memory: &mut Memory, line: u32, handle: u32) {
+    memory.read(line, handle, Source::default(), 1000);
+}
+
+fn write(memory: &mut Memory, line: u32) {
+    memory.write(line, Source::default(), 1000);
 }
 
 /// Lines of bank 0 in rows that differ: every 4 rows of 8 lines.
@@ -44,19 +71,19 @@ fn answers(memory: &mut Memory) -> Vec<(u32, u64)> {
 
 #[test]
 fn a_closed_row_costs_an_activation_and_an_open_one_does_not() {
-    let mut memory = Memory::new(parameters());
-    memory.read(0, 1, false, 1000);
-    memory.read(1, 2, false, 1000);
+    let mut memory = Memory::new(&parameters());
+    read(&mut memory, 0, 1);
+    read(&mut memory, 1, 2);
     // 1000 + tRCD 10 + CL 20 + 5 + 100; then the next line on the bus.
     assert_eq!(answers(&mut memory), [(1, 1135), (2, 1140)]);
-    assert_eq!((memory.counts.row_misses, memory.counts.row_hits), (1, 1));
+    assert_eq!((memory.counts().row_misses, memory.counts().row_hits), (1, 1));
 }
 
 #[test]
 fn rows_of_one_bank_follow_each_other_at_trc() {
-    let mut memory = Memory::new(parameters());
+    let mut memory = Memory::new(&parameters());
     for n in 0..4 {
-        memory.read(row(n), n, false, 1000);
+        read(&mut memory, row(n), n);
     }
     // Activations at 1000, 1040, 1080, 1120; each line 135 later.
     assert_eq!(answers(&mut memory), [(0, 1135), (1, 1175), (2, 1215), (3, 1255)]);
@@ -64,31 +91,33 @@ fn rows_of_one_bank_follow_each_other_at_trc() {
 
 #[test]
 fn banks_work_side_by_side_on_one_bus() {
-    let mut memory = Memory::new(parameters());
+    let mut memory = Memory::new(&parameters());
     for bank in 0..4 {
-        memory.read(bank * 8, bank, false, 1000);
+        read(&mut memory, bank * 8, bank);
     }
     assert_eq!(answers(&mut memory), [(0, 1135), (1, 1140), (2, 1145), (3, 1150)]);
 }
 
 #[test]
 fn a_refresh_stops_all_banks_and_closes_their_rows() {
-    let mut memory = Memory::new(Parameters { refresh_phase: 2000, ..parameters() });
-    memory.read(0, 1, false, 1000);
+    let mut parameters = parameters();
+    parameters.refresh.phase = 2000;
+    let mut memory = Memory::new(&parameters);
+    read(&mut memory, 0, 1);
     answers(&mut memory);
-    memory.read(1, 2, false, 2100);
+    memory.read(1, 2, Source::default(), 2100);
     // The refresh ends at 2500; the row was open but is not any more: 2500 + 135.
     assert_eq!(answers(&mut memory), [(2, 2635)]);
-    assert_eq!((memory.counts.row_misses, memory.counts.refreshes), (2, 1));
+    assert_eq!((memory.counts().row_misses, memory.counts().refreshes), (2, 1));
 }
 
 #[test]
 fn a_write_waits_for_its_age_while_reads_keep_coming() {
-    let mut memory = Memory::new(parameters());
+    let mut memory = Memory::new(&parameters());
     for n in 0..8 {
-        memory.read(row(n), n, false, 1000);
+        read(&mut memory, row(n), n);
     }
-    memory.write(row(100), 1000);
+    write(&mut memory, row(100));
     // The activations of reads are 40 apart. The write ages at 1200 and takes the bank's next turn, before read 6:
     // reads 0 to 5 have activations at 1000 to 1200 (the last command is issued tRP before, at 1190), the write has
     // 1240, reads 6 and 7 have 1280 and 1320.
@@ -98,30 +127,30 @@ fn a_write_waits_for_its_age_while_reads_keep_coming() {
         .map(|(n, at)| (n as u32, at))
         .collect();
     assert_eq!(answers(&mut memory), expected);
-    assert_eq!((memory.counts.writes, memory.counts.aged_writes), (1, 1));
+    assert_eq!((memory.counts().writes, memory.counts().aged_writes), (1, 1));
 }
 
 #[test]
 fn a_write_goes_at_once_when_no_read_waits() {
-    let mut memory = Memory::new(parameters());
-    memory.write(0, 1000);
+    let mut memory = Memory::new(&parameters());
+    write(&mut memory, 0);
     assert_eq!(memory.next_time(), 1000);
     answers(&mut memory);
-    assert_eq!((memory.counts.writes, memory.counts.aged_writes), (1, 0));
+    assert_eq!((memory.counts().writes, memory.counts().aged_writes), (1, 0));
 }
 
 #[test]
 fn many_writes_go_before_reads_until_few_are_left() {
-    let mut memory = Memory::new(Parameters { write_age: 1_000_000, ..parameters() });
-    memory.read(row(0), 0, false, 1000);
-    memory.read(row(1), 1, false, 1000);
+    let mut memory = scheduled(|rules| rules.write_age = 1_000_000);
+    read(&mut memory, row(0), 0);
+    read(&mut memory, row(1), 1);
     for n in 10..14 {
-        memory.write(row(n), 1000);
+        write(&mut memory, row(n));
     }
     // Nothing was issued yet: the fourth write starts the drain, 3 go before any read (down to the low mark of 1),
     // activations 1000, 1040, 1080, then the reads at 1120 and 1160.
     assert_eq!(answers(&mut memory), [(0, 1255), (1, 1295)]);
-    assert_eq!(memory.counts.writes, 4, "the last one goes when no read is left");
+    assert_eq!(memory.counts().writes, 4, "the last one goes when no read is left");
 }
 
 #[test]
@@ -133,23 +162,23 @@ fn a_read_of_a_line_that_is_to_be_written_goes_after_the_write() {
         (ReadAfterWrite::First, [(9, 1380), (6, 1415), (7, 1455)]),
         (ReadAfterWrite::Last, [(6, 1415), (7, 1455), (9, 1495)]),
     ] {
-        let mut memory = Memory::new(Parameters { read_after_write: rule, queue_entries: 16, ..parameters() });
+        let mut memory = scheduled(|rules| (rules.read_after_write, rules.queue_entries) = (rule, 16));
         for n in 0..8 {
-            memory.read(row(n), n, false, 1000);
+            read(&mut memory, row(n), n);
         }
-        memory.write(row(100), 1000);
-        memory.read(row(100), 9, false, 1000);
+        write(&mut memory, row(100));
+        read(&mut memory, row(100), 9);
         assert_eq!(answers(&mut memory)[6..], expected);
-        assert_eq!(memory.counts.reads_behind_writes, 1);
+        assert_eq!(memory.counts().reads_behind_writes, 1);
     }
 }
 
 #[test]
 fn a_read_that_waits_for_a_write_does_not_keep_that_write_waiting() {
-    let mut memory = Memory::new(Parameters { write_age: 1_000_000, ..parameters() });
-    memory.read(row(1), 1, false, 1000);
-    memory.write(row(0), 1000);
-    memory.read(row(0), 2, false, 1000);
+    let mut memory = scheduled(|rules| rules.write_age = 1_000_000);
+    read(&mut memory, row(1), 1);
+    write(&mut memory, row(0));
+    read(&mut memory, row(0), 2);
     // Read 1 at 1000, then no read but the held one is left: the write at 1040; its row stays open for the read, which
     // follows on the bus: data of the write ends at 1040 + 10 + 20 + 5 = 1075, of the read at 1080.
     assert_eq!(answers(&mut memory), [(1, 1135), (2, 1180)]);
@@ -157,11 +186,11 @@ fn a_read_that_waits_for_a_write_does_not_keep_that_write_waiting() {
 
 #[test]
 fn a_priority_counts_before_the_controller_and_not_inside() {
-    let mut memory = Memory::new(Parameters { queue_entries: 2, ..parameters() });
+    let mut memory = scheduled(|rules| rules.queue_entries = 2);
     for n in 0..5 {
-        memory.read(row(n), n, false, 1000);
+        read(&mut memory, row(n), n);
     }
-    memory.read(row(9), 9, true, 1000);
+    memory.read(row(9), 9, FIRST, 1000);
     let order: Vec<u32> = answers(&mut memory).into_iter().map(|(handle, _)| handle).collect();
     // 0 and 1 are inside; 9 passes 2, 3 and 4 outside.
     assert_eq!(order, [0, 1, 9, 2, 3, 4]);

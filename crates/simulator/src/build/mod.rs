@@ -5,7 +5,7 @@ mod memory;
 mod port;
 
 pub use hierarchy::{hierarchy, shared_cache};
-pub use memory::memory;
+pub use memory::{chosen_memory, memory};
 pub use port::port;
 
 use waykeeper_platform::{CoreKind, Platform};

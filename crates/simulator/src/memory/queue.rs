@@ -62,6 +62,19 @@ impl<T: Copy + Default> Queue<T> {
         self.len += 1;
     }
 
+    /// Takes the value at that place, which exists; those before it move back by one.
+    #[inline]
+    pub fn remove(&mut self, at: usize) -> T {
+        let value = self.values[self.place(at)];
+        for at in (0..at).rev() {
+            let (from, to) = (self.place(at), self.place(at + 1));
+            self.values[to] = self.values[from];
+        }
+        self.front = self.place(1);
+        self.len -= 1;
+        value
+    }
+
     /// All values, the first one first.
     pub fn iter(&self) -> impl Iterator<Item = T> + '_ {
         (0..self.len).map(|at| self.values[self.place(at)])
@@ -100,6 +113,10 @@ mod tests {
                 0 if pushes == 5 => {
                     queue.push_front(number);
                     golden.push_front(number);
+                }
+                1 if !golden.is_empty() => {
+                    let at = random.below(golden.len() as u64) as usize;
+                    assert_eq!(Some(queue.remove(at)), golden.remove(at));
                 }
                 choice if choice < pushes => {
                     queue.push_back(number);

@@ -1,0 +1,297 @@
+//! A channel: its controller's queues in front of its dies. What may be issued when is here, what is issued in
+//! [`super::issue`].
+//!
+//! Reads beyond the controller's capacity wait in front of it, where a priority counts. Writes wait until they have aged,
+//! until many have gathered, or until no read is left: so each of them is written in the end. A read of a line that a
+//! write waits for goes after that write.
+
+use waykeeper_platform::ReadAfterWrite;
+
+use crate::bits::bits;
+use crate::counters::MemoryCounters;
+use crate::memory::Handle;
+use crate::memory::bank::{Bank, Order, Read, Waiter, Write};
+use crate::memory::checks::CheckLines;
+use crate::memory::dram::Dram;
+use crate::memory::joint::Joints;
+use crate::memory::layout::{Checks, Layout, Place};
+use crate::memory::parameters::{Parameters, Scheduler};
+use crate::memory::queue::Queue;
+use crate::tags::Line;
+
+/// A time that never comes.
+pub const NEVER: u64 = u64::MAX;
+
+/// The most banks of a channel, over all ranks.
+pub const MOST_BANKS: usize = 64;
+
+/// A channel and its controller.
+#[derive(Debug, Clone)]
+pub struct Channel {
+    pub(super) layout: Layout,
+    pub(super) rules: Scheduler,
+    pub(super) crossing: u64,
+    pub(super) order: Order,
+    pub(super) dram: Dram,
+    pub(super) banks: Vec<Bank>,
+    /// When each bank issues its next command, or never.
+    next: [u64; MOST_BANKS],
+    /// The banks that will issue one, one bit each.
+    active: u64,
+    /// The banks with writes, one bit each.
+    pub(super) with_writes: u64,
+    /// The first of them and its time, or never.
+    first: usize,
+    first_time: u64,
+    /// Reads in the controller.
+    pub(super) admitted: usize,
+    /// Those of them that wait for a write.
+    pub(super) held: usize,
+    /// Reads in front of the controller, those of higher priority apart.
+    pub(super) outside: [Queue<(Line, Handle)>; 2],
+    pub(super) answers: Queue<(u64, Handle)>,
+    /// Writes in the controller.
+    pub(super) writes: usize,
+    pub(super) draining: bool,
+    checks: Option<CheckLines>,
+    pub(super) joints: Joints,
+    /// What was counted.
+    pub counts: MemoryCounters,
+}
+
+impl Channel {
+    /// An idle channel.
+    pub fn new(of: &Parameters) -> Self {
+        Self {
+            layout: of.layout,
+            rules: of.scheduler,
+            crossing: of.crossing,
+            order: Order { priorities: of.scheduler.priorities_in_banks, row_hits: of.scheduler.row_hits_in_a_row },
+            dram: Dram::new(of),
+            banks: vec![Bank::new(); of.layout.all_banks()],
+            next: [NEVER; MOST_BANKS],
+            active: 0,
+            with_writes: 0,
+            first: 0,
+            first_time: NEVER,
+            admitted: 0,
+            held: 0,
+            outside: [Queue::new(), Queue::new()],
+            answers: Queue::new(),
+            writes: 0,
+            draining: false,
+            checks: (of.layout.checks != Checks::Nowhere).then(|| CheckLines::new(of.check_lines)),
+            joints: Joints::default(),
+            counts: MemoryCounters::default(),
+        }
+    }
+
+    /// Whether the controller can hold another read.
+    #[inline]
+    pub fn has_room(&self) -> bool {
+        self.admitted < self.rules.queue_entries
+    }
+
+    /// A line is to be read.
+    #[inline]
+    pub fn read(&mut self, line: Line, handle: Handle, first: bool, now: u64) {
+        if self.has_room() {
+            self.admit(line, handle, first, now);
+        } else {
+            self.outside[usize::from(!first)].push_back((line, handle));
+        }
+    }
+
+    /// A line is to be written.
+    pub fn write(&mut self, line: Line, now: u64) {
+        self.enqueue_write(line, self.layout.place(line), now);
+        if self.checks.is_some() {
+            self.use_checks(line, true, now);
+        }
+    }
+
+    /// The time of the next command or answer.
+    #[inline]
+    pub fn next_time(&self) -> u64 {
+        self.answers.front().map_or(NEVER, |(at, _)| at).min(self.first_time)
+    }
+
+    /// Does what is due at `now`, which is [`Channel::next_time`]: gives who was answered, or issues one command.
+    #[inline]
+    pub fn step(&mut self, now: u64) -> Option<Handle> {
+        if self.answers.front().is_some_and(|(at, _)| at <= now) {
+            return self.answers.pop_front().map(|(_, handle)| handle);
+        }
+        self.issue(self.first, now);
+        None
+    }
+
+    /// Sets the age at which writes go first.
+    pub fn set_write_age(&mut self, age: u64, now: u64) {
+        self.rules.write_age = age;
+        self.plan_banks(self.with_writes, now);
+    }
+
+    #[inline]
+    pub(super) fn admit(&mut self, line: Line, handle: Handle, first: bool, now: u64) {
+        let place = self.layout.place(line);
+        if self.checks.is_none() {
+            self.enqueue_read(Read { line, row: place.row, waiter: Waiter::Handle(handle), first }, place.bank, now);
+        } else {
+            self.admit_with_checks(line, handle, first, place, now);
+        }
+    }
+
+    /// A read is answered when both its data and, unless the controller has it, the line of check bits are there.
+    fn admit_with_checks(&mut self, line: Line, handle: Handle, first: bool, place: Place, now: u64) {
+        let waiter = Waiter::Joint(self.joints.begin(handle));
+        self.enqueue_read(Read { line, row: place.row, waiter, first }, place.bank, now);
+        let Waiter::Joint(joint) = waiter else { return };
+        if self.use_checks_as(line, false, waiter, first, now) {
+            self.joints.add(joint);
+        }
+    }
+
+    fn use_checks(&mut self, line: Line, changes: bool, now: u64) {
+        self.use_checks_as(line, changes, Waiter::Controller, false, now);
+    }
+
+    /// Uses the check bits of a line; true if they are being read for `waiter`.
+    fn use_checks_as(&mut self, line: Line, changes: bool, waiter: Waiter, first: bool, now: u64) -> bool {
+        let (checks, place) = (self.layout.checks_of(line), self.layout.place_of_checks(line));
+        let Some(buffer) = &mut self.checks else { return false };
+        let caused = buffer.take(checks, place, changes);
+        if caused.read {
+            self.counts.check_reads += 1;
+            self.enqueue_read(Read { line: checks, row: place.row, waiter, first }, place.bank, now);
+        }
+        if let Some((checks, place)) = caused.write {
+            self.counts.check_writes += 1;
+            self.enqueue_write(checks, place, now);
+        }
+        caused.read
+    }
+
+    #[inline]
+    fn enqueue_read(&mut self, read: Read, bank: usize, now: u64) {
+        self.admitted += 1;
+        let queue = &mut self.banks[bank];
+        if self.with_writes >> bank & 1 == 1 && queue.writes_line(read.line) {
+            self.counts.reads_behind_writes += 1;
+            self.held += 1;
+            queue.held.push(read);
+        } else {
+            queue.reads.push_back(read);
+            // The first read stops the writes that were free to go.
+            if self.admitted - self.held == 1 && self.writes > 0 {
+                self.plan_banks(self.with_writes, now);
+            }
+        }
+        self.plan(bank, now);
+    }
+
+    fn enqueue_write(&mut self, line: Line, place: Place, now: u64) {
+        self.writes += 1;
+        self.with_writes |= 1 << place.bank;
+        self.banks[place.bank].writes.push_back(Write { line, row: place.row, arrived: now });
+        if self.writes >= self.rules.write_high && !self.draining {
+            self.draining = true;
+            self.plan_after_turn(now);
+        }
+        self.plan(place.bank, now);
+    }
+
+    /// Whether a read waits for its turn. Held ones do not count: they would keep away the writes that they wait for.
+    #[inline]
+    pub(super) fn has_reads(&self) -> bool {
+        self.admitted > self.held
+    }
+
+    /// Whether writes need not wait for their age.
+    #[inline]
+    fn writes_are_free(&self) -> bool {
+        self.draining || !self.has_reads()
+    }
+
+    /// The write of a bank that goes next, by its place in the queue, and when it may, without regard to its bank.
+    #[inline]
+    pub(super) fn next_write(&self, bank: usize) -> Option<(usize, Write, u64)> {
+        if self.with_writes >> bank & 1 == 0 {
+            return None;
+        }
+        let queue = &self.banks[bank];
+        if self.writes_are_free() {
+            let (at, write) = queue.first_write(self.order, self.dram.open_row(bank))?;
+            Some((at, write, 0))
+        } else {
+            let write = queue.writes.front()?;
+            Some((0, write, write.arrived.saturating_add(self.rules.write_age)))
+        }
+    }
+
+    /// The read of a bank that goes next, by its place in the queue.
+    #[inline]
+    pub(super) fn next_read(&self, bank: usize) -> Option<(usize, Read)> {
+        if self.draining && self.rules.drains_channel {
+            return None;
+        }
+        self.banks[bank].first_read(self.order, self.dram.open_row(bank))
+    }
+
+    /// Where a read lines up that no longer waits for a write.
+    pub(super) fn release(&mut self, bank: usize, line: Line) {
+        let queue = &mut self.banks[bank];
+        for read in queue.held.extract_if(.., |read| read.line == line) {
+            self.held -= 1;
+            match self.rules.read_after_write {
+                ReadAfterWrite::First => queue.reads.push_front(read),
+                ReadAfterWrite::Last => queue.reads.push_back(read),
+            }
+        }
+    }
+
+    /// Sets the times of the banks whose bits are set.
+    pub(super) fn plan_banks(&mut self, banks: u64, now: u64) {
+        for bank in bits(banks) {
+            self.plan(bank, now);
+        }
+    }
+
+    /// Writes go first now, or no longer.
+    pub(super) fn plan_after_turn(&mut self, now: u64) {
+        let all = u64::MAX >> (MOST_BANKS - self.banks.len());
+        self.plan_banks(if self.rules.drains_channel { all } else { self.with_writes }, now);
+    }
+
+    /// Sets the time of a bank's next command.
+    #[inline]
+    pub(super) fn plan(&mut self, bank: usize, now: u64) {
+        let read = self.next_read(bank).map_or(NEVER, |(_, read)| self.dram.ready(read.place(bank), now));
+        let write = self
+            .next_write(bank)
+            .map_or(NEVER, |(_, write, eligible)| self.dram.ready(write.place(bank), now).max(eligible));
+        self.set_next(bank, read.min(write));
+    }
+
+    #[inline]
+    pub(super) fn set_next(&mut self, bank: usize, next: u64) {
+        self.next[bank] = next;
+        self.active = self.active & !(1 << bank) | u64::from(next != NEVER) << bank;
+        // Of several banks with the same time the lowest one goes first.
+        if next < self.first_time || (next == self.first_time && bank <= self.first) {
+            (self.first, self.first_time) = (bank, next);
+        } else if bank == self.first {
+            self.find_first();
+        }
+    }
+
+    #[inline]
+    fn find_first(&mut self) {
+        (self.first, self.first_time) = (0, NEVER);
+        for bank in bits(self.active) {
+            if self.next[bank] < self.first_time {
+                (self.first, self.first_time) = (bank, self.next[bank]);
+            }
+        }
+    }
+}

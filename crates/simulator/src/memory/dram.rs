@@ -1,0 +1,177 @@
+//! The dies of a channel: which row each bank has open, when commands are allowed, and the data bus.
+//!
+//! A transaction (precharge and activation if need be, then the column command) is placed as a whole when it begins. The
+//! data bus is used in the order in which transactions begin, and so are the activations of a rank.
+
+use crate::counters::MemoryCounters;
+use crate::memory::layout::Place;
+use crate::memory::parameters::{Parameters, Timing};
+use crate::memory::refresh::Refresh;
+
+/// No row is open.
+const CLOSED: u32 = u32::MAX;
+
+#[derive(Debug, Clone, Copy)]
+struct Bank {
+    open_row: u32,
+    refreshes: u64,
+    next_activation: u64,
+    next_precharge: u64,
+    next_column: u64,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Rank {
+    next_activation: u64,
+    /// The last four activations plus tFAW, the next place to write.
+    windows: [u64; 4],
+    window: usize,
+    next_read: u64,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Bus {
+    free: u64,
+    writes: bool,
+    rank: usize,
+}
+
+/// The dies of a channel.
+#[derive(Debug, Clone)]
+pub struct Dram {
+    timing: Timing,
+    /// Whether anything limits a rank's commands beyond those of its banks.
+    ranks_limit: bool,
+    limits_activations: bool,
+    banks: Vec<Bank>,
+    ranks: Vec<Rank>,
+    rank_shift: u32,
+    bus: Bus,
+    refresh: Refresh,
+    /// Every command, for the checker of the tests.
+    #[cfg(test)]
+    pub log: Vec<super::tests::Command>,
+}
+
+impl Dram {
+    /// Dies with all rows closed.
+    pub fn new(of: &Parameters) -> Self {
+        let bank = Bank { open_row: CLOSED, refreshes: 0, next_activation: 0, next_precharge: 0, next_column: 0 };
+        let timing = of.timing;
+        let limits_activations = timing.trrd > 0 || timing.tfaw > 0;
+        Self {
+            ranks_limit: limits_activations || timing.twtr > 0,
+            limits_activations,
+            timing,
+            banks: vec![bank; of.layout.all_banks()],
+            ranks: vec![Rank::default(); of.layout.ranks],
+            rank_shift: of.layout.banks.trailing_zeros(),
+            bus: Bus::default(),
+            refresh: Refresh::new(of.refresh, of.layout.banks),
+            #[cfg(test)]
+            log: Vec::new(),
+        }
+    }
+
+    /// The open row of a bank, or a number that no row has: as far as the controller knows, which forgets refreshes until
+    /// it uses the bank.
+    #[inline]
+    pub fn open_row(&self, bank: usize) -> u32 {
+        self.banks[bank].open_row
+    }
+
+    /// When a bank can begin with a row.
+    #[inline]
+    pub fn ready(&self, place: Place, now: u64) -> u64 {
+        let bank = &self.banks[place.bank];
+        let at = if bank.open_row == place.row { bank.next_column } else { bank.next_column.max(bank.next_precharge) };
+        at.max(now)
+    }
+
+    /// When its rank lets a bank begin that is ready at `now`.
+    #[inline]
+    pub fn allowed(&self, place: Place, write: bool, now: u64) -> u64 {
+        if !self.ranks_limit {
+            return now;
+        }
+        let (bank, rank) = (&self.banks[place.bank], &self.ranks[place.bank >> self.rank_shift]);
+        if bank.open_row == place.row {
+            return if write { now } else { now.max(rank.next_read) };
+        }
+        let precharge = if bank.open_row == CLOSED { 0 } else { self.timing.trp };
+        let activation = if self.limits_activations { rank.earliest_activation() } else { 0 };
+        let column = if write { 0 } else { rank.next_read.saturating_sub(self.timing.trcd) };
+        now.max(activation.max(column).saturating_sub(precharge))
+    }
+
+    /// Opens the row if need be and moves one line over the bus; gives the end of the transfer.
+    #[inline]
+    pub fn transfer(&mut self, place: Place, write: bool, now: u64, counts: &mut MemoryCounters) -> u64 {
+        let refreshed = self.refresh.catch_up(place.bank, now);
+        counts.refreshes += refreshed.new;
+        let timing = &self.timing;
+        let rank_at = place.bank >> self.rank_shift;
+        let (bank, rank) = (&mut self.banks[place.bank], &mut self.ranks[rank_at]);
+        // A refresh leaves all rows closed, so nothing is to be precharged after it.
+        let open = bank.open_row != CLOSED && bank.refreshes == refreshed.count;
+        bank.refreshes = refreshed.count;
+        let mut column = if open && bank.open_row == place.row {
+            counts.row_hits += 1;
+            refreshed.free
+        } else {
+            counts.row_misses += 1;
+            let closed = if open { refreshed.free.max(bank.next_precharge) + timing.trp } else { refreshed.free };
+            let mut activation = closed.max(bank.next_activation);
+            if self.limits_activations {
+                activation = activation.max(rank.earliest_activation());
+                rank.activate(activation, timing);
+            }
+            #[cfg(test)]
+            self.log.extend(super::tests::opening(place, open, activation, timing));
+            bank.next_activation = activation + timing.trc;
+            bank.next_precharge = bank.next_activation.saturating_sub(timing.trp);
+            bank.open_row = place.row;
+            activation + timing.trcd
+        };
+        let latency = if write { timing.cwl } else { timing.cl };
+        if !write {
+            column = column.max(rank.next_read);
+        }
+        let data = (column + latency).max(self.bus.ready(write, rank_at, timing));
+        let end = data + timing.transfer;
+        self.bus = Bus { free: end, writes: write, rank: rank_at };
+        #[cfg(test)]
+        self.log.push(super::tests::column(place, write, data - latency));
+        bank.next_column = end - latency;
+        if write && timing.twr > 0 {
+            bank.next_precharge = bank.next_precharge.max(end + timing.twr);
+        } else if !write {
+            bank.next_precharge = bank.next_precharge.max(data - latency + timing.trtp);
+        }
+        if write && timing.twtr > 0 {
+            rank.next_read = end + timing.twtr;
+        }
+        end
+    }
+}
+
+impl Rank {
+    #[inline]
+    fn earliest_activation(&self) -> u64 {
+        self.next_activation.max(self.windows[self.window])
+    }
+
+    #[inline]
+    fn activate(&mut self, at: u64, timing: &Timing) {
+        self.next_activation = at + timing.trrd;
+        self.windows[self.window] = at + timing.tfaw;
+        self.window = (self.window + 1) % self.windows.len();
+    }
+}
+
+impl Bus {
+    #[inline]
+    fn ready(&self, write: bool, rank: usize, timing: &Timing) -> u64 {
+        self.free + if write != self.writes || rank != self.rank { timing.turnaround } else { 0 }
+    }
+}

@@ -1,0 +1,124 @@
+//! Where lines lie: channel, bank and row.
+//!
+//! From the lowest address bits up: the line in a piece of a channel, the channel, the line in a row, the bank, the rank,
+//! the row. Rows are numbered through all banks of a channel, so that a row's number tells its bank too.
+
+use crate::tags::Line;
+
+/// How many lines lie where. All counts are powers of two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Layout {
+    /// Channels.
+    pub channels: usize,
+    /// Consecutive lines in one channel.
+    pub channel_lines: u32,
+    /// Whether the channel is the exclusive or of all address bits above the piece, taken in groups, rather than the
+    /// lowest of them.
+    pub channel_hash: bool,
+    /// Ranks of a channel.
+    pub ranks: usize,
+    /// Banks of a rank.
+    pub banks: usize,
+    /// Whether bank and rank are changed by the lowest bits of the row (exclusive or).
+    pub bank_hash: bool,
+    /// Lines of a row.
+    pub row_lines: u32,
+    /// Where check bits lie among the data.
+    pub checks: Checks,
+    /// Lines of data in each channel.
+    pub lines: u64,
+}
+
+/// Where check bits lie that travel as lines of their own. A line of them covers eight lines of data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Checks {
+    /// There are none, or they travel beside the data.
+    Nowhere,
+    /// In the last eighth of the row whose data they cover.
+    SameRow,
+    /// Behind all data.
+    BehindData,
+}
+
+/// Lines of data that a line of check bits covers: 8 bits for each 64.
+pub const COVERED: u32 = 8;
+
+/// Place of a line in its channel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// Bank, counted through all ranks: rank x banks + bank.
+    pub bank: usize,
+    /// Row, counted through all banks.
+    pub row: u32,
+}
+
+impl Layout {
+    /// Banks of a channel, over all ranks.
+    pub fn all_banks(&self) -> usize {
+        self.ranks * self.banks
+    }
+
+    /// The channel of a line, and its number there.
+    #[inline]
+    pub fn channel(&self, line: Line) -> (usize, Line) {
+        if self.channels == 1 {
+            return (0, line);
+        }
+        let (piece_bits, bits) = (self.channel_lines.trailing_zeros(), self.channels.trailing_zeros());
+        let piece = line >> piece_bits;
+        let mut channel = piece;
+        let mut above = if self.channel_hash { piece >> bits } else { 0 };
+        while above != 0 {
+            channel ^= above;
+            above >>= bits;
+        }
+        let within = line & (self.channel_lines - 1);
+        (channel as usize & (self.channels - 1), (piece >> bits) << piece_bits | within)
+    }
+
+    /// The place of a line in its channel.
+    #[inline]
+    pub fn place(&self, line: Line) -> Place {
+        let row = match self.checks {
+            Checks::SameRow => line / self.data_lines(),
+            Checks::Nowhere | Checks::BehindData => line >> self.row_lines.trailing_zeros(),
+        };
+        self.place_of_row(row)
+    }
+
+    /// The place of the check bits of a line of data.
+    pub fn place_of_checks(&self, line: Line) -> Place {
+        match self.checks {
+            Checks::SameRow => self.place(line),
+            Checks::Nowhere | Checks::BehindData => {
+                let at = self.lines + u64::from(line / COVERED);
+                self.place_of_row((at >> self.row_lines.trailing_zeros()) as u32)
+            }
+        }
+    }
+
+    /// The number of the line of check bits of a line of data: no line of data has it.
+    pub fn checks_of(&self, line: Line) -> Line {
+        let group = match self.checks {
+            // A row holds whole groups and perhaps a smaller one at its end.
+            Checks::SameRow => {
+                let data = self.data_lines();
+                line / data * data.div_ceil(COVERED) + line % data / COVERED
+            }
+            Checks::Nowhere | Checks::BehindData => line / COVERED,
+        };
+        Line::MAX - group
+    }
+
+    /// Lines of data in a row that holds its check bits too.
+    fn data_lines(&self) -> u32 {
+        (self.row_lines - self.row_lines / COVERED).max(1)
+    }
+
+    #[inline]
+    fn place_of_row(&self, row: u32) -> Place {
+        let mask = self.all_banks() - 1;
+        let above = if self.bank_hash { row as usize >> self.all_banks().trailing_zeros() } else { 0 };
+        Place { bank: (row as usize ^ above) & mask, row }
+    }
+}

@@ -1,0 +1,53 @@
+//! Refreshes: nobody plans them; a bank catches up with those that have passed when it is used next.
+
+use crate::memory::parameters::RefreshRule;
+
+#[derive(Debug, Clone, Copy)]
+struct Unit {
+    next: u64,
+    end: u64,
+    count: u64,
+}
+
+/// The refreshes of a channel's banks: of all at one time, or of one bank of each rank after the other.
+#[derive(Debug, Clone)]
+pub struct Refresh {
+    units: Vec<Unit>,
+    every: u64,
+    length: u64,
+}
+
+/// What the refreshes of a bank mean for its next command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Refreshed {
+    /// From when on the bank can be used.
+    pub free: u64,
+    /// How many there have been: a different number than before means that no row is open.
+    pub count: u64,
+    /// How many of them are counted for the first time.
+    pub new: u64,
+}
+
+impl Refresh {
+    /// Refreshes of ranks with `banks` banks.
+    pub fn new(rule: RefreshRule, banks: usize) -> Self {
+        let units = if rule.per_bank { banks } else { 1 };
+        let unit = |at: usize| Unit { next: rule.phase + at as u64 * rule.trefi, end: 0, count: 0 };
+        Self { units: (0..units).map(unit).collect(), every: rule.trefi * units as u64, length: rule.trfc }
+    }
+
+    /// The refreshes of a bank up to `now`.
+    #[inline]
+    pub fn catch_up(&mut self, bank: usize, now: u64) -> Refreshed {
+        // The units are as many as the banks of a rank, or one: a power of two.
+        let at = bank & (self.units.len() - 1);
+        let unit = &mut self.units[at];
+        let before = unit.count;
+        while now >= unit.next {
+            unit.end = unit.next + self.length;
+            unit.next += self.every;
+            unit.count += 1;
+        }
+        Refreshed { free: now.max(unit.end), count: unit.count, new: unit.count - before }
+    }
+}

@@ -1,0 +1,257 @@
+//! The checker: for each command, it looks at all commands before it.
+
+use proptest::prelude::*;
+use waykeeper_platform::ReadAfterWrite;
+
+use super::Command::{self, Activate, Column, Precharge};
+use crate::memory::layout::{Checks, Layout};
+use crate::memory::parameters::{Parameters, RefreshRule, Scheduler, Timing};
+use crate::memory::{Memory, NEVER, Source};
+
+fn at(command: &Command) -> u64 {
+    match command {
+        Precharge { at, .. } | Activate { at, .. } | Column { at, .. } => *at,
+    }
+}
+
+fn bank(command: &Command) -> usize {
+    match command {
+        Precharge { bank, .. } | Activate { bank, .. } | Column { bank, .. } => *bank,
+    }
+}
+
+/// From a write command to what is due so long after the end of its data; nothing is due after 0.
+fn after_write(timing: &Timing, after: u64) -> u64 {
+    if after == 0 { 0 } else { timing.cwl + timing.transfer + after }
+}
+
+/// The first rule that a sequence of commands breaks.
+fn broken(log: &[Command], timing: &Timing, banks: usize) -> Option<String> {
+    let mut log = log.to_vec();
+    log.sort_by_key(at);
+    let rank = |command: &Command| bank(command) / banks;
+    let is_activation = |command: &&Command| matches!(command, Activate { .. });
+    for (position, command) in log.iter().enumerate() {
+        let before = &log[..position];
+        let in_bank = || before.iter().filter(|earlier| bank(earlier) == bank(command));
+        let in_rank = || before.iter().filter(|earlier| rank(earlier) == rank(command));
+        let since = |earlier: &Command| at(command) - at(earlier);
+        let need = |rule: &str, ok: bool| if ok { None } else { Some(format!("{rule}: {command:?} after {before:?}")) };
+        let verdict = match command {
+            Precharge { .. } => {
+                need("tRAS", in_bank().filter(is_activation).all(|earlier| since(earlier) >= timing.trc - timing.trp))
+                    .or_else(|| {
+                        need(
+                            "tRTP, tWR",
+                            in_bank().all(|earlier| match earlier {
+                                Column { write: false, .. } => since(earlier) >= timing.trtp,
+                                Column { write: true, .. } => since(earlier) >= after_write(timing, timing.twr),
+                                _ => true,
+                            }),
+                        )
+                    })
+            }
+            Activate { .. } => need("tRC", in_bank().filter(is_activation).all(|earlier| since(earlier) >= timing.trc))
+                .or_else(|| need("tRP", in_bank().all(|e| !matches!(e, Precharge { .. }) || since(e) >= timing.trp)))
+                .or_else(|| need("tRRD", in_rank().filter(is_activation).all(|e| since(e) >= timing.trrd)))
+                .or_else(|| {
+                    let fourth = in_rank().filter(is_activation).rev().nth(3);
+                    need("tFAW", fourth.is_none_or(|e| since(e) >= timing.tfaw))
+                }),
+            Column { write, row, .. } => {
+                let open = in_bank().rev().find(|earlier| !matches!(earlier, Column { .. }));
+                need("open row", matches!(open, Some(Activate { row: open, .. }) if open == row))
+                    .or_else(|| need("tRCD", in_bank().filter(is_activation).all(|e| since(e) >= timing.trcd)))
+                    .or_else(|| {
+                        need(
+                            "tWTR",
+                            *write
+                                || in_rank().all(|e| match e {
+                                    Column { write: true, .. } => since(e) >= after_write(timing, timing.twtr),
+                                    _ => true,
+                                }),
+                        )
+                    })
+                    .or_else(|| need("data bus", bus_is_free(before, command, timing, banks)))
+            }
+        };
+        if verdict.is_some() {
+            return verdict;
+        }
+    }
+    None
+}
+
+/// Whether the data of a column command meet no others, with room to turn round where the direction or the rank changes.
+fn bus_is_free(before: &[Command], command: &Command, timing: &Timing, banks: usize) -> bool {
+    let data = |command: &Command| match command {
+        Column { at, write, bank, .. } => {
+            Some((at + if *write { timing.cwl } else { timing.cl }, *write, bank / banks))
+        }
+        _ => None,
+    };
+    let (begin, write, rank) = data(command).expect("it is a column command");
+    before.iter().filter_map(data).all(|(other, other_write, other_rank)| {
+        let turn = if (write, rank) == (other_write, other_rank) { 0 } else { timing.turnaround };
+        begin >= other + timing.transfer + turn || other >= begin + timing.transfer + turn
+    })
+}
+
+/// A rank's times, DDR4-like, with each of the optional ones absent or not.
+fn timings() -> impl Strategy<Value = Timing> {
+    let optional = |value: u64| prop_oneof![Just(0), Just(value), 0..4 * value];
+    (
+        (optional(6_000), optional(35_000), optional(15_000), optional(7_500), optional(6_000), optional(2_000)),
+        1_000..20_000u64,
+    )
+        .prop_map(|((trrd, tfaw, twr, trtp, twtr, turnaround), cwl)| Timing {
+            trc: 45_750,
+            trcd: 13_750,
+            trp: 13_750,
+            cl: 14_060,
+            cwl,
+            transfer: 7_500,
+            trrd,
+            tfaw,
+            twr,
+            trtp,
+            twtr,
+            turnaround,
+        })
+}
+
+fn parameters() -> impl Strategy<Value = Parameters> {
+    let layout = (
+        1..=2usize,
+        any::<bool>(),
+        prop_oneof![Just(Checks::Nowhere), Just(Checks::SameRow), Just(Checks::BehindData)],
+    )
+        .prop_map(|(ranks, bank_hash, checks)| Layout {
+            channels: 1,
+            channel_lines: 1,
+            channel_hash: false,
+            ranks,
+            banks: 4,
+            bank_hash,
+            row_lines: 16,
+            checks,
+            lines: 4096,
+        });
+    let scheduler = (1..16usize, 0..200_000u64, any::<bool>(), any::<bool>(), 0..4u32).prop_map(
+        |(queue_entries, write_age, drains_channel, priorities_in_banks, row_hits_in_a_row)| Scheduler {
+            queue_entries,
+            write_age,
+            write_high: 6,
+            write_low: 2,
+            drains_channel,
+            read_after_write: if drains_channel { ReadAfterWrite::First } else { ReadAfterWrite::Last },
+            priorities_in_banks,
+            row_hits_in_a_row,
+        },
+    );
+    (layout, timings(), scheduler).prop_map(|(layout, timing, scheduler)| Parameters {
+        line_bytes: 64,
+        layout,
+        timing,
+        refresh: RefreshRule { per_bank: false, trefi: NEVER / 4, trfc: 1, phase: NEVER / 4 },
+        check_lines: 2,
+        crossing: 10_000,
+        scheduler,
+    })
+}
+
+/// A request: picoseconds after the one before, its line, whether it writes, whether it goes first.
+type Request = (u64, u32, bool, bool);
+
+/// Gives the memory its requests; returns the lines read, in the order of the answers, and what the dies were told.
+fn run(parameters: &Parameters, requests: &[Request]) -> (Vec<u32>, Vec<Command>) {
+    let mut memory = Memory::new(parameters);
+    let (mut now, mut answered) = (0, Vec::new());
+    let mut until = |memory: &mut Memory, end: u64| {
+        while memory.next_time() <= end && memory.next_time() != NEVER {
+            answered.extend(memory.step(memory.next_time()));
+        }
+    };
+    for (after, line, write, first) in requests {
+        now += after;
+        until(&mut memory, now);
+        let source = Source { core: 0, class: 0, first: *first };
+        if *write {
+            memory.write(*line, source, now);
+        } else {
+            memory.read(*line, *line, source, now);
+        }
+    }
+    until(&mut memory, NEVER - 1);
+    (answered, memory.channels[0].dram.log.clone())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_command_breaks_a_constraint_and_every_request_is_served(
+        parameters in parameters(),
+        requests in prop::collection::vec((0..40_000u64, 0..2048u32, any::<bool>(), any::<bool>()), 1..60),
+    ) {
+        let (mut answered, log) = run(&parameters, &requests);
+        prop_assert_eq!(broken(&log, &parameters.timing, parameters.layout.banks), None);
+        let mut reads: Vec<_> = requests.iter().filter(|request| !request.2).map(|request| request.1).collect();
+        reads.sort_unstable();
+        answered.sort_unstable();
+        prop_assert_eq!(answered, reads);
+        let writes = log.iter().filter(|command| matches!(command, Column { write: true, .. })).count();
+        let asked = requests.iter().filter(|request| request.2).count();
+        // Lines of check bits that were changed and had to make room are written beside the data.
+        let none = parameters.layout.checks == Checks::Nowhere;
+        prop_assert!(if none { writes == asked } else { writes >= asked }, "{} of {}", writes, asked);
+    }
+}
+
+#[test]
+fn the_checker_sees_what_is_wrong() {
+    let timing = Timing {
+        trc: 40,
+        trcd: 10,
+        trp: 10,
+        cl: 20,
+        cwl: 15,
+        transfer: 5,
+        trrd: 4,
+        tfaw: 30,
+        twr: 12,
+        trtp: 6,
+        twtr: 7,
+        turnaround: 3,
+    };
+    let activate = |at, bank| Activate { at, bank, row: 1 };
+    let column = |at, bank, write| Column { at, bank, row: 1, write };
+    let (open, read, write) = (activate(0, 0), column(10, 0, false), column(10, 0, true));
+    let precharge = |at| Precharge { at, bank: 0 };
+    // A write's data are on the bus 15 to 20 after the command, so a precharge is due 32 after it, a read 27 after it.
+    for (log, rule) in [
+        (vec![open, read, precharge(30), activate(40, 0)], None),
+        (vec![open, read, precharge(29)], Some("tRAS")),
+        (vec![open, column(29, 0, false), precharge(34)], Some("tRTP")),
+        (vec![open, write, precharge(41)], Some("tWR")),
+        (vec![open, precharge(30), activate(39, 0)], Some("tRC")),
+        (vec![open, precharge(35), activate(44, 0)], Some("tRP")),
+        (vec![open, activate(3, 1)], Some("tRRD")),
+        (vec![open, activate(4, 1), activate(8, 2), activate(12, 3), activate(29, 4)], Some("tFAW")),
+        (vec![open, column(9, 0, false)], Some("tRCD")),
+        (vec![open, precharge(30), column(35, 0, false)], Some("open row")),
+        (vec![open, write, column(36, 0, false)], Some("tWTR")),
+        (vec![open, write, column(37, 0, false)], None),
+        (vec![open, read, column(14, 0, false)], Some("data bus")),
+        // Read data from 30 to 35, written data from 38 on: the command is due at 23.
+        (vec![open, read, column(22, 0, true)], Some("data bus")),
+        (vec![open, read, column(23, 0, true)], None),
+        // The other rank's data from 38 on.
+        (vec![open, activate(1, 8), read, Column { at: 17, bank: 8, row: 1, write: false }], Some("data bus")),
+        (vec![open, activate(1, 8), read, Column { at: 18, bank: 8, row: 1, write: false }], None),
+    ] {
+        let found = broken(&log, &timing, 8);
+        assert_eq!(found.is_some(), rule.is_some(), "{rule:?}: {found:?}");
+        assert!(found.unwrap_or_default().contains(rule.unwrap_or_default()), "{rule:?}");
+    }
+}
