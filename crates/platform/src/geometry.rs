@@ -32,10 +32,12 @@ impl Platform {
         let private = |level, cache: &PrivateCache| geometry(level, &cache.size_kib, &cache.ways, vec![core]);
         let mut caches: Vec<_> = kind.l1d.iter().map(|cache| private(1, cache)).collect();
         caches.extend(kind.l2.iter().map(|cache| private(2, cache)));
-        for cache in self.shared_caches.iter().filter(|cache| cache.cores.contains(&core)) {
-            let mut cores = cache.cores.clone();
-            cores.sort_unstable();
-            caches.push(geometry(cache.level, &cache.size_kib, &cache.ways, cores));
+        for cache in &self.shared_caches {
+            for group in cache.groups().filter(|group| group.contains(&core)) {
+                let mut cores = group.clone();
+                cores.sort_unstable();
+                caches.push(geometry(cache.level, &cache.size_kib, &cache.ways, cores));
+            }
         }
         caches.sort_by_key(|cache| cache.level);
         caches

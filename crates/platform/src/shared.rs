@@ -81,6 +81,18 @@ impl SharedCache {
     }
 }
 
+impl SharedCache {
+    /// The groups of cores that have a cache of this kind each.
+    pub fn groups(&self) -> impl Iterator<Item = &Vec<CoreId>> {
+        std::iter::once(&self.cores).chain(&self.copies)
+    }
+
+    /// Whether a core uses one of these caches.
+    pub fn serves(&self, core: CoreId) -> bool {
+        self.groups().any(|group| group.contains(&core))
+    }
+}
+
 /// When a shared cache takes a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
