@@ -9,6 +9,23 @@ pub enum Want {
     Write,
     /// Instructions.
     Fetch,
+    /// Data to bring to this level, 1 to 3, and no further in.
+    Prefetch {
+        /// The level.
+        level: u8,
+    },
+    /// A descriptor for a page walk, which looks into caches from the core's walk level on.
+    Walk,
+    /// A line to be written in full, to the level that the core streams to, without being read.
+    Stream,
+}
+
+impl Want {
+    /// Whether the line is changed.
+    #[inline]
+    pub fn is_store(self) -> bool {
+        matches!(self, Self::Write | Self::Stream)
+    }
 }
 
 /// Where an access was answered, or why it was not.
@@ -16,18 +33,18 @@ pub enum Want {
 pub enum Answer {
     /// First level.
     L1,
-    /// Second level.
+    /// Private second level.
     L2,
-    /// Shared cache.
-    Shared,
+    /// Shared cache of this level.
+    Shared(u8),
     /// Another core's cache.
     OtherCore,
     /// Nowhere: the entries are taken, and [`fill`](crate::hierarchy::Hierarchy::fill) must follow when memory has answered.
     Memory,
     /// The line is already under way.
     UnderWay,
-    /// Every entry of the cluster's filter set waits for a fill.
-    ClusterBusy,
-    /// Every entry of the interconnect's filter set waits for a fill.
-    InterconnectBusy,
+    /// Every entry of a filter's set waits for a fill: of a shared cache's filter (0) or the interconnect's (1).
+    Busy(u8),
+    /// A store that needs no answer: a cache has taken it, or it is among the writes to memory.
+    Sent,
 }

@@ -4,6 +4,7 @@ use waykeeper_platform::Replacement;
 use waykeeper_workload::Xorshift;
 
 use crate::replacement::Policy;
+use crate::set_index::SetIndex;
 use crate::tags::{EMPTY, Line, Place, Tags};
 
 /// What is known of a cached line, as bits.
@@ -12,6 +13,22 @@ pub type Flags = u8;
 pub const DIRTY: Flags = 1;
 /// More than one core, or a core and the shared cache, may hold it.
 pub const SHARED: Flags = 2;
+/// In a shared cache: instruction caches inside may hold it.
+pub const CODE: Flags = 4;
+/// Of a line that leaves a cache: one further in still holds it.
+pub const HELD: Flags = 8;
+/// In a shared cache: a core that is watched brought it.
+pub const WATCHED: Flags = 16;
+/// In a shared cache, from this bit on: the class of the core that brought it, up to [`MOST_CLASSES`].
+pub const CLASS_AT: u32 = 5;
+/// How many classes can be told apart.
+pub const MOST_CLASSES: usize = 8;
+
+/// The class that flags name.
+#[inline]
+pub fn class_of(flags: Flags) -> u8 {
+    flags >> CLASS_AT
+}
 
 /// A line that left a cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,13 +45,26 @@ pub struct Cache {
     tags: Tags,
     flags: Vec<Flags>,
     policy: Policy,
+    /// By set, the ways whose lines never make room; empty while there are none.
+    locked: Vec<u32>,
 }
 
 impl Cache {
-    /// An empty cache of `sets` (a power of two) and at most 32 `ways`.
+    /// An empty cache of `sets`, chosen by address bits or remainder, and at most 32 `ways`.
     pub fn new(sets: usize, ways: usize, replacement: Replacement) -> Self {
-        let tags = Tags::new(sets, ways);
-        Self { flags: vec![0; tags.places()], policy: Policy::new(replacement, sets, ways), tags }
+        Self::with_index(sets, ways, replacement, SetIndex::new(sets, 1, false))
+    }
+
+    /// An empty cache whose sets are chosen by `index`.
+    pub fn with_index(sets: usize, ways: usize, replacement: Replacement, index: SetIndex) -> Self {
+        let tags = Tags::with_index(sets, ways, index);
+        let policy = Policy::new(replacement, sets, ways);
+        Self { flags: vec![0; tags.places()], policy, locked: Vec::new(), tags }
+    }
+
+    /// Bytes of memory that the cache takes.
+    pub fn bytes(&self) -> usize {
+        self.tags.bytes() + size_of_val(&*self.flags) + self.policy.bytes() + size_of_val(&*self.locked)
     }
 
     /// A mask of all ways.
@@ -73,13 +103,16 @@ impl Cache {
         self.flags[self.tags.index(place)]
     }
 
-    /// Puts a line that is not there into one of the ways of `mask`, an empty one if there is any.
+    /// Puts a line that is not there into one of the ways of `mask`, an empty one if there is any. Gives what made
+    /// room: the line itself if every way of the mask is locked.
     #[inline]
     pub fn insert(&mut self, line: Line, flags: Flags, mask: u32, random: &mut Xorshift) -> Option<Evicted> {
         debug_assert!(self.find(line).is_none(), "line {line:#x} is inserted twice");
         let (set, ways) = (self.tags.set_of(line), self.tags.ways());
+        let mask = if self.locked.is_empty() { mask } else { mask & !self.locked[set] };
         let way = match self.tags.empty_way(set, mask) {
             Some(way) => way,
+            None if mask == 0 => return Some(Evicted { line, flags }),
             None => self.policy.victim(set, ways, mask, random),
         };
         let place = Place { set, way };
@@ -91,12 +124,51 @@ impl Cache {
         evicted
     }
 
-    /// Takes a line out and gives its flags.
+    /// Takes a line out and gives its flags. Its lock goes with it.
     #[inline]
     pub fn remove(&mut self, line: Line) -> Option<Flags> {
         let place = self.find(line)?;
         self.tags.take(place);
+        if !self.locked.is_empty() {
+            self.locked[place.set] &= !(1 << place.way);
+        }
         Some(self.flags(place))
+    }
+
+    /// Keeps the line at a place from making room.
+    pub fn lock(&mut self, place: Place) {
+        if self.locked.is_empty() {
+            self.locked = vec![0; self.tags.sets()];
+        }
+        self.locked[place.set] |= 1 << place.way;
+    }
+
+    /// Whether the line at a place is locked.
+    #[inline]
+    pub fn is_locked(&self, place: Place) -> bool {
+        !self.locked.is_empty() && self.locked[place.set] >> place.way & 1 == 1
+    }
+
+    /// Whether one of these ways could be filled with a line: not all are locked.
+    pub fn has_room(&self, line: Line, mask: u32) -> bool {
+        let locked = if self.locked.is_empty() { 0 } else { self.locked[self.tags.set_of(line)] };
+        mask & self.all_ways() & !locked != 0
+    }
+
+    /// Opens all locks. Lines stay.
+    pub fn unlock_all(&mut self) {
+        self.locked = Vec::new();
+    }
+
+    /// Number of sets.
+    pub fn sets(&self) -> usize {
+        self.tags.sets()
+    }
+
+    /// The flags of all lines that are held.
+    pub fn flags_held(&self) -> impl Iterator<Item = Flags> + '_ {
+        let all = (0..self.tags.sets()).flat_map(|set| self.tags.held_in(set).map(move |(way, _)| Place { set, way }));
+        all.map(|place| self.flags(place))
     }
 
     /// All lines that are held.
@@ -122,6 +194,24 @@ mod tests {
         for line in [0, 1, 3, 11] {
             assert!(cache.find(line).is_some(), "{line}");
         }
+    }
+
+    #[test]
+    fn a_locked_line_never_makes_room() {
+        let mut cache = Cache::new(1, 2, Replacement::Lru);
+        let mut random = Xorshift::new(1);
+        cache.insert(1, 0, 0b01, &mut random);
+        cache.lock(cache.find(1).unwrap());
+        cache.insert(2, 0, 0b11, &mut random);
+        // Line 1 is the older one, but only way 1 is left.
+        assert_eq!(cache.insert(3, 0, 0b11, &mut random), Some(Evicted { line: 2, flags: 0 }));
+        assert_eq!((cache.has_room(9, 0b01), cache.has_room(9, 0b10)), (false, true));
+        let refused = Evicted { line: 4, flags: DIRTY };
+        assert_eq!(cache.insert(4, DIRTY, 0b01, &mut random), Some(refused), "no way is left");
+        // Who takes the line away takes its lock away.
+        assert_eq!(cache.remove(1), Some(0));
+        assert_eq!(cache.insert(4, 0, 0b01, &mut random), None);
+        assert!(!cache.is_locked(cache.find(4).unwrap()));
     }
 
     #[test]

@@ -21,6 +21,10 @@ pub struct CoreCounters {
     pub invalidated_by_cluster: u64,
     /// Lines lost because the interconnect's snoop filter needed their entries.
     pub invalidated_by_interconnect: u64,
+    /// Lines lost because an inclusive cache further out lost them.
+    pub invalidated_by_inclusion: u64,
+    /// Lines lost because another core wrote them.
+    pub invalidated_by_writes: u64,
     /// Times that every entry of a line's set in the cluster's filter waited for a fill.
     pub cluster_waits: u64,
     /// Times that every entry of a line's set in the interconnect's filter waited for a fill.
@@ -31,6 +35,31 @@ pub struct CoreCounters {
     pub stalled_for_memory_ps: u64,
     /// Picoseconds that the core stood still for an entry of a filter.
     pub stalled_for_filters_ps: u64,
+}
+
+/// Why a core lost a line that nothing of its own pushed out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Loss {
+    /// The filter of a shared cache needed its entry.
+    ClusterFilter,
+    /// The interconnect's filter needed its entry.
+    InterconnectFilter,
+    /// An inclusive cache further out needed its place.
+    Inclusion,
+    /// Another core wrote it.
+    Write,
+}
+
+impl CoreCounters {
+    /// Counts a lost line.
+    pub fn lost(&mut self, loss: Loss) {
+        *match loss {
+            Loss::ClusterFilter => &mut self.invalidated_by_cluster,
+            Loss::InterconnectFilter => &mut self.invalidated_by_interconnect,
+            Loss::Inclusion => &mut self.invalidated_by_inclusion,
+            Loss::Write => &mut self.invalidated_by_writes,
+        } += 1;
+    }
 }
 
 /// Counts of the shared cache and the filters.

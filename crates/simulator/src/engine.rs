@@ -184,8 +184,8 @@ impl Engine {
 
     #[inline(never)]
     fn pass_on(&mut self, samples: &mut dyn Samples) {
-        while let Some(line) = self.world.hierarchy.writes.pop() {
-            self.world.memory.write(line, Source::default(), self.now);
+        while let Some((line, class)) = self.world.hierarchy.writes.pop() {
+            self.world.memory.write(line, Source { class, ..Source::default() }, self.now);
         }
         let disturbed = std::mem::take(&mut self.world.hierarchy.disturbed) & self.world.watched;
         if disturbed == 0 {
@@ -213,17 +213,16 @@ impl Engine {
     }
 
     fn apply(&mut self, settings: &Settings) -> Result<(), Refused> {
-        let shared = build::shared_cache(&self.platform)?;
+        let shared = self.platform.shared_caches.last();
         let target = self.roles.iter().position(|role| *role == Role::Target);
         let target_core = target.map(|at| self.running[at].core());
-        if let Some(allowed) = settings.no_allocate_mode {
-            let Some(mode) = &mut self.world.hierarchy.mode else {
-                return Err(Refused::new("no_allocate_mode", "the shared cache has no such mode"));
-            };
-            mode.set_enabled(allowed, self.now);
+        if let Some(allowed) = settings.no_allocate_mode
+            && !self.world.hierarchy.set_no_allocate_mode(allowed, self.now)
+        {
+            return Err(Refused::new("no_allocate_mode", "the shared cache has no such mode"));
         }
         if let Some(groups) = &settings.way_groups {
-            let Some(count) = shared.way_groups.as_ref().map(|count| count.value) else {
+            let Some((shared, count)) = shared.and_then(|at| Some((at, at.way_groups.as_ref()?.value))) else {
                 return Err(Refused::new("way_groups", "the shared cache has no way groups"));
             };
             if let Some(group) = groups.target.iter().chain(&groups.others).find(|group| u64::from(**group) >= count) {
@@ -232,9 +231,14 @@ impl Engine {
             if groups.target.is_empty() || groups.others.is_empty() {
                 return Err(Refused::new("way_groups", "a class needs at least one group"));
             }
-            for (core, ways) in self.world.hierarchy.fill_ways.iter_mut().enumerate() {
-                let list = if Some(core) == target_core { &groups.target } else { &groups.others };
-                *ways = ways_of_groups(list, count, shared.ways.value);
+            for core in 0..self.cores.len() {
+                let (data, code) = match Some(core) == target_core {
+                    true => (&groups.target, &groups.target_code),
+                    false => (&groups.others, &groups.others_code),
+                };
+                let [data, code] =
+                    [data, code.as_ref().unwrap_or(data)].map(|list| ways_of_groups(list, count, shared.ways.value));
+                self.world.hierarchy.set_ways(shared.level, core, data, code);
             }
         }
         if let Some(priority) = settings.priority {
@@ -252,9 +256,7 @@ impl Engine {
     pub fn counters(&self) -> Counters {
         let hierarchy = &self.world.hierarchy;
         let mut shared = hierarchy.shared_counts;
-        if let Some(mode) = &hierarchy.mode {
-            (shared.no_allocate_ps, shared.no_allocate_entries) = mode.totals(self.now);
-        }
+        (shared.no_allocate_ps, shared.no_allocate_entries) = hierarchy.no_allocate_totals(self.now);
         Counters {
             cores: self.cores.iter().copied().zip(hierarchy.counts.iter().copied()).collect(),
             shared,

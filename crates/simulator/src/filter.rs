@@ -41,6 +41,11 @@ impl SnoopFilter {
         Self { owners: vec![0; tags.places()], busy: vec![0; sets], policy: Policy::new(victim, sets, ways), tags }
     }
 
+    /// Bytes of memory that the filter takes.
+    pub fn bytes(&self) -> usize {
+        self.tags.bytes() + size_of_val(&*self.owners) + size_of_val(&*self.busy) + self.policy.bytes()
+    }
+
     /// The place of a line.
     #[inline]
     pub fn find(&self, line: Line) -> Option<Place> {
@@ -99,17 +104,22 @@ impl SnoopFilter {
         Entry::Taken(displaced)
     }
 
-    /// The fill of a line has come.
+    /// The fill of a line has come; false if it has no entry.
     #[inline]
-    pub fn settle(&mut self, line: Line) {
-        if let Some(place) = self.find(line) {
+    pub fn settle(&mut self, line: Line) -> bool {
+        let place = self.find(line);
+        if let Some(place) = place {
             self.busy[place.set] &= !(1 << place.way);
         }
+        place.is_some()
     }
 
-    /// Adds an owner.
-    pub fn add_owner(&mut self, place: Place, owner: u32) {
-        self.owners[self.tags.index(place)] |= owner;
+    /// Adds an owner to the entry of a line.
+    pub fn add_owner(&mut self, line: Line, owner: u32) {
+        if let Some(place) = self.find(line) {
+            let index = self.tags.index(place);
+            self.owners[index] |= owner;
+        }
     }
 
     /// Takes an owner away, and the entry if it was the last one; gives who is left.

@@ -44,9 +44,13 @@ mod refused;
 pub mod replacement;
 mod running;
 mod samples;
+pub mod set_index;
 mod start;
+pub mod station;
 pub mod tags;
 mod tick;
+mod touched;
+mod under_way;
 
 pub use counters::{ClassTraffic, CoreCounters, Counters, MemoryCounters, SharedCounters};
 pub use engine::Engine;

@@ -31,6 +31,9 @@ impl World {
     }
 }
 
+/// Levels of shared caches are below this.
+pub const LEVELS: usize = 5;
+
 /// Latencies of one core, in picoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Latencies {
@@ -40,8 +43,8 @@ pub struct Latencies {
     pub l1: u64,
     /// Second level.
     pub l2: u64,
-    /// Shared cache.
-    pub shared: u64,
+    /// Shared cache, by level.
+    pub shared: [u64; LEVELS],
     /// Between two attempts at a full set of the cluster's filter.
     pub cluster_retry: u64,
     /// Between two attempts at a full set of the interconnect's filter.
@@ -133,14 +136,15 @@ impl Port {
                 counts.l2_hits += 1;
                 Issued::At(now + self.latencies.l2)
             }
-            Answer::Shared => {
+            Answer::Shared(level) => {
                 counts.shared_hits += 1;
-                Issued::At(now + self.latencies.shared)
+                Issued::At(now + self.latencies.shared[usize::from(level)])
             }
             Answer::OtherCore => {
                 counts.transfers += 1;
-                // The shared cache asks the other core, whose second level answers.
-                Issued::At(now + self.latencies.shared + self.latencies.l2)
+                // The outermost shared cache asks the other core, whose second level answers.
+                let shared = self.latencies.shared.into_iter().max().unwrap_or(0);
+                Issued::At(now + shared + self.latencies.l2)
             }
             Answer::Memory => {
                 counts.memory_reads += 1;
@@ -162,11 +166,12 @@ impl Port {
                 }
                 None => self.block(hierarchy, line, now, self.latencies.cluster_retry),
             },
-            Answer::ClusterBusy => {
+            Answer::Sent => Issued::Hit,
+            Answer::Busy(0) => {
                 counts.cluster_waits += 1;
                 self.block(hierarchy, line, now, self.latencies.cluster_retry)
             }
-            Answer::InterconnectBusy => {
+            Answer::Busy(_) => {
                 counts.interconnect_waits += 1;
                 self.block(hierarchy, line, now, self.latencies.interconnect_retry)
             }

@@ -1,5 +1,7 @@
 //! Set-associative arrays of line numbers: the part that caches and filters have in common.
 
+use crate::set_index::SetIndex;
+
 /// The number of a line: its physical address divided by the line size.
 pub type Line = u32;
 
@@ -18,22 +20,37 @@ pub struct Place {
     pub way: usize,
 }
 
-/// Line numbers by set and way. The set is chosen by the lowest bits of the line number.
+/// Line numbers by set and way.
 #[derive(Debug, Clone)]
 pub struct Tags {
     lines: Vec<Line>,
     used: Vec<u32>,
     ways: usize,
     stride: usize,
-    set_mask: Line,
+    index: SetIndex,
 }
 
 impl Tags {
-    /// An empty array; `sets` is a power of two, `ways` is 1 to 32.
+    /// An empty array whose sets are chosen by the lowest bits of the line number, or its remainder; `ways` is 1 to 32.
     pub fn new(sets: usize, ways: usize) -> Self {
-        assert!(sets.is_power_of_two() && (1..=32).contains(&ways), "{sets} sets of {ways} ways");
+        Self::with_index(sets, ways, SetIndex::new(sets, 1, false))
+    }
+
+    /// An empty array whose sets are chosen by `index`.
+    pub fn with_index(sets: usize, ways: usize, index: SetIndex) -> Self {
+        assert!(sets > 0 && (1..=32).contains(&ways), "{sets} sets of {ways} ways");
         let stride = ways.next_multiple_of(TOGETHER);
-        Self { lines: vec![EMPTY; sets * stride], used: vec![0; sets], ways, stride, set_mask: sets as Line - 1 }
+        Self { lines: vec![EMPTY; sets * stride], used: vec![0; sets], ways, stride, index }
+    }
+
+    /// Bytes of memory that the array takes.
+    pub fn bytes(&self) -> usize {
+        size_of_val(&*self.lines) + size_of_val(&*self.used)
+    }
+
+    /// Number of sets.
+    pub fn sets(&self) -> usize {
+        self.used.len()
     }
 
     /// Number of places, surplus ones included.
@@ -56,7 +73,7 @@ impl Tags {
     /// The set of a line.
     #[inline]
     pub fn set_of(&self, line: Line) -> usize {
-        (line & self.set_mask) as usize
+        self.index.of(line)
     }
 
     /// The number of a place, for arrays that run beside this one.
@@ -80,6 +97,12 @@ impl Tags {
             more => more.iter().rev().fold(0, |mask, quad| mask << TOGETHER | equal(quad, line)),
         };
         (held_in != 0).then(|| Place { set, way: held_in.trailing_zeros() as usize })
+    }
+
+    /// The lines of a set with their ways.
+    pub fn held_in(&self, set: usize) -> impl Iterator<Item = (usize, Line)> + '_ {
+        let start = set * self.stride;
+        self.lines[start..start + self.ways].iter().copied().enumerate().filter(|(_, line)| *line != EMPTY)
     }
 
     /// The first empty way, among those of `mask`, of a set.

@@ -1,39 +1,49 @@
 //! What must hold after any sequence of accesses: exclusive means never in both, filters cover what is cached.
 
 use proptest::prelude::*;
-use waykeeper_platform::{EntryTaken, Inclusion, Replacement};
+use waykeeper_platform::{Allocation, EntryTaken, Inclusion, Replacement};
 use waykeeper_simulator::access::{Answer, Want};
 use waykeeper_simulator::cache::Cache;
-use waykeeper_simulator::counters::{CoreCounters, SharedCounters};
 use waykeeper_simulator::filter::SnoopFilter;
 use waykeeper_simulator::hierarchy::Hierarchy;
 use waykeeper_simulator::mode::NoAllocateMode;
 use waykeeper_simulator::private::{Private, SecondLevel};
+use waykeeper_simulator::station::{Plan, SharedLevel};
 use waykeeper_simulator::tags::Line;
 use waykeeper_workload::Xorshift;
 
 /// Small enough that every mechanism runs all the time: 3 cores of 8 to 16 lines, 32 shared lines, tight filters.
 fn hierarchy(seed: u64, interconnect_ways: usize, interconnect_taken: EntryTaken) -> Hierarchy {
     let cache = |sets, ways, replacement| Cache::new(sets, ways, replacement);
-    let core = |inclusion: Option<Inclusion>| Private {
-        l1d: cache(2, 2, Replacement::TreePlru),
-        l1i: cache(2, 2, Replacement::Random),
-        l2: inclusion.map(|inclusion| SecondLevel { cache: cache(2, 4, Replacement::Lru), inclusion }),
+    let core = |inclusion: Option<Inclusion>| {
+        let l2 = inclusion.map(|inclusion| SecondLevel::new(cache(2, 4, Replacement::Lru), inclusion));
+        Private::new(cache(2, 2, Replacement::TreePlru), cache(2, 2, Replacement::Random), l2)
     };
-    Hierarchy {
-        cores: vec![core(Some(Inclusion::ExclusiveOfL1d)), core(Some(Inclusion::InclusiveOfL1d)), core(None)],
-        shared: cache(4, 8, Replacement::Random),
-        fill_ways: vec![0b0000_0011, 0b1111_1100, 0b1111_1100],
-        cluster_filter: SnoopFilter::new(4, 5, Replacement::Random),
-        interconnect_filter: Some(SnoopFilter::new(4, interconnect_ways, Replacement::Random)),
-        interconnect_taken,
+    let filter = |ways| SnoopFilter::new(4, ways, Replacement::Random);
+    let l3 = SharedLevel::new(3, cache(4, 8, Replacement::Random), Allocation::ExclusiveUntilShared, 3);
+    let cluster = Plan {
+        cores: 0b111,
+        cache: Some(l3),
+        filter: Some((filter(5), EntryTaken::AtRequest)),
         mode: Some(NoAllocateMode::new(8, 1000, 300)),
-        writes: Vec::new(),
-        disturbed: 0,
-        counts: vec![CoreCounters::default(); 3],
-        shared_counts: SharedCounters::default(),
-        random: Xorshift::new(seed),
+    };
+    let interconnect = Plan { filter: Some((filter(interconnect_ways), interconnect_taken)), ..Plan::new(0b111) };
+    let cores = [Some(Inclusion::ExclusiveOfL1d), Some(Inclusion::InclusiveOfL1d), None].map(core);
+    let mut hierarchy = Hierarchy::new(cores.into(), vec![cluster, interconnect], seed).unwrap();
+    for (core, ways) in [(0, 0b0000_0011), (1, 0b1111_1100), (2, 0b1111_1100)] {
+        assert!(hierarchy.set_ways(3, core, ways, ways));
     }
+    hierarchy
+}
+
+/// The shared cache.
+fn shared(hierarchy: &Hierarchy) -> &Cache {
+    &hierarchy.stations[0].cache.as_ref().unwrap().cache
+}
+
+/// The filter of the cluster, or of the interconnect.
+fn filter(hierarchy: &Hierarchy, station: usize) -> &SnoopFilter {
+    &hierarchy.stations[station].filter.as_ref().unwrap().entries
 }
 
 /// An access and how long after the one before it comes.
@@ -62,23 +72,24 @@ fn check(hierarchy: &Hierarchy, pending: &[Pending]) {
     let in_cores = |line: Line| (0..3).filter(move |core| hierarchy.cores[*core].holds(line));
     for line in 0..48 {
         let owners: u32 = in_cores(line).fold(0, |mask, core| mask | 1 << core);
-        let in_shared = hierarchy.shared.find(line).is_some();
+        let in_shared = shared(hierarchy).find(line).is_some();
         let under_way = pending.iter().any(|pending| pending.line == line);
-        let entry = hierarchy.cluster_filter.find(line);
+        let entry = filter(hierarchy, 0).find(line);
         if under_way {
-            assert!(entry.is_some_and(|place| hierarchy.cluster_filter.is_busy(place)), "line {line} is not busy");
+            assert!(entry.is_some_and(|place| filter(hierarchy, 0).is_busy(place)), "line {line} is not busy");
             assert!(owners == 0 && !in_shared, "line {line} is both cached and under way");
         } else {
-            let tracked = entry.map_or(0, |place| hierarchy.cluster_filter.owners(place));
+            let tracked = entry.map_or(0, |place| filter(hierarchy, 0).owners(place));
             assert_eq!(tracked, owners, "the cluster's filter is wrong about line {line}");
         }
         if owners.count_ones() == 1 && in_shared {
             // Shared by two cores once, and one of them has lost it since.
-            let place = hierarchy.shared.find(line).unwrap();
-            assert!(hierarchy.shared.flags(place) & waykeeper_simulator::cache::SHARED != 0, "line {line} is in both");
+            let place = shared(hierarchy).find(line).unwrap();
+            assert!(shared(hierarchy).flags(place) & waykeeper_simulator::cache::SHARED != 0, "line {line} is in both");
         }
-        let outer = hierarchy.interconnect_filter.as_ref().unwrap();
-        let expected = under_way && hierarchy.interconnect_taken == EntryTaken::AtRequest;
+        let outer = filter(hierarchy, 1);
+        let taken = hierarchy.stations[1].filter.as_ref().unwrap().taken;
+        let expected = under_way && taken == EntryTaken::AtRequest;
         assert_eq!(outer.find(line).is_some(), owners != 0 || in_shared || expected, "interconnect, line {line}");
     }
     for (core, private) in hierarchy.cores.iter().enumerate() {
@@ -126,7 +137,7 @@ proptest! {
             let want = if line >= 40 { Want::Fetch } else if want == Want::Fetch { Want::Read } else { want };
             let answer = hierarchy.access(core, line, want, now);
             // What makes room may be this very line, before it is read again and changed anew.
-            for written in hierarchy.writes.drain(..) {
+            for (written, _) in hierarchy.writes.drain(..) {
                 prop_assert!(changed[written as usize], "line {} was written without a change", written);
                 changed[written as usize] = false;
             }
@@ -134,7 +145,7 @@ proptest! {
                 hierarchy.fill(core, line, want, now);
             }
             changed[line as usize] |= want == Want::Write;
-            for written in hierarchy.writes.drain(..) {
+            for (written, _) in hierarchy.writes.drain(..) {
                 prop_assert!(changed[written as usize], "line {} was written without a change", written);
                 changed[written as usize] = false;
             }
@@ -143,7 +154,7 @@ proptest! {
                 let held = hierarchy.cores.iter().any(|core| {
                     dirty(&core.l1d) || core.l2.as_ref().is_some_and(|l2| dirty(&l2.cache))
                 });
-                prop_assert!(held || dirty(&hierarchy.shared), "the change of line {} is lost", line);
+                prop_assert!(held || dirty(shared(&hierarchy)), "the change of line {} is lost", line);
             }
         }
     }

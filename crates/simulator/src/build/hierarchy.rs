@@ -1,74 +1,95 @@
 //! From a platform's caches and filters to a hierarchy.
 
 use waykeeper_platform::{
-    Allocation, CoreKind, EntryTaken, Inclusion, Param, Platform, PrivateCache, Replacement, SharedCache,
+    Allocation, CoreKind, Index, Param, Platform, PrivateCache, Replacement, SharedCache, SnoopFilter as Described,
 };
-use waykeeper_workload::Xorshift;
 
 use crate::build::{kind_of, need, ps};
 use crate::cache::Cache;
-use crate::counters::{CoreCounters, SharedCounters};
 use crate::filter::SnoopFilter;
 use crate::hierarchy::Hierarchy;
 use crate::mode::NoAllocateMode;
 use crate::private::{Private, SecondLevel};
 use crate::refused::Refused;
+use crate::set_index::SetIndex;
+use crate::station::{MOST_STOPS, Plan, SharedLevel};
 
-/// The shared cache that all cores use: the only shape of cluster so far.
-pub fn shared_cache(platform: &Platform) -> Result<&SharedCache, Refused> {
-    match platform.shared_caches.as_slice() {
-        [cache] if platform.core_ids().iter().all(|core| cache.cores.contains(core)) => Ok(cache),
-        [_] => Err(Refused::new("shared_caches.0.cores", "every core must share this cache to be simulated")),
-        other => {
-            let why = format!("{} shared caches; a simulation needs exactly one, shared by all cores", other.len());
-            Err(Refused::new("shared_caches", why))
-        }
-    }
-}
+/// The most cores that masks can name.
+const MOST_CORES: usize = 31;
 
 /// All caches and filters, empty.
 pub fn hierarchy(platform: &Platform, seed: u64) -> Result<Hierarchy, Refused> {
-    let line = platform.line_bytes.value;
     let ids = platform.core_ids();
-    if ids.len() > 31 {
-        return Err(Refused::new("cores", format!("{} cores; the filters can tell 31 apart", ids.len())));
+    if ids.len() > MOST_CORES {
+        return Err(Refused::new("cores", format!("{} cores; the filters can tell {MOST_CORES} apart", ids.len())));
     }
+    let line = platform.line_bytes.value;
     let mut cores = Vec::new();
     for id in &ids {
         let (at, kind) = kind_of(platform, *id)?;
         cores.push(private(kind, at, line)?);
     }
-    let shared = shared_cache(platform)?;
-    let replacement = need(&shared.replacement, "shared_caches.0.replacement")?.value;
-    let cache = cache("shared_caches.0", &shared.size_kib, &shared.ways, replacement, line)?;
-    let allocation = need(&shared.allocation, "shared_caches.0.allocation")?.value;
-    if allocation != Allocation::ExclusiveUntilShared {
-        let why = "only `exclusive_until_shared` can be simulated so far";
-        return Err(Refused::new("shared_caches.0.allocation", why));
-    }
-    let mode = shared.no_allocate_mode.as_ref().map(|mode| {
-        NoAllocateMode::new(mode.evictions.value as usize, ps(mode.window_ns.value), ps(mode.quiet_ns.value))
-    });
-    let inner = need(&shared.snoop_filter, "shared_caches.0.snoop_filter")?;
-    if inner.taken.value == EntryTaken::AtFill {
-        let why = "a cluster's filter that gives entries with the fill cannot be simulated; `at_request` would do";
-        return Err(Refused::new("shared_caches.0.snoop_filter.taken", why));
+    let mut plans = Vec::new();
+    // The platform's cache that each plan is for.
+    let mut of = Vec::new();
+    for (i, cache) in platform.shared_caches.iter().enumerate() {
+        for group in cache.groups() {
+            let index = |core: &u32| ids.iter().position(|id| id == core);
+            let mask = group.iter().filter_map(index).fold(0, |mask, core| mask | 1 << core);
+            plans.push(shared(cache, &format!("shared_caches.{i}"), mask, ids.len(), line)?);
+            of.push(i);
+        }
     }
     let outer = platform.interconnect.as_ref().and_then(|interconnect| interconnect.snoop_filter.as_ref());
-    Ok(Hierarchy {
-        fill_ways: vec![cache.all_ways(); cores.len()],
-        counts: vec![CoreCounters::default(); cores.len()],
-        cluster_filter: filter(inner, "shared_caches.0.snoop_filter")?,
-        interconnect_taken: outer.map_or(EntryTaken::AtRequest, |outer| outer.taken.value),
-        interconnect_filter: outer.map(|outer| filter(outer, "interconnect.snoop_filter")).transpose()?,
-        cores,
-        shared: cache,
-        mode,
-        writes: Vec::new(),
-        disturbed: 0,
-        shared_counts: SharedCounters::default(),
-        random: Xorshift::new(seed),
-    })
+    if let Some(outer) = outer {
+        let entries = filter(outer, "interconnect.snoop_filter")?;
+        plans.push(Plan { filter: Some((entries, outer.taken.value)), ..Plan::new(u32::MAX >> (32 - ids.len())) });
+    }
+    let mut hierarchy = Hierarchy::new(cores, plans, seed).map_err(|clash| {
+        let name = |at: usize| of.get(at).map_or("interconnect".to_owned(), |at| format!("shared_caches.{at}"));
+        let why = match clash {
+            (inner, outer) if inner == outer => {
+                format!("a core has more than {MOST_STOPS} caches and filters outside of it")
+            }
+            (inner, _) => {
+                format!("{} shares cores with it, but does not lie inside; inner ones come first", name(inner))
+            }
+        };
+        Refused::new(format!("{}.cores", name(clash.1)), why)
+    })?;
+    for (core, id) in ids.iter().enumerate() {
+        levels(&mut hierarchy, kind_of(platform, *id)?, core)?;
+    }
+    Ok(hierarchy)
+}
+
+/// Where a core's page walks, streamed stores and stores that miss go.
+fn levels(hierarchy: &mut Hierarchy, (at, kind): (usize, &CoreKind), core: usize) -> Result<(), Refused> {
+    let level = |key: &str, value: u64| {
+        let why = || Refused::new(format!("cores.{at}.{key}"), format!("{value} is no level; 1 to 4 would do"));
+        u8::try_from(value).ok().filter(|level| (1..=4).contains(level)).ok_or_else(why)
+    };
+    if let Some(translation) = &kind.translation {
+        let from = level("translation.walks_from_level", translation.walks_from_level.value)?;
+        hierarchy.set_walk_level(core, from);
+    }
+    if let Some(streaming) = &kind.write_streaming {
+        hierarchy.set_stream_level(core, level("write_streaming.to_level", streaming.to_level.value)?);
+    }
+    let allocates = |cache: &Option<PrivateCache>| {
+        let option = cache.as_ref().and_then(|cache| cache.write_allocate.as_ref());
+        option.is_none_or(|allocates| allocates.value)
+    };
+    match (allocates(&kind.l1d), allocates(&kind.l2)) {
+        (true, true) => {}
+        (false, true) => hierarchy.set_store_level(core, 2),
+        (false, false) => hierarchy.set_store_level(core, 3),
+        (true, false) => {
+            let why = "a store that brings its line to the first level brings it past this one; set it there too";
+            return Err(Refused::new(format!("cores.{at}.l2.write_allocate"), why));
+        }
+    }
+    Ok(())
 }
 
 fn private(kind: &CoreKind, at: usize, line: u64) -> Result<Private, Refused> {
@@ -76,35 +97,71 @@ fn private(kind: &CoreKind, at: usize, line: u64) -> Result<Private, Refused> {
         let path = format!("cores.{at}.{name}");
         let level = need(level, &path)?;
         let replacement = need(&level.replacement, &format!("{path}.replacement"))?.value;
-        cache(&path, &level.size_kib, &level.ways, replacement, line)
+        cache(&path, &level.size_kib, &level.ways, level.index.as_ref(), replacement, line)
     };
-    let inclusion = |l2: &PrivateCache| -> Result<Inclusion, Refused> {
-        Ok(need(&l2.inclusion, &format!("cores.{at}.l2.inclusion"))?.value)
+    let writes_back = |cache: &Option<PrivateCache>| {
+        cache.as_ref().and_then(|cache| cache.write_back.as_ref()).is_none_or(|back| back.value)
     };
+    let refuse = |key: &str, why: &str| Err(Refused::new(format!("cores.{at}.{key}"), why));
+    if !writes_back(&kind.l2) {
+        return refuse("l2.write_back", "a second level that is written through cannot be simulated");
+    }
+    if kind.l1i.as_ref().is_some_and(|l1i| l1i.write_back.is_some() || l1i.write_allocate.is_some()) {
+        return refuse("l1i", "instruction caches take no stores; leave `write_back` and `write_allocate` out");
+    }
     let l2 = match &kind.l2 {
-        Some(l2) => Some(SecondLevel { cache: level(&kind.l2, "l2")?, inclusion: inclusion(l2)? }),
+        Some(l2) => {
+            let inclusion = need(&l2.inclusion, &format!("cores.{at}.l2.inclusion"))?.value;
+            Some(SecondLevel::new(level(&kind.l2, "l2")?, inclusion))
+        }
         None => None,
     };
-    Ok(Private { l1d: level(&kind.l1d, "l1d")?, l1i: level(&kind.l1i, "l1i")?, l2 })
+    let private = Private::new(level(&kind.l1d, "l1d")?, level(&kind.l1i, "l1i")?, l2);
+    Ok(if writes_back(&kind.l1d) { private } else { private.written_through() })
+}
+
+fn shared(shared: &SharedCache, path: &str, mask: u32, cores: usize, line: u64) -> Result<Plan, Refused> {
+    let replacement = need(&shared.replacement, &format!("{path}.replacement"))?.value;
+    let allocation = need(&shared.allocation, &format!("{path}.allocation"))?.value;
+    let cache = cache(path, &shared.size_kib, &shared.ways, shared.index.as_ref(), replacement, line)?;
+    if shared.no_allocate_mode.is_some() && matches!(allocation, Allocation::Inclusive | Allocation::NonInclusive) {
+        let why = "the mode is about lines that the cores evict, but here lines are taken on their way in";
+        return Err(Refused::new(format!("{path}.no_allocate_mode"), why));
+    }
+    let mode = shared.no_allocate_mode.as_ref().map(|mode| {
+        NoAllocateMode::new(mode.evictions.value as usize, ps(mode.window_ns.value), ps(mode.quiet_ns.value))
+    });
+    let entries = |described: &Described| -> Result<_, Refused> {
+        Ok((filter(described, &format!("{path}.snoop_filter"))?, described.taken.value))
+    };
+    Ok(Plan {
+        cores: mask,
+        cache: Some(SharedLevel::new(shared.level, cache, allocation, cores)),
+        filter: shared.snoop_filter.as_ref().map(entries).transpose()?,
+        mode,
+    })
 }
 
 fn cache(
     path: &str,
     size_kib: &Param<u64>,
     ways: &Param<u64>,
+    index: Option<&Index>,
     replacement: Replacement,
     line: u64,
 ) -> Result<Cache, Refused> {
-    let (sets, ways) = (size_kib.value * 1024 / (ways.value * line), ways.value);
-    if !sets.is_power_of_two() {
-        let why = format!("{sets} sets are not a power of two; the simulator takes the set from address bits");
-        return Err(Refused::new(format!("{path}.size_kib"), why));
-    }
+    let (sets, ways) = ((size_kib.value * 1024 / (ways.value * line)) as usize, ways.value);
     check_ways(path, ways, replacement)?;
-    Ok(Cache::new(sets as usize, ways as usize, replacement))
+    let slices = index.and_then(|index| index.slices.as_ref()).map_or(1, |slices| slices.value as usize);
+    if slices == 0 || !sets.is_multiple_of(slices) {
+        let why = format!("{sets} sets do not divide into {slices} slices");
+        return Err(Refused::new(format!("{path}.index.slices"), why));
+    }
+    let index = SetIndex::new(sets, slices, index.is_some_and(|index| index.hashed.value));
+    Ok(Cache::with_index(sets, ways as usize, replacement, index))
 }
 
-fn filter(filter: &waykeeper_platform::SnoopFilter, path: &str) -> Result<SnoopFilter, Refused> {
+fn filter(filter: &Described, path: &str) -> Result<SnoopFilter, Refused> {
     check_ways(path, filter.ways.value, filter.victim.value)?;
     let sets = filter.directories.value * filter.sets.value;
     Ok(SnoopFilter::new(sets as usize, filter.ways.value as usize, filter.victim.value))

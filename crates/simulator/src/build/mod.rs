@@ -4,7 +4,7 @@ mod hierarchy;
 mod memory;
 mod port;
 
-pub use hierarchy::{hierarchy, shared_cache};
+pub use hierarchy::hierarchy;
 pub use memory::{chosen_memory, memory};
 pub use port::port;
 

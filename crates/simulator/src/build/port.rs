@@ -2,15 +2,22 @@
 
 use waykeeper_platform::{Execution, Platform, PrivateCache};
 
-use crate::build::{kind_of, need, ps, shared_cache};
-use crate::port::{Latencies, MOST_SLOTS, Port};
+use crate::build::{kind_of, need, ps};
+use crate::port::{LEVELS, Latencies, MOST_SLOTS, Port};
 use crate::refused::Refused;
 
 /// A core's way to the memory.
 pub fn port(platform: &Platform, core: usize) -> Result<Port, Refused> {
     let id = platform.core_ids()[core];
     let (at, kind) = kind_of(platform, id)?;
-    let shared = shared_cache(platform)?;
+    let mut shared = [0; LEVELS];
+    let mut inner = None;
+    for (i, cache) in platform.shared_caches.iter().enumerate() {
+        if cache.serves(id) {
+            shared[usize::from(cache.level)] = ps(need(&cache.hit_ns, &format!("shared_caches.{i}.hit_ns"))?.value);
+            inner = inner.or(cache.snoop_filter.as_ref());
+        }
+    }
     let cycle_ns = 1.0 / need(&kind.clock_ghz, &format!("cores.{at}.clock_ghz"))?.value;
     let hit = |cache: &Option<PrivateCache>, name: &str| -> Result<u64, Refused> {
         let Some(cache) = cache else { return Ok(0) };
@@ -29,8 +36,8 @@ pub fn port(platform: &Platform, core: usize) -> Result<Port, Refused> {
         cycle: ps(cycle_ns).max(1),
         l1: hit(&kind.l1d, "l1d")?,
         l2: hit(&kind.l2, "l2")?,
-        shared: ps(need(&shared.hit_ns, "shared_caches.0.hit_ns")?.value),
-        cluster_retry: retry(shared.snoop_filter.as_ref()),
+        shared,
+        cluster_retry: retry(inner),
         interconnect_retry: retry(outer),
     };
     Ok(Port::new(core, execution == Execution::OutOfOrder, slots, latencies))

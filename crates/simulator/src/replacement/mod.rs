@@ -46,6 +46,16 @@ impl Policy {
         }
     }
 
+    /// Bytes of memory that the policy takes.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Self::Lru(bytes) | Self::Mru(bytes) | Self::RoundRobin(bytes) | Self::Biased(bytes) => bytes.len(),
+            Self::TreePlru(words) => size_of_val(&**words),
+            Self::BitPlru(words) => size_of_val(&**words),
+            Self::Random => 0,
+        }
+    }
+
     /// Remembers a use of a line that is there.
     #[inline(always)]
     pub fn touch(&mut self, set: usize, way: usize, ways: usize) {
