@@ -40,7 +40,7 @@ static void run_kernel(const char *kind, bool as_target, uint64_t accesses)
 	struct wk_chase chase = {data, number[0]};
 	struct wk_buffer buffer = {data, number[0], number[1], number[2], 100};
 	struct wk_random random = {data, (unsigned char *)code, number[0], number[1], number[2], number[3],
-				   number[4], number[5], number[6], number[7]};
+				   number[4], number[5], number[6], number[7], number[8]};
 	struct wk_tick tick = {number[0], number[1]};
 	uint64_t samples = 0, per_sample = 1;
 	while ((as_target ? samples * per_sample : progress) < accesses) {
@@ -55,7 +55,7 @@ static void run_kernel(const char *kind, bool as_target, uint64_t accesses)
 			as_target ? wk_buffer_target(&run, &buffer, &recorder) : wk_buffer_neighbour(&run, &buffer);
 			per_sample = (buffer.bytes - 8) / buffer.stride + 1;
 		} else if (!strcmp(kind, "random")) {
-			per_sample = random.data_accesses + random.code_calls;
+			per_sample = random.data_accesses + random.data_modifies + random.code_calls;
 			as_target ? wk_random_target(&run, &random, &recorder) : wk_random_neighbour(&run, &random);
 		} else if (!strcmp(kind, "tick")) {
 			as_target ? wk_tick_target(&run, &tick, &recorder) : wk_tick_neighbour(&run, &tick);

@@ -6,14 +6,19 @@
 #[cfg(test)]
 mod book;
 mod packages;
+mod peers;
 mod step;
 mod test;
+mod validate;
 
 use std::process::ExitCode;
 
 const HELP: &str = "\
 cargo xtask test        run all checks and tests; installs the Debian packages they need when run as root
 cargo xtask packages    install those packages, or name them
+cargo xtask bench-peers [ROUNDS]    functional mode beside PyPI's pycachesim: the same addresses, in turns
+cargo xtask validate    compare all simulated figures with published ones, write docs/validation.md (takes an hour);
+                        --only EXPERIMENT prints one chapter, --members N draws that many parameter sets
 ";
 
 fn main() -> ExitCode {
@@ -21,6 +26,8 @@ fn main() -> ExitCode {
     let result = match argument.as_deref() {
         Some("test") => test::all(),
         Some("packages") => packages::provide(),
+        Some("bench-peers") => peers::compare(std::env::args().nth(2)),
+        Some("validate") => validate::run(),
         _ => {
             eprint!("{HELP}");
             return ExitCode::from(2);

@@ -1,12 +1,18 @@
 //! One step: a command that is shown, run and timed.
 
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::Instant;
 
 /// The workspace's root.
 pub fn root() -> &'static str {
     concat!(env!("CARGO_MANIFEST_DIR"), "/..")
+}
+
+/// Where cargo builds.
+pub fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from(root()).join("target"), PathBuf::from)
 }
 
 /// Runs a command in the workspace's root.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::packages;
-use crate::step::{become_last, cargo, root, run};
+use crate::step::{become_last, cargo, run, target};
 
 /// How long each fuzzer runs.
 const FUZZ_MS: &str = "30000";
@@ -47,10 +47,6 @@ fn simulated_table() -> Result<(), String> {
 
 fn waykeeper() -> Command {
     Command::new(target().join("release/waykeeper"))
-}
-
-fn target() -> PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from(root()).join("target"), PathBuf::from)
 }
 
 /// A folder for a run that does not exist yet.

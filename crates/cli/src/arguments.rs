@@ -122,6 +122,9 @@ pub struct Show {
     /// Print the parameters of the simulated platform, with what each rests on.
     #[arg(long, conflicts_with = "json")]
     pub parameters: bool,
+    /// Print every case, also of an experiment that sweeps.
+    #[arg(long, conflicts_with_all = ["json", "parameters"])]
+    pub cases: bool,
 }
 
 /// Arguments of `compare`.

@@ -16,6 +16,8 @@ pub struct Assignment<'a> {
     pub seed: u64,
     /// How long the target is observed, seconds: wall time on the host, simulated time in the simulator.
     pub duration_s: f64,
+    /// In the simulator it ends with so many samples, if they come before its duration.
+    pub simulated_samples: Option<u64>,
     /// Samples above this many nanoseconds are excursions; `None` for a pilot, which has no threshold yet.
     pub excursion_above_ns: Option<f64>,
     /// Excursions within this time of the first one are one event, nanoseconds.

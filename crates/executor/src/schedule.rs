@@ -15,6 +15,8 @@ use crate::measure::{Assignment, Executor, ExecutorError, Pace};
 pub struct Settings {
     /// Length of a case and repeat, seconds.
     pub duration_s: f64,
+    /// In the simulator a repeat ends with so many samples, if they come before its duration.
+    pub simulated_samples: Option<u64>,
     /// Repeats of each case.
     pub repeats: u32,
     /// The seed.
@@ -80,6 +82,7 @@ pub fn run(
             case,
             seed,
             duration_s: length(case, settings.duration_s, pace),
+            simulated_samples: settings.simulated_samples.filter(|_| case.purpose == Purpose::Case),
             excursion_above_ns: thresholds_ns[index],
             gap_ns: settings.gap_ns,
             wash: before.is_none_or(|before| before.mitigation != case.mitigation),
@@ -149,10 +152,14 @@ fn thresholds(
     under_test: &[String],
 ) -> Result<Vec<Option<f64>>, ExecutorError> {
     let pace = executor.place().pace;
+    if settings.simulated_samples.is_some_and(|samples| samples < PILOT_SAMPLES) {
+        return Ok(vec![None; plan.cases.len()]);
+    }
     let mut known: Vec<(&Case, f64)> = Vec::new();
     let mut thresholds = Vec::new();
     for case in &plan.cases {
-        if case.purpose == Purpose::Sentinel {
+        // Without samples nothing can be an excursion.
+        if case.purpose == Purpose::Sentinel || case.throughput {
             thresholds.push(None);
             continue;
         }
@@ -166,6 +173,7 @@ fn thresholds(
             case: pilot,
             seed: settings.seed,
             duration_s: settings.duration_s.min(pace.pilot_s),
+            simulated_samples: settings.simulated_samples,
             excursion_above_ns: None,
             gap_ns: settings.gap_ns,
             wash: false,

@@ -10,7 +10,7 @@ use waykeeper_experiment::mitigation::parts;
 use waykeeper_experiment::run::{Clock, Machine, Parameter, Parameters};
 use waykeeper_experiment::samples::{Collector, Samples};
 use waykeeper_experiment::site::{ExecutorKind, Offer, Site, SiteCore, cache_shapes, refused_elsewhere};
-use waykeeper_platform::Platform;
+use waykeeper_platform::{Mitigation, Platform};
 use waykeeper_simulator::{Counters, Engine, Program, Refused, Role};
 use waykeeper_workload::Pattern;
 
@@ -109,12 +109,24 @@ impl Simulated {
     }
 
     fn engine(&self, case: &Case, programs: &[Program], seed: u64) -> Result<Engine, Refused> {
-        Engine::new(&self.platform, programs, &parts(&case.mitigation), seed)
+        if case.assignments.is_empty() {
+            return Engine::new(&self.platform, programs, &parts(&case.mitigation), seed);
+        }
+        let mut platform = self.platform.clone();
+        for (name, set) in &case.assignments {
+            let title = format!("the experiment's own `{name}`");
+            platform.mitigations.insert(name.clone(), Mitigation { title, set: set.clone() });
+        }
+        if let Err((key, message)) = platform.check() {
+            return Err(Refused { what: key.replacen("mitigations.", "assignments.", 1), why: message });
+        }
+        Engine::new(&platform, programs, &parts(&case.mitigation), seed)
     }
 
     fn programs(case: &Case) -> Vec<Program> {
         let program = |placed: &Placed, role| Program { core: placed.core, pattern: placed.pattern.clone(), role };
-        std::iter::once(program(&case.target, Role::Target))
+        let role = if case.throughput { Role::Throughput } else { Role::Target };
+        std::iter::once(program(&case.target, role))
             .chain(case.neighbours.iter().map(|neighbour| program(neighbour, Role::Neighbour)))
             .collect()
     }
@@ -182,7 +194,14 @@ impl Executor for Simulated {
         let begun_at = advance(&mut engine, 0, warm, stop, &mut Nothing);
         let before = engine.counters();
         let begun = Instant::now();
-        let now = advance(&mut engine, begun_at, warm + length, stop, &mut Collecting(&mut collector, warm)) - begun_at;
+        let most = assignment.simulated_samples.unwrap_or(u64::MAX);
+        let mut now = begun_at;
+        while now < warm + length && collector.count() < most && !stop.load(Ordering::Relaxed) {
+            let until = (now + SLICE_PS).min(warm + length);
+            now = advance(&mut engine, now, until, stop, &mut Collecting(&mut collector, warm));
+        }
+        now -= begun_at;
+        let enough = collector.count() >= most;
         let samples: Samples = collector.finish();
         if now == 0 || (samples.count == 0 && stop.load(Ordering::Relaxed)) {
             return Err(ExecutorError::Stopped);
@@ -199,8 +218,16 @@ impl Executor for Simulated {
                 per_second: bytes.map(|bytes| (accesses, accesses * bytes as f64)),
             }
         });
+        let case = assignment.case;
+        let bytes_per_access = case.target.pattern.bytes_per_access(self.platform.line_bytes.value);
+        let bytes_per_sample = case.target.pattern.accesses_per_sample().zip(bytes_per_access);
+        let bytes_in_all = bytes_per_access.map(|bytes| (bytes * accesses_of(case.target.core)) as f64);
+        let reads = |counters: &Counters| counters.core(case.target.core).map_or(0, |core| core.memory_reads);
         Ok(Measurement {
             seed: assignment.seed,
+            bytes_per_sample: bytes_per_sample.map(|(accesses, bytes)| accesses * bytes),
+            target_bytes_per_s: bytes_in_all.filter(|_| case.throughput).map(|bytes| bytes / observed_s),
+            misses: Some(reads(&counters) - reads(&before)),
             samples,
             observed_s,
             neighbours: neighbours.collect(),
@@ -208,7 +235,7 @@ impl Executor for Simulated {
             privileges: Vec::new(),
             disturbances: BTreeMap::new(),
             counters: added(&before, &counters, assignment.case.target.core),
-            cut_short: now < length,
+            cut_short: now < length && !enough,
             simulation: Some(Simulation {
                 wall_s: begun.elapsed().as_secs_f64(),
                 accesses: programs.iter().map(|p| accesses_of(p.core)).sum(),

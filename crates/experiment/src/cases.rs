@@ -1,27 +1,24 @@
-//! The case matrix: every target, with and without each group of neighbours, under every mitigation.
+//! The case matrix: every target, with and without each group of neighbours, under every mitigation, at every point of the
+//! sweeps.
 
-use waykeeper_platform::CoreId;
-use waykeeper_workload::{CacheShapes, Pattern, Workload, find_bundled};
+use std::collections::BTreeMap;
 
-use crate::cores::{NeighbourCores, TargetCore};
-use crate::describe::{Neighbour, Target};
+use waykeeper_platform::Settings;
+
+use crate::describe::{Measure, Neighbour};
 use crate::error::InputError;
-use crate::load::Loaded;
+use crate::expectation::Statement;
+use crate::load::{Loaded, Variant};
 use crate::mitigation::{self, NONE};
-use crate::reference::{Reference, reference_for};
+use crate::offers;
+use crate::place;
+pub use crate::place::{Placed, called};
+use crate::point::Point;
+use crate::reference::{Published, Reference};
 use crate::run::Refusal;
-use crate::site::{Offer, Site};
-
-/// A workload on a core.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Placed {
-    /// The workload's name.
-    pub workload: String,
-    /// What it does there.
-    pub pattern: Pattern,
-    /// The core.
-    pub core: CoreId,
-}
+pub use crate::sentinel::SENTINEL;
+use crate::sentinel::sentinels;
+use crate::site::Site;
 
 /// What a case is measured for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +29,7 @@ pub enum Purpose {
     Sentinel,
 }
 
-/// One target x neighbours x mitigation.
+/// One target x neighbours x mitigation, at one point of the sweeps.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Case {
     /// Unique within the experiment.
@@ -41,12 +38,18 @@ pub struct Case {
     pub purpose: Purpose,
     /// The workload whose latency counts.
     pub target: Placed,
+    /// Its throughput counts, not the latency of its samples.
+    pub throughput: bool,
     /// What runs beside it; empty for a solo case.
     pub neighbours: Vec<Placed>,
     /// The group of neighbours, also on solo cases of experiments without any.
     pub group: Option<String>,
     /// `none`, or the mitigations joined by `+`.
     pub mitigation: String,
+    /// The settings of those mitigations that are the experiment's own, by name.
+    pub assignments: BTreeMap<String, Settings>,
+    /// The points of those sweeps that matter to it.
+    pub point: Point,
     /// Published figures, where this is a published case.
     pub reference: Option<Reference>,
 }
@@ -55,6 +58,16 @@ impl Case {
     /// Whether nothing runs beside the target.
     pub fn solo(&self) -> bool {
         self.neighbours.is_empty()
+    }
+
+    /// Whether the same would be measured, whatever the two are called.
+    fn does_the_same(&self, other: &Self) -> bool {
+        self.mitigation == other.mitigation
+            && self.throughput == other.throughput
+            && self.group == other.group
+            && self.target == other.target
+            && self.neighbours == other.neighbours
+            && self.assignments == other.assignments
     }
 }
 
@@ -67,6 +80,9 @@ pub struct Plan {
     pub refused: Vec<Refusal>,
 }
 
+/// More cases than anyone waits for.
+const MOST_CASES: usize = 10_000;
+
 impl Plan {
     /// Works out the cases.
     ///
@@ -74,66 +90,156 @@ impl Plan {
     /// Unknown workloads or mitigations, cores that do not exist, a core that is given to two workloads, sizes that have
     /// no value here.
     pub fn new(loaded: &Loaded, site: &Site) -> Result<Self, InputError> {
-        let experiment = &loaded.experiment;
-        let (mitigations, mut refused) = offered_mitigations(loaded, site)?;
-        check_references(loaded, site)?;
-        let targets = experiment
-            .targets
-            .iter()
-            .enumerate()
-            .map(|(index, target)| place_target(loaded, site, index, target))
-            .collect::<Result<Vec<_>, _>>()?;
-        let groups = group_names(&experiment.neighbours);
-        let mut cases = Vec::new();
-        for (index, target) in targets.iter().enumerate() {
-            if let Some(before) = targets[..index].iter().position(|before| before == target) {
-                let message = format!(
-                    "found `{}` on core {} again, as in targets.{before}; expected each target once",
-                    target.workload, target.core
-                );
-                return Err(loaded.error(&format!("targets.{index}"), message));
-            }
-            let prefix = prefix(&targets, target);
-            let mut settings = vec![(None, Vec::new())];
-            for group in &groups {
-                settings.push((group.clone(), place_group(loaded, site, target, group)?));
-            }
-            for mitigation in &mitigations {
-                let part_means_nothing = |part| site.means_nothing(part, &target.pattern);
-                if let Some(why) = mitigation::parts(mitigation).into_iter().find_map(part_means_nothing) {
-                    refused.push(Refusal { what: format!("mitigation {mitigation} for {}", target.workload), why });
-                    continue;
-                }
-                for (group, neighbours) in &settings {
-                    cases.push(Case {
-                        name: case_name(&prefix, mitigation, group.as_deref(), neighbours.is_empty()),
-                        purpose: Purpose::Case,
-                        reference: reference_for(experiment, site, target, neighbours, mitigation),
-                        target: target.clone(),
-                        neighbours: neighbours.clone(),
-                        group: group.clone(),
-                        mitigation: mitigation.clone(),
-                    });
-                }
+        check_names_of_mitigations(loaded, site)?;
+        let variants = loaded.variants()?;
+        let (mut cases, mut refused) = (Vec::new(), Vec::new());
+        for variant in &variants {
+            at_point(variant, site, &mut cases, &mut refused)?;
+            if cases.len() > MOST_CASES {
+                let message = format!("the experiment has more than {MOST_CASES} cases; fewer points would do");
+                return Err(loaded.error("sweep", message));
             }
         }
-        if experiment.sentinel && !groups.is_empty() {
-            let sentinels = sentinel_cases(loaded, site, &cases)?;
+        for sweep in &loaded.experiment.sweep {
+            let points = variants.iter().filter_map(|variant| variant.point.label(&sweep.name));
+            let points: std::collections::BTreeSet<&str> = points.collect();
+            cases = run_once(cases, &sweep.name, points.len());
+        }
+        for case in &mut cases {
+            let point = if case.point.is_empty() { String::new() } else { format!(" [{}]", case.point) };
+            case.name += &point;
+        }
+        if loaded.experiment.sentinel && cases.iter().any(|case| !case.solo()) {
+            let sentinels = sentinels(site, &cases, loaded.experiment.targets.len() > 1);
             cases.extend(sentinels);
         }
         Ok(Self { cases, refused })
     }
 }
 
-/// A reference for a mitigation that is not known would never be shown.
-fn check_references(loaded: &Loaded, site: &Site) -> Result<(), InputError> {
-    for (index, reference) in loaded.experiment.references.iter().enumerate() {
-        let unknown =
-            mitigation::parts(&reference.mitigation).into_iter().find(|part| !site.mitigations.contains_key(*part));
-        if let Some(part) = unknown {
+/// The cases at one point, without the point in their names.
+fn at_point(
+    variant: &Variant,
+    site: &Site,
+    cases: &mut Vec<Case>,
+    refused: &mut Vec<Refusal>,
+) -> Result<(), InputError> {
+    let (loaded, experiment) = (&variant.loaded, &variant.loaded.experiment);
+    let (mitigations, not_offered) = offers::offered(loaded, site)?;
+    let mut refuse = |refusal: Refusal| {
+        if !refused.contains(&refusal) {
+            refused.push(refusal);
+        }
+    };
+    not_offered.into_iter().for_each(&mut refuse);
+    let published = Published::new(variant, site);
+    let targets =
+        experiment.targets.iter().enumerate().map(|(index, target)| place::target(loaded, site, index, target));
+    let targets = targets.collect::<Result<Vec<_>, _>>()?;
+    let groups = group_names(&experiment.neighbours);
+    for (index, target) in targets.iter().enumerate() {
+        if let Some(before) = targets[..index].iter().position(|before| before == target) {
+            let message = format!(
+                "found `{}` on core {} again, as in targets.{before}; expected each target once",
+                target.workload, target.core
+            );
+            return Err(loaded.error(&format!("targets.{index}"), message));
+        }
+        let prefix = prefix(&targets, target);
+        let mut settings = vec![(None, Vec::new())];
+        for group in &groups {
+            settings.push((group.clone(), place::group(loaded, site, target, group)?));
+        }
+        for mitigation in &mitigations {
+            let part_means_nothing = |part| site.means_nothing(part, &target.pattern);
+            if let Some(why) = mitigation::parts(mitigation).into_iter().find_map(part_means_nothing) {
+                refuse(Refusal { what: format!("mitigation {mitigation} for {}", target.workload), why });
+                continue;
+            }
+            let own = |part: &str| Some((part.to_owned(), experiment.assignments.get(part)?.set.clone()));
+            let assignments: BTreeMap<_, _> = mitigation::parts(mitigation).into_iter().filter_map(own).collect();
+            for (group, neighbours) in &settings {
+                let mut case = Case {
+                    name: case_name(&prefix, mitigation, group.as_deref(), neighbours.is_empty(), &Point::default()),
+                    purpose: Purpose::Case,
+                    target: target.clone(),
+                    throughput: experiment.targets[index].measure == Measure::Throughput,
+                    neighbours: neighbours.clone(),
+                    group: group.clone(),
+                    mitigation: mitigation.clone(),
+                    assignments: assignments.clone(),
+                    point: variant.point.clone(),
+                    reference: None,
+                };
+                case.reference = published.as_ref().and_then(|published| published.figures_of(&case));
+                cases.push(case);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Cases that are the same at all of a sweep's points become one, whose point says nothing of that sweep.
+fn run_once(cases: Vec<Case>, sweep: &str, points: usize) -> Vec<Case> {
+    if points < 2 {
+        return cases;
+    }
+    // Only cases of one name, at one point of the other sweeps, can be the same.
+    let mut alike: BTreeMap<(String, String), Vec<usize>> = BTreeMap::new();
+    for (index, case) in cases.iter().enumerate() {
+        alike.entry((case.name.clone(), case.point.without(sweep).to_string())).or_default().push(index);
+    }
+    let mut merged_into: Vec<Option<usize>> = vec![None; cases.len()];
+    for indices in alike.values() {
+        for (at, first) in indices.iter().enumerate() {
+            if merged_into[*first].is_some() {
+                continue;
+            }
+            let same = indices[at..].iter().filter(|other| cases[*first].does_the_same(&cases[**other]));
+            let same: Vec<usize> = same.copied().collect();
+            if same.len() == points {
+                same.iter().for_each(|index| merged_into[*index] = Some(*first));
+            }
+        }
+    }
+    let reference_of = |first: usize| {
+        let merged = (0..cases.len()).filter(|index| merged_into[*index] == Some(first));
+        merged.filter_map(|index| cases[index].reference.clone()).next()
+    };
+    let mut kept = Vec::new();
+    for (index, case) in cases.iter().enumerate() {
+        match merged_into[index] {
+            Some(first) if first != index => {}
+            Some(_) => {
+                let reference = reference_of(index);
+                kept.push(Case { point: case.point.without(sweep), reference, ..case.clone() });
+            }
+            None => kept.push(case.clone()),
+        }
+    }
+    kept
+}
+
+/// A reference or an expectation for a mitigation that is not known would never be shown.
+fn check_names_of_mitigations(loaded: &Loaded, site: &Site) -> Result<(), InputError> {
+    let check = |key: &str, name: &str| match mitigation::parts(name)
+        .into_iter()
+        .find(|part| !offers::is_known(loaded, site, part))
+    {
+        None => Ok(()),
+        Some(part) => {
             let message =
                 format!("found `{part}`, which no mitigation is called; expected none, or mitigations joined by `+`");
-            return Err(loaded.error(&format!("references.{index}.mitigation"), message));
+            Err(loaded.error(key, message))
+        }
+    };
+    for (index, reference) in loaded.experiment.references.iter().enumerate() {
+        check(&format!("references.{index}.mitigation"), &reference.mitigation)?;
+    }
+    for (index, expectation) in loaded.experiment.expectations.iter().enumerate() {
+        let statements = expectation.order.as_slice().iter().filter_map(|text| text.parse::<Statement>().ok());
+        for case in statements.flat_map(|statement| statement.cases().cloned().collect::<Vec<_>>()) {
+            check(&format!("expectations.{index}.order"), &case.mitigation)?;
         }
     }
     Ok(())
@@ -148,147 +254,14 @@ fn prefix(targets: &[Placed], target: &Placed) -> String {
     }
 }
 
-fn case_name(prefix: &str, mitigation: &str, group: Option<&str>, solo: bool) -> String {
+pub(crate) fn case_name(prefix: &str, mitigation: &str, group: Option<&str>, solo: bool, point: &Point) -> String {
     let versus = group.map(|group| format!(" vs {group}")).unwrap_or_default();
+    let point = if point.is_empty() { String::new() } else { format!(" [{point}]") };
     match (mitigation, solo) {
-        (NONE, true) => format!("{prefix}idle"),
-        (_, true) => format!("{prefix}{mitigation}, idle"),
-        (_, false) => format!("{prefix}{mitigation}{versus}"),
+        (NONE, true) => format!("{prefix}idle{point}"),
+        (_, true) => format!("{prefix}{mitigation}, idle{point}"),
+        (_, false) => format!("{prefix}{mitigation}{versus}{point}"),
     }
-}
-
-fn offered_mitigations(loaded: &Loaded, site: &Site) -> Result<(Vec<String>, Vec<Refusal>), InputError> {
-    let experiment = &loaded.experiment;
-    let listed = experiment.mitigations.as_slice();
-    if experiment.combine == crate::describe::Combine::Cross && listed.len() > mitigation::MOST_CROSSED {
-        let message =
-            format!("{} mitigations cannot be crossed; at most {} can", listed.len(), mitigation::MOST_CROSSED);
-        return Err(loaded.error("mitigations", message));
-    }
-    for (index, name) in listed.iter().enumerate() {
-        for part in mitigation::parts(name) {
-            if !site.mitigations.contains_key(part) {
-                let known: Vec<_> = site
-                    .mitigations
-                    .iter()
-                    .filter(|(_, offer)| matches!(offer, Offer::Applied(_)))
-                    .map(|(name, _)| name.as_str())
-                    .collect();
-                let key = if experiment.mitigations.as_slice().len() > 1 {
-                    format!("mitigations.{index}")
-                } else {
-                    "mitigations".into()
-                };
-                let expected = if known.is_empty() {
-                    "`[]`, for there are none".into()
-                } else {
-                    format!("{}, or several joined by `+`", known.join(", "))
-                };
-                let message = if part.is_empty() {
-                    format!("found `{name}`, in which a name is missing; expected {expected}")
-                } else {
-                    format!("found `{part}`, which no mitigation of {} is called; expected {expected}", site.called)
-                };
-                return Err(loaded.error(&key, message));
-            }
-        }
-    }
-    let mut refused: Vec<Refusal> = Vec::new();
-    let offered = mitigation::expand(listed, experiment.combine)
-        .into_iter()
-        .filter(|name| {
-            let why = mitigation::parts(name).into_iter().find_map(|part| match &site.mitigations[part] {
-                Offer::Refused(why) => Some(why.clone()),
-                Offer::Applied(_) => None,
-            });
-            if let Some(why) = &why {
-                refused.push(Refusal { what: format!("mitigation {name}"), why: why.clone() });
-            }
-            why.is_none()
-        })
-        .collect();
-    Ok((offered, refused))
-}
-
-fn place_target(loaded: &Loaded, site: &Site, index: usize, target: &Target) -> Result<Placed, InputError> {
-    let key = format!("targets.{index}");
-    let core = match target.core {
-        TargetCore::Number(core) => core,
-        TargetCore::Auto => site.auto_core,
-    };
-    let caches = caches_of(loaded, site, &format!("{key}.core"), core)?;
-    let pattern = pattern_for(loaded, &format!("{key}.workload"), &target.workload, caches)?;
-    if let Some(why) = site.refuses_target(&pattern) {
-        return Err(loaded.error(&format!("{key}.workload"), format!("found `{}`: {why}", target.workload)));
-    }
-    Ok(Placed { workload: target.workload.clone(), pattern, core })
-}
-
-fn place_group(
-    loaded: &Loaded,
-    site: &Site,
-    target: &Placed,
-    group: &Option<String>,
-) -> Result<Vec<Placed>, InputError> {
-    let mut placed: Vec<Placed> = Vec::new();
-    for (index, neighbour) in loaded.experiment.neighbours.iter().enumerate().filter(|(_, n)| n.group == *group) {
-        let key = format!("neighbours.{index}");
-        let cores = match &neighbour.cores {
-            NeighbourCores::Numbers(cores) => cores.clone(),
-            NeighbourCores::Others => {
-                let taken: Vec<_> = placed.iter().map(|p| p.core).collect();
-                site.others(target.core).into_iter().filter(|core| !taken.contains(core)).collect()
-            }
-        };
-        let cores_key = format!("{key}.cores");
-        if neighbour.cores == NeighbourCores::Numbers(Vec::new()) {
-            let message = format!("found an empty list; expected cores of {} ({})", site.called, site.core_list());
-            return Err(loaded.error(&cores_key, message));
-        }
-        if cores.is_empty() {
-            let message = format!(
-                "no core is left for `{}` beside the target on core {}; {} has {}",
-                neighbour.workload,
-                target.core,
-                site.called,
-                site.core_list()
-            );
-            return Err(loaded.error(&cores_key, message));
-        }
-        for core in cores {
-            let caches = caches_of(loaded, site, &cores_key, core)?;
-            if core == target.core {
-                let message = format!(
-                    "found core {core}, which is the core of the target `{}`; a neighbour needs a core of its own",
-                    target.workload
-                );
-                return Err(loaded.error(&cores_key, message));
-            }
-            if let Some(other) = placed.iter().find(|p| p.core == core) {
-                let message = format!(
-                    "found core {core}, which is already given to `{}`; one core runs one workload",
-                    other.workload
-                );
-                return Err(loaded.error(&cores_key, message));
-            }
-            let pattern = pattern_for(loaded, &format!("{key}.workload"), &neighbour.workload, caches)?;
-            if let Some(why) = site.refuses_neighbour(&pattern) {
-                return Err(loaded.error(&format!("{key}.workload"), format!("found `{}`: {why}", neighbour.workload)));
-            }
-            placed.push(Placed { workload: neighbour.workload.clone(), pattern, core });
-        }
-    }
-    Ok(placed)
-}
-
-fn caches_of<'s>(loaded: &Loaded, site: &'s Site, key: &str, core: CoreId) -> Result<&'s CacheShapes, InputError> {
-    let found = site.core(core).ok_or_else(|| {
-        loaded.error(
-            key,
-            format!("found core {core}, which {} does not have; expected {}", site.called, site.core_list()),
-        )
-    })?;
-    Ok(&found.caches)
 }
 
 fn group_names(neighbours: &[Neighbour]) -> Vec<Option<String>> {
@@ -299,56 +272,4 @@ fn group_names(neighbours: &[Neighbour]) -> Vec<Option<String>> {
         }
     }
     names
-}
-
-/// A workload by name: the experiment's own, or a bundled one.
-pub(crate) fn bundled_workload(name: &str) -> Option<Workload> {
-    // A bundled file that does not parse fails a test, so it cannot reach a user.
-    find_bundled(name).and_then(|found| toml::from_str(found.text).ok())
-}
-
-fn pattern_for(loaded: &Loaded, key: &str, name: &str, caches: &CacheShapes) -> Result<Pattern, InputError> {
-    if let Some(own) = loaded.experiment.workloads.get(name) {
-        return own
-            .resolve(caches)
-            .map_err(|refused| loaded.error(&format!("workloads.{name}.{}", refused.key), refused.why));
-    }
-    let workload = bundled_workload(name).ok_or_else(|| {
-        let own = loaded.experiment.workloads.keys().map(String::as_str);
-        let known: Vec<_> = own.chain(waykeeper_workload::bundled().iter().map(|b| b.name)).collect();
-        loaded.error(key, format!("found `{name}`, which no workload is called; expected one of {}", known.join(", ")))
-    })?;
-    workload.resolve(caches).map_err(|refused| {
-        loaded.error(key, format!("workload `{name}` does not fit here: {}: {}", refused.key, refused.why))
-    })
-}
-
-/// The workload that witnesses whether neighbours have an effect.
-pub const SENTINEL: &str = "chase_llc";
-
-fn sentinel_cases(loaded: &Loaded, site: &Site, cases: &[Case]) -> Result<Vec<Case>, InputError> {
-    let mut sentinels: Vec<Case> = Vec::new();
-    for case in cases.iter().filter(|case| case.mitigation == NONE) {
-        let core = case.target.core;
-        // On a machine whose caches are unknown there is nothing to fill: the target alone must witness.
-        let Some(pattern) = bundled_workload(SENTINEL).and_then(|w| w.resolve(&site.core(core)?.caches).ok()) else {
-            continue;
-        };
-        let target = Placed { workload: SENTINEL.into(), pattern, core };
-        if sentinels.iter().any(|s| s.target == target && s.neighbours == case.neighbours) {
-            continue;
-        }
-        let several = loaded.experiment.targets.len() > 1;
-        let prefix = if several { format!("sentinel@{core}: ") } else { "sentinel: ".into() };
-        sentinels.push(Case {
-            name: case_name(&prefix, NONE, case.group.as_deref(), case.solo()),
-            purpose: Purpose::Sentinel,
-            target,
-            neighbours: case.neighbours.clone(),
-            group: case.group.clone(),
-            mitigation: NONE.into(),
-            reference: None,
-        });
-    }
-    Ok(sentinels)
 }

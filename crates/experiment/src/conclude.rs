@@ -3,9 +3,12 @@
 use waykeeper_workload::{Pattern, format_ns};
 
 use crate::cases::{Case, Plan, Purpose};
+use crate::describe::Experiment;
 use crate::measurement::{Measured, Measurement};
+use crate::met::judge_expectations;
 use crate::mitigation::NONE;
-use crate::run::{BudgetRecord, CaseRecord};
+use crate::run::{BudgetRecord, CaseRecord, ExpectationRecord};
+use crate::shape;
 use crate::statistics::{
     Arms, Budget, Effect, Figures, JudgementKind, Observed, Repeat, Seen, Verdict, VerdictKind, effect, judge,
     supports, verdict,
@@ -21,6 +24,8 @@ pub struct Conclusion {
     pub sentinels: Vec<CaseRecord>,
     /// Judged budgets.
     pub budgets: Vec<BudgetRecord>,
+    /// Statements of the experiment, met or not.
+    pub expectations: Vec<ExpectationRecord>,
 }
 
 /// The tag of a case's histograms.
@@ -29,7 +34,7 @@ pub fn case_tag(index: usize) -> String {
 }
 
 /// Draws the conclusions. `measured` has one entry for each case of the plan, in its order.
-pub fn conclude(plan: &Plan, measured: &[Measured], budgets: &[Budget]) -> Conclusion {
+pub fn conclude(experiment: &Experiment, plan: &Plan, measured: &[Measured], budgets: &[Budget]) -> Conclusion {
     let all = All { cases: &plan.cases, measured };
     let mut records: Vec<CaseRecord> = plan
         .cases
@@ -38,7 +43,9 @@ pub fn conclude(plan: &Plan, measured: &[Measured], budgets: &[Budget]) -> Concl
         .enumerate()
         .map(|(index, (case, measured))| summarize(case, measured, &case_tag(index)))
         .collect();
-    let means: Vec<Option<f64>> = records.iter().map(|record| record.mean_ns).collect();
+    // What a piece of work takes: the mean of the samples, or of a byte where there are none.
+    let of_byte = |record: &CaseRecord| record.bandwidth_bytes_per_s.map(|bandwidth| 1e9 / bandwidth);
+    let means: Vec<Option<f64>> = records.iter().map(|record| record.mean_ns.or_else(|| of_byte(record))).collect();
     for (index, case) in plan.cases.iter().enumerate().filter(|(_, case)| case.purpose == Purpose::Case) {
         let record = &mut records[index];
         let ratio = |to: Option<usize>| Some(means[index]? / means[to?]?);
@@ -47,6 +54,10 @@ pub fn conclude(plan: &Plan, measured: &[Measured], budgets: &[Budget]) -> Concl
             continue;
         }
         record.slowdown = ratio(all.find(case, &case.mitigation, true));
+        if case.throughput {
+            // Effects and verdicts are about samples.
+            continue;
+        }
         let judged = all.effect_of_group(case);
         for neighbour in &mut record.neighbours {
             neighbour.effective = judged.is_effective();
@@ -56,11 +67,18 @@ pub fn conclude(plan: &Plan, measured: &[Measured], budgets: &[Budget]) -> Concl
             record.verdict = all.verdict(index, &judged);
         }
     }
+    if experiment.table.as_ref().is_some_and(|table| table.shape) {
+        let count = plan.cases.iter().take_while(|case| case.purpose == Purpose::Case).count();
+        shape::draw(&mut records[..count], measured);
+    }
     let judged = budgets.iter().flat_map(|budget| judge_budget(budget, plan, measured)).collect();
     let (sentinels, cases): (Vec<_>, Vec<_>) =
         records.into_iter().zip(&plan.cases).partition(|(_, case)| case.purpose == Purpose::Sentinel);
-    let only = |list: Vec<(CaseRecord, &Case)>| list.into_iter().map(|(record, _)| record).collect();
-    Conclusion { cases: only(cases), sentinels: only(sentinels), budgets: judged }
+    let only =
+        |list: Vec<(CaseRecord, &Case)>| -> Vec<CaseRecord> { list.into_iter().map(|(record, _)| record).collect() };
+    let cases = only(cases);
+    let expectations = judge_expectations(experiment, &cases);
+    Conclusion { cases, sentinels: only(sentinels), budgets: judged, expectations }
 }
 
 struct All<'a> {
@@ -75,6 +93,7 @@ impl All<'_> {
             case.purpose == Purpose::Case
                 && case.target == like.target
                 && case.mitigation == mitigation
+                && like.point.contains(&case.point)
                 && case.solo() == solo
                 && (solo || case.group == like.group)
         })

@@ -7,9 +7,15 @@ use std::marker::PhantomData;
 use schemars::JsonSchema;
 use serde::de::{self, value::StrDeserializer};
 use serde::{Deserialize, Deserializer, Serialize};
+use toml::Table;
+use waykeeper_platform::Settings;
 use waykeeper_workload::{Nanoseconds, Workload};
 
 use crate::cores::{NeighbourCores, TargetCore};
+use crate::expectation::Expectation;
+use crate::layout::TableLayout;
+use crate::published::{Published, ReferenceFigures};
+use crate::sweep::Sweep;
 
 /// An experiment: targets, neighbours and mitigations on a platform. Every combination of them is a case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -26,6 +32,11 @@ pub struct Experiment {
     /// Length in the simulator, where it differs from `duration`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulated_duration: Option<Nanoseconds>,
+    /// In the simulator a repeat ends with so many samples, if they come before its duration: for targets whose samples
+    /// are long, such as whole programs, and for publications that count samples.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub simulated_samples: Option<u64>,
     /// How often each case is run, each time with fresh memory; verdicts need 5 or more.
     #[serde(default = "five", deserialize_with = "repeats")]
     #[schemars(range(min = 1, max = 1000))]
@@ -56,12 +67,25 @@ pub struct Experiment {
     /// Workloads of this experiment's own; a name that is bundled too is replaced.
     #[serde(default)]
     pub workloads: BTreeMap<String, Workload>,
+    /// Mitigations of this experiment's own, for a simulated platform: settings of its controls by name. A name that the
+    /// platform has too is replaced.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub assignments: BTreeMap<String, Assignment>,
+    /// Settings that vary over lists: every point of their grid makes cases of its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sweep: Vec<Sweep>,
+    /// What the tables show.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub table: Option<TableLayout>,
     /// The set-up that the reference figures belong to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<Published>,
     /// Published figures, one entry a case.
     #[serde(default)]
     pub references: Vec<ReferenceFigures>,
+    /// What must show, where only directions or bounds are published.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub expectations: Vec<Expectation>,
 }
 
 fn host() -> String {
@@ -91,9 +115,46 @@ fn yes() -> bool {
 pub struct Target {
     /// Name of a workload: one of this file's, or a bundled one.
     pub workload: String,
+    /// Keys of the workload that have other values here, such as `size`.
+    #[serde(default, skip_serializing_if = "Table::is_empty")]
+    #[schemars(with = "BTreeMap<String, serde_json::Value>")]
+    pub with: Table,
     /// Its core.
     #[serde(default)]
     pub core: TargetCore,
+    /// What counts: the time of each sample, or how much is done in all.
+    #[serde(default, skip_serializing_if = "Measure::is_latency")]
+    pub measure: Measure,
+}
+
+/// What of a target counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Measure {
+    /// The time of each sample.
+    #[default]
+    Latency,
+    /// Bytes a second. The simulator then runs the target as it runs neighbours: without reading the counter, which would
+    /// wait for everything under way. On the host it is worked out from the samples.
+    Throughput,
+}
+
+impl Measure {
+    fn is_latency(&self) -> bool {
+        *self == Self::Latency
+    }
+}
+
+/// A mitigation of an experiment's own.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Assignment {
+    /// One line: what it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// The settings, by control, as in a platform file.
+    #[serde(default)]
+    pub set: Settings,
 }
 
 /// Workloads that interfere.
@@ -102,6 +163,10 @@ pub struct Target {
 pub struct Neighbour {
     /// Name of a workload: one of this file's, or a bundled one.
     pub workload: String,
+    /// Keys of the workload that have other values here, such as `size`.
+    #[serde(default, skip_serializing_if = "Table::is_empty")]
+    #[schemars(with = "BTreeMap<String, serde_json::Value>")]
+    pub with: Table,
     /// The cores that run it, one instance on each.
     #[serde(default)]
     pub cores: NeighbourCores,
@@ -150,6 +215,11 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for OneOrMany<T> {
 }
 
 impl<T> OneOrMany<T> {
+    /// Whether there is no value.
+    pub fn is_empty(&self) -> bool {
+        self.as_slice().is_empty()
+    }
+
     /// The values as a slice.
     pub fn as_slice(&self) -> &[T] {
         match self {
@@ -193,63 +263,4 @@ impl Default for Excursions {
     fn default() -> Self {
         Self { over_min: None, gap: gap() }
     }
-}
-
-/// The set-up of a publication. A case that differs from it in platform, target or neighbours carries no reference.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Published {
-    /// Where the figures stand.
-    pub source: String,
-    /// The platform they were measured on.
-    pub platform: String,
-    /// How long each was measured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub run_length_s: Option<f64>,
-    /// The target, with its core as a number.
-    pub target: Target,
-    /// The neighbours, with their cores as numbers.
-    #[serde(default)]
-    pub neighbours: Vec<Neighbour>,
-}
-
-/// Published figures of one case of the published set-up.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ReferenceFigures {
-    /// `none`, or a mitigation as the list above names it.
-    pub mitigation: String,
-    /// Whether the neighbours ran.
-    #[serde(default = "yes")]
-    pub neighbours: bool,
-    /// Published minimum.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub min_ns: Option<f64>,
-    /// Published mean.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mean_ns: Option<f64>,
-    /// Published maximum.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_ns: Option<f64>,
-    /// Run length where it differs from the publication's.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub run_length_s: Option<f64>,
-    /// Figures of this row (`min_ns`, `mean_ns`, `max_ns`) that were imposed on the model: they agree by construction.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub imposed: Vec<Figure>,
-    /// Figures of this row that parameters of the model were fitted on.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub fitted: Vec<Figure>,
-}
-
-/// A figure of a reference.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Figure {
-    /// The minimum.
-    MinNs,
-    /// The mean.
-    MeanNs,
-    /// The maximum.
-    MaxNs,
 }

@@ -2,7 +2,7 @@
 
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
-use waykeeper_workload::{Buffer, Chase, Command, Random, Tick, Walk};
+use waykeeper_workload::{Buffer, Chase, Command, Random, Streaming, Tick, Trace, Walk, Workload};
 
 use crate::describe::Experiment;
 
@@ -57,22 +57,36 @@ fn read<T: DeserializeOwned>(value: Value) -> Result<T, Mistake> {
     })
 }
 
-/// serde reads a table that `kind` decides on as a whole and forgets the keys in it: this reads it again as that kind.
+/// Reads a workload from a table.
+///
+/// # Errors
+/// The first mistake.
+pub fn workload(table: &Table) -> Result<Workload, Mistake> {
+    read(Value::Table(table.clone())).map_err(|mistake| inside_kind(table.clone()).unwrap_or(mistake))
+}
+
 fn inside_workload(document: &Table, path: &[String]) -> Option<Mistake> {
     let [first, name, ..] = path else { return None };
-    let mut table = document.get("workloads").filter(|_| first == "workloads")?.get(name)?.as_table()?.clone();
+    let table = document.get("workloads").filter(|_| first == "workloads")?.get(name)?.as_table()?.clone();
+    let (inner, message) = inside_kind(table)?;
+    Some(([first.clone(), name.clone()].into_iter().chain(inner).collect(), message))
+}
+
+/// serde reads a table that `kind` decides on as a whole and forgets the keys in it: this reads it again as that kind.
+fn inside_kind(mut table: Table) -> Option<Mistake> {
     let kind = table.remove("kind")?;
     let value = Value::Table(table);
-    let (inner, message) = match kind.as_str()? {
+    match kind.as_str()? {
         "walk" => read::<Walk>(value).err(),
+        "stream" => read::<Streaming>(value).err(),
         "chase" => read::<Chase>(value).err(),
         "buffer" => read::<Buffer>(value).err(),
         "random" => read::<Random>(value).err(),
         "tick" => read::<Tick>(value).err(),
+        "trace" => read::<Trace>(value).err(),
         "command" => read::<Command>(value).err(),
         _ => None,
-    }?;
-    Some(([first.clone(), name.clone()].into_iter().chain(inner).collect(), message))
+    }
 }
 
 fn segment(segment: &serde_path_to_error::Segment) -> Option<String> {

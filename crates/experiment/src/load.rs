@@ -1,4 +1,4 @@
-//! Reading an experiment: a bundled name or a file, then the overrides of the command line.
+//! Reading an experiment: a bundled name or a file, then the overrides of the command line, then the points of its sweeps.
 
 use std::path::Path;
 
@@ -8,8 +8,10 @@ use waykeeper_platform::locate::{line_at, line_of};
 use crate::bundled::{bundled, find_bundled};
 use crate::describe::Experiment;
 use crate::error::{InputError, Origin};
-use crate::explain::{self, one_line};
+use crate::explain::{self, Mistake, one_line};
+use crate::point::Point;
 use crate::set::Set;
+use crate::sweep::{self, Setting};
 
 /// An experiment as read, with what is needed to say where a mistake in it stands.
 #[derive(Debug, Clone)]
@@ -19,6 +21,20 @@ pub struct Loaded {
     /// The experiment with all overrides in it.
     pub experiment: Experiment,
     source: Source,
+    document: Table,
+    /// The document before the overrides.
+    as_written: Table,
+}
+
+/// An experiment at one point of its sweeps.
+#[derive(Debug, Clone)]
+pub struct Variant {
+    /// The point.
+    pub point: Point,
+    /// The experiment there.
+    pub loaded: Loaded,
+    /// The experiment there without the overrides of the command line; none where the file has no such point.
+    pub as_written: Option<Loaded>,
 }
 
 #[derive(Debug, Clone)]
@@ -26,6 +42,8 @@ struct Source {
     file: String,
     text: String,
     sets: Vec<Set>,
+    /// What the sweeps set at this point.
+    swept: Vec<Setting>,
 }
 
 impl Loaded {
@@ -57,19 +75,106 @@ impl Loaded {
     /// # Errors
     /// As for [`Loaded::open`].
     pub fn from_text(name: &str, file: &str, text: &str, sets: Vec<Set>) -> Result<Self, InputError> {
-        let mut document: Table = text.parse().map_err(|error: toml::de::Error| InputError {
+        let as_written: Table = text.parse().map_err(|error: toml::de::Error| InputError {
             origin: Origin::File { name: file.into(), line: error.span().map(|span| line_at(text, span.start)) },
             key: String::new(),
             message: format!("this is not TOML: {}", one_line(error.message())),
         })?;
-        for set in &sets {
+        let mut document = as_written.clone();
+        let mut placed = Vec::new();
+        for set in sets {
+            let set = set.with_places(&document);
             set.apply(&mut document)?;
+            placed.push(set);
         }
-        let source = Source { file: file.into(), text: text.into(), sets };
-        let experiment = explain::experiment(&document).map_err(|(path, message)| source.error(&path, message))?;
-        let loaded = Self { name: name.into(), experiment, source };
+        let source = Source { file: file.into(), text: text.into(), sets: placed, swept: Vec::new() };
+        let experiment = explain::experiment(&document).map_err(|mistake| source.told(mistake))?;
+        let loaded = Self { name: name.into(), experiment, source, document, as_written };
         loaded.check()?;
+        loaded.check_overrides_of_sweeps()?;
+        for variant in loaded.variants()? {
+            variant.loaded.check()?;
+        }
         Ok(loaded)
+    }
+
+    /// The experiment at each point of its sweeps, in the order of their grid; itself where it has none.
+    ///
+    /// # Errors
+    /// A sweep that is none, or a point at which this is no experiment.
+    pub fn variants(&self) -> Result<Vec<Variant>, InputError> {
+        let grid = sweep::grid(&self.experiment.sweep).map_err(|(key, message)| self.error(&key, message))?;
+        let own = if self.source.sets.is_empty() { None } else { Some(self.grid_as_written()) };
+        let variant = |(point, settings): (Point, Vec<Setting>)| {
+            let loaded = self.at(settings.clone())?;
+            let as_written = match &own {
+                None => Some(loaded.clone()),
+                Some((own, grid)) => {
+                    let same = |(at, list): &&(Point, Vec<Setting>)| {
+                        let values = |list: &[Setting]| -> Vec<_> {
+                            list.iter().map(|setting| (setting.path.clone(), setting.value.clone())).collect()
+                        };
+                        *at == point && values(list) == values(&settings)
+                    };
+                    grid.iter().find(same).and_then(|(_, settings)| own.as_ref()?.at(settings.clone()).ok())
+                }
+            };
+            Ok(Variant { point, loaded, as_written })
+        };
+        grid.into_iter().map(variant).collect()
+    }
+
+    /// The file without overrides, and the grid of its own sweeps.
+    fn grid_as_written(&self) -> (Option<Self>, Vec<(Point, Vec<Setting>)>) {
+        let Ok(experiment) = explain::experiment(&self.as_written) else { return (None, Vec::new()) };
+        let grid = sweep::grid_of_all(&experiment.sweep).unwrap_or_default();
+        let source = Source { sets: Vec::new(), ..self.source.clone() };
+        let own = Self {
+            name: self.name.clone(),
+            experiment,
+            source,
+            document: self.as_written.clone(),
+            as_written: self.as_written.clone(),
+        };
+        (Some(own), grid)
+    }
+
+    /// This experiment with what a point of the sweeps sets.
+    fn at(&self, settings: Vec<Setting>) -> Result<Self, InputError> {
+        if settings.is_empty() {
+            return Ok(self.clone());
+        }
+        let mut document = self.document.clone();
+        for setting in &settings {
+            let set = Set { option: String::new(), path: setting.path.clone(), value: setting.value.clone() };
+            set.apply(&mut document).map_err(|error| {
+                let message = format!("for `{}`: {}", set.key(), error.message);
+                self.source.error(&setting.stands_at, message)
+            })?;
+        }
+        let source = Source { swept: settings, ..self.source.clone() };
+        let experiment = explain::experiment(&document).map_err(|mistake| source.told(mistake))?;
+        Ok(Self { name: self.name.clone(), experiment, source, document, as_written: self.as_written.clone() })
+    }
+
+    /// An override of a key that a sweep varies would be lost.
+    fn check_overrides_of_sweeps(&self) -> Result<(), InputError> {
+        let grid = sweep::grid(&self.experiment.sweep).map_err(|(key, message)| self.error(&key, message))?;
+        for set in &self.source.sets {
+            let varied = grid
+                .iter()
+                .flat_map(|(_, settings)| settings)
+                .find(|setting| setting.path.len() <= set.path.len() && sweep::overlaps(&setting.path, &set.path));
+            if let Some(setting) = varied {
+                let sweep = setting.stands_at[1].parse().ok().and_then(|at: usize| self.experiment.sweep.get(at));
+                let name = sweep.map_or("", |sweep| sweep.name.as_str());
+                let message = format!(
+                    "the sweep `{name}` varies this key; `--set sweep.{name}.only=...` chooses among its points"
+                );
+                return Err(InputError { key: set.key(), ..InputError::in_option(&set.option, message) });
+            }
+        }
+        Ok(())
     }
 
     /// An error about a key of this experiment: names the option that set it, or its line in the file.
@@ -82,78 +187,25 @@ impl Loaded {
     pub fn to_toml(&self) -> String {
         toml::to_string(&self.experiment).expect("every experiment that was read can be written")
     }
-
-    fn check(&self) -> Result<(), InputError> {
-        let experiment = &self.experiment;
-        if experiment.targets.is_empty() {
-            return Err(self.error("targets", "the list is empty; expected at least one `[[targets]]` with a workload"));
-        }
-        // A counter of 2^63 picoseconds is the simulator's horizon; a day is far below it and above any sane case.
-        let durations =
-            [("duration", Some(experiment.duration)), ("simulated_duration", experiment.simulated_duration)];
-        for (key, duration) in durations {
-            if let Some(duration) = duration.filter(|d| !(1e3..=86_400e9).contains(&d.0)) {
-                return Err(self.error(key, format!("found {duration}; expected 1 us to 24 h")));
-            }
-        }
-        if experiment.excursions.gap.0 < 1.0 {
-            let message = format!("found {}; expected 1 ns or more, such as `100 us`", experiment.excursions.gap);
-            return Err(self.error("excursions.gap", message));
-        }
-        for (index, reference) in experiment.references.iter().enumerate() {
-            if experiment.published.is_none() {
-                return Err(self.error(
-                    "references",
-                    "reference figures need a `[published]` table that says what they belong to",
-                ));
-            }
-            for (key, figure) in [
-                ("min_ns", reference.min_ns),
-                ("mean_ns", reference.mean_ns),
-                ("max_ns", reference.max_ns),
-                ("run_length_s", reference.run_length_s),
-            ] {
-                self.check_figure(&format!("references.{index}.{key}"), figure)?;
-            }
-        }
-        self.check_figure("published.run_length_s", experiment.published.as_ref().and_then(|p| p.run_length_s))?;
-        self.check_names()
-    }
-
-    fn check_figure(&self, key: &str, figure: Option<f64>) -> Result<(), InputError> {
-        match figure {
-            Some(figure) if !(figure.is_finite() && figure > 0.0) => {
-                Err(self.error(key, format!("found {figure}; expected a number above 0")))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Names stand in the names of cases, where other characters would be ambiguous.
-    fn check_names(&self) -> Result<(), InputError> {
-        let legal = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "_-".contains(c));
-        if let Some(name) = self.experiment.workloads.keys().find(|name| !legal(name)) {
-            let message = format!("found the name {name:?}; expected letters, digits, `_` and `-`");
-            return Err(self.error("workloads", message));
-        }
-        for (index, neighbour) in self.experiment.neighbours.iter().enumerate() {
-            if let Some(group) = neighbour.group.as_ref().filter(|group| !legal(group)) {
-                let message = format!("found the name {group:?}; expected letters, digits, `_` and `-`");
-                return Err(self.error(&format!("neighbours.{index}.group"), message));
-            }
-        }
-        Ok(())
-    }
 }
 
 impl Source {
+    fn told(&self, (path, message): Mistake) -> InputError {
+        self.error(&path, message)
+    }
+
     fn error(&self, path: &[String], message: String) -> InputError {
+        let inside = |set: &[String]| set.len() <= path.len() && sweep::overlaps(set, path);
+        if let Some(setting) = self.swept.iter().rev().find(|setting| inside(&setting.path)) {
+            return self.of_file_or_option(&setting.stands_at, format!("for `{}`: {message}", path.join(".")));
+        }
+        self.of_file_or_option(path, message)
+    }
+
+    fn of_file_or_option(&self, path: &[String], message: String) -> InputError {
         let key = path.join(".");
         // The last override that touches the key, or lies inside it, is where the value came from.
-        let set = self.sets.iter().rev().find(|set| {
-            let shared = set.path.len().min(path.len());
-            set.path[..shared] == path[..shared]
-        });
+        let set = self.sets.iter().rev().find(|set| sweep::overlaps(&set.path, path));
         let line = line_of(&self.text, path);
         match set {
             Some(set) if set.path.len() <= path.len() || line.is_none() => {

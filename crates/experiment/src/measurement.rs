@@ -16,6 +16,12 @@ pub struct Measurement {
     pub samples: Samples,
     /// How long the target was observed, seconds.
     pub observed_s: f64,
+    /// Bytes of the lines that one sample touches, where that is counted.
+    pub bytes_per_sample: Option<u64>,
+    /// Bytes a second of the target, where its throughput counts and it takes no samples.
+    pub target_bytes_per_s: Option<f64>,
+    /// Lines that the target's core read from memory, where that is counted.
+    pub misses: Option<u64>,
     /// What each neighbour did meanwhile, in the case's order.
     pub neighbours: Vec<NeighbourProgress>,
     /// Placement asked and got.
@@ -39,6 +45,23 @@ impl Measurement {
     /// How long the scheduler gave the target's core to others while the target wanted to run, seconds.
     pub fn off_core_s(&self) -> f64 {
         self.disturbances.get(OFF_CORE_MS).map_or(0.0, |ms| (ms / 1e3).clamp(0.0, self.observed_s))
+    }
+
+    /// Bytes a second of the target: in all, or within its samples.
+    pub fn bandwidth_bytes_per_s(&self) -> Option<f64> {
+        let of_samples = || Some(self.bytes_per_sample? as f64 * 1e9 / self.samples.mean_ns()?);
+        self.target_bytes_per_s.or_else(of_samples).filter(|bandwidth| bandwidth.is_finite())
+    }
+
+    /// Bytes a second of the target and its neighbours together; none where one of them is not counted.
+    pub fn total_bytes_per_s(&self) -> Option<f64> {
+        let neighbours: Option<f64> = self.neighbours.iter().map(|n| Some(n.per_second?.1)).sum();
+        Some(self.bandwidth_bytes_per_s()? + neighbours?)
+    }
+
+    /// Lines that the target's core read from memory, for each sample.
+    pub fn misses_per_sample(&self) -> Option<f64> {
+        (self.samples.count > 0).then_some(self.misses? as f64 / self.samples.count as f64)
     }
 
     /// The mean of the samples without the time off the core, nanoseconds.

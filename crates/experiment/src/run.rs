@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use waykeeper_platform::CoreId;
 
+use crate::layout::{Metric, TableLayout};
 use crate::site::ExecutorKind;
 use crate::statistics::{JudgementKind, Verdict};
 
@@ -54,6 +55,12 @@ pub struct Run {
     /// What this place could not do.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<Refusal>,
+    /// The sweeps of the experiment, with the points that were run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sweeps: Vec<SweepRecord>,
+    /// What the tables show, where the experiment says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub table: Option<TableLayout>,
     /// The cases, in the order of the experiment.
     pub cases: Vec<CaseRecord>,
     /// The sentinel's cases: they witness whether the neighbours have an effect.
@@ -62,9 +69,22 @@ pub struct Run {
     /// How each budget ended, for each case that it covers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub budgets: Vec<BudgetRecord>,
+    /// What the experiment expects to show, and whether it did. These are statements on a model or a machine; they break
+    /// nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub expectations: Vec<ExpectationRecord>,
     /// What a reader of the figures must know.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+}
+
+/// A sweep as it was run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SweepRecord {
+    /// Its name.
+    pub name: String,
+    /// The names of the points that were run, in their order.
+    pub points: Vec<String>,
 }
 
 /// The program that wrote a run.
@@ -203,6 +223,12 @@ pub struct CaseRecord {
     pub neighbours: Vec<NeighbourRecord>,
     /// `none`, or the mitigations joined by `+`.
     pub mitigation: String,
+    /// Keys of the target's workload that had other values, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub target_with: BTreeMap<String, String>,
+    /// The points of those sweeps that matter to this case, by the sweep's name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub point: BTreeMap<String, String>,
     /// Number of samples.
     pub samples: u64,
     /// Time over which the target was observed, all repeats together.
@@ -237,6 +263,18 @@ pub struct CaseRecord {
     /// What the mitigation itself costs: its solo mean over the unmitigated solo mean.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
+    /// Bytes a second of the lines that the target touched: within its samples, or in all where its throughput counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bandwidth_bytes_per_s: Option<f64>,
+    /// Bytes a second of the target and its neighbours together, where the target's throughput counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total_bandwidth_bytes_per_s: Option<f64>,
+    /// Lines that the target's core read from memory, for each sample (simulator only).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub misses_per_sample: Option<f64>,
+    /// The shape of the distribution, where the experiment asks for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shape: Option<Shape>,
     /// Samples beyond the histogram's range (their maximum is exact all the same).
     pub overflow: u64,
     /// Samples above this are excursions.
@@ -268,11 +306,25 @@ pub struct CaseRecord {
     pub accesses: Option<u64>,
 }
 
+/// The shape of a distribution: counts of samples in equal steps. All cases of a run have the same steps.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Shape {
+    /// Where the first step begins.
+    pub from_ns: f64,
+    /// Length of a step.
+    pub step_ns: f64,
+    /// Samples in each.
+    pub counts: Vec<u64>,
+}
+
 /// A neighbour of a case.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NeighbourRecord {
     /// Name of its workload.
     pub workload: String,
+    /// Keys of the workload that had other values, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub with: BTreeMap<String, String>,
     /// The cores that ran it.
     pub cores: Vec<CoreId>,
     /// Accesses a second on all its cores together, mean over the repeats.
@@ -307,6 +359,15 @@ pub struct RepeatRecord {
     /// Largest sample.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_ns: Option<f64>,
+    /// Bytes a second of the lines that the target touched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bandwidth_bytes_per_s: Option<f64>,
+    /// Bytes a second of the target and its neighbours together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total_bandwidth_bytes_per_s: Option<f64>,
+    /// Lines that the target's core read from memory, for each sample.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub misses_per_sample: Option<f64>,
     /// When the largest sample ended, from the start of the repeat.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_at_s: Option<f64>,
@@ -360,9 +421,24 @@ pub struct Reference {
     /// Published maximum.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_ns: Option<f64>,
+    /// Published slowdown by the neighbours, under the same mitigation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slowdown: Option<f64>,
+    /// Published bandwidth of the target.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bandwidth_bytes_per_s: Option<f64>,
+    /// Published bandwidth of the target and its neighbours together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total_bandwidth_bytes_per_s: Option<f64>,
+    /// Published reads of the memory in one sample.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub misses_per_sample: Option<f64>,
     /// How long it was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_length_s: Option<f64>,
+    /// How many samples it is of, where that was published in place of a time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_samples: Option<u64>,
     /// Where it stands.
     pub source: String,
     /// Figures that were imposed on the model: they agree by construction.
@@ -384,6 +460,46 @@ pub struct BudgetRecord {
     pub kind: JudgementKind,
     /// The figures behind it, in words.
     pub text: String,
+}
+
+/// Whether a run met a statement of its experiment.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ExpectationRecord {
+    /// What is said, in words.
+    pub says: String,
+    /// Where it is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// The statement.
+    pub statement: String,
+    /// The figure that it is about.
+    pub metric: Metric,
+    /// How it ended.
+    pub kind: Met,
+    /// The numbers seen, in words.
+    pub text: String,
+}
+
+/// How a statement ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Met {
+    /// It holds, in all repeats together and in each of them.
+    Met,
+    /// It does not hold, neither in all repeats together nor in any of them.
+    NotMet,
+    /// The repeats disagree, or figures are missing.
+    CannotTell,
+}
+
+impl std::fmt::Display for Met {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Met => "met",
+            Self::NotMet => "NOT MET",
+            Self::CannotTell => "cannot tell",
+        })
+    }
 }
 
 fn is_zero(count: &u64) -> bool {

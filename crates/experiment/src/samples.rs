@@ -140,6 +140,11 @@ impl Collector {
         }
     }
 
+    /// Samples so far.
+    pub fn count(&self) -> u64 {
+        self.samples.count
+    }
+
     /// The samples, with the last event closed.
     pub fn finish(mut self) -> Samples {
         self.close();

@@ -46,6 +46,23 @@ impl Set {
         self.path.join(".")
     }
 
+    /// This override with places in lists as numbers: an entry that has a `name` can be called by it.
+    #[must_use]
+    pub fn with_places(mut self, document: &Table) -> Self {
+        let mut at = document.get(&self.path[0]);
+        for part in &mut self.path[1..] {
+            if let Some(Value::Array(list)) = at
+                && let Some(place) =
+                    list.iter().position(|entry| entry.get("name").and_then(Value::as_str) == Some(part))
+                && !is_index(part)
+            {
+                *part = place.to_string();
+            }
+            at = at.and_then(|value| child(value, part));
+        }
+        self
+    }
+
     /// Puts the value into a document.
     ///
     /// # Errors
@@ -90,6 +107,13 @@ impl Set {
 
     fn refuse(&self, message: String) -> InputError {
         InputError::in_option(&self.option, message)
+    }
+}
+
+fn child<'v>(value: &'v Value, part: &str) -> Option<&'v Value> {
+    match value {
+        Value::Array(list) => list.get(part.parse::<usize>().ok()?),
+        other => other.get(part),
     }
 }
 
@@ -169,6 +193,16 @@ mod tests {
                 .parse()
                 .unwrap();
         assert_eq!(table, expected);
+    }
+
+    #[test]
+    fn an_entry_of_a_list_can_be_called_by_its_name() {
+        let table: Table = "[[sweep]]\nname = 'size'\n[[sweep]]\nname = 'stride'\nvalues = [0]\n".parse().unwrap();
+        let path = |text: &str| Set::parse(text).unwrap().with_places(&table).key();
+        assert_eq!(path("sweep.stride.values=1"), "sweep.1.values");
+        assert_eq!(path("sweep.0.values=1"), "sweep.0.values");
+        assert_eq!(path("sweep.width.values=1"), "sweep.width.values");
+        assert_eq!(path("stride.values=1"), "stride.values");
     }
 
     #[test]

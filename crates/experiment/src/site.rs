@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use waykeeper_platform::{CoreId, Platform};
-use waykeeper_workload::{CacheShape, CacheShapes, Pattern};
+use waykeeper_workload::{CacheShape, CacheShapes, Pattern, TraceSource};
 
 /// What runs the cases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -114,13 +114,26 @@ impl Site {
 
     /// Whether the executor can run a pattern as target, and if not why.
     pub fn refuses_target(&self, pattern: &Pattern) -> Option<String> {
-        matches!(pattern, Pattern::Command { .. })
-            .then(|| "an external command has no samples of its own; it can only be a neighbour".into())
+        match pattern {
+            Pattern::Command { .. } => {
+                Some("an external command has no samples of its own; it can only be a neighbour".into())
+            }
+            _ => self.refuses_recording(pattern),
+        }
+    }
+
+    /// A recording says where a program went, not what it did.
+    fn refuses_recording(&self, pattern: &Pattern) -> Option<String> {
+        let is_file = matches!(pattern, Pattern::Trace { source: TraceSource::File(_), .. });
+        (self.executor == ExecutorKind::Host && is_file).then(|| {
+            "a recorded trace can only be simulated; use `program` in place of `file`, or another workload".into()
+        })
     }
 
     /// Whether the executor can run a pattern as neighbour, and if not why.
     pub fn refuses_neighbour(&self, pattern: &Pattern) -> Option<String> {
         (self.executor == ExecutorKind::Sim && matches!(pattern, Pattern::Command { .. }))
             .then(|| "an external command cannot run in the simulator; use `--on host` or another workload".into())
+            .or_else(|| self.refuses_recording(pattern))
     }
 }

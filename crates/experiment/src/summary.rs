@@ -37,6 +37,8 @@ pub(crate) fn summarize(case: &Case, measured: &Measured, tag: &str) -> CaseReco
         core: case.target.core,
         neighbours: neighbours(case, repeats),
         mitigation: case.mitigation.clone(),
+        target_with: case.target.with.clone(),
+        point: case.point.to_map(),
         samples,
         run_length_s,
         min_ns,
@@ -49,18 +51,44 @@ pub(crate) fn summarize(case: &Case, measured: &Measured, tag: &str) -> CaseReco
         jitter_ns: max_ns.zip(min_ns).map(|(max, min)| max - min),
         slowdown: None,
         cost: None,
+        bandwidth_bytes_per_s: bandwidth(repeats),
+        total_bandwidth_bytes_per_s: mean(repeats, Measurement::total_bytes_per_s).filter(|_| case.throughput),
+        misses_per_sample: misses(repeats),
+        shape: None,
         overflow: sum(|r| r.samples.overflow),
         excursion_above_ns: measured.excursion_above_ns,
         missed_periods: sum(|r| r.samples.missed_periods),
         excursions: sum(|r| r.samples.excursions),
         excursion_events: sum(|r| r.samples.excursion_events),
-        repeats: repeats.iter().enumerate().map(|(index, r)| repeat_record(index, r, tag)).collect(),
+        repeats: repeats.iter().enumerate().map(|(index, r)| repeat_record(index, r, tag, case.throughput)).collect(),
         verdict: None,
         reference: case.reference.clone(),
         simulated_s: is_simulated.then_some(run_length_s),
         wall_s: is_simulated.then(|| simulated.iter().map(|s| s.wall_s).sum()),
         accesses: is_simulated.then(|| simulated.iter().map(|s| s.accesses).sum()),
     }
+}
+
+/// The mean over the repeats, where all have the figure.
+fn mean(repeats: &[Measurement], of: fn(&Measurement) -> Option<f64>) -> Option<f64> {
+    let figures: Vec<f64> = repeats.iter().map(of).collect::<Option<_>>()?;
+    (!figures.is_empty()).then(|| figures.iter().sum::<f64>() / figures.len() as f64)
+}
+
+/// Bytes over time, all repeats together. All repeats of a case are counted in the same way.
+fn bandwidth(repeats: &[Measurement]) -> Option<f64> {
+    if repeats.iter().any(|repeat| repeat.target_bytes_per_s.is_some()) {
+        return mean(repeats, Measurement::bandwidth_bytes_per_s);
+    }
+    let bytes: Option<f64> = repeats.iter().map(|r| Some(r.bytes_per_sample? as f64 * r.samples.count as f64)).sum();
+    let ns: f64 = repeats.iter().map(|r| r.samples.sum as f64 * r.samples.tick_ns).sum();
+    bytes.filter(|_| ns > 0.0).map(|bytes| bytes * 1e9 / ns)
+}
+
+fn misses(repeats: &[Measurement]) -> Option<f64> {
+    let misses: Option<u64> = repeats.iter().map(|repeat| repeat.misses).sum();
+    let samples: u64 = repeats.iter().map(|repeat| repeat.samples.count).sum();
+    misses.filter(|_| samples > 0).map(|misses| misses as f64 / samples as f64)
 }
 
 /// The tag of a repeat's histograms in the log files.
@@ -80,7 +108,7 @@ impl Measurement {
     }
 }
 
-fn repeat_record(index: usize, measurement: &Measurement, tag: &str) -> RepeatRecord {
+fn repeat_record(index: usize, measurement: &Measurement, tag: &str, throughput: bool) -> RepeatRecord {
     let samples = &measurement.samples;
     RepeatRecord {
         repeat: index as u32 + 1,
@@ -89,6 +117,9 @@ fn repeat_record(index: usize, measurement: &Measurement, tag: &str) -> RepeatRe
         min_ns: measurement.min_ns(),
         mean_ns: samples.mean_ns(),
         max_ns: measurement.max_ns(),
+        bandwidth_bytes_per_s: measurement.bandwidth_bytes_per_s(),
+        total_bandwidth_bytes_per_s: measurement.total_bytes_per_s().filter(|_| throughput),
+        misses_per_sample: measurement.misses_per_sample(),
         max_at_s: samples.max.map(|(_, at)| at),
         overflow: samples.overflow,
         backwards: samples.backwards,
@@ -108,10 +139,13 @@ fn repeat_record(index: usize, measurement: &Measurement, tag: &str) -> RepeatRe
 fn neighbours(case: &Case, repeats: &[Measurement]) -> Vec<NeighbourRecord> {
     let mut records: Vec<NeighbourRecord> = Vec::new();
     for neighbour in &case.neighbours {
-        match records.iter_mut().find(|record| record.workload == neighbour.workload) {
+        let alike =
+            |record: &&mut NeighbourRecord| (&record.workload, &record.with) == (&neighbour.workload, &neighbour.with);
+        match records.iter_mut().find(alike) {
             Some(record) => record.cores.push(neighbour.core),
             None => records.push(NeighbourRecord {
                 workload: neighbour.workload.clone(),
+                with: neighbour.with.clone(),
                 cores: vec![neighbour.core],
                 ..NeighbourRecord::default()
             }),

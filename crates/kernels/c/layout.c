@@ -57,6 +57,7 @@ const struct wk_field wk_layout[] = {
 	FIELD(wk_random, code_calls),
 	FIELD(wk_random, event_data_lines),
 	FIELD(wk_random, event_code_lines),
+	FIELD(wk_random, data_modifies),
 	WHOLE(wk_random),
 	FIELD(wk_tick, body),
 	FIELD(wk_tick, amount),

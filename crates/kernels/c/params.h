@@ -56,6 +56,7 @@ struct wk_random {
 	uint64_t code_calls;
 	uint64_t event_data_lines; /* they follow data_lines */
 	uint64_t event_code_lines; /* they follow code_lines */
+	uint64_t data_modifies;
 };
 
 /* What a tick loop does between two readings. */

@@ -1,4 +1,4 @@
-/* Random reads and calls in the background, then an event, which is the sample. */
+/* Random reads, changes and calls in the background, then an event, which is the sample. */
 #include "random.h"
 
 #include "access.h"
@@ -20,6 +20,8 @@ static void background(struct wk_random *random)
 	uint64_t generator = random->generator;
 	for (uint64_t left = random->data_accesses; left != 0; left--)
 		read_line(random, wk_below(&generator, random->data_lines));
+	for (uint64_t left = random->data_modifies; left != 0; left--)
+		wk_access(random->data + wk_below(&generator, random->data_lines) * random->line_bytes, WK_MODIFY);
 	for (uint64_t left = random->code_calls; left != 0; left--)
 		call_line(random, wk_below(&generator, random->code_lines));
 	random->generator = generator;
@@ -49,8 +51,8 @@ void wk_random_target(const struct wk_run *run, struct wk_random *random, struct
 
 void wk_random_neighbour(const struct wk_run *run, struct wk_random *random)
 {
-	uint64_t accesses = random->data_accesses + random->code_calls + random->event_data_lines +
-			    random->event_code_lines;
+	uint64_t accesses = random->data_accesses + random->data_modifies + random->code_calls +
+			    random->event_data_lines + random->event_code_lines;
 	do {
 		background(random);
 		event(random);

@@ -25,6 +25,12 @@ pub enum KernelError {
         /// The program.
         program: String,
     },
+    /// A whole program is not a timed loop either.
+    #[error("`{program}` is a whole program; there is no kernel for it")]
+    WholeProgram {
+        /// The program, or the file of its trace.
+        program: String,
+    },
     /// The memory is too small.
     #[error("the workload needs {needed} bytes of memory and was given {given}")]
     TooLittleMemory {
@@ -84,7 +90,7 @@ impl Kernel {
     /// which the counter's frequency is measured.
     ///
     /// # Errors
-    /// See [`KernelError`]; a pattern that came from `Workload::resolve` only meets the first three and the last.
+    /// See [`KernelError`]; a pattern that came from `Workload::resolve` does not meet [`KernelError::BadNumber`].
     pub fn new(pattern: &Pattern, memory: Memory, seed: u64) -> Result<Self, KernelError> {
         check(pattern)?;
         if !memory.start.addr().is_multiple_of(4096) && memory.bytes != 0 {
@@ -189,6 +195,7 @@ fn check(pattern: &Pattern) -> Result<(), KernelError> {
             Err(KernelError::BadNumber { field: "body.adds", found: *adds, expected: "at most 8192 would do" })
         }
         Pattern::Tick { .. } => Ok(()),
+        Pattern::Trace { source, .. } => Err(KernelError::WholeProgram { program: source.to_string() }),
         Pattern::Command { argv } => {
             Err(KernelError::ExternalProgram { program: argv.first().cloned().unwrap_or_default() })
         }
@@ -227,6 +234,7 @@ fn lay_out(pattern: &Pattern, memory: &Memory, code: Option<&Arena>, seed: u64) 
         Pattern::Random {
             data_bytes,
             data_accesses,
+            data_modifies,
             code_bytes,
             code_calls,
             event_data_lines,
@@ -243,8 +251,9 @@ fn lay_out(pattern: &Pattern, memory: &Memory, code: Option<&Arena>, seed: u64) 
             code_calls,
             event_data_lines,
             event_code_lines,
+            data_modifies,
         }),
         Pattern::Tick { body } => Block::Tick(Tick::from(body)),
-        Pattern::Command { .. } => unreachable!("refused by `check`"),
+        Pattern::Trace { .. } | Pattern::Command { .. } => unreachable!("refused by `check`"),
     }
 }

@@ -105,6 +105,7 @@ fn c_and_rust_agree_on_every_field() {
         code_calls,
         event_data_lines,
         event_code_lines,
+        data_modifies,
     );
     rows!(in_rust, "wk_tick", Tick, size_of::<Tick>() as u64, body, amount);
     assert_eq!(in_c(), in_rust);

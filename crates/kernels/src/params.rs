@@ -58,6 +58,7 @@ pub struct Random {
     pub code_calls: u64,
     pub event_data_lines: u64,
     pub event_code_lines: u64,
+    pub data_modifies: u64,
 }
 
 #[repr(C)]

@@ -1,13 +1,14 @@
 //! What a platform file must fulfil beyond its grammar.
 
+mod front;
 mod memory;
+mod settings;
 
 use std::collections::BTreeSet;
 
 use toml::Value;
 
 use crate::describe::Platform;
-use crate::mitigation::Settings;
 use crate::param::Param;
 use crate::shared::{SharedCache, SnoopFilter};
 
@@ -38,8 +39,9 @@ pub(crate) fn check(platform: &Platform) -> Result<(), Finding> {
         filter_is_whole("interconnect.snoop_filter", filter)?;
     }
     memory::memories_are_whole(platform)?;
+    front::fronts_are_whole(platform)?;
     for (name, mitigation) in &platform.mitigations {
-        controls_exist(platform, &format!("mitigations.{name}.set"), &mitigation.set)?;
+        settings::controls_exist(platform, &format!("mitigations.{name}.set"), &mitigation.set)?;
     }
     Ok(())
 }
@@ -179,68 +181,4 @@ fn filter_is_whole(path: &str, filter: &SnoopFilter) -> Result<(), Finding> {
 
 fn is_positive(path: &str, value: f64) -> Result<(), Finding> {
     if value.is_finite() && value > 0.0 { Ok(()) } else { Err(finding(path, format!("{value} is not above zero"))) }
-}
-
-fn controls_exist(platform: &Platform, path: &str, set: &Settings) -> Result<(), Finding> {
-    let cache = platform.shared_caches.last();
-    let missing =
-        |key: &str, needs: &str| Err(finding(format!("{path}.{key}"), format!("this platform has no {needs}")));
-    if set.no_allocate_mode.is_some() && cache.and_then(|cache| cache.no_allocate_mode.as_ref()).is_none() {
-        return missing("no_allocate_mode", "shared cache with `no_allocate_mode`");
-    }
-    if let Some(groups) = &set.way_groups {
-        let Some(count) = cache.and_then(|cache| cache.way_groups.as_ref()).map(|count| count.value) else {
-            return missing("way_groups", "shared cache with `way_groups`");
-        };
-        for (key, list) in [("target", &groups.target), ("others", &groups.others)] {
-            if list.is_empty() {
-                return Err(finding(format!("{path}.way_groups.{key}"), "no group at all; a class needs at least one"));
-            }
-            if let Some(group) = list.iter().find(|group| u64::from(**group) >= count) {
-                let message = format!("there is no group {group}; the groups are 0 to {}", count - 1);
-                return Err(finding(format!("{path}.way_groups.{key}"), message));
-            }
-        }
-    }
-    if set.priority.is_some() && !platform.memory.as_ref().is_some_and(|memory| memory.scheduler.priorities.value) {
-        return missing("priority", "memory with `scheduler.priorities`");
-    }
-    if set.write_age_ns.is_some() {
-        let Some(age) = set.write_age_ns.filter(|_| platform.memory.is_some()) else {
-            return missing("write_age_ns", "`memory`");
-        };
-        is_positive(&format!("{path}.write_age_ns"), age)?;
-    }
-    if let Some(name) = &set.memory
-        && !platform.alternative_memories.contains_key(name)
-    {
-        let known: Vec<_> = platform.alternative_memories.keys().map(String::as_str).collect();
-        let message = match known.as_slice() {
-            [] => format!("there is no `{name}`; this platform has no `alternative_memories`"),
-            _ => format!("there is no `{name}`; `alternative_memories` has {}", known.join(", ")),
-        };
-        return Err(finding(format!("{path}.memory"), message));
-    }
-    if set.memory_cache.is_some()
-        && platform.interconnect.as_ref().is_none_or(|interconnect| interconnect.memory_cache.is_none())
-    {
-        return missing("memory_cache", "`interconnect.memory_cache`");
-    }
-    if let Some(bandwidth) = &set.bandwidth {
-        let Some(control) = platform.shared_caches.iter().rev().find_map(|cache| cache.bandwidth_control.as_ref())
-        else {
-            return missing("bandwidth", "shared cache with `bandwidth_control`");
-        };
-        for (key, share) in [("target", bandwidth.target), ("others", bandwidth.others)] {
-            memory::share_is_possible(&format!("{path}.bandwidth.{key}"), control, share)?;
-        }
-    }
-    if let Some(colouring) = set.colouring
-        && !(12..=20).contains(&colouring.address_bit)
-    {
-        let message =
-            format!("bit {} is not one that pages of 4 KiB can choose; 12 to 20 would do", colouring.address_bit);
-        return Err(finding(format!("{path}.colouring.address_bit"), message));
-    }
-    Ok(())
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::front::{Prefetcher, Tlb, Translation, WriteStreaming};
+use crate::front::{Event, Prefetcher, Tlb, Translation, WriteStreaming};
 use crate::index::Index;
 use crate::memory::{Interconnect, Memory, OnChipRam};
 use crate::mitigation::Mitigation;
@@ -111,6 +111,9 @@ pub struct CoreKind {
     /// What a `tick` workload costs on these cores.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tick_loop: Option<TickLoop>,
+    /// What the event of a `random` workload costs on these cores besides its accesses; nothing where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub event: Option<Event>,
 }
 
 /// How a core deals with an access that waits.

@@ -83,3 +83,12 @@ pub struct Translation {
     /// The first cache that a walk looks into: 1 (the data cache) or 2; one beyond the last cache is the memory.
     pub walks_from_level: Param<u64>,
 }
+
+/// What the event of a `random` workload costs besides its accesses.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Event {
+    /// Core cycles from the trigger to the end of the event when every line is in the first level, without those of its
+    /// accesses: exception entry, barriers, arithmetic.
+    pub base_cycles: Param<u64>,
+}

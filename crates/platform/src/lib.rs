@@ -19,7 +19,7 @@ mod shared;
 
 pub use bundled::{Bundled, bundled, find_bundled};
 pub use describe::{CoreId, CoreKind, Counter, Execution, Inclusion, Platform, PrivateCache, Replacement, TickLoop};
-pub use front::{Prefetcher, PrefetcherKind, Tlb, TlbSide, Translation, WriteStreaming};
+pub use front::{Event, Prefetcher, PrefetcherKind, Tlb, TlbSide, Translation, WriteStreaming};
 pub use geometry::CacheGeometry;
 pub use index::Index;
 pub use load::PlatformError;

@@ -40,8 +40,16 @@ impl Platform {
             let line = error.inner().span().map(|span| at(span.start)).or_else(|| of(&key));
             refuse(line, key, error.inner().message().to_owned())
         })?;
-        check(&platform).map_err(|(key, message)| refuse(of(&key), key, message))?;
+        platform.check().map_err(|(key, message)| refuse(of(&key), key, message))?;
         Ok(platform)
+    }
+
+    /// Whether all values make sense together: what reading a file checks, for a platform that was changed since.
+    ///
+    /// # Errors
+    /// The first key that is wrong, and what is wrong with it.
+    pub fn check(&self) -> Result<(), (String, String)> {
+        check(self)
     }
 }
 

@@ -4,11 +4,13 @@ use waykeeper_experiment::run::Run;
 use waykeeper_experiment::site::ExecutorKind;
 
 use crate::figure::{cores, seconds, three_digits};
+use crate::matrix::{name, sweeps};
 
 /// The lines above the table.
 pub fn headline(run: &Run) -> String {
     let mut lines = vec![format!("{}: {}", run.experiment, run.title), place(run)];
     lines.push(setting(run));
+    lines.extend(sweeps(run));
     if run.cut_short {
         lines.push("CUT SHORT: the run was interrupted; what follows is what was measured until then.".into());
     }
@@ -54,12 +56,12 @@ fn setting(run: &Run) -> String {
     let mut targets: Vec<String> = Vec::new();
     let mut neighbours: Vec<String> = Vec::new();
     for case in &run.cases {
-        let target = format!("{} on core {}", case.target, case.core);
+        let target = format!("{} on core {}", name(&case.target, &case.target_with, run), case.core);
         if !targets.contains(&target) {
             targets.push(target);
         }
         for neighbour in &case.neighbours {
-            let text = format!("{} on {}", neighbour.workload, cores(&neighbour.cores));
+            let text = format!("{} on {}", name(&neighbour.workload, &neighbour.with, run), cores(&neighbour.cores));
             if !neighbours.contains(&text) {
                 neighbours.push(text);
             }

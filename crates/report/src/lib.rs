@@ -3,14 +3,18 @@
 mod compare;
 mod figure;
 mod headline;
+mod matrix;
+mod metric;
 mod parameters;
 mod plan;
+mod references;
 mod run;
 mod sections;
+mod shapes;
 mod table;
 mod text;
 
 pub use compare::compare;
 pub use parameters::parameters;
 pub use plan::plan;
-pub use run::run;
+pub use run::{Detail, run};

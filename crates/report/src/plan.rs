@@ -15,10 +15,10 @@ pub fn plan(plan: &Plan, site: &Site, duration_s: f64, repeats: u32) -> String {
         .iter()
         .filter(|case| case.purpose == Purpose::Case)
         .map(|case| {
-            let neighbours: Vec<_> = case.neighbours.iter().map(|n| format!("{}@{}", n.workload, n.core)).collect();
+            let neighbours: Vec<_> = case.neighbours.iter().map(|n| format!("{}@{}", n.called(), n.core)).collect();
             vec![
                 case.name.clone(),
-                format!("{}@{}", case.target.workload, case.target.core),
+                format!("{}@{}", case.target.called(), case.target.core),
                 neighbours.join(" "),
                 case.mitigation.clone(),
                 format!("{repeats} x {}", seconds(duration_s)),

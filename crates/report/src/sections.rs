@@ -46,6 +46,27 @@ pub fn verdicts(run: &Run) -> Vec<String> {
     entries.collect()
 }
 
+/// What was expected, and whether it was met: each statement below what it stands for.
+pub fn expectations(run: &Run) -> Vec<String> {
+    let mut entries = Vec::new();
+    let mut said = "";
+    for record in &run.expectations {
+        if record.says != said {
+            let source = record.source.as_ref().map(|source| format!(" ({source})")).unwrap_or_default();
+            entries.push(format!("{}{source}:", record.says));
+            said = &record.says;
+        }
+        entries.push(format!("  {}: {} of {}: {}", record.kind, record.metric, record.statement, record.text));
+    }
+    entries
+}
+
+/// What a reader must know.
+pub fn notes(run: &Run, every_case: bool) -> Vec<String> {
+    let hidden = (!every_case).then(|| "`waykeeper show RUN --cases` prints every case.".to_owned());
+    run.notes.iter().cloned().chain(hidden).collect()
+}
+
 /// How the budgets ended: what was broken or too thin one by one, the rest counted.
 pub fn budgets(run: &Run) -> Vec<String> {
     let entry = |judged: &BudgetRecord| format!("{} for {}: {}", judged.budget, judged.case, judged.text);

@@ -4,13 +4,13 @@ use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
 /// One column: its heading, and whether it holds numbers.
 pub struct Column {
-    pub heading: &'static str,
+    pub heading: String,
     pub numbers: bool,
 }
 
 /// Columns of a table, texts to the left and numbers to the right.
-pub fn columns(spec: &[(&'static str, bool)]) -> Vec<Column> {
-    spec.iter().map(|(heading, numbers)| Column { heading, numbers: *numbers }).collect()
+pub fn columns(spec: &[(&str, bool)]) -> Vec<Column> {
+    spec.iter().map(|(heading, numbers)| Column { heading: (*heading).to_owned(), numbers: *numbers }).collect()
 }
 
 /// Sets a table. Columns whose cells are all empty are left out: what does not apply is not shown.
@@ -23,7 +23,7 @@ pub fn table(columns: &[Column], rows: &[Vec<String>]) -> String {
         let width = rows.iter().map(|row| row[*column].chars().count()).max().unwrap_or(0);
         "-".repeat(width.max(columns[*column].heading.chars().count()))
     };
-    table.set_header(used.iter().map(|column| columns[*column].heading));
+    table.set_header(used.iter().map(|column| columns[*column].heading.as_str()));
     table.add_row(used.iter().map(rule));
     for row in rows {
         table.add_row(used.iter().map(|column| row[*column].as_str()));

@@ -1,8 +1,12 @@
 //! Settings of controls, and what they do to an engine.
 
-use waykeeper_platform::{Platform, Priority, Settings};
+use waykeeper_platform::{Platform, Settings};
 
+use crate::build::chosen_memory;
 use crate::refused::Refused;
+
+/// The class of the target's core where caches and memory count or separate; all other cores are in class 0.
+pub const TARGET_CLASS: u8 = 1;
 
 /// The settings that several mitigations make together; later ones win where two set the same control.
 pub fn settings_of(platform: &Platform, mitigations: &[&str]) -> Result<Settings, Refused> {
@@ -23,9 +27,13 @@ pub fn ways_of_groups(list: &[u8], groups: u64, ways: u64) -> u32 {
     list.iter().fold(0, |mask, at| mask | group << (u64::from(*at) * each))
 }
 
-/// Whether the target's requests go first.
-pub fn target_first(priority: Priority) -> bool {
-    priority == Priority::TargetFirst
+/// The platform as it is set up before anything runs: with another memory.
+pub fn at_start(platform: &Platform, settings: &Settings) -> Result<Platform, Refused> {
+    let mut platform = platform.clone();
+    if settings.memory.is_some() {
+        platform.memory = Some(chosen_memory(&platform, settings.memory.as_deref())?.clone());
+    }
+    Ok(platform)
 }
 
 #[cfg(test)]

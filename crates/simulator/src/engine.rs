@@ -3,12 +3,12 @@
 //! There is no event queue. Whoever acts next is found by comparing a few times: the memory's next command or answer,
 //! and one time for each program. A program runs ahead of the others only while its own first level answers.
 
-use waykeeper_platform::{CoreId, Platform, Settings};
+use waykeeper_platform::{CoreId, Platform};
 use waykeeper_workload::Xorshift;
 
 use crate::bits::bits;
-use crate::build;
-use crate::controls::{settings_of, target_first, ways_of_groups};
+use crate::build::{self, need};
+use crate::controls::{TARGET_CLASS, at_start, settings_of};
 use crate::counters::Counters;
 use crate::memory::{Handle, Source};
 use crate::placement::Colour;
@@ -22,19 +22,19 @@ use crate::start::Starter;
 /// A platform with programs on it, at some time.
 #[derive(Debug, Clone)]
 pub struct Engine {
-    platform: Platform,
-    cores: Vec<CoreId>,
-    world: World,
-    running: Vec<Running>,
+    pub(crate) platform: Platform,
+    pub(crate) cores: Vec<CoreId>,
+    pub(crate) world: World,
+    pub(crate) running: Vec<Running>,
     /// When each program acts next: a copy, so that finding the first one touches little memory.
-    wakes: Vec<u64>,
+    pub(crate) wakes: Vec<u64>,
     /// The program of each core.
     on_core: Vec<usize>,
     /// The programs whose ports wait for an entry of a filter, one bit each.
     blocked: u32,
-    roles: Vec<Role>,
+    pub(crate) roles: Vec<Role>,
     line_bytes: u64,
-    now: u64,
+    pub(crate) now: u64,
 }
 
 impl Engine {
@@ -45,24 +45,31 @@ impl Engine {
     /// What the platform lacks, mitigations it does not know, workloads that cannot run or do not fit into its memory.
     pub fn new(platform: &Platform, programs: &[Program], mitigations: &[&str], seed: u64) -> Result<Self, Refused> {
         let settings = settings_of(platform, mitigations)?;
+        let platform = &at_start(platform, &settings)?;
         let cores = platform.core_ids();
         check_programs(platform, programs)?;
         let mut random = Xorshift::new(seed);
         let mut world = World {
             hierarchy: build::hierarchy(platform, random.next_u64())?,
-            memory: build::memory(platform, build::chosen_memory(platform, settings.memory.as_deref())?, &mut random)?,
+            memory: build::memory(platform, need(&platform.memory, "memory")?, &mut random)?,
             watched: 0,
         };
         let mut starter = Starter::new(platform, programs.len(), random)?;
         let mut running = Vec::new();
         for program in programs {
             let core = cores.iter().position(|core| *core == program.core).expect("the programs were checked");
-            let colour = settings.colouring.map(|bit| Colour::new(bit, program.role == Role::Target));
+            let colour = settings.colouring.map(|bit| Colour::new(bit, program.role.is_target()));
             running.push(starter.start(program, core, colour)?);
         }
         for program in &running {
             if let Running::Tick(tick) = program {
                 world.watched |= 1 << tick.port.core;
+            }
+        }
+        for (program, role) in running.iter_mut().zip(programs.iter().map(|program| program.role)) {
+            if role.is_target() {
+                program.port().class = TARGET_CLASS;
+                world.hierarchy.set_class(program.core(), TARGET_CLASS);
             }
         }
         let mut engine = Self {
@@ -201,57 +208,6 @@ impl Engine {
         }
     }
 
-    /// Sets controls at the present time; what `settings` leaves open stays as it is. Lines stay where they are.
-    ///
-    /// # Errors
-    /// A control that the platform lacks; colouring, which decides where buffers lie and so cannot change later.
-    pub fn set_control(&mut self, settings: &Settings) -> Result<(), Refused> {
-        if settings.colouring.is_some() {
-            return Err(Refused::new("colouring", "the memory is given out already; name the mitigation at the start"));
-        }
-        self.apply(settings)
-    }
-
-    fn apply(&mut self, settings: &Settings) -> Result<(), Refused> {
-        let shared = self.platform.shared_caches.last();
-        let target = self.roles.iter().position(|role| *role == Role::Target);
-        let target_core = target.map(|at| self.running[at].core());
-        if let Some(allowed) = settings.no_allocate_mode
-            && !self.world.hierarchy.set_no_allocate_mode(allowed, self.now)
-        {
-            return Err(Refused::new("no_allocate_mode", "the shared cache has no such mode"));
-        }
-        if let Some(groups) = &settings.way_groups {
-            let Some((shared, count)) = shared.and_then(|at| Some((at, at.way_groups.as_ref()?.value))) else {
-                return Err(Refused::new("way_groups", "the shared cache has no way groups"));
-            };
-            if let Some(group) = groups.target.iter().chain(&groups.others).find(|group| u64::from(**group) >= count) {
-                return Err(Refused::new("way_groups", format!("there is no group {group}; there are {count}")));
-            }
-            if groups.target.is_empty() || groups.others.is_empty() {
-                return Err(Refused::new("way_groups", "a class needs at least one group"));
-            }
-            for core in 0..self.cores.len() {
-                let (data, code) = match Some(core) == target_core {
-                    true => (&groups.target, &groups.target_code),
-                    false => (&groups.others, &groups.others_code),
-                };
-                let [data, code] =
-                    [data, code.as_ref().unwrap_or(data)].map(|list| ways_of_groups(list, count, shared.ways.value));
-                self.world.hierarchy.set_ways(shared.level, core, data, code);
-            }
-        }
-        if let Some(priority) = settings.priority {
-            if !self.platform.memory.as_ref().is_some_and(|memory| memory.scheduler.priorities.value) {
-                return Err(Refused::new("priority", "the memory has no priorities"));
-            }
-            if let Some(at) = target {
-                self.running[at].port().first = target_first(priority);
-            }
-        }
-        Ok(())
-    }
-
     /// What was counted since time 0.
     pub fn counters(&self) -> Counters {
         let hierarchy = &self.world.hierarchy;
@@ -278,6 +234,6 @@ impl Engine {
 fn sink<'a>(role: Role, samples: &'a mut dyn Samples, discard: &'a mut Discard) -> &'a mut dyn Samples {
     match role {
         Role::Target => samples,
-        Role::Neighbour => discard,
+        Role::Throughput | Role::Neighbour => discard,
     }
 }

@@ -14,10 +14,39 @@ const ARENA_GRAIN: u64 = 2 << 20;
 /// A piece of memory that a program uses: from offsets to lines.
 #[derive(Debug, Clone)]
 pub struct Region {
-    base: u64,
-    frames: Option<Vec<u32>>,
+    /// Where it begins in the program's address space; physical memory begins there too if it is contiguous and has no
+    /// colour.
+    start: u64,
+    frames: Option<Frames>,
     colour: Option<Colour>,
     line_shift: u32,
+}
+
+/// Physical pages of a region that is not contiguous.
+#[derive(Debug, Clone)]
+struct Frames {
+    numbers: Vec<u32>,
+    page_log2: u32,
+}
+
+/// What a region should be like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wanted {
+    /// Bytes.
+    pub bytes: u64,
+    /// Its colour, or any address.
+    pub colour: Option<Colour>,
+    /// Bytes of a page, at least [`PAGE`]: each page is one contiguous piece.
+    pub page: u64,
+    /// Whether it is one contiguous piece whatever the platform's placement.
+    pub contiguous: bool,
+}
+
+impl Wanted {
+    /// A region of so many bytes and nothing else.
+    pub fn bytes(bytes: u64) -> Self {
+        Self { bytes, colour: None, page: PAGE, contiguous: false }
+    }
 }
 
 /// One of two colours of memory.
@@ -62,30 +91,29 @@ impl Allocator {
         if colour.is_some() { self.arena / 2 } else { self.arena }
     }
 
-    /// A region of `bytes`, or None if it does not fit into an arena.
-    pub fn region(&mut self, bytes: u64, colour: Option<Colour>, random: &mut Xorshift) -> Option<Region> {
-        let room = self.largest(colour);
-        let pages = bytes.div_ceil(PAGE).max(1);
+    /// A region, or None if it does not fit into an arena.
+    pub fn region(&mut self, wanted: Wanted, random: &mut Xorshift) -> Option<Region> {
+        let Wanted { bytes, colour, page, contiguous } = wanted;
         let start = if colour.is_some() { self.next / 2 } else { self.next };
-        let spare = (room / PAGE).checked_sub(pages)?;
+        let end = start + self.largest(colour);
         self.next += self.arena;
-        let (first, line_shift) = (start / PAGE, self.line_shift);
-        match self.placement {
-            Placement::Contiguous => {
-                let base = (first + random.below(spare + 1)) * PAGE;
-                Some(Region { base, frames: None, colour, line_shift })
-            }
-            Placement::RandomPages => {
-                // A partial Fisher-Yates shuffle of the arena's pages.
-                let mut frames: Vec<u32> = (0..(spare + pages) as u32).map(|page| first as u32 + page).collect();
-                for at in 0..pages as usize {
-                    let other = at + random.below((frames.len() - at) as u64) as usize;
-                    frames.swap(at, other);
-                }
-                frames.truncate(pages as usize);
-                Some(Region { base: 0, frames: Some(frames), colour, line_shift })
-            }
+        let line_shift = self.line_shift;
+        if contiguous || self.placement == Placement::Contiguous {
+            let spare = ((end - start) / PAGE).checked_sub(bytes.div_ceil(PAGE).max(1))?;
+            let start = start + random.below(spare + 1) * PAGE;
+            return Some(Region { start, frames: None, colour, line_shift });
         }
+        let (first, pages) = (start.div_ceil(page), bytes.div_ceil(page).max(1));
+        let mut numbers: Vec<u32> = (first..end / page).map(|number| number as u32).collect();
+        (numbers.len() as u64).checked_sub(pages)?;
+        // A partial Fisher-Yates shuffle of the arena's pages.
+        for at in 0..pages as usize {
+            let other = at + random.below((numbers.len() - at) as u64) as usize;
+            numbers.swap(at, other);
+        }
+        numbers.truncate(pages as usize);
+        let frames = Some(Frames { numbers, page_log2: page.trailing_zeros() });
+        Some(Region { start: first * page, frames, colour, line_shift })
     }
 }
 
@@ -94,14 +122,24 @@ impl Region {
     #[inline]
     pub fn line(&self, offset: u64) -> Line {
         let address = match &self.frames {
-            None => self.base + offset,
-            Some(frames) => u64::from(frames[(offset / PAGE) as usize]) * PAGE + offset % PAGE,
+            None => self.start + offset,
+            Some(Frames { numbers, page_log2 }) => {
+                let within = offset & ((1 << page_log2) - 1);
+                u64::from(numbers[(offset >> page_log2) as usize]) << page_log2 | within
+            }
         };
         let address = match self.colour {
             None => address,
             Some(colour) => colour.spread(address),
         };
         (address >> self.line_shift) as Line
+    }
+
+    /// The address of an offset in the program's address space.
+    #[cfg_attr(not(test), expect(dead_code, reason = "page walks ask for it"))]
+    #[inline]
+    pub fn address(&self, offset: u64) -> u64 {
+        self.start + offset
     }
 }
 
@@ -125,7 +163,7 @@ mod tests {
                 let mut allocator = Allocator::new(64 << 20, 4, placement, 64);
                 let mut pages: Vec<u32> = Vec::new();
                 for _ in 0..4 {
-                    let region = allocator.region(2 << 20, colour, &mut random).unwrap();
+                    let region = allocator.region(Wanted { colour, ..Wanted::bytes(2 << 20) }, &mut random).unwrap();
                     pages.extend((0..512).map(|page| region.line(page * PAGE) / 64));
                 }
                 let count = pages.len();
@@ -141,7 +179,25 @@ mod tests {
     fn what_does_not_fit_is_not_given() {
         let mut allocator = Allocator::new(64 << 20, 4, Placement::Contiguous, 64);
         let mut random = Xorshift::new(5);
-        assert!(allocator.region((16 << 20) + 1, None, &mut random).is_none());
-        assert!(allocator.region(16 << 20, None, &mut random).is_some());
+        assert!(allocator.region(Wanted::bytes((16 << 20) + 1), &mut random).is_none());
+        assert!(allocator.region(Wanted::bytes(16 << 20), &mut random).is_some());
+    }
+
+    #[test]
+    fn a_page_is_one_contiguous_piece_wherever_it_lies() {
+        let (page, mut random) = (64 << 10, Xorshift::new(5));
+        let mut allocator = Allocator::new(64 << 20, 4, Placement::RandomPages, 64);
+        let region = allocator.region(Wanted { page, ..Wanted::bytes(1 << 20) }, &mut random).unwrap();
+        for number in 0..16 {
+            let first = region.line(number * page);
+            assert!(u64::from(first).is_multiple_of(page / 64));
+            assert!((0..page / 64).all(|line| region.line(number * page + line * 64) == first + line as Line));
+        }
+        // Neighbouring addresses lie on pages that are not neighbours.
+        assert!((1..16).any(|number| region.line(number * page) != region.line(0) + (number * page / 64) as Line));
+        assert_eq!(region.address(page) - region.address(0), page);
+        let whole = Wanted { contiguous: true, ..Wanted::bytes(1 << 20) };
+        let whole = allocator.region(whole, &mut random).unwrap();
+        assert!((0..1 << 14).all(|line| whole.line(line * 64) == whole.line(0) + line as Line));
     }
 }

@@ -3,6 +3,7 @@
 use crate::access::{Answer, Want};
 use crate::bits::bits;
 use crate::hierarchy::Hierarchy;
+use crate::latencies::Latencies;
 use crate::memory::{Handle, Memory, Source};
 use crate::tags::Line;
 
@@ -31,39 +32,39 @@ impl World {
     }
 }
 
-/// Levels of shared caches are below this.
-pub const LEVELS: usize = 5;
-
-/// Latencies of one core, in picoseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Latencies {
-    /// One clock cycle: the pace of independent accesses.
-    pub cycle: u64,
-    /// First level.
-    pub l1: u64,
-    /// Second level.
-    pub l2: u64,
-    /// Shared cache, by level.
-    pub shared: [u64; LEVELS],
-    /// Between two attempts at a full set of the cluster's filter.
-    pub cluster_retry: u64,
-    /// Between two attempts at a full set of the interconnect's filter.
-    pub interconnect_retry: u64,
-}
-
 /// What became of an access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Issued {
     /// The first level has the line.
     Hit,
     /// The line is there at this time.
-    At(u64),
+    At(Arrival),
     /// Memory will answer into this slot.
     Pending(usize),
+    /// Memory will answer into this slot, which an earlier access waits for too.
+    Joined(usize),
     /// A filter has no entry, or another core waits for the line: [`Port::retry_after`] tells when to try again.
     Blocked,
     /// All slots are taken, one of them until this time (or [`NEVER`], if all wait for memory).
     Full(u64),
+}
+
+/// When a line comes, and from where.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Arrival {
+    /// The time.
+    pub at: u64,
+    /// Whether it comes from beyond the core's own caches.
+    pub beyond: bool,
+}
+
+/// How many lines a core can wait for at one time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds {
+    /// Lines that its first level waits for: 1 to [`MOST_SLOTS`].
+    pub all: usize,
+    /// Those among them that come from beyond its own caches.
+    pub beyond: Option<usize>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -82,6 +83,8 @@ pub struct Port {
     pub out_of_order: bool,
     /// Whether its reads go first before the memory controller.
     pub first: bool,
+    /// Its class.
+    pub class: u8,
     /// What answers cost.
     pub latencies: Latencies,
     /// All slots, one bit each.
@@ -90,6 +93,9 @@ pub struct Port {
     owed: u64,
     /// Slots that are taken until a known time.
     timed: u64,
+    /// Slots whose lines come, or came, from beyond the core's own caches.
+    beyond: u64,
+    most_beyond: Option<usize>,
     blocked: Option<Blocked>,
     done: [u64; MOST_SLOTS],
     line: [Line; MOST_SLOTS],
@@ -97,16 +103,19 @@ pub struct Port {
 }
 
 impl Port {
-    /// A port with nothing outstanding; `slots` is 1 to [`MOST_SLOTS`].
-    pub fn new(core: usize, out_of_order: bool, slots: usize, latencies: Latencies) -> Self {
+    /// A port with nothing outstanding.
+    pub fn new(core: usize, out_of_order: bool, bounds: Bounds, latencies: Latencies) -> Self {
         Self {
             core,
             out_of_order,
             first: false,
+            class: 0,
             latencies,
-            all: u64::MAX >> (MOST_SLOTS - slots),
+            all: u64::MAX >> (MOST_SLOTS - bounds.all),
             owed: 0,
             timed: 0,
+            beyond: 0,
+            most_beyond: bounds.beyond,
             blocked: None,
             done: [0; MOST_SLOTS],
             line: [0; MOST_SLOTS],
@@ -118,11 +127,10 @@ impl Port {
     #[inline]
     pub fn issue(&mut self, world: &mut World, line: Line, want: Want, now: u64) -> Issued {
         let hierarchy = &mut world.hierarchy;
-        if self.free() == 0 {
-            self.reclaim(now);
-            if self.free() == 0 && (want == Want::Fetch || !hierarchy.cores[self.core].holds(line)) {
-                return Issued::Full(bits(self.timed).map(|slot| self.done[slot]).min().unwrap_or(NEVER));
-            }
+        if (self.free() == 0 || self.most_beyond.is_some())
+            && let Some(time) = self.full(hierarchy, line, want, now)
+        {
+            return Issued::Full(time);
         }
         let answer = hierarchy.access(self.core, line, want, now);
         let counts = &mut hierarchy.counts[self.core];
@@ -134,26 +142,25 @@ impl Port {
             }
             Answer::L2 => {
                 counts.l2_hits += 1;
-                Issued::At(now + self.latencies.l2)
+                Issued::At(Arrival { at: now + self.latencies.l2, beyond: false })
             }
             Answer::Shared(level) => {
                 counts.shared_hits += 1;
-                Issued::At(now + self.latencies.shared[usize::from(level)])
+                Issued::At(Arrival { at: now + self.latencies.shared[usize::from(level)], beyond: true })
             }
             Answer::OtherCore => {
                 counts.transfers += 1;
-                // The outermost shared cache asks the other core, whose second level answers.
-                let shared = self.latencies.shared.into_iter().max().unwrap_or(0);
-                Issued::At(now + shared + self.latencies.l2)
+                Issued::At(Arrival { at: now + self.latencies.other_core, beyond: true })
             }
             Answer::Memory => {
                 counts.memory_reads += 1;
                 let slot = self.free().trailing_zeros() as usize;
                 self.owed |= 1 << slot;
+                self.beyond |= 1 << slot;
                 self.line[slot] = line;
                 self.want[slot] = want;
                 let handle = (self.core * MOST_SLOTS + slot) as Handle;
-                let source = Source { core: self.core as u8, class: 0, first: self.first };
+                let source = Source { core: self.core as u8, class: self.class, first: self.first };
                 world.memory.read(line, handle, source, now);
                 Issued::Pending(slot)
             }
@@ -162,20 +169,36 @@ impl Port {
                     if want == Want::Write {
                         self.want[slot] = Want::Write;
                     }
-                    Issued::Pending(slot)
+                    Issued::Joined(slot)
                 }
-                None => self.block(hierarchy, line, now, self.latencies.cluster_retry),
+                None => self.block(hierarchy, line, now, self.latencies.retry[0]),
             },
+            Answer::Busy(filter) => {
+                *[&mut counts.cluster_waits, &mut counts.interconnect_waits][usize::from(filter)] += 1;
+                self.block(hierarchy, line, now, self.latencies.retry[usize::from(filter)])
+            }
             Answer::Sent => Issued::Hit,
-            Answer::Busy(0) => {
-                counts.cluster_waits += 1;
-                self.block(hierarchy, line, now, self.latencies.cluster_retry)
-            }
-            Answer::Busy(_) => {
-                counts.interconnect_waits += 1;
-                self.block(hierarchy, line, now, self.latencies.interconnect_retry)
-            }
         }
+    }
+
+    /// If there is no slot for a line that the core does not hold: when there will be one, or [`NEVER`] if memory decides.
+    #[inline(never)]
+    fn full(&mut self, hierarchy: &Hierarchy, line: Line, want: Want, now: u64) -> Option<u64> {
+        let full = |port: &Self| match port.most_beyond {
+            _ if port.free() == 0 => Some(port.timed),
+            Some(most) => {
+                let beyond = port.beyond & (port.owed | port.timed);
+                (beyond.count_ones() as usize >= most).then_some(port.timed & beyond)
+            }
+            None => None,
+        };
+        full(self)?;
+        self.reclaim(now);
+        let timed = full(self)?;
+        if want != Want::Fetch && hierarchy.cores[self.core].holds(line) {
+            return None;
+        }
+        Some(bits(timed).map(|slot| self.done[slot]).min().unwrap_or(NEVER))
     }
 
     fn block(&mut self, hierarchy: &mut Hierarchy, line: Line, now: u64, every: u64) -> Issued {
@@ -203,16 +226,18 @@ impl Port {
         Some(at)
     }
 
-    /// Keeps a slot for a line that comes at a known time; false if none is free.
+    /// Keeps a slot for a line that comes at a known time, and gives it; none if all are taken.
     #[inline]
-    pub fn keep_until(&mut self, at: u64) -> bool {
+    pub fn keep_until(&mut self, arrival: Arrival) -> Option<usize> {
         let free = self.free();
-        if free != 0 {
-            let slot = free.trailing_zeros() as usize;
-            self.timed |= 1 << slot;
-            self.done[slot] = at;
+        if free == 0 {
+            return None;
         }
-        free != 0
+        let slot = free.trailing_zeros() as usize;
+        self.timed |= 1 << slot;
+        self.beyond = self.beyond & !(1 << slot) | u64::from(arrival.beyond) << slot;
+        self.done[slot] = arrival.at;
+        Some(slot)
     }
 
     /// Memory has answered a slot; gives the line.
@@ -231,6 +256,16 @@ impl Port {
             0 => bits(self.timed).map(|slot| self.done[slot]).max().unwrap_or(0),
             _ => NEVER,
         }
+    }
+
+    /// Slots whose lines are not there at `now`, one bit each.
+    pub fn unfinished(&self, now: u64) -> u64 {
+        self.owed | bits(self.timed).filter(|slot| self.done[*slot] > now).fold(0, |mask, slot| mask | 1 << slot)
+    }
+
+    /// When a slot has its line: [`NEVER`] while memory owes it.
+    pub fn done_at(&self, slot: usize) -> u64 {
+        if self.owed >> slot & 1 == 1 { NEVER } else { self.done[slot] }
     }
 
     #[inline]

@@ -6,9 +6,10 @@ use waykeeper_workload::{Access, Operation, Region as Which, Step, Stream, recor
 
 use crate::access::Want;
 use crate::placement::Region;
-use crate::port::{Issued, NEVER, Port, World};
+use crate::port::{Arrival, Issued, NEVER, Port, World};
 use crate::samples::Samples;
 use crate::tags::Line;
+use crate::window::{Room, Window};
 
 /// What a target does besides its stream: it reads the counter and records.
 #[derive(Debug, Clone)]
@@ -24,6 +25,7 @@ pub struct Recorder {
 pub struct Program {
     /// Way to the memory.
     pub port: Port,
+    window: Window,
     stream: Stream,
     data: Region,
     code: Region,
@@ -46,6 +48,8 @@ pub struct Program {
 struct Touch {
     line: Line,
     want: Want,
+    /// It is a load: until the line is there it stays in the core's window.
+    load: bool,
     /// The core stops until the line is there.
     blocking: bool,
     /// The next access needs its value.
@@ -57,6 +61,7 @@ enum Op {
     Touch(Touch),
     Start,
     End,
+    Compute(u64),
     Delay(u64),
     Period(u64),
 }
@@ -64,6 +69,7 @@ enum Op {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Waiting {
     Nothing,
+    /// This slot.
     Slot(usize),
     AnySlot,
     AllSlots,
@@ -71,9 +77,17 @@ enum Waiting {
 
 impl Program {
     /// A stream that begins at `start`; only one with a recorder takes samples.
-    pub fn new(port: Port, stream: Stream, data: Region, code: Region, recorder: Option<Recorder>, start: u64) -> Self {
+    pub fn new(
+        port: Port,
+        window: Window,
+        stream: Stream,
+        [data, code]: [Region; 2],
+        recorder: Option<Recorder>,
+        start: u64,
+    ) -> Self {
         Self {
             port,
+            window,
             stream,
             data,
             code,
@@ -103,6 +117,7 @@ impl Program {
             };
             let goes_on = match op {
                 Op::Touch(touch) => self.touch(touch, world),
+                Op::Compute(instructions) => self.compute(instructions),
                 Op::Delay(ps) => {
                     self.now += ps;
                     true
@@ -142,9 +157,7 @@ impl Program {
                 Some(Step::Start) if self.recorder.is_some() => return Op::Start,
                 Some(Step::End) if self.recorder.is_some() => return Op::End,
                 Some(Step::Start | Step::End) => {}
-                Some(Step::Compute { instructions, .. }) => {
-                    return Op::Delay(instructions * self.port.latencies.cycle);
-                }
+                Some(Step::Compute { instructions, .. }) => return Op::Compute(instructions),
                 Some(Step::Wait(ns)) => return Op::Period((ns * 1e3).round() as u64),
                 None => return Op::Delay(NEVER / 2),
             }
@@ -165,30 +178,72 @@ impl Program {
             (false, false) => Want::Read,
         };
         let blocking = fetch || access.dependent || (loads && !self.port.out_of_order);
-        Op::Touch(Touch { line, want, blocking, dependent: access.dependent })
+        Op::Touch(Touch { line, want, load: loads && !fetch, blocking, dependent: access.dependent })
+    }
+
+    /// Instructions without memory; as many as the window has room for, the others follow.
+    fn compute(&mut self, instructions: u64) -> bool {
+        match self.window.room(&self.port, self.now) {
+            Room::AfterSlot(slot) => self.wait_for(slot, Op::Compute(instructions)),
+            Room::For(room) => {
+                let begin = instructions.min(room);
+                self.window.begin(begin);
+                self.now += self.port.latencies.instructions(begin);
+                self.again = (begin < instructions).then(|| Op::Compute(instructions - begin));
+                true
+            }
+        }
+    }
+
+    /// The window is full: `op` waits for a slot.
+    #[cold]
+    fn wait_for(&mut self, slot: usize, op: Op) -> bool {
+        self.again = Some(op);
+        self.blocked_since = self.now;
+        self.waiting = Waiting::Slot(slot);
+        self.wake = self.port.done_at(slot);
+        false
     }
 
     /// One access; false if somebody else may have to act before the next one.
     #[inline]
     fn touch(&mut self, touch: Touch, world: &mut World) -> bool {
-        let Touch { line, want, blocking, dependent } = touch;
-        let latencies = self.port.latencies;
-        match self.port.issue(world, line, want, self.now) {
+        if let Room::AfterSlot(slot) = self.window.room(&self.port, self.now) {
+            return self.wait_for(slot, Op::Touch(touch));
+        }
+        let Touch { line, want, load, blocking, dependent } = touch;
+        let latencies = &self.port.latencies;
+        let (l1, pace) = (latencies.l1, latencies.pace);
+        let issued = self.port.issue(world, line, want, self.now);
+        match issued {
             Issued::Hit => {
-                // A dependent load waits for its value; everything else goes on in the next cycle.
-                self.now += if dependent { latencies.l1 } else { latencies.cycle };
+                self.window.begin(1);
+                // A dependent load waits for its value; everything else goes on at the core's pace.
+                self.now += if dependent { l1 } else { pace };
                 return true;
             }
-            Issued::At(time) if blocking || !self.port.keep_until(time) => {
-                world.hierarchy.counts[self.port.core].stalled_for_shared_ps += time - self.now;
-                self.wake = time;
+            Issued::At(arrival) => {
+                self.window.begin(1);
+                self.wake = if self.goes_on(arrival, load, blocking) {
+                    self.now + pace
+                } else {
+                    world.hierarchy.counts[self.port.core].stalled_for_shared_ps += arrival.at - self.now;
+                    arrival.at
+                };
             }
-            Issued::Pending(slot) if blocking => {
-                self.blocked_since = self.now;
-                self.waiting = Waiting::Slot(slot);
-                self.wake = NEVER;
+            Issued::Pending(slot) | Issued::Joined(slot) => {
+                self.window.begin(1);
+                if blocking {
+                    self.blocked_since = self.now;
+                    self.waiting = Waiting::Slot(slot);
+                    self.wake = NEVER;
+                } else {
+                    if load {
+                        self.window.wait_for(slot, issued == Issued::Joined(slot));
+                    }
+                    self.wake = self.now + pace;
+                }
             }
-            Issued::At(_) | Issued::Pending(_) => self.wake = self.now + latencies.cycle,
             Issued::Blocked => {
                 self.again = Some(Op::Touch(touch));
                 self.blocked_since = self.now;
@@ -202,6 +257,19 @@ impl Program {
             }
         }
         false
+    }
+
+    /// Whether the core goes on while a line is on its way from another cache.
+    #[inline]
+    fn goes_on(&mut self, arrival: Arrival, load: bool, blocking: bool) -> bool {
+        if blocking {
+            return false;
+        }
+        let slot = self.port.keep_until(arrival);
+        if let (Some(slot), true) = (slot, load) {
+            self.window.wait_for(slot, false);
+        }
+        slot.is_some()
     }
 
     /// The counter is read when everything is there; until then `op` waits.
@@ -229,7 +297,13 @@ impl Program {
             for offset in [0, count] {
                 let blocking = !self.port.out_of_order;
                 let line = region.line(offset);
-                self.next.push_back(Op::Touch(Touch { line, want: Want::Write, blocking, dependent: false }));
+                self.next.push_back(Op::Touch(Touch {
+                    line,
+                    want: Want::Write,
+                    load: false,
+                    blocking,
+                    dependent: false,
+                }));
             }
         }
         true
@@ -245,6 +319,7 @@ impl Program {
     /// Memory has answered a slot.
     #[inline]
     pub fn answered(&mut self, slot: usize, world: &mut World, now: u64) {
+        self.window.answered(slot);
         let over = match self.waiting {
             Waiting::Nothing => false,
             Waiting::Slot(expected) => expected == slot,

@@ -11,8 +11,17 @@ use crate::refused::{Refused, can_run};
 pub enum Role {
     /// Its latency counts; one program at most.
     Target,
+    /// A target whose throughput counts: it takes no samples, and runs as neighbours do.
+    Throughput,
     /// It interferes.
     Neighbour,
+}
+
+impl Role {
+    /// Whether it is the target: what controls tell apart from all others.
+    pub fn is_target(self) -> bool {
+        self != Self::Neighbour
+    }
 }
 
 /// A workload on a core.
@@ -30,8 +39,9 @@ pub struct Program {
 pub fn check_programs(platform: &Platform, programs: &[Program]) -> Result<(), Refused> {
     let key = |index: usize| {
         let program = &programs[index];
-        let list = if program.role == Role::Target { "targets" } else { "neighbours" };
-        let place = programs[..index].iter().filter(|earlier| earlier.role == program.role).count();
+        let list = if program.role.is_target() { "targets" } else { "neighbours" };
+        let place =
+            programs[..index].iter().filter(|earlier| earlier.role.is_target() == program.role.is_target()).count();
         format!("{list}.{place}")
     };
     for (index, program) in programs.iter().enumerate() {
@@ -41,7 +51,7 @@ pub fn check_programs(platform: &Platform, programs: &[Program]) -> Result<(), R
             let why = format!("core {} has a workload already", program.core);
             return Err(Refused::new(format!("{}.core", key(index)), why));
         }
-        if program.role == Role::Target && programs[..index].iter().any(|earlier| earlier.role == Role::Target) {
+        if program.role.is_target() && programs[..index].iter().any(|earlier| earlier.role.is_target()) {
             return Err(Refused::new(key(index), "one target at a time can be measured"));
         }
         can_run(platform, &program.pattern).map_err(|refused| match refused.what.as_str() {

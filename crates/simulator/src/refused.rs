@@ -30,9 +30,14 @@ pub fn can_run(platform: &Platform, pattern: &Pattern) -> Result<(), Refused> {
             let program = argv.first().map(String::as_str).unwrap_or_default();
             refuse(format!("`{program}` is an external program; a simulated platform runs access patterns only"))
         }
-        Pattern::Random { data_accesses: 0, code_calls: 0, event_data_lines: 0, event_code_lines: 0, .. } => {
-            refuse("it makes no access at all; `data_accesses` or `event_data_lines` above 0 would do".into())
-        }
+        Pattern::Random {
+            data_accesses: 0,
+            data_modifies: 0,
+            code_calls: 0,
+            event_data_lines: 0,
+            event_code_lines: 0,
+            ..
+        } => refuse("it makes no access at all; `data_accesses` or `event_data_lines` above 0 would do".into()),
         _ if platform.memory.is_none() => Err(Refused::new("memory", "the platform has no memory timing")),
         _ => Ok(()),
     }

@@ -1,5 +1,6 @@
 //! A program under way, of either kind.
 
+use crate::latencies::Latencies;
 use crate::port::Port;
 use crate::program::Program as Stream;
 use crate::tick::Tick;
@@ -37,6 +38,14 @@ impl Running {
         match self {
             Self::Stream(stream) => &mut stream.port,
             Self::Tick(tick) => &mut tick.port,
+        }
+    }
+
+    /// Its core goes on at another clock.
+    pub fn set_latencies(&mut self, latencies: Latencies, cycle_ns: f64) {
+        self.port().latencies = latencies;
+        if let Self::Tick(tick) = self {
+            tick.set_clock(cycle_ns);
         }
     }
 }

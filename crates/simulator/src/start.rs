@@ -4,7 +4,7 @@ use waykeeper_platform::Platform;
 use waykeeper_workload::{Pattern, TickBody, Xorshift, recorder};
 
 use crate::build::{self, need, ps};
-use crate::placement::{Allocator, Colour, Region};
+use crate::placement::{Allocator, Colour, Region, Wanted};
 use crate::program::{Program as Stream, Recorder};
 use crate::programs::{Program, Role};
 use crate::refused::Refused;
@@ -49,15 +49,16 @@ impl<'a> Starter<'a> {
             return self.tick(program, *body, core, code, recorder, &stack, begin);
         }
         let mut stream = pattern.stream(self.random.next_u64());
-        if let (Role::Neighbour, Pattern::Walk { outer, .. }) = (program.role, pattern) {
+        if let (Role::Neighbour | Role::Throughput, Pattern::Walk { outer, .. }) = (program.role, pattern) {
             stream.start_at_outer(self.random.below(outer.count.min(1 << 32)));
         }
         let recorder = match program.role {
             Role::Target => Some(Recorder { region: recorder, counter_tick: self.counter_tick()? }),
-            Role::Neighbour => None,
+            Role::Throughput | Role::Neighbour => None,
         };
         let port = build::port(self.platform, core)?;
-        Ok(Running::Stream(Box::new(Stream::new(port, stream, data, code, recorder, begin))))
+        let window = build::window(self.platform, core)?;
+        Ok(Running::Stream(Box::new(Stream::new(port, window, stream, [data, code], recorder, begin))))
     }
 
     #[expect(clippy::too_many_arguments, reason = "the pieces of memory and the program they are for")]
@@ -91,7 +92,7 @@ impl<'a> Starter<'a> {
             (0..code_lines).map(|i| code.line(i * line)).collect(),
             data,
             recorder,
-            ps((tick_loop.pass_cycles.value + body_cycles) as f64 * cycle_ns).max(1),
+            (tick_loop.pass_cycles.value + body_cycles, cycle_ns),
             self.counter_tick()?,
             IdleJitter {
                 longest: ps(tick_loop.idle_jitter_ns.value),
@@ -107,7 +108,7 @@ impl<'a> Starter<'a> {
     }
 
     fn region(&mut self, bytes: u64, colour: Option<Colour>) -> Result<Region, Refused> {
-        self.allocator.region(bytes, colour, &mut self.random).ok_or_else(|| {
+        self.allocator.region(Wanted { colour, ..Wanted::bytes(bytes) }, &mut self.random).ok_or_else(|| {
             let (room, need) = (self.allocator.largest(colour) >> 20, bytes.div_ceil(1 << 20));
             Refused::new(
                 "memory.size_mib",

@@ -6,6 +6,7 @@
 use waykeeper_workload::{Xorshift, recorder};
 
 use crate::access::Want;
+use crate::build::ps;
 use crate::placement::Region;
 use crate::port::{Issued, NEVER, Port, World};
 use crate::samples::Samples;
@@ -33,8 +34,10 @@ pub struct Tick {
     pub data: Vec<Line>,
     /// The recorder.
     pub recorder: Region,
-    /// Picoseconds of a pass without a miss.
-    pub pass: u64,
+    /// Core cycles of a pass without a miss.
+    pass_cycles: u64,
+    /// Picoseconds of such a pass.
+    pass: u64,
     /// Picoseconds between two values of the counter.
     pub counter_tick: u64,
     /// Idle jitter.
@@ -77,16 +80,18 @@ impl Tick {
         code: Vec<Line>,
         data: Vec<Line>,
         recorder: Region,
-        pass: u64,
+        (pass_cycles, cycle_ns): (u64, f64),
         counter_tick: u64,
         jitter: IdleJitter,
         start: u64,
     ) -> Self {
+        let pass = length(pass_cycles, cycle_ns);
         Self {
             port,
             code,
             data,
             recorder,
+            pass_cycles,
             pass,
             counter_tick,
             state: State::Touching(0),
@@ -100,6 +105,16 @@ impl Tick {
             warm_up: 2 + jitter.longest.div_ceil(counter_tick),
             jitter,
         }
+    }
+
+    /// The core goes on at another clock. All quiet passes that ended are counted; the one under way ends as it began.
+    pub fn set_clock(&mut self, cycle_ns: f64) {
+        if self.state == State::Quiet {
+            self.missed = false;
+            self.passes_to_jitter -= 1;
+            self.sleep(State::Computing, self.pass_start + self.pass);
+        }
+        self.pass = length(self.pass_cycles, cycle_ns);
     }
 
     /// Acts at `wake`.
@@ -139,17 +154,17 @@ impl Tick {
             let blocking = !self.port.out_of_order || want == Want::Fetch;
             match self.port.issue(world, line, want, self.now) {
                 Issued::Hit => at += 1,
-                Issued::At(time) => {
+                Issued::At(arrival) => {
                     self.missed = true;
                     at += 1;
-                    if blocking || !self.port.keep_until(time) {
-                        world.hierarchy.counts[self.port.core].stalled_for_shared_ps += time - self.now;
-                        self.now = time;
+                    if blocking || self.port.keep_until(arrival).is_none() {
+                        world.hierarchy.counts[self.port.core].stalled_for_shared_ps += arrival.at - self.now;
+                        self.now = arrival.at;
                     }
                     // What the access changed elsewhere must be seen before the next one.
                     return self.sleep(State::Touching(at), self.now);
                 }
-                Issued::Pending(slot) => {
+                Issued::Pending(slot) | Issued::Joined(slot) => {
                     self.missed = true;
                     self.blocked_since = self.now;
                     at += 1;
@@ -298,4 +313,9 @@ impl Tick {
         self.passes_to_jitter -= 1;
         self.sleep(State::Computing, self.pass_start + self.pass);
     }
+}
+
+/// Picoseconds of a pass.
+fn length(cycles: u64, cycle_ns: f64) -> u64 {
+    ps(cycles as f64 * cycle_ns).max(1)
 }

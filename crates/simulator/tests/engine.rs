@@ -196,6 +196,7 @@ fn patterns() -> Vec<Pattern> {
         Pattern::Random {
             data_bytes: 1 << 20,
             data_accesses: 64,
+            data_modifies: 0,
             code_bytes: 1 << 18,
             code_calls: 16,
             event_data_lines: 3,

@@ -122,6 +122,7 @@ fn runs() -> Vec<(String, u64)> {
     let events = Pattern::Random {
         data_bytes: 512 << 10,
         data_accesses: 16,
+        data_modifies: 0,
         code_bytes: 512 << 10,
         code_calls: 8,
         event_data_lines: 16,

@@ -12,6 +12,7 @@ mod quantity;
 mod random;
 pub mod recorder;
 mod stream;
+mod trace;
 mod workload;
 
 pub use bundled::{Bundled, bundled, find_bundled};
@@ -20,4 +21,8 @@ pub use pattern::{Loop, Operation, Order, Pattern, TickBody};
 pub use quantity::{BadQuantity, CacheLevel, CacheShape, CacheShapes, Count, Size};
 pub use random::Xorshift;
 pub use stream::{Access, Region, Step, Stream};
-pub use workload::{Body, Buffer, Chase, Command, CountedLoop, Random, Refused, Tick, Walk, Workload};
+pub use trace::{TraceSource, load as load_trace};
+pub use waykeeper_programs::{ImageSize, ProgramName, Spec};
+pub use workload::{
+    Body, Buffer, Chase, Command, CountedLoop, Random, Refused, Streaming, Tick, Trace, Walk, Workload,
+};

@@ -3,7 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What an access does to its address. Every access is 8 bytes wide and aligned.
+use crate::trace::TraceSource;
+
+/// What an access does to its address. Every access is 8 bytes wide and aligned, but for those of a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Operation {
@@ -89,12 +91,14 @@ pub enum Pattern {
         /// Nanoseconds from the start of one pass to the start of the next.
         period_ns: f64,
     },
-    /// Random reads of data lines and calls into code lines, then an event that touches its own lines; a sample is one event.
+    /// Random reads and changes of data lines and calls into code lines, then an event that touches its own lines; a sample is one event.
     Random {
         /// Data that the background reads.
         data_bytes: u64,
         /// Reads of it between two events.
         data_accesses: u64,
+        /// Changes of it between two events, after the reads.
+        data_modifies: u64,
         /// Code that the background calls into.
         code_bytes: u64,
         /// Calls into it between two events.
@@ -111,6 +115,17 @@ pub enum Pattern {
         /// What else each pass does.
         body: TickBody,
     },
+    /// The accesses of a whole program, again and again; a sample is one pass.
+    Trace {
+        /// Where they come from.
+        source: TraceSource,
+        /// Bytes of the memory that it works in, without gaps.
+        data_bytes: u64,
+        /// Bytes of its code, without gaps; 0 where the trace has no instruction fetches.
+        code_bytes: u64,
+        /// Bytes in a line: accesses to a line that was just used are counted as instructions.
+        line_bytes: u64,
+    },
     /// An external program.
     Command {
         /// Program and arguments.
@@ -126,20 +141,22 @@ impl Pattern {
             Self::Chase { elements, stride, .. } => elements * stride,
             Self::Buffer { bytes, .. } => *bytes,
             Self::Random { data_bytes, event_data_lines, line_bytes, .. } => data_bytes + event_data_lines * line_bytes,
+            Self::Trace { data_bytes, .. } => *data_bytes,
             Self::Tick { .. } | Self::Command { .. } => 0,
         }
     }
 
-    /// Bytes of the code arena that the workload calls into; 0 for all but `random`.
+    /// Bytes of the code that the workload calls into; 0 for all but `random` and traces with instruction fetches.
     pub fn code_bytes(&self) -> u64 {
         match self {
             Self::Random { code_bytes, event_code_lines, line_bytes, .. } => code_bytes + event_code_lines * line_bytes,
+            Self::Trace { code_bytes, .. } => *code_bytes,
             _ => 0,
         }
     }
 
     /// Bytes of lines that one access touches anew: a whole line, or the stride where that is less. 0 for `tick`, which has
-    /// no buffer; `None` for an external program.
+    /// no buffer; `None` for a whole program, whose accesses are of all kinds.
     pub fn bytes_per_access(&self, line_bytes: u64) -> Option<u64> {
         match self {
             Self::Walk { inner, outer, .. } => {
@@ -149,7 +166,17 @@ impl Pattern {
             Self::Buffer { stride, .. } | Self::Chase { stride, .. } => Some((*stride).min(line_bytes)),
             Self::Random { line_bytes, .. } => Some(*line_bytes),
             Self::Tick { .. } => Some(0),
-            Self::Command { .. } => None,
+            Self::Trace { .. } | Self::Command { .. } => None,
+        }
+    }
+
+    /// Accesses in one sample. None where they are not counted.
+    pub fn accesses_per_sample(&self) -> Option<u64> {
+        match self {
+            Self::Walk { inner, .. } => Some(inner.count),
+            Self::Chase { batch, .. } => Some(*batch),
+            Self::Buffer { bytes, stride, .. } => Some((bytes - 8) / stride + 1),
+            _ => None,
         }
     }
 
@@ -159,10 +186,10 @@ impl Pattern {
             Self::Walk { outer, inner, .. } => Some(outer.count * inner.count),
             Self::Chase { elements, .. } => Some(*elements),
             Self::Buffer { bytes, stride, .. } => Some(bytes.div_ceil(*stride)),
-            Self::Random { data_accesses, code_calls, event_data_lines, event_code_lines, .. } => {
-                Some(data_accesses + code_calls + event_data_lines + event_code_lines)
+            Self::Random { data_accesses, data_modifies, code_calls, event_data_lines, event_code_lines, .. } => {
+                Some(data_accesses + data_modifies + code_calls + event_data_lines + event_code_lines)
             }
-            Self::Tick { .. } | Self::Command { .. } => None,
+            Self::Tick { .. } | Self::Trace { .. } | Self::Command { .. } => None,
         }
     }
 }

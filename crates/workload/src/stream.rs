@@ -1,7 +1,10 @@
 //! The address stream of a pattern: what the C kernel does, access by access.
 
+mod accesses;
+
 use crate::pattern::{Operation, Order, Pattern, TickBody};
 use crate::random::Xorshift;
+use crate::trace::Replay;
 
 /// Which memory an access goes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -34,7 +37,8 @@ pub enum Step {
     Start,
     /// Memory is accessed.
     Access(Access),
-    /// This many dependent one-cycle instructions run; `code_bytes` of code hold them.
+    /// This many instructions run that touch no memory (dependent, one cycle each); `code_bytes` of code hold them. In a
+    /// trace they are the instructions between two accesses, those included that went to a line that was just used.
     Compute {
         /// Instructions.
         instructions: u64,
@@ -53,11 +57,42 @@ pub struct Stream {
 
 #[derive(Debug, Clone)]
 enum State {
-    Walk { operation: Operation, outer: (u64, u64), inner: (u64, u64), i: u64, j: u64, phase: Phase },
-    Chase { next: Vec<u32>, stride: u64, batch: u64, at: u32, done: u64, phase: Phase },
-    Buffer { bytes: u64, stride: u64, operation: Operation, period_ns: f64, offset: u64, phase: Phase },
-    Random { of: RandomShape, generator: Xorshift, done: u64, phase: Phase },
-    Tick { body: TickBody, phase: Phase },
+    Walk {
+        operation: Operation,
+        outer: (u64, u64),
+        inner: (u64, u64),
+        i: u64,
+        j: u64,
+        phase: Phase,
+    },
+    /// `order` has the places in the order in which they are visited, `at` is a place in it.
+    Chase {
+        order: Vec<u32>,
+        stride: u64,
+        batch: u64,
+        at: usize,
+        done: u64,
+        phase: Phase,
+    },
+    Buffer {
+        bytes: u64,
+        stride: u64,
+        operation: Operation,
+        period_ns: f64,
+        offset: u64,
+        phase: Phase,
+    },
+    Random {
+        of: RandomShape,
+        generator: Xorshift,
+        done: u64,
+        phase: Phase,
+    },
+    Tick {
+        body: TickBody,
+        phase: Phase,
+    },
+    Trace(Box<Replay>),
     Nothing,
 }
 
@@ -65,6 +100,7 @@ enum State {
 struct RandomShape {
     data_lines: u64,
     data_accesses: u64,
+    data_modifies: u64,
     code_lines: u64,
     code_calls: u64,
     event_data_lines: u64,
@@ -80,7 +116,8 @@ enum Phase {
 }
 
 impl Pattern {
-    /// The endless stream of steps. `seed` decides the permutation of a chase and the accesses of `random`.
+    /// The endless stream of steps. `seed` decides the permutation of a chase and the accesses of `random`; a trace has the
+    /// seed of its image in it, and is the same every time.
     pub fn stream(&self, seed: u64) -> Stream {
         let state = match self {
             Self::Walk { operation, outer, inner } => State::Walk {
@@ -92,7 +129,7 @@ impl Pattern {
                 phase: Phase::Before,
             },
             Self::Chase { elements, stride, order, batch } => State::Chase {
-                next: permutation(*elements, *order, seed),
+                order: visits(&permutation(*elements, *order, seed)),
                 stride: *stride,
                 batch: *batch,
                 at: 0,
@@ -114,6 +151,7 @@ impl Pattern {
                 phase: Phase::Before,
             },
             Self::Tick { body } => State::Tick { body: *body, phase: Phase::Before },
+            Self::Trace { source, line_bytes, .. } => State::Trace(Box::new(Replay::new(source, *line_bytes))),
             Self::Command { .. } => State::Nothing,
         };
         Stream { state }
@@ -136,6 +174,12 @@ pub(crate) fn permutation(elements: u64, order: Order, seed: u64) -> Vec<u32> {
     next
 }
 
+/// The places of one cycle from place 0 on. To follow the successors at every access would cost the host a cache miss each.
+fn visits(next: &[u32]) -> Vec<u32> {
+    let cycle = std::iter::successors(Some(0u32), |at| Some(next[*at as usize]));
+    cycle.take(next.len()).collect()
+}
+
 impl Pattern {
     /// For a chase: the successor of every place, by place number. Empty for other patterns.
     pub fn permutation(&self, seed: u64) -> Vec<u32> {
@@ -151,6 +195,7 @@ impl RandomShape {
         let Pattern::Random {
             data_bytes,
             data_accesses,
+            data_modifies,
             code_bytes,
             code_calls,
             event_data_lines,
@@ -163,12 +208,23 @@ impl RandomShape {
         Self {
             data_lines: data_bytes / line_bytes,
             data_accesses,
+            data_modifies,
             code_lines: code_bytes / line_bytes,
             code_calls,
             event_data_lines,
             event_code_lines,
             line_bytes,
         }
+    }
+
+    /// A read of the background.
+    fn background(&self, generator: &mut Xorshift) -> Access {
+        let offset = generator.below(self.data_lines) * self.line_bytes;
+        Access { region: Region::Data, offset, operation: Operation::Read, dependent: false }
+    }
+
+    fn is_nothing(&self) -> bool {
+        self.data_accesses + self.data_modifies + self.code_calls + self.event_data_lines + self.event_code_lines == 0
     }
 }
 
@@ -192,6 +248,7 @@ impl Iterator for Stream {
     fn next(&mut self) -> Option<Step> {
         Some(match &mut self.state {
             State::Nothing => return None,
+            State::Trace(replay) => return replay.next_step(),
             State::Walk { operation, outer, inner, i, j, phase } => match phase {
                 Phase::Before => {
                     *phase = Phase::Within;
@@ -209,7 +266,7 @@ impl Iterator for Stream {
                     Step::Access(Access { region: Region::Data, offset, operation: *operation, dependent: false })
                 }
             },
-            State::Chase { next, stride, batch, at, done, phase } => match phase {
+            State::Chase { order, stride, batch, at, done, phase } => match phase {
                 Phase::Before => {
                     *phase = Phase::Within;
                     Step::Start
@@ -220,8 +277,8 @@ impl Iterator for Stream {
                     Step::End
                 }
                 _ => {
-                    let offset = u64::from(*at) * *stride;
-                    *at = next[*at as usize];
+                    let offset = u64::from(order[*at]) * *stride;
+                    *at = if *at + 1 == order.len() { 0 } else { *at + 1 };
                     *done += 1;
                     Step::Access(Access { region: Region::Data, offset, operation: Operation::Read, dependent: true })
                 }
@@ -247,12 +304,18 @@ impl Iterator for Stream {
                 }
             },
             State::Random { of, generator, done, phase } => match phase {
-                // Background: all data reads, then all calls; then the event, which is the sample.
+                // Background: all data reads, all changes, then all calls; then the event, which is the sample.
                 Phase::Before if *done < of.data_accesses => {
                     *done += 1;
-                    read(Region::Data, generator.below(of.data_lines) * of.line_bytes)
+                    Step::Access(of.background(generator))
                 }
-                Phase::Before if *done < of.data_accesses + of.code_calls => {
+                Phase::Before if *done < of.data_accesses + of.data_modifies => {
+                    *done += 1;
+                    let offset = generator.below(of.data_lines) * of.line_bytes;
+                    let operation = Operation::Modify;
+                    Step::Access(Access { region: Region::Data, offset, operation, dependent: false })
+                }
+                Phase::Before if *done < of.data_accesses + of.data_modifies + of.code_calls => {
                     *done += 1;
                     read(Region::Code, generator.below(of.code_lines) * of.line_bytes)
                 }
@@ -349,21 +412,24 @@ mod tests {
         let random = Pattern::Random {
             data_bytes: 1024,
             data_accesses: 5,
+            data_modifies: 2,
             code_bytes: 512,
             code_calls: 3,
             event_data_lines: 2,
             event_code_lines: 1,
             line_bytes: 64,
         };
-        let steps: Vec<_> = random.stream(3).take(13).collect();
+        let steps: Vec<_> = random.stream(3).take(15).collect();
         let start = steps.iter().position(|s| *s == Step::Start).unwrap();
-        assert_eq!(start, 8);
-        assert_eq!(steps[9], read(Region::Code, 512));
-        assert_eq!(steps[10], read(Region::Data, 1024));
-        assert_eq!(steps[11], read(Region::Data, 1088));
-        assert_eq!(steps[12], Step::End);
-        for step in &steps[..8] {
+        assert_eq!(start, 10);
+        assert_eq!(steps[11], read(Region::Code, 512));
+        assert_eq!(steps[12], read(Region::Data, 1024));
+        assert_eq!(steps[13], read(Region::Data, 1088));
+        assert_eq!(steps[14], Step::End);
+        for (at, step) in steps[..10].iter().enumerate() {
             let Step::Access(access) = step else { panic!("{step:?}") };
+            // Five reads, two changes, three calls.
+            assert_eq!(access.operation == Operation::Modify, (5..7).contains(&at));
             let bound = if access.region == Region::Data { 1024 } else { 512 };
             assert!(access.offset < bound);
         }

@@ -2,10 +2,13 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use waykeeper_programs::{ImageSize, Program, ProgramName, Spec};
+use waykeeper_trace::PAGE;
 
 use crate::duration::Nanoseconds;
 use crate::pattern::{Loop, Operation, Order, Pattern, TickBody};
 use crate::quantity::{BadQuantity, CacheShapes, Count, Size};
+use crate::trace::{TraceSource, load};
 
 /// An access pattern. `kind` says which; the other keys belong to that kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -13,6 +16,8 @@ use crate::quantity::{BadQuantity, CacheShapes, Count, Size};
 pub enum Workload {
     /// Two nested affine loops.
     Walk(Walk),
+    /// Every line of a buffer, again and again.
+    Stream(Streaming),
     /// Dependent loads over a permutation.
     Chase(Chase),
     /// A buffer that is walked once every period.
@@ -21,6 +26,8 @@ pub enum Workload {
     Random(Random),
     /// A loop that reads the counter.
     Tick(Tick),
+    /// A whole program, or what was recorded of one.
+    Trace(Trace),
     /// An external program (host only).
     Command(Command),
 }
@@ -48,6 +55,23 @@ pub struct Walk {
     pub outer: CountedLoop,
     /// The inner loop.
     pub inner: CountedLoop,
+}
+
+/// Every line of a buffer, again and again: line after line, or with a longer `stride` in passes that begin one line
+/// further each. One sample is 4 KiB, or one pass with a longer stride.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Streaming {
+    /// One line for `waykeeper list`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What each access does.
+    pub operation: Operation,
+    /// Bytes of the buffer.
+    pub size: Size,
+    /// Bytes from one access to the next; one line where absent. Above a line it is a whole number of lines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stride: Option<Size>,
 }
 
 /// Dependent loads: each gives the address of the next. One sample is `batch` loads.
@@ -103,6 +127,9 @@ pub struct Random {
     pub data: Size,
     /// Reads between two events.
     pub data_accesses: Count,
+    /// Changes of data that the background makes between two events, after the reads; none where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data_modifies: Option<Count>,
     /// Code that the background calls into.
     pub code: Size,
     /// Calls between two events.
@@ -135,6 +162,31 @@ pub struct Tick {
     pub body: Option<Body>,
 }
 
+/// A whole program: one that Waykeeper has itself (`program`, `size`), on the host and simulated; or what was recorded of
+/// any (`file`), simulated only. One sample is one pass.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Trace {
+    /// One line for `waykeeper list`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// The program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<ProgramName>,
+    /// The size of its image.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<ImageSize>,
+    /// What its image is made from; 1 where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+    /// For disparity: how many shifts are tried, 1 to 64; 64 where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shifts: Option<u32>,
+    /// A trace: of `waykeeper trace`, lackey, Dinero or ChampSim.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+}
+
 /// A program of someone else's, such as stress-ng, as a neighbour. Host only.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -161,10 +213,12 @@ impl Workload {
     pub fn title(&self) -> &str {
         match self {
             Self::Walk(w) => &w.title,
+            Self::Stream(w) => &w.title,
             Self::Chase(w) => &w.title,
             Self::Buffer(w) => &w.title,
             Self::Random(w) => &w.title,
             Self::Tick(w) => &w.title,
+            Self::Trace(w) => &w.title,
             Self::Command(w) => &w.title,
         }
         .as_deref()
@@ -193,6 +247,7 @@ impl Workload {
                 }
                 pattern
             }
+            Self::Stream(stream) => streaming(stream, caches)?,
             Self::Chase(chase) => {
                 let stride = chase.stride.as_ref().map_or(Ok(caches.line_bytes()), |s| bytes("stride", s))?;
                 aligned("stride", stride)?;
@@ -227,6 +282,7 @@ impl Workload {
                 Pattern::Random {
                     data_bytes: whole_lines("data", &random.data)?,
                     data_accesses: number("data_accesses", &random.data_accesses)?,
+                    data_modifies: random.data_modifies.as_ref().map_or(Ok(0), |n| number("data_modifies", n))?,
                     code_bytes: whole_lines("code", &random.code)?,
                     code_calls: number("code_calls", &random.code_calls)?,
                     event_data_lines: number("event_data_lines", &random.event_data_lines)?,
@@ -249,6 +305,7 @@ impl Workload {
                     Some(Body::Loop(n)) => TickBody::Loop(number("body.loop", n)?),
                 },
             },
+            Self::Trace(trace) => trace.resolve(caches.line_bytes())?,
             Self::Command(command) => {
                 if command.argv.is_empty() || command.argv[0].is_empty() {
                     return Err(refused("argv", "it names no program; `[\"stress-ng\", \"--vm\", \"1\"]` would do"));
@@ -256,6 +313,51 @@ impl Workload {
                 Pattern::Command { argv: command.argv.clone() }
             }
         })
+    }
+}
+
+impl Trace {
+    fn resolve(&self, line_bytes: u64) -> Result<Pattern, Refused> {
+        let (source, data_bytes, code_bytes) = match (&self.program, &self.file) {
+            (Some(_), Some(_)) => return Err(refused("file", "it has a `program` too; expected one of both")),
+            (None, None) => {
+                let why = "it has neither `program` nor `file`; `program = \"mser\"` with `size = \"vga\"` would do";
+                return Err(refused("program", why));
+            }
+            (Some(program), None) => {
+                let spec = self.spec(*program)?;
+                (TraceSource::Program(spec), 4 * Program::new(spec).words() as u64, 0)
+            }
+            (None, Some(path)) => {
+                let set =
+                    [("size", self.size.is_some()), ("seed", self.seed.is_some()), ("shifts", self.shifts.is_some())];
+                if let Some((key, _)) = set.iter().find(|(_, is_set)| *is_set) {
+                    return Err(refused(key, "a trace in a file has none; it belongs to a `program`"));
+                }
+                let trace = load(path).map_err(|error| refused("file", &format!("`{path}`: {error}")))?;
+                let [data, code] = [trace.data_pages(), trace.code_pages()].map(|pages| pages.pages() * PAGE);
+                (TraceSource::File(path.clone()), data, code)
+            }
+        };
+        Ok(Pattern::Trace { source, data_bytes, code_bytes, line_bytes })
+    }
+
+    fn spec(&self, program: ProgramName) -> Result<Spec, Refused> {
+        let Some(size) = self.size else {
+            let names: Vec<_> = ImageSize::ALL.iter().map(|size| size.name()).collect();
+            return Err(refused("size", &format!("the key is missing; expected one of {}", names.join(", "))));
+        };
+        let mut spec = Spec::new(program, size, self.seed.unwrap_or(1));
+        if let Some(shifts) = self.shifts {
+            if program != ProgramName::Disparity {
+                return Err(refused("shifts", &format!("{program} has none; only disparity tries shifts")));
+            }
+            if !(1..=Spec::SHIFTS).contains(&shifts) {
+                return Err(refused("shifts", &format!("found {shifts}; expected 1 to {}", Spec::SHIFTS)));
+            }
+            spec.shifts = shifts;
+        }
+        Ok(spec)
     }
 }
 
@@ -275,9 +377,78 @@ fn aligned(key: &str, stride: u64) -> Result<(), Refused> {
     }
 }
 
+/// A sample of a stream that goes line after line.
+const STREAM_SAMPLE_BYTES: u64 = 4096;
+
+fn streaming(stream: &Streaming, caches: &CacheShapes) -> Result<Pattern, Refused> {
+    let line = caches.line_bytes();
+    let size = at("size", stream.size.resolve(caches))?;
+    let stride = stream.stride.as_ref().map_or(Ok(line), |s| at("stride", s.resolve(caches)))?;
+    aligned("stride", stride)?;
+    if size < stride || size < 8 {
+        return Err(refused("size", &format!("`{}` is less than one stride of {stride} bytes", stream.size)));
+    }
+    let (outer, inner) = if stride > line {
+        if !stride.is_multiple_of(line) {
+            return Err(refused("stride", &format!("{stride} bytes are no whole number of lines of {line} bytes")));
+        }
+        (Loop { count: stride / line, stride: line }, Loop { count: size / stride, stride })
+    } else {
+        let sample = if size.is_multiple_of(STREAM_SAMPLE_BYTES) { STREAM_SAMPLE_BYTES } else { size };
+        (Loop { count: size / sample, stride: sample }, Loop { count: (sample - 8) / stride + 1, stride })
+    };
+    Ok(Pattern::Walk { operation: stream.operation, outer, inner })
+}
+
 fn resolve_loop(key: &str, counted: &CountedLoop, caches: &CacheShapes) -> Result<Loop, Refused> {
     let count = at(&format!("{key}.count"), counted.count.resolve(caches))?;
     let stride = at(&format!("{key}.stride"), counted.stride.resolve(caches))?;
     aligned(&format!("{key}.stride"), stride)?;
     Ok(Loop { count, stride })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::quantity::CacheShape;
+
+    fn pattern(text: &str) -> Result<Pattern, Refused> {
+        let caches = CacheShapes(vec![CacheShape { level: 1, size_bytes: 32 << 10, ways: 4, line_bytes: 64 }]);
+        toml::from_str::<Workload>(text).unwrap().resolve(&caches)
+    }
+
+    fn walk(outer: (u64, u64), inner: (u64, u64)) -> Pattern {
+        let of = |(count, stride)| Loop { count, stride };
+        Pattern::Walk { operation: Operation::Modify, outer: of(outer), inner: of(inner) }
+    }
+
+    #[test]
+    fn a_stream_touches_every_line_of_its_buffer_once_a_round() {
+        for (keys, expected) in [
+            // 8 KiB are 2 samples of 64 lines.
+            ("size = '8 KiB'", walk((2, 4096), (64, 64))),
+            ("size = '8 KiB'\nstride = '32 B'", walk((2, 4096), (128, 32))),
+            // 1000 B are no whole samples: one sample of the 16 lines that begin at 0 to 960.
+            ("size = '1000 B'", walk((1, 1000), (16, 64))),
+            // 64 KiB at 4 KiB: 16 accesses a pass, and 64 passes for the 64 lines of each 4 KiB.
+            ("size = '64 KiB'\nstride = '4 KiB'", walk((64, 64), (16, 4096))),
+            ("size = '8 MiB'\nstride = '8 MiB'", walk((131_072, 64), (1, 8 << 20))),
+        ] {
+            let text = format!("kind = 'stream'\noperation = 'modify'\n{keys}\n");
+            assert_eq!(pattern(&text), Ok(expected), "{keys}");
+        }
+    }
+
+    #[test]
+    fn a_stream_that_comes_to_nothing_names_its_key() {
+        for (keys, key, word) in [
+            ("size = '4 KiB'\nstride = '8 KiB'", "size", "less than one stride"),
+            ("size = '4 KiB'\nstride = '96 B'", "stride", "whole number of lines"),
+            ("size = '4 KiB'\nstride = '12 B'", "stride", "multiple of 8"),
+            ("size = '4 B'", "size", "less than one stride"),
+        ] {
+            let refused = pattern(&format!("kind = 'stream'\noperation = 'read'\n{keys}\n")).unwrap_err();
+            assert!(refused.key == key && refused.why.contains(word), "{keys}: {refused:?}");
+        }
+    }
 }

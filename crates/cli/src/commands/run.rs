@@ -9,6 +9,7 @@ use waykeeper_experiment::cases::Plan;
 use waykeeper_experiment::run::{Refusal, Run as Record, SCHEMA, Tool};
 use waykeeper_experiment::site::{ExecutorKind, Site};
 use waykeeper_experiment::statistics::{Budget, JudgementKind};
+use waykeeper_experiment::sweep::Sweep;
 use waykeeper_experiment::{InputError, Loaded, Set, conclude, folder};
 
 use super::out::Folder;
@@ -47,7 +48,11 @@ pub fn run(arguments: &Run) -> Result<Exit, Failure> {
     if arguments.json {
         print_json(&record)?;
     } else {
-        print(&format!("{}\nkept in {}\n", waykeeper_report::run(&record), out.path().display()))?;
+        print(&format!(
+            "{}\nkept in {}\n",
+            waykeeper_report::run(&record, waykeeper_report::Detail::Ordinary),
+            out.path().display()
+        ))?;
     }
     match finished.failed {
         Some(error) => Err(error.into()),
@@ -116,6 +121,7 @@ fn settings(loaded: &Loaded, site: &Site) -> Settings {
     let simulated = experiment.simulated_duration.filter(|_| site.executor == ExecutorKind::Sim);
     Settings {
         duration_s: simulated.unwrap_or(experiment.duration).seconds(),
+        simulated_samples: experiment.simulated_samples.filter(|_| site.executor == ExecutorKind::Sim),
         repeats: experiment.repeats,
         seed: experiment.seed,
         excursion_over_min_ns: experiment.excursions.over_min.map(|over| over.0),
@@ -148,6 +154,7 @@ fn dry_run(
                 "target": placed(&case.target),
                 "neighbours": case.neighbours.iter().map(placed).collect::<Vec<_>>(),
                 "mitigation": case.mitigation,
+                "point": case.point.to_map(),
             })
         })
         .collect();
@@ -175,7 +182,7 @@ fn record(
 ) -> Record {
     let place = executor.place();
     let failure = finished.failed.as_ref().map(|error| format!("The run ended early: {error}."));
-    let conclusion = conclude(plan, &finished.measured, budgets);
+    let conclusion = conclude(&loaded.experiment, plan, &finished.measured, budgets);
     let mut privileges = Vec::new();
     for privilege in finished.measured.iter().flat_map(|m| &m.repeats).flat_map(|r| &r.privileges) {
         if !privileges.contains(privilege) {
@@ -200,9 +207,12 @@ fn record(
         parameters: place.parameters.clone(),
         privileges,
         refused: plan.refused.clone(),
+        sweeps: loaded.experiment.sweep.iter().map(Sweep::record).collect(),
+        table: loaded.experiment.table.clone(),
         cases: conclusion.cases,
         sentinels: conclusion.sentinels,
         budgets: conclusion.budgets,
+        expectations: conclusion.expectations,
         notes: place.notes.iter().cloned().chain(failure).collect(),
     }
 }

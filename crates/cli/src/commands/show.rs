@@ -1,6 +1,7 @@
 //! `waykeeper show`.
 
 use waykeeper_experiment::folder;
+use waykeeper_report::Detail;
 
 use super::output::{print, print_json};
 use crate::arguments::Show;
@@ -15,7 +16,8 @@ pub fn show(arguments: &Show) -> Result<Exit, Failure> {
     } else if arguments.parameters {
         print(&waykeeper_report::parameters(&run))?;
     } else {
-        print(&waykeeper_report::run(&run))?;
+        let detail = if arguments.cases { Detail::EveryCase } else { Detail::Ordinary };
+        print(&waykeeper_report::run(&run, detail))?;
     }
     Ok(Exit::Done)
 }

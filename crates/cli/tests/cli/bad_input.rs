@@ -317,6 +317,127 @@ fn references() {
     );
 }
 
+/// Sweeps over a neighbour's size; the lines of a mistake follow from line 8 on.
+const SWEPT: &str = "title = 'x'\nplatform = 'agilex5'\ntargets = [{ workload = 'latency_loop', core = 1 }]\nneighbours = [{ workload = 'stream_read', cores = [2] }]\n[[sweep]]\nname = 'size'\n";
+
+#[test]
+fn sweeps() {
+    snapshot(
+        "sweeps",
+        errors_in_files(
+            &[
+                "\n",
+                "key = 'neighbours.0.with.size'\n",
+                "key = 'neighbours.0.with.size'\nvalues = []\n",
+                "values = ['1 MiB']\n",
+                "key = 3\nvalues = ['1 MiB']\n",
+                "key = 'duration'\nvalues = ['1 s', '2 s']\n",
+                "key = 'neighbours..size'\nvalues = ['1 MiB']\n",
+                "key = 'neighbours.4.with.size'\nvalues = ['1 MiB']\n",
+                "key = 'neighbours.0.with.size'\nvalues = ['1 MiB', '1 MiB']\n",
+                "key = 'neighbours.0.with.size'\nvalues = ['1 MiB', '1 MB']\n",
+                "key = 'neighbours.0.with.size'\nvalues = ['1 MiB', '0 B']\n",
+                "key = 'neighbours.0.with.width'\nvalues = ['1 MiB']\n",
+                "key = 'neighbours.0.with.size'\nvalues = [{ size = '1 MiB' }]\n",
+                "key = 'neighbours.0.workload'\nvalues = ['stream_read', 'stream_reed']\n",
+                "key = 'neighbours.0.with.size'\nvalues = ['1 MiB']\nonly = '2 MiB'\n",
+                "key = 'neighbours.0.cores'\nvalues = [[2], [1]]\n",
+                "points = [{ name = 'a', set.neighbours.0.cores = 2 }, { name = 'a', set.neighbours.0.cores = 3 }]\n",
+                "points = [{ name = 'a,b', set.neighbours.0.cores = 2 }]\n",
+                "points = [{ name = 'a', set = {} }]\n",
+                "points = [{ name = 'a' }]\n",
+                "points = [{ name = 'a', set.neighbours.0.core = 2 }]\n",
+                "points = [{ name = 'a', set.seed = 2 }]\n",
+                "key = 'neighbours.0.cores'\nvalues = [2]\n[[sweep]]\nname = 'size'\nkey = 'targets.0.core'\nvalues = [1]\n",
+                "key = 'neighbours.0.with.size'\nvalues = ['1 MiB']\n[[sweep]]\nname = 'two'\nkey = 'neighbours.0.with'\nvalues = ['x']\n",
+                "key = 'neighbours.0.cores'\nvalues = [2]\n[[sweep]]\nname = 'mitigation'\nkey = 'targets.0.core'\nvalues = [1]\n",
+            ],
+            SWEPT,
+            &[],
+        ),
+    );
+}
+
+#[test]
+fn tables_and_expectations() {
+    let swept = format!("{SWEPT}key = 'neighbours.0.with.size'\nvalues = ['8 KiB', '1 MiB']\n");
+    snapshot(
+        "tables_and_expectations",
+        errors_in_files(
+            &[
+                "[table]\nmetric = 'speed'\n",
+                "[table]\nrows = 'width'\n",
+                "[table]\nrows = 'mitigation'\n",
+                "[table]\ncolumns = 'width'\n",
+                "[table]\nrows = 'size'\ncolumns = 'size'\n",
+                "[[expectations]]\nsays = 'x'\norder = []\n",
+                "[[expectations]]\nsays = 'x'\norder = 'none'\n",
+                "[[expectations]]\nsays = 'x'\norder = ['none > 1', 'none > twice none']\n",
+                "[[expectations]]\nsays = 'x'\norder = 'none > nl3b'\n",
+                "[[expectations]]\nsays = 'x'\norder = 'none[width 3] > 1'\n",
+                "[[expectations]]\nsays = 'x'\norder = 'none[size 2 MiB] > 1'\n",
+                "[[expectations]]\nsays = 'x'\norder = 'none > 1'\npoint = { size = '2 MiB' }\n",
+                "[[expectations]]\nsays = 'x'\norder = 'none > 1'\nmetric = 'speed'\n",
+                "[published]\nsource = 'a'\nplatform = 'agilex5'\n[[references]]\nmitigation = 'none'\nslowdown = 0\n",
+                "[published]\nsource = 'a'\nplatform = 'agilex5'\n[[references]]\nmitigation = 'none'\npoint = { width = 3 }\n",
+                "[published]\nsource = 'a'\nplatform = 'agilex5'\nneighbours = [{ workload = 'stream_read' }]\n",
+                "[assignments.none]\nset.no_allocate_mode = false\n",
+                "[assignments.own]\nset.no_allocate = false\n",
+            ],
+            &swept,
+            &[],
+        ),
+    );
+}
+
+#[test]
+fn other_values_for_a_workload() {
+    snapshot(
+        "other_values_for_a_workload",
+        errors_in_files(
+            &[
+                "with = 3\n",
+                "with.size = '1 MB'\n",
+                "with.width = '1 MiB'\n",
+                "with.stride = '96 B'\n",
+                "with.operation = 'skip'\n",
+                "measure = 'speed'\n",
+            ],
+            "title = 'x'\nplatform = 'agilex5'\n[[targets]]\nworkload = 'stream_read'\ncore = 1\n",
+            &[],
+        ),
+    );
+}
+
+#[test]
+fn options_beside_a_sweep() {
+    let desk = Desk::new();
+    desk.file("my.toml", &format!("{SWEPT}key = 'neighbours.0.with.size'\nvalues = ['8 KiB', '1 MiB']\n"));
+    let mut told = String::new();
+    for set in [
+        "neighbours.0.with.size=2 MiB",
+        "sweep.size.only=2 MiB",
+        "sweep.size.values=2 MB",
+        "sweep.width.values=2 MiB",
+        "neighbours=[]",
+        "measure=throughput",
+    ] {
+        let ended = desk.run(&["run", "my.toml", "--dry-run", "--set", set]);
+        check_paragraph(&ended);
+        writeln!(told, "--set {set}\n  {}", ended.stderr).unwrap();
+    }
+    snapshot("options_beside_a_sweep", told);
+}
+
+#[test]
+fn throughput_of_what_moves_no_bytes() {
+    let desk = Desk::new();
+    desk.file("my.toml", SMALL);
+    let ended = desk.run(&["run", "my.toml", "--dry-run", "--set", "targets.0.measure=throughput"]);
+    check_paragraph(&ended);
+    assert!(ended.stderr.contains("targets.0.measure: `latency_loop` moves no bytes"), "{}", ended.stderr);
+}
+
 #[test]
 fn sets() {
     snapshot(

@@ -10,4 +10,6 @@ mod interrupted;
 mod program;
 mod references;
 mod schemas;
+mod shown;
 mod simulated;
+mod sweeps;

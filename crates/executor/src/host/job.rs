@@ -92,8 +92,13 @@ impl Answer {
                         (rate, rate * bytes as f64)
                     }),
             });
+        let target = &assignment.case.target.pattern;
+        let bytes_per_sample = target.accesses_per_sample().zip(target.bytes_per_access(line_bytes));
         Ok(Measurement {
             seed: assignment.seed,
+            bytes_per_sample: bytes_per_sample.map(|(accesses, bytes)| accesses * bytes),
+            target_bytes_per_s: None,
+            misses: None,
             neighbours: neighbours.collect(),
             samples: self.recorded.into_samples(tick_ns),
             observed_s,

@@ -6,6 +6,7 @@ mod job;
 mod limits;
 mod place;
 mod probe;
+mod program;
 mod signals;
 mod target;
 mod worker;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use waykeeper_experiment::measurement::OFF_CORE_MS;
 use waykeeper_experiment::run::Privilege;
-use waykeeper_kernels::{Kernel, Progress, Recorder, clock};
+use waykeeper_kernels::{Progress, Recorder, clock};
 use waykeeper_linux::Root;
 use waykeeper_linux::core_state::{CoreState, frequency_mhz};
 use waykeeper_linux::memory::{Mapping, Pages};
@@ -14,6 +14,7 @@ use waykeeper_linux::schedule::{self, ThreadUsage};
 use waykeeper_workload::Pattern;
 
 use super::job::{Job, Recorded};
+use super::program::Runner;
 use super::signals::STOP;
 use super::worker::privilege;
 
@@ -40,7 +41,7 @@ pub struct Observed {
 }
 
 /// Runs the target on the calling thread, which is pinned already.
-pub fn observe(job: &Job, kernel: &mut Kernel, progress: &[Progress]) -> Observed {
+pub fn observe(job: &Job, runner: &mut Runner, progress: &[Progress]) -> Observed {
     let root = Root::default();
     let core = job.target.core;
     if job.wash_bytes > 0 {
@@ -52,13 +53,13 @@ pub fn observe(job: &Job, kernel: &mut Kernel, progress: &[Progress]) -> Observe
 
     recorder.reset(above, gap);
     let warm_up = (warm_up_ns(&job.target.pattern) / job.tick_ns) as u64;
-    kernel.run_target(&mut recorder, clock::now() + warm_up, &STOP);
+    runner.run_target(&mut recorder, clock::now() + warm_up, &STOP);
     recorder.reset(above, gap);
 
     let counters = Counters::start();
     let before = Snapshot::take(&root, core, progress);
     let begun = clock::now();
-    kernel.run_target(&mut recorder, begun + job.duration_ticks, &STOP);
+    runner.run_target(&mut recorder, begun + job.duration_ticks, &STOP);
     let ended = clock::now();
     let after = Snapshot::take(&root, core, progress);
 

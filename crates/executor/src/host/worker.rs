@@ -7,7 +7,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread::{Scope, ScopedJoinHandle};
 
 use waykeeper_experiment::run::{Placement, Privilege};
-use waykeeper_kernels::{Kernel, Memory, Progress};
+use waykeeper_kernels::Progress;
 use waykeeper_linux::latency::forbid_idle_states;
 use waykeeper_linux::memory::{Mapping, Pages, lock_all};
 use waykeeper_linux::schedule;
@@ -16,6 +16,7 @@ use waykeeper_workload::{Pattern, Xorshift};
 use super::command::External;
 use super::gate::Gate;
 use super::job::{Answer, Job, Part};
+use super::program::Runner;
 use super::signals::{self, STOP};
 use super::target::{self, Observed};
 
@@ -120,18 +121,18 @@ impl<'scope, 'env> Setup<'scope, 'env> {
         self.scope.spawn(move || {
             let prepared = lay_out(part, Pages::Huge, seed ^ (index as u64 + 1));
             match prepared {
-                Ok((mapping, mut kernel)) => {
+                Ok((mapping, mut runner)) => {
                     // Neighbours that run in lock step would disturb less than they can.
-                    kernel.start_at_outer(Xorshift::new(seed ^ (index as u64 + 1)).next_u64());
+                    runner.start_at_outer(Xorshift::new(seed ^ (index as u64 + 1)).next_u64());
                     let name = format!("neighbour on core {}", part.core);
                     let _ = ready.send(Ok(vec![
                         placed(&name, part.core),
                         pages(&format!("{name}, memory"), "huge pages", mapping.as_ref()),
                     ]));
                     if gate.pass() {
-                        kernel.run_neighbour(progress, u64::MAX, &NEIGHBOURS_STOP);
+                        runner.run_neighbour(progress, &NEIGHBOURS_STOP);
                     }
-                    drop(kernel);
+                    drop(runner);
                 }
                 Err(why) => {
                     let _ = ready.send(Err(why));
@@ -149,13 +150,13 @@ impl<'scope, 'env> Setup<'scope, 'env> {
         self.scope.spawn(move || {
             let asked = if job.huge_pages { Pages::Huge } else { Pages::Small };
             match lay_out(&job.target, asked, job.seed) {
-                Ok((mapping, mut kernel)) => {
+                Ok((mapping, mut runner)) => {
                     let wanted = if job.huge_pages { "huge pages" } else { "small pages" };
                     let memory = pages("target, memory", wanted, mapping.as_ref());
                     let _ = ready.send(Ok(vec![placed("target", job.target.core), memory]));
-                    let observed = gate.pass().then(|| target::observe(job, &mut kernel, progress));
+                    let observed = gate.pass().then(|| target::observe(job, &mut runner, progress));
                     NEIGHBOURS_STOP.store(1, Ordering::Relaxed);
-                    drop(kernel);
+                    drop(runner);
                     observed
                 }
                 Err(why) => {
@@ -171,7 +172,7 @@ type Placed = Option<(String, Placement)>;
 type SetUp = Result<Vec<Placed>, String>;
 
 /// Pins the calling thread, maps its memory from there, and lays the workload into it.
-fn lay_out(part: &Part, pages: Pages, seed: u64) -> Result<(Option<Mapping>, Kernel), String> {
+fn lay_out(part: &Part, pages: Pages, seed: u64) -> Result<(Option<Mapping>, Runner), String> {
     schedule::pin(part.core).map_err(|error| format!("core {} cannot be used: {error}", part.core))?;
     let bytes = part.pattern.data_bytes() as usize;
     let mapping = match bytes {
@@ -181,12 +182,9 @@ fn lay_out(part: &Part, pages: Pages, seed: u64) -> Result<(Option<Mapping>, Ker
                 .map_err(|error| format!("{} MiB of memory cannot be had: {error}", bytes >> 20))?,
         ),
     };
-    let memory = mapping.as_ref().map_or_else(Memory::none, |mapping| {
-        // SAFETY: the mapping is this thread's own, and callers drop the kernel before the mapping.
-        unsafe { Memory::new(mapping.start(), mapping.length()) }
-    });
-    let kernel = Kernel::new(&part.pattern, memory, seed).map_err(|error| error.to_string())?;
-    Ok((mapping, kernel))
+    // SAFETY: the mapping is this thread's own, and callers drop the runner before the mapping.
+    let runner = unsafe { Runner::new(&part.pattern, mapping.as_ref(), seed) }.map_err(|error| error.to_string())?;
+    Ok((mapping, runner))
 }
 
 fn placed(name: &str, core: u32) -> Placed {

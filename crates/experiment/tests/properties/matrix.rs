@@ -9,7 +9,7 @@ use waykeeper_experiment::site::{ExecutorKind, Offer, Site, SiteCore};
 use waykeeper_workload::{CacheShape, CacheShapes};
 
 /// A machine with two hyperthreads on each core.
-fn site(cores: u32) -> Site {
+pub fn site(cores: u32) -> Site {
     let caches = CacheShapes(vec![
         CacheShape { level: 1, size_bytes: 32 << 10, ways: 8, line_bytes: 64 },
         CacheShape { level: 3, size_bytes: 2 << 20, ways: 16, line_bytes: 64 },

@@ -103,6 +103,7 @@ fn arguments(pattern: &Pattern, seed: u64) -> Vec<String> {
         Pattern::Random {
             data_bytes,
             data_accesses,
+            data_modifies,
             code_bytes,
             code_calls,
             event_data_lines,
@@ -111,14 +112,14 @@ fn arguments(pattern: &Pattern, seed: u64) -> Vec<String> {
         } => {
             let state = Xorshift::new(seed).state();
             let background = [state, *line, data_bytes / line, *data_accesses, code_bytes / line, *code_calls];
-            ("random", [&background[..], &[*event_data_lines, *event_code_lines]].concat())
+            ("random", [&background[..], &[*event_data_lines, *event_code_lines, *data_modifies]].concat())
         }
         Pattern::Tick { body } => match body {
             TickBody::Nothing => ("tick", vec![0, 0]),
             TickBody::Adds(adds) => ("tick", vec![1, *adds]),
             TickBody::Loop(increments) => ("tick", vec![2, *increments]),
         },
-        Pattern::Command { .. } => panic!("a command has no kernel"),
+        Pattern::Trace { .. } | Pattern::Command { .. } => panic!("a program has no kernel"),
     };
     [kind.to_owned()].into_iter().chain(numbers.iter().map(u64::to_string)).collect()
 }

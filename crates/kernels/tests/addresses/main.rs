@@ -32,7 +32,7 @@ fn bundled_patterns() -> Vec<(&'static str, Pattern)> {
         let parsed: Workload = toml::from_str(workload.text).unwrap();
         (workload.name, parsed.resolve(&small_machine()).unwrap())
     });
-    resolved.filter(|(_, pattern)| !matches!(pattern, Pattern::Command { .. })).collect()
+    resolved.filter(|(_, pattern)| !matches!(pattern, Pattern::Trace { .. } | Pattern::Command { .. })).collect()
 }
 
 fn walk(operation: Operation) -> Pattern {
@@ -44,7 +44,7 @@ fn has_visible_accesses(pattern: &Pattern) -> bool {
     match pattern {
         Pattern::Walk { operation, .. } | Pattern::Buffer { operation, .. } => *operation != Operation::Prefetch,
         Pattern::Chase { .. } | Pattern::Random { .. } => true,
-        Pattern::Tick { .. } | Pattern::Command { .. } => false,
+        Pattern::Tick { .. } | Pattern::Trace { .. } | Pattern::Command { .. } => false,
     }
 }
 

@@ -1,12 +1,14 @@
 //! From a platform's data to the parts of an engine.
 
+mod groups;
 mod hierarchy;
 mod memory;
 mod port;
 
+pub use groups::way_groups;
 pub use hierarchy::hierarchy;
 pub use memory::{chosen_memory, memory};
-pub use port::port;
+pub use port::{latencies, port, window};
 
 use waykeeper_platform::{CoreKind, Platform};
 

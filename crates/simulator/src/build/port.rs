@@ -1,44 +1,72 @@
 //! From a platform's core to its way to the memory.
 
-use waykeeper_platform::{Execution, Platform, PrivateCache};
+use waykeeper_platform::{CoreKind, Execution, Platform, PrivateCache, SnoopFilter};
 
 use crate::build::{kind_of, need, ps};
-use crate::port::{LEVELS, Latencies, MOST_SLOTS, Port};
+use crate::latencies::{LEVELS, Latencies};
+use crate::port::{Bounds, MOST_SLOTS, Port};
 use crate::refused::Refused;
+use crate::window::Window;
 
 /// A core's way to the memory.
 pub fn port(platform: &Platform, core: usize) -> Result<Port, Refused> {
+    let (at, kind) = kind_of(platform, platform.core_ids()[core])?;
+    let execution = need(&kind.execution, &format!("cores.{at}.execution"))?.value;
+    let latencies = latencies(platform, core, None)?;
+    Ok(Port::new(core, execution == Execution::OutOfOrder, bounds(kind, at)?, latencies))
+}
+
+/// The instructions that a core holds: an in-order one stops at its loads, so there is nothing to bound.
+pub fn window(platform: &Platform, core: usize) -> Result<Window, Refused> {
+    let (_, kind) = kind_of(platform, platform.core_ids()[core])?;
+    Ok(Window::new(kind.window_instructions.as_ref().map(|window| window.value)))
+}
+
+fn bounds(kind: &CoreKind, at: usize) -> Result<Bounds, Refused> {
+    let key = format!("cores.{at}.outstanding_misses");
+    let of_core = need(&kind.outstanding_misses, &key)?.value as usize;
+    let of = |cache: &Option<PrivateCache>| cache.as_ref()?.outstanding_misses.as_ref().map(|most| most.value as usize);
+    // Fetches come one at a time, so that the data side's bound is the core's.
+    let all = of(&kind.l1d).unwrap_or(of_core).min(of_core);
+    if all == 0 || all > MOST_SLOTS {
+        let why = format!("{all} outstanding misses; the simulator holds 1 to {MOST_SLOTS}");
+        return Err(Refused::new(key, why));
+    }
+    Ok(Bounds { all, beyond: of(&kind.l2).filter(|most| *most < all) })
+}
+
+/// What answers cost a core at its own clock, or at another one.
+pub fn latencies(platform: &Platform, core: usize, clock_ghz: Option<f64>) -> Result<Latencies, Refused> {
     let id = platform.core_ids()[core];
     let (at, kind) = kind_of(platform, id)?;
-    let mut shared = [0; LEVELS];
-    let mut inner = None;
-    for (i, cache) in platform.shared_caches.iter().enumerate() {
-        if cache.serves(id) {
-            shared[usize::from(cache.level)] = ps(need(&cache.hit_ns, &format!("shared_caches.{i}.hit_ns"))?.value);
-            inner = inner.or(cache.snoop_filter.as_ref());
-        }
-    }
-    let cycle_ns = 1.0 / need(&kind.clock_ghz, &format!("cores.{at}.clock_ghz"))?.value;
+    let clock = need(&kind.clock_ghz, &format!("cores.{at}.clock_ghz"))?.value;
+    let cycle_ns = 1.0 / clock_ghz.unwrap_or(clock);
     let hit = |cache: &Option<PrivateCache>, name: &str| -> Result<u64, Refused> {
         let Some(cache) = cache else { return Ok(0) };
         let cycles = need(&cache.hit_cycles, &format!("cores.{at}.{name}.hit_cycles"))?.value;
         Ok(ps(cycles as f64 * cycle_ns))
     };
-    let slots = need(&kind.outstanding_misses, &format!("cores.{at}.outstanding_misses"))?.value as usize;
-    if slots == 0 || slots > MOST_SLOTS {
-        let why = format!("{slots} outstanding misses; the simulator holds 1 to {MOST_SLOTS}");
-        return Err(Refused::new(format!("cores.{at}.outstanding_misses"), why));
+    let mut shared = [0; LEVELS];
+    let mut cluster_filter = None;
+    for (i, cache) in platform.shared_caches.iter().enumerate() {
+        if cache.serves(id) {
+            let hit_ns = need(&cache.hit_ns, &format!("shared_caches.{i}.hit_ns"))?.value;
+            shared[usize::from(cache.level)] = ps(hit_ns);
+            cluster_filter = cluster_filter.or(cache.snoop_filter.as_ref());
+        }
     }
-    let execution = need(&kind.execution, &format!("cores.{at}.execution"))?.value;
-    let retry = |filter: Option<&waykeeper_platform::SnoopFilter>| filter.map_or(1, |f| ps(f.retry_ns.value).max(1));
+    let retry = |filter: Option<&SnoopFilter>| filter.map_or(1, |f| ps(f.retry_ns.value).max(1));
     let outer = platform.interconnect.as_ref().and_then(|interconnect| interconnect.snoop_filter.as_ref());
-    let latencies = Latencies {
-        cycle: ps(cycle_ns).max(1),
+    let (cycle, width) = (ps(cycle_ns).max(1), kind.issue_width.as_ref().map_or(1, |width| width.value));
+    let l2 = hit(&kind.l2, "l2")?;
+    Ok(Latencies {
+        cycle,
+        width,
+        pace: (cycle / width).max(1),
         l1: hit(&kind.l1d, "l1d")?,
-        l2: hit(&kind.l2, "l2")?,
+        l2,
+        other_core: shared.iter().max().expect("there are levels") + l2,
         shared,
-        cluster_retry: retry(inner),
-        interconnect_retry: retry(outer),
-    };
-    Ok(Port::new(core, execution == Execution::OutOfOrder, slots, latencies))
+        retry: [retry(cluster_filter), retry(outer)],
+    })
 }

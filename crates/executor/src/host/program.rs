@@ -1,0 +1,102 @@
+//! Whole programs on this machine: a sample is one pass of the real program.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use waykeeper_kernels::{Kernel, KernelError, Memory, Progress, Recorder, clock};
+use waykeeper_linux::memory::Mapping;
+use waykeeper_programs::{Plain, Program};
+use waykeeper_workload::{Pattern, TraceSource};
+
+/// What a thread runs: a timed loop or a whole program. It works in a mapping that must outlive it.
+pub enum Runner {
+    /// A timed loop.
+    Kernel(Kernel),
+    /// A program.
+    Program(Box<Program>, Words),
+}
+
+/// The memory that a program works in.
+pub struct Words {
+    start: *mut u32,
+    length: usize,
+}
+
+impl Words {
+    /// The words.
+    ///
+    /// # Safety
+    /// The mapping still exists.
+    unsafe fn get(&mut self) -> &mut [u32] {
+        // SAFETY: the mapping has so many words (`Runner::new` compared), begins on a page, was written to, and is used by
+        // this value alone.
+        unsafe { std::slice::from_raw_parts_mut(self.start, self.length) }
+    }
+}
+
+impl Runner {
+    /// Lays the workload into a mapping; nothing else may use it.
+    ///
+    /// # Safety
+    /// The mapping outlives the runner.
+    ///
+    /// # Errors
+    /// A pattern that cannot run, or a mapping that is too small for it.
+    pub unsafe fn new(pattern: &Pattern, mapping: Option<&Mapping>, seed: u64) -> Result<Self, KernelError> {
+        if let Pattern::Trace { source: TraceSource::Program(spec), .. } = pattern {
+            let program = Program::new(*spec);
+            let (needed, given) = (4 * program.words() as u64, mapping.map_or(0, |mapping| mapping.length() as u64));
+            let Some(mapping) = mapping.filter(|_| given >= needed) else {
+                return Err(KernelError::TooLittleMemory { needed, given });
+            };
+            let mut words = Words { start: mapping.start().cast(), length: program.words() };
+            // SAFETY: the mapping was given just now.
+            program.lay_out(unsafe { words.get() });
+            return Ok(Self::Program(Box::new(program), words));
+        }
+        let memory = mapping.map_or_else(Memory::none, |mapping| {
+            // SAFETY: the mapping is the runner's own, and outlives it.
+            unsafe { Memory::new(mapping.start(), mapping.length()) }
+        });
+        Ok(Self::Kernel(Kernel::new(pattern, memory, seed)?))
+    }
+
+    /// Runs as target until the counter reads `deadline` or `stop` is set, and records every sample. A sample that has
+    /// begun is finished.
+    pub fn run_target(&mut self, recorder: &mut Recorder, deadline: u64, stop: &AtomicU32) {
+        match self {
+            Self::Kernel(kernel) => kernel.run_target(recorder, deadline, stop),
+            Self::Program(program, words) => loop {
+                // SAFETY: the mapping outlives the runner.
+                let words = unsafe { words.get() };
+                let start = clock::now();
+                program.run(words);
+                let end = clock::now();
+                recorder.record(start, end);
+                if end >= deadline || stop.load(Ordering::Relaxed) != 0 {
+                    return recorder.close_cluster();
+                }
+            },
+        }
+    }
+
+    /// Runs as neighbour until `stop` is set. The accesses of a program are not counted.
+    pub fn run_neighbour(&mut self, progress: &Progress, stop: &AtomicU32) {
+        match self {
+            Self::Kernel(kernel) => kernel.run_neighbour(progress, u64::MAX, stop),
+            Self::Program(program, words) => {
+                // SAFETY: the mapping outlives the runner.
+                let words = unsafe { words.get() };
+                while stop.load(Ordering::Relaxed) == 0 {
+                    program.step(words, &mut Plain);
+                }
+            }
+        }
+    }
+
+    /// Begins somewhere else than other neighbours with the same workload: see [`Kernel::start_at_outer`].
+    pub fn start_at_outer(&mut self, iteration: u64) {
+        if let Self::Kernel(kernel) = self {
+            kernel.start_at_outer(iteration);
+        }
+    }
+}

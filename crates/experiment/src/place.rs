@@ -1,0 +1,229 @@
+//! Workloads on cores: what the names of an experiment come to at a site.
+
+use std::collections::BTreeMap;
+
+use toml::{Table, Value};
+use waykeeper_platform::CoreId;
+use waykeeper_workload::{CacheShapes, Pattern, Workload, find_bundled};
+
+use crate::cores::{NeighbourCores, TargetCore};
+use crate::describe::{Measure, Neighbour, Target};
+use crate::error::InputError;
+use crate::explain;
+use crate::load::Loaded;
+use crate::point::Label;
+use crate::site::Site;
+
+/// A workload on a core.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Placed {
+    /// The workload's name.
+    pub workload: String,
+    /// Keys of the workload that have other values here.
+    pub with: BTreeMap<String, String>,
+    /// What it does there.
+    pub pattern: Pattern,
+    /// The core.
+    pub core: CoreId,
+}
+
+impl Placed {
+    /// The workload's name and what is different about it: `stream_modify (size 8 KiB)`.
+    pub fn called(&self) -> String {
+        called(&self.workload, &self.with)
+    }
+}
+
+/// A workload's name and the keys that have other values than it.
+pub fn called(workload: &str, with: &BTreeMap<String, String>) -> String {
+    let with: Vec<_> = with.iter().map(|(key, value)| format!("{key} {value}")).collect();
+    if with.is_empty() { workload.to_owned() } else { format!("{workload} ({})", with.join(", ")) }
+}
+
+pub(crate) fn target(loaded: &Loaded, site: &Site, index: usize, target: &Target) -> Result<Placed, InputError> {
+    let key = format!("targets.{index}");
+    let core = match target.core {
+        TargetCore::Number(core) => core,
+        TargetCore::Auto => site.auto_core,
+    };
+    let caches = caches_of(loaded, site, &format!("{key}.core"), core)?;
+    let pattern = pattern_for(loaded, &key, &target.workload, &target.with, caches)?;
+    if let Some(why) = site.refuses_target(&pattern) {
+        return Err(loaded.error(&format!("{key}.workload"), format!("found `{}`: {why}", target.workload)));
+    }
+    let bytes = pattern.bytes_per_access(caches.line_bytes()).unwrap_or(0);
+    if target.measure == Measure::Throughput && bytes == 0 {
+        let message = format!("`{}` moves no bytes that could be counted; expected `latency`", target.workload);
+        return Err(loaded.error(&format!("{key}.measure"), message));
+    }
+    Ok(Placed { workload: target.workload.clone(), with: flat(&target.with), pattern, core })
+}
+
+/// The neighbours of a group beside a target.
+pub(crate) fn group(
+    loaded: &Loaded,
+    site: &Site,
+    target: &Placed,
+    group: &Option<String>,
+) -> Result<Vec<Placed>, InputError> {
+    let mut placed: Vec<Placed> = Vec::new();
+    for (index, neighbour) in loaded.experiment.neighbours.iter().enumerate().filter(|(_, n)| n.group == *group) {
+        let key = format!("neighbours.{index}");
+        for core in cores_of(loaded, site, target, &key, neighbour, &placed)? {
+            let cores_key = format!("{key}.cores");
+            let caches = caches_of(loaded, site, &cores_key, core)?;
+            if core == target.core {
+                let message = format!(
+                    "found core {core}, which is the core of the target `{}`; a neighbour needs a core of its own",
+                    target.workload
+                );
+                return Err(loaded.error(&cores_key, message));
+            }
+            if let Some(other) = placed.iter().find(|p| p.core == core) {
+                let message = format!(
+                    "found core {core}, which is already given to `{}`; one core runs one workload",
+                    other.workload
+                );
+                return Err(loaded.error(&cores_key, message));
+            }
+            let pattern = pattern_for(loaded, &key, &neighbour.workload, &neighbour.with, caches)?;
+            if let Some(why) = site.refuses_neighbour(&pattern) {
+                return Err(loaded.error(&format!("{key}.workload"), format!("found `{}`: {why}", neighbour.workload)));
+            }
+            let with = flat(&neighbour.with);
+            placed.push(Placed { workload: neighbour.workload.clone(), with, pattern, core });
+        }
+    }
+    Ok(placed)
+}
+
+fn cores_of(
+    loaded: &Loaded,
+    site: &Site,
+    target: &Placed,
+    key: &str,
+    neighbour: &Neighbour,
+    placed: &[Placed],
+) -> Result<Vec<CoreId>, InputError> {
+    let key = format!("{key}.cores");
+    let cores = match &neighbour.cores {
+        NeighbourCores::Numbers(cores) => cores.clone(),
+        NeighbourCores::Others => {
+            let taken: Vec<_> = placed.iter().map(|p| p.core).collect();
+            site.others(target.core).into_iter().filter(|core| !taken.contains(core)).collect()
+        }
+    };
+    if neighbour.cores == NeighbourCores::Numbers(Vec::new()) {
+        let message = format!("found an empty list; expected cores of {} ({})", site.called, site.core_list());
+        return Err(loaded.error(&key, message));
+    }
+    if cores.is_empty() {
+        let message = format!(
+            "no core is left for `{}` beside the target on core {}; {} has {}",
+            neighbour.workload,
+            target.core,
+            site.called,
+            site.core_list()
+        );
+        return Err(loaded.error(&key, message));
+    }
+    Ok(cores)
+}
+
+fn caches_of<'s>(loaded: &Loaded, site: &'s Site, key: &str, core: CoreId) -> Result<&'s CacheShapes, InputError> {
+    let found = site.core(core).ok_or_else(|| {
+        loaded.error(
+            key,
+            format!("found core {core}, which {} does not have; expected {}", site.called, site.core_list()),
+        )
+    })?;
+    Ok(&found.caches)
+}
+
+/// A bundled workload by name, with other values for some of its keys.
+pub(crate) fn bundled_workload(name: &str, with: &Table) -> Option<Workload> {
+    // A bundled file that does not parse fails a test, so it cannot reach a user.
+    let mut table: Table = toml::from_str(find_bundled(name)?.text).ok()?;
+    merge(&mut table, with);
+    table.try_into().ok()
+}
+
+/// `key` is that of the target or neighbour which names the workload.
+fn pattern_for(
+    loaded: &Loaded,
+    key: &str,
+    name: &str,
+    with: &Table,
+    caches: &CacheShapes,
+) -> Result<Pattern, InputError> {
+    let own = loaded.experiment.workloads.get(name);
+    let workload = match own {
+        Some(own) if with.is_empty() => own.clone(),
+        Some(own) => {
+            let table = Table::try_from(own).expect("every workload that was read can be written");
+            with_values(loaded, key, table, with)?
+        }
+        None => {
+            let Some(found) = find_bundled(name) else {
+                let own = loaded.experiment.workloads.keys().map(String::as_str);
+                let known: Vec<_> = own.chain(waykeeper_workload::bundled().iter().map(|b| b.name)).collect();
+                let message =
+                    format!("found `{name}`, which no workload is called; expected one of {}", known.join(", "));
+                return Err(loaded.error(&format!("{key}.workload"), message));
+            };
+            with_values(loaded, key, toml::from_str(found.text).unwrap_or_default(), with)?
+        }
+    };
+    workload.resolve(caches).map_err(|refused| {
+        let path: Vec<&str> = refused.key.split('.').collect();
+        if reaches(with, &path) {
+            return loaded.error(&format!("{key}.with.{}", refused.key), refused.why);
+        }
+        if own.is_some() {
+            return loaded.error(&format!("workloads.{name}.{}", refused.key), refused.why);
+        }
+        let message = format!("workload `{name}` does not fit here: {}: {}", refused.key, refused.why);
+        loaded.error(&format!("{key}.workload"), message)
+    })
+}
+
+fn with_values(loaded: &Loaded, key: &str, mut table: Table, with: &Table) -> Result<Workload, InputError> {
+    merge(&mut table, with);
+    explain::workload(&table)
+        .map_err(|(path, message)| loaded.error(&format!("{key}.with.{}", path.join(".")), message))
+}
+
+/// Puts the values of `with` into a table; tables are merged, everything else is replaced.
+fn merge(table: &mut Table, with: &Table) {
+    for (key, value) in with {
+        match (table.get_mut(key), value) {
+            (Some(Value::Table(inner)), Value::Table(more)) => merge(inner, more),
+            _ => {
+                table.insert(key.clone(), value.clone());
+            }
+        }
+    }
+}
+
+fn reaches(table: &Table, path: &[&str]) -> bool {
+    let Some((first, rest)) = path.split_first() else { return false };
+    match table.get(*first) {
+        Some(Value::Table(inner)) if !rest.is_empty() => reaches(inner, rest),
+        found => found.is_some(),
+    }
+}
+
+/// Values by dotted key, as text.
+fn flat(table: &Table) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    for (key, value) in table {
+        match value {
+            Value::Table(inner) => found.extend(flat(inner).into_iter().map(|(k, v)| (format!("{key}.{k}"), v))),
+            value => {
+                let text = Label::of(value).map_or_else(|| value.to_string(), |label| label.0);
+                found.insert(key.clone(), text);
+            }
+        }
+    }
+    found
+}

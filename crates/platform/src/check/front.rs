@@ -1,0 +1,127 @@
+//! Checks of what a core does before its caches.
+
+use super::{Finding, finding};
+use crate::describe::{CoreKind, Execution, Platform};
+use crate::front::{Prefetcher, PrefetcherKind, Tlb, Translation};
+use crate::param::Param;
+
+/// The first thing that is wrong with a core's front.
+pub fn fronts_are_whole(platform: &Platform) -> Result<(), Finding> {
+    for (i, kind) in platform.cores.iter().enumerate() {
+        let path = format!("cores.{i}");
+        widths_are_positive(&path, kind)?;
+        window_has_a_use(&path, kind)?;
+        if let Some(streaming) = &kind.write_streaming {
+            at_least_one(&format!("{path}.write_streaming.after_lines"), &streaming.after_lines)?;
+            let path = format!("{path}.write_streaming.to_level");
+            level_is_outside(&path, &streaming.to_level, 2, deepest_level(platform, kind))?;
+        }
+        for (j, prefetcher) in kind.prefetchers.iter().enumerate() {
+            prefetcher_is_whole(&format!("{path}.prefetchers.{j}"), prefetcher)?;
+        }
+        for (j, tlb) in kind.tlbs.iter().enumerate() {
+            tlb_is_whole(&format!("{path}.tlbs.{j}"), tlb)?;
+        }
+        match &kind.translation {
+            Some(translation) => {
+                translation_is_whole(&format!("{path}.translation"), translation, deepest_level(platform, kind))?;
+            }
+            None if !kind.tlbs.is_empty() => {
+                let why = "there are TLBs but no `translation`, which says what a walk reads";
+                return Err(finding(format!("{path}.tlbs"), why));
+            }
+            None => {}
+        }
+    }
+    Ok(())
+}
+
+/// An in-order core stops at its loads, so that it runs ahead of none.
+fn window_has_a_use(path: &str, kind: &CoreKind) -> Result<(), Finding> {
+    let in_order = kind.execution.as_ref().is_some_and(|execution| execution.value == Execution::InOrder);
+    if in_order && kind.window_instructions.is_some() {
+        let why = "an in-order core stops at a load that waits, so it has no window";
+        return Err(finding(format!("{path}.window_instructions"), why));
+    }
+    Ok(())
+}
+
+fn widths_are_positive(path: &str, kind: &CoreKind) -> Result<(), Finding> {
+    let of_core = [
+        ("outstanding_misses", &kind.outstanding_misses),
+        ("issue_width", &kind.issue_width),
+        ("window_instructions", &kind.window_instructions),
+        ("store_buffer_entries", &kind.store_buffer_entries),
+    ];
+    let of_caches = [("l1d", &kind.l1d), ("l1i", &kind.l1i), ("l2", &kind.l2)];
+    for (key, value) in of_core {
+        value.iter().try_for_each(|value| at_least_one(&format!("{path}.{key}"), value))?;
+    }
+    for (key, cache) in of_caches {
+        let misses = cache.as_ref().and_then(|cache| cache.outstanding_misses.as_ref());
+        misses.map_or(Ok(()), |misses| at_least_one(&format!("{path}.{key}.outstanding_misses"), misses))?;
+    }
+    Ok(())
+}
+
+/// The level of the last cache that a kind of cores has.
+fn deepest_level(platform: &Platform, kind: &CoreKind) -> u64 {
+    let shared = platform.shared_caches.iter().filter(|cache| kind.ids.iter().any(|core| cache.serves(*core)));
+    let private = if kind.l2.is_some() { 2 } else { 1 };
+    shared.map(|cache| u64::from(cache.level)).max().unwrap_or(1).max(private)
+}
+
+fn prefetcher_is_whole(path: &str, prefetcher: &Prefetcher) -> Result<(), Finding> {
+    if !(1..=2).contains(&prefetcher.fills_level.value) {
+        let why =
+            format!("{} is not a level that a prefetcher can fill; 1 or 2 would do", prefetcher.fills_level.value);
+        return Err(finding(format!("{path}.fills_level"), why));
+    }
+    at_least_one(&format!("{path}.distance"), &prefetcher.distance)?;
+    at_least_one(&format!("{path}.degree"), &prefetcher.degree)?;
+    match prefetcher.kind.value {
+        PrefetcherKind::NextLine => Ok(()),
+        PrefetcherKind::Stride => at_least_one(&format!("{path}.after_accesses"), &prefetcher.after_accesses),
+    }
+}
+
+fn tlb_is_whole(path: &str, tlb: &Tlb) -> Result<(), Finding> {
+    at_least_one(&format!("{path}.ways"), &tlb.ways)?;
+    let (entries, ways) = (tlb.entries.value, tlb.ways.value);
+    if entries == 0 || !entries.is_multiple_of(ways) || !(entries / ways).is_power_of_two() {
+        let why = format!("{entries} entries of {ways} ways do not form a power of two of sets");
+        return Err(finding(format!("{path}.entries"), why));
+    }
+    tlb.lockable_entries.iter().try_for_each(|locked| at_least_one(&format!("{path}.lockable_entries"), locked))
+}
+
+fn translation_is_whole(path: &str, translation: &Translation, deepest: u64) -> Result<(), Finding> {
+    let page = translation.page_kib.value;
+    if !page.is_power_of_two() || page < 4 {
+        let why = format!("{page} KiB are no page; a power of two of at least 4 would do");
+        return Err(finding(format!("{path}.page_kib"), why));
+    }
+    if !(1..=5).contains(&translation.walk_reads.value) {
+        let why = format!("{} reads; a walk has 1 to 5", translation.walk_reads.value);
+        return Err(finding(format!("{path}.walk_reads"), why));
+    }
+    let bytes = translation.descriptor_bytes.value;
+    if !bytes.is_power_of_two() || !(4..=64).contains(&bytes) {
+        return Err(finding(format!("{path}.descriptor_bytes"), format!("{bytes} bytes; 4 or 8 would do")));
+    }
+    level_is_outside(&format!("{path}.walks_from_level"), &translation.walks_from_level, 1, deepest)
+}
+
+/// A level from `first` to the memory, which is one beyond the last cache.
+fn level_is_outside(path: &str, level: &Param<u64>, first: u64, deepest: u64) -> Result<(), Finding> {
+    if (first..=deepest + 1).contains(&level.value) {
+        return Ok(());
+    }
+    let why =
+        format!("there is no level {}; {first} to {deepest} are caches and {} is the memory", level.value, deepest + 1);
+    Err(finding(path, why))
+}
+
+fn at_least_one(path: &str, value: &Param<u64>) -> Result<(), Finding> {
+    if value.value > 0 { Ok(()) } else { Err(finding(path, "0; at least 1 is needed")) }
+}

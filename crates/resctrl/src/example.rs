@@ -1,0 +1,47 @@
+//! A machine to try things on.
+
+use crate::{Architecture, Bandwidth, Cache, Cpus, Domain, Event, Kernel, Machine, Monitoring, Throttle};
+
+/// An Intel server with two sockets of two cores: L3 allocation with CDP, memory bandwidth allocation, monitoring.
+pub fn server() -> Machine {
+    let sockets = || {
+        vec![Domain { id: 0, cpus: [0, 1].into_iter().collect() }, Domain { id: 1, cpus: [2, 3].into_iter().collect() }]
+    };
+    Machine {
+        kernel: Kernel::V6_1,
+        architecture: Architecture::Intel,
+        cpus: Cpus { possible: 4, parsed: 4, online: (0..4).collect() },
+        l3: Some(Cache {
+            domains: sockets(),
+            mask_bits: 20,
+            min_bits: 1,
+            closids: 16,
+            shareable: 0xc0000,
+            sparse: false,
+            cdp: true,
+            size_bytes: 40 << 20,
+            line_bytes: 64,
+        }),
+        l2: None,
+        mb: Some(Bandwidth {
+            domains: sockets(),
+            closids: 8,
+            min: 10,
+            max: 100,
+            granularity: 10,
+            linear: true,
+            throttle: Some(Throttle::Max),
+        }),
+        smba: None,
+        monitoring: Some(Monitoring {
+            domains: sockets(),
+            rmids: 32,
+            events: Event::ALL.to_vec(),
+            scale_bytes: 65536,
+            counter_bits: 24,
+            llc_bytes: 40 << 20,
+            configurable: None,
+        }),
+        pseudo_lock: false,
+    }
+}

@@ -1,0 +1,18 @@
+//! The groups of ways that a core's caches have.
+
+use waykeeper_platform::{Param, Platform};
+
+use crate::build::kind_of;
+use crate::refused::Refused;
+
+/// The groups and the ways of a core's cache of a level; None if it has no such cache, or one without groups.
+pub fn way_groups(platform: &Platform, core: usize, level: u8) -> Result<Option<(u64, u64)>, Refused> {
+    let id = platform.core_ids()[core];
+    let (_, kind) = kind_of(platform, id)?;
+    let both = |groups: &Option<Param<u64>>, ways: &Param<u64>| Some((groups.as_ref()?.value, ways.value));
+    if let Some(l2) = kind.l2.as_ref().filter(|_| level == 2) {
+        return Ok(both(&l2.way_groups, &l2.ways));
+    }
+    let shared = platform.shared_caches.iter().find(|cache| cache.level == level && cache.serves(id));
+    Ok(shared.and_then(|cache| both(&cache.way_groups, &cache.ways)))
+}

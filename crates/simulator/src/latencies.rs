@@ -1,0 +1,33 @@
+//! What answers cost one core.
+
+/// The deepest level of a shared cache, and 1.
+pub const LEVELS: usize = 5;
+
+/// Latencies of one core, in picoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Latencies {
+    /// One clock cycle.
+    pub cycle: u64,
+    /// Instructions that begin in one cycle.
+    pub width: u64,
+    /// The pace of independent accesses: a cycle divided by the width.
+    pub pace: u64,
+    /// First level.
+    pub l1: u64,
+    /// Private second level.
+    pub l2: u64,
+    /// Shared caches, by level.
+    pub shared: [u64; LEVELS],
+    /// Another core's cache: the outermost shared cache asks that core, whose second level answers.
+    pub other_core: u64,
+    /// Between two attempts at a full set of a snoop filter: the cores' own cluster's, and the interconnect's.
+    pub retry: [u64; 2],
+}
+
+impl Latencies {
+    /// Picoseconds in which so many independent instructions begin.
+    #[inline]
+    pub fn instructions(&self, count: u64) -> u64 {
+        count * self.cycle / self.width
+    }
+}

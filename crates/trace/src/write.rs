@@ -1,0 +1,128 @@
+//! Writing a trace.
+
+use std::io::{Seek, SeekFrom, Write};
+
+use zstd::bulk::Compressor;
+
+use crate::block::{Encoder, MOST_RECORDS};
+use crate::error::TraceError;
+use crate::foreign::MOST_ACCESS_BYTES;
+use crate::header::{Header, MOST_SOURCE, VERSION};
+use crate::pages::{MOST_PAGES, PageSet};
+use crate::record::{Kind, Record};
+use crate::varint::put;
+
+/// zstd's own default: higher levels take much longer for a few per cent.
+const LEVEL: i32 = 3;
+
+/// Writes records to a file, block by block; what it holds in memory does not grow with their number.
+pub struct Writer<W: Write + Seek> {
+    out: W,
+    header: Header,
+    block: Encoder,
+    compressor: Compressor<'static>,
+    compressed: Vec<u8>,
+    data: PageSet,
+    code: PageSet,
+}
+
+impl<W: Write + Seek> Writer<W> {
+    /// Begins a trace. `source` says what is recorded: a command line, or a program and its input.
+    ///
+    /// # Errors
+    /// What the system refuses.
+    pub fn new(mut out: W, source: &str, has_fetches: bool) -> Result<Self, TraceError> {
+        let mut source = source.to_owned();
+        while source.len() > MOST_SOURCE {
+            source.pop();
+        }
+        let header = Header { version: VERSION, source, has_fetches, ..Header::default() };
+        header.write(&mut out, false)?;
+        let mut compressor = Compressor::new(LEVEL)?;
+        compressor.include_checksum(true)?;
+        Ok(Self {
+            out,
+            header,
+            block: Encoder::default(),
+            compressor,
+            compressed: Vec::new(),
+            data: PageSet::default(),
+            code: PageSet::default(),
+        })
+    }
+
+    /// Adds a record.
+    ///
+    /// # Errors
+    /// What the system refuses; more pages than a trace may touch.
+    #[inline]
+    pub fn push(&mut self, record: &Record) -> Result<(), TraceError> {
+        debug_assert!((1..=MOST_ACCESS_BYTES).contains(&record.bytes), "{record:?}");
+        let pages = if record.kind == Kind::Fetch { &mut self.code } else { &mut self.data };
+        pages.add(record.address, record.bytes);
+        self.header.records[record.kind.number()] += 1;
+        self.header.instructions = self.header.instructions.saturating_add(record.gap).saturating_add(1);
+        self.block.push(record);
+        if self.block.records == MOST_RECORDS { self.flush_block() } else { Ok(()) }
+    }
+
+    /// Data accesses so far.
+    pub fn accesses(&self) -> u64 {
+        self.header.total() - self.header.count(Kind::Fetch)
+    }
+
+    /// Ends the trace: until then nobody reads it. Gives back where it was written to, and what is in it.
+    ///
+    /// # Errors
+    /// What the system refuses.
+    pub fn finish(mut self) -> Result<(W, Header), TraceError> {
+        if self.block.records > 0 {
+            self.flush_block()?;
+        }
+        self.out.write_all(&[0; 12])?;
+        self.header.pages_at = self.out.stream_position()?;
+        let (data, code) = (self.data.runs(), self.code.runs());
+        let mut pages = Vec::new();
+        put(&mut pages, data.len() as u64);
+        put(&mut pages, code.len() as u64);
+        for runs in [&data, &code] {
+            let mut end = 0;
+            for (first, length) in runs {
+                put(&mut pages, first - end);
+                put(&mut pages, *length);
+                end = first + length;
+            }
+        }
+        self.compress(&pages)?;
+        self.out.write_all(&(self.compressed.len() as u64).to_le_bytes())?;
+        self.out.write_all(&(pages.len() as u64).to_le_bytes())?;
+        self.out.write_all(&self.compressed)?;
+        self.out.seek(SeekFrom::Start(0))?;
+        self.header.write(&mut self.out, true)?;
+        self.out.seek(SeekFrom::End(0))?;
+        self.out.flush()?;
+        Ok((self.out, self.header))
+    }
+
+    fn flush_block(&mut self) -> Result<(), TraceError> {
+        if self.data.count().max(self.code.count()) > MOST_PAGES {
+            return Err(TraceError::TooManyPages);
+        }
+        let raw = std::mem::take(&mut self.block.bytes);
+        self.compress(&raw)?;
+        for length in [self.compressed.len(), raw.len(), self.block.records] {
+            self.out.write_all(&(length as u32).to_le_bytes())?;
+        }
+        self.out.write_all(&self.compressed)?;
+        self.block.bytes = raw;
+        self.block.clear();
+        Ok(())
+    }
+
+    fn compress(&mut self, raw: &[u8]) -> Result<(), TraceError> {
+        self.compressed.clear();
+        self.compressed.reserve(zstd::zstd_safe::compress_bound(raw.len()));
+        self.compressor.compress_to_buffer(raw, &mut self.compressed)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,138 @@
+//! `docs/validation.md`.
+
+use std::fmt::Write;
+
+use serde_json::Value as Json;
+
+use crate::ensemble::{Effect, Ensemble};
+use crate::figures::{Expected, Kind, Name, Published, figure};
+use crate::plan::Part;
+use crate::spread::Spread;
+
+/// Everything about one experiment.
+#[derive(Debug)]
+pub struct Chapter<'a> {
+    /// What was asked.
+    pub part: &'a Part,
+    /// The run with the platform file as it is.
+    pub base: &'a Json,
+    /// The published figures.
+    pub published: &'a [Published],
+    /// The experiment's statements, judged on the base run.
+    pub expected: &'a [Expected],
+    /// The ensemble, where one was made.
+    pub ensemble: Option<&'a Ensemble>,
+    /// The sensitivities, where they were worked out, of these figures.
+    pub sensitivity: Option<(&'a [Name], &'a [Effect])>,
+}
+
+/// Rows of the table of sensitivities.
+const MOST_EFFECTS: usize = 12;
+
+/// The chapter as Markdown.
+pub fn chapter(of: &Chapter<'_>) -> String {
+    let mut text = format!("## {}\n\n", of.part.name);
+    if !of.part.about.is_empty() {
+        let _ = writeln!(text, "{}\n", of.part.about.trim());
+    }
+    let number = |key: &str| of.base.get(key).and_then(Json::as_f64).unwrap_or_default();
+    let _ = writeln!(
+        text,
+        "{} repeats of {} s simulated for each case, seed {}.\n",
+        number("repeats"),
+        number("duration_s"),
+        number("seed")
+    );
+    figures(&mut text, of);
+    if !of.expected.is_empty() {
+        text.push_str("| expected | outcome | seen |\n|---|---|---|\n");
+        for expected in of.expected {
+            let reason = of.part.reasons.get(&expected.text).map(|why| format!(" ({why})")).unwrap_or_default();
+            let _ = writeln!(text, "| {} | {} | {}{reason} |", expected.text, expected.outcome, expected.seen);
+        }
+        text.push('\n');
+    }
+    if let Some(ensemble) = of.ensemble {
+        let _ = writeln!(
+            text,
+            "Ensemble: {} parameter sets drawn from the ranges of the assumed parameters, {} kept because they agree with \
+             every fitted figure.\n",
+            ensemble.drawn,
+            ensemble.kept.len()
+        );
+    }
+    if let Some((names, effects)) = of.sensitivity {
+        sensitivities(&mut text, names, effects);
+    }
+    text
+}
+
+fn figures(text: &mut String, of: &Chapter<'_>) {
+    if of.published.is_empty() {
+        return;
+    }
+    text.push_str("| case | figure | published | simulated | ratio | ensemble: 5 %, median, 95 % | kind | |\n");
+    text.push_str("|---|---|---|---|---|---|---|---|\n");
+    for published in of.published {
+        let key = format!("{} {}", published.case, published.metric);
+        let value = figure(of.base, &published.case, &published.metric);
+        let spread = of.ensemble.filter(|_| published.kind != Kind::Imposed).and_then(|ensemble| {
+            let all = ensemble.kept.iter().filter_map(|run| figure(run, &published.case, &published.metric));
+            Spread::of(&all.collect::<Vec<_>>())
+        });
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} | {} | {} | {} | {} | {} |",
+            published.case,
+            published.metric,
+            short(published.value),
+            value.map(short).unwrap_or_default(),
+            value.map(|value| format!("x{:.2}", value / published.value)).unwrap_or_default(),
+            spread.map(|s| format!("{}, {}, {}", short(s.low), short(s.median), short(s.high))).unwrap_or_default(),
+            published.kind,
+            of.part.reasons.get(&key).map(String::as_str).unwrap_or_default()
+        );
+    }
+    text.push('\n');
+}
+
+fn sensitivities(text: &mut String, names: &[Name], effects: &[Effect]) {
+    let _ = writeln!(
+        text,
+        "What the free choices matter: each parameter at the ends of its range, the others as they are; ratios to the \
+         figure with the file as it is. The {MOST_EFFECTS} that matter most of {}.\n",
+        effects.len()
+    );
+    let heads: Vec<_> = names.iter().map(|(case, metric)| format!("{case} {metric}")).collect();
+    let _ = writeln!(text, "| parameter | file | ends | {} |", heads.join(" | "));
+    let _ = writeln!(text, "|---|---|---|{}", "---|".repeat(names.len()));
+    for effect in effects.iter().take(MOST_EFFECTS) {
+        let ratio = |ratio: Option<f64>| ratio.map_or("-".into(), |ratio| format!("x{ratio:.2}"));
+        let cells: Vec<_> =
+            effect.ratios.iter().map(|[low, high]| format!("{} {}", ratio(*low), ratio(*high))).collect();
+        let knob = &effect.knob;
+        let [low, high] = &knob.ends;
+        let _ = writeln!(text, "| `{}` | {} | {low}, {high} | {} |", knob.key, knob.value, cells.join(" | "));
+    }
+    text.push('\n');
+}
+
+/// A number with four digits.
+fn short(value: f64) -> String {
+    let digits = if value == 0.0 { 0 } else { (3 - value.abs().log10().floor() as i32).clamp(0, 4) };
+    let text = format!("{value:.*}", digits as usize);
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_four_digits() {
+        assert_eq!(
+            [0.0, 0.01234, 1.5, 57.5, 10780.0, 3.8e9].map(short),
+            ["0", "0.0123", "1.5", "57.5", "10780", "3800000000"]
+        );
+    }
+}

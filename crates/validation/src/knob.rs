@@ -1,0 +1,150 @@
+//! Free choices of a platform: its assumed parameters, with their ranges.
+
+use toml::Value;
+use waykeeper_platform::{Basis, Platform, PlatformError};
+use waykeeper_workload::Xorshift;
+
+/// An assumed parameter.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Knob {
+    /// Path of its key in the platform.
+    pub key: String,
+    /// What it is in the file.
+    pub value: Value,
+    /// The ends of its range, or the two alternatives of a word.
+    pub ends: [Value; 2],
+}
+
+/// The assumed parameters of a platform that have a range, in the order of the file's keys.
+pub fn knobs(platform: &Platform) -> Vec<Knob> {
+    let mut found = Vec::new();
+    collect(&as_toml(platform), "", &mut found);
+    found
+}
+
+fn as_toml(platform: &Platform) -> Value {
+    Value::try_from(platform).expect("a platform is representable as TOML")
+}
+
+fn collect(value: &Value, path: &str, found: &mut Vec<Knob>) {
+    let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+    match value {
+        Value::Table(table) => {
+            let assumed = table.get("is").and_then(Value::as_str) == Some(&Basis::Assumed.to_string());
+            match (assumed, table.get("value"), table.get("range").and_then(Value::as_array)) {
+                (true, Some(value), Some(range)) => {
+                    if let [low, high] = range.as_slice()
+                        && low != high
+                    {
+                        let ends = [low.clone(), high.clone()];
+                        found.push(Knob { key: path.to_owned(), value: value.clone(), ends });
+                    }
+                }
+                _ => table.iter().for_each(|(key, inner)| collect(inner, &below(key), found)),
+            }
+        }
+        Value::Array(items) => {
+            items.iter().enumerate().for_each(|(at, inner)| collect(inner, &below(&at.to_string()), found));
+        }
+        _ => {}
+    }
+}
+
+/// The platform with these parameters at other values.
+///
+/// # Errors
+/// A platform that does not fulfil its own rules with them, such as 24 ways under a replacement that forms a binary tree.
+pub fn with(platform: &Platform, values: &[(&str, Value)]) -> Result<Platform, PlatformError> {
+    let mut tree = as_toml(platform);
+    for (key, value) in values {
+        let mut at = Some(&mut tree);
+        for part in key.split('.') {
+            at = at.and_then(|inner| match inner {
+                Value::Array(items) => part.parse::<usize>().ok().and_then(|index| items.get_mut(index)),
+                other => other.get_mut(part),
+            });
+        }
+        if let Some(Value::Table(parameter)) = at {
+            parameter.insert("value".into(), value.clone());
+        }
+    }
+    let text = toml::to_string(&tree).expect("a platform is representable as TOML");
+    Platform::from_toml(&text, &format!("a variant of {}", platform.name))
+}
+
+impl Knob {
+    /// A value from the range: any power of two where value and ends are such, evenly on a logarithmic scale where the
+    /// ends are positive and a factor of three or more apart, evenly otherwise; one of two words.
+    pub fn draw(&self, random: &mut Xorshift) -> Value {
+        let unit = (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
+        let spread = |low: f64, high: f64| {
+            if low > 0.0 && high / low >= 3.0 { low * (high / low).powf(unit) } else { low + (high - low) * unit }
+        };
+        match (&self.ends[0], &self.ends[1], &self.value) {
+            (Value::Integer(low), Value::Integer(high), Value::Integer(value)) => {
+                let powers = [low, high, value].iter().all(|n| u64::try_from(**n).is_ok_and(u64::is_power_of_two));
+                Value::Integer(if powers {
+                    low << random.below(u64::from((high / low).ilog2()) + 1)
+                } else {
+                    (spread(*low as f64 - 0.49, *high as f64 + 0.49).round() as i64).clamp(*low, *high)
+                })
+            }
+            (Value::Float(low), Value::Float(high), _) => Value::Float(spread(*low, *high)),
+            (one, other, _) => {
+                if random.below(2) == 0 {
+                    one.clone()
+                } else {
+                    other.clone()
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use waykeeper_platform::find_bundled;
+
+    fn agilex() -> Platform {
+        Platform::from_toml(find_bundled("agilex5").unwrap().text, "agilex5").unwrap()
+    }
+
+    #[test]
+    fn every_draw_lies_in_its_range_and_changes_only_its_own_key() {
+        let platform = agilex();
+        let mut random = Xorshift::new(7);
+        let all = knobs(&platform);
+        assert!(all.iter().any(|knob| knob.key == "memory.scheduler.write_age_ns"));
+        assert!(!all.iter().any(|knob| knob.key == "memory.trc_ns"), "it is documented");
+        for knob in &all {
+            for _ in 0..20 {
+                let drawn = knob.draw(&mut random);
+                match (&drawn, &knob.ends) {
+                    (Value::Integer(n), [Value::Integer(low), Value::Integer(high)]) => {
+                        assert!((low..=high).contains(&n), "{}: {n}", knob.key);
+                    }
+                    (Value::Float(x), [Value::Float(low), Value::Float(high)]) => {
+                        assert!((low..=high).contains(&x), "{}: {x}", knob.key);
+                    }
+                    (word, ends) => assert!(ends.contains(word), "{}: {word}", knob.key),
+                }
+            }
+        }
+        let changed = with(&platform, &[("memory.scheduler.write_age_ns", Value::Float(777.0))]).unwrap();
+        assert_eq!(changed.memory.as_ref().unwrap().scheduler.write_age_ns.value, 777.0);
+        let back = with(&changed, &[("memory.scheduler.write_age_ns", Value::Float(2000.0))]).unwrap();
+        assert_eq!(back, platform);
+    }
+
+    #[test]
+    fn powers_of_two_stay_such_and_both_ends_come_up() {
+        let knob =
+            Knob { key: String::new(), value: Value::Integer(1024), ends: [Value::Integer(512), Value::Integer(2048)] };
+        let mut random = Xorshift::new(1);
+        let mut seen: Vec<_> = (0..64).map(|_| knob.draw(&mut random).as_integer().unwrap()).collect();
+        seen.sort_unstable();
+        seen.dedup();
+        assert_eq!(seen, [512, 1024, 2048]);
+    }
+}

@@ -1,0 +1,120 @@
+//! `waykeeper-validate`: makes `docs/validation.md`.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Parser;
+use waykeeper_platform::{Platform, find_bundled};
+use waykeeper_validation::document::{Chapter, chapter};
+use waykeeper_validation::ensemble::{ensemble, sensitivity};
+use waykeeper_validation::figures::{Kind, expected, published};
+use waykeeper_validation::made_from;
+use waykeeper_validation::plan::{Part, Plan};
+use waykeeper_validation::runner::Runner;
+
+/// Compares simulated figures with published ones and writes docs/validation.md.
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// The root of the repository.
+    #[arg(long, default_value = ".")]
+    root: PathBuf,
+    /// The `waykeeper` binary.
+    #[arg(long)]
+    program: PathBuf,
+    /// A folder for runs.
+    #[arg(long)]
+    folder: PathBuf,
+    /// The commit whose parameters these are.
+    #[arg(long)]
+    commit: String,
+    /// Only these experiments; their chapters are printed and nothing is written.
+    #[arg(long)]
+    only: Vec<String>,
+    /// Parameter sets to draw, in place of the plan's number.
+    #[arg(long)]
+    members: Option<usize>,
+}
+
+fn main() -> ExitCode {
+    match validate(&Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("waykeeper-validate: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn validate(arguments: &Arguments) -> Result<(), String> {
+    let read = |file: &str| {
+        let path = arguments.root.join(file);
+        std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))
+    };
+    let mut plan: Plan =
+        toml::from_str(&read("validation.toml")?).map_err(|error| format!("validation.toml: {error}"))?;
+    plan.members = arguments.members.unwrap_or(plan.members);
+    std::fs::create_dir_all(&arguments.folder).map_err(|error| format!("{}: {error}", arguments.folder.display()))?;
+    let runner = Runner { program: arguments.program.clone(), folder: arguments.folder.clone() };
+    let wanted = |part: &&Part| arguments.only.is_empty() || arguments.only.contains(&part.name);
+    let mut chapters = Vec::new();
+    let mut files = vec!["validation.toml".to_owned()];
+    for part in plan.experiments.iter().filter(wanted) {
+        for file in [format!("experiments/{}.toml", part.name), format!("platforms/{}.toml", part.platform)] {
+            if !files.contains(&file) {
+                files.push(file);
+            }
+        }
+        chapters.push(validate_one(&runner, part, &plan)?);
+    }
+    if !arguments.only.is_empty() {
+        println!("{}", chapters.join("\n"));
+        return Ok(());
+    }
+    let text = format!(
+        "{}\nParameters final at commit `{}`.\n\n{}\n{}",
+        HEAD.trim_start(),
+        arguments.commit,
+        chapters.join("\n"),
+        made_from::section(&arguments.root, &files)?
+    );
+    let path = arguments.root.join("docs/validation.md");
+    std::fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+const HEAD: &str = "
+# Validation
+
+Made by `cargo xtask validate`; do not edit. Each published figure stands beside the simulated one: the value with the platform
+file as it is, its ratio to the published one, and the interval that an ensemble of parameter sets predicts. *Predicted*: no
+parameter was chosen after a look at it. *Fitted*: one was, so it is no evidence. *Imposed*: the model contains it, so it earns
+nothing. A maximum belongs to its run length: the simulated ones are far shorter than an hour on the real machine.
+";
+
+fn validate_one(runner: &Runner, part: &Part, plan: &Plan) -> Result<String, String> {
+    eprintln!("{}", part.name);
+    let base = runner.run(&part.name, &part.base, &[], None, &part.name)?;
+    let (published, expected) = (published(&base), expected(&base));
+    let bundled = find_bundled(&part.platform).ok_or_else(|| format!("no platform `{}`", part.platform))?;
+    let platform = Platform::from_toml(bundled.text, bundled.name).map_err(|error| error.to_string())?;
+    let drawn = match plan.members {
+        0 => None,
+        members => Some(ensemble(runner, part, &platform, &published, (members, plan.accept_within, plan.seed))?),
+    };
+    let figures: Vec<_> = published
+        .iter()
+        .filter(|published| published.kind != Kind::Imposed)
+        .map(|published| (published.case.clone(), published.metric.clone()))
+        .collect();
+    let effects = match part.sensitivity && plan.members > 0 {
+        true => Some(sensitivity(runner, part, &platform, &figures)?),
+        false => None,
+    };
+    Ok(chapter(&Chapter {
+        part,
+        base: &base,
+        published: &published,
+        expected: &expected,
+        ensemble: drawn.as_ref(),
+        sensitivity: effects.as_deref().map(|effects| (figures.as_slice(), effects)),
+    }))
+}

@@ -1,0 +1,56 @@
+//! What is validated, as data: `validation.toml`.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+/// The whole file.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// Parameter sets that are drawn for each experiment.
+    pub members: usize,
+    /// A member is kept if each fitted figure is within this factor of the published one.
+    pub accept_within: f64,
+    /// For the draws.
+    pub seed: u64,
+    /// The experiments.
+    #[serde(rename = "experiment")]
+    pub experiments: Vec<Part>,
+}
+
+/// One experiment.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Part {
+    /// Its name.
+    pub name: String,
+    /// The platform that its parameters are drawn from.
+    pub platform: String,
+    /// The run with the platform file as it is.
+    pub base: Length,
+    /// The run of each member of the ensemble, and of each end of a range.
+    pub member: Length,
+    /// Other overrides (`KEY=VALUE`) of members: fewer cases, for one.
+    #[serde(default)]
+    pub member_set: Vec<String>,
+    /// Whether a table of sensitivities is made.
+    #[serde(default)]
+    pub sensitivity: bool,
+    /// Likely reasons of misses, by `CASE METRIC` or by the text of an expectation.
+    #[serde(default)]
+    pub reasons: BTreeMap<String, String>,
+    /// Text that stands under the title.
+    #[serde(default)]
+    pub about: String,
+}
+
+/// How long an experiment runs.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Length {
+    /// Simulated time of a case and repeat, as `--duration` takes it; the experiment's own where absent.
+    pub duration: Option<String>,
+    /// Repeats; the experiment's own where absent.
+    pub repeats: Option<u32>,
+}

@@ -1,0 +1,55 @@
+//! Runs experiments through the command line that everybody uses.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::plan::Length;
+
+/// The program, and where runs are kept.
+#[derive(Debug, Clone)]
+pub struct Runner {
+    /// The `waykeeper` binary.
+    pub program: PathBuf,
+    /// A folder for runs and variants of platforms.
+    pub folder: PathBuf,
+}
+
+impl Runner {
+    /// Runs an experiment and gives its `run.json`.
+    ///
+    /// # Errors
+    /// What the program wrote on its standard error, if it did not end well.
+    pub fn run(
+        &self,
+        experiment: &str,
+        length: &Length,
+        sets: &[String],
+        platform: Option<&Path>,
+        name: &str,
+    ) -> Result<Value, String> {
+        let out = self.folder.join(name);
+        let _ = std::fs::remove_dir_all(&out);
+        let mut command = Command::new(&self.program);
+        command.args(["run", experiment, "--on", "sim", "--json", "--out"]).arg(&out);
+        if let Some(duration) = &length.duration {
+            command.args(["--duration", duration]);
+        }
+        if let Some(repeats) = length.repeats {
+            command.args(["--repeats", &repeats.to_string()]);
+        }
+        if let Some(platform) = platform {
+            command.arg("--set").arg(format!("platform={}", platform.display()));
+        }
+        for set in sets {
+            command.args(["--set", set]);
+        }
+        let output = command.output().map_err(|error| format!("{}: {error}", self.program.display()))?;
+        // A broken or thin budget (1 and 4) still leaves figures.
+        match output.status.code() {
+            Some(0 | 1 | 4) => serde_json::from_slice(&output.stdout).map_err(|error| format!("{name}: {error}")),
+            _ => Err(format!("{name}: {}", String::from_utf8_lossy(&output.stderr).trim())),
+        }
+    }
+}

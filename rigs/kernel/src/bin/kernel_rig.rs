@@ -1,0 +1,150 @@
+//! Compares the model of resctrl with real kernels: see docs/resctrl.md.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use waykeeper_kernel_rig::boot::{Lines, boot};
+use waykeeper_kernel_rig::plan::{Plan, Task, kernel_name, read_sequences};
+use waykeeper_kernel_rig::provide;
+use waykeeper_kernel_rig::setup::{SETUPS, Setup};
+use waykeeper_resctrl::Kernel;
+
+const HELP: &str = "\
+kernel-rig [--ops N] [--seed S] [--kernel 6.1|6.12|6.18|7.3]... [--setup NAME]... [--replay FILE]... [--record FILE]
+
+Boots kernels under QEMU with the registers of cache allocation, and compares random operations on resctrl with the
+model. N operations go to each kernel, shared by the setups. All kernels and setups unless some are named.
+--replay compares kept sequences instead; --record writes one sequence of N operations with the kernel's answers.
+";
+
+/// The longest time that one guest may take.
+const SECONDS: u64 = 3600;
+
+struct Options {
+    operations: usize,
+    seed: u64,
+    kernels: Vec<Kernel>,
+    setups: Vec<Setup>,
+    replay: Vec<PathBuf>,
+    record: Option<PathBuf>,
+}
+
+fn main() -> ExitCode {
+    let options = match parse(std::env::args().skip(1)) {
+        Ok(options) => options,
+        Err(why) => {
+            eprint!("{why}\n{HELP}");
+            return ExitCode::from(2);
+        }
+    };
+    match run(&options) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("kernel-rig: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Options, String> {
+    let mut options = Options {
+        operations: 10_000,
+        seed: fastrand::u64(..1 << 32),
+        kernels: Vec::new(),
+        setups: Vec::new(),
+        replay: Vec::new(),
+        record: None,
+    };
+    while let Some(name) = arguments.next() {
+        let value = arguments.next().ok_or_else(|| format!("{name} needs a value"))?;
+        let number = || value.parse::<u64>().map_err(|_| format!("{name} {value}: not a number"));
+        match name.as_str() {
+            "--ops" => options.operations = number()? as usize,
+            "--seed" => options.seed = number()?,
+            "--kernel" => {
+                let kernel = Kernel::ALL.into_iter().find(|&kernel| kernel_name(kernel) == value);
+                options.kernels.push(kernel.ok_or_else(|| format!("{value}: no such kernel"))?);
+            }
+            "--setup" => options.setups.push(Setup::named(&value).ok_or_else(|| format!("{value}: no such setup"))?),
+            "--replay" => options.replay.push(value.into()),
+            "--record" => options.record = Some(value.into()),
+            _ => return Err(format!("{name}: no such option")),
+        }
+    }
+    if options.kernels.is_empty() {
+        options.kernels = vec![Kernel::V6_1, Kernel::V7_3];
+    }
+    if options.setups.is_empty() {
+        options.setups = SETUPS.to_vec();
+    }
+    Ok(options)
+}
+
+fn run(options: &Options) -> Result<(), String> {
+    let machinery = provide::machinery()?;
+    println!("seed {}", options.seed);
+    let mut differences = 0;
+    for &kernel in &options.kernels {
+        let image = provide::kernel(kernel)?;
+        let release = provide::release(kernel).unwrap_or_default();
+        let mut operations = 0;
+        for &setup in &options.setups {
+            let share = options.operations.div_ceil(options.setups.len());
+            let task = task(options, kernel, setup, share)?;
+            let Some(task) = task else { continue };
+            let plan = Plan { setup, kernel, task };
+            let begun = std::time::Instant::now();
+            let lines = boot(&machinery, &image, &plan, SECONDS, |_| ())?;
+            let equal = report(&lines, &format!("{release} {}", setup.name), begun.elapsed().as_secs());
+            operations += equal.unwrap_or(0);
+            differences += usize::from(equal.is_none());
+            if let Some(path) = &options.record {
+                write_record(path, &lines, &format!("# setup {}\n# kernel {}\n", setup.name, kernel_name(kernel)))?;
+            }
+        }
+        println!("{release}: {operations} operations equal");
+    }
+    if differences > 0 { Err(format!("{differences} setups differ")) } else { Ok(()) }
+}
+
+fn task(options: &Options, kernel: Kernel, setup: Setup, operations: usize) -> Result<Option<Task>, String> {
+    if options.record.is_some() {
+        return Ok(Some(Task::Record { seed: options.seed, operations }));
+    }
+    if options.replay.is_empty() {
+        return Ok(Some(Task::Compare { seed: options.seed, operations }));
+    }
+    let mut sequences = Vec::new();
+    for path in &options.replay {
+        let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let about = |what: &str, name: &str| {
+            let named = text.lines().find_map(|line| line.strip_prefix(what));
+            named.is_none_or(|names| names.split_whitespace().any(|other| other == name))
+        };
+        if about("# setup", setup.name) && about("# kernel", kernel_name(kernel)) {
+            sequences.extend(read_sequences(text.lines()).map_err(|why| format!("{}: {why}", path.display()))?);
+        }
+    }
+    Ok((!sequences.is_empty()).then_some(Task::Replay(sequences)))
+}
+
+/// Prints what a guest found; returns the number of operations if there was no difference.
+fn report(lines: &Lines, what: &str, seconds: u64) -> Option<usize> {
+    let equal = lines.iter().find_map(|line| line.strip_prefix("equal "));
+    let failed = lines.iter().any(|line| line.starts_with("failed") || line.starts_with("kernel:"));
+    for line in lines.iter().filter(|line| !line.starts_with("progress") && !line.starts_with("record")) {
+        if line != "end" && !line.starts_with("equal") {
+            println!("{what}: {line}");
+        }
+    }
+    let numbers: Vec<usize> = equal?.split(' ').filter_map(|word| word.parse().ok()).collect();
+    let &[operations, looks] = &numbers[..] else { return None };
+    println!("{what}: {operations} operations and {looks} looks equal, {seconds} s");
+    (!failed).then_some(operations)
+}
+
+fn write_record(path: &PathBuf, lines: &Lines, head: &str) -> Result<(), String> {
+    let recorded = lines.iter().filter_map(|line| line.strip_prefix("record "));
+    let text: String = head.to_owned() + &recorded.map(|line| format!("{line}\n")).collect::<String>();
+    std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
+}

@@ -1,0 +1,101 @@
+//! Runs a guest and listens to what it says.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::initramfs::Archive;
+use crate::plan::Plan;
+
+const KERNEL_OPTIONS: &str = "console=ttyS0 panic=-1 quiet loglevel=3 mitigations=off rdinit=/init tsc=reliable";
+
+/// What is needed to boot.
+#[derive(Clone, Debug)]
+pub struct Machinery {
+    /// QEMU with the registers of cache allocation.
+    pub qemu: PathBuf,
+    /// Where firmware is looked for.
+    pub firmware: Vec<PathBuf>,
+    /// The guest's program.
+    pub guest: PathBuf,
+    /// Where files for a run may be put.
+    pub scratch: PathBuf,
+}
+
+/// What a guest said, without the `RIG` before each line.
+pub type Lines = Vec<String>;
+
+/// Boots a kernel, lets it carry out a plan, and returns the lines that it said. `hear` gets each as it comes.
+///
+/// # Errors
+/// QEMU that cannot be run, or a guest that did not come to its end within the time.
+pub fn boot(
+    machinery: &Machinery,
+    kernel: &Path,
+    plan: &Plan,
+    seconds: u64,
+    mut hear: impl FnMut(&str),
+) -> Result<Lines, String> {
+    let initramfs = machinery.scratch.join(format!("initramfs-{}-{}", plan.setup.name, std::process::id()));
+    write_initramfs(machinery, plan, &initramfs)?;
+    let mut command = Command::new("timeout");
+    command.args(["--kill-after=5", &seconds.to_string()]).arg(&machinery.qemu);
+    for folder in &machinery.firmware {
+        command.arg("-L").arg(folder);
+    }
+    command
+        .args(["-accel", "tcg", "-machine", "pc", "-m", "640", "-nodefaults", "-nographic", "-no-reboot"])
+        // Time is counted in instructions and does not pass while the guest sleeps: waiting for a second costs nothing.
+        .args(["-icount", "shift=1,sleep=off"])
+        .args(["-serial", "stdio", "-monitor", "none"])
+        .args(plan.setup.qemu_options())
+        .arg("-kernel")
+        .arg(kernel)
+        .arg("-initrd")
+        .arg(&initramfs)
+        .arg("-append")
+        .arg(format!("{KERNEL_OPTIONS} {}", plan.setup.kernel_options()))
+        .env("WAYKEEPER_RDT", plan.setup.registers)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(|error| format!("{command:?}: {error}"))?;
+    let output = child.stdout.take().ok_or("QEMU has no output")?;
+    let mut lines = Lines::new();
+    let mut other = Lines::new();
+    for line in BufReader::new(output).split(b'\n').map_while(Result::ok) {
+        let line = String::from_utf8_lossy(&line).trim_end().to_owned();
+        match line.split_once("RIG ") {
+            Some((_, said)) => {
+                hear(said);
+                lines.push(said.to_owned());
+            }
+            None => other.push(line),
+        }
+    }
+    let status = child.wait_with_output().map_err(|error| format!("QEMU: {error}"))?;
+    let _ = std::fs::remove_file(&initramfs);
+    if lines.last().is_none_or(|line| line != "end") {
+        let end = |lines: &Lines| lines[lines.len().saturating_sub(30)..].join("\n");
+        let errors: Vec<String> = String::from_utf8_lossy(&status.stderr).lines().map(str::to_owned).collect();
+        let errors: Lines = errors.into_iter().filter(|line| !line.contains("TCG doesn't support")).collect();
+        return Err(format!(
+            "the guest did not come to its end ({}):\n{}\n{}\n{}",
+            status.status,
+            end(&lines),
+            end(&other),
+            end(&errors)
+        ));
+    }
+    Ok(lines)
+}
+
+fn write_initramfs(machinery: &Machinery, plan: &Plan, path: &Path) -> Result<(), String> {
+    let program = std::fs::read(&machinery.guest).map_err(|error| format!("{}: {error}", machinery.guest.display()))?;
+    let mut archive = Archive::default();
+    ["dev", "proc", "sys"].iter().for_each(|directory| archive.directory(directory));
+    archive.device("dev/console", 5, 1);
+    archive.file("init", 0o755, &program);
+    archive.file("plan", 0o644, plan.write().as_bytes());
+    std::fs::write(path, archive.finish()).map_err(|error| format!("{}: {error}", path.display()))
+}

@@ -1,0 +1,109 @@
+//! What a guest is to do: lines of text in its `/plan`.
+
+use waykeeper_resctrl::Kernel;
+
+use crate::setup::Setup;
+use crate::step::Step;
+use crate::text::{read_step, write_step};
+
+/// What is done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Task {
+    /// Random sequences until there were so many operations.
+    Compare {
+        /// Where the first sequence begins; the next ones count on.
+        seed: u64,
+        /// How many operations.
+        operations: usize,
+    },
+    /// Given sequences are compared.
+    Replay(Vec<Vec<Step>>),
+    /// One random sequence is printed with the kernel's answers, to be kept.
+    Record {
+        /// Where it begins.
+        seed: u64,
+        /// How many operations.
+        operations: usize,
+    },
+}
+
+/// A plan.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The machine that QEMU emulates.
+    pub setup: Setup,
+    /// The kernel that runs.
+    pub kernel: Kernel,
+    /// What is done.
+    pub task: Task,
+}
+
+impl Plan {
+    /// As text.
+    pub fn write(&self) -> String {
+        let task = match &self.task {
+            Task::Compare { seed, operations } => format!("compare {seed} {operations}"),
+            Task::Record { seed, operations } => format!("record {seed} {operations}"),
+            Task::Replay(sequences) => {
+                let sequence = |steps: &Vec<Step>| {
+                    steps.iter().map(|step| format!("\n{}", write_step(step))).collect::<String>() + "\n"
+                };
+                format!("replay{}", sequences.iter().map(sequence).collect::<String>())
+            }
+        };
+        format!("setup {}\nkernel {}\n{task}\n", self.setup.name, kernel_name(self.kernel))
+    }
+
+    /// From text.
+    ///
+    /// # Errors
+    /// The line that cannot be understood.
+    pub fn read(text: &str) -> Result<Plan, String> {
+        let mut lines = text.lines();
+        let mut word = |name: &str| {
+            let line = lines.next().unwrap_or_default();
+            line.strip_prefix(name).map(|rest| rest.trim().to_owned()).ok_or_else(|| format!("{line}: not {name}"))
+        };
+        let setup = word("setup")?;
+        let setup = Setup::named(&setup).ok_or_else(|| format!("{setup}: no such setup"))?;
+        let kernel = word("kernel")?;
+        let kernel = Kernel::ALL.into_iter().find(|&other| kernel_name(other) == kernel);
+        let kernel = kernel.ok_or("no such kernel")?;
+        let task = word("")?;
+        let numbers: Vec<u64> = task.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+        let task = match (task.split_whitespace().next(), &numbers[..]) {
+            (Some("compare"), &[seed, operations]) => Task::Compare { seed, operations: operations as usize },
+            (Some("record"), &[seed, operations]) => Task::Record { seed, operations: operations as usize },
+            (Some("replay"), _) => Task::Replay(read_sequences(lines)?),
+            _ => return Err(format!("{task}: no such task")),
+        };
+        Ok(Plan { setup, kernel, task })
+    }
+}
+
+/// Sequences of steps with empty lines between them; lines that begin with `#` or `<` are not read.
+///
+/// # Errors
+/// The line that cannot be understood.
+pub fn read_sequences<'a>(lines: impl Iterator<Item = &'a str>) -> Result<Vec<Vec<Step>>, String> {
+    let mut sequences = vec![Vec::new()];
+    for line in lines {
+        match line.trim() {
+            "" => sequences.push(Vec::new()),
+            line if line.starts_with(['#', '<']) => (),
+            line => sequences.last_mut().expect("there is one from the start").push(read_step(line)?),
+        }
+    }
+    sequences.retain(|steps| !steps.is_empty());
+    Ok(sequences)
+}
+
+/// A kernel's name in plans and files.
+pub fn kernel_name(kernel: Kernel) -> &'static str {
+    match kernel {
+        Kernel::V6_1 => "6.1",
+        Kernel::V6_12 => "6.12",
+        Kernel::V6_18 => "6.18",
+        Kernel::V7_3 => "7.3",
+    }
+}

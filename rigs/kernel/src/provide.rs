@@ -1,0 +1,72 @@
+//! Has QEMU, kernels and the guest's program ready. The slow parts stay in a cache folder outside the source tree.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use waykeeper_resctrl::Kernel;
+
+use crate::boot::Machinery;
+use crate::plan::kernel_name;
+
+/// The rig's own folder in the source tree.
+const RIG: &str = env!("CARGO_MANIFEST_DIR");
+
+/// The cache folder: `WAYKEEPER_RIG_CACHE`, or one below the user's.
+pub fn cache() -> PathBuf {
+    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let user = variable("XDG_CACHE_HOME").or_else(|| variable("HOME").map(|home| home.join(".cache")));
+    variable("WAYKEEPER_RIG_CACHE").unwrap_or_else(|| user.unwrap_or_default().join("waykeeper/kernel-rig"))
+}
+
+/// Builds what is not there yet.
+///
+/// # Errors
+/// What could not be fetched or built.
+pub fn machinery() -> Result<Machinery, String> {
+    let cache = cache();
+    run(Command::new(Path::new(RIG).join("provide")).arg(&cache).arg("qemu"))?;
+    let scratch = cache.join("scratch");
+    std::fs::create_dir_all(&scratch).map_err(|error| format!("{}: {error}", scratch.display()))?;
+    Ok(Machinery {
+        qemu: cache.join("qemu/bin/qemu-system-x86_64"),
+        firmware: ["/usr/share/seabios", "/usr/share/qemu"].map(PathBuf::from).to_vec(),
+        guest: guest(&cache)?,
+        scratch,
+    })
+}
+
+/// A kernel's image.
+///
+/// # Errors
+/// A kernel that could not be fetched.
+pub fn kernel(kernel: Kernel) -> Result<PathBuf, String> {
+    let cache = cache();
+    let name = kernel_name(kernel);
+    run(Command::new(Path::new(RIG).join("provide")).arg(&cache).arg(name))?;
+    Ok(cache.join(format!("kernel-{name}/vmlinuz")))
+}
+
+/// The kernel's full release, as Debian names it.
+pub fn release(kernel: Kernel) -> Option<String> {
+    let path = cache().join(format!("kernel-{}/release", kernel_name(kernel)));
+    std::fs::read_to_string(path).ok().map(|text| text.trim().to_owned())
+}
+
+/// Builds the guest's program so that it runs without any library.
+fn guest(cache: &Path) -> Result<PathBuf, String> {
+    const TARGET: &str = "x86_64-unknown-linux-gnu";
+    let target = cache.join("guest");
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    run(Command::new(cargo)
+        .current_dir(RIG)
+        .args(["build", "--quiet", "--locked", "--release", "--bin", "kernel-rig-guest", "--target", TARGET])
+        .arg("--target-dir")
+        .arg(&target)
+        .env("RUSTFLAGS", "-C target-feature=+crt-static"))?;
+    Ok(target.join(TARGET).join("release/kernel-rig-guest"))
+}
+
+fn run(command: &mut Command) -> Result<(), String> {
+    let status = command.status().map_err(|error| format!("{command:?}: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("{command:?} ended with {status}")) }
+}

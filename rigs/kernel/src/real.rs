@@ -1,0 +1,172 @@
+//! Steps on the kernel that runs here. Only the guest calls this.
+
+mod process;
+mod system;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use waykeeper_resctrl::{Event, MountOptions, Operation, Reading};
+
+use crate::compare::Subject;
+use crate::modelled::FULL;
+use crate::real::process::Process;
+use crate::real::system::{Full, System};
+use crate::step::{Answer, Outcome, Step};
+
+/// The kernel.
+#[derive(Debug)]
+pub struct Real {
+    system: System,
+    processes: Vec<Process>,
+    /// How many RMIDs there are.
+    rmids: u32,
+    /// `max_threshold_occupancy` after boot.
+    threshold: Option<Vec<u8>>,
+    /// Permissions of the root's files after boot; the older kernels keep them over an unmount.
+    modes: BTreeMap<Vec<u8>, u32>,
+    /// What the events count after boot.
+    configs: BTreeMap<&'static str, Vec<u8>>,
+}
+
+impl Real {
+    /// Looks at the kernel after boot.
+    ///
+    /// # Errors
+    /// A kernel without resctrl.
+    pub fn new() -> Result<Self, String> {
+        let system = System::new();
+        system.mount(MountOptions::default()).map_err(|errno| format!("resctrl cannot be mounted: errno {errno}"))?;
+        let read = |path: &[u8]| system.read(path).ok();
+        let number = |path: &[u8]| {
+            read(path).and_then(|text| String::from_utf8(text).ok()).and_then(|text| text.trim().parse().ok())
+        };
+        let names = ["", "cpus", "cpus_list", "tasks", "schemata", "mode", "size"];
+        let modes = names.into_iter().filter_map(|name| Some((name.into(), system.mode(name.as_bytes()).ok()?)));
+        let configs = ["info/L3_MON/mbm_total_bytes_config", "info/L3_MON/mbm_local_bytes_config"];
+        let configs = configs.into_iter().filter_map(|path| Some((path, read(path.as_bytes())?))).collect();
+        let real = Real {
+            rmids: number(b"info/L3_MON/num_rmids").unwrap_or(0),
+            threshold: read(b"info/L3_MON/max_threshold_occupancy"),
+            modes: modes.collect(),
+            configs,
+            system,
+            processes: Vec::new(),
+        };
+        real.system.unmount().map_err(|errno| format!("resctrl cannot be unmounted: errno {errno}"))?;
+        Ok(real)
+    }
+
+    fn answer(&mut self, step: &Step) -> Full<Answer> {
+        match step {
+            Step::Mount(options) => self.system.mount(*options).map(|()| Answer::Done),
+            Step::Unmount => {
+                // The model has nothing to say about unmounting what is not mounted.
+                let _ = self.system.unmount();
+                Ok(Answer::Done)
+            }
+            Step::Do(operation) => self.operate(operation),
+            Step::Start { threads } => {
+                let process = Process::start(*threads)?;
+                let tids = process.tids.clone();
+                self.processes.push(process);
+                Ok(Answer::Started(tids))
+            }
+            Step::End(index) => {
+                if *index < self.processes.len() {
+                    self.processes.remove(*index).end();
+                }
+                Ok(Answer::Done)
+            }
+            Step::Count(event, reading) => {
+                count(*event, *reading);
+                Ok(Answer::Done)
+            }
+            Step::Settle => {
+                self.settle();
+                Ok(Answer::Done)
+            }
+            Step::Groups(tid) => self.system.groups(*tid).map(Answer::Bytes),
+        }
+    }
+
+    fn operate(&mut self, operation: &Operation) -> Full<Answer> {
+        let system = &self.system;
+        match operation {
+            Operation::Read { path } => system.read(path).map(Answer::Bytes),
+            Operation::Write { path, data } => system.write(path, data).map(|()| Answer::Done),
+            Operation::Mkdir { path, mode } => system.mkdir(path, *mode).map(|()| Answer::Done),
+            Operation::Rmdir { path } => system.rmdir(path).map(|()| Answer::Done),
+            Operation::Rename { from, to } => system.rename(from, to).map(|()| Answer::Done),
+            Operation::Readdir { path } => system.entries(path).map(Answer::Entries),
+            Operation::Getattr { path } => system.attributes(path),
+            Operation::Chmod { path, mode } => system.chmod(path, *mode).map(|()| Answer::Done),
+            Operation::Unlink { path } => system.unlink(path).map(|()| Answer::Done),
+            Operation::Create { path } => system.create(path).map(|()| Answer::Done),
+        }
+    }
+
+    /// Lets the kernel see empty caches for longer than the second after which it looks at freed RMIDs again.
+    fn settle(&self) {
+        count(Event::LlcOccupancy, Reading::Value(0));
+        std::thread::sleep(Duration::from_millis(2500));
+        count(Event::LlcOccupancy, Reading::Value(FULL.into()));
+    }
+
+    /// Frees all RMIDs at once: from limbo they come back in order, as after boot.
+    fn sort_rmids(&self) {
+        if self.rmids < 2 || self.system.mount(MountOptions::default()).is_err() {
+            return;
+        }
+        if let Some(threshold) = &self.threshold {
+            let _ = self.system.write(b"info/L3_MON/max_threshold_occupancy", threshold);
+        }
+        for (path, config) in &self.configs {
+            let _ = self.system.write(path.as_bytes(), config);
+        }
+        for (name, mode) in &self.modes {
+            let _ = self.system.chmod(name, *mode);
+        }
+        self.settle();
+        for number in 1..self.rmids {
+            let _ = self.system.mkdir(format!("mon_groups/{number}").as_bytes(), 0o755);
+        }
+        let _ = self.system.unmount();
+        self.settle();
+    }
+}
+
+impl Subject for Real {
+    fn reset(&mut self) {
+        let _ = self.system.unmount();
+        std::mem::take(&mut self.processes).into_iter().for_each(Process::end);
+        count(Event::LlcOccupancy, Reading::Value(FULL.into()));
+        self.sort_rmids();
+        if self.rmids < 2 && self.system.mount(MountOptions::default()).is_ok() {
+            for (name, mode) in &self.modes {
+                let _ = self.system.chmod(name, *mode);
+            }
+            let _ = self.system.unmount();
+        }
+        count(Event::MbmTotal, Reading::Value(0));
+        count(Event::MbmLocal, Reading::Value(0));
+    }
+
+    fn run(&mut self, step: &Step) -> Outcome {
+        let answer = self.answer(step);
+        Outcome { answer, status: self.system.read(b"info/last_cmd_status").ok() }
+    }
+}
+
+/// Tells the emulated processor what all its counters of an event say: see rdt.c.
+fn count(event: Event, reading: Reading) {
+    let value = match reading {
+        Reading::Value(value) => value as u32,
+        Reading::Error => u32::MAX,
+        Reading::Unavailable => u32::MAX - 1,
+    };
+    #[cfg(target_arch = "x86_64")]
+    std::arch::x86_64::__cpuid_count(0x5741_4b01 + event as u32, value);
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (event, value);
+}
