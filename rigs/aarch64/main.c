@@ -5,7 +5,8 @@
  *
  * KIND and its numbers: walk OPERATION OUTER_COUNT OUTER_STRIDE INNER_COUNT INNER_STRIDE;
  * chase BATCH STRIDE NEXT... (the permutation); buffer OPERATION BYTES STRIDE;
- * random STATE LINE_BYTES DATA_LINES DATA_ACCESSES CODE_LINES CODE_CALLS EVENT_DATA_LINES EVENT_CODE_LINES;
+ * random STATE LINE_BYTES DATA_LINES DATA_ACCESSES CODE_LINES CODE_CALLS EVENT_DATA_LINES EVENT_CODE_LINES DATA_MODIFIES
+ * RANDOM_COUNTS EVENT_STRIDE_LINES;
  * tick BODY AMOUNT. With `places` nothing is run.
  */
 #include <stdio.h>
@@ -40,7 +41,7 @@ static void run_kernel(const char *kind, bool as_target, uint64_t accesses)
 	struct wk_chase chase = {data, number[0]};
 	struct wk_buffer buffer = {data, number[0], number[1], number[2], 100};
 	struct wk_random random = {data, (unsigned char *)code, number[0], number[1], number[2], number[3],
-				   number[4], number[5], number[6], number[7], number[8]};
+				   number[4], number[5], number[6], number[7], number[8], number[9], number[10]};
 	struct wk_tick tick = {number[0], number[1]};
 	uint64_t samples = 0, per_sample = 1;
 	while ((as_target ? samples * per_sample : progress) < accesses) {

@@ -5,6 +5,7 @@
 
 #[cfg(test)]
 mod book;
+mod kernel_rig;
 mod packages;
 mod peers;
 mod step;
@@ -19,6 +20,8 @@ cargo xtask packages    install those packages, or name them
 cargo xtask bench-peers [ROUNDS]    functional mode beside PyPI's pycachesim: the same addresses, in turns
 cargo xtask validate    compare all simulated figures with published ones, write docs/validation.md (takes an hour);
                         --only EXPERIMENT prints one chapter, --members N draws that many parameter sets
+cargo xtask kernel-rig [--ops N] [--seed S] [--kernel V]... [--setup NAME]... [--replay FILE]...
+                        compare the resctrl model with real kernels under QEMU (docs/resctrl.md)
 ";
 
 fn main() -> ExitCode {
@@ -28,6 +31,7 @@ fn main() -> ExitCode {
         Some("packages") => packages::provide(),
         Some("bench-peers") => peers::compare(std::env::args().nth(2)),
         Some("validate") => validate::run(),
+        Some("kernel-rig") => kernel_rig::run_with(std::env::args().skip(2)),
         _ => {
             eprint!("{HELP}");
             return ExitCode::from(2);

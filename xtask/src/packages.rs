@@ -18,12 +18,37 @@ const NEEDED: [(&str, &str); 5] = [
 const NEEDED_FILES: [(&str, &str); 2] =
     [("/usr/aarch64-linux-gnu/lib/libc.a", "libc6-dev-arm64-cross"), ("/usr/include/stdio.h", "libc6-dev")];
 
+/// What the kernel rig needs beside these, to build QEMU.
+const NEEDED_BY_KERNEL_RIG: [(&str, &str); 5] =
+    [("dpkg-source", "dpkg-dev"), ("ninja", "ninja-build"), ("flex", "flex"), ("bison", "bison"), ("patch", "patch")];
+
+/// Files that it needs.
+const FILES_NEEDED_BY_KERNEL_RIG: [(&str, &str); 6] = [
+    ("/usr/share/seabios/bios-256k.bin", "seabios"),
+    ("/usr/share/qemu", "qemu-system-data"),
+    ("/usr/include/glib-2.0/glib.h", "libglib2.0-dev"),
+    ("/usr/include/pixman-1/pixman.h", "libpixman-1-dev"),
+    ("/usr/include/libfdt.h", "libfdt-dev"),
+    ("/usr/include/zlib.h", "zlib1g-dev"),
+];
+
 /// Installs what is missing when it may, else names it.
 ///
 /// # Errors
 /// Missing packages that could not be installed.
 pub fn provide() -> Result<(), String> {
-    let missing = missing();
+    install(missing(&NEEDED, &NEEDED_FILES))
+}
+
+/// The same for what the kernel rig needs.
+///
+/// # Errors
+/// Missing packages that could not be installed.
+pub fn provide_for_kernel_rig() -> Result<(), String> {
+    install(missing(&NEEDED_BY_KERNEL_RIG, &FILES_NEEDED_BY_KERNEL_RIG))
+}
+
+fn install(missing: Vec<&str>) -> Result<(), String> {
     if missing.is_empty() {
         return Ok(());
     }
@@ -40,9 +65,9 @@ pub fn provide() -> Result<(), String> {
     run("packages", &mut apt(&format!("install -y -qq --no-install-recommends {list}")))
 }
 
-fn missing() -> Vec<&'static str> {
-    let programs = NEEDED.iter().filter(|(program, _)| !on_path(program)).map(|(_, package)| *package);
-    let files = NEEDED_FILES.iter().filter(|(file, _)| !Path::new(file).exists()).map(|(_, package)| *package);
+fn missing(programs: &[(&str, &'static str)], files: &[(&str, &'static str)]) -> Vec<&'static str> {
+    let programs = programs.iter().filter(|(program, _)| !on_path(program)).map(|(_, package)| *package);
+    let files = files.iter().filter(|(file, _)| !Path::new(file).exists()).map(|(_, package)| *package);
     programs.chain(files).collect()
 }
 

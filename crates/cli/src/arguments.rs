@@ -1,8 +1,9 @@
 //! The command line.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 
 /// Finds, fixes and proves cache and memory interference on real-time multicore machines.
 #[derive(Debug, Parser)]
@@ -34,6 +35,8 @@ pub enum Command {
     Show(Show),
     /// Compare two runs, case by case.
     Compare(Compare),
+    /// Record the loads and stores of a program, or tell what a recording holds.
+    Trace(Trace),
     /// Print the JSON Schema of a kind of file, for editors and checkers.
     Schema(Schema),
 }
@@ -56,6 +59,8 @@ Examples:
   waykeeper run agilex5-cluster-latency --duration 2s --json > run.json
   waykeeper run agilex5-cluster-latency --set targets.0.core=3 --set neighbours.0.cores=1,2
   waykeeper run agilex5-cluster-latency --set neighbours.0.workload=set_crawler --set mitigations=nl3a,nl3a+cp
+  waykeeper run agilex5-cluster-latency --set mitigations=nl3a --explain 1
+  waykeeper run agilex5-cluster-latency --fast --set simulated_duration=1s
   waykeeper run my-experiment.toml --on host --out results/first
 
 A budget is [MITIGATION:]METRIC<=DURATION[@RATE], METRIC one of max, jitter, mean, min, p50, p99, p99.9, p99.99:
@@ -89,6 +94,13 @@ pub struct Run {
     /// A budget to judge the run by. May be repeated.
     #[arg(long = "budget", value_name = "BUDGET")]
     pub budgets: Vec<String>,
+    /// Explain the N longest samples of each case: what the core waited for, part by part (simulator only) [N: 3].
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "3", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub explain: Option<u16>,
+    /// Let neighbours skip what cannot touch the target: several times faster, the same distributions (simulator only;
+    /// cases that cannot skip are simulated in full).
+    #[arg(long)]
+    pub fast: bool,
     /// Print run.json instead of the table.
     #[arg(long)]
     pub json: bool,
@@ -135,6 +147,42 @@ pub struct Compare {
     pub a: PathBuf,
     /// The second run (B).
     pub b: PathBuf,
+}
+
+/// Arguments of `trace`.
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("what").required(true).args(["command", "workload", "info"]))]
+#[command(after_help = "\
+Examples:
+  waykeeper trace -- sort words.txt                 record sort into sort.wkt
+  waykeeper trace --limit 10000000 --out f.wkt -- ./filter in.pgm
+  waykeeper trace --workload mser_cif               record a program of Waykeeper's own
+  waykeeper trace --info sort.wkt                   what a recording holds; also of lackey, Dinero, ChampSim
+
+Recording needs valgrind and takes some hundred times as long as the program; programs that it starts are not recorded.
+A workload with `kind = \"trace\"` and `file = \"sort.wkt\"` runs the recording in the simulator.")]
+pub struct Trace {
+    /// The program and its arguments.
+    #[arg(last = true, value_name = "CMD")]
+    pub command: Vec<OsString>,
+    /// Record one pass of a bundled program, such as `disparity_cif`, from inside; needs no valgrind.
+    #[arg(long, value_name = "NAME")]
+    pub workload: Option<String>,
+    /// Tell what a recording holds, and check all of it.
+    #[arg(long, value_name = "FILE")]
+    pub info: Option<PathBuf>,
+    /// The new file [default: NAME.wkt].
+    #[arg(long, value_name = "FILE", conflicts_with = "info")]
+    pub out: Option<PathBuf>,
+    /// End after this many loads and stores.
+    #[arg(long, value_name = "N", conflicts_with = "info", value_parser = clap::value_parser!(u64).range(1..))]
+    pub limit: Option<u64>,
+    /// Record instruction fetches too: one for each 32 bytes of code entered.
+    #[arg(long, conflicts_with_all = ["info", "workload"])]
+    pub instructions: bool,
+    /// Print what the recording holds as JSON.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Kinds of files that have a schema.

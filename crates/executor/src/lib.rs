@@ -1,7 +1,9 @@
 //! Runs cases: on this Linux machine ([`Host`]) or in the simulator ([`Simulated`]), behind one trait.
 
+mod explained;
 mod host;
 mod measure;
+mod occupancy;
 mod schedule;
 mod simulated;
 

@@ -18,6 +18,12 @@ pub struct Assignment<'a> {
     pub duration_s: f64,
     /// In the simulator it ends with so many samples, if they come before its duration.
     pub simulated_samples: Option<u64>,
+    /// Whether it is followed who holds how much of the last shared cache, where the place can tell.
+    pub occupancy: bool,
+    /// How many of the longest samples are explained, where the place can.
+    pub explain: usize,
+    /// Whether simulated neighbours skip what cannot touch the target, where they can.
+    pub fast: bool,
     /// Samples above this many nanoseconds are excursions; `None` for a pilot, which has no threshold yet.
     pub excursion_above_ns: Option<f64>,
     /// Excursions within this time of the first one are one event, nanoseconds.
@@ -80,6 +86,11 @@ pub trait Executor: Sync {
     /// # Errors
     /// What the place cannot do.
     fn measure(&self, assignment: &Assignment<'_>, stop: &AtomicBool) -> Result<Measurement, ExecutorError>;
+
+    /// Whether it can say what the target waited for in a sample.
+    fn explains(&self) -> bool {
+        false
+    }
 
     /// How many repeats may run at the same time without disturbing each other.
     fn at_once(&self) -> usize;

@@ -17,6 +17,12 @@ pub struct Settings {
     pub duration_s: f64,
     /// In the simulator a repeat ends with so many samples, if they come before its duration.
     pub simulated_samples: Option<u64>,
+    /// Whether it is followed who holds how much of the last shared cache, where the place can tell.
+    pub occupancy: bool,
+    /// How many of the longest samples of a case are explained, where the place can.
+    pub explain: usize,
+    /// Whether simulated neighbours skip what cannot touch the target, where they can.
+    pub fast: bool,
     /// Repeats of each case.
     pub repeats: u32,
     /// The seed.
@@ -83,6 +89,9 @@ pub fn run(
             seed,
             duration_s: length(case, settings.duration_s, pace),
             simulated_samples: settings.simulated_samples.filter(|_| case.purpose == Purpose::Case),
+            occupancy: settings.occupancy && repeat == 0,
+            explain: if case.purpose == Purpose::Case { settings.explain } else { 0 },
+            fast: settings.fast,
             excursion_above_ns: thresholds_ns[index],
             gap_ns: settings.gap_ns,
             wash: before.is_none_or(|before| before.mitigation != case.mitigation),
@@ -174,6 +183,9 @@ fn thresholds(
             seed: settings.seed,
             duration_s: settings.duration_s.min(pace.pilot_s),
             simulated_samples: settings.simulated_samples,
+            occupancy: false,
+            explain: 0,
+            fast: settings.fast,
             excursion_above_ns: None,
             gap_ns: settings.gap_ns,
             wash: false,

@@ -14,7 +14,9 @@ use waykeeper_platform::{Mitigation, Platform};
 use waykeeper_simulator::{Counters, Engine, Program, Refused, Role};
 use waykeeper_workload::Pattern;
 
+use crate::explained;
 use crate::measure::{Assignment, Executor, ExecutorError, Pace, Place};
+use crate::occupancy::Watch;
 
 /// Runs cases on a simulated platform.
 #[derive(Debug)]
@@ -166,6 +168,19 @@ fn parameters(platform: &Platform) -> Parameters {
     Parameters { counts, list: list.collect() }
 }
 
+/// What the cores of some programs have skipped.
+struct Skipped(BTreeMap<u32, u64>);
+
+impl Skipped {
+    fn of(engine: &Engine, programs: &[Program]) -> Self {
+        Self(programs.iter().map(|program| (program.core, engine.skipped_accesses(program.core))).collect())
+    }
+
+    fn accesses(&self, core: u32) -> u64 {
+        self.0.get(&core).copied().unwrap_or(0)
+    }
+}
+
 /// Hands the engine's samples to the collector, with times from the end of the warm-up.
 struct Collecting<'c>(&'c mut Collector, u64);
 
@@ -185,18 +200,30 @@ impl Executor for Simulated {
         let mut engine = self
             .engine(assignment.case, &programs, assignment.seed)
             .map_err(|refused| ExecutorError::Refused(refused.to_string()))?;
+        if assignment.fast {
+            engine.set_skipping();
+        }
         let tick_ns = engine.tick_ns();
         let threshold = assignment.excursion_above_ns.map_or(u64::MAX, |ns| (ns / tick_ns).round() as u64);
         let mut collector = Collector::new(tick_ns, threshold, (assignment.gap_ns * 1e3) as u64);
         let length = (assignment.duration_s * PS_PER_S) as u64;
         let warm = warm_up_ps(&assignment.case.target.pattern);
+        if assignment.explain > 0 {
+            engine.explain(assignment.explain, warm);
+        }
         // Stopped in the warm-up, nothing is observed, and no samples follow.
         let begun_at = advance(&mut engine, 0, warm, stop, &mut Nothing);
         let before = engine.counters();
+        let skipped_before = Skipped::of(&engine, &programs);
         let begun = Instant::now();
         let most = assignment.simulated_samples.unwrap_or(u64::MAX);
+        let watch = || Watch::new(&self.platform, assignment.case, length);
+        let mut watch = assignment.occupancy.then(watch).flatten();
         let mut now = begun_at;
         while now < warm + length && collector.count() < most && !stop.load(Ordering::Relaxed) {
+            if let Some(watch) = &mut watch {
+                watch.look(&engine, now - begun_at);
+            }
             let until = (now + SLICE_PS).min(warm + length);
             now = advance(&mut engine, now, until, stop, &mut Collecting(&mut collector, warm));
         }
@@ -208,8 +235,14 @@ impl Executor for Simulated {
         }
         let observed_s = now as f64 / PS_PER_S;
         let counters = engine.counters();
-        let total_of = |counters: &Counters, core| counters.core(core).map_or(0, |c| c.accesses);
-        let accesses_of = |core| total_of(&counters, core) - total_of(&before, core);
+        // The program's own: what page walks read is no work done.
+        let total_of = |counters: &Counters, core| {
+            let walks = counters.front(core).map_or(0, |front| front.walk_reads);
+            counters.core(core).map_or(0, |c| c.accesses) - walks
+        };
+        let simulated_of = |core| total_of(&counters, core) - total_of(&before, core);
+        let skipped = Skipped::of(&engine, &programs);
+        let accesses_of = |core| simulated_of(core) + skipped.accesses(core) - skipped_before.accesses(core);
         let neighbours = assignment.case.neighbours.iter().map(|neighbour| {
             let accesses = accesses_of(neighbour.core) as f64 / observed_s;
             let bytes = neighbour.pattern.bytes_per_access(self.platform.line_bytes.value);
@@ -228,6 +261,8 @@ impl Executor for Simulated {
             bytes_per_sample: bytes_per_sample.map(|(accesses, bytes)| accesses * bytes),
             target_bytes_per_s: bytes_in_all.filter(|_| case.throughput).map(|bytes| bytes / observed_s),
             misses: Some(reads(&counters) - reads(&before)),
+            occupancy: watch.and_then(Watch::finish),
+            longest: explained::longest(&engine, warm),
             samples,
             observed_s,
             neighbours: neighbours.collect(),
@@ -238,7 +273,8 @@ impl Executor for Simulated {
             cut_short: now < length && !enough,
             simulation: Some(Simulation {
                 wall_s: begun.elapsed().as_secs_f64(),
-                accesses: programs.iter().map(|p| accesses_of(p.core)).sum(),
+                accesses: programs.iter().map(|p| simulated_of(p.core)).sum(),
+                skipped_accesses: programs.iter().map(|p| accesses_of(p.core) - simulated_of(p.core)).sum(),
             }),
         })
     }
@@ -246,6 +282,10 @@ impl Executor for Simulated {
     fn refuses(&self, case: &Case) -> Option<String> {
         let refused = self.engine(case, &Self::programs(case), 0).err()?;
         Some(format!("case `{}`: {refused}", case.name))
+    }
+
+    fn explains(&self) -> bool {
+        true
     }
 
     fn at_once(&self) -> usize {
@@ -268,22 +308,35 @@ fn added(before: &Counters, after: &Counters, target: waykeeper_platform::CoreId
 /// The counters that a run keeps, by name: those of the target's core, of the shared cache and of the memory.
 fn by_name(counters: &Counters, target: waykeeper_platform::CoreId) -> BTreeMap<String, u64> {
     let core = counters.core(target).copied().unwrap_or_default();
+    let front = counters.front(target).copied().unwrap_or_default();
     let (shared, memory) = (&counters.shared, &counters.memory);
+    let traffic = |class: usize| counters.classes.get(class).copied().unwrap_or_default();
     let list = [
         ("target_accesses", core.accesses),
         ("target_l1_hits", core.l1_hits),
         ("target_l2_hits", core.l2_hits),
         ("target_shared_cache_hits", core.shared_hits),
+        ("target_on_chip_reads", core.on_chip_reads),
         ("target_memory_reads", core.memory_reads),
+        ("target_llc_misses", front.sample_memory_reads),
+        ("target_page_walks", front.walks),
+        ("target_page_walk_memory_reads", front.walk_memory_reads),
+        ("target_prefetches", front.prefetches),
+        ("target_streamed_lines", front.streamed_lines),
         ("target_lines_lost_to_cluster_filter", core.invalidated_by_cluster),
         ("target_lines_lost_to_interconnect_filter", core.invalidated_by_interconnect),
         ("target_stalled_for_memory_ns", core.stalled_for_memory_ps / 1000),
         ("target_stalled_for_shared_cache_ns", core.stalled_for_shared_ps / 1000),
         ("target_stalled_for_filters_ns", core.stalled_for_filters_ps / 1000),
+        ("target_stalled_for_page_walks_ns", front.stalled_for_walks_ps / 1000),
         ("cluster_filter_evictions", shared.cluster_filter_evictions),
         ("interconnect_filter_evictions", shared.interconnect_filter_evictions),
         ("no_l3_allocate_entries", shared.no_allocate_entries),
         ("no_l3_allocate_ns", shared.no_allocate_ps / 1000),
+        ("target_class_bytes_read", traffic(1).bytes_read),
+        ("target_class_bytes_written", traffic(1).bytes_written),
+        ("other_class_bytes_read", traffic(0).bytes_read),
+        ("other_class_bytes_written", traffic(0).bytes_written),
         ("memory_reads", memory.reads),
         ("memory_writes", memory.writes),
         ("memory_row_misses", memory.row_misses),

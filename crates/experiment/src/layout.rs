@@ -21,6 +21,9 @@ pub struct TableLayout {
     /// Whether the shape of each distribution is drawn, on one axis for all.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub shape: bool,
+    /// Whether the target's share of the last shared cache is followed over time (simulator only).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub occupancy: bool,
 }
 
 /// A figure of a case.

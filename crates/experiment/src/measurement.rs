@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use waykeeper_platform::CoreId;
 
-use crate::run::{Placement, Privilege};
+use crate::run::{LongSample, Occupancy, Placement, Privilege};
 use crate::samples::Samples;
 
 /// What one repeat gave.
@@ -22,6 +22,10 @@ pub struct Measurement {
     pub target_bytes_per_s: Option<f64>,
     /// Lines that the target's core read from memory, where that is counted.
     pub misses: Option<u64>,
+    /// Who held how much of the last shared cache, where that was asked for.
+    pub occupancy: Option<Occupancy>,
+    /// Its longest samples, the longest first, where that was asked for.
+    pub longest: Vec<LongSample>,
     /// What each neighbour did meanwhile, in the case's order.
     pub neighbours: Vec<NeighbourProgress>,
     /// Placement asked and got.
@@ -85,8 +89,10 @@ pub struct NeighbourProgress {
 pub struct Simulation {
     /// Wall time, seconds.
     pub wall_s: f64,
-    /// Accesses of all cores.
+    /// Accesses of all cores that were simulated.
     pub accesses: u64,
+    /// Those that were skipped by the fast path.
+    pub skipped_accesses: u64,
 }
 
 /// All repeats of one case.

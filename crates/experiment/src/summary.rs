@@ -2,7 +2,7 @@
 
 use crate::cases::Case;
 use crate::measurement::{Measured, Measurement};
-use crate::run::{CaseRecord, NeighbourRecord, RepeatRecord};
+use crate::run::{CaseRecord, LongSample, NeighbourRecord, RepeatRecord};
 use crate::samples::histogram;
 use crate::statistics::supports;
 
@@ -55,6 +55,8 @@ pub(crate) fn summarize(case: &Case, measured: &Measured, tag: &str) -> CaseReco
         total_bandwidth_bytes_per_s: mean(repeats, Measurement::total_bytes_per_s).filter(|_| case.throughput),
         misses_per_sample: misses(repeats),
         shape: None,
+        longest: longest(repeats),
+        occupancy: repeats.first().and_then(|repeat| repeat.occupancy.clone()),
         overflow: sum(|r| r.samples.overflow),
         excursion_above_ns: measured.excursion_above_ns,
         missed_periods: sum(|r| r.samples.missed_periods),
@@ -66,7 +68,20 @@ pub(crate) fn summarize(case: &Case, measured: &Measured, tag: &str) -> CaseReco
         simulated_s: is_simulated.then_some(run_length_s),
         wall_s: is_simulated.then(|| simulated.iter().map(|s| s.wall_s).sum()),
         accesses: is_simulated.then(|| simulated.iter().map(|s| s.accesses).sum()),
+        skipped_accesses: simulated.iter().map(|s| s.skipped_accesses).sum(),
     }
+}
+
+/// The longest samples of all repeats: as many as one repeat gave.
+fn longest(repeats: &[Measurement]) -> Vec<LongSample> {
+    let most = repeats.iter().map(|repeat| repeat.longest.len()).max().unwrap_or(0);
+    let numbered = repeats.iter().zip(1..).flat_map(|(repeat, number)| {
+        repeat.longest.iter().map(move |sample| LongSample { repeat: number, ..sample.clone() })
+    });
+    let mut all: Vec<LongSample> = numbered.collect();
+    all.sort_by(|a, b| b.ns.total_cmp(&a.ns));
+    all.truncate(most);
+    all
 }
 
 /// The mean over the repeats, where all have the figure.

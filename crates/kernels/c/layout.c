@@ -58,6 +58,8 @@ const struct wk_field wk_layout[] = {
 	FIELD(wk_random, event_data_lines),
 	FIELD(wk_random, event_code_lines),
 	FIELD(wk_random, data_modifies),
+	FIELD(wk_random, random_counts),
+	FIELD(wk_random, event_stride_lines),
 	WHOLE(wk_random),
 	FIELD(wk_tick, body),
 	FIELD(wk_tick, amount),

@@ -57,6 +57,8 @@ struct wk_random {
 	uint64_t event_data_lines; /* they follow data_lines */
 	uint64_t event_code_lines; /* they follow code_lines */
 	uint64_t data_modifies;
+	uint64_t random_counts; /* 0: as given; 1: drawn for each background, from 0 to twice as many */
+	uint64_t event_stride_lines; /* from one line of the event to the next one */
 };
 
 /* What a tick loop does between two readings. */

@@ -15,14 +15,23 @@ WK_ALWAYS_INLINE void call_line(const struct wk_random *random, uint64_t line)
 	code();
 }
 
+/* As many as given, or a number of which they are the mean. */
+WK_ALWAYS_INLINE uint64_t drawn(const struct wk_random *random, uint64_t *generator, uint64_t count)
+{
+	return random->random_counts ? wk_below(generator, 2 * count + 1) : count;
+}
+
 static void background(struct wk_random *random)
 {
 	uint64_t generator = random->generator;
-	for (uint64_t left = random->data_accesses; left != 0; left--)
+	uint64_t data_accesses = drawn(random, &generator, random->data_accesses);
+	uint64_t data_modifies = drawn(random, &generator, random->data_modifies);
+	uint64_t code_calls = drawn(random, &generator, random->code_calls);
+	for (uint64_t left = data_accesses; left != 0; left--)
 		read_line(random, wk_below(&generator, random->data_lines));
-	for (uint64_t left = random->data_modifies; left != 0; left--)
+	for (uint64_t left = data_modifies; left != 0; left--)
 		wk_access(random->data + wk_below(&generator, random->data_lines) * random->line_bytes, WK_MODIFY);
-	for (uint64_t left = random->code_calls; left != 0; left--)
+	for (uint64_t left = code_calls; left != 0; left--)
 		call_line(random, wk_below(&generator, random->code_lines));
 	random->generator = generator;
 }
@@ -30,9 +39,9 @@ static void background(struct wk_random *random)
 static void event(const struct wk_random *random)
 {
 	for (uint64_t line = 0; line < random->event_code_lines; line++)
-		call_line(random, random->code_lines + line);
+		call_line(random, random->code_lines + line * random->event_stride_lines);
 	for (uint64_t line = 0; line < random->event_data_lines; line++)
-		read_line(random, random->data_lines + line);
+		read_line(random, random->data_lines + line * random->event_stride_lines);
 }
 
 void wk_random_target(const struct wk_run *run, struct wk_random *random, struct wk_recorder *recorder)

@@ -106,6 +106,8 @@ fn c_and_rust_agree_on_every_field() {
         event_data_lines,
         event_code_lines,
         data_modifies,
+        random_counts,
+        event_stride_lines,
     );
     rows!(in_rust, "wk_tick", Tick, size_of::<Tick>() as u64, body, amount);
     assert_eq!(in_c(), in_rust);

@@ -59,6 +59,8 @@ pub struct Random {
     pub event_data_lines: u64,
     pub event_code_lines: u64,
     pub data_modifies: u64,
+    pub random_counts: u64,
+    pub event_stride_lines: u64,
 }
 
 #[repr(C)]

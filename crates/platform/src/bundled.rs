@@ -25,7 +25,7 @@ impl Bundled {
     }
 }
 
-static FOLDER: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../../platforms");
+pub(crate) static FOLDER: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../../platforms");
 static BUNDLED: LazyLock<Vec<Bundled>> = LazyLock::new(|| Bundled::in_folder(&FOLDER));
 
 /// All bundled platforms, by name.

@@ -82,6 +82,9 @@ pub struct Translation {
     pub descriptor_bytes: Param<u64>,
     /// The first cache that a walk looks into: 1 (the data cache) or 2; one beyond the last cache is the memory.
     pub walks_from_level: Param<u64>,
+    /// Walks that an out-of-order core can have under way at one time; 1 where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub walkers: Option<Param<u64>>,
 }
 
 /// What the event of a `random` workload costs besides its accesses.

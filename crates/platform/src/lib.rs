@@ -14,6 +14,7 @@ pub mod locate;
 mod memory;
 mod mitigation;
 mod param;
+mod part;
 mod rows;
 mod shared;
 
@@ -31,4 +32,5 @@ pub use mitigation::{
     Bandwidth, Clocks, Colouring, Lock, Locked, MemoryCacheAllocation, Mitigation, Priority, Settings, WayGroups,
 };
 pub use param::{Basis, Param, ParameterRow};
+pub use part::memory_parts;
 pub use shared::{Allocation, BandwidthControl, BandwidthScheme, EntryTaken, NoAllocateMode, SharedCache, SnoopFilter};

@@ -1,8 +1,12 @@
 //! Reading a platform file: from text to a checked [`Platform`], or an error that names file, line and key.
 
+use toml::de::DeTable;
+
 use crate::check::check;
 use crate::describe::Platform;
 use crate::locate::{line_at, line_of};
+use crate::memory::Memory;
+use crate::part::fill_in;
 
 /// Why a platform file was refused.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -19,7 +23,8 @@ pub struct PlatformError {
 }
 
 impl Platform {
-    /// Reads a platform from TOML text; `file` is named in errors.
+    /// Reads a platform from TOML text; `file` is named in errors. Memories of [`crate::memory_parts`] that it names are
+    /// filled in.
     ///
     /// # Errors
     /// Text that is not TOML, unknown or missing keys, values out of range, parameters without a source, settings of
@@ -31,15 +36,24 @@ impl Platform {
         let syntax = |error: toml::de::Error| {
             refuse(error.span().map(|span| at(span.start)), String::new(), error.message().to_owned())
         };
-        let deserializer = toml::Deserializer::parse(text).map_err(syntax)?;
-        let platform: Self = serde_path_to_error::deserialize(deserializer).map_err(|error| {
+        let mut root = DeTable::parse(text).map_err(syntax)?;
+        fill_in(root.get_mut()).map_err(|(key, span, message)| refuse(Some(at(span.start)), key, message))?;
+        let misread = |within: &str, error: serde_path_to_error::Error<toml::de::Error>| {
             let key = match error.path().to_string() {
-                root if root == "." => String::new(),
-                path => dotted(&path),
+                path if path == "." => within.to_owned(),
+                path if within.is_empty() => dotted(&path),
+                path => format!("{within}.{}", dotted(&path)),
             };
             let line = error.inner().span().map(|span| at(span.start)).or_else(|| of(&key));
             refuse(line, key, error.inner().message().to_owned())
-        })?;
+        };
+        // Alternative memories have parts of it: what is wrong there is said of `memory` first.
+        if let Some(memory) = root.get_ref().get("memory") {
+            let memory = toml::de::ValueDeserializer::from(memory.clone());
+            serde_path_to_error::deserialize::<_, Memory>(memory).map_err(|error| misread("memory", error))?;
+        }
+        let platform: Self =
+            serde_path_to_error::deserialize(toml::Deserializer::from(root)).map_err(|error| misread("", error))?;
         platform.check().map_err(|(key, message)| refuse(of(&key), key, message))?;
         Ok(platform)
     }

@@ -44,6 +44,11 @@ pub struct MemoryCache {
     pub dirty_write_allocation: Param<bool>,
 }
 
+/// A file need not have the keys that its memory takes from elsewhere.
+fn may_come_from_a_part(schema: &mut schemars::Schema) {
+    schema.remove("required");
+}
+
 /// Memory on the chip that needs no cache.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -54,10 +59,15 @@ pub struct OnChipRam {
     pub latency_ns: Param<f64>,
 }
 
-/// A memory channel and its controller.
+/// Memory channels and their controllers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(transform = may_come_from_a_part)]
 pub struct Memory {
+    /// One of the bundled memories (`platforms/memory/`), which gives what is absent here. An alternative memory takes
+    /// `size_mib`, `placement` and `scheduler` from the platform's `memory` where it does not give them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<String>,
     /// Kind and speed, for people.
     pub kind: String,
     /// Capacity in MiB.

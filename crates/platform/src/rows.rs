@@ -6,13 +6,24 @@ use crate::describe::Platform;
 use crate::param::{Basis, ParameterRow};
 
 impl Platform {
-    /// Every parameter, in the order of the file's keys.
+    /// Every parameter, in the order of the file's keys. What an alternative memory has from the platform's own is not
+    /// given twice.
     pub fn parameters(&self) -> Vec<ParameterRow> {
         let mut rows = Vec::new();
         // A platform consists of tables, arrays, numbers and strings, all of which TOML can write.
         let value = Value::try_from(self).expect("a platform is representable as TOML");
         collect(&value, "", &mut rows);
-        rows
+        let inherited = |row: &ParameterRow| {
+            let key = row.path.strip_prefix("alternative_memories.")?.split_once('.')?.1;
+            let of_platform = key.starts_with("scheduler.") || key == "size_mib" || key == "placement";
+            of_platform.then_some(())?;
+            rows.iter().find(|own| own.path.strip_prefix("memory.") == Some(key))
+        };
+        let same = |row: &&ParameterRow| {
+            inherited(row).is_some_and(|own| (&own.value, own.is, &own.note) == (&row.value, row.is, &row.note))
+        };
+        let kept: Vec<_> = rows.iter().filter(|row| !same(row)).cloned().collect();
+        kept
     }
 }
 

@@ -1,6 +1,6 @@
 //! Platform files as people write them: what is read, what is refused, and where the error points.
 
-use waykeeper_platform::{Basis, CacheGeometry, Param, Platform, bundled, find_bundled};
+use waykeeper_platform::{Basis, CacheGeometry, Param, Platform, bundled, find_bundled, memory_parts};
 
 fn agilex() -> &'static str {
     find_bundled("agilex5").unwrap().text
@@ -23,21 +23,21 @@ fn every_bundled_platform_is_read_and_named_as_its_file() {
 #[test]
 fn what_is_wrong_is_named_with_its_line_and_key() {
     let cases = [
-        ("trcd_ns = {", "trcd = {", "memory", "unknown field `trcd`"),
-        ("value = 45.75, is", "value = 45.75, was", "memory.trc_ns", "unknown field `was`"),
+        ("write_age_ns = {", "write_age = {", "memory.scheduler", "unknown field `write_age`"),
+        ("value = 1.25, is", "value = 1.25, was", "cores.0.clock_ghz", "unknown field `was`"),
         (
-            "value = 45.75, is = \"documented\", source = \"emif\"",
-            "value = 45.75, is = \"documented\"",
-            "memory.trc_ns",
+            "value = 1.25, is = \"measured\", source = \"altera-latency\"",
+            "value = 1.25, is = \"measured\"",
+            "cores.0.clock_ghz",
             "needs `source`",
         ),
         (
-            "value = 45.75, is = \"documented\"",
-            "value = \"fast\", is = \"documented\"",
-            "memory.trc_ns.value",
+            "value = 1.25, is = \"measured\"",
+            "value = \"fast\", is = \"measured\"",
+            "cores.0.clock_ghz.value",
             "invalid type",
         ),
-        ("value = 45.75, is = \"documented\"", "value = -1.0, is = \"documented\"", "memory.trc_ns", "not above zero"),
+        ("value = 1.25, is = \"measured\"", "value = -1.0, is = \"measured\"", "cores.0.clock_ghz", "not above zero"),
         (
             "value = 90.0, is = \"assumed\"",
             "value = 9.0, is = \"assumed\"",
@@ -129,8 +129,13 @@ fn every_parameter_is_a_row_with_its_basis() {
     assert_eq!((trc.value.as_str(), trc.is, trc.note.as_str()), ("45.75", Basis::Documented, "emif"));
     let retry = row("shared_caches.0.snoop_filter.retry_ns");
     assert!(retry.note.starts_with("range [2.0, 50.0]; "), "{}", retry.note);
-    // Every `is` of the file is one row.
-    assert_eq!(rows.len(), agilex().matches("is = \"").count());
+    // Every `is` of the file and of the memories that it names is one row; what alternatives have from the platform's own
+    // memory is not given again.
+    let count = |text: &str| text.matches("is = \"").count();
+    let part = |name: &str| count(memory_parts().iter().find(|part| part.name == name).unwrap().text);
+    let parts = agilex().lines().filter_map(|line| line.strip_prefix("part = \"")?.strip_suffix('"'));
+    let expected = count(agilex()) + parts.map(part).sum::<usize>();
+    assert_eq!(rows.len(), expected);
 }
 
 #[test]

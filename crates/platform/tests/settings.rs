@@ -67,6 +67,7 @@ fn a_rich_platform_takes_every_setting_that_it_has() {
 #[test]
 fn a_setting_without_its_control_is_refused_with_key_and_line() {
     let bare = find_bundled("agilex5").unwrap().text;
+    let other = find_bundled("zynq7000").unwrap().text;
     let (no_groups, no_priorities) = (
         bare.replace("\nway_groups = { value = 4,", "\nclasses = { value = 4,").replace("set.way_groups", "#"),
         bare.replace("priorities = { value = true", "priorities = { value = false").replace("set.priority", "#"),
@@ -81,8 +82,8 @@ fn a_setting_without_its_control_is_refused_with_key_and_line() {
         (bare, "bandwidth = { enabled = true, target = 0, others = 1 }", "bandwidth", "`bandwidth_control`"),
         (bare, "prefetchers = false", "prefetchers", "core with `prefetchers`"),
         (bare, "write_streaming = false", "write_streaming", "core with `write_streaming`"),
-        (bare, "memory_cache = { read = true, dirty_write = true }", "memory_cache", "`interconnect.memory_cache`"),
-        (bare, "memory = \"lpddr4\"", "memory", "has no `alternative_memories`"),
+        (other, "memory_cache = { read = true, dirty_write = true }", "memory_cache", "`interconnect.memory_cache`"),
+        (other, "memory = \"lpddr4\"", "memory", "has no `alternative_memories`"),
         (no_priorities.as_str(), "priority = \"target_first\"", "priority", "`scheduler.priorities`"),
         (
             bare,

@@ -3,6 +3,7 @@
 mod compare;
 mod figure;
 mod headline;
+mod longest;
 mod matrix;
 mod metric;
 mod parameters;
@@ -13,8 +14,10 @@ mod sections;
 mod shapes;
 mod table;
 mod text;
+mod trace;
 
 pub use compare::compare;
 pub use parameters::parameters;
 pub use plan::plan;
 pub use run::{Detail, run};
+pub use trace::{TraceSummary, trace};

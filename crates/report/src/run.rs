@@ -6,6 +6,7 @@ use waykeeper_experiment::statistics::Verdict;
 
 use crate::figure::{count, ratio, seconds, time};
 use crate::headline::headline;
+use crate::longest::longest;
 use crate::matrix::matrix;
 use crate::metric::{figure, value};
 use crate::references::references;
@@ -35,6 +36,8 @@ pub fn run(run: &Run, detail: Detail) -> String {
         references(run),
         section("expected", sections::expectations(run)),
         shapes(run),
+        longest(run),
+        section("the last shared cache, over time", sections::occupancy(run)),
         section("neighbours", if of_cases { sections::neighbours(run) } else { Vec::new() }),
         section("verdicts, compared with no mitigation", if of_cases { sections::verdicts(run) } else { Vec::new() }),
         section("budgets", sections::budgets(run)),

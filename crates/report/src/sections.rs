@@ -6,6 +6,7 @@ use waykeeper_experiment::run::{BudgetRecord, CaseRecord, Privilege, Run};
 use waykeeper_experiment::statistics::JudgementKind;
 
 use crate::figure::{counted, scaled, seconds};
+use crate::shapes::shares;
 
 /// What the neighbours did, and whether it had an effect.
 pub fn neighbours(run: &Run) -> Vec<String> {
@@ -61,6 +62,29 @@ pub fn expectations(run: &Run) -> Vec<String> {
     entries
 }
 
+/// Who held how much of the last shared cache.
+pub fn occupancy(run: &Run) -> Vec<String> {
+    let entry = |case: &CaseRecord| {
+        let held = case.occupancy.as_ref()?;
+        let mean = |lines: &[u64]| lines.iter().sum::<u64>() as f64 / lines.len().max(1) as f64;
+        let share = |lines: &[u64]| format!("{:.1} %", 100.0 * mean(lines) / held.lines as f64);
+        let ways = |n: u32| format!("{n} of {} ways", held.ways);
+        let others = match case.neighbours.is_empty() {
+            true => String::new(),
+            false => format!("; the others may fill {} and hold {}", ways(held.others_ways), share(&held.others_lines)),
+        };
+        Some(format!(
+            "{}: the target may fill {} of the L{} and holds {} of its lines{others}  {}",
+            case.name,
+            ways(held.target_ways),
+            held.level,
+            share(&held.target_lines),
+            shares(&held.target_lines, held.lines),
+        ))
+    };
+    run.cases.iter().filter_map(entry).collect()
+}
+
 /// What a reader must know.
 pub fn notes(run: &Run, every_case: bool) -> Vec<String> {
     let hidden = (!every_case).then(|| "`waykeeper show RUN --cases` prints every case.".to_owned());
@@ -86,7 +110,14 @@ pub fn simulation(run: &Run) -> Vec<String> {
     let mut entries = Vec::new();
     if wall > 0.0 {
         let speed = scaled(accesses / wall, "accesses/s");
-        entries.push(format!("{} simulated in {} of engine time: {speed}", seconds(simulated), seconds(wall)));
+        let mut entry = format!("{} simulated in {} of engine time: {speed}", seconds(simulated), seconds(wall));
+        let skipped = run.cases.iter().map(|case| case.skipped_accesses).sum::<u64>() as f64;
+        if skipped > 0.0 {
+            let share = skipped / (accesses + skipped) * 100.0;
+            let with = scaled((accesses + skipped) / wall, "accesses/s");
+            entry += &format!(", {with} with the {share:.1} % that neighbours skipped far from the target's sets");
+        }
+        entries.push(entry);
     }
     for word in ["fitted", "imposed", "assumed"] {
         let keys: Vec<_> = parameters.list.iter().filter(|p| p.is == word).map(|p| p.key.as_str()).collect();

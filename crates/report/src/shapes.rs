@@ -25,6 +25,15 @@ pub fn shapes(run: &Run) -> Option<String> {
     Some(format!("shapes\n{}\n{axis}\n{}", lines.join("\n"), paragraph(&format!("  {legend}"), "    ")))
 }
 
+/// Shares over time, from 0 to all.
+pub fn shares(of: &[u64], all: u64) -> String {
+    let bar = |part: &u64| {
+        let step = *part as f64 / all.max(1) as f64 * (HEIGHTS.len() - 1) as f64;
+        HEIGHTS[(step.round() as usize).min(HEIGHTS.len() - 1)]
+    };
+    of.iter().map(bar).collect()
+}
+
 fn line(counts: &[u64], most: u64) -> String {
     let whole = (most as f64).ln().max(f64::MIN_POSITIVE);
     let bar = |count: &u64| match count {
@@ -46,5 +55,11 @@ mod tests {
         // ln 1 / ln 1e6 = 0, ln 1e3 / ln 1e6 = 0.5 (3.5 of 7 rounds to 4), ln 1e6 / ln 1e6 = 1.
         assert_eq!(line(&[0, 1, 1_000, 1_000_000], 1_000_000), "·▁▅█");
         assert_eq!(line(&[1, 0], 1), "▁·");
+    }
+
+    #[test]
+    fn a_share_of_nothing_is_the_lowest_bar_and_all_the_highest() {
+        // 7 steps: 50 of 100 are 3.5, which rounds to 4.
+        assert_eq!(shares(&[0, 50, 100], 100), "▁▅█");
     }
 }

@@ -18,11 +18,13 @@ fn random(data_bytes: u64) -> Pattern {
     Pattern::Random {
         data_bytes,
         data_modifies: 0,
+        random_counts: false,
         data_accesses: 1 << 40,
         code_bytes: 64,
         code_calls: 0,
         event_data_lines: 1,
         event_code_lines: 0,
+        event_stride_lines: 1,
         line_bytes: 64,
     }
 }

@@ -7,6 +7,8 @@ pub enum Want {
     Read,
     /// Data to change.
     Write,
+    /// Data to read, and then to change: what a line under way is wanted for that a load and a store wait for.
+    Update,
     /// Instructions.
     Fetch,
     /// Data to bring to this level, 1 to 3, and no further in.
@@ -24,7 +26,20 @@ impl Want {
     /// Whether the line is changed.
     #[inline]
     pub fn is_store(self) -> bool {
-        matches!(self, Self::Write | Self::Stream)
+        matches!(self, Self::Write | Self::Stream | Self::Update)
+    }
+
+    /// What a line under way is wanted for once a further access of its core waits for it. A store changes the line
+    /// where the others want it.
+    pub fn joined(self, further: Self) -> Self {
+        match (self, further) {
+            (Self::Write, Self::Write) => Self::Write,
+            (Self::Update, _) | (_, Self::Write | Self::Stream | Self::Update) | (Self::Write, Self::Read) => {
+                Self::Update
+            }
+            (Self::Prefetch { .. } | Self::Walk | Self::Stream, Self::Read | Self::Fetch) => further,
+            _ => self,
+        }
     }
 }
 
@@ -37,6 +52,8 @@ pub enum Answer {
     L2,
     /// Shared cache of this level.
     Shared(u8),
+    /// The on-chip RAM, which only first levels cache.
+    OnChip,
     /// Another core's cache.
     OtherCore,
     /// Nowhere: the entries are taken, and [`fill`](crate::hierarchy::Hierarchy::fill) must follow when memory has answered.

@@ -13,12 +13,10 @@ pub type Flags = u8;
 pub const DIRTY: Flags = 1;
 /// More than one core, or a core and the shared cache, may hold it.
 pub const SHARED: Flags = 2;
-/// In a shared cache: instruction caches inside may hold it.
-pub const CODE: Flags = 4;
 /// Of a line that leaves a cache: one further in still holds it.
-pub const HELD: Flags = 8;
+pub const HELD: Flags = 4;
 /// In a shared cache: a core that is watched brought it.
-pub const WATCHED: Flags = 16;
+pub const WATCHED: Flags = 8;
 /// In a shared cache, from this bit on: the class of the core that brought it, up to [`MOST_CLASSES`].
 pub const CLASS_AT: u32 = 5;
 /// How many classes can be told apart.
@@ -160,9 +158,25 @@ impl Cache {
         self.locked = Vec::new();
     }
 
+    /// Number of sets, if the lowest bits of a line's number alone decide on its set.
+    pub fn linear_sets(&self) -> Option<usize> {
+        self.tags.linear_sets()
+    }
+
     /// Number of sets.
     pub fn sets(&self) -> usize {
         self.tags.sets()
+    }
+
+    /// Whether two lines share a set.
+    pub fn same_set(&self, one: Line, other: Line) -> bool {
+        self.tags.set_of(one) == self.tags.set_of(other)
+    }
+
+    /// The lines in a line's set.
+    pub fn held_with(&self, line: Line) -> impl Iterator<Item = Evicted> + '_ {
+        let set = self.tags.set_of(line);
+        self.tags.held_in(set).map(move |(way, line)| Evicted { line, flags: self.flags(Place { set, way }) })
     }
 
     /// The flags of all lines that are held.

@@ -5,8 +5,10 @@ use waykeeper_platform::{Platform, Settings};
 use crate::build::chosen_memory;
 use crate::refused::Refused;
 
-/// The class of the target's core where caches and memory count or separate; all other cores are in class 0.
+/// The class of the target's core where caches and memory count or separate.
 pub const TARGET_CLASS: u8 = 1;
+/// The class of all other cores.
+pub const OTHERS_CLASS: u8 = 0;
 
 /// The settings that several mitigations make together; later ones win where two set the same control.
 pub fn settings_of(platform: &Platform, mitigations: &[&str]) -> Result<Settings, Refused> {

@@ -1,5 +1,7 @@
 //! What an engine has counted since it began.
 
+use crate::losses::Cause;
+
 /// Counts of one core.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CoreCounters {
@@ -13,6 +15,8 @@ pub struct CoreCounters {
     pub shared_hits: u64,
     /// Answered by another core's cache.
     pub transfers: u64,
+    /// Answered by the on-chip RAM.
+    pub on_chip_reads: u64,
     /// Lines read from memory.
     pub memory_reads: u64,
     /// Bytes read from memory.
@@ -29,6 +33,8 @@ pub struct CoreCounters {
     pub cluster_waits: u64,
     /// Times that every entry of a line's set in the interconnect's filter waited for a fill.
     pub interconnect_waits: u64,
+    /// Misses by cause; only of cores that are watched.
+    pub misses: Misses,
     /// Picoseconds that the core stood still for lines from the shared cache or another core.
     pub stalled_for_shared_ps: u64,
     /// Picoseconds that the core stood still for memory.
@@ -37,29 +43,63 @@ pub struct CoreCounters {
     pub stalled_for_filters_ps: u64,
 }
 
-/// Why a core lost a line that nothing of its own pushed out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Loss {
+/// Accesses of a watched core that its own caches could not answer, by why they had lost the line.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Misses {
+    /// The line was never there.
+    pub cold: u64,
+    /// A line that the core itself brought in took its place.
+    pub own: u64,
+    /// A line that another core brought in took its place.
+    pub neighbour: u64,
     /// The filter of a shared cache needed its entry.
-    ClusterFilter,
+    pub cluster_filter: u64,
     /// The interconnect's filter needed its entry.
-    InterconnectFilter,
-    /// An inclusive cache further out needed its place.
-    Inclusion,
+    pub interconnect_filter: u64,
+    /// An inclusive cache further out lost it.
+    pub inclusion: u64,
     /// Another core wrote it.
-    Write,
+    pub write: u64,
+    /// The shared cache was in its no-allocate mode when the line left the core.
+    pub not_allocated: u64,
+    /// Every way that the line may fill was locked, or it may fill none.
+    pub refused: u64,
 }
 
 impl CoreCounters {
-    /// Counts a lost line.
-    pub fn lost(&mut self, loss: Loss) {
-        *match loss {
-            Loss::ClusterFilter => &mut self.invalidated_by_cluster,
-            Loss::InterconnectFilter => &mut self.invalidated_by_interconnect,
-            Loss::Inclusion => &mut self.invalidated_by_inclusion,
-            Loss::Write => &mut self.invalidated_by_writes,
+    /// Counts a line that was taken away.
+    #[inline]
+    pub(crate) fn lost(&mut self, cause: Cause) {
+        *match cause {
+            Cause::ClusterFilter => &mut self.invalidated_by_cluster,
+            Cause::InterconnectFilter => &mut self.invalidated_by_interconnect,
+            Cause::Inclusion => &mut self.invalidated_by_inclusion,
+            _ => &mut self.invalidated_by_writes,
         } += 1;
     }
+}
+
+/// Counts of what a core does before its caches.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct FrontCounters {
+    /// Page walks.
+    pub walks: u64,
+    /// Descriptors that they read.
+    pub walk_reads: u64,
+    /// Those among them that came from memory; they are part of the core's `memory_reads`.
+    pub walk_memory_reads: u64,
+    /// Picoseconds that the core stood still for page walks.
+    pub stalled_for_walks_ps: u64,
+    /// Lines that hardware prefetchers asked for.
+    pub prefetches: u64,
+    /// Those among them that came from memory; they are part of the core's `memory_reads`.
+    pub prefetch_memory_reads: u64,
+    /// Lines that were written in full without being read.
+    pub streamed_lines: u64,
+    /// Samples that were taken.
+    pub samples: u64,
+    /// Lines that the accesses of samples read from memory.
+    pub sample_memory_reads: u64,
 }
 
 /// Counts of the shared cache and the filters.
@@ -100,6 +140,12 @@ pub struct MemoryCounters {
     pub check_reads: u64,
     /// Lines of check bits that are to be written; once they are, they are part of `writes`.
     pub check_writes: u64,
+    /// Reads that the memory-side cache answered; they are not part of `reads`.
+    pub cache_hits: u64,
+    /// Writes that it took; they are not part of `writes`.
+    pub cache_writes: u64,
+    /// Changed lines that it had to write to memory to make room.
+    pub cache_evictions: u64,
 }
 
 impl MemoryCounters {
@@ -115,6 +161,9 @@ impl MemoryCounters {
             refreshes: self.refreshes + other.refreshes,
             check_reads: self.check_reads + other.check_reads,
             check_writes: self.check_writes + other.check_writes,
+            cache_hits: self.cache_hits + other.cache_hits,
+            cache_writes: self.cache_writes + other.cache_writes,
+            cache_evictions: self.cache_evictions + other.cache_evictions,
         }
     }
 }
@@ -133,15 +182,24 @@ pub struct ClassTraffic {
 pub struct Counters {
     /// By core, in the order of the core numbers.
     pub cores: Vec<(waykeeper_platform::CoreId, CoreCounters)>,
+    /// What each core did before its caches, in the same order.
+    pub fronts: Vec<(waykeeper_platform::CoreId, FrontCounters)>,
     /// Shared cache and filters.
     pub shared: SharedCounters,
     /// Memory.
     pub memory: MemoryCounters,
+    /// Traffic by class, where it enters the memory: all other cores, then the target's.
+    pub classes: Vec<ClassTraffic>,
 }
 
 impl Counters {
     /// The counts of a core.
     pub fn core(&self, core: waykeeper_platform::CoreId) -> Option<&CoreCounters> {
         self.cores.iter().find(|(id, _)| *id == core).map(|(_, counts)| counts)
+    }
+
+    /// The counts of what a core did before its caches.
+    pub fn front(&self, core: waykeeper_platform::CoreId) -> Option<&FrontCounters> {
+        self.fronts.iter().find(|(id, _)| *id == core).map(|(_, counts)| counts)
     }
 }

@@ -4,20 +4,24 @@
 //! and one time for each program. A program runs ahead of the others only while its own first level answers.
 
 use waykeeper_platform::{CoreId, Platform};
-use waykeeper_workload::Xorshift;
+use waykeeper_workload::{Pattern, Xorshift};
 
 use crate::bits::bits;
 use crate::build::{self, need};
+use crate::cache::MOST_CLASSES;
 use crate::controls::{TARGET_CLASS, at_start, settings_of};
 use crate::counters::Counters;
+use crate::explain::{Explained, Explainer};
+use crate::fast::Later;
 use crate::memory::{Handle, Source};
-use crate::placement::Colour;
 use crate::port::{MOST_SLOTS, NEVER, World};
 use crate::programs::{Program, Role, check_programs};
 use crate::refused::Refused;
 use crate::running::Running;
 use crate::samples::{Discard, Samples};
+use crate::skip::Skip;
 use crate::start::Starter;
+use crate::tags::Line;
 
 /// A platform with programs on it, at some time.
 #[derive(Debug, Clone)]
@@ -33,8 +37,12 @@ pub struct Engine {
     /// The programs whose ports wait for an entry of a filter, one bit each.
     blocked: u32,
     pub(crate) roles: Vec<Role>,
-    line_bytes: u64,
+    /// What each program does.
+    pub(crate) patterns: Vec<Pattern>,
+    pub(crate) line_bytes: u64,
     pub(crate) now: u64,
+    /// The fast path, if it is on.
+    pub(crate) skip: Option<Box<Skip>>,
 }
 
 impl Engine {
@@ -53,13 +61,18 @@ impl Engine {
             hierarchy: build::hierarchy(platform, random.next_u64())?,
             memory: build::memory(platform, need(&platform.memory, "memory")?, &mut random)?,
             watched: 0,
+            misses: build::misses(platform),
+            has_room: false,
+            explainer: None,
         };
-        let mut starter = Starter::new(platform, programs.len(), random)?;
+        let mut starter = Starter::new(platform, &settings, programs.len(), random)?;
         let mut running = Vec::new();
         for program in programs {
             let core = cores.iter().position(|core| *core == program.core).expect("the programs were checked");
-            let colour = settings.colouring.map(|bit| Colour::new(bit, program.role.is_target()));
-            running.push(starter.start(program, core, colour)?);
+            running.push(starter.start(program, core)?);
+        }
+        if let Some(address) = starter.on_chip_from() {
+            world.hierarchy.set_on_chip_from((address / platform.line_bytes.value) as Line);
         }
         for program in &running {
             if let Running::Tick(tick) = program {
@@ -83,8 +96,10 @@ impl Engine {
             cores,
             running,
             roles: programs.iter().map(|program| program.role).collect(),
+            patterns: programs.iter().map(|program| program.pattern.clone()).collect(),
             line_bytes: platform.line_bytes.value,
             now: 0,
+            skip: None,
         };
         engine.apply(&settings)?;
         Ok(engine)
@@ -92,7 +107,17 @@ impl Engine {
 
     /// Runs until this time, in picoseconds.
     pub fn advance(&mut self, until_ps: u64, samples: &mut dyn Samples) {
+        let skipped = self.skipped_ps();
+        let mut until_ps = until_ps.saturating_sub(skipped);
+        let mut samples = Later { samples, by: skipped };
+        let samples = &mut samples;
         loop {
+            if self.skip.as_ref().is_some_and(|skip| skip.is_due(self.now)) {
+                let skipped = self.try_skip(until_ps, samples);
+                self.settle(samples);
+                until_ps -= skipped;
+                samples.by += skipped;
+            }
             let (first, wake, next_wake) = self.first_program();
             if self.run_memory(wake.min(until_ps)) {
                 self.settle(samples);
@@ -149,15 +174,22 @@ impl Engine {
         let (core, slot) = (handle as usize / MOST_SLOTS, handle as usize % MOST_SLOTS);
         let answered = self.on_core[core];
         let program = &mut self.running[answered];
-        let filled = program.port().answer(slot, &mut self.world.hierarchy, self.line_bytes, now);
+        let filled = program.port().answer(slot, &mut self.world, self.line_bytes, now);
         match program {
             Running::Stream(stream) => stream.answered(slot, &mut self.world, now),
             Running::Tick(tick) => tick.answered(slot, &mut self.world, now),
         }
         self.wakes[answered] = program.wake();
+        if self.blocked != 0 {
+            self.retry(Some(filled), now);
+        }
+    }
+
+    /// Lets programs try again whose requests may now go on: after a fill, or as a shared cache has room.
+    fn retry(&mut self, filled: Option<Line>, now: u64) {
         for index in bits(self.blocked) {
             let program = &mut self.running[index];
-            let Some(at) = program.port().retry_after(filled, &self.world.hierarchy, now) else { continue };
+            let Some(at) = program.port().retry_after(filled, &mut self.world, now) else { continue };
             match program {
                 Running::Stream(stream) => stream.unblocked(&mut self.world, at),
                 Running::Tick(tick) => tick.unblocked(&mut self.world, at),
@@ -194,6 +226,9 @@ impl Engine {
         while let Some((line, class)) = self.world.hierarchy.writes.pop() {
             self.world.memory.write(line, Source { class, ..Source::default() }, self.now);
         }
+        if std::mem::take(&mut self.world.has_room) {
+            self.retry(None, self.now);
+        }
         let disturbed = std::mem::take(&mut self.world.hierarchy.disturbed) & self.world.watched;
         if disturbed == 0 {
             return;
@@ -215,9 +250,42 @@ impl Engine {
         (shared.no_allocate_ps, shared.no_allocate_entries) = hierarchy.no_allocate_totals(self.now);
         Counters {
             cores: self.cores.iter().copied().zip(hierarchy.counts.iter().copied()).collect(),
+            fronts: self.running.iter().map(|program| (self.cores[program.core()], program.front_counters())).collect(),
             shared,
             memory: self.world.memory.counts(),
+            classes: self.world.memory.counts_by_class()[..=usize::from(TARGET_CLASS)].to_vec(),
         }
+    }
+
+    /// Remembers from now on what the target's core waits for, and explains the `most` longest samples that begin at
+    /// `from_ps` or later. Samples and counters are the same with and without, but for the misses by cause, which are
+    /// counted from now on. False if there is no target that takes samples.
+    pub fn explain(&mut self, most: usize, from_ps: u64) -> bool {
+        let Some(target) = self.roles.iter().position(|role| *role == Role::Target) else { return false };
+        let port = self.running[target].port();
+        port.explains = true;
+        let first = (port.core * MOST_SLOTS) as Handle;
+        self.world.hierarchy.watch(port.core);
+        self.world.memory.follow(first..first + MOST_SLOTS as Handle);
+        self.world.explainer = Some(Box::new(Explainer::new(most, from_ps)));
+        true
+    }
+
+    /// The longest samples so far, the longest first, if [`Engine::explain`] asked for them.
+    pub fn longest(&self) -> &[Explained] {
+        self.world.explainer.as_ref().map_or(&[], |explainer| explainer.longest())
+    }
+
+    /// The platform's number of the core with an index, as in [`crate::losses::Lost`].
+    pub fn core_id(&self, index: usize) -> CoreId {
+        self.cores[index]
+    }
+
+    /// Lines of the shared cache of a level that a core uses, by the class of who brought them in; none where it has no
+    /// such cache.
+    pub fn occupancy(&self, level: u8, core: CoreId) -> Option<[u64; MOST_CLASSES]> {
+        let core = self.cores.iter().position(|at| *at == core)?;
+        self.world.hierarchy.occupancy(level, core)
     }
 
     /// Nanoseconds between two values of the counter that targets read.
@@ -227,7 +295,7 @@ impl Engine {
 
     /// The present time in picoseconds.
     pub fn now_ps(&self) -> u64 {
-        self.now
+        self.now + self.skipped_ps()
     }
 }
 

@@ -41,6 +41,11 @@ impl SnoopFilter {
         Self { owners: vec![0; tags.places()], busy: vec![0; sets], policy: Policy::new(victim, sets, ways), tags }
     }
 
+    /// Number of sets, if the lowest bits of a line's number alone decide on its set.
+    pub fn linear_sets(&self) -> Option<usize> {
+        self.tags.linear_sets()
+    }
+
     /// Bytes of memory that the filter takes.
     pub fn bytes(&self) -> usize {
         self.tags.bytes() + size_of_val(&*self.owners) + size_of_val(&*self.busy) + self.policy.bytes()

@@ -18,8 +18,12 @@ pub struct Latencies {
     pub l2: u64,
     /// Shared caches, by level.
     pub shared: [u64; LEVELS],
+    /// The on-chip RAM.
+    pub on_chip: u64,
     /// Another core's cache: the outermost shared cache asks that core, whose second level answers.
     pub other_core: u64,
+    /// Until a line that is written in full has left the core.
+    pub stream: u64,
     /// Between two attempts at a full set of a snoop filter: the cores' own cluster's, and the interconnect's.
     pub retry: [u64; 2],
 }

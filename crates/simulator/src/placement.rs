@@ -20,7 +20,12 @@ pub struct Region {
     frames: Option<Frames>,
     colour: Option<Colour>,
     line_shift: u32,
+    /// Offsets from here on lie elsewhere, from this address on.
+    moved: (u64, u64),
 }
+
+/// Nothing lies elsewhere.
+const NOT_MOVED: (u64, u64) = (u64::MAX, 0);
 
 /// Physical pages of a region that is not contiguous.
 #[derive(Debug, Clone)]
@@ -42,6 +47,7 @@ pub struct Wanted {
     pub contiguous: bool,
 }
 
+#[cfg(test)]
 impl Wanted {
     /// A region of so many bytes and nothing else.
     pub fn bytes(bytes: u64) -> Self {
@@ -101,7 +107,7 @@ impl Allocator {
         if contiguous || self.placement == Placement::Contiguous {
             let spare = ((end - start) / PAGE).checked_sub(bytes.div_ceil(PAGE).max(1))?;
             let start = start + random.below(spare + 1) * PAGE;
-            return Some(Region { start, frames: None, colour, line_shift });
+            return Some(Region { start, frames: None, colour, line_shift, moved: NOT_MOVED });
         }
         let (first, pages) = (start.div_ceil(page), bytes.div_ceil(page).max(1));
         let mut numbers: Vec<u32> = (first..end / page).map(|number| number as u32).collect();
@@ -113,14 +119,37 @@ impl Allocator {
         }
         numbers.truncate(pages as usize);
         let frames = Some(Frames { numbers, page_log2: page.trailing_zeros() });
-        Some(Region { start: first * page, frames, colour, line_shift })
+        Some(Region { start: first * page, frames, colour, line_shift, moved: NOT_MOVED })
     }
 }
 
+/// How the sets of a region's lines follow each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Course {
+    /// As the lines from here on.
+    From(Line),
+    /// Unlike those of any line of the other colour.
+    Apart,
+}
+
 impl Region {
+    /// The course of its lines through `sets` sets that the lowest bits of the line decide; none if it is in pieces.
+    pub fn course(&self, sets: u64) -> Option<Course> {
+        if self.frames.is_some() || self.moved != NOT_MOVED {
+            return None;
+        }
+        match self.colour {
+            Some(colour) if sets << self.line_shift > 1 << colour.bit => Some(Course::Apart),
+            _ => Some(Course::From(self.line(0))),
+        }
+    }
+
     /// The line at an offset.
     #[inline]
     pub fn line(&self, offset: u64) -> Line {
+        if offset >= self.moved.0 {
+            return (self.address(offset) >> self.line_shift) as Line;
+        }
         let address = match &self.frames {
             None => self.start + offset,
             Some(Frames { numbers, page_log2 }) => {
@@ -136,10 +165,17 @@ impl Region {
     }
 
     /// The address of an offset in the program's address space.
-    #[cfg_attr(not(test), expect(dead_code, reason = "page walks ask for it"))]
     #[inline]
     pub fn address(&self, offset: u64) -> u64 {
-        self.start + offset
+        match offset.checked_sub(self.moved.0) {
+            None => self.start + offset,
+            Some(within) => self.moved.1 + within,
+        }
+    }
+
+    /// Lets everything from an offset on lie at an address outside of the memory.
+    pub fn move_from(&mut self, offset: u64, address: u64) {
+        self.moved = (offset, address);
     }
 }
 
@@ -199,5 +235,18 @@ mod tests {
         let whole = Wanted { contiguous: true, ..Wanted::bytes(1 << 20) };
         let whole = allocator.region(whole, &mut random).unwrap();
         assert!((0..1 << 14).all(|line| whole.line(line * 64) == whole.line(0) + line as Line));
+    }
+
+    #[test]
+    fn a_part_can_lie_elsewhere() {
+        let mut allocator = Allocator::new(64 << 20, 4, Placement::Contiguous, 64);
+        let mut region = allocator.region(Wanted::bytes(8192), &mut Xorshift::new(5)).unwrap();
+        let before = (region.line(4095), region.address(4095));
+        region.move_from(4096, 64 << 20);
+        assert_eq!((region.line(4095), region.address(4095)), before);
+        assert_eq!(
+            (region.line(4096), region.line(4096 + 130), region.address(4097)),
+            (1 << 20, (1 << 20) + 2, (64 << 20) + 1)
+        );
     }
 }

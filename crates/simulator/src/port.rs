@@ -2,9 +2,12 @@
 
 use crate::access::{Answer, Want};
 use crate::bits::bits;
+use crate::counters::FrontCounters;
+use crate::explain::{Explainer, From, Part, What, losses_of};
 use crate::hierarchy::Hierarchy;
 use crate::latencies::Latencies;
 use crate::memory::{Handle, Memory, Source};
+use crate::misses::SharedMisses;
 use crate::tags::Line;
 
 /// The most misses that a core can have outstanding.
@@ -20,15 +23,22 @@ pub struct World {
     pub hierarchy: Hierarchy,
     /// The memory.
     pub memory: Memory,
+    /// Shared caches whose outstanding misses are bounded.
+    pub misses: Vec<SharedMisses>,
+    /// Whether one of them may have room for a core that waits.
+    pub has_room: bool,
     /// Cores whose programs must hear at once of lines that they lose, one bit each.
     pub watched: u32,
+    /// Who collects what the target waits for, if anybody does.
+    pub explainer: Option<Box<Explainer>>,
 }
 
 impl World {
-    /// Whether an access has left nothing that the engine must pass on: no write to memory, no loss of a watched line.
+    /// Whether an access has left nothing that the engine must pass on: no write to memory, no loss of a watched line, no
+    /// room for a core that waits.
     #[inline]
     pub fn is_settled(&self) -> bool {
-        self.hierarchy.writes.is_empty() && self.hierarchy.disturbed & self.watched == 0
+        self.hierarchy.writes.is_empty() && self.hierarchy.disturbed & self.watched == 0 && !self.has_room
     }
 }
 
@@ -43,7 +53,8 @@ pub enum Issued {
     Pending(usize),
     /// Memory will answer into this slot, which an earlier access waits for too.
     Joined(usize),
-    /// A filter has no entry, or another core waits for the line: [`Port::retry_after`] tells when to try again.
+    /// A filter has no entry, a shared cache can wait for no further line, or another core waits for the line:
+    /// [`Port::retry_after`] tells when to try again.
     Blocked,
     /// All slots are taken, one of them until this time (or [`NEVER`], if all wait for memory).
     Full(u64),
@@ -65,6 +76,8 @@ pub struct Bounds {
     pub all: usize,
     /// Those among them that come from beyond its own caches.
     pub beyond: Option<usize>,
+    /// Further lines that only prefetchers of its second level wait for.
+    pub for_second: usize,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -72,6 +85,8 @@ struct Blocked {
     line: Line,
     since: u64,
     every: u64,
+    /// It waits for a turn at this one of the shared caches whose misses are bounded.
+    turn: Option<usize>,
 }
 
 /// A core's outstanding misses and latencies.
@@ -87,8 +102,12 @@ pub struct Port {
     pub class: u8,
     /// What answers cost.
     pub latencies: Latencies,
-    /// All slots, one bit each.
+    /// What the core did before its caches.
+    pub counts: FrontCounters,
+    /// All slots of its own accesses, one bit each.
     all: u64,
+    /// The slots that only prefetches to the second level may take, one bit each.
+    for_second: u64,
     /// Slots that memory owes a line.
     owed: u64,
     /// Slots that are taken until a known time.
@@ -97,6 +116,10 @@ pub struct Port {
     beyond: u64,
     most_beyond: Option<usize>,
     blocked: Option<Blocked>,
+    /// Whether the world's explainer hears of its misses.
+    pub explains: bool,
+    /// Those of the shared caches on its way whose misses are bounded.
+    pub limits: Vec<usize>,
     done: [u64; MOST_SLOTS],
     line: [Line; MOST_SLOTS],
     want: [Want; MOST_SLOTS],
@@ -111,12 +134,19 @@ impl Port {
             first: false,
             class: 0,
             latencies,
+            counts: FrontCounters::default(),
             all: u64::MAX >> (MOST_SLOTS - bounds.all),
+            for_second: match bounds.for_second {
+                0 => 0,
+                more => (u64::MAX >> (MOST_SLOTS - more)) << bounds.all,
+            },
             owed: 0,
             timed: 0,
             beyond: 0,
             most_beyond: bounds.beyond,
             blocked: None,
+            explains: false,
+            limits: Vec::new(),
             done: [0; MOST_SLOTS],
             line: [0; MOST_SLOTS],
             want: [Want::Read; MOST_SLOTS],
@@ -132,13 +162,19 @@ impl Port {
         {
             return Issued::Full(time);
         }
+        if !self.limits.is_empty()
+            && let Some(refused) = self.out_of_turn(world, line, want, now)
+        {
+            return refused;
+        }
+        let hierarchy = &mut world.hierarchy;
         let answer = hierarchy.access(self.core, line, want, now);
         let counts = &mut hierarchy.counts[self.core];
         counts.accesses += 1;
-        match answer {
+        let issued = match answer {
             Answer::L1 => {
                 counts.l1_hits += 1;
-                Issued::Hit
+                return Issued::Hit;
             }
             Answer::L2 => {
                 counts.l2_hits += 1;
@@ -146,29 +182,29 @@ impl Port {
             }
             Answer::Shared(level) => {
                 counts.shared_hits += 1;
-                Issued::At(Arrival { at: now + self.latencies.shared[usize::from(level)], beyond: true })
+                let at = now + self.latencies.shared[usize::from(level)];
+                self.take_turns(&mut world.misses, level, at);
+                Issued::At(Arrival { at, beyond: true })
+            }
+            Answer::OnChip => {
+                counts.on_chip_reads += 1;
+                Issued::At(Arrival { at: now + self.latencies.on_chip, beyond: true })
             }
             Answer::OtherCore => {
                 counts.transfers += 1;
-                Issued::At(Arrival { at: now + self.latencies.other_core, beyond: true })
+                let at = now + self.latencies.other_core;
+                self.take_turns(&mut world.misses, u8::MAX, at);
+                Issued::At(Arrival { at, beyond: true })
             }
             Answer::Memory => {
                 counts.memory_reads += 1;
                 let slot = self.free().trailing_zeros() as usize;
-                self.owed |= 1 << slot;
-                self.beyond |= 1 << slot;
-                self.line[slot] = line;
-                self.want[slot] = want;
-                let handle = (self.core * MOST_SLOTS + slot) as Handle;
-                let source = Source { core: self.core as u8, class: self.class, first: self.first };
-                world.memory.read(line, handle, source, now);
+                self.ask_memory(world, slot, line, want, now);
                 Issued::Pending(slot)
             }
-            Answer::UnderWay => match bits(self.owed).find(|slot| self.line[*slot] == line) {
+            Answer::UnderWay => match bits(self.owed).find(|slot| self.brings(*slot, line, hierarchy)) {
                 Some(slot) => {
-                    if want == Want::Write {
-                        self.want[slot] = Want::Write;
-                    }
+                    self.want[slot] = self.want[slot].joined(want);
                     Issued::Joined(slot)
                 }
                 None => self.block(hierarchy, line, now, self.latencies.retry[0]),
@@ -177,7 +213,158 @@ impl Port {
                 *[&mut counts.cluster_waits, &mut counts.interconnect_waits][usize::from(filter)] += 1;
                 self.block(hierarchy, line, now, self.latencies.retry[usize::from(filter)])
             }
+            Answer::Sent if want == Want::Stream => {
+                self.counts.streamed_lines += 1;
+                Issued::At(Arrival { at: now + self.latencies.stream, beyond: true })
+            }
             Answer::Sent => Issued::Hit,
+        };
+        if self.explains {
+            self.explain(world, (line, want), answer, issued, now);
+        }
+        issued
+    }
+
+    /// Tells the world's explainer of a miss.
+    #[cold]
+    #[inline(never)]
+    fn explain(&self, world: &mut World, (line, want): (Line, Want), answer: Answer, issued: Issued, now: u64) {
+        let from = match answer {
+            Answer::L1 | Answer::Sent => return,
+            Answer::L2 => From::SecondLevel,
+            Answer::Shared(level) => From::Shared(level),
+            Answer::OnChip => From::OnChip,
+            Answer::OtherCore => From::OtherCore,
+            Answer::Memory => From::Memory,
+            Answer::UnderWay => From::UnderWay,
+            Answer::Busy(filter) => From::Filter(filter),
+        };
+        let what = match want {
+            Want::Fetch => What::Code,
+            Want::Walk => What::PageTable,
+            Want::Read | Want::Write | Want::Update | Want::Prefetch { .. } | Want::Stream => What::Data,
+        };
+        let losses = &world.hierarchy.losses;
+        let (cause, lost) = (losses.cause(line), losses_of(losses, line, now));
+        let part = Part { asked_ps: now, came_ps: now, line, what, from, memory: None, cause, lost };
+        let Some(explainer) = &mut world.explainer else { return };
+        match issued {
+            Issued::At(arrival) => explainer.waits_until(arrival.at, part),
+            Issued::Pending(slot) | Issued::Joined(slot) => explainer.waits_for_slot(slot, part),
+            Issued::Blocked => explainer.waits_for_entry(part),
+            Issued::Hit | Issued::Full(_) => {}
+        }
+    }
+
+    /// Asks for a line on behalf of a prefetcher, if there is a slot for it and the line is further away than `level`.
+    /// Gives the slot that it takes and when the line is there, or [`NEVER`] if memory decides.
+    pub fn prefetch(&mut self, world: &mut World, line: Line, level: u8, now: u64) -> Option<(usize, u64)> {
+        let slot = self.slot_for_prefetch(level, now)?;
+        let private = &world.hierarchy.cores[self.core];
+        if private.l1d.find(line).is_some() || (level > 1 && private.holds(line)) {
+            return None;
+        }
+        if !self.limits.iter().all(|cache| world.misses[*cache].is_free(now)) {
+            return None;
+        }
+        let want = Want::Prefetch { level };
+        let (at, beyond) = match world.hierarchy.access(self.core, line, want, now) {
+            Answer::L2 if level == 1 => (now + self.latencies.l2, false),
+            Answer::Shared(held) if held > level => {
+                let at = now + self.latencies.shared[usize::from(held)];
+                self.take_turns(&mut world.misses, held, at);
+                (at, true)
+            }
+            Answer::OtherCore => {
+                let at = now + self.latencies.other_core;
+                self.take_turns(&mut world.misses, u8::MAX, at);
+                (at, true)
+            }
+            Answer::OnChip => (now + self.latencies.on_chip, true),
+            Answer::Memory => (NEVER, true),
+            _ => return None,
+        };
+        self.counts.prefetches += 1;
+        self.beyond = self.beyond & !(1 << slot) | u64::from(beyond) << slot;
+        if at == NEVER {
+            self.counts.prefetch_memory_reads += 1;
+            world.hierarchy.counts[self.core].memory_reads += 1;
+            self.ask_memory(world, slot, line, want, now);
+        } else {
+            self.timed |= 1 << slot;
+            self.done[slot] = at;
+        }
+        Some((slot, at))
+    }
+
+    fn slot_for_prefetch(&mut self, level: u8, now: u64) -> Option<usize> {
+        let slots = if level == 1 { self.all } else { self.all | self.for_second };
+        let free = |port: &Self| slots & !(port.owed | port.timed);
+        if free(self) == 0 {
+            self.reclaim(now);
+        }
+        let full = self.most_beyond.is_some_and(|most| {
+            self.reclaim(now);
+            (self.beyond & (self.owed | self.timed)).count_ones() as usize >= most
+        });
+        // The slots that nothing else may take come first; the last one of the core's own is left to it.
+        let free = if full { 0 } else { free(self) };
+        let own = (free & self.all).count_ones();
+        (free & !self.all != 0 || own > 1).then(|| 63 - free.leading_zeros() as usize)
+    }
+
+    /// Lines that this core's own accesses have read from memory: not those of page walks and prefetchers.
+    pub fn demand_reads(&self, world: &World) -> u64 {
+        let others = self.counts.walk_memory_reads + self.counts.prefetch_memory_reads;
+        world.hierarchy.counts[self.core].memory_reads - others
+    }
+
+    #[inline]
+    fn ask_memory(&mut self, world: &mut World, slot: usize, line: Line, want: Want, now: u64) {
+        self.owed |= 1 << slot;
+        self.beyond |= 1 << slot;
+        self.line[slot] = line;
+        self.want[slot] = want;
+        let handle = (self.core * MOST_SLOTS + slot) as Handle;
+        let source = Source { core: self.core as u8, class: self.class, first: self.first };
+        world.memory.read(line, handle, source, now);
+        self.limits.iter().for_each(|cache| world.misses[*cache].owe());
+    }
+
+    /// Whether memory owes a slot a line that is then in a cache.
+    fn brings(&self, slot: usize, line: Line, hierarchy: &Hierarchy) -> bool {
+        self.line[slot] == line && !hierarchy.passes_caches(self.core, self.want[slot])
+    }
+
+    /// Refuses a request that would leave a shared cache which can wait for no further line, or where others were before.
+    fn out_of_turn(&mut self, world: &mut World, line: Line, want: Want, now: u64) -> Option<Issued> {
+        let mine = bits(self.owed).any(|slot| self.line[slot] == line);
+        for at in 0..self.limits.len() {
+            let cache = self.limits[at];
+            let misses = &mut world.misses[cache];
+            if mine || world.hierarchy.is_within(self.core, line, want, misses.level) {
+                misses.leave(self.core);
+            } else if !misses.may_begin(self.core, now) {
+                self.blocked = Some(Blocked { line, since: now, every: 1, turn: Some(cache) });
+                return Some(match misses.next_time(now) {
+                    NEVER => Issued::Blocked,
+                    time => {
+                        self.blocked = None;
+                        Issued::Full(time)
+                    }
+                });
+            }
+            world.has_room |= world.misses[cache].has_news(now);
+        }
+        None
+    }
+
+    /// A line comes at a time from a cache of this level: the bounded caches before it wait for it.
+    fn take_turns(&self, misses: &mut [SharedMisses], level: u8, at: u64) {
+        for cache in &self.limits {
+            if misses[*cache].level < level {
+                misses[*cache].take_until(at);
+            }
         }
     }
 
@@ -203,7 +390,7 @@ impl Port {
 
     fn block(&mut self, hierarchy: &mut Hierarchy, line: Line, now: u64, every: u64) -> Issued {
         hierarchy.counts[self.core].accesses -= 1;
-        self.blocked = Some(Blocked { line, since: now, every });
+        self.blocked = Some(Blocked { line, since: now, every, turn: None });
         Issued::Blocked
     }
 
@@ -216,13 +403,22 @@ impl Port {
     /// A fill of `filled` has come. If that may unblock this core, gives the time of its next attempt: the requester
     /// tries at fixed intervals, and only the first attempt after a fill into the same set can succeed.
     #[inline]
-    pub fn retry_after(&mut self, filled: Line, hierarchy: &Hierarchy, now: u64) -> Option<u64> {
-        let Blocked { line, since, every } = self.blocked?;
-        if !hierarchy.compete(line, filled) {
+    pub fn retry_after(&mut self, filled: Option<Line>, world: &mut World, now: u64) -> Option<u64> {
+        let Blocked { line, since, every, turn } = self.blocked?;
+        let may_go = match turn {
+            Some(cache) => world.misses[cache].is_next(self.core, now),
+            None => filled.is_some_and(|filled| world.hierarchy.compete(line, filled)),
+        };
+        if !may_go {
             return None;
         }
         self.blocked = None;
         let at = since + (now - since).div_ceil(every).max(1) * every;
+        if self.explains
+            && let Some(explainer) = &mut world.explainer
+        {
+            explainer.entry_came(at);
+        }
         Some(at)
     }
 
@@ -242,8 +438,16 @@ impl Port {
 
     /// Memory has answered a slot; gives the line.
     #[inline]
-    pub fn answer(&mut self, slot: usize, hierarchy: &mut Hierarchy, line_bytes: u64, now: u64) -> Line {
+    pub fn answer(&mut self, slot: usize, world: &mut World, line_bytes: u64, now: u64) -> Line {
         self.owed &= !(1 << slot);
+        self.limits.iter().for_each(|cache| world.misses[*cache].answered());
+        if self.explains
+            && let Some(explainer) = &mut world.explainer
+        {
+            let story = world.memory.story((self.core * MOST_SLOTS + slot) as Handle);
+            explainer.slot_came(slot, story, now);
+        }
+        let hierarchy = &mut world.hierarchy;
         hierarchy.counts[self.core].bytes_from_memory += line_bytes;
         hierarchy.fill(self.core, self.line[slot], self.want[slot], now);
         self.line[slot]

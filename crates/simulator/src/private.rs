@@ -17,12 +17,14 @@ pub struct SecondLevel {
     pub data_ways: u32,
     /// Ways that instructions may fill.
     pub code_ways: u32,
+    /// Ways that nobody fills any more: they hold locked lines.
+    pub reserved: u32,
 }
 
 impl SecondLevel {
     /// A second level that everything may fill.
     pub fn new(cache: Cache, inclusion: Inclusion) -> Self {
-        Self { inclusion, data_ways: cache.all_ways(), code_ways: cache.all_ways(), cache }
+        Self { inclusion, data_ways: cache.all_ways(), code_ways: cache.all_ways(), reserved: 0, cache }
     }
 }
 
@@ -40,22 +42,37 @@ pub struct Private {
 }
 
 /// Lines that leave a core for one that comes in, in their order: one, or two where the second level is non-inclusive.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub struct Leaving {
-    lines: [Option<Evicted>; 2],
+    lines: [Evicted; 2],
+    count: u32,
+    next: u32,
+}
+
+impl Default for Leaving {
+    fn default() -> Self {
+        Self { lines: [Evicted { line: 0, flags: 0 }; 2], count: 0, next: 0 }
+    }
 }
 
 impl Leaving {
     #[inline(always)]
     fn push(&mut self, out: Evicted) {
-        let [first, second] = &mut self.lines;
-        *(if first.is_none() { first } else { second }) = Some(out);
+        self.lines[self.count as usize] = out;
+        self.count += 1;
     }
 
-    /// The lines, which are then no longer here.
+    /// The next of them, which is then no longer here.
     #[inline(always)]
-    pub fn take(&mut self) -> [Option<Evicted>; 2] {
-        std::mem::take(&mut self.lines)
+    #[expect(clippy::should_implement_trait, reason = "it is a queue that is filled again, not an iterator")]
+    pub fn next(&mut self) -> Option<Evicted> {
+        if self.next == self.count {
+            (self.next, self.count) = (0, 0);
+            return None;
+        }
+        let out = self.lines[self.next as usize];
+        self.next += 1;
+        Some(out)
     }
 }
 
@@ -139,22 +156,18 @@ impl Private {
         Some(l2.cache.touch(place, 0))
     }
 
-    /// A data line arrives from outside.
+    /// A data line arrives from outside with these flags; `add` marks it in the first level. A second level that takes
+    /// it keeps the change that it comes with, and the first level the one that is made there.
     #[inline]
-    pub fn fill_data(&mut self, line: Line, flags: Flags, leaving: &mut Leaving, random: &mut Xorshift) {
+    pub fn fill_data(&mut self, line: Line, flags: Flags, add: Flags, leaving: &mut Leaving, random: &mut Xorshift) {
         let inclusion = self.l2.as_ref().map(|l2| l2.inclusion);
-        match inclusion {
-            None | Some(Inclusion::ExclusiveOfL1d) => {}
-            Some(Inclusion::InclusiveOfL1d) => {
-                if !self.put_second(line, flags, false, leaving, random) {
-                    return leaving.push(Evicted { line, flags });
-                }
-            }
-            Some(Inclusion::NonInclusive) => {
-                self.put_second(line, flags, false, leaving, random);
-            }
+        let takes = matches!(inclusion, Some(Inclusion::InclusiveOfL1d | Inclusion::NonInclusive));
+        let taken = takes && self.put_second(line, flags, false, leaving, random);
+        if !taken && inclusion == Some(Inclusion::InclusiveOfL1d) {
+            return leaving.push(Evicted { line, flags: flags | add });
         }
-        self.fill_l1d(line, flags, leaving, random);
+        let flags = if taken { flags & !DIRTY } else { flags };
+        self.fill_l1d(line, flags | add, leaving, random);
     }
 
     /// An instruction line arrives from outside.
@@ -200,7 +213,8 @@ impl Private {
         true
     }
 
-    fn fill_l1i(&mut self, line: Line, random: &mut Xorshift) {
+    /// The first level takes an instruction line.
+    pub fn fill_l1i(&mut self, line: Line, random: &mut Xorshift) {
         let ways = self.l1i.all_ways();
         // Instruction lines are never dirty and nobody tracks them: what makes room is gone.
         self.l1i.insert(line, 0, ways, random);
@@ -320,11 +334,11 @@ mod tests {
 
         /// Lines that left, with their flags.
         fn left(&mut self) -> Vec<(Line, Flags)> {
-            self.leaving.take().into_iter().flatten().map(|out| (out.line, out.flags)).collect()
+            std::iter::from_fn(|| self.leaving.next()).map(|out| (out.line, out.flags)).collect()
         }
 
         fn fill(&mut self, line: Line, flags: Flags) -> Vec<(Line, Flags)> {
-            self.caches.fill_data(line, flags, &mut self.leaving, &mut self.random);
+            self.caches.fill_data(line, flags, 0, &mut self.leaving, &mut self.random);
             self.left()
         }
 
@@ -373,17 +387,32 @@ mod tests {
             core.data(1, 0);
             assert_eq!(core.fill(line, 0), [], "{line}");
         }
-        core.data(1, 0);
-        // L2 holds 1 to 4, L1 holds 4 and 1, changed. L2's oldest is 1: the change goes out, L1 keeps the line.
+        core.data(1, DIRTY);
+        // L2 holds 1 to 4 and the change that 1 came with; L1 holds 4 and 1, changed anew. L2's oldest is 1: the change
+        // that it has goes out, L1 keeps the line.
         // L1's older one is 4, which L2 has: nothing more leaves.
         assert_eq!(core.fill(5, 0), [(1, DIRTY | HELD)]);
         assert!(core.caches.l1d.find(1).is_some() && core.l2().find(1).is_none());
-        // L2's oldest is 2; L1 gives up 1, still marked as changed, for which L2 then drops its oldest, 3.
+        // L2's oldest is 2; L1 gives up 1, changed, for which L2 then drops its oldest, 3.
         core.data(5, 0);
         assert_eq!(core.fill(6, 0), [(2, 0), (3, 0)]);
         assert!(core.l2().find(1).is_some());
         // 4 leaves L2 with L1 long without it.
         assert_eq!(core.fill(7, 0), [(4, 0)]);
+    }
+
+    #[test]
+    fn a_changed_line_that_both_levels_take_is_changed_in_one_of_them() {
+        for inclusion in [Inclusion::NonInclusive, Inclusion::InclusiveOfL1d] {
+            let mut core = Core::new(inclusion);
+            core.fill(1, DIRTY);
+            let flags = [&core.caches.l1d, core.l2()].map(|cache| cache.flags(cache.find(1).unwrap()));
+            assert_eq!(flags, [0, DIRTY], "{inclusion:?}");
+        }
+        let mut core = Core::new(Inclusion::NonInclusive);
+        core.caches.fill_data(1, 0, DIRTY, &mut core.leaving, &mut core.random);
+        let flags = [&core.caches.l1d, core.l2()].map(|cache| cache.flags(cache.find(1).unwrap()));
+        assert_eq!(flags, [DIRTY, 0], "a store");
     }
 
     #[test]

@@ -33,9 +33,11 @@ pub fn can_run(platform: &Platform, pattern: &Pattern) -> Result<(), Refused> {
         Pattern::Random {
             data_accesses: 0,
             data_modifies: 0,
+            random_counts: false,
             code_calls: 0,
             event_data_lines: 0,
             event_code_lines: 0,
+            event_stride_lines: 1,
             ..
         } => refuse("it makes no access at all; `data_accesses` or `event_data_lines` above 0 would do".into()),
         _ if platform.memory.is_none() => Err(Refused::new("memory", "the platform has no memory timing")),

@@ -1,7 +1,12 @@
 //! A program under way, of either kind.
 
+use waykeeper_workload::Pattern;
+
+use crate::counters::FrontCounters;
+use crate::front::Front;
 use crate::latencies::Latencies;
 use crate::port::Port;
+use crate::program::EventLine;
 use crate::program::Program as Stream;
 use crate::tick::Tick;
 
@@ -46,6 +51,30 @@ impl Running {
         self.port().latencies = latencies;
         if let Self::Tick(tick) = self {
             tick.set_clock(cycle_ns);
+        }
+    }
+
+    /// What its core did before its caches.
+    pub fn front_counters(&self) -> FrontCounters {
+        match self {
+            Self::Stream(stream) => stream.port.counts,
+            Self::Tick(tick) => tick.port.counts,
+        }
+    }
+
+    /// The lines that its event touches: those of a tick loop, or of the event of a `random` workload.
+    pub fn event(&self, pattern: &Pattern) -> Vec<EventLine> {
+        match self {
+            Self::Stream(stream) => stream.event(pattern),
+            Self::Tick(tick) => tick.event(),
+        }
+    }
+
+    /// What its core does before its caches, if anything.
+    pub fn front(&mut self) -> Option<&mut Front> {
+        match self {
+            Self::Stream(stream) => stream.front.as_deref_mut(),
+            Self::Tick(_) => None,
         }
     }
 }

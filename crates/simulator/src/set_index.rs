@@ -35,6 +35,14 @@ impl SetIndex {
         Self::Spread(Spread { sets: (sets / slices) as Line, slices: slices as Line, hashed })
     }
 
+    /// The number of sets, if the lowest bits alone decide: lines that differ in them never share a set.
+    pub fn linear_sets(&self) -> Option<usize> {
+        match self {
+            Self::Bits(mask) => Some(*mask as usize + 1),
+            Self::Spread(_) => None,
+        }
+    }
+
     /// The set of a line.
     #[inline(always)]
     pub fn of(&self, line: Line) -> usize {

@@ -1,11 +1,13 @@
 //! What settings of controls do to an engine.
 
-use waykeeper_platform::{Clocks, Locked, Priority, Settings, WayGroups};
+use waykeeper_platform::{Clocks, CoreKind, Lock, Locked, Priority, Settings, WayGroups};
 
 use crate::build::{self, ps};
-use crate::controls::ways_of_groups;
+use crate::controls::{OTHERS_CLASS, TARGET_CLASS, ways_of_groups};
 use crate::engine::Engine;
+use crate::program::EventLine;
 use crate::refused::Refused;
+use crate::running::Running;
 
 impl Engine {
     /// Sets controls at the present time; what `settings` leaves open stays as it is. Lines stay where they are.
@@ -28,7 +30,6 @@ impl Engine {
 
     /// Sets what can be set at any time.
     pub(crate) fn apply(&mut self, settings: &Settings) -> Result<(), Refused> {
-        self.not_yet(settings)?;
         if let Some(allowed) = settings.no_allocate_mode
             && !self.world.hierarchy.set_no_allocate_mode(allowed, self.now)
         {
@@ -49,28 +50,26 @@ impl Engine {
             }
             self.world.memory.set_write_age(ps(ns), self.now);
         }
+        if let Some(allocation) = settings.memory_cache
+            && !self.world.memory.set_memory_cache(allocation.read, allocation.dirty_write)
+        {
+            return Err(Refused::new("memory_cache", "the interconnect has no memory cache"));
+        }
+        if let Some(bandwidth) = &settings.bandwidth {
+            for (class, share) in [(OTHERS_CLASS, bandwidth.others), (TARGET_CLASS, bandwidth.target)] {
+                if !self.world.memory.set_bandwidth(class, share, bandwidth.enabled, self.now) {
+                    return Err(Refused::new("bandwidth", "no shared cache has a `bandwidth_control`"));
+                }
+            }
+        }
         if let Some(clocks) = settings.clock_ghz {
             self.set_clocks(clocks)?;
         }
-        Ok(())
-    }
-
-    /// Controls that platforms can describe and this engine does not have.
-    fn not_yet(&self, settings: &Settings) -> Result<(), Refused> {
-        let given = [
-            ("lock", settings.lock.is_some()),
-            ("tlb_lock", settings.tlb_lock.is_some()),
-            ("page_kib", settings.page_kib.is_some()),
-            ("on_chip_ram", settings.on_chip_ram.is_some()),
-            ("bandwidth", settings.bandwidth.is_some()),
-            ("prefetchers", settings.prefetchers.is_some()),
-            ("write_streaming", settings.write_streaming.is_some()),
-            ("memory_cache", settings.memory_cache.is_some()),
-        ];
-        match given.into_iter().find(|(_, given)| *given) {
-            Some((key, _)) => Err(Refused::new(key, "this control cannot be simulated so far")),
-            None => Ok(()),
+        self.set_fronts(settings)?;
+        if let Some(lock) = &settings.lock {
+            self.lock(lock)?;
         }
+        Ok(())
     }
 
     /// Index of the program that is measured.
@@ -111,7 +110,19 @@ impl Engine {
         for (core, [data, code]) in masks {
             self.world.hierarchy.set_ways(level, core, data, code);
         }
-        Ok(())
+        self.everyone_has_ways(key, level)
+    }
+
+    /// Locked ways may leave a class none.
+    fn everyone_has_ways(&self, key: &str, level: u8) -> Result<(), Refused> {
+        let none = |core: &usize| self.world.hierarchy.ways(level, *core).is_some_and(|ways| ways.contains(&0));
+        match (0..self.cores.len()).find(none) {
+            Some(core) => {
+                let why = format!("core {} would have no way left to fill at level {level}", self.cores[core]);
+                Err(Refused::new(key, why))
+            }
+            None => Ok(()),
+        }
     }
 
     fn set_priority(&mut self, priority: Priority) -> Result<(), Refused> {
@@ -136,5 +147,88 @@ impl Engine {
             self.wakes[index] = program.wake();
         }
         Ok(())
+    }
+
+    /// What cores do before their caches.
+    fn set_fronts(&mut self, settings: &Settings) -> Result<(), Refused> {
+        for front in self.running.iter_mut().filter_map(Running::front) {
+            if let (Some(enabled), Some(prefetchers)) = (settings.prefetchers, &mut front.prefetchers) {
+                prefetchers.enabled = enabled;
+            }
+            if let (Some(enabled), Some(streaming)) = (settings.write_streaming, &mut front.streaming) {
+                streaming.enabled = enabled;
+            }
+        }
+        let has = |part: fn(&CoreKind) -> bool| self.platform.cores.iter().any(part);
+        if settings.prefetchers.is_some() && !has(|kind| !kind.prefetchers.is_empty()) {
+            return Err(Refused::new("prefetchers", "no core has any"));
+        }
+        if settings.write_streaming.is_some() && !has(|kind| kind.write_streaming.is_some()) {
+            return Err(Refused::new("write_streaming", "no core does it"));
+        }
+        if settings.tlb_lock == Some(true) { self.lock_pages() } else { Ok(()) }
+    }
+
+    /// Puts the pages of the target's event into lockable entries of the TLBs.
+    fn lock_pages(&mut self) -> Result<(), Refused> {
+        let refuse = |why: String| Err(Refused::new("tlb_lock", why));
+        let event = self.event("tlb_lock")?;
+        let Some(at) = self.target() else { return Ok(()) };
+        let front = self.running[at].front();
+        let Some(translation) = front.and_then(|front| front.translation.as_mut()) else {
+            return refuse("the target's accesses are not translated, or its few pages stay in its first TLB".into());
+        };
+        let mut pages = Vec::new();
+        for line in event {
+            let page = (line.side, translation.page(line.address));
+            if !pages.contains(&page) {
+                pages.push(page);
+            }
+        }
+        if translation.lock(&pages) {
+            return Ok(());
+        }
+        refuse(format!("the event's {} pages do not fit into the lockable entries of the target's TLBs", pages.len()))
+    }
+
+    /// Loads lines of the target into ways that nobody fills any more.
+    fn lock(&mut self, lock: &Lock) -> Result<(), Refused> {
+        let refuse = |why: String| Err(Refused::new("lock", why));
+        let Some(at) = self.target() else { return Ok(()) };
+        let core = self.running[at].core();
+        let mut lines = match (lock.what, &self.patterns[at], &self.running[at]) {
+            (Locked::Buffer, pattern, Running::Stream(stream)) if pattern.data_bytes() > 0 => {
+                stream.buffer_lines(pattern.data_bytes(), self.line_bytes)
+            }
+            (Locked::Buffer, ..) => return refuse("the target has no buffer".into()),
+            (Locked::Event, ..) => self.event("lock")?.into_iter().map(|line| line.line).collect(),
+        };
+        lines.truncate(lock.lines.map_or(usize::MAX, |lines| lines as usize));
+        let Some((count, ways)) = build::way_groups(&self.platform, core, lock.level)? else {
+            return refuse(format!("the target has no cache of level {} with way groups", lock.level));
+        };
+        if let Some(group) = lock.groups.iter().find(|group| u64::from(**group) >= count) {
+            return refuse(format!("there is no group {group}; the groups are 0 to {}", count - 1));
+        }
+        let mask = ways_of_groups(&lock.groups, count, ways);
+        for (number, line) in lines.iter().enumerate() {
+            if !self.world.hierarchy.lock(lock.level, core, *line, mask) {
+                let why = "the cache cannot lock lines, or these groups have no room left for one";
+                return refuse(format!("line {number} of {} was not locked: {why}", lines.len()));
+            }
+        }
+        self.world.hierarchy.reserve_ways(lock.level, core, mask);
+        self.everyone_has_ways("lock", lock.level)
+    }
+
+    /// The lines of the target's event.
+    fn event(&self, key: &str) -> Result<Vec<EventLine>, Refused> {
+        let Some(at) = self.target() else { return Ok(Vec::new()) };
+        let pattern = &self.patterns[at];
+        let event = self.running[at].event(pattern);
+        match event.is_empty() {
+            true => Err(Refused::new(key, "the target has no event; a `random` workload with event lines has")),
+            false => Ok(event),
+        }
     }
 }

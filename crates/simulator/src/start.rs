@@ -1,18 +1,22 @@
 //! Gives programs their memory and sets them going.
 
-use waykeeper_platform::Platform;
+use waykeeper_platform::{CoreKind, Locked, Platform, Settings};
 use waykeeper_workload::{Pattern, TickBody, Xorshift, recorder};
 
 use crate::build::{self, need, ps};
-use crate::placement::{Allocator, Colour, Region, Wanted};
+use crate::front::translation::TableShape;
+use crate::placement::{Allocator, Colour, PAGE, Region, Wanted};
 use crate::program::{Program as Stream, Recorder};
 use crate::programs::{Program, Role};
 use crate::refused::Refused;
 use crate::running::Running;
 use crate::tick::{IdleJitter, Tick};
 
-/// Arenas of each program: data, code, recorder, stack.
+/// Arenas of each program: data, code, recorder, stack; and page tables, where any core translates.
 const ARENAS: u64 = 4;
+
+/// Lines of on-chip RAM that follow those of the memory, at most.
+const MOST_ON_CHIP_LINES: u64 = 1 << 20;
 
 /// Programs begin within so many picoseconds, at a time that the seed decides.
 const START_WITHIN: u64 = 1_000_000;
@@ -20,30 +24,58 @@ const START_WITHIN: u64 = 1_000_000;
 /// Hands out memory and random beginnings.
 pub struct Starter<'a> {
     platform: &'a Platform,
+    settings: &'a Settings,
     allocator: Allocator,
+    bytes: u64,
+    /// Bytes of the on-chip RAM that are given out.
+    on_chip: u64,
     random: Xorshift,
+}
+
+/// How a program's memory is laid out.
+#[derive(Clone, Copy)]
+struct Layout {
+    colour: Option<Colour>,
+    /// Bytes of a page.
+    page: u64,
+    /// Whether its buffer must be contiguous.
+    contiguous: bool,
 }
 
 impl<'a> Starter<'a> {
     /// A starter for so many programs.
-    pub fn new(platform: &'a Platform, programs: usize, random: Xorshift) -> Result<Self, Refused> {
+    pub fn new(
+        platform: &'a Platform,
+        settings: &'a Settings,
+        programs: usize,
+        random: Xorshift,
+    ) -> Result<Self, Refused> {
         let memory = need(&platform.memory, "memory")?;
         let bytes = memory.size_mib.value << 20;
         let line = platform.line_bytes.value;
-        if bytes / line >= u64::from(u32::MAX) {
+        if bytes / line >= u64::from(u32::MAX) - MOST_ON_CHIP_LINES {
             return Err(Refused::new("memory.size_mib", "the simulator numbers lines with 32 bits"));
         }
-        let arenas = ARENAS * programs.max(1) as u64;
-        Ok(Self { platform, allocator: Allocator::new(bytes, arenas, memory.placement.value, line), random })
+        let tables = u64::from(platform.cores.iter().any(|kind| !kind.tlbs.is_empty()));
+        let arenas = (ARENAS + tables) * programs.max(1) as u64;
+        let allocator = Allocator::new(bytes, arenas, memory.placement.value, line);
+        Ok(Self { platform, settings, allocator, bytes, on_chip: 0, random })
     }
 
     /// Sets a program going on the core with that index.
-    pub fn start(&mut self, program: &Program, core: usize, colour: Option<Colour>) -> Result<Running, Refused> {
+    pub fn start(&mut self, program: &Program, core: usize) -> Result<Running, Refused> {
+        let (at, kind) = build::kind_of(self.platform, program.core)?;
+        let layout = self.layout(program, kind)?;
         let pattern = &program.pattern;
-        let [data, code, recorder, stack] =
-            [pattern.data_bytes(), code_bytes(self.platform, program)?, recorder::BYTES, 4096]
-                .map(|bytes| self.region(bytes, colour));
-        let (data, code, recorder, stack) = (data?, code?, recorder?, stack?);
+        let mut data = self.region(pattern.data_bytes(), layout)?;
+        let others = Layout { contiguous: false, ..layout };
+        let [code, recorder, stack] =
+            [code_bytes(self.platform, program)?, recorder::BYTES, 4096].map(|bytes| self.region(bytes, others));
+        let (mut code, recorder, mut stack) = (code?, recorder?, stack?);
+        if self.settings.on_chip_ram == Some(true) && program.role == Role::Target {
+            self.move_event(program, [&mut code, &mut data, &mut stack])?;
+        }
+        let tables = self.tables(kind, others)?;
         let begin = self.random.below(START_WITHIN);
         if let Pattern::Tick { body } = pattern {
             return self.tick(program, *body, core, code, recorder, &stack, begin);
@@ -53,12 +85,74 @@ impl<'a> Starter<'a> {
             stream.start_at_outer(self.random.below(outer.count.min(1 << 32)));
         }
         let recorder = match program.role {
-            Role::Target => Some(Recorder { region: recorder, counter_tick: self.counter_tick()? }),
+            Role::Target => {
+                Some(Recorder { region: recorder, counter_tick: self.counter_tick()?, base: base(pattern, kind, at)? })
+            }
             Role::Throughput | Role::Neighbour => None,
         };
         let port = build::port(self.platform, core)?;
         let window = build::window(self.platform, core)?;
-        Ok(Running::Stream(Box::new(Stream::new(port, window, stream, [data, code], recorder, begin))))
+        let front = build::front(self.platform, core, layout.page, tables)?;
+        Ok(Running::Stream(Box::new(Stream::new(port, (window, front), stream, [data, code], recorder, begin))))
+    }
+
+    fn layout(&self, program: &Program, kind: &CoreKind) -> Result<Layout, Refused> {
+        let settings = self.settings;
+        let target = program.role == Role::Target;
+        let translation = kind.translation.as_ref().filter(|_| !kind.tlbs.is_empty());
+        let page = match (translation, settings.page_kib) {
+            (None, _) => PAGE,
+            (Some(translation), None) => translation.page_kib.value << 10,
+            (Some(_), Some(kib)) => kib << 10,
+        };
+        if let Some(colouring) = settings.colouring
+            && page > 1 << colouring.address_bit
+        {
+            let why = format!("a page of {} KiB has both colours of bit {}", page >> 10, colouring.address_bit);
+            return Err(Refused::new("colouring", why));
+        }
+        let buffer = settings.lock.as_ref().is_some_and(|lock| lock.what == Locked::Buffer);
+        let colour = settings.colouring.map(|colouring| Colour::new(colouring, target));
+        Ok(Layout { colour, page, contiguous: target && buffer })
+    }
+
+    /// Puts the lines of the target's event into the on-chip RAM, whose addresses follow those of the memory: those of its
+    /// event, or the code and the stack of a tick loop.
+    fn move_event(&mut self, program: &Program, [code, data, stack]: [&mut Region; 3]) -> Result<(), Refused> {
+        let refuse = |why: String| Err(Refused::new("on_chip_ram", why));
+        let Some(ram) = &self.platform.on_chip_ram else { return refuse("the platform has none".into()) };
+        let (pattern, code_bytes) = (&program.pattern, code_bytes(self.platform, program)?);
+        let parts = match pattern {
+            Pattern::Random { data_bytes, code_bytes: called, .. } => {
+                [(code, *called, code_bytes), (data, *data_bytes, pattern.data_bytes())]
+            }
+            Pattern::Tick { .. } => [(code, 0, code_bytes), (stack, 0, PAGE)],
+            _ => return refuse("the target has no event; a `random` workload with event lines has".into()),
+        };
+        for (region, from, until) in parts {
+            region.move_from(from, self.bytes + self.on_chip);
+            self.on_chip += until - from;
+        }
+        let most = ram.size_kib.value << 10;
+        if self.on_chip > most {
+            return refuse(format!("the event's {} bytes do not fit into {most}", self.on_chip));
+        }
+        if self.platform.cores.iter().any(|kind| kind.l2.is_some()) {
+            return refuse("it cannot be simulated beside private second levels".into());
+        }
+        Ok(())
+    }
+
+    /// The first address of the on-chip RAM, if anything lies there.
+    pub fn on_chip_from(&self) -> Option<u64> {
+        (self.on_chip > 0).then_some(self.bytes)
+    }
+
+    /// A program's page tables, which cover all addresses.
+    fn tables(&mut self, kind: &CoreKind, layout: Layout) -> Result<Option<(TableShape, Region)>, Refused> {
+        let on_chip = self.platform.on_chip_ram.as_ref().map_or(0, |ram| ram.size_kib.value << 10);
+        let Some(shape) = build::tables(kind, layout.page, self.bytes + on_chip) else { return Ok(None) };
+        Ok(Some((shape, self.region(shape.bytes(), Layout { page: PAGE, ..layout })?)))
     }
 
     #[expect(clippy::too_many_arguments, reason = "the pieces of memory and the program they are for")]
@@ -107,14 +201,26 @@ impl<'a> Starter<'a> {
         Ok(ps(need(&self.platform.counter, "counter")?.tick_ns.value).max(1))
     }
 
-    fn region(&mut self, bytes: u64, colour: Option<Colour>) -> Result<Region, Refused> {
-        self.allocator.region(Wanted { colour, ..Wanted::bytes(bytes) }, &mut self.random).ok_or_else(|| {
+    fn region(&mut self, bytes: u64, layout: Layout) -> Result<Region, Refused> {
+        let Layout { colour, page, contiguous } = layout;
+        self.allocator.region(Wanted { bytes, colour, page, contiguous }, &mut self.random).ok_or_else(|| {
             let (room, need) = (self.allocator.largest(colour) >> 20, bytes.div_ceil(1 << 20));
             Refused::new(
                 "memory.size_mib",
                 format!("a workload of {need} MiB does not fit into its share of {room} MiB"),
             )
         })
+    }
+}
+
+/// Picoseconds of a sample besides its accesses: only events have any.
+fn base(pattern: &Pattern, kind: &CoreKind, at: usize) -> Result<u64, Refused> {
+    match (pattern, &kind.event) {
+        (Pattern::Random { .. }, Some(event)) => {
+            let clock = need(&kind.clock_ghz, &format!("cores.{at}.clock_ghz"))?.value;
+            Ok(ps(event.base_cycles.value as f64 / clock))
+        }
+        _ => Ok(0),
     }
 }
 

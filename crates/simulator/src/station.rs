@@ -5,6 +5,7 @@ use waykeeper_platform::{Allocation, EntryTaken};
 use crate::cache::{Cache, Flags, SHARED};
 use crate::filter::SnoopFilter;
 use crate::mode::NoAllocateMode;
+use crate::tags::Line;
 
 /// The most stations on the way of a core: three shared caches and the interconnect.
 pub const MOST_STOPS: usize = 4;
@@ -22,13 +23,15 @@ pub struct SharedLevel {
     pub data_ways: Vec<u32>,
     /// By core, the ways that its instructions may fill. Only lines on their way in are known to be instructions.
     pub code_ways: Vec<u32>,
+    /// Ways that nobody fills any more: they hold locked lines.
+    pub reserved: u32,
 }
 
 impl SharedLevel {
     /// A cache that `cores` fill without bounds.
     pub fn new(level: u8, cache: Cache, allocation: Allocation, cores: usize) -> Self {
         let ways = vec![cache.all_ways(); cores];
-        Self { level, allocation, data_ways: ways.clone(), code_ways: ways, cache }
+        Self { level, allocation, data_ways: ways.clone(), code_ways: ways, reserved: 0, cache }
     }
 
     /// Whether lines pass through it on their way in. Other kinds take lines on their way out.
@@ -50,7 +53,8 @@ pub struct Filter {
     pub entries: SnoopFilter,
     /// When a line gets its entry.
     pub taken: EntryTaken,
-    /// Whether requests must ask it: not if only one unit lies inside, and a filter further in knows lines under way.
+    /// Whether requests must ask it: not if it is behind everything that they ask before, and what lies inside is one
+    /// unit whose lines under way a filter further in knows.
     pub asked: bool,
 }
 
@@ -78,17 +82,28 @@ pub struct Station {
     pub mode: Option<NoAllocateMode>,
     /// The next station outward; the memory where there is none.
     pub outer: Option<Stop>,
-    /// Whether caches that lie outside this station may hold a line that it holds.
-    pub others_outside: bool,
+    /// The flag that a line here no longer needs once nobody inside holds it: none if caches outside may.
+    pub alone: Flags,
 }
 
 /// A station as a core, or a station further in, meets it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Stop {
-    /// Number of the station.
-    pub station: usize,
+    station: u32,
     /// The bit of the unit that comes from inside.
     pub unit: u32,
+}
+
+impl Stop {
+    fn new(station: usize, unit: u32) -> Self {
+        Self { station: station as u32, unit }
+    }
+
+    /// Number of the station.
+    #[inline(always)]
+    pub fn station(self) -> usize {
+        self.station as usize
+    }
 }
 
 /// What a hierarchy is built from: stations, inner ones first.
@@ -115,14 +130,20 @@ impl Plan {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Route {
     stops: [Stop; MOST_STOPS],
-    len: usize,
+    len: u32,
 }
 
 impl Route {
     /// The stops, from the core outward.
     #[inline(always)]
     pub fn stops(&self) -> &[Stop] {
-        &self.stops[..self.len]
+        &self.stops[..self.len as usize]
+    }
+
+    /// The innermost stop.
+    #[inline(always)]
+    pub fn nearest(&self) -> Stop {
+        self.stops[0]
     }
 }
 
@@ -150,28 +171,27 @@ pub fn connect(mut plans: Vec<Plan>, cores: usize) -> Result<(Vec<Station>, Vec<
         let mut next = (0..covers.len()).find(|at| covers[*at] >> core & 1 == 1);
         let mut unit = Unit::Core(core);
         while let Some(at) = next {
-            if route.len == MOST_STOPS {
-                return Err((at, at));
-            }
-            route.stops[route.len] = Stop { station: at, unit: stations[at].bit_of(unit) };
+            let Some(stop) = route.stops.get_mut(route.len as usize) else { return Err((at, at)) };
+            *stop = Stop::new(at, stations[at].bit_of(unit));
             route.len += 1;
             unit = Unit::Station(at);
             next = outer_of(at);
         }
     }
     for at in 0..stations.len() {
-        stations[at].outer =
-            outer_of(at).map(|outer| Stop { station: outer, unit: stations[outer].bit_of(Unit::Station(at)) });
+        stations[at].outer = outer_of(at).map(|outer| Stop::new(outer, stations[outer].bit_of(Unit::Station(at))));
     }
     for at in 0..stations.len() {
-        let outside = std::iter::successors(stations[at].outer, |stop| stations[stop.station].outer);
-        let others_outside = outside.into_iter().any(|stop| stations[stop.station].units.len() > 1);
+        let outside = std::iter::successors(stations[at].outer, |stop| stations[stop.station()].outer);
+        let others_outside = outside.into_iter().any(|stop| stations[stop.station()].units.len() > 1);
         let knows = |inner: usize| stations[inner].cores == stations[at].cores && stations[inner].knows_under_way();
         let covered = (0..at).any(knows);
         let station = &mut stations[at];
-        station.others_outside = others_outside;
+        station.alone = if others_outside { 0 } else { SHARED };
         if let Some(filter) = &mut station.filter {
-            filter.asked = station.units.len() > 1 || (filter.taken == EntryTaken::AtRequest && !covered);
+            filter.asked = station.units.len() > 1
+                || station.cache.is_some()
+                || (filter.taken == EntryTaken::AtRequest && !covered);
         }
     }
     Ok((stations, routes))
@@ -186,7 +206,7 @@ impl Station {
             filter: plan.filter.map(|(entries, taken)| Filter { entries, taken, asked: true }),
             mode: plan.mode,
             outer: None,
-            others_outside: false,
+            alone: 0,
         }
     }
 
@@ -203,10 +223,10 @@ impl Station {
         self.filter.as_ref().is_some_and(|filter| filter.taken == EntryTaken::AtRequest)
     }
 
-    /// The flag that a line here no longer needs once nobody inside holds it.
-    #[inline]
-    pub fn alone(&self) -> Flags {
-        if self.others_outside { 0 } else { SHARED }
+    /// Whether its filter knows a line to be under way.
+    pub fn awaits(&self, line: Line) -> bool {
+        let filter = self.filter.as_ref().filter(|filter| filter.taken == EntryTaken::AtRequest);
+        filter.is_some_and(|filter| filter.entries.find(line).is_some_and(|place| filter.entries.is_busy(place)))
     }
 
     /// Bytes of memory that the station takes.
@@ -221,7 +241,7 @@ mod tests {
     use super::*;
 
     fn stations_of(routes: &[Route], core: usize) -> Vec<usize> {
-        routes[core].stops().iter().map(|stop| stop.station).collect()
+        routes[core].stops().iter().map(|stop| stop.station()).collect()
     }
 
     #[test]
@@ -231,15 +251,15 @@ mod tests {
         assert_eq!([0, 2, 5].map(|core| stations_of(&routes, core)), [vec![2], vec![0, 2], vec![1, 2]]);
         use Unit::{Core, Station};
         assert_eq!(stations[2].units, [Core(0), Core(1), Station(0), Station(1)]);
-        assert_eq!(stations[1].outer, Some(Stop { station: 2, unit: 0b1000 }));
-        assert!(stations[0].others_outside && !stations[2].others_outside);
+        assert_eq!(stations[1].outer, Some(Stop::new(2, 0b1000)));
+        assert_eq!([0, 2].map(|at| stations[at].alone), [0, SHARED]);
     }
 
     #[test]
     fn the_outermost_station_of_all_cores_is_the_last() {
         let (stations, routes) = connect(vec![Plan::new(0b1100), Plan::new(0b1111), Plan::new(0b1111)], 4).unwrap();
         assert_eq!((stations.len(), stations_of(&routes, 0), stations_of(&routes, 3)), (3, vec![1, 2], vec![0, 1, 2]));
-        assert!(stations[0].others_outside && !stations[1].others_outside);
+        assert_eq!([0, 1].map(|at| stations[at].alone), [0, SHARED]);
     }
 
     #[test]

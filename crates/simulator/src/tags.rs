@@ -48,6 +48,11 @@ impl Tags {
         size_of_val(&*self.lines) + size_of_val(&*self.used)
     }
 
+    /// Number of sets, if the lowest bits of a line's number alone decide on its set.
+    pub fn linear_sets(&self) -> Option<usize> {
+        self.index.linear_sets()
+    }
+
     /// Number of sets.
     pub fn sets(&self) -> usize {
         self.used.len()

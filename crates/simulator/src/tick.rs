@@ -7,8 +7,11 @@ use waykeeper_workload::{Xorshift, recorder};
 
 use crate::access::Want;
 use crate::build::ps;
+use crate::explain::What;
+use crate::front::translation::Side;
 use crate::placement::Region;
 use crate::port::{Issued, NEVER, Port, World};
+use crate::program::EventLine;
 use crate::samples::Samples;
 use crate::tags::Line;
 
@@ -49,6 +52,10 @@ pub struct Tick {
     pass_start: u64,
     last_ticks: u64,
     passes_to_jitter: u64,
+    /// Lines of counts that quiet passes do not touch.
+    seldom: Option<Vec<Line>>,
+    /// Of skipped time: what is no whole pass, and passes since the last with a jitter.
+    skip_left_over: (u64, u64),
     missed: bool,
     blocked_since: u64,
     /// Passes to go that are not samples: the first fills the caches, the others touch the recorder's lines of the
@@ -100,6 +107,8 @@ impl Tick {
             pass_start: start,
             last_ticks: pass / counter_tick,
             passes_to_jitter: jitter.every,
+            seldom: None,
+            skip_left_over: (0, 0),
             missed: false,
             blocked_since: 0,
             warm_up: 2 + jitter.longest.div_ceil(counter_tick),
@@ -115,6 +124,17 @@ impl Tick {
             self.sleep(State::Computing, self.pass_start + self.pass);
         }
         self.pass = length(self.pass_cycles, cycle_ns);
+    }
+
+    /// Lines of a pass besides those that the recorder's values decide. A loop's few pages are in its first TLBs after the
+    /// first pass, so its addresses do not matter.
+    pub fn event(&self) -> Vec<EventLine> {
+        let lines = |lines: &[Line], side| -> Vec<EventLine> {
+            lines.iter().map(|line| EventLine { side, line: *line, address: 0 }).collect()
+        };
+        let mut event = lines(&self.code, Side::Instructions);
+        event.extend(lines(&self.data, Side::Data));
+        event
     }
 
     /// Acts at `wake`.
@@ -258,6 +278,15 @@ impl Tick {
         } else {
             samples.record(self.last_ticks, 1, end);
         }
+        if let Some(seldom) = &mut self.seldom
+            && self.last_ticks > self.pass / self.counter_tick + 1
+        {
+            let offset = recorder::count_offset(self.last_ticks.min(recorder::OVERFLOW_FROM - 1));
+            seldom.push(self.recorder.line(offset));
+        }
+        if self.port.explains {
+            self.explain(world, end);
+        }
         self.pass_start = end;
         let warm = self.warm_up == 0 && !self.missed;
         if warm && self.passes_to_jitter > 1 && self.all_there(world) {
@@ -266,6 +295,18 @@ impl Tick {
         } else {
             self.begin_pass();
         }
+    }
+
+    /// A pass has ended: whoever explains the longest ones looks at it.
+    #[cold]
+    fn explain(&self, world: &mut World, end: u64) {
+        let Some(explainer) = &mut world.explainer else { return };
+        if self.warm_up > 0 {
+            return explainer.begins();
+        }
+        let stack = self.data.split_last().map_or(&[][..], |(_, stack)| stack);
+        let name = |line| if stack.contains(&line) { What::Stack } else { What::Recorder };
+        explainer.ended(self.last_ticks, self.pass_start, end, name);
     }
 
     /// Whether a pass would hit in the first level throughout, whichever of its two values came before.
@@ -298,6 +339,45 @@ impl Tick {
         self.last_ticks = end / self.counter_tick - (end - self.pass) / self.counter_tick;
         self.passes_to_jitter -= passes;
         self.pass_start = end;
+    }
+
+    /// The lines that quiet passes need; none if something else than passes without a miss is under way.
+    pub fn lines_if_quiet(&self) -> Option<Vec<Line>> {
+        if self.state != State::Quiet {
+            return None;
+        }
+        let shortest = self.pass / self.counter_tick;
+        let counts = [shortest, shortest + 1].map(|ticks| self.count_line(ticks));
+        Some(self.code.iter().chain(&self.data).chain(&counts).copied().collect())
+    }
+
+    /// Further lines that are still in a cache of those that longer passes have touched.
+    pub fn seldom_lines(&mut self, world: &World) -> &[Line] {
+        let core = self.port.core;
+        let seldom = self.seldom.get_or_insert_default();
+        seldom.retain(|line| world.hierarchy.is_held(core, *line));
+        seldom
+    }
+
+    /// Counts the quiet passes of a time that nobody simulates, which ends at `at`.
+    pub fn skip(&mut self, length: u64, at: u64, samples: &mut dyn Samples) {
+        // What is left of the last pass is left out: the passes under way before and after are one.
+        let (length, since) = (length + self.skip_left_over.0, self.skip_left_over.1);
+        let passes = length / self.pass;
+        let jittered = (since + passes) / self.jitter.every;
+        self.skip_left_over = (length % self.pass, (since + passes) % self.jitter.every);
+        let shortest = self.pass / self.counter_tick;
+        let longer = passes * self.pass / self.counter_tick - passes * shortest;
+        let longer = longer.min(passes - jittered);
+        for (value, count) in [(shortest, passes - longer - jittered), (shortest + 1, longer)] {
+            if count > 0 {
+                samples.record(value, count, at);
+            }
+        }
+        for _ in 0..jittered {
+            let pass = self.pass + self.jitter.random.below(self.jitter.longest + 1);
+            samples.record(pass / self.counter_tick, 1, at);
+        }
     }
 
     /// The core lost a line: the pass that is under way ends as it began, the next one will miss.

@@ -21,7 +21,7 @@ impl UnderWay {
     /// Whether a line is under way.
     #[inline]
     pub fn contains(&self, line: Line) -> bool {
-        self.counts[at(line)] != 0 && self.lines.contains(&line)
+        !self.lines.is_empty() && self.counts[at(line)] != 0 && self.lines.contains(&line)
     }
 
     /// A line has been asked for.
@@ -31,8 +31,12 @@ impl UnderWay {
         self.lines.push(line);
     }
 
-    /// A line has come.
+    /// A line has come; it may be one that a filter knew.
+    #[inline]
     pub fn remove(&mut self, line: Line) {
+        if self.lines.is_empty() {
+            return;
+        }
         if let Some(found) = self.lines.iter().position(|held| *held == line) {
             self.lines.swap_remove(found);
             self.counts[at(line)] -= 1;

@@ -16,6 +16,8 @@ pub struct Window {
     /// Slots of the port that loads wait for, one bit each, and the oldest load of each.
     waiting: u64,
     load: [u64; MOST_SLOTS],
+    /// Loads that wait for their translations.
+    held: Vec<u64>,
 }
 
 /// Whether instructions can begin.
@@ -25,18 +27,27 @@ pub enum Room {
     For(u64),
     /// None before this slot has its line.
     AfterSlot(usize),
+    /// None before a translation has come.
+    AfterWalk,
 }
 
 impl Window {
     /// A window of that many instructions.
     pub fn new(size: Option<u64>) -> Self {
-        Self { size: size.unwrap_or(u64::MAX), begun: 0, oldest: 0, waiting: 0, load: [0; MOST_SLOTS] }
+        Self {
+            size: size.unwrap_or(u64::MAX),
+            begun: 0,
+            oldest: 0,
+            waiting: 0,
+            load: [0; MOST_SLOTS],
+            held: Vec::new(),
+        }
     }
 
     /// How many instructions can begin at `now`.
     #[inline]
     pub fn room(&mut self, port: &Port, now: u64) -> Room {
-        if self.waiting == 0 {
+        if self.waiting == 0 && self.held.is_empty() {
             return Room::For(u64::MAX);
         }
         match self.left() {
@@ -54,11 +65,16 @@ impl Window {
     /// Finds the oldest load that still waits.
     fn look(&mut self, port: &Port, now: u64) -> Room {
         self.waiting &= port.unfinished(now);
-        let Some(slot) = bits(self.waiting).min_by_key(|slot| self.load[*slot]) else { return Room::For(u64::MAX) };
-        self.oldest = self.load[slot];
-        match self.left() {
-            0 => Room::AfterSlot(slot),
-            room => Room::For(room),
+        let slot = bits(self.waiting).min_by_key(|slot| self.load[*slot]);
+        let held = self.held.iter().min().copied();
+        self.oldest = match (slot.map(|slot| self.load[slot]), held) {
+            (None, None) => return Room::For(u64::MAX),
+            (slot, held) => slot.unwrap_or(u64::MAX).min(held.unwrap_or(u64::MAX)),
+        };
+        match (self.left(), slot) {
+            (0, Some(slot)) if self.load[slot] == self.oldest => Room::AfterSlot(slot),
+            (0, _) => Room::AfterWalk,
+            (room, _) => Room::For(room),
         }
     }
 
@@ -71,13 +87,43 @@ impl Window {
     /// The instruction that began last is a load that waits for a slot; `joins` if an older one may wait for it too.
     #[inline]
     pub fn wait_for(&mut self, slot: usize, joins: bool) {
-        if self.size == u64::MAX || (joins && self.waiting >> slot & 1 == 1) {
+        if self.size != u64::MAX {
+            self.wait_as(self.begun - 1, slot, joins);
+        }
+    }
+
+    /// A load that was held waits for a slot.
+    pub fn wait_as(&mut self, load: u64, slot: usize, joins: bool) {
+        if self.size == u64::MAX {
             return;
         }
-        let load = self.begun - 1;
-        self.oldest = if self.waiting == 0 { load } else { self.oldest };
+        if joins && self.waiting >> slot & 1 == 1 {
+            self.load[slot] = self.load[slot].min(load);
+            return;
+        }
+        if self.waiting == 0 && self.held.is_empty() {
+            self.oldest = load;
+        }
         self.waiting |= 1 << slot;
         self.load[slot] = load;
+    }
+
+    /// An instruction begins that waits for its translation; gives its number.
+    pub fn hold(&mut self) -> u64 {
+        let load = self.begun;
+        self.begun += 1;
+        if self.size != u64::MAX {
+            if self.waiting == 0 && self.held.is_empty() {
+                self.oldest = load;
+            }
+            self.held.push(load);
+        }
+        load
+    }
+
+    /// An instruction that was held has its translation.
+    pub fn release(&mut self, load: u64) {
+        self.held.retain(|held| *held != load);
     }
 
     /// A slot has its line.

@@ -197,10 +197,12 @@ fn patterns() -> Vec<Pattern> {
             data_bytes: 1 << 20,
             data_accesses: 64,
             data_modifies: 0,
+            random_counts: false,
             code_bytes: 1 << 18,
             code_calls: 16,
             event_data_lines: 3,
             event_code_lines: 12,
+            event_stride_lines: 1,
             line_bytes: 64,
         },
         latency_loop(),
@@ -298,7 +300,7 @@ fn what_cannot_run_is_refused_with_its_key() {
     let command = || Pattern::Command { argv: vec!["stress-ng".into()] };
     let huge = Pattern::Chase { elements: 1 << 26, stride: 64, order: Order::Linear, batch: 1 };
     for (programs, mitigations, what, why) in [
-        (vec![tick()], vec!["foo"], "mitigations.foo", "it has colouring, cp, nl3a, qos"),
+        (vec![tick()], vec!["foo"], "mitigations.foo", "it has ageing, colouring, cp, ddr4-ecc, "),
         (vec![target(9, latency_loop())], vec![], "targets.0.core", "the cores are [0, 1, 2, 3]"),
         (vec![tick(), neighbour(1, latency_loop())], vec![], "neighbours.0.core", "core 1 has a workload already"),
         (
@@ -325,9 +327,10 @@ fn what_cannot_run_is_refused_with_its_key() {
 
 #[test]
 fn a_relative_with_other_numbers_needs_no_code() {
-    // Eight cores, 3 MiB of L3 in 12 ways, 512 KiB of L2 on the big cores, 32 banks, no interconnect filter.
+    // Eight cores, 3 MiB of L3 in 12 ways, 512 KiB of L2 on the big cores, 32 banks, no interconnect filter or
+    // memory cache.
     let (head, tail) = find_bundled("agilex5").unwrap().text.split_once("[interconnect.snoop_filter]").unwrap();
-    let memory = &tail[tail.find("[memory]").unwrap()..];
+    let memory = &tail[tail.find("[memory]").unwrap()..tail.find("[mitigations.old-smc]").unwrap()];
     let text = format!("{head}{memory}")
         .replace("name = \"agilex5\"", "name = \"eight-cores\"")
         .replace("ids = [0, 1]", "ids = [0, 1, 2, 3]")
@@ -336,7 +339,7 @@ fn a_relative_with_other_numbers_needs_no_code() {
         .replace("size_kib = { value = 2048,", "size_kib = { value = 3072,")
         .replace("size_kib = { value = 256,", "size_kib = { value = 512,")
         .replace("ways = { value = 16, is = \"documented\"", "ways = { value = 12, is = \"documented\"")
-        .replace("banks = { value = 16,", "banks = { value = 32,");
+        .replace("part = ", "banks = { value = 32, is = \"documented\", source = \"hps-trm\" }\npart = ");
     let platform = Platform::from_toml(&text, "eight-cores.toml").unwrap();
     assert_eq!(platform.caches(7).last().unwrap().size_bytes, 3 << 20);
     let mut programs = vec![target(3, latency_loop())];

@@ -123,10 +123,12 @@ fn runs() -> Vec<(String, u64)> {
         data_bytes: 512 << 10,
         data_accesses: 16,
         data_modifies: 0,
+        random_counts: false,
         code_bytes: 512 << 10,
         code_calls: 8,
         event_data_lines: 16,
         event_code_lines: 16,
+        event_stride_lines: 1,
         line_bytes: 64,
     };
     let buffer = Pattern::Buffer { bytes: 128 << 10, stride: 64, operation: Operation::Modify, period_ns: 50_000.0 };

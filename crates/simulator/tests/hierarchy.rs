@@ -122,3 +122,47 @@ fn each_core_fills_its_own_ways_of_the_shared_cache_and_hits_in_all() {
     cluster.set_ways(3, 0, 0b10, 0b10);
     assert_eq!(cluster.access(0, 2, Want::Read, 0), Answer::Shared(3), "a line stays where it was, and hits there");
 }
+
+#[test]
+fn a_line_that_a_neighbour_pushes_outward_goes_to_the_ways_of_its_own_class() {
+    // Two cores with one line of L1, an L2 of one line and an L3 of one set and two ways, both for evictions.
+    let cache = |ways| Cache::new(1, ways, Replacement::Lru);
+    let level = |level, ways| Some(SharedLevel::new(level, cache(ways), Allocation::Victim, 2));
+    let plan = |level| Plan { cache: level, ..Plan::new(0b11) };
+    let cores = (0..2).map(|_| Private::new(cache(1), cache(1), None)).collect();
+    let mut caches = Hierarchy::new(cores, vec![plan(level(2, 1)), plan(level(3, 2))], 1).unwrap();
+    caches.set_class(0, 1);
+    assert!(caches.set_ways(3, 0, 0b10, 0b10) && caches.set_ways(3, 1, 0b01, 0b01));
+    // Line 1 of core 0 moves to the L2; then core 1 pushes its own line 3 there, and line 1 on to the L3.
+    read_through(&mut caches, 0, 1, Want::Read);
+    read_through(&mut caches, 0, 2, Want::Read);
+    read_through(&mut caches, 1, 3, Want::Read);
+    read_through(&mut caches, 1, 4, Want::Read);
+    let outer = &caches.stations[1].cache.as_ref().unwrap().cache;
+    assert_eq!(outer.find(1).map(|place| place.way), Some(1));
+    assert_eq!(caches.occupancy(3, 0).unwrap()[..2], [0, 1]);
+}
+
+#[test]
+fn a_line_under_way_to_the_shared_cache_is_not_asked_for_twice() {
+    let mut cluster = cluster(8, 8);
+    assert_eq!(cluster.access(0, 1, Want::Prefetch { level: 3 }, 0), Answer::Memory);
+    // The cluster's filter has no entry for it: it goes no further in than the shared cache.
+    assert_eq!(cluster.access(1, 1, Want::Read, 0), Answer::UnderWay);
+    cluster.fill(0, 1, Want::Prefetch { level: 3 }, 0);
+    assert_eq!(cluster.access(1, 1, Want::Read, 0), Answer::Shared(3));
+}
+
+#[test]
+fn a_store_that_joins_a_load_changes_the_line_where_the_load_wants_it() {
+    let mut cluster = cluster(8, 8);
+    cluster.set_store_level(0, 3);
+    assert_eq!(cluster.access(0, 1, Want::Read, 0), Answer::Memory);
+    assert_eq!(cluster.access(0, 1, Want::Write, 0), Answer::UnderWay);
+    cluster.fill(0, 1, Want::Read.joined(Want::Write), 0);
+    let l1d = &cluster.cores[0].l1d;
+    assert_eq!(l1d.find(1).map(|place| l1d.flags(place)), Some(DIRTY));
+    // One that misses goes no further in than the shared cache.
+    read_through(&mut cluster, 0, 2, Want::Write);
+    assert!(!cluster.cores[0].holds(2) && shared(&cluster).find(2).is_some());
+}

@@ -32,6 +32,7 @@ mod header;
 mod pages;
 mod read;
 mod record;
+pub mod recording;
 mod stored;
 mod varint;
 mod write;

@@ -1,7 +1,7 @@
 //! One record of a trace.
 
 /// What a record stands for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// A load.
     Load,

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::error::TraceError;
-use crate::foreign;
+use crate::foreign::{self, Format};
 use crate::header::Header;
 use crate::pages::PageMap;
 use crate::read::{Reader, has_accesses};
@@ -17,6 +17,7 @@ use crate::write::Writer;
 /// A trace in memory.
 #[derive(Clone)]
 pub struct Trace {
+    format: Format,
     bytes: Arc<[u8]>,
     header: Header,
     data: PageMap,
@@ -42,10 +43,10 @@ impl Trace {
             file.read_to_end(&mut bytes)?;
             return Self::from_bytes(bytes);
         }
-        let (_, mut events) = foreign::events(foreign::decompressed(file)?)?;
+        let (format, mut events) = foreign::events(foreign::decompressed(file)?)?;
         let mut writer = Writer::new(Bytes::new(Vec::new()), &path.display().to_string(), true)?;
         foreign::convert(events.as_mut(), true, &mut writer, |_| true)?;
-        Self::from_bytes(writer.finish()?.0.into_inner())
+        Ok(Self { format, ..Self::from_bytes(writer.finish()?.0.into_inner())? })
     }
 
     /// A trace from the content of a file in Waykeeper's format.
@@ -61,7 +62,12 @@ impl Trace {
             return Err(TraceError::Empty);
         }
         let (header, data, code) = (reader.header().clone(), reader.data_pages().clone(), reader.code_pages().clone());
-        Ok(Self { bytes, header, data, code })
+        Ok(Self { format: Format::Waykeeper, bytes, header, data, code })
+    }
+
+    /// The format of the file that it was read from.
+    pub fn format(&self) -> Format {
+        self.format
     }
 
     /// What it holds.

@@ -86,7 +86,7 @@ pub fn run_with(
     let file: PathBuf = runner.folder.join(format!("{}.toml", platform.name));
     let text = toml::to_string(&variant).map_err(|error| error.to_string())?;
     std::fs::write(&file, text).map_err(|error| format!("{}: {error}", file.display()))?;
-    runner.run(&part.name, &part.member, &part.member_set, Some(&file), name)
+    runner.run(part, &part.member, &part.member_set, Some(&file), name)
 }
 
 /// What one end of a range does to a figure: its ratio to the figure with the platform file as it is.

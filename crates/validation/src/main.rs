@@ -92,7 +92,7 @@ nothing. A maximum belongs to its run length: the simulated ones are far shorter
 
 fn validate_one(runner: &Runner, part: &Part, plan: &Plan) -> Result<String, String> {
     eprintln!("{}", part.name);
-    let base = runner.run(&part.name, &part.base, &[], None, &part.name)?;
+    let base = runner.run(part, &part.base, &[], None, &part.name)?;
     let (published, expected) = (published(&base), expected(&base));
     let bundled = find_bundled(&part.platform).ok_or_else(|| format!("no platform `{}`", part.platform))?;
     let platform = Platform::from_toml(bundled.text, bundled.name).map_err(|error| error.to_string())?;

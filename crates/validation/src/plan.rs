@@ -31,6 +31,9 @@ pub struct Part {
     pub base: Length,
     /// The run of each member of the ensemble, and of each end of a range.
     pub member: Length,
+    /// Whether neighbours skip what cannot touch the target.
+    #[serde(default)]
+    pub fast: bool,
     /// Other overrides (`KEY=VALUE`) of members: fewer cases, for one.
     #[serde(default)]
     pub member_set: Vec<String>,

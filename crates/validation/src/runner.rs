@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::plan::Length;
+use crate::plan::{Length, Part};
 
 /// The program, and where runs are kept.
 #[derive(Debug, Clone)]
@@ -23,7 +23,7 @@ impl Runner {
     /// What the program wrote on its standard error, if it did not end well.
     pub fn run(
         &self,
-        experiment: &str,
+        part: &Part,
         length: &Length,
         sets: &[String],
         platform: Option<&Path>,
@@ -32,7 +32,10 @@ impl Runner {
         let out = self.folder.join(name);
         let _ = std::fs::remove_dir_all(&out);
         let mut command = Command::new(&self.program);
-        command.args(["run", experiment, "--on", "sim", "--json", "--out"]).arg(&out);
+        command.args(["run", &part.name, "--on", "sim", "--json", "--out"]).arg(&out);
+        if part.fast {
+            command.arg("--fast");
+        }
         if let Some(duration) = &length.duration {
             command.args(["--duration", duration]);
         }

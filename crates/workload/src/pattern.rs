@@ -99,6 +99,9 @@ pub enum Pattern {
         data_accesses: u64,
         /// Changes of it between two events, after the reads.
         data_modifies: u64,
+        /// Whether the numbers of reads, changes and calls are drawn anew before each event: any number from 0 to twice the
+        /// one given is as likely as another. Otherwise they are those given.
+        random_counts: bool,
         /// Code that the background calls into.
         code_bytes: u64,
         /// Calls into it between two events.
@@ -107,6 +110,8 @@ pub enum Pattern {
         event_data_lines: u64,
         /// Code lines that the event runs through; they follow the background's code.
         event_code_lines: u64,
+        /// Lines from one line of the event to the next one, code and data.
+        event_stride_lines: u64,
         /// Bytes in a line, data and code.
         line_bytes: u64,
     },
@@ -133,6 +138,11 @@ pub enum Pattern {
     },
 }
 
+/// Lines from the first of so many to the last one, both included.
+fn spread(lines: u64, stride: u64) -> u64 {
+    lines.checked_sub(1).map_or(0, |gaps| gaps * stride + 1)
+}
+
 impl Pattern {
     /// Bytes of data that the workload touches, without its recorder.
     pub fn data_bytes(&self) -> u64 {
@@ -140,7 +150,9 @@ impl Pattern {
             Self::Walk { outer, inner, .. } => (outer.count - 1) * outer.stride + (inner.count - 1) * inner.stride + 8,
             Self::Chase { elements, stride, .. } => elements * stride,
             Self::Buffer { bytes, .. } => *bytes,
-            Self::Random { data_bytes, event_data_lines, line_bytes, .. } => data_bytes + event_data_lines * line_bytes,
+            Self::Random { data_bytes, event_data_lines, event_stride_lines, line_bytes, .. } => {
+                data_bytes + spread(*event_data_lines, *event_stride_lines) * line_bytes
+            }
             Self::Trace { data_bytes, .. } => *data_bytes,
             Self::Tick { .. } | Self::Command { .. } => 0,
         }
@@ -149,7 +161,9 @@ impl Pattern {
     /// Bytes of the code that the workload calls into; 0 for all but `random` and traces with instruction fetches.
     pub fn code_bytes(&self) -> u64 {
         match self {
-            Self::Random { code_bytes, event_code_lines, line_bytes, .. } => code_bytes + event_code_lines * line_bytes,
+            Self::Random { code_bytes, event_code_lines, event_stride_lines, line_bytes, .. } => {
+                code_bytes + spread(*event_code_lines, *event_stride_lines) * line_bytes
+            }
             Self::Trace { code_bytes, .. } => *code_bytes,
             _ => 0,
         }

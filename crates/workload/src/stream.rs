@@ -82,8 +82,10 @@ enum State {
         offset: u64,
         phase: Phase,
     },
+    /// `of` has the numbers of the background under way, `mean` those of the pattern.
     Random {
         of: RandomShape,
+        mean: RandomShape,
         generator: Xorshift,
         done: u64,
         phase: Phase,
@@ -101,10 +103,12 @@ struct RandomShape {
     data_lines: u64,
     data_accesses: u64,
     data_modifies: u64,
+    random_counts: bool,
     code_lines: u64,
     code_calls: u64,
     event_data_lines: u64,
     event_code_lines: u64,
+    event_stride_lines: u64,
     line_bytes: u64,
 }
 
@@ -144,12 +148,10 @@ impl Pattern {
                 offset: 0,
                 phase: Phase::Before,
             },
-            Self::Random { .. } => State::Random {
-                of: RandomShape::of(self),
-                generator: Xorshift::new(seed),
-                done: 0,
-                phase: Phase::Before,
-            },
+            Self::Random { .. } => {
+                let (mean, mut generator) = (RandomShape::of(self), Xorshift::new(seed));
+                State::Random { of: mean.drawn(&mut generator), mean, generator, done: 0, phase: Phase::Before }
+            }
             Self::Tick { body } => State::Tick { body: *body, phase: Phase::Before },
             Self::Trace { source, line_bytes, .. } => State::Trace(Box::new(Replay::new(source, *line_bytes))),
             Self::Command { .. } => State::Nothing,
@@ -196,10 +198,12 @@ impl RandomShape {
             data_bytes,
             data_accesses,
             data_modifies,
+            random_counts,
             code_bytes,
             code_calls,
             event_data_lines,
             event_code_lines,
+            event_stride_lines,
             line_bytes,
         } = *pattern
         else {
@@ -209,12 +213,25 @@ impl RandomShape {
             data_lines: data_bytes / line_bytes,
             data_accesses,
             data_modifies,
+            random_counts,
             code_lines: code_bytes / line_bytes,
             code_calls,
             event_data_lines,
             event_code_lines,
+            event_stride_lines,
             line_bytes,
         }
+    }
+
+    /// The numbers of one background.
+    fn drawn(self, generator: &mut Xorshift) -> Self {
+        if !self.random_counts {
+            return self;
+        }
+        let mut draw = |mean: u64| generator.below(2 * mean + 1);
+        let [data_accesses, data_modifies, code_calls] =
+            [self.data_accesses, self.data_modifies, self.code_calls].map(&mut draw);
+        Self { data_accesses, data_modifies, code_calls, ..self }
     }
 
     /// A read of the background.
@@ -238,6 +255,14 @@ impl Stream {
     pub fn start_at_outer(&mut self, iteration: u64) {
         if let State::Walk { outer, i, .. } = &mut self.state {
             *i = iteration % outer.0;
+        }
+    }
+
+    /// For a walk: the present iteration of the outer loop.
+    pub fn outer_iteration(&self) -> Option<u64> {
+        match &self.state {
+            State::Walk { i, .. } => Some(*i),
+            _ => None,
         }
     }
 }
@@ -303,7 +328,7 @@ impl Iterator for Stream {
                     Step::Access(Access { region: Region::Data, offset: at, operation: *operation, dependent: false })
                 }
             },
-            State::Random { of, generator, done, phase } => match phase {
+            State::Random { of, mean, generator, done, phase } => match phase {
                 // Background: all data reads, all changes, then all calls; then the event, which is the sample.
                 Phase::Before if *done < of.data_accesses => {
                     *done += 1;
@@ -325,18 +350,19 @@ impl Iterator for Stream {
                     Step::Start
                 }
                 _ if *done < of.event_code_lines => {
-                    let line = of.code_lines + *done;
+                    let line = of.code_lines + *done * of.event_stride_lines;
                     *done += 1;
                     read(Region::Code, line * of.line_bytes)
                 }
                 _ if *done < of.event_code_lines + of.event_data_lines => {
-                    let line = of.data_lines + *done - of.event_code_lines;
+                    let line = of.data_lines + (*done - of.event_code_lines) * of.event_stride_lines;
                     *done += 1;
                     read(Region::Data, line * of.line_bytes)
                 }
                 _ => {
                     *done = 0;
                     *phase = Phase::Before;
+                    *of = mean.drawn(generator);
                     Step::End
                 }
             },
@@ -408,15 +434,59 @@ mod tests {
     }
 
     #[test]
+    fn random_counts_are_anything_up_to_twice_those_given() {
+        let random = Pattern::Random {
+            data_bytes: 1 << 20,
+            data_accesses: 10,
+            data_modifies: 3,
+            random_counts: true,
+            code_bytes: 1 << 20,
+            code_calls: 5,
+            event_data_lines: 2,
+            event_code_lines: 3,
+            event_stride_lines: 7,
+            line_bytes: 64,
+        };
+        // The last line of each kind is two or one strides behind the first: 15 and 8 lines.
+        assert_eq!((random.code_bytes(), random.data_bytes()), ((1 << 20) + 15 * 64, (1 << 20) + 8 * 64));
+        let (mut seen, mut counts, mut events) = ([[0u32; 21]; 3], [0; 3], 0);
+        for step in random.stream(1).take(300_000) {
+            match step {
+                Step::Access(Access { region, operation, .. }) => {
+                    counts[match (region, operation) {
+                        (Region::Data, Operation::Read) => 0,
+                        (Region::Data, _) => 1,
+                        (Region::Code, _) => 2,
+                    }] += 1;
+                }
+                Step::Start => {
+                    counts.iter().zip(&mut seen).for_each(|(count, seen)| seen[*count] += 1);
+                    events += 1;
+                }
+                // What follows a start is the event's.
+                _ => counts = [0; 3],
+            }
+        }
+        // 21, 7 and 11 numbers, each as likely as the others: about 12,500 events, so 595 of each or more.
+        for (seen, numbers) in seen.iter().zip([21, 7, 11]) {
+            let expected = events / numbers as u32;
+            assert!(seen[..numbers].iter().all(|times| times.abs_diff(expected) < expected / 4), "{seen:?}");
+            assert_eq!(seen[..numbers].iter().sum::<u32>(), events);
+        }
+    }
+
+    #[test]
     fn an_event_touches_its_own_lines_only() {
         let random = Pattern::Random {
             data_bytes: 1024,
             data_accesses: 5,
             data_modifies: 2,
+            random_counts: false,
             code_bytes: 512,
             code_calls: 3,
             event_data_lines: 2,
             event_code_lines: 1,
+            event_stride_lines: 1,
             line_bytes: 64,
         };
         let steps: Vec<_> = random.stream(3).take(15).collect();

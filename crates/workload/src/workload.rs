@@ -2,13 +2,11 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use waykeeper_programs::{ImageSize, Program, ProgramName, Spec};
-use waykeeper_trace::PAGE;
 
 use crate::duration::Nanoseconds;
 use crate::pattern::{Loop, Operation, Order, Pattern, TickBody};
 use crate::quantity::{BadQuantity, CacheShapes, Count, Size};
-use crate::trace::{TraceSource, load};
+use crate::trace::Trace;
 
 /// An access pattern. `kind` says which; the other keys belong to that kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -130,6 +128,10 @@ pub struct Random {
     /// Changes of data that the background makes between two events, after the reads; none where absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data_modifies: Option<Count>,
+    /// Whether the numbers of reads, changes and calls are drawn anew before each event, each of them from 0 to twice the
+    /// one given; otherwise they are those given.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub random_counts: bool,
     /// Code that the background calls into.
     pub code: Size,
     /// Calls between two events.
@@ -138,6 +140,9 @@ pub struct Random {
     pub event_data_lines: Count,
     /// Code lines that the event runs through.
     pub event_code_lines: Count,
+    /// Lines from one line of the event to the next one, code and data; 1 (they follow each other) where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub event_stride_lines: Option<Count>,
 }
 
 /// The extra work of one pass of a tick loop.
@@ -160,31 +165,6 @@ pub struct Tick {
     /// Work between two readings; none where absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<Body>,
-}
-
-/// A whole program: one that Waykeeper has itself (`program`, `size`), on the host and simulated; or what was recorded of
-/// any (`file`), simulated only. One sample is one pass.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Trace {
-    /// One line for `waykeeper list`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub title: Option<String>,
-    /// The program.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub program: Option<ProgramName>,
-    /// The size of its image.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub size: Option<ImageSize>,
-    /// What its image is made from; 1 where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub seed: Option<u64>,
-    /// For disparity: how many shifts are tried, 1 to 64; 64 where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub shifts: Option<u32>,
-    /// A trace: of `waykeeper trace`, lackey, Dinero or ChampSim.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub file: Option<String>,
 }
 
 /// A program of someone else's, such as stress-ng, as a neighbour. Host only.
@@ -279,16 +259,36 @@ impl Workload {
                     0 => Err(refused(key, &format!("`{size}` is less than one line of {line_bytes} bytes"))),
                     lines => Ok(lines * line_bytes),
                 };
-                Pattern::Random {
+                let draws = |key: &str, count: &Count| match number(key, count)? {
+                    many if random.random_counts && many >= 1 << 31 => Err(refused(
+                        key,
+                        &format!("a mean of {many} is too large to draw numbers; 2147483647 would do"),
+                    )),
+                    count => Ok(count),
+                };
+                let pattern = Pattern::Random {
                     data_bytes: whole_lines("data", &random.data)?,
-                    data_accesses: number("data_accesses", &random.data_accesses)?,
-                    data_modifies: random.data_modifies.as_ref().map_or(Ok(0), |n| number("data_modifies", n))?,
+                    data_accesses: draws("data_accesses", &random.data_accesses)?,
+                    data_modifies: random.data_modifies.as_ref().map_or(Ok(0), |n| draws("data_modifies", n))?,
+                    random_counts: random.random_counts,
                     code_bytes: whole_lines("code", &random.code)?,
-                    code_calls: number("code_calls", &random.code_calls)?,
+                    code_calls: draws("code_calls", &random.code_calls)?,
                     event_data_lines: number("event_data_lines", &random.event_data_lines)?,
                     event_code_lines: number("event_code_lines", &random.event_code_lines)?,
+                    event_stride_lines: match &random.event_stride_lines {
+                        Some(stride) => number("event_stride_lines", stride)?.max(1),
+                        None => 1,
+                    },
                     line_bytes,
+                };
+                let Pattern::Random { event_data_lines, event_code_lines, event_stride_lines, .. } = &pattern else {
+                    unreachable!()
+                };
+                let lines = u128::from(*event_data_lines.max(event_code_lines));
+                if lines * u128::from(*event_stride_lines) * u128::from(line_bytes) > 1 << 40 {
+                    return Err(refused("event_stride_lines", "the event's lines span more than 1 TiB"));
                 }
+                pattern
             }
             Self::Tick(tick) => Pattern::Tick {
                 body: match &tick.body {
@@ -316,52 +316,7 @@ impl Workload {
     }
 }
 
-impl Trace {
-    fn resolve(&self, line_bytes: u64) -> Result<Pattern, Refused> {
-        let (source, data_bytes, code_bytes) = match (&self.program, &self.file) {
-            (Some(_), Some(_)) => return Err(refused("file", "it has a `program` too; expected one of both")),
-            (None, None) => {
-                let why = "it has neither `program` nor `file`; `program = \"mser\"` with `size = \"vga\"` would do";
-                return Err(refused("program", why));
-            }
-            (Some(program), None) => {
-                let spec = self.spec(*program)?;
-                (TraceSource::Program(spec), 4 * Program::new(spec).words() as u64, 0)
-            }
-            (None, Some(path)) => {
-                let set =
-                    [("size", self.size.is_some()), ("seed", self.seed.is_some()), ("shifts", self.shifts.is_some())];
-                if let Some((key, _)) = set.iter().find(|(_, is_set)| *is_set) {
-                    return Err(refused(key, "a trace in a file has none; it belongs to a `program`"));
-                }
-                let trace = load(path).map_err(|error| refused("file", &format!("`{path}`: {error}")))?;
-                let [data, code] = [trace.data_pages(), trace.code_pages()].map(|pages| pages.pages() * PAGE);
-                (TraceSource::File(path.clone()), data, code)
-            }
-        };
-        Ok(Pattern::Trace { source, data_bytes, code_bytes, line_bytes })
-    }
-
-    fn spec(&self, program: ProgramName) -> Result<Spec, Refused> {
-        let Some(size) = self.size else {
-            let names: Vec<_> = ImageSize::ALL.iter().map(|size| size.name()).collect();
-            return Err(refused("size", &format!("the key is missing; expected one of {}", names.join(", "))));
-        };
-        let mut spec = Spec::new(program, size, self.seed.unwrap_or(1));
-        if let Some(shifts) = self.shifts {
-            if program != ProgramName::Disparity {
-                return Err(refused("shifts", &format!("{program} has none; only disparity tries shifts")));
-            }
-            if !(1..=Spec::SHIFTS).contains(&shifts) {
-                return Err(refused("shifts", &format!("found {shifts}; expected 1 to {}", Spec::SHIFTS)));
-            }
-            spec.shifts = shifts;
-        }
-        Ok(spec)
-    }
-}
-
-fn refused(key: &str, why: &str) -> Refused {
+pub(crate) fn refused(key: &str, why: &str) -> Refused {
     Refused { key: key.into(), why: why.into() }
 }
 

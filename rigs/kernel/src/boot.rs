@@ -4,6 +4,8 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use waykeeper_resctrl::Kernel;
+
 use crate::initramfs::Archive;
 use crate::plan::Plan;
 
@@ -45,8 +47,7 @@ pub fn boot(
     }
     command
         .args(["-accel", "tcg", "-machine", "pc", "-m", "640", "-nodefaults", "-nographic", "-no-reboot"])
-        // Time is counted in instructions and does not pass while the guest sleeps: waiting for a second costs nothing.
-        .args(["-icount", "shift=1,sleep=off"])
+        .args(clock(plan.kernel))
         .args(["-serial", "stdio", "-monitor", "none"])
         .args(plan.setup.qemu_options())
         .arg("-kernel")
@@ -88,6 +89,12 @@ pub fn boot(
         ));
     }
     Ok(lines)
+}
+
+/// Time is counted in instructions and does not pass while the guest sleeps: waiting for a second costs nothing. The
+/// oldest kernels do not get their other processors up that way.
+fn clock(kernel: Kernel) -> &'static [&'static str] {
+    if kernel > Kernel::V6_1 { &["-icount", "shift=1,sleep=off"] } else { &[] }
 }
 
 fn write_initramfs(machinery: &Machinery, plan: &Plan, path: &Path) -> Result<(), String> {

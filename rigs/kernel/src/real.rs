@@ -109,11 +109,11 @@ impl Real {
     /// Lets the kernel see empty caches for longer than the second after which it looks at freed RMIDs again.
     fn settle(&self) {
         count(Event::LlcOccupancy, Reading::Value(0));
-        std::thread::sleep(Duration::from_millis(2500));
+        std::thread::sleep(Duration::from_millis(2200));
         count(Event::LlcOccupancy, Reading::Value(FULL.into()));
     }
 
-    /// Frees all RMIDs at once: from limbo they come back in order, as after boot.
+    /// Puts all RMIDs into limbo: from there they come back in order, as after boot.
     fn sort_rmids(&self) {
         if self.rmids < 2 || self.system.mount(MountOptions::default()).is_err() {
             return;
@@ -127,7 +127,6 @@ impl Real {
         for (name, mode) in &self.modes {
             let _ = self.system.chmod(name, *mode);
         }
-        self.settle();
         for number in 1..self.rmids {
             let _ = self.system.mkdir(format!("mon_groups/{number}").as_bytes(), 0o755);
         }

@@ -8,3 +8,4 @@ pub mod place;
 pub mod run;
 pub mod schema;
 pub mod show;
+pub mod trace;

@@ -30,7 +30,16 @@ pub fn run(arguments: &Run) -> Result<Exit, Failure> {
     let plan = Plan::new(&loaded, site)?;
     let impossible = plan.cases.iter().find_map(|case| executor.refuses(case));
     check_budgets(arguments, &loaded, &plan, &budgets)?;
-    let settings = settings(&loaded, site);
+    if arguments.explain.is_some() && !executor.explains() {
+        let message = "only the simulator knows what a core waited for; expected `--on sim` and a simulated platform";
+        return Err(InputError::in_option("--explain", message).into());
+    }
+    if arguments.fast && site.executor != ExecutorKind::Sim {
+        let message = "only simulated neighbours can skip; expected `--on sim` and a simulated platform";
+        return Err(InputError::in_option("--fast", message).into());
+    }
+    let explain = arguments.explain.map_or(0, usize::from);
+    let settings = Settings { explain, fast: arguments.fast, ..settings(&loaded, site) };
     if arguments.dry_run {
         return dry_run(arguments, &loaded, plan, impossible, site, &settings);
     }
@@ -122,6 +131,9 @@ fn settings(loaded: &Loaded, site: &Site) -> Settings {
     Settings {
         duration_s: simulated.unwrap_or(experiment.duration).seconds(),
         simulated_samples: experiment.simulated_samples.filter(|_| site.executor == ExecutorKind::Sim),
+        explain: 0,
+        fast: false,
+        occupancy: experiment.table.as_ref().is_some_and(|table| table.occupancy),
         repeats: experiment.repeats,
         seed: experiment.seed,
         excursion_over_min_ns: experiment.excursions.over_min.map(|over| over.0),

@@ -13,3 +13,4 @@ mod schemas;
 mod shown;
 mod simulated;
 mod sweeps;
+mod trace;

@@ -29,8 +29,8 @@ fn every_bundled_file_follows_its_schema() {
         let folder = repository().join(folder);
         let names = names_in(&folder);
         assert!(!names.is_empty());
-        for name in names {
-            let text = std::fs::read_to_string(folder.join(&name)).unwrap();
+        for name in names.iter().filter(|name| name.ends_with(".toml")) {
+            let text = std::fs::read_to_string(folder.join(name)).unwrap();
             assert_eq!(complaints(&schema, &read(&text)), [""; 0], "{name}");
         }
     }

@@ -178,3 +178,26 @@ fn a_repeat_is_the_same_whatever_runs_beside_it() {
         assert_eq!(case_of_few["repeats"][0], case_of_many["repeats"][0]);
     }
 }
+
+#[test]
+fn the_longest_samples_are_explained_on_request() {
+    let desk = Desk::new();
+    let short = ["run", "agilex5-cluster-latency", "--duration=10ms", "--repeats=1", "--set=mitigations=[]"];
+    let text = desk.run(&[&short[..], &["--on=sim", "--explain=2", "--out=kept"]].concat()).with(0).stdout;
+    let timeline = text.split("longest samples\n").nth(1).expect("a timeline");
+    assert!(timeline.contains("  none: ") && timeline.contains(" from memory ("), "{timeline}");
+    let lost = "took its entry in the cluster's snoop filter";
+    assert!(timeline.replace("\n      ", " ").contains(lost), "{timeline}");
+    let record = desk.record("kept");
+    let sample = &case(&record, "none")["longest"][0];
+    assert_eq!(list(case(&record, "none"), "longest").len(), 2);
+    assert_eq!(sample["ns"], case(&record, "none")["max_ns"]);
+    for part in list(sample, "parts") {
+        let [from, ns] = ["from_ns", "ns"].map(|key| part[key].as_f64().unwrap());
+        assert!(from >= 0.0 && from + ns <= sample["ns"].as_f64().unwrap() + 2.5, "{part}");
+    }
+    // Nobody else sees a difference.
+    let plain = tiny(&desk, &["--duration=10ms", "--repeats=1", "--set=mitigations=[]"]);
+    assert_eq!(case(&plain, "none")["mean_ns"], case(&record, "none")["mean_ns"]);
+    assert!(case(&plain, "none").get("longest").is_none());
+}

@@ -99,6 +99,8 @@ impl Answer {
             bytes_per_sample: bytes_per_sample.map(|(accesses, bytes)| accesses * bytes),
             target_bytes_per_s: None,
             misses: None,
+            occupancy: None,
+            longest: Vec::new(),
             neighbours: neighbours.collect(),
             samples: self.recorded.into_samples(tick_ns),
             observed_s,

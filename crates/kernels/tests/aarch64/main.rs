@@ -51,10 +51,12 @@ fn random_data_and_code_accesses_follow_their_stream() {
         data_bytes: 8192,
         data_accesses: 20,
         data_modifies: 6,
+        random_counts: false,
         code_bytes: 4096,
         code_calls: 10,
         event_data_lines: 3,
         event_code_lines: 5,
+        event_stride_lines: 1,
         line_bytes: 64,
     });
 }

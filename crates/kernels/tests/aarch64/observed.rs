@@ -104,15 +104,30 @@ fn arguments(pattern: &Pattern, seed: u64) -> Vec<String> {
             data_bytes,
             data_accesses,
             data_modifies,
+            random_counts,
             code_bytes,
             code_calls,
             event_data_lines,
             event_code_lines,
+            event_stride_lines,
             line_bytes: line,
         } => {
             let state = Xorshift::new(seed).state();
             let background = [state, *line, data_bytes / line, *data_accesses, code_bytes / line, *code_calls];
-            ("random", [&background[..], &[*event_data_lines, *event_code_lines, *data_modifies]].concat())
+            (
+                "random",
+                [
+                    &background[..],
+                    &[
+                        *event_data_lines,
+                        *event_code_lines,
+                        *data_modifies,
+                        u64::from(*random_counts),
+                        *event_stride_lines,
+                    ],
+                ]
+                .concat(),
+            )
         }
         Pattern::Tick { body } => match body {
             TickBody::Nothing => ("tick", vec![0, 0]),

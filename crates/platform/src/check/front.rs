@@ -7,6 +7,10 @@ use crate::param::Param;
 
 /// The first thing that is wrong with a core's front.
 pub fn fronts_are_whole(platform: &Platform) -> Result<(), Finding> {
+    for (i, cache) in platform.shared_caches.iter().enumerate() {
+        let path = format!("shared_caches.{i}.outstanding_misses");
+        cache.outstanding_misses.iter().try_for_each(|most| at_least_one(&path, most))?;
+    }
     for (i, kind) in platform.cores.iter().enumerate() {
         let path = format!("cores.{i}");
         widths_are_positive(&path, kind)?;
@@ -109,6 +113,7 @@ fn translation_is_whole(path: &str, translation: &Translation, deepest: u64) -> 
     if !bytes.is_power_of_two() || !(4..=64).contains(&bytes) {
         return Err(finding(format!("{path}.descriptor_bytes"), format!("{bytes} bytes; 4 or 8 would do")));
     }
+    translation.walkers.iter().try_for_each(|walkers| at_least_one(&format!("{path}.walkers"), walkers))?;
     level_is_outside(&format!("{path}.walks_from_level"), &translation.walks_from_level, 1, deepest)
 }
 

@@ -71,6 +71,17 @@ fn setup_can_be_left_again() {
 }
 
 #[test]
+fn leaving_setup_is_not_checked_against_exclusive_groups() {
+    let mut fs = locksetup();
+    fs.write("schemata", "L3:1=3ff00\n").expect("a mask");
+    assert_eq!(fs.write("mode", "exclusive\n"), Ok(()));
+    // The group still has all bits from its beginning, the root's among them.
+    assert_eq!(fs.write("p/mode", "shareable\n"), Ok(()));
+    assert_eq!(fs.read("p/schemata"), "    MB:0=  100;1=  100\n    L3:0=fffff;1=fffff\n");
+    assert_eq!(fs.read("mode"), "exclusive\n");
+}
+
+#[test]
 fn one_mask_locks_a_region() {
     let mut fs = locksetup();
     assert_eq!(fs.write("p/schemata", "L3:0=3\n"), Ok(()));

@@ -27,11 +27,13 @@ pub fn cases() -> Vec<Case> {
     let random = Pattern::Random {
         data_bytes: 64 << 20,
         data_modifies: 0,
+        random_counts: false,
         data_accesses: 1 << 40,
         code_bytes: 64,
         code_calls: 0,
         event_data_lines: 1,
         event_code_lines: 0,
+        event_stride_lines: 1,
         line_bytes: 64,
     };
     let chase = Pattern::Chase { elements: 1 << 20, stride: 64, order: Order::Random, batch: 64 };

@@ -1,12 +1,14 @@
 //! From a platform's memory to its channels.
 
-use waykeeper_platform::{CheckBits, CommandOrder, Drain, Ecc, Memory as Description, Param, Platform};
-use waykeeper_platform::{PriorityReach, Refresh};
+use waykeeper_platform::{BandwidthControl, BandwidthScheme, CheckBits, CommandOrder, Drain, Ecc};
+use waykeeper_platform::{Memory as Description, MemoryCache, Param, Platform, PriorityReach, Refresh};
 use waykeeper_workload::Xorshift;
 
 use crate::build::{need, ps};
 use crate::memory::layout::{COVERED, Checks, Layout};
 use crate::memory::parameters::{Parameters, RefreshRule, Scheduler, Timing};
+use crate::memory::regulator::{Scheme, Windows};
+use crate::memory::side_cache::SideCacheParameters;
 use crate::memory::{MOST_BANKS, Memory};
 use crate::refused::Refused;
 
@@ -32,21 +34,27 @@ fn parameters(platform: &Platform, memory: &Description, random: &mut Xorshift) 
     let trefi = ps(memory.trefi_ns.value);
     let scheduler = &memory.scheduler;
     let row_hits = scheduler.row_hits_in_a_row.as_ref().map_or(16, |count| count.value);
+    let phase = random.below(trefi.min(u64::from(u32::MAX)));
+    let timing = timing(memory);
+    let channels = count(&memory.channels, 1);
+    let line_time = interconnect.line_ns.as_ref().map_or(0, |line| ps(line.value).max(1));
+    let best = line_time.max(timing.transfer / channels);
     Ok(Parameters {
         line_bytes,
         layout: layout(memory, line_bytes)?,
-        timing: timing(memory),
+        timing,
         refresh: RefreshRule {
             per_bank: memory.refresh.as_ref().is_some_and(|refresh| refresh.value == Refresh::PerBank),
             trefi,
             trfc: ps(memory.trfc_ns.value),
-            phase: random.below(trefi.min(u64::from(u32::MAX))),
+            phase,
         },
         check_lines: memory.check_buffer_lines.as_ref().map_or(8, |lines| lines.value as usize),
         crossing: ps(interconnect.crossing_ns.value),
         scheduler: Scheduler {
             queue_entries: scheduler.queue_entries.value as usize,
             write_age: ps(scheduler.write_age_ns.value),
+            write_entries: scheduler.write_entries.as_ref().map_or(usize::MAX, |entries| entries.value as usize),
             write_high: scheduler.write_high_watermark.value as usize,
             write_low: scheduler.write_low_watermark.value as usize,
             drains_channel: scheduler.drain.as_ref().is_some_and(|drain| drain.value == Drain::Channel),
@@ -58,7 +66,55 @@ fn parameters(platform: &Platform, memory: &Description, random: &mut Xorshift) 
                 Some(CommandOrder::Arrival) | None => 0,
             },
         },
+        line_time,
+        regulation: regulation(platform, best)?,
+        // The phase decides the cache's random choices too, so that they take no random number from anybody else.
+        cache: interconnect.memory_cache.as_ref().map(|cache| side_cache(cache, line_bytes, phase)),
     })
+}
+
+fn side_cache(cache: &MemoryCache, line_bytes: u64, seed: u64) -> SideCacheParameters {
+    SideCacheParameters {
+        parts: cache.parts.value as usize,
+        sets: (cache.size_kib.value * 1024 / line_bytes / cache.ways.value) as usize,
+        ways: cache.ways.value as usize,
+        replacement: cache.replacement.value,
+        hit: ps(cache.hit_ns.value),
+        read_allocation: cache.read_allocation.value,
+        dirty_write_allocation: cache.dirty_write_allocation.value,
+        seed,
+    }
+}
+
+/// Regulation beyond the outermost shared cache; `line` is the time of a line at best.
+fn regulation(platform: &Platform, line: u64) -> Result<Option<(Scheme, usize)>, Refused> {
+    let outermost = platform.shared_caches.iter().map(|cache| cache.level).max();
+    let mut found = None;
+    for (at, cache) in platform.shared_caches.iter().enumerate() {
+        let Some(control) = &cache.bandwidth_control else { continue };
+        let refuse = |why: &str| Err(Refused::new(format!("shared_caches.{at}.bandwidth_control"), why));
+        if Some(cache.level) != outermost {
+            return refuse("the simulator regulates what goes to memory; beyond this cache is another one");
+        }
+        if !cache.copies.is_empty() || found.is_some() {
+            return refuse("the simulator has one regulator, and this platform has several caches with one");
+        }
+        found = Some((scheme(control, line), control.queue_entries.value as usize));
+    }
+    Ok(found)
+}
+
+fn scheme(control: &BandwidthControl, line: u64) -> Scheme {
+    let steps = control.steps.value;
+    let time = |parameter: &Option<Param<f64>>| parameter.as_ref().map_or(1, |parameter| ps(parameter.value).max(1));
+    let length = time(&control.window_ns);
+    match control.scheme.value {
+        BandwidthScheme::Delay => Scheme::Delay { step: time(&control.delay_step_ns), steps },
+        BandwidthScheme::Stride => Scheme::Stride,
+        BandwidthScheme::Maximum => Scheme::Maximum(Windows { length, steps, line }),
+        BandwidthScheme::Minimum => Scheme::Minimum(Windows { length, steps, line }),
+        BandwidthScheme::Portions => Scheme::Portions { slot: (length / steps).max(1), slots: steps },
+    }
 }
 
 fn count(parameter: &Option<Param<u64>>, absent: u64) -> u64 {

@@ -1,13 +1,17 @@
 //! From a platform's data to the parts of an engine.
 
+mod front;
 mod groups;
 mod hierarchy;
 mod memory;
+mod misses;
 mod port;
 
+pub use front::{front, tables};
 pub use groups::way_groups;
 pub use hierarchy::hierarchy;
 pub use memory::{chosen_memory, memory};
+pub use misses::{limits, misses};
 pub use port::{latencies, port, window};
 
 use waykeeper_platform::{CoreKind, Platform};

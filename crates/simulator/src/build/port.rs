@@ -2,7 +2,7 @@
 
 use waykeeper_platform::{CoreKind, Execution, Platform, PrivateCache, SnoopFilter};
 
-use crate::build::{kind_of, need, ps};
+use crate::build::{kind_of, limits, need, ps};
 use crate::latencies::{LEVELS, Latencies};
 use crate::port::{Bounds, MOST_SLOTS, Port};
 use crate::refused::Refused;
@@ -13,7 +13,9 @@ pub fn port(platform: &Platform, core: usize) -> Result<Port, Refused> {
     let (at, kind) = kind_of(platform, platform.core_ids()[core])?;
     let execution = need(&kind.execution, &format!("cores.{at}.execution"))?.value;
     let latencies = latencies(platform, core, None)?;
-    Ok(Port::new(core, execution == Execution::OutOfOrder, bounds(kind, at)?, latencies))
+    let mut port = Port::new(core, execution == Execution::OutOfOrder, bounds(kind, at)?, latencies);
+    port.limits = limits(platform, platform.core_ids()[core]);
+    Ok(port)
 }
 
 /// The instructions that a core holds: an in-order one stops at its loads, so there is nothing to bound.
@@ -32,7 +34,12 @@ fn bounds(kind: &CoreKind, at: usize) -> Result<Bounds, Refused> {
         let why = format!("{all} outstanding misses; the simulator holds 1 to {MOST_SLOTS}");
         return Err(Refused::new(key, why));
     }
-    Ok(Bounds { all, beyond: of(&kind.l2).filter(|most| *most < all) })
+    let second = of(&kind.l2).unwrap_or(0);
+    Ok(Bounds {
+        all,
+        beyond: of(&kind.l2).filter(|most| *most < all),
+        for_second: second.min(MOST_SLOTS).saturating_sub(all),
+    })
 }
 
 /// What answers cost a core at its own clock, or at another one.
@@ -59,12 +66,22 @@ pub fn latencies(platform: &Platform, core: usize, clock_ghz: Option<f64>) -> Re
     let outer = platform.interconnect.as_ref().and_then(|interconnect| interconnect.snoop_filter.as_ref());
     let (cycle, width) = (ps(cycle_ns).max(1), kind.issue_width.as_ref().map_or(1, |width| width.value));
     let l2 = hit(&kind.l2, "l2")?;
+    // A line on its way past all caches leaves the core when the last of them has taken notice of it.
+    let farthest = shared.iter().copied().max().unwrap_or(0).max(l2);
     Ok(Latencies {
         cycle,
         width,
         pace: (cycle / width).max(1),
         l1: hit(&kind.l1d, "l1d")?,
         l2,
+        on_chip: platform.on_chip_ram.as_ref().map_or(0, |ram| ps(ram.latency_ns.value)),
+        stream: match &kind.write_streaming {
+            Some(streaming) => match shared.get(streaming.to_level.value as usize) {
+                Some(0) | None => farthest,
+                Some(held) => *held,
+            },
+            None => farthest,
+        },
         other_core: shared.iter().max().expect("there are levels") + l2,
         shared,
         retry: [retry(cluster_filter), retry(outer)],

@@ -10,9 +10,11 @@ impl Hierarchy {
     /// A prefetch, a read of a page walk, a streamed store, or a store of a core whose first level takes no line for it.
     #[inline(never)]
     pub(super) fn bypass(&mut self, core: usize, line: Line, want: Want, now: u64) -> Answer {
+        self.begin(core, now);
         let to = self.destination(core, want);
         match want {
             Want::Read | Want::Fetch => self.access(core, line, want, now),
+            Want::Update => self.access(core, line, Want::Write, now),
             Want::Prefetch { .. } | Want::Walk if to == To::First => self.access(core, line, Want::Read, now),
             Want::Prefetch { .. } | Want::Walk => match (self.held_by(core, line), to) {
                 (Some(answer), _) => {
@@ -23,17 +25,17 @@ impl Hierarchy {
                 }
                 (None, To::Memory) if want == Want::Walk => Answer::Memory,
                 (None, To::Memory) => Answer::Sent,
-                (None, _) => self.request(core, line, want, to, now),
+                (None, _) => self.miss(core, line, want, to),
             },
             Want::Stream => match self.held_by(core, line) {
                 Some(_) => self.store_in_place(core, line),
-                None => self.request(core, line, want, to, now),
+                None => self.miss(core, line, want, to),
             },
             Want::Write => match (self.held_by(core, line), to) {
                 (Some(_), _) => self.store_in_place(core, line),
                 // It needs no line to write into.
-                (None, To::Memory) => self.request(core, line, Want::Stream, to, now),
-                (None, _) => self.request(core, line, want, to, now),
+                (None, To::Memory) => self.miss(core, line, Want::Stream, to),
+                (None, _) => self.miss(core, line, want, to),
             },
         }
     }
@@ -72,9 +74,8 @@ impl Hierarchy {
         {
             return l2.cache.mark(place, DIRTY);
         }
-        let route = self.routes[core];
-        for stop in route.stops() {
-            if let Some(shared) = &mut self.stations[stop.station].cache
+        for stop in self.routes[core].stops() {
+            if let Some(shared) = &mut self.stations[stop.station()].cache
                 && let Some(place) = shared.cache.find(line)
             {
                 return shared.cache.mark(place, DIRTY);
@@ -83,30 +84,31 @@ impl Hierarchy {
         self.writes.push((line, class_of(self.labels[core])));
     }
 
-    /// A store to a line that a shared cache has, and no core.
-    pub(super) fn write_in_place(&mut self, core: usize, line: Line, want: Want, station: usize, now: u64) -> Answer {
+    /// A store to a line that the cache of a stop has, and no core inside.
+    pub(super) fn write_in_place(&mut self, core: usize, line: Line, want: Want, at: usize) -> Answer {
+        let station = self.routes[core].stops()[at].station();
         let shared = self.stations[station].cache.as_mut().expect("it has the line");
         let place = shared.cache.find(line).expect("it has the line");
         let level = shared.level;
         let flags = shared.cache.touch(place, DIRTY);
         shared.cache.clear(place, SHARED);
         if flags & SHARED != 0 {
-            self.take_away_elsewhere(core, line, now);
+            self.own_outside(core, line, at + 1);
         }
         if want == Want::Stream { Answer::Sent } else { Answer::Shared(level) }
     }
 
     /// A line that no cache has is written in full.
-    pub(super) fn write_without_reading(&mut self, core: usize, line: Line, to: To, now: u64) -> Answer {
+    pub(super) fn write_without_reading(&mut self, core: usize, line: Line, to: To) -> Answer {
         if to == To::Memory {
             self.writes.push((line, class_of(self.labels[core])));
             return Answer::Sent;
         }
         let all = self.routes[core].stops().len();
-        if let Err(busy) = self.take_entries(core, line, to.tracked_from(), all, now) {
+        if let Err(busy) = self.take_entries(core, line, to.tracked_from(), all) {
             return busy;
         }
-        self.enter(core, line, 0, Want::Stream, to, all, now);
+        self.enter(core, line, 0, Want::Stream, to, all);
         Answer::Sent
     }
 }

@@ -1,81 +1,74 @@
 //! Lines on their way in.
 
 use crate::access::Want;
-use crate::cache::{CODE, DIRTY, Evicted, Flags};
+use crate::cache::{DIRTY, Evicted, Flags, SHARED};
 use crate::hierarchy::Hierarchy;
 use crate::hierarchy::levels::To;
+use crate::losses::Cause;
 use crate::tags::Line;
 
 impl Hierarchy {
     /// A line comes from outside of the first `from` stops of a core, with these flags, and goes to where it is wanted.
     /// Entries in filters are taken.
-    #[expect(clippy::too_many_arguments, reason = "a line, an access, where it leads and where it comes from")]
-    pub(super) fn enter(
-        &mut self,
-        core: usize,
-        line: Line,
-        mut flags: Flags,
-        want: Want,
-        to: To,
-        from: usize,
-        now: u64,
-    ) {
-        let stops = from.saturating_sub(to.first());
+    #[inline]
+    pub(super) fn enter(&mut self, core: usize, line: Line, mut flags: Flags, want: Want, to: To, from: usize) {
         let changed = if want.is_store() { DIRTY } else { 0 };
-        if stops > 0 && !self.pass_stops(core, line, &mut flags, want, to, from, now) {
+        if want.is_store() && flags & SHARED != 0 {
+            self.own(core, line);
+            flags &= !SHARED;
+        }
+        if from > to.first() && !self.pass_stops(core, line, &mut flags, want, to, from) {
             return;
         }
         let Self { leaving, random, .. } = self;
         let private = &mut self.cores[core];
         match to {
-            To::First => private.fill_data(line, flags | private.adds(want.is_store()), leaving, random),
+            To::First => private.fill_data(line, flags, private.adds(want.is_store()), leaving, random),
             To::Instructions => private.fill_instructions(line, flags, leaving, random),
             To::Second => private.fill_second(line, flags | changed, leaving, random),
             To::Stop(_) | To::Memory => {}
         }
-        self.send_off(core, now);
-        if want.is_store() {
+        self.send_off(core);
+        // A store that went to a place further out is there already, whatever the first level does.
+        if want.is_store() && to == To::First {
             self.stored(core, line, flags);
         }
     }
 
     /// Puts a line into the caches that it passes on its way in. False if it must not go further: a cache that must have
     /// what lies inside it has no way for it.
-    #[expect(clippy::too_many_arguments, reason = "as for `enter`")]
-    fn pass_stops(
-        &mut self,
-        core: usize,
-        line: Line,
-        flags: &mut Flags,
-        want: Want,
-        to: To,
-        from: usize,
-        now: u64,
-    ) -> bool {
-        let route = self.routes[core];
+    fn pass_stops(&mut self, core: usize, line: Line, flags: &mut Flags, want: Want, to: To, from: usize) -> bool {
         let code = want == Want::Fetch;
         for at in (to.first()..from).rev() {
-            let station = route.stops()[at].station;
+            let station = self.routes[core].stops()[at].station();
             let Some(shared) = &mut self.stations[station].cache else { continue };
             let last = to == To::Stop(at as u8);
+            if !last && !shared.takes_inward() {
+                continue;
+            }
             let changed = if last && want.is_store() { DIRTY } else { 0 };
+            let carried = *flags | changed | self.labels[core];
             if !shared.takes_inward() {
-                if last {
-                    let out = Evicted { line, flags: *flags | changed | self.labels[core] };
-                    self.arrive(station, core, out, 0, now);
-                }
+                self.arrive(station, core, Evicted { line, flags: carried }, 0);
                 continue;
             }
             let ways = if code { shared.code_ways[core] } else { shared.data_ways[core] };
-            let carried = *flags | changed | self.labels[core] | if code { CODE } else { 0 };
             match shared.cache.insert(line, carried, ways, &mut self.random) {
-                Some(out) if out.line != line => self.evicted(station, core, out, now),
                 None => {}
-                Some(out) => {
+                Some(out) if out.line != line => self.evicted(station, core, out, self.pushed_out()),
+                Some(mut out) => {
                     // Every way that it may fill is locked.
-                    if last || shared.is_inclusive() {
+                    let (level, inclusive) = (shared.level, shared.is_inclusive());
+                    if self.losses.watches(core) {
+                        self.lost(line, Cause::Refused, level);
+                    }
+                    if last || inclusive {
+                        if want.is_store() {
+                            // What was to be changed in a cache further in is changed out there.
+                            out.flags |= DIRTY;
+                        }
                         self.give_back_entries(core, line, to.tracked_from(), at + 1);
-                        self.leave_station(station, core, out, now);
+                        self.leave_station(station, core, out);
                         return false;
                     }
                     continue;
@@ -89,9 +82,9 @@ impl Hierarchy {
 
     /// Lines leave a core for one that came in.
     #[inline(always)]
-    pub(super) fn send_off(&mut self, core: usize, now: u64) {
-        for out in self.leaving.take().into_iter().flatten() {
-            self.leave_core(core, out, now);
+    pub(super) fn send_off(&mut self, core: usize) {
+        while let Some(out) = self.leaving.next() {
+            self.leave_core(core, out, Cause::Own);
         }
     }
 }

@@ -2,9 +2,9 @@
 
 use crate::access::Want;
 use crate::cache::{Cache, DIRTY, MOST_CLASSES, class_of};
-use crate::counters::Loss;
 use crate::hierarchy::Hierarchy;
 use crate::hierarchy::levels::To;
+use crate::losses::Cause;
 use crate::station::Unit;
 use crate::tags::Line;
 use waykeeper_platform::Inclusion;
@@ -15,14 +15,14 @@ impl Hierarchy {
     /// False if the core has no such cache.
     pub fn set_ways(&mut self, level: u8, core: usize, data: u32, code: u32) -> bool {
         if let Some(l2) = self.cores[core].l2.as_mut().filter(|_| level == 2) {
-            let all = l2.cache.all_ways();
+            let all = l2.cache.all_ways() & !l2.reserved;
             (l2.data_ways, l2.code_ways) = (data & all, code & all);
             return true;
         }
         let Some(at) = self.stop_of(core, |held| held == level) else { return false };
-        let station = self.routes[core].stops()[at].station;
+        let station = self.routes[core].stops()[at].station();
         let shared = self.stations[station].cache.as_mut().expect("the stop has a cache");
-        let all = shared.cache.all_ways();
+        let all = shared.cache.all_ways() & !shared.reserved;
         (shared.data_ways[core], shared.code_ways[core]) = (data & all, code & all);
         true
     }
@@ -50,17 +50,43 @@ impl Hierarchy {
             return false;
         }
         self.flush(line);
+        if let Some(touched) = &mut self.touched {
+            touched.add(line, core);
+        }
         let all = self.routes[core].stops().len();
-        if self.take_entries(core, line, to.tracked_from(), all, 0).is_err() {
+        if self.take_entries(core, line, to.tracked_from(), all).is_err() {
             return false;
         }
         let before = self.ways_at(core, to, ways);
-        self.enter(core, line, 0, Want::Prefetch { level }, to, all, 0);
+        self.enter(core, line, 0, Want::Prefetch { level }, to, all);
         self.ways_at(core, to, before);
         let Some(cache) = self.cache_at(core, to) else { return false };
         let place = cache.find(line);
         place.into_iter().for_each(|place| cache.lock(place));
         place.is_some()
+    }
+
+    /// Takes ways of a core's cache of a level away from everyone who fills it, for good: they hold locked lines.
+    pub fn reserve_ways(&mut self, level: u8, core: usize, ways: u32) {
+        if let Some(l2) = self.cores[core].l2.as_mut().filter(|_| level == 2) {
+            l2.reserved |= ways;
+            (l2.data_ways, l2.code_ways) = (l2.data_ways & !ways, l2.code_ways & !ways);
+        } else if let Some(at) = self.stop_of(core, |held| held == level) {
+            let station = self.routes[core].stops()[at].station();
+            let shared = self.stations[station].cache.as_mut().expect("the stop has a cache");
+            shared.reserved |= ways;
+            shared.data_ways.iter_mut().chain(&mut shared.code_ways).for_each(|fills| *fills &= !ways);
+        }
+    }
+
+    /// The ways of a level that a core's data and instructions may fill, if it has such a cache.
+    pub fn ways(&self, level: u8, core: usize) -> Option<[u32; 2]> {
+        if let Some(l2) = self.cores[core].l2.as_ref().filter(|_| level == 2) {
+            return Some([l2.data_ways, l2.code_ways]);
+        }
+        let at = self.stop_of(core, |held| held == level)?;
+        let shared = self.stations[self.routes[core].stops()[at].station()].cache.as_ref()?;
+        Some([shared.data_ways[core], shared.code_ways[core]])
     }
 
     /// Opens all locks of a level, in all its caches. Lines stay.
@@ -74,18 +100,31 @@ impl Hierarchy {
 
     /// Takes a line out of all data and unified caches; what was changed is written to memory.
     pub fn flush(&mut self, line: Line) {
-        for root in (0..self.stations.len()).filter(|at| self.stations[*at].outer.is_none()).collect::<Vec<_>>() {
-            let flags = self.take_out(Unit::Station(root), line, Loss::Write, false);
-            if flags & DIRTY != 0 {
-                self.writes.push((line, class_of(flags)));
-            }
+        // The last station is that of all cores.
+        let flags = self.take_out(Unit::Station(self.stations.len() - 1), line, Cause::Write, false);
+        if flags & DIRTY != 0 {
+            self.writes.push((line, class_of(flags)));
         }
+    }
+
+    /// Whether an access is answered by a cache of the core up to a level.
+    pub fn is_within(&self, core: usize, line: Line, want: Want, level: u8) -> bool {
+        let private = &self.cores[core];
+        let first = if want == Want::Fetch { &private.l1i } else { &private.l1d };
+        let holds = |stop: &crate::station::Stop| {
+            let shared = self.stations[stop.station()].cache.as_ref();
+            shared.is_some_and(|shared| shared.level <= level && shared.cache.find(line).is_some())
+        };
+        first.find(line).is_some()
+            || line >= self.on_chip_from
+            || private.l2.as_ref().is_some_and(|l2| l2.cache.find(line).is_some())
+            || self.routes[core].stops().iter().any(holds)
     }
 
     /// Lines that the shared cache of a level holds which a core uses, by the class of who brought them in.
     pub fn occupancy(&self, level: u8, core: usize) -> Option<[u64; MOST_CLASSES]> {
         let at = self.stop_of(core, |held| held == level)?;
-        let shared = self.stations[self.routes[core].stops()[at].station].cache.as_ref()?;
+        let shared = self.stations[self.routes[core].stops()[at].station()].cache.as_ref()?;
         let mut lines = [0; MOST_CLASSES];
         shared.cache.flags_held().for_each(|flags| lines[usize::from(class_of(flags))] += 1);
         Some(lines)
@@ -96,7 +135,7 @@ impl Hierarchy {
         match to {
             To::Second => self.cores[core].l2.as_mut().map(|l2| &mut l2.cache),
             To::Stop(at) => {
-                let station = self.routes[core].stops()[usize::from(at)].station;
+                let station = self.routes[core].stops()[usize::from(at)].station();
                 let shared = self.stations[station].cache.as_mut();
                 shared.filter(|shared| shared.takes_inward()).map(|shared| &mut shared.cache)
             }
@@ -108,7 +147,7 @@ impl Hierarchy {
     fn ways_at(&mut self, core: usize, to: To, ways: u32) -> u32 {
         let held = match to {
             To::Stop(at) => {
-                let station = self.routes[core].stops()[usize::from(at)].station;
+                let station = self.routes[core].stops()[usize::from(at)].station();
                 self.stations[station].cache.as_mut().map(|shared| &mut shared.data_ways[core])
             }
             _ => self.cores[core].l2.as_mut().map(|l2| &mut l2.data_ways),
@@ -117,11 +156,7 @@ impl Hierarchy {
     }
 
     fn is_under_way(&self, line: Line) -> bool {
-        let busy = |station: &crate::station::Station| {
-            let filter = station.filter.as_ref();
-            filter.is_some_and(|filter| filter.entries.find(line).is_some_and(|place| filter.entries.is_busy(place)))
-        };
-        self.under_way.as_ref().is_some_and(|lines| lines.contains(line)) || self.stations.iter().any(busy)
+        self.under_way.contains(line) || self.stations.iter().any(|station| station.awaits(line))
     }
 
     /// Allows or forbids the no-allocate mode of shared caches; false if none has one.

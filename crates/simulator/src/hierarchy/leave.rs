@@ -2,118 +2,165 @@
 
 use waykeeper_platform::Allocation;
 
+use crate::bits::bits;
 use crate::cache::{CLASS_AT, DIRTY, Evicted, Flags, HELD, SHARED, WATCHED, class_of};
 use crate::hierarchy::Hierarchy;
+use crate::losses::Cause;
 use crate::station::Stop;
 
 /// What a line carries through caches on its way out.
 const LABELS: Flags = WATCHED | u8::MAX << CLASS_AT;
 
 impl Hierarchy {
-    /// A line leaves a core's caches by replacement.
+    /// A line leaves a core's caches by replacement, or did not get into them for this reason.
     #[inline]
-    pub(super) fn leave_core(&mut self, core: usize, out: Evicted, now: u64) {
-        let out = Evicted { flags: out.flags | self.labels[core], ..out };
-        let stop = self.routes[core].stops()[0];
-        if out.flags & HELD != 0 {
-            return self.write_back(Some(stop), core, out, now);
+    pub(super) fn leave_core(&mut self, core: usize, out: Evicted, cause: Cause) {
+        if out.line >= self.on_chip_from {
+            // The RAM is next, and takes a change without anyone's waiting for it.
+            return;
         }
-        self.leave_unit(stop, core, out, now);
+        let out = Evicted { flags: out.flags | self.labels[core], ..out };
+        let stop = self.routes[core].nearest();
+        if out.flags & (HELD | WATCHED) != 0 {
+            if out.flags & HELD != 0 {
+                return self.write_back(Some(stop), core, out);
+            }
+            self.lost(out.line, cause, 0);
+        }
+        self.leave_unit(stop, core, out);
     }
 
-    /// A line is no longer in a unit of a station; `core` is at work.
+    /// A line is no longer in a unit of a station, and may go to the share of `core` there.
     #[inline]
-    fn leave_unit(&mut self, stop: Stop, core: usize, out: Evicted, now: u64) {
-        let left = match &mut self.stations[stop.station].filter {
+    fn leave_unit(&mut self, stop: Stop, core: usize, out: Evicted) {
+        let left = match &mut self.stations[stop.station()].filter {
             Some(filter) => filter.entries.drop_owner(out.line, stop.unit),
-            None => self.holders(stop.station, out.line, stop.unit),
+            None => self.holders(stop.station(), out.line, stop.unit),
         };
-        self.arrive(stop.station, core, out, left, now);
+        self.arrive(stop.station(), core, out, left);
     }
 
     /// A line arrives at a station from inside, where the units `left` still hold it.
-    pub(super) fn arrive(&mut self, station: usize, core: usize, out: Evicted, left: u32, now: u64) {
-        let alone = if left == 0 { self.stations[station].alone() } else { 0 };
+    pub(super) fn arrive(&mut self, station: usize, core: usize, out: Evicted, left: u32) {
         let at = &mut self.stations[station];
+        let outer = at.outer;
         let Some(shared) = &mut at.cache else {
             return match left {
-                0 => self.leave_station(station, core, out, now),
-                _ => self.write_back(self.stations[station].outer, core, out, now),
+                0 => self.leave_station(station, core, out),
+                _ => self.write_back(outer, core, out),
             };
         };
-        if let Some(place) = shared.cache.find(out.line) {
-            if left == 0 || shared.takes_inward() {
-                shared.cache.clear(place, alone);
-                shared.cache.mark(place, out.flags & DIRTY);
-            }
-            return;
-        }
-        let clean = out.flags & DIRTY == 0;
-        match shared.allocation {
-            Allocation::ExclusiveUntilShared | Allocation::Victim if left == 0 => {
-                let out = Evicted { flags: out.flags & !alone, ..out };
-                if at.mode.as_mut().is_some_and(|mode| mode.is_on(now)) {
-                    self.shared_counts.bypassed += 1;
-                    return self.leave_station(station, core, out, now);
+        let inward = shared.takes_inward();
+        let alone = if left == 0 { at.alone } else { 0 };
+        // What a core holds alone is not in an exclusive cache.
+        if inward || out.flags & SHARED != 0 {
+            if let Some(place) = shared.cache.find(out.line) {
+                if left == 0 || inward {
+                    shared.cache.clear(place, alone);
+                    shared.cache.mark(place, out.flags & DIRTY);
                 }
-                self.allocate(station, core, out, now);
+                return;
             }
-            Allocation::NonInclusive if !clean => self.allocate(station, core, out, now),
-            _ if left == 0 => self.leave_station(station, core, out, now),
-            _ => self.write_back(self.stations[station].outer, core, out, now),
+        } else {
+            debug_assert!(shared.cache.find(out.line).is_none(), "line {:#x} is in both", out.line);
         }
+        if inward {
+            let clean = out.flags & DIRTY == 0;
+            return match (shared.allocation, left) {
+                (Allocation::NonInclusive, _) if !clean => self.allocate(station, core, out),
+                (_, 0) => self.leave_station(station, core, out),
+                _ => self.write_back(outer, core, out),
+            };
+        }
+        if left != 0 {
+            return self.write_back(outer, core, out);
+        }
+        if let Some(mode) = &mut at.mode
+            && mode.is_on(self.now)
+        {
+            let level = shared.level;
+            self.shared_counts.bypassed += 1;
+            if out.flags & WATCHED != 0 {
+                self.lost(out.line, Cause::NotAllocated, level);
+            }
+            return self.leave_station(station, core, Evicted { flags: out.flags & !alone, ..out });
+        }
+        self.allocate(station, core, Evicted { flags: out.flags & !alone, ..out });
     }
 
-    /// A station's cache takes a line.
+    /// A station's cache takes a line, into the ways of the class of who brought it in.
     #[inline]
-    pub(super) fn allocate(&mut self, station: usize, core: usize, line: Evicted, now: u64) {
+    pub(super) fn allocate(&mut self, station: usize, mut core: usize, line: Evicted) {
         self.shared_counts.allocations += 1;
+        if (line.flags ^ self.labels[core]) >> CLASS_AT != 0 {
+            core = self.core_of_class(station, class_of(line.flags)).unwrap_or(core);
+        }
         let shared = self.stations[station].cache.as_mut().expect("the station has a cache");
         let flags = line.flags & (DIRTY | SHARED | LABELS);
         if let Some(out) = shared.cache.insert(line.line, flags, shared.data_ways[core], &mut self.random) {
-            self.evicted(station, core, out, now);
+            let cause = if out.line == line.line { Cause::Refused } else { self.pushed_out() };
+            self.evicted(station, core, out, cause);
         }
     }
 
-    /// A station's cache lost a line by replacement, or did not take it.
+    /// The first core of a class inside a station.
+    #[inline(never)]
+    fn core_of_class(&self, station: usize, class: u8) -> Option<usize> {
+        bits(self.stations[station].cores).find(|core| class_of(self.labels[*core]) == class)
+    }
+
+    /// Why a line goes that makes room for what the core at work does, as a watched core sees it.
     #[inline]
-    pub(super) fn evicted(&mut self, station: usize, core: usize, out: Evicted, now: u64) {
-        let (held, flags) = match self.stations[station].cache.as_ref().map(|shared| shared.allocation) {
-            Some(Allocation::Inclusive) => (false, self.lose_inside(station, out)),
-            Some(Allocation::NonInclusive) => (self.is_inside(station, out.line), 0),
+    pub(super) fn pushed_out(&self) -> Cause {
+        if self.losses.watches(self.at_work) { Cause::Own } else { Cause::Neighbour }
+    }
+
+    /// A station's cache lost a line by replacement, or did not take it, for this reason.
+    #[inline]
+    pub(super) fn evicted(&mut self, station: usize, core: usize, mut out: Evicted, cause: Cause) {
+        let shared = self.stations[station].cache.as_ref().expect("the station has a cache");
+        if out.flags & WATCHED != 0 {
+            self.lost(out.line, cause, shared.level);
+        }
+        let held = match self.stations[station].cache.as_ref().map(|shared| shared.allocation) {
+            Some(Allocation::Inclusive) => {
+                out.flags |= self.lose_inside(station, out);
+                false
+            }
+            _ if (station, out.line) == self.giving => false,
+            Some(Allocation::NonInclusive) => self.is_inside(station, out.line),
             // A shared line may still be in cores when an exclusive cache drops its copy.
-            _ => (out.flags & SHARED != 0 && self.is_inside(station, out.line), 0),
+            _ => out.flags & SHARED != 0 && self.is_inside(station, out.line),
         };
-        let out = Evicted { flags: out.flags | flags, ..out };
         match held {
-            true => self.write_back(self.stations[station].outer, core, out, now),
-            false => self.leave_station(station, core, out, now),
+            true => self.write_back(self.stations[station].outer, core, out),
+            false => self.leave_station(station, core, out),
         }
     }
 
     /// A line is no longer in a station's cache, nor further in.
     #[inline]
-    pub(super) fn leave_station(&mut self, station: usize, core: usize, out: Evicted, now: u64) {
+    pub(super) fn leave_station(&mut self, station: usize, core: usize, out: Evicted) {
         match self.stations[station].outer {
-            Some(stop) => self.leave_unit(stop, core, out, now),
-            None => self.write_back(None, core, out, now),
+            Some(stop) => self.leave_unit(stop, core, out),
+            None => self.write_back(None, core, out),
         }
     }
 
     /// A change goes outward from a place that keeps its copy, or need not be asked: to the next cache that has the line
     /// or takes lines inward, or to memory.
-    pub(super) fn write_back(&mut self, mut outer: Option<Stop>, core: usize, out: Evicted, now: u64) {
+    pub(super) fn write_back(&mut self, mut outer: Option<Stop>, core: usize, out: Evicted) {
         if out.flags & DIRTY == 0 {
             return;
         }
         while let Some(stop) = outer {
-            let at = &mut self.stations[stop.station];
+            let at = &mut self.stations[stop.station()];
             if let Some(shared) = &mut at.cache {
                 if let Some(place) = shared.cache.find(out.line) {
                     return shared.cache.mark(place, DIRTY);
                 }
                 if shared.takes_inward() {
-                    return self.allocate(stop.station, core, out, now);
+                    return self.allocate(stop.station(), core, out);
                 }
             }
             outer = at.outer;

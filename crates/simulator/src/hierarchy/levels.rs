@@ -62,13 +62,18 @@ impl Hierarchy {
     #[inline(always)]
     pub(super) fn destination(&self, core: usize, want: Want) -> To {
         match want {
-            Want::Read => To::First,
+            Want::Read | Want::Update => To::First,
             Want::Write => self.levels[core].stores,
             Want::Fetch => To::Instructions,
             Want::Walk => self.levels[core].walks,
             Want::Stream => self.levels[core].streams,
             Want::Prefetch { level } => self.place_of(core, level),
         }
+    }
+
+    /// Whether a line that a core wants so comes into no cache.
+    pub fn passes_caches(&self, core: usize, want: Want) -> bool {
+        self.destination(core, want) == To::Memory
     }
 
     /// The place of a level as a core sees it: the innermost data cache of at least that level.
@@ -83,7 +88,7 @@ impl Hierarchy {
     /// The first stop of a core with a cache whose level fulfils this.
     pub(super) fn stop_of(&self, core: usize, fits: impl Fn(u8) -> bool) -> Option<usize> {
         let fits = |station: usize| self.stations[station].cache.as_ref().is_some_and(|shared| fits(shared.level));
-        self.routes[core].stops().iter().position(|stop| fits(stop.station))
+        self.routes[core].stops().iter().position(|stop| fits(stop.station()))
     }
 
     /// Lets a core's page walks look into caches from this level on; the first level does where this is not called.

@@ -1,36 +1,36 @@
 //! Lines that caches must give up because something further out needs their place.
 
 use crate::bits::bits;
-use crate::cache::{CODE, Evicted, Flags};
-use crate::counters::Loss;
+use crate::cache::{Evicted, Flags, WATCHED};
 use crate::filter::Displaced;
 use crate::hierarchy::Hierarchy;
+use crate::losses::{Cause, Lost};
 use crate::station::Unit;
 use crate::tags::Line;
 
 impl Hierarchy {
     /// A station's filter needs the entry of a line: everything further in loses it.
-    pub(super) fn lose_entry(&mut self, station: usize, out: Displaced, now: u64) {
+    pub(super) fn lose_entry(&mut self, station: usize, out: Displaced) {
         let at = &mut self.stations[station];
-        if let Some(mode) = &mut at.mode {
-            mode.evicted(now);
-        }
-        let loss = match at.cache.is_some() {
+        let cause = match at.cache.is_some() {
             true => {
+                if let Some(mode) = &mut at.mode {
+                    mode.evicted(self.now);
+                }
                 self.shared_counts.cluster_filter_evictions += 1;
-                Loss::ClusterFilter
+                Cause::ClusterFilter
             }
             false => {
                 self.shared_counts.interconnect_filter_evictions += 1;
-                Loss::InterconnectFilter
+                Cause::InterconnectFilter
             }
         };
         let mut flags = 0;
         for unit in bits(out.owners) {
-            flags |= self.take_out(self.stations[station].units[unit], out.line, loss, false);
+            flags |= self.take_out(self.stations[station].units[unit], out.line, cause, false);
         }
         let core = self.first_core(station, out.owners);
-        self.arrive(station, core, Evicted { line: out.line, flags }, 0, now);
+        self.arrive(station, core, Evicted { line: out.line, flags }, 0);
     }
 
     /// The first core of the first of some units: its share of the station's cache takes what they lose.
@@ -41,15 +41,11 @@ impl Hierarchy {
         }
     }
 
-    /// An inclusive cache has lost a line: everything further in loses it too. Gives the flags of the copies there.
+    /// An inclusive cache has lost a line: everything further in loses it too, instruction copies not left out. Gives the
+    /// flags of the copies there.
     pub(super) fn lose_inside(&mut self, station: usize, out: Evicted) -> Flags {
-        let units = self.give_up_entry(station, out.line, out.flags & CODE != 0);
-        let mut flags = 0;
-        for unit in bits(units) {
-            let unit = self.stations[station].units[unit];
-            flags |= self.take_out(unit, out.line, Loss::Inclusion, out.flags & CODE != 0);
-        }
-        flags
+        let units = self.give_up_entry(station, out.line, true);
+        self.take_out_of_units(station, units, out.line, Cause::Inclusion, true)
     }
 
     /// Takes a station's entry of a line away; gives the units whose caches must be searched for it.
@@ -62,29 +58,56 @@ impl Hierarchy {
         }
     }
 
-    /// Takes a line out of all snooped caches of a unit, and out of instruction caches if `code` is true; gives the
-    /// flags of its copies.
-    pub(super) fn take_out(&mut self, unit: Unit, line: Line, loss: Loss, code: bool) -> Flags {
-        let inner = match unit {
-            Unit::Core(core) => return self.take_out_of_core(core, line, loss, code),
-            Unit::Station(inner) => inner,
-        };
-        let removed = self.stations[inner].cache.as_mut().and_then(|shared| shared.cache.remove(line));
-        let mut flags = removed.unwrap_or(0);
-        for unit in bits(self.give_up_entry(inner, line, code)) {
-            flags |= self.take_out(self.stations[inner].units[unit], line, loss, code);
+    fn take_out_of_units(&mut self, station: usize, units: u32, line: Line, cause: Cause, code: bool) -> Flags {
+        let mut flags = 0;
+        for unit in bits(units) {
+            flags |= self.take_out(self.stations[station].units[unit], line, cause, code);
         }
         flags
     }
 
-    fn take_out_of_core(&mut self, core: usize, line: Line, loss: Loss, code: bool) -> Flags {
+    /// Takes a line out of all snooped caches of a unit, and out of instruction caches if `code` is true or where an
+    /// inclusive cache loses it; gives the flags of its copies.
+    pub(super) fn take_out(&mut self, unit: Unit, line: Line, cause: Cause, code: bool) -> Flags {
+        match unit {
+            Unit::Core(core) => self.take_out_of_core(core, line, cause, code),
+            Unit::Station(inner) => self.take_out_of_station(inner, line, cause, code),
+        }
+    }
+
+    fn take_out_of_station(&mut self, station: usize, line: Line, cause: Cause, mut code: bool) -> Flags {
+        let mut flags = 0;
+        if let Some(shared) = &mut self.stations[station].cache
+            && let Some(had) = shared.cache.remove(line)
+        {
+            flags = had;
+            let level = shared.level;
+            code |= shared.is_inclusive();
+            if had & WATCHED != 0 {
+                self.lost(line, cause, level);
+            }
+        }
+        let units = self.give_up_entry(station, line, code);
+        flags | self.take_out_of_units(station, units, line, cause, code)
+    }
+
+    fn take_out_of_core(&mut self, core: usize, line: Line, cause: Cause, code: bool) -> Flags {
         let private = &mut self.cores[core];
         if code && private.l1i.remove(line).is_some() {
             self.disturbed |= 1 << core;
         }
         let Some(had) = private.invalidate(line) else { return 0 };
-        self.counts[core].lost(loss);
+        self.counts[core].lost(cause);
         self.disturbed |= 1 << core;
+        if self.losses.watches(core) {
+            self.lost(line, cause, 0);
+        }
         had | self.labels[core]
+    }
+
+    /// A line of a watched core went from its private caches (level 0) or a shared one.
+    #[inline(never)]
+    pub(super) fn lost(&mut self, line: Line, cause: Cause, level: u8) {
+        self.losses.add(Lost { line, cause, level, by: self.at_work, at: self.now });
     }
 }

@@ -10,6 +10,7 @@
 
 mod bypass;
 mod enter;
+mod forget;
 mod guard;
 mod leave;
 mod levels;
@@ -21,8 +22,9 @@ use waykeeper_platform::EntryTaken;
 use waykeeper_workload::Xorshift;
 
 use crate::access::{Answer, Want};
-use crate::cache::{CLASS_AT, Flags, MOST_CLASSES, SHARED};
+use crate::cache::{CLASS_AT, Flags, MOST_CLASSES, SHARED, WATCHED};
 use crate::counters::{CoreCounters, SharedCounters};
+use crate::losses::Losses;
 use crate::private::{Found, Leaving, Private};
 use crate::station::{Plan, Route, Station, connect};
 use crate::tags::Line;
@@ -44,9 +46,21 @@ pub struct Hierarchy {
     labels: Vec<Flags>,
     /// Where no filter is: who may hold a line.
     touched: Option<Touched>,
-    /// Where no filter of all cores knows it: which lines are under way.
-    under_way: Option<UnderWay>,
+    /// Lines under way that no filter of all cores knows.
+    under_way: UnderWay,
+    /// Whether a filter of all cores has an entry for every line under way to a core.
+    filter_knows: bool,
     leaving: Leaving,
+    /// A station whose cache is about to give a line to a core, and the line, which nobody inside has: filters may say
+    /// otherwise already.
+    giving: (usize, Line),
+    /// The time of the access or fill that is being worked on, and its core.
+    now: u64,
+    at_work: usize,
+    /// Why lines of watched cores went.
+    pub losses: Losses,
+    /// Lines from here on lie in the on-chip RAM.
+    on_chip_from: Line,
     /// Lines to be written to memory since this was last emptied, with the class of who brought them in.
     pub writes: Vec<(Line, u8)>,
     /// Cores that lost a line since this was last cleared, one bit each.
@@ -71,10 +85,16 @@ impl Hierarchy {
         let knows = |station: &Station| station.cores == all && station.knows_under_way();
         Ok(Self {
             touched: stations.iter().any(|at| unfiltered(at) || inclusive(at)).then(Touched::default),
-            under_way: (!stations.iter().any(knows)).then(UnderWay::new),
+            under_way: UnderWay::new(),
+            filter_knows: stations.iter().any(knows),
             levels: vec![Levels::default(); cores.len()],
             labels: vec![0; cores.len()],
             leaving: Leaving::default(),
+            giving: (0, Line::MAX),
+            now: 0,
+            at_work: 0,
+            losses: Losses::default(),
+            on_chip_from: Line::MAX,
             writes: Vec::new(),
             disturbed: 0,
             counts: vec![CoreCounters::default(); cores.len()],
@@ -103,13 +123,44 @@ impl Hierarchy {
         let (answer, flags) = match found {
             Found::L1(flags) => (Answer::L1, flags),
             Found::L2(flags) => {
-                self.send_off(core, now);
+                self.begin(core, now);
+                self.send_off(core);
                 (Answer::L2, flags)
             }
-            Found::Nowhere => return self.request(core, line, want, self.destination(core, want), now),
+            Found::Nowhere => {
+                self.begin(core, now);
+                return self.miss(core, line, want, self.destination(core, want));
+            }
         };
         if want == Want::Write {
+            self.begin(core, now);
             self.stored(core, line, flags);
+        }
+        answer
+    }
+
+    #[inline(always)]
+    fn begin(&mut self, core: usize, now: u64) {
+        (self.at_work, self.now) = (core, now);
+    }
+
+    /// A request that the core's own caches could not answer.
+    #[inline]
+    fn miss(&mut self, core: usize, line: Line, want: Want, to: To) -> Answer {
+        if self.losses.watches(core) {
+            self.watched_miss(core, line, want, to)
+        } else {
+            self.request(core, line, want, to)
+        }
+    }
+
+    #[inline(never)]
+    fn watched_miss(&mut self, core: usize, line: Line, want: Want, to: To) -> Answer {
+        let cause = self.losses.cause(line);
+        let answer = self.request(core, line, want, to);
+        let demanded = matches!(want, Want::Read | Want::Write | Want::Fetch | Want::Walk);
+        if demanded && matches!(answer, Answer::Shared(_) | Answer::OtherCore | Answer::Memory) {
+            self.counts[core].misses.add(cause);
         }
         answer
     }
@@ -132,23 +183,22 @@ impl Hierarchy {
         if to == To::Memory {
             return;
         }
-        if let Some(under_way) = &mut self.under_way {
-            under_way.remove(line);
-        }
-        let route = self.routes[core];
-        let stops = route.stops();
-        for (at, stop) in stops.iter().enumerate().skip(to.tracked_from()).rev() {
-            let settled = match &mut self.stations[stop.station].filter {
+        self.under_way.remove(line);
+        self.begin(core, now);
+        let stops = self.routes[core].stops().len();
+        for at in (to.tracked_from()..stops).rev() {
+            let stop = self.routes[core].stops()[at];
+            let settled = match &mut self.stations[stop.station()].filter {
                 None => true,
                 Some(filter) => filter.taken == EntryTaken::AtRequest && filter.entries.settle(line),
             };
-            if !settled && !self.take_entry(*stop, line, false, now) {
+            if !settled && !self.take_entry(stop, line, false) {
                 // There is no entry for it: it goes no further in than here.
                 to = To::Stop(at as u8);
                 break;
             }
         }
-        self.enter(core, line, 0, want, to, stops.len(), now);
+        self.enter(core, line, 0, want, to, stops);
     }
 
     /// Whether two lines compete for entries in one of the filters, or are the same.
@@ -158,10 +208,23 @@ impl Hierarchy {
         one == other || self.stations.iter().any(compete)
     }
 
+    /// Lets the lines from this one on lie in the on-chip RAM: only first levels cache them. Cores must not have private
+    /// second levels.
+    pub fn set_on_chip_from(&mut self, line: Line) {
+        debug_assert!(self.cores.iter().all(|core| core.l2.is_none()));
+        self.on_chip_from = line;
+    }
+
     /// Puts a core into a class, 0 to 7. Lines that it brought before stay in the class that it had.
     pub fn set_class(&mut self, core: usize, class: u8) {
         debug_assert!(usize::from(class) < MOST_CLASSES);
-        self.labels[core] = class << CLASS_AT;
+        self.labels[core] = self.labels[core] & WATCHED | class << CLASS_AT;
+    }
+
+    /// Remembers from now on why lines that a core brings in are lost, and counts its misses by cause.
+    pub fn watch(&mut self, core: usize) {
+        self.labels[core] |= WATCHED;
+        self.losses.watch(core);
     }
 
     /// Bytes of memory that all of this takes.
@@ -169,6 +232,7 @@ impl Hierarchy {
         self.cores.iter().map(Private::bytes).sum::<usize>()
             + self.stations.iter().map(Station::bytes).sum::<usize>()
             + self.touched.as_ref().map_or(0, Touched::bytes)
-            + self.under_way.as_ref().map_or(0, UnderWay::bytes)
+            + self.under_way.bytes()
+            + self.losses.bytes()
     }
 }

@@ -4,8 +4,8 @@ use waykeeper_platform::Allocation;
 
 use crate::bits::bits;
 use crate::cache::{DIRTY, Evicted, Flags, SHARED};
-use crate::counters::Loss;
 use crate::hierarchy::Hierarchy;
+use crate::losses::Cause;
 use crate::station::Unit;
 use crate::tags::Line;
 
@@ -64,18 +64,18 @@ impl Hierarchy {
 
     /// A line that `units` of a station hold becomes shared: its changes go to the station's cache, which takes a copy
     /// if it is not one for evictions only, or past it.
-    pub(super) fn share(&mut self, station: usize, units: u32, core: usize, line: Line, now: u64) {
+    pub(super) fn share(&mut self, station: usize, units: u32, core: usize, line: Line) {
         let had = bits(units).fold(0, |had, unit| had | self.share_unit(self.stations[station].units[unit], line));
         let flags = SHARED | had & DIRTY;
         let out = Evicted { line, flags: flags | self.labels[core] };
         let at = &mut self.stations[station];
-        let Some(shared) = &mut at.cache else { return self.write_back(self.stations[station].outer, core, out, now) };
+        let Some(shared) = &mut at.cache else { return self.write_back(self.stations[station].outer, core, out) };
         match shared.cache.find(line) {
             Some(place) => shared.cache.mark(place, flags),
             None if shared.allocation == Allocation::Victim => {
-                self.write_back(self.stations[station].outer, core, out, now);
+                self.write_back(self.stations[station].outer, core, out);
             }
-            None => self.allocate(station, core, out, now),
+            None => self.allocate(station, core, out),
         }
     }
 
@@ -102,15 +102,23 @@ impl Hierarchy {
 
     /// A core changes a line that may be shared: all copies but those on its own way outward go.
     pub(super) fn own(&mut self, core: usize, line: Line) {
-        let route = self.routes[core];
-        for stop in route.stops() {
-            for unit in bits(self.units_with(stop.station, line) & !stop.unit) {
-                self.take_out(self.stations[stop.station].units[unit], line, Loss::Write, false);
-                if let Some(filter) = &mut self.stations[stop.station].filter {
+        self.own_outside(core, line, 0);
+        self.cores[core].unshare(line);
+    }
+
+    /// A line is changed further in than a stop of a core: what there is of it from there on, but on the way of the core,
+    /// goes.
+    pub(super) fn own_outside(&mut self, core: usize, line: Line, from: usize) {
+        for at in from..self.routes[core].stops().len() {
+            let stop = self.routes[core].stops()[at];
+            let station = stop.station();
+            for unit in bits(self.units_with(station, line) & !stop.unit) {
+                self.take_out(self.stations[station].units[unit], line, Cause::Write, false);
+                if let Some(filter) = &mut self.stations[station].filter {
                     filter.entries.drop_owner(line, 1 << unit);
                 }
             }
-            if let Some(shared) = &mut self.stations[stop.station].cache {
+            if let Some(shared) = &mut self.stations[station].cache {
                 match shared.takes_inward() {
                     false => drop(shared.cache.remove(line)),
                     true => {
@@ -121,27 +129,28 @@ impl Hierarchy {
                 }
             }
         }
-        self.cores[core].unshare(line);
     }
 
     /// A core is about to write a line that its own caches do not have: copies in other units of its stations go, and
     /// what they changed goes outward.
-    pub(super) fn take_away_elsewhere(&mut self, core: usize, line: Line, now: u64) {
-        let route = self.routes[core];
-        for stop in route.stops() {
-            let units = self.units_with(stop.station, line) & !stop.unit;
+    pub(super) fn take_away_elsewhere(&mut self, core: usize, line: Line) {
+        for at in 0..self.routes[core].stops().len() {
+            let stop = self.routes[core].stops()[at];
+            let station = stop.station();
+            let units = self.units_with(station, line) & !stop.unit;
             if units == 0 {
                 continue;
             }
             let mut flags = 0;
             for unit in bits(units) {
-                flags |= self.take_out(self.stations[stop.station].units[unit], line, Loss::Write, false);
-                if let Some(filter) = &mut self.stations[stop.station].filter {
+                flags |= self.take_out(self.stations[station].units[unit], line, Cause::Write, false);
+                if let Some(filter) = &mut self.stations[station].filter {
                     filter.entries.drop_owner(line, 1 << unit);
                 }
             }
-            let left = self.units_with(stop.station, line);
-            self.arrive(stop.station, core, Evicted { line, flags: flags & !SHARED }, left, now);
+            let left = self.units_with(station, line);
+            // Whether the station's cache may have a copy too is in the flags.
+            self.arrive(station, core, Evicted { line, flags }, left);
         }
     }
 }

@@ -17,6 +17,7 @@ use crate::memory::joint::Joints;
 use crate::memory::layout::{Checks, Layout, Place};
 use crate::memory::parameters::{Parameters, Scheduler};
 use crate::memory::queue::Queue;
+use crate::memory::stories::Stories;
 use crate::tags::Line;
 
 /// A time that never comes.
@@ -55,6 +56,10 @@ pub struct Channel {
     pub(super) draining: bool,
     checks: Option<CheckLines>,
     pub(super) joints: Joints,
+    /// Lines of data that were read since somebody looked, if anybody does.
+    pub fetched: Option<Vec<Line>>,
+    /// What becomes of some reads, if anybody asks.
+    pub stories: Option<Box<Stories>>,
     /// What was counted.
     pub counts: MemoryCounters,
 }
@@ -82,6 +87,8 @@ impl Channel {
             draining: false,
             checks: (of.layout.checks != Checks::Nowhere).then(|| CheckLines::new(of.check_lines)),
             joints: Joints::default(),
+            fetched: of.cache.map(|_| Vec::new()),
+            stories: None,
             counts: MemoryCounters::default(),
         }
     }
@@ -90,6 +97,12 @@ impl Channel {
     #[inline]
     pub fn has_room(&self) -> bool {
         self.admitted < self.rules.queue_entries
+    }
+
+    /// Whether the controller can hold another write.
+    #[inline]
+    pub fn has_room_for_write(&self) -> bool {
+        self.writes < self.rules.write_entries
     }
 
     /// A line is to be read.
@@ -135,6 +148,11 @@ impl Channel {
     #[inline]
     pub(super) fn admit(&mut self, line: Line, handle: Handle, first: bool, now: u64) {
         let place = self.layout.place(line);
+        if let Some(stories) = &mut self.stories {
+            let ahead = self.banks[place.bank].reads.iter().count();
+            let [_, refreshed] = self.dram.refresh.due(place.bank, now);
+            stories.admitted(handle, line, place.bank, [ahead as u64, refreshed], now);
+        }
         if self.checks.is_none() {
             self.enqueue_read(Read { line, row: place.row, waiter: Waiter::Handle(handle), first }, place.bank, now);
         } else {

@@ -47,7 +47,8 @@ pub struct Dram {
     ranks: Vec<Rank>,
     rank_shift: u32,
     bus: Bus,
-    refresh: Refresh,
+    /// The refreshes of its banks.
+    pub(super) refresh: Refresh,
     /// Every command, for the checker of the tests.
     #[cfg(test)]
     pub log: Vec<super::tests::Command>,
@@ -151,6 +152,8 @@ impl Dram {
         if write && timing.twtr > 0 {
             rank.next_read = end + timing.twtr;
         }
+        let closable = bank.next_precharge.max(if write { end } else { bank.next_column });
+        self.refresh.busy(place.bank, closable + timing.trp);
         end
     }
 }

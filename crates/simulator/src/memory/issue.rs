@@ -34,6 +34,11 @@ impl Channel {
     fn issue_read(&mut self, bank: usize, at: usize, read: Read, now: u64) {
         self.banks[bank].take_read(at);
         let end = self.dram.transfer(read.place(bank), false, now, &mut self.counts);
+        if let Some(stories) = &mut self.stories {
+            let [refreshed, _] = self.dram.refresh.due(bank, now);
+            stories.issued(read.line, bank, refreshed, now);
+            stories.command(bank);
+        }
         let answered = match read.waiter {
             Waiter::Handle(handle) => Some(handle),
             Waiter::Joint(joint) => self.joints.arrive(joint),
@@ -42,6 +47,11 @@ impl Channel {
         // The bus is used in the order of the commands, so answers come in that order too.
         if let Some(handle) = answered {
             self.answers.push_back((end + self.crossing, handle));
+        }
+        if let Some(fetched) = &mut self.fetched
+            && u64::from(read.line) < self.layout.lines
+        {
+            fetched.push(read.line);
         }
         self.counts.reads += 1;
         self.admitted -= 1;
@@ -66,6 +76,9 @@ impl Channel {
 
     fn issue_write(&mut self, bank: usize, at: usize, write: Write, now: u64) {
         self.dram.transfer(write.place(bank), true, now, &mut self.counts);
+        if let Some(stories) = &mut self.stories {
+            stories.command(bank);
+        }
         self.counts.writes += 1;
         self.writes -= 1;
         self.banks[bank].take_write(at);
@@ -78,6 +91,9 @@ impl Channel {
         }
         if !self.banks[bank].writes_line(write.line) {
             let had_reads = self.has_reads();
+            if let Some(stories) = &mut self.stories {
+                stories.released(write.line, now);
+            }
             self.release(bank, write.line);
             if !had_reads && self.has_reads() && self.writes > 0 {
                 self.plan_banks(self.with_writes, now);

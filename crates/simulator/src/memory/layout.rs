@@ -66,14 +66,27 @@ impl Layout {
         }
         let (piece_bits, bits) = (self.channel_lines.trailing_zeros(), self.channels.trailing_zeros());
         let piece = line >> piece_bits;
-        let mut channel = piece;
-        let mut above = if self.channel_hash { piece >> bits } else { 0 };
-        while above != 0 {
-            channel ^= above;
-            above >>= bits;
-        }
+        let channel = piece ^ self.hash_of(piece >> bits);
         let within = line & (self.channel_lines - 1);
         (channel as usize & (self.channels - 1), (piece >> bits) << piece_bits | within)
+    }
+
+    /// The line with that number in a channel.
+    pub fn line(&self, channel: usize, in_channel: Line) -> Line {
+        let (piece_bits, bits) = (self.channel_lines.trailing_zeros(), self.channels.trailing_zeros());
+        let above = in_channel >> piece_bits;
+        let lowest = (channel as u32 ^ self.hash_of(above)) & (self.channels as u32 - 1);
+        (above << bits | lowest) << piece_bits | in_channel & (self.channel_lines - 1)
+    }
+
+    /// What a hash of the bits above the channel's does to those: its lowest bits count.
+    fn hash_of(&self, mut above: u32) -> u32 {
+        let (bits, mut hash) = (self.channels.trailing_zeros(), 0);
+        while self.channel_hash && bits > 0 && above != 0 {
+            hash ^= above;
+            above >>= bits;
+        }
+        hash
     }
 
     /// The place of a line in its channel.

@@ -6,6 +6,10 @@
 //! | `channel`, `bank`, `issue` | a controller: its queues, what goes first, what is issued |
 //! | `dram`, `refresh` | the dies: when commands are allowed |
 //! | `checks`, `joint` | inline ECC |
+//! | `front`, `gate` | what stands before the channels: a limit of the way, bounded write queues |
+//! | [`regulator`] | bandwidth regulation by class |
+//! | [`side_cache`] | a cache at the memory's side |
+//! | `stories` | what became of reads that somebody asked about |
 //!
 //! Assumed for simplicity: a transaction is placed as a whole when it begins, so that a later one that could fill a gap
 //! on the data bus before it does not; the way through the interconnect is added to the answer, not split in two.
@@ -14,12 +18,17 @@ mod bank;
 mod channel;
 mod checks;
 mod dram;
+mod front;
+mod gate;
 mod issue;
 mod joint;
 pub mod layout;
 pub mod parameters;
 mod queue;
 mod refresh;
+pub mod regulator;
+pub mod side_cache;
+mod stories;
 #[cfg(test)]
 mod tests;
 
@@ -27,7 +36,11 @@ use crate::counters::{ClassTraffic, MemoryCounters};
 use crate::tags::Line;
 use channel::Channel;
 pub use channel::{MOST_BANKS, NEVER};
+use front::Front;
+use gate::Request;
 use parameters::Parameters;
+use stories::Stories;
+pub use stories::Story;
 
 /// Names the one who waits for a read.
 pub type Handle = u32;
@@ -50,10 +63,16 @@ pub struct Source {
 #[derive(Debug, Clone)]
 pub struct Memory {
     channels: Vec<Channel>,
+    /// What stands before the channels, while it makes any difference.
+    front: Option<Box<Front>>,
+    /// The same while it makes none.
+    idle_front: Option<Box<Front>>,
     /// The next command or answer of each channel.
     times: Vec<u64>,
     /// The channel that acts next (the lowest one, if there are several), and when.
     next: usize,
+    next_command: u64,
+    /// The same, or when something in front acts.
     next_time: u64,
     line_bytes: u64,
     classes: [ClassTraffic; MOST_CLASSES],
@@ -63,22 +82,30 @@ impl Memory {
     /// An idle memory with all rows closed.
     pub fn new(of: &Parameters) -> Self {
         let channels = of.layout.channels;
-        Self {
+        let mut memory = Self {
             channels: vec![Channel::new(of); channels],
+            front: Front::new(of).map(Box::new),
+            idle_front: None,
             times: vec![NEVER; channels],
             next: 0,
+            next_command: NEVER,
             next_time: NEVER,
             line_bytes: of.line_bytes,
             classes: [ClassTraffic::default(); MOST_CLASSES],
-        }
+        };
+        memory.use_front();
+        memory
     }
 
     /// A line is to be read.
     #[inline]
     pub fn read(&mut self, line: Line, handle: Handle, source: Source, now: u64) {
         self.classes[usize::from(source.class)].bytes_read += self.line_bytes;
-        let (channel, line) = self.channels[0].layout.channel(line);
-        self.channels[channel].read(line, handle, source.first, now);
+        let (channel, in_channel) = self.channels[0].layout.channel(line);
+        if self.front.is_some() {
+            return self.arrive(Request::read(line, (channel, in_channel), handle, source), now);
+        }
+        self.channels[channel].read(in_channel, handle, source.first, now);
         self.plan(channel);
     }
 
@@ -86,8 +113,11 @@ impl Memory {
     #[inline]
     pub fn write(&mut self, line: Line, source: Source, now: u64) {
         self.classes[usize::from(source.class)].bytes_written += self.line_bytes;
-        let (channel, line) = self.channels[0].layout.channel(line);
-        self.channels[channel].write(line, now);
+        let (channel, in_channel) = self.channels[0].layout.channel(line);
+        if self.front.is_some() {
+            return self.arrive(Request::write(line, (channel, in_channel), source), now);
+        }
+        self.channels[channel].write(in_channel, now);
         self.plan(channel);
     }
 
@@ -100,6 +130,9 @@ impl Memory {
     /// Does what is due at `now`, which is [`Memory::next_time`]: gives who was answered, or issues one command.
     #[inline]
     pub fn step(&mut self, now: u64) -> Option<Handle> {
+        if self.front.is_some() {
+            return self.step_with_front(now);
+        }
         let channel = self.next;
         let answered = self.channels[channel].step(now);
         self.plan(channel);
@@ -114,29 +147,68 @@ impl Memory {
         }
     }
 
-    /// What was counted.
-    pub fn counts(&self) -> MemoryCounters {
-        self.channels.iter().fold(MemoryCounters::default(), |sum, channel| sum.plus(&channel.counts))
+    /// Sets a class's stride, share or portions, and whether anything is regulated at all; false if there is no
+    /// regulator.
+    pub fn set_bandwidth(&mut self, class: u8, share: u64, enabled: bool, now: u64) -> bool {
+        let Some(regulator) = self.front.as_mut().and_then(|front| front.gate.as_mut()?.regulator.as_mut()) else {
+            return false;
+        };
+        regulator.set(class, share, enabled);
+        self.pass(now);
+        true
     }
 
-    /// Bytes asked for by class.
+    /// Sets what allocates in the memory-side cache; false if there is none. Lines stay where they are.
+    pub fn set_memory_cache(&mut self, read: bool, dirty_write: bool) -> bool {
+        let front = self.front.as_mut().or(self.idle_front.as_mut());
+        let Some(cache) = front.and_then(|front| front.cache.as_mut()) else { return false };
+        cache.set_allocation(read, dirty_write);
+        self.use_front();
+        true
+    }
+
+    /// Remembers from now on what becomes of the reads with these handles.
+    pub fn follow(&mut self, handles: std::ops::Range<Handle>) {
+        for channel in &mut self.channels {
+            channel.stories = Some(Box::new(Stories::new(handles.clone())));
+        }
+    }
+
+    /// What became of a read that was answered: nothing if no channel had it, or nobody follows it.
+    pub fn story(&mut self, handle: Handle) -> Option<Story> {
+        self.channels.iter_mut().find_map(|channel| channel.stories.as_mut()?.take(handle))
+    }
+
+    /// What was counted.
+    pub fn counts(&self) -> MemoryCounters {
+        let channels = self.channels.iter().map(|channel| &channel.counts);
+        let front = self.front.iter().chain(&self.idle_front).map(|front| &front.counts);
+        channels.chain(front).fold(MemoryCounters::default(), |sum, counts| sum.plus(counts))
+    }
+
+    /// Bytes asked for, by class.
     pub fn counts_by_class(&self) -> &[ClassTraffic] {
         &self.classes
     }
 
+    /// A channel's next command or answer has changed.
     #[inline]
     fn plan(&mut self, channel: usize) {
         let time = self.channels[channel].next_time();
         if self.channels.len() == 1 {
-            self.next_time = time;
-            return;
-        }
-        self.times[channel] = time;
-        (self.next, self.next_time) = (0, self.times[0]);
-        for (at, time) in self.times.iter().enumerate().skip(1) {
-            if *time < self.next_time {
-                (self.next, self.next_time) = (at, *time);
+            self.next_command = time;
+        } else {
+            self.times[channel] = time;
+            (self.next, self.next_command) = (0, self.times[0]);
+            for (at, time) in self.times.iter().enumerate().skip(1) {
+                if *time < self.next_command {
+                    (self.next, self.next_command) = (at, *time);
+                }
             }
+        }
+        self.next_time = self.next_command;
+        if let Some(front) = &self.front {
+            self.next_time = self.next_time.min(front.next_time());
         }
     }
 }

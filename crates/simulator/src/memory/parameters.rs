@@ -3,6 +3,8 @@
 use waykeeper_platform::ReadAfterWrite;
 
 use crate::memory::layout::Layout;
+use crate::memory::regulator::Scheme;
+use crate::memory::side_cache::SideCacheParameters;
 
 /// All of a memory's parameters.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,6 +23,12 @@ pub struct Parameters {
     pub crossing: u64,
     /// The controller's choice of the next command.
     pub scheduler: Scheduler,
+    /// From one line to the next on the way to the memory; 0 for no limit.
+    pub line_time: u64,
+    /// Regulation of classes, and how many requests it sees at one time.
+    pub regulation: Option<(Scheme, usize)>,
+    /// A cache at the memory's side.
+    pub cache: Option<SideCacheParameters>,
 }
 
 /// Times between the commands of a channel, and the length of a transfer. 0 is no limit, except for the first six.
@@ -72,6 +80,8 @@ pub struct Scheduler {
     pub queue_entries: usize,
     /// Age at which a write goes first.
     pub write_age: u64,
+    /// Writes that the controller holds.
+    pub write_entries: usize,
     /// Waiting writes from which writes go first.
     pub write_high: usize,
     /// Waiting writes at which reads go first again.

@@ -1,10 +1,13 @@
-//! Refreshes: nobody plans them; a bank catches up with those that have passed when it is used next.
+//! Refreshes: nobody plans them; a bank catches up with those that have passed when it is used next. A refresh that is due
+//! waits until the transactions that began before are through and their rows are closed.
 
 use crate::memory::parameters::RefreshRule;
 
 #[derive(Debug, Clone, Copy)]
 struct Unit {
     next: u64,
+    /// When all its rows can be closed.
+    busy: u64,
     end: u64,
     count: u64,
 }
@@ -15,6 +18,9 @@ pub struct Refresh {
     units: Vec<Unit>,
     every: u64,
     length: u64,
+    /// Every refresh: its unit and its start.
+    #[cfg(test)]
+    pub log: Vec<(usize, u64)>,
 }
 
 /// What the refreshes of a bank mean for its next command.
@@ -32,8 +38,14 @@ impl Refresh {
     /// Refreshes of ranks with `banks` banks.
     pub fn new(rule: RefreshRule, banks: usize) -> Self {
         let units = if rule.per_bank { banks } else { 1 };
-        let unit = |at: usize| Unit { next: rule.phase + at as u64 * rule.trefi, end: 0, count: 0 };
-        Self { units: (0..units).map(unit).collect(), every: rule.trefi * units as u64, length: rule.trfc }
+        let unit = |at: usize| Unit { next: rule.phase + at as u64 * rule.trefi, busy: 0, end: 0, count: 0 };
+        Self {
+            units: (0..units).map(unit).collect(),
+            every: rule.trefi * units as u64,
+            length: rule.trfc,
+            #[cfg(test)]
+            log: Vec::new(),
+        }
     }
 
     /// The refreshes of a bank up to `now`.
@@ -44,10 +56,30 @@ impl Refresh {
         let unit = &mut self.units[at];
         let before = unit.count;
         while now >= unit.next {
-            unit.end = unit.next + self.length;
+            let start = unit.next.max(unit.busy);
+            #[cfg(test)]
+            self.log.push((at, start));
+            unit.end = start + self.length;
             unit.next += self.every;
             unit.count += 1;
         }
         Refreshed { free: now.max(unit.end), count: unit.count, new: unit.count - before }
+    }
+
+    /// Refreshes of a bank that were due by `now`, and those whose length had passed since.
+    pub fn due(&self, bank: usize, now: u64) -> [u64; 2] {
+        let unit = &self.units[bank & (self.units.len() - 1)];
+        let start = unit.next.saturating_sub(unit.count.saturating_mul(self.every));
+        [Some(now), now.checked_sub(self.length)].map(|at| match at {
+            Some(at) if at >= start && self.every != 0 => (at - start) / self.every + 1,
+            _ => 0,
+        })
+    }
+
+    /// A bank's row can be closed, and is then, at this time.
+    #[inline]
+    pub fn busy(&mut self, bank: usize, until: u64) {
+        let at = bank & (self.units.len() - 1);
+        self.units[at].busy = self.units[at].busy.max(until);
     }
 }

@@ -72,8 +72,8 @@ impl Stream {
         let mut left = count;
         while left > 0 {
             match &mut self.state {
-                State::Random { of, .. } if of.is_nothing() => return,
-                State::Random { of, generator, done, phase: Phase::Before } if *done < of.data_accesses => {
+                State::Random { mean, .. } if mean.is_nothing() => return,
+                State::Random { of, generator, done, phase: Phase::Before, .. } if *done < of.data_accesses => {
                     let now = left.min(of.data_accesses - *done);
                     for _ in 0..now {
                         visit(of.background(generator));
@@ -121,15 +121,17 @@ mod tests {
             operation,
             period_ns: 1e6,
         });
-        let random = [0..5u64, 0..5, 0..5, 0..5, 1..5].prop_map(
-            |[data_accesses, data_modifies, code_calls, event_data, event_code]| Pattern::Random {
+        let random = ([0..5u64, 0..5, 0..5, 0..5, 1..5], any::<bool>()).prop_map(
+            |([data_accesses, data_modifies, code_calls, event_data, event_code], random_counts)| Pattern::Random {
                 data_bytes: 1024,
                 data_accesses,
                 data_modifies,
+                random_counts,
                 code_bytes: 512,
                 code_calls,
                 event_data_lines: event_data,
                 event_code_lines: event_code,
+                event_stride_lines: 1,
                 line_bytes: 64,
             },
         );
@@ -170,10 +172,12 @@ mod tests {
             data_bytes: 64,
             data_accesses: 0,
             data_modifies: 0,
+            random_counts: false,
             code_bytes: 64,
             code_calls: 0,
             event_data_lines: 0,
             event_code_lines: 0,
+            event_stride_lines: 1,
             line_bytes: 64,
         };
         for pattern in [tick, nothing, Pattern::Command { argv: vec![] }] {

@@ -1,7 +1,9 @@
 //! Whole programs as workloads: what they access, from their own source or from a file.
 
+mod describe;
 mod library;
 mod lines;
+mod record;
 mod replay;
 
 use std::fmt;
@@ -9,7 +11,9 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use waykeeper_programs::Spec;
 
+pub use describe::Trace;
 pub use library::load;
+pub use record::record_program;
 pub(crate) use replay::Replay;
 
 /// Where the accesses of a trace come from.

@@ -3,20 +3,20 @@
 use proptest::prelude::*;
 use waykeeper_platform::ReadAfterWrite;
 
-use super::Command::{self, Activate, Column, Precharge};
+use super::Command::{self, Activate, Column, Precharge, Refresh};
 use crate::memory::layout::{Checks, Layout};
 use crate::memory::parameters::{Parameters, RefreshRule, Scheduler, Timing};
 use crate::memory::{Memory, NEVER, Source};
 
 fn at(command: &Command) -> u64 {
     match command {
-        Precharge { at, .. } | Activate { at, .. } | Column { at, .. } => *at,
+        Precharge { at, .. } | Activate { at, .. } | Column { at, .. } | Refresh { at, .. } => *at,
     }
 }
 
 fn bank(command: &Command) -> usize {
     match command {
-        Precharge { bank, .. } | Activate { bank, .. } | Column { bank, .. } => *bank,
+        Precharge { bank, .. } | Activate { bank, .. } | Column { bank, .. } | Refresh { bank, .. } => *bank,
     }
 }
 
@@ -51,8 +51,22 @@ fn broken(log: &[Command], timing: &Timing, banks: usize) -> Option<String> {
                         )
                     })
             }
+            Refresh { .. } => need(
+                "row closed for a refresh",
+                in_bank().all(|earlier| match earlier {
+                    Activate { .. } => since(earlier) >= timing.trc,
+                    Precharge { .. } => since(earlier) >= timing.trp,
+                    Column { write: false, .. } => since(earlier) >= timing.trtp + timing.trp,
+                    Column { write: true, .. } => since(earlier) >= after_write(timing, timing.twr) + timing.trp,
+                    Refresh { until, .. } => at(command) >= *until,
+                }),
+            ),
             Activate { .. } => need("tRC", in_bank().filter(is_activation).all(|earlier| since(earlier) >= timing.trc))
                 .or_else(|| need("tRP", in_bank().all(|e| !matches!(e, Precharge { .. }) || since(e) >= timing.trp)))
+                .or_else(|| {
+                    let over = |e: &Command| !matches!(e, Refresh { until, .. } if *until > at(command));
+                    need("tRFC", in_bank().all(over))
+                })
                 .or_else(|| need("tRRD", in_rank().filter(is_activation).all(|e| since(e) >= timing.trrd)))
                 .or_else(|| {
                     let fourth = in_rank().filter(is_activation).rev().nth(3);
@@ -141,6 +155,7 @@ fn parameters() -> impl Strategy<Value = Parameters> {
         |(queue_entries, write_age, drains_channel, priorities_in_banks, row_hits_in_a_row)| Scheduler {
             queue_entries,
             write_age,
+            write_entries: usize::MAX,
             write_high: 6,
             write_low: 2,
             drains_channel,
@@ -149,14 +164,19 @@ fn parameters() -> impl Strategy<Value = Parameters> {
             row_hits_in_a_row,
         },
     );
-    (layout, timings(), scheduler).prop_map(|(layout, timing, scheduler)| Parameters {
+    let refresh = (any::<bool>(), 0..500_000u64, prop_oneof![Just(NEVER / 8), 300_000..2_000_000u64])
+        .prop_map(|(per_bank, phase, trefi)| RefreshRule { per_bank, trefi, trfc: 200_000, phase });
+    (layout, timings(), refresh, scheduler).prop_map(|(layout, timing, refresh, scheduler)| Parameters {
         line_bytes: 64,
         layout,
         timing,
-        refresh: RefreshRule { per_bank: false, trefi: NEVER / 4, trfc: 1, phase: NEVER / 4 },
+        refresh,
         check_lines: 2,
         crossing: 10_000,
         scheduler,
+        line_time: 0,
+        regulation: None,
+        cache: None,
     })
 }
 
@@ -183,7 +203,14 @@ fn run(parameters: &Parameters, requests: &[Request]) -> (Vec<u32>, Vec<Command>
         }
     }
     until(&mut memory, NEVER - 1);
-    (answered, memory.channels[0].dram.log.clone())
+    let dram = &memory.channels[0].dram;
+    let mut log = dram.log.clone();
+    for (unit, at) in &dram.refresh.log {
+        let of_unit = |bank: &usize| !parameters.refresh.per_bank || bank % parameters.layout.banks == *unit;
+        let banks = (0..parameters.layout.all_banks()).filter(of_unit);
+        log.extend(banks.map(|bank| Refresh { at: *at, bank, until: at + parameters.refresh.trfc }));
+    }
+    (answered, log)
 }
 
 proptest! {
@@ -246,6 +273,11 @@ fn the_checker_sees_what_is_wrong() {
         // Read data from 30 to 35, written data from 38 on: the command is due at 23.
         (vec![open, read, column(22, 0, true)], Some("data bus")),
         (vec![open, read, column(23, 0, true)], None),
+        (vec![open, read, Refresh { at: 39, bank: 0, until: 90 }], Some("row closed")),
+        (vec![open, write, Refresh { at: 51, bank: 0, until: 90 }], Some("row closed")),
+        (vec![open, Refresh { at: 40, bank: 0, until: 90 }, activate(89, 0)], Some("tRFC")),
+        (vec![open, Refresh { at: 40, bank: 0, until: 90 }, activate(90, 0), column(100, 0, false)], None),
+        (vec![open, Refresh { at: 40, bank: 0, until: 90 }, column(95, 0, false)], Some("open row")),
         // The other rank's data from 38 on.
         (vec![open, activate(1, 8), read, Column { at: 17, bank: 8, row: 1, write: false }], Some("data bus")),
         (vec![open, activate(1, 8), read, Column { at: 18, bank: 8, row: 1, write: false }], None),

@@ -12,6 +12,8 @@ pub enum Command {
     Precharge { at: u64, bank: usize },
     /// Opens a row of a bank.
     Activate { at: u64, bank: usize, row: u32 },
+    /// Refreshes a bank until some time; its row is closed.
+    Refresh { at: u64, bank: usize, until: u64 },
     /// Moves a line of the open row.
     Column { at: u64, bank: usize, row: u32, write: bool },
 }

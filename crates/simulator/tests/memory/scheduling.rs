@@ -1,73 +1,9 @@
-//! The memory's timing and the controller's rules, worked out by hand. Times are picoseconds.
+//! The controller's rules.
 
 use waykeeper_platform::ReadAfterWrite;
-use waykeeper_simulator::memory::layout::{Checks, Layout};
-use waykeeper_simulator::memory::parameters::{Parameters, RefreshRule, Scheduler, Timing};
 use waykeeper_simulator::memory::{Memory, Source};
 
-/// Round numbers: tRC 40, tRCD 10, tRP 10, CL 20, 5 on the bus a line, 100 for the crossing; 4 banks of 8-line rows; no
-/// refresh before 1,000,000.
-fn parameters() -> Parameters {
-    Parameters {
-        line_bytes: 64,
-        layout: Layout {
-            channels: 1,
-            channel_lines: 1,
-            channel_hash: false,
-            ranks: 1,
-            banks: 4,
-            bank_hash: false,
-            row_lines: 8,
-            checks: Checks::Nowhere,
-            lines: 1 << 20,
-        },
-        timing: Timing { trc: 40, trcd: 10, trp: 10, cl: 20, cwl: 20, transfer: 5, ..Timing::default() },
-        refresh: RefreshRule { per_bank: false, trefi: 1_000_000, trfc: 500, phase: 1_000_000 },
-        check_lines: 8,
-        crossing: 100,
-        scheduler: Scheduler {
-            queue_entries: 8,
-            write_age: 200,
-            write_high: 4,
-            write_low: 1,
-            drains_channel: false,
-            read_after_write: ReadAfterWrite::Last,
-            priorities_in_banks: false,
-            row_hits_in_a_row: 0,
-        },
-    }
-}
-
-fn scheduled(change: impl Fn(&mut Scheduler)) -> Memory {
-    let mut parameters = parameters();
-    change(&mut parameters.scheduler);
-    Memory::new(&parameters)
-}
-
-const FIRST: Source = Source { core: 0, class: 0, first: true };
-
-fn read(memory: &mut Memory, line: u32, handle: u32) {
-    memory.read(line, handle, Source::default(), 1000);
-}
-
-fn write(memory: &mut Memory, line: u32) {
-    memory.write(line, Source::default(), 1000);
-}
-
-/// Lines of bank 0 in rows that differ: every 4 rows of 8 lines.
-fn row(n: u32) -> u32 {
-    n * 32
-}
-
-/// Runs until nothing is left; gives (handle, time) in the order of the answers.
-fn answers(memory: &mut Memory) -> Vec<(u32, u64)> {
-    let mut answers = Vec::new();
-    while memory.next_time() != u64::MAX {
-        let now = memory.next_time();
-        answers.extend(memory.step(now).map(|handle| (handle, now)));
-    }
-    answers
-}
+use crate::common::{FIRST, answers, parameters, read, row, scheduled, write};
 
 #[test]
 fn a_closed_row_costs_an_activation_and_an_open_one_does_not() {
@@ -194,4 +130,57 @@ fn a_priority_counts_before_the_controller_and_not_inside() {
     let order: Vec<u32> = answers(&mut memory).into_iter().map(|(handle, _)| handle).collect();
     // 0 and 1 are inside; 9 passes 2, 3 and 4 outside.
     assert_eq!(order, [0, 1, 9, 2, 3, 4]);
+}
+
+#[test]
+fn reads_of_the_open_row_pass_others_but_not_for_ever() {
+    let order = |row_hits| {
+        let mut memory = scheduled(|rules| rules.row_hits_in_a_row = row_hits);
+        for (handle, line) in [(0, row(0)), (1, row(1)), (2, row(0) + 1), (3, row(0) + 2)] {
+            read(&mut memory, line, handle);
+        }
+        answers(&mut memory)
+    };
+    // Row 0 from 1000 on, each further line of it 5 later on the bus; row 1 has its activation at 1040, and row 0 again
+    // at 1080.
+    assert_eq!(order(16), [(0, 1135), (2, 1140), (3, 1145), (1, 1175)]);
+    assert_eq!(order(1), [(0, 1135), (2, 1140), (1, 1175), (3, 1215)]);
+    assert_eq!(order(0), [(0, 1135), (1, 1175), (2, 1215), (3, 1220)]);
+}
+
+#[test]
+fn a_priority_can_reach_into_the_banks() {
+    let mut memory = scheduled(|rules| rules.priorities_in_banks = true);
+    for n in 0..4 {
+        read(&mut memory, row(n), n);
+    }
+    memory.read(row(9), 9, FIRST, 1000);
+    let order: Vec<u32> = answers(&mut memory).into_iter().map(|(handle, _)| handle).collect();
+    assert_eq!(order, [9, 0, 1, 2, 3]);
+}
+
+#[test]
+fn writes_can_take_turns_with_the_reads_of_the_whole_channel() {
+    let answer = |drains_channel| {
+        let mut memory = scheduled(|rules| (rules.write_age, rules.drains_channel) = (1_000_000, drains_channel));
+        read(&mut memory, 8, 1);
+        for n in 10..14 {
+            write(&mut memory, row(n));
+        }
+        answers(&mut memory)
+    };
+    // Bank 0 writes from 1000 on, bank 1 reads beside it: its data go behind the first write's, 1035 to 1040.
+    assert_eq!(answer(false), [(1, 1140)]);
+    // Three writes first: activations at 1000, 1040, 1080, the last one's data from 1110 to 1115. Its transaction begins
+    // with the precharge at 1070, and so does the read: activation at 1070, data behind the write's.
+    assert_eq!(answer(true), [(1, 1220)]);
+}
+
+#[test]
+fn few_writes_are_written_in_the_end_too() {
+    let mut memory = scheduled(|rules| (rules.write_age, rules.write_high) = (u64::MAX, 100));
+    read(&mut memory, row(1), 1);
+    (0..3).for_each(|n| write(&mut memory, row(n)));
+    answers(&mut memory);
+    assert_eq!(memory.counts().writes, 3);
 }

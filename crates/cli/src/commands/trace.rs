@@ -1,0 +1,137 @@
+//! `waykeeper trace`: records a program, or tells what a recording holds.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use waykeeper_executor::ExecutorError;
+use waykeeper_experiment::InputError;
+use waykeeper_report::TraceSummary;
+use waykeeper_trace::recording::{self, Ended};
+use waykeeper_trace::{TraceError, Writer};
+use waykeeper_workload::{Pattern, Spec, TraceSource, Workload, find_bundled};
+
+use super::output::{print, print_json};
+use crate::arguments::Trace as Arguments;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::stop;
+
+/// Accesses between two looks at the signal and two steps of the progress.
+const LOOK: u64 = 1 << 16;
+
+/// Records, or tells what a recording holds.
+pub fn trace(arguments: &Arguments) -> Result<Exit, Failure> {
+    if let Some(file) = &arguments.info {
+        return info(file, arguments.json);
+    }
+    let (source, out) = source_and_name(arguments)?;
+    let out = arguments.out.clone().unwrap_or(out);
+    let file = File::create_new(&out).map_err(|error| {
+        InputError::in_option(format!("--out {}", out.display()), format!("{error}; expected the name of a new file"))
+    })?;
+    let recorded = record(arguments, &source, file);
+    if recorded.is_err() {
+        let _ = std::fs::remove_file(&out);
+    }
+    let (ended, interrupted) = recorded?;
+    if let Some(Ended::ByItself(status)) = ended.filter(|ended| matches!(ended, Ended::ByItself(s) if !s.success())) {
+        anstream::eprintln!("\x1b[1;33mnote:\x1b[0m the program ended with {status}");
+    }
+    info(&out, arguments.json)?;
+    Ok(if interrupted { Exit::Interrupted } else { Exit::Done })
+}
+
+/// What is recorded.
+enum Source {
+    Command(Vec<OsString>),
+    Program(Spec),
+}
+
+/// What is recorded, and what its file is called where nobody says.
+fn source_and_name(arguments: &Arguments) -> Result<(Source, PathBuf), Failure> {
+    let Some(name) = &arguments.workload else {
+        let program = Path::new(arguments.command.first().map_or("".as_ref(), OsString::as_os_str));
+        let stem = program.file_name().unwrap_or("program".as_ref()).to_string_lossy().into_owned();
+        return Ok((Source::Command(arguments.command.clone()), PathBuf::from(stem + ".wkt")));
+    };
+    let refuse = |message: String| InputError::in_option(format!("--workload {name}"), message);
+    let parsed = find_bundled(name).and_then(|bundled| toml::from_str::<Workload>(bundled.text).ok());
+    match parsed.and_then(|workload| workload.resolve(&Default::default()).ok()) {
+        Some(Pattern::Trace { source: TraceSource::Program(spec), .. }) => {
+            Ok((Source::Program(spec), PathBuf::from(format!("{name}.wkt"))))
+        }
+        _ => {
+            let programs = waykeeper_workload::bundled().iter().filter(|b| b.text.contains("program = "));
+            let names: Vec<_> = programs.map(|bundled| bundled.name).collect();
+            Err(refuse(format!("no bundled program is called that; expected one of {}", names.join(", "))).into())
+        }
+    }
+}
+
+/// Records into a file. Says how the program ended, and whether it was interrupted.
+fn record(arguments: &Arguments, source: &Source, file: File) -> Result<(Option<Ended>, bool), Failure> {
+    let cannot = |error: &dyn std::fmt::Display| Failure::from(ExecutorError::Refused(error.to_string()));
+    let stop = stop::on_ctrl_c();
+    let bar = spinner();
+    let limit = arguments.limit.unwrap_or(u64::MAX);
+    let go_on = |accesses: u64| {
+        if accesses.is_multiple_of(LOOK) {
+            bar.set_position(accesses);
+        }
+        accesses < limit && !(accesses.is_multiple_of(LOOK) && stop.load(Ordering::Relaxed))
+    };
+    let told = match source {
+        Source::Command(command) => {
+            let words: Vec<_> = command.iter().map(|word| word.to_string_lossy()).collect();
+            format!("{} (valgrind lackey)", words.join(" "))
+        }
+        Source::Program(spec) => format!("{spec} (from inside)"),
+    };
+    let mut writer = Writer::new(file, &told, arguments.instructions).map_err(|error| cannot(&error))?;
+    let ended = match source {
+        Source::Command(command) => {
+            let ended = recording::record(command, arguments.instructions, &mut writer, go_on);
+            Some(ended.map_err(|error| cannot(&error))?)
+        }
+        Source::Program(spec) => {
+            waykeeper_workload::record_program(*spec, &mut writer, go_on).map_err(|error| cannot(&error))?;
+            None
+        }
+    };
+    bar.finish_and_clear();
+    writer.finish().map_err(|error| cannot(&error))?;
+    Ok((ended, interrupted(&stop)))
+}
+
+fn interrupted(stop: &AtomicBool) -> bool {
+    stop.load(Ordering::Relaxed)
+}
+
+/// On a terminal only.
+fn spinner() -> ProgressBar {
+    let bar = ProgressBar::new_spinner();
+    if !std::io::stderr().is_terminal() {
+        bar.set_draw_target(ProgressDrawTarget::hidden());
+    }
+    let style = ProgressStyle::with_template("{spinner} {human_pos} accesses recorded in {elapsed}");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar
+}
+
+fn info(file: &Path, json: bool) -> Result<Exit, Failure> {
+    let name = file.display().to_string();
+    let trace = waykeeper_trace::Trace::load(file)
+        .map_err(|error: TraceError| InputError::in_file(&name, error.to_string()))?;
+    let summary = TraceSummary::of(&name, &trace);
+    match json {
+        true => print_json(&summary)?,
+        false => print(&waykeeper_report::trace(&summary))?,
+    }
+    Ok(Exit::Done)
+}

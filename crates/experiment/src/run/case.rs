@@ -1,0 +1,213 @@
+//! One case of a run, its repeats and its neighbours.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use waykeeper_platform::CoreId;
+
+use super::figures::Reference;
+use super::looks::{LongSample, Occupancy, Shape};
+use crate::statistics::Verdict;
+
+/// One case, its repeats merged.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CaseRecord {
+    /// Unique within the run.
+    pub name: String,
+    /// Name of the target's workload.
+    pub target: String,
+    /// Core of the target.
+    pub core: CoreId,
+    /// What ran beside it; empty for a solo case.
+    pub neighbours: Vec<NeighbourRecord>,
+    /// `none`, or the mitigations joined by `+`.
+    pub mitigation: String,
+    /// Keys of the target's workload that had other values, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub target_with: BTreeMap<String, String>,
+    /// The points of those sweeps that matter to this case, by the sweep's name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub point: BTreeMap<String, String>,
+    /// Number of samples.
+    pub samples: u64,
+    /// Time over which the target was observed, all repeats together.
+    pub run_length_s: f64,
+    /// Smallest sample.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_ns: Option<f64>,
+    /// Mean of all samples.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean_ns: Option<f64>,
+    /// Median.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p50_ns: Option<f64>,
+    /// 99th percentile, where there are samples enough.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p99_ns: Option<f64>,
+    /// 99.9th percentile, where there are samples enough.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p99_9_ns: Option<f64>,
+    /// 99.99th percentile, where there are samples enough.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p99_99_ns: Option<f64>,
+    /// Largest sample; it belongs to `run_length_s` and bounds nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_ns: Option<f64>,
+    /// Maximum minus minimum.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jitter_ns: Option<f64>,
+    /// Mean over the mean of the solo case under the same mitigation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slowdown: Option<f64>,
+    /// What the mitigation itself costs: its solo mean over the unmitigated solo mean.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
+    /// Bytes a second of the lines that the target touched: within its samples, or in all where its throughput counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bandwidth_bytes_per_s: Option<f64>,
+    /// Bytes a second of the target and its neighbours together, where the target's throughput counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total_bandwidth_bytes_per_s: Option<f64>,
+    /// Lines that the target's core read from memory, for each sample (simulator only).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub misses_per_sample: Option<f64>,
+    /// The shape of the distribution, where the experiment asks for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shape: Option<Shape>,
+    /// Who held how much of the last shared cache during the first repeat, where the experiment asks for it (simulator only).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub occupancy: Option<Occupancy>,
+    /// The longest samples with what the core waited for in them, the longest first, where that was asked for (simulator
+    /// only).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub longest: Vec<LongSample>,
+    /// Samples beyond the histogram's range (their maximum is exact all the same).
+    pub overflow: u64,
+    /// Samples above this are excursions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub excursion_above_ns: Option<f64>,
+    /// Releases that a periodic target came too late for: whole periods in which no pass began.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub missed_periods: u64,
+    /// Samples above the threshold.
+    pub excursions: u64,
+    /// Separate events among them.
+    pub excursion_events: u64,
+    /// The repeats.
+    pub repeats: Vec<RepeatRecord>,
+    /// What the mitigation did, compared with none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Verdict>,
+    /// Published figures of this case.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reference: Option<Reference>,
+    /// Simulated time, all repeats together (simulator only).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub simulated_s: Option<f64>,
+    /// Wall time that the simulation took, all repeats together (simulator only).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wall_s: Option<f64>,
+    /// Simulated accesses of all cores, all repeats together (simulator only).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accesses: Option<u64>,
+    /// Accesses that the fast path skipped, all repeats together (simulator only).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub skipped_accesses: u64,
+}
+
+/// A neighbour of a case.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NeighbourRecord {
+    /// Name of its workload.
+    pub workload: String,
+    /// Keys of the workload that had other values, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub with: BTreeMap<String, String>,
+    /// The cores that ran it.
+    pub cores: Vec<CoreId>,
+    /// Accesses a second on all its cores together, mean over the repeats.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accesses_per_s: Option<f64>,
+    /// Bytes a second of the lines that these accesses touch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes_per_s: Option<f64>,
+    /// Whether the group it belongs to moved the unmitigated target or the sentinel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effective: Option<bool>,
+    /// What that judgement rests on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effect: Option<String>,
+}
+
+/// One repeat of a case.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RepeatRecord {
+    /// Number, from 1.
+    pub repeat: u32,
+    /// Number of samples.
+    pub samples: u64,
+    /// Time over which the target was observed.
+    pub run_length_s: f64,
+    /// Smallest sample.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_ns: Option<f64>,
+    /// Mean.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean_ns: Option<f64>,
+    /// Largest sample.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_ns: Option<f64>,
+    /// Bytes a second of the lines that the target touched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bandwidth_bytes_per_s: Option<f64>,
+    /// Bytes a second of the target and its neighbours together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total_bandwidth_bytes_per_s: Option<f64>,
+    /// Lines that the target's core read from memory, for each sample.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub misses_per_sample: Option<f64>,
+    /// When the largest sample ended, from the start of the repeat.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_at_s: Option<f64>,
+    /// Samples beyond the histogram's range.
+    pub overflow: u64,
+    /// Readings of the counter that went backwards: no sample was made of them.
+    pub backwards: u64,
+    /// Releases that a periodic target came too late for: whole periods in which no pass began.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub missed_periods: u64,
+    /// Samples above the threshold.
+    pub excursions: u64,
+    /// Separate events among them.
+    pub excursion_events: u64,
+    /// Tag of its histograms in `samples.hlog` and `excursions.hlog`.
+    pub histogram: String,
+    /// It was interrupted.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cut_short: bool,
+    /// The seed of this repeat.
+    pub seed: u64,
+    /// Placement asked and got, by what was placed.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub placement: BTreeMap<String, Placement>,
+    /// What else disturbed the target's core, by name (`context_switches`, `page_faults`, `interrupts`, ...).
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub disturbances: BTreeMap<String, f64>,
+    /// Counters of the processor or of the simulator, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub counters: BTreeMap<String, u64>,
+}
+
+/// Where something was asked to be, and where it was.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Placement {
+    /// As asked.
+    pub asked: String,
+    /// As got.
+    pub got: String,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}

@@ -1,0 +1,102 @@
+//! What a trace holds, in a few lines.
+
+use serde::Serialize;
+use waykeeper_trace::foreign::Format;
+use waykeeper_trace::{Kind, PAGE, Trace};
+
+use crate::figure::{count, counted, three_digits};
+
+/// What a trace holds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct TraceSummary {
+    /// The file.
+    pub file: String,
+    /// Its format.
+    pub format: &'static str,
+    /// What was recorded.
+    pub source: String,
+    /// Loads.
+    pub loads: u64,
+    /// Stores.
+    pub stores: u64,
+    /// Loads and stores of one instruction to the same place.
+    pub modifies: u64,
+    /// Blocks of code entered; 0 where fetches were not recorded.
+    pub fetches: u64,
+    /// Instructions, those with an access included.
+    pub instructions: u64,
+    /// Bytes of the data pages that were touched.
+    pub data_bytes: u64,
+    /// Pieces of memory without a gap that they make.
+    pub data_pieces: u64,
+    /// Bytes of the code pages that were touched.
+    pub code_bytes: u64,
+    /// Bytes of the trace, compressed.
+    pub stored_bytes: u64,
+}
+
+impl TraceSummary {
+    /// Of a trace in a file.
+    pub fn of(file: &str, trace: &Trace) -> Self {
+        let header = trace.header();
+        Self {
+            file: file.into(),
+            format: match trace.format() {
+                Format::Waykeeper => "Waykeeper",
+                Format::Lackey => "valgrind lackey",
+                Format::Din => "Dinero din",
+                Format::ChampSim => "ChampSim",
+            },
+            source: header.source.clone(),
+            loads: header.count(Kind::Load),
+            stores: header.count(Kind::Store),
+            modifies: header.count(Kind::Modify),
+            fetches: header.count(Kind::Fetch),
+            instructions: header.instructions,
+            data_bytes: trace.data_pages().pages() * PAGE,
+            data_pieces: trace.data_pages().runs() as u64,
+            code_bytes: trace.code_pages().pages() * PAGE,
+            stored_bytes: trace.stored_bytes(),
+        }
+    }
+}
+
+/// The lines for a person.
+pub fn trace(summary: &TraceSummary) -> String {
+    let s = summary;
+    let accesses = s.loads + s.stores + s.modifies;
+    let fetches = match s.fetches {
+        0 => "not recorded".into(),
+        fetches => format!("{} in {} of code", counted(fetches, "block entered", "blocks entered"), size(s.code_bytes)),
+    };
+    let pieces = counted(s.data_pieces, "piece", "pieces");
+    let per_record = s.stored_bytes as f64 / (accesses + s.fetches).max(1) as f64;
+    [
+        ("trace", format!("{} ({} format)", s.file, s.format)),
+        ("recorded", s.source.clone()),
+        (
+            "accesses",
+            format!(
+                "{}: {} loads, {} stores, {} modifies",
+                count(accesses),
+                count(s.loads),
+                count(s.stores),
+                count(s.modifies)
+            ),
+        ),
+        ("instructions", count(s.instructions)),
+        ("fetches", fetches),
+        ("data", format!("{} in {pieces}", size(s.data_bytes))),
+        ("stored", format!("{}, {} bytes a record", size(s.stored_bytes), three_digits(per_record))),
+    ]
+    .map(|(what, told)| format!("{what:12}  {told}\n"))
+    .concat()
+}
+
+fn size(bytes: u64) -> String {
+    match bytes {
+        0..1024 => format!("{bytes} bytes"),
+        1024..1_048_576 => format!("{} KiB", three_digits(bytes as f64 / 1024.0)),
+        _ => format!("{} MiB", three_digits(bytes as f64 / 1_048_576.0)),
+    }
+}

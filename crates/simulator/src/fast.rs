@@ -1,0 +1,206 @@
+//! The engine's side of the fast path: who may skip, and what a skip does.
+
+use waykeeper_workload::{Operation, Pattern};
+
+use crate::build::kind_of;
+use crate::controls::TARGET_CLASS;
+use crate::engine::Engine;
+use crate::placement::Course as Memory;
+use crate::programs::Role;
+use crate::running::Running;
+use crate::samples::Samples;
+use crate::skip::{At, Course, Jump, Regular, Skip, Walker};
+use crate::tags::Line;
+
+/// Lines in a set after which none that was there before is left: 1.6 % of 16 ways with random victims.
+const ENOUGH_TO_FILL: u64 = 64;
+
+/// Sets that are looked at after a window at most.
+const MOST_EDGES: u64 = 1024;
+
+/// Sets from a landing on in which something may be left.
+const EDGE: u64 = 4;
+
+impl Engine {
+    /// Lets neighbours skip what cannot touch the target (see `docs/simulator.md`); false if these programs on this
+    /// platform cannot, and then everything is simulated as before. Times of samples, of [`Engine::advance`] and of
+    /// [`Engine::now_ps`] include what was skipped; counters do not.
+    pub fn set_skipping(&mut self) -> bool {
+        self.skip = self.walkers().filter(|walkers| !walkers.is_empty()).map(|walkers| {
+            Box::new(Skip::new(walkers, self.running.len(), self.now, |program| self.steps_of(program)))
+        });
+        self.skip.is_some()
+    }
+
+    /// The neighbours, if all of them can skip beside this target.
+    fn walkers(&self) -> Option<Vec<Walker>> {
+        let sets = self.world.hierarchy.least_sets()? as u64;
+        if !self.world.hierarchy.can_forget() {
+            return None;
+        }
+        let mut walkers = Vec::new();
+        let mut paces = Vec::new();
+        for (index, (program, role)) in self.running.iter().zip(&self.roles).enumerate() {
+            match (program, role) {
+                (Running::Tick(_), Role::Target) => {}
+                (Running::Stream(stream), Role::Neighbour) => {
+                    let Pattern::Walk { operation, outer, inner } = &self.patterns[index] else { return None };
+                    if !matches!(operation, Operation::Read | Operation::Prefetch) {
+                        return None;
+                    }
+                    let whole = |bytes: u64| bytes.is_multiple_of(self.line_bytes).then_some(bytes / self.line_bytes);
+                    let (step, within) = (whole(outer.stride)?, whole(inner.stride)?);
+                    // The inner loop stays in a set and fills it several times over; after the last round of the outer
+                    // one the sets go on as before.
+                    if inner.count < ENOUGH_TO_FILL
+                        || !within.is_multiple_of(sets)
+                        || !(outer.count * step).is_multiple_of(sets)
+                        || stream.front.is_some()
+                    {
+                        return None;
+                    }
+                    let course = match stream.data().course(sets)? {
+                        Memory::Apart => Course::Apart,
+                        Memory::From(line) => Course::Regular(Regular::new(line, step, sets)?),
+                    };
+                    let (kind, _) = kind_of(&self.platform, self.cores[program.core()]).ok()?;
+                    let pace = (kind, &self.patterns[index]);
+                    let known = paces.iter().position(|known| *known == pace).unwrap_or(paces.len());
+                    if known == paces.len() {
+                        paces.push(pace);
+                    }
+                    walkers.push(Walker::new(index, course, known));
+                }
+                _ => return None,
+            }
+        }
+        Some(walkers)
+    }
+
+    /// Accesses of a step of a walk.
+    fn per_step(&self, program: usize) -> u64 {
+        match &self.patterns[program] {
+            Pattern::Walk { inner, .. } => inner.count,
+            _ => 1,
+        }
+    }
+
+    fn steps_of(&self, program: usize) -> f64 {
+        let accesses = self.world.hierarchy.counts[self.running[program].core()].accesses;
+        accesses as f64 / self.per_step(program) as f64
+    }
+
+    /// Picoseconds that were skipped.
+    pub fn skipped_ps(&self) -> u64 {
+        self.skip.as_ref().map_or(0, |skip| skip.skipped)
+    }
+
+    /// Accesses that a core's program skipped.
+    pub fn skipped_accesses(&self, core: waykeeper_platform::CoreId) -> u64 {
+        let Some(skip) = &self.skip else { return 0 };
+        let of_core = self.running.iter().zip(&skip.accesses).filter(|(program, _)| self.cores[program.core()] == core);
+        of_core.map(|(_, accesses)| accesses).sum()
+    }
+
+    /// Skips if everybody can, up to `until` of simulated time; gives the picoseconds.
+    #[inline(never)]
+    pub(crate) fn try_skip(&mut self, until: u64, samples: &mut dyn Samples) -> u64 {
+        let Some(mut skip) = self.skip.take() else { return 0 };
+        let jump = if until > self.now { self.jump(&mut skip, until) } else { None };
+        let mut skipped = 0;
+        if let Some(Jump { length, steps, walked }) = jump {
+            self.pass_over_seldom_lines(&skip, &steps);
+            self.forget_edges(&skip, &walked, &steps);
+            for program in &mut self.running {
+                if let Running::Tick(tick) = program {
+                    tick.count_quiet_passes(self.now, samples);
+                    tick.skip(length, self.now + length, samples);
+                }
+            }
+            let programs: Vec<_> = skip.programs().collect();
+            for (program, steps) in programs.into_iter().zip(steps) {
+                skip.accesses[program] += steps * self.per_step(program);
+                if let Running::Stream(stream) = &mut self.running[program] {
+                    stream.skip_outer(steps);
+                }
+            }
+            skip.skipped += length;
+            skipped = length;
+        }
+        self.skip = Some(skip);
+        skipped
+    }
+
+    fn jump(&mut self, skip: &mut Skip, until: u64) -> Option<Jump> {
+        let lines = self.quiet_lines()?;
+        let at = |program: usize| At { iteration: self.iteration(program), steps: self.steps_of(program) };
+        skip.plan(self.now, until - self.now, at, &lines)
+    }
+
+    /// The lines of the target's passes; none if something else is under way.
+    fn quiet_lines(&self) -> Option<Vec<Line>> {
+        let tick = self.running.iter().find_map(|program| match program {
+            Running::Tick(tick) => Some(tick),
+            Running::Stream(_) => None,
+        });
+        tick.map_or(Some(Vec::new()), |tick| tick.lines_if_quiet())
+    }
+
+    fn iteration(&self, program: usize) -> u64 {
+        match &self.running[program] {
+            Running::Stream(stream) => stream.outer_iteration(),
+            Running::Tick(_) => 0,
+        }
+    }
+
+    /// Shared caches forget what neighbours left, in sets without a line of the target's passes: in those that each has
+    /// walked since the last jump, and in those where it lands.
+    fn forget_edges(&mut self, skip: &Skip, walked: &[(u64, u64)], steps: &[u64]) {
+        let Some(needed) = self.quiet_lines() else { return };
+        for ((program, (first, last)), steps) in skip.programs().zip(walked).zip(steps) {
+            let Running::Stream(stream) = &self.running[program] else { continue };
+            let Pattern::Walk { outer, .. } = &self.patterns[program] else { continue };
+            let (core, data) = (stream.port.core, stream.data());
+            let first = first % outer.count;
+            let last = if *last < first { last + outer.count } else { *last };
+            let lands = last + steps;
+            for iteration in (first..=last.min(first + MOST_EDGES)).chain(lands..=lands + EDGE) {
+                let line = data.line(iteration % outer.count * outer.stride);
+                if !needed.iter().any(|needed| self.world.hierarchy.share_a_set(*needed, line)) {
+                    self.world.hierarchy.forget_set(core, line, TARGET_CLASS, self.now);
+                }
+            }
+        }
+    }
+
+    /// The target loses the lines, apart from those of its quiet passes, whose sets are jumped over.
+    fn pass_over_seldom_lines(&mut self, skip: &Skip, steps: &[u64]) {
+        let walks: Vec<_> =
+            skip.programs().map(|program| (self.running[program].core(), self.iteration(program))).collect();
+        for program in &mut self.running {
+            let Running::Tick(tick) = program else { continue };
+            let core = tick.port.core;
+            for line in tick.seldom_lines(&self.world).to_vec() {
+                for (walker, ((walker_core, from), steps)) in walks.iter().zip(steps).enumerate() {
+                    let fills = |sets| skip.passes(walker, (*from, *steps), line, sets);
+                    self.world.hierarchy.make_room(core, line, *walker_core, fills, self.now);
+                }
+            }
+        }
+    }
+}
+
+/// Samples as they come, later by what was skipped.
+pub struct Later<'s> {
+    /// Who gets them.
+    pub samples: &'s mut dyn Samples,
+    /// Picoseconds.
+    pub by: u64,
+}
+
+impl Samples for Later<'_> {
+    #[inline]
+    fn record(&mut self, ticks: u64, count: u64, at_ps: u64) {
+        self.samples.record(ticks, count, at_ps + self.by);
+    }
+}

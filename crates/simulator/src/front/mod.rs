@@ -1,0 +1,140 @@
+//! What a core does before its caches: translation, prefetching, runs of stores, the store buffer.
+
+pub mod prefetch;
+pub mod stores;
+pub mod streaming;
+pub mod tlb;
+pub mod translation;
+pub mod walk;
+
+use std::collections::VecDeque;
+
+use crate::access::Want;
+use crate::front::prefetch::Prefetchers;
+use crate::front::stores::StoreBuffer;
+use crate::front::streaming::Streaming;
+use crate::front::translation::Translation;
+use crate::front::walk::{Awaits, Walk};
+use crate::placement::Region;
+use crate::port::NEVER;
+use crate::program::Touch;
+use crate::tags::Line;
+
+/// The front of a core. Each part may be absent.
+#[derive(Debug, Clone)]
+pub struct Front {
+    /// TLBs and page tables.
+    pub translation: Option<Translation>,
+    /// Walks that can be under way at one time.
+    pub walkers: usize,
+    /// Walks that are.
+    pub walks: Vec<Walk>,
+    /// Accesses that wait for a walk while the core goes on.
+    pub held: Vec<Held>,
+    /// Accesses that waited for a walk, in the order in which they go on.
+    pub ready: VecDeque<Held>,
+    /// The store buffer.
+    pub stores: Option<StoreBuffer>,
+    /// When the next of the stores that were put off tries again.
+    pub stores_at: u64,
+    /// Runs of full-line stores.
+    pub streaming: Option<Streaming>,
+    /// Hardware prefetchers.
+    pub prefetchers: Option<Prefetchers>,
+    /// Lines that a prefetcher has brought nearer and that come at these times.
+    pub late: Vec<(Line, u64)>,
+    /// Whether the last access made a prefetcher ask for something.
+    pub wished: bool,
+    /// Bytes of a line.
+    pub line_bytes: u64,
+    /// When a walk, an access after one, or a store that was put off is due.
+    pub at: u64,
+}
+
+/// An access that waits beside the core.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Held {
+    /// The access.
+    pub touch: Touch,
+    /// Its number in the core's window.
+    pub load: u64,
+    /// When it goes on.
+    pub at: u64,
+    /// Whether nothing but the line's arrival is left to come.
+    pub is_answered: bool,
+}
+
+impl Front {
+    /// An idle front, or None if there is nothing in it.
+    pub fn new(
+        translation: Option<Translation>,
+        walkers: usize,
+        stores: Option<StoreBuffer>,
+        streaming: Option<Streaming>,
+        prefetchers: Option<Prefetchers>,
+        line_bytes: u64,
+    ) -> Option<Box<Self>> {
+        if translation.is_none() && stores.is_none() && streaming.is_none() && prefetchers.is_none() {
+            return None;
+        }
+        Some(Box::new(Self {
+            translation,
+            walkers,
+            walks: Vec::new(),
+            held: Vec::new(),
+            ready: VecDeque::new(),
+            stores,
+            stores_at: NEVER,
+            streaming,
+            prefetchers,
+            late: Vec::new(),
+            wished: false,
+            line_bytes,
+            at: NEVER,
+        }))
+    }
+
+    /// Adds to an access what the front must know of it.
+    #[inline]
+    pub fn complete(&self, mut touch: Touch, region: &Region, offset: u64) -> Touch {
+        if let Some(translation) = &self.translation {
+            touch.page = translation.page(region.address(offset));
+        }
+        if self.streaming.is_some() && touch.want == Want::Write && !touch.load {
+            touch.words = 1 << (region.address(offset) % self.line_bytes / 8);
+        }
+        touch
+    }
+
+    /// Begins a walk for an access, unless one for its page is under way; false if no walker is free.
+    pub fn walk_for(&mut self, touch: &Touch, now: u64) -> bool {
+        let (side, page) = (touch.side(), touch.page);
+        if self.walks.iter().any(|walk| walk.page == page && walk.side == side) {
+            return true;
+        }
+        if self.walks.len() == self.walkers {
+            return false;
+        }
+        self.walks.push(Walk { side, page, array: 0, at: now, awaits: Awaits::Nothing });
+        true
+    }
+
+    /// An access waits for the walk of its page.
+    pub fn hold(&mut self, touch: Touch, load: u64) {
+        self.held.push(Held { touch, load, at: NEVER, is_answered: false });
+    }
+
+    /// Whether accesses or walks are left that the port does not know of.
+    pub fn is_busy(&self) -> bool {
+        let put_off = self.stores.as_ref().is_some_and(|stores| stores.first_put_off().is_some());
+        put_off || !self.walks.is_empty() || !self.held.is_empty() || !self.ready.is_empty()
+    }
+
+    /// Works out when something is due next.
+    pub fn plan(&mut self) {
+        let walks = self.walks.iter().map(|walk| walk.at).min().unwrap_or(NEVER);
+        let ready = self.ready.front().map_or(NEVER, |held| held.at);
+        let put_off = self.stores.as_ref().is_some_and(|stores| stores.first_put_off().is_some());
+        self.at = walks.min(ready).min(if put_off { self.stores_at } else { NEVER });
+    }
+}

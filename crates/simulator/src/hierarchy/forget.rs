@@ -1,0 +1,81 @@
+//! What the fast path takes out of caches, as time that is not simulated would have.
+
+use waykeeper_platform::Allocation;
+
+use crate::cache::{DIRTY, Evicted, HELD, class_of};
+use crate::filter::Displaced;
+use crate::hierarchy::Hierarchy;
+use crate::tags::Line;
+
+impl Hierarchy {
+    /// The smallest number of sets beyond the first levels, if everywhere the lowest bits decide on the set: lines that
+    /// differ modulo this never meet.
+    pub fn least_sets(&self) -> Option<usize> {
+        let second = self.cores.iter().map(|core| core.l2.as_ref().map_or(&core.l1d, |l2| &l2.cache).linear_sets());
+        let shared = self.stations.iter().filter_map(|station| Some(station.cache.as_ref()?.cache.linear_sets()));
+        let filters = self.stations.iter().filter_map(|station| Some(station.filter.as_ref()?.entries.linear_sets()));
+        second.chain(shared).chain(filters).collect::<Option<Vec<_>>>()?.into_iter().min()
+    }
+
+    /// Whether every shared cache gives up clean lines without a word to the cores.
+    pub fn can_forget(&self) -> bool {
+        let caches = self.stations.iter().filter_map(|station| station.cache.as_ref());
+        caches.map(|shared| shared.allocation).all(|kind| kind == Allocation::ExclusiveUntilShared)
+    }
+
+    /// Whether a line is in a core's own caches or in a shared one on its way.
+    pub fn is_held(&self, core: usize, line: Line) -> bool {
+        let caches = self.routes[core].stops().iter().filter_map(|stop| self.stations[stop.station()].cache.as_ref());
+        self.cores[core].holds(line) || caches.into_iter().any(|shared| shared.cache.find(line).is_some())
+    }
+
+    /// A walker has filled sets: those of filters and shared caches, told by their number of sets, for which `fills` is
+    /// true of a line of `core`. The line makes room there.
+    pub fn make_room(&mut self, core: usize, line: Line, walker: usize, fills: impl Fn(u64) -> bool, now: u64) {
+        self.now = now;
+        let route = self.routes[core];
+        for stop in route.stops() {
+            let at = &mut self.stations[stop.station()];
+            if let Some(filter) = &mut at.filter
+                && filter.entries.linear_sets().is_some_and(|sets| fills(sets as u64))
+                && let Some(owners) = filter.entries.release(line)
+            {
+                self.lose_entry(stop.station(), Displaced { line, owners });
+            }
+            let at = &mut self.stations[stop.station()];
+            if let Some(shared) = &mut at.cache
+                && shared.cache.linear_sets().is_some_and(|sets| fills(sets as u64))
+                && let Some(place) = shared.cache.find(line)
+                && shared.data_ways[walker] >> place.way & 1 == 1
+                && let Some(flags) = shared.cache.remove(line)
+                && !self.is_inside(stop.station(), line)
+            {
+                self.leave_station(stop.station(), core, Evicted { line, flags });
+            }
+        }
+    }
+
+    /// Whether two lines share a set of a shared cache.
+    pub fn share_a_set(&self, one: Line, other: Line) -> bool {
+        let caches = self.stations.iter().filter_map(|station| station.cache.as_ref());
+        caches.into_iter().any(|shared| shared.cache.same_set(one, other))
+    }
+
+    /// Shared caches drop the clean lines that are in a line's set and nowhere further in, apart from those of a class.
+    pub fn forget_set(&mut self, core: usize, line: Line, kept: u8, now: u64) {
+        self.now = now;
+        let route = self.routes[core];
+        for stop in route.stops() {
+            let Some(shared) = &mut self.stations[stop.station()].cache else { continue };
+            let leaves = |flags| flags & (DIRTY | HELD) == 0 && class_of(flags) != kept;
+            let out: Vec<Evicted> = shared.cache.held_with(line).filter(|out| leaves(out.flags)).collect();
+            for out in out {
+                let shared = self.stations[stop.station()].cache.as_mut().expect("it was there");
+                shared.cache.remove(out.line);
+                if !self.is_inside(stop.station(), out.line) {
+                    self.leave_station(stop.station(), core, out);
+                }
+            }
+        }
+    }
+}

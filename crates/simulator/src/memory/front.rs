@@ -1,0 +1,189 @@
+//! What stands before the channels and is not always there: the gate and the memory-side cache.
+
+use crate::counters::MemoryCounters;
+use crate::memory::channel::{Channel, NEVER};
+use crate::memory::gate::{Gate, Request, Room};
+use crate::memory::parameters::Parameters;
+use crate::memory::queue::Queue;
+use crate::memory::regulator::Regulator;
+use crate::memory::side_cache::SideCache;
+use crate::memory::{Handle, Memory};
+
+/// The gate and the memory-side cache, as far as a memory has them.
+#[derive(Debug, Clone)]
+pub struct Front {
+    /// Makes requests wait.
+    pub gate: Option<Gate>,
+    /// Answers reads, takes writes.
+    pub cache: Option<SideCache>,
+    /// Its answers.
+    hits: Queue<(u64, Handle)>,
+    /// What was counted here.
+    pub counts: MemoryCounters,
+}
+
+/// What a request meets behind the gate.
+struct Inside<'a> {
+    channels: &'a [Channel],
+    cache: Option<&'a SideCache>,
+}
+
+impl Room for Inside<'_> {
+    fn has_room(&self, request: &Request) -> bool {
+        let channel = &self.channels[request.channel];
+        match request.reader {
+            Some(_) => channel.has_room() || self.cache.is_some_and(|cache| cache.holds(request.line)),
+            None => channel.has_room_for_write() || self.cache.is_some_and(|cache| cache.takes_write(request.line)),
+        }
+    }
+}
+
+impl Front {
+    /// What a memory has before its channels; nothing if it has nothing there.
+    pub fn new(of: &Parameters) -> Option<Self> {
+        let bounded = of.scheduler.write_entries != usize::MAX;
+        let has_gate = bounded || of.line_time > 0 || of.regulation.is_some();
+        let regulator = of.regulation.map(|(scheme, entries)| (Regulator::new(scheme), entries));
+        let gate = has_gate.then(|| Gate::new(of.layout.channels, of.line_time, regulator));
+        let cache = of.cache.map(SideCache::new);
+        (has_gate || cache.is_some()).then(|| Self {
+            gate,
+            cache,
+            hits: Queue::new(),
+            counts: MemoryCounters::default(),
+        })
+    }
+
+    /// Whether it makes any difference.
+    fn is_of_use(&self) -> bool {
+        self.gate.is_some() || self.cache.as_ref().is_some_and(SideCache::is_of_use)
+    }
+
+    /// When something happens here.
+    #[inline]
+    pub fn next_time(&self) -> u64 {
+        let hit = self.hits.front().map_or(NEVER, |(at, _)| at);
+        hit.min(self.gate.as_ref().map_or(NEVER, Gate::next_time))
+    }
+}
+
+impl Memory {
+    /// Looks at the front only while it makes a difference.
+    pub(super) fn use_front(&mut self) {
+        if self.front.is_none() {
+            self.front = self.idle_front.take();
+        }
+        if self.front.as_ref().is_some_and(|front| !front.is_of_use()) {
+            self.idle_front = self.front.take();
+        }
+    }
+
+    #[inline(never)]
+    pub(super) fn arrive(&mut self, request: Request, now: u64) {
+        match self.front.as_mut().and_then(|front| front.gate.as_mut()) {
+            Some(gate) => {
+                gate.arrive(request, now);
+                self.pass(now);
+            }
+            None => self.enter(request, now),
+        }
+    }
+
+    #[inline(never)]
+    pub(super) fn step_with_front(&mut self, now: u64) -> Option<Handle> {
+        let front = self.front.as_mut()?;
+        if front.hits.front().is_some_and(|(at, _)| at <= now) {
+            let answered = front.hits.pop_front().map(|(_, handle)| handle);
+            self.plan(self.next);
+            return answered;
+        }
+        if self.next_command > now {
+            self.pass(now);
+            return None;
+        }
+        let channel = self.next;
+        let answered = self.channels[channel].step(now);
+        self.allocate_fetched(channel, now);
+        self.plan(channel);
+        // A command may have made room.
+        if answered.is_none() {
+            self.pass(now);
+        }
+        answered
+    }
+
+    /// Lets requests through the gate.
+    pub(super) fn pass(&mut self, now: u64) {
+        loop {
+            let Some(front) = &mut self.front else { return };
+            let Some(gate) = &mut front.gate else { break };
+            let inside = Inside { channels: &self.channels, cache: front.cache.as_ref() };
+            let Some(request) = gate.pass(now, &inside) else { break };
+            self.enter(request, now);
+        }
+        self.plan(self.next);
+    }
+
+    /// A request is through the gate: the cache deals with it, or its channel.
+    fn enter(&mut self, request: Request, now: u64) {
+        if !self.enter_cache(&request, now) {
+            let Request { channel, in_channel, first, .. } = request;
+            match request.reader {
+                Some(handle) => self.channels[channel].read(in_channel, handle, first, now),
+                None => self.channels[channel].write(in_channel, now),
+            }
+        }
+        self.plan(request.channel);
+    }
+
+    /// Whether the cache has dealt with a request.
+    fn enter_cache(&mut self, request: &Request, now: u64) -> bool {
+        let Some(front) = &mut self.front else { return false };
+        let Some(cache) = &mut front.cache else { return false };
+        match request.reader {
+            Some(handle) => {
+                let hit = cache.read(request.line);
+                if hit {
+                    front.counts.cache_hits += 1;
+                    front.hits.push_back((now + cache.hit, handle));
+                }
+                hit
+            }
+            None => {
+                let takes = cache.takes_write(request.line);
+                if takes {
+                    front.counts.cache_writes += 1;
+                    if let Some(evicted) = cache.write(request.line) {
+                        self.write_evicted(evicted, now);
+                    }
+                }
+                takes
+            }
+        }
+    }
+
+    /// Lines that a channel has fetched go into the cache.
+    fn allocate_fetched(&mut self, channel: usize, now: u64) {
+        let Some(cache) = self.front.as_mut().and_then(|front| front.cache.as_mut()) else { return };
+        let layout = self.channels[channel].layout;
+        let Some(fetched) = self.channels[channel].fetched.as_mut().filter(|lines| !lines.is_empty()) else { return };
+        let mut evicted = Vec::new();
+        for in_channel in fetched.drain(..) {
+            if cache.takes_reads() {
+                evicted.extend(cache.fetched(layout.line(channel, in_channel)));
+            }
+        }
+        for line in evicted {
+            self.write_evicted(line, now);
+        }
+    }
+
+    fn write_evicted(&mut self, line: u32, now: u64) {
+        if let Some(front) = &mut self.front {
+            front.counts.cache_evictions += 1;
+        }
+        let (channel, in_channel) = self.channels[0].layout.channel(line);
+        self.channels[channel].write(in_channel, now);
+        self.plan(channel);
+    }
+}

@@ -1,0 +1,241 @@
+//! What stands in front of the channels where more than their own queues decides: a limit of the way to the memory, full
+//! write queues, regulated classes.
+//!
+//! Requests of one class for one channel keep their order, those of higher priority apart: so a write that finds the
+//! controller's write queue full makes everything wait that its class sends to that channel after it. A request never
+//! passes an older write of its line. A regulator sees so many requests; the others wait behind it in the order in which
+//! they came.
+
+use crate::memory::Handle;
+use crate::memory::queue::Queue;
+use crate::memory::regulator::Regulator;
+use crate::memory::{MOST_CLASSES, NEVER, Source};
+use crate::tags::Line;
+
+/// A request on its way into the memory.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Request {
+    /// The line's number over all channels.
+    pub line: Line,
+    /// Its channel, and its number there.
+    pub channel: usize,
+    /// Its number in its channel.
+    pub in_channel: Line,
+    /// Who asks.
+    pub class: u8,
+    /// Whether it goes first.
+    pub first: bool,
+    /// Who waits for the line; nobody for a write.
+    pub reader: Option<Handle>,
+    /// Its number in the order in which requests were seen.
+    order: u64,
+}
+
+impl Request {
+    /// A line, with its channel and its number there, is to be read.
+    pub fn read(line: Line, place: (usize, Line), handle: Handle, source: Source) -> Self {
+        Self { reader: Some(handle), first: source.first, ..Self::write(line, place, source) }
+    }
+
+    /// A line, with its channel and its number there, is to be written. Priorities are those of reads.
+    pub fn write(line: Line, (channel, in_channel): (usize, Line), source: Source) -> Self {
+        Self { line, channel, in_channel, class: source.class, first: false, reader: None, order: 0 }
+    }
+}
+
+/// Queues of a channel: by class and priority.
+const QUEUES: usize = 2 * MOST_CLASSES;
+
+/// Lines are told apart by so many of their lowest bits before they are looked for.
+const MARKS: usize = 1024;
+
+/// Requests in front of the channels.
+#[derive(Debug, Clone)]
+pub struct Gate {
+    /// Regulates the classes, if anything does.
+    pub regulator: Option<Regulator>,
+    /// Requests that are seen at one time.
+    entries: usize,
+    /// From one request to the next.
+    line_time: u64,
+    next_free: u64,
+    /// Requests that the regulator delays, by class, with the time at which they take part.
+    delayed: Vec<Queue<(u64, Request)>>,
+    /// Requests that have found no place before the regulator.
+    behind: Queue<Request>,
+    /// By channel, class and priority.
+    seen: Vec<Queue<Request>>,
+    /// Queues with requests, one bit each, by channel.
+    waiting: Vec<u32>,
+    count: usize,
+    arrivals: u64,
+    /// Writes that are seen, by the lowest bits of their lines.
+    writes: Vec<u16>,
+    next_time: u64,
+}
+
+/// What a gate needs to know of the memory behind it.
+pub trait Room {
+    /// Whether a request can go on.
+    fn has_room(&self, request: &Request) -> bool;
+}
+
+impl Gate {
+    /// A gate without requests. The regulator, if any, sees `entries` of them.
+    pub fn new(channels: usize, line_time: u64, regulator: Option<(Regulator, usize)>) -> Self {
+        let (regulator, entries) =
+            regulator.map_or((None, usize::MAX), |(regulator, entries)| (Some(regulator), entries));
+        Self {
+            regulator,
+            entries,
+            line_time,
+            next_free: 0,
+            delayed: vec![Queue::new(); MOST_CLASSES],
+            behind: Queue::new(),
+            seen: vec![Queue::new(); channels * QUEUES],
+            waiting: vec![0; channels],
+            count: 0,
+            arrivals: 0,
+            writes: vec![0; MARKS],
+            next_time: NEVER,
+        }
+    }
+
+    /// Whether nothing waits here.
+    #[inline]
+    fn is_empty(&self) -> bool {
+        self.count == 0 && self.behind.is_empty() && self.delayed.iter().all(Queue::is_empty)
+    }
+
+    /// When it can let a request pass, or see another one, without anything happening in the channels.
+    #[inline]
+    pub fn next_time(&self) -> u64 {
+        self.next_time
+    }
+
+    /// A request comes.
+    pub fn arrive(&mut self, request: Request, now: u64) {
+        let delay = self.regulator.as_ref().map_or(0, |regulator| regulator.delay(request.class));
+        let delayed = &mut self.delayed[usize::from(request.class)];
+        if delay > 0 || !delayed.is_empty() {
+            delayed.push_back((now + delay, request));
+        } else {
+            self.behind.push_back(request);
+        }
+    }
+
+    /// The next request that passes at `now`, if one can; called until it gives none.
+    pub fn pass(&mut self, now: u64, room: &impl Room) -> Option<Request> {
+        if self.is_empty() {
+            self.next_time = NEVER;
+            return None;
+        }
+        self.see(now);
+        let passes = if now < self.next_free { None } else { self.choose(now, room) };
+        match passes {
+            Some(queue) => Some(self.take(queue, now)),
+            None => {
+                self.plan(now, room);
+                None
+            }
+        }
+    }
+
+    /// Lets requests take part whose time has come, as many as are seen at one time.
+    fn see(&mut self, now: u64) {
+        for class in 0..MOST_CLASSES {
+            while let Some((at, request)) = self.delayed[class].front()
+                && at <= now
+            {
+                self.delayed[class].pop_front();
+                self.behind.push_back(request);
+            }
+        }
+        while self.count < self.entries
+            && let Some(mut request) = self.behind.pop_front()
+        {
+            request.order = self.arrivals;
+            self.arrivals += 1;
+            self.count += 1;
+            self.writes[request.line as usize % MARKS] += u16::from(request.reader.is_none());
+            let queue = 2 * usize::from(request.class) + usize::from(!request.first);
+            let idle = self.is_idle(request.class);
+            if let Some(regulator) = self.regulator.as_mut().filter(|_| idle) {
+                regulator.begins(request.class);
+            }
+            self.seen[request.channel * QUEUES + queue].push_back(request);
+            self.waiting[request.channel] |= 1 << queue;
+        }
+    }
+
+    /// Whether no request of a class is seen.
+    fn is_idle(&self, class: u8) -> bool {
+        let queues = 0b11 << (2 * class);
+        self.waiting.iter().all(|waiting| waiting & queues == 0)
+    }
+
+    /// The first request of each queue, with its queue.
+    fn heads(&self) -> impl Iterator<Item = (usize, Request)> + '_ {
+        self.waiting.iter().enumerate().flat_map(move |(channel, waiting)| {
+            crate::bits::bits(u64::from(*waiting)).filter_map(move |queue| {
+                let queue = channel * QUEUES + queue;
+                Some((queue, self.seen[queue].front()?))
+            })
+        })
+    }
+
+    fn allowed(&self, request: &Request, now: u64) -> u64 {
+        self.regulator.as_ref().map_or(now, |regulator| regulator.allowed(request.class, now))
+    }
+
+    fn can_enter(&self, request: &Request, room: &impl Room) -> bool {
+        room.has_room(request) && !self.is_behind_write(request)
+    }
+
+    /// The queue whose request passes: by priority, then as the regulator has it, then the oldest.
+    fn choose(&self, now: u64, room: &impl Room) -> Option<usize> {
+        let candidates =
+            self.heads().filter(|(_, request)| self.allowed(request, now) <= now && self.can_enter(request, room));
+        let place = |class: u8| self.regulator.as_ref().map_or(0, |regulator| regulator.place(class, now));
+        candidates
+            .min_by_key(|(_, request)| (!request.first, place(request.class), request.order))
+            .map(|(queue, _)| queue)
+    }
+
+    fn take(&mut self, queue: usize, now: u64) -> Request {
+        let request = self.seen[queue].pop_front().expect("a chosen queue has a request");
+        if self.seen[queue].is_empty() {
+            self.waiting[queue / QUEUES] &= !(1 << (queue % QUEUES));
+        }
+        self.count -= 1;
+        self.writes[request.line as usize % MARKS] -= u16::from(request.reader.is_none());
+        if let Some(regulator) = &mut self.regulator {
+            regulator.passed(request.class, now);
+        }
+        self.next_free = now + self.line_time;
+        request
+    }
+
+    /// Whether an older write of its line is seen. Older ones that a regulator delays are still with their sender.
+    fn is_behind_write(&self, request: &Request) -> bool {
+        let own = u16::from(request.reader.is_none());
+        if self.writes[request.line as usize % MARKS] <= own {
+            return false;
+        }
+        let older =
+            |other: &Request| other.reader.is_none() && other.line == request.line && other.order < request.order;
+        let channel = &self.seen[request.channel * QUEUES..(request.channel + 1) * QUEUES];
+        channel.iter().any(|queue| queue.iter().any(|other| older(&other)))
+    }
+
+    /// Those that no room is there for wait for the channels; the others for a time.
+    fn plan(&mut self, now: u64, room: &impl Room) {
+        let delayed = self.delayed.iter().filter_map(|queue| queue.front().map(|(at, _)| at)).min();
+        let passes = self
+            .heads()
+            .filter(|(_, request)| self.can_enter(request, room))
+            .map(|(_, request)| self.allowed(&request, now).max(self.next_free))
+            .min();
+        self.next_time = delayed.into_iter().chain(passes).min().unwrap_or(NEVER);
+    }
+}

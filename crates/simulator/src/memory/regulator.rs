@@ -1,0 +1,166 @@
+//! Bandwidth regulation by class, among the requests that wait in front of the memory.
+//!
+//! MPAM's schemes are those of Arm's MPAM System Component Specification (IHI 0099); the delay is Intel's Memory
+//! Bandwidth Allocation, as the Software Developer's Manual describes it in words.
+
+use crate::memory::MOST_CLASSES;
+
+/// A scheme and its constants, in picoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scheme {
+    /// Every request of a class waits so long for each step below the full share.
+    Delay {
+        /// For one step.
+        step: u64,
+        /// The full share.
+        steps: u64,
+    },
+    /// Among classes that wait, a request counts its class's stride plus one; the class that is least far goes first.
+    Stride,
+    /// A class that has had its share of a window waits for the next one. It gets a line in each at least.
+    Maximum(Windows),
+    /// A class that has not yet had its share of a window goes before the others.
+    Minimum(Windows),
+    /// A class passes in its own slots of a window only: those whose bits are set in its share.
+    Portions {
+        /// Length of a slot.
+        slot: u64,
+        /// Slots of a window.
+        slots: u64,
+    },
+}
+
+/// Accounting of bandwidth by windows of time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Windows {
+    /// Length of a window.
+    pub length: u64,
+    /// The full share.
+    pub steps: u64,
+    /// What the memory needs for a line at best, over all channels.
+    pub line: u64,
+}
+
+impl Windows {
+    /// Lines that a share allows in a window.
+    fn lines(&self, share: u64) -> u64 {
+        (u128::from(self.length) * u128::from(share) / (u128::from(self.steps) * u128::from(self.line.max(1)))) as u64
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Class {
+    share: u64,
+    /// How far it has come, in strides plus one.
+    distance: u64,
+    /// The window in which it was last served, and how often.
+    window: u64,
+    served: u64,
+}
+
+/// A regulator, which is off until a share is set.
+#[derive(Debug, Clone)]
+pub struct Regulator {
+    scheme: Scheme,
+    enabled: bool,
+    classes: [Class; MOST_CLASSES],
+    /// How far the class had come that was served last.
+    distance: u64,
+}
+
+impl Regulator {
+    /// A regulator that is off.
+    pub fn new(scheme: Scheme) -> Self {
+        Self { scheme, enabled: false, classes: [Class::default(); MOST_CLASSES], distance: 0 }
+    }
+
+    /// Sets the share of a class and whether anything is regulated.
+    pub fn set(&mut self, class: u8, share: u64, enabled: bool) {
+        self.classes[usize::from(class)].share = share;
+        if enabled != self.enabled {
+            self.enabled = enabled;
+            self.distance = 0;
+            self.classes.iter_mut().for_each(|class| class.distance = 0);
+        }
+    }
+
+    /// How long every request of a class waits before it takes part.
+    pub fn delay(&self, class: u8) -> u64 {
+        match self.scheme {
+            Scheme::Delay { step, steps } if self.enabled => step * steps.saturating_sub(self.share(class)),
+            _ => 0,
+        }
+    }
+
+    /// When a class may pass at the earliest.
+    pub fn allowed(&self, class: u8, now: u64) -> u64 {
+        if !self.enabled {
+            return now;
+        }
+        match self.scheme {
+            Scheme::Maximum(windows) => {
+                let most = windows.lines(self.share(class)).max(1);
+                if self.served_in(class, &windows, now) < most {
+                    now
+                } else {
+                    (now / windows.length + 1) * windows.length
+                }
+            }
+            Scheme::Portions { slot, slots } => {
+                let at = now / slot;
+                let own = |slot: &u64| self.share(class) >> (slot % slots) & 1 == 1;
+                match (at..at + slots).find(own) {
+                    Some(first) => now.max(first * slot),
+                    None => now,
+                }
+            }
+            Scheme::Delay { .. } | Scheme::Stride | Scheme::Minimum(_) => now,
+        }
+    }
+
+    /// The place of a class among those that may pass: the least one goes first.
+    pub fn place(&self, class: u8, now: u64) -> u64 {
+        if !self.enabled {
+            return 0;
+        }
+        match self.scheme {
+            Scheme::Stride => self.classes[usize::from(class)].distance,
+            Scheme::Minimum(windows) => {
+                u64::from(self.served_in(class, &windows, now) >= windows.lines(self.share(class)))
+            }
+            Scheme::Delay { .. } | Scheme::Maximum(_) | Scheme::Portions { .. } => 0,
+        }
+    }
+
+    /// A class has a request waiting and had none: it does not make up for the time in which it asked for nothing.
+    pub fn begins(&mut self, class: u8) {
+        let class = &mut self.classes[usize::from(class)];
+        class.distance = class.distance.max(self.distance);
+    }
+
+    /// A request of a class has passed.
+    pub fn passed(&mut self, class: u8, now: u64) {
+        let window = match self.scheme {
+            Scheme::Maximum(windows) | Scheme::Minimum(windows) => now / windows.length,
+            _ => 0,
+        };
+        let class = &mut self.classes[usize::from(class)];
+        if self.enabled {
+            self.distance = class.distance;
+            class.distance += class.share + 1;
+        }
+        if class.window != window {
+            (class.window, class.served) = (window, 0);
+        }
+        class.served += 1;
+    }
+
+    fn share(&self, class: u8) -> u64 {
+        self.classes[usize::from(class)].share
+    }
+
+    fn served_in(&self, class: u8, windows: &Windows, now: u64) -> u64 {
+        let class = &self.classes[usize::from(class)];
+        if class.window == now / windows.length { class.served } else { 0 }
+    }
+}

@@ -1,0 +1,133 @@
+//! A cache at the memory's side (system memory cache): it sees every request for memory, whatever the clusters hold.
+//!
+//! A hit answers a read after a fixed time and takes a write. A read that misses allocates when its line is fetched, if
+//! it may; a write that misses allocates at once, if it may, and needs nothing from memory, as it brings a whole line.
+//! Changed lines that make room are written to memory.
+
+use waykeeper_platform::Replacement;
+use waykeeper_workload::Xorshift;
+
+use crate::replacement::Policy;
+use crate::tags::{EMPTY, Line, Place, Tags};
+
+/// Shape and rules.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SideCacheParameters {
+    /// Independent parts: a power of two; the lowest bits of the line choose one.
+    pub parts: usize,
+    /// Sets of a part: a power of two.
+    pub sets: usize,
+    /// Associativity.
+    pub ways: usize,
+    /// The choice of the victim.
+    pub replacement: Replacement,
+    /// From request to answer of a hit.
+    pub hit: u64,
+    /// Whether a read that misses allocates.
+    pub read_allocation: bool,
+    /// Whether a write of a changed line allocates.
+    pub dirty_write_allocation: bool,
+    /// Decides random choices of victims.
+    pub seed: u64,
+}
+
+/// A cache at the memory's side. Its parts are one array: their number is the lowest bits of the set.
+#[derive(Debug, Clone)]
+pub struct SideCache {
+    tags: Tags,
+    changed: Vec<bool>,
+    policy: Policy,
+    random: Xorshift,
+    /// From request to answer of a hit.
+    pub hit: u64,
+    read_allocation: bool,
+    dirty_write_allocation: bool,
+    held: usize,
+}
+
+impl SideCache {
+    /// An empty cache.
+    pub fn new(of: SideCacheParameters) -> Self {
+        let tags = Tags::new(of.parts * of.sets, of.ways);
+        Self {
+            changed: vec![false; tags.places()],
+            policy: Policy::new(of.replacement, of.parts * of.sets, of.ways),
+            random: Xorshift::new(of.seed),
+            hit: of.hit,
+            read_allocation: of.read_allocation,
+            dirty_write_allocation: of.dirty_write_allocation,
+            held: 0,
+            tags,
+        }
+    }
+
+    /// Sets what allocates; lines stay where they are.
+    pub fn set_allocation(&mut self, read: bool, dirty_write: bool) {
+        (self.read_allocation, self.dirty_write_allocation) = (read, dirty_write);
+    }
+
+    /// Whether it can make any difference: it may take lines, or has some.
+    #[inline]
+    pub fn is_of_use(&self) -> bool {
+        self.read_allocation || self.dirty_write_allocation || self.held > 0
+    }
+
+    /// Whether a line is there.
+    #[inline]
+    pub fn holds(&self, line: Line) -> bool {
+        self.tags.find(line).is_some()
+    }
+
+    /// Whether it takes a line that is to be written.
+    #[inline]
+    pub fn takes_write(&self, line: Line) -> bool {
+        self.dirty_write_allocation || self.holds(line)
+    }
+
+    /// Whether lines that are read allocate.
+    #[inline]
+    pub fn takes_reads(&self) -> bool {
+        self.read_allocation
+    }
+
+    /// A use by a read; true if the line is there.
+    pub fn read(&mut self, line: Line) -> bool {
+        let Some(place) = self.tags.find(line) else { return false };
+        self.policy.touch(place.set, place.way, self.tags.ways());
+        true
+    }
+
+    /// Takes a line that is to be written, which [`SideCache::takes_write`]; gives the changed line that made room.
+    pub fn write(&mut self, line: Line) -> Option<Line> {
+        match self.tags.find(line) {
+            Some(place) => {
+                self.policy.touch(place.set, place.way, self.tags.ways());
+                let index = self.tags.index(place);
+                self.changed[index] = true;
+                None
+            }
+            None => self.fill(line, true),
+        }
+    }
+
+    /// Takes a line that was read; gives the changed line that made room.
+    pub fn fetched(&mut self, line: Line) -> Option<Line> {
+        if self.holds(line) { None } else { self.fill(line, false) }
+    }
+
+    fn fill(&mut self, line: Line, changed: bool) -> Option<Line> {
+        let (set, ways, all) = (self.tags.set_of(line), self.tags.ways(), self.tags.all_ways());
+        let way = match self.tags.empty_way(set, all) {
+            Some(way) => way,
+            None => self.policy.victim(set, ways, all, &mut self.random),
+        };
+        let place = Place { set, way };
+        let (out, index) = (self.tags.line_at(place), self.tags.index(place));
+        let written = (out != EMPTY && self.changed[index]).then_some(out);
+        self.held += usize::from(out == EMPTY);
+        self.tags.put(place, line);
+        self.changed[index] = changed;
+        self.policy.fill(set, way, ways);
+        written
+    }
+}

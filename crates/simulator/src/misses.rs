@@ -1,0 +1,111 @@
+//! How many lines a shared cache can wait for at one time, over all cores.
+
+use std::collections::VecDeque;
+
+/// The lines that a shared cache waits for. Cores that find no room get it in the order in which they came.
+#[derive(Debug, Clone)]
+pub struct SharedMisses {
+    /// Level of the cache.
+    pub level: u8,
+    most: usize,
+    /// Lines that memory owes.
+    owed: usize,
+    /// Lines that come from caches further out, at these times.
+    timed: Vec<u64>,
+    waiting: VecDeque<usize>,
+}
+
+impl SharedMisses {
+    /// A cache of a level that waits for `most` lines.
+    pub fn new(level: u8, most: usize) -> Self {
+        Self { level, most, owed: 0, timed: Vec::new(), waiting: VecDeque::new() }
+    }
+
+    /// Whether a core may begin another miss at `now`. If not, it is in the queue from then on.
+    pub fn may_begin(&mut self, core: usize, now: u64) -> bool {
+        let room = self.has_room(now);
+        match self.waiting.iter().position(|waits| *waits == core) {
+            Some(0) if room => {
+                self.waiting.pop_front();
+                true
+            }
+            None if room && self.waiting.is_empty() => true,
+            None => {
+                self.waiting.push_back(core);
+                false
+            }
+            Some(_) => false,
+        }
+    }
+
+    fn has_room(&mut self, now: u64) -> bool {
+        if self.owed + self.timed.len() >= self.most {
+            self.timed.retain(|at| *at > now);
+        }
+        self.owed + self.timed.len() < self.most
+    }
+
+    /// Whether it may be the turn of a core that waits.
+    pub fn is_next(&mut self, core: usize, now: u64) -> bool {
+        self.waiting.front() == Some(&core) && self.has_room(now)
+    }
+
+    /// Whether a core that waits could begin.
+    pub fn has_news(&mut self, now: u64) -> bool {
+        !self.waiting.is_empty() && self.has_room(now)
+    }
+
+    /// A core no longer waits: it asks for something else, or found its line.
+    pub fn leave(&mut self, core: usize) {
+        self.waiting.retain(|waits| *waits != core);
+    }
+
+    /// When there is room again: never if there is some, which others wait for, or if memory decides.
+    pub fn next_time(&mut self, now: u64) -> u64 {
+        if self.has_room(now) { u64::MAX } else { self.timed.iter().copied().min().unwrap_or(u64::MAX) }
+    }
+
+    /// Whether there is room that nobody waits for.
+    pub fn is_free(&mut self, now: u64) -> bool {
+        self.waiting.is_empty() && self.has_room(now)
+    }
+
+    /// A miss began whose line memory owes.
+    pub fn owe(&mut self) {
+        self.owed += 1;
+    }
+
+    /// Memory has answered one.
+    pub fn answered(&mut self) {
+        self.owed -= 1;
+    }
+
+    /// A miss began whose line comes at a known time.
+    pub fn take_until(&mut self, at: u64) {
+        self.timed.push(at);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cores_get_room_in_the_order_in_which_they_came() {
+        let mut misses = SharedMisses::new(2, 2);
+        assert!(misses.may_begin(0, 0));
+        misses.owe();
+        assert!(misses.may_begin(1, 0));
+        misses.take_until(100);
+        assert_eq!((misses.may_begin(2, 10), misses.may_begin(0, 20), misses.has_news(20)), (false, false, false));
+        assert_eq!((misses.next_time(20), misses.is_free(20)), (100, false));
+        // At 100 the timed one has come: core 2 is first, and core 0 must wait for its turn.
+        assert!(misses.has_news(100) && misses.is_next(2, 100) && !misses.is_next(0, 100));
+        assert_eq!((misses.may_begin(0, 100), misses.may_begin(2, 100)), (false, true));
+        misses.owe();
+        misses.answered();
+        // There is room, for core 0.
+        assert_eq!((misses.next_time(150), misses.is_free(150)), (u64::MAX, false));
+        assert!(misses.may_begin(0, 200) && !misses.has_news(200));
+    }
+}

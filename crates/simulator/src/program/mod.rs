@@ -1,0 +1,394 @@
+//! A running workload that is a stream of steps: everything but `tick`.
+
+mod agents;
+mod touch;
+
+pub use touch::Touch;
+
+use std::collections::VecDeque;
+
+use waykeeper_workload::{Access, Operation, Pattern, Region as Which, Step, Stream, recorder};
+
+use crate::access::Want;
+use crate::explain::What;
+use crate::front::Front;
+use crate::front::tlb::NONE;
+use crate::front::translation::Side;
+use crate::placement::Region;
+use crate::port::{NEVER, Port, World};
+use crate::samples::Samples;
+use crate::tags::Line;
+use crate::window::{Room, Window};
+
+/// What a target does besides its stream: it reads the counter and records.
+#[derive(Debug, Clone)]
+pub struct Recorder {
+    /// Where it records.
+    pub region: Region,
+    /// Picoseconds between two values of the counter.
+    pub counter_tick: u64,
+    /// Picoseconds of a sample besides its accesses.
+    pub base: u64,
+}
+
+/// A running stream.
+#[derive(Debug, Clone)]
+pub struct Program {
+    /// Way to the memory.
+    pub port: Port,
+    window: Window,
+    /// What the core does before its caches, if it does anything.
+    pub front: Option<Box<Front>>,
+    stream: Stream,
+    data: Region,
+    code: Region,
+    recorder: Option<Recorder>,
+    /// When it or its front acts next.
+    pub wake: u64,
+    /// When the core itself goes on.
+    core_at: u64,
+    now: u64,
+    /// What could not go on and is tried again first.
+    again: Option<Op>,
+    /// What follows before the stream goes on.
+    next: VecDeque<Op>,
+    waiting: Waiting,
+    sample_start: u64,
+    reads_at_start: u64,
+    waited_until: u64,
+    blocked_since: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Op {
+    Touch(Touch),
+    Start,
+    End,
+    Compute(u64),
+    Delay(u64),
+    Period(u64),
+}
+
+/// What a core waits for that does not go on at a known time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Waiting {
+    /// Nothing, or a known time.
+    Nothing,
+    /// The line of this slot.
+    Slot(usize),
+    /// A slot.
+    AnySlot,
+    /// Every line that is under way.
+    AllSlots,
+    /// An entry of a filter.
+    Entry,
+    /// The end of a page walk.
+    Walk,
+    /// An entry of the store buffer.
+    Store,
+}
+
+impl Program {
+    /// A stream that begins at `start`; only one with a recorder takes samples.
+    pub fn new(
+        port: Port,
+        (window, front): (Window, Option<Box<Front>>),
+        stream: Stream,
+        [data, code]: [Region; 2],
+        recorder: Option<Recorder>,
+        start: u64,
+    ) -> Self {
+        Self {
+            port,
+            window,
+            front,
+            stream,
+            data,
+            code,
+            recorder,
+            wake: start,
+            core_at: start,
+            now: start,
+            again: None,
+            next: VecDeque::with_capacity(4),
+            waiting: Waiting::Nothing,
+            sample_start: start,
+            reads_at_start: 0,
+            waited_until: start,
+            blocked_since: start,
+        }
+    }
+
+    /// Acts from `wake` on, up to `horizon` at most: until then nobody else does anything. Gives when its last stretch
+    /// without a miss began.
+    pub fn run(&mut self, world: &mut World, mut horizon: u64, samples: &mut dyn Samples) -> u64 {
+        let mut began = self.wake;
+        loop {
+            self.now = began;
+            if self.front_at() <= began {
+                self.run_front(world);
+            } else {
+                self.run_core(world, horizon, samples);
+            }
+            self.wake = self.core_at.min(self.front_at());
+            // After a miss the memory has something to do, perhaps before this program's next access.
+            horizon = horizon.min(world.memory.next_time());
+            if self.wake >= horizon || !world.is_settled() {
+                return began;
+            }
+            began = self.wake;
+        }
+    }
+
+    /// When the front acts next. While a request finds no entry in a filter, nothing else goes out.
+    #[inline]
+    fn front_at(&self) -> u64 {
+        match &self.front {
+            Some(front) if !self.port.is_blocked() => front.at,
+            _ => NEVER,
+        }
+    }
+
+    /// The core's own operations, until one misses or somebody else acts.
+    #[inline]
+    fn run_core(&mut self, world: &mut World, horizon: u64, samples: &mut dyn Samples) {
+        self.waiting = Waiting::Nothing;
+        while self.now <= horizon && self.now < self.front_at() {
+            let op = match self.again.take() {
+                Some(op) => op,
+                None if self.next.is_empty() => self.next_of_stream(),
+                None => self.next.pop_front().expect("it is not empty"),
+            };
+            let goes_on = match op {
+                Op::Touch(touch) => self.touch(touch, world),
+                Op::Compute(instructions) => self.compute(instructions),
+                Op::Delay(ps) => {
+                    self.now += ps;
+                    true
+                }
+                Op::Period(ps) => {
+                    self.now = self.now.max(self.waited_until + ps);
+                    self.waited_until = self.now;
+                    true
+                }
+                Op::Start | Op::End if self.leaves_line(op) => true,
+                Op::Start => self.drained(op) && self.start_sample(world),
+                Op::End => self.drained(op) && self.end_sample(world, samples),
+            };
+            if !goes_on {
+                return;
+            }
+        }
+        self.core_at = self.now;
+    }
+
+    #[inline]
+    fn next_of_stream(&mut self) -> Op {
+        loop {
+            match self.stream.next() {
+                Some(Step::Access(access)) => return self.touch_of(access),
+                Some(Step::Start) if self.recorder.is_some() => return Op::Start,
+                Some(Step::End) if self.recorder.is_some() => return Op::End,
+                Some(Step::Start | Step::End) => {}
+                Some(Step::Compute { instructions, .. }) => return Op::Compute(instructions),
+                Some(Step::Wait(ns)) => return Op::Period((ns * 1e3).round() as u64),
+                None => return Op::Delay(NEVER / 2),
+            }
+        }
+    }
+
+    #[inline]
+    fn touch_of(&self, access: Access) -> Op {
+        let (region, fetch) = match access.region {
+            Which::Data => (&self.data, false),
+            Which::Code => (&self.code, true),
+        };
+        let line = region.line(access.offset);
+        let loads = matches!(access.operation, Operation::Read | Operation::Modify);
+        let stores = matches!(access.operation, Operation::Write | Operation::Modify);
+        let want = match (fetch, stores) {
+            (true, _) => Want::Fetch,
+            (false, true) => Want::Write,
+            (false, false) => Want::Read,
+        };
+        let blocking = fetch || access.dependent || (loads && !self.port.out_of_order);
+        let touch =
+            Touch { line, want, load: loads && !fetch, blocking, dependent: access.dependent, page: NONE, words: 0 };
+        Op::Touch(match &self.front {
+            Some(front) => front.complete(touch, region, access.offset),
+            None => touch,
+        })
+    }
+
+    /// Instructions without memory; as many as the window has room for, the others follow.
+    fn compute(&mut self, instructions: u64) -> bool {
+        match self.window.room(&self.port, self.now) {
+            Room::For(room) => {
+                let begin = instructions.min(room);
+                self.window.begin(begin);
+                self.now += self.port.latencies.instructions(begin);
+                self.again = (begin < instructions).then(|| Op::Compute(instructions - begin));
+                true
+            }
+            full => self.wait_for_window(full, Op::Compute(instructions)),
+        }
+    }
+
+    /// The window is full: `op` waits for its oldest load.
+    #[cold]
+    fn wait_for_window(&mut self, room: Room, op: Op) -> bool {
+        match room {
+            Room::AfterSlot(slot) => self.wait(Waiting::Slot(slot), self.port.done_at(slot), op),
+            Room::AfterWalk | Room::For(_) => self.wait(Waiting::Walk, NEVER, op),
+        }
+    }
+
+    /// `op` is tried again at a time, or when what the core waits for has come.
+    fn wait(&mut self, waiting: Waiting, until: u64, op: Op) -> bool {
+        self.again = Some(op);
+        self.blocked_since = self.now;
+        self.waiting = waiting;
+        self.core_at = until;
+        false
+    }
+
+    /// The counter is read when everything is there; until then `op` waits.
+    fn drained(&mut self, op: Op) -> bool {
+        match self.all_done() {
+            NEVER => self.wait(Waiting::AllSlots, NEVER, op),
+            time => {
+                self.now = self.now.max(time);
+                true
+            }
+        }
+    }
+
+    /// When everything that is outstanding is there.
+    fn all_done(&self) -> u64 {
+        match &self.front {
+            Some(front) if front.is_busy() => NEVER,
+            _ => self.port.all_done(),
+        }
+    }
+
+    fn start_sample(&mut self, world: &mut World) -> bool {
+        self.sample_start = self.now;
+        if self.port.explains
+            && let Some(explainer) = &mut world.explainer
+        {
+            explainer.begins();
+        }
+        self.reads_at_start = self.port.demand_reads(world);
+        self.now += self.recorder.as_ref().map_or(0, |recorder| recorder.base);
+        true
+    }
+
+    fn end_sample(&mut self, world: &mut World, samples: &mut dyn Samples) -> bool {
+        let Some(Recorder { region, counter_tick, .. }) = &self.recorder else { return true };
+        let ticks = self.now / counter_tick - self.sample_start / counter_tick;
+        samples.record(ticks, 1, self.now);
+        if self.port.explains
+            && let Some(explainer) = &mut world.explainer
+        {
+            explainer.ended(ticks, self.sample_start, self.now, |_| What::Data);
+        }
+        self.port.counts.samples += 1;
+        self.port.counts.sample_memory_reads += self.port.demand_reads(world) - self.reads_at_start;
+        let count = recorder::count_offset(ticks.min(recorder::OVERFLOW_FROM - 1));
+        for offset in [0, count] {
+            let blocking = !self.port.out_of_order;
+            let line = region.line(offset);
+            let touch =
+                Touch { line, want: Want::Write, load: false, blocking, dependent: false, page: NONE, words: 0 };
+            self.next.push_back(Op::Touch(match &self.front {
+                Some(front) => front.complete(touch, region, offset),
+                None => touch,
+            }));
+        }
+        true
+    }
+
+    /// An access that found no entry in a filter is tried again at a time.
+    #[inline]
+    pub fn unblocked(&mut self, world: &mut World, at: u64) {
+        if self.waiting == Waiting::Entry {
+            world.hierarchy.counts[self.port.core].stalled_for_filters_ps += at - self.blocked_since;
+            self.waiting = Waiting::Nothing;
+            self.core_at = at;
+        }
+        if let Some(front) = &mut self.front {
+            front.plan();
+            front.at = front.at.max(at);
+        }
+        self.wake = self.core_at.min(self.front_at());
+    }
+
+    /// Memory has answered a slot.
+    #[inline]
+    pub fn answered(&mut self, slot: usize, world: &mut World, now: u64) {
+        self.window.answered(slot);
+        if self.front.is_some() {
+            self.front_answered(slot, now);
+        }
+        let over = match self.waiting {
+            Waiting::Nothing | Waiting::Entry | Waiting::Walk => false,
+            Waiting::Slot(expected) => expected == slot,
+            Waiting::AnySlot | Waiting::Store => true,
+            Waiting::AllSlots => self.all_done() != NEVER,
+        };
+        if over {
+            world.hierarchy.counts[self.port.core].stalled_for_memory_ps += now - self.blocked_since;
+            self.waiting = Waiting::Nothing;
+            self.core_at = now;
+        }
+        self.wake = self.core_at.min(self.front_at());
+    }
+
+    /// What the event of this pattern touches, code first; nothing for a pattern without events.
+    pub fn event(&self, pattern: &Pattern) -> Vec<EventLine> {
+        let Pattern::Random { data_bytes, code_bytes, event_stride_lines, line_bytes, .. } = pattern else {
+            return Vec::new();
+        };
+        let lines = |side, region: &Region, from: u64, until: u64| -> Vec<EventLine> {
+            let offsets = (from..until).step_by((event_stride_lines * line_bytes) as usize);
+            offsets.map(|at| EventLine { side, line: region.line(at), address: region.address(at) }).collect()
+        };
+        let mut event = lines(Side::Instructions, &self.code, *code_bytes, pattern.code_bytes());
+        event.extend(lines(Side::Data, &self.data, *data_bytes, pattern.data_bytes()));
+        event
+    }
+
+    /// Where its data lie.
+    pub fn data(&self) -> &Region {
+        &self.data
+    }
+
+    /// For a walk: the iteration of its outer loop.
+    pub fn outer_iteration(&self) -> u64 {
+        self.stream.outer_iteration().unwrap_or(0)
+    }
+
+    /// For a walk: so many iterations of the outer loop are over.
+    pub fn skip_outer(&mut self, iterations: u64) {
+        self.stream.start_at_outer(self.outer_iteration() + iterations);
+    }
+
+    /// The lines of the first so many bytes of its buffer.
+    pub fn buffer_lines(&self, bytes: u64, line_bytes: u64) -> Vec<Line> {
+        let mut lines: Vec<_> = (0..bytes).step_by(line_bytes as usize).map(|at| self.data.line(at)).collect();
+        lines.push(self.data.line(bytes - 1));
+        lines.dedup();
+        lines
+    }
+}
+
+/// A line that an event touches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EventLine {
+    /// How.
+    pub side: Side,
+    /// Which.
+    pub line: Line,
+    /// Where it is in the program's address space.
+    pub address: u64,
+}

@@ -1,0 +1,295 @@
+//! One access of a core: translation, runs of stores, the store buffer, then the caches.
+
+use crate::access::Want;
+use crate::front::streaming::Stored;
+use crate::front::tlb::{NONE, Page};
+use crate::front::translation::Side;
+use crate::port::{Arrival, Issued, NEVER, World};
+use crate::program::{Op, Program, Waiting};
+use crate::tags::Line;
+use crate::window::Room;
+
+/// One access: what stops the core until its value is there, and what only delays the next access.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Touch {
+    /// Where.
+    pub line: Line,
+    /// What for.
+    pub want: Want,
+    /// It is a load: until the line is there it stays in the core's window.
+    pub load: bool,
+    /// The core stops until the line is there.
+    pub blocking: bool,
+    /// The next access needs its value.
+    pub dependent: bool,
+    /// The page to translate, or [`NONE`].
+    pub page: Page,
+    /// The words of the line that a store changes, one bit each, as long as it may be one of a run; 0 otherwise.
+    pub words: u64,
+}
+
+impl Touch {
+    /// Which TLBs translate it.
+    pub fn side(&self) -> Side {
+        if self.want == Want::Fetch { Side::Instructions } else { Side::Data }
+    }
+
+    /// Whether it waits in the store buffer rather than in the core.
+    fn is_buffered(&self) -> bool {
+        !self.load && !self.blocking && self.want.is_store()
+    }
+}
+
+impl Program {
+    /// One access; false if somebody else may have to act before the next one.
+    #[inline]
+    pub(super) fn touch(&mut self, mut touch: Touch, world: &mut World) -> bool {
+        let room = self.window.room(&self.port, self.now);
+        if !matches!(room, Room::For(_)) {
+            return self.wait_for_window(room, Op::Touch(touch));
+        }
+        if self.front.is_some()
+            && let Some(goes_on) = self.before_caches(&mut touch)
+        {
+            return goes_on;
+        }
+        let Touch { line, want, load, blocking, dependent, .. } = touch;
+        let (l1, pace) = (self.port.latencies.l1, self.port.latencies.pace);
+        let mut issued = self.port.issue(world, line, want, self.now);
+        if self.front.is_some() {
+            issued = self.after_caches(touch, issued, world);
+        }
+        match issued {
+            Issued::Hit => {
+                self.window.begin(1);
+                // A dependent load waits for its value; everything else goes on at the core's pace.
+                self.now += if dependent { l1 } else { pace };
+                return self.wished_nothing();
+            }
+            Issued::At(arrival) => {
+                self.window.begin(1);
+                self.core_at = if self.goes_on(arrival, &touch) {
+                    self.now + pace
+                } else {
+                    world.hierarchy.counts[self.port.core].stalled_for_shared_ps += arrival.at - self.now;
+                    arrival.at
+                };
+            }
+            Issued::Pending(slot) | Issued::Joined(slot) => {
+                self.window.begin(1);
+                let joined = issued == Issued::Joined(slot);
+                if !joined {
+                    self.claim(slot);
+                }
+                if blocking {
+                    self.blocked_since = self.now;
+                    self.waiting = Waiting::Slot(slot);
+                    self.core_at = NEVER;
+                } else {
+                    if load {
+                        self.window.wait_for(slot, joined);
+                    } else if want.is_store() {
+                        self.buffer(slot);
+                    }
+                    self.core_at = self.now + pace;
+                }
+            }
+            Issued::Blocked if self.puts_off(&touch, self.now) => self.core_at = self.now + pace,
+            Issued::Blocked => return self.wait(Waiting::Entry, NEVER, Op::Touch(touch)),
+            Issued::Full(time) if self.puts_off(&touch, time) => self.core_at = self.now + pace,
+            Issued::Full(time) => return self.wait(Waiting::AnySlot, time, Op::Touch(touch)),
+        }
+        false
+    }
+
+    /// Whether the core goes on while a line is on its way from another cache.
+    #[inline]
+    fn goes_on(&mut self, arrival: Arrival, touch: &Touch) -> bool {
+        if touch.blocking {
+            return false;
+        }
+        let Some(slot) = self.port.keep_until(arrival) else { return false };
+        self.claim(slot);
+        if touch.load {
+            self.window.wait_for(slot, false);
+        } else if touch.want.is_store() {
+            self.buffer(slot);
+        }
+        true
+    }
+
+    /// A slot was free and is taken: whoever waited for its last line does not wait for this one.
+    #[inline]
+    pub(super) fn claim(&mut self, slot: usize) {
+        self.window.answered(slot);
+        if let Some(stores) = self.front.as_mut().and_then(|front| front.stores.as_mut()) {
+            stores.forget(slot);
+        }
+    }
+
+    /// A store waits for a slot in the store buffer.
+    #[inline]
+    pub(super) fn buffer(&mut self, slot: usize) {
+        if let Some(stores) = self.front.as_mut().and_then(|front| front.stores.as_mut()) {
+            stores.wait_for(slot);
+        }
+    }
+
+    /// A store that finds no slot waits in the store buffer, where there is one: the core goes on.
+    fn puts_off(&mut self, touch: &Touch, until: u64) -> bool {
+        let Some(front) = &mut self.front else { return false };
+        let Some(stores) = &mut front.stores else { return false };
+        if !touch.is_buffered() || touch.want == Want::Stream {
+            return false;
+        }
+        self.window.begin(1);
+        stores.put_off(touch.line);
+        front.stores_at = until;
+        front.plan();
+        true
+    }
+
+    /// What comes before the caches; gives whether the core goes on if the access has to wait.
+    fn before_caches(&mut self, touch: &mut Touch) -> Option<bool> {
+        if let Some(goes_on) = self.translate(touch) {
+            return Some(goes_on);
+        }
+        if self.port.is_blocked() {
+            return Some(self.wait(Waiting::Entry, NEVER, Op::Touch(*touch)));
+        }
+        let front = self.front.as_deref_mut().expect("only called with a front");
+        if let Some(streaming) = &mut front.streaming {
+            if touch.words != 0 {
+                match streaming.store(touch.line, touch.words) {
+                    Stored::AsUsual => {}
+                    Stored::Full => touch.want = Want::Stream,
+                    Stored::Gathered => {
+                        self.window.begin(1);
+                        self.now += self.port.latencies.pace;
+                        return Some(true);
+                    }
+                    Stored::After(incomplete) => {
+                        self.next.push_front(Op::Touch(*touch));
+                        *touch = Touch { line: incomplete, page: NONE, ..*touch };
+                    }
+                }
+                touch.words = 0;
+            } else if streaming.gathers(touch.line) {
+                streaming.leave();
+                self.next.push_front(Op::Touch(*touch));
+                *touch = Touch { want: Want::Write, load: false, blocking: false, dependent: false, ..*touch };
+            }
+        }
+        if touch.is_buffered()
+            && let Some(stores) = &mut front.stores
+            && stores.is_full(&self.port, self.now)
+        {
+            let until = stores.next_done(&self.port);
+            return Some(self.wait(Waiting::Store, until, Op::Touch(*touch)));
+        }
+        None
+    }
+
+    /// Looks for the access's translation; gives whether the core goes on if it is not at hand.
+    fn translate(&mut self, touch: &Touch) -> Option<bool> {
+        if touch.page == NONE {
+            return None;
+        }
+        let front = self.front.as_mut()?;
+        // Stores are translated before they leave the core, in order.
+        let hides = self.port.out_of_order && !touch.blocking && !touch.is_buffered();
+        match front.translation.as_mut()?.look_up(touch.side(), touch.page) {
+            Some(0) => None,
+            // An out-of-order core does other work meanwhile.
+            Some(_) if hides => None,
+            Some(cycles) => {
+                self.again = Some(Op::Touch(*touch));
+                self.now += cycles * self.port.latencies.cycle;
+                Some(true)
+            }
+            None if hides && front.walk_for(touch, self.now) => {
+                let load = self.window.hold();
+                front.hold(*touch, load);
+                front.plan();
+                self.now += self.port.latencies.pace;
+                Some(true)
+            }
+            None => {
+                if !hides {
+                    front.walk_for(touch, self.now);
+                    front.plan();
+                }
+                Some(self.wait(Waiting::Walk, NEVER, Op::Touch(*touch)))
+            }
+        }
+    }
+
+    /// Tells the prefetchers of an answer, and sends what they wish for.
+    pub(super) fn after_caches(&mut self, touch: Touch, issued: Issued, world: &mut World) -> Issued {
+        let front = self.front.as_deref_mut().expect("only called with a front");
+        let Some(prefetchers) = &mut front.prefetchers else { return issued };
+        front.wished = false;
+        if !matches!(touch.want, Want::Read | Want::Write) {
+            return issued;
+        }
+        let now = self.now;
+        let late = front.late.iter().find(|(line, at)| *line == touch.line && *at > now).map(|(_, at)| *at);
+        let issued = match (issued, late) {
+            (Issued::Hit, Some(at)) => Issued::At(Arrival { at, beyond: true }),
+            (Issued::At(arrival), Some(at)) => Issued::At(Arrival { at: at.max(arrival.at), ..arrival }),
+            (issued, _) => issued,
+        };
+        match issued {
+            Issued::Hit if !prefetchers.first_use(touch.line) => return issued,
+            Issued::Blocked | Issued::Full(_) => return issued,
+            _ => {}
+        }
+        prefetchers.missed(touch.line);
+        front.late.retain(|(_, at)| *at > now);
+        front.wished = !prefetchers.wishes.is_empty();
+        let mut wishes = std::mem::take(&mut prefetchers.wishes);
+        for (line, level) in wishes.drain(..) {
+            let Some((slot, at)) = self.port.prefetch(world, line, level, now) else { continue };
+            prefetchers.asked(line);
+            self.window.answered(slot);
+            if let Some(stores) = &mut front.stores {
+                stores.forget(slot);
+            }
+            if at != NEVER {
+                front.late.push((line, at));
+            }
+        }
+        prefetchers.wishes = wishes;
+        issued
+    }
+
+    /// After a hit: whether no prefetch went out either, of which others would have to hear.
+    #[inline]
+    fn wished_nothing(&mut self) -> bool {
+        match &mut self.front {
+            Some(front) if front.wished => {
+                front.wished = false;
+                self.core_at = self.now;
+                false
+            }
+            _ => true,
+        }
+    }
+
+    /// Stores that wait for the rest of their line go as usual before `op`; whether there are any.
+    pub(super) fn leaves_line(&mut self, op: Op) -> bool {
+        let streaming = self.front.as_mut().and_then(|front| front.streaming.as_mut());
+        let Some(line) = streaming.and_then(|streaming| streaming.leave()) else { return false };
+        self.next.push_front(op);
+        self.again = Some(Op::Touch(Touch {
+            line,
+            want: Want::Write,
+            load: false,
+            blocking: false,
+            dependent: false,
+            page: NONE,
+            words: 0,
+        }));
+        true
+    }
+}

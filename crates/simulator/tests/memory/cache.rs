@@ -1,0 +1,87 @@
+//! The memory-side cache: what it takes, what it answers, what it writes.
+
+use waykeeper_platform::Replacement;
+use waykeeper_simulator::memory::side_cache::SideCacheParameters;
+use waykeeper_simulator::memory::{Memory, Source};
+
+use crate::common::{answers, changed, read, write};
+
+/// Two parts of one set with two ways.
+fn memory(read_allocation: bool, dirty_write_allocation: bool) -> Memory {
+    changed(|parameters| {
+        parameters.cache = Some(SideCacheParameters {
+            parts: 2,
+            sets: 1,
+            ways: 2,
+            replacement: Replacement::Lru,
+            hit: 60,
+            read_allocation,
+            dirty_write_allocation,
+            seed: 1,
+        });
+    })
+}
+
+#[test]
+fn a_line_that_was_read_is_answered_by_the_cache() {
+    let mut memory = memory(true, false);
+    read(&mut memory, 4, 1);
+    assert_eq!(answers(&mut memory), [(1, 1135)]);
+    memory.read(4, 2, Source::default(), 2000);
+    // The same set of the other part has nothing to do with it.
+    memory.read(5, 3, Source::default(), 2000);
+    assert_eq!(answers(&mut memory), [(2, 2060), (3, 2125)], "its row is still open");
+    let counts = memory.counts();
+    assert_eq!((counts.reads, counts.cache_hits), (2, 1));
+}
+
+#[test]
+fn without_allocation_it_is_as_if_it_were_not_there() {
+    let mut memory = memory(false, false);
+    for at in [1000, 2000] {
+        memory.read(4, 1, Source::default(), at);
+        memory.write(4, Source::default(), at + 500);
+        answers(&mut memory);
+    }
+    let counts = memory.counts();
+    assert_eq!((counts.reads, counts.writes, counts.cache_hits, counts.cache_writes), (2, 2, 0, 0));
+}
+
+#[test]
+fn a_changed_line_is_written_when_it_must_make_room() {
+    let mut memory = memory(false, true);
+    [0, 2, 0, 4].into_iter().for_each(|line| write(&mut memory, line));
+    answers(&mut memory);
+    let counts = memory.counts();
+    // Line 2 was used longest ago.
+    assert_eq!((counts.writes, counts.cache_writes, counts.cache_evictions), (1, 4, 1));
+    read(&mut memory, 0, 1);
+    read(&mut memory, 2, 2);
+    let hits = answers(&mut memory);
+    assert_eq!(hits.iter().map(|(handle, _)| *handle).collect::<Vec<_>>(), [1, 2]);
+    assert_eq!((memory.counts().cache_hits, memory.counts().reads), (1, 1));
+}
+
+#[test]
+fn what_was_only_read_makes_room_silently() {
+    let mut memory = memory(true, true);
+    for line in [0, 2, 4, 6] {
+        read(&mut memory, line, line);
+        answers(&mut memory);
+    }
+    assert_eq!((memory.counts().writes, memory.counts().cache_evictions), (0, 0));
+}
+
+#[test]
+fn allocation_can_be_switched_and_lines_stay() {
+    let mut memory = memory(true, false);
+    read(&mut memory, 0, 1);
+    answers(&mut memory);
+    assert!(memory.set_memory_cache(false, false));
+    memory.read(0, 2, Source::default(), 2000);
+    memory.read(2, 3, Source::default(), 2000);
+    memory.read(2, 4, Source::default(), 3000);
+    answers(&mut memory);
+    assert_eq!((memory.counts().cache_hits, memory.counts().reads), (1, 3));
+    assert!(!changed(|_| {}).set_memory_cache(true, true), "there is none");
+}

@@ -1,0 +1,80 @@
+//! A memory with round numbers, and what runs it.
+
+use waykeeper_platform::ReadAfterWrite;
+use waykeeper_simulator::memory::layout::{Checks, Layout};
+use waykeeper_simulator::memory::parameters::{Parameters, RefreshRule, Scheduler, Timing};
+use waykeeper_simulator::memory::{Memory, Source};
+
+/// Round numbers: tRC 40, tRCD 10, tRP 10, CL 20, 5 on the bus a line, 100 for the crossing; 4 banks of 8-line rows; no
+/// refresh before 1,000,000.
+pub fn parameters() -> Parameters {
+    Parameters {
+        line_bytes: 64,
+        layout: Layout {
+            channels: 1,
+            channel_lines: 1,
+            channel_hash: false,
+            ranks: 1,
+            banks: 4,
+            bank_hash: false,
+            row_lines: 8,
+            checks: Checks::Nowhere,
+            lines: 1 << 20,
+        },
+        timing: Timing { trc: 40, trcd: 10, trp: 10, cl: 20, cwl: 20, transfer: 5, ..Timing::default() },
+        refresh: RefreshRule { per_bank: false, trefi: 1_000_000, trfc: 500, phase: 1_000_000 },
+        check_lines: 8,
+        crossing: 100,
+        scheduler: Scheduler {
+            queue_entries: 8,
+            write_age: 200,
+            write_entries: usize::MAX,
+            write_high: 4,
+            write_low: 1,
+            drains_channel: false,
+            read_after_write: ReadAfterWrite::Last,
+            priorities_in_banks: false,
+            row_hits_in_a_row: 0,
+        },
+        line_time: 0,
+        regulation: None,
+        cache: None,
+    }
+}
+
+/// A memory with some parameters changed.
+pub fn changed(change: impl Fn(&mut Parameters)) -> Memory {
+    let mut parameters = parameters();
+    change(&mut parameters);
+    Memory::new(&parameters)
+}
+
+/// A memory whose controller has other rules.
+pub fn scheduled(change: impl Fn(&mut Scheduler)) -> Memory {
+    changed(|parameters| change(&mut parameters.scheduler))
+}
+
+pub const FIRST: Source = Source { core: 0, class: 0, first: true };
+
+pub fn read(memory: &mut Memory, line: u32, handle: u32) {
+    memory.read(line, handle, Source::default(), 1000);
+}
+
+pub fn write(memory: &mut Memory, line: u32) {
+    memory.write(line, Source::default(), 1000);
+}
+
+/// Lines of bank 0 in rows that differ: every 4 rows of 8 lines.
+pub fn row(n: u32) -> u32 {
+    n * 32
+}
+
+/// Runs until nothing is left; gives (handle, time) in the order of the answers.
+pub fn answers(memory: &mut Memory) -> Vec<(u32, u64)> {
+    let mut answers = Vec::new();
+    while memory.next_time() != u64::MAX {
+        let now = memory.next_time();
+        answers.extend(memory.step(now).map(|handle| (handle, now)));
+    }
+    answers
+}

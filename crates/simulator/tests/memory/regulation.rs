@@ -1,0 +1,152 @@
+//! Regulation of bandwidth: who is served how often, beside classes that always have requests waiting.
+
+use waykeeper_simulator::memory::regulator::{Scheme, Windows};
+use waykeeper_simulator::memory::{Memory, Source};
+
+use crate::common::{answers, changed};
+
+/// One line each 50 through the way to the memory, whose banks are much faster: so the regulator decides.
+fn memory(scheme: Scheme) -> Memory {
+    changed(|parameters| {
+        parameters.regulation = Some((scheme, 64));
+        parameters.line_time = 50;
+        parameters.timing.trc = 20;
+        parameters.layout.bank_hash = true;
+    })
+}
+
+const WINDOWS: Windows = Windows { length: 1000, steps: 100, line: 50 };
+
+/// Classes that keep so many reads waiting each, from 0 until `end`; gives the times of the answers of each.
+fn saturate(memory: &mut Memory, waiting: &[(u8, u32)], end: u64) -> Vec<Vec<u64>> {
+    let mut line = 0;
+    let mut send = |memory: &mut Memory, class: u8, now: u64| {
+        line += 8;
+        memory.read(line, u32::from(class), Source { core: class, class, first: false }, now);
+    };
+    for (class, count) in waiting {
+        (0..*count).for_each(|_| send(memory, *class, 0));
+    }
+    let mut answered = vec![Vec::new(); 8];
+    while memory.next_time() <= end {
+        let now = memory.next_time();
+        if let Some(class) = memory.step(now) {
+            answered[class as usize].push(now);
+            send(memory, class as u8, now);
+        }
+    }
+    answered
+}
+
+fn served(memory: &mut Memory, waiting: &[(u8, u32)], end: u64) -> [usize; 2] {
+    let answered = saturate(memory, waiting, end);
+    [answered[0].len(), answered[1].len()]
+}
+
+#[test]
+fn classes_are_served_inversely_to_their_stride_plus_one() {
+    for (strides, shares) in [([0, 0], [1, 1]), ([3, 0], [1, 4]), ([1, 2], [3, 2]), ([63, 0], [1, 64])] {
+        let mut memory = memory(Scheme::Stride);
+        for (class, stride) in [0, 1].into_iter().zip(strides) {
+            assert!(memory.set_bandwidth(class, stride, true, 0));
+        }
+        // 2000 lines in 100,000; the first answer comes some 135 after 0.
+        let [first, second] = served(&mut memory, &[(0, 20), (1, 20)], 100_000);
+        assert!((1995..=2000).contains(&(first + second)), "{first} + {second}");
+        let expected = 2000 * shares[0] / (shares[0] + shares[1]);
+        assert!(first.abs_diff(expected) <= 3, "{strides:?}: {first} and {second}");
+    }
+}
+
+#[test]
+fn a_class_alone_is_not_throttled() {
+    for enabled in [false, true] {
+        let mut memory = memory(Scheme::Stride);
+        memory.set_bandwidth(1, 63, enabled, 0);
+        let [_, lines] = served(&mut memory, &[(1, 20)], 100_000);
+        assert!((1995..=2000).contains(&lines), "{lines}");
+    }
+}
+
+#[test]
+fn off_means_order_of_arrival() {
+    let mut memory = memory(Scheme::Stride);
+    memory.set_bandwidth(0, 63, false, 0);
+    memory.set_bandwidth(1, 0, false, 0);
+    // Three times as many requests waiting get three times as many lines.
+    let [first, second] = served(&mut memory, &[(0, 30), (1, 10)], 100_000);
+    assert!(first.abs_diff(1500) <= 30 && second.abs_diff(500) <= 10, "{first} and {second}");
+}
+
+#[test]
+fn the_others_stride_does_not_matter_to_a_class_that_asks_for_less_than_its_share() {
+    // Class 1 has one request at a time, class 0 as many as it can: an equal share would be half of the way.
+    let run = |stride| {
+        let mut memory = memory(Scheme::Stride);
+        memory.set_bandwidth(0, stride, true, 0);
+        memory.set_bandwidth(1, 0, true, 0);
+        saturate(&mut memory, &[(0, 40), (1, 1)], 100_000)[1].clone()
+    };
+    let equal = run(0);
+    // A line each 200 or so: at most 50 for its turn, then 135 for the line itself.
+    assert!((480..=800).contains(&equal.len()), "{}", equal.len());
+    assert_eq!(equal, run(63));
+    // Off, it waits for 40 lines each time.
+    let mut off = memory(Scheme::Stride);
+    let [_, lines] = served(&mut off, &[(0, 40), (1, 1)], 100_000);
+    assert!(lines <= 100_000 / (40 * 50), "{lines}");
+}
+
+#[test]
+fn a_delay_adds_to_every_request_of_the_class() {
+    let mut memory = memory(Scheme::Delay { step: 10, steps: 100 });
+    memory.set_bandwidth(0, 90, true, 0);
+    memory.set_bandwidth(1, 100, true, 0);
+    memory.read(0, 0, Source::default(), 1000);
+    memory.read(8, 1, Source { class: 1, ..Source::default() }, 1000);
+    // Ten steps of 10 below the full share.
+    assert_eq!(answers(&mut memory), [(1, 1135), (0, 1235)]);
+}
+
+#[test]
+fn a_maximum_is_kept_in_each_window_even_when_nobody_else_asks() {
+    let mut memory = memory(Scheme::Maximum(WINDOWS));
+    memory.set_bandwidth(1, 10, true, 0);
+    memory.set_bandwidth(0, 100, true, 0);
+    // A window of 1000 has room for 20 lines; a tenth of them are 2.
+    let alone = saturate(&mut memory.clone(), &[(1, 20)], 100_000)[1].clone();
+    for window in 1..99 {
+        // A line passes up to 50 after the window began, and its answer is 135 away at least.
+        let begin = window * 1000;
+        let of_window = alone.iter().filter(|at| (begin + 130..begin + 1130).contains(*at)).count();
+        assert_eq!(of_window, 2, "window {window}");
+    }
+    let [others, limited] = served(&mut memory, &[(0, 20), (1, 20)], 100_000);
+    assert!(limited.abs_diff(200) <= 2 && others.abs_diff(1800) <= 5, "{others} and {limited}");
+}
+
+#[test]
+fn a_minimum_is_given_to_a_class_that_asks_for_it() {
+    // Class 0 has nine times as many requests waiting.
+    let run = |enabled| {
+        let mut memory = memory(Scheme::Minimum(WINDOWS));
+        memory.set_bandwidth(0, 0, enabled, 0);
+        memory.set_bandwidth(1, 50, enabled, 0);
+        served(&mut memory, &[(0, 45), (1, 5)], 100_000)[1]
+    };
+    assert!(run(false).abs_diff(200) <= 10, "{}", run(false));
+    // Ten of twenty lines first; of the rest it gets its turn.
+    assert!(run(true) >= 1000, "{}", run(true));
+}
+
+#[test]
+fn portions_are_slots_of_their_classes() {
+    let mut memory = memory(Scheme::Portions { slot: 250, slots: 4 });
+    memory.set_bandwidth(0, 0b1110, true, 0);
+    memory.set_bandwidth(1, 0b0001, true, 0);
+    // Five lines in each slot.
+    let [first, second] = served(&mut memory, &[(0, 20), (1, 20)], 100_000);
+    assert!(first.abs_diff(1500) <= 5 && second.abs_diff(500) <= 5, "{first} and {second}");
+    let alone = served(&mut memory.clone(), &[], 0);
+    assert_eq!(alone, [0, 0]);
+}

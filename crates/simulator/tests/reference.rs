@@ -1,0 +1,114 @@
+//! The hierarchy against a slow, obvious one: random hierarchies and accesses, answer by answer, and after each step
+//! every line in every way of every cache and filter.
+
+#[path = "reference/array.rs"]
+mod array;
+#[path = "reference/model.rs"]
+mod model;
+mod setups;
+
+use array::{Array, Slot};
+use model::Model;
+use proptest::prelude::*;
+use setups::{Action, LINES, action, setup};
+use waykeeper_simulator::access::{Answer, Want};
+use waykeeper_simulator::cache::{Cache, DIRTY, SHARED};
+use waykeeper_simulator::filter::SnoopFilter;
+use waykeeper_simulator::hierarchy::Hierarchy;
+use waykeeper_simulator::tags::Line;
+
+/// What a cache holds, by set and way.
+fn held(cache: &Cache) -> Vec<(usize, usize, Slot)> {
+    let slot = |line: Line| {
+        let place = cache.find(line)?;
+        let flags = cache.flags(place);
+        let locked = cache.is_locked(place);
+        let [dirty, shared] = [DIRTY, SHARED].map(|flag| flags & flag != 0);
+        Some((place.set, place.way, Slot { line, dirty, shared, locked, busy: false }))
+    };
+    sorted((0..LINES).filter_map(slot))
+}
+
+fn entries(filter: &SnoopFilter) -> Vec<(usize, usize, Slot)> {
+    let slot = |line: Line| {
+        let place = filter.find(line)?;
+        Some((place.set, place.way, Slot { line, busy: filter.is_busy(place), ..Slot::default() }))
+    };
+    sorted((0..LINES).filter_map(slot))
+}
+
+fn expected(array: &Array) -> Vec<(usize, usize, Slot)> {
+    sorted(array.held())
+}
+
+fn sorted(slots: impl Iterator<Item = (usize, usize, Slot)>) -> Vec<(usize, usize, Slot)> {
+    let mut slots: Vec<_> = slots.collect();
+    slots.sort_by_key(|(set, way, _)| (*set, *way));
+    slots
+}
+
+fn compare(hierarchy: &Hierarchy, model: &Model) -> Result<(), TestCaseError> {
+    for (at, (core, expect)) in hierarchy.cores.iter().zip(&model.cores).enumerate() {
+        prop_assert_eq!(held(&core.l1d), expected(&expect.l1d), "L1D of core {}", at);
+        prop_assert_eq!(held(&core.l1i), expected(&expect.l1i), "L1I of core {}", at);
+        if let (Some(l2), Some(expect)) = (&core.l2, &expect.l2) {
+            prop_assert_eq!(held(&l2.cache), expected(expect), "L2 of core {}", at);
+        }
+    }
+    for (at, (station, expect)) in hierarchy.stations.iter().zip(&model.stations).enumerate() {
+        if let (Some(shared), Some(expect)) = (&station.cache, &expect.cache) {
+            prop_assert_eq!(held(&shared.cache), expected(&expect.lines), "cache of station {}", at);
+        }
+        if let (Some(filter), Some((expect, _))) = (&station.filter, &expect.filter) {
+            prop_assert_eq!(entries(&filter.entries), expected(expect), "filter of station {}", at);
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_random_hierarchy_does_what_the_obvious_one_does(
+        setup in setup(false),
+        actions in prop::collection::vec(action(), 1..200),
+    ) {
+        let (mut hierarchy, mut model) = (setup.build(), Model::new(&setup));
+        let mut pending: Vec<(usize, Line, Want)> = Vec::new();
+        for action in actions {
+            match action {
+                Action::Access { core, line, want } => {
+                    let answer = hierarchy.access(core, line, want, 0);
+                    prop_assert_eq!(answer, model.access(core, line, want), "{:?}", action);
+                    match answer {
+                        Answer::Memory if want == Want::Walk && setup.reads_past_caches(core) => {}
+                        Answer::Memory => pending.push((core, line, want)),
+                        Answer::UnderWay => {
+                            let own = pending.iter_mut().find(|(by, of, _)| (*by, *of) == (core, line));
+                            own.into_iter().for_each(|(_, _, before)| *before = before.joined(want));
+                        }
+                        _ => {}
+                    }
+                }
+                Action::Answer { which } if which < pending.len() => {
+                    let (core, line, want) = pending.remove(which);
+                    hierarchy.fill(core, line, want, 0);
+                    model.fill(core, line, want);
+                }
+                Action::Answer { .. } => {}
+                Action::Lock { core, line, level, ways } => {
+                    let locked = hierarchy.lock(level, core, line, ways);
+                    prop_assert_eq!(locked, model.lock(core, line, level, ways), "{:?}", action);
+                }
+                Action::Unlock { level } => {
+                    hierarchy.unlock_all(level);
+                    model.unlock(level);
+                }
+            }
+            let written: Vec<_> = hierarchy.writes.drain(..).map(|(line, _)| line).collect();
+            prop_assert_eq!(written, std::mem::take(&mut model.writes), "writes after {:?}", action);
+            compare(&hierarchy, &model)?;
+        }
+    }
+}

@@ -1,0 +1,912 @@
+//! The rules of the hierarchy, followed without haste: every question is answered by a look into the caches.
+
+use waykeeper_platform::{Allocation, EntryTaken, Inclusion};
+use waykeeper_simulator::access::{Answer, Want};
+use waykeeper_simulator::tags::Line;
+
+use crate::array::{Array, Slot};
+use crate::setups::{CORES, CoreSetup, Setup, StationSetup};
+
+const ALL: u32 = u32::MAX;
+
+/// Where a line is wanted: a private level, or the cache of the station at this place of the core's way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum To {
+    First,
+    Instructions,
+    Second,
+    Stop(usize),
+    Memory,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unit {
+    Core(usize),
+    Station(usize),
+}
+
+pub struct Core {
+    pub setup: CoreSetup,
+    pub l1d: Array,
+    pub l1i: Array,
+    pub l2: Option<Array>,
+    pub inclusion: Option<Inclusion>,
+    /// Ways of the second level that may be filled.
+    mask: u32,
+    /// Lines that leave once both levels have settled; true for those that the first level keeps.
+    leaving: Vec<(Slot, bool)>,
+}
+
+pub struct Cache {
+    pub level: u8,
+    pub lines: Array,
+    pub allocation: Allocation,
+    masks: [[u32; 2]; CORES],
+}
+
+pub struct Station {
+    cores: u32,
+    pub cache: Option<Cache>,
+    pub filter: Option<(Array, EntryTaken)>,
+}
+
+pub struct Model {
+    pub cores: Vec<Core>,
+    pub stations: Vec<Station>,
+    /// With whether they go to a shared cache only.
+    pub under_way: Vec<(Line, bool)>,
+    pub writes: Vec<Line>,
+    /// A station, and a line of its cache that nobody inside has while entries are made for it.
+    giving: Option<(usize, Line)>,
+}
+
+impl Station {
+    fn new(setup: &StationSetup) -> Self {
+        let cache = setup.cache.map(|(level, shape, allocation)| {
+            let masks = std::array::from_fn(|core| setup.ways_of(core, shape));
+            Cache { level, lines: Array::new(shape), allocation, masks }
+        });
+        let filter = setup.filter.map(|(shape, taken)| (Array::new(shape), taken));
+        Self { cores: setup.cores, cache, filter }
+    }
+
+    fn inward(&self) -> bool {
+        self.cache.as_ref().is_some_and(|c| matches!(c.allocation, Allocation::Inclusive | Allocation::NonInclusive))
+    }
+
+    fn at_request(&self) -> bool {
+        self.filter.as_ref().is_some_and(|(_, taken)| *taken == EntryTaken::AtRequest)
+    }
+}
+
+impl Model {
+    pub fn new(setup: &Setup) -> Self {
+        let core = |core: &CoreSetup| Core {
+            setup: *core,
+            l1d: Array::new(core.l1d),
+            l1i: Array::new(core.l1i),
+            l2: core.l2.map(|(shape, _)| Array::new(shape)),
+            inclusion: core.l2.map(|(_, inclusion)| inclusion),
+            mask: ALL,
+            leaving: Vec::new(),
+        };
+        let mut stations: Vec<_> = setup.stations.iter().map(Station::new).collect();
+        let all = (1 << CORES) - 1;
+        if stations.iter().all(|station| station.cores != all) {
+            stations.push(Station { cores: all, cache: None, filter: None });
+        }
+        Self {
+            cores: setup.cores.iter().map(core).collect(),
+            stations,
+            under_way: Vec::new(),
+            writes: Vec::new(),
+            giving: None,
+        }
+    }
+
+    // Who lies where -----------------------------------------------------------------------------------------------
+
+    fn way_of(&self, core: usize) -> Vec<usize> {
+        (0..self.stations.len()).filter(|at| self.stations[*at].cores >> core & 1 == 1).collect()
+    }
+
+    fn outer(&self, station: usize) -> Option<usize> {
+        (station + 1..self.stations.len()).find(|at| self.stations[*at].cores & self.stations[station].cores != 0)
+    }
+
+    /// Core by core, what a station sees first of each: the core, or a station further in.
+    fn units(&self, station: usize) -> Vec<Unit> {
+        let mut units = Vec::new();
+        for core in (0..CORES).filter(|core| self.stations[station].cores >> core & 1 == 1) {
+            let unit = match self.way_of(core).into_iter().take_while(|at| *at != station).last() {
+                Some(inner) => Unit::Station(inner),
+                None => Unit::Core(core),
+            };
+            if !units.contains(&unit) {
+                units.push(unit);
+            }
+        }
+        units
+    }
+
+    /// The unit of a station on a core's way.
+    fn own_unit(&self, station: usize, core: usize) -> Unit {
+        let inner = self.way_of(core).into_iter().take_while(|at| *at != station).last();
+        inner.map_or(Unit::Core(core), Unit::Station)
+    }
+
+    fn others_outside(&self, station: usize) -> bool {
+        let mut outside = std::iter::successors(self.outer(station), |at| self.outer(*at));
+        outside.any(|at| self.units(at).len() > 1)
+    }
+
+    fn core_holds(&self, core: usize, line: Line) -> bool {
+        let core = &self.cores[core];
+        core.l1d.has(line) || core.l2.as_ref().is_some_and(|l2| l2.has(line))
+    }
+
+    fn holds(&self, unit: Unit, line: Line) -> bool {
+        match unit {
+            Unit::Core(core) => self.core_holds(core, line),
+            Unit::Station(at) => self.cached_at(at, line) || self.inside(at, line),
+        }
+    }
+
+    fn cached_at(&self, station: usize, line: Line) -> bool {
+        self.stations[station].cache.as_ref().is_some_and(|cache| cache.lines.has(line))
+    }
+
+    /// Whether a line lies further in than a station's cache, as far as the station knows: a filter hears of a line that
+    /// leaves a core when it is told.
+    fn inside(&self, station: usize, line: Line) -> bool {
+        match &self.stations[station].filter {
+            _ if self.is_about_to_give(station, line) => false,
+            Some((filter, _)) => filter.get(line).is_some_and(|entry| !entry.busy),
+            None => !self.holders(station, line).is_empty(),
+        }
+    }
+
+    fn is_about_to_give(&self, station: usize, line: Line) -> bool {
+        let within = |outer: usize| station <= outer && self.stations[outer].cores & self.stations[station].cores != 0;
+        self.giving.is_some_and(|(outer, given)| given == line && within(outer))
+    }
+
+    fn holders(&self, station: usize, line: Line) -> Vec<Unit> {
+        self.units(station).into_iter().filter(|unit| self.holds(*unit, line)).collect()
+    }
+
+    fn place(&self, core: usize, level: u8) -> To {
+        if level <= 1 {
+            return To::First;
+        }
+        if level == 2 && self.cores[core].l2.is_some() {
+            return To::Second;
+        }
+        let fits = |at: &usize| self.stations[*at].cache.as_ref().is_some_and(|cache| cache.level >= level);
+        self.way_of(core).iter().position(fits).map_or(To::Memory, To::Stop)
+    }
+
+    pub fn to(&self, core: usize, want: Want) -> To {
+        let setup = &self.cores[core].setup;
+        match want {
+            Want::Read | Want::Update => To::First,
+            Want::Fetch => To::Instructions,
+            Want::Write => self.place(core, setup.stores),
+            Want::Walk => self.place(core, setup.walks),
+            Want::Stream => self.place(core, setup.streams),
+            Want::Prefetch { level } => self.place(core, level),
+        }
+    }
+
+    // Accesses -----------------------------------------------------------------------------------------------------
+
+    pub fn access(&mut self, core: usize, line: Line, want: Want) -> Answer {
+        let to = self.to(core, want);
+        let held = self.core_holds(core, line);
+        let in_first = self.cores[core].l1d.has(line);
+        let level = if in_first { Answer::L1 } else { Answer::L2 };
+        match want {
+            Want::Fetch => return self.fetch(core, line),
+            Want::Read => {}
+            Want::Write if to == To::First => {}
+            Want::Prefetch { .. } | Want::Walk if to == To::First => return self.access(core, line, Want::Read),
+            Want::Write | Want::Stream if held => {
+                self.store_where_it_is(core, line);
+                return level;
+            }
+            Want::Write if to == To::Memory => return self.request(core, line, Want::Stream, to),
+            Want::Walk if held => {
+                if !in_first {
+                    self.cores[core].l2.as_mut().unwrap().touch(line);
+                }
+                return level;
+            }
+            Want::Prefetch { .. } if held => return level,
+            Want::Walk if to == To::Memory => return Answer::Memory,
+            Want::Prefetch { .. } if to == To::Memory => return Answer::Sent,
+            _ => return self.request(core, line, want, to),
+        }
+        if in_first {
+            let slot = self.cores[core].l1d.touch(line).unwrap();
+            if want == Want::Write {
+                self.changed_in_first(core, line, slot.shared);
+            }
+            return Answer::L1;
+        }
+        if !held {
+            return self.request(core, line, want, to);
+        }
+        let private = &mut self.cores[core];
+        let l2 = private.l2.as_mut().unwrap();
+        let slot = match private.inclusion.unwrap() {
+            Inclusion::ExclusiveOfL1d => l2.take(line).unwrap(),
+            _ => Slot { dirty: false, locked: false, ..l2.touch(line).unwrap() },
+        };
+        self.put_first(core, slot);
+        self.send_off(core);
+        if want == Want::Write {
+            self.changed_in_first(core, line, slot.shared);
+        }
+        Answer::L2
+    }
+
+    fn fetch(&mut self, core: usize, line: Line) -> Answer {
+        let private = &mut self.cores[core];
+        if private.l1i.touch(line).is_some() {
+            return Answer::L1;
+        }
+        let in_second = private.l2.as_mut().is_some_and(|l2| l2.touch(line).is_some());
+        if in_second || private.l1d.has(line) {
+            private.l1i.put(Slot { line, ..Slot::default() }, ALL).unwrap();
+            return if in_second { Answer::L2 } else { Answer::L1 };
+        }
+        self.request(core, line, Want::Fetch, To::Instructions)
+    }
+
+    /// A store to a line of the first level, with everything that follows.
+    fn changed_in_first(&mut self, core: usize, line: Line, shared: bool) {
+        let through = self.cores[core].setup.written_through;
+        self.cores[core].l1d.with(line, |slot| slot.dirty |= !through);
+        self.after_store(core, line, shared);
+    }
+
+    fn after_store(&mut self, core: usize, line: Line, shared: bool) {
+        if shared {
+            self.make_own(core, line);
+        }
+        if self.cores[core].setup.written_through {
+            self.store_through(core, line);
+        }
+    }
+
+    fn store_where_it_is(&mut self, core: usize, line: Line) {
+        if let Some(slot) = self.cores[core].l1d.touch(line) {
+            return self.changed_in_first(core, line, slot.shared);
+        }
+        let l2 = self.cores[core].l2.as_mut().unwrap();
+        let slot = l2.touch(line).unwrap();
+        l2.with(line, |slot| slot.dirty = true);
+        self.after_store(core, line, slot.shared);
+    }
+
+    fn store_through(&mut self, core: usize, line: Line) {
+        if let Some(l2) = self.cores[core].l2.as_mut().filter(|l2| l2.has(line)) {
+            return l2.with(line, |slot| slot.dirty = true);
+        }
+        for at in self.way_of(core) {
+            if let Some(cache) = self.stations[at].cache.as_mut().filter(|cache| cache.lines.has(line)) {
+                return cache.lines.with(line, |slot| slot.dirty = true);
+            }
+        }
+        self.writes.push(line);
+    }
+
+    // Requests -----------------------------------------------------------------------------------------------------
+
+    /// Stations of a way whose filters track a line that goes there.
+    fn tracking(&self, core: usize, to: To) -> Vec<usize> {
+        let way = self.way_of(core);
+        match to {
+            To::Stop(at) => way[at + 1..].to_vec(),
+            To::Memory => Vec::new(),
+            _ => way,
+        }
+    }
+
+    fn request(&mut self, core: usize, line: Line, want: Want, to: To) -> Answer {
+        let way = self.way_of(core);
+        let first = match to {
+            To::Stop(at) if !want.is_store() => at,
+            To::Memory if !want.is_store() => way.len(),
+            _ => 0,
+        };
+        let tracking = self.tracking(core, to);
+        let passed = way.iter().take(first).filter(|_| to != To::Memory);
+        let busy =
+            |at: &usize| self.stations[*at].filter.as_ref().and_then(|(f, _)| f.get(line)).is_some_and(|e| e.busy);
+        if passed.into_iter().any(busy) {
+            return Answer::UnderWay;
+        }
+        let stops_at_once = want == Want::Stream || (want == Want::Write && matches!(to, To::Stop(_)));
+        for (at, station) in way.iter().copied().enumerate().skip(first) {
+            // All that know of lines under way speak up where they are asked, the innermost first.
+            let entry = self.stations[station].filter.as_ref().and_then(|(filter, _)| filter.get(line));
+            let by_filter = !self.none_knows_for_all();
+            let known = |to_cache: bool| entry.is_some_and(|e| e.busy) || !by_filter || to_cache;
+            if self.under_way.iter().any(|(held, to_cache)| *held == line && known(*to_cache)) {
+                return Answer::UnderWay;
+            }
+            let full = |s: &Station| s.filter.as_ref().is_some_and(|(f, _)| !f.has(line) && !f.has_room(line, ALL));
+            if self.stations[station].at_request() && tracking.contains(&station) && full(&self.stations[station]) {
+                return self.busy(station);
+            }
+            let own = self.own_unit(station, core);
+            let holders = self.holders(station, line);
+            let others: Vec<_> = holders.iter().copied().filter(|unit| *unit != own).collect();
+            if !others.is_empty() {
+                if stops_at_once {
+                    self.take_away_elsewhere(core, line);
+                    return self.request(core, line, want, to);
+                }
+                return self.take_from_others(core, line, want, to, at, &others);
+            }
+            if !holders.is_empty() && at == first && matches!(to, To::Stop(_)) && want != Want::Stream {
+                return Answer::OtherCore;
+            }
+            if self.cached_at(station, line) {
+                if stops_at_once {
+                    return self.store_at(core, line, want, at);
+                }
+                return self.take_from_cache(core, line, want, to, at);
+            }
+        }
+        if want == Want::Stream {
+            if to == To::Memory {
+                self.writes.push(line);
+                return Answer::Sent;
+            }
+            for station in tracking {
+                if !self.take_entry(station, line, false) {
+                    return self.busy(station);
+                }
+            }
+            self.enter(core, Slot { line, ..Slot::default() }, want, to, way.len());
+            return Answer::Sent;
+        }
+        for station in tracking {
+            if self.stations[station].at_request() {
+                assert!(self.take_entry(station, line, true));
+            }
+        }
+        self.under_way.push((line, matches!(to, To::Stop(_))));
+        Answer::Memory
+    }
+
+    /// Whether no filter that all cores ask knows of lines under way: then it is known exactly, from the start.
+    fn none_knows_for_all(&self) -> bool {
+        !self.stations.iter().any(|station| station.cores == (1 << CORES) - 1 && station.at_request())
+    }
+
+    fn busy(&self, station: usize) -> Answer {
+        Answer::Busy(if self.stations[station].cache.is_some() { 0 } else { 1 })
+    }
+
+    fn take_from_others(&mut self, core: usize, line: Line, want: Want, to: To, at: usize, others: &[Unit]) -> Answer {
+        let way = self.way_of(core);
+        let tracking = self.tracking(core, to);
+        for inner in way[..at].iter().filter(|inner| tracking.contains(inner)) {
+            assert!(self.take_entry(*inner, line, false));
+        }
+        let station = way[at];
+        let copy = self.stations[station].cache.as_ref().and_then(|c| Some((c.level, c.lines.get(line)?)));
+        let answer = match copy {
+            Some((level, slot)) if slot.shared => Answer::Shared(level),
+            _ => Answer::OtherCore,
+        };
+        let mut dirty = false;
+        for unit in others {
+            dirty |= self.clean(*unit, line);
+        }
+        let slot = Slot { line, dirty, shared: true, ..Slot::default() };
+        match self.stations[station].cache.as_mut() {
+            Some(cache) if cache.lines.has(line) => cache.lines.with(line, |slot| {
+                slot.dirty |= dirty;
+                slot.shared = true;
+            }),
+            Some(cache) if cache.allocation != Allocation::Victim => self.allocate(station, core, slot),
+            _ => self.write_back(self.outer(station), core, slot),
+        }
+        self.enter(core, Slot { dirty: false, ..slot }, want, to, at);
+        answer
+    }
+
+    /// Marks all copies in a unit as shared and clean; true if one was changed.
+    fn clean(&mut self, unit: Unit, line: Line) -> bool {
+        let mut dirty = false;
+        let mut clean = |array: &mut Array| {
+            array.with(line, |slot| {
+                dirty |= slot.dirty;
+                slot.dirty = false;
+                slot.shared = true;
+            });
+        };
+        match unit {
+            Unit::Core(core) => {
+                clean(&mut self.cores[core].l1d);
+                self.cores[core].l2.iter_mut().for_each(clean);
+            }
+            Unit::Station(station) => {
+                self.stations[station].cache.iter_mut().for_each(|cache| clean(&mut cache.lines));
+                for unit in self.units(station) {
+                    dirty |= self.clean(unit, line);
+                }
+            }
+        }
+        dirty
+    }
+
+    fn take_from_cache(&mut self, core: usize, line: Line, want: Want, to: To, at: usize) -> Answer {
+        let way = self.way_of(core);
+        let tracking = self.tracking(core, to);
+        self.giving = Some((way[at], line));
+        for station in way[..=at].iter().filter(|station| tracking.contains(station)) {
+            assert!(self.take_entry(*station, line, false));
+        }
+        self.giving = None;
+        let station = way[at];
+        let (alone, inward) = (!self.others_outside(station), self.stations[station].inward());
+        let cache = self.stations[station].cache.as_mut().unwrap();
+        let level = cache.level;
+        if !cache.lines.has(line) {
+            // Room for an entry was made at the cost of this very line.
+            for station in way[..=at].iter().filter(|station| tracking.contains(station)) {
+                self.drop_entry_unless_held(*station, line);
+            }
+            return self.request(core, line, want, to);
+        }
+        cache.lines.with(line, |slot| slot.shared &= !alone);
+        let slot = if inward || to == To::Stop(at) {
+            Slot { dirty: false, ..cache.lines.touch(line).unwrap() }
+        } else {
+            cache.lines.take(line).unwrap()
+        };
+        let slot = Slot { line, dirty: slot.dirty, shared: slot.shared, ..Slot::default() };
+        self.enter(core, slot, want, to, at);
+        Answer::Shared(level)
+    }
+
+    fn store_at(&mut self, core: usize, line: Line, want: Want, at: usize) -> Answer {
+        let station = self.way_of(core)[at];
+        let cache = self.stations[station].cache.as_mut().unwrap();
+        let level = cache.level;
+        let shared = cache.lines.touch(line).unwrap().shared;
+        cache.lines.with(line, |slot| {
+            slot.dirty = true;
+            slot.shared = false;
+        });
+        if shared {
+            self.make_own_outside(core, line, at + 1, &[]);
+        }
+        if want == Want::Stream { Answer::Sent } else { Answer::Shared(level) }
+    }
+
+    pub fn fill(&mut self, core: usize, line: Line, want: Want) {
+        let mut to = self.to(core, want);
+        if to == To::Memory {
+            return;
+        }
+        self.under_way.retain(|(held, _)| *held != line);
+        let way = self.way_of(core);
+        for station in self.tracking(core, to).into_iter().rev() {
+            let Some((filter, taken)) = &mut self.stations[station].filter else { continue };
+            if *taken == EntryTaken::AtRequest && filter.has(line) {
+                filter.with(line, |slot| slot.busy = false);
+            } else if !self.take_entry(station, line, false) {
+                to = To::Stop(way.iter().position(|at| *at == station).unwrap());
+                break;
+            }
+        }
+        self.enter(core, Slot { line, ..Slot::default() }, want, to, way.len());
+    }
+
+    // In and out ---------------------------------------------------------------------------------------------------
+
+    /// A line comes from outside of the first `from` stations of a core's way.
+    fn enter(&mut self, core: usize, mut slot: Slot, want: Want, to: To, from: usize) {
+        let way = self.way_of(core);
+        if want.is_store() && slot.shared {
+            let awaited = self.tracking(core, to);
+            self.make_own_outside(core, slot.line, 0, &awaited);
+            slot.shared = false;
+        }
+        let last = match to {
+            To::Stop(at) => Some(at),
+            _ => None,
+        };
+        for at in (last.unwrap_or(0)..from).rev() {
+            let station = way[at];
+            let (ends, inward) = (last == Some(at), self.stations[station].inward());
+            let Some(cache) = self.stations[station].cache.as_mut() else { continue };
+            let stored = ends && want.is_store();
+            let code = want == Want::Fetch;
+            let here = Slot { dirty: slot.dirty || stored, ..slot };
+            if !inward {
+                if ends {
+                    self.arrive(station, core, here);
+                }
+                continue;
+            }
+            let mask = cache.masks[core][usize::from(code)];
+            let inclusive = cache.allocation == Allocation::Inclusive;
+            match cache.lines.put(here, mask) {
+                Ok(Some(out)) => self.evicted(station, core, out),
+                Ok(None) => {}
+                Err(here) if ends || inclusive => {
+                    let tracking = self.tracking(core, to);
+                    way[..=at].iter().filter(|at| tracking.contains(at)).for_each(|at| {
+                        self.drop_entry_unless_held(*at, slot.line);
+                    });
+                    return self.left_station(station, core, Slot { dirty: here.dirty || want.is_store(), ..here });
+                }
+                Err(_) => continue,
+            }
+            slot.dirty = false;
+        }
+        let through = self.cores[core].setup.written_through;
+        match to {
+            To::First => {
+                // A change from outside stays in the outermost cache that takes the line; a store changes the innermost.
+                let stores = want.is_store() && !through;
+                let inclusion = self.cores[core].inclusion;
+                let second = match inclusion {
+                    None | Some(Inclusion::ExclusiveOfL1d) => false,
+                    Some(_) => self.put_second(core, slot),
+                };
+                let first = Slot { dirty: (slot.dirty && !second) || stores, ..slot };
+                match (inclusion, second) {
+                    (Some(Inclusion::InclusiveOfL1d), false) => self.leaves(core, first),
+                    _ => self.put_first(core, first),
+                }
+            }
+            To::Instructions => {
+                self.cores[core].l1i.put(Slot { line: slot.line, ..Slot::default() }, ALL).unwrap();
+                if self.cores[core].l2.is_none() || !self.put_second(core, slot) {
+                    self.leaves(core, slot);
+                }
+            }
+            To::Second => {
+                let slot = Slot { dirty: slot.dirty || want.is_store(), ..slot };
+                if !self.put_second(core, slot) {
+                    self.leaves(core, slot);
+                }
+            }
+            To::Stop(_) | To::Memory => {}
+        }
+        self.send_off(core);
+        // The change is further out than a first level that is written through, where it did not go there.
+        if want.is_store() && to == To::First {
+            self.after_store(core, slot.line, false);
+        }
+    }
+
+    fn put_first(&mut self, core: usize, slot: Slot) {
+        let private = &mut self.cores[core];
+        let Some(out) = private.l1d.put(slot, ALL).unwrap() else { return };
+        let has = private.l2.as_ref().is_some_and(|l2| l2.has(out.line));
+        match (private.l2.as_mut(), private.inclusion) {
+            (Some(l2), Some(Inclusion::InclusiveOfL1d)) => l2.with(out.line, |held| held.dirty |= out.dirty),
+            (Some(l2), Some(Inclusion::NonInclusive)) if has => l2.with(out.line, |held| held.dirty |= out.dirty),
+            (Some(l2), Some(inclusion)) if inclusion == Inclusion::ExclusiveOfL1d || out.dirty => {
+                match l2.put(out, private.mask) {
+                    Ok(None) => {}
+                    Ok(Some(lost)) => self.second_lost(core, lost),
+                    Err(out) => self.leaves(core, out),
+                }
+            }
+            _ => self.leaves(core, out),
+        }
+    }
+
+    /// False if every way is locked.
+    fn put_second(&mut self, core: usize, slot: Slot) -> bool {
+        let mask = self.cores[core].mask;
+        let put = self.cores[core].l2.as_mut().unwrap().put(slot, mask);
+        if let Ok(Some(lost)) = put {
+            self.second_lost(core, lost);
+        }
+        put.is_ok()
+    }
+
+    fn second_lost(&mut self, core: usize, lost: Slot) {
+        let private = &mut self.cores[core];
+        match private.inclusion.unwrap() {
+            Inclusion::InclusiveOfL1d => {
+                let first = private.l1d.take(lost.line).is_some_and(|slot| slot.dirty);
+                self.leaves(core, Slot { dirty: lost.dirty || first, ..lost });
+            }
+            Inclusion::NonInclusive if private.l1d.has(lost.line) => private.leaving.push((lost, true)),
+            _ => self.leaves(core, lost),
+        }
+    }
+
+    fn leaves(&mut self, core: usize, out: Slot) {
+        self.cores[core].leaving.push((out, false));
+    }
+
+    fn send_off(&mut self, core: usize) {
+        for (out, kept) in std::mem::take(&mut self.cores[core].leaving) {
+            let station = self.way_of(core)[0];
+            if kept {
+                self.write_back(Some(station), core, out);
+            } else {
+                self.drop_entry_unless_held(station, out.line);
+                self.arrive(station, core, Slot { locked: false, ..out });
+            }
+        }
+    }
+
+    fn left_station(&mut self, station: usize, core: usize, out: Slot) {
+        match self.outer(station) {
+            Some(outer) => {
+                self.drop_entry_unless_held(outer, out.line);
+                self.arrive(outer, core, out);
+            }
+            None => self.write_back(None, core, out),
+        }
+    }
+
+    fn drop_entry_unless_held(&mut self, station: usize, line: Line) {
+        if self.holders(station, line).is_empty()
+            && let Some((filter, _)) = &mut self.stations[station].filter
+        {
+            filter.take(line);
+        }
+    }
+
+    /// A line comes to a station from inside.
+    fn arrive(&mut self, station: usize, core: usize, out: Slot) {
+        let last = !self.inside(station, out.line);
+        let alone = last && !self.others_outside(station);
+        let inward = self.stations[station].inward();
+        let outer = self.outer(station);
+        let Some(cache) = self.stations[station].cache.as_mut() else {
+            return if last { self.left_station(station, core, out) } else { self.write_back(outer, core, out) };
+        };
+        if cache.lines.has(out.line) {
+            if last || inward {
+                cache.lines.with(out.line, |slot| {
+                    slot.dirty |= out.dirty;
+                    slot.shared &= !alone;
+                });
+            }
+            return;
+        }
+        let out = Slot { busy: false, ..out };
+        match cache.allocation {
+            Allocation::ExclusiveUntilShared | Allocation::Victim if last => {
+                self.allocate(station, core, Slot { shared: out.shared && !alone, ..out });
+            }
+            Allocation::NonInclusive if out.dirty => self.allocate(station, core, out),
+            _ if last => self.left_station(station, core, out),
+            _ => self.write_back(outer, core, out),
+        }
+    }
+
+    fn allocate(&mut self, station: usize, core: usize, slot: Slot) {
+        let cache = self.stations[station].cache.as_mut().unwrap();
+        let mask = cache.masks[core][0];
+        match cache.lines.put(Slot { locked: false, ..slot }, mask) {
+            Ok(None) => {}
+            Ok(Some(out)) | Err(out) => self.evicted(station, core, out),
+        }
+    }
+
+    fn evicted(&mut self, station: usize, core: usize, mut out: Slot) {
+        let allocation = self.stations[station].cache.as_ref().unwrap().allocation;
+        if allocation == Allocation::Inclusive {
+            for unit in self.units(station) {
+                out.dirty |= self.take_out(unit, out.line, true);
+            }
+            self.drop_entry_unless_held(station, out.line);
+        }
+        let out = Slot { locked: false, ..out };
+        if self.inside(station, out.line) {
+            self.write_back(self.outer(station), core, out);
+        } else {
+            self.left_station(station, core, out);
+        }
+    }
+
+    fn write_back(&mut self, mut outer: Option<usize>, core: usize, out: Slot) {
+        if !out.dirty {
+            return;
+        }
+        while let Some(at) = outer {
+            let inward = self.stations[at].inward();
+            if let Some(cache) = self.stations[at].cache.as_mut() {
+                if cache.lines.has(out.line) {
+                    return cache.lines.with(out.line, |slot| slot.dirty = true);
+                }
+                if inward {
+                    return self.allocate(at, core, out);
+                }
+            }
+            outer = self.outer(at);
+        }
+        self.writes.push(out.line);
+    }
+
+    // Lines that are taken away ------------------------------------------------------------------------------------
+
+    /// False if every entry of the set waits for a fill.
+    fn take_entry(&mut self, station: usize, line: Line, busy: bool) -> bool {
+        let Some((filter, _)) = &mut self.stations[station].filter else { return true };
+        match filter.put(Slot { line, busy, ..Slot::default() }, ALL) {
+            Err(_) => return false,
+            Ok(None) => {}
+            Ok(Some(out)) => {
+                let owners = self.holders(station, out.line);
+                let first = match owners[0] {
+                    Unit::Core(core) => core,
+                    Unit::Station(inner) => self.stations[inner].cores.trailing_zeros() as usize,
+                };
+                let (mut dirty, mut shared) = (false, false);
+                for unit in owners {
+                    shared |= self.is_shared_in(unit, out.line);
+                    dirty |= self.take_out(unit, out.line, false);
+                }
+                self.arrive(station, first, Slot { line: out.line, dirty, shared, ..Slot::default() });
+            }
+        }
+        true
+    }
+
+    fn is_shared_in(&self, unit: Unit, line: Line) -> bool {
+        let shared = |array: &Array| array.get(line).is_some_and(|slot| slot.shared);
+        match unit {
+            Unit::Core(core) => shared(&self.cores[core].l1d) || self.cores[core].l2.as_ref().is_some_and(shared),
+            Unit::Station(at) => {
+                self.stations[at].cache.as_ref().is_some_and(|cache| shared(&cache.lines))
+                    || self.units(at).into_iter().any(|unit| self.is_shared_in(unit, line))
+            }
+        }
+    }
+
+    /// Takes a line out of a unit, and its instruction copies too if `code`; true if it was changed there.
+    fn take_out(&mut self, unit: Unit, line: Line, code: bool) -> bool {
+        let dirty = |slot: Option<Slot>| slot.is_some_and(|slot| slot.dirty);
+        match unit {
+            Unit::Core(core) => {
+                let core = &mut self.cores[core];
+                if code {
+                    core.l1i.take(line);
+                }
+                let second = core.l2.as_mut().and_then(|l2| l2.take(line));
+                dirty(core.l1d.take(line)) | dirty(second)
+            }
+            Unit::Station(at) => {
+                let cache = self.stations[at].cache.as_mut();
+                let inclusive = cache.as_ref().is_some_and(|cache| cache.allocation == Allocation::Inclusive);
+                let had = cache.and_then(|cache| cache.lines.take(line));
+                let mut changed = dirty(had);
+                for unit in self.units(at) {
+                    changed |= self.take_out(unit, line, code || (inclusive && had.is_some()));
+                }
+                self.drop_entry_unless_held(at, line);
+                changed
+            }
+        }
+    }
+
+    /// A core changes a line: copies in other units of its stations go, and its own are its alone.
+    fn make_own(&mut self, core: usize, line: Line) {
+        self.make_own_outside(core, line, 0, &[]);
+        let core = &mut self.cores[core];
+        core.l1d.with(line, |slot| slot.shared = false);
+        core.l2.iter_mut().for_each(|l2| l2.with(line, |slot| slot.shared = false));
+    }
+
+    /// Filters of the stations `awaited` have an entry for the line on its way in.
+    fn make_own_outside(&mut self, core: usize, line: Line, from: usize, awaited: &[usize]) {
+        for station in self.way_of(core).into_iter().skip(from) {
+            let own = self.own_unit(station, core);
+            for unit in self.units(station).into_iter().filter(|unit| *unit != own) {
+                self.take_out(unit, line, false);
+            }
+            if !awaited.contains(&station) {
+                self.drop_entry_unless_held(station, line);
+            }
+            let inward = self.stations[station].inward();
+            if let Some(cache) = self.stations[station].cache.as_mut() {
+                match inward {
+                    true => cache.lines.with(line, |slot| slot.shared = false),
+                    false => drop(cache.lines.take(line)),
+                }
+            }
+        }
+    }
+
+    fn take_away_elsewhere(&mut self, core: usize, line: Line) {
+        for station in self.way_of(core) {
+            let own = self.own_unit(station, core);
+            let others: Vec<_> = self.holders(station, line).into_iter().filter(|unit| *unit != own).collect();
+            if others.is_empty() {
+                continue;
+            }
+            let (mut dirty, mut shared) = (false, false);
+            for unit in others {
+                shared |= self.is_shared_in(unit, line);
+                dirty |= self.take_out(unit, line, false);
+            }
+            self.drop_entry_unless_held(station, line);
+            self.arrive(station, core, Slot { line, dirty, shared, ..Slot::default() });
+        }
+    }
+
+    // Locks --------------------------------------------------------------------------------------------------------
+
+    fn lockable(&mut self, core: usize, level: u8) -> Option<(To, &mut Array)> {
+        if level == 2 && self.cores[core].l2.is_some() {
+            let exclusive = self.cores[core].inclusion == Some(Inclusion::ExclusiveOfL1d);
+            return self.cores[core].l2.as_mut().filter(|_| !exclusive).map(|l2| (To::Second, l2));
+        }
+        let way = self.way_of(core);
+        let at = way.iter().position(|at| self.stations[*at].cache.as_ref().is_some_and(|c| c.level == level))?;
+        if !self.stations[way[at]].inward() {
+            return None;
+        }
+        Some((To::Stop(at), &mut self.stations[way[at]].cache.as_mut().unwrap().lines))
+    }
+
+    pub fn lock(&mut self, core: usize, line: Line, level: u8, ways: u32) -> bool {
+        let under_way = self.under_way.iter().any(|(held, _)| *held == line);
+        let Some((to, array)) = self.lockable(core, level) else { return false };
+        if array.way_of(line).is_some_and(|way| ways >> way & 1 == 1) {
+            array.with(line, |slot| slot.locked = true);
+            return true;
+        }
+        if !array.has_room(line, ways) || under_way {
+            return false;
+        }
+        let root = self.stations.len() - 1;
+        if self.take_out(Unit::Station(root), line, false) {
+            self.writes.push(line);
+        }
+        for station in self.tracking(core, to) {
+            if !self.take_entry(station, line, false) {
+                for station in self.tracking(core, to) {
+                    self.drop_entry_unless_held(station, line);
+                }
+                return false;
+            }
+        }
+        let before = self.swap_mask(core, to, ways);
+        self.enter(core, Slot { line, ..Slot::default() }, Want::Walk, to, self.way_of(core).len());
+        self.swap_mask(core, to, before);
+        let (_, array) = self.lockable(core, level).unwrap();
+        array.with(line, |slot| slot.locked = true);
+        array.has(line)
+    }
+
+    fn swap_mask(&mut self, core: usize, to: To, ways: u32) -> u32 {
+        let mask = match to {
+            To::Stop(at) => {
+                let station = self.way_of(core)[at];
+                &mut self.stations[station].cache.as_mut().unwrap().masks[core][0]
+            }
+            _ => &mut self.cores[core].mask,
+        };
+        std::mem::replace(mask, ways)
+    }
+
+    pub fn unlock(&mut self, level: u8) {
+        for core in &mut self.cores {
+            if let Some(l2) = core.l2.as_mut().filter(|_| level == 2) {
+                l2.unlock();
+            }
+        }
+        for cache in self.stations.iter_mut().filter_map(|at| at.cache.as_mut()).filter(|at| at.level == level) {
+            cache.lines.unlock();
+        }
+    }
+}
