@@ -255,7 +255,12 @@ impl Executor for Simulated {
         let bytes_per_access = case.target.pattern.bytes_per_access(self.platform.line_bytes.value);
         let bytes_per_sample = case.target.pattern.accesses_per_sample().zip(bytes_per_access);
         let bytes_in_all = bytes_per_access.map(|bytes| (bytes * accesses_of(case.target.core)) as f64);
-        let reads = |counters: &Counters| counters.core(case.target.core).map_or(0, |core| core.memory_reads);
+        // Of samples with a beginning and an end only what lies between: not what the recorder reads.
+        let within_samples = !case.throughput && !matches!(case.target.pattern, Pattern::Tick { .. });
+        let reads = |counters: &Counters| match within_samples {
+            true => counters.front(case.target.core).map_or(0, |front| front.sample_memory_reads),
+            false => counters.core(case.target.core).map_or(0, |core| core.memory_reads),
+        };
         Ok(Measurement {
             seed: assignment.seed,
             bytes_per_sample: bytes_per_sample.map(|(accesses, bytes)| accesses * bytes),

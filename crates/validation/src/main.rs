@@ -96,7 +96,8 @@ fn validate_one(runner: &Runner, part: &Part, plan: &Plan) -> Result<String, Str
     let (published, expected) = (published(&base), expected(&base));
     let bundled = find_bundled(&part.platform).ok_or_else(|| format!("no platform `{}`", part.platform))?;
     let platform = Platform::from_toml(bundled.text, bundled.name).map_err(|error| error.to_string())?;
-    let drawn = match plan.members {
+    let members = part.members.unwrap_or(plan.members);
+    let drawn = match members {
         0 => None,
         members => Some(ensemble(runner, part, &platform, &published, (members, plan.accept_within, plan.seed))?),
     };
@@ -105,7 +106,7 @@ fn validate_one(runner: &Runner, part: &Part, plan: &Plan) -> Result<String, Str
         .filter(|published| published.kind != Kind::Imposed)
         .map(|published| (published.case.clone(), published.metric.clone()))
         .collect();
-    let effects = match part.sensitivity && plan.members > 0 {
+    let effects = match part.sensitivity && members > 0 {
         true => Some(sensitivity(runner, part, &platform, &figures)?),
         false => None,
     };

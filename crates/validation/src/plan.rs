@@ -29,6 +29,8 @@ pub struct Part {
     pub platform: String,
     /// The run with the platform file as it is.
     pub base: Length,
+    /// Parameter sets that are drawn, in place of the file's number; 0 for a chapter without an ensemble.
+    pub members: Option<usize>,
     /// The run of each member of the ensemble, and of each end of a range.
     pub member: Length,
     /// Whether neighbours skip what cannot touch the target.
