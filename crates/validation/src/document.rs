@@ -45,10 +45,14 @@ pub fn chapter(of: &Chapter<'_>) -> String {
     );
     figures(&mut text, of);
     if !of.expected.is_empty() {
-        text.push_str("| expected | outcome | seen |\n|---|---|---|\n");
+        text.push_str("| expected | statement | outcome | seen |\n|---|---|---|---|\n");
         for expected in of.expected {
             let reason = of.part.reasons.get(&expected.text).map(|why| format!(" ({why})")).unwrap_or_default();
-            let _ = writeln!(text, "| {} | {} | {}{reason} |", expected.text, expected.outcome, expected.seen);
+            let _ = writeln!(
+                text,
+                "| {} | `{}` | {} | {}{reason} |",
+                expected.text, expected.statement, expected.outcome, expected.seen
+            );
         }
         text.push('\n');
     }

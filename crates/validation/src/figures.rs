@@ -42,8 +42,10 @@ pub type Name = (String, String);
 /// A statement about a run that the experiment makes, and whether it holds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Expected {
-    /// The statement.
+    /// What the publication says.
     pub text: String,
+    /// The statement about cases that stands for it.
+    pub statement: String,
     /// `met`, `not met` or `cannot tell`.
     pub outcome: String,
     /// The figures behind the outcome.
@@ -51,7 +53,7 @@ pub struct Expected {
 }
 
 /// Keys of a reference that are no figures of a case.
-const NO_FIGURES: [&str; 1] = ["run_length_s"];
+const NO_FIGURES: [&str; 2] = ["run_length_s", "run_samples"];
 
 /// The published figures that a run's cases carry.
 pub fn published(run: &Value) -> Vec<Published> {
@@ -85,9 +87,10 @@ pub fn expected(run: &Value) -> Vec<Expected> {
     let list = run.get("expectations").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     list.iter()
         .map(|of| Expected {
-            text: text(of, "text"),
-            outcome: text(of, "outcome").replace('_', " "),
-            seen: text(of, "seen"),
+            text: text(of, "says"),
+            statement: text(of, "statement"),
+            outcome: text(of, "kind").replace('_', " "),
+            seen: text(of, "text"),
         })
         .collect()
 }
