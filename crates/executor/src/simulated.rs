@@ -168,19 +168,6 @@ fn parameters(platform: &Platform) -> Parameters {
     Parameters { counts, list: list.collect() }
 }
 
-/// What the cores of some programs have skipped.
-struct Skipped(BTreeMap<u32, u64>);
-
-impl Skipped {
-    fn of(engine: &Engine, programs: &[Program]) -> Self {
-        Self(programs.iter().map(|program| (program.core, engine.skipped_accesses(program.core))).collect())
-    }
-
-    fn accesses(&self, core: u32) -> u64 {
-        self.0.get(&core).copied().unwrap_or(0)
-    }
-}
-
 /// Hands the engine's samples to the collector, with times from the end of the warm-up.
 struct Collecting<'c>(&'c mut Collector, u64);
 
@@ -214,7 +201,6 @@ impl Executor for Simulated {
         // Stopped in the warm-up, nothing is observed, and no samples follow.
         let begun_at = advance(&mut engine, 0, warm, stop, &mut Nothing);
         let before = engine.counters();
-        let skipped_before = Skipped::of(&engine, &programs);
         let begun = Instant::now();
         let most = assignment.simulated_samples.unwrap_or(u64::MAX);
         let watch = || Watch::new(&self.platform, assignment.case, length);
@@ -241,8 +227,9 @@ impl Executor for Simulated {
             counters.core(core).map_or(0, |c| c.accesses) - walks
         };
         let simulated_of = |core| total_of(&counters, core) - total_of(&before, core);
-        let skipped = Skipped::of(&engine, &programs);
-        let accesses_of = |core| simulated_of(core) + skipped.accesses(core) - skipped_before.accesses(core);
+        let skipped = |counters: &Counters, core| counters.core(core).map_or(0, |c| c.skipped_accesses);
+        let skipped_of = |core| skipped(&counters, core) - skipped(&before, core);
+        let accesses_of = |core| simulated_of(core) + skipped_of(core);
         let neighbours = assignment.case.neighbours.iter().map(|neighbour| {
             let accesses = accesses_of(neighbour.core) as f64 / observed_s;
             let bytes = neighbour.pattern.bytes_per_access(self.platform.line_bytes.value);
@@ -279,7 +266,7 @@ impl Executor for Simulated {
             simulation: Some(Simulation {
                 wall_s: begun.elapsed().as_secs_f64(),
                 accesses: programs.iter().map(|p| simulated_of(p.core)).sum(),
-                skipped_accesses: programs.iter().map(|p| accesses_of(p.core) - simulated_of(p.core)).sum(),
+                skipped_accesses: programs.iter().map(|p| skipped_of(p.core)).sum(),
             }),
         })
     }

@@ -7,7 +7,7 @@ use waykeeper_experiment::layout::Metric;
 use waykeeper_experiment::mitigation::NONE;
 use waykeeper_experiment::run::{CaseRecord, Run, SweepRecord};
 
-use crate::metric::{figure, value};
+use crate::metric::figure;
 use crate::table::{Column, table};
 
 /// What `table.columns` calls the mitigations.
@@ -34,7 +34,7 @@ pub fn matrix(run: &Run) -> Option<String> {
                     head_of(case, sweep(columns)).as_ref().is_none_or(|own| own == head)
                         && case.point.get(&rows.name).is_none_or(|own| own == label)
                 });
-                figure(layout.metric, case.and_then(|case| value(case, layout.metric)))
+                figure(layout.metric, case.and_then(|case| case.figure(layout.metric)))
             };
             std::iter::once(label.clone()).chain(heads.iter().map(cell)).collect::<Vec<_>>()
         };

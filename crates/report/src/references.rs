@@ -5,7 +5,7 @@ use waykeeper_experiment::published::Figure;
 use waykeeper_experiment::run::{CaseRecord, Reference, Run};
 
 use crate::figure::{count, ratio, seconds};
-use crate::metric::{figure, value};
+use crate::metric::figure;
 use crate::table::{columns, table};
 use crate::text::paragraph;
 
@@ -43,7 +43,7 @@ pub fn references(run: &Run) -> Option<String> {
             let mut row = vec![case.name.clone()];
             for (what, metric, _) in FIGURES {
                 let theirs = published(reference, what).filter(|_| !imposed_everywhere(what));
-                let own = theirs.and(value(case, metric));
+                let own = theirs.and(case.figure(metric));
                 let length = |text: String| if what == Figure::MaxNs && theirs.is_some() { vec![text] } else { vec![] };
                 let pad = |list: Vec<String>| {
                     if what == Figure::MaxNs && list.is_empty() { vec![String::new()] } else { list }

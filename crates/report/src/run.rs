@@ -8,7 +8,7 @@ use crate::figure::{count, ratio, seconds, time};
 use crate::headline::headline;
 use crate::longest::longest;
 use crate::matrix::matrix;
-use crate::metric::{figure, value};
+use crate::metric::figure;
 use crate::references::references;
 use crate::sections;
 use crate::shapes::shapes;
@@ -76,7 +76,7 @@ fn cases(run: &Run) -> String {
 
 fn case_row(case: &CaseRecord, metric: Metric) -> Vec<String> {
     let bandwidth = matches!(metric, Metric::Bandwidth | Metric::TotalBandwidth);
-    let of = |shown: bool, metric: Metric| if shown { figure(metric, value(case, metric)) } else { String::new() };
+    let of = |shown: bool, metric: Metric| if shown { figure(metric, case.figure(metric)) } else { String::new() };
     vec![
         case.name.clone(),
         of(metric == Metric::Misses, Metric::Misses),

@@ -80,7 +80,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             all.max = all.max.max(before);
             let counters = engine.counters();
             accesses += counters.cores.iter().filter(|(id, _)| *id != core).map(|(_, c)| c.accesses).sum::<u64>();
-            skipped += (0..4).map(|core| engine.skipped_accesses(core)).sum::<u64>();
+            skipped += counters.cores.iter().map(|(_, c)| c.skipped_accesses).sum::<u64>();
             if std::env::var("COUNTERS").is_ok() && seed == first_seed {
                 println!("{counters:#?}");
             }

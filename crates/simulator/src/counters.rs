@@ -7,6 +7,8 @@ use crate::losses::Cause;
 pub struct CoreCounters {
     /// Accesses that were answered or sent to memory.
     pub accesses: u64,
+    /// Accesses that the fast path skipped, besides these.
+    pub skipped_accesses: u64,
     /// Answered by the first level.
     pub l1_hits: u64,
     /// Answered by the second level.

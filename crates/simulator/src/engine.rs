@@ -10,7 +10,7 @@ use crate::bits::bits;
 use crate::build::{self, need};
 use crate::cache::MOST_CLASSES;
 use crate::controls::{TARGET_CLASS, at_start, settings_of};
-use crate::counters::Counters;
+use crate::counters::{CoreCounters, Counters};
 use crate::explain::{Explained, Explainer};
 use crate::fast::Later;
 use crate::memory::{Handle, Source};
@@ -249,7 +249,14 @@ impl Engine {
         let mut shared = hierarchy.shared_counts;
         (shared.no_allocate_ps, shared.no_allocate_entries) = hierarchy.no_allocate_totals(self.now);
         Counters {
-            cores: self.cores.iter().copied().zip(hierarchy.counts.iter().copied()).collect(),
+            cores: self
+                .cores
+                .iter()
+                .zip(&hierarchy.counts)
+                .map(|(core, counts)| {
+                    (*core, CoreCounters { skipped_accesses: self.skipped_accesses(*core), ..*counts })
+                })
+                .collect(),
             fronts: self.running.iter().map(|program| (self.cores[program.core()], program.front_counters())).collect(),
             shared,
             memory: self.world.memory.counts(),

@@ -24,7 +24,7 @@ const EDGE: u64 = 4;
 impl Engine {
     /// Lets neighbours skip what cannot touch the target (see `docs/simulator.md`); false if these programs on this
     /// platform cannot, and then everything is simulated as before. Times of samples, of [`Engine::advance`] and of
-    /// [`Engine::now_ps`] include what was skipped; counters do not.
+    /// [`Engine::now_ps`] include what was skipped; of the counters only `skipped_accesses` does.
     pub fn set_skipping(&mut self) -> bool {
         self.skip = self.walkers().filter(|walkers| !walkers.is_empty()).map(|walkers| {
             Box::new(Skip::new(walkers, self.running.len(), self.now, |program| self.steps_of(program)))
@@ -96,7 +96,7 @@ impl Engine {
     }
 
     /// Accesses that a core's program skipped.
-    pub fn skipped_accesses(&self, core: waykeeper_platform::CoreId) -> u64 {
+    pub(crate) fn skipped_accesses(&self, core: waykeeper_platform::CoreId) -> u64 {
         let Some(skip) = &self.skip else { return 0 };
         let of_core = self.running.iter().zip(&skip.accesses).filter(|(program, _)| self.cores[program.core()] == core);
         of_core.map(|(_, accesses)| accesses).sum()
@@ -106,11 +106,12 @@ impl Engine {
     #[inline(never)]
     pub(crate) fn try_skip(&mut self, until: u64, samples: &mut dyn Samples) -> u64 {
         let Some(mut skip) = self.skip.take() else { return 0 };
-        let jump = if until > self.now { self.jump(&mut skip, until) } else { None };
+        let needed = self.quiet_lines().filter(|_| until > self.now);
+        let jump = needed.and_then(|needed| Some((self.jump(&mut skip, until, &needed)?, needed)));
         let mut skipped = 0;
-        if let Some(Jump { length, steps, walked }) = jump {
+        if let Some((Jump { length, steps, walked }, needed)) = jump {
             self.pass_over_seldom_lines(&skip, &steps);
-            self.forget_edges(&skip, &walked, &steps);
+            self.forget_edges(&skip, &needed, &walked, &steps);
             for program in &mut self.running {
                 if let Running::Tick(tick) = program {
                     tick.count_quiet_passes(self.now, samples);
@@ -131,10 +132,9 @@ impl Engine {
         skipped
     }
 
-    fn jump(&mut self, skip: &mut Skip, until: u64) -> Option<Jump> {
-        let lines = self.quiet_lines()?;
+    fn jump(&self, skip: &mut Skip, until: u64, needed: &[Line]) -> Option<Jump> {
         let at = |program: usize| At { iteration: self.iteration(program), steps: self.steps_of(program) };
-        skip.plan(self.now, until - self.now, at, &lines)
+        skip.plan(self.now, until - self.now, at, needed)
     }
 
     /// The lines of the target's passes; none if something else is under way.
@@ -155,8 +155,7 @@ impl Engine {
 
     /// Shared caches forget what neighbours left, in sets without a line of the target's passes: in those that each has
     /// walked since the last jump, and in those where it lands.
-    fn forget_edges(&mut self, skip: &Skip, walked: &[(u64, u64)], steps: &[u64]) {
-        let Some(needed) = self.quiet_lines() else { return };
+    fn forget_edges(&mut self, skip: &Skip, needed: &[Line], walked: &[(u64, u64)], steps: &[u64]) {
         for ((program, (first, last)), steps) in skip.programs().zip(walked).zip(steps) {
             let Running::Stream(stream) = &self.running[program] else { continue };
             let Pattern::Walk { outer, .. } = &self.patterns[program] else { continue };

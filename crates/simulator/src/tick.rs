@@ -278,11 +278,9 @@ impl Tick {
         } else {
             samples.record(self.last_ticks, 1, end);
         }
-        if let Some(seldom) = &mut self.seldom
-            && self.last_ticks > self.pass / self.counter_tick + 1
-        {
-            let offset = recorder::count_offset(self.last_ticks.min(recorder::OVERFLOW_FROM - 1));
-            seldom.push(self.recorder.line(offset));
+        if self.last_ticks > self.pass / self.counter_tick + 1 {
+            let line = self.count_line(self.last_ticks);
+            self.seldom.iter_mut().for_each(|seldom| seldom.push(line));
         }
         if self.port.explains {
             self.explain(world, end);
@@ -331,11 +329,7 @@ impl Tick {
         let shortest = self.pass / self.counter_tick;
         let ticks = end / self.counter_tick - self.pass_start / self.counter_tick;
         let longer = ticks - passes * shortest;
-        for (value, count) in [(shortest, passes - longer), (shortest + 1, longer)] {
-            if count > 0 {
-                samples.record(value, count, end);
-            }
-        }
+        record_two(samples, shortest, [passes - longer, longer], end);
         self.last_ticks = end / self.counter_tick - (end - self.pass) / self.counter_tick;
         self.passes_to_jitter -= passes;
         self.pass_start = end;
@@ -369,11 +363,7 @@ impl Tick {
         let shortest = self.pass / self.counter_tick;
         let longer = passes * self.pass / self.counter_tick - passes * shortest;
         let longer = longer.min(passes - jittered);
-        for (value, count) in [(shortest, passes - longer - jittered), (shortest + 1, longer)] {
-            if count > 0 {
-                samples.record(value, count, at);
-            }
-        }
+        record_two(samples, shortest, [passes - longer - jittered, longer], at);
         for _ in 0..jittered {
             let pass = self.pass + self.jitter.random.below(self.jitter.longest + 1);
             samples.record(pass / self.counter_tick, 1, at);
@@ -392,6 +382,13 @@ impl Tick {
         self.missed = false;
         self.passes_to_jitter -= 1;
         self.sleep(State::Computing, self.pass_start + self.pass);
+    }
+}
+
+/// So many samples of a value, and of the next one, up to a time.
+fn record_two(samples: &mut dyn Samples, value: u64, counts: [u64; 2], at: u64) {
+    for (value, count) in (value..).zip(counts).filter(|(_, count)| *count > 0) {
+        samples.record(value, count, at);
     }
 }
 

@@ -136,12 +136,12 @@ impl Judge<'_> {
             .zip(&found)
             .map(|(term, case)| match term {
                 Term::Number(number) => Some(*number),
-                Term::Case(factor, _) => Some(factor * self.figure((*case)?)?),
+                Term::Case(factor, _) => Some(factor * (*case)?.figure(self.metric)?),
             })
             .collect();
         let Some(figures) = figures else {
             let missing = statement.terms().zip(&found).find_map(|(term, case)| match term {
-                Term::Case(_, name) if case.and_then(|case| self.figure(case)).is_none() => Some(name),
+                Term::Case(_, name) if case.and_then(|case| case.figure(self.metric)).is_none() => Some(name),
                 _ => None,
             });
             let name = missing.map_or("a case", |name| name.mitigation.as_str());
@@ -201,22 +201,6 @@ impl Judge<'_> {
         // A sweep may have moved the target to another core.
         let here = self.cases.iter().filter(fits).find(|case| case.core == place.core);
         here.or_else(|| self.cases.iter().find(fits))
-    }
-
-    fn figure(&self, case: &CaseRecord) -> Option<f64> {
-        match self.metric {
-            Metric::Latency | Metric::Mean => case.mean_ns,
-            Metric::Min => case.min_ns,
-            Metric::P50 => case.p50_ns,
-            Metric::P99 => case.p99_ns,
-            Metric::Max => case.max_ns,
-            Metric::Jitter => case.jitter_ns,
-            Metric::Slowdown => case.slowdown,
-            Metric::Cost => case.cost.or((case.mitigation == NONE).then_some(1.0)),
-            Metric::Bandwidth => case.bandwidth_bytes_per_s,
-            Metric::TotalBandwidth => case.total_bandwidth_bytes_per_s,
-            Metric::Misses => case.misses_per_sample,
-        }
     }
 
     fn figure_of_repeat(&self, case: &CaseRecord, repeat: usize) -> Option<f64> {

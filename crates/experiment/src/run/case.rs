@@ -8,6 +8,8 @@ use waykeeper_platform::CoreId;
 
 use super::figures::Reference;
 use super::looks::{LongSample, Occupancy, Shape};
+use crate::layout::Metric;
+use crate::mitigation::NONE;
 use crate::statistics::Verdict;
 
 /// One case, its repeats merged.
@@ -114,6 +116,25 @@ pub struct CaseRecord {
     /// Accesses that the fast path skipped, all repeats together (simulator only).
     #[serde(default, skip_serializing_if = "is_zero")]
     pub skipped_accesses: u64,
+}
+
+impl CaseRecord {
+    /// The figure of a metric, where the case has it.
+    pub fn figure(&self, metric: Metric) -> Option<f64> {
+        match metric {
+            Metric::Latency | Metric::Mean => self.mean_ns,
+            Metric::Min => self.min_ns,
+            Metric::P50 => self.p50_ns,
+            Metric::P99 => self.p99_ns,
+            Metric::Max => self.max_ns,
+            Metric::Jitter => self.jitter_ns,
+            Metric::Slowdown => self.slowdown,
+            Metric::Cost => self.cost.or((self.mitigation == NONE).then_some(1.0)),
+            Metric::Bandwidth => self.bandwidth_bytes_per_s,
+            Metric::TotalBandwidth => self.total_bandwidth_bytes_per_s,
+            Metric::Misses => self.misses_per_sample,
+        }
+    }
 }
 
 /// A neighbour of a case.

@@ -124,6 +124,14 @@ impl Front {
         self.held.push(Held { touch, load, at: NEVER, is_answered: false });
     }
 
+    /// No store waits for this slot any more.
+    #[inline]
+    pub fn forget(&mut self, slot: usize) {
+        if let Some(stores) = &mut self.stores {
+            stores.forget(slot);
+        }
+    }
+
     /// Whether accesses or walks are left that the port does not know of.
     pub fn is_busy(&self) -> bool {
         let put_off = self.stores.as_ref().is_some_and(|stores| stores.first_put_off().is_some());

@@ -5,6 +5,7 @@ use waykeeper_platform::Allocation;
 use crate::cache::{DIRTY, Evicted, HELD, class_of};
 use crate::filter::Displaced;
 use crate::hierarchy::Hierarchy;
+use crate::station::SharedLevel;
 use crate::tags::Line;
 
 impl Hierarchy {
@@ -12,21 +13,25 @@ impl Hierarchy {
     /// differ modulo this never meet.
     pub fn least_sets(&self) -> Option<usize> {
         let second = self.cores.iter().map(|core| core.l2.as_ref().map_or(&core.l1d, |l2| &l2.cache).linear_sets());
-        let shared = self.stations.iter().filter_map(|station| Some(station.cache.as_ref()?.cache.linear_sets()));
+        let shared = self.shared_caches().map(|shared| shared.cache.linear_sets());
         let filters = self.stations.iter().filter_map(|station| Some(station.filter.as_ref()?.entries.linear_sets()));
         second.chain(shared).chain(filters).collect::<Option<Vec<_>>>()?.into_iter().min()
     }
 
+    fn shared_caches(&self) -> impl Iterator<Item = &SharedLevel> {
+        self.stations.iter().filter_map(|station| station.cache.as_ref())
+    }
+
     /// Whether every shared cache gives up clean lines without a word to the cores.
     pub fn can_forget(&self) -> bool {
-        let caches = self.stations.iter().filter_map(|station| station.cache.as_ref());
-        caches.map(|shared| shared.allocation).all(|kind| kind == Allocation::ExclusiveUntilShared)
+        self.shared_caches().all(|shared| shared.allocation == Allocation::ExclusiveUntilShared)
     }
 
     /// Whether a line is in a core's own caches or in a shared one on its way.
     pub fn is_held(&self, core: usize, line: Line) -> bool {
-        let caches = self.routes[core].stops().iter().filter_map(|stop| self.stations[stop.station()].cache.as_ref());
-        self.cores[core].holds(line) || caches.into_iter().any(|shared| shared.cache.find(line).is_some())
+        let mut caches =
+            self.routes[core].stops().iter().filter_map(|stop| self.stations[stop.station()].cache.as_ref());
+        self.cores[core].holds(line) || caches.any(|shared| shared.cache.find(line).is_some())
     }
 
     /// A walker has filled sets: those of filters and shared caches, told by their number of sets, for which `fills` is
@@ -57,8 +62,7 @@ impl Hierarchy {
 
     /// Whether two lines share a set of a shared cache.
     pub fn share_a_set(&self, one: Line, other: Line) -> bool {
-        let caches = self.stations.iter().filter_map(|station| station.cache.as_ref());
-        caches.into_iter().any(|shared| shared.cache.same_set(one, other))
+        self.shared_caches().any(|shared| shared.cache.same_set(one, other))
     }
 
     /// Shared caches drop the clean lines that are in a line's set and nowhere further in, apart from those of a class.

@@ -151,9 +151,7 @@ impl Program {
                 (walk.at, walk.awaits) = (now, Awaits::Nothing);
             }
         }
-        if let Some(stores) = &mut front.stores {
-            stores.forget(slot);
-        }
+        front.forget(slot);
         if let Some(held) = front.ready.front_mut()
             && !held.is_answered
         {

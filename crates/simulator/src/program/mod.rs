@@ -298,8 +298,7 @@ impl Program {
         for offset in [0, count] {
             let blocking = !self.port.out_of_order;
             let line = region.line(offset);
-            let touch =
-                Touch { line, want: Want::Write, load: false, blocking, dependent: false, page: NONE, words: 0 };
+            let touch = Touch::store(line, blocking);
             self.next.push_back(Op::Touch(match &self.front {
                 Some(front) => front.complete(touch, region, offset),
                 None => touch,

@@ -29,6 +29,11 @@ pub struct Touch {
 }
 
 impl Touch {
+    /// A store that needs no translation and is in no run.
+    pub fn store(line: Line, blocking: bool) -> Self {
+        Self { line, want: Want::Write, load: false, blocking, dependent: false, page: NONE, words: 0 }
+    }
+
     /// Which TLBs translate it.
     pub fn side(&self) -> Side {
         if self.want == Want::Fetch { Side::Instructions } else { Side::Data }
@@ -122,8 +127,8 @@ impl Program {
     #[inline]
     pub(super) fn claim(&mut self, slot: usize) {
         self.window.answered(slot);
-        if let Some(stores) = self.front.as_mut().and_then(|front| front.stores.as_mut()) {
-            stores.forget(slot);
+        if let Some(front) = &mut self.front {
+            front.forget(slot);
         }
     }
 
@@ -281,15 +286,7 @@ impl Program {
         let streaming = self.front.as_mut().and_then(|front| front.streaming.as_mut());
         let Some(line) = streaming.and_then(|streaming| streaming.leave()) else { return false };
         self.next.push_front(op);
-        self.again = Some(Op::Touch(Touch {
-            line,
-            want: Want::Write,
-            load: false,
-            blocking: false,
-            dependent: false,
-            page: NONE,
-            words: 0,
-        }));
+        self.again = Some(Op::Touch(Touch::store(line, false)));
         true
     }
 }
