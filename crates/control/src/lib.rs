@@ -1,0 +1,1 @@
+//! Everything that touches the settings of a machine: journal, apply, verify, restore.
