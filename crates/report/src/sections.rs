@@ -120,13 +120,26 @@ pub fn simulation(run: &Run) -> Vec<String> {
         entries.push(entry);
     }
     for word in ["fitted", "imposed", "assumed"] {
-        let keys: Vec<_> = parameters.list.iter().filter(|p| p.is == word).map(|p| p.key.as_str()).collect();
+        let keys = alike(parameters.list.iter().filter(|p| p.is == word).map(|p| p.key.as_str()));
         if !keys.is_empty() {
             entries.push(format!("{word} parameters: {}", keys.join(", ")));
         }
     }
     entries.push("`waykeeper show RUN --parameters` gives each with its value, range, reason and source.".into());
     entries
+}
+
+/// Keys in which only numbers of cores, caches and the like differ are one, with `*` in their place.
+fn alike<'a>(keys: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut seen = Vec::new();
+    for key in keys {
+        let parts = key.split('.').map(|part| if part.bytes().all(|b| b.is_ascii_digit()) { "*" } else { part });
+        let key = parts.collect::<Vec<_>>().join(".");
+        if !seen.contains(&key) {
+            seen.push(key);
+        }
+    }
+    seen
 }
 
 /// The share of time off the core above which a reader must be told.

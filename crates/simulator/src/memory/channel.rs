@@ -105,6 +105,12 @@ impl Channel {
         self.writes < self.rules.write_entries
     }
 
+    /// Whether it can hold another read, and another write.
+    #[inline]
+    pub fn room(&self) -> [bool; 2] {
+        [self.has_room(), self.has_room_for_write()]
+    }
+
     /// A line is to be read.
     #[inline]
     pub fn read(&mut self, line: Line, handle: Handle, first: bool, now: u64) {

@@ -80,13 +80,15 @@ impl Memory {
 
     #[inline(never)]
     pub(super) fn arrive(&mut self, request: Request, now: u64) {
-        match self.front.as_mut().and_then(|front| front.gate.as_mut()) {
-            Some(gate) => {
-                gate.arrive(request, now);
-                self.pass(now);
-            }
-            None => self.enter(request, now),
+        let Some(Front { gate: Some(gate), cache, .. }) = self.front.as_deref_mut() else {
+            return self.enter(request, now);
+        };
+        let inside = Inside { channels: &self.channels, cache: cache.as_ref() };
+        if gate.lets_through(&request, now, &inside) {
+            return self.enter(request, now);
         }
+        gate.arrive(request, now);
+        self.pass(now);
     }
 
     #[inline(never)]
@@ -94,7 +96,7 @@ impl Memory {
         let front = self.front.as_mut()?;
         if front.hits.front().is_some_and(|(at, _)| at <= now) {
             let answered = front.hits.pop_front().map(|(_, handle)| handle);
-            self.plan(self.next);
+            self.next_time = self.next_command.min(front.next_time());
             return answered;
         }
         if self.next_command > now {
@@ -102,11 +104,14 @@ impl Memory {
             return None;
         }
         let channel = self.next;
+        let room = self.channels[channel].room();
         let answered = self.channels[channel].step(now);
         self.allocate_fetched(channel, now);
         self.plan(channel);
-        // A command may have made room.
-        if answered.is_none() {
+        // A command may have made room, and what it fetched may be what another request looks for.
+        let news = |front: &Front| front.cache.is_some() || front.next_time() <= now;
+        let news = self.channels[channel].room() != room || self.front.as_deref().is_some_and(news);
+        if answered.is_none() && news {
             self.pass(now);
         }
         answered
@@ -121,7 +126,9 @@ impl Memory {
             let Some(request) = gate.pass(now, &inside) else { break };
             self.enter(request, now);
         }
-        self.plan(self.next);
+        if let Some(front) = &self.front {
+            self.next_time = self.next_command.min(front.next_time());
+        }
     }
 
     /// A request is through the gate: the cache deals with it, or its channel.

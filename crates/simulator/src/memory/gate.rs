@@ -61,6 +61,8 @@ pub struct Gate {
     next_free: u64,
     /// Requests that the regulator delays, by class, with the time at which they take part.
     delayed: Vec<Queue<(u64, Request)>>,
+    /// How many those are.
+    delayed_count: usize,
     /// Requests that have found no place before the regulator.
     behind: Queue<Request>,
     /// By channel, class and priority.
@@ -91,6 +93,7 @@ impl Gate {
             line_time,
             next_free: 0,
             delayed: vec![Queue::new(); MOST_CLASSES],
+            delayed_count: 0,
             behind: Queue::new(),
             seen: vec![Queue::new(); channels * QUEUES],
             waiting: vec![0; channels],
@@ -104,7 +107,7 @@ impl Gate {
     /// Whether nothing waits here.
     #[inline]
     fn is_empty(&self) -> bool {
-        self.count == 0 && self.behind.is_empty() && self.delayed.iter().all(Queue::is_empty)
+        self.count + self.delayed_count == 0 && self.behind.is_empty()
     }
 
     /// When it can let a request pass, or see another one, without anything happening in the channels.
@@ -113,12 +116,31 @@ impl Gate {
         self.next_time
     }
 
+    /// Whether a request that comes now passes at once; if so, it has.
+    #[inline]
+    pub fn lets_through(&mut self, request: &Request, now: u64, room: &impl Room) -> bool {
+        if !self.is_empty() || now < self.next_free || !room.has_room(request) {
+            return false;
+        }
+        if let Some(regulator) = &mut self.regulator {
+            if regulator.delay(request.class) > 0 || regulator.allowed(request.class, now) > now {
+                return false;
+            }
+            regulator.begins(request.class);
+            regulator.passed(request.class, now);
+        }
+        self.arrivals += 1;
+        self.next_free = now + self.line_time;
+        true
+    }
+
     /// A request comes.
     pub fn arrive(&mut self, request: Request, now: u64) {
         let delay = self.regulator.as_ref().map_or(0, |regulator| regulator.delay(request.class));
         let delayed = &mut self.delayed[usize::from(request.class)];
         if delay > 0 || !delayed.is_empty() {
             delayed.push_back((now + delay, request));
+            self.delayed_count += 1;
         } else {
             self.behind.push_back(request);
         }
@@ -143,11 +165,13 @@ impl Gate {
 
     /// Lets requests take part whose time has come, as many as are seen at one time.
     fn see(&mut self, now: u64) {
-        for class in 0..MOST_CLASSES {
+        let classes = if self.delayed_count > 0 { MOST_CLASSES } else { 0 };
+        for class in 0..classes {
             while let Some((at, request)) = self.delayed[class].front()
                 && at <= now
             {
                 self.delayed[class].pop_front();
+                self.delayed_count -= 1;
                 self.behind.push_back(request);
             }
         }
