@@ -84,6 +84,10 @@ pub struct CoreKind {
     /// Instructions that an out-of-order core can be ahead of the oldest one that waits; unlimited where absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window_instructions: Option<Param<u64>>,
+    /// Instructions that an in-order core begins from a load to the first use of its value, the load included: a load
+    /// that waits stops the core there. At the load itself where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_use_instructions: Option<Param<u64>>,
     /// Stores that can wait for their lines while the core goes on; bounded by `outstanding_misses` alone where absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub store_buffer_entries: Option<Param<u64>>,

@@ -96,6 +96,8 @@ pub struct Port {
     pub core: usize,
     /// Whether independent accesses overlap.
     pub out_of_order: bool,
+    /// Whether a load that waits stops the core at once.
+    pub stops_at_loads: bool,
     /// Whether its reads go first before the memory controller.
     pub first: bool,
     /// Its class.
@@ -131,6 +133,7 @@ impl Port {
         Self {
             core,
             out_of_order,
+            stops_at_loads: !out_of_order,
             first: false,
             class: 0,
             latencies,

@@ -1,6 +1,6 @@
 //! What a core does with its accesses before the memory sees them: pace, window, bounded misses, clock.
 
-use waykeeper_platform::{Clocks, CoreKind, Param, Platform, Replacement, Settings, find_bundled};
+use waykeeper_platform::{Clocks, CoreKind, Execution, Param, Platform, Replacement, Settings, find_bundled};
 use waykeeper_simulator::{Engine, Program, Role, Samples};
 use waykeeper_workload::{Loop, Operation, Pattern, TickBody};
 
@@ -75,6 +75,25 @@ fn a_window_bounds_how_many_loads_wait_at_one_time() {
             // The last loads of a sample wait for their lines; the first ones begin one after the other.
             let (least, most) = (loads * 8571, loads * 8571 + size * 714);
             assert!((least..=most).contains(&ps), "window {size}: {ps} is not between {least} and {most}");
+        }
+    }
+}
+
+#[test]
+fn an_in_order_core_stops_at_the_first_use_of_a_load() {
+    // As with a window; a load whose value the next instruction uses stops it at once, as one does of which nothing is said.
+    for size in [None, Some(1), Some(2), Some(4)] {
+        let platform = platform(|core| {
+            core.execution = Some(param(Execution::InOrder));
+            core.first_use_instructions = size.map(param);
+        });
+        let seen = samples(&platform, in_the_second_level(), 2 * MILLISECOND, 3 * MILLISECOND);
+        let size = size.unwrap_or(1);
+        let loads = 2048 / size;
+        assert!(seen.len() > 30);
+        for ps in seen {
+            let (least, most) = (loads * 8571, loads * 8571 + size * 714);
+            assert!((least..=most).contains(&ps), "first use {size}: {ps} is not between {least} and {most}");
         }
     }
 }

@@ -40,12 +40,16 @@ pub fn fronts_are_whole(platform: &Platform) -> Result<(), Finding> {
     Ok(())
 }
 
-/// An in-order core stops at its loads, so that it runs ahead of none.
+/// An in-order core stops at the first use of a load; one that is out of order at the end of its window.
 fn window_has_a_use(path: &str, kind: &CoreKind) -> Result<(), Finding> {
     let in_order = kind.execution.as_ref().is_some_and(|execution| execution.value == Execution::InOrder);
     if in_order && kind.window_instructions.is_some() {
-        let why = "an in-order core stops at a load that waits, so it has no window";
+        let why = "an in-order core has no window; `first_use_instructions` says how far it goes beside a load that waits";
         return Err(finding(format!("{path}.window_instructions"), why));
+    }
+    if !in_order && kind.first_use_instructions.is_some() {
+        let why = "only an in-order core stops at the first use of a load; this one has `window_instructions`";
+        return Err(finding(format!("{path}.first_use_instructions"), why));
     }
     Ok(())
 }
@@ -55,6 +59,7 @@ fn widths_are_positive(path: &str, kind: &CoreKind) -> Result<(), Finding> {
         ("outstanding_misses", &kind.outstanding_misses),
         ("issue_width", &kind.issue_width),
         ("window_instructions", &kind.window_instructions),
+        ("first_use_instructions", &kind.first_use_instructions),
         ("store_buffer_entries", &kind.store_buffer_entries),
     ];
     let of_caches = [("l1d", &kind.l1d), ("l1i", &kind.l1i), ("l2", &kind.l2)];

@@ -14,14 +14,16 @@ pub fn port(platform: &Platform, core: usize) -> Result<Port, Refused> {
     let execution = need(&kind.execution, &format!("cores.{at}.execution"))?.value;
     let latencies = latencies(platform, core, None)?;
     let mut port = Port::new(core, execution == Execution::OutOfOrder, bounds(kind, at)?, latencies);
+    port.stops_at_loads = execution == Execution::InOrder && kind.first_use_instructions.is_none();
     port.limits = limits(platform, platform.core_ids()[core]);
     Ok(port)
 }
 
-/// The instructions that a core holds: an in-order one stops at its loads, so there is nothing to bound.
+/// The instructions that a core begins beside a load that waits.
 pub fn window(platform: &Platform, core: usize) -> Result<Window, Refused> {
     let (_, kind) = kind_of(platform, platform.core_ids()[core])?;
-    Ok(Window::new(kind.window_instructions.as_ref().map(|window| window.value)))
+    let of_core = kind.window_instructions.as_ref().or(kind.first_use_instructions.as_ref());
+    Ok(Window::new(of_core.map(|window| window.value)))
 }
 
 fn bounds(kind: &CoreKind, at: usize) -> Result<Bounds, Refused> {

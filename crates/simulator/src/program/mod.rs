@@ -211,7 +211,7 @@ impl Program {
             (false, true) => Want::Write,
             (false, false) => Want::Read,
         };
-        let blocking = fetch || access.dependent || (loads && !self.port.out_of_order);
+        let blocking = fetch || access.dependent || (loads && self.port.stops_at_loads);
         let touch =
             Touch { line, want, load: loads && !fetch, blocking, dependent: access.dependent, page: NONE, words: 0 };
         Op::Touch(match &self.front {
