@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde_json::Value as Json;
 
 use crate::ensemble::{Effect, Ensemble};
-use crate::figures::{Expected, Kind, Name, Published, figure};
+use crate::figures::{Expected, Kind, Name, Published, expected, figure};
 use crate::plan::Part;
 use crate::spread::Spread;
 
@@ -31,7 +31,7 @@ const MOST_EFFECTS: usize = 12;
 
 /// The chapter as Markdown.
 pub fn chapter(of: &Chapter<'_>) -> String {
-    let mut text = format!("## {}\n\n", of.part.name);
+    let mut text = format!("## {}\n\n", of.part.title());
     if !of.part.about.is_empty() {
         let _ = writeln!(text, "{}\n", of.part.about.trim());
     }
@@ -45,13 +45,19 @@ pub fn chapter(of: &Chapter<'_>) -> String {
     );
     figures(&mut text, of);
     if !of.expected.is_empty() {
-        text.push_str("| expected | statement | outcome | seen |\n|---|---|---|---|\n");
+        text.push_str(
+            "| expected | statement | outcome | seen | members in which it is met |\n|---|---|---|---|---|\n",
+        );
         for expected in of.expected {
             let reason = of.part.reasons.get(&expected.text).map(|why| format!(" ({why})")).unwrap_or_default();
             let _ = writeln!(
                 text,
-                "| {} | `{}` | {} | {}{reason} |",
-                expected.text, expected.statement, expected.outcome, expected.seen
+                "| {} | `{}` | {} | {}{reason} | {} |",
+                expected.text,
+                expected.statement,
+                expected.outcome,
+                expected.seen,
+                of.ensemble.map(|ensemble| met_in(ensemble, &expected.statement)).unwrap_or_default()
             );
         }
         text.push('\n');
@@ -69,6 +75,14 @@ pub fn chapter(of: &Chapter<'_>) -> String {
         sensitivities(&mut text, names, effects);
     }
     text
+}
+
+/// In how many of the members that tell a statement is met.
+fn met_in(ensemble: &Ensemble, statement: &str) -> String {
+    let outcomes: Vec<_> = ensemble.kept.iter().flat_map(expected).filter(|of| of.statement == statement).collect();
+    let met = outcomes.iter().filter(|of| of.outcome == "met").count();
+    let told = outcomes.iter().filter(|of| matches!(of.outcome.as_str(), "met" | "not met")).count();
+    if told == 0 { String::new() } else { format!("{met} of {told}") }
 }
 
 fn figures(text: &mut String, of: &Chapter<'_>) {

@@ -53,7 +53,7 @@ pub fn ensemble(
         }
         let run = run?;
         found.drawn += 1;
-        eprintln!("  {}: member {} of {members}", part.name, member + 1);
+        eprintln!("  {}: member {} of {members}", part.title(), member + 1);
         if agrees(&run, published, within) {
             found.kept.push(run);
         }
@@ -108,7 +108,7 @@ pub fn sensitivity(runner: &Runner, part: &Part, platform: &Platform, figures: &
     for knob in knobs(platform) {
         let mut ratios = vec![[None; 2]; figures.len()];
         for (end, value) in knob.ends.iter().enumerate() {
-            eprintln!("  {}: {} = {value}", part.name, knob.key);
+            eprintln!("  {}: {} = {value}", part.title(), knob.key);
             let Ok(run) = run_with(runner, part, platform, &[(&knob.key, value.clone())], "end") else { continue };
             for (at, (case, metric)) in figures.iter().enumerate() {
                 let pair = (figure(&run, case, metric), figure(&base, case, metric));

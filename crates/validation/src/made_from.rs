@@ -1,63 +1,112 @@
-//! Which files a validation document was made from.
+//! What each chapter of the validation document was made from.
 
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-/// The title of the section that lists them.
-pub const TITLE: &str = "## Made from";
+use crate::plan::{Part, Plan};
 
-/// The digest of a file as it stands in the document.
-///
-/// # Errors
-/// The file cannot be read.
-pub fn digest(root: &Path, file: &str) -> Result<String, String> {
-    let bytes = std::fs::read(root.join(file)).map_err(|error| format!("{file}: {error}"))?;
-    let hash = Sha256::digest(&bytes);
-    Ok(hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect())
-}
+const FIRST: &str = "Made at commit ";
 
-/// The section that lists files with their digests.
+/// The plan, as a file of the repository.
+pub const PLAN: &str = "validation.toml";
+
+/// The last line of a chapter: the commit, and the files with the first 64 bits of their SHA-256. Of the plan only the
+/// chapter's own part counts.
 ///
 /// # Errors
 /// A file cannot be read.
-pub fn section(root: &Path, files: &[String]) -> Result<String, String> {
-    let mut text = format!("{TITLE}\n\n| file | first 64 bits of its SHA-256 |\n|---|---|\n");
-    for file in files {
-        text.push_str(&format!("| `{file}` | `{}` |\n", digest(root, file)?));
+pub fn line(root: &Path, part: &Part, commit: &str) -> Result<String, String> {
+    let mut entries = Vec::new();
+    for file in [format!("experiments/{}.toml", part.name), format!("platforms/{}.toml", part.platform)] {
+        entries.push(format!("`{file}` (`{}`)", digest_of_file(root, &file)?));
     }
-    Ok(text)
+    entries.push(format!("its part of `{PLAN}` (`{}`)", digest_of_part(part)?));
+    Ok(format!("{FIRST}`{commit}` from {}.\n", entries.join(", ")))
 }
 
-/// Files of a document that are no longer as they were when it was made.
+fn digest_of_file(root: &Path, file: &str) -> Result<String, String> {
+    std::fs::read(root.join(file)).map(|bytes| digest(&bytes)).map_err(|error| format!("{file}: {error}"))
+}
+
+fn digest_of_part(part: &Part) -> Result<String, String> {
+    serde_json::to_vec(part).map(|bytes| digest(&bytes)).map_err(|error| format!("{PLAN}: {error}"))
+}
+
+fn digest(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// What is no longer as it was when the document was made: `TITLE: FILE`, and chapters of the plan that it lacks.
 ///
 /// # Errors
-/// A document without such a section.
-pub fn changed(root: &Path, document: &str) -> Result<Vec<String>, String> {
-    let (_, section) = document.split_once(TITLE).ok_or_else(|| format!("it has no section `{TITLE}`"))?;
-    let rows = section.lines().filter_map(|line| {
-        let mut cells = line.split('`');
-        Some((cells.nth(1)?, cells.nth(1)?))
-    });
-    Ok(rows.filter(|(file, was)| digest(root, file).as_deref() != Ok(was)).map(|(file, _)| file.to_owned()).collect())
+/// A chapter that does not say what it was made from, or a file that cannot be read.
+pub fn changed(root: &Path, plan: &Plan, document: &str) -> Result<Vec<String>, String> {
+    let mut changed = Vec::new();
+    for part in &plan.experiments {
+        let title = part.title();
+        let Some(text) = chapters(document).find(|(of, _)| *of == title).map(|(_, text)| text) else {
+            changed.push(format!("{title}: there is no chapter"));
+            continue;
+        };
+        let made = text.lines().rfind(|line| line.starts_with(FIRST));
+        let made = made.ok_or_else(|| format!("{title}: there is no line `{FIRST}...`"))?;
+        // The odd pieces between backticks: the commit, then files and digests in turns.
+        let pieces: Vec<_> = made.split('`').skip(1).step_by(2).skip(1).collect();
+        for pair in pieces.chunks_exact(2) {
+            let now = if pair[0] == PLAN { digest_of_part(part)? } else { digest_of_file(root, pair[0])? };
+            if now != pair[1] {
+                changed.push(format!("{title}: {}", pair[0]));
+            }
+        }
+    }
+    Ok(changed)
+}
+
+/// The chapters of a document: title and text, the title's line included.
+pub fn chapters(document: &str) -> impl Iterator<Item = (&str, &str)> {
+    const HEAD: &str = "\n## ";
+    let starts: Vec<_> = document.match_indices(HEAD).map(|(at, _)| at + 1).collect();
+    let ends: Vec<_> = starts.iter().skip(1).copied().chain([document.len()]).collect();
+    starts.into_iter().zip(ends).map(|(start, end)| {
+        let text = &document[start..end];
+        (text.lines().next().unwrap_or_default().trim_start_matches("## "), text)
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const PLAN_TEXT: &str = "
+        members = 0
+        accept_within = 2.0
+        seed = 1
+        [[experiment]]
+        name = \"a\"
+        platform = \"p\"
+        base = {}
+        member = {}
+    ";
+
     #[test]
-    fn a_changed_file_is_named() {
+    fn what_has_changed_is_named() {
         let folder = std::env::temp_dir().join(format!("waykeeper-made-from-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        std::fs::write(folder.join("a.toml"), "abc").unwrap();
-        std::fs::write(folder.join("b.toml"), "b").unwrap();
+        for file in ["experiments/a.toml", "platforms/p.toml"] {
+            std::fs::create_dir_all(folder.join(file).parent().unwrap()).unwrap();
+            std::fs::write(folder.join(file), "abc").unwrap();
+        }
+        let plan: Plan = toml::from_str(PLAN_TEXT).unwrap();
+        let made = line(&folder, &plan.experiments[0], "c0ffee").unwrap();
         // The well-known SHA-256 of "abc" begins with ba7816bf8f01cfea.
-        assert_eq!(digest(&folder, "a.toml").unwrap(), "ba7816bf8f01cfea");
-        let document = section(&folder, &["a.toml".into(), "b.toml".into()]).unwrap();
-        assert!(changed(&folder, &document).unwrap().is_empty());
-        std::fs::write(folder.join("b.toml"), "c").unwrap();
-        assert_eq!(changed(&folder, &document).unwrap(), ["b.toml"]);
+        assert!(made.contains("`platforms/p.toml` (`ba7816bf8f01cfea`)"), "{made}");
+        let document = format!("# V\n\n## b\n\nx\n\n## a\n\ny\n\n{made}");
+        assert!(changed(&folder, &plan, &document).unwrap().is_empty());
+        std::fs::write(folder.join("platforms/p.toml"), "c").unwrap();
+        assert_eq!(changed(&folder, &plan, &document).unwrap(), ["a: platforms/p.toml"]);
+        let longer: Plan = toml::from_str(&PLAN_TEXT.replace("base = {}", "base = { repeats = 2 }")).unwrap();
+        assert_eq!(changed(&folder, &longer, &document).unwrap(), ["a: platforms/p.toml", "a: validation.toml"]);
+        assert_eq!(changed(&folder, &plan, "# V\n\n## b\n").unwrap(), ["a: there is no chapter"]);
         std::fs::remove_dir_all(&folder).unwrap();
     }
 }

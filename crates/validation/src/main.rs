@@ -1,5 +1,6 @@
 //! `waykeeper-validate`: makes `docs/validation.md`.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -27,7 +28,7 @@ struct Arguments {
     /// The commit whose parameters these are.
     #[arg(long)]
     commit: String,
-    /// Only these experiments; their chapters are printed and nothing is written.
+    /// Only these chapters, by title; the others stay as they are.
     #[arg(long)]
     only: Vec<String>,
     /// Parameter sets to draw, in place of the plan's number.
@@ -55,30 +56,21 @@ fn validate(arguments: &Arguments) -> Result<(), String> {
     plan.members = arguments.members.unwrap_or(plan.members);
     std::fs::create_dir_all(&arguments.folder).map_err(|error| format!("{}: {error}", arguments.folder.display()))?;
     let runner = Runner { program: arguments.program.clone(), folder: arguments.folder.clone() };
-    let wanted = |part: &&Part| arguments.only.is_empty() || arguments.only.contains(&part.name);
-    let mut chapters = Vec::new();
-    let mut files = vec!["validation.toml".to_owned()];
-    for part in plan.experiments.iter().filter(wanted) {
-        for file in [format!("experiments/{}.toml", part.name), format!("platforms/{}.toml", part.platform)] {
-            if !files.contains(&file) {
-                files.push(file);
-            }
-        }
-        chapters.push(validate_one(&runner, part, &plan)?);
-    }
-    if !arguments.only.is_empty() {
-        println!("{}", chapters.join("\n"));
-        return Ok(());
-    }
-    let text = format!(
-        "{}\nParameters final at commit `{}`.\n\n{}\n{}",
-        HEAD.trim_start(),
-        arguments.commit,
-        chapters.join("\n"),
-        made_from::section(&arguments.root, &files)?
-    );
+    let wanted = |part: &&Part| arguments.only.is_empty() || arguments.only.iter().any(|only| only == part.title());
     let path = arguments.root.join("docs/validation.md");
-    std::fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))
+    let before = std::fs::read_to_string(&path).unwrap_or_default();
+    let mut chapters: BTreeMap<String, String> =
+        made_from::chapters(&before).map(|(title, text)| (title.to_owned(), text.trim_end().to_owned())).collect();
+    // Written after each chapter, so that an end in the middle loses one only.
+    for part in plan.experiments.iter().filter(wanted) {
+        let made = made_from::line(&arguments.root, part, &arguments.commit)?;
+        let chapter = validate_one(&runner, part, &plan)?;
+        chapters.insert(part.title().to_owned(), format!("{}\n\n{made}", chapter.trim_end()));
+        let kept = plan.experiments.iter().filter_map(|part| chapters.get(part.title()));
+        let text: Vec<_> = std::iter::once(HEAD.trim()).chain(kept.map(|chapter| chapter.trim_end())).collect();
+        std::fs::write(&path, text.join("\n\n") + "\n").map_err(|error| format!("{}: {error}", path.display()))?;
+    }
+    Ok(())
 }
 
 const HEAD: &str = "
@@ -87,12 +79,13 @@ const HEAD: &str = "
 Made by `cargo xtask validate`; do not edit. Each published figure stands beside the simulated one: the value with the platform
 file as it is, its ratio to the published one, and the interval that an ensemble of parameter sets predicts. *Predicted*: no
 parameter was chosen after a look at it. *Fitted*: one was, so it is no evidence. *Imposed*: the model contains it, so it earns
-nothing. A maximum belongs to its run length: the simulated ones are far shorter than an hour on the real machine.
+nothing. A maximum belongs to its run length: the simulated ones are far shorter than an hour on the real machine. The last line of a
+chapter names the commit whose parameters it was made with, and the files.
 ";
 
 fn validate_one(runner: &Runner, part: &Part, plan: &Plan) -> Result<String, String> {
-    eprintln!("{}", part.name);
-    let base = runner.run(part, &part.base, &[], None, &part.name)?;
+    eprintln!("{}", part.title());
+    let base = runner.run(part, &part.base, &[], None, part.title())?;
     let (published, expected) = (published(&base), expected(&base));
     let bundled = find_bundled(&part.platform).ok_or_else(|| format!("no platform `{}`", part.platform))?;
     let platform = Platform::from_toml(bundled.text, bundled.name).map_err(|error| error.to_string())?;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// The whole file.
 #[derive(Debug, Clone, Deserialize)]
@@ -19,12 +19,18 @@ pub struct Plan {
     pub experiments: Vec<Part>,
 }
 
-/// One experiment.
-#[derive(Debug, Clone, Deserialize)]
+/// One chapter: an experiment.
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Part {
-    /// Its name.
+    /// Name of the experiment.
     pub name: String,
+    /// Title of the chapter; the experiment's name where absent.
+    #[serde(default)]
+    pub title: Option<String>,
+    /// Overrides (`KEY=VALUE`) of all its runs.
+    #[serde(default)]
+    pub set: Vec<String>,
     /// The platform that its parameters are drawn from.
     pub platform: String,
     /// The run with the platform file as it is.
@@ -50,8 +56,15 @@ pub struct Part {
     pub about: String,
 }
 
+impl Part {
+    /// The title of its chapter.
+    pub fn title(&self) -> &str {
+        self.title.as_deref().unwrap_or(&self.name)
+    }
+}
+
 /// How long an experiment runs.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Length {
     /// Simulated time of a case and repeat, as `--duration` takes it; the experiment's own where absent.

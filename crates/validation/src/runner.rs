@@ -45,7 +45,7 @@ impl Runner {
         if let Some(platform) = platform {
             command.arg("--set").arg(format!("platform={}", platform.display()));
         }
-        for set in sets {
+        for set in part.set.iter().chain(sets) {
             command.args(["--set", set]);
         }
         let output = command.output().map_err(|error| format!("{}: {error}", self.program.display()))?;

@@ -44,7 +44,8 @@ pub fn fronts_are_whole(platform: &Platform) -> Result<(), Finding> {
 fn window_has_a_use(path: &str, kind: &CoreKind) -> Result<(), Finding> {
     let in_order = kind.execution.as_ref().is_some_and(|execution| execution.value == Execution::InOrder);
     if in_order && kind.window_instructions.is_some() {
-        let why = "an in-order core has no window; `first_use_instructions` says how far it goes beside a load that waits";
+        let why =
+            "an in-order core has no window; `first_use_instructions` says how far it goes beside a load that waits";
         return Err(finding(format!("{path}.window_instructions"), why));
     }
     if !in_order && kind.first_use_instructions.is_some() {
