@@ -4,7 +4,6 @@
 //! running machine.
 
 pub mod core_state;
-
 mod discover;
 mod facts;
 pub mod latency;
