@@ -130,13 +130,8 @@ fn make(group: &str, why: &str) -> Line {
 }
 
 fn write(path: &str, text: String, why: &str) -> Line {
-    let quoted = if text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | ',')) {
-        text.clone()
-    } else {
-        format!("'{text}'")
-    };
     Line {
-        shell: format!("echo {quoted} > {ROOT}/{path}"),
+        shell: format!("echo '{text}' > {ROOT}/{path}"),
         why: why.into(),
         steps: vec![Step::Write { path: path.into(), text: text + "\n" }],
     }
