@@ -12,9 +12,10 @@ use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 Examples:
   waykeeper run this-machine                        measure this machine, no root needed
   waykeeper run agilex5-cluster-latency             simulate a platform beside its published figures
-  waykeeper list                                    experiments, platforms and workloads
+  waykeeper list                                    experiments, policies, platforms and workloads
   waykeeper show waykeeper-runs/this-machine-...    print a run again
   waykeeper compare RUN RUN                         two runs side by side
+  waykeeper plan tcc-halves --for i7-13800hre       who would get which ways, and how to write it
 
 Exit status: 0 done, and no budget was seen broken; 1 a budget was broken; 2 bad input;
 3 this machine cannot do it; 4 too little data to judge a budget; 130 interrupted.")]
@@ -29,12 +30,14 @@ pub struct Arguments {
 pub enum Command {
     /// Run an experiment: measure this machine, or simulate a platform.
     Run(Run),
-    /// List experiments, platforms and workloads, one line each.
+    /// List experiments, policies, platforms and workloads, one line each.
     List(List),
     /// Print a run that was kept.
     Show(Show),
     /// Compare two runs, case by case.
     Compare(Compare),
+    /// Resolve a policy for a machine: who gets what, what that leaves open, and the exact writes. Changes nothing.
+    Plan(Plan),
     /// Record the loads and stores of a program, or tell what a recording holds.
     Trace(Trace),
     /// Print the JSON Schema of a kind of file, for editors and checkers.
@@ -149,6 +152,52 @@ pub struct Compare {
     pub b: PathBuf,
 }
 
+/// How a plan is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum PlanForm {
+    /// Writes to the kernel's resctrl.
+    Resctrl,
+    /// Commands of pqos (intel-cmt-cat).
+    Pqos,
+    /// Model-specific registers, with wrmsr.
+    Msr,
+}
+
+/// Arguments of `plan`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  waykeeper plan tcc-halves --for i7-13800hre
+  waykeeper plan tcc-halves --for i7-1185gre --as pqos
+  waykeeper plan apollo-lake-half --for apollo-lake-e3950 --script > half.sh
+  waykeeper plan my-policy.toml                     for this machine, by its resctrl
+  waykeeper plan tcc-halves --cores real-time=2,3   with other cores than the policy's
+
+Nothing is written. Exit status: 0 done; 2 bad input, or a policy that does not fit the machine;
+3 the machine lacks what the policy needs.")]
+pub struct Plan {
+    /// A bundled policy (see `waykeeper list`) or a file.
+    pub policy: String,
+    /// The machine: a bundled platform or a platform file [default: this machine, by its resctrl].
+    #[arg(long = "for", value_name = "PLATFORM")]
+    pub platform: Option<String>,
+    /// How it is written [default: resctrl, or msr where the kernel does not see the cache's masks].
+    #[arg(long = "as", value_enum, value_name = "FORM")]
+    pub form: Option<PlanForm>,
+    /// Other cores for a class, such as `real-time=2,3`. May be repeated.
+    #[arg(long = "cores", value_name = "CLASS=LIST")]
+    pub cores: Vec<String>,
+    /// Plan for the machine whose /sys and /proc were recorded in this folder.
+    #[arg(long, value_name = "DIR", conflicts_with = "platform")]
+    pub root: Option<PathBuf>,
+    /// Print the script alone.
+    #[arg(long)]
+    pub script: bool,
+    /// Print the assignment and its steps as JSON.
+    #[arg(long, conflicts_with = "script")]
+    pub json: bool,
+}
+
 /// Arguments of `trace`.
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("what").required(true).args(["command", "workload", "info"]))]
@@ -194,6 +243,8 @@ pub enum SchemaOf {
     Platform,
     /// Workload files.
     Workload,
+    /// Policy files.
+    Policy,
     /// run.json.
     Run,
 }

@@ -37,7 +37,8 @@ impl From<Exit> for ExitCode {
 impl From<&Failure> for Exit {
     fn from(failure: &Failure) -> Self {
         match failure {
-            Failure::Input(_) | Failure::Platform(_) => Self::BadInput,
+            Failure::Input(_) | Failure::Platform(_) | Failure::Policy(_) => Self::BadInput,
+            Failure::Lacking(_) | Failure::NoOffer(_) => Self::CannotDo,
             Failure::Executor(_) | Failure::Write { .. } | Failure::Output(_) => Self::CannotDo,
             Failure::Stopped => Self::Interrupted,
         }

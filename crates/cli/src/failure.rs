@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use waykeeper_executor::ExecutorError;
 use waykeeper_experiment::InputError;
 use waykeeper_platform::PlatformError;
+use waykeeper_policy::PolicyError;
 
 /// Why a command ended without a result.
 #[derive(Debug, thiserror::Error)]
@@ -16,6 +17,15 @@ pub enum Failure {
     /// A mistake in a platform file.
     #[error("{0}")]
     Platform(#[from] PlatformError),
+    /// A mistake in a policy, or one that does not fit the machine.
+    #[error("{0}")]
+    Policy(#[from] PolicyError),
+    /// The machine lacks what a policy needs.
+    #[error("{0}")]
+    Lacking(PolicyError),
+    /// Nothing can be planned for this machine.
+    #[error("{0}")]
+    NoOffer(String),
     /// The place cannot do what was asked.
     #[error("{0}")]
     Executor(ExecutorError),

@@ -23,6 +23,7 @@ fn main() -> std::process::ExitCode {
         Command::List(list) => commands::list::list(list),
         Command::Show(show) => commands::show::show(show),
         Command::Compare(compare) => commands::compare::compare(compare),
+        Command::Plan(plan) => commands::plan::plan(plan),
         Command::Trace(trace) => commands::trace::trace(trace),
         Command::Schema(schema) => commands::schema::schema(schema),
     };

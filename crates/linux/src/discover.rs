@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use waykeeper_platform::{CoreId, CoreKind, Mitigation, Param, Platform, PrivateCache, Settings, SharedCache};
+use waykeeper_platform::{
+    CoreId, CoreKind, Mitigation, Param, Platform, PrivateCache, Settings, SharedCache, parse_cpulist,
+};
 
-use crate::cpulist::parse_cpulist;
 use crate::root::Root;
 
 /// A discovered machine.

@@ -4,7 +4,6 @@
 //! running machine.
 
 pub mod core_state;
-mod cpulist;
 mod discover;
 mod facts;
 pub mod latency;
@@ -13,7 +12,7 @@ pub mod perf;
 mod root;
 pub mod schedule;
 
-pub use cpulist::{format_cpulist, parse_cpulist};
 pub use discover::{Discovered, FIFO, HUGE_PAGES, NotDiscovered, discover};
 pub use facts::{Facts, facts};
 pub use root::Root;
+pub use waykeeper_platform::{format_cpulist, parse_cpulist};

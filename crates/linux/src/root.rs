@@ -24,6 +24,15 @@ impl Root {
         Some(text.trim().to_owned())
     }
 
+    /// The names in a folder; none where it is absent or may not be read.
+    pub fn names(&self, path: &str) -> Vec<String> {
+        let entries = std::fs::read_dir(self.0.join(path.trim_start_matches('/')));
+        let names = entries.into_iter().flatten().flatten().filter_map(|entry| entry.file_name().into_string().ok());
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        names
+    }
+
     /// A file that holds one number.
     pub fn number(&self, path: &str) -> Option<u64> {
         self.text(path)?.parse().ok()

@@ -11,6 +11,7 @@ use crate::memory::{Interconnect, Memory, OnChipRam};
 use crate::mitigation::Mitigation;
 use crate::param::Param;
 use crate::shared::SharedCache;
+use crate::way_control::WayControl;
 
 /// The number of a core, as Linux numbers it.
 pub type CoreId = u32;
@@ -197,6 +198,12 @@ pub struct PrivateCache {
     /// Control: the ways form this many equal groups that can be given to classes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub way_groups: Option<Param<u64>>,
+    /// Control: the registers behind `way_groups`; unknown where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub way_control: Option<Param<WayControl>>,
+    /// Control: classes that can be told apart here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub classes: Option<Param<u64>>,
     /// How the set is chosen; by the lowest bits of the line address where absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub index: Option<Index>,
@@ -215,6 +222,8 @@ impl PrivateCache {
             write_allocate: None,
             write_back: None,
             way_groups: None,
+            way_control: None,
+            classes: None,
             index: None,
         }
     }

@@ -5,7 +5,9 @@
 
 mod bundled;
 mod check;
+mod core_list;
 mod describe;
+pub mod explain;
 mod front;
 mod geometry;
 mod index;
@@ -17,8 +19,10 @@ mod param;
 mod part;
 mod rows;
 mod shared;
+mod way_control;
 
 pub use bundled::{Bundled, bundled, find_bundled};
+pub use core_list::{format_cpulist, parse_cpulist};
 pub use describe::{CoreId, CoreKind, Counter, Execution, Inclusion, Platform, PrivateCache, Replacement, TickLoop};
 pub use front::{Event, Prefetcher, PrefetcherKind, Tlb, TlbSide, Translation, WriteStreaming};
 pub use geometry::CacheGeometry;
@@ -34,3 +38,4 @@ pub use mitigation::{
 pub use param::{Basis, Param, ParameterRow};
 pub use part::memory_parts;
 pub use shared::{Allocation, BandwidthControl, BandwidthScheme, EntryTaken, NoAllocateMode, SharedCache, SnoopFilter};
+pub use way_control::WayControl;

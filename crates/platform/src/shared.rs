@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::describe::{CoreId, Replacement};
 use crate::index::Index;
 use crate::param::Param;
+use crate::way_control::WayControl;
 
 /// A cache that several cores share.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -34,6 +35,12 @@ pub struct SharedCache {
     /// Control: the ways form this many equal groups that can be given to classes. A mask guards fills; hits ignore it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub way_groups: Option<Param<u64>>,
+    /// Control: the registers behind `way_groups`; unknown where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub way_control: Option<Param<WayControl>>,
+    /// Control: whether Linux can lock a region of memory into this cache (pseudo-locking).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pseudo_lock: Option<Param<bool>>,
     /// Control: whether code and data can have masks of their own (CDP).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code_data_masks: Option<Param<bool>>,
@@ -70,6 +77,8 @@ impl SharedCache {
             replacement: None,
             allocation: None,
             way_groups: None,
+            way_control: None,
+            pseudo_lock: None,
             code_data_masks: None,
             classes: None,
             index: None,

@@ -1,5 +1,6 @@
 //! What a person reads: the table of a run, the plan of a dry run, the comparison of two runs.
 
+mod assignment;
 mod compare;
 mod figure;
 mod headline;
@@ -16,6 +17,7 @@ mod table;
 mod text;
 mod trace;
 
+pub use assignment::assignment;
 pub use compare::compare;
 pub use parameters::parameters;
 pub use plan::plan;

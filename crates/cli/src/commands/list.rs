@@ -16,6 +16,7 @@ struct Entry {
 #[derive(Serialize)]
 struct Listing {
     experiments: Vec<Entry>,
+    policies: Vec<Entry>,
     platforms: Vec<Entry>,
     workloads: Vec<Entry>,
 }
@@ -24,6 +25,7 @@ struct Listing {
 pub fn list(arguments: &List) -> Result<Exit, Failure> {
     let listing = Listing {
         experiments: entries(waykeeper_experiment::bundled().iter().map(|b| (b.name, b.text))),
+        policies: entries(waykeeper_policy::bundled().iter().map(|b| (b.name, b.text))),
         platforms: entries(waykeeper_platform::bundled().iter().map(|b| (b.name, b.text))),
         workloads: entries(waykeeper_workload::bundled().iter().map(|b| (b.name, b.text))),
     };
@@ -31,8 +33,12 @@ pub fn list(arguments: &List) -> Result<Exit, Failure> {
         print_json(&listing)?;
         return Ok(Exit::Done);
     }
-    let sections =
-        [("experiments", &listing.experiments), ("platforms", &listing.platforms), ("workloads", &listing.workloads)];
+    let sections = [
+        ("experiments", &listing.experiments),
+        ("policies", &listing.policies),
+        ("platforms", &listing.platforms),
+        ("workloads", &listing.workloads),
+    ];
     let width =
         sections.iter().flat_map(|(_, entries)| entries.iter()).map(|entry| entry.name.len()).max().unwrap_or(0);
     let mut text = String::new();

@@ -5,6 +5,7 @@ pub mod list;
 pub mod out;
 pub mod output;
 pub mod place;
+pub mod plan;
 pub mod run;
 pub mod schema;
 pub mod show;

@@ -13,6 +13,7 @@ pub fn schema(arguments: &Schema) -> Result<Exit, Failure> {
         SchemaOf::Experiment => schema::experiment(),
         SchemaOf::Platform => schema::platform(),
         SchemaOf::Workload => schema::workload(),
+        SchemaOf::Policy => waykeeper_policy::schema(),
         SchemaOf::Run => schema::run(),
     })?;
     Ok(Exit::Done)

@@ -7,7 +7,7 @@ fn the_help_of_every_command_has_an_example_that_names_it() {
     let desk = Desk::new();
     let top = desk.run(&["--help"]).with(0).stdout;
     assert!(top.contains("waykeeper run this-machine"), "{top}");
-    for command in ["run", "list", "show", "compare", "trace", "schema"] {
+    for command in ["run", "list", "show", "compare", "plan", "trace", "schema"] {
         let help = desk.run(&[command, "--help"]).with(0).stdout;
         let example = format!("  waykeeper {command}");
         assert!(help.contains("Example") && help.contains(&example), "{command}: {help}");
@@ -36,7 +36,8 @@ fn the_list_names_every_bundled_file_with_its_title() {
     let desk = Desk::new();
     let text = desk.run(&["list"]).with(0).stdout;
     let json = desk.run(&["list", "--json"]).with(0).json();
-    for (section, folder) in [("experiments", "experiments"), ("platforms", "platforms"), ("workloads", "workloads")] {
+    for section in ["experiments", "policies", "platforms", "workloads"] {
+        let folder = section;
         let files = crate::program::names_in(&crate::program::repository().join(folder));
         let expected: Vec<_> = files.iter().filter_map(|file| file.strip_suffix(".toml")).collect();
         let listed: Vec<_> = list(&json, section).iter().map(|entry| entry["name"].as_str().unwrap()).collect();

@@ -24,7 +24,9 @@ fn read(text: &str) -> Value {
 
 #[test]
 fn every_bundled_file_follows_its_schema() {
-    for (kind, folder) in [("experiment", "experiments"), ("workload", "workloads"), ("platform", "platforms")] {
+    for (kind, folder) in
+        [("experiment", "experiments"), ("workload", "workloads"), ("platform", "platforms"), ("policy", "policies")]
+    {
         let schema = schema(kind);
         let folder = repository().join(folder);
         let names = names_in(&folder);
@@ -41,6 +43,8 @@ fn a_schema_refuses_what_the_program_refuses() {
     let experiment = "title = 'x'\n[[targets]]\nworkload = 'latency_loop'\n";
     let walk =
         "kind = 'walk'\noperation = 'read'\nouter = { count = 1, stride = 8 }\ninner = { count = 1, stride = 8 }\n";
+    let class =
+        "title = 'x'\n[[classes]]\nname = 'a'\ncores = { x = [1, 2], y = '3' }\nl3 = { share = 'half', at = 'high' }\n";
     for (kind, good, bad) in [
         ("experiment", experiment, "title = 'x'\n"),
         ("experiment", experiment, "title = 'x'\nrepeat = 3\n[[targets]]\nworkload = 'latency_loop'\n"),
@@ -49,6 +53,9 @@ fn a_schema_refuses_what_the_program_refuses() {
         ("experiment", experiment, "title = 'x'\n[[targets]]\nworkload = 'latency_loop'\ncpu = 1\n"),
         ("workload", walk, "kind = 'walk'\noperation = 'read'\nouter = { count = 1, stride = 8 }\n"),
         ("workload", walk, "kind = 'wander'\n"),
+        ("policy", class, "title = 'x'\n[[classes]]\nname = 'a'\ncores = '1'\nl3 = 4\n"),
+        ("policy", class, "title = 'x'\n[[classes]]\nname = 'a'\ncores = { x = 1.5 }\nl3 = 'half'\n"),
+        ("policy", class, &format!("{class}l4 = 'half'\n")),
         ("workload", walk, &format!("{walk}batch = 3\n")),
     ] {
         let schema = schema(kind);

@@ -1,13 +1,15 @@
 //! The kernel's lists of CPUs: `0-3,8,10-11`.
 
+/// The kernel's NR_CPUS is at most 8192: what is far longer is not a list of CPUs.
+const MOST: u32 = 65_536;
+
 /// Reads a list; `None` where it is not one. An empty text is an empty list.
 pub fn parse_cpulist(text: &str) -> Option<Vec<u32>> {
     let mut cpus = Vec::new();
     for part in text.trim().split(',').map(str::trim).filter(|part| !part.is_empty()) {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let (first, last): (u32, u32) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
-        // The kernel's NR_CPUS is at most 8192; a longer range is not a list of CPUs.
-        if first > last || last - first > 65_536 {
+        if first > last || last - first > MOST || cpus.len() > MOST as usize {
             return None;
         }
         cpus.extend(first..=last);
@@ -39,6 +41,7 @@ mod tests {
         assert_eq!(parse_cpulist("3-1"), None);
         assert_eq!(parse_cpulist("a"), None);
         assert_eq!(parse_cpulist("0-4000000000"), None);
+        assert_eq!(parse_cpulist(&"0-60000,".repeat(3)), None);
         assert_eq!(format_cpulist(&[0, 1, 2, 3, 8, 10, 11]), "0-3,8,10-11");
     }
 }

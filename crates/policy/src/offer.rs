@@ -1,0 +1,179 @@
+//! What a machine can be asked for.
+
+mod linux;
+mod platform;
+
+use serde::Serialize;
+use waykeeper_platform::{CoreId, WayControl};
+
+pub use linux::{Missing, Texts, Tree};
+
+use crate::mask::Mask;
+use crate::step::MountSettings;
+
+/// What a machine can be asked for: its caches, its bandwidth, and what it shares besides.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Offer {
+    /// Its name: a platform's, or `host`.
+    pub name: String,
+    /// How it is called in sentences.
+    pub called: String,
+    /// Its cores, ascending.
+    pub cores: Vec<CoreId>,
+    /// Cores that run on one physical core, where known.
+    pub siblings: Vec<Vec<CoreId>>,
+    /// Caches that can be divided, one entry a level.
+    pub caches: Vec<CacheOffer>,
+    /// Memory bandwidth, where it can be limited.
+    pub bandwidth: Option<BandwidthOffer>,
+    /// Why it cannot be limited in shares, where that needs words.
+    pub no_bandwidth: Option<String>,
+    /// Everything that cores share, from the inside out.
+    pub shared: Vec<Shared>,
+    /// resctrl as it is now, where this is the running machine.
+    pub resctrl: Option<ResctrlState>,
+}
+
+/// The caches of one level.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CacheOffer {
+    /// 2 or 3.
+    pub level: u8,
+    /// The registers behind the masks; `None` where a platform file does not say.
+    pub control: Option<WayControl>,
+    /// The caches.
+    pub domains: Vec<DomainOffer>,
+    /// The least number of bits in a mask; 0 where a mask may be empty.
+    pub min_bits: u32,
+    /// Whether masks may have holes.
+    pub sparse: bool,
+    /// Classes without CDP; unknown where absent.
+    pub classes: Option<u32>,
+    /// Whether code and data can have masks of their own.
+    pub cdp: bool,
+    /// Whether memory can be locked into it.
+    pub pseudo_lock: bool,
+}
+
+/// One cache.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DomainOffer {
+    /// The id in `schemata`. From a platform file: numbered in the file's order.
+    pub id: u32,
+    /// The cores that use it, ascending.
+    pub cores: Vec<CoreId>,
+    /// Bits in a mask.
+    pub bits: u32,
+    /// Ways.
+    pub ways: u32,
+    /// Bytes.
+    pub size_bytes: u64,
+    /// Bits that devices fill too.
+    pub shareable: Mask,
+    /// Bits that groups which are there already keep for themselves.
+    pub kept: Mask,
+    /// Bits that groups which are there already fill.
+    pub filled: Mask,
+}
+
+impl DomainOffer {
+    /// All bits.
+    pub fn full(&self) -> Mask {
+        Mask::full(self.bits)
+    }
+
+    /// The bits that devices fill, unless the machine says that of all: then it tells nothing.
+    pub fn devices(&self) -> Mask {
+        if self.shareable == self.full() { Mask(0) } else { self.shareable }
+    }
+}
+
+/// Memory bandwidth that can be limited.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct BandwidthOffer {
+    /// Its domains: id and cores.
+    pub domains: Vec<(u32, Vec<CoreId>)>,
+    /// How limits are counted.
+    pub unit: BandwidthUnit,
+    /// The least limit.
+    pub min: u32,
+    /// No limit at all.
+    pub max: u32,
+    /// Limits are multiples of this.
+    pub step: u32,
+    /// Classes; unknown where absent.
+    pub classes: Option<u32>,
+    /// Whether the kernel can hold classes to MB/s.
+    pub rates: bool,
+}
+
+/// How limits of bandwidth are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BandwidthUnit {
+    /// Percent (Intel MBA).
+    Percent,
+    /// MB/s, held by the kernel (`mba_MBps`).
+    MegabytesPerSecond,
+    /// 1/8 GB/s (AMD).
+    EighthsOfGigabytePerSecond,
+}
+
+/// Something that cores share.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Shared {
+    /// A cache, with the groups of cores that have one each.
+    Cache {
+        /// Its level.
+        level: u8,
+        /// The groups.
+        groups: Vec<Vec<CoreId>>,
+        /// Whether it has a filter of limited size that tracks lines in the cores.
+        filter: bool,
+    },
+    /// A filter of limited size beyond the last cache.
+    Filter,
+    /// A cache beside the memory, which masks do not reach.
+    MemoryCache,
+}
+
+/// resctrl of the running machine.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ResctrlState {
+    /// The options of its mount.
+    pub mounted: MountSettings,
+    /// Control groups that are there already.
+    pub groups: Vec<PresentGroup>,
+    /// Mode of the root group.
+    pub root_mode: String,
+}
+
+/// A control group that is there already.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PresentGroup {
+    /// Its name.
+    pub name: String,
+    /// Its mode.
+    pub mode: String,
+}
+
+impl PresentGroup {
+    /// Whether it holds a class; a locked region does not.
+    pub fn has_class(&self) -> bool {
+        self.mode != "pseudo-locked"
+    }
+}
+
+impl Offer {
+    /// The cache of a level, where it can be divided.
+    pub fn cache(&self, level: u8) -> Option<&CacheOffer> {
+        self.caches.iter().find(|cache| cache.level == level)
+    }
+
+    /// Classes that are taken by groups that are there already.
+    pub fn taken_classes(&self) -> u32 {
+        let groups = self.resctrl.iter().flat_map(|state| &state.groups);
+        groups.filter(|group| group.has_class()).count() as u32
+    }
+}

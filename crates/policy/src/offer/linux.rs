@@ -1,0 +1,371 @@
+//! The offer of a running Linux machine, from the texts of its files.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use waykeeper_platform::{CoreId, WayControl, parse_cpulist};
+
+use super::{BandwidthOffer, BandwidthUnit, CacheOffer, DomainOffer, Offer, PresentGroup, ResctrlState, Shared};
+use crate::mask::Mask;
+use crate::schemata::{SchemataLine, parse_schemata};
+use crate::step::MountSettings;
+
+/// Files of a machine: the running one, a recorded tree, or a model.
+pub trait Tree {
+    /// The text of a file; `None` where it is absent or may not be read.
+    fn text(&self, path: &str) -> Option<String>;
+    /// The names in a folder; none where it is absent.
+    fn names(&self, path: &str) -> Vec<String>;
+}
+
+/// Files as a map from paths to texts.
+#[derive(Debug, Clone, Default)]
+pub struct Texts(pub BTreeMap<String, String>);
+
+impl Tree for Texts {
+    fn text(&self, path: &str) -> Option<String> {
+        self.0.get(path).cloned()
+    }
+
+    fn names(&self, path: &str) -> Vec<String> {
+        let prefix = format!("{}/", path.trim_end_matches('/'));
+        let below = self.0.keys().filter_map(|key| key.strip_prefix(&prefix));
+        let names: BTreeSet<_> = below.map(|rest| rest.split('/').next().unwrap_or_default().to_owned()).collect();
+        names.into_iter().collect()
+    }
+}
+
+/// What a machine lacks so that nothing can be planned for it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Missing {
+    /// There is no list of cores.
+    #[error("/sys/devices/system/cpu/online cannot be read, so the cores of this machine are unknown")]
+    Cores,
+    /// The kernel has no resctrl.
+    #[error(
+        "this machine has no resctrl (/proc/filesystems does not name it): its processor enumerates no cache or bandwidth allocation, its kernel was built without it, or this is a virtual machine"
+    )]
+    NoResctrl,
+    /// resctrl is not mounted.
+    #[error(
+        "resctrl is not mounted, and only then tells what the machine has; `mount -t resctrl resctrl /sys/fs/resctrl` as root mounts it"
+    )]
+    NotMounted,
+    /// A file of resctrl is absent or odd.
+    #[error("{path} {why}")]
+    Odd {
+        /// The file.
+        path: String,
+        /// What is wrong with it.
+        why: String,
+    },
+}
+
+/// Processors whose prefetchers the kernel can stop, which pseudo-locking needs: Broadwell-X, Goldmont, Goldmont Plus
+/// (Linux, `resctrl_arch_get_prefetch_disable_bits`).
+const LOCKING_MODELS: [u32; 3] = [79, 92, 122];
+
+/// What cannot be a group below the root of resctrl.
+const NOT_GROUPS: [&str; 3] = ["info", "mon_groups", "mon_data"];
+
+impl Offer {
+    /// What a running machine can be asked for, by its resctrl and sysfs.
+    ///
+    /// # Errors
+    /// A machine without resctrl, or with files that are not of the kernel's form.
+    pub fn of_linux(tree: &dyn Tree) -> Result<Self, Missing> {
+        let online = tree.text("/sys/devices/system/cpu/online").and_then(|text| parse_cpulist(&text));
+        let cores = online.filter(|cores| !cores.is_empty()).ok_or(Missing::Cores)?;
+        let mount = Mount::find(tree)?;
+        let caches = sysfs_caches(tree, &cores);
+        let processor = Processor::read(tree);
+        let reader = Reader { tree, mount: &mount, caches: &caches, processor: &processor };
+        let groups = reader.groups()?;
+        let root = reader.schemata("schemata")?;
+        let mut offers = Vec::new();
+        for level in [2, 3] {
+            offers.extend(reader.cache(level, &root, &groups)?);
+        }
+        let siblings: BTreeSet<Vec<CoreId>> = cores.iter().filter_map(|core| siblings(tree, *core)).collect();
+        let mut shared: BTreeMap<u8, BTreeSet<Vec<CoreId>>> = BTreeMap::new();
+        for cache in caches.iter().filter(|cache| cache.cores.len() > 1) {
+            shared.entry(cache.level).or_default().insert(cache.cores.clone());
+        }
+        Ok(Self {
+            name: "host".into(),
+            called: "this machine".into(),
+            siblings: siblings.into_iter().filter(|group| group.len() > 1).collect(),
+            caches: offers,
+            bandwidth: reader.bandwidth(&root)?,
+            no_bandwidth: None,
+            shared: shared
+                .into_iter()
+                .map(|(level, groups)| Shared::Cache { level, groups: groups.into_iter().collect(), filter: false })
+                .collect(),
+            resctrl: Some(ResctrlState {
+                mounted: mount.settings,
+                root_mode: reader.text("mode").unwrap_or_else(|| "shareable".into()),
+                groups: groups.into_iter().map(|(group, _)| group).collect(),
+            }),
+            cores,
+        })
+    }
+}
+
+/// Where resctrl is mounted, and how.
+struct Mount {
+    at: String,
+    settings: MountSettings,
+}
+
+impl Mount {
+    fn find(tree: &dyn Tree) -> Result<Self, Missing> {
+        let mounts = tree.text("/proc/mounts").unwrap_or_default();
+        let fields = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let found = mounts.lines().map(fields).find(|fields| fields.get(2).is_some_and(|kind| kind == "resctrl"));
+        match found {
+            Some(fields) => {
+                let options: Vec<&str> = fields.get(3).map(|all| all.split(',').collect()).unwrap_or_default();
+                let has = |name| options.contains(&name);
+                let settings = MountSettings { cdp: has("cdp"), cdp_l2: has("cdpl2"), mbps: has("mba_MBps") };
+                Ok(Self { at: fields[1].clone(), settings })
+            }
+            None => {
+                let known = tree.text("/proc/filesystems").unwrap_or_default();
+                let known = known.lines().any(|line| line.split_whitespace().last() == Some("resctrl"));
+                Err(if known { Missing::NotMounted } else { Missing::NoResctrl })
+            }
+        }
+    }
+}
+
+/// A data or unified cache as sysfs shows it.
+struct SysfsCache {
+    level: u8,
+    id: u32,
+    cores: Vec<CoreId>,
+    size_bytes: u64,
+    ways: Option<u32>,
+}
+
+fn sysfs_caches(tree: &dyn Tree, cores: &[CoreId]) -> Vec<SysfsCache> {
+    let mut found: BTreeMap<(u8, Vec<CoreId>), SysfsCache> = BTreeMap::new();
+    for core in cores {
+        for index in 0..16 {
+            let read = |file: &str| {
+                let text = tree.text(&format!("/sys/devices/system/cpu/cpu{core}/cache/index{index}/{file}"))?;
+                Some(text.trim().to_owned())
+            };
+            let Some(level) = read("level").and_then(|text| text.parse().ok()) else { break };
+            if read("type").as_deref() == Some("Instruction") {
+                continue;
+            }
+            let cache = || {
+                let mut cores = parse_cpulist(&read("shared_cpu_list")?)?;
+                cores.sort_unstable();
+                Some(SysfsCache {
+                    level,
+                    id: read("id")?.parse().ok()?,
+                    cores,
+                    size_bytes: size(&read("size")?)?,
+                    ways: read("ways_of_associativity").and_then(|text| text.parse().ok()).filter(|ways| *ways > 0),
+                })
+            };
+            if let Some(cache) = cache() {
+                found.entry((level, cache.cores.clone())).or_insert(cache);
+            }
+        }
+    }
+    found.into_values().collect()
+}
+
+/// `24576K` or `24M` in bytes.
+fn size(text: &str) -> Option<u64> {
+    let (number, unit) = match text.strip_suffix('K') {
+        Some(number) => (number, 1 << 10),
+        None => (text.strip_suffix('M')?, 1 << 20),
+    };
+    number.parse::<u64>().ok()?.checked_mul(unit)
+}
+
+fn siblings(tree: &dyn Tree, core: CoreId) -> Option<Vec<CoreId>> {
+    let mut cores =
+        parse_cpulist(&tree.text(&format!("/sys/devices/system/cpu/cpu{core}/topology/thread_siblings_list"))?)?;
+    cores.sort_unstable();
+    Some(cores)
+}
+
+/// What /proc/cpuinfo says of the processor.
+#[derive(Default)]
+struct Processor {
+    vendor: String,
+    family: u32,
+    model: u32,
+    flags: BTreeSet<String>,
+    is_arm: bool,
+}
+
+impl Processor {
+    fn read(tree: &dyn Tree) -> Self {
+        let text = tree.text("/proc/cpuinfo").unwrap_or_default();
+        let value = |key: &str| {
+            let lines = text.lines().filter_map(|line| line.split_once(':'));
+            lines.filter(|(name, _)| name.trim() == key).map(|(_, value)| value.trim().to_owned()).next()
+        };
+        let number = |key: &str| value(key).and_then(|text| text.parse().ok()).unwrap_or(0);
+        Self {
+            vendor: value("vendor_id").unwrap_or_default(),
+            family: number("cpu family"),
+            model: number("model"),
+            flags: value("flags").unwrap_or_default().split_whitespace().map(str::to_owned).collect(),
+            is_arm: value("CPU implementer").is_some(),
+        }
+    }
+
+    fn can_lock(&self) -> bool {
+        self.vendor == "GenuineIntel" && self.family == 6 && LOCKING_MODELS.contains(&self.model)
+    }
+}
+
+/// A group that is there, and its schemata.
+type Present = (PresentGroup, Vec<SchemataLine>);
+
+struct Reader<'t> {
+    tree: &'t dyn Tree,
+    mount: &'t Mount,
+    caches: &'t [SysfsCache],
+    processor: &'t Processor,
+}
+
+impl Reader<'_> {
+    fn text(&self, path: &str) -> Option<String> {
+        Some(self.tree.text(&format!("{}/{path}", self.mount.at))?.trim_end().to_owned())
+    }
+
+    fn odd(&self, path: &str, why: &str) -> Missing {
+        Missing::Odd { path: format!("{}/{path}", self.mount.at), why: why.into() }
+    }
+
+    fn need<T>(&self, path: &str, parse: impl Fn(&str) -> Option<T>) -> Result<T, Missing> {
+        let text = self.text(path).ok_or_else(|| self.odd(path, "cannot be read"))?;
+        parse(text.trim())
+            .ok_or_else(|| self.odd(path, &format!("holds {text:?}, which is not what the kernel writes there")))
+    }
+
+    fn schemata(&self, path: &str) -> Result<Vec<SchemataLine>, Missing> {
+        self.need(path, parse_schemata)
+    }
+
+    fn groups(&self) -> Result<Vec<Present>, Missing> {
+        let mut groups = Vec::new();
+        for name in self.tree.names(&self.mount.at).into_iter().filter(|name| !NOT_GROUPS.contains(&name.as_str())) {
+            let Some(mode) = self.text(&format!("{name}/mode")) else { continue };
+            let schemata = self.schemata(&format!("{name}/schemata"))?;
+            groups.push((PresentGroup { name, mode }, schemata));
+        }
+        Ok(groups)
+    }
+
+    fn cache(&self, level: u8, root: &[SchemataLine], groups: &[Present]) -> Result<Option<CacheOffer>, Missing> {
+        let plain = format!("L{level}");
+        let apart = format!("L{level}CODE");
+        let names = self.tree.names(&format!("{}/info", self.mount.at));
+        let (name, cdp_on) = match (names.contains(&plain), names.contains(&apart)) {
+            (true, _) => (&plain, false),
+            (false, true) => (&apart, true),
+            (false, false) => return Ok(None),
+        };
+        let number = |text: &str| text.parse::<u32>().ok();
+        let hex = |text: &str| u32::from_str_radix(text, 16).ok();
+        let full = Mask(self.need(&format!("info/{name}/cbm_mask"), hex)?);
+        let Some(line) = root.iter().find(|line| line.name == *name) else {
+            return Err(self.odd("schemata", &format!("has no line {name}")));
+        };
+        let shareable = Mask(self.need(&format!("info/{name}/shareable_bits"), hex)?);
+        let mut domains = Vec::new();
+        for (id, _) in &line.values {
+            let Some(cache) = self.caches.iter().find(|cache| cache.level == level && cache.id == *id) else {
+                return Err(
+                    self.odd("schemata", &format!("names cache {id} of level {level}, which sysfs does not show"))
+                );
+            };
+            let (kept, filled) = of_groups(groups, level, *id);
+            domains.push(DomainOffer {
+                id: *id,
+                cores: cache.cores.clone(),
+                bits: full.count(),
+                ways: cache.ways.unwrap_or_else(|| full.count()),
+                size_bytes: cache.size_bytes,
+                shareable,
+                kept,
+                filled,
+            });
+        }
+        let closids = self.need(&format!("info/{name}/num_closids"), number)?;
+        let flag = if level == 3 { "cdp_l3" } else { "cdp_l2" };
+        Ok(Some(CacheOffer {
+            level,
+            control: Some(if self.processor.is_arm { WayControl::MpamPortions } else { WayControl::Cat }),
+            domains,
+            min_bits: self.need(&format!("info/{name}/min_cbm_bits"), number)?,
+            // Kernels before 6.7 have no such file and take no holes, but on AMD, whose empty masks give it away.
+            sparse: match self.text(&format!("info/{name}/sparse_masks")) {
+                Some(text) => text.trim() == "1",
+                None => self.processor.vendor == "AuthenticAMD",
+            },
+            classes: Some(if cdp_on { closids.saturating_mul(2) } else { closids }),
+            cdp: cdp_on || self.processor.flags.contains(flag),
+            pseudo_lock: self.processor.can_lock(),
+        }))
+    }
+
+    fn bandwidth(&self, root: &[SchemataLine]) -> Result<Option<BandwidthOffer>, Missing> {
+        let Some(line) = root.iter().find(|line| line.name == "MB") else { return Ok(None) };
+        let number = |text: &str| text.parse::<u32>().ok();
+        let of = |file: &str| self.need(&format!("info/MB/{file}"), number);
+        let (min, linear) = (of("min_bandwidth")?, of("delay_linear")? == 1);
+        let unit = match (self.mount.settings.mbps, linear) {
+            (true, _) => BandwidthUnit::MegabytesPerSecond,
+            (false, true) => BandwidthUnit::Percent,
+            // Intel's scales that are not linear are not taken by the kernel; AMD's have no least value.
+            (false, false) if min == 0 => BandwidthUnit::EighthsOfGigabytePerSecond,
+            (false, false) => return Ok(None),
+        };
+        let cores = |id: u32| {
+            let cache = self.caches.iter().find(|cache| cache.level == 3 && cache.id == id);
+            cache.map_or_else(Vec::new, |cache| cache.cores.clone())
+        };
+        let events = self.text("info/L3_MON/mon_features").unwrap_or_default();
+        Ok(Some(BandwidthOffer {
+            domains: line.values.iter().map(|(id, _)| (*id, cores(*id))).collect(),
+            unit,
+            min: if unit == BandwidthUnit::MegabytesPerSecond { 1 } else { min },
+            max: match unit {
+                BandwidthUnit::Percent => 100,
+                BandwidthUnit::MegabytesPerSecond => u32::MAX,
+                // The root has no limit unless somebody set one; 2048 is none on the first parts.
+                BandwidthUnit::EighthsOfGigabytePerSecond => {
+                    line.values.iter().filter_map(|(_, value)| value.parse().ok()).max().unwrap_or(2048)
+                }
+            },
+            step: if unit == BandwidthUnit::Percent { of("bandwidth_gran")?.max(1) } else { 1 },
+            classes: Some(of("num_closids")?),
+            rates: linear && events.lines().any(|event| event == "mbm_local_bytes"),
+        }))
+    }
+}
+
+/// What groups that are there keep for themselves in a cache, and what they fill.
+fn of_groups(groups: &[Present], level: u8, id: u32) -> (Mask, Mask) {
+    let (mut kept, mut filled) = (Mask(0), Mask(0));
+    for (group, schemata) in groups {
+        let names = [format!("L{level}"), format!("L{level}CODE"), format!("L{level}DATA")];
+        let lines = schemata.iter().filter(|line| names.contains(&line.name)).filter_map(SchemataLine::masks);
+        let mine = lines.flatten().filter(|(domain, _)| *domain == id);
+        let mask = mine.fold(Mask(0), |all, (_, mask)| all.with(Mask(mask)));
+        filled = filled.with(mask);
+        if group.mode != "shareable" {
+            kept = kept.with(mask);
+        }
+    }
+    (kept, filled)
+}

@@ -1,0 +1,154 @@
+//! A class's share of a cache.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{self, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::amount::{Amount, EXPECTED};
+use crate::mask::End;
+
+/// A share of a cache: an amount alone, or a table that says more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CacheShare {
+    /// How much.
+    pub extent: Extent,
+    /// The end of the cache that it is taken from; of no meaning for a mask.
+    pub at: End,
+    /// Whether nobody else fills these ways.
+    pub exclusive: bool,
+}
+
+/// How much of a cache, together or for code and data apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    /// For all accesses.
+    Together(Amount),
+    /// Apart (CDP).
+    Apart {
+        /// For instruction fetches.
+        code: Amount,
+        /// For everything else.
+        data: Amount,
+    },
+}
+
+impl CacheShare {
+    /// An exclusive share from the low end.
+    pub fn of(amount: Amount) -> Self {
+        Self { extent: Extent::Together(amount), at: End::Low, exclusive: true }
+    }
+
+    /// Whether code and data are apart.
+    pub fn is_apart(&self) -> bool {
+        matches!(self.extent, Extent::Apart { .. })
+    }
+}
+
+/// A share as it is written.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(description = "A share of a cache: an amount such as \"half\", or a table that says more.")]
+#[allow(dead_code)]
+pub(crate) enum Written {
+    Amount(String),
+    Table(Table),
+}
+
+/// A share that says more than how much.
+#[derive(Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Table {
+    /// How much: "half", "1/3", "25 %", "4 ways", "2 segments" (bits of a mask), "at least 1 MiB", or a mask, "0x3f".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    share: Option<String>,
+    /// How much for instruction fetches; `data` says how much for the rest (CDP).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    code: Option<String>,
+    /// How much for everything but instruction fetches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    data: Option<String>,
+    /// The end of the cache that it is taken from; `low` where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    at: Option<At>,
+    /// Whether nobody else fills these ways; true where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    exclusive: Option<bool>,
+}
+
+/// An end of a cache.
+#[derive(Clone, Copy, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum At {
+    /// The lowest ways.
+    Low,
+    /// The highest ways.
+    High,
+}
+
+impl TryFrom<Table> for CacheShare {
+    type Error = String;
+
+    fn try_from(table: Table) -> Result<Self, String> {
+        let amount = |text: &str| text.parse::<Amount>();
+        let extent = match (&table.share, &table.code, &table.data) {
+            (Some(share), None, None) => Extent::Together(amount(share)?),
+            (None, Some(code), Some(data)) => Extent::Apart { code: amount(code)?, data: amount(data)? },
+            (None, None, None) => return Err("it has no amount; expected `share`, or `code` and `data`".into()),
+            (None, _, _) => return Err("code and data go together; expected both `code` and `data`".into()),
+            (Some(_), _, _) => return Err("found `share` beside `code` or `data`; expected the one or the two".into()),
+        };
+        let at = match table.at {
+            Some(At::High) => End::High,
+            Some(At::Low) | None => End::Low,
+        };
+        Ok(Self { extent, at, exclusive: table.exclusive.unwrap_or(true) })
+    }
+}
+
+impl<'de> Deserialize<'de> for CacheShare {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl<'de> Visitor<'de> for Reader {
+            type Value = CacheShare;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(EXPECTED.trim_start_matches("expected "))
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<CacheShare, E> {
+                text.parse().map(CacheShare::of).map_err(E::custom)
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<CacheShare, A::Error> {
+                let table = Table::deserialize(MapAccessDeserializer::new(map))?;
+                CacheShare::try_from(table).map_err(de::Error::custom)
+            }
+        }
+        deserializer.deserialize_any(Reader)
+    }
+}
+
+impl Serialize for CacheShare {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (share, code, data) = match self.extent {
+            Extent::Together(share) if self.at == End::Low && self.exclusive => return serializer.collect_str(&share),
+            Extent::Together(share) => (Some(share.to_string()), None, None),
+            Extent::Apart { code, data } => (None, Some(code.to_string()), Some(data.to_string())),
+        };
+        let at = (self.at == End::High).then_some(At::High);
+        Table { share, code, data, at, exclusive: (!self.exclusive).then_some(false) }.serialize(serializer)
+    }
+}
+
+impl JsonSchema for CacheShare {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "CacheShare".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        Written::json_schema(generator)
+    }
+}
