@@ -11,7 +11,7 @@ use crate::check::{Found, Refusal, check, check_tree};
 use crate::journal::{Before, FORMAT, Head, Journal, JournalError, Record};
 use crate::perform::{self, MachineError};
 use crate::read_back::{Difference, read_back};
-use crate::restore::{RestoreError, put_back};
+use crate::restore::put_back;
 use crate::settings::Settings;
 use crate::store::{LockError, StateDirectory, Store};
 use crate::trial;
@@ -50,7 +50,9 @@ pub enum ApplyError {
     #[error("{0}")]
     Journal(#[from] JournalError),
     /// A setting of Waykeeper is applied already, or was left behind.
-    #[error("`{policy}` is applied already, since {began}; `waykeeper restore` puts back what was there before, do that first")]
+    #[error(
+        "`{policy}` is applied already, since {began}; `waykeeper restore` puts back what was there before, do that first"
+    )]
     Already {
         /// Its policy.
         policy: String,
@@ -165,12 +167,6 @@ pub fn apply_with(
     Err(ApplyError::Stuck { cause, failures })
 }
 
-impl From<RestoreError> for Cause {
-    fn from(error: RestoreError) -> Self {
-        Self::Inert(error.to_string())
-    }
-}
-
 fn carry_out(
     machine: &mut Machine<'_>,
     store: &mut dyn Store,
@@ -189,8 +185,11 @@ fn carry_out(
     for (index, (step, change)) in steps.iter().zip(&changes).enumerate() {
         go_on()?;
         journal.note(store, Record::Begin(index))?;
-        let left = perform::step(machine, step, change)
-            .map_err(|error| Cause::Step { number: index + 1, step: describe(step), error })?;
+        let left = perform::step(machine, step, change).map_err(|error| Cause::Step {
+            number: index + 1,
+            step: describe(step),
+            error,
+        })?;
         if matches!(change, Change::Mount(_)) && journal.head.mounted.is_none() {
             let before: Before = check_tree(machine, &changes, &settings)?;
             journal.note(store, Record::Before(before))?;

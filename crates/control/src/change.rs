@@ -14,13 +14,30 @@ const WRITE_MAX: usize = 4096;
 pub(crate) enum Change {
     Mount(MountSettings),
     Group(String),
-    Shares { group: String, shares: Shares },
-    Mode { group: String, mode: String },
-    Cpus { group: String, cpus: Cpus },
-    Tasks { group: String, tids: Vec<i32> },
+    Shares {
+        group: String,
+        shares: Shares,
+    },
+    Mode {
+        group: String,
+        mode: String,
+    },
+    Cpus {
+        group: String,
+        cpus: Cpus,
+    },
+    Tasks {
+        group: String,
+        tids: Vec<i32>,
+    },
     /// A setting that lives and dies with its group.
     Other,
-    Register { cpu: u32, register: u32, value: u64, mask: u64 },
+    Register {
+        cpu: u32,
+        register: u32,
+        value: u64,
+        mask: u64,
+    },
 }
 
 /// A step that cannot be part of any plan.
@@ -96,7 +113,10 @@ impl Change {
     fn of_write(path: &str, text: &str, made: &[String]) -> Result<Self, String> {
         let (group, file) = path.rsplit_once('/').unwrap_or(("", path));
         if !group.is_empty() && !made.iter().any(|name| name == group) {
-            return Err(format!("no earlier step makes the group `{}`; groups of others stay as they are", group.escape_debug()));
+            return Err(format!(
+                "no earlier step makes the group `{}`; groups of others stay as they are",
+                group.escape_debug()
+            ));
         }
         let line = text.strip_suffix('\n').ok_or("the text has to end with a newline")?;
         if text.len() > WRITE_MAX || text.contains('\0') {
@@ -106,7 +126,11 @@ impl Change {
         match file {
             "schemata" => {
                 let shares = schemata::parse(text)?;
-                if shares.is_empty() { Err("there is no share in it".into()) } else { Ok(Self::Shares { group, shares }) }
+                if shares.is_empty() {
+                    Err("there is no share in it".into())
+                } else {
+                    Ok(Self::Shares { group, shares })
+                }
             }
             "cpus_list" => {
                 let cpus = cpus::parse_list(line).ok_or("expected a list of CPUs such as 0-3,7")?;
@@ -129,7 +153,10 @@ impl Change {
                 _ => Err("expected shareable, exclusive or pseudo-locksetup".into()),
             },
             "mba_MBps_event" => Ok(Self::Other),
-            _ => Err("this file is not written; expected schemata, mode, cpus, cpus_list, tasks or mba_MBps_event".into()),
+            _ => {
+                Err("this file is not written; expected schemata, mode, cpus, cpus_list, tasks or mba_MBps_event"
+                    .into())
+            }
         }
     }
 
@@ -143,7 +170,11 @@ fn check_name(group: &str) -> Result<(), String> {
     const TAKEN: [&str; 6] = ["", ".", "..", "info", "mon_groups", "mon_data"];
     /// NAME_MAX of Linux.
     const LONGEST: usize = 255;
-    if TAKEN.contains(&group) || group.len() > LONGEST || group.contains(['/', '\0']) || group.contains(char::is_control) {
+    if TAKEN.contains(&group)
+        || group.len() > LONGEST
+        || group.contains(['/', '\0'])
+        || group.contains(char::is_control)
+    {
         return Err("this cannot be the name of a group; a plain word would do".into());
     }
     Ok(())

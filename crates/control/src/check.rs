@@ -60,7 +60,9 @@ pub(crate) fn check(machine: &mut Machine<'_>, changes: &[Change]) -> Result<Fou
     let settings = Settings::of(changes);
     let resctrl = changes.iter().any(Change::is_resctrl);
     if resctrl && !settings.registers.is_empty() {
-        return input("the plan writes to resctrl and to registers that the kernel manages for it; one of both would do".into());
+        return input(
+            "the plan writes to resctrl and to registers that the kernel manages for it; one of both would do".into(),
+        );
     }
     check_cpus(machine, &settings)?;
     match resctrl {
@@ -114,10 +116,16 @@ fn check_resctrl(machine: &mut Machine<'_>, changes: &[Change], settings: &Setti
 }
 
 /// Looks at the groups of resctrl that is mounted.
-pub(crate) fn check_tree(machine: &mut Machine<'_>, changes: &[Change], settings: &Settings) -> Result<Before, Refusal> {
+pub(crate) fn check_tree(
+    machine: &mut Machine<'_>,
+    changes: &[Change],
+    settings: &Settings,
+) -> Result<Before, Refusal> {
     let tree = Snapshot::take(machine.tree)?;
     if let Some(group) = settings.groups.iter().find(|group| tree.groups.contains_key(*group)) {
-        return input(format!("the group {group} is there already, and Waykeeper did not make it; another name, or its removal, would do"));
+        return input(format!(
+            "the group {group} is there already, and Waykeeper did not make it; another name, or its removal, would do"
+        ));
     }
     check_classes(machine.tree, &tree, settings)?;
     check_domains(&tree, changes)?;
@@ -126,7 +134,9 @@ pub(crate) fn check_tree(machine: &mut Machine<'_>, changes: &[Change], settings
     for tid in settings.tasks.keys() {
         let facts = machine.system.task(*tid);
         let Some((facts, home)) = facts.zip(before.tree.home_of_task(*tid)) else {
-            return input(format!("task {tid} is in no group of resctrl; it has ended, or lives in another PID namespace"));
+            return input(format!(
+                "task {tid} is in no group of resctrl; it has ended, or lives in another PID namespace"
+            ));
         };
         before.tasks.insert(*tid, TaskBefore { began: facts.began, home });
     }
@@ -163,7 +173,11 @@ fn check_domains(now: &Snapshot, changes: &[Change]) -> Result<(), Refusal> {
         let Some(missing) = shares.keys().find(|domain| !root.contains_key(domain)) else { continue };
         let there: Vec<_> = root.keys().map(|domain| format!("{}:{}", domain.resource, domain.id)).collect();
         let (resource, id) = (&missing.resource, missing.id);
-        return input(format!("step {}: there is no {resource}:{id}; expected some of {}", place + 1, there.join(", ")));
+        return input(format!(
+            "step {}: there is no {resource}:{id}; expected some of {}",
+            place + 1,
+            there.join(", ")
+        ));
     }
     Ok(())
 }
@@ -185,7 +199,9 @@ fn check_monitoring(now: &Snapshot, changes: &[Change]) -> Result<(), Refusal> {
 
 fn check_registers(machine: &mut Machine<'_>, settings: &Settings) -> Result<Found, Refusal> {
     if machine.tree.mounted()?.is_some() {
-        return cannot("resctrl is mounted: the kernel writes these registers itself; unmount it, or use its files".into());
+        return cannot(
+            "resctrl is mounted: the kernel writes these registers itself; unmount it, or use its files".into(),
+        );
     }
     let mut found = Found::default();
     for place in &settings.register_order {

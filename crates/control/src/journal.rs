@@ -162,7 +162,17 @@ impl Journal {
 
     fn new(head: Head) -> Result<Self, BadStep> {
         let changes = Change::all_of(&head.steps)?;
-        Ok(Self { head, changes, begun: 0, done: 0, left: Vec::new(), trying: false, applied: false, undo: None, torn: None })
+        Ok(Self {
+            head,
+            changes,
+            begun: 0,
+            done: 0,
+            left: Vec::new(),
+            trying: false,
+            applied: false,
+            undo: None,
+            torn: None,
+        })
     }
 
     /// Reads the journal, if there is one.
@@ -175,9 +185,8 @@ impl Journal {
         // announces has not been done.
         let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
         let mut lines = bytes[..whole].split(|byte| *byte == b'\n').enumerate().filter(|(_, line)| !line.is_empty());
-        let damaged = |line: usize, error: serde_json::Error| {
-            JournalError::Damaged { line: line + 1, reason: error.to_string() }
-        };
+        let damaged =
+            |line: usize, error: serde_json::Error| JournalError::Damaged { line: line + 1, reason: error.to_string() };
         let (at, first) = lines.next().unwrap_or((0, b""));
         let head: Head = serde_json::from_slice(first).map_err(|error| damaged(at, error))?;
         if head.format != FORMAT {
@@ -214,7 +223,8 @@ impl Journal {
             }
             Record::Applied => self.applied = true,
             Record::Undo { actions, findings } => {
-                self.undo = Some(PendingUndo { actions: actions.into_iter().map(|it| (it, false)).collect(), findings });
+                self.undo =
+                    Some(PendingUndo { actions: actions.into_iter().map(|it| (it, false)).collect(), findings });
             }
             Record::Undone(action) => {
                 if let Some((_, done)) = self.undo.as_mut().and_then(|undo| undo.actions.get_mut(action)) {

@@ -61,9 +61,7 @@ pub(crate) fn set_bits(machine: &mut Machine<'_>, place: Place, value: u64, mask
 pub(crate) fn action(machine: &mut Machine<'_>, journal: &Journal, action: &Action) -> Result<(), MachineError> {
     match action {
         Action::Register { place, value, mask } => Ok(set_bits(machine, *place, *value, *mask)?),
-        Action::Cpus { group, cpus } => {
-            Ok(machine.tree.write(&file(group, "cpus_list"), &cpus::format_list(cpus))?)
-        }
+        Action::Cpus { group, cpus } => Ok(machine.tree.write(&file(group, "cpus_list"), &cpus::format_list(cpus))?),
         Action::Task { tid, began, home } => {
             let lives = |machine: &Machine<'_>| machine.system.task(*tid).is_some_and(|task| task.began == *began);
             if !lives(machine) {
@@ -92,7 +90,11 @@ fn send_home(tree: &mut dyn Tree, tid: i32, home: &Home) -> Result<(), TreeError
 
 /// Tasks of a group go where the task was that they come from; then the group goes, and what is left in it goes to the
 /// root.
-fn remove_group(machine: &mut Machine<'_>, before: &BTreeMap<i32, TaskBefore>, group: &str) -> Result<(), MachineError> {
+fn remove_group(
+    machine: &mut Machine<'_>,
+    before: &BTreeMap<i32, TaskBefore>,
+    group: &str,
+) -> Result<(), MachineError> {
     let is_open = match machine.tree.read(&file(group, "mode")) {
         Ok(mode) => !mode.starts_with("pseudo-lock"),
         Err(error) if error.is_absent() => return Ok(()),

@@ -56,7 +56,9 @@ pub(crate) fn read_back(
                 tree(machine.tree, settings, tasks, &mut differences)?;
                 differences.retain(|difference| !is_dead(machine, tasks, difference));
             }
-            _ => differences.push(differs("resctrl", "mounted", mounted.map_or("not mounted", |_| "mounted otherwise"))),
+            _ => {
+                differences.push(differs("resctrl", "mounted", mounted.map_or("not mounted", |_| "mounted otherwise")))
+            }
         }
     }
     Ok(differences)
@@ -72,9 +74,8 @@ fn task_setting(tid: i32) -> String {
 
 /// Tasks end; that is no difference.
 fn is_dead(machine: &Machine<'_>, tasks: &BTreeMap<i32, TaskBefore>, difference: &Difference) -> bool {
-    let mut dead = tasks.iter().filter(|(tid, before)| {
-        machine.system.task(**tid).is_none_or(|facts| facts.began != before.began)
-    });
+    let mut dead =
+        tasks.iter().filter(|(tid, before)| machine.system.task(**tid).is_none_or(|facts| facts.began != before.began));
     dead.any(|(tid, _)| difference.setting == task_setting(*tid))
 }
 

@@ -2,11 +2,11 @@
 
 use serde::Serialize;
 
+use crate::Machine;
 use crate::journal::{Journal, JournalError, Record};
 use crate::perform::{self, MachineError};
 use crate::store::{LockError, StateDirectory, Store};
 use crate::undo::undo;
-use crate::Machine;
 
 /// What a restore came to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -72,11 +72,7 @@ pub fn restore(machine: &mut Machine<'_>, state: &StateDirectory, force: bool) -
 ///
 /// # Errors
 /// Where it could not begin.
-pub fn restore_with(
-    machine: &mut Machine<'_>,
-    store: &mut dyn Store,
-    force: bool,
-) -> Result<Restored, RestoreError> {
+pub fn restore_with(machine: &mut Machine<'_>, store: &mut dyn Store, force: bool) -> Result<Restored, RestoreError> {
     let Some(mut journal) = Journal::load(store)? else { return Ok(Restored::Nothing) };
     let (policy, began) = (journal.head.policy.clone(), journal.head.began.clone());
     if journal.head.boot != machine.system.boot_id() {

@@ -88,7 +88,8 @@ mod tests {
     #[test]
     fn padding_and_bases_are_understood() {
         let shares = parse("    MB:0= 40;1=100\n    L3:0=0000f;1=fffff\n").unwrap();
-        let expected = [(domain("L3", 0), 0xf), (domain("L3", 1), 0xfffff), (domain("MB", 0), 40), (domain("MB", 1), 100)];
+        let expected =
+            [(domain("L3", 0), 0xf), (domain("L3", 1), 0xfffff), (domain("MB", 0), 40), (domain("MB", 1), 100)];
         assert_eq!(shares, expected.into());
         assert_eq!(format(&shares), "L3:0=f;1=fffff\nMB:0=40;1=100\n");
         assert_eq!(parse("L3:uninitialized\n"), Ok(Shares::new()));

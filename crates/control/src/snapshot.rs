@@ -51,7 +51,11 @@ pub(crate) fn file(group: &str, name: &str) -> String {
 
 /// The control group that a group belongs to.
 pub(crate) fn control_of(path: &str) -> &str {
-    if path.starts_with("mon_groups/") { "" } else { path.split_once("/mon_groups/").map_or(path, |(control, _)| control) }
+    if path.starts_with("mon_groups/") {
+        ""
+    } else {
+        path.split_once("/mon_groups/").map_or(path, |(control, _)| control)
+    }
 }
 
 fn is_monitoring(path: &str) -> bool {

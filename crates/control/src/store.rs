@@ -106,7 +106,8 @@ impl StateDirectory {
     fn try_lock(&self, work: &str) -> io::Result<Result<Held, Option<Holder>>> {
         fs::DirBuilder::new().recursive(true).mode(0o755).create(&self.path)?;
         let mut options = OpenOptions::new();
-        let mut file = options.read(true).write(true).create(true).truncate(false).mode(0o644).open(self.path.join("lock"))?;
+        let mut file =
+            options.read(true).write(true).create(true).truncate(false).mode(0o644).open(self.path.join("lock"))?;
         match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}
             Err(rustix::io::Errno::WOULDBLOCK) => {

@@ -15,7 +15,8 @@ pub(crate) fn try_registers(
     before: &[RegisterBefore],
 ) -> Result<(), Cause> {
     for RegisterBefore { place, value: old } in before {
-        let Some(bits) = settings.registers.get(place).and_then(|bits| other_bits(*bits, *old, purpose(place.register)))
+        let Some(bits) =
+            settings.registers.get(place).and_then(|bits| other_bits(*bits, *old, purpose(place.register)))
         else {
             continue;
         };

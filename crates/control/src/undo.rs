@@ -101,7 +101,8 @@ impl Planner<'_> {
             let under_way = self.journal.trying || self.is_under_way(place);
             let as_left = left.get(place).is_some_and(|left| (left ^ now) & mask == 0);
             let Place { cpu, register } = place;
-            let what = || format!("register {register:#x} of CPU {cpu} reads {now:#x}, which is not what was left there");
+            let what =
+                || format!("register {register:#x} of CPU {cpu} reads {now:#x}, which is not what was left there");
             if under_way || as_left || self.overrides(what()) {
                 self.undo.actions.push(Action::Register { place: *place, value: before.value & mask, mask });
             }
@@ -168,9 +169,11 @@ impl Planner<'_> {
 
     /// Control groups of others, but not the root: it gets what others drop.
     fn rewritten(&self, returning: &BTreeMap<u32, Home>) -> BTreeMap<String, Cpus> {
-        let others = self.now.tree.control().filter(|(path, group)| {
-            !path.is_empty() && !self.is_made(path) && !group.is_locking()
-        });
+        let others = self
+            .now
+            .tree
+            .control()
+            .filter(|(path, group)| !path.is_empty() && !self.is_made(path) && !group.is_locking());
         let targets = others.map(|(path, group)| (path.clone(), &group.cpus, self.target(path, returning)));
         targets.filter(|(_, now, target)| *now != target).map(|(path, _, target)| (path, target)).collect()
     }
@@ -190,7 +193,8 @@ impl Planner<'_> {
                 continue;
             }
             let stay = group.cpus.iter().copied().filter(|cpu| !returning.contains_key(cpu));
-            let back = returning.iter().filter(|(_, home)| home.monitoring.as_deref() == Some(path)).map(|(cpu, _)| *cpu);
+            let back =
+                returning.iter().filter(|(_, home)| home.monitoring.as_deref() == Some(path)).map(|(cpu, _)| *cpu);
             let cpus: Cpus = stay.chain(back).collect();
             let seen = if emptied.contains(control) { &Cpus::new() } else { &group.cpus };
             if cpus != *seen {
@@ -274,7 +278,9 @@ impl Planner<'_> {
         }
         let control = self.now.tree.groups.keys().filter(|path| !path.is_empty() && !self.is_made(control_of(path)));
         let others: Vec<_> = control.cloned().collect();
-        if others.is_empty() || self.overrides(format!("resctrl, which Waykeeper mounted, has groups of others: {}", others.join(", "))) {
+        if others.is_empty()
+            || self.overrides(format!("resctrl, which Waykeeper mounted, has groups of others: {}", others.join(", ")))
+        {
             self.undo.actions.push(Action::Unmount);
         }
     }

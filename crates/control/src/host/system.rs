@@ -64,7 +64,9 @@ fn refuses_pseudo_lock(cpuinfo: &str) -> Option<String> {
     let can = vendor == "GenuineIntel" && family == "6" && matches!(model, "79" | "92" | "122");
     (!can).then(|| {
         let name = field("model name").unwrap_or("this processor");
-        format!("Linux cannot pseudo-lock on {name}: it can on Broadwell-X, Goldmont (Apollo Lake) and Goldmont Plus only")
+        format!(
+            "Linux cannot pseudo-lock on {name}: it can on Broadwell-X, Goldmont (Apollo Lake) and Goldmont Plus only"
+        )
     })
 }
 
@@ -89,7 +91,8 @@ mod tests {
 
     #[test]
     fn three_processors_pseudo_lock() {
-        let info = |model: u32| format!("vendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: {model}\nmodel name\t: X\n");
+        let info =
+            |model: u32| format!("vendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: {model}\nmodel name\t: X\n");
         assert_eq!(refuses_pseudo_lock(&info(92)), None);
         assert!(refuses_pseudo_lock(&info(106)).is_some());
         // A processor that does not say what it is may be able to.

@@ -63,9 +63,9 @@ impl Tree for HostTree {
             );
         }
         match mounts::resctrl_at(&self.table(), PLACE) {
-            Err(elsewhere) => {
-                Some(format!("resctrl is mounted on {elsewhere}; it is expected on {PLACE}, and can be mounted only once"))
-            }
+            Err(elsewhere) => Some(format!(
+                "resctrl is mounted on {elsewhere}; it is expected on {PLACE}, and can be mounted only once"
+            )),
             Ok(Some(_)) => {
                 let file = self.directory.join("schemata");
                 let error = access(&file, Access::READ_OK | Access::WRITE_OK).err()?;
@@ -93,7 +93,8 @@ impl Tree for HostTree {
         let names: Vec<_> = names.iter().filter(|it| it.0).map(|it| it.1).collect();
         let data = std::ffi::CString::new(names.join(",")).map_err(|error| fail(error.into()))?;
         let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC | MountFlags::RELATIME;
-        rustix::mount::mount("resctrl", &self.directory, "resctrl", flags, data.as_c_str()).map_err(|error| fail(error.into()))
+        rustix::mount::mount("resctrl", &self.directory, "resctrl", flags, data.as_c_str())
+            .map_err(|error| fail(error.into()))
     }
 
     fn unmount(&mut self) -> Result<(), TreeError> {
@@ -107,11 +108,12 @@ impl Tree for HostTree {
 
     fn write(&mut self, path: &str, text: &str) -> Result<(), TreeError> {
         // Not truncated: the kernel takes each write for itself.
-        let result = fs::OpenOptions::new().write(true).open(self.directory.join(path)).and_then(|mut file| {
-            match file.write(text.as_bytes())? {
-                written if written == text.len() => Ok(()),
-                written => Err(io::Error::other(format!("only {written} of {} bytes were taken", text.len()))),
-            }
+        let result = fs::OpenOptions::new().write(true).open(self.directory.join(path)).and_then(|mut file| match file
+            .write(
+            text.as_bytes(),
+        )? {
+            written if written == text.len() => Ok(()),
+            written => Err(io::Error::other(format!("only {written} of {} bytes were taken", text.len()))),
         });
         result.map_err(|error| self.error("write", path, &error))
     }
