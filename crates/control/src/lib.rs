@@ -1,1 +1,45 @@
 //! Everything that touches the settings of a machine: journal, apply, verify, restore.
+//!
+//! [`apply`] carries out the steps of a plan: it looks whether they can work, writes down every old value, does them one by
+//! one, and reads everything back. [`restore`] puts the old values back, also after an apply that was cut off between any two
+//! writes. [`status`] tells what is applied and whether it still holds.
+//!
+//! A [`Machine`] is three things to act on: a [`Tree`] (resctrl), [`Registers`], and a [`System`] that knows tasks and
+//! CPUs. [`host::Host`] is the running one.
+
+mod apply;
+mod change;
+mod check;
+mod cpus;
+pub mod host;
+mod journal;
+mod perform;
+mod preview;
+pub mod probe;
+mod read_back;
+mod registers;
+mod restore;
+pub mod schemata;
+mod settings;
+mod snapshot;
+mod status;
+mod store;
+mod system;
+mod tree;
+mod trial;
+mod undo;
+
+pub use apply::{Applied, ApplyError, Cause, Preview, Request, apply, apply_with, preview};
+pub use change::{BadStep, describe};
+pub use check::Refusal;
+pub use journal::{Before, FORMAT, Head, Journal, JournalError, RegisterBefore, TaskBefore};
+pub use perform::MachineError;
+pub use read_back::Difference;
+pub use registers::{RegisterError, Registers};
+pub use restore::{RestoreError, Restored, restore, restore_with};
+pub use settings::Place;
+pub use snapshot::{Group, Home, Snapshot};
+pub use status::{Phase, Status, StatusError, status};
+pub use store::{Held, Holder, LockError, StateDirectory, Store};
+pub use system::{Machine, System, TaskFacts};
+pub use tree::{Tree, TreeError};

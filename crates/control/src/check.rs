@@ -1,0 +1,215 @@
+//! What is looked at before anything is written: a plan that cannot work ends here, and says why.
+
+use std::collections::BTreeSet;
+
+use waykeeper_policy::MountSettings;
+
+use crate::change::{BadStep, Change, describe_mount};
+use crate::journal::{Before, RegisterBefore, TaskBefore};
+use crate::perform::MachineError;
+use crate::settings::Settings;
+use crate::snapshot::{Snapshot, file};
+use crate::{Machine, Tree, TreeError};
+
+/// Why a plan is not carried out. Nothing has been written.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// A step that cannot be part of any plan.
+    #[error("{0}")]
+    BadStep(#[from] BadStep),
+    /// The plan names what is not there, or asks for more than there is.
+    #[error("{0}")]
+    Input(String),
+    /// This machine, or its state, does not allow it.
+    #[error("{0}")]
+    Cannot(String),
+}
+
+impl From<TreeError> for Refusal {
+    fn from(error: TreeError) -> Self {
+        Self::Cannot(error.to_string())
+    }
+}
+
+impl From<MachineError> for Refusal {
+    fn from(error: MachineError) -> Self {
+        Self::Cannot(error.to_string())
+    }
+}
+
+fn input<T>(text: String) -> Result<T, Refusal> {
+    Err(Refusal::Input(text))
+}
+
+fn cannot<T>(text: String) -> Result<T, Refusal> {
+    Err(Refusal::Cannot(text))
+}
+
+/// What was found: the mount, and everything that was there before as far as it can be known yet.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    pub mounted: Option<MountSettings>,
+    pub before: Before,
+}
+
+/// Looks at everything that can be looked at without a change.
+pub(crate) fn check(machine: &mut Machine<'_>, changes: &[Change]) -> Result<Found, Refusal> {
+    if changes.is_empty() {
+        return input("the plan has no steps: there is nothing to apply".into());
+    }
+    let settings = Settings::of(changes);
+    let resctrl = changes.iter().any(Change::is_resctrl);
+    if resctrl && !settings.registers.is_empty() {
+        return input(
+            "the plan writes to resctrl and to registers that the kernel manages for it; one of both would do".into(),
+        );
+    }
+    check_cpus(machine, &settings)?;
+    match resctrl {
+        true => check_resctrl(machine, changes, &settings),
+        false => check_registers(machine, &settings),
+    }
+}
+
+fn check_cpus(machine: &Machine<'_>, settings: &Settings) -> Result<(), Refusal> {
+    let online: BTreeSet<u32> = machine.system.online_cpus().into_iter().collect();
+    let named = settings.cpus.keys().copied().chain(settings.registers.keys().map(|place| place.cpu));
+    let missing: BTreeSet<u32> = named.filter(|cpu| !online.contains(cpu)).collect();
+    let list = |cpus: &BTreeSet<u32>| crate::cpus::format_list(cpus).trim().to_owned();
+    match missing.is_empty() {
+        true => Ok(()),
+        false => input(format!("no CPU {} is online here; expected some of {}", list(&missing), list(&online))),
+    }
+}
+
+fn check_resctrl(machine: &mut Machine<'_>, changes: &[Change], settings: &Settings) -> Result<Found, Refusal> {
+    if let Some(reason) = machine.tree.unusable() {
+        return cannot(reason);
+    }
+    let mounts = changes.iter().enumerate().filter(|(_, change)| matches!(change, Change::Mount(_)));
+    if let Some((place, _)) = mounts.clone().find(|(place, _)| *place != 0) {
+        return input(format!("step {} mounts resctrl; only the first step can", place + 1));
+    }
+    let mounted = machine.tree.mounted()?;
+    match (settings.mount, mounted) {
+        (Some(wanted), Some(found)) if wanted != found => {
+            return cannot(format!(
+                "resctrl is mounted {}, and the plan needs it {}; unmounting it would reset the settings of others, so do that yourself",
+                describe_mount(found),
+                describe_mount(wanted)
+            ));
+        }
+        (None, None) => {
+            return cannot("resctrl is not mounted, and the plan does not mount it; `mount -t resctrl resctrl /sys/fs/resctrl` would do".into());
+        }
+        _ => {}
+    }
+    let locks = settings.modes.values().any(|mode| mode.starts_with("pseudo-lock"));
+    if let Some(reason) = machine.system.refuses_pseudo_lock().filter(|_| locks) {
+        return cannot(reason);
+    }
+    if let Some(tid) = settings.tasks.keys().find(|tid| machine.system.task(**tid).is_none()) {
+        return input(format!("there is no task {tid}"));
+    }
+    let before = if mounted.is_some() { check_tree(machine, changes, settings)? } else { Before::default() };
+    Ok(Found { mounted, before })
+}
+
+/// Looks at the groups of resctrl that is mounted.
+pub(crate) fn check_tree(
+    machine: &mut Machine<'_>,
+    changes: &[Change],
+    settings: &Settings,
+) -> Result<Before, Refusal> {
+    let tree = Snapshot::take(machine.tree)?;
+    if let Some(group) = settings.groups.iter().find(|group| tree.groups.contains_key(*group)) {
+        return input(format!(
+            "the group {group} is there already, and Waykeeper did not make it; another name, or its removal, would do"
+        ));
+    }
+    check_classes(machine.tree, &tree, settings)?;
+    check_domains(&tree, changes)?;
+    check_monitoring(&tree, changes)?;
+    let mut before = Before { tree, ..Before::default() };
+    for tid in settings.tasks.keys() {
+        let facts = machine.system.task(*tid);
+        let Some((facts, home)) = facts.zip(before.tree.home_of_task(*tid)) else {
+            return input(format!(
+                "task {tid} is in no group of resctrl; it has ended, or lives in another PID namespace"
+            ));
+        };
+        before.tasks.insert(*tid, TaskBefore { began: facts.began, home });
+    }
+    Ok(before)
+}
+
+/// Every group needs a class of its own, of every resource.
+fn check_classes(tree: &mut dyn Tree, now: &Snapshot, settings: &Settings) -> Result<(), Refusal> {
+    let mut classes = None;
+    for resource in tree.directories("info")? {
+        // Monitoring has no classes.
+        let Ok(text) = tree.read(&format!("info/{resource}/num_closids")) else { continue };
+        let number: Option<usize> = text.trim().parse().ok();
+        classes = classes.into_iter().chain(number).min();
+    }
+    // A region that is locked has given its class back.
+    let held = |mode: Option<&str>| mode != Some("pseudo-locked");
+    let taken = now.control().filter(|(_, group)| held(group.mode.as_deref())).count();
+    let wanted = settings.groups.iter().filter(|group| held(settings.modes.get(*group).map(String::as_str))).count();
+    match classes {
+        Some(classes) if taken + wanted > classes => {
+            let free = classes.saturating_sub(taken);
+            input(format!("the plan makes {wanted} groups, and of {classes} classes {free} are free"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The kernel gives no reason for an unknown domain, so that it is looked for here.
+fn check_domains(now: &Snapshot, changes: &[Change]) -> Result<(), Refusal> {
+    let root = now.groups.get("").map(|root| root.shares()).unwrap_or_default();
+    for (place, change) in changes.iter().enumerate() {
+        let Change::Shares { shares, .. } = change else { continue };
+        let Some(missing) = shares.keys().find(|domain| !root.contains_key(domain)) else { continue };
+        let there: Vec<_> = root.keys().map(|domain| format!("{}:{}", domain.resource, domain.id)).collect();
+        let (resource, id) = (&missing.resource, missing.id);
+        return input(format!(
+            "step {}: there is no {resource}:{id}; expected some of {}",
+            place + 1,
+            there.join(", ")
+        ));
+    }
+    Ok(())
+}
+
+/// Whoever gives the root CPUs takes all CPUs from its monitoring groups.
+fn check_monitoring(now: &Snapshot, changes: &[Change]) -> Result<(), Refusal> {
+    for change in changes {
+        let Change::Cpus { group, cpus } = change else { continue };
+        let mut inside = now.monitoring().filter(|(path, _)| path.starts_with("mon_groups/"));
+        if let Some((path, _)) = inside.find(|(_, inner)| group.is_empty() && !inner.cpus.is_subset(cpus)) {
+            return cannot(format!(
+                "a write to {} would take CPUs that the plan does not name from {path}, which Waykeeper did not make",
+                file(group, "cpus_list")
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn check_registers(machine: &mut Machine<'_>, settings: &Settings) -> Result<Found, Refusal> {
+    if machine.tree.mounted()?.is_some() {
+        return cannot(
+            "resctrl is mounted: the kernel writes these registers itself; unmount it, or use its files".into(),
+        );
+    }
+    let mut found = Found::default();
+    for place in &settings.register_order {
+        if let Some(reason) = machine.registers.unusable(place.cpu) {
+            return cannot(reason);
+        }
+        let value = machine.registers.read(place.cpu, place.register).map_err(MachineError::from)?;
+        found.before.registers.push(RegisterBefore { place: *place, value });
+    }
+    Ok(found)
+}

@@ -1,0 +1,275 @@
+//! The journal: what was there before, what is intended, and how far that has come. One JSON text a line; every line is on
+//! disk before what it announces is done.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use waykeeper_policy::{MountSettings, Step};
+
+use crate::change::{BadStep, Change};
+use crate::schemata::Shares;
+use crate::settings::{Place, Settings};
+use crate::snapshot::{Home, Snapshot};
+use crate::store::Store;
+use crate::undo::Action;
+
+/// The number of this format. Another one is not understood, and says so.
+pub const FORMAT: u32 = 1;
+
+/// The first line.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Head {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// The version of the program that wrote it.
+    pub version: String,
+    /// The name of the policy.
+    pub policy: String,
+    /// The boot that the settings belong to.
+    pub boot: String,
+    /// When it began, RFC 3339.
+    pub began: String,
+    /// The process that wrote it.
+    pub pid: u32,
+    /// The plan.
+    pub steps: Vec<Step>,
+    /// What resctrl was mounted with; `None` where it was not.
+    pub mounted: Option<MountSettings>,
+    /// What was there before; of resctrl that was not mounted a later line tells.
+    pub before: Before,
+}
+
+/// What was there before.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Before {
+    /// The groups of resctrl.
+    pub tree: Snapshot,
+    /// The tasks that the plan names.
+    pub tasks: BTreeMap<i32, TaskBefore>,
+    /// The registers that the plan names.
+    pub registers: Vec<RegisterBefore>,
+}
+
+/// A task before.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskBefore {
+    /// When it began: a later task with its number began later.
+    pub began: u64,
+    /// Where it was.
+    pub home: Home,
+}
+
+/// A register before.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RegisterBefore {
+    /// Which one.
+    pub place: Place,
+    /// Its whole value.
+    pub value: u64,
+}
+
+/// What a step left behind, as read back.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Left {
+    /// The shares of the group that it wrote to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schemata: Option<String>,
+    /// The value of the register that it wrote.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub register: Option<u64>,
+}
+
+/// Any other line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Record {
+    /// resctrl has been mounted, and this is what it showed.
+    Before(Before),
+    /// Registers are tried out: they may hold anything until the next line.
+    Trying,
+    /// They hold their old values again.
+    Tried,
+    /// A step is about to be done (its place in the plan, from 0).
+    Begin(usize),
+    /// It has been done.
+    Done(usize, Left),
+    /// All steps have been done.
+    Applied,
+    /// These actions are about to put everything back.
+    Undo { actions: Vec<Action>, findings: Vec<String> },
+    /// One of them has been done.
+    Undone(usize),
+}
+
+/// A journal, read.
+#[derive(Debug, Clone)]
+pub struct Journal {
+    /// Its head.
+    pub head: Head,
+    pub(crate) changes: Vec<Change>,
+    /// How many steps have been begun, and how many done: the last may be under way.
+    pub(crate) begun: usize,
+    pub(crate) done: usize,
+    pub(crate) left: Vec<Left>,
+    pub(crate) trying: bool,
+    /// Whether all steps have been done.
+    pub applied: bool,
+    pub(crate) undo: Option<PendingUndo>,
+    /// The whole lines, where an unfinished one stands behind them: it goes before anything is added.
+    torn: Option<Vec<u8>>,
+}
+
+/// A restore that was begun.
+#[derive(Debug, Clone)]
+pub(crate) struct PendingUndo {
+    /// Actions, and whether each has been done.
+    pub actions: Vec<(Action, bool)>,
+    pub findings: Vec<String>,
+}
+
+/// A journal that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum JournalError {
+    /// It cannot be read or written.
+    #[error("the journal: {0}")]
+    Io(#[from] std::io::Error),
+    /// It is not one.
+    #[error("the journal, line {line}: {reason}; if no Waykeeper of another version wrote it, it is damaged")]
+    Damaged {
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong.
+        reason: String,
+    },
+    /// Its plan is none.
+    #[error("the journal: {0}")]
+    BadStep(#[from] BadStep),
+}
+
+pub(crate) fn line(record: &impl Serialize) -> Result<Vec<u8>, JournalError> {
+    let mut bytes = serde_json::to_vec(record).map_err(std::io::Error::from)?;
+    bytes.push(b'\n');
+    Ok(bytes)
+}
+
+impl Journal {
+    /// Begins a journal.
+    pub(crate) fn begin(store: &mut dyn Store, head: Head) -> Result<Self, JournalError> {
+        let journal = Self::new(head)?;
+        store.create(&line(&journal.head)?)?;
+        Ok(journal)
+    }
+
+    fn new(head: Head) -> Result<Self, BadStep> {
+        let changes = Change::all_of(&head.steps)?;
+        Ok(Self {
+            head,
+            changes,
+            begun: 0,
+            done: 0,
+            left: Vec::new(),
+            trying: false,
+            applied: false,
+            undo: None,
+            torn: None,
+        })
+    }
+
+    /// Reads the journal, if there is one.
+    ///
+    /// # Errors
+    /// Where it cannot be read, or is none.
+    pub fn load(store: &mut dyn Store) -> Result<Option<Self>, JournalError> {
+        let Some(bytes) = store.read()? else { return Ok(None) };
+        // What stands behind the last newline was being written when the machine or the program stopped: what it
+        // announces has not been done.
+        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        let mut lines = bytes[..whole].split(|byte| *byte == b'\n').enumerate().filter(|(_, line)| !line.is_empty());
+        let damaged =
+            |line: usize, error: serde_json::Error| JournalError::Damaged { line: line + 1, reason: error.to_string() };
+        let (at, first) = lines.next().unwrap_or((0, b""));
+        let head: Head = serde_json::from_slice(first).map_err(|error| damaged(at, error))?;
+        if head.format != FORMAT {
+            let reason = format!("its format is {}, this program knows {FORMAT}", head.format);
+            return Err(JournalError::Damaged { line: 1, reason });
+        }
+        let mut journal = Self::new(head)?;
+        for (at, line) in lines {
+            journal.take(serde_json::from_slice(line).map_err(|error| damaged(at, error))?);
+        }
+        journal.torn = (whole < bytes.len()).then(|| bytes[..whole].to_vec());
+        Ok(Some(journal))
+    }
+
+    /// Adds a line, and takes note of it once it is on disk.
+    pub(crate) fn note(&mut self, store: &mut dyn Store, record: Record) -> Result<(), JournalError> {
+        if let Some(whole) = self.torn.take() {
+            store.create(&whole)?;
+        }
+        store.append(&line(&record)?)?;
+        self.take(record);
+        Ok(())
+    }
+
+    fn take(&mut self, record: Record) {
+        match record {
+            Record::Before(before) => self.head.before = before,
+            Record::Trying => self.trying = true,
+            Record::Tried => self.trying = false,
+            Record::Begin(step) => self.begun = (step + 1).min(self.changes.len()),
+            Record::Done(step, left) => {
+                self.done = (step + 1).min(self.changes.len());
+                self.left.push(left);
+            }
+            Record::Applied => self.applied = true,
+            Record::Undo { actions, findings } => {
+                self.undo =
+                    Some(PendingUndo { actions: actions.into_iter().map(|it| (it, false)).collect(), findings });
+            }
+            Record::Undone(action) => {
+                if let Some((_, done)) = self.undo.as_mut().and_then(|undo| undo.actions.get_mut(action)) {
+                    *done = true;
+                }
+            }
+        }
+    }
+
+    /// Whether a setting was being written when the journal ended.
+    pub(crate) fn is_under_way(&self) -> bool {
+        self.begun > self.done
+    }
+
+    /// What the steps that were begun come to.
+    pub(crate) fn begun_settings(&self) -> Settings {
+        Settings::of(&self.changes[..self.begun])
+    }
+
+    /// What the steps that were done come to.
+    pub(crate) fn done_settings(&self) -> Settings {
+        Settings::of(&self.changes[..self.done])
+    }
+
+    /// The root's shares as the steps left them.
+    pub(crate) fn root_shares_left(&self) -> Shares {
+        let mut shares = Shares::new();
+        for (change, left) in self.changes.iter().zip(&self.left) {
+            let (Change::Shares { group, shares: written }, Some(text)) = (change, &left.schemata) else { continue };
+            let read = crate::schemata::parse(text).unwrap_or_default();
+            if group.is_empty() {
+                shares.extend(read.into_iter().filter(|(domain, _)| written.contains_key(domain)));
+            }
+        }
+        shares
+    }
+
+    /// The registers as the steps left them.
+    pub(crate) fn registers_left(&self) -> BTreeMap<Place, u64> {
+        let mut values = BTreeMap::new();
+        for (change, left) in self.changes.iter().zip(&self.left) {
+            if let (Change::Register { cpu, register, .. }, Some(value)) = (change, left.register) {
+                values.insert(Place { cpu: *cpu, register: *register }, value);
+            }
+        }
+        values
+    }
+}

@@ -1,0 +1,155 @@
+//! Doing what a change or an action says.
+
+use std::collections::BTreeMap;
+
+use crate::change::Change;
+use crate::cpus;
+use crate::journal::{Journal, Left, TaskBefore};
+use crate::registers::RegisterError;
+use crate::settings::Place;
+use crate::snapshot::{self, Home, Snapshot, file};
+use crate::undo::{Action, Now};
+use crate::{Machine, Tree, TreeError};
+use waykeeper_policy::Step;
+
+/// How often a group is looked through for tasks that were born while others were moved out.
+const PASSES: usize = 64;
+/// How many generations are followed to find the parent that was moved.
+const GENERATIONS: usize = 64;
+
+/// Something that the machine did not do.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum MachineError {
+    /// In resctrl.
+    #[error("{0}")]
+    Tree(#[from] TreeError),
+    /// In a register.
+    #[error("{0}")]
+    Register(#[from] RegisterError),
+}
+
+/// Does a step, and reads back what it left.
+pub(crate) fn step(machine: &mut Machine<'_>, step: &Step, change: &Change) -> Result<Left, MachineError> {
+    match step {
+        Step::Mounted(settings) => {
+            if machine.tree.mounted()?.is_none() {
+                machine.tree.mount(*settings)?;
+            }
+        }
+        Step::MakeGroup { group } => machine.tree.mkdir(group)?,
+        Step::Write { path, text } => machine.tree.write(path, text)?,
+        Step::Register { cpu, register, value, mask } => {
+            set_bits(machine, Place { cpu: *cpu, register: *register }, *value, *mask)?;
+        }
+    }
+    let mut left = Left::default();
+    match change {
+        Change::Shares { group, .. } => left.schemata = Some(machine.tree.read(&file(group, "schemata"))?),
+        Change::Register { cpu, register, .. } => left.register = Some(machine.registers.read(*cpu, *register)?),
+        _ => {}
+    }
+    Ok(left)
+}
+
+/// Sets some bits of a register, and leaves the others.
+pub(crate) fn set_bits(machine: &mut Machine<'_>, place: Place, value: u64, mask: u64) -> Result<(), RegisterError> {
+    let old = machine.registers.read(place.cpu, place.register)?;
+    machine.registers.write(place.cpu, place.register, old & !mask | value)
+}
+
+/// Does an action. Doing it again changes nothing.
+pub(crate) fn action(machine: &mut Machine<'_>, journal: &Journal, action: &Action) -> Result<(), MachineError> {
+    match action {
+        Action::Register { place, value, mask } => Ok(set_bits(machine, *place, *value, *mask)?),
+        Action::Cpus { group, cpus } => Ok(machine.tree.write(&file(group, "cpus_list"), &cpus::format_list(cpus))?),
+        Action::Task { tid, began, home } => {
+            let lives = |machine: &Machine<'_>| machine.system.task(*tid).is_some_and(|task| task.began == *began);
+            if !lives(machine) {
+                return Ok(());
+            }
+            match send_home(machine.tree, *tid, home) {
+                // It ended just now.
+                Err(_) if !lives(machine) => Ok(()),
+                result => Ok(result?),
+            }
+        }
+        Action::RemoveGroup { group } => remove_group(machine, &journal.head.before.tasks, group),
+        Action::RootShares { text } => Ok(machine.tree.write("schemata", text)?),
+        Action::Unmount if machine.tree.mounted()?.is_none() => Ok(()),
+        Action::Unmount => Ok(machine.tree.unmount()?),
+    }
+}
+
+fn send_home(tree: &mut dyn Tree, tid: i32, home: &Home) -> Result<(), TreeError> {
+    tree.write(&file(&home.control, "tasks"), &format!("{tid}\n"))?;
+    match &home.monitoring {
+        Some(monitoring) => tree.write(&file(monitoring, "tasks"), &format!("{tid}\n")),
+        None => Ok(()),
+    }
+}
+
+/// Tasks of a group go where the task was that they come from; then the group goes, and what is left in it goes to the
+/// root.
+fn remove_group(
+    machine: &mut Machine<'_>,
+    before: &BTreeMap<i32, TaskBefore>,
+    group: &str,
+) -> Result<(), MachineError> {
+    let is_open = match machine.tree.read(&file(group, "mode")) {
+        Ok(mode) => !mode.starts_with("pseudo-lock"),
+        Err(error) if error.is_absent() => return Ok(()),
+        Err(error) => return Err(error.into()),
+    };
+    for _ in 0..if is_open { PASSES } else { 0 } {
+        let tasks = snapshot::tasks(&machine.tree.read(&file(group, "tasks"))?);
+        let homes = tasks.into_iter().map(|tid| (tid, home_of(machine, before, tid)));
+        let homes: Vec<_> = homes.filter(|(_, home)| *home != Home::default()).collect();
+        let mut moved = false;
+        for (tid, home) in homes {
+            // A task that ended, or whose group is gone, does not hold the others up.
+            moved |= send_home(machine.tree, tid, &home).is_ok();
+        }
+        if !moved {
+            break;
+        }
+    }
+    Ok(machine.tree.rmdir(group)?)
+}
+
+/// Where a task belongs: where it was itself, or where its process or the nearest of its ancestors was; else the root.
+fn home_of(machine: &Machine<'_>, before: &BTreeMap<i32, TaskBefore>, tid: i32) -> Home {
+    let recorded = |tid: i32| {
+        let facts = machine.system.task(tid)?;
+        before.get(&tid).filter(|task| task.began == facts.began).map(|task| task.home.clone())
+    };
+    let mut at = tid;
+    for _ in 0..GENERATIONS {
+        let Some(facts) = machine.system.task(at) else { break };
+        if let Some(home) = recorded(at).or_else(|| recorded(facts.process)) {
+            return home;
+        }
+        at = facts.parent;
+    }
+    Home::default()
+}
+
+/// Looks at everything that a journal is about.
+///
+/// # Errors
+/// What cannot be read.
+pub(crate) fn look(machine: &mut Machine<'_>, journal: &Journal) -> Result<Now, MachineError> {
+    let mut now = Now::default();
+    for before in &journal.head.before.registers {
+        let Place { cpu, register } = before.place;
+        now.registers.insert(before.place, machine.registers.read(cpu, register)?);
+    }
+    if journal.changes.iter().any(Change::is_resctrl) {
+        now.mounted = machine.tree.mounted()?;
+        if now.mounted.is_some() {
+            now.tree = Snapshot::take(machine.tree)?;
+        }
+        let tasks = journal.head.before.tasks.keys();
+        now.tasks = tasks.filter_map(|tid| Some((*tid, machine.system.task(*tid)?.began))).collect();
+    }
+    Ok(now)
+}

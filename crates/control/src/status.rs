@@ -1,0 +1,105 @@
+//! What is applied, and whether the machine still reads as it was written.
+
+use serde::Serialize;
+
+use crate::Machine;
+use crate::change::describe;
+use crate::journal::{Journal, JournalError};
+use crate::perform::MachineError;
+use crate::read_back::{Difference, read_back};
+use crate::settings::{Bits, Settings};
+use crate::store::Store;
+
+/// How far what is applied has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// All steps are done.
+    Applied,
+    /// An apply has begun and not ended: it is at work, or was cut off.
+    Applying,
+    /// A restore has begun and not ended: it is at work, or was cut off, or could not put everything back.
+    Restoring,
+    /// The machine has been started again since; nothing of it holds any more.
+    Rebooted,
+}
+
+/// What the journal and the machine say.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Status {
+    /// The policy.
+    pub policy: String,
+    /// When it was applied, RFC 3339.
+    pub began: String,
+    /// The process that applied it.
+    pub pid: u32,
+    /// The version of the program that did.
+    pub version: String,
+    /// How far it has come.
+    pub phase: Phase,
+    /// The steps that were begun.
+    pub steps: Vec<String>,
+    /// How many steps there are in all.
+    pub of: usize,
+    /// What does not read as it was left.
+    pub differences: Vec<Difference>,
+}
+
+/// Why there is no status.
+#[derive(Debug, thiserror::Error)]
+pub enum StatusError {
+    /// The journal cannot be used.
+    #[error("{0}")]
+    Journal(#[from] JournalError),
+    /// The machine cannot be looked at.
+    #[error("the machine cannot be looked at: {0}")]
+    Machine(#[from] MachineError),
+}
+
+/// Tells what is applied; `None` where nothing is. Changes nothing, and takes no lock.
+///
+/// # Errors
+/// Where the journal or the machine cannot be read.
+pub fn status(machine: &mut Machine<'_>, store: &mut dyn Store) -> Result<Option<Status>, StatusError> {
+    let Some(journal) = Journal::load(store)? else { return Ok(None) };
+    let rebooted = journal.head.boot != machine.system.boot_id();
+    let phase = match (rebooted, &journal.undo, journal.applied) {
+        (true, ..) => Phase::Rebooted,
+        (_, Some(_), _) => Phase::Restoring,
+        (_, None, true) => Phase::Applied,
+        (_, None, false) => Phase::Applying,
+    };
+    let differences = match phase {
+        Phase::Applied => read_back(machine, &left(&journal), &journal.head.before.tasks)?,
+        _ => Vec::new(),
+    };
+    let head = &journal.head;
+    Ok(Some(Status {
+        policy: head.policy.clone(),
+        began: head.began.clone(),
+        pid: head.pid,
+        version: head.version.clone(),
+        phase,
+        steps: head.steps[..journal.begun].iter().map(describe).collect(),
+        of: head.steps.len(),
+        differences,
+    }))
+}
+
+/// The settings as the steps left them: what the machine rounded is no difference any more.
+pub(crate) fn left(journal: &Journal) -> Settings {
+    let mut settings = journal.done_settings();
+    for (change, left) in journal.changes.iter().zip(&journal.left) {
+        let crate::change::Change::Shares { group, .. } = change else { continue };
+        let read = left.schemata.as_deref().and_then(|text| crate::schemata::parse(text).ok()).unwrap_or_default();
+        if let Some(shares) = settings.shares.get_mut(group) {
+            for (domain, value) in read {
+                shares.entry(domain).and_modify(|share| *share = value);
+            }
+        }
+    }
+    for (place, value) in journal.registers_left() {
+        settings.registers.entry(place).and_modify(|bits| *bits = Bits { value: value & bits.mask, ..*bits });
+    }
+    settings
+}

@@ -1,0 +1,34 @@
+//! What else of a machine matters to who acts on it.
+
+/// Facts of the running system.
+pub trait System {
+    /// What names this boot: `/proc/sys/kernel/random/boot_id`.
+    fn boot_id(&self) -> String;
+    /// The CPUs that are online, ascending.
+    fn online_cpus(&self) -> Vec<u32>;
+    /// A task (thread), if it lives.
+    fn task(&self, tid: i32) -> Option<TaskFacts>;
+    /// Why this processor cannot pseudo-lock; `None` where it may be able to.
+    fn refuses_pseudo_lock(&self) -> Option<String>;
+}
+
+/// What tells a task from a later one with the same number, and whom it comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TaskFacts {
+    /// When it began, in clock ticks after boot.
+    pub began: u64,
+    /// The process that it is a thread of.
+    pub process: i32,
+    /// The parent of that process.
+    pub parent: i32,
+}
+
+/// The machine that is acted on.
+pub struct Machine<'m> {
+    /// resctrl.
+    pub tree: &'m mut dyn crate::Tree,
+    /// Model-specific registers.
+    pub registers: &'m mut dyn crate::Registers,
+    /// Facts.
+    pub system: &'m dyn System,
+}

@@ -1,0 +1,108 @@
+//! Ends everything at one effect, as a crash would: nothing that comes after it is done.
+
+use std::cell::Cell;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::rc::Rc;
+
+use waykeeper_control::Store;
+
+/// Counts effects, and ends before one of them.
+#[derive(Debug, Clone, Default)]
+pub struct Cut {
+    seen: Rc<Cell<usize>>,
+    at: Rc<Cell<Option<usize>>>,
+}
+
+struct CutOff;
+
+impl Cut {
+    /// Before the effect of that number, from 0.
+    pub fn at(effect: usize) -> Self {
+        let cut = Self::default();
+        cut.at.set(Some(effect));
+        cut
+    }
+
+    /// Ends before another effect, counted on from those that were seen.
+    pub fn again(&self, effects: usize) {
+        self.at.set(Some(self.seen.get() + effects));
+    }
+
+    /// From now on nothing is cut.
+    pub fn heal(&self) {
+        self.at.set(None);
+    }
+
+    /// How many effects there were.
+    pub fn seen(&self) -> usize {
+        self.seen.get()
+    }
+
+    fn is_due(&self) -> bool {
+        let seen = self.seen.get();
+        self.seen.set(seen + 1);
+        self.at.get() == Some(seen)
+    }
+
+    /// Something is about to be changed.
+    pub fn effect(&self) {
+        if self.is_due() {
+            resume_unwind(Box::new(CutOff));
+        }
+    }
+
+    /// What a piece of work comes to; `None` where it was cut off.
+    pub fn survive<T>(&self, work: impl FnOnce() -> T) -> Option<T> {
+        match catch_unwind(AssertUnwindSafe(work)) {
+            Ok(result) => Some(result),
+            Err(payload) if payload.is::<CutOff>() => None,
+            Err(payload) => resume_unwind(payload),
+        }
+    }
+}
+
+/// A journal in memory. A cut leaves half of what was being added.
+#[derive(Debug, Clone, Default)]
+pub struct Memory {
+    bytes: Rc<std::cell::RefCell<Option<Vec<u8>>>>,
+    cut: Cut,
+}
+
+impl Memory {
+    pub fn with(cut: &Cut) -> Self {
+        Self { bytes: Rc::default(), cut: cut.clone() }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.bytes.borrow().is_none()
+    }
+}
+
+impl Store for Memory {
+    fn read(&mut self) -> io::Result<Option<Vec<u8>>> {
+        Ok(self.bytes.borrow().clone())
+    }
+
+    fn create(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.cut.effect();
+        *self.bytes.borrow_mut() = Some(bytes.to_vec());
+        Ok(())
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let due = self.cut.is_due();
+        let length = if due { bytes.len() / 2 } else { bytes.len() };
+        self.bytes.borrow_mut().as_mut().expect("a journal that was begun").extend(&bytes[..length]);
+        if due {
+            resume_unwind(Box::new(CutOff));
+        }
+        Ok(())
+    }
+
+    fn remove(&mut self) -> io::Result<()> {
+        self.cut.effect();
+        *self.bytes.borrow_mut() = None;
+        Ok(())
+    }
+}

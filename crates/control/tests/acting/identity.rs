@@ -1,0 +1,106 @@
+//! Apply and restore is the identity: whole, cut off anywhere, and cut off again while restoring.
+
+use std::sync::atomic::AtomicBool;
+
+use proptest::prelude::*;
+use waykeeper_control::{ApplyError, Request, Restored, apply_with, restore_with};
+use waykeeper_policy::Step;
+use waykeeper_resctrl::{Kernel, Operation};
+
+use crate::cut::{Cut, Memory};
+use crate::model::{Acting, Model};
+use crate::plans::{Kind, history, kind, live, plan};
+
+pub fn apply(
+    acting: &mut Acting,
+    store: &mut Memory,
+    steps: &[Step],
+) -> Result<waykeeper_control::Applied, ApplyError> {
+    let request = Request { policy: "test", version: "0", steps };
+    apply_with(&mut acting.machine(), store, &request, &AtomicBool::new(false))
+}
+
+pub fn restore(acting: &mut Acting, store: &mut Memory, force: bool) -> Restored {
+    restore_with(&mut acting.machine(), store, force).unwrap()
+}
+
+/// A machine, what others did on it, and a plan.
+fn situation() -> impl Strategy<Value = (Kind, Kernel, Vec<Operation>, Vec<Step>)> {
+    let kernel = prop::sample::select(&Kernel::ALL[..]);
+    (kind(), kernel).prop_flat_map(|(kind, kernel)| (Just(kind), Just(kernel), history(kind), plan(kind)))
+}
+
+fn start(kind: Kind, kernel: Kernel, history: &[Operation]) -> Model {
+    let mut model = kind.model(kernel);
+    live(&mut model, history);
+    model
+}
+
+fn same(acting: &Acting, before: &mut Model) -> Result<(), TestCaseError> {
+    let (before, after) = (before.everything(), acting.model.borrow_mut().everything());
+    for (path, text) in &before {
+        prop_assert_eq!(Some(text), after.get(path), "{}", path);
+    }
+    prop_assert_eq!(before.len(), after.len());
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1500, ..ProptestConfig::default() })]
+
+    #[test]
+    fn apply_and_restore_is_the_identity((kind, kernel, history, steps) in situation()) {
+        let mut before = start(kind, kernel, &history);
+        let cut = Cut::default();
+        let (mut acting, mut store) = (Acting::on(before.clone(), &cut), Memory::with(&cut));
+        match apply(&mut acting, &mut store, &steps) {
+            Ok(_) => {
+                let restored = restore(&mut acting, &mut store, false);
+                let Restored::Back { findings, .. } = restored else { return Err(TestCaseError::fail(format!("{restored:?}"))) };
+                prop_assert_eq!(findings, Vec::<String>::new());
+            }
+            Err(ApplyError::Refused(_) | ApplyError::RolledBack { .. }) => {}
+            Err(error) => return Err(TestCaseError::fail(error.to_string())),
+        }
+        prop_assert!(store.is_empty());
+        same(&acting, &mut before)?;
+    }
+
+    #[test]
+    fn resctrl_that_was_not_mounted_is_not_afterwards(kernel in prop::sample::select(&Kernel::ALL[..]), steps in plan(Kind::Plain)) {
+        let mut model = Kind::Plain.model(kernel);
+        model.resctrl.unmount();
+        let cut = Cut::default();
+        let (mut acting, mut store) = (Acting::on(model, &cut), Memory::with(&cut));
+        if apply(&mut acting, &mut store, &steps).is_ok() {
+            prop_assert!(acting.model.borrow().resctrl.mounted().is_some());
+            restore(&mut acting, &mut store, false);
+        }
+        prop_assert!(store.is_empty());
+        prop_assert!(acting.model.borrow().resctrl.mounted().is_none());
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 120, ..ProptestConfig::default() })]
+
+    /// Every plan is cut before every single effect, on the machine or in the journal, and the restore once more.
+    #[test]
+    fn a_crash_anywhere_is_undone((kind, kernel, history, steps) in situation(), again in 0_usize..12) {
+        let mut before = start(kind, kernel, &history);
+        let whole = Cut::default();
+        let _ = apply(&mut Acting::on(before.clone(), &whole), &mut Memory::with(&whole), &steps);
+        for effect in 0..whole.seen() {
+            let cut = Cut::at(effect);
+            let (mut acting, mut store) = (Acting::on(before.clone(), &cut), Memory::with(&cut));
+            prop_assert!(cut.survive(|| apply(&mut acting, &mut store, &steps)).is_none());
+            cut.again(again);
+            let restored = cut.survive(|| restore(&mut acting, &mut store, false));
+            cut.heal();
+            let restored = restored.unwrap_or_else(|| restore(&mut acting, &mut store, false));
+            prop_assert!(matches!(restored, Restored::Back { .. } | Restored::Nothing), "{restored:?} at {effect}");
+            prop_assert!(store.is_empty());
+            same(&acting, &mut before)?;
+        }
+    }
+}
