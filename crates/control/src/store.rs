@@ -77,6 +77,11 @@ impl StateDirectory {
     /// Where the state is by default. A file system in memory does: after a reboot nothing is applied any more.
     pub const DEFAULT: &str = "/run/waykeeper";
 
+    /// That of this machine: what `WAYKEEPER_STATE` says, or the default.
+    pub fn of_this_machine() -> Self {
+        Self::at(std::env::var_os("WAYKEEPER_STATE").unwrap_or_else(|| Self::DEFAULT.into()))
+    }
+
     /// A directory, which need not be there yet.
     pub fn at(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into() }

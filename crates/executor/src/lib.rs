@@ -4,6 +4,7 @@ mod explained;
 mod host;
 mod measure;
 mod occupancy;
+mod policies;
 mod schedule;
 mod simulated;
 

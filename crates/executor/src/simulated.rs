@@ -17,6 +17,7 @@ use waykeeper_workload::Pattern;
 use crate::explained;
 use crate::measure::{Assignment, Executor, ExecutorError, Pace, Place};
 use crate::occupancy::Watch;
+use crate::policies::{is_policy, offers, settings};
 
 /// Runs cases on a simulated platform.
 #[derive(Debug)]
@@ -111,13 +112,21 @@ impl Simulated {
     }
 
     fn engine(&self, case: &Case, programs: &[Program], seed: u64) -> Result<Engine, Refused> {
-        if case.assignments.is_empty() {
+        let names = parts(&case.mitigation);
+        let is_policy = |name: &&str| is_policy(name) && !self.platform.mitigations.contains_key(*name);
+        let policies: Vec<_> = names.iter().copied().filter(|name| is_policy(name)).collect();
+        if case.assignments.is_empty() && policies.is_empty() {
             return Engine::new(&self.platform, programs, &parts(&case.mitigation), seed);
         }
         let mut platform = self.platform.clone();
         for (name, set) in &case.assignments {
             let title = format!("the experiment's own `{name}`");
             platform.mitigations.insert(name.clone(), Mitigation { title, set: set.clone() });
+        }
+        for name in policies {
+            let refused = |why| Refused { what: format!("policy `{name}`"), why };
+            let set = settings(name, &platform, case.target.core).map_err(refused)?;
+            platform.mitigations.insert(name.to_owned(), Mitigation { title: format!("policy `{name}`"), set });
         }
         if let Err((key, message)) = platform.check() {
             return Err(Refused { what: key.replacen("mitigations.", "assignments.", 1), why: message });
@@ -141,6 +150,13 @@ fn site(platform: &Platform, elsewhere: &BTreeMap<String, String>) -> Site {
         .map(|id| SiteCore { id, caches: cache_shapes(platform, id), siblings: Vec::new() })
         .collect();
     let mut mitigations = refused_elsewhere(elsewhere);
+    let target = platform.core_ids().first().copied().unwrap_or_default();
+    mitigations.extend(offers(|name| {
+        settings(name, platform, target).or_else(|why| {
+            // Another core may be in one of its classes.
+            platform.core_ids().into_iter().find_map(|core| settings(name, platform, core).ok()).ok_or(why)
+        })
+    }));
     mitigations.extend(platform.mitigations.iter().map(|(name, m)| (name.clone(), Offer::Applied(m.title.clone()))));
     Site {
         executor: ExecutorKind::Sim,

@@ -12,21 +12,43 @@ const FIRST: &str = "Made at commit ";
 pub const PLAN: &str = "validation.toml";
 
 /// The last line of a chapter: the commit, and the files with the first 64 bits of their SHA-256. Of the plan only the
-/// chapter's own part counts.
+/// chapter's own part counts, and of a platform what the simulator reads.
 ///
 /// # Errors
 /// A file cannot be read.
 pub fn line(root: &Path, part: &Part, commit: &str) -> Result<String, String> {
     let mut entries = Vec::new();
-    for file in [format!("experiments/{}.toml", part.name), format!("platforms/{}.toml", part.platform)] {
+    for file in [format!("experiments/{}.toml", part.name), format!("{PLATFORMS}{}.toml", part.platform)] {
         entries.push(format!("`{file}` (`{}`)", digest_of_file(root, &file)?));
     }
     entries.push(format!("its part of `{PLAN}` (`{}`)", digest_of_part(part)?));
     Ok(format!("{FIRST}`{commit}` from {}.\n", entries.join(", ")))
 }
 
+const PLATFORMS: &str = "platforms/";
+
+/// Keys of a platform that no simulated figure depends on: words, and what only real machines are told.
+const NOT_SIMULATED: [&str; 5] = ["title", "sources", "source", "reason", "way_control"];
+
 fn digest_of_file(root: &Path, file: &str) -> Result<String, String> {
-    std::fs::read(root.join(file)).map(|bytes| digest(&bytes)).map_err(|error| format!("{file}: {error}"))
+    let text = std::fs::read_to_string(root.join(file)).map_err(|error| format!("{file}: {error}"))?;
+    if !file.starts_with(PLATFORMS) {
+        return Ok(digest(text.as_bytes()));
+    }
+    let mut platform: toml::Value = toml::from_str(&text).map_err(|error| format!("{file}: {error}"))?;
+    leave_out(&mut platform);
+    Ok(digest(platform.to_string().as_bytes()))
+}
+
+fn leave_out(value: &mut toml::Value) {
+    match value {
+        toml::Value::Table(table) => {
+            table.retain(|key, _| !NOT_SIMULATED.contains(&key));
+            table.iter_mut().for_each(|(_, inner)| leave_out(inner));
+        }
+        toml::Value::Array(array) => array.iter_mut().for_each(leave_out),
+        _ => {}
+    }
 }
 
 fn digest_of_part(part: &Part) -> Result<String, String> {
@@ -92,17 +114,20 @@ mod tests {
     #[test]
     fn what_has_changed_is_named() {
         let folder = std::env::temp_dir().join(format!("waykeeper-made-from-{}", std::process::id()));
-        for file in ["experiments/a.toml", "platforms/p.toml"] {
+        let platform = |value: u32, reason: &str| format!("a = {{ value = {value}, reason = \"{reason}\" }}");
+        for (file, text) in [("experiments/a.toml", "abc"), ("platforms/p.toml", &platform(1, "x"))] {
             std::fs::create_dir_all(folder.join(file).parent().unwrap()).unwrap();
-            std::fs::write(folder.join(file), "abc").unwrap();
+            std::fs::write(folder.join(file), text).unwrap();
         }
         let plan: Plan = toml::from_str(PLAN_TEXT).unwrap();
         let made = line(&folder, &plan.experiments[0], "c0ffee").unwrap();
         // The well-known SHA-256 of "abc" begins with ba7816bf8f01cfea.
-        assert!(made.contains("`platforms/p.toml` (`ba7816bf8f01cfea`)"), "{made}");
+        assert!(made.contains("`experiments/a.toml` (`ba7816bf8f01cfea`)"), "{made}");
         let document = format!("# V\n\n## b\n\nx\n\n## a\n\ny\n\n{made}");
         assert!(changed(&folder, &plan, &document).unwrap().is_empty());
-        std::fs::write(folder.join("platforms/p.toml"), "c").unwrap();
+        std::fs::write(folder.join("platforms/p.toml"), platform(1, "other words")).unwrap();
+        assert!(changed(&folder, &plan, &document).unwrap().is_empty());
+        std::fs::write(folder.join("platforms/p.toml"), platform(2, "x")).unwrap();
         assert_eq!(changed(&folder, &plan, &document).unwrap(), ["a: platforms/p.toml"]);
         let longer: Plan = toml::from_str(&PLAN_TEXT.replace("base = {}", "base = { repeats = 2 }")).unwrap();
         assert_eq!(changed(&folder, &longer, &document).unwrap(), ["a: platforms/p.toml", "a: validation.toml"]);

@@ -5,6 +5,7 @@ mod gate;
 mod job;
 mod limits;
 mod place;
+mod policy;
 mod probe;
 mod program;
 mod signals;
@@ -52,7 +53,9 @@ impl Executor for Host {
 
     fn measure(&self, assignment: &Assignment<'_>, stop: &AtomicBool) -> Result<Measurement, ExecutorError> {
         let job = self.job(assignment);
+        let applied = policy::applied(&parts(&assignment.case.mitigation), assignment.case.target.core, stop)?;
         let answer = ask_worker(&job, stop)?;
+        applied.map_or(Ok(()), policy::AppliedPolicy::restore)?;
         answer.into_measurement(assignment, self.tick_ns, self.line_bytes, stop.load(Ordering::Relaxed))
     }
 

@@ -8,8 +8,9 @@ use waykeeper_kernels::clock;
 use waykeeper_linux::{Discovered, Facts, HUGE_PAGES, Root, discover, facts, schedule};
 use waykeeper_platform::{CoreId, Platform};
 
-use super::{Host, WASH_MOST, WASH_TIMES, probe};
+use super::{Host, WASH_MOST, WASH_TIMES, policy, probe};
 use crate::measure::{ExecutorError, Pace, Place};
+use crate::policies;
 
 /// Spread of the counter's frequency above which a reader must be warned, parts in a million.
 const UNSTEADY_PPM: f64 = 200.0;
@@ -72,6 +73,7 @@ fn site(found: &Discovered, elsewhere: &BTreeMap<String, String>) -> Result<Site
         let offer = probe::refuses(name).map_or_else(|| Offer::Applied(mitigation.title.clone()), Offer::Refused);
         mitigations.insert(name.clone(), offer);
     }
+    mitigations.extend(policies::offers(|name| policy::steps(name, auto_core)));
     Ok(Site {
         executor: ExecutorKind::Host,
         platform: found.platform.name.clone(),

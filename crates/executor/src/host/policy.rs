@@ -1,0 +1,100 @@
+//! Policies as mitigations of this machine: applied before a measurement, put back after it.
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use waykeeper_control::host::Host as Acting;
+use waykeeper_control::{Request, Restored, StateDirectory, apply, restore};
+use waykeeper_linux::Root;
+use waykeeper_platform::CoreId;
+use waykeeper_policy::offer::Tree;
+use waykeeper_policy::{Form, Membership, Offer, Refusal, Step, lower, plan};
+
+use super::refused;
+use crate::measure::ExecutorError;
+use crate::policies::{for_target, is_policy};
+
+/// The files of this machine, as plans read them.
+struct Files(Root);
+
+impl Tree for Files {
+    fn text(&self, path: &str) -> Option<String> {
+        self.0.text(path)
+    }
+
+    fn names(&self, path: &str) -> Vec<String> {
+        self.0.names(path)
+    }
+}
+
+/// What a policy comes to on this machine.
+pub fn steps(name: &str, target: CoreId) -> Result<Vec<Step>, String> {
+    let tree = Files(Root::default());
+    let offer = Offer::of_linux(&tree).map_err(|missing| missing.to_string())?;
+    let loaded = for_target(name, &offer.name, target)?;
+    let refused = |refusal: Refusal| loaded.error(&refusal.key, refusal.message).to_string();
+    let membership = Membership::read(&loaded.policy, &tree).map_err(refused)?;
+    let assignment = plan(&loaded, &offer, &membership).map_err(refused)?;
+    Ok(lower(&assignment, &offer, Form::Resctrl).map_err(refused)?.steps())
+}
+
+/// Policies that are applied, until this goes.
+#[derive(Debug)]
+pub struct AppliedPolicy {
+    state: StateDirectory,
+    name: String,
+}
+
+/// Applies the policy among a case's mitigations, if there is one.
+///
+/// # Errors
+/// A policy that this machine cannot carry out; a machine that somebody else has set up with Waykeeper.
+pub fn applied(
+    mitigations: &[&str],
+    target: CoreId,
+    stop: &AtomicBool,
+) -> Result<Option<AppliedPolicy>, ExecutorError> {
+    let policies: Vec<&str> = mitigations.iter().copied().filter(|name| is_policy(name)).collect();
+    let name = match policies.as_slice() {
+        [] => return Ok(None),
+        [name] => *name,
+        [first, second, ..] => {
+            let why = format!("`{first}` and `{second}` are both policies; write one that has the classes of both");
+            return Err(ExecutorError::Refused(why));
+        }
+    };
+    let steps = steps(name, target).map_err(|why| refused(&format!("policy `{name}`"), why))?;
+    let state = StateDirectory::of_this_machine();
+    let request = Request { policy: name, version: env!("CARGO_PKG_VERSION"), steps: &steps };
+    apply(&mut Acting::at(Path::new("/")).machine(), &state, &request, stop)
+        .map_err(|error| refused(&format!("policy `{name}`"), error))?;
+    Ok(Some(AppliedPolicy { state, name: name.to_owned() }))
+}
+
+impl AppliedPolicy {
+    /// Puts the former state back.
+    ///
+    /// # Errors
+    /// What could not be put back; the journal is kept then.
+    pub fn restore(self) -> Result<(), ExecutorError> {
+        let name = self.name.clone();
+        let outcome = self.put_back();
+        std::mem::forget(self);
+        outcome.map_err(|why| refused(&format!("policy `{name}` could not be taken back"), why))
+    }
+
+    fn put_back(&self) -> Result<(), String> {
+        match restore(&mut Acting::at(Path::new("/")).machine(), &self.state, false) {
+            Ok(Restored::Partly { failures, .. }) => Err(failures.join("; ")),
+            Ok(_) => Ok(()),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+}
+
+impl Drop for AppliedPolicy {
+    fn drop(&mut self) {
+        // A measurement that failed says why; what is left behind stands in the journal, for `waykeeper restore`.
+        let _ = self.put_back();
+    }
+}

@@ -1,0 +1,139 @@
+//! Policies as mitigations: the same file divides this machine and a simulated platform.
+
+use std::collections::BTreeMap;
+
+use waykeeper_experiment::site::Offer as Offered;
+use waykeeper_platform::{CoreId, Lock, Locked, Platform, Settings, WayGroups};
+use waykeeper_policy::{
+    Access, AssignedClass, Assignment, Class, CoreList, Loaded, Mask, Membership, Offer, bundled, find_bundled, plan,
+};
+
+/// Whether a mitigation is a policy.
+pub fn is_policy(mitigation: &str) -> bool {
+    find_bundled(mitigation).is_some()
+}
+
+/// Every bundled policy, with whether it can be had: `can` tries it.
+pub fn offers<T>(can: impl Fn(&str) -> Result<T, String>) -> BTreeMap<String, Offered> {
+    let offer = |name: &str| match (Loaded::open(name), can(name)) {
+        (Ok(loaded), Ok(_)) => Offered::Applied(loaded.policy.title),
+        (Err(error), _) => Offered::Refused(error.to_string()),
+        (_, Err(why)) => Offered::Refused(why),
+    };
+    bundled().iter().map(|policy| (policy.name.to_owned(), offer(policy.name))).collect()
+}
+
+/// A bundled policy for a machine. A class that names nobody there is the target's, if it is the only such class.
+///
+/// # Errors
+/// A name that is no policy.
+pub fn for_target(name: &str, machine: &str, target: CoreId) -> Result<Loaded, String> {
+    let loaded = Loaded::open(name).map_err(|error| error.to_string())?;
+    let names_nobody = |class: &&Class| {
+        let cores = class.cores.as_ref().is_some_and(|cores| cores.on(machine).is_ok());
+        !cores && class.tasks.is_empty() && class.cgroups.is_empty()
+    };
+    let nobodys: Vec<String> =
+        loaded.policy.classes.iter().filter(names_nobody).map(|class| class.name.clone()).collect();
+    match nobodys.as_slice() {
+        [class] => loaded.with_cores(class, CoreList::parse(&target.to_string())?).map_err(|error| error.to_string()),
+        _ => Ok(loaded),
+    }
+}
+
+/// What a policy comes to as settings of a simulated platform, where the target has one share and all others another.
+///
+/// # Errors
+/// What the platform lacks for it; a target that is in no class; more shares of the target's caches than two.
+pub fn settings(name: &str, platform: &Platform, target: CoreId) -> Result<Settings, String> {
+    let loaded = for_target(name, &platform.name, target)?;
+    let assignment = plan(&loaded, &Offer::of_platform(platform), &Membership::unread(&loaded.policy))
+        .map_err(|refusal| loaded.error(&refusal.key, refusal.message).to_string())?;
+    if assignment.classes.iter().any(|class| !class.limits.is_empty()) {
+        return Err(format!(
+            "`{name}` limits bandwidth, which a policy does on real machines only; the platform's own mitigations do it here"
+        ));
+    }
+    let outermost = platform.shared_caches.iter().filter(|cache| cache.serves(target)).map(|cache| cache.level).max();
+    let mut set = Settings::default();
+    for level in [2, 3] {
+        let groups = way_groups(name, &assignment, level, target)?;
+        *if Some(level) == outermost { &mut set.way_groups } else { &mut set.l2_way_groups } = groups;
+    }
+    for lock in assignment.locks.iter().filter(|lock| lock.cores.contains(&target)) {
+        let groups = groups_of(lock.mask);
+        set.lock = Some(Lock { level: lock.level, groups, what: Locked::Buffer, lines: None });
+    }
+    Ok(set)
+}
+
+fn way_groups(name: &str, assignment: &Assignment, level: u8, target: CoreId) -> Result<Option<WayGroups>, String> {
+    let divided = assignment.divided.iter().find(|cache| cache.level == level && cache.cores.contains(&target));
+    let Some(cache) = divided else { return Ok(None) };
+    let mask = |class: &AssignedClass, accesses: [Access; 2]| {
+        let own = class.masks.iter().filter(|mask| mask.level == level && mask.domain == cache.domain);
+        own.filter(|mask| accesses.contains(&mask.access)).map(|mask| mask.mask).next()
+    };
+    let (data, code) = ([Access::All, Access::Data], [Access::All, Access::Code]);
+    let class = assignment.classes.iter().find(|class| class.cores.contains(&target));
+    let class = class.ok_or_else(|| format!("the target's core {target} is in no class of `{name}`"))?;
+    let mut others = assignment.classes.iter().filter(|other| other.number != class.number);
+    let mut others = others.by_ref().filter(|other| other.cores.iter().any(|core| cache.cores.contains(core)));
+    // Where everybody is in the target's class, its share is theirs.
+    let (other, further) = (others.next().or(Some(class)), others.next());
+    if further.is_some() {
+        return Err(format!(
+            "`{name}` gives more than two shares of the target's L{level}; a simulated platform has the target's and that of all others"
+        ));
+    }
+    let of = |class: Option<&AssignedClass>, accesses| {
+        class.and_then(|class| mask(class, accesses)).map_or_else(|| (0..cache.bits as u8).collect(), groups_of)
+    };
+    let split = |class: Option<&AssignedClass>| {
+        let differs = class.is_some_and(|class| mask(class, data) != mask(class, code));
+        differs.then(|| of(class, code))
+    };
+    Ok(Some(WayGroups {
+        target: of(Some(class), data),
+        others: of(other, data),
+        target_code: split(Some(class)),
+        others_code: split(other),
+    }))
+}
+
+fn groups_of(mask: Mask) -> Vec<u8> {
+    (0..32).filter(|bit| mask.0 >> bit & 1 == 1).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use waykeeper_platform::find_bundled as find_platform;
+
+    fn platform(name: &str) -> Platform {
+        Platform::from_toml(find_platform(name).unwrap().text, name).unwrap()
+    }
+
+    #[test]
+    fn policies_come_to_what_the_platforms_own_mitigations_set() {
+        for (policy, name, core, mitigation) in [
+            ("apollo-lake-one-segment", "apollo-lake-e3950", 3, "one-segment"),
+            ("apollo-lake-half", "apollo-lake-e3950", 3, "four-segments"),
+            ("apollo-lake-pseudo-lock", "apollo-lake-e3950", 3, "pseudo-lock"),
+            ("tcc-halves", "i7-13800hre", 4, "cat-half"),
+        ] {
+            let platform = platform(name);
+            assert_eq!(
+                settings(policy, &platform, core).as_ref(),
+                Ok(&platform.mitigations[mitigation].set),
+                "{policy}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_target_beside_the_classes_has_what_everyone_else_has() {
+        let ways = settings("tcc-halves", &platform("i7-13800hre"), 3).unwrap().way_groups.unwrap();
+        assert_eq!((ways.target, ways.others), ((0..6).collect(), (6..12).collect()));
+    }
+}
