@@ -263,7 +263,7 @@ impl Planner<'_> {
                     mask: *mask,
                     size_bytes: domain.size_bytes / u64::from(domain.bits) * u64::from(mask.count()),
                 });
-                locks::fits(lock, to.locks.last())?;
+                locks::fits(lock, domain, to.locks.last())?;
             }
             self.assign(level, domain, apart, is_divided, &division, to);
             if is_divided {
