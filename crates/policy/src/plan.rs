@@ -109,6 +109,25 @@ impl Planner<'_> {
             let message = format!("resctrl's root group is `{}`; it has to be `shareable`", state.root_mode);
             return Err(Refusal::lacking("", message));
         }
+        self.new_groups_have_space()
+    }
+
+    /// The kernel gives a new group what no group keeps for itself, or the lowest run of it, before a mask can be written;
+    /// less than the least makes it refuse the group.
+    fn new_groups_have_space(&self) -> Result<(), Refusal> {
+        for cache in &self.offer.caches {
+            for domain in &cache.domains {
+                let free = domain.full().without(domain.kept);
+                let bits = if cache.sparse { free.count() } else { free.first_run() };
+                if bits < cache.min_bits {
+                    let message = format!(
+                        "groups that resctrl has keep so much of L{} {} that the kernel makes no further group",
+                        cache.level, domain.id
+                    );
+                    return Err(Refusal::lacking("", message));
+                }
+            }
+        }
         Ok(())
     }
 
