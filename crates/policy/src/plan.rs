@@ -270,6 +270,15 @@ impl Planner<'_> {
             let here = |lock: &&locks::Lock| lock.level == level && lock.domain == domain.id;
             let locked: Vec<_> = locks.iter().filter(here).collect();
             let others = others_share(self.policy, level).map(|share| (format!("others.l{level}"), share));
+            for claim in claims.iter().filter(|claim| claim.share.exclusive) {
+                let cores = &self.cores[claim.who - 1];
+                if domain.cores.iter().all(|core| cores.contains(core)) {
+                    to.notes.push(format!(
+                        "L{level} {}: only cores of `{}` use it, so that a share of it takes ways away and guards nothing",
+                        domain.id, claim.name
+                    ));
+                }
+            }
             let is_divided = !claims.is_empty() || !locked.is_empty() || others.is_some();
             let ask = divide::Ask { cache, domain, claims: &claims, locks: &locked, others };
             let division = divide(&ask, &mut to.notes)?;
