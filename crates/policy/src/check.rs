@@ -34,6 +34,9 @@ pub(crate) fn check(policy: &Policy) -> Result<(), Finding> {
     if policy.classes.is_empty() && policy.pseudo_locks.is_empty() && policy.others == Default::default() {
         return Err((String::new(), "it gives nobody anything; expected a class, a pseudo-lock or `others`".into()));
     }
+    if policy.title.contains(char::is_control) || policy.title.trim().is_empty() {
+        return Err(("title".into(), "expected one line of text".into()));
+    }
     let classes = policy.classes.iter().enumerate().map(|(i, class)| (format!("classes.{i}"), &class.name));
     let locks = policy.pseudo_locks.iter().enumerate().map(|(i, lock)| (format!("pseudo_locks.{i}"), &lock.name));
     let mut names = BTreeSet::new();

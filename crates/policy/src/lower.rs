@@ -74,10 +74,11 @@ impl Lowered {
 
     /// The lines as a shell script.
     pub fn script(&self, assignment: &Assignment) -> String {
-        let mut text = format!(
-            "#!/bin/sh\n# {}: {}\n# for {}; run as root\nset -e\n",
-            assignment.policy, assignment.title, assignment.machine
-        );
+        // Names come from files: a line break in one would end the comment.
+        let plain = |text: &str| text.replace(char::is_control, " ");
+        let (policy, title) = (plain(&assignment.policy), plain(&assignment.title));
+        let mut text =
+            format!("#!/bin/sh\n# {policy}: {title}\n# for {}; run as root\nset -e\n", plain(&assignment.machine));
         let width = self.lines.iter().map(|line| line.shell.chars().count()).filter(|width| *width <= WIDE).max();
         for line in &self.lines {
             text += &format!("{:width$}  # {}\n", line.shell, line.why, width = width.unwrap_or(0));

@@ -95,6 +95,17 @@ impl Mask {
         runs.iter().find(|run| Some(run.bits) == longest).map_or(Self(0), |run| run.mask())
     }
 
+    /// The bits of the lowest run: all that the kernel counts of a mask against its least.
+    pub fn first_run(self) -> u32 {
+        self.runs().first().map_or(0, |run| run.bits)
+    }
+
+    /// This mask without the runs below its first one of `least` bits.
+    pub fn from_run_of(self, least: u32) -> Self {
+        let short = self.runs().into_iter().take_while(|run| run.bits < least);
+        short.fold(self, |rest, run| rest.without(run.mask()))
+    }
+
     /// `bits` consecutive bits of this mask, nearest to one end; `None` where it has no such run.
     pub fn take(self, bits: u32, end: End) -> Option<Self> {
         let runs = self.runs();

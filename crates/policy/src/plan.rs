@@ -109,6 +109,25 @@ impl Planner<'_> {
             let message = format!("resctrl's root group is `{}`; it has to be `shareable`", state.root_mode);
             return Err(Refusal::lacking("", message));
         }
+        self.new_groups_have_space()
+    }
+
+    /// The kernel gives a new group what no group keeps for itself, or the lowest run of it, before a mask can be written;
+    /// less than the least makes it refuse the group.
+    fn new_groups_have_space(&self) -> Result<(), Refusal> {
+        for cache in &self.offer.caches {
+            for domain in &cache.domains {
+                let free = domain.full().without(domain.kept);
+                let bits = if cache.sparse { free.count() } else { free.first_run() };
+                if bits < cache.min_bits {
+                    let message = format!(
+                        "groups that resctrl has keep so much of L{} {} that the kernel makes no further group",
+                        cache.level, domain.id
+                    );
+                    return Err(Refusal::lacking("", message));
+                }
+            }
+        }
         Ok(())
     }
 
@@ -251,6 +270,15 @@ impl Planner<'_> {
             let here = |lock: &&locks::Lock| lock.level == level && lock.domain == domain.id;
             let locked: Vec<_> = locks.iter().filter(here).collect();
             let others = others_share(self.policy, level).map(|share| (format!("others.l{level}"), share));
+            for claim in claims.iter().filter(|claim| claim.share.exclusive) {
+                let cores = &self.cores[claim.who - 1];
+                if domain.cores.iter().all(|core| cores.contains(core)) {
+                    to.notes.push(format!(
+                        "L{level} {}: only cores of `{}` use it, so that a share of it takes ways away and guards nothing",
+                        domain.id, claim.name
+                    ));
+                }
+            }
             let is_divided = !claims.is_empty() || !locked.is_empty() || others.is_some();
             let ask = divide::Ask { cache, domain, claims: &claims, locks: &locked, others };
             let division = divide(&ask, &mut to.notes)?;
@@ -263,7 +291,7 @@ impl Planner<'_> {
                     mask: *mask,
                     size_bytes: domain.size_bytes / u64::from(domain.bits) * u64::from(mask.count()),
                 });
-                locks::fits(lock, to.locks.last())?;
+                locks::fits(lock, domain, to.locks.last())?;
             }
             self.assign(level, domain, apart, is_divided, &division, to);
             if is_divided {

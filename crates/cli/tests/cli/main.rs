@@ -7,6 +7,7 @@ mod folders;
 mod help;
 mod host;
 mod interrupted;
+mod plan;
 mod program;
 mod references;
 mod schemas;

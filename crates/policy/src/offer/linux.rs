@@ -42,7 +42,7 @@ pub enum Missing {
     Cores,
     /// The kernel has no resctrl.
     #[error(
-        "this machine has no resctrl (/proc/filesystems does not name it): its processor enumerates no cache or bandwidth allocation, its kernel was built without it, or this is a virtual machine"
+        "there is no resctrl (/proc/filesystems does not name it): the processor enumerates no cache or bandwidth allocation, the kernel was built without it, or this is a virtual machine"
     )]
     NoResctrl,
     /// resctrl is not mounted.

@@ -176,8 +176,8 @@ impl Divider<'_, '_> {
             let message = format!("{mask} has holes, and {called} takes masks of consecutive bits only");
             return Err(Refusal::wrong(key, message));
         }
-        if mask.count() < self.least() {
-            let message = format!("{mask} has fewer bits than {called} takes: {} at least", self.least());
+        if mask.first_run() < self.least() {
+            let message = format!("{mask} has fewer bits in a row than {called} takes: {} at least", self.least());
             return Err(Refusal::wrong(key, message));
         }
         Ok(())
@@ -222,13 +222,20 @@ impl Divider<'_, '_> {
         let domain = self.ask.domain;
         let taken = joined(&self.owned).with(domain.filled).with(domain.devices()).with(fixed);
         let free = domain.full().without(taken);
-        let found = match free.take(bits, at) {
-            None if self.ask.cache.sparse => free.take_any(bits, at),
-            found => found,
-        };
+        let found = self.find(free, bits, at);
         let Some(mask) = found else { return Err(self.no_room(key, name, amount, bits, free)) };
         self.owned.push((mask, name.to_owned()));
         Ok(mask)
+    }
+
+    /// Bits in a row or, where masks may have holes, any; but then enough of them in the first row, for the kernel counts no
+    /// further.
+    fn find(&self, free: Mask, bits: u32, at: End) -> Option<Mask> {
+        let with_holes = || {
+            let free = free.from_run_of(self.least());
+            free.take_any(bits, at).filter(|mask| self.ask.cache.sparse && mask.first_run() >= self.least())
+        };
+        free.take(bits, at).or_else(with_holes)
     }
 
     fn no_room(&self, key: &str, name: &str, amount: &Amount, bits: u32, free: Mask) -> Refusal {
@@ -261,7 +268,7 @@ impl Divider<'_, '_> {
     fn rest(&mut self) -> Result<Mask, Refusal> {
         let domain = self.ask.domain;
         let all = domain.full().without(joined(&self.owned)).without(domain.kept);
-        let rest = if self.ask.cache.sparse { all } else { all.longest_run() };
+        let rest = if self.ask.cache.sparse { all.from_run_of(self.least()) } else { all.longest_run() };
         if rest.count() < self.least() {
             let key = self.ask.claims.last().map(|claim| claim.key.clone());
             let key = key.or_else(|| self.ask.locks.last().map(|lock| lock.key.clone())).unwrap_or_default();
@@ -276,7 +283,7 @@ impl Divider<'_, '_> {
         if rest != all {
             let lost = all.without(rest);
             self.notes.push(format!(
-                "{}: ways {} are left to nobody, since a mask must have no holes",
+                "{}: ways {} are left to nobody, since a mask is of bits in a row",
                 self.called(),
                 lost.ways()
             ));
@@ -302,10 +309,7 @@ impl Divider<'_, '_> {
                 return Ok(mask);
             }
             let bits = self.bits(key, amount)?;
-            let found = match rest.take(bits, share.at) {
-                None if self.ask.cache.sparse => rest.take_any(bits, share.at),
-                found => found,
-            };
+            let found = self.find(rest, bits, share.at);
             found.ok_or_else(|| {
                 let message = format!(
                     "{amount} of {} is {bits} of its {}, and exclusive shares leave {} for {name}",

@@ -87,7 +87,7 @@ pub fn find(policy: &Policy, offer: &Offer, to: &mut Assignment) {
     if !policy.pseudo_locks.is_empty() {
         add(
             "locked memory".into(),
-            "CLFLUSH, WBINVD and deep power states empty it, and nothing loads it again; it takes no part in other caches",
+            "CLFLUSH, WBINVD and deep power states empty it, and nothing loads it again; it is guarded in this cache alone",
         );
     }
     to.leaves_open = gaps;

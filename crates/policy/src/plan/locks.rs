@@ -3,7 +3,7 @@
 use crate::amount::size;
 use crate::assignment::AssignedLock;
 use crate::describe::Policy;
-use crate::offer::Offer;
+use crate::offer::{DomainOffer, Offer};
 use crate::refusal::Refusal;
 use crate::share::CacheShare;
 use crate::step::MountSettings;
@@ -64,9 +64,14 @@ pub fn find(policy: &Policy, offer: &Offer, mount: MountSettings) -> Result<Vec<
     Ok(found.into_iter().map(|(lock, _)| lock).collect())
 }
 
-/// Refuses a region that the kernel cannot allocate.
-pub fn fits(lock: &Lock, assigned: Option<&AssignedLock>) -> Result<(), Refusal> {
+/// Refuses a region that the kernel cannot allocate, or that devices would fill.
+pub fn fits(lock: &Lock, domain: &DomainOffer, assigned: Option<&AssignedLock>) -> Result<(), Refusal> {
     match assigned {
+        Some(region) if region.mask.overlaps(domain.shareable) => {
+            let ways = region.mask.within(domain.shareable).ways();
+            let message = format!("devices fill ways {ways} of that cache, and Linux locks none of those");
+            Err(Refusal::lacking(lock.key.clone(), message))
+        }
         Some(region) if region.size_bytes > REGION_MAX_BYTES => {
             let message = format!("{} is more than Linux locks in one piece, 4 MiB", size(region.size_bytes));
             Err(Refusal::lacking(lock.key.clone(), message))
