@@ -38,6 +38,14 @@ pub enum Command {
     Compare(Compare),
     /// Resolve a policy for a machine: who gets what, what that leaves open, and the exact writes. Changes nothing.
     Plan(Plan),
+    /// Apply a policy to this machine, with a journal of every old value.
+    Apply(Apply),
+    /// Tell what is applied, and whether the machine still reads as it was written.
+    Status(Status),
+    /// Prove that what is applied is in force: read it back, and measure what it does.
+    Verify(Verify),
+    /// Put back what was there before a policy was applied, also after a crash.
+    Restore(Restore),
     /// Record the loads and stores of a program, or tell what a recording holds.
     Trace(Trace),
     /// Print the JSON Schema of a kind of file, for editors and checkers.
@@ -195,6 +203,123 @@ pub struct Plan {
     pub script: bool,
     /// Print the assignment and its steps as JSON.
     #[arg(long, conflicts_with = "script")]
+    pub json: bool,
+}
+
+/// What a plan is applied through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ApplyForm {
+    /// The kernel's resctrl.
+    Resctrl,
+    /// Model-specific registers, by /dev/cpu/N/msr.
+    Msr,
+}
+
+/// Arguments of `apply`.
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("what").required(true).args(["policy", "steps"]))]
+#[command(after_help = "\
+Examples:
+  waykeeper apply my-policy.toml --dry-run          every write, and what is there now
+  waykeeper apply my-policy.toml
+  waykeeper apply tcc-halves --for i7-13800hre --as msr
+  waykeeper plan my-policy.toml --json > plan.json && waykeeper apply --steps plan.json
+
+Before the first change every old value is on disk, in /run/waykeeper (or WAYKEEPER_STATE). Whatever fails midway, and
+Ctrl-C, puts everything back; after a crash or a kill, `waykeeper restore` does.
+
+Exit status: 0 applied; 2 bad input, or a plan that does not fit the machine; 3 this machine cannot do it, or it was undone;
+130 interrupted, and undone.")]
+pub struct Apply {
+    /// A bundled policy (see `waykeeper list`) or a file.
+    pub policy: Option<String>,
+    /// A plan instead: its steps as JSON, as `waykeeper plan --json` prints them.
+    #[arg(long, value_name = "FILE")]
+    pub steps: Option<PathBuf>,
+    /// What this machine is: a bundled platform or a platform file [default: by its resctrl].
+    #[arg(long = "for", value_name = "PLATFORM", conflicts_with = "steps")]
+    pub platform: Option<String>,
+    /// How it is applied [default: resctrl, or msr where the kernel does not see the cache's masks].
+    #[arg(long = "as", value_enum, value_name = "FORM", conflicts_with = "steps")]
+    pub form: Option<ApplyForm>,
+    /// Other cores for a class, such as `real-time=2,3`. May be repeated.
+    #[arg(long = "cores", value_name = "CLASS=LIST", conflicts_with = "steps")]
+    pub cores: Vec<String>,
+    /// Check everything, and print each write with the value that is there now; write nothing.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Act on the files below this folder in the place of the running machine's.
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+    /// Print as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `status`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  waykeeper status --json
+
+Exit status: 0 nothing is applied, or it is applied and holds; 1 something differs, or was cut off; 3 it cannot be told.")]
+pub struct Status {
+    /// Look at the files below this folder in the place of the running machine's.
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+    /// Print as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `restore`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  waykeeper restore
+  waykeeper restore --force
+
+What others have changed since stays as it is, and is told; with --force it is put back too, and what cannot be put back is
+given up. After a reboot nothing is written: the settings went with the boot.
+
+Exit status: 0 everything is back, or nothing was applied; 3 something could not be put back.")]
+pub struct Restore {
+    /// Put back what others have changed since, too, and forget what cannot be put back.
+    #[arg(long)]
+    pub force: bool,
+    /// Act on the files below this folder in the place of the running machine's.
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+    /// Print as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `verify`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  waykeeper verify
+  waykeeper verify --no-probe                       read back only
+  waykeeper verify --try                            without a setting: can the probe tell here?
+
+Exit status: 0 it reads as written, and every mask that was set is in force; 1 something does not read as written, or a mask
+does nothing; 3 nothing is applied, or it cannot be told; 4 a probe was inconclusive or not possible; 130 interrupted.")]
+pub struct Verify {
+    /// Read back only.
+    #[arg(long)]
+    pub no_probe: bool,
+    /// Run the probe although nothing is set: what it says is then `inert`, or that it cannot tell here.
+    #[arg(long = "try", conflicts_with = "no_probe")]
+    pub try_probe: bool,
+    /// How often each arrangement of the probe is measured.
+    #[arg(long, value_name = "N", default_value_t = 15, value_parser = clap::value_parser!(u16).range(9..=1000))]
+    pub repeats: u16,
+    /// Look at the files below this folder in the place of the running machine's.
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+    /// Print as JSON.
+    #[arg(long)]
     pub json: bool,
 }
 

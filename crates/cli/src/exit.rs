@@ -2,6 +2,9 @@
 
 use std::process::ExitCode;
 
+use waykeeper_control::probe::NotMeasured;
+use waykeeper_control::{ApplyError, Cause, Refusal, VerifyError};
+
 use crate::failure::Failure;
 
 /// How the program ends.
@@ -11,11 +14,13 @@ pub enum Exit {
     Done,
     /// A budget was broken.
     BudgetBroken,
+    /// A setting does not hold.
+    DoesNotHold,
     /// Bad input.
     BadInput,
     /// This machine cannot do it.
     CannotDo,
-    /// Too little data to judge a budget.
+    /// Too little data to judge a budget, or a setting.
     TooThin,
     /// Ctrl-C: 128 + SIGINT, as shells have it.
     Interrupted,
@@ -25,7 +30,7 @@ impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         Self::from(match exit {
             Exit::Done => 0,
-            Exit::BudgetBroken => 1,
+            Exit::BudgetBroken | Exit::DoesNotHold => 1,
             Exit::BadInput => 2,
             Exit::CannotDo => 3,
             Exit::TooThin => 4,
@@ -40,6 +45,12 @@ impl From<&Failure> for Exit {
             Failure::Input(_) | Failure::Platform(_) | Failure::Policy(_) => Self::BadInput,
             Failure::Lacking(_) | Failure::NoOffer(_) => Self::CannotDo,
             Failure::Executor(_) | Failure::Write { .. } | Failure::Output(_) => Self::CannotDo,
+            Failure::Apply(ApplyError::Refused(Refusal::BadStep(_) | Refusal::Input(_))) => Self::BadInput,
+            Failure::Apply(ApplyError::RolledBack { cause: Cause::Interrupted }) => Self::Interrupted,
+            Failure::Apply(ApplyError::RolledBack { cause: Cause::Refused(Refusal::Input(_)) }) => Self::BadInput,
+            Failure::Apply(_) | Failure::Restore(_) | Failure::Status(_) => Self::CannotDo,
+            Failure::Verify(VerifyError::NotMeasured(NotMeasured::Interrupted)) => Self::Interrupted,
+            Failure::Verify(_) => Self::CannotDo,
             Failure::Stopped => Self::Interrupted,
         }
     }

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use waykeeper_control::{ApplyError, RestoreError, StatusError, VerifyError};
 use waykeeper_executor::ExecutorError;
 use waykeeper_experiment::InputError;
 use waykeeper_platform::PlatformError;
@@ -26,6 +27,18 @@ pub enum Failure {
     /// Nothing can be planned for this machine.
     #[error("{0}")]
     NoOffer(String),
+    /// A plan was not applied.
+    #[error("{0}")]
+    Apply(#[from] ApplyError),
+    /// What was there before could not be put back.
+    #[error("{0}")]
+    Restore(#[from] RestoreError),
+    /// It cannot be told what is applied.
+    #[error("{0}")]
+    Status(#[from] StatusError),
+    /// It cannot be told whether it is in force.
+    #[error("{0}")]
+    Verify(#[from] VerifyError),
     /// The place cannot do what was asked.
     #[error("{0}")]
     Executor(ExecutorError),

@@ -24,6 +24,10 @@ fn main() -> std::process::ExitCode {
         Command::Show(show) => commands::show::show(show),
         Command::Compare(compare) => commands::compare::compare(compare),
         Command::Plan(plan) => commands::plan::plan(plan),
+        Command::Apply(apply) => commands::apply::apply(apply),
+        Command::Status(status) => commands::status::status(status),
+        Command::Verify(verify) => commands::verify::verify(verify),
+        Command::Restore(restore) => commands::restore::restore(restore),
         Command::Trace(trace) => commands::trace::trace(trace),
         Command::Schema(schema) => commands::schema::schema(schema),
     };

@@ -9,6 +9,11 @@ const ONE_PRESS: Duration = Duration::from_secs(1);
 
 /// A flag that the first Ctrl-C (or SIGTERM) sets.
 pub fn on_ctrl_c() -> Arc<AtomicBool> {
+    on_ctrl_c_or("nothing of this run was kept")
+}
+
+/// The same; at the second one the program says what that leaves behind.
+pub fn on_ctrl_c_or(left: &'static str) -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
     // Without a handler Ctrl-C ends the program at once and loses the run; there is nothing better to do then.
@@ -17,7 +22,7 @@ pub fn on_ctrl_c() -> Arc<AtomicBool> {
         flag.store(true, Ordering::Relaxed);
         let mut first = first.lock().unwrap_or_else(|e| e.into_inner());
         if first.get_or_insert_with(Instant::now).elapsed() > ONE_PRESS {
-            eprintln!("interrupted twice: nothing of this run was kept");
+            eprintln!("interrupted twice: {left}");
             std::process::exit(130);
         }
     });

@@ -92,7 +92,7 @@ pub enum Cause {
         /// What it does.
         step: String,
         /// What the machine answered.
-        error: MachineError,
+        error: Box<MachineError>,
     },
     /// What only a mounted resctrl shows stands against it.
     #[error("{0}")]
@@ -105,10 +105,16 @@ pub enum Cause {
     Inert(String),
     /// The machine could not be read.
     #[error("{0}")]
-    Machine(#[from] MachineError),
+    Machine(Box<MachineError>),
     /// The journal could not be written.
     #[error("{0}")]
     Journal(#[from] JournalError),
+}
+
+impl From<MachineError> for Cause {
+    fn from(error: MachineError) -> Self {
+        Self::Machine(Box::new(error))
+    }
 }
 
 /// Applies a plan under the lock of a state directory. `stop` is looked at before every step.
@@ -188,7 +194,7 @@ fn carry_out(
         let left = perform::step(machine, step, change).map_err(|error| Cause::Step {
             number: index + 1,
             step: describe(step),
-            error,
+            error: Box::new(error),
         })?;
         if matches!(change, Change::Mount(_)) && journal.head.mounted.is_none() {
             let before: Before = check_tree(machine, &changes, &settings)?;

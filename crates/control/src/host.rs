@@ -1,5 +1,6 @@
 //! The running machine.
 
+pub(crate) mod caches;
 mod mounts;
 mod registers;
 mod system;

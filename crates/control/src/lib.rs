@@ -28,6 +28,7 @@ mod system;
 mod tree;
 mod trial;
 mod undo;
+mod verify;
 
 pub use apply::{Applied, ApplyError, Cause, Preview, Request, apply, apply_with, preview};
 pub use change::{BadStep, describe};
@@ -43,3 +44,4 @@ pub use status::{Phase, Status, StatusError, status};
 pub use store::{Held, Holder, LockError, StateDirectory, Store};
 pub use system::{Machine, System, TaskFacts};
 pub use tree::{Tree, TreeError};
+pub use verify::{Probed, Probing, Verified, VerifyError, try_probe, verify};

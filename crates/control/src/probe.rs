@@ -1,1 +1,15 @@
-//! The capacity probe.
+//! The capacity probe: whether a partition of a cache is in force, or only stands in registers.
+//!
+//! A chase is walked once, so that it lies in the cache; then a neighbour streams several times the cache through; then the
+//! chase is walked again, and timed. Three arrangements are measured in turn: nobody streams (everything stays: the
+//! *positive control*), the neighbour streams within the chase's own class (nothing stays: the *negative control*), and
+//! the neighbour streams in the other class (the *treatment*). Where the two controls cannot be told apart nothing is
+//! concluded from the third.
+
+mod arrange;
+mod judge;
+mod measure;
+
+pub use arrange::{Arrangement, Level, NotArranged, arrange};
+pub use judge::{Samples, Survival, Verdict, judge};
+pub use measure::{NotMeasured, Plan, measure};

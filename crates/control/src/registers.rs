@@ -52,7 +52,8 @@ pub(crate) enum Purpose {
 /// The registers of cache and bandwidth allocation (Intel SDM vol. 4, table 2-2; AMD PPR, `L3QOS_BW_CONTROL_n`).
 pub(crate) fn purpose(register: u32) -> Option<Purpose> {
     match register {
-        0xc90..=0xd0f | 0xd10..=0xd4f => Some(Purpose::Mask),
+        // L3 masks from 0xc90 on, L2 masks from 0xd10 on.
+        0xc90..=0xd4f => Some(Purpose::Mask),
         0xc8f | 0xc81 | 0xc82 | 0xd50..=0xd8f | 0xc000_0200..=0xc000_020f => Some(Purpose::Other),
         _ => None,
     }

@@ -1,12 +1,17 @@
 //! One module a command.
 
+pub mod acting;
+pub mod apply;
 pub mod compare;
 pub mod list;
 pub mod out;
 pub mod output;
 pub mod place;
 pub mod plan;
+pub mod restore;
 pub mod run;
 pub mod schema;
 pub mod show;
+pub mod status;
 pub mod trace;
+pub mod verify;

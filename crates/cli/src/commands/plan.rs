@@ -77,7 +77,11 @@ pub fn open(policy: &str, cores: &[String]) -> Result<Loaded, Failure> {
     Ok(loaded)
 }
 
-fn platform(name: &str) -> Result<Platform, Failure> {
+/// A platform by name or file.
+///
+/// # Errors
+/// A name that is neither, a file with a mistake.
+pub fn platform(name: &str) -> Result<Platform, Failure> {
     if let Some(found) = find_bundled(name) {
         return Ok(Platform::from_toml(found.text, &format!("platforms/{name}.toml"))?);
     }

@@ -1,0 +1,39 @@
+//! What the commands that act on a machine share.
+
+use std::path::{Path, PathBuf};
+
+use waykeeper_control::host::Host;
+use waykeeper_control::{StateDirectory, StatusError};
+use waykeeper_linux::Root;
+
+/// The variable that names the state directory.
+const STATE: &str = "WAYKEEPER_STATE";
+
+/// The state directory.
+pub fn state() -> StateDirectory {
+    let named = std::env::var_os(STATE).filter(|name| !name.is_empty());
+    StateDirectory::at(named.map_or_else(|| PathBuf::from(StateDirectory::DEFAULT), PathBuf::from))
+}
+
+/// The running machine, or files that stand for it.
+pub fn host(root: Option<&Path>) -> Host {
+    Host::at(root.unwrap_or(Path::new("/")))
+}
+
+/// Its files.
+pub fn files(root: Option<&Path>) -> Root {
+    root.map_or_else(Root::default, Root::at)
+}
+
+/// What is applied.
+///
+/// # Errors
+/// Where that cannot be told.
+pub fn applied(root: Option<&Path>) -> Result<Option<waykeeper_control::Status>, StatusError> {
+    waykeeper_control::status(&mut host(root).machine(), &mut state())
+}
+
+/// Lines, each indented.
+pub fn indented(lines: impl IntoIterator<Item = impl std::fmt::Display>) -> String {
+    lines.into_iter().map(|line| format!("  {line}\n")).collect()
+}

@@ -1,0 +1,66 @@
+//! `waykeeper status`.
+
+use serde::Serialize;
+use waykeeper_control::{Holder, Phase, Status as Applied};
+
+use super::acting::{applied, indented, state};
+use super::output::{print, print_json};
+use crate::arguments::Status;
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+#[derive(Serialize)]
+struct Told {
+    /// What is applied; null where nothing is.
+    applied: Option<Applied>,
+    /// The Waykeeper that is at work now.
+    at_work: Option<Holder>,
+}
+
+/// Tells what is applied.
+pub fn status(arguments: &Status) -> Result<Exit, Failure> {
+    let applied = applied(arguments.root.as_deref())?;
+    let at_work = state().holder();
+    let holds = match &applied {
+        None => true,
+        Some(applied) => applied.phase == Phase::Applied && applied.differences.is_empty(),
+    };
+    match arguments.json {
+        true => print_json(&Told { applied, at_work: at_work.flatten() })?,
+        false => print(&text(applied.as_ref(), at_work))?,
+    }
+    Ok(if holds { Exit::Done } else { Exit::DoesNotHold })
+}
+
+fn text(applied: Option<&Applied>, at_work: Option<Option<Holder>>) -> String {
+    let mut text = String::new();
+    let busy = at_work.is_some();
+    match at_work {
+        Some(Some(holder)) => text += &format!("process {} is at work: {}\n", holder.pid, holder.work),
+        Some(None) => text += "another Waykeeper is at work\n",
+        None => {}
+    }
+    let Some(applied) = applied else { return text + "nothing is applied\n" };
+    let Applied { policy, began, pid, version, phase, steps, of, differences } = applied;
+    text += &format!("{policy}, since {began}, by process {pid} (waykeeper {version})\n");
+    text += &indented(steps);
+    text += &match phase {
+        Phase::Applied if differences.is_empty() => {
+            format!("all {of} steps are done, and the machine reads as it was left\n")
+        }
+        Phase::Applied => format!("all {of} steps were done; not as they were left are\n{}", indented(differences)),
+        Phase::Applying if busy => format!("{} of {of} steps have begun\n", steps.len()),
+        Phase::Applying => {
+            format!("cut off after {} of {of} steps had begun; `waykeeper restore` undoes them\n", steps.len())
+        }
+        Phase::Restoring if busy => "it is being undone\n".into(),
+        Phase::Restoring => {
+            "undoing it was cut off, or not all of it could be undone; `waykeeper restore` goes on\n".into()
+        }
+        Phase::Rebooted => {
+            "the machine was started again since, and nothing of it holds any more; `waykeeper restore` clears this\n"
+                .into()
+        }
+    };
+    text
+}

@@ -1,0 +1,92 @@
+//! `waykeeper verify`.
+
+use waykeeper_control::probe::{Survival, Verdict};
+use waykeeper_control::{Probed, Probing, Verified, try_probe, verify as look};
+use waykeeper_linux::schedule;
+
+use super::acting::{files, host, indented, state};
+use super::output::{print, print_json};
+use crate::arguments::Verify;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::stop;
+
+/// Proves that what is applied is in force, or says that it is not, or that it cannot tell.
+pub fn verify(arguments: &Verify) -> Result<Exit, Failure> {
+    let root = arguments.root.as_deref();
+    let repeats = if arguments.no_probe { 0 } else { usize::from(arguments.repeats) };
+    let (probing, stop) = (Probing { repeats }, stop::on_ctrl_c());
+    if arguments.try_probe {
+        let probed = try_probe(&files(root), &schedule::allowed(), probing, &stop)?;
+        match arguments.json {
+            true => print_json(&probed)?,
+            false => print(&told(&probed))?,
+        }
+        return Ok(Exit::Done);
+    }
+    let verified = look(&mut host(root).machine(), &mut state(), &files(root), probing, &stop)?;
+    match arguments.json {
+        true => print_json(&verified)?,
+        false => print(&text(&verified, arguments.no_probe))?,
+    }
+    Ok(exit(&verified))
+}
+
+fn exit(verified: &Verified) -> Exit {
+    let any = |wanted: fn(&Verdict) -> bool| verified.probes.iter().any(|probe| wanted(&probe.verdict));
+    if !verified.differences.is_empty() || any(|verdict| matches!(verdict, Verdict::Inert { .. })) {
+        Exit::DoesNotHold
+    } else if !verified.not_probed.is_empty() || any(|verdict| matches!(verdict, Verdict::Inconclusive { .. })) {
+        Exit::TooThin
+    } else {
+        Exit::Done
+    }
+}
+
+fn text(verified: &Verified, no_probe: bool) -> String {
+    let mut text = match verified.differences.is_empty() {
+        true => format!("{}: every setting reads as it was left\n", verified.policy),
+        false => format!("{}: not as they were left are\n{}", verified.policy, indented(&verified.differences)),
+    };
+    text += &verified.probes.iter().map(told).collect::<String>();
+    text += &verified.not_probed.iter().map(|reason| format!("not probed: {reason}\n")).collect::<String>();
+    if !no_probe && verified.probes.is_empty() && verified.not_probed.is_empty() {
+        text += "no cache was divided: there is nothing to probe\n";
+    }
+    text
+}
+
+fn told(probed: &Probed) -> String {
+    let arrangement = &probed.arrangement;
+    let plan = &arrangement.plan;
+    let class = |name: &str| if name.is_empty() { "the root group".to_owned() } else { name.to_owned() };
+    let survived = |survival: &Survival| {
+        let percent = |share: f64| share * 100.0;
+        let (estimate, least, most) =
+            (percent(survival.estimate), percent(survival.at_least), percent(survival.at_most));
+        format!("{estimate:.0} % of the chase survived ({least:.0} to {most:.0} %)")
+    };
+    let verdict = match &probed.verdict {
+        Verdict::Enforced { survival } => format!("in force: {}", survived(survival)),
+        Verdict::Inert { survival } => format!("INERT: {}", survived(survival)),
+        Verdict::Inconclusive { reason, .. } => format!("inconclusive: {reason}"),
+    };
+    let samples = &probed.samples;
+    let [alone, same, other] = [&samples.positive, &samples.negative, &samples.treated].map(|times| median(times));
+    format!(
+        "{}, class {} on core {} beside {} on core {}: {verdict}\n  a chase of {} KiB, ns an access: {alone:.1} alone, {same:.1} \
+         after its own class streamed, {other:.1} after the other class did\n",
+        arrangement.cache,
+        class(&arrangement.class),
+        plan.core,
+        class(&arrangement.other),
+        plan.neighbour,
+        plan.chase_bytes >> 10,
+    )
+}
+
+fn median(times: &[f64]) -> f64 {
+    let mut sorted = times.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
+}

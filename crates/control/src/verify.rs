@@ -1,0 +1,292 @@
+//! Whether what is applied is live: it reads as it was written, and it does what it says.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::AtomicBool;
+
+use serde::Serialize;
+use waykeeper_linux::Root;
+
+use crate::Machine;
+use crate::host::caches::{Cache, caches};
+use crate::journal::Journal;
+use crate::perform::MachineError;
+use crate::probe::{Arrangement, Level, NotMeasured, Samples, Verdict, arrange, judge, measure};
+use crate::read_back::{Difference, read_back};
+use crate::schemata::Domain;
+use crate::settings::Settings;
+use crate::snapshot::Snapshot;
+use crate::status::{StatusError, left};
+use crate::store::Store;
+
+/// What was found.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Verified {
+    /// The policy.
+    pub policy: String,
+    /// What does not read as it was left.
+    pub differences: Vec<Difference>,
+    /// What the probes say, one a class and cache.
+    pub probes: Vec<Probed>,
+    /// Caches that were set and cannot be probed, and why.
+    pub not_probed: Vec<String>,
+}
+
+/// One probe.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Probed {
+    /// Who walked and who streamed.
+    #[serde(flatten)]
+    pub arrangement: Arrangement,
+    /// The times.
+    pub samples: Samples,
+    /// What they say.
+    #[serde(flatten)]
+    pub verdict: Verdict,
+}
+
+/// Why nothing was verified.
+#[derive(Debug, thiserror::Error)]
+pub enum VerifyError {
+    /// The journal or the machine cannot be looked at.
+    #[error("{0}")]
+    Status(#[from] StatusError),
+    /// Nothing is applied.
+    #[error("nothing is applied: there is nothing to verify; `waykeeper verify --try` runs the probe all the same")]
+    Nothing,
+    /// It is not applied as a whole.
+    #[error("`{0}` is not applied as a whole: `waykeeper status` tells how far it is, `waykeeper restore` undoes it")]
+    Partly(String),
+    /// The probe could not run.
+    #[error("the probe: {0}")]
+    NotMeasured(#[from] NotMeasured),
+}
+
+/// How the probe is done.
+#[derive(Debug, Clone, Copy)]
+pub struct Probing {
+    /// How often each arrangement is measured; 0 for no probe at all.
+    pub repeats: usize,
+}
+
+/// Verifies what is applied. Runs for seconds, and keeps the cores that it uses busy.
+///
+/// # Errors
+/// See [`VerifyError`]. What is found is no error.
+pub fn verify(
+    machine: &mut Machine<'_>,
+    store: &mut dyn Store,
+    root: &Root,
+    probing: Probing,
+    stop: &AtomicBool,
+) -> Result<Verified, VerifyError> {
+    let journal = Journal::load(store).map_err(StatusError::from)?.ok_or(VerifyError::Nothing)?;
+    if journal.head.boot != machine.system.boot_id() {
+        return Err(VerifyError::Nothing);
+    }
+    if !journal.applied || journal.undo.is_some() {
+        return Err(VerifyError::Partly(journal.head.policy));
+    }
+    let settings = left(&journal);
+    let tasks = &journal.head.before.tasks;
+    let differences = read_back(machine, &settings, tasks).map_err(StatusError::from)?;
+    let mut verified =
+        Verified { policy: journal.head.policy.clone(), differences, probes: Vec::new(), not_probed: Vec::new() };
+    if probing.repeats == 0 {
+        return Ok(verified);
+    }
+    let levels = levels(machine, &journal, &settings, root).map_err(StatusError::from)?;
+    for (level, classes) in levels {
+        match arrange(&level, &classes, probing.repeats) {
+            Ok(arrangements) => {
+                for arrangement in arrangements {
+                    verified.probes.push(probe(arrangement, stop)?);
+                }
+            }
+            Err(reason) => verified.not_probed.push(reason.to_string()),
+        }
+    }
+    Ok(verified)
+}
+
+/// Measures one arrangement, and judges it.
+fn probe(arrangement: Arrangement, stop: &AtomicBool) -> Result<Probed, NotMeasured> {
+    let samples = measure(&arrangement.plan, stop)?;
+    Ok(Probed { verdict: judge(&samples), arrangement, samples })
+}
+
+/// Runs the probe without any setting, on the last-level cache of the first core: the "other class" is just another core.
+/// `inert` is what it ought to say; `inconclusive` means that it could not tell here either way.
+///
+/// # Errors
+/// Where the machine shows no cache that two cores share, or the probe could not run.
+pub fn try_probe(root: &Root, cores: &[u32], probing: Probing, stop: &AtomicBool) -> Result<Probed, VerifyError> {
+    let none = || VerifyError::Status(StatusError::Machine(absent("no cache that two of the allowed cores share")));
+    let core = *cores.first().ok_or_else(none)?;
+    let all = caches(root, core);
+    let last = all.iter().max_by_key(|cache| cache.level).ok_or_else(none)?;
+    let classes = last.cores.iter().filter(|other| cores.contains(other));
+    // One bit each stands for "all of it": the masks only say who is whose other.
+    let named: BTreeMap<u32, String> = classes.map(|&other| (other, class_of_core(other, core))).collect();
+    let level =
+        Level { masks: [(String::new(), 1), (OTHER.into(), 2)].into(), mask_bits: 1, ..level_of(last, &all, named) };
+    let arrangements = arrange(&level, &[String::new()], probing.repeats).map_err(|_| none())?;
+    let arrangement = arrangements.into_iter().next().ok_or_else(none)?;
+    Ok(probe(Arrangement { class: "none".into(), other: "none".into(), ..arrangement }, stop)?)
+}
+
+const OTHER: &str = "other";
+
+fn class_of_core(other: u32, core: u32) -> String {
+    if other == core { String::new() } else { OTHER.into() }
+}
+
+fn absent(what: &str) -> MachineError {
+    let (action, path, reason) = ("look at", "/sys/devices/system/cpu".into(), what.into());
+    MachineError::Tree(crate::TreeError { action, path, errno: None, reason, status: None })
+}
+
+fn level_of(cache: &Cache, all: &[Cache], classes: BTreeMap<u32, String>) -> Level {
+    Level {
+        name: format!("L{}:{}", cache.level, cache.id),
+        bytes: cache.bytes,
+        mask_bits: 0,
+        line_bytes: cache.line_bytes,
+        private_bytes: all.iter().filter(|inner| inner.level < cache.level).map(|inner| inner.bytes).sum(),
+        classes,
+        masks: BTreeMap::new(),
+    }
+}
+
+/// Every cache that was set, with the classes that were set in it.
+fn levels(
+    machine: &mut Machine<'_>,
+    journal: &Journal,
+    settings: &Settings,
+    root: &Root,
+) -> Result<Vec<(Level, Vec<String>)>, MachineError> {
+    let mut found: BTreeMap<(u8, u32), (Level, Vec<String>)> = BTreeMap::new();
+    let cores = machine.system.online_cpus();
+    let classes = match settings.registers.is_empty() {
+        true => classes_of_tree(machine, settings)?,
+        false => classes_of_registers(machine, journal, &cores, root)?,
+    };
+    for &core in &cores {
+        let all = caches(root, core);
+        for cache in all.iter().filter(|cache| matches!(cache.level, 2 | 3)) {
+            let set = classes.set(cache);
+            if set.is_empty() || found.contains_key(&(cache.level, cache.id)) {
+                continue;
+            }
+            let named =
+                cache.cores.iter().filter_map(|core| Some((*core, classes.of_core.get(core)?.clone()))).collect();
+            let masks = classes.masks(cache);
+            let level = Level { masks, mask_bits: classes.bits(cache), ..level_of(cache, &all, named) };
+            found.insert((cache.level, cache.id), (level, set));
+        }
+    }
+    Ok(found.into_values().collect())
+}
+
+/// Classes, by whatever mechanism.
+#[derive(Debug, Default)]
+struct Classes {
+    of_core: BTreeMap<u32, String>,
+    /// Masks by class and cache.
+    masks: BTreeMap<String, BTreeMap<Domain, u64>>,
+    /// Classes that were set.
+    set: BTreeSet<String>,
+    /// Bits of a whole mask by resource.
+    bits: BTreeMap<String, u32>,
+}
+
+impl Classes {
+    /// Data is what a chase is made of: with CDP its mask counts.
+    fn domains(cache: &Cache) -> [Domain; 2] {
+        ["", "DATA"].map(|kind| Domain { resource: format!("L{}{kind}", cache.level), id: cache.id })
+    }
+
+    fn mask(&self, class: &str, cache: &Cache) -> Option<u64> {
+        let masks = self.masks.get(class)?;
+        Self::domains(cache).iter().find_map(|domain| masks.get(domain)).copied()
+    }
+
+    fn masks(&self, cache: &Cache) -> BTreeMap<String, u64> {
+        self.masks.keys().filter_map(|class| Some((class.clone(), self.mask(class, cache)?))).collect()
+    }
+
+    fn set(&self, cache: &Cache) -> Vec<String> {
+        self.set.iter().filter(|class| self.mask(class, cache).is_some()).cloned().collect()
+    }
+
+    fn bits(&self, cache: &Cache) -> u32 {
+        Self::domains(cache).iter().find_map(|domain| self.bits.get(&domain.resource)).copied().unwrap_or(0)
+    }
+}
+
+fn classes_of_tree(machine: &mut Machine<'_>, settings: &Settings) -> Result<Classes, MachineError> {
+    let now = Snapshot::take(machine.tree)?;
+    let mut classes = Classes { set: settings.groups.iter().cloned().collect(), ..Classes::default() };
+    for (path, group) in now.control().filter(|(_, group)| !group.is_locking()) {
+        classes.of_core.extend(group.cpus.iter().map(|cpu| (*cpu, path.clone())));
+        classes.masks.insert(path.clone(), group.shares().into_iter().collect());
+    }
+    for resource in ["L3", "L3DATA", "L2", "L2DATA"] {
+        let Ok(text) = machine.tree.read(&format!("info/{resource}/cbm_mask")) else { continue };
+        if let Ok(mask) = u64::from_str_radix(text.trim(), 16) {
+            classes.bits.insert(resource.into(), mask.count_ones());
+        }
+    }
+    Ok(classes)
+}
+
+/// The first mask register of a level, and how many follow (Intel SDM vol. 4, table 2-2).
+const MASKS: [(u8, u32, u32); 2] = [(3, 0xc90, 128), (2, 0xd10, 64)];
+/// IA32_PQR_ASSOC, with the class in its upper half.
+const PQR_ASSOC: u32 = 0xc8f;
+
+fn classes_of_registers(
+    machine: &mut Machine<'_>,
+    journal: &Journal,
+    cores: &[u32],
+    root: &Root,
+) -> Result<Classes, MachineError> {
+    let mut classes = Classes::default();
+    let written = |level: u8| {
+        let (_, first, count) = *MASKS.iter().find(|it| it.0 == level)?;
+        let registers = journal.head.before.registers.iter().map(|before| before.place.register);
+        Some(registers.filter(|register| (first..first + count).contains(register)).collect::<BTreeSet<u32>>())
+    };
+    for &core in cores {
+        // A CPU whose class cannot be read is in none that the probe could use.
+        let Ok(class) = machine.registers.read(core, PQR_ASSOC).map(|value| value >> 32) else { continue };
+        let name = format!("class {class}");
+        classes.of_core.insert(core, name.clone());
+        for cache in caches(root, core).iter().filter(|cache| matches!(cache.level, 2 | 3)) {
+            let Some(registers) = written(cache.level).filter(|registers| !registers.is_empty()) else { continue };
+            let (_, first, count) = MASKS[usize::from(cache.level == 2)];
+            let register = first.saturating_add(u32::try_from(class).unwrap_or(u32::MAX));
+            if register >= first + count {
+                continue;
+            }
+            let mask = machine.registers.read(core, register)?;
+            let domain = Domain { resource: format!("L{}", cache.level), id: cache.id };
+            classes.masks.entry(name.clone()).or_default().insert(domain, mask);
+            if registers.contains(&register) {
+                classes.set.insert(name.clone());
+            }
+        }
+    }
+    // After a reset every mask is full: what was there before, with what is there now, has all its bits.
+    for (level, first, count) in MASKS {
+        let before =
+            journal.head.before.registers.iter().filter(|it| (first..first + count).contains(&it.place.register));
+        let of_level = format!("L{level}");
+        let now =
+            classes.masks.values().flatten().filter(|(domain, _)| domain.resource == of_level).map(|(_, mask)| *mask);
+        let all = before.map(|it| it.value).chain(now).fold(0, |all, mask| all | mask);
+        if all != 0 {
+            classes.bits.insert(of_level, all.count_ones());
+        }
+    }
+    Ok(classes)
+}
