@@ -1,9 +1,11 @@
-//! Anonymous memory for workloads: small or huge pages, touched before use.
+//! Memory for workloads: small or huge pages, touched before use, or a device's.
 
+use std::fs::OpenOptions;
 use std::io;
+use std::path::Path;
 use std::ptr;
 
-use rustix::mm::{Advice, MapFlags, MlockAllFlags, ProtFlags, madvise, mlockall, mmap_anonymous, munmap};
+use rustix::mm::{Advice, MapFlags, MlockAllFlags, ProtFlags, madvise, mlockall, mmap, mmap_anonymous, munmap};
 
 /// Pages of a mapping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,6 +58,20 @@ impl Mapping {
         }
         mapping.touch();
         Ok(mapping)
+    }
+
+    /// Maps the first `length` bytes (at least 1) of a file or device, such as a pseudo-locked region. The kernel gives a
+    /// region only to a thread that may run nowhere but beside its cache.
+    ///
+    /// # Errors
+    /// What the system answered.
+    pub fn of_file(path: &Path, length: usize) -> io::Result<Self> {
+        let file = OpenOptions::new().read(true).write(true).open(path)?;
+        let length = length.next_multiple_of(rustix::param::page_size());
+        let access = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: a fresh mapping at an address of the kernel's choice touches nothing that exists.
+        let base = unsafe { mmap(ptr::null_mut(), length, access, MapFlags::SHARED, &file, 0) }?;
+        Ok(Self { base, mapped: length, start: base.cast(), length, from_pool: false })
     }
 
     fn advise(&self, pages: Pages) {
@@ -140,6 +156,22 @@ pub fn available(root: &crate::Root) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_is_mapped_and_not_changed_by_that() {
+        let path = std::env::temp_dir().join(format!("waykeeper-mapping-{}", std::process::id()));
+        std::fs::write(&path, [7; 8192]).unwrap();
+        let mapping = Mapping::of_file(&path, 5000).unwrap();
+        assert_eq!(mapping.length(), 8192);
+        // SAFETY: both bytes lie within the mapping.
+        unsafe {
+            assert_eq!(mapping.start().add(8191).read_volatile(), 7);
+            mapping.start().write_volatile(9);
+        }
+        drop(mapping);
+        assert_eq!(std::fs::read(&path).unwrap()[..2], [9, 7]);
+        std::fs::remove_file(&path).unwrap();
+    }
 
     #[test]
     fn small_pages_are_small() {

@@ -1,6 +1,7 @@
 //! What a worker is asked, and what it answers.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use waykeeper_experiment::measurement::{Measurement, NeighbourProgress};
@@ -35,6 +36,8 @@ pub struct Job {
     pub wash_bytes: u64,
     pub fifo: bool,
     pub huge_pages: bool,
+    /// Where the target's memory is instead: a pseudo-locked region.
+    pub region: Option<PathBuf>,
 }
 
 /// A recorder's contents.

@@ -52,9 +52,9 @@ impl Executor for Host {
     }
 
     fn measure(&self, assignment: &Assignment<'_>, stop: &AtomicBool) -> Result<Measurement, ExecutorError> {
-        let job = self.job(assignment);
         let applied = policy::applied(&parts(&assignment.case.mitigation), assignment.case.target.core, stop)?;
-        let answer = ask_worker(&job, stop)?;
+        let region = applied.as_ref().and_then(|applied| applied.region.clone());
+        let answer = ask_worker(&Job { region, ..self.job(assignment) }, stop)?;
         applied.map_or(Ok(()), policy::AppliedPolicy::restore)?;
         answer.into_measurement(assignment, self.tick_ns, self.line_bytes, stop.load(Ordering::Relaxed))
     }
@@ -91,6 +91,7 @@ impl Host {
             wash_bytes: if assignment.wash { self.wash_bytes } else { 0 },
             fifo: on(FIFO),
             huge_pages: on(HUGE_PAGES),
+            region: None,
         }
     }
 }

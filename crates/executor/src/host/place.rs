@@ -73,7 +73,7 @@ fn site(found: &Discovered, elsewhere: &BTreeMap<String, String>) -> Result<Site
         let offer = probe::refuses(name).map_or_else(|| Offer::Applied(mitigation.title.clone()), Offer::Refused);
         mitigations.insert(name.clone(), offer);
     }
-    mitigations.extend(policies::offers(|name| policy::steps(name, auto_core)));
+    mitigations.extend(policies::offers(|name| policy::planned(name, auto_core)));
     Ok(Site {
         executor: ExecutorKind::Host,
         platform: found.platform.name.clone(),

@@ -1,6 +1,6 @@
 //! Policies as mitigations of this machine: applied before a measurement, put back after it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use waykeeper_control::host::Host as Acting;
@@ -28,14 +28,29 @@ impl Tree for Files {
 }
 
 /// What a policy comes to on this machine.
-pub fn steps(name: &str, target: CoreId) -> Result<Vec<Step>, String> {
+#[derive(Debug)]
+pub struct Planned {
+    steps: Vec<Step>,
+    /// The device of a region that is locked into a cache of the target's.
+    region: Option<PathBuf>,
+}
+
+/// What a policy comes to on this machine.
+///
+/// # Errors
+/// What the machine lacks for it.
+pub fn planned(name: &str, target: CoreId) -> Result<Planned, String> {
     let tree = Files(Root::default());
     let offer = Offer::of_linux(&tree).map_err(|missing| missing.to_string())?;
     let loaded = for_target(name, &offer.name, target)?;
     let refused = |refusal: Refusal| loaded.error(&refusal.key, refusal.message).to_string();
     let membership = Membership::read(&loaded.policy, &tree).map_err(refused)?;
     let assignment = plan(&loaded, &offer, &membership).map_err(refused)?;
-    Ok(lower(&assignment, &offer, Form::Resctrl).map_err(refused)?.steps())
+    let region = assignment.locks.iter().find(|lock| lock.cores.contains(&target));
+    Ok(Planned {
+        steps: lower(&assignment, &offer, Form::Resctrl).map_err(refused)?.steps(),
+        region: region.map(|lock| Path::new("/dev/pseudo_lock").join(&lock.name)),
+    })
 }
 
 /// Policies that are applied, until this goes.
@@ -43,6 +58,8 @@ pub fn steps(name: &str, target: CoreId) -> Result<Vec<Step>, String> {
 pub struct AppliedPolicy {
     state: StateDirectory,
     name: String,
+    /// Where the target's memory is to be, if a cache holds a region for it.
+    pub region: Option<PathBuf>,
 }
 
 /// Applies the policy among a case's mitigations, if there is one.
@@ -63,12 +80,12 @@ pub fn applied(
             return Err(ExecutorError::Refused(why));
         }
     };
-    let steps = steps(name, target).map_err(|why| refused(&format!("policy `{name}`"), why))?;
+    let Planned { steps, region } = planned(name, target).map_err(|why| refused(&format!("policy `{name}`"), why))?;
     let state = StateDirectory::of_this_machine();
     let request = Request { policy: name, version: env!("CARGO_PKG_VERSION"), steps: &steps };
     apply(&mut Acting::at(Path::new("/")).machine(), &state, &request, stop)
         .map_err(|error| refused(&format!("policy `{name}`"), error))?;
-    Ok(Some(AppliedPolicy { state, name: name.to_owned() }))
+    Ok(Some(AppliedPolicy { state, name: name.to_owned(), region }))
 }
 
 impl AppliedPolicy {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
+use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::thread::{Scope, ScopedJoinHandle};
@@ -119,7 +120,7 @@ impl<'scope, 'env> Setup<'scope, 'env> {
     fn start_neighbour(&self, index: usize, part: &'env Part, progress: &'env Progress, ready: Sender<SetUp>) {
         let (gate, seed) = (self.gate, self.job.seed);
         self.scope.spawn(move || {
-            let prepared = lay_out(part, Pages::Huge, seed ^ (index as u64 + 1));
+            let prepared = lay_out(part, Memory::Own(Pages::Huge), seed ^ (index as u64 + 1));
             match prepared {
                 Ok((mapping, mut runner)) => {
                     // Neighbours that run in lock step would disturb less than they can.
@@ -148,11 +149,14 @@ impl<'scope, 'env> Setup<'scope, 'env> {
     ) -> ScopedJoinHandle<'scope, Option<Observed>> {
         let (gate, job) = (self.gate, self.job);
         self.scope.spawn(move || {
-            let asked = if job.huge_pages { Pages::Huge } else { Pages::Small };
-            match lay_out(&job.target, asked, job.seed) {
+            let own = Memory::Own(if job.huge_pages { Pages::Huge } else { Pages::Small });
+            match lay_out(&job.target, job.region.as_deref().map_or(own, Memory::Region), job.seed) {
                 Ok((mapping, mut runner)) => {
                     let wanted = if job.huge_pages { "huge pages" } else { "small pages" };
-                    let memory = pages("target, memory", wanted, mapping.as_ref());
+                    let memory = match &job.region {
+                        Some(region) => in_region(region, mapping.as_ref()),
+                        None => pages("target, memory", wanted, mapping.as_ref()),
+                    };
                     let _ = ready.send(Ok(vec![placed("target", job.target.core), memory]));
                     let observed = gate.pass().then(|| target::observe(job, &mut runner, progress));
                     NEIGHBOURS_STOP.store(1, Ordering::Relaxed);
@@ -171,16 +175,28 @@ impl<'scope, 'env> Setup<'scope, 'env> {
 type Placed = Option<(String, Placement)>;
 type SetUp = Result<Vec<Placed>, String>;
 
+/// Where a workload's memory comes from.
+#[derive(Debug, Clone, Copy)]
+enum Memory<'m> {
+    /// Memory of its own.
+    Own(Pages),
+    /// A region that a cache holds.
+    Region(&'m Path),
+}
+
 /// Pins the calling thread, maps its memory from there, and lays the workload into it.
-fn lay_out(part: &Part, pages: Pages, seed: u64) -> Result<(Option<Mapping>, Runner), String> {
+fn lay_out(part: &Part, memory: Memory<'_>, seed: u64) -> Result<(Option<Mapping>, Runner), String> {
     schedule::pin(part.core).map_err(|error| format!("core {} cannot be used: {error}", part.core))?;
     let bytes = part.pattern.data_bytes() as usize;
-    let mapping = match bytes {
-        0 => None,
-        _ => Some(
+    let mapping = match (bytes, memory) {
+        (0, _) => None,
+        (_, Memory::Own(pages)) => Some(
             Mapping::new(bytes, pages)
                 .map_err(|error| format!("{} MiB of memory cannot be had: {error}", bytes >> 20))?,
         ),
+        (_, Memory::Region(region)) => Some(Mapping::of_file(region, bytes).map_err(|error| {
+            format!("{} KiB of the locked region {} cannot be had: {error}", bytes.div_ceil(1024), region.display())
+        })?),
     };
     // SAFETY: the mapping is this thread's own, and callers drop the runner before the mapping.
     let runner = unsafe { Runner::new(&part.pattern, mapping.as_ref(), seed) }.map_err(|error| error.to_string())?;
@@ -190,6 +206,11 @@ fn lay_out(part: &Part, pages: Pages, seed: u64) -> Result<(Option<Mapping>, Run
 fn placed(name: &str, core: u32) -> Placed {
     let got = format!("core {}", schedule::current_core());
     Some((name.to_owned(), Placement { asked: format!("core {core}"), got }))
+}
+
+fn in_region(region: &Path, mapping: Option<&Mapping>) -> Placed {
+    let got = format!("{} KiB of it", mapping?.length() >> 10);
+    Some(("target, memory".to_owned(), Placement { asked: region.display().to_string(), got }))
 }
 
 fn pages(name: &str, asked: &str, mapping: Option<&Mapping>) -> Placed {
