@@ -1,7 +1,8 @@
 //! The plan of a dry run: which cases, where, for how long, and what is refused.
 
-use waykeeper_experiment::cases::{Plan, Purpose};
+use waykeeper_experiment::cases::{Case, Plan, Purpose};
 use waykeeper_experiment::site::Site;
+use waykeeper_platform::{CoreId, format_cpulist};
 
 use crate::figure::seconds;
 use crate::table::{columns, table};
@@ -15,11 +16,10 @@ pub fn plan(plan: &Plan, site: &Site, duration_s: f64, repeats: u32) -> String {
         .iter()
         .filter(|case| case.purpose == Purpose::Case)
         .map(|case| {
-            let neighbours: Vec<_> = case.neighbours.iter().map(|n| format!("{}@{}", n.called(), n.core)).collect();
             vec![
                 case.name.clone(),
                 format!("{}@{}", case.target.called(), case.target.core),
-                neighbours.join(" "),
+                neighbours(case),
                 case.mitigation.clone(),
                 format!("{repeats} x {}", seconds(duration_s)),
             ]
@@ -46,4 +46,21 @@ pub fn plan(plan: &Plan, site: &Site, duration_s: f64, repeats: u32) -> String {
         }
     }
     text
+}
+
+/// A case's neighbours, each workload once with its cores: `way_hammer@2-3`.
+fn neighbours(case: &Case) -> String {
+    let mut workloads: Vec<(String, Vec<CoreId>)> = Vec::new();
+    for neighbour in &case.neighbours {
+        let called = neighbour.called().to_string();
+        match workloads.iter_mut().find(|(known, _)| *known == called) {
+            Some((_, cores)) => cores.push(neighbour.core),
+            None => workloads.push((called, vec![neighbour.core])),
+        }
+    }
+    let named = workloads.into_iter().map(|(called, mut cores)| {
+        cores.sort_unstable();
+        format!("{called}@{}", format_cpulist(&cores))
+    });
+    named.collect::<Vec<_>>().join(" ")
 }
