@@ -2,6 +2,7 @@
 
 mod linux;
 mod platform;
+mod sysfs;
 
 use serde::Serialize;
 use waykeeper_platform::{CoreId, WayControl};

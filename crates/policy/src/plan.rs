@@ -1,5 +1,7 @@
 //! From a policy and an offer to an assignment.
 
+mod ask;
+mod capacity;
 mod divide;
 mod gaps;
 mod limits;
@@ -17,7 +19,8 @@ use crate::refusal::Refusal;
 use crate::share::CacheShare;
 use crate::step::MountSettings;
 
-use divide::{Claim, Division, divide};
+use ask::{Ask, Claim, Division};
+use divide::divide;
 
 /// Resolves a policy for a machine.
 ///
@@ -93,44 +96,6 @@ fn others_share(policy: &Policy, level: u8) -> Option<&CacheShare> {
 }
 
 impl Planner<'_> {
-    /// The running machine's resctrl must not stand in the way.
-    fn resctrl_is_free(&self) -> Result<(), Refusal> {
-        let Some(state) = &self.offer.resctrl else { return Ok(()) };
-        let classes = self.policy.classes.iter().enumerate().map(|(i, it)| (format!("classes.{i}.name"), &it.name));
-        let locks = self.policy.pseudo_locks.iter().enumerate();
-        let locks = locks.map(|(i, lock)| (format!("pseudo_locks.{i}.name"), &lock.name));
-        for (key, name) in classes.chain(locks) {
-            if state.groups.iter().any(|group| group.name == *name) {
-                let message = format!("resctrl has a group `{name}` already; another name would do, or its removal");
-                return Err(Refusal::wrong(key, message));
-            }
-        }
-        if state.root_mode != "shareable" {
-            let message = format!("resctrl's root group is `{}`; it has to be `shareable`", state.root_mode);
-            return Err(Refusal::lacking("", message));
-        }
-        self.new_groups_have_space()
-    }
-
-    /// The kernel gives a new group what no group keeps for itself, or the lowest run of it, before a mask can be written;
-    /// less than the least makes it refuse the group.
-    fn new_groups_have_space(&self) -> Result<(), Refusal> {
-        for cache in &self.offer.caches {
-            for domain in &cache.domains {
-                let free = domain.full().without(domain.kept);
-                let bits = if cache.sparse { free.count() } else { free.first_run() };
-                if bits < cache.min_bits {
-                    let message = format!(
-                        "groups that resctrl has keep so much of L{} {} that the kernel makes no further group",
-                        cache.level, domain.id
-                    );
-                    return Err(Refusal::lacking("", message));
-                }
-            }
-        }
-        Ok(())
-    }
-
     /// The shares that are given of a level, with their keys.
     fn shares(&self, level: u8) -> Vec<(String, &CacheShare)> {
         let of_class = |i| Some((format!("classes.{i}.l{level}"), class_share(self.policy, i, level)?));
@@ -165,65 +130,8 @@ impl Planner<'_> {
         }
     }
 
-    /// How resctrl has to be mounted: with code and data apart where the policy says so, or where it is so already.
-    fn mount(&self) -> Result<MountSettings, Refusal> {
-        let mut wanted = MountSettings::default();
-        for level in [2, 3] {
-            let Some((key, _)) = self.shares(level).into_iter().find(|(_, share)| share.is_apart()) else { continue };
-            if let Some(cache) = self.used_cache(level)?
-                && !cache.cdp
-            {
-                let message = format!("{} cannot tell code from data in its L{level} (no CDP)", self.offer.called);
-                return Err(Refusal::lacking(key, message));
-            }
-            *if level == 3 { &mut wanted.cdp } else { &mut wanted.cdp_l2 } = true;
-        }
-        wanted.mbps = limits::needs_rates(self.policy, self.offer)?;
-        let Some(state) = &self.offer.resctrl else { return Ok(wanted) };
-        let now = state.mounted;
-        for (option, wanted, now) in
-            [("cdp", wanted.cdp, now.cdp), ("cdpl2", wanted.cdp_l2, now.cdp_l2), ("mba_MBps", wanted.mbps, now.mbps)]
-        {
-            if wanted && !now {
-                let message = format!(
-                    "the policy needs resctrl mounted with `{option}`, and it is mounted without; `umount` it first, which ends its groups"
-                );
-                return Err(Refusal::lacking("", message));
-            }
-        }
-        Ok(now)
-    }
-
     fn is_apart(&self, level: u8, mount: MountSettings) -> bool {
         if level == 3 { mount.cdp } else { mount.cdp_l2 }
-    }
-
-    fn classes_suffice(&self, mount: MountSettings) -> Result<(), Refusal> {
-        let locks = u32::from(!self.policy.pseudo_locks.is_empty());
-        let own = (self.policy.classes.len() as u32).max(locks);
-        let taken = self.offer.taken_classes();
-        let live = self.offer.resctrl.is_some();
-        let caches = self.offer.caches.iter().filter(|cache| live || !self.shares(cache.level).is_empty());
-        let caches = caches.filter_map(|cache| {
-            let classes = cache.classes?;
-            let apart = self.is_apart(cache.level, mount);
-            Some((format!("its L{}", cache.level), if apart { classes / 2 } else { classes }))
-        });
-        let limits = self.policy.classes.iter().any(|class| class.bandwidth.is_some());
-        let bandwidth = self.offer.bandwidth.as_ref().filter(|_| live || limits);
-        let bandwidth = bandwidth.and_then(|bandwidth| Some(("its memory bandwidth".to_owned(), bandwidth.classes?)));
-        let Some((what, there)) = caches.chain(bandwidth).min_by_key(|(_, classes)| *classes) else { return Ok(()) };
-        if own.saturating_add(taken).saturating_add(1) <= there {
-            return Ok(());
-        }
-        let present = if taken > 0 { format!(", {taken} for groups that are there already") } else { String::new() };
-        Err(Refusal::lacking(
-            "classes",
-            format!(
-                "{} are needed ({own} and one for the others{present}), and {what} tells {there} apart",
-                own + taken + 1
-            ),
-        ))
     }
 
     /// The classes without their shares, the others first.
@@ -280,7 +188,7 @@ impl Planner<'_> {
                 }
             }
             let is_divided = !claims.is_empty() || !locked.is_empty() || others.is_some();
-            let ask = divide::Ask { cache, domain, claims: &claims, locks: &locked, others };
+            let ask = Ask { cache, domain, claims: &claims, locks: &locked, others };
             let division = divide(&ask, &mut to.notes)?;
             for (lock, mask) in locked.iter().zip(&division.locks) {
                 to.locks.push(AssignedLock {

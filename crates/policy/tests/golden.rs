@@ -212,7 +212,11 @@ fn halves_of_different_caches_differ() {
 fn portions_of_the_cd8180() {
     let policy =
         "[[classes]]\nname = 'a'\ncores = '0'\nl3 = '1/3'\n[[classes]]\nname = 'b'\ncores = '5'\nl3 = '3 portions'\n";
-    let steps = written(policy, "cd8180", Form::Resctrl).steps();
+    let lowered = written(policy, "cd8180", Form::Resctrl);
+    let steps = lowered.steps();
+    // Linux calls all of an MPAM cache shareable, so the kernel would refuse the exclusive mode.
+    assert!(!steps.iter().any(|step| matches!(step, Step::Write { path, .. } if path.ends_with("mode"))));
+    assert_eq!(lowered.notes.len(), 2, "{:?}", lowered.notes);
     let schemata = |step: &Step| matches!(step, Step::Write { path, .. } if path.ends_with("schemata"));
     let written: Vec<_> = steps.into_iter().filter(schemata).collect();
     assert_eq!(

@@ -73,6 +73,12 @@ pub fn lower(assignment: &Assignment, offer: &Offer) -> Result<Lowered, Refusal>
             Guard::NotWanted => {}
         }
     }
+    let unread = |class: &AssignedClass| class.members.iter().any(|member| member.threads.is_none());
+    if classes.iter().any(unread) {
+        notes.push(
+            "the script looks for the threads of tasks and cgroups when it runs; this plan has none of them".into(),
+        );
+    }
     for class in classes {
         if !class.cores.is_empty() {
             let list = format_cpulist(&class.cores);

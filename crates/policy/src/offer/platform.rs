@@ -91,13 +91,17 @@ fn domains<'s>(cache: &'s Seen) -> impl Iterator<Item = DomainOffer> + 's {
     cache.groups.iter().map(|group| {
         let mut cores = group.clone();
         cores.sort_unstable();
+        let bits = cache.way_groups.value.min(32) as u32;
+        // Masters that Linux does not know use PARTID 0: its driver calls all of a cache shareable, and no group can become
+        // exclusive (drivers/resctrl/mpam_resctrl.c).
+        let is_mpam = cache.control == Some(WayControl::MpamPortions);
         DomainOffer {
             id: 0,
             cores,
-            bits: cache.way_groups.value.min(32) as u32,
+            bits,
             ways: cache.ways.value as u32,
             size_bytes: cache.size_kib.value * 1024,
-            shareable: Mask(0),
+            shareable: if is_mpam { Mask::full(bits) } else { Mask(0) },
             kept: Mask(0),
             filled: Mask(0),
         }

@@ -2,54 +2,10 @@
 
 use crate::amount::{Amount, Shape, size};
 use crate::mask::{End, Mask};
-use crate::offer::{CacheOffer, DomainOffer};
 use crate::refusal::Refusal;
 use crate::share::{CacheShare, Extent};
 
-use super::locks::Lock;
-
-/// What a class asks of a cache.
-pub struct Claim<'p> {
-    /// The class, by its number.
-    pub who: usize,
-    /// Its name.
-    pub name: String,
-    /// The key of the share.
-    pub key: String,
-    /// The share.
-    pub share: &'p CacheShare,
-}
-
-/// All that is asked of one cache.
-pub struct Ask<'p> {
-    pub cache: &'p CacheOffer,
-    pub domain: &'p DomainOffer,
-    pub claims: &'p [Claim<'p>],
-    pub locks: &'p [&'p Lock],
-    pub others: Option<(String, &'p CacheShare)>,
-}
-
-/// Masks of a class in one cache.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Masks {
-    pub code: Mask,
-    pub data: Mask,
-    pub exclusive: bool,
-}
-
-/// A divided cache.
-pub struct Division {
-    shares: Vec<(usize, Masks)>,
-    rest: Masks,
-    pub locks: Vec<Mask>,
-}
-
-impl Division {
-    /// What a class fills: its share, or what is left.
-    pub fn of(&self, class: usize) -> Masks {
-        self.shares.iter().find(|(who, _)| *who == class).map_or(self.rest, |(_, masks)| *masks)
-    }
-}
+use super::ask::{Ask, Division, Masks, amounts, parts};
 
 /// Divides a cache.
 ///
@@ -69,14 +25,6 @@ struct Divider<'a, 'p> {
 
 fn joined<'m>(masks: impl IntoIterator<Item = &'m (Mask, String)>) -> Mask {
     masks.into_iter().fold(Mask(0), |all, (mask, _)| all.with(*mask))
-}
-
-/// The amounts of a share, for code and data.
-fn amounts(share: &CacheShare) -> [Amount; 2] {
-    match share.extent {
-        Extent::Together(amount) => [amount; 2],
-        Extent::Apart { code, data } => [code, data],
-    }
 }
 
 impl Divider<'_, '_> {
@@ -325,14 +273,5 @@ impl Divider<'_, '_> {
             Extent::Apart { code, data } => [place(&code)?, place(&data)?],
         };
         Ok(Masks { code, data, exclusive: false })
-    }
-}
-
-/// What a mask's bits are: `12 ways`, or `8 segments of 2 ways`.
-fn parts(domain: &DomainOffer) -> String {
-    if domain.ways == domain.bits || domain.bits == 0 {
-        format!("{} ways", domain.bits)
-    } else {
-        format!("{} segments of {} ways", domain.bits, domain.ways / domain.bits)
     }
 }
