@@ -226,4 +226,26 @@ mod tests {
         assert_eq!(changes[3], Change::Cpus { group: "own".into(), cpus: [0, 2].into() });
         assert_eq!(changes[4], Change::Tasks { group: "own".into(), tids: vec![7, 8] });
     }
+
+    /// Whatever the planner writes is understood here: the bundled policies on every platform that carries them out.
+    #[test]
+    fn every_step_of_the_bundled_policies_is_understood() {
+        use waykeeper_policy::{Form, Loaded, Membership, Offer, bundled, lower, plan};
+        let mut plans = 0;
+        for file in bundled() {
+            let loaded = Loaded::open(file.name).unwrap();
+            for platform in waykeeper_platform::bundled() {
+                let platform = waykeeper_platform::Platform::from_toml(platform.text, platform.name).unwrap();
+                let offer = Offer::of_platform(&platform);
+                let Ok(assignment) = plan(&loaded, &offer, &Membership::unread(&loaded.policy)) else { continue };
+                for form in [Form::Resctrl, Form::Msr] {
+                    let Ok(lowered) = lower(&assignment, &offer, form) else { continue };
+                    let changes = Change::all_of(&lowered.steps());
+                    assert!(changes.as_ref().is_ok_and(|changes| !changes.is_empty()), "{}: {changes:?}", file.name);
+                    plans += 1;
+                }
+            }
+        }
+        assert!(plans >= bundled().len(), "{plans}");
+    }
 }

@@ -94,6 +94,13 @@ pub fn verify(
     if probing.repeats == 0 {
         return Ok(verified);
     }
+    if let Some(group) = own_group(machine, &settings)? {
+        let group = crate::undo::name(&group);
+        verified
+            .not_probed
+            .push(format!("this program is itself in {group}, whatever the core; start it in the root group"));
+        return Ok(verified);
+    }
     let levels = levels(machine, &journal, &settings, root).map_err(StatusError::from)?;
     for (level, classes) in levels {
         match arrange(&level, &classes, probing.repeats) {
@@ -106,6 +113,16 @@ pub fn verify(
         }
     }
     Ok(verified)
+}
+
+/// The group that this process is in, where that is not the root: then its CPUs' classes do not count.
+fn own_group(machine: &mut Machine<'_>, settings: &Settings) -> Result<Option<String>, StatusError> {
+    if !settings.registers.is_empty() || machine.tree.mounted().map_err(MachineError::from)?.is_none() {
+        return Ok(None);
+    }
+    let now = Snapshot::take(machine.tree).map_err(MachineError::from)?;
+    let own = i32::try_from(std::process::id()).unwrap_or_default();
+    Ok(now.home_of_task(own).map(|home| home.control).filter(|group| !group.is_empty()))
 }
 
 /// Measures one arrangement, and judges it.
@@ -125,10 +142,10 @@ pub fn try_probe(root: &Root, cores: &[u32], probing: Probing, stop: &AtomicBool
     let all = caches(root, core);
     let last = all.iter().max_by_key(|cache| cache.level).ok_or_else(none)?;
     let classes = last.cores.iter().filter(|other| cores.contains(other));
-    // One bit each stands for "all of it": the masks only say who is whose other.
+    // As if each had a quarter of the cache: the masks only say who is whose other, and how long the chase is.
     let named: BTreeMap<u32, String> = classes.map(|&other| (other, class_of_core(other, core))).collect();
     let level =
-        Level { masks: [(String::new(), 1), (OTHER.into(), 2)].into(), mask_bits: 1, ..level_of(last, &all, named) };
+        Level { masks: [(String::new(), 1), (OTHER.into(), 2)].into(), mask_bits: 4, ..level_of(last, &all, named) };
     let arrangements = arrange(&level, &[String::new()], probing.repeats).map_err(|_| none())?;
     let arrangement = arrangements.into_iter().next().ok_or_else(none)?;
     Ok(probe(Arrangement { class: "none".into(), other: "none".into(), ..arrangement }, stop)?)

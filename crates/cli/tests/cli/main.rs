@@ -1,5 +1,6 @@
 //! The program as its users meet it: what it prints, what it leaves, how it ends.
 
+mod acting;
 mod bad_input;
 mod cases;
 mod exit_status;

@@ -7,20 +7,26 @@ use std::path::{Path, PathBuf};
 
 use crate::registers::{RegisterError, Registers};
 
-/// The devices. Plain files stand in for them below another root: register N is the 8 bytes at offset N.
+/// The devices, in which a register's number is its offset. Below another root plain files stand in for them: there
+/// register N is the 8 bytes at offset 8 N, so that neighbours do not overlap.
 #[derive(Debug)]
 pub struct HostRegisters {
     folder: PathBuf,
+    stride: u64,
 }
 
 impl HostRegisters {
     /// Those of the machine whose files lie below `root`.
     pub fn at(root: &Path) -> Self {
-        Self { folder: root.join("dev/cpu") }
+        Self { folder: root.join("dev/cpu"), stride: if root == Path::new("/") { 1 } else { 8 } }
     }
 
     fn device(&self, cpu: u32) -> PathBuf {
         self.folder.join(cpu.to_string()).join("msr")
+    }
+
+    fn offset(&self, register: u32) -> u64 {
+        u64::from(register) * self.stride
     }
 
     fn open(&self, cpu: u32) -> io::Result<File> {
@@ -51,13 +57,13 @@ impl Registers for HostRegisters {
 
     fn read(&mut self, cpu: u32, register: u32) -> Result<u64, RegisterError> {
         let mut bytes = [0; 8];
-        let result = self.open(cpu).and_then(|device| device.read_exact_at(&mut bytes, register.into()));
+        let result = self.open(cpu).and_then(|device| device.read_exact_at(&mut bytes, self.offset(register)));
         result.map_err(|problem| error("read", cpu, register, problem))?;
         Ok(u64::from_le_bytes(bytes))
     }
 
     fn write(&mut self, cpu: u32, register: u32, value: u64) -> Result<(), RegisterError> {
-        let result = self.open(cpu).and_then(|device| device.write_all_at(&value.to_le_bytes(), register.into()));
+        let result = self.open(cpu).and_then(|device| device.write_all_at(&value.to_le_bytes(), self.offset(register)));
         result.map_err(|problem| error("write", cpu, register, problem))
     }
 }

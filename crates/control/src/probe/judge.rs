@@ -102,7 +102,8 @@ pub fn judge(samples: &Samples) -> Verdict {
         return inconclusive(
             format!(
                 "the controls cannot be told apart: {:.1} ns an access when nobody streams, {:.1} ns when the neighbour streams \
-                 in the same class; the chase may lie in a private cache, or the neighbour may not reach it",
+                 in the same class; the chase may lie in a private cache, \
+                 the neighbour may not reach it, or other programs push the chase out all the time",
                 positive.middle, negative.middle
             ),
             None,
