@@ -79,7 +79,8 @@ impl StateDirectory {
 
     /// That of this machine: what `WAYKEEPER_STATE` says, or the default.
     pub fn of_this_machine() -> Self {
-        Self::at(std::env::var_os("WAYKEEPER_STATE").unwrap_or_else(|| Self::DEFAULT.into()))
+        let named = std::env::var_os("WAYKEEPER_STATE").filter(|name| !name.is_empty());
+        Self::at(named.unwrap_or_else(|| Self::DEFAULT.into()))
     }
 
     /// A directory, which need not be there yet.

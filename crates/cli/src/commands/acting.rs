@@ -1,18 +1,14 @@
 //! What the commands that act on a machine share.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use waykeeper_control::host::Host;
 use waykeeper_control::{StateDirectory, StatusError};
 use waykeeper_linux::Root;
 
-/// The variable that names the state directory.
-const STATE: &str = "WAYKEEPER_STATE";
-
 /// The state directory.
 pub fn state() -> StateDirectory {
-    let named = std::env::var_os(STATE).filter(|name| !name.is_empty());
-    StateDirectory::at(named.map_or_else(|| PathBuf::from(StateDirectory::DEFAULT), PathBuf::from))
+    StateDirectory::of_this_machine()
 }
 
 /// The running machine, or files that stand for it.

@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use serde::Deserialize;
-use waykeeper_control::{Applied, ApplyError, Preview, Request};
+use waykeeper_control::{Applied, ApplyError, Files, Preview, Request};
 use waykeeper_experiment::InputError;
 use waykeeper_policy::{Form, Membership, Offer, Refusal, Step, lower, plan as resolve};
 
 use super::acting::{applied, files, host, indented, state};
 use super::output::{print, print_json};
-use super::plan::{Files, open, platform, refused, this_machine};
+use super::plan::{open, platform, refused, this_machine};
 use crate::arguments::{Apply, ApplyForm};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -114,5 +114,5 @@ fn done(applied: &Applied) -> String {
         text += "the machine rounded without a word:\n";
         text += &indented(&applied.rounded);
     }
-    text + "`waykeeper verify` proves that it is in force, `waykeeper restore` undoes it\n"
+    text + "`waykeeper verify` tests whether it is in force, `waykeeper restore` undoes it\n"
 }

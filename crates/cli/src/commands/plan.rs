@@ -1,6 +1,7 @@
 //! `waykeeper plan`.
 
 use serde::Serialize;
+use waykeeper_control::Files;
 use waykeeper_experiment::InputError;
 use waykeeper_linux::Root;
 use waykeeper_platform::{Platform, bundled, find_bundled};
@@ -116,17 +117,4 @@ pub fn this_machine(tree: &dyn Tree) -> Result<Offer, Failure> {
 pub fn refused(loaded: &Loaded, refusal: Refusal) -> Failure {
     let error = loaded.error(&refusal.key, refusal.message);
     if refusal.lacking { Failure::Lacking(error) } else { Failure::Policy(error) }
-}
-
-/// The files of a machine.
-pub struct Files(pub Root);
-
-impl Tree for Files {
-    fn text(&self, path: &str) -> Option<String> {
-        self.0.text(path)
-    }
-
-    fn names(&self, path: &str) -> Vec<String> {
-        self.0.names(path)
-    }
 }

@@ -4,28 +4,14 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use waykeeper_control::host::Host as Acting;
-use waykeeper_control::{Request, Restored, StateDirectory, apply, restore};
+use waykeeper_control::{Files, Request, Restored, StateDirectory, apply, restore};
 use waykeeper_linux::Root;
 use waykeeper_platform::CoreId;
-use waykeeper_policy::offer::Tree;
 use waykeeper_policy::{Form, Membership, Offer, Refusal, Step, lower, plan};
 
 use super::refused;
 use crate::measure::ExecutorError;
 use crate::policies::{for_target, is_policy};
-
-/// The files of this machine, as plans read them.
-struct Files(Root);
-
-impl Tree for Files {
-    fn text(&self, path: &str) -> Option<String> {
-        self.0.text(path)
-    }
-
-    fn names(&self, path: &str) -> Vec<String> {
-        self.0.names(path)
-    }
-}
 
 /// What a policy comes to on this machine.
 #[derive(Debug)]
