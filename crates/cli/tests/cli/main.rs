@@ -9,6 +9,7 @@ mod help;
 mod host;
 mod interrupted;
 mod plan;
+mod policies;
 mod program;
 mod references;
 mod schemas;
