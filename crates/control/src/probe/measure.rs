@@ -13,6 +13,9 @@ use waykeeper_workload::{Loop, Operation, Order, Pattern};
 
 use super::judge::Samples;
 
+/// The lowest real-time priority: above everything ordinary, and for the length of a walk only.
+const PRIORITY: i32 = 1;
+
 /// What is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Plan {
@@ -73,6 +76,8 @@ impl Walker {
         scope.spawn(move || {
             let set_up = || -> Result<(Mapping, Kernel), NotMeasured> {
                 schedule::pin(core).map_err(|error| NotMeasured::Core { core, error })?;
+                // Others on this core would count as misses. Who may not do this measures with more noise.
+                let _ = schedule::fifo(PRIORITY);
                 let bytes = pattern.data_bytes();
                 let mapping = Mapping::new(bytes as usize, Pages::Huge).map_err(NotMeasured::Memory)?;
                 // SAFETY: the mapping is this thread's alone. Both end with the thread, and the kernel first: of two locals
