@@ -4,8 +4,6 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use waykeeper_resctrl::Kernel;
-
 use crate::initramfs::Archive;
 use crate::plan::Plan;
 
@@ -39,15 +37,14 @@ pub fn boot(
     mut hear: impl FnMut(&str),
 ) -> Result<Lines, String> {
     let initramfs = machinery.scratch.join(format!("initramfs-{}-{}", plan.setup.name, std::process::id()));
-    write_initramfs(machinery, plan, &initramfs)?;
+    write_initramfs(machinery, kernel, plan, &initramfs)?;
     let mut command = Command::new("timeout");
     command.args(["--kill-after=5", &seconds.to_string()]).arg(&machinery.qemu);
     for folder in &machinery.firmware {
         command.arg("-L").arg(folder);
     }
     command
-        .args(["-accel", "tcg", "-machine", "pc", "-m", "640", "-nodefaults", "-nographic", "-no-reboot"])
-        .args(clock(plan.kernel))
+        .args(["-accel", "tcg,thread=single", "-machine", "pc", "-m", "640", "-nodefaults", "-nographic", "-no-reboot"])
         .args(["-serial", "stdio", "-monitor", "none"])
         .args(plan.setup.qemu_options())
         .arg("-kernel")
@@ -56,7 +53,7 @@ pub fn boot(
         .arg(&initramfs)
         .arg("-append")
         .arg(format!("{KERNEL_OPTIONS} {}", plan.setup.kernel_options()))
-        .env("WAYKEEPER_RDT", plan.setup.registers)
+        .env("WAYKEEPER_RDT", plan.setup.registers(plan.kernel))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
@@ -91,18 +88,15 @@ pub fn boot(
     Ok(lines)
 }
 
-/// Time is counted in instructions and does not pass while the guest sleeps: waiting for a second costs nothing. The
-/// oldest kernels do not get their other processors up that way.
-fn clock(kernel: Kernel) -> &'static [&'static str] {
-    if kernel > Kernel::V6_1 { &["-icount", "shift=1,sleep=off"] } else { &[] }
-}
-
-fn write_initramfs(machinery: &Machinery, plan: &Plan, path: &Path) -> Result<(), String> {
+fn write_initramfs(machinery: &Machinery, kernel: &Path, plan: &Plan, path: &Path) -> Result<(), String> {
     let program = std::fs::read(&machinery.guest).map_err(|error| format!("{}: {error}", machinery.guest.display()))?;
     let mut archive = Archive::default();
-    ["dev", "proc", "sys"].iter().for_each(|directory| archive.directory(directory));
+    ["dev", "proc", "run", "sys"].iter().for_each(|directory| archive.directory(directory));
     archive.device("dev/console", 5, 1);
     archive.file("init", 0o755, &program);
     archive.file("plan", 0o644, plan.write().as_bytes());
+    if let Ok(module) = std::fs::read(kernel.with_file_name("msr.ko")) {
+        archive.file("msr.ko", 0o644, &module);
+    }
     std::fs::write(path, archive.finish()).map_err(|error| format!("{}: {error}", path.display()))
 }
