@@ -7,7 +7,15 @@ use std::process::{Command, Stdio};
 use crate::initramfs::Archive;
 use crate::plan::Plan;
 
-const KERNEL_OPTIONS: &str = "console=ttyS0 panic=-1 quiet loglevel=3 mitigations=off rdinit=/init tsc=reliable";
+/// Without a check of the timer at boot, which a busy host makes fail.
+const KERNEL_OPTIONS: &str =
+    "console=ttyS0 panic=-1 quiet loglevel=3 mitigations=off rdinit=/init tsc=reliable no_timer_check";
+
+/// How often a guest is started that does not come to its program: a busy host can delay a processor's start for too long.
+const STARTS: u32 = 3;
+
+/// What the guest says when its program runs.
+pub const READY: &str = "ready";
 
 /// What is needed to boot.
 #[derive(Clone, Debug)]
@@ -18,6 +26,8 @@ pub struct Machinery {
     pub firmware: Vec<PathBuf>,
     /// The guest's program.
     pub guest: PathBuf,
+    /// A folder with Debian's pqos and its libraries.
+    pub pqos: PathBuf,
     /// Where files for a run may be put.
     pub scratch: PathBuf,
 }
@@ -30,6 +40,28 @@ pub type Lines = Vec<String>;
 /// # Errors
 /// QEMU that cannot be run, or a guest that did not come to its end within the time.
 pub fn boot(
+    machinery: &Machinery,
+    kernel: &Path,
+    plan: &Plan,
+    seconds: u64,
+    mut hear: impl FnMut(&str),
+) -> Result<Lines, String> {
+    let mut starts = 0;
+    loop {
+        starts += 1;
+        let mut ready = false;
+        let lines = boot_once(machinery, kernel, plan, seconds, |line| {
+            ready |= line == READY;
+            hear(line);
+        });
+        match lines {
+            Err(why) if !ready && starts < STARTS => println!("the guest is started again: {why}"),
+            other => return other,
+        }
+    }
+}
+
+fn boot_once(
     machinery: &Machinery,
     kernel: &Path,
     plan: &Plan,
@@ -98,5 +130,24 @@ fn write_initramfs(machinery: &Machinery, kernel: &Path, plan: &Plan, path: &Pat
     if let Ok(module) = std::fs::read(kernel.with_file_name("msr.ko")) {
         archive.file("msr.ko", 0o644, &module);
     }
+    add_folder(&mut archive, &machinery.pqos, "")?;
     std::fs::write(path, archive.finish()).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// Adds what is in a folder, at the same places below the root.
+fn add_folder(archive: &mut Archive, folder: &Path, below: &str) -> Result<(), String> {
+    let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
+    for entry in std::fs::read_dir(folder).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let place = if below.is_empty() { name.to_owned() } else { format!("{below}/{name}") };
+        if path.is_dir() {
+            archive.directory(&place);
+            add_folder(archive, &path, &place)?;
+        } else {
+            // Links are followed: a library is there under each of its names.
+            archive.file(&place, 0o755, &std::fs::read(&path).map_err(failed)?);
+        }
+    }
+    Ok(())
 }

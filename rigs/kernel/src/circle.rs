@@ -2,6 +2,7 @@
 //! when apply or restore is killed before, after and amid every single write. Only the guest calls this.
 
 mod cut;
+mod pqos;
 mod scenario;
 mod snapshot;
 
@@ -49,7 +50,9 @@ pub fn run(setup: &Setup) -> Result<Carried, String> {
             if populated && !scenario.on_mounted {
                 continue;
             }
-            let kills = Circle::begin(scenario, populated)
+            // Beside others the classes have other numbers.
+            let shown = if registers && !populated { scenario.shown } else { &[] };
+            let kills = Circle::begin(scenario, populated, shown)
                 .and_then(Circle::run)
                 .map_err(|why| format!("{}{}: {why}", scenario.name, if populated { " beside others" } else { "" }))?;
             carried.scenarios += 1;
@@ -64,17 +67,19 @@ pub fn run(setup: &Setup) -> Result<Carried, String> {
 struct Circle {
     ground: Ground,
     steps: Vec<Step>,
+    /// What `pqos` shows once they are applied, where it can be asked.
+    shown: &'static [&'static str],
     before: Snapshot,
     compared: u32,
 }
 
 impl Circle {
-    fn begin(scenario: &Scenario, populated: bool) -> Result<Self, String> {
+    fn begin(scenario: &Scenario, populated: bool, shown: &'static [&'static str]) -> Result<Self, String> {
         let mut ground = Ground::new()?;
         let processes = ground.populate(populated)?;
         let steps = scenario.steps(&processes);
         let before = Snapshot::take(&ground, scenario.registers);
-        Ok(Circle { ground, steps, before, compared: 0 })
+        Ok(Circle { ground, steps, shown, before, compared: 0 })
     }
 
     /// Once without a kill; then with one before, after and amid each action of apply, and of restore.
@@ -82,6 +87,9 @@ impl Circle {
         let apply = self.whole(Part::Apply)?;
         if Snapshot::take(&self.ground, self.before.with_registers()) == self.before {
             return Err("apply changed nothing".into());
+        }
+        if !self.shown.is_empty() {
+            pqos::shows(self.shown)?;
         }
         let restore = self.whole(Part::Restore)?;
         self.compare("after apply and restore")?;

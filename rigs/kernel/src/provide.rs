@@ -24,13 +24,14 @@ pub fn cache() -> PathBuf {
 /// What could not be fetched or built.
 pub fn machinery() -> Result<Machinery, String> {
     let cache = cache();
-    run(Command::new(Path::new(RIG).join("provide")).arg(&cache).arg("qemu"))?;
+    run(Command::new(Path::new(RIG).join("provide")).arg(&cache).args(["qemu", "pqos"]))?;
     let scratch = cache.join("scratch");
     std::fs::create_dir_all(&scratch).map_err(|error| format!("{}: {error}", scratch.display()))?;
     Ok(Machinery {
         qemu: cache.join("qemu/bin/qemu-system-x86_64"),
         firmware: ["/usr/share/seabios", "/usr/share/qemu"].map(PathBuf::from).to_vec(),
         guest: guest(&cache)?,
+        pqos: cache.join("pqos"),
         scratch,
     })
 }

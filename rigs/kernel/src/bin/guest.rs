@@ -3,6 +3,7 @@
 use std::ffi::CStr;
 use std::fs;
 
+use waykeeper_kernel_rig::boot::READY;
 use waykeeper_kernel_rig::plan::Plan;
 use waykeeper_kernel_rig::real::Real;
 use waykeeper_kernel_rig::session::Session;
@@ -41,7 +42,7 @@ fn run() -> ! {
         .and_then(|text| Plan::read(&text))
         .and_then(|plan| Real::new().map(|real| Session::new(plan, real)))
         .and_then(|session| {
-            println!("RIG ready");
+            println!("RIG {READY}");
             session.run()
         });
     if let Err(why) = result {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use waykeeper_kernel_rig::boot::{Lines, boot};
+use waykeeper_kernel_rig::boot::{Lines, READY, boot};
 use waykeeper_kernel_rig::plan::{Plan, Task, kernel_name, read_sequences};
 use waykeeper_kernel_rig::provide;
 use waykeeper_kernel_rig::setup::{SETUPS, Setup};
@@ -105,7 +105,7 @@ fn run(options: &Options) -> Result<(), String> {
             let begun = Instant::now();
             let mut booted = Duration::ZERO;
             let lines = boot(&machinery, &image, &plan, SECONDS, |line| {
-                if line == "ready" {
+                if line == READY {
                     booted = begun.elapsed();
                 }
                 if let Some(said) = line.strip_prefix("circle ") {
@@ -163,7 +163,7 @@ fn report(lines: &Lines, what: &str, booting: Duration, comparing: Duration) -> 
     let equal = lines.iter().find_map(|line| line.strip_prefix("equal "));
     let failed = lines.iter().any(|line| line.starts_with("failed") || line.starts_with("kernel:"));
     for line in lines.iter().filter(|line| !line.starts_with("progress") && !line.starts_with("record")) {
-        if line != "end" && line != "ready" && !line.starts_with("equal") && !line.starts_with("circle") {
+        if line != "end" && line != READY && !line.starts_with("equal") && !line.starts_with("circle") {
             println!("{what}: {line}");
         }
     }

@@ -11,29 +11,72 @@ pub struct Scenario {
     setups: &'static [&'static str],
     /// Whether it can also begin where resctrl is mounted and others have groups.
     pub on_mounted: bool,
+    /// What `pqos` shows of it, where the new group has the class 1.
+    pub shown: &'static [&'static str],
     /// Whether it writes registers.
     pub registers: bool,
     make: fn(&Threads) -> Vec<Step>,
 }
 
 pub const SCENARIOS: [Scenario; 8] = [
-    Scenario { name: "L3", setups: &["broadwell", "levels", "haswell"], on_mounted: true, registers: false, make: l3 },
-    Scenario { name: "L2", setups: &["levels", "goldmont"], on_mounted: true, registers: false, make: l2 },
+    Scenario {
+        name: "L3",
+        setups: &["broadwell", "levels", "haswell"],
+        on_mounted: true,
+        shown: &[
+            "Socket 0: L3CA COS1 => MASK 0xf",
+            "Socket 1: L3CA COS1 => MASK 0x3",
+            "Socket 0: L3CA COS0 => MASK 0xff0",
+        ],
+        registers: false,
+        make: l3,
+    },
+    Scenario { name: "L2", setups: &["levels", "goldmont"], on_mounted: true, shown: &[], registers: false, make: l2 },
     Scenario {
         name: "bandwidth",
         setups: &["levels", "bandwidth"],
         on_mounted: true,
+        shown: &[],
         registers: false,
         make: bandwidth,
     },
-    Scenario { name: "CDP", setups: &["broadwell", "levels"], on_mounted: false, registers: false, make: cdp },
-    Scenario { name: "members", setups: &["broadwell", "levels"], on_mounted: true, registers: false, make: members },
-    Scenario { name: "exclusive", setups: &["broadwell"], on_mounted: true, registers: false, make: exclusive },
-    Scenario { name: "pseudo-lock", setups: &["broadwell"], on_mounted: true, registers: false, make: pseudo_lock },
+    Scenario {
+        name: "CDP",
+        setups: &["broadwell", "levels"],
+        on_mounted: false,
+        shown: &[],
+        registers: false,
+        make: cdp,
+    },
+    Scenario {
+        name: "members",
+        setups: &["broadwell", "levels"],
+        on_mounted: true,
+        shown: &[],
+        registers: false,
+        make: members,
+    },
+    Scenario {
+        name: "exclusive",
+        setups: &["broadwell"],
+        on_mounted: true,
+        shown: &[],
+        registers: false,
+        make: exclusive,
+    },
+    Scenario {
+        name: "pseudo-lock",
+        setups: &["broadwell"],
+        on_mounted: true,
+        shown: &[],
+        registers: false,
+        make: pseudo_lock,
+    },
     Scenario {
         name: "registers",
         setups: &["broadwell", "levels"],
         on_mounted: false,
+        shown: &["Socket 0: L3CA COS1 => MASK 0xf", "Socket 1: L3CA COS0 => MASK 0xff0"],
         registers: true,
         make: registers,
     },
