@@ -85,7 +85,7 @@ fn boot_once(
         .arg(&initramfs)
         .arg("-append")
         .arg(format!("{KERNEL_OPTIONS} {}", plan.setup.kernel_options()))
-        .env("WAYKEEPER_RDT", plan.setup.registers(plan.kernel))
+        .env("WAYKEEPER_RDT", plan.setup.registers())
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());

@@ -64,14 +64,14 @@ impl Setup {
     }
 
     /// What QEMU's registers are to be: see rdt.c.
-    pub fn registers(&self, kernel: Kernel) -> String {
-        let cores = if self.l3_of_cores(kernel) { ",cores=1" } else { "" };
+    pub fn registers(&self) -> String {
+        let cores = if self.l3_of_cores() { ",cores=1" } else { "" };
         format!("{}{cores}", self.registers)
     }
 
-    /// Without the leaves of AMD's topology the older kernels take every core's L3 for one of its own.
-    fn l3_of_cores(&self, kernel: Kernel) -> bool {
-        self.processor.starts_with("EPYC") && kernel < Kernel::V7_3
+    /// Without the leaves of AMD's topology the kernels take every core's L3 for one of its own.
+    fn l3_of_cores(&self) -> bool {
+        self.processor.starts_with("EPYC")
     }
 
     fn register(&self, name: &str) -> Option<(u32, u32)> {
@@ -90,7 +90,7 @@ impl Setup {
         let amd = value("amd") == 1;
         let haswell = value("hsw") == 1;
         let sparse = value("sparse") == 1;
-        let l3_domains = if self.l3_of_cores(kernel) { cores() } else { sockets() };
+        let l3_domains = if self.l3_of_cores() { cores() } else { sockets() };
         let cache = |domains: Vec<Domain>, (mask_bits, closids): (u32, u32), size_bytes| Cache {
             domains,
             mask_bits,
@@ -124,8 +124,8 @@ impl Setup {
             events: Event::ALL.to_vec(),
             scale_bytes: 65536,
             counter_bits: if amd { 44 } else { 24 },
-            // The older kernels take AMD's L2 for the last cache (`x86_cache_size`).
-            llc_bytes: if amd && kernel < Kernel::V7_3 { AMD_L2_BYTES } else { L3_BYTES },
+            // Without the leaves of AMD's topology the kernels take the L2 for the last cache (`x86_cache_size`).
+            llc_bytes: if amd { AMD_L2_BYTES } else { L3_BYTES },
             configurable: (value("bmec") == 1).then_some(0x7f),
         });
         Machine {
