@@ -1,7 +1,15 @@
 //! The comparison of the resctrl model with real kernels.
 
+use std::process::Command;
+
 use crate::packages;
 use crate::step::{cargo, run};
+
+/// What every test run compares: on the newest kernel and on the oldest, where plans are carried out as well.
+const SHORT: [&str; 2] = [
+    "--kernel 7.3 --ops 3000 --setup broadwell --setup levels --setup amd",
+    "--kernel 6.1 --ops 3000 --setup levels --setup amd --setup broadwell --circle broadwell",
+];
 
 /// Runs the rig with options of its own, which its help names.
 ///
@@ -9,6 +17,21 @@ use crate::step::{cargo, run};
 /// Missing packages, a rig that cannot be built, or a difference.
 pub fn run_with(options: impl Iterator<Item = String>) -> Result<(), String> {
     packages::provide_for_kernel_rig()?;
-    let mut command = cargo("run --release --locked --package waykeeper-kernel-rig --bin kernel-rig --");
-    run("the resctrl model and real kernels", command.args(options))
+    run("the resctrl model and real kernels", rig().args(options))
+}
+
+/// Runs the short form.
+///
+/// # Errors
+/// As above.
+pub fn short() -> Result<(), String> {
+    packages::provide_for_kernel_rig()?;
+    for options in SHORT {
+        run("the resctrl model and a real kernel", rig().args(options.split_whitespace()))?;
+    }
+    Ok(())
+}
+
+fn rig() -> Command {
+    cargo("run --release --locked --package waykeeper-kernel-rig --bin kernel-rig --")
 }

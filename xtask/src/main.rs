@@ -1,7 +1,8 @@
 //! Waykeeper's own chores.
 //!
 //! `cargo xtask test` runs everything that must hold before a change lands: formatting, lints, documentation, the rigs'
-//! packages, a short measurement of this machine, a simulated table, the fuzzers, and all tests.
+//! packages, a short measurement of this machine, a simulated table, the resctrl model beside real kernels, the fuzzers, and
+//! all tests.
 
 #[cfg(test)]
 mod book;
@@ -21,6 +22,7 @@ cargo xtask bench-peers [ROUNDS]    functional mode beside PyPI's pycachesim: th
 cargo xtask validate    compare all simulated figures with published ones, write docs/validation.md (takes an hour);
                         --only EXPERIMENT prints one chapter, --members N draws that many parameter sets
 cargo xtask kernel-rig [--ops N] [--seed S] [--kernel V]... [--setup NAME]... [--replay FILE]...
+                        [--circle NAME]...
                         compare the resctrl model with real kernels under QEMU (docs/resctrl.md)
 ";
 

@@ -19,11 +19,23 @@ const NEEDED_FILES: [(&str, &str); 2] =
     [("/usr/aarch64-linux-gnu/lib/libc.a", "libc6-dev-arm64-cross"), ("/usr/include/stdio.h", "libc6-dev")];
 
 /// What the kernel rig needs beside these, to build QEMU.
-const NEEDED_BY_KERNEL_RIG: [(&str, &str); 5] =
-    [("dpkg-source", "dpkg-dev"), ("ninja", "ninja-build"), ("flex", "flex"), ("bison", "bison"), ("patch", "patch")];
+const NEEDED_BY_KERNEL_RIG: [(&str, &str); 10] = [
+    ("cc", "gcc"),
+    ("dpkg-source", "dpkg-dev"),
+    ("make", "make"),
+    ("meson", "meson"),
+    ("ninja", "ninja-build"),
+    ("pkg-config", "pkg-config"),
+    ("python3", "python3"),
+    ("patch", "patch"),
+    ("xz", "xz-utils"),
+    ("zstd", "zstd"),
+];
 
 /// Files that it needs.
-const FILES_NEEDED_BY_KERNEL_RIG: [(&str, &str); 6] = [
+const FILES_NEEDED_BY_KERNEL_RIG: [(&str, &str); 8] = [
+    ("/usr/include/stdio.h", "libc6-dev"),
+    ("/usr/share/keyrings/debian-archive-keyring.gpg", "debian-archive-keyring"),
     ("/usr/share/seabios/bios-256k.bin", "seabios"),
     ("/usr/share/qemu", "qemu-system-data"),
     ("/usr/include/glib-2.0/glib.h", "libglib2.0-dev"),

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::packages;
 use crate::step::{become_last, cargo, run, target};
+use crate::{kernel_rig, packages};
 
 /// How long each fuzzer runs.
 const FUZZ_MS: &str = "30000";
@@ -21,6 +21,7 @@ pub fn all() -> Result<(), String> {
     run("build", &mut cargo("build --release --locked"))?;
     short_measurement()?;
     simulated_table()?;
+    kernel_rig::short()?;
     run(
         "fuzzers",
         cargo("test --release --locked -p waykeeper-experiment --test parser_fuzz")

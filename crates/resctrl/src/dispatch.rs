@@ -32,7 +32,7 @@ impl Resctrl {
         let Content::File(file) = self.tree.node(node).content else { return Err(Errno::EISDIR) };
         match (file, self.tree.group(node)) {
             (File::Cpus(format), Some(group)) => {
-                self.begin();
+                self.begin_with_group_or_cpus();
                 self.write_cpus(group, format, data)
             }
             (File::Tasks, Some(group)) => self.write_tasks(caller, group, data),
@@ -64,6 +64,13 @@ impl Resctrl {
     /// What the newest kernels do whenever a group is looked at.
     pub(crate) fn begin(&mut self) {
         if self.machine.kernel.clears_status_first() {
+            self.status.clear();
+        }
+    }
+
+    /// What the newer ones do already when a group is made and when CPUs are written.
+    pub(crate) fn begin_with_group_or_cpus(&mut self) {
+        if self.machine.kernel.clears_status_for_groups_and_cpus() {
             self.status.clear();
         }
     }

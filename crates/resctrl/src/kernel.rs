@@ -1,5 +1,7 @@
 //! Generations of the kernel: where their resctrl differs in what a client sees.
 
+use crate::Architecture;
+
 /// A generation of kernels, named for the release that the model was compared with.
 ///
 /// A release between two of these behaves like one of them in each single point below.
@@ -29,9 +31,24 @@ impl Kernel {
         self >= Kernel::V7_3
     }
 
+    /// Making a group and writing its CPUs begin by clearing the status.
+    pub(crate) fn clears_status_for_groups_and_cpus(self) -> bool {
+        self >= Kernel::V6_18
+    }
+
+    /// A mount of what is mounted already clears the status.
+    pub(crate) fn clears_status_on_failed_mount(self) -> bool {
+        self < Kernel::V7_3
+    }
+
     /// A status that did not fit says so.
     pub(crate) fn marks_truncated_status(self) -> bool {
         self >= Kernel::V7_3
+    }
+
+    /// Names of directories are hashed byte by byte, and a byte is signed on x86 (until 6.2 made it unsigned everywhere).
+    pub(crate) fn hashes_signed_names(self, architecture: Architecture) -> bool {
+        self < Kernel::V6_12 && architecture != Architecture::Mpam
     }
 
     /// `tasks` takes a list, and says more when it fails (6.7).
@@ -81,7 +98,7 @@ impl Kernel {
 
     /// mkdir looks for a group first and for the place afterwards: ENODEV below info.
     pub(crate) fn mkdir_needs_group_first(self) -> bool {
-        self >= Kernel::V7_3
+        self >= Kernel::V6_18
     }
 
     /// The root's files outlive an unmount, with the modes that a user gave them.

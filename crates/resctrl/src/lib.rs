@@ -98,6 +98,7 @@ impl Resctrl {
             Architecture::Intel | Architecture::Amd => 1,
         };
         let threshold = monitoring.map_or(0, |it| it.llc_bytes / it.rmids.max(1) / it.scale_bytes * it.scale_bytes);
+        let signed_names = machine.kernel.hashes_signed_names(machine.architecture);
         Resctrl {
             rmids: rmid::Rmids::new(classes, monitoring.map_or(0, |it| it.rmids)),
             counters: monitoring
@@ -114,7 +115,7 @@ impl Resctrl {
             all_groups: Vec::new(),
             root: group::GroupId(0),
             next_group: 0,
-            tree: tree::Tree::default(),
+            tree: tree::Tree::new(signed_names),
             kept: BTreeMap::new(),
             status: status::Status::default(),
         }

@@ -20,7 +20,7 @@ impl Resctrl {
         let is_place = self.tree.name(parent) == b"mon_groups" && name != b"mon_groups";
         if self.machine.kernel.mkdir_needs_group_first() {
             self.tree.group(parent).ok_or(Errno::ENODEV)?;
-            self.begin();
+            self.begin_with_group_or_cpus();
         }
         if !is_place {
             return Err(Errno::EPERM);
@@ -30,7 +30,7 @@ impl Resctrl {
     }
 
     fn make_control_group(&mut self, caller: &Caller, name: &[u8], mode: u32) -> Result<(), Errno> {
-        self.begin();
+        self.begin_with_group_or_cpus();
         let id = self.add_group(caller, GroupKind::Control, Tree::ROOT, name, mode);
         let result = self.fill_control_group(caller, id);
         if result.is_err() {

@@ -28,6 +28,9 @@ impl Resctrl {
             return Err(Errno::EINVAL);
         }
         if self.mounted.is_some() {
+            if self.machine.kernel.clears_status_on_failed_mount() {
+                self.status.clear();
+            }
             return Err(Errno::EBUSY);
         }
         for (wanted, cache) in [(options.cdpl2, &self.machine.l2), (options.cdp, &self.machine.l3)] {

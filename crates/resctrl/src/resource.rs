@@ -167,6 +167,8 @@ impl Resource {
     /// The widest value in characters, which the older kernels pad all values to.
     fn value_width(&self) -> usize {
         match &self.scale {
+            // Two bits at least: a Haswell server, whose cache the kernel finds by a write. It notes no width then.
+            Scale::Mask(cache) if cache.min_bits > 1 => 0,
             Scale::Mask(cache) => cache.mask_bits.div_ceil(4) as usize,
             // Percent; AMD's units are told apart by having no least value.
             Scale::Bandwidth(bandwidth) => 3 + usize::from(bandwidth.min == 0),

@@ -62,14 +62,25 @@ pub(crate) struct Owner {
 pub(crate) struct Tree {
     nodes: BTreeMap<NodeId, Node>,
     next: u64,
+    /// Whether the kernel's hash of names takes bytes as signed.
+    signed_names: bool,
 }
 
 impl Tree {
     pub const ROOT: NodeId = NodeId(1);
 
+    /// A tree without nodes.
+    pub fn new(signed_names: bool) -> Self {
+        Tree { signed_names, ..Self::default() }
+    }
+
     /// Removes all nodes. Numbers are used again: the next root is number 1.
     pub fn clear(&mut self) {
-        *self = Self::default();
+        *self = Self::new(self.signed_names);
+    }
+
+    fn hash(&self, name: &[u8]) -> u32 {
+        name_hash(name, self.signed_names)
     }
 
     pub fn add(&mut self, parent: Option<NodeId>, name: &[u8], content: Content, mode: u32, owner: Owner) -> NodeId {
@@ -97,7 +108,7 @@ impl Tree {
 
     fn link(&mut self, id: NodeId) {
         let node = self.node(id);
-        let (key, parent) = ((name_hash(&node.name), node.name.clone()), node.parent);
+        let (key, parent) = ((self.hash(&node.name), node.name.clone()), node.parent);
         if let Some(parent) = parent {
             self.node_mut(parent).children.insert(key, id);
         }
@@ -105,7 +116,7 @@ impl Tree {
 
     fn unlink(&mut self, id: NodeId) {
         let node = self.node(id);
-        let (key, parent) = ((name_hash(&node.name), node.name.clone()), node.parent);
+        let (key, parent) = ((self.hash(&node.name), node.name.clone()), node.parent);
         if let Some(parent) = parent {
             self.node_mut(parent).children.remove(&key);
         }
@@ -149,7 +160,7 @@ impl Tree {
     }
 
     pub fn child(&self, parent: NodeId, name: &[u8]) -> Option<NodeId> {
-        self.node(parent).children.get(&(name_hash(name), name.to_vec())).copied()
+        self.node(parent).children.get(&(self.hash(name), name.to_vec())).copied()
     }
 
     pub fn is_directory(&self, id: NodeId) -> bool {
@@ -191,11 +202,11 @@ impl Tree {
     }
 }
 
-/// The hash that kernfs orders names by (kernfs_name_hash on a machine with 64 bits).
-fn name_hash(name: &[u8]) -> u32 {
+/// The hash that kernfs orders names by (kernfs_name_hash on a machine with 64 bits). A signed byte is extended.
+fn name_hash(name: &[u8], signed: bool) -> u32 {
     const GOLDEN_RATIO_64: u64 = 0x61c8_8646_80b5_83eb;
     let sum = name.iter().fold(0_u64, |hash, &byte| {
-        let byte = u64::from(byte);
+        let byte = if signed { i64::from(byte.cast_signed()).cast_unsigned() } else { u64::from(byte) };
         hash.wrapping_add(byte << 4).wrapping_add(byte >> 4).wrapping_mul(11)
     });
     let hash = (sum.wrapping_mul(GOLDEN_RATIO_64) >> 32) as u32 & 0x7fff_ffff;

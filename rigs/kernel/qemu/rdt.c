@@ -7,21 +7,27 @@
  *   mb=CLASSES        memory bandwidth; smb=CLASSES slow memory bandwidth (AMD)
  *   rmids=N           monitoring
  *   cdp=1 sparse=1 shareable=MASK bmec=1
+ *   cores=1           every core has an L3 of its own, not every socket
  *   hsw=1             the L3 allocation of Haswell servers, which CPUID does not tell
  *
  * What the counters say is set from within the guest: CPUID with leaf 0x57414b00 + event (1 occupancy, 2 total, 3 local)
- * and the count in ECX, for all RMIDs and domains; 0xffffffff is an error, 0xfffffffe unavailable.
+ * and the count in ECX, for all RMIDs and domains; 0xffffffff is an error, 0xfffffffe unavailable. Leaf 0x57414b10 lets as
+ * many milliseconds pass at once as ECX says.
  */
 #include "qemu/osdep.h"
+#include "qemu/main-loop.h"
+#include "qemu/timer.h"
+#include "sysemu/cpu-timers.h"
 #include "cpu.h"
 #include "target/i386/rdt.h"
 
 #define KNOB_LEAF 0x57414b00u
+#define JUMP_LEAF 0x57414b10u
 #define MAX_CPUS 256
 #define MAX_CLASSES 128
 
 static struct {
-    bool on, amd, cdp, sparse, hsw, bmec;
+    bool on, amd, cdp, sparse, hsw, bmec, cores;
     unsigned l3_bits, l3_classes, l2_bits, l2_classes, mb, smb, rmids, shareable;
 } c;
 
@@ -49,6 +55,19 @@ static unsigned option(const char *text, const char *name, unsigned *second)
     return 0;
 }
 
+/* When QEMU began, by both clocks: their ratio is the speed of the time stamp counter. */
+static int64_t begun_ns, begun_ticks;
+
+static void jump(uint32_t milliseconds)
+{
+    int64_t ns = milliseconds * INT64_C(1000000);
+    double ticks_each_ns = (double)(cpu_get_host_ticks() - begun_ticks) / (get_clock() - begun_ns);
+
+    qemu_mutex_lock_iothread();
+    cpu_clock_jump(ns, ns * ticks_each_ns);
+    qemu_mutex_unlock_iothread();
+}
+
 static void configure(void)
 {
     static bool done;
@@ -57,11 +76,14 @@ static void configure(void)
         return;
     }
     done = true;
+    begun_ns = get_clock();
+    begun_ticks = cpu_get_host_ticks();
     c.on = true;
     c.amd = option(text, "amd", NULL);
     c.cdp = option(text, "cdp", NULL);
     c.sparse = option(text, "sparse", NULL);
     c.hsw = option(text, "hsw", NULL);
+    c.cores = option(text, "cores", NULL);
     c.bmec = option(text, "bmec", NULL);
     c.l3_bits = option(text, "l3", &c.l3_classes);
     c.l2_bits = option(text, "l2", &c.l2_classes);
@@ -133,6 +155,11 @@ bool rdt_cpuid(CPUX86State *env, uint32_t leaf, uint32_t count,
         *eax = *ebx = *ecx = *edx = 0x57414b45;
         return true;
     }
+    if (leaf == JUMP_LEAF) {
+        jump(count);
+        *eax = *ebx = *ecx = *edx = 0x57414b45;
+        return true;
+    }
     if (c.hsw || (leaf != 0xf && leaf != 0x10 && !(leaf == 0x80000020u && c.amd))) {
         return false;
     }
@@ -192,10 +219,10 @@ static bool mask_is_legal(uint64_t mask, unsigned bits)
 int rdt_msr(CPUX86State *env, uint32_t msr, uint64_t *value, bool write)
 {
     int cpu = CPU(env_archcpu(env))->cpu_index & (MAX_CPUS - 1);
-    int socket = env_archcpu(env)->socket_id & (MAX_CPUS - 1);
     uint64_t *place = NULL;
 
     configure();
+    int socket = c.cores ? cpu : env_archcpu(env)->socket_id & (MAX_CPUS - 1);
     if (!c.on) {
         return 0;
     }

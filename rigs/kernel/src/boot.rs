@@ -4,12 +4,18 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use waykeeper_resctrl::Kernel;
-
 use crate::initramfs::Archive;
 use crate::plan::Plan;
 
-const KERNEL_OPTIONS: &str = "console=ttyS0 panic=-1 quiet loglevel=3 mitigations=off rdinit=/init tsc=reliable";
+/// Without a check of the timer at boot, which a busy host makes fail.
+const KERNEL_OPTIONS: &str =
+    "console=ttyS0 panic=-1 quiet loglevel=3 mitigations=off rdinit=/init tsc=reliable no_timer_check";
+
+/// How often a guest is started that does not come to its program: a busy host can delay a processor's start for too long.
+const STARTS: u32 = 3;
+
+/// What the guest says when its program runs.
+pub const READY: &str = "ready";
 
 /// What is needed to boot.
 #[derive(Clone, Debug)]
@@ -20,6 +26,8 @@ pub struct Machinery {
     pub firmware: Vec<PathBuf>,
     /// The guest's program.
     pub guest: PathBuf,
+    /// A folder with Debian's pqos and its libraries.
+    pub pqos: PathBuf,
     /// Where files for a run may be put.
     pub scratch: PathBuf,
 }
@@ -38,16 +46,37 @@ pub fn boot(
     seconds: u64,
     mut hear: impl FnMut(&str),
 ) -> Result<Lines, String> {
+    let mut starts = 0;
+    loop {
+        starts += 1;
+        let mut ready = false;
+        let lines = boot_once(machinery, kernel, plan, seconds, |line| {
+            ready |= line == READY;
+            hear(line);
+        });
+        match lines {
+            Err(why) if !ready && starts < STARTS => println!("the guest is started again: {why}"),
+            other => return other,
+        }
+    }
+}
+
+fn boot_once(
+    machinery: &Machinery,
+    kernel: &Path,
+    plan: &Plan,
+    seconds: u64,
+    mut hear: impl FnMut(&str),
+) -> Result<Lines, String> {
     let initramfs = machinery.scratch.join(format!("initramfs-{}-{}", plan.setup.name, std::process::id()));
-    write_initramfs(machinery, plan, &initramfs)?;
+    write_initramfs(machinery, kernel, plan, &initramfs)?;
     let mut command = Command::new("timeout");
     command.args(["--kill-after=5", &seconds.to_string()]).arg(&machinery.qemu);
     for folder in &machinery.firmware {
         command.arg("-L").arg(folder);
     }
     command
-        .args(["-accel", "tcg", "-machine", "pc", "-m", "640", "-nodefaults", "-nographic", "-no-reboot"])
-        .args(clock(plan.kernel))
+        .args(["-accel", "tcg,thread=single", "-machine", "pc", "-m", "640", "-nodefaults", "-nographic", "-no-reboot"])
         .args(["-serial", "stdio", "-monitor", "none"])
         .args(plan.setup.qemu_options())
         .arg("-kernel")
@@ -56,7 +85,7 @@ pub fn boot(
         .arg(&initramfs)
         .arg("-append")
         .arg(format!("{KERNEL_OPTIONS} {}", plan.setup.kernel_options()))
-        .env("WAYKEEPER_RDT", plan.setup.registers)
+        .env("WAYKEEPER_RDT", plan.setup.registers())
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
@@ -91,18 +120,34 @@ pub fn boot(
     Ok(lines)
 }
 
-/// Time is counted in instructions and does not pass while the guest sleeps: waiting for a second costs nothing. The
-/// oldest kernels do not get their other processors up that way.
-fn clock(kernel: Kernel) -> &'static [&'static str] {
-    if kernel > Kernel::V6_1 { &["-icount", "shift=1,sleep=off"] } else { &[] }
-}
-
-fn write_initramfs(machinery: &Machinery, plan: &Plan, path: &Path) -> Result<(), String> {
+fn write_initramfs(machinery: &Machinery, kernel: &Path, plan: &Plan, path: &Path) -> Result<(), String> {
     let program = std::fs::read(&machinery.guest).map_err(|error| format!("{}: {error}", machinery.guest.display()))?;
     let mut archive = Archive::default();
-    ["dev", "proc", "sys"].iter().for_each(|directory| archive.directory(directory));
+    ["dev", "proc", "run", "sys"].iter().for_each(|directory| archive.directory(directory));
     archive.device("dev/console", 5, 1);
     archive.file("init", 0o755, &program);
     archive.file("plan", 0o644, plan.write().as_bytes());
+    if let Ok(module) = std::fs::read(kernel.with_file_name("msr.ko")) {
+        archive.file("msr.ko", 0o644, &module);
+    }
+    add_folder(&mut archive, &machinery.pqos, "")?;
     std::fs::write(path, archive.finish()).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// Adds what is in a folder, at the same places below the root.
+fn add_folder(archive: &mut Archive, folder: &Path, below: &str) -> Result<(), String> {
+    let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
+    for entry in std::fs::read_dir(folder).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let place = if below.is_empty() { name.to_owned() } else { format!("{below}/{name}") };
+        if path.is_dir() {
+            archive.directory(&place);
+            add_folder(archive, &path, &place)?;
+        } else {
+            // Links are followed: a library is there under each of its names.
+            archive.file(&place, 0o755, &std::fs::read(&path).map_err(failed)?);
+        }
+    }
+    Ok(())
 }

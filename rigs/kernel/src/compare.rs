@@ -2,6 +2,7 @@
 
 use waykeeper_resctrl::Machine;
 
+use crate::astray::leads_astray;
 use crate::modelled::Modelled;
 use crate::step::{Answer, Outcome, Step};
 
@@ -42,7 +43,7 @@ pub fn first_difference(subject: &mut dyn Subject, machine: &Machine, steps: &[S
     let mut model = Modelled::new(machine.clone());
     steps.iter().enumerate().find_map(|(at, step)| {
         // Without a mount there is nothing at the paths; a shrunk sequence can come here.
-        if matches!(step, Step::Do(_)) && model.resctrl.mounted().is_none() {
+        if matches!(step, Step::Do(_)) && model.resctrl.mounted().is_none() || leads_astray(&model, step) {
             return None;
         }
         let (real, modelled) = both(subject, &mut model, step);

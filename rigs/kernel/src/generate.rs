@@ -6,6 +6,7 @@ mod paths;
 use fastrand::Rng;
 use waykeeper_resctrl::{Event, MountOptions, Operation, Reading};
 
+use crate::astray::leads_astray;
 use crate::modelled::{FULL, Modelled};
 use crate::setup::Setup;
 use crate::step::Step;
@@ -27,6 +28,15 @@ impl Generator {
 
     /// The next step.
     pub fn next(&mut self, state: &Modelled) -> Step {
+        loop {
+            let step = self.draw(state);
+            if !leads_astray(state, &step) {
+                return step;
+            }
+        }
+    }
+
+    fn draw(&mut self, state: &Modelled) -> Step {
         if state.resctrl.mounted().is_none() {
             return match self.rng.u32(..20) {
                 0 => Step::Unmount,
@@ -119,10 +129,6 @@ impl Generator {
             0 => self.any_new_path(state),
             _ => self.new_monitoring_group(state),
         };
-        // Renaming a file below info/* lets the kernel write into memory that is no group: see docs/resctrl.md.
-        if from.starts_with(b"info/") {
-            return Operation::Rename { from: b"info".to_vec(), to };
-        }
         Operation::Rename { from, to }
     }
 }

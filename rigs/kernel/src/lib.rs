@@ -6,7 +6,9 @@
 //! [`modelled`] on the model; [`compare`] runs both and shrinks a sequence that ends in a difference. The rest is the
 //! host's side: [`provide`] has QEMU and kernels ready, [`boot`] runs a guest.
 
+pub mod astray;
 pub mod boot;
+pub mod circle;
 pub mod compare;
 pub mod generate;
 pub mod initramfs;

@@ -1,6 +1,6 @@
 //! Steps on the model.
 
-use waykeeper_resctrl::{Attributes, Caller, Event, Machine, Reading, Reply, Resctrl, Task};
+use waykeeper_resctrl::{Attributes, Caller, Event, Machine, Operation, Reading, Reply, Resctrl, Task};
 
 use crate::step::{Answer, Outcome, Step};
 
@@ -28,7 +28,13 @@ impl Modelled {
     /// Carries a step out. Processes that begin get the numbers that they got in the kernel.
     pub fn run(&mut self, step: &Step, started: &[i32]) -> Outcome {
         let answer = self.answer(step, started);
-        Outcome { answer, status: self.resctrl.mounted().map(|_| self.resctrl.status()) }
+        // The file is asked, not the text behind it: a changed permission can hide it.
+        let status = Operation::Read { path: b"info/last_cmd_status".to_vec() };
+        let status = match self.resctrl.apply(&status) {
+            Ok(Reply::Bytes(text)) => Some(text),
+            _ => None,
+        };
+        Outcome { answer, status }
     }
 
     fn answer(&mut self, step: &Step, started: &[i32]) -> Result<Answer, i32> {

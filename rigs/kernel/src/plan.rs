@@ -9,12 +9,14 @@ use crate::text::{read_step, write_step};
 /// What is done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Task {
-    /// Random sequences until there were so many operations.
+    /// Random sequences until there were so many operations, after some that are kept.
     Compare {
         /// Where the first sequence begins; the next ones count on.
         seed: u64,
         /// How many operations.
         operations: usize,
+        /// Sequences that come first.
+        kept: Vec<Vec<Step>>,
     },
     /// Given sequences are compared.
     Replay(Vec<Vec<Step>>),
@@ -36,22 +38,25 @@ pub struct Plan {
     pub kernel: Kernel,
     /// What is done.
     pub task: Task,
+    /// Whether plans are applied and restored afterwards, with kills on the way.
+    pub circle: bool,
 }
 
 impl Plan {
     /// As text.
     pub fn write(&self) -> String {
-        let task = match &self.task {
-            Task::Compare { seed, operations } => format!("compare {seed} {operations}"),
-            Task::Record { seed, operations } => format!("record {seed} {operations}"),
-            Task::Replay(sequences) => {
-                let sequence = |steps: &Vec<Step>| {
-                    steps.iter().map(|step| format!("\n{}", write_step(step))).collect::<String>() + "\n"
-                };
-                format!("replay{}", sequences.iter().map(sequence).collect::<String>())
-            }
+        let text = |sequences: &Vec<Vec<Step>>| {
+            let lines =
+                |steps: &Vec<Step>| steps.iter().map(|step| format!("\n{}", write_step(step))).collect::<String>();
+            sequences.iter().map(|steps| lines(steps) + "\n").collect::<String>()
         };
-        format!("setup {}\nkernel {}\n{task}\n", self.setup.name, kernel_name(self.kernel))
+        let task = match &self.task {
+            Task::Compare { seed, operations, kept } => format!("compare {seed} {operations}{}", text(kept)),
+            Task::Record { seed, operations } => format!("record {seed} {operations}"),
+            Task::Replay(sequences) => format!("replay{}", text(sequences)),
+        };
+        let circle = if self.circle { "yes" } else { "no" };
+        format!("setup {}\nkernel {}\ncircle {circle}\n{task}\n", self.setup.name, kernel_name(self.kernel))
     }
 
     /// From text.
@@ -69,15 +74,18 @@ impl Plan {
         let kernel = word("kernel")?;
         let kernel = Kernel::ALL.into_iter().find(|&other| kernel_name(other) == kernel);
         let kernel = kernel.ok_or("no such kernel")?;
+        let circle = word("circle")? == "yes";
         let task = word("")?;
         let numbers: Vec<u64> = task.split_whitespace().filter_map(|word| word.parse().ok()).collect();
         let task = match (task.split_whitespace().next(), &numbers[..]) {
-            (Some("compare"), &[seed, operations]) => Task::Compare { seed, operations: operations as usize },
+            (Some("compare"), &[seed, operations]) => {
+                Task::Compare { seed, operations: operations as usize, kept: read_sequences(lines)? }
+            }
             (Some("record"), &[seed, operations]) => Task::Record { seed, operations: operations as usize },
             (Some("replay"), _) => Task::Replay(read_sequences(lines)?),
             _ => return Err(format!("{task}: no such task")),
         };
-        Ok(Plan { setup, kernel, task })
+        Ok(Plan { setup, kernel, task, circle })
     }
 }
 

@@ -24,13 +24,14 @@ pub fn cache() -> PathBuf {
 /// What could not be fetched or built.
 pub fn machinery() -> Result<Machinery, String> {
     let cache = cache();
-    run(Command::new(Path::new(RIG).join("provide")).arg(&cache).arg("qemu"))?;
+    run(Command::new(Path::new(RIG).join("provide")).arg(&cache).args(["qemu", "pqos"]))?;
     let scratch = cache.join("scratch");
     std::fs::create_dir_all(&scratch).map_err(|error| format!("{}: {error}", scratch.display()))?;
     Ok(Machinery {
         qemu: cache.join("qemu/bin/qemu-system-x86_64"),
         firmware: ["/usr/share/seabios", "/usr/share/qemu"].map(PathBuf::from).to_vec(),
         guest: guest(&cache)?,
+        pqos: cache.join("pqos"),
         scratch,
     })
 }
@@ -43,13 +44,27 @@ pub fn kernel(kernel: Kernel) -> Result<PathBuf, String> {
     let cache = cache();
     let name = kernel_name(kernel);
     run(Command::new(Path::new(RIG).join("provide")).arg(&cache).arg(name))?;
-    Ok(cache.join(format!("kernel-{name}/vmlinuz")))
+    Ok(cache.join(format!("kernel-{name}/vmlinux")))
 }
 
 /// The kernel's full release, as Debian names it.
 pub fn release(kernel: Kernel) -> Option<String> {
     let path = cache().join(format!("kernel-{}/release", kernel_name(kernel)));
     std::fs::read_to_string(path).ok().map(|text| text.trim().to_owned())
+}
+
+/// The files with sequences that differed once.
+///
+/// # Errors
+/// A folder that cannot be read.
+pub fn kept_sequences() -> Result<Vec<PathBuf>, String> {
+    let folder = Path::new(RIG).join("sequences");
+    let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
+    let entries: Result<Vec<PathBuf>, _> =
+        std::fs::read_dir(&folder).map_err(failed)?.map(|entry| entry.map(|entry| entry.path())).collect();
+    let mut files = entries.map_err(failed)?;
+    files.sort();
+    Ok(files)
 }
 
 /// Builds the guest's program so that it runs without any library.

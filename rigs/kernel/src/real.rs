@@ -1,24 +1,32 @@
 //! Steps on the kernel that runs here. Only the guest calls this.
 
+mod clock;
+mod ground;
 mod process;
 mod system;
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use waykeeper_resctrl::{Event, MountOptions, Operation, Reading};
 
 use crate::compare::Subject;
 use crate::modelled::FULL;
 use crate::real::process::Process;
-use crate::real::system::{Full, System};
+use crate::real::system::Full;
 use crate::step::{Answer, Outcome, Step};
+pub(crate) use ground::{Ground, Threads};
+pub(crate) use system::System;
+
+/// A threshold of occupancy that every emulated machine takes: one count.
+const SOME_BYTES: &[u8] = b"65536\n";
 
 /// The kernel.
 #[derive(Debug)]
 pub struct Real {
     system: System,
     processes: Vec<Process>,
+    /// CPUs that are online.
+    cpus: Vec<u32>,
     /// How many RMIDs there are.
     rmids: u32,
     /// `max_threshold_occupancy` after boot.
@@ -35,6 +43,8 @@ impl Real {
     /// # Errors
     /// A kernel without resctrl.
     pub fn new() -> Result<Self, String> {
+        // The older kernels look at the freeing CPU's domain when an RMID is freed.
+        clock::pin(0);
         let system = System::new();
         system.mount(MountOptions::default()).map_err(|errno| format!("resctrl cannot be mounted: errno {errno}"))?;
         let read = |path: &[u8]| system.read(path).ok();
@@ -46,6 +56,7 @@ impl Real {
         let configs = ["info/L3_MON/mbm_total_bytes_config", "info/L3_MON/mbm_local_bytes_config"];
         let configs = configs.into_iter().filter_map(|path| Some((path, read(path.as_bytes())?))).collect();
         let real = Real {
+            cpus: clock::online(),
             rmids: number(b"info/L3_MON/num_rmids").unwrap_or(0),
             threshold: read(b"info/L3_MON/max_threshold_occupancy"),
             modes: modes.collect(),
@@ -109,8 +120,23 @@ impl Real {
     /// Lets the kernel see empty caches for longer than the second after which it looks at freed RMIDs again.
     fn settle(&self) {
         count(Event::LlcOccupancy, Reading::Value(0));
-        std::thread::sleep(Duration::from_millis(2200));
+        for _ in 0..2 {
+            clock::jump(1200);
+            self.cpus.iter().for_each(|&cpu| clock::let_run(cpu));
+        }
         count(Event::LlcOccupancy, Reading::Value(FULL.into()));
+    }
+
+    /// Unmounts. Groups on the way to a locked region go first: see `astray`.
+    fn unmount(&self) {
+        for entry in self.system.entries(b"").unwrap_or_default().iter().filter(|entry| entry.directory) {
+            let mode = [&entry.name[..], b"/mode"].concat();
+            let _ = self.system.chmod(&mode, 0o644);
+            if self.system.read(&mode).is_ok_and(|mode| mode.starts_with(b"pseudo-lock")) {
+                let _ = self.system.rmdir(&entry.name);
+            }
+        }
+        let _ = self.system.unmount();
     }
 
     /// Puts all RMIDs into limbo: from there they come back in order, as after boot.
@@ -118,9 +144,8 @@ impl Real {
         if self.rmids < 2 || self.system.mount(MountOptions::default()).is_err() {
             return;
         }
-        if let Some(threshold) = &self.threshold {
-            let _ = self.system.write(b"info/L3_MON/max_threshold_occupancy", threshold);
-        }
+        // With a threshold of 0 none would come back.
+        self.set_threshold(SOME_BYTES);
         for (path, config) in &self.configs {
             let _ = self.system.write(path.as_bytes(), config);
         }
@@ -132,12 +157,22 @@ impl Real {
         }
         let _ = self.system.unmount();
         self.settle();
+        if let Some(threshold) = &self.threshold
+            && self.system.mount(MountOptions::default()).is_ok()
+        {
+            self.set_threshold(threshold);
+            let _ = self.system.unmount();
+        }
+    }
+
+    fn set_threshold(&self, bytes: &[u8]) {
+        let _ = self.system.write(b"info/L3_MON/max_threshold_occupancy", bytes);
     }
 }
 
 impl Subject for Real {
     fn reset(&mut self) {
-        let _ = self.system.unmount();
+        self.unmount();
         std::mem::take(&mut self.processes).into_iter().for_each(Process::end);
         count(Event::LlcOccupancy, Reading::Value(FULL.into()));
         self.sort_rmids();
@@ -164,8 +199,13 @@ fn count(event: Event, reading: Reading) {
         Reading::Error => u32::MAX,
         Reading::Unavailable => u32::MAX - 1,
     };
+    knob(1 + event as u32, value);
+}
+
+/// Turns one of the knobs of rdt.c.
+fn knob(number: u32, value: u32) {
     #[cfg(target_arch = "x86_64")]
-    std::arch::x86_64::__cpuid_count(0x5741_4b01 + event as u32, value);
+    std::arch::x86_64::__cpuid_count(0x5741_4b00 + number, value);
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = (event, value);
+    let _ = (number, value);
 }

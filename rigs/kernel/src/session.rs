@@ -3,6 +3,7 @@
 use fastrand::Rng;
 use waykeeper_resctrl::{Machine, Operation};
 
+use crate::circle;
 use crate::compare::{Difference, Subject as _, both, first_difference, shrink};
 use crate::generate::Generator;
 use crate::modelled::Modelled;
@@ -36,17 +37,27 @@ impl Session {
     /// Does what the plan says.
     ///
     /// # Errors
-    /// Nothing at present: differences are printed.
+    /// A circle that does not close; differences are printed.
     pub fn run(mut self) -> Result<(), String> {
-        match self.plan.task.clone() {
-            Task::Compare { seed, operations } => self.compare(seed, operations),
+        let equal = match self.plan.task.clone() {
+            Task::Compare { seed, operations, kept } => self.replay(&kept) && self.compare(seed, operations),
             Task::Replay(sequences) => self.replay(&sequences),
             Task::Record { seed, operations } => self.record(seed, operations),
+        };
+        if !equal {
+            return Ok(());
+        }
+        println!("RIG equal {} {}", self.operations, self.looks);
+        if self.plan.circle {
+            self.real.reset();
+            let carried = circle::run(&self.plan.setup)?;
+            println!("RIG circle {} scenarios and {} kills in all", carried.scenarios, carried.kills);
         }
         Ok(())
     }
 
-    fn compare(&mut self, seed: u64, operations: usize) {
+    /// Whether random sequences are equal.
+    fn compare(&mut self, seed: u64, operations: usize) -> bool {
         let mut reported = 0;
         for seed in seed.. {
             if self.operations >= operations {
@@ -56,7 +67,7 @@ impl Session {
             if let Some(steps) = self.differing_sequence(seed, length) {
                 println!("RIG difference after {} operations, seed {seed}", self.operations);
                 self.report(steps);
-                return;
+                return false;
             }
             let thousands = self.operations / 1000;
             if thousands > reported {
@@ -64,7 +75,7 @@ impl Session {
                 println!("RIG progress {} {}", self.operations, self.looks);
             }
         }
-        println!("RIG equal {} {}", self.operations, self.looks);
+        true
     }
 
     /// A random sequence; its steps when it ends in a difference.
@@ -111,20 +122,20 @@ impl Session {
         }
     }
 
-    fn replay(&mut self, sequences: &[Vec<Step>]) {
+    fn replay(&mut self, sequences: &[Vec<Step>]) -> bool {
         for steps in sequences {
             self.operations += steps.len();
             if let Some(difference) = first_difference(&mut self.real, &self.machine, steps) {
                 println!("RIG difference in a sequence that is replayed");
                 steps[..=difference.at].iter().for_each(|step| println!("RIG step {}", write_step(step)));
                 print_difference(&difference);
-                return;
+                return false;
             }
         }
-        println!("RIG equal {} 0", self.operations);
+        true
     }
 
-    fn record(&mut self, seed: u64, operations: usize) {
+    fn record(&mut self, seed: u64, operations: usize) -> bool {
         self.real.reset();
         let mut model = Modelled::new(self.machine.clone());
         let mut generator = Generator::new(&self.plan.setup, seed);
@@ -136,10 +147,11 @@ impl Session {
             if real != modelled {
                 println!("RIG difference while recording");
                 println!("RIG model: {}", write_outcome(&modelled));
-                return;
+                return false;
             }
         }
-        println!("RIG equal {operations} 0");
+        self.operations += operations;
+        true
     }
 }
 

@@ -7,6 +7,7 @@ use waykeeper_resctrl::{
 /// Sizes of QEMU's caches in bytes.
 const L3_BYTES: u32 = 16 << 20;
 const L2_BYTES: u32 = 4 << 20;
+const AMD_L2_BYTES: u32 = 512 << 10;
 
 /// Sockets with CPUs that are online, cores of each socket, and the number of all CPUs.
 const SOCKETS: u32 = 2;
@@ -21,7 +22,7 @@ pub struct Setup {
     /// QEMU's processor.
     pub processor: &'static str,
     /// What the registers of its cache allocation are to be: see rdt.c.
-    pub registers: &'static str,
+    registers: &'static str,
 }
 
 /// All emulated machines.
@@ -62,6 +63,17 @@ impl Setup {
         format!("maxcpus={}", SOCKETS * CORES)
     }
 
+    /// What QEMU's registers are to be: see rdt.c.
+    pub fn registers(&self) -> String {
+        let cores = if self.l3_of_cores() { ",cores=1" } else { "" };
+        format!("{}{cores}", self.registers)
+    }
+
+    /// Without the leaves of AMD's topology the kernels take every core's L3 for one of its own.
+    fn l3_of_cores(&self) -> bool {
+        self.processor.starts_with("EPYC")
+    }
+
     fn register(&self, name: &str) -> Option<(u32, u32)> {
         let (_, value) = self.registers.split(',').filter_map(|word| word.split_once('=')).find(|(n, _)| *n == name)?;
         let number = |text: &str| match text.strip_prefix("0x") {
@@ -78,6 +90,7 @@ impl Setup {
         let amd = value("amd") == 1;
         let haswell = value("hsw") == 1;
         let sparse = value("sparse") == 1;
+        let l3_domains = if self.l3_of_cores() { cores() } else { sockets() };
         let cache = |domains: Vec<Domain>, (mask_bits, closids): (u32, u32), size_bytes| Cache {
             domains,
             mask_bits,
@@ -89,14 +102,15 @@ impl Setup {
             size_bytes,
             line_bytes: 64,
         };
-        let l3 =
-            self.register("l3").map(|size| Cache { shareable: value("shareable"), ..cache(sockets(), size, L3_BYTES) });
+        let l3 = self
+            .register("l3")
+            .map(|size| Cache { shareable: value("shareable"), ..cache(l3_domains.clone(), size, L3_BYTES) });
         let l3 = match haswell {
-            true => Some(Cache { min_bits: 2, shareable: 0xc0000, ..cache(sockets(), (20, 4), L3_BYTES) }),
+            true => Some(Cache { min_bits: 2, shareable: 0xc0000, ..cache(l3_domains.clone(), (20, 4), L3_BYTES) }),
             false => l3,
         };
         let bandwidth = |closids| Bandwidth {
-            domains: sockets(),
+            domains: l3_domains.clone(),
             closids,
             min: if amd { 0 } else { 10 },
             max: if amd { 2048 } else { 100 },
@@ -105,12 +119,13 @@ impl Setup {
             throttle: (!amd).then_some(Throttle::Max),
         };
         let monitoring = self.register("rmids").map(|(rmids, _)| Monitoring {
-            domains: sockets(),
+            domains: l3_domains.clone(),
             rmids,
             events: Event::ALL.to_vec(),
             scale_bytes: 65536,
             counter_bits: if amd { 44 } else { 24 },
-            llc_bytes: L3_BYTES,
+            // Without the leaves of AMD's topology the kernels take the L2 for the last cache (`x86_cache_size`).
+            llc_bytes: if amd { AMD_L2_BYTES } else { L3_BYTES },
             configurable: (value("bmec") == 1).then_some(0x7f),
         });
         Machine {

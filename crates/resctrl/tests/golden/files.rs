@@ -1,6 +1,6 @@
 //! Which files there are, their permissions and formats.
 
-use waykeeper_resctrl::{Errno, Kernel, Machine, MountOptions, Operation, Resctrl, example};
+use waykeeper_resctrl::{Errno, Kernel, Machine, MountOptions, Operation, Reply, Resctrl, example};
 
 use crate::{Mounted, silent};
 
@@ -121,4 +121,46 @@ fn root_too_needs_a_permission_bit() {
     assert_eq!(fs.read_error("schemata/x"), Errno::ENOTDIR);
     let unlink = Operation::Unlink { path: b"mon_data".to_vec() };
     assert_eq!(fs.0.apply(&unlink).expect_err("a directory").errno, Errno::EISDIR);
+}
+
+#[test]
+fn names_are_hashed_as_signed_bytes_by_the_oldest_kernels() {
+    // As 6.1.0-56-amd64 and 7.3.4 listed a mount without monitoring.
+    let order = |kernel| {
+        let machine = Machine { kernel, monitoring: None, mb: None, ..example::server() };
+        let mut fs = Mounted::on(machine, MountOptions::default());
+        let mkdir = Operation::Mkdir { path: b"\xff\xfe".to_vec(), mode: 0o755 };
+        assert_eq!(fs.0.apply(&mkdir), Ok(Reply::Done));
+        let names =
+            fs.0.entries(b"").expect("a directory").into_iter().map(|entry| entry.name.escape_ascii().to_string());
+        names.collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(order(Kernel::V6_1), "cpus_list mode schemata info tasks size \\xff\\xfe cpus");
+    assert_eq!(order(Kernel::V6_12), "cpus_list mode schemata \\xff\\xfe info tasks size cpus");
+}
+
+#[test]
+fn a_mount_of_what_is_mounted_clears_the_status_before_7() {
+    for (kernel, status) in [(Kernel::V6_18, "ok\n"), (Kernel::V7_3, "Unknown or unsupported resource name 'X'\n")] {
+        let mut fs = Mounted::on(Machine { kernel, ..example::server() }, MountOptions::default());
+        assert_eq!(fs.refused("schemata", "X:0=1\n"), "Unknown or unsupported resource name 'X'\n");
+        assert_eq!(fs.0.mount(MountOptions::default()), Err(Errno::EBUSY));
+        assert_eq!(String::from_utf8(fs.0.status()).as_deref(), Ok(status));
+    }
+}
+
+#[test]
+fn new_groups_and_cpus_clear_the_status_since_6_18_and_reading_since_7() {
+    let old = "Unknown or unsupported resource name 'X'\n";
+    for (kernel, after_mkdir, after_read) in
+        [(Kernel::V6_12, old, old), (Kernel::V6_18, "ok\n", old), (Kernel::V7_3, "ok\n", "ok\n")]
+    {
+        let mut fs = Mounted::on(Machine { kernel, ..example::server() }, MountOptions::default());
+        fs.refused("schemata", "X:0=1\n");
+        assert_eq!(fs.mkdir("a"), Ok(()));
+        assert_eq!(fs.read("info/last_cmd_status"), after_mkdir);
+        fs.refused("schemata", "X:0=1\n");
+        fs.read("a/cpus");
+        assert_eq!(fs.read("info/last_cmd_status"), after_read);
+    }
 }

@@ -3,6 +3,7 @@
 use std::ffi::CStr;
 use std::fs;
 
+use waykeeper_kernel_rig::boot::READY;
 use waykeeper_kernel_rig::plan::Plan;
 use waykeeper_kernel_rig::real::Real;
 use waykeeper_kernel_rig::session::Session;
@@ -36,12 +37,14 @@ fn main() {
 
 fn run() -> ! {
     mount(c"/proc", c"proc");
-    pin_to_first_cpu();
     let result = fs::read_to_string("/plan")
         .map_err(|error| format!("/plan: {error}"))
         .and_then(|text| Plan::read(&text))
         .and_then(|plan| Real::new().map(|real| Session::new(plan, real)))
-        .and_then(Session::run);
+        .and_then(|session| {
+            println!("RIG {READY}");
+            session.run()
+        });
     if let Err(why) = result {
         println!("RIG failed: {why}");
     }
@@ -51,16 +54,6 @@ fn run() -> ! {
 fn mount(what: &CStr, kind: &CStr) {
     // SAFETY: all texts end with a NUL.
     unsafe { libc::mount(kind.as_ptr(), what.as_ptr(), kind.as_ptr(), 0, std::ptr::null()) };
-}
-
-/// The older kernels look at the freeing CPU's domain when an RMID is freed.
-fn pin_to_first_cpu() {
-    // SAFETY: all zeros is a valid set, and the call only reads it.
-    unsafe {
-        let mut set: libc::cpu_set_t = std::mem::zeroed();
-        libc::CPU_SET(0, &mut set);
-        libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set);
-    }
 }
 
 /// Prints what the kernel complained about.

@@ -1,6 +1,6 @@
 //! What is written: nearly right for the file, or noise.
 
-use waykeeper_resctrl::{Machine, Operation, Reply};
+use waykeeper_resctrl::{Machine, Operation};
 
 use super::Generator;
 use crate::modelled::Modelled;
@@ -95,8 +95,12 @@ impl Generator {
             2 => self.spoil(&mut data),
             _ => (),
         }
-        if name == b"schemata" {
-            data = one_line_in_locksetup(state, &path, data);
+        // A locking group takes one line at a time (see `astray`): half of all writes could be such.
+        if name == b"schemata"
+            && self.rng.bool()
+            && let Some(end) = data.iter().position(|&byte| byte == b'\n')
+        {
+            data.truncate(end + 1);
         }
         Operation::Write { path, data }
     }
@@ -249,20 +253,4 @@ impl Generator {
             data[at] = self.rng.u8(..);
         }
     }
-}
-
-/// A group in pseudo-locksetup gets one line at a time: with a second one the kernel forgets a domain that it pointed to
-/// the group's region, and follows that pointer after the region is gone. See docs/resctrl.md.
-fn one_line_in_locksetup(state: &Modelled, path: &[u8], mut data: Vec<u8>) -> Vec<u8> {
-    let mode = [&path[..path.len() - b"schemata".len()], b"mode"].concat();
-    let mut resctrl = state.resctrl.clone();
-    let locksetup = match resctrl.apply(&Operation::Read { path: mode.clone() }) {
-        Ok(Reply::Bytes(mode)) => mode == b"pseudo-locksetup\n",
-        // The mode may not be readable; then it is better to be careful.
-        _ => true,
-    };
-    if locksetup && let Some(end) = data.iter().position(|&byte| byte == b'\n') {
-        data.truncate(end + 1);
-    }
-    data
 }
