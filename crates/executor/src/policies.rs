@@ -8,22 +8,28 @@ use waykeeper_policy::{
     Access, AssignedClass, Assignment, Class, CoreList, Loaded, Mask, Membership, Offer, bundled, find_bundled, plan,
 };
 
-/// Whether a mitigation is a policy.
+/// Whether a mitigation is a policy: a bundled one, or a file.
 pub fn is_policy(mitigation: &str) -> bool {
-    find_bundled(mitigation).is_some()
+    find_bundled(mitigation).is_some() || is_file(mitigation)
 }
 
-/// Every bundled policy, with whether it can be had: `can` tries it.
-pub fn offers<T>(can: impl Fn(&str) -> Result<T, String>) -> BTreeMap<String, Offered> {
+/// Whether the part of a mitigation's name is a policy file.
+pub fn is_file(part: &str) -> bool {
+    part.ends_with(".toml")
+}
+
+/// Every bundled policy and these files, with whether each can be had: `can` tries it.
+pub fn offers<T>(files: &[String], can: impl Fn(&str) -> Result<T, String>) -> BTreeMap<String, Offered> {
     let offer = |name: &str| match (Loaded::open(name), can(name)) {
         (Ok(loaded), Ok(_)) => Offered::Applied(loaded.policy.title),
         (Err(error), _) => Offered::Refused(error.to_string()),
         (_, Err(why)) => Offered::Refused(why),
     };
-    bundled().iter().map(|policy| (policy.name.to_owned(), offer(policy.name))).collect()
+    let names = bundled().iter().map(|policy| policy.name).chain(files.iter().map(String::as_str));
+    names.map(|name| (name.to_owned(), offer(name))).collect()
 }
 
-/// A bundled policy for a machine. A class that names nobody there is the target's, if it is the only such class.
+/// A policy for a machine. A class that names nobody there is the target's, if it is the only such class.
 ///
 /// # Errors
 /// A name that is no policy.

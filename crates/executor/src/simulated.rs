@@ -69,11 +69,16 @@ const PS_PER_S: f64 = 1e12;
 const PACE: Pace = Pace { pilot_s: 0.002, sentinel_s: 0.01, least_excursion_ns: 0.0 };
 
 impl Simulated {
-    /// A simulated platform. `elsewhere` names mitigations that other places know, with the reason why not here.
+    /// A simulated platform. `elsewhere` names mitigations that other places know, with the reason why not here; `policies`
+    /// are files of policies that serve as mitigations.
     ///
     /// # Errors
     /// A platform without what the simulator needs.
-    pub fn new(platform: Platform, elsewhere: &BTreeMap<String, String>) -> Result<Self, ExecutorError> {
+    pub fn new(
+        platform: Platform,
+        elsewhere: &BTreeMap<String, String>,
+        policies: &[String],
+    ) -> Result<Self, ExecutorError> {
         let tick_ns = platform.counter.as_ref().map(|counter| counter.tick_ns.value).ok_or_else(|| {
             ExecutorError::Refused(format!(
                 "platform `{}` has no `counter`, so nothing can be timed on it; add `counter.tick_ns`",
@@ -82,7 +87,7 @@ impl Simulated {
         })?;
         let place = Place {
             pace: PACE,
-            site: site(&platform, elsewhere),
+            site: site(&platform, elsewhere, policies),
             clock: Clock {
                 name: "simulated counter".into(),
                 frequency_hz: 1e9 / tick_ns,
@@ -143,7 +148,7 @@ impl Simulated {
     }
 }
 
-fn site(platform: &Platform, elsewhere: &BTreeMap<String, String>) -> Site {
+fn site(platform: &Platform, elsewhere: &BTreeMap<String, String>, files: &[String]) -> Site {
     let cores: Vec<SiteCore> = platform
         .core_ids()
         .into_iter()
@@ -151,7 +156,7 @@ fn site(platform: &Platform, elsewhere: &BTreeMap<String, String>) -> Site {
         .collect();
     let mut mitigations = refused_elsewhere(elsewhere);
     let target = platform.core_ids().first().copied().unwrap_or_default();
-    mitigations.extend(offers(|name| {
+    mitigations.extend(offers(files, |name| {
         settings(name, platform, target).or_else(|why| {
             // Another core may be in one of its classes.
             platform.core_ids().into_iter().find_map(|core| settings(name, platform, core).ok()).ok_or(why)

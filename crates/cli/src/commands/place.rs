@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use waykeeper_executor::{Executor, Host, Simulated};
+use waykeeper_executor::{Executor, Host, Simulated, is_policy_file};
 use waykeeper_experiment::Loaded;
+use waykeeper_experiment::mitigation::parts;
 use waykeeper_platform::locate::line_of;
 use waykeeper_platform::{Platform, PlatformError, bundled, find_bundled};
 
@@ -16,16 +17,17 @@ const HOST: &str = "host";
 /// The executor for an experiment.
 pub fn executor(loaded: &Loaded, on: Option<On>) -> Result<Box<dyn Executor>, Failure> {
     let name = loaded.experiment.platform.as_str();
+    let policies = policy_files(loaded);
     let platform = if name == HOST { None } else { Some(open(loaded, name)?) };
     match (on, platform) {
-        (None | Some(On::Host), None) => Ok(Box::new(Host::new(&simulated_mitigations(None))?)),
+        (None | Some(On::Host), None) => Ok(Box::new(Host::new(&simulated_mitigations(None), &policies)?)),
         (Some(On::Host), opened) => {
             let platform = opened.as_ref().map(|opened| &opened.platform);
-            Ok(Box::new(Host::new(&simulated_mitigations(platform))?))
+            Ok(Box::new(Host::new(&simulated_mitigations(platform), &policies)?))
         }
         (_, Some(opened)) => {
             opened.can_be_simulated()?;
-            Ok(Box::new(Simulated::new(opened.platform, &host_mitigations())?))
+            Ok(Box::new(Simulated::new(opened.platform, &host_mitigations(), &policies)?))
         }
         (Some(On::Sim), None) => {
             let names: Vec<_> = bundled().iter().map(|b| b.name).collect();
@@ -38,6 +40,13 @@ pub fn executor(loaded: &Loaded, on: Option<On>) -> Result<Box<dyn Executor>, Fa
             Err(loaded.error("platform", message).into())
         }
     }
+}
+
+/// The mitigations of an experiment that are files of policies.
+fn policy_files(loaded: &Loaded) -> Vec<String> {
+    let listed = loaded.experiment.mitigations.as_slice().iter();
+    let files = listed.flat_map(|name| parts(name)).filter(|part| is_policy_file(part));
+    files.map(str::to_owned).collect()
 }
 
 /// A platform and the text that it was read from, for errors.

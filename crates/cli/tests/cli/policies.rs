@@ -44,3 +44,26 @@ fn what_a_policy_lacks_here_is_said_before_anything_runs() {
     assert!(text.contains("mitigation apollo-lake-pseudo-lock: policies/apollo-lake-pseudo-lock.toml:"), "{text}");
     assert!(desk.names().is_empty(), "{:?}", desk.names());
 }
+
+#[test]
+fn a_file_is_a_mitigation_as_a_bundled_policy_is() {
+    let desk = Desk::new();
+    // A third of 12 ways is 4, the lowest ones: core 4 has them alone.
+    desk.file("mine.toml", "title = 'mine'\n[[classes]]\nname = 'rt'\ncores = '4'\nl3 = '4 ways'\n");
+    let run = desk
+        .run(&[
+            "run",
+            "tcc-cache-partition",
+            "--json",
+            "--duration=200us",
+            "--repeats=1",
+            "--set=sweep.size.only=264 KiB",
+            "--set=targets.0.core=4",
+            "--set=mitigations=mine.toml",
+        ])
+        .with(0)
+        .json();
+    assert_eq!(case(&run, "mine.toml [size 264 KiB]")["mitigation"], "mine.toml");
+    let ended = desk.run(&["run", "tcc-cache-partition", "--dry-run", "--set=mitigations=absent.toml"]).with(0);
+    assert!(ended.stdout.contains("mitigation absent.toml: absent.toml: no policy of this name"), "{}", ended.stdout);
+}

@@ -19,14 +19,15 @@ const UNSTEADY_PPM: f64 = 200.0;
 const PACE: Pace = Pace { pilot_s: 0.2, sentinel_s: 0.25, least_excursion_ns: 200.0 };
 
 impl Host {
-    /// This machine. `elsewhere` names mitigations that other places know, with the reason why not here.
+    /// This machine. `elsewhere` names mitigations that other places know, with the reason why not here; `policies` are
+    /// files of policies that serve as mitigations.
     ///
     /// # Errors
     /// A machine that does not tell its cores, or gives this process none.
-    pub fn new(elsewhere: &BTreeMap<String, String>) -> Result<Self, ExecutorError> {
+    pub fn new(elsewhere: &BTreeMap<String, String>, policies: &[String]) -> Result<Self, ExecutorError> {
         let root = Root::default();
         let found = discover(&root).map_err(|error| ExecutorError::Refused(error.to_string()))?;
-        let site = site(&found, elsewhere)?;
+        let site = site(&found, elsewhere, policies)?;
         let clock = clock::measure();
         let tick_ns = 1e9 / clock.frequency_hz;
         let llc = cache_shapes(&found.platform, site.auto_core).0.iter().map(|shape| shape.size_bytes).max();
@@ -52,7 +53,7 @@ impl Host {
     }
 }
 
-fn site(found: &Discovered, elsewhere: &BTreeMap<String, String>) -> Result<Site, ExecutorError> {
+fn site(found: &Discovered, elsewhere: &BTreeMap<String, String>, files: &[String]) -> Result<Site, ExecutorError> {
     let allowed = schedule::allowed();
     let cores: Vec<SiteCore> = found
         .platform
@@ -73,7 +74,7 @@ fn site(found: &Discovered, elsewhere: &BTreeMap<String, String>) -> Result<Site
         let offer = probe::refuses(name).map_or_else(|| Offer::Applied(mitigation.title.clone()), Offer::Refused);
         mitigations.insert(name.clone(), offer);
     }
-    mitigations.extend(policies::offers(|name| policy::planned(name, auto_core)));
+    mitigations.extend(policies::offers(files, |name| policy::planned(name, auto_core)));
     Ok(Site {
         executor: ExecutorKind::Host,
         platform: found.platform.name.clone(),
