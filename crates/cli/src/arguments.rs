@@ -245,7 +245,7 @@ pub struct Apply {
     /// Other cores for a class, such as `real-time=2,3`. May be repeated.
     #[arg(long = "cores", value_name = "CLASS=LIST", conflicts_with = "steps")]
     pub cores: Vec<String>,
-    /// Check everything, and print each write with the value that is there now; write nothing.
+    /// Check what can be checked without writing, and print each write with the value that is there now.
     #[arg(long)]
     pub dry_run: bool,
     /// Act on the files below this folder in the place of the running machine's.

@@ -7,6 +7,7 @@ use waykeeper_policy::MountSettings;
 use crate::change::{BadStep, Change, describe_mount};
 use crate::journal::{Before, RegisterBefore, TaskBefore};
 use crate::perform::MachineError;
+use crate::schemata::show;
 use crate::settings::Settings;
 use crate::snapshot::{Snapshot, file};
 use crate::{Machine, Tree, TreeError};
@@ -129,6 +130,7 @@ pub(crate) fn check_tree(
     }
     check_classes(machine.tree, &tree, settings)?;
     check_domains(&tree, changes)?;
+    check_values(machine.tree, changes)?;
     check_monitoring(&tree, changes)?;
     let mut before = Before { tree, ..Before::default() };
     for tid in settings.tasks.keys() {
@@ -178,6 +180,35 @@ fn check_domains(now: &Snapshot, changes: &[Change]) -> Result<(), Refusal> {
             place + 1,
             there.join(", ")
         ));
+    }
+    Ok(())
+}
+
+/// What `info` says of masks and percentages, so that a dry run finds it too; the kernel has the last word.
+fn check_values(tree: &mut dyn Tree, changes: &[Change]) -> Result<(), Refusal> {
+    for (place, change) in changes.iter().enumerate() {
+        let Change::Shares { shares, .. } = change else { continue };
+        for (domain, value) in shares {
+            let mut info =
+                |file: &str| Some(tree.read(&format!("info/{}/{file}", domain.resource)).ok()?.trim().to_owned());
+            let step =
+                format!("step {}: {}:{}={}", place + 1, domain.resource, domain.id, show(&domain.resource, *value));
+            if let Some(all) = info("cbm_mask").and_then(|all| u64::from_str_radix(&all, 16).ok()) {
+                if value & !all != 0 {
+                    return input(format!("{step} has bits beyond {all:x}, which is all that there are"));
+                }
+                // Kernels that do not say whether masks may have holes allow them on some processors.
+                let contiguous = info("sparse_masks").as_deref() == Some("0");
+                let run = value.checked_shr(value.trailing_zeros()).unwrap_or(0);
+                if contiguous && run & run.wrapping_add(1) != 0 {
+                    return input(format!("{step} has a hole, and masks are one run of bits here"));
+                }
+                let least = info("min_cbm_bits").and_then(|least| least.parse::<u32>().ok()).unwrap_or(0);
+                if contiguous && value.count_ones() < least {
+                    return input(format!("{step} has fewer bits than the {least} that a mask needs here"));
+                }
+            }
+        }
     }
     Ok(())
 }

@@ -79,8 +79,12 @@ impl StateDirectory {
 
     /// That of this machine: what `WAYKEEPER_STATE` says, or the default.
     pub fn of_this_machine() -> Self {
-        let named = std::env::var_os("WAYKEEPER_STATE").filter(|name| !name.is_empty());
-        Self::at(named.unwrap_or_else(|| Self::DEFAULT.into()))
+        Self::named().unwrap_or_else(|| Self::at(Self::DEFAULT))
+    }
+
+    /// What `WAYKEEPER_STATE` says.
+    pub fn named() -> Option<Self> {
+        std::env::var_os("WAYKEEPER_STATE").filter(|name| !name.is_empty()).map(Self::at)
     }
 
     /// A directory, which need not be there yet.

@@ -47,11 +47,25 @@ pub fn for_target(name: &str, machine: &str, target: CoreId) -> Result<Loaded, S
     }
 }
 
-/// What a policy comes to as settings of a simulated platform, where the target has one share and all others another.
+/// The policy among mitigations, if there is one.
 ///
 /// # Errors
-/// What the platform lacks for it; a target that is in no class; more shares of the target's caches than two.
-pub fn settings(name: &str, platform: &Platform, target: CoreId) -> Result<Settings, String> {
+/// More than one.
+pub fn the_policy<'m>(mitigations: &[&'m str], is_policy: impl Fn(&str) -> bool) -> Result<Option<&'m str>, String> {
+    let mut policies = mitigations.iter().copied().filter(|name| is_policy(name));
+    match (policies.next(), policies.next()) {
+        (Some(first), Some(second)) => {
+            Err(format!("`{first}` and `{second}` are both policies; write one that has the classes of both"))
+        }
+        (one, _) => Ok(one),
+    }
+}
+
+/// What a policy comes to as settings of a simulated platform, where the target has one share and its neighbours one.
+///
+/// # Errors
+/// What the platform lacks for it; a target that is in no class; neighbours with different shares of a cache of the target's.
+pub fn settings(name: &str, platform: &Platform, target: CoreId, neighbours: &[CoreId]) -> Result<Settings, String> {
     let loaded = for_target(name, &platform.name, target)?;
     let assignment = plan(&loaded, &Offer::of_platform(platform), &Membership::unread(&loaded.policy))
         .map_err(|refusal| loaded.error(&refusal.key, refusal.message).to_string())?;
@@ -63,7 +77,7 @@ pub fn settings(name: &str, platform: &Platform, target: CoreId) -> Result<Setti
     let outermost = platform.shared_caches.iter().filter(|cache| cache.serves(target)).map(|cache| cache.level).max();
     let mut set = Settings::default();
     for level in [2, 3] {
-        let groups = way_groups(name, &assignment, level, target)?;
+        let groups = way_groups(name, &assignment, level, target, neighbours)?;
         *if Some(level) == outermost { &mut set.way_groups } else { &mut set.l2_way_groups } = groups;
     }
     for lock in assignment.locks.iter().filter(|lock| lock.cores.contains(&target)) {
@@ -73,7 +87,13 @@ pub fn settings(name: &str, platform: &Platform, target: CoreId) -> Result<Setti
     Ok(set)
 }
 
-fn way_groups(name: &str, assignment: &Assignment, level: u8, target: CoreId) -> Result<Option<WayGroups>, String> {
+fn way_groups(
+    name: &str,
+    assignment: &Assignment,
+    level: u8,
+    target: CoreId,
+    neighbours: &[CoreId],
+) -> Result<Option<WayGroups>, String> {
     let divided = assignment.divided.iter().find(|cache| cache.level == level && cache.cores.contains(&target));
     let Some(cache) = divided else { return Ok(None) };
     let mask = |class: &AssignedClass, accesses: [Access; 2]| {
@@ -83,15 +103,21 @@ fn way_groups(name: &str, assignment: &Assignment, level: u8, target: CoreId) ->
     let (data, code) = ([Access::All, Access::Data], [Access::All, Access::Code]);
     let class = assignment.classes.iter().find(|class| class.cores.contains(&target));
     let class = class.ok_or_else(|| format!("the target's core {target} is in no class of `{name}`"))?;
-    let mut others = assignment.classes.iter().filter(|other| other.number != class.number);
-    let mut others = others.by_ref().filter(|other| other.cores.iter().any(|core| cache.cores.contains(core)));
-    // Where everybody is in the target's class, its share is theirs.
-    let (other, further) = (others.next().or(Some(class)), others.next());
-    if further.is_some() {
+    // Neighbours beside other caches fill nothing here. Without neighbours somebody else's share stands for theirs.
+    let of_core = |core: &CoreId| assignment.classes.iter().find(|class| class.cores.contains(core));
+    let here = |core: &&CoreId| cache.cores.contains(core);
+    let mut others: Vec<&AssignedClass> = neighbours.iter().filter(here).filter_map(of_core).collect();
+    if others.is_empty() {
+        let elsewhere = cache.cores.iter().filter_map(of_core).find(|other| other.number != class.number);
+        others.push(elsewhere.unwrap_or(class));
+    }
+    let masks_of = |class: &AssignedClass| (mask(class, data), mask(class, code));
+    if others.iter().any(|other| masks_of(other) != masks_of(others[0])) {
         return Err(format!(
-            "`{name}` gives more than two shares of the target's L{level}; a simulated platform has the target's and that of all others"
+            "`{name}` gives the neighbours different shares of the target's L{level}; in the simulator they have one"
         ));
     }
+    let other = Some(others[0]);
     let of = |class: Option<&AssignedClass>, accesses| {
         class.and_then(|class| mask(class, accesses)).map_or_else(|| (0..cache.bits as u8).collect(), groups_of)
     };
@@ -130,7 +156,7 @@ mod tests {
         ] {
             let platform = platform(name);
             assert_eq!(
-                settings(policy, &platform, core).as_ref(),
+                settings(policy, &platform, core, &[]).as_ref(),
                 Ok(&platform.mitigations[mitigation].set),
                 "{policy}"
             );
@@ -138,8 +164,31 @@ mod tests {
     }
 
     #[test]
-    fn a_target_beside_the_classes_has_what_everyone_else_has() {
-        let ways = settings("tcc-halves", &platform("i7-13800hre"), 3).unwrap().way_groups.unwrap();
-        assert_eq!((ways.target, ways.others), ((0..6).collect(), (6..12).collect()));
+    fn everybody_has_the_share_of_the_own_class() {
+        let platform = platform("i7-13800hre");
+        let ways = |target, neighbours: &[CoreId]| {
+            settings("tcc-halves", &platform, target, neighbours).map(|set| set.way_groups.unwrap())
+        };
+        let halves: [Vec<u8>; 2] = [(0..6).collect(), (6..12).collect()];
+        let shares = |target: usize, others: usize| (halves[target].clone(), halves[others].clone());
+        // The classes: cores 4 and 5, and everyone else.
+        for (target, neighbours, expected) in [
+            (4, &[0, 1][..], shares(1, 0)),
+            (3, &[4, 5], shares(0, 1)),
+            (3, &[0, 1], shares(0, 0)),
+            (4, &[5], shares(1, 1)),
+        ] {
+            let ways = ways(target, neighbours).unwrap();
+            assert_eq!((ways.target, ways.others), expected, "{target} beside {neighbours:?}");
+        }
+        let why = ways(4, &[0, 5]).unwrap_err();
+        assert!(why.contains("different shares of the target's L3"), "{why}");
+    }
+
+    #[test]
+    fn two_policies_at_once_are_none() {
+        let both = the_policy(&["fifo", "tcc-halves", "apollo-lake-half"], is_policy);
+        assert!(both.unwrap_err().contains("`tcc-halves` and `apollo-lake-half` are both policies"));
+        assert_eq!(the_policy(&["fifo", "tcc-halves"], is_policy), Ok(Some("tcc-halves")));
     }
 }

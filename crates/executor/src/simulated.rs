@@ -17,7 +17,7 @@ use waykeeper_workload::Pattern;
 use crate::explained;
 use crate::measure::{Assignment, Executor, ExecutorError, Pace, Place};
 use crate::occupancy::Watch;
-use crate::policies::{is_policy, offers, settings};
+use crate::policies::{is_policy, offers, settings, the_policy};
 
 /// Runs cases on a simulated platform.
 #[derive(Debug)]
@@ -119,8 +119,9 @@ impl Simulated {
     fn engine(&self, case: &Case, programs: &[Program], seed: u64) -> Result<Engine, Refused> {
         let names = parts(&case.mitigation);
         let is_policy = |name: &&str| is_policy(name) && !self.platform.mitigations.contains_key(*name);
-        let policies: Vec<_> = names.iter().copied().filter(|name| is_policy(name)).collect();
-        if case.assignments.is_empty() && policies.is_empty() {
+        let policy = the_policy(&names, |name| is_policy(&name))
+            .map_err(|why| Refused { what: format!("mitigation `{}`", case.mitigation), why })?;
+        if case.assignments.is_empty() && policy.is_none() {
             return Engine::new(&self.platform, programs, &parts(&case.mitigation), seed);
         }
         let mut platform = self.platform.clone();
@@ -128,9 +129,10 @@ impl Simulated {
             let title = format!("the experiment's own `{name}`");
             platform.mitigations.insert(name.clone(), Mitigation { title, set: set.clone() });
         }
-        for name in policies {
+        if let Some(name) = policy {
             let refused = |why| Refused { what: format!("policy `{name}`"), why };
-            let set = settings(name, &platform, case.target.core).map_err(refused)?;
+            let neighbours: Vec<_> = case.neighbours.iter().map(|neighbour| neighbour.core).collect();
+            let set = settings(name, &platform, case.target.core, &neighbours).map_err(refused)?;
             platform.mitigations.insert(name.to_owned(), Mitigation { title: format!("policy `{name}`"), set });
         }
         if let Err((key, message)) = platform.check() {
@@ -157,9 +159,9 @@ fn site(platform: &Platform, elsewhere: &BTreeMap<String, String>, files: &[Stri
     let mut mitigations = refused_elsewhere(elsewhere);
     let target = platform.core_ids().first().copied().unwrap_or_default();
     mitigations.extend(offers(files, |name| {
-        settings(name, platform, target).or_else(|why| {
+        settings(name, platform, target, &[]).or_else(|why| {
             // Another core may be in one of its classes.
-            platform.core_ids().into_iter().find_map(|core| settings(name, platform, core).ok()).ok_or(why)
+            platform.core_ids().into_iter().find_map(|core| settings(name, platform, core, &[]).ok()).ok_or(why)
         })
     }));
     mitigations.extend(platform.mitigations.iter().map(|(name, m)| (name.clone(), Offer::Applied(m.title.clone()))));

@@ -58,7 +58,10 @@ impl Cores {
             Self::Everywhere(list) => Ok(list.as_slice()),
             Self::ByPlatform(lists) => lists.get(platform).map(CoreList::as_slice).ok_or_else(|| {
                 let known: Vec<_> = lists.keys().map(String::as_str).collect();
-                format!("there are cores for {} and none for `{platform}`", known.join(", "))
+                format!(
+                    "there are cores for {} and none for `{platform}`; `--cores CLASS=LIST` names them",
+                    known.join(", ")
+                )
             }),
         }
     }

@@ -6,9 +6,12 @@ use waykeeper_control::host::Host;
 use waykeeper_control::{StateDirectory, StatusError};
 use waykeeper_linux::Root;
 
-/// The state directory.
-pub fn state() -> StateDirectory {
-    StateDirectory::of_this_machine()
+/// The state directory. What is done below another root is noted below that root, unless `WAYKEEPER_STATE` says where.
+pub fn state(root: Option<&Path>) -> StateDirectory {
+    StateDirectory::named().unwrap_or_else(|| match root {
+        Some(root) => StateDirectory::at(root.join(StateDirectory::DEFAULT.trim_start_matches('/'))),
+        None => StateDirectory::at(StateDirectory::DEFAULT),
+    })
 }
 
 /// The running machine, or files that stand for it.
@@ -26,7 +29,7 @@ pub fn files(root: Option<&Path>) -> Root {
 /// # Errors
 /// Where that cannot be told.
 pub fn applied(root: Option<&Path>) -> Result<Option<waykeeper_control::Status>, StatusError> {
-    waykeeper_control::status(&mut host(root).machine(), &mut state())
+    waykeeper_control::status(&mut host(root).machine(), &mut state(root))
 }
 
 /// Lines, each indented.

@@ -36,7 +36,7 @@ pub fn apply(arguments: &Apply) -> Result<Exit, Failure> {
     }
     let stop = stop::on_ctrl_c_or("`waykeeper restore` puts back what was there before");
     let request = Request { policy: &policy, version: env!("CARGO_PKG_VERSION"), steps: &steps };
-    let applied = waykeeper_control::apply(&mut host(root).machine(), &state(), &request, &stop)?;
+    let applied = waykeeper_control::apply(&mut host(root).machine(), &state(root), &request, &stop)?;
     match arguments.json {
         true => print_json(&applied)?,
         false => print(&done(&applied))?,

@@ -11,7 +11,7 @@ use crate::failure::Failure;
 /// Puts back what was there before.
 pub fn restore(arguments: &Restore) -> Result<Exit, Failure> {
     let mut host = host(arguments.root.as_deref());
-    let restored = waykeeper_control::restore(&mut host.machine(), &state(), arguments.force)?;
+    let restored = waykeeper_control::restore(&mut host.machine(), &state(arguments.root.as_deref()), arguments.force)?;
     match arguments.json {
         true => print_json(&restored)?,
         false => print(&text(&restored, arguments.force))?,

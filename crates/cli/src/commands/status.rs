@@ -20,7 +20,7 @@ struct Told {
 /// Tells what is applied.
 pub fn status(arguments: &Status) -> Result<Exit, Failure> {
     let applied = applied(arguments.root.as_deref())?;
-    let at_work = state().holder();
+    let at_work = state(arguments.root.as_deref()).holder();
     let holds = match &applied {
         None => true,
         Some(applied) => applied.phase == Phase::Applied && applied.differences.is_empty(),

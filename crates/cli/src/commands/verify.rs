@@ -24,7 +24,7 @@ pub fn verify(arguments: &Verify) -> Result<Exit, Failure> {
         }
         return Ok(Exit::Done);
     }
-    let verified = look(&mut host(root).machine(), &mut state(), &files(root), probing, &stop)?;
+    let verified = look(&mut host(root).machine(), &mut state(root), &files(root), probing, &stop)?;
     match arguments.json {
         true => print_json(&verified)?,
         false => print(&text(&verified, arguments.no_probe))?,

@@ -11,7 +11,7 @@ use waykeeper_policy::{Form, Membership, Offer, Refusal, Step, lower, plan};
 
 use super::refused;
 use crate::measure::ExecutorError;
-use crate::policies::{for_target, is_policy};
+use crate::policies::{for_target, is_policy, the_policy};
 
 /// What a policy comes to on this machine.
 #[derive(Debug)]
@@ -57,15 +57,7 @@ pub fn applied(
     target: CoreId,
     stop: &AtomicBool,
 ) -> Result<Option<AppliedPolicy>, ExecutorError> {
-    let policies: Vec<&str> = mitigations.iter().copied().filter(|name| is_policy(name)).collect();
-    let name = match policies.as_slice() {
-        [] => return Ok(None),
-        [name] => *name,
-        [first, second, ..] => {
-            let why = format!("`{first}` and `{second}` are both policies; write one that has the classes of both");
-            return Err(ExecutorError::Refused(why));
-        }
-    };
+    let Some(name) = the_policy(mitigations, is_policy).map_err(ExecutorError::Refused)? else { return Ok(None) };
     let Planned { steps, region } = planned(name, target).map_err(|why| refused(&format!("policy `{name}`"), why))?;
     let state = StateDirectory::of_this_machine();
     let request = Request { policy: name, version: env!("CARGO_PKG_VERSION"), steps: &steps };

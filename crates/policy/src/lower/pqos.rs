@@ -29,6 +29,16 @@ pub fn lower(assignment: &Assignment, offer: &Offer) -> Result<Lowered, Refusal>
     if assignment.classes.iter().any(|class| !class.limits.is_empty()) && (!percent || assignment.mount.mbps) {
         return Err(Refusal::lacking("", "pqos is given limits of bandwidth in percent here; in MB/s resctrl does it"));
     }
+    let present = offer.resctrl.as_ref();
+    if let Some(groups) = present.map(|state| &state.groups).filter(|groups| !groups.is_empty()) {
+        let names: Vec<_> = groups.iter().map(|group| format!("`{}`", group.name)).collect();
+        let message = format!(
+            "pqos makes groups for all classes and takes those that are there: {}; as writes to resctrl they are left alone",
+            names.join(", ")
+        );
+        return Err(Refusal::wrong("", message));
+    }
+    let has = present.map(|state| state.mounted).unwrap_or_default();
     let mut lines = Vec::new();
     if by_register {
         lines.push(Line {
@@ -37,7 +47,8 @@ pub fn lower(assignment: &Assignment, offer: &Offer) -> Result<Lowered, Refusal>
             steps: Vec::new(),
         });
     }
-    for (on, option) in [(assignment.mount.cdp_l2, "l2cdp-on"), (assignment.mount.cdp, "l3cdp-on")] {
+    let needed = [(assignment.mount.cdp_l2 && !has.cdp_l2, "l2cdp-on"), (assignment.mount.cdp && !has.cdp, "l3cdp-on")];
+    for (on, option) in needed {
         if on {
             let why = "masks of code and data apart; resets all classes".into();
             lines.push(Line { shell: format!("pqos {iface} -R {option}"), why, steps: Vec::new() });

@@ -77,10 +77,10 @@ fn value(
         (BandwidthLimit::Rate(rate), BandwidthUnit::MegabytesPerSecond) => (rate, 1),
         (BandwidthLimit::Rate(rate), BandwidthUnit::EighthsOfGigabytePerSecond) => (rate, 125),
         (BandwidthLimit::Percent(_), _) => {
-            return wrong(format!("found {limit}, and this machine limits bandwidth in MB/s; \"2 GB/s\" would do"));
+            return wrong(format!("found {limit}, and bandwidth is limited in MB/s here; \"2 GB/s\" would do"));
         }
         (BandwidthLimit::Rate(_), BandwidthUnit::Percent) => {
-            return wrong(format!("found {limit}, and this machine limits bandwidth in percent; \"20 %\" would do"));
+            return wrong(format!("found {limit}, and bandwidth is limited in percent here; \"20 %\" would do"));
         }
     };
     let (min, max, step) = match unit {
@@ -89,11 +89,9 @@ fn value(
     };
     let whole = part / of / u64::from(step) * u64::from(step);
     match u32::try_from(whole) {
-        Ok(value) if value < min => {
-            wrong(format!("found {limit}; the least that this machine limits to is {}", shown(min, unit)))
-        }
+        Ok(value) if value < min => wrong(format!("found {limit}; the least limit is {}", shown(min, unit))),
         Ok(value) if value <= max => Ok((value, whole * of != part)),
-        _ => wrong(format!("found {limit}; the most that this machine limits to is {}", shown(max, unit))),
+        _ => wrong(format!("found {limit}; the highest limit is {}", shown(max, unit))),
     }
 }
 
