@@ -105,13 +105,17 @@ fn figures(text: &mut String, of: &Chapter<'_>) {
             published.metric,
             short(published.value),
             value.map(short).unwrap_or_default(),
-            value.map(|value| format!("x{:.2}", value / published.value)).unwrap_or_default(),
+            value.map(|value| ratio(value, published.value)).unwrap_or_default(),
             spread.map(|s| format!("{}, {}, {}", short(s.low), short(s.median), short(s.high))).unwrap_or_default(),
             published.kind,
             of.part.reasons.get(&key).map(String::as_str).unwrap_or_default()
         );
     }
     text.push('\n');
+}
+
+fn ratio(value: f64, published: f64) -> String {
+    if value == published { "equal".into() } else { format!("x{:.2}", value / published) }
 }
 
 fn sensitivities(text: &mut String, names: &[Name], effects: &[Effect]) {

@@ -291,6 +291,17 @@ fn no_privilege() {
 }
 
 #[test]
+fn masks_that_the_machine_does_not_have() {
+    let fake = Fake::with_resctrl("");
+    fake.file("sys/fs/resctrl/info/L3/min_cbm_bits", "2\n");
+    fake.file("sys/fs/resctrl/info/L3/sparse_masks", "0\n");
+    for (mask, why) in [("ffc00", "has bits beyond fff"), ("5", "has a hole"), ("8", "has fewer bits than the 2")] {
+        let told = fake.refused(&json!([write("schemata", &format!("L3:0={mask}\n"))]), 2);
+        assert!(told.starts_with(&format!("step 1: L3:0={mask} {why}")), "{told}");
+    }
+}
+
+#[test]
 fn plans_that_are_none() {
     let fake = Fake::with_resctrl("");
     assert_eq!(fake.refused(&json!([]), 2), "the plan has no steps: there is nothing to apply");
