@@ -24,7 +24,7 @@ pub fn leads_astray(state: &Modelled, step: &Step) -> bool {
 
 /// Unmounting frees the RMID of a group in pseudo-locksetup again, which was freed when the group came there.
 fn frees_twice(kernel: Kernel) -> bool {
-    [Kernel::V6_12, Kernel::V6_18].contains(&kernel)
+    [Kernel::V6_1, Kernel::V6_12, Kernel::V6_18].contains(&kernel)
 }
 
 /// Groups in pseudo-locksetup or pseudo-locked, each with a slash at its end.
