@@ -117,19 +117,15 @@ fn way_groups(
             "`{name}` gives the neighbours different shares of the target's L{level}; in the simulator they have one"
         ));
     }
-    let other = Some(others[0]);
-    let of = |class: Option<&AssignedClass>, accesses| {
-        class.and_then(|class| mask(class, accesses)).map_or_else(|| (0..cache.bits as u8).collect(), groups_of)
+    let of = |class: &AssignedClass, accesses| {
+        mask(class, accesses).map_or_else(|| (0..cache.bits as u8).collect(), groups_of)
     };
-    let split = |class: Option<&AssignedClass>| {
-        let differs = class.is_some_and(|class| mask(class, data) != mask(class, code));
-        differs.then(|| of(class, code))
-    };
+    let split = |class: &AssignedClass| (mask(class, data) != mask(class, code)).then(|| of(class, code));
     Ok(Some(WayGroups {
-        target: of(Some(class), data),
-        others: of(other, data),
-        target_code: split(Some(class)),
-        others_code: split(other),
+        target: of(class, data),
+        others: of(others[0], data),
+        target_code: split(class),
+        others_code: split(others[0]),
     }))
 }
 

@@ -118,11 +118,10 @@ impl Simulated {
 
     fn engine(&self, case: &Case, programs: &[Program], seed: u64) -> Result<Engine, Refused> {
         let names = parts(&case.mitigation);
-        let is_policy = |name: &&str| is_policy(name) && !self.platform.mitigations.contains_key(*name);
-        let policy = the_policy(&names, |name| is_policy(&name))
+        let policy = the_policy(&names, |name| is_policy(name) && !self.platform.mitigations.contains_key(name))
             .map_err(|why| Refused { what: format!("mitigation `{}`", case.mitigation), why })?;
         if case.assignments.is_empty() && policy.is_none() {
-            return Engine::new(&self.platform, programs, &parts(&case.mitigation), seed);
+            return Engine::new(&self.platform, programs, &names, seed);
         }
         let mut platform = self.platform.clone();
         for (name, set) in &case.assignments {
@@ -138,7 +137,7 @@ impl Simulated {
         if let Err((key, message)) = platform.check() {
             return Err(Refused { what: key.replacen("mitigations.", "assignments.", 1), why: message });
         }
-        Engine::new(&platform, programs, &parts(&case.mitigation), seed)
+        Engine::new(&platform, programs, &names, seed)
     }
 
     fn programs(case: &Case) -> Vec<Program> {

@@ -144,7 +144,7 @@ impl Serialize for Cores {
 /// A list of cores as it is written.
 #[derive(JsonSchema)]
 #[schemars(untagged)]
-#[allow(dead_code)]
+#[expect(dead_code, reason = "only its schema is used")]
 enum WrittenList {
     Text(String),
     Core(u32),
@@ -154,7 +154,7 @@ enum WrittenList {
 /// Cores as they are written: "4,5", [4, 5], or a list for each platform.
 #[derive(JsonSchema)]
 #[schemars(untagged)]
-#[allow(dead_code)]
+#[expect(dead_code, reason = "only its schema is used")]
 enum Written {
     List(WrittenList),
     ByPlatform(BTreeMap<String, WrittenList>),

@@ -51,7 +51,7 @@ impl CacheShare {
 #[derive(Serialize, JsonSchema)]
 #[serde(untagged)]
 #[schemars(description = "A share of a cache: an amount such as \"half\", or a table that says more.")]
-#[allow(dead_code)]
+#[expect(dead_code, reason = "only its schema is used")]
 pub(crate) enum Written {
     Amount(String),
     Table(Table),
