@@ -3,6 +3,7 @@
 pub mod acting;
 pub mod apply;
 pub mod compare;
+pub mod latency;
 pub mod list;
 pub mod out;
 pub mod output;
@@ -15,3 +16,4 @@ pub mod show;
 pub mod status;
 pub mod trace;
 pub mod verify;
+pub mod watch;
