@@ -4,6 +4,7 @@
 //! [`Param`]: a value, one of the four words of [`Basis`], and its source.
 
 mod bundled;
+pub mod catalogue;
 mod check;
 mod core_list;
 mod describe;
