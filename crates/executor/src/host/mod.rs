@@ -25,7 +25,7 @@ use waykeeper_linux::{FIFO, HUGE_PAGES};
 
 use crate::measure::{Assignment, Executor, ExecutorError, Place};
 use job::{Answer, Job, Part};
-pub use live::{LiveTarget, Recent};
+pub use live::{LiveNeighbour, LiveTarget, Recent};
 pub use worker::worker_main;
 
 /// The first argument that makes the program a worker; it is not for users.
