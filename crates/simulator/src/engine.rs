@@ -14,6 +14,7 @@ use crate::explain::{Explained, Explainer};
 use crate::fast::Later;
 use crate::hierarchy::Write;
 use crate::label::{Label, MOST_CLASSES};
+use crate::memories::Memory;
 use crate::memory::{Handle, Source};
 use crate::port::{MOST_SLOTS, NEVER, Port, World};
 use crate::programs::{Program, Role, check_programs};
@@ -49,6 +50,8 @@ pub struct Engine {
     pub(crate) settings: Settings,
     /// Pseudo-locked regions, by number.
     pub(crate) regions: Vec<Region>,
+    /// Memory of no program in particular, by number.
+    pub(crate) memories: Vec<Option<Memory>>,
     pub(crate) line_bytes: u64,
     pub(crate) now: u64,
     /// The fast path, if it is on.
@@ -121,6 +124,7 @@ impl Engine {
             starter,
             settings: settings.clone(),
             regions: Vec::new(),
+            memories: Vec::new(),
             line_bytes: platform.line_bytes.value,
             now: 0,
             skip: None,

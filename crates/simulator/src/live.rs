@@ -72,6 +72,7 @@ impl Engine {
         let memory = self.given.remove(index);
         self.starter.take_back(memory);
         self.leave_region(core);
+        self.leave_memory(core);
         self.list_programs();
         // Others may have waited for it.
         self.settle(&mut Discard);

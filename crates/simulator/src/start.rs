@@ -85,6 +85,14 @@ impl Starter {
         Ok((region, self.allocator.take_given()))
     }
 
+    /// A piece of memory as a program of such a core would get it for its buffer; with what to give back.
+    pub fn buffer(&mut self, kind: &CoreKind, bytes: u64) -> Result<(Region, Vec<u64>), Refused> {
+        let translation = kind.translation.as_ref().filter(|_| !kind.tlbs.is_empty());
+        let page = translation.map_or(PAGE, |translation| translation.page_kib.value << 10);
+        let region = self.region(bytes, Layout { colour: None, page, contiguous: false })?;
+        Ok((region, self.allocator.take_given()))
+    }
+
     /// Memory is no longer in use. What caches hold of it stays there.
     pub fn take_back(&mut self, memory: Vec<u64>) {
         self.allocator.take_back(memory);

@@ -3,7 +3,9 @@
 pub mod acting;
 pub mod apply;
 pub mod compare;
+pub mod latency;
 pub mod list;
+pub mod load;
 pub mod out;
 pub mod output;
 pub mod place;
@@ -15,3 +17,4 @@ pub mod show;
 pub mod status;
 pub mod trace;
 pub mod verify;
+pub mod watch;
