@@ -28,6 +28,8 @@ fn main() -> std::process::ExitCode {
         Command::Status(status) => commands::status::status(status),
         Command::Verify(verify) => commands::verify::verify(verify),
         Command::Restore(restore) => commands::restore::restore(restore),
+        Command::Enter(enter) => commands::enter::enter(enter),
+        Command::Mount(mount) => commands::mount::mount(mount),
         Command::Trace(trace) => commands::trace::trace(trace),
         Command::Schema(schema) => commands::schema::schema(schema),
     };

@@ -23,7 +23,9 @@ mod way_control;
 
 pub use bundled::{Bundled, bundled, find_bundled};
 pub use core_list::{format_cpulist, parse_cpulist};
-pub use describe::{CoreId, CoreKind, Counter, Execution, Inclusion, Platform, PrivateCache, Replacement, TickLoop};
+pub use describe::{
+    CoreId, CoreKind, Counter, Cpuid, Execution, Flaws, Inclusion, Platform, PrivateCache, Replacement, TickLoop,
+};
 pub use front::{Event, Prefetcher, PrefetcherKind, Tlb, TlbSide, Translation, WriteStreaming};
 pub use geometry::CacheGeometry;
 pub use index::Index;
@@ -37,5 +39,7 @@ pub use mitigation::{
 };
 pub use param::{Basis, Param, ParameterRow};
 pub use part::memory_parts;
-pub use shared::{Allocation, BandwidthControl, BandwidthScheme, EntryTaken, NoAllocateMode, SharedCache, SnoopFilter};
+pub use shared::{
+    Allocation, BandwidthControl, BandwidthScheme, EntryTaken, Monitoring, NoAllocateMode, SharedCache, SnoopFilter,
+};
 pub use way_control::WayControl;

@@ -2,7 +2,7 @@
 
 use crate::resource::Scale;
 use crate::tree::{NodeId, Tree};
-use crate::{ResourceId, Resctrl};
+use crate::{Resctrl, ResourceId};
 
 /// The settings of one instance of a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]

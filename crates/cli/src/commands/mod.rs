@@ -3,7 +3,9 @@
 pub mod acting;
 pub mod apply;
 pub mod compare;
+pub mod enter;
 pub mod list;
+pub mod mount;
 pub mod out;
 pub mod output;
 pub mod place;
