@@ -12,8 +12,20 @@ pub struct Work {
     pub pattern: Pattern,
     /// Whether its latency is recorded.
     pub watched: bool,
-    /// The locked region that it uses as its buffer.
-    pub region: Option<u64>,
+    /// Where its buffer is.
+    pub buffer: Buffer,
+}
+
+/// Where the buffer of a workload is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Buffer {
+    /// In memory of its own, which ends with it.
+    #[default]
+    Own,
+    /// In a locked region.
+    Region(u64),
+    /// In memory that was given out before, where caches may still hold lines of it.
+    Memory(u64),
 }
 
 /// A register that changed.
@@ -111,6 +123,16 @@ pub trait Backing: Send {
     /// # Errors
     /// When there is none of that number.
     fn unlock(&mut self, region: u64) -> Result<(), String>;
+    /// Gives out memory that outlives the workloads that use it, as a workload on that core would get it.
+    ///
+    /// # Errors
+    /// When there is not so much left.
+    fn give(&mut self, core: CoreId, bytes: u64) -> Result<u64, String>;
+    /// Takes such memory back.
+    ///
+    /// # Errors
+    /// When there is none of that number.
+    fn take_back(&mut self, memory: u64) -> Result<(), String>;
     /// What a monitor counted in the last-level cache that a core uses.
     fn monitored(&self, level: u8, core: CoreId, monitor: u8) -> Monitored;
     /// What a core did.

@@ -1,6 +1,6 @@
 //! The caches of a platform that can be divided, instance by instance, with the kernel's numbers.
 
-use waykeeper_platform::{CoreId, Platform, WayControl};
+use waykeeper_platform::{Architecture, CoreId, Platform, WayControl};
 
 /// The caches of one level that can be divided. The kernel's id of an instance is its place in `groups`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,7 +62,10 @@ pub(crate) fn divided(platform: &Platform, level: u8) -> Option<Divided> {
     Some(all)
 }
 
-/// Whether a platform is an Arm machine. Its file does not say; Arm's cores are called so.
+/// Whether a platform is an Arm machine. Where its file does not say: Arm's cores are called so.
 pub(crate) fn is_arm(platform: &Platform) -> bool {
-    platform.cores.iter().any(|kind| kind.kind.starts_with("Cortex") || kind.kind.starts_with("Neoverse"))
+    match &platform.architecture {
+        Some(architecture) => architecture.value != Architecture::X86,
+        None => platform.cores.iter().any(|kind| kind.kind.starts_with("Cortex") || kind.kind.starts_with("Neoverse")),
+    }
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use waykeeper_platform::{CoreId, Platform};
 use waykeeper_resctrl::{Caller, Kernel, MountOptions, Operation, Refusal, Reply, Resctrl};
 
-use crate::backing::{Backing, Work};
+use crate::backing::{Backing, Buffer, Work};
 use crate::hardware::{Hardware, Throttles};
 use crate::load::Placed;
 use crate::machine::{NoResctrl, machine_of};
@@ -129,7 +129,8 @@ impl Room {
     /// The first that cannot run, and why.
     pub fn start(&self, loads: &[(Placed, i32)]) -> Result<(), String> {
         for (load, pid) in loads {
-            let work = Work { core: load.core, pattern: load.pattern.clone(), watched: load.target, region: None };
+            let work =
+                Work { core: load.core, pattern: load.pattern.clone(), watched: load.target, buffer: Buffer::Own };
             self.shared
                 .start(&load.name, work, *pid, load.target)
                 .map_err(|why| format!("load {} on core {}: {why}", load.name, load.core))?;

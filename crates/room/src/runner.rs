@@ -35,6 +35,12 @@ pub(crate) enum Ask {
         answer: SyncSender<Result<u64, String>>,
     },
     Unlock(u64),
+    Give {
+        core: CoreId,
+        bytes: u64,
+        answer: SyncSender<Result<u64, String>>,
+    },
+    TakeBack(u64, SyncSender<Result<(), String>>),
     End,
 }
 
@@ -237,6 +243,12 @@ impl Loop {
                 if let Err(why) = self.backing.unlock(region) {
                     self.refuse(why);
                 }
+            }
+            Ask::Give { core, bytes, answer } => {
+                let _ = answer.send(self.backing.give(core, bytes));
+            }
+            Ask::TakeBack(memory, answer) => {
+                let _ = answer.send(self.backing.take_back(memory));
             }
             Ask::End => {}
         }

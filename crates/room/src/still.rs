@@ -13,6 +13,7 @@ pub struct Still {
     running: BTreeMap<CoreId, Work>,
     assigned: BTreeMap<CoreId, u8>,
     counted: BTreeMap<u8, Monitored>,
+    /// Regions and memories that were given out.
     regions: u64,
 }
 
@@ -68,6 +69,15 @@ impl Backing for Still {
     }
 
     fn unlock(&mut self, _region: u64) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn give(&mut self, _core: CoreId, _bytes: u64) -> Result<u64, String> {
+        self.regions += 1;
+        Ok(self.regions)
+    }
+
+    fn take_back(&mut self, _memory: u64) -> Result<(), String> {
         Ok(())
     }
 

@@ -5,6 +5,8 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
+use waykeeper_platform::CoreId;
+
 use super::protocol::{Answer, Ask, Outcome, Request, Samples, Start, Status, VERSION};
 
 /// The environment variable that names the socket within a room.
@@ -113,6 +115,39 @@ impl Client {
     pub fn samples(&mut self, id: u64) -> Result<Samples, ClientError> {
         match self.ask(Ask::Samples { id })? {
             Outcome::Samples(samples) => Ok(samples),
+            outcome => Self::other(&outcome),
+        }
+    }
+
+    /// Gives out memory that outlives the workloads that use it, and gives its number.
+    ///
+    /// # Errors
+    /// As [`Client::ask`].
+    pub fn memory(&mut self, core: CoreId, bytes: u64) -> Result<u64, ClientError> {
+        match self.ask(Ask::Memory { core, bytes })? {
+            Outcome::Given { memory } => Ok(memory),
+            outcome => Self::other(&outcome),
+        }
+    }
+
+    /// Takes such memory back.
+    ///
+    /// # Errors
+    /// As [`Client::ask`].
+    pub fn free(&mut self, memory: u64) -> Result<(), ClientError> {
+        match self.ask(Ask::Free { memory })? {
+            Outcome::Freed => Ok(()),
+            outcome => Self::other(&outcome),
+        }
+    }
+
+    /// Waits until a workload has so many samples or has ended, and gives the simulated nanoseconds since the room began.
+    ///
+    /// # Errors
+    /// As [`Client::ask`].
+    pub fn until(&mut self, id: u64, samples: u64) -> Result<f64, ClientError> {
+        match self.ask(Ask::Until { id, samples })? {
+            Outcome::Waited { now_ns } => Ok(now_ns),
             outcome => Self::other(&outcome),
         }
     }

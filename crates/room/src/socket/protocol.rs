@@ -35,6 +35,26 @@ pub enum Ask {
         /// Its number.
         id: u64,
     },
+    /// Give out memory that outlives the workloads that use it as their buffer: a later one finds in caches what an
+    /// earlier one left there.
+    Memory {
+        /// The core for which it is laid out.
+        core: CoreId,
+        /// Its size.
+        bytes: u64,
+    },
+    /// Take such memory back.
+    Free {
+        /// Its number.
+        memory: u64,
+    },
+    /// Answer when a workload has so many samples, or has ended.
+    Until {
+        /// Its number.
+        id: u64,
+        /// Samples since it began.
+        samples: u64,
+    },
     /// Answer when so much simulated time has passed.
     Wait {
         /// Simulated nanoseconds.
@@ -60,6 +80,9 @@ pub struct Start {
     /// The group of a pseudo-locked region that is its buffer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub region: Option<String>,
+    /// The number of the memory that is its buffer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<u64>,
 }
 
 /// An answer.
@@ -87,7 +110,14 @@ pub enum Outcome {
     Stopped,
     /// To `samples`.
     Samples(Samples),
-    /// To `wait`.
+    /// To `memory`.
+    Given {
+        /// Its number.
+        memory: u64,
+    },
+    /// To `free`.
+    Freed,
+    /// To `wait` and `until`.
     Waited {
         /// Simulated nanoseconds since the room began.
         now_ns: f64,

@@ -12,10 +12,11 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 
 use super::protocol::{Answer, Ask, Counted, Latency, LoadStatus, Outcome, Request, Samples, Start, Status, VERSION};
-use crate::backing::{Counts, Work};
+use crate::backing::{Buffer, Counts, Work};
 use crate::load::resolve;
 use crate::machine::name;
 use crate::room::Shared;
+use crate::runner::Ask as Runner;
 
 /// The longest line that is taken. A workload is far shorter.
 const LINE_MAX: u64 = 1 << 20;
@@ -96,6 +97,29 @@ pub(crate) fn answer(shared: &Shared, ended: &AtomicBool, ask: Ask) -> Outcome {
         Ask::Start(ask) => start(shared, &ask).map_or_else(refused, |id| Outcome::Started { id }),
         Ask::Stop { id } => shared.stop(id).map_or_else(refused, |()| Outcome::Stopped),
         Ask::Samples { id } => samples(shared, id).map_or_else(refused, Outcome::Samples),
+        Ask::Memory { core, bytes } => {
+            let given = shared.runner.ask_for(|answer| Runner::Give { core, bytes, answer });
+            given.map_or_else(refused, |memory| Outcome::Given { memory })
+        }
+        Ask::Free { memory } => {
+            let freed = shared.runner.ask_for(|answer| Runner::TakeBack(memory, answer));
+            freed.map_or_else(refused, |()| Outcome::Freed)
+        }
+        Ask::Until { id, samples } => {
+            let enough = || {
+                let collected = shared.runner.published.collected();
+                collected.get(&id).map(|one| one.ended_ps.is_some() || one.samples.len() >= samples)
+            };
+            loop {
+                match enough() {
+                    None => return refused(format!("there was no workload {id}")),
+                    Some(true) => break,
+                    Some(false) if ended.load(Ordering::Relaxed) => break,
+                    Some(false) => std::thread::sleep(LOOK),
+                }
+            }
+            Outcome::Waited { now_ns: shared.runner.published.snapshot().now_ps as f64 / 1000.0 }
+        }
         Ask::Wait { ns } => {
             let now = || shared.runner.published.snapshot().now_ps;
             let until = now().saturating_add(ns.saturating_mul(1000));
@@ -114,14 +138,16 @@ fn start(shared: &Shared, ask: &Start) -> Result<u64, String> {
         return Err(format!("there is no core {}; the cores are {there}", ask.core));
     }
     let pattern = resolve(&ask.workload, platform, ask.core)?;
-    let region = match &ask.region {
-        Some(name) => {
+    let buffer = match (&ask.region, ask.memory) {
+        (Some(_), Some(_)) => return Err("a buffer is in a region or in memory; found both".into()),
+        (Some(name), None) => {
             let number = shared.state().region(name);
-            Some(number.ok_or_else(|| format!("there is no locked region `{name}`"))?)
+            Buffer::Region(number.ok_or_else(|| format!("there is no locked region `{name}`"))?)
         }
-        None => None,
+        (None, Some(memory)) => Buffer::Memory(memory),
+        (None, None) => Buffer::Own,
     };
-    let work = Work { core: ask.core, pattern, watched: ask.target, region };
+    let work = Work { core: ask.core, pattern, watched: ask.target, buffer };
     shared.start(&ask.name, work, ask.pid.unwrap_or(0), ask.target)
 }
 
