@@ -46,6 +46,10 @@ pub enum Command {
     Verify(Verify),
     /// Put back what was there before a policy was applied, also after a crash.
     Restore(Restore),
+    /// Run a command in a room: a simulated platform's resctrl, registers and processors, in the places of this machine's.
+    Enter(Enter),
+    /// Mount a simulated platform's resctrl at a folder, until Ctrl-C.
+    Mount(Mount),
     /// Show live who holds which ways, what each group occupies and moves, and a target's latency.
     Watch(Watch),
     /// Run workloads as neighbours until Ctrl-C.
@@ -434,4 +438,48 @@ pub enum SchemaOf {
 pub struct Schema {
     /// Which kind of file.
     pub of: SchemaOf,
+}
+
+/// What a room is made of.
+#[derive(Debug, Args)]
+pub struct RoomOptions {
+    /// The platform: a bundled one or a file.
+    pub platform: String,
+    /// The kernel whose rules and formats hold: 6.1, 6.12, 6.18, 7.3 or newest.
+    #[arg(long, value_name = "KERNEL", default_value = "6.12")]
+    pub kernel: String,
+    /// Run a workload on cores, each under a sleeping process that can be moved between groups; `target:` before the one
+    /// whose latency counts.
+    #[arg(long, value_name = "[target:]WORKLOAD@CORES")]
+    pub load: Vec<String>,
+}
+
+/// Arguments of `enter`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  waykeeper enter xeon-d-2752ter -- pqos --iface=os -s
+  waykeeper enter apollo-lake-e3950 --kernel 6.1 --load target:rta_128k@2 --load cache_stressor@3
+
+The exit status is the command's; 3 if the room cannot be made.")]
+pub struct Enter {
+    /// The room.
+    #[command(flatten)]
+    pub room: RoomOptions,
+    /// The command; a shell if there is none.
+    #[arg(last = true, value_name = "CMD")]
+    pub command: Vec<OsString>,
+}
+
+/// Arguments of `mount`.
+#[derive(Debug, Args)]
+pub struct Mount {
+    /// The room.
+    #[command(flatten)]
+    pub room: RoomOptions,
+    /// Where: an empty folder.
+    pub folder: PathBuf,
+    /// Listen for clients of the simulation at this path too.
+    #[arg(long, value_name = "PATH")]
+    pub socket: Option<PathBuf>,
 }

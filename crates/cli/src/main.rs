@@ -28,6 +28,8 @@ fn main() -> std::process::ExitCode {
         Command::Status(status) => commands::status::status(status),
         Command::Verify(verify) => commands::verify::verify(verify),
         Command::Restore(restore) => commands::restore::restore(restore),
+        Command::Enter(enter) => commands::enter::enter(enter),
+        Command::Mount(mount) => commands::mount::mount(mount),
         Command::Watch(watch) => commands::watch::watch(watch),
         Command::Load(load) => commands::load::load(load),
         Command::Trace(trace) => commands::trace::trace(trace),

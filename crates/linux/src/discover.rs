@@ -164,6 +164,7 @@ fn host_platform(cores: Vec<CoreKind>, shared_caches: Vec<SharedCache>, line_byt
     Platform {
         name: "host".into(),
         title: "the machine that this runs on".into(),
+        cpuid: None,
         architecture: None,
         line_bytes: Param::documented(line_bytes, SYSFS_CACHE),
         cores,
@@ -178,5 +179,6 @@ fn host_platform(cores: Vec<CoreKind>, shared_caches: Vec<SharedCache>, line_byt
         memory: None,
         alternative_memories: BTreeMap::new(),
         on_chip_ram: None,
+        flaws: Default::default(),
     }
 }

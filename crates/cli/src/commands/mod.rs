@@ -3,9 +3,11 @@
 pub mod acting;
 pub mod apply;
 pub mod compare;
+pub mod enter;
 pub mod latency;
 pub mod list;
 pub mod load;
+pub mod mount;
 pub mod out;
 pub mod output;
 pub mod place;
