@@ -48,6 +48,8 @@ pub enum Command {
     Restore(Restore),
     /// Show live who holds which ways, what each group occupies and moves, and a target's latency.
     Watch(Watch),
+    /// Run workloads as neighbours until Ctrl-C.
+    Load(Load),
     /// Record the loads and stores of a program, or tell what a recording holds.
     Trace(Trace),
     /// Print the JSON Schema of a kind of file, for editors and checkers.
@@ -339,6 +341,9 @@ pub struct Watch {
     /// Run this workload on this core and show its latency.
     #[arg(long, value_name = "WORKLOAD@CORE")]
     pub target: Option<String>,
+    /// The target's buffer lies in this pseudo-locked region: the name of its group.
+    #[arg(long, value_name = "GROUP", requires = "target")]
+    pub region: Option<String>,
     /// Time between two looks.
     #[arg(long, value_name = "TIME", default_value = "1s")]
     pub interval: String,
@@ -354,6 +359,20 @@ pub struct Watch {
     /// Look at the files below this folder in the place of the running machine's.
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,
+}
+
+/// Arguments of `load`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  waykeeper load cache_stressor@2-3                 disturb from cores 2 and 3 until Ctrl-C
+  waykeeper load cache_stressor@2 stream_write@3    two workloads
+
+In a room (`waykeeper enter`) the workloads run on the simulated cores; their groups are those of this command's task.")]
+pub struct Load {
+    /// Workloads, bundled or files, and their cores.
+    #[arg(required = true, value_name = "WORKLOAD@CORES")]
+    pub loads: Vec<String>,
 }
 
 /// Arguments of `trace`.

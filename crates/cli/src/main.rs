@@ -29,6 +29,7 @@ fn main() -> std::process::ExitCode {
         Command::Verify(verify) => commands::verify::verify(verify),
         Command::Restore(restore) => commands::restore::restore(restore),
         Command::Watch(watch) => commands::watch::watch(watch),
+        Command::Load(load) => commands::load::load(load),
         Command::Trace(trace) => commands::trace::trace(trace),
         Command::Schema(schema) => commands::schema::schema(schema),
     };

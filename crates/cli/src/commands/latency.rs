@@ -12,6 +12,9 @@ use waykeeper_workload::{Pattern, Workload};
 
 use crate::failure::Failure;
 
+/// Where the kernel has the devices of pseudo-locked regions.
+const PSEUDO_LOCK: &str = "/dev/pseudo_lock";
+
 /// Where figures of a target come from.
 pub enum Latency {
     /// Nowhere: only groups are looked at.
@@ -35,7 +38,7 @@ impl Latency {
     ///
     /// # Errors
     /// A target that cannot be run here.
-    pub fn of(target: Option<&str>, root: Option<&Path>) -> Result<Self, Failure> {
+    pub fn of(target: Option<&str>, region: Option<&str>, root: Option<&Path>) -> Result<Self, Failure> {
         let begun = Instant::now();
         let Some(text) = target else { return Ok(Self::None(begun)) };
         let refuse = |why: String| Failure::from(InputError::in_option(format!("--target {text}"), why));
@@ -46,8 +49,9 @@ impl Latency {
             return Err(refuse("expected WORKLOAD@CORE, such as latency_loop@1".into()));
         };
         let core = core.parse().map_err(|_| refuse(format!("found core `{core}`; expected a number")))?;
-        let pattern = pattern(name, core).map_err(refuse)?;
-        let target = LiveTarget::start(pattern, core).map_err(ExecutorError::Refused)?;
+        let pattern = timed(name, core).map_err(refuse)?;
+        let target = LiveTarget::start(pattern, core, region.map(|name| Path::new(PSEUDO_LOCK).join(name)))
+            .map_err(ExecutorError::Refused)?;
         Ok(Self::Here { begun, name: format!("{name} on core {core}"), target })
     }
 
@@ -85,7 +89,10 @@ fn look(name: &str, recent: &Recent) -> TargetLook {
 }
 
 /// A bundled workload or a file of one, with the sizes that this machine's caches give it.
-fn pattern(name: &str, core: u32) -> Result<Pattern, String> {
+///
+/// # Errors
+/// A workload that does not exist or does not fit here.
+pub fn pattern(name: &str, core: u32) -> Result<Pattern, String> {
     let text = match waykeeper_workload::find_bundled(name) {
         Some(bundled) => bundled.text.to_owned(),
         None if Path::new(name).extension().is_some_and(|ending| ending == "toml") => {
@@ -101,10 +108,14 @@ fn pattern(name: &str, core: u32) -> Result<Pattern, String> {
     };
     let workload: Workload = toml::from_str(&text).map_err(|error| format!("{name}: {error}"))?;
     let found = discover(&Root::default()).map_err(|error| error.to_string())?;
-    let pattern = workload
+    workload
         .resolve(&cache_shapes(&found.platform, core))
-        .map_err(|refused| format!("workload `{name}` does not fit here: {}: {}", refused.key, refused.why))?;
-    match pattern {
+        .map_err(|refused| format!("workload `{name}` does not fit here: {}: {}", refused.key, refused.why))
+}
+
+/// The same for a target.
+fn timed(name: &str, core: u32) -> Result<Pattern, String> {
+    match pattern(name, core)? {
         Pattern::Command { .. } => Err(format!("`{name}` is a command: it has no samples")),
         pattern => Ok(pattern),
     }

@@ -5,6 +5,7 @@ pub mod apply;
 pub mod compare;
 pub mod latency;
 pub mod list;
+pub mod load;
 pub mod out;
 pub mod output;
 pub mod place;

@@ -29,7 +29,7 @@ const KEYS: Duration = Duration::from_millis(50);
 pub fn watch(arguments: &Watch) -> Result<Exit, Failure> {
     let interval = interval(&arguments.interval)?;
     let root = arguments.root.as_deref();
-    let mut latency = Latency::of(arguments.target.as_deref(), root)?;
+    let mut latency = Latency::of(arguments.target.as_deref(), arguments.region.as_deref(), root)?;
     let mut watcher = Watcher { before: None, begun: None };
     // The first look finds out whether there is anything to see, before the screen is cleared.
     let first = watcher.look(root, &mut latency)?;

@@ -15,7 +15,9 @@ use crate::measure::{Assignment, ExecutorError};
 /// A workload on a core.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Part {
+    /// What it does.
     pub pattern: Pattern,
+    /// Where.
     pub core: CoreId,
 }
 
@@ -24,17 +26,25 @@ pub struct Part {
 pub struct Job {
     /// Process number of the program that asks; without it there is nobody to answer to.
     pub parent: u32,
+    /// Whose latency counts.
     pub target: Part,
+    /// Who disturbs.
     pub neighbours: Vec<Part>,
+    /// Decides orders and beginnings.
     pub seed: u64,
+    /// How long the target is observed.
     pub duration_ticks: u64,
+    /// Nanoseconds of a tick.
     pub tick_ns: f64,
     /// `None`: nothing is an excursion.
     pub excursion_above_ticks: Option<u64>,
+    /// Excursions within this time of the first one are one event.
     pub gap_ticks: u64,
     /// 0: no wash.
     pub wash_bytes: u64,
+    /// Whether the target runs under SCHED_FIFO.
     pub fifo: bool,
+    /// Whether its memory is in huge pages.
     pub huge_pages: bool,
     /// Where the target's memory is instead: a pseudo-locked region.
     pub region: Option<PathBuf>,
@@ -43,37 +53,55 @@ pub struct Job {
 /// A recorder's contents.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Recorded {
+    /// Samples.
     pub samples: u64,
+    /// Their sum, ticks.
     pub sum: u128,
+    /// The smallest.
     pub min: Option<u64>,
+    /// The largest.
     pub max: Option<u64>,
+    /// When that was, seconds since the target was first observed.
     pub max_at_s: f64,
+    /// Samples beyond all buckets.
     pub overflow: u64,
+    /// Pairs of readings that were none, because the counter ran backwards.
     pub backwards: u64,
+    /// Whole periods in which no pass began.
     pub missed_periods: u64,
+    /// Samples above the threshold.
     pub excursions: u64,
+    /// Excursions, those within the gap counted once.
     pub events: u64,
     /// Lowest value of a bucket and its count.
     pub counts: Vec<(u64, u64)>,
+    /// The same of the longest samples of events.
     pub event_counts: Vec<(u64, u64)>,
 }
 
 /// What a worker found.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Answer {
+    /// The samples.
     pub recorded: Recorded,
+    /// How long the target was observed, seconds.
     pub observed_s: f64,
     /// Accesses of each neighbour while the target was observed; `None` for external commands.
     pub accesses: Vec<Option<u64>>,
+    /// Where everything ran and lay.
     pub placement: BTreeMap<String, Placement>,
+    /// What was asked of the system.
     pub privileges: Vec<Privilege>,
+    /// What else happened on the target's core.
     pub disturbances: BTreeMap<String, f64>,
+    /// Hardware counters of the target's core.
     pub counters: BTreeMap<String, u64>,
+    /// Whether it was stopped before its time.
     pub cut_short: bool,
 }
 
 impl Answer {
-    pub fn into_measurement(
+    pub(crate) fn into_measurement(
         self,
         assignment: &Assignment<'_>,
         tick_ns: f64,

@@ -1,5 +1,6 @@
 //! This Linux machine as a place that runs cases. Every repeat is a fresh worker process with fresh memory.
 
+mod bench;
 mod command;
 mod gate;
 mod job;
@@ -24,8 +25,9 @@ use waykeeper_experiment::mitigation::parts;
 use waykeeper_linux::{FIFO, HUGE_PAGES};
 
 use crate::measure::{Assignment, Executor, ExecutorError, Place};
-use job::{Answer, Job, Part};
-pub use live::{LiveTarget, Recent};
+pub use bench::Bench;
+pub use job::{Answer, Job, Part, Recorded};
+pub use live::{LiveNeighbour, LiveTarget, Recent};
 pub use worker::worker_main;
 
 /// The first argument that makes the program a worker; it is not for users.
@@ -42,6 +44,7 @@ const WASH_MOST: u64 = 256 << 20;
 #[derive(Debug)]
 pub struct Host {
     place: Place,
+    bench: Box<dyn Bench>,
     tick_ns: f64,
     line_bytes: u64,
     /// Bytes to walk through to wash the caches.
@@ -56,13 +59,13 @@ impl Executor for Host {
     fn measure(&self, assignment: &Assignment<'_>, stop: &AtomicBool) -> Result<Measurement, ExecutorError> {
         let applied = policy::applied(&parts(&assignment.case.mitigation), assignment.case.target.core, stop)?;
         let region = applied.as_ref().and_then(|applied| applied.region.clone());
-        let answer = ask_worker(&Job { region, ..self.job(assignment) }, stop)?;
+        let answer = self.bench.run(&Job { region, ..self.job(assignment) }, stop)?;
         applied.map_or(Ok(()), policy::AppliedPolicy::restore)?;
         answer.into_measurement(assignment, self.tick_ns, self.line_bytes, stop.load(Ordering::Relaxed))
     }
 
     fn refuses(&self, case: &Case) -> Option<String> {
-        limits::refuses(case)
+        self.bench.refuses(case)
     }
 
     fn at_once(&self) -> usize {

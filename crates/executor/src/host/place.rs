@@ -2,21 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use waykeeper_experiment::run::{Clock, Machine};
+use waykeeper_experiment::run::Machine;
 use waykeeper_experiment::site::{ExecutorKind, Offer, Site, SiteCore, cache_shapes, refused_elsewhere};
-use waykeeper_kernels::clock;
-use waykeeper_linux::{Discovered, Facts, HUGE_PAGES, Root, discover, facts, schedule};
+use waykeeper_linux::{Discovered, Facts, HUGE_PAGES, Root, discover, facts};
 use waykeeper_platform::{CoreId, Platform};
 
+use super::bench::{Bench, Workers};
 use super::{Host, WASH_MOST, WASH_TIMES, policy, probe};
-use crate::measure::{ExecutorError, Pace, Place};
+use crate::measure::{ExecutorError, Place};
 use crate::policies;
-
-/// Spread of the counter's frequency above which a reader must be warned, parts in a million.
-const UNSTEADY_PPM: f64 = 200.0;
-
-/// On a machine, what is less than about one access to memory over the median is the loop's own wobble.
-const PACE: Pace = Pace { pilot_s: 0.2, sentinel_s: 0.25, least_excursion_ns: 200.0 };
 
 impl Host {
     /// This machine. `elsewhere` names mitigations that other places know, with the reason why not here; `policies` are
@@ -25,36 +19,51 @@ impl Host {
     /// # Errors
     /// A machine that does not tell its cores, or gives this process none.
     pub fn new(elsewhere: &BTreeMap<String, String>, policies: &[String]) -> Result<Self, ExecutorError> {
+        Self::on(Box::new(Workers::new()), elsewhere, policies)
+    }
+
+    /// The machine that this process sees, with its loops run by something else.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn on(
+        bench: Box<dyn Bench>,
+        elsewhere: &BTreeMap<String, String>,
+        policies: &[String],
+    ) -> Result<Self, ExecutorError> {
         let root = Root::default();
         let found = discover(&root).map_err(|error| ExecutorError::Refused(error.to_string()))?;
-        let site = site(&found, elsewhere, policies)?;
-        let clock = clock::measure();
-        let tick_ns = 1e9 / clock.frequency_hz;
+        let site = site(&found, bench.as_ref(), elsewhere, policies)?;
+        let clock = bench.clock();
+        let tick_ns = clock.tick_ns;
         let llc = cache_shapes(&found.platform, site.auto_core).0.iter().map(|shape| shape.size_bytes).max();
         let facts = facts(&root, site.auto_core);
         let place = Place {
-            pace: PACE,
-            notes: notes(&facts, &clock),
+            pace: bench.pace(),
+            notes: notes(&facts).into_iter().chain(bench.notes()).collect(),
             machine: machine(facts, &found.platform, &site),
-            clock: Clock {
-                name: clock.name.into(),
-                frequency_hz: clock.frequency_hz,
-                tick_ns,
-                resolution_ns: Some(clock.resolution_ticks as f64 * tick_ns),
-                read_overhead_ns: Some(clock.read_overhead_ticks as f64 * tick_ns),
-                stability_ppm: Some(clock.stability_ppm),
-                invariant: clock.invariant,
-            },
+            clock,
             site,
             parameters: None,
         };
         let line_bytes = found.platform.line_bytes.value;
-        Ok(Self { place, tick_ns, line_bytes, wash_bytes: llc.map_or(0, |bytes| (WASH_TIMES * bytes).min(WASH_MOST)) })
+        Ok(Self {
+            place,
+            bench,
+            tick_ns,
+            line_bytes,
+            wash_bytes: llc.map_or(0, |bytes| (WASH_TIMES * bytes).min(WASH_MOST)),
+        })
     }
 }
 
-fn site(found: &Discovered, elsewhere: &BTreeMap<String, String>, files: &[String]) -> Result<Site, ExecutorError> {
-    let allowed = schedule::allowed();
+fn site(
+    found: &Discovered,
+    bench: &dyn Bench,
+    elsewhere: &BTreeMap<String, String>,
+    files: &[String],
+) -> Result<Site, ExecutorError> {
+    let allowed = bench.cores();
     let cores: Vec<SiteCore> = found
         .platform
         .core_ids()
@@ -78,7 +87,7 @@ fn site(found: &Discovered, elsewhere: &BTreeMap<String, String>, files: &[Strin
     Ok(Site {
         executor: ExecutorKind::Host,
         platform: found.platform.name.clone(),
-        called: "this machine".into(),
+        called: bench.called().into(),
         cores,
         auto_core,
         mitigations,
@@ -138,7 +147,7 @@ fn throttling_note(setting: &str) -> Option<String> {
     })
 }
 
-fn notes(facts: &Facts, clock: &clock::Clock) -> Vec<String> {
+fn notes(facts: &Facts) -> Vec<String> {
     let mut notes = Vec::new();
     if facts.hypervisor.is_some() {
         notes.push(
@@ -146,15 +155,6 @@ fn notes(facts: &Facts, clock: &clock::Clock) -> Vec<String> {
         );
     }
     notes.extend(facts.realtime_throttling.as_deref().and_then(throttling_note));
-    if clock.invariant == Some(false) {
-        notes.push("The processor does not promise a counter of constant rate: read absolute times with care.".into());
-    }
-    if clock.stability_ppm > UNSTEADY_PPM {
-        notes.push(format!(
-            "The counter's frequency moved by {:.0} parts in a million between two measurements.",
-            clock.stability_ppm
-        ));
-    }
     notes
 }
 

@@ -1,0 +1,112 @@
+//! What runs the loops of a case: the cores of this machine, or those of a simulated one that this process sees as its own.
+
+use std::fmt::Debug;
+use std::sync::atomic::AtomicBool;
+
+use waykeeper_experiment::cases::Case;
+use waykeeper_experiment::run::Clock;
+use waykeeper_kernels::clock;
+use waykeeper_linux::schedule;
+use waykeeper_platform::CoreId;
+
+use super::job::{Answer, Job};
+use super::{ask_worker, limits};
+use crate::measure::{ExecutorError, Pace};
+
+/// On a machine, what is less than about one access to memory over the median is the loop's own wobble.
+const PACE: Pace = Pace { pilot_s: 0.2, sentinel_s: 0.25, least_excursion_ns: 200.0 };
+
+/// Spread of the counter's frequency above which a reader must be warned, parts in a million.
+const UNSTEADY_PPM: f64 = 200.0;
+
+/// Runs the loops of a case.
+pub trait Bench: Debug + Send + Sync {
+    /// Runs one repeat. A set `stop` ends it early with what there is.
+    ///
+    /// # Errors
+    /// What cannot be done.
+    fn run(&self, job: &Job, stop: &AtomicBool) -> Result<Answer, ExecutorError>;
+
+    /// Why a case cannot be run, where that can be told before it is tried.
+    fn refuses(&self, case: &Case) -> Option<String>;
+
+    /// Cores that loops may run on; besides them those that are isolated.
+    fn cores(&self) -> Vec<CoreId>;
+
+    /// The clock that times the samples.
+    fn clock(&self) -> Clock;
+
+    /// How long pilots and sentinels take.
+    fn pace(&self) -> Pace;
+
+    /// How it is called in refusals: `this machine`.
+    fn called(&self) -> &str;
+
+    /// What a reader of the figures must know.
+    fn notes(&self) -> Vec<String>;
+}
+
+/// The cores of this machine. Every repeat is a fresh worker process with fresh memory.
+#[derive(Debug)]
+pub struct Workers {
+    clock: clock::Clock,
+}
+
+impl Workers {
+    /// Measures the clock.
+    pub fn new() -> Self {
+        Self { clock: clock::measure() }
+    }
+}
+
+impl Bench for Workers {
+    fn run(&self, job: &Job, stop: &AtomicBool) -> Result<Answer, ExecutorError> {
+        ask_worker(job, stop)
+    }
+
+    fn refuses(&self, case: &Case) -> Option<String> {
+        limits::refuses(case)
+    }
+
+    fn cores(&self) -> Vec<CoreId> {
+        schedule::allowed()
+    }
+
+    fn clock(&self) -> Clock {
+        let clock = &self.clock;
+        let tick_ns = 1e9 / clock.frequency_hz;
+        Clock {
+            name: clock.name.into(),
+            frequency_hz: clock.frequency_hz,
+            tick_ns,
+            resolution_ns: Some(clock.resolution_ticks as f64 * tick_ns),
+            read_overhead_ns: Some(clock.read_overhead_ticks as f64 * tick_ns),
+            stability_ppm: Some(clock.stability_ppm),
+            invariant: clock.invariant,
+        }
+    }
+
+    fn pace(&self) -> Pace {
+        PACE
+    }
+
+    fn called(&self) -> &str {
+        "this machine"
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.clock.invariant == Some(false) {
+            notes.push(
+                "The processor does not promise a counter of constant rate: read absolute times with care.".into(),
+            );
+        }
+        if self.clock.stability_ppm > UNSTEADY_PPM {
+            notes.push(format!(
+                "The counter's frequency moved by {:.0} parts in a million between two measurements.",
+                self.clock.stability_ppm
+            ));
+        }
+        notes
+    }
+}
