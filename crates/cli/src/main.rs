@@ -28,6 +28,7 @@ fn main() -> std::process::ExitCode {
         Command::Status(status) => commands::status::status(status),
         Command::Verify(verify) => commands::verify::verify(verify),
         Command::Restore(restore) => commands::restore::restore(restore),
+        Command::Doctor(doctor) => commands::doctor::doctor(doctor),
         Command::Trace(trace) => commands::trace::trace(trace),
         Command::Schema(schema) => commands::schema::schema(schema),
     };

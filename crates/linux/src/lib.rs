@@ -8,6 +8,7 @@ mod discover;
 mod facts;
 pub mod latency;
 pub mod memory;
+pub mod msr;
 pub mod perf;
 mod root;
 pub mod schedule;
