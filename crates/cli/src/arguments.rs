@@ -16,6 +16,7 @@ Examples:
   waykeeper show waykeeper-runs/this-machine-...    print a run again
   waykeeper compare RUN RUN                         two runs side by side
   waykeeper plan tcc-halves --for i7-13800hre       who would get which ways, and how to write it
+  waykeeper doctor --rt-cores 2-3                   what keeps this machine from answering in time
 
 Exit status: 0 done, and no budget was seen broken; 1 a budget was broken; 2 bad input;
 3 this machine cannot do it; 4 too little data to judge a budget; 130 interrupted.")]
@@ -54,6 +55,8 @@ pub enum Command {
     Watch(Watch),
     /// Run workloads as neighbours until Ctrl-C.
     Load(Load),
+    /// Find what keeps this machine from answering in time, and what helps against it. Changes nothing.
+    Doctor(Doctor),
     /// Record the loads and stores of a program, or tell what a recording holds.
     Trace(Trace),
     /// Print the JSON Schema of a kind of file, for editors and checkers.
@@ -303,6 +306,35 @@ pub struct Restore {
     pub json: bool,
 }
 
+/// Arguments of `doctor`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  waykeeper doctor
+  waykeeper doctor --rt-cores 2,3 --json
+  waykeeper doctor --cmdline --rt-cores 4-5         the kernel parameters to add, each with its reason
+
+What cannot be seen (no file, no permission, a virtual machine) is told, and is never taken for fine; root sees more.
+
+Exit status: 0 nothing serious; 1 something serious was found; 2 bad input.")]
+pub struct Doctor {
+    /// The cores that are to answer in time, such as `2,3` [default: those that the kernel isolates, else the last one].
+    #[arg(long, value_name = "LIST")]
+    pub rt_cores: Option<String>,
+    /// Print the kernel parameters to add instead: one line ready to paste, then each with its reason.
+    #[arg(long)]
+    pub cmdline: bool,
+    /// Count system-management interrupts for so long, where they can be counted.
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=3600))]
+    pub seconds: u16,
+    /// Look at the machine whose /sys and /proc were recorded in this folder.
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+    /// Print as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// Arguments of `verify`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -428,6 +460,8 @@ pub enum SchemaOf {
     Policy,
     /// run.json.
     Run,
+    /// What `doctor --json` prints.
+    Doctor,
 }
 
 /// Arguments of `schema`.

@@ -32,6 +32,7 @@ fn main() -> std::process::ExitCode {
         Command::Mount(mount) => commands::mount::mount(mount),
         Command::Watch(watch) => commands::watch::watch(watch),
         Command::Load(load) => commands::load::load(load),
+        Command::Doctor(doctor) => commands::doctor::doctor(doctor),
         Command::Trace(trace) => commands::trace::trace(trace),
         Command::Schema(schema) => commands::schema::schema(schema),
     };

@@ -5,6 +5,7 @@ pub mod apply;
 pub mod compare;
 pub mod enter;
 pub mod latency;
+pub mod doctor;
 pub mod list;
 pub mod load;
 pub mod mount;

@@ -3,6 +3,7 @@
 mod acting;
 mod bad_input;
 mod cases;
+mod doctor;
 mod exit_status;
 mod folders;
 mod help;

@@ -1,0 +1,7 @@
+//! The doctor on recorded trees.
+
+mod advice;
+mod both_ways;
+mod cores;
+mod printed;
+mod tree;
