@@ -55,8 +55,6 @@ impl Root {
             }
             Source::Recorded(recording) => Some(recording.text(path)?.trim().to_owned()),
         }
-        let text = std::fs::read_to_string(self.place(path)).ok()?;
-        Some(text.trim().to_owned())
     }
 
     /// The names in a folder; none where it is absent or may not be read.
@@ -71,21 +69,20 @@ impl Root {
             }
             Source::Recorded(recording) => recording.names(path),
         }
-        let entries = std::fs::read_dir(self.place(path));
-        let names = entries.into_iter().flatten().flatten().filter_map(|entry| entry.file_name().into_string().ok());
-        let mut names: Vec<String> = names.collect();
-        names.sort();
-        names
     }
 
     /// The bytes of a file; `None` where it is absent or may not be read.
     pub fn bytes(&self, path: &str) -> Option<Vec<u8>> {
-        std::fs::read(self.place(path)).ok()
+        match &self.0 {
+            Source::Folder(folder) => std::fs::read(folder.join(path.trim_start_matches('/'))).ok(),
+            Source::Recorded(recording) => Some(recording.text(path)?.as_bytes().to_vec()),
+        }
     }
 
     /// Why a file gives no text, as half a sentence.
     pub fn absence(&self, path: &str) -> String {
-        match std::fs::read(self.place(path)) {
+        let Some(place) = self.place(path) else { return format!("{path} is not in the recording") };
+        match std::fs::read(place) {
             Ok(_) => format!("{path} holds no text"),
             Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
                 format!("{path} may not be read by this user")
@@ -95,14 +92,12 @@ impl Root {
         }
     }
 
-    /// Where a file of the machine lies.
-    pub(crate) fn place(&self, path: &str) -> PathBuf {
-        self.0.join(path.trim_start_matches('/'))
-    }
-
-    /// Whether this is the running machine.
-    pub fn is_live(&self) -> bool {
-        self.0 == Path::new("/")
+    /// Where a file of the machine lies, where it is a file of its own.
+    pub(crate) fn place(&self, path: &str) -> Option<PathBuf> {
+        match &self.0 {
+            Source::Folder(folder) => Some(folder.join(path.trim_start_matches('/'))),
+            Source::Recorded(_) => None,
+        }
     }
 
     /// A file that holds one number.

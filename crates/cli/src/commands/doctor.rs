@@ -25,7 +25,7 @@ pub fn doctor(arguments: &Doctor) -> Result<Exit, Failure> {
         }
         return Ok(Exit::Done);
     }
-    let smis = match view.root.is_live() {
+    let smis = match view.root.is_running() {
         true => {
             let seconds = arguments.seconds;
             let wait = || std::thread::sleep(Duration::from_secs(seconds.into()));

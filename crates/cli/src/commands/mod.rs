@@ -3,9 +3,9 @@
 pub mod acting;
 pub mod apply;
 pub mod compare;
+pub mod doctor;
 pub mod enter;
 pub mod latency;
-pub mod doctor;
 pub mod list;
 pub mod load;
 pub mod mount;

@@ -65,6 +65,7 @@ impl Machine {
             title: format!("{name}, as `waykeeper machine` found it"),
             sources: self.sources(latencies),
             architecture: self.architecture().map(|architecture| Param::documented(architecture, SYSFS)),
+            cpuid: None,
             line_bytes: match line {
                 Some(line) => Param::documented(line, SYSFS),
                 None => assumed(64, [32, 128], "the kernel does not tell; almost all machines have 64"),
@@ -87,6 +88,7 @@ impl Machine {
             alternative_memories: BTreeMap::new(),
             on_chip_ram: None,
             mitigations: BTreeMap::new(),
+            flaws: waykeeper_platform::Flaws::default(),
         }
     }
 
