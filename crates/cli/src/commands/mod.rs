@@ -3,6 +3,7 @@
 pub mod acting;
 pub mod apply;
 pub mod compare;
+pub mod decode;
 pub mod list;
 pub mod out;
 pub mod output;

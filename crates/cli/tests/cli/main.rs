@@ -3,6 +3,7 @@
 mod acting;
 mod bad_input;
 mod cases;
+mod decode;
 mod exit_status;
 mod folders;
 mod help;
