@@ -24,6 +24,7 @@ fn main() -> std::process::ExitCode {
         Command::Show(show) => commands::show::show(show),
         Command::Compare(compare) => commands::compare::compare(compare),
         Command::Plan(plan) => commands::plan::plan(plan),
+        Command::Decode(decode) => commands::decode::decode(decode),
         Command::Apply(apply) => commands::apply::apply(apply),
         Command::Status(status) => commands::status::status(status),
         Command::Verify(verify) => commands::verify::verify(verify),

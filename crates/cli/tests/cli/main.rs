@@ -4,6 +4,7 @@ mod acting;
 mod bad_input;
 mod cases;
 mod doctor;
+mod decode;
 mod exit_status;
 mod folders;
 mod help;
