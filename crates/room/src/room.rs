@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use waykeeper_platform::{CoreId, Platform};
-use waykeeper_resctrl::{Caller, Kernel, MountOptions, Operation, Refusal, Reply, Resctrl};
+use waykeeper_resctrl::{Caller, Kernel, Machine, MountOptions, Operation, Refusal, Reply, Resctrl};
 
 use crate::backing::{Backing, Buffer, Work};
 use crate::hardware::{Hardware, Throttles};
@@ -30,8 +30,20 @@ pub struct Plan {
     pub platform: Platform,
     /// The kernel that is seen on it.
     pub kernel: Kernel,
+    /// The machine that the kernel found there, or why it found nothing for resctrl.
+    pub machine: Result<Machine, NoResctrl>,
     /// The folder in which tasks are looked for: /proc of the room's processes.
     pub proc: PathBuf,
+    /// How often the kernel looks whether freed RMIDs are clean.
+    pub limbo_every: Duration,
+}
+
+impl Plan {
+    /// A platform with a kernel, for tasks of this process namespace.
+    pub fn new(platform: Platform, kernel: Kernel) -> Self {
+        let machine = machine_of(&platform, kernel);
+        Self { platform, kernel, machine, proc: "/proc".into(), limbo_every: LIMBO_EVERY }
+    }
 }
 
 /// A running room. It ends when it is dropped.
@@ -97,8 +109,8 @@ impl Room {
     /// # Errors
     /// When the system has no thread left.
     pub fn open(plan: Plan, backing: Box<dyn Backing>) -> std::io::Result<Self> {
-        let Plan { platform, kernel, proc } = plan;
-        let (machine, no_resctrl) = match machine_of(&platform, kernel) {
+        let Plan { platform, kernel, machine, proc, limbo_every } = plan;
+        let (machine, no_resctrl) = match machine {
             Ok(machine) => (Some(machine), None),
             Err(none) => (None, Some(none)),
         };
@@ -119,7 +131,7 @@ impl Room {
         state.tell(&runner);
         let state = Mutex::new(state);
         let shared = Arc::new(Shared { platform, kernel, no_resctrl, runner, state });
-        let ticker = tick(Arc::clone(&shared))?;
+        let ticker = tick(Arc::clone(&shared), limbo_every)?;
         Ok(Self { shared, ticker: Some(ticker) })
     }
 
@@ -166,7 +178,7 @@ impl Drop for Room {
 }
 
 /// Looks for tasks and for clean RMIDs from time to time.
-fn tick(shared: Arc<Shared>) -> std::io::Result<(Sender<()>, JoinHandle<()>)> {
+fn tick(shared: Arc<Shared>, limbo_every: Duration) -> std::io::Result<(Sender<()>, JoinHandle<()>)> {
     let (end, ended) = channel();
     let work = move || {
         let mut pause = LOOK_EVERY;
@@ -177,7 +189,7 @@ fn tick(shared: Arc<Shared>) -> std::io::Result<(Sender<()>, JoinHandle<()>)> {
             state.look_at_tasks();
             pause = LOOK_EVERY.max(began.elapsed() * LOOK_SHARE);
             state.settle(&shared.runner);
-            if limbo.elapsed() >= LIMBO_EVERY {
+            if limbo.elapsed() >= limbo_every {
                 limbo = began;
                 state.check_limbo(&shared.runner);
             }
@@ -187,6 +199,26 @@ fn tick(shared: Arc<Shared>) -> std::io::Result<(Sender<()>, JoinHandle<()>)> {
 }
 
 impl Room {
+    /// Reads a register of a core, as /dev/cpu/N/msr does; `None` where the processor has none of that number.
+    pub fn read_msr(&self, core: CoreId, number: u32) -> Option<u64> {
+        self.shared.read_msr(core, number).ok()
+    }
+
+    /// Writes a register of a core, as /dev/cpu/N/msr does; `None` where the processor refuses.
+    pub fn write_msr(&self, core: CoreId, number: u32, value: u64) -> Option<()> {
+        self.shared.write_msr(core, number, value).ok()
+    }
+
+    /// Answers a line as the socket does.
+    pub fn answer(&self, line: &[u8]) -> crate::socket::protocol::Answer {
+        crate::socket::answer(&self.shared, line)
+    }
+
+    /// Looks now whether freed RMIDs are clean.
+    pub fn check_limbo(&self) {
+        self.shared.state().check_limbo(&self.shared.runner);
+    }
+
     /// Mounts the tree of resctrl at a folder.
     ///
     /// # Errors

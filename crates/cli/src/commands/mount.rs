@@ -33,7 +33,7 @@ pub fn mount(arguments: &Mount) -> Result<Exit, Failure> {
     }
     let mut watchdog = Watchdog::start(at).map_err(cannot)?;
     let stop = stop::on_ctrl_c_or("the mount is taken away");
-    let room = Room::open(Plan { platform, kernel, proc: "/proc".into() }, backing).map_err(cannot)?;
+    let room = Room::open(Plan::new(platform, kernel), backing).map_err(cannot)?;
     let mounted = room.mount_resctrl(at).map_err(cannot)?;
     watchdog.mounted().map_err(cannot)?;
     room.start(&placed).map_err(Failure::Room)?;

@@ -41,7 +41,7 @@ pub(super) fn run(entry: Entry, alive: &OwnedFd) -> io::Result<i32> {
         let pid = placeholder(&load)?;
         placed.push((load, pid));
     }
-    let room = Room::open(Plan { platform, kernel, proc: "/proc".into() }, backing)?;
+    let room = Room::open(Plan::new(platform, kernel), backing)?;
     let _resctrl = match &machine {
         Some(_) => Some(room.mount_resctrl(Path::new("/sys/fs/resctrl"))?),
         None => None,

@@ -8,3 +8,4 @@ pub mod protocol;
 mod server;
 
 pub use server::Listening;
+pub(crate) use server::answer;

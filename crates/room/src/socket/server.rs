@@ -75,14 +75,8 @@ fn talk(shared: &Shared, ended: &AtomicBool, stream: UnixStream) {
             Ok(length) if length > 0 && line.ends_with(b"\n") => {}
             _ => return,
         }
-        let outcome = match serde_json::from_slice::<Request>(&line) {
-            Ok(request) if request.version == VERSION => answer(shared, ended, request.ask),
-            Ok(request) => Outcome::Refused {
-                why: format!("found version {}; this room speaks version {VERSION}", request.version),
-            },
-            Err(error) => Outcome::Refused { why: format!("the request is not one: {error}") },
-        };
-        let Ok(mut text) = serde_json::to_vec(&Answer { version: VERSION, outcome }) else { return };
+        let answer = answer_until(shared, ended, &line);
+        let Ok(mut text) = serde_json::to_vec(&answer) else { return };
         text.push(b'\n');
         if back.write_all(&text).is_err() {
             return;
@@ -90,7 +84,23 @@ fn talk(shared: &Shared, ended: &AtomicBool, stream: UnixStream) {
     }
 }
 
-pub(crate) fn answer(shared: &Shared, ended: &AtomicBool, ask: Ask) -> Outcome {
+/// Answers a line.
+pub(crate) fn answer(shared: &Shared, line: &[u8]) -> Answer {
+    answer_until(shared, &AtomicBool::new(false), line)
+}
+
+fn answer_until(shared: &Shared, ended: &AtomicBool, line: &[u8]) -> Answer {
+    let outcome = match serde_json::from_slice::<Request>(line) {
+        Ok(request) if request.version == VERSION => carry_out(shared, ended, request.ask),
+        Ok(request) => {
+            Outcome::Refused { why: format!("found version {}; this room speaks version {VERSION}", request.version) }
+        }
+        Err(error) => Outcome::Refused { why: format!("the request is not one: {error}") },
+    };
+    Answer { version: VERSION, outcome }
+}
+
+fn carry_out(shared: &Shared, ended: &AtomicBool, ask: Ask) -> Outcome {
     let refused = |why: String| Outcome::Refused { why };
     match ask {
         Ask::Status => Outcome::Status(status(shared)),
