@@ -1,5 +1,7 @@
-//! Files that are added to `platforms/` are noticed: the macro that compiles the folder in sees only those it found before.
+//! Files that are added to `platforms/` and `catalogue/` are noticed: the macro that compiles the folders in sees only those it
+//! found before.
 
 fn main() {
     println!("cargo::rerun-if-changed=../../platforms");
+    println!("cargo::rerun-if-changed=../../catalogue");
 }

@@ -6,6 +6,7 @@
 
 #[cfg(test)]
 mod book;
+mod clients_rig;
 mod kernel_rig;
 mod packages;
 mod peers;
@@ -24,6 +25,7 @@ cargo xtask validate    compare all simulated figures with published ones, write
 cargo xtask kernel-rig [--ops N] [--seed S] [--kernel V]... [--setup NAME]... [--replay FILE]...
                         [--circle NAME]...
                         compare the resctrl model with real kernels under QEMU (docs/resctrl.md)
+cargo xtask clients-rig [SCENARIO]...    run other people's clients of resctrl and of registers in rooms (rigs/clients)
 ";
 
 fn main() -> ExitCode {
@@ -33,6 +35,7 @@ fn main() -> ExitCode {
         Some("packages") => packages::provide(),
         Some("bench-peers") => peers::compare(std::env::args().nth(2)),
         Some("validate") => validate::run(),
+        Some("clients-rig") => clients_rig::run_with(&std::env::args().skip(2).collect::<Vec<_>>()),
         Some("kernel-rig") => kernel_rig::run_with(std::env::args().skip(2)),
         _ => {
             eprint!("{HELP}");

@@ -44,6 +44,15 @@ const FILES_NEEDED_BY_KERNEL_RIG: [(&str, &str); 8] = [
     ("/usr/include/zlib.h", "zlib1g-dev"),
 ];
 
+/// What the clients in rooms need: the clients themselves.
+const NEEDED_BY_CLIENTS_RIG: [(&str, &str); 5] = [
+    ("pqos", "intel-cmt-cat"),
+    ("rdtset", "intel-cmt-cat"),
+    ("rdmsr", "msr-tools"),
+    ("bash", "bash"),
+    ("unshare", "util-linux"),
+];
+
 /// Installs what is missing when it may, else names it.
 ///
 /// # Errors
@@ -58,6 +67,26 @@ pub fn provide() -> Result<(), String> {
 /// Missing packages that could not be installed.
 pub fn provide_for_kernel_rig() -> Result<(), String> {
     install(missing(&NEEDED_BY_KERNEL_RIG, &FILES_NEEDED_BY_KERNEL_RIG))
+}
+
+/// The same for what the clients in rooms need.
+///
+/// # Errors
+/// Missing packages that could not be installed.
+pub fn provide_for_clients_rig() -> Result<(), String> {
+    install(missing(&NEEDED_BY_CLIENTS_RIG, &[]))
+}
+
+/// Python with what makes its environments.
+///
+/// # Errors
+/// Missing packages that could not be installed.
+pub fn provide_python() -> Result<(), String> {
+    let output = Command::new("python3").args(["-c", "import ensurepip"]).output();
+    match output.is_ok_and(|output| output.status.success()) {
+        true => Ok(()),
+        false => install(vec!["python3", "python3-venv"]),
+    }
 }
 
 fn install(missing: Vec<&str>) -> Result<(), String> {
@@ -85,7 +114,8 @@ fn missing(programs: &[(&str, &'static str)], files: &[(&str, &'static str)]) ->
 
 fn on_path(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|folder| folder.join(program).exists())
+    let system = [Path::new("/usr/sbin"), Path::new("/sbin")].map(Path::to_path_buf);
+    std::env::split_paths(&path).chain(system).any(|folder| folder.join(program).exists())
 }
 
 fn is_root() -> bool {

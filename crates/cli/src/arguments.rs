@@ -49,6 +49,10 @@ pub enum Command {
     Restore(Restore),
     /// Find what keeps this machine from answering in time, and what helps against it. Changes nothing.
     Doctor(Doctor),
+    /// Show live who holds which ways, what each group occupies and moves, and a target's latency.
+    Watch(Watch),
+    /// Run workloads as neighbours until Ctrl-C.
+    Load(Load),
     /// Record the loads and stores of a program, or tell what a recording holds.
     Trace(Trace),
     /// Print the JSON Schema of a kind of file, for editors and checkers.
@@ -319,8 +323,8 @@ pub struct Doctor {
     /// Count system-management interrupts for so long, where they can be counted.
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=3600))]
     pub seconds: u16,
-    /// Look at the machine whose /sys and /proc were recorded in this folder.
-    #[arg(long, value_name = "DIR")]
+    /// Examine a recorded tree instead: a folder, or an archive.
+    #[arg(long, value_name = "TREE")]
     pub root: Option<PathBuf>,
     /// Print as JSON.
     #[arg(long)]
@@ -353,6 +357,54 @@ pub struct Verify {
     /// Print as JSON.
     #[arg(long)]
     pub json: bool,
+}
+
+/// Arguments of `watch`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  waykeeper watch                                   groups of resctrl, once a second, until q
+  waykeeper watch --target latency_loop@1           and how long a loop on core 1 takes
+  waykeeper watch --count 1 --json                  one look, for programs
+
+In a room (`waykeeper enter`) it shows the simulated machine, and times are simulated ones.
+Rates are between two looks; what the machine does not tell stays empty. A maximum is the longest that was seen.")]
+pub struct Watch {
+    /// Run this workload on this core and show its latency.
+    #[arg(long, value_name = "WORKLOAD@CORE")]
+    pub target: Option<String>,
+    /// The target's buffer lies in this pseudo-locked region: the name of its group.
+    #[arg(long, value_name = "GROUP", requires = "target")]
+    pub region: Option<String>,
+    /// Time between two looks.
+    #[arg(long, value_name = "TIME", default_value = "1s")]
+    pub interval: String,
+    /// End after this many looks.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub count: Option<u64>,
+    /// Print lines; this is what happens where the output is no terminal.
+    #[arg(long)]
+    pub plain: bool,
+    /// Print each look as one line of JSON.
+    #[arg(long, conflicts_with = "plain")]
+    pub json: bool,
+    /// Look at the files below this folder in the place of the running machine's.
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+}
+
+/// Arguments of `load`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  waykeeper load cache_stressor@2-3                 disturb from cores 2 and 3 until Ctrl-C
+  waykeeper load cache_stressor@2 stream_write@3    two workloads
+
+In a room (`waykeeper enter`) the workloads run on the simulated cores; their groups are those of this command's task.")]
+pub struct Load {
+    /// Workloads, bundled or files, and their cores.
+    #[arg(required = true, value_name = "WORKLOAD@CORES")]
+    pub loads: Vec<String>,
 }
 
 /// Arguments of `trace`.

@@ -39,6 +39,9 @@ pub enum Failure {
     /// It cannot be told whether it is in force.
     #[error("{0}")]
     Verify(#[from] VerifyError),
+    /// There is nothing to watch.
+    #[error("{0}")]
+    NotWatched(String),
     /// The place cannot do what was asked.
     #[error("{0}")]
     Executor(ExecutorError),

@@ -29,6 +29,8 @@ fn main() -> std::process::ExitCode {
         Command::Verify(verify) => commands::verify::verify(verify),
         Command::Restore(restore) => commands::restore::restore(restore),
         Command::Doctor(doctor) => commands::doctor::doctor(doctor),
+        Command::Watch(watch) => commands::watch::watch(watch),
+        Command::Load(load) => commands::load::load(load),
         Command::Trace(trace) => commands::trace::trace(trace),
         Command::Schema(schema) => commands::schema::schema(schema),
     };

@@ -12,4 +12,4 @@ mod measure;
 
 pub use arrange::{Arrangement, Level, NotArranged, arrange};
 pub use judge::{Samples, Survival, Verdict, judge};
-pub use measure::{NotMeasured, Plan, measure};
+pub use measure::{Here, NotMeasured, Plan, Prober};

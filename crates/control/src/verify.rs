@@ -10,7 +10,7 @@ use crate::Machine;
 use crate::host::caches::{Cache, caches};
 use crate::journal::Journal;
 use crate::perform::MachineError;
-use crate::probe::{Arrangement, Level, NotMeasured, Samples, Verdict, arrange, judge, measure};
+use crate::probe::{Arrangement, Level, NotMeasured, Prober, Samples, Verdict, arrange, judge};
 use crate::read_back::{Difference, read_back};
 use crate::schemata::Domain;
 use crate::settings::Settings;
@@ -62,8 +62,10 @@ pub enum VerifyError {
 }
 
 /// How the probe is done.
-#[derive(Debug, Clone, Copy)]
-pub struct Probing {
+#[derive(Clone, Copy)]
+pub struct Probing<'p> {
+    /// Where its walks are done.
+    pub prober: &'p dyn Prober,
     /// How often each arrangement is measured; 0 for no probe at all.
     pub repeats: usize,
 }
@@ -76,7 +78,7 @@ pub fn verify(
     machine: &mut Machine<'_>,
     store: &mut dyn Store,
     root: &Root,
-    probing: Probing,
+    probing: Probing<'_>,
     stop: &AtomicBool,
 ) -> Result<Verified, VerifyError> {
     let journal = Journal::load(store).map_err(StatusError::from)?.ok_or(VerifyError::Nothing)?;
@@ -106,7 +108,7 @@ pub fn verify(
         match arrange(&level, &classes, probing.repeats) {
             Ok(arrangements) => {
                 for arrangement in arrangements {
-                    verified.probes.push(probe(arrangement, stop)?);
+                    verified.probes.push(probe(arrangement, probing.prober, stop)?);
                 }
             }
             Err(reason) => verified.not_probed.push(reason.to_string()),
@@ -126,8 +128,8 @@ fn own_group(machine: &mut Machine<'_>, settings: &Settings) -> Result<Option<St
 }
 
 /// Measures one arrangement, and judges it.
-fn probe(arrangement: Arrangement, stop: &AtomicBool) -> Result<Probed, NotMeasured> {
-    let samples = measure(&arrangement.plan, stop)?;
+fn probe(arrangement: Arrangement, prober: &dyn Prober, stop: &AtomicBool) -> Result<Probed, NotMeasured> {
+    let samples = prober.measure(&arrangement.plan, stop)?;
     Ok(Probed { verdict: judge(&samples), arrangement, samples })
 }
 
@@ -136,7 +138,7 @@ fn probe(arrangement: Arrangement, stop: &AtomicBool) -> Result<Probed, NotMeasu
 ///
 /// # Errors
 /// Where the machine shows no cache that two cores share, or the probe could not run.
-pub fn try_probe(root: &Root, cores: &[u32], probing: Probing, stop: &AtomicBool) -> Result<Probed, VerifyError> {
+pub fn try_probe(root: &Root, cores: &[u32], probing: Probing<'_>, stop: &AtomicBool) -> Result<Probed, VerifyError> {
     let none = || VerifyError::Status(StatusError::Machine(absent("no cache that two of the allowed cores share")));
     let core = *cores.first().ok_or_else(none)?;
     let all = caches(root, core);
@@ -148,7 +150,7 @@ pub fn try_probe(root: &Root, cores: &[u32], probing: Probing, stop: &AtomicBool
         Level { masks: [(String::new(), 1), (OTHER.into(), 2)].into(), mask_bits: 4, ..level_of(last, &all, named) };
     let arrangements = arrange(&level, &[String::new()], probing.repeats).map_err(|_| none())?;
     let arrangement = arrangements.into_iter().next().ok_or_else(none)?;
-    Ok(probe(Arrangement { class: "none".into(), other: "none".into(), ..arrangement }, stop)?)
+    Ok(probe(Arrangement { class: "none".into(), other: "none".into(), ..arrangement }, probing.prober, stop)?)
 }
 
 const OTHER: &str = "other";

@@ -8,7 +8,7 @@ mod policies;
 mod schedule;
 mod simulated;
 
-pub use host::{Host, WORKER_ARGUMENT, worker_main};
+pub use host::{Host, LiveNeighbour, LiveTarget, Recent, WORKER_ARGUMENT, worker_main};
 pub use measure::{Assignment, Executor, ExecutorError, Pace, Place};
 pub use policies::is_file as is_policy_file;
 pub use schedule::{Finished, Progress, Settings, run};

@@ -164,6 +164,7 @@ fn host_platform(cores: Vec<CoreKind>, shared_caches: Vec<SharedCache>, line_byt
     Platform {
         name: "host".into(),
         title: "the machine that this runs on".into(),
+        architecture: None,
         line_bytes: Param::documented(line_bytes, SYSFS_CACHE),
         cores,
         shared_caches,

@@ -4,16 +4,21 @@
 //! running machine.
 
 pub mod core_state;
+pub mod cpuid;
 mod discover;
 mod facts;
+#[cfg(feature = "fixtures")]
+pub mod fixtures;
 pub mod latency;
 pub mod memory;
-pub mod msr;
 pub mod perf;
+pub mod recording;
+pub mod registers;
 mod root;
 pub mod schedule;
 
 pub use discover::{Discovered, FIFO, HUGE_PAGES, NotDiscovered, discover};
 pub use facts::{Facts, facts};
+pub use recording::{Recording, RecordingError};
 pub use root::Root;
 pub use waykeeper_platform::{format_cpulist, parse_cpulist};

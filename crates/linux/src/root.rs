@@ -1,63 +1,94 @@
 //! The root under which `/sys` and `/proc` are read.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-/// A root folder: `/` for the running machine, any other for a recorded tree.
+use crate::recording::{Recording, RecordingError};
+
+/// A root: `/` for the running machine, any other folder or a recorded tree for another.
 #[derive(Debug, Clone)]
-pub struct Root(PathBuf);
+pub struct Root(Source);
+
+#[derive(Debug, Clone)]
+enum Source {
+    Folder(PathBuf),
+    Recorded(Arc<Recording>),
+}
 
 impl Default for Root {
     fn default() -> Self {
-        Self(PathBuf::from("/"))
+        Self(Source::Folder(PathBuf::from("/")))
+    }
+}
+
+impl From<Recording> for Root {
+    fn from(recording: Recording) -> Self {
+        Self(Source::Recorded(Arc::new(recording)))
     }
 }
 
 impl Root {
-    /// A recorded tree.
+    /// The files below a folder.
     pub fn at(folder: &Path) -> Self {
-        Self(folder.into())
+        Self(Source::Folder(folder.into()))
+    }
+
+    /// The files below a folder, or those of an archive that [`Recording::write`] made.
+    ///
+    /// # Errors
+    /// An archive that cannot be read, or is none.
+    pub fn open(path: &Path) -> Result<Self, RecordingError> {
+        if path.is_dir() { Ok(Self::at(path)) } else { Ok(Recording::read(path)?.into()) }
+    }
+
+    /// Whether this is the machine that runs this program.
+    pub fn is_running(&self) -> bool {
+        matches!(&self.0, Source::Folder(folder) if folder == Path::new("/"))
     }
 
     /// The text of a file, trimmed; `None` where it is absent or may not be read.
     pub fn text(&self, path: &str) -> Option<String> {
-        let text = std::fs::read_to_string(self.place(path)).ok()?;
-        Some(text.trim().to_owned())
+        match &self.0 {
+            Source::Folder(folder) => {
+                let text = std::fs::read_to_string(folder.join(path.trim_start_matches('/'))).ok()?;
+                Some(text.trim().to_owned())
+            }
+            Source::Recorded(recording) => Some(recording.text(path)?.trim().to_owned()),
+        }
     }
 
     /// The names in a folder; none where it is absent or may not be read.
     pub fn names(&self, path: &str) -> Vec<String> {
-        let entries = std::fs::read_dir(self.place(path));
-        let names = entries.into_iter().flatten().flatten().filter_map(|entry| entry.file_name().into_string().ok());
-        let mut names: Vec<String> = names.collect();
-        names.sort();
-        names
+        match &self.0 {
+            Source::Folder(folder) => {
+                let entries = std::fs::read_dir(folder.join(path.trim_start_matches('/')));
+                let entries = entries.into_iter().flatten().flatten();
+                let mut names: Vec<_> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+                names.sort();
+                names
+            }
+            Source::Recorded(recording) => recording.names(path),
+        }
     }
 
     /// The bytes of a file; `None` where it is absent or may not be read.
     pub fn bytes(&self, path: &str) -> Option<Vec<u8>> {
-        std::fs::read(self.place(path)).ok()
+        match &self.0 {
+            Source::Folder(folder) => std::fs::read(folder.join(path.trim_start_matches('/'))).ok(),
+            Source::Recorded(recording) => Some(recording.text(path)?.as_bytes().to_vec()),
+        }
     }
 
     /// Why a file gives no text, as half a sentence.
     pub fn absence(&self, path: &str) -> String {
-        match std::fs::read(self.place(path)) {
+        let Source::Folder(folder) = &self.0 else { return format!("{path} was not recorded") };
+        match std::fs::read(folder.join(path.trim_start_matches('/'))) {
             Ok(_) => format!("{path} holds no text"),
-            Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
-                format!("{path} may not be read by this user")
-            }
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => format!("{path} is not there"),
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => format!("{path} may not be read by this user"),
+            Err(error) if error.kind() == ErrorKind::NotFound => format!("{path} is not there"),
             Err(error) => format!("{path} cannot be read ({error})"),
         }
-    }
-
-    /// Where a file of the machine lies.
-    pub(crate) fn place(&self, path: &str) -> PathBuf {
-        self.0.join(path.trim_start_matches('/'))
-    }
-
-    /// Whether this is the running machine.
-    pub fn is_live(&self) -> bool {
-        self.0 == Path::new("/")
     }
 
     /// A file that holds one number.

@@ -27,6 +27,9 @@ pub struct Platform {
     /// Short names for the documents that the parameters cite.
     #[serde(default)]
     pub sources: BTreeMap<String, String>,
+    /// The instruction set of its cores; unknown where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub architecture: Option<Param<Architecture>>,
     /// Bytes in a cache line.
     pub line_bytes: Param<u64>,
     /// The counter that timed loops read.
@@ -54,6 +57,20 @@ pub struct Platform {
     pub mitigations: BTreeMap<String, Mitigation>,
 }
 
+/// The instruction set of a machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub enum Architecture {
+    /// x86, 64 bits.
+    #[serde(rename = "x86_64")]
+    X86,
+    /// Arm, 64 bits.
+    #[serde(rename = "aarch64")]
+    Arm,
+    /// Arm, 32 bits.
+    #[serde(rename = "aarch32")]
+    Arm32,
+}
+
 /// The counter that timed loops read.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -73,6 +90,12 @@ pub struct CoreKind {
     /// Clock in GHz.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock_ghz: Option<Param<f64>>,
+    /// Control: levels of performance that the hardware counts for 100 MHz of clock (Intel Speed Shift, HWP).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub performance_per_100_mhz: Option<Param<f64>>,
+    /// The lowest bit of MPIDR_EL1 in which these cores have their number: 0 or 8. Firmware starts a core by it (PSCI).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mpidr_shift: Option<Param<u64>>,
     /// Whether later accesses may pass an earlier one that waits for memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub execution: Option<Param<Execution>>,

@@ -4,6 +4,7 @@
 //! [`Param`]: a value, one of the four words of [`Basis`], and its source.
 
 mod bundled;
+pub mod catalogue;
 mod check;
 mod core_list;
 mod describe;
@@ -23,7 +24,9 @@ mod way_control;
 
 pub use bundled::{Bundled, bundled, find_bundled};
 pub use core_list::{format_cpulist, parse_cpulist};
-pub use describe::{CoreId, CoreKind, Counter, Execution, Inclusion, Platform, PrivateCache, Replacement, TickLoop};
+pub use describe::{
+    Architecture, CoreId, CoreKind, Counter, Execution, Inclusion, Platform, PrivateCache, Replacement, TickLoop,
+};
 pub use front::{Event, Prefetcher, PrefetcherKind, Tlb, TlbSide, Translation, WriteStreaming};
 pub use geometry::CacheGeometry;
 pub use index::Index;

@@ -16,6 +16,9 @@ pub struct Interconnect {
     /// Nanoseconds from one line to the next through the way to the memory, over all channels; no limit where absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line_ns: Option<Param<f64>>,
+    /// Control: MHz of a step of the clock of the ring and the last shared cache (Intel, MSR 0x620).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ring_step_mhz: Option<Param<u64>>,
     /// The interconnect's own filter, which tracks all lines in the cluster.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub snoop_filter: Option<SnoopFilter>,

@@ -47,6 +47,12 @@ pub struct SharedCache {
     /// Control: classes that can be told apart here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub classes: Option<Param<u64>>,
+    /// Control: priorities that the requests of a class can have beyond this cache, 0 the lowest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority_levels: Option<Param<u64>>,
+    /// Physical address of the registers that control this cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub registers_at: Option<Param<u64>>,
     /// How the set is chosen; by the lowest bits of the line address where absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub index: Option<Index>,
@@ -81,6 +87,8 @@ impl SharedCache {
             pseudo_lock: None,
             code_data_masks: None,
             classes: None,
+            priority_levels: None,
+            registers_at: None,
             index: None,
             outstanding_misses: None,
             bandwidth_control: None,
@@ -190,4 +198,7 @@ pub struct NoAllocateMode {
     pub window_ns: Param<f64>,
     /// and ends after so many nanoseconds without one.
     pub quiet_ns: Param<f64>,
+    /// Control: the bit of CLUSTERACTLR_EL1 that switches the mode off (Arm DSU).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disable_bit: Option<Param<u64>>,
 }

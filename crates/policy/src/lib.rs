@@ -18,6 +18,7 @@ mod membership;
 pub mod offer;
 mod plan;
 mod refusal;
+pub mod register;
 mod schemata;
 mod share;
 mod step;

@@ -4,6 +4,7 @@ mod assignment;
 mod compare;
 mod figure;
 mod headline;
+pub mod live;
 mod longest;
 mod matrix;
 mod metric;

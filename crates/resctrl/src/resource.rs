@@ -91,6 +91,11 @@ impl DomainState {
         }
     }
 
+    /// What the registers hold.
+    pub fn controls(&self) -> &[u32] {
+        &self.controls
+    }
+
     pub fn control(&self, closid: u32, kind: Kind) -> u32 {
         self.controls[slot(closid, kind)]
     }

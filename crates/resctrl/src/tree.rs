@@ -147,6 +147,10 @@ impl Tree {
         self.nodes.is_empty()
     }
 
+    pub fn find(&self, id: NodeId) -> Option<&Node> {
+        self.nodes.get(&id)
+    }
+
     pub fn node(&self, id: NodeId) -> &Node {
         &self.nodes[&id]
     }

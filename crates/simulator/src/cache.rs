@@ -8,25 +8,16 @@ use crate::set_index::SetIndex;
 use crate::tags::{EMPTY, Line, Place, Tags};
 
 /// What is known of a cached line, as bits.
-pub type Flags = u8;
+pub type Flags = u16;
 /// It differs from the copy further out.
 pub const DIRTY: Flags = 1;
 /// More than one core, or a core and the shared cache, may hold it.
 pub const SHARED: Flags = 2;
 /// Of a line that leaves a cache: one further in still holds it.
 pub const HELD: Flags = 4;
-/// In a shared cache: a core that is watched brought it.
+/// In a shared cache: a core that is watched brought it. The bits from here on are the [`crate::label::Label`] of the core
+/// that brought it.
 pub const WATCHED: Flags = 8;
-/// In a shared cache, from this bit on: the class of the core that brought it, up to [`MOST_CLASSES`].
-pub const CLASS_AT: u32 = 5;
-/// How many classes can be told apart.
-pub const MOST_CLASSES: usize = 8;
-
-/// The class that flags name.
-#[inline]
-pub fn class_of(flags: Flags) -> u8 {
-    flags >> CLASS_AT
-}
 
 /// A line that left a cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -151,6 +142,14 @@ impl Cache {
     pub fn has_room(&self, line: Line, mask: u32) -> bool {
         let locked = if self.locked.is_empty() { 0 } else { self.locked[self.tags.set_of(line)] };
         mask & self.all_ways() & !locked != 0
+    }
+
+    /// Opens the locks of these ways. Lines stay.
+    pub fn unlock_ways(&mut self, ways: u32) {
+        self.locked.iter_mut().for_each(|locked| *locked &= !ways);
+        if self.locked.iter().all(|locked| *locked == 0) {
+            self.locked = Vec::new();
+        }
     }
 
     /// Opens all locks. Lines stay.

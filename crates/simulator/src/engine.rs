@@ -3,22 +3,25 @@
 //! There is no event queue. Whoever acts next is found by comparing a few times: the memory's next command or answer,
 //! and one time for each program. A program runs ahead of the others only while its own first level answers.
 
-use waykeeper_platform::{CoreId, Platform};
-use waykeeper_workload::{Pattern, Xorshift};
+use waykeeper_platform::{CoreId, Platform, Settings};
+use waykeeper_workload::Xorshift;
 
 use crate::bits::bits;
 use crate::build::{self, need};
-use crate::cache::MOST_CLASSES;
 use crate::controls::{TARGET_CLASS, at_start, settings_of};
 use crate::counters::{CoreCounters, Counters};
 use crate::explain::{Explained, Explainer};
 use crate::fast::Later;
+use crate::hierarchy::Write;
+use crate::label::{Label, MOST_CLASSES};
+use crate::memories::Memory;
 use crate::memory::{Handle, Source};
-use crate::port::{MOST_SLOTS, NEVER, World};
+use crate::port::{MOST_SLOTS, NEVER, Port, World};
 use crate::programs::{Program, Role, check_programs};
 use crate::refused::Refused;
+use crate::regions::Region;
 use crate::running::Running;
-use crate::samples::{Discard, Samples};
+use crate::samples::{Samples, Sink};
 use crate::skip::Skip;
 use crate::start::Starter;
 use crate::tags::Line;
@@ -32,20 +35,42 @@ pub struct Engine {
     pub(crate) running: Vec<Running>,
     /// When each program acts next: a copy, so that finding the first one touches little memory.
     pub(crate) wakes: Vec<u64>,
-    /// The program of each core.
+    /// The program of each core, or [`IDLE`].
     on_core: Vec<usize>,
     /// The programs whose ports wait for an entry of a filter, one bit each.
     blocked: u32,
-    pub(crate) roles: Vec<Role>,
-    /// What each program does.
-    pub(crate) patterns: Vec<Pattern>,
+    /// What each program is.
+    pub(crate) programs: Vec<Program>,
+    /// The memory of each program.
+    pub(crate) given: Vec<Vec<u64>>,
+    /// By core, what a stopped program has left outstanding.
+    pub(crate) ports: Vec<Option<Box<Port>>>,
+    pub(crate) starter: Starter,
+    /// What is set for all cores.
+    pub(crate) settings: Settings,
+    /// Pseudo-locked regions, by number.
+    pub(crate) regions: Vec<Region>,
+    /// Memory of no program in particular, by number.
+    pub(crate) memories: Vec<Option<Memory>>,
     pub(crate) line_bytes: u64,
     pub(crate) now: u64,
     /// The fast path, if it is on.
     pub(crate) skip: Option<Box<Skip>>,
 }
 
+/// A core on which no program runs.
+const IDLE: usize = usize::MAX;
+
 impl Engine {
+    /// An engine on which no program runs yet: [`Engine::start_program`] starts one. Each core has the same share of the
+    /// memory.
+    ///
+    /// # Errors
+    /// What the platform lacks.
+    pub fn idle(platform: &Platform, seed: u64) -> Result<Self, Refused> {
+        Self::new(platform, &[], &[], seed)
+    }
+
     /// An engine at time 0 with empty caches. The seed decides where buffers lie, when neighbours begin and every
     /// random choice: the same seed gives the same samples, bit by bit.
     ///
@@ -65,44 +90,62 @@ impl Engine {
             has_room: false,
             explainer: None,
         };
-        let mut starter = Starter::new(platform, &settings, programs.len(), random)?;
-        let mut running = Vec::new();
+        // One more for regions that no program has.
+        let shares = if programs.is_empty() { cores.len() + 1 } else { programs.len() };
+        let mut starter = Starter::new(platform, &settings, shares, random)?;
+        let (mut running, mut given) = (Vec::new(), Vec::new());
         for program in programs {
             let core = cores.iter().position(|core| *core == program.core).expect("the programs were checked");
-            running.push(starter.start(program, core)?);
+            let (started, memory) = starter.start(program, core, None, 0)?;
+            running.push(started);
+            given.push(memory);
         }
         if let Some(address) = starter.on_chip_from() {
             world.hierarchy.set_on_chip_from((address / platform.line_bytes.value) as Line);
         }
-        for program in &running {
-            if let Running::Tick(tick) = program {
-                world.watched |= 1 << tick.port.core;
-            }
-        }
         for (program, role) in running.iter_mut().zip(programs.iter().map(|program| program.role)) {
             if role.is_target() {
-                program.port().class = TARGET_CLASS;
-                world.hierarchy.set_class(program.core(), TARGET_CLASS);
+                let label = Label { class: TARGET_CLASS, monitor: 0 };
+                program.port().label = label;
+                world.hierarchy.set_label(program.core(), label);
             }
         }
         let mut engine = Self {
             platform: platform.clone(),
             world,
-            wakes: running.iter().map(Running::wake).collect(),
-            on_core: (0..cores.len())
-                .map(|core| running.iter().position(|at| at.core() == core).unwrap_or(0))
-                .collect(),
+            wakes: Vec::new(),
+            on_core: Vec::new(),
             blocked: 0,
+            ports: vec![None; cores.len()],
             cores,
             running,
-            roles: programs.iter().map(|program| program.role).collect(),
-            patterns: programs.iter().map(|program| program.pattern.clone()).collect(),
+            programs: programs.to_vec(),
+            given,
+            starter,
+            settings: settings.clone(),
+            regions: Vec::new(),
+            memories: Vec::new(),
             line_bytes: platform.line_bytes.value,
             now: 0,
             skip: None,
         };
+        engine.list_programs();
         engine.apply(&settings)?;
         Ok(engine)
+    }
+
+    /// The programs that run have changed: works out anew what is known of them.
+    pub(crate) fn list_programs(&mut self) {
+        let place = |core: usize| self.running.iter().position(|program| program.core() == core);
+        self.on_core = (0..self.cores.len()).map(|core| place(core).unwrap_or(IDLE)).collect();
+        self.wakes = self.running.iter().map(Running::wake).collect();
+        (self.blocked, self.world.watched) = (0, 0);
+        for (index, program) in self.running.iter_mut().enumerate() {
+            self.blocked |= u32::from(program.port().is_blocked()) << index;
+            if let Running::Tick(tick) = program {
+                self.world.watched |= 1 << tick.port.core;
+            }
+        }
     }
 
     /// Runs until this time, in picoseconds.
@@ -132,9 +175,9 @@ impl Engine {
             self.settle(samples);
         }
         self.now = self.now.max(until_ps);
-        for (program, role) in self.running.iter_mut().zip(&self.roles) {
+        for (program, started) in self.running.iter_mut().zip(&self.programs) {
             if let Running::Tick(tick) = program {
-                tick.count_quiet_passes(until_ps, sink(*role, samples, &mut Discard));
+                tick.count_quiet_passes(until_ps, &mut Sink::of(started, samples));
             }
         }
     }
@@ -173,7 +216,7 @@ impl Engine {
     fn answer(&mut self, handle: Handle, now: u64) {
         let (core, slot) = (handle as usize / MOST_SLOTS, handle as usize % MOST_SLOTS);
         let answered = self.on_core[core];
-        let program = &mut self.running[answered];
+        let Some(program) = self.running.get_mut(answered) else { return self.answer_stopped(core, slot, now) };
         let filled = program.port().answer(slot, &mut self.world, self.line_bytes, now);
         match program {
             Running::Stream(stream) => stream.answered(slot, &mut self.world, now),
@@ -183,6 +226,14 @@ impl Engine {
         if self.blocked != 0 {
             self.retry(Some(filled), now);
         }
+    }
+
+    /// Memory has answered what a program had asked for that was stopped since.
+    #[cold]
+    fn answer_stopped(&mut self, core: usize, slot: usize, now: u64) {
+        let port = self.ports[core].as_mut().expect("somebody has asked");
+        let filled = port.answer(slot, &mut self.world, self.line_bytes, now);
+        self.retry(Some(filled), now);
     }
 
     /// Lets programs try again whose requests may now go on: after a fill, or as a shared cache has room.
@@ -201,8 +252,7 @@ impl Engine {
 
     #[inline]
     fn step_program(&mut self, index: usize, horizon: u64, samples: &mut dyn Samples) {
-        let mut discard = Discard;
-        let samples = sink(self.roles[index], samples, &mut discard);
+        let samples = &mut Sink::of(&self.programs[index], samples);
         match &mut self.running[index] {
             Running::Stream(stream) => self.now = stream.run(&mut self.world, horizon, samples),
             Running::Tick(tick) => tick.run(&mut self.world, samples),
@@ -213,7 +263,7 @@ impl Engine {
 
     /// Passes on what the last step caused: writes to memory, and lines that cores lost.
     #[inline]
-    fn settle(&mut self, samples: &mut dyn Samples) {
+    pub(crate) fn settle(&mut self, samples: &mut dyn Samples) {
         if self.world.is_settled() {
             self.world.hierarchy.disturbed = 0;
         } else {
@@ -223,8 +273,9 @@ impl Engine {
 
     #[inline(never)]
     fn pass_on(&mut self, samples: &mut dyn Samples) {
-        while let Some((line, class)) = self.world.hierarchy.writes.pop() {
-            self.world.memory.write(line, Source { class, ..Source::default() }, self.now);
+        while let Some(Write { line, core, label }) = self.world.hierarchy.writes.pop() {
+            let source = Source { core: core as u8, class: label.class, monitor: label.monitor, first: false };
+            self.world.memory.write(line, source, self.now);
         }
         if std::mem::take(&mut self.world.has_room) {
             self.retry(None, self.now);
@@ -237,7 +288,7 @@ impl Engine {
             if let Running::Tick(tick) = program
                 && disturbed >> tick.port.core & 1 == 1
             {
-                tick.disturbed(self.now, sink(self.roles[index], samples, &mut Discard));
+                tick.disturbed(self.now, &mut Sink::of(&self.programs[index], samples));
                 self.wakes[index] = tick.wake;
             }
         }
@@ -268,7 +319,7 @@ impl Engine {
     /// `from_ps` or later. Samples and counters are the same with and without, but for the misses by cause, which are
     /// counted from now on. False if there is no target that takes samples.
     pub fn explain(&mut self, most: usize, from_ps: u64) -> bool {
-        let Some(target) = self.roles.iter().position(|role| *role == Role::Target) else { return false };
+        let Some(target) = self.programs.iter().position(|program| program.role == Role::Target) else { return false };
         let port = self.running[target].port();
         port.explains = true;
         let first = (port.core * MOST_SLOTS) as Handle;
@@ -283,6 +334,11 @@ impl Engine {
         self.world.explainer.as_ref().map_or(&[], |explainer| explainer.longest())
     }
 
+    /// The index of the core with a number.
+    pub(crate) fn index_of(&self, core: CoreId) -> Option<usize> {
+        self.cores.iter().position(|at| *at == core)
+    }
+
     /// The platform's number of the core with an index, as in [`crate::losses::Lost`].
     pub fn core_id(&self, index: usize) -> CoreId {
         self.cores[index]
@@ -291,8 +347,7 @@ impl Engine {
     /// Lines of the shared cache of a level that a core uses, by the class of who brought them in; none where it has no
     /// such cache.
     pub fn occupancy(&self, level: u8, core: CoreId) -> Option<[u64; MOST_CLASSES]> {
-        let core = self.cores.iter().position(|at| *at == core)?;
-        self.world.hierarchy.occupancy(level, core)
+        self.world.hierarchy.occupancy(level, self.index_of(core)?)
     }
 
     /// Nanoseconds between two values of the counter that targets read.
@@ -303,12 +358,5 @@ impl Engine {
     /// The present time in picoseconds.
     pub fn now_ps(&self) -> u64 {
         self.now + self.skipped_ps()
-    }
-}
-
-fn sink<'a>(role: Role, samples: &'a mut dyn Samples, discard: &'a mut Discard) -> &'a mut dyn Samples {
-    match role {
-        Role::Target => samples,
-        Role::Throughput | Role::Neighbour => discard,
     }
 }

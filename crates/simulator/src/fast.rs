@@ -1,5 +1,6 @@
 //! The engine's side of the fast path: who may skip, and what a skip does.
 
+use waykeeper_platform::CoreId;
 use waykeeper_workload::{Operation, Pattern};
 
 use crate::build::kind_of;
@@ -8,7 +9,7 @@ use crate::engine::Engine;
 use crate::placement::Course as Memory;
 use crate::programs::Role;
 use crate::running::Running;
-use crate::samples::Samples;
+use crate::samples::{Samples, Sink};
 use crate::skip::{At, Course, Jump, Regular, Skip, Walker};
 use crate::tags::Line;
 
@@ -40,11 +41,14 @@ impl Engine {
         }
         let mut walkers = Vec::new();
         let mut paces = Vec::new();
-        for (index, (program, role)) in self.running.iter().zip(&self.roles).enumerate() {
-            match (program, role) {
+        if self.running.iter().filter(|program| matches!(program, Running::Tick(_))).count() > 1 {
+            return None;
+        }
+        for (index, (program, started)) in self.running.iter().zip(&self.programs).enumerate() {
+            match (program, started.role) {
                 (Running::Tick(_), Role::Target) => {}
                 (Running::Stream(stream), Role::Neighbour) => {
-                    let Pattern::Walk { operation, outer, inner } = &self.patterns[index] else { return None };
+                    let Pattern::Walk { operation, outer, inner } = &started.pattern else { return None };
                     if !matches!(operation, Operation::Read | Operation::Prefetch) {
                         return None;
                     }
@@ -64,7 +68,7 @@ impl Engine {
                         Memory::From(line) => Course::Regular(Regular::new(line, step, sets)?),
                     };
                     let (kind, _) = kind_of(&self.platform, self.cores[program.core()]).ok()?;
-                    let pace = (kind, &self.patterns[index]);
+                    let pace = (kind, &started.pattern);
                     let known = paces.iter().position(|known| *known == pace).unwrap_or(paces.len());
                     if known == paces.len() {
                         paces.push(pace);
@@ -79,7 +83,7 @@ impl Engine {
 
     /// Accesses of a step of a walk.
     fn per_step(&self, program: usize) -> u64 {
-        match &self.patterns[program] {
+        match &self.programs[program].pattern {
             Pattern::Walk { inner, .. } => inner.count,
             _ => 1,
         }
@@ -96,7 +100,7 @@ impl Engine {
     }
 
     /// Accesses that a core's program skipped.
-    pub(crate) fn skipped_accesses(&self, core: waykeeper_platform::CoreId) -> u64 {
+    pub(crate) fn skipped_accesses(&self, core: CoreId) -> u64 {
         let Some(skip) = &self.skip else { return 0 };
         let of_core = self.running.iter().zip(&skip.accesses).filter(|(program, _)| self.cores[program.core()] == core);
         of_core.map(|(_, accesses)| accesses).sum()
@@ -112,10 +116,11 @@ impl Engine {
         if let Some((Jump { length, steps, walked }, needed)) = jump {
             self.pass_over_seldom_lines(&skip, &steps);
             self.forget_edges(&skip, &needed, &walked, &steps);
-            for program in &mut self.running {
+            for (program, started) in self.running.iter_mut().zip(&self.programs) {
                 if let Running::Tick(tick) = program {
-                    tick.count_quiet_passes(self.now, samples);
-                    tick.skip(length, self.now + length, samples);
+                    let mut samples = Sink::of(started, samples);
+                    tick.count_quiet_passes(self.now, &mut samples);
+                    tick.skip(length, self.now + length, &mut samples);
                 }
             }
             let programs: Vec<_> = skip.programs().collect();
@@ -158,7 +163,7 @@ impl Engine {
     fn forget_edges(&mut self, skip: &Skip, needed: &[Line], walked: &[(u64, u64)], steps: &[u64]) {
         for ((program, (first, last)), steps) in skip.programs().zip(walked).zip(steps) {
             let Running::Stream(stream) = &self.running[program] else { continue };
-            let Pattern::Walk { outer, .. } = &self.patterns[program] else { continue };
+            let Pattern::Walk { outer, .. } = &self.programs[program].pattern else { continue };
             let (core, data) = (stream.port.core, stream.data());
             let first = first % outer.count;
             let last = if *last < first { last + outer.count } else { *last };
@@ -201,5 +206,10 @@ impl Samples for Later<'_> {
     #[inline]
     fn record(&mut self, ticks: u64, count: u64, at_ps: u64) {
         self.samples.record(ticks, count, at_ps + self.by);
+    }
+
+    #[inline]
+    fn record_of(&mut self, core: CoreId, ticks: u64, count: u64, at_ps: u64) {
+        self.samples.record_of(core, ticks, count, at_ps + self.by);
     }
 }

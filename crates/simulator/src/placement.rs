@@ -80,7 +80,10 @@ impl Colour {
 #[derive(Debug, Clone)]
 pub struct Allocator {
     arena: u64,
-    next: u64,
+    /// Where free arenas begin, the one that is given next last.
+    free: Vec<u64>,
+    /// Those that were given since this was last asked for.
+    given: Vec<u64>,
     placement: Placement,
     line_shift: u32,
 }
@@ -89,7 +92,24 @@ impl Allocator {
     /// An allocator that divides `bytes` of memory into `arenas`.
     pub fn new(bytes: u64, arenas: u64, placement: Placement, line_bytes: u64) -> Self {
         let arena = bytes / arenas / ARENA_GRAIN * ARENA_GRAIN;
-        Self { arena, next: 0, placement, line_shift: line_bytes.trailing_zeros() }
+        let free = (0..arenas).rev().map(|number| number * arena).collect();
+        Self { arena, free, given: Vec::new(), placement, line_shift: line_bytes.trailing_zeros() }
+    }
+
+    /// Where the arenas begin that were given since the last call.
+    pub fn take_given(&mut self) -> Vec<u64> {
+        std::mem::take(&mut self.given)
+    }
+
+    /// Takes arenas back; the lowest one is given next.
+    pub fn take_back(&mut self, arenas: Vec<u64>) {
+        self.free.extend(arenas);
+        self.free.sort_unstable_by(|one, other| other.cmp(one));
+    }
+
+    /// Whether an arena is left.
+    pub fn has_arena(&self) -> bool {
+        !self.free.is_empty()
     }
 
     /// Bytes that the largest region of a colour (or of none) can have.
@@ -97,12 +117,13 @@ impl Allocator {
         if colour.is_some() { self.arena / 2 } else { self.arena }
     }
 
-    /// A region, or None if it does not fit into an arena.
+    /// A region, or None if it does not fit into an arena or none is left.
     pub fn region(&mut self, wanted: Wanted, random: &mut Xorshift) -> Option<Region> {
         let Wanted { bytes, colour, page, contiguous } = wanted;
-        let start = if colour.is_some() { self.next / 2 } else { self.next };
+        let arena = self.free.pop()?;
+        self.given.push(arena);
+        let start = if colour.is_some() { arena / 2 } else { arena };
         let end = start + self.largest(colour);
-        self.next += self.arena;
         let line_shift = self.line_shift;
         if contiguous || self.placement == Placement::Contiguous {
             let spare = ((end - start) / PAGE).checked_sub(bytes.div_ceil(PAGE).max(1))?;

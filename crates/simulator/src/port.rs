@@ -5,6 +5,7 @@ use crate::bits::bits;
 use crate::counters::FrontCounters;
 use crate::explain::{Explainer, From, Part, What, losses_of};
 use crate::hierarchy::Hierarchy;
+use crate::label::Label;
 use crate::latencies::Latencies;
 use crate::memory::{Handle, Memory, Source};
 use crate::misses::SharedMisses;
@@ -100,8 +101,8 @@ pub struct Port {
     pub stops_at_loads: bool,
     /// Whether its reads go first before the memory controller.
     pub first: bool,
-    /// Its class.
-    pub class: u8,
+    /// Who its requests count for.
+    pub label: Label,
     /// What answers cost.
     pub latencies: Latencies,
     /// What the core did before its caches.
@@ -135,7 +136,7 @@ impl Port {
             out_of_order,
             stops_at_loads: !out_of_order,
             first: false,
-            class: 0,
+            label: Label::default(),
             latencies,
             counts: FrontCounters::default(),
             all: u64::MAX >> (MOST_SLOTS - bounds.all),
@@ -329,7 +330,8 @@ impl Port {
         self.line[slot] = line;
         self.want[slot] = want;
         let handle = (self.core * MOST_SLOTS + slot) as Handle;
-        let source = Source { core: self.core as u8, class: self.class, first: self.first };
+        let Label { class, monitor } = self.label;
+        let source = Source { core: self.core as u8, class, monitor, first: self.first };
         world.memory.read(line, handle, source, now);
         self.limits.iter().for_each(|cache| world.misses[*cache].owe());
     }
@@ -401,6 +403,18 @@ impl Port {
     #[inline]
     pub fn is_blocked(&self) -> bool {
         self.blocked.is_some()
+    }
+
+    /// An access that waits is no longer wanted.
+    pub fn unblock(&mut self) {
+        self.blocked = None;
+    }
+
+    /// Takes over what another program of the same core has left: lines that are under way, and counts.
+    pub fn take_over(&mut self, before: Self) {
+        let Self { counts, owed, timed, beyond, done, line, want, .. } = before;
+        (self.counts, self.owed, self.timed, self.beyond) = (counts, owed, timed, beyond);
+        (self.done, self.line, self.want) = (done, line, want);
     }
 
     /// A fill of `filled` has come. If that may unblock this core, gives the time of its next attempt: the requester

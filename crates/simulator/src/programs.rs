@@ -18,6 +18,11 @@ pub enum Role {
 }
 
 impl Role {
+    /// Whether its samples are wanted.
+    pub(crate) fn takes_samples(self) -> bool {
+        self == Self::Target
+    }
+
     /// Whether it is the target: what controls tell apart from all others.
     pub fn is_target(self) -> bool {
         self != Self::Neighbour

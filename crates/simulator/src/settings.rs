@@ -5,6 +5,7 @@ use waykeeper_platform::{Clocks, CoreKind, Lock, Locked, Priority, Settings, Way
 use crate::build::{self, ps};
 use crate::controls::{OTHERS_CLASS, TARGET_CLASS, ways_of_groups};
 use crate::engine::Engine;
+use crate::front::Front;
 use crate::program::EventLine;
 use crate::refused::Refused;
 use crate::running::Running;
@@ -25,7 +26,9 @@ impl Engine {
         if let Some((key, _)) = at_start_only.into_iter().find(|(_, given)| *given) {
             return Err(Refused::new(key, "the memory is given out already; name the mitigation at the start"));
         }
-        self.apply(settings)
+        self.apply(settings)?;
+        self.settings = self.settings.then(settings);
+        Ok(())
     }
 
     /// Sets what can be set at any time.
@@ -74,7 +77,7 @@ impl Engine {
 
     /// Index of the program that is measured.
     fn target(&self) -> Option<usize> {
-        self.roles.iter().position(|role| role.is_target())
+        self.programs.iter().position(|program| program.role.is_target())
     }
 
     /// Gives the ways of a level to the target's core and to the others: in each core's own cache of that level.
@@ -107,15 +110,18 @@ impl Engine {
         if masks.is_empty() {
             return Err(Refused::new(key, "no cache of that level has way groups"));
         }
-        for (core, [data, code]) in masks {
-            self.world.hierarchy.set_ways(level, core, data, code);
+        for (core, ways) in masks {
+            let class = if Some(core) == target { TARGET_CLASS } else { OTHERS_CLASS };
+            self.world.hierarchy.set_ways(level, core, usize::from(class), ways);
         }
         self.everyone_has_ways(key, level)
     }
 
     /// Locked ways may leave a class none.
-    fn everyone_has_ways(&self, key: &str, level: u8) -> Result<(), Refused> {
-        let none = |core: &usize| self.world.hierarchy.ways(level, *core).is_some_and(|ways| ways.contains(&0));
+    pub(crate) fn everyone_has_ways(&self, key: &str, level: u8) -> Result<(), Refused> {
+        let hierarchy = &self.world.hierarchy;
+        let of = |core: usize| hierarchy.ways(level, core, usize::from(hierarchy.label(core).class));
+        let none = |core: &usize| of(*core).is_some_and(|ways| ways.contains(&0));
         match (0..self.cores.len()).find(none) {
             Some(core) => {
                 let why = format!("core {} would have no way left to fill at level {level}", self.cores[core]);
@@ -136,29 +142,43 @@ impl Engine {
     }
 
     fn set_clocks(&mut self, clocks: Clocks) -> Result<(), Refused> {
-        let target = self.target();
-        for (index, program) in self.running.iter_mut().enumerate() {
-            let Some(ghz) = (if Some(index) == target { clocks.target } else { clocks.others }) else { continue };
-            if !ghz.is_finite() || ghz <= 0.0 {
-                return Err(Refused::new("clock_ghz", format!("{ghz} GHz are not above zero")));
-            }
-            let latencies = build::latencies(&self.platform, program.core(), Some(ghz))?;
-            program.set_latencies(latencies, 1.0 / ghz);
-            self.wakes[index] = program.wake();
+        (0..self.running.len()).try_for_each(|index| self.set_clock(index, clocks))
+    }
+
+    fn set_clock(&mut self, index: usize, clocks: Clocks) -> Result<(), Refused> {
+        let Some(ghz) = (if Some(index) == self.target() { clocks.target } else { clocks.others }) else {
+            return Ok(());
+        };
+        if !ghz.is_finite() || ghz <= 0.0 {
+            return Err(Refused::new("clock_ghz", format!("{ghz} GHz are not above zero")));
+        }
+        let program = &mut self.running[index];
+        let latencies = build::latencies(&self.platform, program.core(), Some(ghz))?;
+        program.set_latencies(latencies, 1.0 / ghz);
+        self.wakes[index] = program.wake();
+        Ok(())
+    }
+
+    /// What was set for all cores holds for a program that starts later, too.
+    pub(crate) fn fit(&mut self, index: usize) -> Result<(), Refused> {
+        let settings = self.settings.clone();
+        if let Some(clocks) = settings.clock_ghz {
+            self.set_clock(index, clocks)?;
+        }
+        if let Some(priority) = settings.priority
+            && Some(index) == self.target()
+        {
+            self.running[index].port().first = priority == Priority::TargetFirst;
+        }
+        if let Some(front) = self.running[index].front() {
+            switch(front, &settings);
         }
         Ok(())
     }
 
     /// What cores do before their caches.
     fn set_fronts(&mut self, settings: &Settings) -> Result<(), Refused> {
-        for front in self.running.iter_mut().filter_map(Running::front) {
-            if let (Some(enabled), Some(prefetchers)) = (settings.prefetchers, &mut front.prefetchers) {
-                prefetchers.enabled = enabled;
-            }
-            if let (Some(enabled), Some(streaming)) = (settings.write_streaming, &mut front.streaming) {
-                streaming.enabled = enabled;
-            }
-        }
+        self.running.iter_mut().filter_map(Running::front).for_each(|front| switch(front, settings));
         let has = |part: fn(&CoreKind) -> bool| self.platform.cores.iter().any(part);
         if settings.prefetchers.is_some() && !has(|kind| !kind.prefetchers.is_empty()) {
             return Err(Refused::new("prefetchers", "no core has any"));
@@ -196,7 +216,7 @@ impl Engine {
         let refuse = |why: String| Err(Refused::new("lock", why));
         let Some(at) = self.target() else { return Ok(()) };
         let core = self.running[at].core();
-        let mut lines = match (lock.what, &self.patterns[at], &self.running[at]) {
+        let mut lines = match (lock.what, &self.programs[at].pattern, &self.running[at]) {
             (Locked::Buffer, pattern, Running::Stream(stream)) if pattern.data_bytes() > 0 => {
                 stream.buffer_lines(pattern.data_bytes(), self.line_bytes)
             }
@@ -224,11 +244,20 @@ impl Engine {
     /// The lines of the target's event.
     fn event(&self, key: &str) -> Result<Vec<EventLine>, Refused> {
         let Some(at) = self.target() else { return Ok(Vec::new()) };
-        let pattern = &self.patterns[at];
-        let event = self.running[at].event(pattern);
+        let event = self.running[at].event(&self.programs[at].pattern);
         match event.is_empty() {
             true => Err(Refused::new(key, "the target has no event; a `random` workload with event lines has")),
             false => Ok(event),
         }
+    }
+}
+
+/// Switches parts of a core's front on or off.
+fn switch(front: &mut Front, settings: &Settings) {
+    if let (Some(enabled), Some(prefetchers)) = (settings.prefetchers, &mut front.prefetchers) {
+        prefetchers.enabled = enabled;
+    }
+    if let (Some(enabled), Some(streaming)) = (settings.write_streaming, &mut front.streaming) {
+        streaming.enabled = enabled;
     }
 }

@@ -22,9 +22,11 @@ const MOST_ON_CHIP_LINES: u64 = 1 << 20;
 const START_WITHIN: u64 = 1_000_000;
 
 /// Hands out memory and random beginnings.
-pub struct Starter<'a> {
-    platform: &'a Platform,
-    settings: &'a Settings,
+#[derive(Debug, Clone)]
+pub struct Starter {
+    platform: Platform,
+    /// Those that decide where memory lies.
+    settings: Settings,
     allocator: Allocator,
     bytes: u64,
     /// Bytes of the on-chip RAM that are given out.
@@ -42,14 +44,9 @@ struct Layout {
     contiguous: bool,
 }
 
-impl<'a> Starter<'a> {
-    /// A starter for so many programs.
-    pub fn new(
-        platform: &'a Platform,
-        settings: &'a Settings,
-        programs: usize,
-        random: Xorshift,
-    ) -> Result<Self, Refused> {
+impl Starter {
+    /// A starter for so many programs at one time.
+    pub fn new(platform: &Platform, settings: &Settings, programs: usize, random: Xorshift) -> Result<Self, Refused> {
         let memory = need(&platform.memory, "memory")?;
         let bytes = memory.size_mib.value << 20;
         let line = platform.line_bytes.value;
@@ -59,24 +56,66 @@ impl<'a> Starter<'a> {
         let tables = u64::from(platform.cores.iter().any(|kind| !kind.tlbs.is_empty()));
         let arenas = (ARENAS + tables) * programs.max(1) as u64;
         let allocator = Allocator::new(bytes, arenas, memory.placement.value, line);
+        let (platform, settings) = (platform.clone(), settings.clone());
         Ok(Self { platform, settings, allocator, bytes, on_chip: 0, random })
     }
 
-    /// Sets a program going on the core with that index.
-    pub fn start(&mut self, program: &Program, core: usize) -> Result<Running, Refused> {
-        let (at, kind) = build::kind_of(self.platform, program.core)?;
+    /// Sets a program going on the core with that index, shortly after `now`; in this buffer, if one is given. Gives the
+    /// memory that it has, for [`Starter::take_back`]. After an error nothing has changed.
+    pub fn start(
+        &mut self,
+        program: &Program,
+        core: usize,
+        buffer: Option<Region>,
+        now: u64,
+    ) -> Result<(Running, Vec<u64>), Refused> {
+        let before = (self.allocator.clone(), self.on_chip, self.random.clone());
+        match self.place(program, core, buffer, now) {
+            Ok(running) => Ok((running, self.allocator.take_given())),
+            Err(refused) => {
+                (self.allocator, self.on_chip, self.random) = before;
+                Err(refused)
+            }
+        }
+    }
+
+    /// A contiguous piece of memory for no program; with what to give back.
+    pub fn contiguous(&mut self, bytes: u64) -> Result<(Region, Vec<u64>), Refused> {
+        let region = self.region(bytes, Layout { colour: None, page: PAGE, contiguous: true })?;
+        Ok((region, self.allocator.take_given()))
+    }
+
+    /// A piece of memory as a program of such a core would get it for its buffer; with what to give back.
+    pub fn buffer(&mut self, kind: &CoreKind, bytes: u64) -> Result<(Region, Vec<u64>), Refused> {
+        let translation = kind.translation.as_ref().filter(|_| !kind.tlbs.is_empty());
+        let page = translation.map_or(PAGE, |translation| translation.page_kib.value << 10);
+        let region = self.region(bytes, Layout { colour: None, page, contiguous: false })?;
+        Ok((region, self.allocator.take_given()))
+    }
+
+    /// Memory is no longer in use. What caches hold of it stays there.
+    pub fn take_back(&mut self, memory: Vec<u64>) {
+        self.allocator.take_back(memory);
+    }
+
+    fn place(&mut self, program: &Program, core: usize, buffer: Option<Region>, now: u64) -> Result<Running, Refused> {
+        let platform = self.platform.clone();
+        let (at, kind) = build::kind_of(&platform, program.core)?;
         let layout = self.layout(program, kind)?;
         let pattern = &program.pattern;
-        let mut data = self.region(pattern.data_bytes(), layout)?;
+        let mut data = match buffer {
+            Some(region) => region,
+            None => self.region(pattern.data_bytes(), layout)?,
+        };
         let others = Layout { contiguous: false, ..layout };
         let [code, recorder, stack] =
-            [code_bytes(self.platform, program)?, recorder::BYTES, 4096].map(|bytes| self.region(bytes, others));
+            [code_bytes(&platform, program)?, recorder::BYTES, 4096].map(|bytes| self.region(bytes, others));
         let (mut code, recorder, mut stack) = (code?, recorder?, stack?);
         if self.settings.on_chip_ram == Some(true) && program.role == Role::Target {
             self.move_event(program, [&mut code, &mut data, &mut stack])?;
         }
         let tables = self.tables(kind, others)?;
-        let begin = self.random.below(START_WITHIN);
+        let begin = now + self.random.below(START_WITHIN);
         if let Pattern::Tick { body } = pattern {
             return self.tick(program, *body, core, code, recorder, &stack, begin);
         }
@@ -90,14 +129,14 @@ impl<'a> Starter<'a> {
             }
             Role::Throughput | Role::Neighbour => None,
         };
-        let port = build::port(self.platform, core)?;
-        let window = build::window(self.platform, core)?;
-        let front = build::front(self.platform, core, layout.page, tables)?;
+        let port = build::port(&self.platform, core)?;
+        let window = build::window(&self.platform, core)?;
+        let front = build::front(&self.platform, core, layout.page, tables)?;
         Ok(Running::Stream(Box::new(Stream::new(port, (window, front), stream, [data, code], recorder, begin))))
     }
 
     fn layout(&self, program: &Program, kind: &CoreKind) -> Result<Layout, Refused> {
-        let settings = self.settings;
+        let settings = &self.settings;
         let target = program.role == Role::Target;
         let translation = kind.translation.as_ref().filter(|_| !kind.tlbs.is_empty());
         let page = match (translation, settings.page_kib) {
@@ -121,7 +160,7 @@ impl<'a> Starter<'a> {
     fn move_event(&mut self, program: &Program, [code, data, stack]: [&mut Region; 3]) -> Result<(), Refused> {
         let refuse = |why: String| Err(Refused::new("on_chip_ram", why));
         let Some(ram) = &self.platform.on_chip_ram else { return refuse("the platform has none".into()) };
-        let (pattern, code_bytes) = (&program.pattern, code_bytes(self.platform, program)?);
+        let (pattern, code_bytes) = (&program.pattern, code_bytes(&self.platform, program)?);
         let parts = match pattern {
             Pattern::Random { data_bytes, code_bytes: called, .. } => {
                 [(code, *called, code_bytes), (data, *data_bytes, pattern.data_bytes())]
@@ -166,7 +205,7 @@ impl<'a> Starter<'a> {
         stack: &Region,
         begin: u64,
     ) -> Result<Running, Refused> {
-        let (at, kind) = build::kind_of(self.platform, program.core)?;
+        let (at, kind) = build::kind_of(&self.platform, program.core)?;
         let tick_loop = need(&kind.tick_loop, &format!("cores.{at}.tick_loop"))?;
         let cycle_ns = 1.0 / need(&kind.clock_ghz, &format!("cores.{at}.clock_ghz"))?.value;
         let body_cycles = match body {
@@ -175,14 +214,14 @@ impl<'a> Starter<'a> {
             TickBody::Loop(increments) => increments * tick_loop.increment_cycles.value,
         };
         let line = self.platform.line_bytes.value;
-        let code_lines = code_bytes(self.platform, program)? / line;
+        let code_lines = code_bytes(&self.platform, program)? / line;
         let stack_lines = tick_loop.stack_lines.value.min(4096 / line);
         // A frame begins anywhere on its page.
         let frame = self.random.below(4096 / line - stack_lines + 1);
         let mut data: Vec<_> = (0..stack_lines).map(|i| stack.line((frame + i) * line)).collect();
         data.push(recorder.line(0));
         Ok(Running::Tick(Box::new(Tick::new(
-            build::port(self.platform, core)?,
+            build::port(&self.platform, core)?,
             (0..code_lines).map(|i| code.line(i * line)).collect(),
             data,
             recorder,
@@ -204,6 +243,9 @@ impl<'a> Starter<'a> {
     fn region(&mut self, bytes: u64, layout: Layout) -> Result<Region, Refused> {
         let Layout { colour, page, contiguous } = layout;
         self.allocator.region(Wanted { bytes, colour, page, contiguous }, &mut self.random).ok_or_else(|| {
+            if !self.allocator.has_arena() {
+                return Refused::new("memory.size_mib", "all memory is given out; stop a program");
+            }
             let (room, need) = (self.allocator.largest(colour) >> 20, bytes.div_ceil(1 << 20));
             Refused::new(
                 "memory.size_mib",

@@ -1,9 +1,12 @@
 //! Stations on the way from the cores to the memory: what lies inside each, its cache and its filter.
 
 use waykeeper_platform::{Allocation, EntryTaken};
+use waykeeper_workload::Xorshift;
 
-use crate::cache::{Cache, Flags, SHARED};
+use crate::cache::{Cache, Evicted, Flags, SHARED};
+use crate::class_ways::ClassWays;
 use crate::filter::SnoopFilter;
+use crate::label::{MOST_MONITORS, monitor_of};
 use crate::mode::NoAllocateMode;
 use crate::tags::Line;
 
@@ -19,19 +22,41 @@ pub struct SharedLevel {
     pub cache: Cache,
     /// When it takes a line.
     pub allocation: Allocation,
-    /// By core, the ways that its data may fill.
-    pub data_ways: Vec<u32>,
-    /// By core, the ways that its instructions may fill. Only lines on their way in are known to be instructions.
-    pub code_ways: Vec<u32>,
-    /// Ways that nobody fills any more: they hold locked lines.
-    pub reserved: u32,
+    /// Who may fill which ways. Only lines on their way in are known to be instructions.
+    pub ways: ClassWays,
+    /// Lines by the monitor of who brought them.
+    held: Box<[u32; MOST_MONITORS]>,
 }
 
 impl SharedLevel {
-    /// A cache that `cores` fill without bounds.
-    pub fn new(level: u8, cache: Cache, allocation: Allocation, cores: usize) -> Self {
-        let ways = vec![cache.all_ways(); cores];
-        Self { level, allocation, data_ways: ways.clone(), code_ways: ways, reserved: 0, cache }
+    /// An empty cache that everyone fills without bounds.
+    pub fn new(level: u8, cache: Cache, allocation: Allocation) -> Self {
+        Self { level, allocation, ways: ClassWays::new(cache.all_ways()), held: Box::new([0; MOST_MONITORS]), cache }
+    }
+
+    /// Puts a line that is not there into one of these ways; see [`Cache::insert`].
+    #[inline]
+    pub fn insert(&mut self, line: Line, flags: Flags, ways: u32, random: &mut Xorshift) -> Option<Evicted> {
+        let out = self.cache.insert(line, flags, ways, random);
+        self.held[monitor_of(flags)] += 1;
+        if let Some(out) = out {
+            // The line itself, if it found no way.
+            self.held[monitor_of(out.flags)] -= 1;
+        }
+        out
+    }
+
+    /// Takes a line out and gives its flags.
+    #[inline]
+    pub fn remove(&mut self, line: Line) -> Option<Flags> {
+        let flags = self.cache.remove(line)?;
+        self.held[monitor_of(flags)] -= 1;
+        Some(flags)
+    }
+
+    /// Lines that are here, by the monitor of who brought them.
+    pub fn held(&self) -> &[u32; MOST_MONITORS] {
+        &self.held
     }
 
     /// Whether lines pass through it on their way in. Other kinds take lines on their way out.

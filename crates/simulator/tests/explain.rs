@@ -130,7 +130,7 @@ fn the_losses_of_a_line_are_told_in_their_order() {
     // Two cores with one line of L1 and two of L2 each, an L3 of one line, and a filter of four entries.
     let cache = |ways| Cache::new(1, ways, Replacement::Lru);
     let core = || Private::new(cache(1), cache(1), Some(SecondLevel::new(cache(2), Inclusion::ExclusiveOfL1d)));
-    let shared = SharedLevel::new(3, cache(1), Allocation::ExclusiveUntilShared, 2);
+    let shared = SharedLevel::new(3, cache(1), Allocation::ExclusiveUntilShared);
     let filter = Some((SnoopFilter::new(1, 4, Replacement::Lru), EntryTaken::AtRequest));
     let plan = Plan { cores: 0b11, cache: Some(shared), filter, mode: None };
     let mut caches = Hierarchy::new(vec![core(), core()], vec![plan], 1).unwrap();

@@ -5,6 +5,7 @@ use waykeeper_simulator::access::{Answer, Want};
 use waykeeper_simulator::cache::{Cache, DIRTY, SHARED};
 use waykeeper_simulator::filter::SnoopFilter;
 use waykeeper_simulator::hierarchy::Hierarchy;
+use waykeeper_simulator::label::Label;
 use waykeeper_simulator::mode::NoAllocateMode;
 use waykeeper_simulator::private::{Private, SecondLevel};
 use waykeeper_simulator::station::{Plan, SharedLevel};
@@ -20,7 +21,7 @@ fn cluster_with(cluster_ways: usize, interconnect_ways: usize, mode: Option<NoAl
     let l2 = || Some(SecondLevel::new(cache(1), Inclusion::ExclusiveOfL1d));
     let core = || Private::new(cache(1), cache(1), l2());
     let filter = |ways| Some((SnoopFilter::new(1, ways, Replacement::Lru), EntryTaken::AtRequest));
-    let cache = Some(SharedLevel::new(3, cache(2), Allocation::ExclusiveUntilShared, 2));
+    let cache = Some(SharedLevel::new(3, cache(2), Allocation::ExclusiveUntilShared));
     let cluster = Plan { cores: 0b11, cache, filter: filter(cluster_ways), mode };
     let interconnect = Plan { filter: filter(interconnect_ways), ..Plan::new(0b11) };
     Hierarchy::new(vec![core(), core()], vec![cluster, interconnect], 1).unwrap()
@@ -89,10 +90,11 @@ fn in_no_allocate_mode_what_is_thrown_out_goes_to_memory() {
     let mut cluster = cluster_with(1, 8, Some(NoAllocateMode::new(1, 1000, 1000)));
     read_through(&mut cluster, 0, 1, Want::Write);
     read_through(&mut cluster, 1, 2, Want::Read);
-    assert_eq!(cluster.writes, [(1, 0)]);
+    let written = |cluster: &Hierarchy| cluster.writes.iter().map(|write| write.line).collect::<Vec<_>>();
+    assert_eq!(written(&cluster), [1]);
     assert!(shared(&cluster).find(1).is_none());
     read_through(&mut cluster, 0, 3, Want::Read);
-    assert_eq!(cluster.writes, [(1, 0)], "line 2 was not changed, so nothing is written");
+    assert_eq!(written(&cluster), [1], "line 2 was not changed, so nothing is written");
     let outer = cluster.stations[1].filter.as_ref().unwrap();
     assert_eq!(outer.entries.held().collect::<Vec<_>>(), [3]);
 }
@@ -104,7 +106,8 @@ fn the_interconnects_filter_throws_a_line_out_of_the_cluster() {
     read_through(&mut cluster, 1, 2, Want::Read);
     read_through(&mut cluster, 1, 3, Want::Read);
     assert!(!cluster.cores[0].holds(1) && shared(&cluster).find(1).is_none());
-    assert_eq!((cluster.writes.as_slice(), cluster.counts[0].invalidated_by_interconnect), (&[(1, 0)][..], 1));
+    assert_eq!((cluster.writes[0].line, cluster.writes.len()), (1, 1));
+    assert_eq!(cluster.counts[0].invalidated_by_interconnect, 1);
     assert_eq!(cluster.access(1, 4, Want::Read, 0), Answer::Memory);
     assert_eq!(cluster.access(1, 5, Want::Read, 0), Answer::Memory);
     assert_eq!(cluster.access(0, 6, Want::Read, 0), Answer::Busy(1));
@@ -113,13 +116,14 @@ fn the_interconnects_filter_throws_a_line_out_of_the_cluster() {
 #[test]
 fn each_core_fills_its_own_ways_of_the_shared_cache_and_hits_in_all() {
     let mut cluster = cluster(8, 8);
-    assert!(cluster.set_ways(3, 0, 0b01, 0b01) && cluster.set_ways(3, 1, 0b10, 0b10));
+    (0..2).for_each(|core| cluster.set_label(core, Label { class: core as u8 + 1, monitor: 0 }));
+    assert!(cluster.set_ways(3, 0, 1, [0b01; 2]) && cluster.set_ways(3, 1, 2, [0b10; 2]));
     for line in 1..=4 {
         read_through(&mut cluster, 0, line, Want::Read);
     }
     // L1 has 4, L2 has 3; 1 and 2 went to the only way that core 0 fills.
     assert_eq!(shared(&cluster).held().collect::<Vec<_>>(), [2]);
-    cluster.set_ways(3, 0, 0b10, 0b10);
+    cluster.set_ways(3, 0, 1, [0b10; 2]);
     assert_eq!(cluster.access(0, 2, Want::Read, 0), Answer::Shared(3), "a line stays where it was, and hits there");
 }
 
@@ -127,12 +131,12 @@ fn each_core_fills_its_own_ways_of_the_shared_cache_and_hits_in_all() {
 fn a_line_that_a_neighbour_pushes_outward_goes_to_the_ways_of_its_own_class() {
     // Two cores with one line of L1, an L2 of one line and an L3 of one set and two ways, both for evictions.
     let cache = |ways| Cache::new(1, ways, Replacement::Lru);
-    let level = |level, ways| Some(SharedLevel::new(level, cache(ways), Allocation::Victim, 2));
+    let level = |level, ways| Some(SharedLevel::new(level, cache(ways), Allocation::Victim));
     let plan = |level| Plan { cache: level, ..Plan::new(0b11) };
     let cores = (0..2).map(|_| Private::new(cache(1), cache(1), None)).collect();
     let mut caches = Hierarchy::new(cores, vec![plan(level(2, 1)), plan(level(3, 2))], 1).unwrap();
-    caches.set_class(0, 1);
-    assert!(caches.set_ways(3, 0, 0b10, 0b10) && caches.set_ways(3, 1, 0b01, 0b01));
+    caches.set_label(0, Label { class: 1, monitor: 5 });
+    assert!(caches.set_ways(3, 0, 1, [0b10; 2]) && caches.set_ways(3, 0, 0, [0b01; 2]));
     // Line 1 of core 0 moves to the L2; then core 1 pushes its own line 3 there, and line 1 on to the L3.
     read_through(&mut caches, 0, 1, Want::Read);
     read_through(&mut caches, 0, 2, Want::Read);
@@ -141,6 +145,7 @@ fn a_line_that_a_neighbour_pushes_outward_goes_to_the_ways_of_its_own_class() {
     let outer = &caches.stations[1].cache.as_ref().unwrap().cache;
     assert_eq!(outer.find(1).map(|place| place.way), Some(1));
     assert_eq!(caches.occupancy(3, 0).unwrap()[..2], [0, 1]);
+    assert_eq!([0, 5].map(|monitor| caches.shared_level(3, 0).unwrap().0.held()[monitor]), [0, 1]);
 }
 
 #[test]

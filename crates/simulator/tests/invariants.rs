@@ -5,7 +5,8 @@ use waykeeper_platform::{Allocation, EntryTaken, Inclusion, Replacement};
 use waykeeper_simulator::access::{Answer, Want};
 use waykeeper_simulator::cache::Cache;
 use waykeeper_simulator::filter::SnoopFilter;
-use waykeeper_simulator::hierarchy::Hierarchy;
+use waykeeper_simulator::hierarchy::{Hierarchy, Write};
+use waykeeper_simulator::label::Label;
 use waykeeper_simulator::mode::NoAllocateMode;
 use waykeeper_simulator::private::{Private, SecondLevel};
 use waykeeper_simulator::station::{Plan, SharedLevel};
@@ -20,7 +21,7 @@ fn hierarchy(seed: u64, interconnect_ways: usize, interconnect_taken: EntryTaken
         Private::new(cache(2, 2, Replacement::TreePlru), cache(2, 2, Replacement::Random), l2)
     };
     let filter = |ways| SnoopFilter::new(4, ways, Replacement::Random);
-    let l3 = SharedLevel::new(3, cache(4, 8, Replacement::Random), Allocation::ExclusiveUntilShared, 3);
+    let l3 = SharedLevel::new(3, cache(4, 8, Replacement::Random), Allocation::ExclusiveUntilShared);
     let cluster = Plan {
         cores: 0b111,
         cache: Some(l3),
@@ -30,9 +31,8 @@ fn hierarchy(seed: u64, interconnect_ways: usize, interconnect_taken: EntryTaken
     let interconnect = Plan { filter: Some((filter(interconnect_ways), interconnect_taken)), ..Plan::new(0b111) };
     let cores = [Some(Inclusion::ExclusiveOfL1d), Some(Inclusion::InclusiveOfL1d), None].map(core);
     let mut hierarchy = Hierarchy::new(cores.into(), vec![cluster, interconnect], seed).unwrap();
-    for (core, ways) in [(0, 0b0000_0011), (1, 0b1111_1100), (2, 0b1111_1100)] {
-        assert!(hierarchy.set_ways(3, core, ways, ways));
-    }
+    hierarchy.set_label(0, Label { class: 1, monitor: 1 });
+    assert!(hierarchy.set_ways(3, 0, 1, [0b0000_0011; 2]) && hierarchy.set_ways(3, 0, 0, [0b1111_1100; 2]));
     hierarchy
 }
 
@@ -137,7 +137,7 @@ proptest! {
             let want = if line >= 40 { Want::Fetch } else if want == Want::Fetch { Want::Read } else { want };
             let answer = hierarchy.access(core, line, want, now);
             // What makes room may be this very line, before it is read again and changed anew.
-            for (written, _) in hierarchy.writes.drain(..) {
+            for Write { line: written, .. } in hierarchy.writes.drain(..) {
                 prop_assert!(changed[written as usize], "line {} was written without a change", written);
                 changed[written as usize] = false;
             }
@@ -145,7 +145,7 @@ proptest! {
                 hierarchy.fill(core, line, want, now);
             }
             changed[line as usize] |= want == Want::Write;
-            for (written, _) in hierarchy.writes.drain(..) {
+            for Write { line: written, .. } in hierarchy.writes.drain(..) {
                 prop_assert!(changed[written as usize], "line {} was written without a change", written);
                 changed[written as usize] = false;
             }

@@ -142,9 +142,13 @@ fn run(setup: &Setup, actions: &[Action], mut each: impl FnMut(&Hierarchy, &[Pen
                 hierarchy.lock(level, core, line, ways);
             }
             Action::Unlock { level } => hierarchy.unlock_all(level),
+            Action::Label { core, label } => hierarchy.set_label(core, label),
+            Action::Ways { core, level, class, ways } => drop(hierarchy.set_ways(level, core, class, ways)),
+            Action::Reserve { core, level, ways, back: false } => hierarchy.reserve_ways(level, core, ways),
+            Action::Reserve { core, level, ways, back: true } => hierarchy.release_ways(level, core, ways),
         }
         // Changes are not lost, and none comes from nowhere: each is still there, merged into another, or written.
-        let written: Vec<_> = hierarchy.writes.drain(..).map(|(line, _)| line).collect();
+        let written: Vec<_> = hierarchy.writes.drain(..).map(|write| write.line).collect();
         let after = changes(&hierarchy);
         for line in 0..LINES {
             let (had, has) = (before[line as usize] + usize::from(stored == Some(line)), after[line as usize]);

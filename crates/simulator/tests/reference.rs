@@ -15,16 +15,24 @@ use waykeeper_simulator::access::{Answer, Want};
 use waykeeper_simulator::cache::{Cache, DIRTY, SHARED};
 use waykeeper_simulator::filter::SnoopFilter;
 use waykeeper_simulator::hierarchy::Hierarchy;
+use waykeeper_simulator::label::Label;
 use waykeeper_simulator::tags::Line;
 
 /// What a cache holds, by set and way.
 fn held(cache: &Cache) -> Vec<(usize, usize, Slot)> {
+    let unlabelled = |(set, way, slot)| (set, way, Slot { label: Label::default(), ..slot });
+    held_with_labels(cache).into_iter().map(unlabelled).collect()
+}
+
+/// The same of a shared cache, whose lines have labels.
+fn held_with_labels(cache: &Cache) -> Vec<(usize, usize, Slot)> {
     let slot = |line: Line| {
         let place = cache.find(line)?;
         let flags = cache.flags(place);
         let locked = cache.is_locked(place);
         let [dirty, shared] = [DIRTY, SHARED].map(|flag| flags & flag != 0);
-        Some((place.set, place.way, Slot { line, dirty, shared, locked, busy: false }))
+        let label = Label::of(flags);
+        Some((place.set, place.way, Slot { line, dirty, shared, locked, busy: false, label }))
     };
     sorted((0..LINES).filter_map(slot))
 }
@@ -37,8 +45,9 @@ fn entries(filter: &SnoopFilter) -> Vec<(usize, usize, Slot)> {
     sorted((0..LINES).filter_map(slot))
 }
 
+/// What a private cache or a filter should hold: what labels lines had means nothing there.
 fn expected(array: &Array) -> Vec<(usize, usize, Slot)> {
-    sorted(array.held())
+    sorted(array.held().map(|(set, way, slot)| (set, way, Slot { label: Label::default(), ..slot })))
 }
 
 fn sorted(slots: impl Iterator<Item = (usize, usize, Slot)>) -> Vec<(usize, usize, Slot)> {
@@ -57,7 +66,12 @@ fn compare(hierarchy: &Hierarchy, model: &Model) -> Result<(), TestCaseError> {
     }
     for (at, (station, expect)) in hierarchy.stations.iter().zip(&model.stations).enumerate() {
         if let (Some(shared), Some(expect)) = (&station.cache, &expect.cache) {
-            prop_assert_eq!(held(&shared.cache), expected(&expect.lines), "cache of station {}", at);
+            let expected = sorted(expect.lines.held());
+            prop_assert_eq!(held_with_labels(&shared.cache), &expected[..], "cache of station {}", at);
+            for (monitor, lines) in shared.held().iter().enumerate() {
+                let counted = expected.iter().filter(|(.., slot)| usize::from(slot.label.monitor) == monitor).count();
+                prop_assert_eq!(*lines as usize, counted, "lines of monitor {} in station {}", monitor, at);
+            }
         }
         if let (Some(filter), Some((expect, _))) = (&station.filter, &expect.filter) {
             prop_assert_eq!(entries(&filter.entries), expected(expect), "filter of station {}", at);
@@ -105,8 +119,23 @@ proptest! {
                     hierarchy.unlock_all(level);
                     model.unlock(level);
                 }
+                Action::Label { core, label } => {
+                    hierarchy.set_label(core, label);
+                    model.cores[core].label = label;
+                }
+                Action::Ways { core, level, class, ways } => {
+                    let set = hierarchy.set_ways(level, core, class, ways);
+                    prop_assert_eq!(set, model.set_ways(core, level, class, ways), "{:?}", action);
+                }
+                Action::Reserve { core, level, ways, back } => {
+                    match back {
+                        false => hierarchy.reserve_ways(level, core, ways),
+                        true => hierarchy.release_ways(level, core, ways),
+                    }
+                    model.reserve(core, level, ways, back);
+                }
             }
-            let written: Vec<_> = hierarchy.writes.drain(..).map(|(line, _)| line).collect();
+            let written: Vec<_> = hierarchy.writes.drain(..).map(|write| (write.line, write.label)).collect();
             prop_assert_eq!(written, std::mem::take(&mut model.writes), "writes after {:?}", action);
             compare(&hierarchy, &model)?;
         }

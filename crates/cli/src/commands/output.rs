@@ -20,3 +20,9 @@ pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(value).map_err(|error| Failure::Output(error.into()))?;
     print(&(text + "\n"))
 }
+
+/// Prints a value as one line of JSON.
+pub fn print_line(value: &impl Serialize) -> Result<(), Failure> {
+    let text = serde_json::to_string(value).map_err(|error| Failure::Output(error.into()))?;
+    print(&(text + "\n"))
+}

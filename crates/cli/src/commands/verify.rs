@@ -1,6 +1,6 @@
 //! `waykeeper verify`.
 
-use waykeeper_control::probe::{Survival, Verdict};
+use waykeeper_control::probe::{Here, Survival, Verdict};
 use waykeeper_control::{Probed, Probing, Verified, try_probe, verify as look};
 use waykeeper_linux::schedule;
 
@@ -15,7 +15,7 @@ use crate::stop;
 pub fn verify(arguments: &Verify) -> Result<Exit, Failure> {
     let root = arguments.root.as_deref();
     let repeats = if arguments.no_probe { 0 } else { usize::from(arguments.repeats) };
-    let (probing, stop) = (Probing { repeats }, stop::on_ctrl_c());
+    let (probing, stop) = (Probing { repeats, prober: &Here }, stop::on_ctrl_c());
     if arguments.try_probe {
         let probed = try_probe(&files(root), &schedule::allowed(), probing, &stop)?;
         match arguments.json {

@@ -55,6 +55,9 @@ pub enum NotMeasured {
     /// A thread ended early.
     #[error("a thread of the probe was lost")]
     Lost,
+    /// The place of the probe says no.
+    #[error("{0}")]
+    Refused(String),
     /// Ctrl-C.
     #[error("interrupted")]
     Interrupted,
@@ -109,23 +112,54 @@ impl Walker {
     }
 }
 
-/// Measures all arrangements, in turn, so that slow changes of the machine meet all three alike.
-///
-/// # Errors
-/// See [`NotMeasured`].
-pub fn measure(plan: &Plan, stop: &AtomicBool) -> Result<Samples, NotMeasured> {
-    let elements = (plan.chase_bytes / plan.line_bytes).max(2);
-    let chase = Pattern::Chase { elements, stride: plan.line_bytes, order: Order::Random, batch: elements };
-    let stream = || Pattern::Walk {
-        operation: Operation::Read,
-        outer: Loop { count: 1, stride: plan.line_bytes },
-        inner: Loop { count: (plan.stream_bytes / plan.line_bytes).max(1), stride: plan.line_bytes },
-    };
+/// Where a probe's walks are done.
+pub trait Prober {
+    /// Measures all arrangements, in turn, so that slow changes of the machine meet all three alike.
+    ///
+    /// # Errors
+    /// See [`NotMeasured`].
+    fn measure(&self, plan: &Plan, stop: &AtomicBool) -> Result<Samples, NotMeasured>;
+}
+
+/// The cores of this machine.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Here;
+
+impl Prober for Here {
+    fn measure(&self, plan: &Plan, stop: &AtomicBool) -> Result<Samples, NotMeasured> {
+        measure(plan, stop)
+    }
+}
+
+impl Plan {
+    /// How many elements the chase has.
+    pub fn elements(&self) -> u64 {
+        (self.chase_bytes / self.line_bytes).max(2)
+    }
+
+    /// The chase; a sample is one walk through all of it.
+    pub fn chase(&self) -> Pattern {
+        let elements = self.elements();
+        Pattern::Chase { elements, stride: self.line_bytes, order: Order::Random, batch: elements }
+    }
+
+    /// What a neighbour streams; a sample is one time through.
+    pub fn stream(&self) -> Pattern {
+        Pattern::Walk {
+            operation: Operation::Read,
+            outer: Loop { count: 1, stride: self.line_bytes },
+            inner: Loop { count: (self.stream_bytes / self.line_bytes).max(1), stride: self.line_bytes },
+        }
+    }
+}
+
+fn measure(plan: &Plan, stop: &AtomicBool) -> Result<Samples, NotMeasured> {
+    let elements = plan.elements();
     let tick_ns = 1e9 / clock::measure().frequency_hz;
     thread::scope(|scope| {
-        let chase = Walker::start(scope, plan.core, chase)?;
-        let other = Walker::start(scope, plan.neighbour, stream())?;
-        let same = Walker::start(scope, plan.same_class, stream())?;
+        let chase = Walker::start(scope, plan.core, plan.chase())?;
+        let other = Walker::start(scope, plan.neighbour, plan.stream())?;
+        let same = Walker::start(scope, plan.same_class, plan.stream())?;
         let mut samples = Samples::default();
         for _ in 0..plan.repeats {
             if stop.load(Ordering::Relaxed) {

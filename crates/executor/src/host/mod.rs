@@ -4,6 +4,7 @@ mod command;
 mod gate;
 mod job;
 mod limits;
+mod live;
 mod place;
 mod policy;
 mod probe;
@@ -24,6 +25,7 @@ use waykeeper_linux::{FIFO, HUGE_PAGES};
 
 use crate::measure::{Assignment, Executor, ExecutorError, Place};
 use job::{Answer, Job, Part};
+pub use live::{LiveNeighbour, LiveTarget, Recent};
 pub use worker::worker_main;
 
 /// The first argument that makes the program a worker; it is not for users.

@@ -7,15 +7,12 @@ use waykeeper_platform::{
 use crate::build::{kind_of, need, ps};
 use crate::cache::Cache;
 use crate::filter::SnoopFilter;
-use crate::hierarchy::Hierarchy;
+use crate::hierarchy::{Hierarchy, MOST_CORES};
 use crate::mode::NoAllocateMode;
 use crate::private::{Private, SecondLevel};
 use crate::refused::Refused;
 use crate::set_index::SetIndex;
 use crate::station::{MOST_STOPS, Plan, SharedLevel};
-
-/// The most cores that masks can name.
-const MOST_CORES: usize = 31;
 
 /// All caches and filters, empty.
 pub fn hierarchy(platform: &Platform, seed: u64) -> Result<Hierarchy, Refused> {
@@ -36,7 +33,7 @@ pub fn hierarchy(platform: &Platform, seed: u64) -> Result<Hierarchy, Refused> {
         for group in cache.groups() {
             let index = |core: &u32| ids.iter().position(|id| id == core);
             let mask = group.iter().filter_map(index).fold(0, |mask, core| mask | 1 << core);
-            plans.push(shared(cache, &format!("shared_caches.{i}"), mask, ids.len(), line)?);
+            plans.push(shared(cache, &format!("shared_caches.{i}"), mask, line)?);
             of.push(i);
         }
     }
@@ -120,7 +117,7 @@ fn private(kind: &CoreKind, at: usize, line: u64) -> Result<Private, Refused> {
     Ok(if writes_back(&kind.l1d) { private } else { private.written_through() })
 }
 
-fn shared(shared: &SharedCache, path: &str, mask: u32, cores: usize, line: u64) -> Result<Plan, Refused> {
+fn shared(shared: &SharedCache, path: &str, mask: u32, line: u64) -> Result<Plan, Refused> {
     let replacement = need(&shared.replacement, &format!("{path}.replacement"))?.value;
     let allocation = need(&shared.allocation, &format!("{path}.allocation"))?.value;
     let cache = cache(path, &shared.size_kib, &shared.ways, shared.index.as_ref(), replacement, line)?;
@@ -136,7 +133,7 @@ fn shared(shared: &SharedCache, path: &str, mask: u32, cores: usize, line: u64) 
     };
     Ok(Plan {
         cores: mask,
-        cache: Some(SharedLevel::new(shared.level, cache, allocation, cores)),
+        cache: Some(SharedLevel::new(shared.level, cache, allocation)),
         filter: shared.snoop_filter.as_ref().map(entries).transpose()?,
         mode,
     })

@@ -8,7 +8,7 @@ mod misses;
 mod port;
 
 pub use front::{front, tables};
-pub use groups::way_groups;
+pub use groups::{sets, way_groups};
 pub use hierarchy::hierarchy;
 pub use memory::{chosen_memory, memory};
 pub use misses::{limits, misses};

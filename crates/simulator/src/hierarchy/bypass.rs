@@ -1,9 +1,9 @@
 //! Accesses that do not bring their line to the first level.
 
 use crate::access::{Answer, Want};
-use crate::cache::{DIRTY, SHARED, class_of};
-use crate::hierarchy::Hierarchy;
+use crate::cache::{DIRTY, SHARED};
 use crate::hierarchy::levels::To;
+use crate::hierarchy::{Hierarchy, Write};
 use crate::tags::Line;
 
 impl Hierarchy {
@@ -81,7 +81,7 @@ impl Hierarchy {
                 return shared.cache.mark(place, DIRTY);
             }
         }
-        self.writes.push((line, class_of(self.labels[core])));
+        self.writes.push(Write { line, core, label: self.label(core) });
     }
 
     /// A store to a line that the cache of a stop has, and no core inside.
@@ -101,7 +101,7 @@ impl Hierarchy {
     /// A line that no cache has is written in full.
     pub(super) fn write_without_reading(&mut self, core: usize, line: Line, to: To) -> Answer {
         if to == To::Memory {
-            self.writes.push((line, class_of(self.labels[core])));
+            self.writes.push(Write { line, core, label: self.label(core) });
             return Answer::Sent;
         }
         let all = self.routes[core].stops().len();

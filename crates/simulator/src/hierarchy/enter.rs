@@ -4,6 +4,7 @@ use crate::access::Want;
 use crate::cache::{DIRTY, Evicted, Flags, SHARED};
 use crate::hierarchy::Hierarchy;
 use crate::hierarchy::levels::To;
+use crate::label::class_of;
 use crate::losses::Cause;
 use crate::tags::Line;
 
@@ -52,8 +53,8 @@ impl Hierarchy {
                 self.arrive(station, core, Evicted { line, flags: carried }, 0);
                 continue;
             }
-            let ways = if code { shared.code_ways[core] } else { shared.data_ways[core] };
-            match shared.cache.insert(line, carried, ways, &mut self.random) {
+            let ways = shared.ways.of(class_of(carried))[usize::from(code)];
+            match shared.insert(line, carried, ways, &mut self.random) {
                 None => {}
                 Some(out) if out.line != line => self.evicted(station, core, out, self.pushed_out()),
                 Some(mut out) => {

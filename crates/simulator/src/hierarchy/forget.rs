@@ -2,9 +2,10 @@
 
 use waykeeper_platform::Allocation;
 
-use crate::cache::{DIRTY, Evicted, HELD, class_of};
+use crate::cache::{DIRTY, Evicted, HELD};
 use crate::filter::Displaced;
 use crate::hierarchy::Hierarchy;
+use crate::label::class_of;
 use crate::station::SharedLevel;
 use crate::tags::Line;
 
@@ -39,6 +40,7 @@ impl Hierarchy {
     pub fn make_room(&mut self, core: usize, line: Line, walker: usize, fills: impl Fn(u64) -> bool, now: u64) {
         self.now = now;
         let route = self.routes[core];
+        let walker = class_of(self.labels[walker]);
         for stop in route.stops() {
             let at = &mut self.stations[stop.station()];
             if let Some(filter) = &mut at.filter
@@ -51,8 +53,8 @@ impl Hierarchy {
             if let Some(shared) = &mut at.cache
                 && shared.cache.linear_sets().is_some_and(|sets| fills(sets as u64))
                 && let Some(place) = shared.cache.find(line)
-                && shared.data_ways[walker] >> place.way & 1 == 1
-                && let Some(flags) = shared.cache.remove(line)
+                && shared.ways.of(walker)[0] >> place.way & 1 == 1
+                && let Some(flags) = shared.remove(line)
                 && !self.is_inside(stop.station(), line)
             {
                 self.leave_station(stop.station(), core, Evicted { line, flags });
@@ -71,11 +73,11 @@ impl Hierarchy {
         let route = self.routes[core];
         for stop in route.stops() {
             let Some(shared) = &mut self.stations[stop.station()].cache else { continue };
-            let leaves = |flags| flags & (DIRTY | HELD) == 0 && class_of(flags) != kept;
+            let leaves = |flags| flags & (DIRTY | HELD) == 0 && class_of(flags) != usize::from(kept);
             let out: Vec<Evicted> = shared.cache.held_with(line).filter(|out| leaves(out.flags)).collect();
             for out in out {
                 let shared = self.stations[stop.station()].cache.as_mut().expect("it was there");
-                shared.cache.remove(out.line);
+                shared.remove(out.line);
                 if !self.is_inside(stop.station(), out.line) {
                     self.leave_station(stop.station(), core, out);
                 }

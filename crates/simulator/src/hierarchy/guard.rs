@@ -1,29 +1,33 @@
 //! Who may fill which ways, locked lines, and what the classes hold.
 
 use crate::access::Want;
-use crate::cache::{Cache, DIRTY, MOST_CLASSES, class_of};
-use crate::hierarchy::Hierarchy;
+use crate::cache::{Cache, DIRTY};
+use crate::class_ways::{ClassWays, Ways};
 use crate::hierarchy::levels::To;
+use crate::hierarchy::{Hierarchy, Write};
+use crate::label::{Label, MOST_CLASSES, class_of};
 use crate::losses::Cause;
-use crate::station::Unit;
+use crate::station::{SharedLevel, Unit};
 use crate::tags::Line;
 use waykeeper_platform::Inclusion;
 
 impl Hierarchy {
-    /// Sets the ways of a level that a core's data and instructions may fill. Hits ignore them, and lines stay where they
-    /// are. The mask for instructions holds for lines on their way in; what a cache takes from inside it takes as data.
-    /// False if the core has no such cache.
-    pub fn set_ways(&mut self, level: u8, core: usize, data: u32, code: u32) -> bool {
+    /// Sets the ways that a class fills with data and with instructions, in the cache of a level that a core uses. Hits
+    /// ignore them, and lines stay where they are. The mask for instructions holds for lines on their way in; what a cache
+    /// takes from inside it takes as data. False if the core has no such cache.
+    pub fn set_ways(&mut self, level: u8, core: usize, class: usize, ways: Ways) -> bool {
+        self.change_ways(level, core, |of| of.set(class, ways))
+    }
+
+    /// Changes who may fill which ways of the cache of a level that a core uses; false if there is none.
+    fn change_ways(&mut self, level: u8, core: usize, change: impl FnOnce(&mut ClassWays)) -> bool {
         if let Some(l2) = self.cores[core].l2.as_mut().filter(|_| level == 2) {
-            let all = l2.cache.all_ways() & !l2.reserved;
-            (l2.data_ways, l2.code_ways) = (data & all, code & all);
+            l2.change_ways(change);
             return true;
         }
         let Some(at) = self.stop_of(core, |held| held == level) else { return false };
         let station = self.routes[core].stops()[at].station();
-        let shared = self.stations[station].cache.as_mut().expect("the stop has a cache");
-        let all = shared.cache.all_ways() & !shared.reserved;
-        (shared.data_ways[core], shared.code_ways[core]) = (data & all, code & all);
+        change(&mut self.stations[station].cache.as_mut().expect("the stop has a cache").ways);
         true
     }
 
@@ -49,7 +53,7 @@ impl Hierarchy {
         if !cache.has_room(line, ways) || self.is_under_way(line) {
             return false;
         }
-        self.flush(line);
+        self.flush(core, line);
         if let Some(touched) = &mut self.touched {
             touched.add(line, core);
         }
@@ -66,27 +70,45 @@ impl Hierarchy {
         place.is_some()
     }
 
-    /// Takes ways of a core's cache of a level away from everyone who fills it, for good: they hold locked lines.
+    /// Takes ways of a core's cache of a level away from everyone who fills it: they hold locked lines.
     pub fn reserve_ways(&mut self, level: u8, core: usize, ways: u32) {
-        if let Some(l2) = self.cores[core].l2.as_mut().filter(|_| level == 2) {
-            l2.reserved |= ways;
-            (l2.data_ways, l2.code_ways) = (l2.data_ways & !ways, l2.code_ways & !ways);
-        } else if let Some(at) = self.stop_of(core, |held| held == level) {
-            let station = self.routes[core].stops()[at].station();
-            let shared = self.stations[station].cache.as_mut().expect("the stop has a cache");
-            shared.reserved |= ways;
-            shared.data_ways.iter_mut().chain(&mut shared.code_ways).for_each(|fills| *fills &= !ways);
+        self.change_ways(level, core, |of| of.reserve(ways));
+    }
+
+    /// Opens the locks of ways that were reserved, and gives the ways back to the classes that had them. Lines stay.
+    pub fn release_ways(&mut self, level: u8, core: usize, ways: u32) {
+        self.change_ways(level, core, |of| of.release(ways));
+        if let Some(cache) = self.level(level, core) {
+            cache.unlock_ways(ways);
         }
     }
 
-    /// The ways of a level that a core's data and instructions may fill, if it has such a cache.
-    pub fn ways(&self, level: u8, core: usize) -> Option<[u32; 2]> {
+    /// The reserved ways of a core's cache of a level.
+    pub fn reserved_ways(&self, level: u8, core: usize) -> Option<u32> {
+        Some(self.ways_of_level(level, core)?.reserved())
+    }
+
+    /// The ways of a level that a class's data and instructions may fill, if the core has such a cache.
+    pub fn ways(&self, level: u8, core: usize, class: usize) -> Option<Ways> {
+        Some(self.ways_of_level(level, core)?.of(class))
+    }
+
+    fn ways_of_level(&self, level: u8, core: usize) -> Option<&ClassWays> {
         if let Some(l2) = self.cores[core].l2.as_ref().filter(|_| level == 2) {
-            return Some([l2.data_ways, l2.code_ways]);
+            return Some(l2.ways());
         }
         let at = self.stop_of(core, |held| held == level)?;
-        let shared = self.stations[self.routes[core].stops()[at].station()].cache.as_ref()?;
-        Some([shared.data_ways[core], shared.code_ways[core]])
+        Some(&self.stations[self.routes[core].stops()[at].station()].cache.as_ref()?.ways)
+    }
+
+    /// A core's private or shared cache of a level.
+    fn level(&mut self, level: u8, core: usize) -> Option<&mut Cache> {
+        if level == 2 && self.cores[core].l2.is_some() {
+            return self.cores[core].l2.as_mut().map(|l2| &mut l2.cache);
+        }
+        let at = self.stop_of(core, |held| held == level)?;
+        let station = self.routes[core].stops()[at].station();
+        self.stations[station].cache.as_mut().map(|shared| &mut shared.cache)
     }
 
     /// Opens all locks of a level, in all its caches. Lines stay.
@@ -98,12 +120,12 @@ impl Hierarchy {
         shared.filter(|shared| shared.level == level).for_each(|shared| shared.cache.unlock_all());
     }
 
-    /// Takes a line out of all data and unified caches; what was changed is written to memory.
-    pub fn flush(&mut self, line: Line) {
+    /// Takes a line out of all data and unified caches; what was changed is written to memory, on the way of a core.
+    pub fn flush(&mut self, core: usize, line: Line) {
         // The last station is that of all cores.
         let flags = self.take_out(Unit::Station(self.stations.len() - 1), line, Cause::Write, false);
         if flags & DIRTY != 0 {
-            self.writes.push((line, class_of(flags)));
+            self.writes.push(Write { line, core, label: Label::of(flags) });
         }
     }
 
@@ -121,12 +143,18 @@ impl Hierarchy {
             || self.routes[core].stops().iter().any(holds)
     }
 
+    /// The shared cache of a level that a core uses, and its cores, one bit each.
+    pub fn shared_level(&self, level: u8, core: usize) -> Option<(&SharedLevel, u32)> {
+        let at = self.stop_of(core, |held| held == level)?;
+        let station = &self.stations[self.routes[core].stops()[at].station()];
+        Some((station.cache.as_ref()?, station.cores))
+    }
+
     /// Lines that the shared cache of a level holds which a core uses, by the class of who brought them in.
     pub fn occupancy(&self, level: u8, core: usize) -> Option<[u64; MOST_CLASSES]> {
-        let at = self.stop_of(core, |held| held == level)?;
-        let shared = self.stations[self.routes[core].stops()[at].station()].cache.as_ref()?;
+        let (shared, _) = self.shared_level(level, core)?;
         let mut lines = [0; MOST_CLASSES];
-        shared.cache.flags_held().for_each(|flags| lines[usize::from(class_of(flags))] += 1);
+        shared.cache.flags_held().for_each(|flags| lines[class_of(flags)] += 1);
         Some(lines)
     }
 
@@ -143,16 +171,16 @@ impl Hierarchy {
         }
     }
 
-    /// Sets the ways that a core's data may fill at a place; gives those before.
+    /// Lets a core's data fill these ways at a place; gives those before.
     fn ways_at(&mut self, core: usize, to: To, ways: u32) -> u32 {
-        let held = match to {
+        let class = usize::from(self.label(core).class);
+        match to {
             To::Stop(at) => {
                 let station = self.routes[core].stops()[usize::from(at)].station();
-                self.stations[station].cache.as_mut().map(|shared| &mut shared.data_ways[core])
+                self.stations[station].cache.as_mut().map_or(0, |shared| shared.ways.swap_data(class, ways))
             }
-            _ => self.cores[core].l2.as_mut().map(|l2| &mut l2.data_ways),
-        };
-        held.map_or(0, |held| std::mem::replace(held, ways))
+            _ => self.cores[core].l2.as_mut().map_or(0, |l2| std::mem::replace(&mut l2.data_ways, ways)),
+        }
     }
 
     fn is_under_way(&self, line: Line) -> bool {

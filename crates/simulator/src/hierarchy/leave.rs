@@ -2,14 +2,14 @@
 
 use waykeeper_platform::Allocation;
 
-use crate::bits::bits;
-use crate::cache::{CLASS_AT, DIRTY, Evicted, Flags, HELD, SHARED, WATCHED, class_of};
-use crate::hierarchy::Hierarchy;
+use crate::cache::{DIRTY, Evicted, Flags, HELD, SHARED, WATCHED};
+use crate::hierarchy::{Hierarchy, Write};
+use crate::label::{LABEL, Label, class_of, merged};
 use crate::losses::Cause;
 use crate::station::Stop;
 
 /// What a line carries through caches on its way out.
-const LABELS: Flags = WATCHED | u8::MAX << CLASS_AT;
+const CARRIED: Flags = WATCHED | LABEL;
 
 impl Hierarchy {
     /// A line leaves a core's caches by replacement, or did not get into them for this reason.
@@ -90,23 +90,15 @@ impl Hierarchy {
 
     /// A station's cache takes a line, into the ways of the class of who brought it in.
     #[inline]
-    pub(super) fn allocate(&mut self, station: usize, mut core: usize, line: Evicted) {
+    pub(super) fn allocate(&mut self, station: usize, core: usize, line: Evicted) {
         self.shared_counts.allocations += 1;
-        if (line.flags ^ self.labels[core]) >> CLASS_AT != 0 {
-            core = self.core_of_class(station, class_of(line.flags)).unwrap_or(core);
-        }
         let shared = self.stations[station].cache.as_mut().expect("the station has a cache");
-        let flags = line.flags & (DIRTY | SHARED | LABELS);
-        if let Some(out) = shared.cache.insert(line.line, flags, shared.data_ways[core], &mut self.random) {
+        let flags = line.flags & (DIRTY | SHARED | CARRIED);
+        let [ways, _] = shared.ways.of(class_of(flags));
+        if let Some(out) = shared.insert(line.line, flags, ways, &mut self.random) {
             let cause = if out.line == line.line { Cause::Refused } else { self.pushed_out() };
             self.evicted(station, core, out, cause);
         }
-    }
-
-    /// The first core of a class inside a station.
-    #[inline(never)]
-    fn core_of_class(&self, station: usize, class: u8) -> Option<usize> {
-        bits(self.stations[station].cores).find(|core| class_of(self.labels[*core]) == class)
     }
 
     /// Why a line goes that makes room for what the core at work does, as a watched core sees it.
@@ -124,7 +116,7 @@ impl Hierarchy {
         }
         let held = match self.stations[station].cache.as_ref().map(|shared| shared.allocation) {
             Some(Allocation::Inclusive) => {
-                out.flags |= self.lose_inside(station, out);
+                out.flags = merged(out.flags, self.lose_inside(station, out));
                 false
             }
             _ if (station, out.line) == self.giving => false,
@@ -165,6 +157,6 @@ impl Hierarchy {
             }
             outer = at.outer;
         }
-        self.writes.push((out.line, class_of(out.flags)));
+        self.writes.push(Write { line: out.line, core, label: Label::of(out.flags) });
     }
 }

@@ -4,6 +4,7 @@ use crate::bits::bits;
 use crate::cache::{Evicted, Flags, WATCHED};
 use crate::filter::Displaced;
 use crate::hierarchy::Hierarchy;
+use crate::label::merged;
 use crate::losses::{Cause, Lost};
 use crate::station::Unit;
 use crate::tags::Line;
@@ -27,7 +28,7 @@ impl Hierarchy {
         };
         let mut flags = 0;
         for unit in bits(out.owners) {
-            flags |= self.take_out(self.stations[station].units[unit], out.line, cause, false);
+            flags = merged(flags, self.take_out(self.stations[station].units[unit], out.line, cause, false));
         }
         let core = self.first_core(station, out.owners);
         self.arrive(station, core, Evicted { line: out.line, flags }, 0);
@@ -61,7 +62,7 @@ impl Hierarchy {
     fn take_out_of_units(&mut self, station: usize, units: u32, line: Line, cause: Cause, code: bool) -> Flags {
         let mut flags = 0;
         for unit in bits(units) {
-            flags |= self.take_out(self.stations[station].units[unit], line, cause, code);
+            flags = merged(flags, self.take_out(self.stations[station].units[unit], line, cause, code));
         }
         flags
     }
@@ -78,7 +79,7 @@ impl Hierarchy {
     fn take_out_of_station(&mut self, station: usize, line: Line, cause: Cause, mut code: bool) -> Flags {
         let mut flags = 0;
         if let Some(shared) = &mut self.stations[station].cache
-            && let Some(had) = shared.cache.remove(line)
+            && let Some(had) = shared.remove(line)
         {
             flags = had;
             let level = shared.level;
@@ -88,7 +89,7 @@ impl Hierarchy {
             }
         }
         let units = self.give_up_entry(station, line, code);
-        flags | self.take_out_of_units(station, units, line, cause, code)
+        merged(flags, self.take_out_of_units(station, units, line, cause, code))
     }
 
     fn take_out_of_core(&mut self, core: usize, line: Line, cause: Cause, code: bool) -> Flags {

@@ -22,8 +22,9 @@ use waykeeper_platform::EntryTaken;
 use waykeeper_workload::Xorshift;
 
 use crate::access::{Answer, Want};
-use crate::cache::{CLASS_AT, Flags, MOST_CLASSES, SHARED, WATCHED};
+use crate::cache::{Flags, SHARED, WATCHED};
 use crate::counters::{CoreCounters, SharedCounters};
+use crate::label::Label;
 use crate::losses::Losses;
 use crate::private::{Found, Leaving, Private};
 use crate::station::{Plan, Route, Station, connect};
@@ -32,6 +33,20 @@ use crate::touched::Touched;
 use crate::under_way::UnderWay;
 
 use levels::{Levels, To};
+
+/// The most cores: the filters tell so many apart.
+pub const MOST_CORES: usize = 31;
+
+/// A line on its way to memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Write {
+    /// Which line.
+    pub line: Line,
+    /// A core inside of every cache that it came through.
+    pub core: usize,
+    /// Of who brought it in.
+    pub label: Label,
+}
 
 /// All caches and the filters that track them.
 #[derive(Debug, Clone)]
@@ -42,7 +57,7 @@ pub struct Hierarchy {
     pub stations: Vec<Station>,
     routes: Vec<Route>,
     levels: Vec<Levels>,
-    /// By core, what its lines carry in shared caches: its class.
+    /// By core, what its lines carry in shared caches: its label, and whether it is watched.
     labels: Vec<Flags>,
     /// Where no filter is: who may hold a line.
     touched: Option<Touched>,
@@ -61,8 +76,8 @@ pub struct Hierarchy {
     pub losses: Losses,
     /// Lines from here on lie in the on-chip RAM.
     on_chip_from: Line,
-    /// Lines to be written to memory since this was last emptied, with the class of who brought them in.
-    pub writes: Vec<(Line, u8)>,
+    /// Lines to be written to memory since this was last emptied.
+    pub writes: Vec<Write>,
     /// Cores that lost a line since this was last cleared, one bit each.
     pub disturbed: u32,
     /// Counts by core.
@@ -215,10 +230,18 @@ impl Hierarchy {
         self.on_chip_from = line;
     }
 
-    /// Puts a core into a class, 0 to 7. Lines that it brought before stay in the class that it had.
-    pub fn set_class(&mut self, core: usize, class: u8) {
-        debug_assert!(usize::from(class) < MOST_CLASSES);
-        self.labels[core] = self.labels[core] & WATCHED | class << CLASS_AT;
+    /// Gives a core a label, whose class decides which ways it fills from now on. Lines in shared caches keep the label
+    /// of the core that brought them.
+    pub fn set_label(&mut self, core: usize, label: Label) {
+        self.labels[core] = self.labels[core] & WATCHED | label.flags();
+        if let Some(l2) = &mut self.cores[core].l2 {
+            l2.set_class(usize::from(label.class));
+        }
+    }
+
+    /// The label of a core.
+    pub fn label(&self, core: usize) -> Label {
+        Label::of(self.labels[core])
     }
 
     /// Remembers from now on why lines that a core brings in are lost, and counts its misses by cause.

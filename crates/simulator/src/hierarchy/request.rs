@@ -113,7 +113,7 @@ impl Hierarchy {
         let level = shared.level;
         let stays = shared.takes_inward() || to.first() == at && to.tracked_from() > at;
         let flags = match shared.cache.find(line) {
-            Some(_) if !stays => shared.cache.remove(line).unwrap_or(0) & !alone,
+            Some(_) if !stays => shared.remove(line).unwrap_or(0) & !alone,
             Some(place) => {
                 shared.cache.clear(place, alone);
                 shared.cache.touch(place, 0) & !DIRTY

@@ -5,6 +5,7 @@ use waykeeper_platform::Allocation;
 use crate::bits::bits;
 use crate::cache::{DIRTY, Evicted, Flags, SHARED};
 use crate::hierarchy::Hierarchy;
+use crate::label::merged;
 use crate::losses::Cause;
 use crate::station::Unit;
 use crate::tags::Line;
@@ -120,7 +121,7 @@ impl Hierarchy {
             }
             if let Some(shared) = &mut self.stations[station].cache {
                 match shared.takes_inward() {
-                    false => drop(shared.cache.remove(line)),
+                    false => drop(shared.remove(line)),
                     true => {
                         if let Some(place) = shared.cache.find(line) {
                             shared.cache.clear(place, SHARED);
@@ -143,7 +144,7 @@ impl Hierarchy {
             }
             let mut flags = 0;
             for unit in bits(units) {
-                flags |= self.take_out(self.stations[station].units[unit], line, Cause::Write, false);
+                flags = merged(flags, self.take_out(self.stations[station].units[unit], line, Cause::Write, false));
                 if let Some(filter) = &mut self.stations[station].filter {
                     filter.entries.drop_owner(line, 1 << unit);
                 }

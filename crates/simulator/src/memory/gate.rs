@@ -6,10 +6,11 @@
 //! passes an older write of its line. A regulator sees so many requests; the others wait behind it in the order in which
 //! they came.
 
+use crate::label::MOST_CLASSES;
 use crate::memory::Handle;
 use crate::memory::queue::Queue;
 use crate::memory::regulator::Regulator;
-use crate::memory::{MOST_CLASSES, NEVER, Source};
+use crate::memory::{NEVER, Source};
 use crate::tags::Line;
 
 /// A request on its way into the memory.
@@ -68,7 +69,7 @@ pub struct Gate {
     /// By channel, class and priority.
     seen: Vec<Queue<Request>>,
     /// Queues with requests, one bit each, by channel.
-    waiting: Vec<u32>,
+    waiting: Vec<u64>,
     count: usize,
     arrivals: u64,
     /// Writes that are seen, by the lowest bits of their lines.
@@ -201,7 +202,7 @@ impl Gate {
     /// The first request of each queue, with its queue.
     fn heads(&self) -> impl Iterator<Item = (usize, Request)> + '_ {
         self.waiting.iter().enumerate().flat_map(move |(channel, waiting)| {
-            crate::bits::bits(u64::from(*waiting)).filter_map(move |queue| {
+            crate::bits::bits(*waiting).filter_map(move |queue| {
                 let queue = channel * QUEUES + queue;
                 Some((queue, self.seen[queue].front()?))
             })
@@ -254,7 +255,8 @@ impl Gate {
 
     /// Those that no room is there for wait for the channels; the others for a time.
     fn plan(&mut self, now: u64, room: &impl Room) {
-        let delayed = self.delayed.iter().filter_map(|queue| queue.front().map(|(at, _)| at)).min();
+        let delayed = if self.delayed_count > 0 { &self.delayed[..] } else { &[] };
+        let delayed = delayed.iter().filter_map(|queue| queue.front().map(|(at, _)| at)).min();
         let passes = self
             .heads()
             .filter(|(_, request)| self.can_enter(request, room))

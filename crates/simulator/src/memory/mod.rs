@@ -33,6 +33,8 @@ mod stories;
 mod tests;
 
 use crate::counters::{ClassTraffic, MemoryCounters};
+use crate::hierarchy::MOST_CORES;
+use crate::label::{MOST_CLASSES, MOST_MONITORS};
 use crate::tags::Line;
 use channel::Channel;
 pub use channel::{MOST_BANKS, NEVER};
@@ -45,9 +47,6 @@ pub use stories::Story;
 /// Names the one who waits for a read.
 pub type Handle = u32;
 
-/// The most classes that the memory tells apart.
-pub const MOST_CLASSES: usize = 8;
-
 /// Who asks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Source {
@@ -55,8 +54,17 @@ pub struct Source {
     pub core: u8,
     /// Its class, below [`MOST_CLASSES`].
     pub class: u8,
+    /// Its monitor, below [`MOST_MONITORS`].
+    pub monitor: u8,
     /// Whether it goes first where priorities count.
     pub first: bool,
+}
+
+impl Source {
+    /// The number of its core's monitor among those of all cores.
+    fn number(self) -> usize {
+        usize::from(self.core) * MOST_MONITORS + usize::from(self.monitor)
+    }
 }
 
 /// A memory.
@@ -76,7 +84,12 @@ pub struct Memory {
     next_time: u64,
     line_bytes: u64,
     classes: [ClassTraffic; MOST_CLASSES],
+    /// By core and monitor.
+    monitors: Vec<ClassTraffic>,
 }
+
+/// Monitors of all cores.
+const MONITORS: usize = MOST_CORES * MOST_MONITORS;
 
 impl Memory {
     /// An idle memory with all rows closed.
@@ -92,6 +105,7 @@ impl Memory {
             next_time: NEVER,
             line_bytes: of.line_bytes,
             classes: [ClassTraffic::default(); MOST_CLASSES],
+            monitors: vec![ClassTraffic::default(); MONITORS],
         };
         memory.use_front();
         memory
@@ -101,6 +115,7 @@ impl Memory {
     #[inline]
     pub fn read(&mut self, line: Line, handle: Handle, source: Source, now: u64) {
         self.classes[usize::from(source.class)].bytes_read += self.line_bytes;
+        self.monitors[source.number()].bytes_read += self.line_bytes;
         let (channel, in_channel) = self.channels[0].layout.channel(line);
         if self.front.is_some() {
             return self.arrive(Request::read(line, (channel, in_channel), handle, source), now);
@@ -113,6 +128,7 @@ impl Memory {
     #[inline]
     pub fn write(&mut self, line: Line, source: Source, now: u64) {
         self.classes[usize::from(source.class)].bytes_written += self.line_bytes;
+        self.monitors[source.number()].bytes_written += self.line_bytes;
         let (channel, in_channel) = self.channels[0].layout.channel(line);
         if self.front.is_some() {
             return self.arrive(Request::write(line, (channel, in_channel), source), now);
@@ -158,6 +174,18 @@ impl Memory {
         true
     }
 
+    /// Sets the stride, share or portions of one class while it runs: true if it is set, false if the regulator has no such
+    /// share, none if there is no regulator.
+    pub fn set_share(&mut self, class: u8, share: u64, now: u64) -> Option<bool> {
+        let regulator = self.front.as_mut().and_then(|front| front.gate.as_mut()?.regulator.as_mut())?;
+        if !regulator.allows(share) {
+            return Some(false);
+        }
+        regulator.set_one(class, share);
+        self.pass(now);
+        Some(true)
+    }
+
     /// Sets what allocates in the memory-side cache; false if there is none. Lines stay where they are.
     pub fn set_memory_cache(&mut self, read: bool, dirty_write: bool) -> bool {
         let front = self.front.as_mut().or(self.idle_front.as_mut());
@@ -189,6 +217,11 @@ impl Memory {
     /// Bytes asked for, by class.
     pub fn counts_by_class(&self) -> &[ClassTraffic] {
         &self.classes
+    }
+
+    /// Bytes that a core asked for under a monitor.
+    pub fn counts_by_monitor(&self, core: usize, monitor: u8) -> ClassTraffic {
+        self.monitors[core * MOST_MONITORS + usize::from(monitor)]
     }
 
     /// A channel's next command or answer has changed.

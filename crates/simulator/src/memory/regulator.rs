@@ -3,7 +3,7 @@
 //! MPAM's schemes are those of Arm's MPAM System Component Specification (IHI 0099); the delay is Intel's Memory
 //! Bandwidth Allocation, as the Software Developer's Manual describes it in words.
 
-use crate::memory::MOST_CLASSES;
+use crate::label::MOST_CLASSES;
 
 /// A scheme and its constants, in picoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,6 +81,36 @@ impl Regulator {
             self.enabled = enabled;
             self.distance = 0;
             self.classes.iter_mut().for_each(|class| class.distance = 0);
+        }
+    }
+
+    /// Sets the share of one class. Where nothing was regulated before, the others are not bounded.
+    pub fn set_one(&mut self, class: u8, share: u64) {
+        if !self.enabled {
+            let unbounded = self.unbounded();
+            self.classes.iter_mut().for_each(|class| class.share = unbounded);
+        }
+        self.set(class, share, true);
+    }
+
+    /// The share of a class that is not regulated, as far as a scheme has one: among strides and minima, the one that all
+    /// have alike.
+    fn unbounded(&self) -> u64 {
+        match self.scheme {
+            Scheme::Delay { steps, .. } => steps,
+            Scheme::Maximum(windows) => windows.steps,
+            Scheme::Stride | Scheme::Minimum(_) => 0,
+            Scheme::Portions { slots, .. } => u64::MAX >> (64 - slots),
+        }
+    }
+
+    /// Whether a class can have a share.
+    pub fn allows(&self, share: u64) -> bool {
+        match self.scheme {
+            Scheme::Delay { steps, .. } => share <= steps,
+            Scheme::Maximum(windows) | Scheme::Minimum(windows) => share <= windows.steps,
+            Scheme::Stride => true,
+            Scheme::Portions { slots, .. } => share != 0 && share <= u64::MAX >> (64 - slots),
         }
     }
 

@@ -54,7 +54,7 @@ pub fn scheduled(change: impl Fn(&mut Scheduler)) -> Memory {
     changed(|parameters| change(&mut parameters.scheduler))
 }
 
-pub const FIRST: Source = Source { core: 0, class: 0, first: true };
+pub const FIRST: Source = Source { core: 0, class: 0, monitor: 0, first: true };
 
 pub fn read(memory: &mut Memory, line: u32, handle: u32) {
     memory.read(line, handle, Source::default(), 1000);

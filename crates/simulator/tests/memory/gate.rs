@@ -111,7 +111,7 @@ proptest! {
             if number % 16 == 0 && let Some((class, share, enabled)) = shares.next() {
                 prop_assert_eq!(memory.set_bandwidth(class, share, enabled, now), parameters.regulation.is_some());
             }
-            let source = Source { core: 0, class: *class, first: *first };
+            let source = Source { class: *class, first: *first, ..Source::default() };
             if *writes {
                 memory.write(*line, source, now);
             } else {

@@ -22,7 +22,7 @@ fn saturate(memory: &mut Memory, waiting: &[(u8, u32)], end: u64) -> Vec<Vec<u64
     let mut line = 0;
     let mut send = |memory: &mut Memory, class: u8, now: u64| {
         line += 8;
-        memory.read(line, u32::from(class), Source { core: class, class, first: false }, now);
+        memory.read(line, u32::from(class), Source { core: class, class, ..Source::default() }, now);
     };
     for (class, count) in waiting {
         (0..*count).for_each(|_| send(memory, *class, 0));

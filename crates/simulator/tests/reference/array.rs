@@ -1,6 +1,7 @@
 //! Sets of ways in the plainest form: what a cache and a filter have in common.
 
 use waykeeper_platform::Replacement;
+use waykeeper_simulator::label::Label;
 use waykeeper_simulator::tags::Line;
 
 use crate::setups::Shape;
@@ -14,6 +15,8 @@ pub struct Slot {
     pub locked: bool,
     /// Of a filter's entry: the line is under way.
     pub busy: bool,
+    /// In a shared cache: of the core that brought it.
+    pub label: Label,
 }
 
 #[derive(Debug, Clone)]
@@ -104,8 +107,12 @@ impl Array {
         Ok(set.ways[way].replace(slot))
     }
 
-    pub fn unlock(&mut self) {
-        self.sets.iter_mut().flat_map(|set| set.ways.iter_mut().flatten()).for_each(|slot| slot.locked = false);
+    /// Opens the locks of some ways.
+    pub fn unlock(&mut self, ways: u32) {
+        let slots = self.sets.iter_mut().flat_map(|set| set.ways.iter_mut().enumerate());
+        slots.filter(|(way, _)| ways >> way & 1 == 1).for_each(|(_, slot)| {
+            slot.iter_mut().for_each(|slot| slot.locked = false);
+        });
     }
 
     /// What is held, by set and way.

@@ -2,10 +2,11 @@
 
 use waykeeper_platform::{Allocation, EntryTaken, Inclusion};
 use waykeeper_simulator::access::{Answer, Want};
+use waykeeper_simulator::label::Label;
 use waykeeper_simulator::tags::Line;
 
 use crate::array::{Array, Slot};
-use crate::setups::{CORES, CoreSetup, Setup, StationSetup};
+use crate::setups::{CLASSES, CORES, CoreSetup, Setup, StationSetup, label_at_start};
 
 const ALL: u32 = u32::MAX;
 
@@ -31,8 +32,9 @@ pub struct Core {
     pub l1i: Array,
     pub l2: Option<Array>,
     pub inclusion: Option<Inclusion>,
-    /// Ways of the second level that may be filled.
-    mask: u32,
+    pub label: Label,
+    /// Who may fill which ways of the second level.
+    ways: Ways,
     /// Lines that leave once both levels have settled; true for those that the first level keeps.
     leaving: Vec<(Slot, bool)>,
 }
@@ -41,7 +43,31 @@ pub struct Cache {
     pub level: u8,
     pub lines: Array,
     pub allocation: Allocation,
-    masks: [[u32; 2]; CORES],
+    ways: Ways,
+}
+
+/// The ways that classes may fill.
+struct Ways {
+    masks: [[u32; 2]; CLASSES],
+    reserved: u32,
+    /// While a line is locked: the ways that it goes to.
+    for_lock: Option<u32>,
+}
+
+impl Ways {
+    fn new(masks: [[u32; 2]; CLASSES]) -> Self {
+        Self { masks, reserved: 0, for_lock: None }
+    }
+
+    fn of(&self, label: Label, code: bool) -> u32 {
+        self.for_lock.unwrap_or(self.masks[usize::from(label.class)][usize::from(code)] & !self.reserved)
+    }
+}
+
+/// Of two copies that become one, the higher number counts.
+fn higher(one: Label, other: Label) -> Label {
+    let number = |label: Label| (label.monitor, label.class);
+    if number(one) > number(other) { one } else { other }
 }
 
 pub struct Station {
@@ -55,7 +81,7 @@ pub struct Model {
     pub stations: Vec<Station>,
     /// With whether they go to a shared cache only.
     pub under_way: Vec<(Line, bool)>,
-    pub writes: Vec<Line>,
+    pub writes: Vec<(Line, Label)>,
     /// A station, and a line of its cache that nobody inside has while entries are made for it.
     giving: Option<(usize, Line)>,
 }
@@ -63,8 +89,8 @@ pub struct Model {
 impl Station {
     fn new(setup: &StationSetup) -> Self {
         let cache = setup.cache.map(|(level, shape, allocation)| {
-            let masks = std::array::from_fn(|core| setup.ways_of(core, shape));
-            Cache { level, lines: Array::new(shape), allocation, masks }
+            let ways = Ways::new(std::array::from_fn(|class| setup.ways_of(class, shape)));
+            Cache { level, lines: Array::new(shape), allocation, ways }
         });
         let filter = setup.filter.map(|(shape, taken)| (Array::new(shape), taken));
         Self { cores: setup.cores, cache, filter }
@@ -81,13 +107,14 @@ impl Station {
 
 impl Model {
     pub fn new(setup: &Setup) -> Self {
-        let core = |core: &CoreSetup| Core {
+        let core = |(number, core): (usize, &CoreSetup)| Core {
             setup: *core,
             l1d: Array::new(core.l1d),
             l1i: Array::new(core.l1i),
             l2: core.l2.map(|(shape, _)| Array::new(shape)),
             inclusion: core.l2.map(|(_, inclusion)| inclusion),
-            mask: ALL,
+            label: label_at_start(number),
+            ways: Ways::new([[ALL; 2]; CLASSES]),
             leaving: Vec::new(),
         };
         let mut stations: Vec<_> = setup.stations.iter().map(Station::new).collect();
@@ -96,7 +123,7 @@ impl Model {
             stations.push(Station { cores: all, cache: None, filter: None });
         }
         Self {
-            cores: setup.cores.iter().map(core).collect(),
+            cores: setup.cores.iter().enumerate().map(core).collect(),
             stations,
             under_way: Vec::new(),
             writes: Vec::new(),
@@ -298,7 +325,7 @@ impl Model {
                 return cache.lines.with(line, |slot| slot.dirty = true);
             }
         }
-        self.writes.push(line);
+        self.writes.push((line, self.cores[core].label));
     }
 
     // Requests -----------------------------------------------------------------------------------------------------
@@ -362,7 +389,7 @@ impl Model {
         }
         if want == Want::Stream {
             if to == To::Memory {
-                self.writes.push(line);
+                self.writes.push((line, self.cores[core].label));
                 return Answer::Sent;
             }
             for station in tracking {
@@ -407,7 +434,7 @@ impl Model {
         for unit in others {
             dirty |= self.clean(*unit, line);
         }
-        let slot = Slot { line, dirty, shared: true, ..Slot::default() };
+        let slot = Slot { line, dirty, shared: true, label: self.cores[core].label, ..Slot::default() };
         match self.stations[station].cache.as_mut() {
             Some(cache) if cache.lines.has(line) => cache.lines.with(line, |slot| {
                 slot.dirty |= dirty;
@@ -514,6 +541,7 @@ impl Model {
     /// A line comes from outside of the first `from` stations of a core's way.
     fn enter(&mut self, core: usize, mut slot: Slot, want: Want, to: To, from: usize) {
         let way = self.way_of(core);
+        slot.label = self.cores[core].label;
         if want.is_store() && slot.shared {
             let awaited = self.tracking(core, to);
             self.make_own_outside(core, slot.line, 0, &awaited);
@@ -536,7 +564,7 @@ impl Model {
                 }
                 continue;
             }
-            let mask = cache.masks[core][usize::from(code)];
+            let mask = cache.ways.of(slot.label, code);
             let inclusive = cache.allocation == Allocation::Inclusive;
             match cache.lines.put(here, mask) {
                 Ok(Some(out)) => self.evicted(station, core, out),
@@ -560,7 +588,7 @@ impl Model {
                 let inclusion = self.cores[core].inclusion;
                 let second = match inclusion {
                     None | Some(Inclusion::ExclusiveOfL1d) => false,
-                    Some(_) => self.put_second(core, slot),
+                    Some(_) => self.put_second(core, slot, false),
                 };
                 let first = Slot { dirty: (slot.dirty && !second) || stores, ..slot };
                 match (inclusion, second) {
@@ -570,13 +598,13 @@ impl Model {
             }
             To::Instructions => {
                 self.cores[core].l1i.put(Slot { line: slot.line, ..Slot::default() }, ALL).unwrap();
-                if self.cores[core].l2.is_none() || !self.put_second(core, slot) {
+                if self.cores[core].l2.is_none() || !self.put_second(core, slot, true) {
                     self.leaves(core, slot);
                 }
             }
             To::Second => {
                 let slot = Slot { dirty: slot.dirty || want.is_store(), ..slot };
-                if !self.put_second(core, slot) {
+                if !self.put_second(core, slot, false) {
                     self.leaves(core, slot);
                 }
             }
@@ -597,7 +625,7 @@ impl Model {
             (Some(l2), Some(Inclusion::InclusiveOfL1d)) => l2.with(out.line, |held| held.dirty |= out.dirty),
             (Some(l2), Some(Inclusion::NonInclusive)) if has => l2.with(out.line, |held| held.dirty |= out.dirty),
             (Some(l2), Some(inclusion)) if inclusion == Inclusion::ExclusiveOfL1d || out.dirty => {
-                match l2.put(out, private.mask) {
+                match l2.put(out, private.ways.of(private.label, false)) {
                     Ok(None) => {}
                     Ok(Some(lost)) => self.second_lost(core, lost),
                     Err(out) => self.leaves(core, out),
@@ -608,8 +636,8 @@ impl Model {
     }
 
     /// False if every way is locked.
-    fn put_second(&mut self, core: usize, slot: Slot) -> bool {
-        let mask = self.cores[core].mask;
+    fn put_second(&mut self, core: usize, slot: Slot, code: bool) -> bool {
+        let mask = self.cores[core].ways.of(self.cores[core].label, code);
         let put = self.cores[core].l2.as_mut().unwrap().put(slot, mask);
         if let Ok(Some(lost)) = put {
             self.second_lost(core, lost);
@@ -636,6 +664,7 @@ impl Model {
     fn send_off(&mut self, core: usize) {
         for (out, kept) in std::mem::take(&mut self.cores[core].leaving) {
             let station = self.way_of(core)[0];
+            let out = Slot { label: self.cores[core].label, ..out };
             if kept {
                 self.write_back(Some(station), core, out);
             } else {
@@ -694,7 +723,7 @@ impl Model {
 
     fn allocate(&mut self, station: usize, core: usize, slot: Slot) {
         let cache = self.stations[station].cache.as_mut().unwrap();
-        let mask = cache.masks[core][0];
+        let mask = cache.ways.of(slot.label, false);
         match cache.lines.put(Slot { locked: false, ..slot }, mask) {
             Ok(None) => {}
             Ok(Some(out)) | Err(out) => self.evicted(station, core, out),
@@ -705,7 +734,8 @@ impl Model {
         let allocation = self.stations[station].cache.as_ref().unwrap().allocation;
         if allocation == Allocation::Inclusive {
             for unit in self.units(station) {
-                out.dirty |= self.take_out(unit, out.line, true);
+                let (dirty, label) = self.take_out(unit, out.line, true);
+                (out.dirty, out.label) = (out.dirty | dirty, higher(out.label, label));
             }
             self.drop_entry_unless_held(station, out.line);
         }
@@ -733,7 +763,7 @@ impl Model {
             }
             outer = self.outer(at);
         }
-        self.writes.push(out.line);
+        self.writes.push((out.line, out.label));
     }
 
     // Lines that are taken away ------------------------------------------------------------------------------------
@@ -750,12 +780,8 @@ impl Model {
                     Unit::Core(core) => core,
                     Unit::Station(inner) => self.stations[inner].cores.trailing_zeros() as usize,
                 };
-                let (mut dirty, mut shared) = (false, false);
-                for unit in owners {
-                    shared |= self.is_shared_in(unit, out.line);
-                    dirty |= self.take_out(unit, out.line, false);
-                }
-                self.arrive(station, first, Slot { line: out.line, dirty, shared, ..Slot::default() });
+                let out = self.take_out_of_all(&owners, out.line);
+                self.arrive(station, first, out);
             }
         }
         true
@@ -772,8 +798,20 @@ impl Model {
         }
     }
 
-    /// Takes a line out of a unit, and its instruction copies too if `code`; true if it was changed there.
-    fn take_out(&mut self, unit: Unit, line: Line, code: bool) -> bool {
+    /// Takes a line out of units; gives what was known of it.
+    fn take_out_of_all(&mut self, units: &[Unit], line: Line) -> Slot {
+        let mut out = Slot { line, ..Slot::default() };
+        for unit in units {
+            out.shared |= self.is_shared_in(*unit, line);
+            let (dirty, label) = self.take_out(*unit, line, false);
+            (out.dirty, out.label) = (out.dirty | dirty, higher(out.label, label));
+        }
+        out
+    }
+
+    /// Takes a line out of a unit, and its instruction copies too if `code`; gives whether it was changed there, and its
+    /// label.
+    fn take_out(&mut self, unit: Unit, line: Line, code: bool) -> (bool, Label) {
         let dirty = |slot: Option<Slot>| slot.is_some_and(|slot| slot.dirty);
         match unit {
             Unit::Core(core) => {
@@ -782,18 +820,21 @@ impl Model {
                     core.l1i.take(line);
                 }
                 let second = core.l2.as_mut().and_then(|l2| l2.take(line));
-                dirty(core.l1d.take(line)) | dirty(second)
+                let first = core.l1d.take(line);
+                let was_there = first.is_some() || second.is_some();
+                (dirty(first) | dirty(second), if was_there { core.label } else { Label::default() })
             }
             Unit::Station(at) => {
                 let cache = self.stations[at].cache.as_mut();
                 let inclusive = cache.as_ref().is_some_and(|cache| cache.allocation == Allocation::Inclusive);
                 let had = cache.and_then(|cache| cache.lines.take(line));
-                let mut changed = dirty(had);
+                let (mut changed, mut label) = (dirty(had), had.map_or(Label::default(), |slot| slot.label));
                 for unit in self.units(at) {
-                    changed |= self.take_out(unit, line, code || (inclusive && had.is_some()));
+                    let (dirty, inside) = self.take_out(unit, line, code || (inclusive && had.is_some()));
+                    (changed, label) = (changed | dirty, higher(label, inside));
                 }
                 self.drop_entry_unless_held(at, line);
-                changed
+                (changed, label)
             }
         }
     }
@@ -833,13 +874,9 @@ impl Model {
             if others.is_empty() {
                 continue;
             }
-            let (mut dirty, mut shared) = (false, false);
-            for unit in others {
-                shared |= self.is_shared_in(unit, line);
-                dirty |= self.take_out(unit, line, false);
-            }
+            let out = self.take_out_of_all(&others, line);
             self.drop_entry_unless_held(station, line);
-            self.arrive(station, core, Slot { line, dirty, shared, ..Slot::default() });
+            self.arrive(station, core, out);
         }
     }
 
@@ -869,8 +906,8 @@ impl Model {
             return false;
         }
         let root = self.stations.len() - 1;
-        if self.take_out(Unit::Station(root), line, false) {
-            self.writes.push(line);
+        if let (true, label) = self.take_out(Unit::Station(root), line, false) {
+            self.writes.push((line, label));
         }
         for station in self.tracking(core, to) {
             if !self.take_entry(station, line, false) {
@@ -880,33 +917,60 @@ impl Model {
                 return false;
             }
         }
-        let before = self.swap_mask(core, to, ways);
+        self.ways_at(core, to).for_lock = Some(ways);
         self.enter(core, Slot { line, ..Slot::default() }, Want::Walk, to, self.way_of(core).len());
-        self.swap_mask(core, to, before);
+        self.ways_at(core, to).for_lock = None;
         let (_, array) = self.lockable(core, level).unwrap();
         array.with(line, |slot| slot.locked = true);
         array.has(line)
     }
 
-    fn swap_mask(&mut self, core: usize, to: To, ways: u32) -> u32 {
-        let mask = match to {
+    fn ways_at(&mut self, core: usize, to: To) -> &mut Ways {
+        match to {
             To::Stop(at) => {
                 let station = self.way_of(core)[at];
-                &mut self.stations[station].cache.as_mut().unwrap().masks[core][0]
+                &mut self.stations[station].cache.as_mut().unwrap().ways
             }
-            _ => &mut self.cores[core].mask,
-        };
-        std::mem::replace(mask, ways)
+            _ => &mut self.cores[core].ways,
+        }
     }
 
     pub fn unlock(&mut self, level: u8) {
         for core in &mut self.cores {
             if let Some(l2) = core.l2.as_mut().filter(|_| level == 2) {
-                l2.unlock();
+                l2.unlock(ALL);
             }
         }
         for cache in self.stations.iter_mut().filter_map(|at| at.cache.as_mut()).filter(|at| at.level == level) {
-            cache.lines.unlock();
+            cache.lines.unlock(ALL);
+        }
+    }
+
+    // Classes ------------------------------------------------------------------------------------------------------
+
+    fn level(&mut self, core: usize, level: u8) -> Option<(&mut Array, &mut Ways)> {
+        if level == 2 && self.cores[core].l2.is_some() {
+            let private = &mut self.cores[core];
+            return private.l2.as_mut().map(|l2| (l2, &mut private.ways));
+        }
+        let is_it = |cache: &&mut Cache| cache.level == level;
+        let way = self.way_of(core);
+        let stations = self.stations.iter_mut().enumerate().filter(|(at, _)| way.contains(at));
+        let mut caches = stations.filter_map(|(_, station)| station.cache.as_mut()).filter(is_it);
+        caches.next().map(|cache| (&mut cache.lines, &mut cache.ways))
+    }
+
+    pub fn set_ways(&mut self, core: usize, level: u8, class: usize, masks: [u32; 2]) -> bool {
+        self.level(core, level).map(|(_, ways)| ways.masks[class] = masks).is_some()
+    }
+
+    pub fn reserve(&mut self, core: usize, level: u8, taken: u32, back: bool) {
+        let Some((lines, ways)) = self.level(core, level) else { return };
+        if back {
+            ways.reserved &= !taken;
+            lines.unlock(taken);
+        } else {
+            ways.reserved |= taken;
         }
     }
 }

@@ -6,11 +6,13 @@ use waykeeper_simulator::access::Want;
 use waykeeper_simulator::cache::Cache;
 use waykeeper_simulator::filter::SnoopFilter;
 use waykeeper_simulator::hierarchy::Hierarchy;
+use waykeeper_simulator::label::Label;
 use waykeeper_simulator::private::{Private, SecondLevel};
 use waykeeper_simulator::station::{Plan, SharedLevel};
 use waykeeper_simulator::tags::Line;
 
 pub const CORES: usize = 4;
+pub const CLASSES: usize = 4;
 /// Lines from here on are fetched more often than read.
 pub const CODE_FROM: Line = 48;
 pub const LINES: Line = 64;
@@ -40,8 +42,9 @@ pub struct StationSetup {
     pub cores: u32,
     pub cache: Option<(u8, Shape, Allocation)>,
     pub filter: Option<(Shape, EntryTaken)>,
-    /// By core, the ways that data and instructions may fill, to be cut to those that there are; 0 stands for all.
-    pub masks: [(u32, u32); CORES],
+    /// By class, which at the start is the number of a core: the ways that data and instructions may fill, to be cut to
+    /// those that there are; 0 stands for all.
+    pub masks: [(u32, u32); CLASSES],
 }
 
 #[derive(Debug, Clone)]
@@ -72,6 +75,25 @@ pub enum Action {
     },
     Unlock {
         level: u8,
+    },
+    /// A core gets another class and monitor.
+    Label {
+        core: usize,
+        label: Label,
+    },
+    /// A class gets other ways, for data and instructions, in the cache of a level that a core uses; perhaps none.
+    Ways {
+        core: usize,
+        level: u8,
+        class: usize,
+        ways: [u32; 2],
+    },
+    /// Ways are taken from everybody, or given back.
+    Reserve {
+        core: usize,
+        level: u8,
+        ways: u32,
+        back: bool,
     },
 }
 
@@ -184,6 +206,28 @@ pub fn action() -> impl Strategy<Value = Action> {
         40 => (0..4usize).prop_map(|which| Action::Answer { which }),
         2 => lock,
         1 => (2..4u8).prop_map(|level| Action::Unlock { level }),
+        3 => change(),
+    ]
+}
+
+/// A change of what cores and classes may do.
+fn change() -> impl Strategy<Value = Action> {
+    let place = || (0..CORES, 2..4u8);
+    prop_oneof![
+        (0..CORES, 0..CLASSES as u8, 0..6u8)
+            .prop_map(|(core, class, monitor)| Action::Label { core, label: Label { class, monitor } }),
+        (place(), 0..CLASSES, 0..32u32, 0..32u32).prop_map(|((core, level), class, data, code)| Action::Ways {
+            core,
+            level,
+            class,
+            ways: [data, code]
+        }),
+        (place(), 0..32u32, prop::bool::weighted(0.7)).prop_map(|((core, level), ways, back)| Action::Reserve {
+            core,
+            level,
+            ways,
+            back
+        }),
     ]
 }
 
@@ -201,7 +245,7 @@ impl Setup {
         };
         let plan = |station: &StationSetup| Plan {
             cores: station.cores,
-            cache: station.cache.map(|(level, shape, kind)| SharedLevel::new(level, cache(shape), kind, CORES)),
+            cache: station.cache.map(|(level, shape, kind)| SharedLevel::new(level, cache(shape), kind)),
             filter: station
                 .filter
                 .map(|(shape, taken)| (SnoopFilter::new(shape.sets, shape.ways, shape.replacement), taken)),
@@ -214,15 +258,21 @@ impl Setup {
             hierarchy.set_stream_level(at, core.streams);
             hierarchy.set_store_level(at, core.stores);
         }
+        (0..CORES).for_each(|core| hierarchy.set_label(core, label_at_start(core)));
         for station in &self.stations {
             let Some((level, shape, _)) = station.cache else { continue };
-            for core in (0..CORES).filter(|core| station.cores >> core & 1 == 1) {
-                let [data, code] = station.ways_of(core, shape);
-                assert!(hierarchy.set_ways(level, core, data, code));
+            for class in 0..CLASSES {
+                let core = station.cores.trailing_zeros() as usize;
+                assert!(hierarchy.set_ways(level, core, class, station.ways_of(class, shape)));
             }
         }
         hierarchy
     }
+}
+
+/// Each core begins in a class of its own.
+pub fn label_at_start(core: usize) -> Label {
+    Label { class: core as u8, monitor: core as u8 }
 }
 
 impl Setup {
@@ -238,10 +288,10 @@ impl Setup {
 }
 
 impl StationSetup {
-    /// The ways that a core's data and instructions fill.
-    pub fn ways_of(&self, core: usize, shape: Shape) -> [u32; 2] {
+    /// The ways that a class's data and instructions fill.
+    pub fn ways_of(&self, class: usize, shape: Shape) -> [u32; 2] {
         let all = (1 << shape.ways) - 1;
-        let (data, code) = self.masks[core];
+        let (data, code) = self.masks[class];
         [data, code].map(|mask| if mask & all == 0 { all } else { mask & all })
     }
 }

@@ -195,7 +195,7 @@ fn run(parameters: &Parameters, requests: &[Request]) -> (Vec<u32>, Vec<Command>
     for (after, line, write, first) in requests {
         now += after;
         until(&mut memory, now);
-        let source = Source { core: 0, class: 0, first: *first };
+        let source = Source { first: *first, ..Source::default() };
         if *write {
             memory.write(*line, source, now);
         } else {

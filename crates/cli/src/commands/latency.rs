@@ -1,0 +1,122 @@
+//! Whose latency is watched: a loop on this machine.
+
+use std::path::Path;
+use std::time::Instant;
+
+use waykeeper_executor::{ExecutorError, LiveTarget, Recent};
+use waykeeper_experiment::InputError;
+use waykeeper_experiment::site::cache_shapes;
+use waykeeper_linux::{Root, discover};
+use waykeeper_report::live::TargetLook;
+use waykeeper_workload::{Pattern, Workload};
+
+use crate::failure::Failure;
+
+/// Where the kernel has the devices of pseudo-locked regions.
+const PSEUDO_LOCK: &str = "/dev/pseudo_lock";
+
+/// Where figures of a target come from.
+pub enum Latency {
+    /// Nowhere: only groups are looked at.
+    None(Instant),
+    /// A loop of this program's own.
+    Here { begun: Instant, name: String, target: LiveTarget },
+}
+
+/// What a source says at one time.
+pub struct Reading {
+    /// What is looked at.
+    pub machine: String,
+    /// The machine's own time, seconds.
+    pub at_s: f64,
+    /// The target since the last time.
+    pub target: Option<TargetLook>,
+}
+
+impl Latency {
+    /// A target `WORKLOAD@CORE` that is started here, or none.
+    ///
+    /// # Errors
+    /// A target that cannot be run here.
+    pub fn of(target: Option<&str>, region: Option<&str>, root: Option<&Path>) -> Result<Self, Failure> {
+        let begun = Instant::now();
+        let Some(text) = target else { return Ok(Self::None(begun)) };
+        let refuse = |why: String| Failure::from(InputError::in_option(format!("--target {text}"), why));
+        if root.is_some() {
+            return Err(refuse("the target runs on this machine, not in the files below --root".into()));
+        }
+        let Some((name, core)) = text.rsplit_once('@') else {
+            return Err(refuse("expected WORKLOAD@CORE, such as latency_loop@1".into()));
+        };
+        let core = core.parse().map_err(|_| refuse(format!("found core `{core}`; expected a number")))?;
+        let pattern = timed(name, core).map_err(refuse)?;
+        let target = LiveTarget::start(pattern, core, region.map(|name| Path::new(PSEUDO_LOCK).join(name)))
+            .map_err(ExecutorError::Refused)?;
+        Ok(Self::Here { begun, name: format!("{name} on core {core}"), target })
+    }
+
+    /// Whether there is a target.
+    pub fn is_some(&self) -> bool {
+        !matches!(self, Self::None(_))
+    }
+
+    /// What the target did since the last time.
+    ///
+    /// # Errors
+    /// A target that is gone.
+    pub fn take(&mut self) -> Result<Reading, Failure> {
+        let machine = "this machine".to_owned();
+        Ok(match self {
+            Self::None(begun) => Reading { machine, at_s: begun.elapsed().as_secs_f64(), target: None },
+            Self::Here { begun, name, target } => {
+                let recent = target.take();
+                Reading { machine, at_s: begun.elapsed().as_secs_f64(), target: Some(look(name, &recent)) }
+            }
+        })
+    }
+}
+
+fn look(name: &str, recent: &Recent) -> TargetLook {
+    let any = recent.samples > 0;
+    TargetLook {
+        name: name.to_owned(),
+        samples: recent.samples,
+        mean_ns: any.then(|| recent.sum_ns / recent.samples as f64),
+        min_ns: any.then_some(recent.min_ns),
+        max_ns: any.then_some(recent.max_ns),
+        misses_per_sample: None,
+    }
+}
+
+/// A bundled workload or a file of one, with the sizes that this machine's caches give it.
+///
+/// # Errors
+/// A workload that does not exist or does not fit here.
+pub fn pattern(name: &str, core: u32) -> Result<Pattern, String> {
+    let text = match waykeeper_workload::find_bundled(name) {
+        Some(bundled) => bundled.text.to_owned(),
+        None if Path::new(name).extension().is_some_and(|ending| ending == "toml") => {
+            std::fs::read_to_string(name).map_err(|error| format!("{name}: {error}"))?
+        }
+        None => {
+            let known: Vec<_> = waykeeper_workload::bundled().iter().map(|bundled| bundled.name).collect();
+            return Err(format!(
+                "no workload is called `{name}`; expected a .toml file or one of {}",
+                known.join(", ")
+            ));
+        }
+    };
+    let workload: Workload = toml::from_str(&text).map_err(|error| format!("{name}: {error}"))?;
+    let found = discover(&Root::default()).map_err(|error| error.to_string())?;
+    workload
+        .resolve(&cache_shapes(&found.platform, core))
+        .map_err(|refused| format!("workload `{name}` does not fit here: {}: {}", refused.key, refused.why))
+}
+
+/// The same for a target.
+fn timed(name: &str, core: u32) -> Result<Pattern, String> {
+    match pattern(name, core)? {
+        Pattern::Command { .. } => Err(format!("`{name}` is a command: it has no samples")),
+        pattern => Ok(pattern),
+    }
+}

@@ -1,0 +1,41 @@
+//! `waykeeper load`.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use waykeeper_executor::{ExecutorError, LiveNeighbour};
+use waykeeper_experiment::InputError;
+use waykeeper_platform::parse_cpulist;
+
+use super::latency::pattern;
+use super::output::print;
+use crate::arguments::Load;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::stop;
+
+/// How often Ctrl-C is looked for.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Runs workloads as neighbours until it is told to end.
+pub fn load(arguments: &Load) -> Result<Exit, Failure> {
+    let stop = stop::on_ctrl_c();
+    let mut running = Vec::new();
+    for text in &arguments.loads {
+        let refuse = |why: String| Failure::from(InputError::in_option(text.clone(), why));
+        let Some((name, cores)) = text.rsplit_once('@') else {
+            return Err(refuse("expected WORKLOAD@CORES, such as cache_stressor@2-3".into()));
+        };
+        let bad_cores = || refuse(format!("found cores `{cores}`; expected a list such as 2-3 or 1,4"));
+        for core in parse_cpulist(cores).filter(|cores| !cores.is_empty()).ok_or_else(bad_cores)? {
+            let pattern = pattern(name, core).map_err(refuse)?;
+            running.push(LiveNeighbour::start(pattern, core).map_err(ExecutorError::Refused)?);
+        }
+    }
+    print(&format!("running: {}; Ctrl-C ends\n", arguments.loads.join(" ")))?;
+    while !stop.load(Ordering::Relaxed) {
+        std::thread::sleep(LOOK);
+    }
+    drop(running);
+    Ok(Exit::Done)
+}

@@ -1,0 +1,137 @@
+//! What a recording leaves out, because it names a machine, a network or a person and says nothing about latency.
+
+/// What is left out, in words: for the manifest and for people.
+pub const LEFT_OUT: [&str; 6] = [
+    "serial numbers and UUIDs of the machine, its boards and its processor (DMI, CPUID leaf 3, /proc/cpuinfo)",
+    "host name, and who built the kernel and where (/proc/version)",
+    "network addresses: no file of the network is read, and addresses in the kernel's command line are removed",
+    "names of disks, volumes and remote file systems: /proc/mounts keeps resctrl, hugetlbfs and cgroups only",
+    "processes of users: of tasks only kernel threads, and none of resctrl's lists of tasks",
+    "configuration space of PCI devices, which can hold serial numbers",
+];
+
+/// Parameters of the kernel whose values name disks, hosts or people.
+const NAMING: [&str; 16] = [
+    "root",
+    "resume",
+    "ip",
+    "nfsroot",
+    "nfsaddrs",
+    "BOOT_IMAGE",
+    "initrd",
+    "hostname",
+    "systemd.hostname",
+    "cryptdevice",
+    "rd.luks.uuid",
+    "rd.luks.name",
+    "rd.lvm.lv",
+    "init",
+    "netconsole",
+    "cloud-init",
+];
+
+/// The text as it is kept; `None` for one that is left out as a whole.
+pub(super) fn cleaned(path: &str, text: String) -> Option<String> {
+    match path.trim_start_matches('/') {
+        "proc/version" => Some(version(&text)),
+        "proc/cmdline" => Some(command_line(&text)),
+        "proc/cpuinfo" => Some(without(&text, |line| line.to_ascii_lowercase().starts_with("serial"))),
+        "proc/mounts" => Some(without(&text, |line| {
+            !line.split(' ').nth(2).is_some_and(|kind| matches!(kind, "resctrl" | "hugetlbfs" | "cgroup" | "cgroup2"))
+        })),
+        "proc/swaps" => Some(swaps(&text)),
+        path if path.ends_with("/tasks") || path.contains("serial") || path.ends_with("uuid") => None,
+        _ => Some(text),
+    }
+}
+
+fn without(text: &str, dropped: impl Fn(&str) -> bool) -> String {
+    text.lines().filter(|line| !dropped(line)).map(|line| format!("{line}\n")).collect()
+}
+
+/// Release and build without builder and compiler.
+fn version(text: &str) -> String {
+    let text = text.trim();
+    let Some(rest) = text.strip_prefix("Linux version ") else { return String::new() };
+    let release = rest.split_whitespace().next().unwrap_or_default();
+    let build = rest.find('#').map_or("", |at| &rest[at..]);
+    format!("Linux version {release} {build}\n")
+}
+
+fn command_line(text: &str) -> String {
+    let word = |word: &str| match word.split_once('=') {
+        Some((key, _)) if NAMING.contains(&key) => format!("{key}=removed"),
+        Some((key, value)) if names_something(value) => format!("{key}=removed"),
+        None if names_something(word) => "removed".to_owned(),
+        _ => word.to_owned(),
+    };
+    text.split_whitespace().map(word).collect::<Vec<_>>().join(" ") + "\n"
+}
+
+/// UUIDs, MAC and IPv4 addresses, by their shape.
+fn names_something(value: &str) -> bool {
+    let pieces = |separator| value.split(separator).map(str::to_owned).collect::<Vec<_>>();
+    let hex = |piece: &String| !piece.is_empty() && piece.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let (dashes, colons, dots) = (pieces('-'), pieces(':'), pieces('.'));
+    let uuid = value.to_ascii_uppercase().contains("UUID=") || (dashes.len() == 5 && dashes.iter().all(hex));
+    let mac = colons.len() >= 6 && colons.iter().take(6).all(|piece| hex(piece) && piece.len() <= 2);
+    let ip = dots.len() == 4 && dots.iter().all(|piece| !piece.is_empty() && piece.parse::<u8>().is_ok());
+    uuid || mac || ip
+}
+
+/// The first column names a file or a disk.
+fn swaps(text: &str) -> String {
+    let line = |(i, line): (usize, &str)| match (i, line.split_once(char::is_whitespace)) {
+        (0, _) | (_, None) => format!("{line}\n"),
+        (_, Some((_, rest))) => format!("removed {}\n", rest.trim_start()),
+    };
+    text.lines().enumerate().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kept(path: &str, text: &str) -> Option<String> {
+        cleaned(path, text.to_owned())
+    }
+
+    #[test]
+    fn builders_and_compilers_are_not_kept() {
+        let text = "Linux version 6.12.5-rt7 (jane@build7) (gcc 14.2) #1 SMP PREEMPT_RT Mon Dec 16 10:00:00 UTC 2024\n";
+        let expected = "Linux version 6.12.5-rt7 #1 SMP PREEMPT_RT Mon Dec 16 10:00:00 UTC 2024\n";
+        assert_eq!(kept("/proc/version", text).as_deref(), Some(expected));
+    }
+
+    #[test]
+    fn parameters_keep_their_names_and_lose_what_names_something() {
+        let text = "BOOT_IMAGE=/vmlinuz root=UUID=0a1b isolcpus=2,3 x=c0ffee00-1111-2222-3333-444455556666 \
+                    mac=52:54:00:12:34:56 rdinit=/x nohz_full=2,3 srv=10.0.2.15 irqaffinity=0 v=1.2.3 quiet\n";
+        let expected = "BOOT_IMAGE=removed root=removed isolcpus=2,3 x=removed mac=removed rdinit=/x nohz_full=2,3 \
+                        srv=removed irqaffinity=0 v=1.2.3 quiet\n";
+        assert_eq!(kept("/proc/cmdline", text).as_deref(), Some(expected));
+    }
+
+    #[test]
+    fn an_arm_boards_serial_number_goes() {
+        let text = "processor\t: 0\nHardware\t: BCM2835\nSerial\t\t: 10000000abcdef01\nModel\t\t: Board\n";
+        let expected = "processor\t: 0\nHardware\t: BCM2835\nModel\t\t: Board\n";
+        assert_eq!(kept("/proc/cpuinfo", text).as_deref(), Some(expected));
+    }
+
+    #[test]
+    fn mounts_of_disks_and_servers_go() {
+        let text = "/dev/mapper/janes-root / ext4 rw 0 0\nserver:/home /home nfs4 rw 0 0\n\
+                    resctrl /sys/fs/resctrl resctrl rw,cdp 0 0\n";
+        assert_eq!(kept("/proc/mounts", text).as_deref(), Some("resctrl /sys/fs/resctrl resctrl rw,cdp 0 0\n"));
+        let swaps = "Filename\tType\tSize\n/dev/nvme0n1p3 partition\t8388604\n";
+        assert_eq!(kept("/proc/swaps", swaps).as_deref(), Some("Filename\tType\tSize\nremoved partition\t8388604\n"));
+    }
+
+    #[test]
+    fn serial_numbers_and_tasks_go_as_a_whole() {
+        for path in ["/sys/class/dmi/id/product_serial", "/sys/class/dmi/id/product_uuid", "/sys/fs/resctrl/a/tasks"] {
+            assert_eq!(kept(path, "x"), None, "{path}");
+        }
+    }
+}
