@@ -53,6 +53,8 @@ pub enum Command {
     Enter(Enter),
     /// Mount a simulated platform's resctrl at a folder, until Ctrl-C.
     Mount(Mount),
+    /// Find what keeps this machine from answering in time, and what helps against it. Changes nothing.
+    Doctor(Doctor),
     /// Show live who holds which ways, what each group occupies and moves, and a target's latency.
     Watch(Watch),
     /// Run workloads as neighbours until Ctrl-C.
@@ -380,8 +382,8 @@ pub struct Doctor {
     /// Count system-management interrupts for so long, where they can be counted.
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=3600))]
     pub seconds: u16,
-    /// Look at the machine whose /sys and /proc were recorded in this folder.
-    #[arg(long, value_name = "DIR")]
+    /// Examine a recorded tree instead: a folder, or an archive.
+    #[arg(long, value_name = "TREE")]
     pub root: Option<PathBuf>,
     /// Print as JSON.
     #[arg(long)]

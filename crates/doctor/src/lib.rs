@@ -10,6 +10,7 @@ mod command_line;
 mod cores;
 mod finding;
 pub mod parameters;
+mod register;
 mod smi;
 mod text;
 mod view;

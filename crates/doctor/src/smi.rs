@@ -1,6 +1,8 @@
 //! System-management interrupts, counted for some time.
 
-use waykeeper_linux::{Root, msr};
+use waykeeper_linux::Root;
+
+use crate::register;
 
 /// What was counted.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,7 +21,7 @@ pub enum Smis {
 /// Counts the system-management interrupts of cores while `wait` runs, which takes about `seconds`.
 pub fn count_smis(root: &Root, cores: &[u32], seconds: f64, wait: impl FnOnce()) -> Smis {
     // The upper half of the register is reserved (Intel SDM vol. 4).
-    let read = |core: &u32| msr::read(root, *core, msr::SMI_COUNT).map(|value| (*core, value as u32));
+    let read = |core: &u32| register::read(root, *core, register::SMI_COUNT).map(|value| (*core, value as u32));
     let before: Result<Vec<_>, String> = cores.iter().map(read).collect();
     let before = match before {
         Ok(before) => before,
@@ -41,11 +43,8 @@ mod tests {
     use super::*;
 
     fn write(folder: &std::path::Path, core: u32, count: u64) {
-        // Register 0x34 = 52: 8 bytes at offset 416.
-        let mut bytes = vec![0; 416];
-        bytes.extend(count.to_le_bytes());
-        std::fs::create_dir_all(folder.join(format!("dev/cpu/{core}"))).unwrap();
-        std::fs::write(folder.join(format!("dev/cpu/{core}/msr")), bytes).unwrap();
+        std::fs::create_dir_all(folder.join("msr")).unwrap();
+        std::fs::write(folder.join(format!("msr/cpu{core}")), format!("0x34 {count:#x}\n")).unwrap();
     }
 
     #[test]
@@ -67,6 +66,6 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let counted = count_smis(&Root::at(folder.path()), &[0], 1.0, || panic!("there is nothing to wait for"));
         let Smis::NotCounted(why) = counted else { panic!("{counted:?}") };
-        assert!(why.contains("/dev/cpu/0/msr is not there"), "{why}");
+        assert!(why.contains("0x34 of CPU 0 was not recorded"), "{why}");
     }
 }

@@ -12,7 +12,6 @@ pub mod fixtures;
 pub mod latency;
 pub mod machine;
 pub mod memory;
-pub mod msr;
 pub mod perf;
 pub mod recording;
 pub mod registers;

@@ -1,5 +1,6 @@
 //! The root under which `/sys` and `/proc` are read.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -83,11 +84,11 @@ impl Root {
     pub fn absence(&self, path: &str) -> String {
         let Some(place) = self.place(path) else { return format!("{path} is not in the recording") };
         match std::fs::read(place) {
+        let Source::Folder(folder) = &self.0 else { return format!("{path} was not recorded") };
+        match std::fs::read(folder.join(path.trim_start_matches('/'))) {
             Ok(_) => format!("{path} holds no text"),
-            Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
-                format!("{path} may not be read by this user")
-            }
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => format!("{path} is not there"),
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => format!("{path} may not be read by this user"),
+            Err(error) if error.kind() == ErrorKind::NotFound => format!("{path} is not there"),
             Err(error) => format!("{path} cannot be read ({error})"),
         }
     }

@@ -13,7 +13,10 @@ use crate::failure::Failure;
 
 /// Examines a machine, or names the kernel parameters that it lacks.
 pub fn doctor(arguments: &Doctor) -> Result<Exit, Failure> {
-    let root = arguments.root.as_deref().map(Root::at).unwrap_or_default();
+    let root = match &arguments.root {
+        Some(path) => Root::open(path).map_err(|error| InputError::in_option("--root", error.to_string()))?,
+        None => Root::default(),
+    };
     let option = arguments.rt_cores.as_ref().map_or("doctor".to_owned(), |cores| format!("--rt-cores {cores}"));
     let view =
         View::new(root, arguments.rt_cores.as_deref()).map_err(|BadCores(why)| InputError::in_option(option, why))?;

@@ -2,8 +2,9 @@
 
 use crate::check::{Check, Looked, NotSeen, fine, found};
 use crate::finding::{Fix, Seen, Severity};
+use crate::register;
 use crate::view::View;
-use waykeeper_linux::{msr, parse_cpulist};
+use waykeeper_linux::parse_cpulist;
 
 /// Cores of each kind, as their performance counters tell.
 const ATOM: &str = "/sys/devices/cpu_atom/cpus";
@@ -60,7 +61,7 @@ fn look(view: &View) -> Result<Looked, NotSeen> {
 
 /// The mask that an efficiency core has, and where it was read.
 fn mask(view: &View, atom: u32) -> Result<(String, u64), String> {
-    match msr::read(&view.root, atom, L2_MASK_0) {
+    match register::read(&view.root, atom, L2_MASK_0) {
         Ok(mask) => Ok((format!("MSR {L2_MASK_0:#x} of CPU {atom}"), mask)),
         // What resctrl takes for all ways is what its reset has written to every core.
         Err(why) => {

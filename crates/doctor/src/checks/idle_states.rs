@@ -4,6 +4,7 @@ use crate::check::{Check, Looked, NotSeen, fine, found, not_seen};
 use crate::finding::{Fix, Seen, Severity};
 use crate::view::{Vendor, View};
 
+const DRIVER: &str = "/sys/devices/system/cpu/cpuidle/current_driver";
 const LIMIT: &str = "/dev/cpu_dma_latency";
 
 /// A state that takes longer to leave than this is serious, microseconds: the guide's worst wake-ups are of that size
@@ -42,6 +43,9 @@ fn look(view: &View) -> Result<Looked, NotSeen> {
         let allowed = states.into_iter().filter(|state| limits.iter().flatten().all(|limit| state.exit_us <= *limit));
         deepest = allowed.chain(deepest).max_by_key(|state| state.exit_us);
     }
+    if !told && view.root.text(DRIVER).as_deref() == Some("none") && view.hypervisor.is_none() {
+        return fine("no driver of idle states: cores halt in the lightest one", vec![Seen::new(DRIVER, "none")]);
+    }
     if !told {
         let folder = format!("/sys/devices/system/cpu/cpu{}/cpuidle", view.rt_cores[0]);
         return not_seen(format!("{folder} tells no states, so how the core idles is unknown"));
@@ -73,13 +77,10 @@ fn states(view: &View, core: u32) -> Vec<State> {
     view.root.names(&folder).into_iter().filter(|name| name.starts_with("state")).filter_map(state).collect()
 }
 
-/// The longest wake-up that programs allow; 4 bytes in the machine's order, or text in a recorded tree.
+/// The longest wake-up that programs allow: 4 bytes in the machine's order.
 fn dma_latency_us(view: &View) -> Option<u64> {
-    let bytes = view.root.bytes(LIMIT)?;
-    match <[u8; 4]>::try_from(bytes.as_slice()) {
-        Ok(four) => u64::try_from(i32::from_le_bytes(four)).ok(),
-        Err(_) => view.root.number(LIMIT),
-    }
+    let bytes: [u8; 4] = view.root.bytes(LIMIT)?.try_into().ok()?;
+    u64::try_from(i32::from_le_bytes(bytes)).ok()
 }
 
 /// A core's own limit: `n/a` allows none, 0 sets none (Documentation/ABI/testing/sysfs-devices-power).

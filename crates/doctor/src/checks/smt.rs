@@ -16,15 +16,20 @@ pub(super) const CHECK: Check = Check {
 };
 
 fn look(view: &View) -> Result<Looked, NotSeen> {
-    let (mut seen, mut disturbing) = (Vec::new(), Vec::new());
+    let (mut seen, mut disturbing, mut off) = (Vec::new(), Vec::new(), Vec::new());
     for &core in &view.rt_cores {
         let folder = format!("/sys/devices/system/cpu/cpu{core}/topology");
         let files = ["thread_siblings_list", "core_cpus_list"].map(|file| format!("{folder}/{file}"));
         let Some((file, text)) = files.into_iter().find_map(|file| Some((file.clone(), view.root.text(&file)?))) else {
             return not_seen(view.root.absence(&format!("{folder}/thread_siblings_list")));
         };
-        let siblings = parse_cpulist(&text).unwrap_or_default();
-        disturbing.extend(siblings.into_iter().filter(|sibling| *sibling != core && view.online.contains(sibling)));
+        let mut siblings = parse_cpulist(&text).unwrap_or_default();
+        siblings.retain(|sibling| *sibling != core && view.online.contains(sibling));
+        // Of several real-time siblings the first stays.
+        if !off.contains(&core) {
+            off.extend(&siblings);
+        }
+        disturbing.extend(siblings);
         seen.push(Seen::new(file, text));
     }
     disturbing.sort_unstable();
@@ -35,16 +40,11 @@ fn look(view: &View) -> Result<Looked, NotSeen> {
             None => fine("every real-time core has its pipeline for itself", seen),
         };
     }
-    // Of two real-time siblings one has to go, too.
-    let spare: Vec<u32> = disturbing.iter().copied().filter(|core| !view.rt_cores.contains(core)).collect();
-    let off = if spare.is_empty() { &disturbing[1..] } else { &spare };
+    off.sort_unstable();
     let offline = off.iter().map(|core| Fix::Command(format!("echo 0 > /sys/devices/system/cpu/cpu{core}/online")));
     let fixes =
         offline.chain([Fix::Parameter("nosmt".into()), Fix::Firmware("Hyper-Threading: Disabled".into())]).collect();
-    let what = format!(
-        "The pipelines of {} are shared with CPU {}, online.",
-        named(&view.rt_cores),
-        format_cpulist(&disturbing)
-    );
+    let what =
+        format!("The pipelines of {} are shared with CPU {}.", named(&view.rt_cores), format_cpulist(&disturbing));
     found(Severity::Serious, what, seen, fixes)
 }

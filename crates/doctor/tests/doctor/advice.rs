@@ -8,8 +8,7 @@ use crate::tree::Tree;
 fn advice(change: impl Fn(&mut Tree)) -> Advice {
     let mut tree = Tree::tuned();
     change(&mut tree);
-    let folder = tree.write();
-    advise(&tree.view(folder.path()))
+    advise(&tree.view())
 }
 
 fn added(advice: &Advice) -> Vec<&str> {
@@ -158,14 +157,12 @@ fn every_parameter_of_the_guide_is_judged() {
 fn what_is_advised_is_known_to_the_kernel_and_quiets_the_check() {
     let mut tree = Tree::tuned();
     tree.put("/proc/cmdline", "quiet noht irqaffinity=02");
-    let folder = tree.write();
-    let advice = advise(&tree.view(folder.path()));
+    let advice = advise(&tree.view());
     tree.put("/proc/cmdline", &format!("quiet {}", advice.line));
-    let folder = tree.write();
-    let examination = examine(&tree.view(folder.path()));
+    let examination = examine(&tree.view());
     for id in ["kernel-parameters", "rcu-nocbs"] {
         let finding = examination.findings.iter().find(|finding| finding.id == id).unwrap();
         assert!(finding.severity.is_none(), "{finding:#?}");
     }
-    assert_eq!(advise(&tree.view(folder.path())).line, "");
+    assert_eq!(advise(&tree.view()).line, "");
 }

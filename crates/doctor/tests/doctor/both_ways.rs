@@ -73,7 +73,7 @@ const ROWS: &[Row] = &[
             |tree| {
                 tree.without("/proc/version");
             },
-            "/proc/version is not there",
+            "/proc/version was not recorded",
         )],
         fine: &[|tree| {
             tree.without("/proc/version").put("/sys/kernel/realtime", "1");
@@ -96,7 +96,7 @@ const ROWS: &[Row] = &[
             |tree| {
                 tree.without("/proc/cpuinfo");
             },
-            "/proc/cpuinfo is not there",
+            "/proc/cpuinfo was not recorded",
         )],
         fine: &[],
     },
@@ -153,6 +153,12 @@ const ROWS: &[Row] = &[
                 GUEST(tree);
                 tree.without("/sys/devices/system/cpu/cpu4/cpuidle").booted_with("idle=poll");
             },
+            |tree| {
+                for core in [4, 5] {
+                    tree.without(&format!("/sys/devices/system/cpu/cpu{core}/cpuidle"));
+                }
+                tree.put("/sys/devices/system/cpu/cpuidle/current_driver", "none");
+            },
         ],
     },
     Row {
@@ -177,7 +183,7 @@ const ROWS: &[Row] = &[
             |tree| {
                 tree.without("/sys/devices/system/cpu/isolated");
             },
-            "isolated is not there",
+            "isolated was not recorded",
         )],
         fine: &[|tree| {
             tree.put("/sys/devices/system/cpu/isolated", "4").put("/sys/fs/cgroup/cpuset.cpus.isolated", "5");
@@ -241,7 +247,7 @@ const ROWS: &[Row] = &[
                 |tree| {
                     tree.without("/sys/devices/system/cpu/cpu5/topology");
                 },
-                "thread_siblings_list is not there",
+                "thread_siblings_list was not recorded",
             ),
             (GUEST, "virtual machine"),
         ],
@@ -263,7 +269,7 @@ const ROWS: &[Row] = &[
             ),
             (
                 |tree| {
-                    tree.without("/dev/cpu/6").put("/sys/fs/resctrl/info/L2/cbm_mask", "3ff");
+                    tree.without("/msr/cpu6").put("/sys/fs/resctrl/info/L2/cbm_mask", "3ff");
                 },
                 Serious,
                 "10 of the 16 ways",
@@ -272,7 +278,7 @@ const ROWS: &[Row] = &[
         hidden: &[
             (
                 |tree| {
-                    tree.without("/dev/cpu/6").replace("/proc/cpuinfo", "fpu", "fpu cat_l2");
+                    tree.without("/msr/cpu6").replace("/proc/cpuinfo", "fpu", "fpu cat_l2");
                 },
                 "L2 masks",
             ),
@@ -280,12 +286,12 @@ const ROWS: &[Row] = &[
                 |tree| {
                     tree.without("/sys/devices/system/cpu/cpu6");
                 },
-                "ways_of_associativity is not there",
+                "ways_of_associativity was not recorded",
             ),
         ],
         fine: &[
             |tree| {
-                tree.without("/dev/cpu/6");
+                tree.without("/msr/cpu6");
             },
             |tree| {
                 tree.without("/sys/devices/cpu_atom").put_register(6, 0xd10, 0x3ff);
@@ -314,7 +320,7 @@ const ROWS: &[Row] = &[
             |tree| {
                 tree.without(CLOCK);
             },
-            "current_clocksource is not there",
+            "current_clocksource was not recorded",
         )],
         fine: &[|tree| {
             tree.put(CLOCK, "arch_sys_counter").put("/proc/cpuinfo", "CPU implementer\t: 0x41\n");
@@ -382,7 +388,7 @@ const ROWS: &[Row] = &[
             |tree| {
                 tree.without("/sys/devices/system/cpu/nohz_full").without("/sys/devices/system/cpu/isolated");
             },
-            "nohz_full is not there",
+            "nohz_full was not recorded",
         )],
         fine: &[],
     },
@@ -412,7 +418,7 @@ const ROWS: &[Row] = &[
             |tree| {
                 tree.without("/proc/cmdline");
             },
-            "/proc/cmdline is not there",
+            "/proc/cmdline was not recorded",
         )],
         fine: &[
             |tree| {
@@ -438,7 +444,7 @@ const ROWS: &[Row] = &[
                 |tree| {
                     tree.without("/proc/irq/default_smp_affinity");
                 },
-                "default_smp_affinity is not there",
+                "default_smp_affinity was not recorded",
             ),
             (
                 |tree| {
@@ -506,7 +512,7 @@ const ROWS: &[Row] = &[
             |tree| {
                 tree.without("/proc/cmdline");
             },
-            "/proc/cmdline is not there",
+            "/proc/cmdline was not recorded",
         )],
         // What comes after `--` is init's.
         fine: &[|tree| {
@@ -526,7 +532,7 @@ const ROWS: &[Row] = &[
             |tree| {
                 tree.without("/proc/sys/kernel/nmi_watchdog");
             },
-            "nmi_watchdog is not there",
+            "nmi_watchdog was not recorded",
         )],
         fine: &[],
     },
@@ -544,13 +550,13 @@ const ROWS: &[Row] = &[
                 |tree| {
                     tree.without("/proc/sys/kernel/soft_watchdog");
                 },
-                "soft_watchdog is not there",
+                "soft_watchdog was not recorded",
             ),
             (
                 |tree| {
                     tree.put("/proc/sys/kernel/soft_watchdog", "1").without("/proc/sys/kernel/watchdog_cpumask");
                 },
-                "watchdog_cpumask is not there",
+                "watchdog_cpumask was not recorded",
             ),
         ],
         fine: &[|tree| {
@@ -571,7 +577,7 @@ const ROWS: &[Row] = &[
                 |tree| {
                     tree.without("/sys/devices/system/cpu/cpu4/cpufreq/scaling_governor");
                 },
-                "scaling_governor is not there",
+                "scaling_governor was not recorded",
             ),
             (
                 |tree| {
@@ -601,7 +607,7 @@ const ROWS: &[Row] = &[
                 |tree| {
                     tree.without("/sys/devices/system/cpu/cpu4/cpufreq/energy");
                 },
-                "energy_performance_preference is not there",
+                "energy_performance_preference was not recorded",
             ),
             (
                 |tree| {
@@ -672,7 +678,7 @@ const ROWS: &[Row] = &[
             |tree| {
                 tree.without("/sys/kernel/mm");
             },
-            "enabled is not there",
+            "enabled was not recorded",
         )],
         fine: &[|tree| {
             tree.put("/sys/kernel/mm/transparent_hugepage/enabled", "always madvise [never]");
@@ -691,7 +697,7 @@ const ROWS: &[Row] = &[
             |tree| {
                 tree.without("/proc/sys/kernel/numa_balancing");
             },
-            "numa_balancing is not there",
+            "numa_balancing was not recorded",
         )],
         fine: &[],
     },
@@ -708,7 +714,7 @@ const ROWS: &[Row] = &[
             |tree| {
                 tree.without("/proc/swaps");
             },
-            "/proc/swaps is not there",
+            "/proc/swaps was not recorded",
         )],
         fine: &[],
     },
@@ -749,7 +755,7 @@ const ROWS: &[Row] = &[
                 |tree| {
                     tree.without("/proc/cpuinfo");
                 },
-                "/proc/cpuinfo is not there",
+                "/proc/cpuinfo was not recorded",
             ),
         ],
         fine: &[|tree| {
@@ -784,7 +790,7 @@ const ROWS: &[Row] = &[
                 |tree| {
                     tree.without("/proc/sys/kernel/sched_rt");
                 },
-                "sched_rt_runtime_us is not there",
+                "sched_rt_runtime_us was not recorded",
             ),
             (
                 |tree| {
@@ -853,7 +859,7 @@ const ROWS: &[Row] = &[
                 |tree| {
                     tree.without("/sys/module/pcie_aspm");
                 },
-                "policy is not there",
+                "policy was not recorded",
             ),
             (
                 |tree| {
@@ -959,8 +965,7 @@ fn circle() -> Vec<u8> {
 fn run(change: Change, id: &str) -> Finding {
     let mut tree = Tree::tuned();
     change(&mut tree);
-    let folder = tree.write();
-    let examination = examine(&tree.view(folder.path()));
+    let examination = examine(&tree.view());
     examination.findings.into_iter().find(|finding| finding.id == id).unwrap()
 }
 
@@ -977,8 +982,7 @@ fn every_check_is_driven_both_ways_and_into_the_dark() {
 #[test]
 fn nothing_is_found_on_the_tuned_machine() {
     let tree = Tree::tuned();
-    let folder = tree.write();
-    for finding in examine(&tree.view(folder.path())).findings {
+    for finding in examine(&tree.view()).findings {
         assert_eq!(finding.outcome, Outcome::Fine, "{finding:#?}");
         assert!(finding.severity.is_none() && finding.fixes.is_empty() && !finding.what.is_empty());
     }
@@ -1024,10 +1028,9 @@ fn what_is_right_is_fine() {
 #[test]
 fn nothing_is_fine_on_a_machine_that_shows_nothing_but_its_cores() {
     let mut tree = Tree::tuned();
-    tree.without("/proc").without("/dev").without("/sys").put("/sys/devices/system/cpu/online", "0-7");
+    tree.without("/").put("/sys/devices/system/cpu/online", "0-7");
     tree.smis = Smis::NotCounted("no register".into());
-    let folder = tree.write();
-    for finding in examine(&tree.view(folder.path())).findings {
+    for finding in examine(&tree.view()).findings {
         assert_eq!(finding.outcome, Outcome::NotSeen, "{finding:#?}");
     }
 }

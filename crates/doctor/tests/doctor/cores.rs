@@ -1,13 +1,11 @@
 //! Which cores are to answer in time.
 
 use waykeeper_doctor::{ChosenBy, View};
-use waykeeper_linux::Root;
 
 use crate::tree::Tree;
 
 fn chosen(tree: &Tree, asked: Option<&str>) -> Result<(Vec<u32>, ChosenBy), String> {
-    let folder = tree.write();
-    let view = View::new(Root::at(folder.path()), asked).map_err(|bad| bad.0)?;
+    let view = View::new(tree.root(), asked).map_err(|bad| bad.0)?;
     Ok((view.rt_cores, view.chosen_by))
 }
 
@@ -33,5 +31,5 @@ fn cores_that_cannot_be_are_refused_with_what_could() {
         assert!(why.contains(words) && why.contains("0-7"), "{why}");
     }
     tree.without("/sys/devices/system/cpu/online");
-    assert!(chosen(&tree, None).unwrap_err().contains("cpu/online is not there"));
+    assert!(chosen(&tree, None).unwrap_err().contains("cpu/online was not recorded"));
 }

@@ -3,5 +3,6 @@
 mod advice;
 mod both_ways;
 mod cores;
+mod fixtures;
 mod printed;
 mod tree;

@@ -38,8 +38,7 @@ fn untuned() -> Tree {
 #[test]
 fn a_machine_as_it_comes() {
     let tree = untuned();
-    let folder = tree.write();
-    let examination = examine(&tree.view(folder.path()));
+    let examination = examine(&tree.view());
     assert!(examination.is_serious());
     insta::assert_snapshot!("untuned", text(&examination));
     insta::assert_json_snapshot!("untuned_json", examination);
@@ -48,8 +47,7 @@ fn a_machine_as_it_comes() {
 #[test]
 fn a_tuned_machine() {
     let tree = Tree::tuned();
-    let folder = tree.write();
-    let examination = examine(&tree.view(folder.path()));
+    let examination = examine(&tree.view());
     assert!(!examination.is_serious());
     insta::assert_snapshot!("tuned", text(&examination));
 }
@@ -57,8 +55,7 @@ fn a_tuned_machine() {
 #[test]
 fn every_finding_stands_in_the_text_once() {
     let tree = untuned();
-    let folder = tree.write();
-    let examination = examine(&tree.view(folder.path()));
+    let examination = examine(&tree.view());
     let printed = text(&examination);
     for finding in &examination.findings {
         let label = if finding.outcome == Outcome::Found {
@@ -79,8 +76,7 @@ fn an_examination_follows_its_schema() {
     let schema = serde_json::to_value(schema()).unwrap();
     let validator = jsonschema::validator_for(&schema).unwrap();
     for tree in [untuned(), Tree::tuned()] {
-        let folder = tree.write();
-        let mut value = serde_json::to_value(examine(&tree.view(folder.path()))).unwrap();
+        let mut value = serde_json::to_value(examine(&tree.view())).unwrap();
         assert!(
             validator.is_valid(&value),
             "{:?}",

@@ -1,16 +1,13 @@
 //! A recorded tree: files of `/sys`, `/proc` and `/dev` in a folder.
 
 use std::collections::BTreeMap;
-use std::path::Path;
-
-use tempfile::TempDir;
 use waykeeper_doctor::{Smis, View};
-use waykeeper_linux::Root;
+use waykeeper_linux::{Recording, Root};
 
 /// Files with their content.
 #[derive(Clone)]
 pub struct Tree {
-    files: BTreeMap<String, Vec<u8>>,
+    files: BTreeMap<String, String>,
     pub smis: Smis,
 }
 
@@ -60,8 +57,8 @@ impl Tree {
             }
             tree.put(&format!("{cpu}/topology/thread_siblings_list"), &format!("{core}\n"));
         }
-        // 2000000000 us, as the kernel writes it: 0x77359400, the lowest byte first.
-        tree.put_bytes("/dev/cpu_dma_latency", &[0x00, 0x94, 0x35, 0x77]);
+        // 0x77350000 us, about 2000 s: nobody holds it lower. The kernel writes the lowest byte first.
+        tree.put_bytes("/dev/cpu_dma_latency", &[0x00, 0x00, 0x35, 0x77]);
         tree.put("/sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc\n");
         tree.put("/sys/devices/system/clocksource/clocksource0/available_clocksource", "tsc hpet acpi_pm\n");
         for (path, text) in [
@@ -100,19 +97,17 @@ impl Tree {
     }
 
     pub fn put(&mut self, path: &str, text: &str) -> &mut Self {
-        self.put_bytes(path, text.as_bytes())
-    }
-
-    pub fn put_bytes(&mut self, path: &str, bytes: &[u8]) -> &mut Self {
-        self.files.insert(path.to_owned(), bytes.to_vec());
+        self.files.insert(path.to_owned(), text.to_owned());
         self
     }
 
-    /// Register N of a CPU is the 8 bytes at offset 8 N.
-    pub fn put_register(&mut self, cpu: u32, register: usize, value: u64) -> &mut Self {
-        let mut bytes = vec![0; 8 * register];
-        bytes.extend(value.to_le_bytes());
-        self.put_bytes(&format!("/dev/cpu/{cpu}/msr"), &bytes)
+    pub fn put_bytes(&mut self, path: &str, bytes: &[u8]) -> &mut Self {
+        self.put(path, std::str::from_utf8(bytes).expect("recordings hold text, so bytes below 0x80 only"))
+    }
+
+    /// A register as recorded trees have it.
+    pub fn put_register(&mut self, cpu: u32, register: u32, value: u64) -> &mut Self {
+        self.put(&format!("/msr/cpu{cpu}"), &format!("{register:#x} {value:#x}\n"))
     }
 
     /// A thread of the kernel: the flag PF_KTHREAD is 0x200000 = 2097152.
@@ -135,25 +130,24 @@ impl Tree {
     /// Replaces a part of a text.
     #[track_caller]
     pub fn replace(&mut self, path: &str, old: &str, new: &str) -> &mut Self {
-        let text = String::from_utf8(self.files[path].clone()).unwrap();
+        let text = &self.files[path];
         assert!(text.contains(old), "{path} has no `{old}`");
-        self.put(path, &text.replace(old, new))
+        let text = text.replace(old, new);
+        self.put(path, &text)
     }
 
-    /// Writes the files.
-    pub fn write(&self) -> TempDir {
-        let folder = tempfile::tempdir().unwrap();
-        for (path, bytes) in &self.files {
-            let place = folder.path().join(path.trim_start_matches('/'));
-            std::fs::create_dir_all(place.parent().unwrap()).unwrap();
-            std::fs::write(place, bytes).unwrap();
+    /// The files.
+    pub fn root(&self) -> Root {
+        let mut recording = Recording::default();
+        for (path, text) in &self.files {
+            recording.set(path, text.clone());
         }
-        folder
+        recording.into()
     }
 
     /// The machine, with the real-time cores 4 and 5.
-    pub fn view(&self, folder: &Path) -> View {
-        let view = View::new(Root::at(folder), Some("4-5")).unwrap();
+    pub fn view(&self) -> View {
+        let view = View::new(self.root(), Some("4-5")).unwrap();
         View { smis: self.smis.clone(), ..view }
     }
 }
