@@ -53,8 +53,6 @@ pub enum Command {
     Enter(Enter),
     /// Mount a simulated platform's resctrl at a folder, until Ctrl-C.
     Mount(Mount),
-    /// Find what keeps this machine from answering in time, and what helps against it. Changes nothing.
-    Doctor(Doctor),
     /// Show live who holds which ways, what each group occupies and moves, and a target's latency.
     Watch(Watch),
     /// Run workloads as neighbours until Ctrl-C.

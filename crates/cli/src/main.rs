@@ -34,9 +34,6 @@ fn main() -> std::process::ExitCode {
         Command::Watch(watch) => commands::watch::watch(watch),
         Command::Load(load) => commands::load::load(load),
         Command::Doctor(doctor) => commands::doctor::doctor(doctor),
-        Command::Doctor(doctor) => commands::doctor::doctor(doctor),
-        Command::Watch(watch) => commands::watch::watch(watch),
-        Command::Load(load) => commands::load::load(load),
         Command::Trace(trace) => commands::trace::trace(trace),
         Command::Schema(schema) => commands::schema::schema(schema),
     };

@@ -82,22 +82,12 @@ impl Root {
 
     /// Why a file gives no text, as half a sentence.
     pub fn absence(&self, path: &str) -> String {
-        let Some(place) = self.place(path) else { return format!("{path} is not in the recording") };
-        match std::fs::read(place) {
         let Source::Folder(folder) = &self.0 else { return format!("{path} was not recorded") };
         match std::fs::read(folder.join(path.trim_start_matches('/'))) {
             Ok(_) => format!("{path} holds no text"),
             Err(error) if error.kind() == ErrorKind::PermissionDenied => format!("{path} may not be read by this user"),
             Err(error) if error.kind() == ErrorKind::NotFound => format!("{path} is not there"),
             Err(error) => format!("{path} cannot be read ({error})"),
-        }
-    }
-
-    /// Where a file of the machine lies, where it is a file of its own.
-    pub(crate) fn place(&self, path: &str) -> Option<PathBuf> {
-        match &self.0 {
-            Source::Folder(folder) => Some(folder.join(path.trim_start_matches('/'))),
-            Source::Recorded(_) => None,
         }
     }
 

@@ -5,7 +5,6 @@ pub mod apply;
 pub mod compare;
 pub mod decode;
 pub mod doctor;
-pub mod doctor;
 pub mod enter;
 pub mod latency;
 pub mod list;
