@@ -15,6 +15,7 @@ pub mod output;
 pub mod place;
 pub mod plan;
 pub mod restore;
+pub mod room;
 pub mod run;
 pub mod schema;
 pub mod show;
