@@ -53,7 +53,7 @@ pub enum Location {
 
 const EXPECTED: &str = "a place in memory: an address such as \"0x100000\", or a symbol such as \"__handler_start\"";
 
-as_text!(Location, EXPECTED);
+as_text!(Location, EXPECTED, "string", "integer");
 
 impl FromStr for Location {
     type Err = String;
@@ -63,6 +63,9 @@ impl FromStr for Location {
         if let Some(digits) = text.strip_prefix("0x") {
             let hex = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
             return u32::from_str_radix(digits, 16).ok().filter(|_| hex).map(Self::Address).ok_or_else(refuse);
+        }
+        if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+            return text.parse().map(Self::Address).map_err(|_| refuse());
         }
         let letter = |c: char| c.is_ascii_alphabetic() || c == '_';
         let symbol = text.starts_with(letter) && text.chars().all(|c| letter(c) || c.is_ascii_digit());
@@ -129,8 +132,10 @@ mod tests {
     #[test]
     fn locations_are_addresses_or_symbols() {
         assert_eq!("0xF8f00000".parse(), Ok(Location::Address(0xf8f0_0000)));
+        // A number of TOML comes as its decimal digits: 0x100000 is 1048576.
+        assert_eq!("1048576".parse(), Ok(Location::Address(0x10_0000)));
         assert_eq!("__vectors_2".parse(), Ok(Location::Symbol("__vectors_2".into())));
-        for text in ["", "0x", "0x123456789", "2start", "a-b", "a b", "\"", "0x-1", "*/"] {
+        for text in ["", "0x", "0x123456789", "2start", "4294967296", "a-b", "a b", "\"", "0x-1", "*/"] {
             assert!(text.parse::<Location>().is_err(), "{text}");
         }
     }

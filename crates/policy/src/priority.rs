@@ -18,7 +18,7 @@ pub enum Priority {
 
 const EXPECTED: &str = "a priority on the bus: \"highest\", \"lowest\", or a level from 0, the lowest";
 
-as_text!(Priority, EXPECTED);
+as_text!(Priority, EXPECTED, "string", "integer");
 
 impl FromStr for Priority {
     type Err = String;

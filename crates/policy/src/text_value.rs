@@ -1,8 +1,12 @@
 //! Keys of a policy that are short texts: `"highest"`, `"0.4 GHz to base"`, `"8 colours"`.
 
-/// Reads and writes a type with `FromStr` and `Display` as a text in TOML and JSON; whole numbers are read as their text.
+/// Reads and writes a type with `FromStr` and `Display` as a text in TOML and JSON; whole numbers are read as their text. The
+/// types of JSON that make sense can follow; a text alone where they do not.
 macro_rules! as_text {
     ($type:ident, $expected:expr) => {
+        $crate::text_value::as_text!($type, $expected, "string");
+    };
+    ($type:ident, $expected:expr, $($json:literal),+) => {
         impl<'de> serde::Deserialize<'de> for $type {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 struct Reader;
@@ -40,10 +44,8 @@ macro_rules! as_text {
                 stringify!($type).into()
             }
 
-            fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-                let mut schema = String::json_schema(generator);
-                schema.insert("description".into(), $expected.into());
-                schema
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                schemars::json_schema!({ "type": [$($json),+], "description": $expected })
             }
         }
     };

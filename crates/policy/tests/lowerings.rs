@@ -249,7 +249,7 @@ fn jailhouse_takes_regions_of_an_l3_with_cat() {
 fn kernel_parameters_name_the_guarded_cores() {
     let lowered = bundled("agilex5-isolate-core1", "agilex5", Form::Cmdline);
     let expected = [
-        "isolcpus=managed_irq,domain,1",
+        "isolcpus=domain,managed_irq,1",
         "nohz_full=1",
         "rcu_nocbs=1",
         "rcu_nocb_poll",

@@ -156,7 +156,7 @@ fn forms_for_firmware_and_hypervisors_are_to_be_had() {
         ("agilex5-isolate-core1", "agilex5", "dsu", "CLUSTERPARTCR_EL1 (S3_0_C15_C4_3) = 0x1e"),
         ("agilex5-isolate-core1", "agilex5", "tfa", "write_waykeeper_clusterbusqos_el1(UINT64_C(0xf0));"),
         ("agilex5-isolate-core1", "agilex5", "uboot", "go ${loadaddr}"),
-        ("agilex5-isolate-core1", "agilex5", "cmdline", "isolcpus=managed_irq,domain,1 nohz_full=1"),
+        ("agilex5-isolate-core1", "agilex5", "cmdline", "isolcpus=domain,managed_irq,1 nohz_full=1"),
         ("cd8180-portions", "cd8180", "mpam", "wk_write32(component + 0x1000, 0x7U);"),
         ("zynq-lockdown", "zynq7000", "pl310", "wk_pl310_lock(0x7fU, 0xffU);"),
         ("tcc-speed-shift", "i7-13800hre", "hwp", "wrmsr -p 4 0x774 0xf0000000002e2e2e"),

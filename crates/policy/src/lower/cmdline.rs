@@ -33,7 +33,7 @@ pub fn lower(assignment: &Assignment, offer: &Offer) -> Result<Lowered, Refusal>
     let (list, rest) = (format_cpulist(&cores), format_cpulist(&rest));
     let lines: Vec<_> = [
         (
-            format!("isolcpus=managed_irq,domain,{list}"),
+            format!("isolcpus=domain,managed_irq,{list}"),
             "the scheduler puts no task there by itself, and drivers no interrupts that they manage",
         ),
         (format!("nohz_full={list}"), "no timer tick while one task runs there"),

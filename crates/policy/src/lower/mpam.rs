@@ -59,6 +59,7 @@ pub fn lower(assignment: &Assignment, offer: &Offer) -> Result<Lowered, Refusal>
     let notes = vec![
         "an operating system that knows MPAM writes the labels itself at every switch of tasks; the component's registers are then its own too".into(),
         "partitions that no class has keep what they had".into(),
+        "the component is taken to have one resource (RIS 0 of MPAMCFG_PART_SEL), as wide as the policy's masks".into(),
         "where the component's registers lie is not public for every machine: the caller says it".into(),
     ];
     Ok(Lowered { form: Form::Mpam, lines: writes.iter().map(line).collect(), notes, writes, text: Some(text) })
