@@ -30,6 +30,8 @@ fn main() -> std::process::ExitCode {
         Command::Restore(restore) => commands::restore::restore(restore),
         Command::Watch(watch) => commands::watch::watch(watch),
         Command::Load(load) => commands::load::load(load),
+        Command::Machine(machine) => commands::machine::machine(machine),
+        Command::Catalogue(catalogue) => commands::catalogue::catalogue(catalogue),
         Command::Trace(trace) => commands::trace::trace(trace),
         Command::Schema(schema) => commands::schema::schema(schema),
     };

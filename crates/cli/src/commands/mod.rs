@@ -2,10 +2,12 @@
 
 pub mod acting;
 pub mod apply;
+pub mod catalogue;
 pub mod compare;
 pub mod latency;
 pub mod list;
 pub mod load;
+pub mod machine;
 pub mod out;
 pub mod output;
 pub mod place;

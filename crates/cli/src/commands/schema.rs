@@ -15,6 +15,8 @@ pub fn schema(arguments: &Schema) -> Result<Exit, Failure> {
         SchemaOf::Workload => schema::workload(),
         SchemaOf::Policy => waykeeper_policy::schema(),
         SchemaOf::Run => schema::run(),
+        SchemaOf::Machine => waykeeper_linux::machine::Machine::json_schema(),
+        SchemaOf::Catalogue => waykeeper_platform::catalogue::schema(),
     })?;
     Ok(Exit::Done)
 }
