@@ -9,7 +9,7 @@ use waykeeper_kernels::{Kernel, Memory, Recorder, clock};
 use waykeeper_linux::machine::{CacheUse, Machine, Measured, Spread};
 use waykeeper_linux::memory::{Mapping, Pages};
 use waykeeper_linux::{Root, core_state, schedule};
-use waykeeper_workload::{Order, Pattern};
+use waykeeper_workload::{Order, Pattern, TickBody};
 
 /// Loads in a sample: enough that reading the counter does not count.
 const BATCH: u64 = 256;
@@ -28,6 +28,8 @@ pub struct Ladder {
     pub stride: u64,
     /// Counter's frequency in GHz.
     pub counter_ghz: f64,
+    /// The core's clock in GHz: the kernel's figure after the last step, else by dependent additions.
+    pub clock_ghz: Option<f64>,
     /// The scheduling policy that it ran under.
     pub policy: &'static str,
     /// Whether all buffers lay in huge pages; unknown where absent.
@@ -50,8 +52,8 @@ pub struct Step {
 }
 
 impl Ladder {
-    /// Its latencies by level: each cache at half of its capacity, where that is beyond the cache inside, and the memory at
-    /// the largest size, where that is four times the last cache.
+    /// Its latencies by level: each cache at four times the one inside, at most at half of its own capacity (others may
+    /// hold a part of a shared one), and the memory at the largest size, where that is four times the last cache.
     pub fn measured(&self, machine: &Machine, day: &str) -> Measured {
         let mut level_ns = BTreeMap::new();
         let mut inside = 0;
@@ -60,7 +62,8 @@ impl Ladder {
             if !cache.shared_by.iter().any(|group| group.contains(&self.cpu)) {
                 continue;
             }
-            if let Some(step) = self.at(bytes / 2).filter(|step| step.bytes > inside * 5 / 4) {
+            let own = if inside == 0 { bytes / 2 } else { (inside * 4).min(bytes / 2) };
+            if let Some(step) = self.at(own).filter(|step| step.bytes > inside * 5 / 4) {
                 level_ns.insert(cache.level, step.spread());
             }
             inside = bytes;
@@ -78,7 +81,8 @@ impl Ladder {
                  order, {pages}, under {}; counter at {:.4} GHz; median, least and greatest of {REPEATS} runs",
                 self.cpu, self.stride, self.policy, self.counter_ghz
             ),
-            clock_ghz: core_state::frequency_mhz(&Root::default(), self.cpu).map(|mhz| mhz / 1e3),
+            clock_ghz: self.clock_ghz,
+            counter_ghz: self.counter_ghz,
             level_ns,
             memory_ns: last.map(Step::spread),
         }
@@ -127,7 +131,28 @@ fn measure(cpu: u32, stride: u64, sizes: &[u64]) -> Result<Ladder, String> {
         };
         steps.push(step(&mapping, elements, stride, hz)?);
     }
-    Ok(Ladder { cpu, stride, counter_ghz: hz / 1e9, policy: schedule::policy(), huge_pages: huge, steps })
+    let told = core_state::frequency_mhz(&Root::default(), cpu).map(|mhz| mhz / 1e3);
+    let clock_ghz = told.or_else(|| by_additions(hz));
+    Ok(Ladder { cpu, stride, counter_ghz: hz / 1e9, clock_ghz, policy: schedule::policy(), huge_pages: huge, steps })
+}
+
+/// The clock by additions that wait for each other, a cycle each: what so many more of them add to a pass. A
+/// clock that no core has is none.
+fn by_additions(hz: f64) -> Option<f64> {
+    let ticks = |adds: u64| {
+        let pattern = Pattern::Tick { body: TickBody::Adds(adds) };
+        // SAFETY: there are no bytes.
+        let memory = unsafe { Memory::new(std::ptr::dangling_mut(), 0) };
+        let mut kernel = Kernel::new(&pattern, memory, 1).ok()?;
+        let mut recorder = Recorder::new_boxed();
+        recorder.reset(u64::MAX, 0);
+        kernel.run_target(&mut recorder, clock::now() + (RUN_S * hz) as u64, &AtomicU32::new(0));
+        Some(median(&recorder))
+    };
+    let (few, many) = (2048, 8192);
+    let cycle_ns = (ticks(many)? - ticks(few)?) / hz * 1e9 / (many - few) as f64;
+    let ghz = 1.0 / cycle_ns;
+    (0.1..=7.0).contains(&ghz).then_some(ghz)
 }
 
 fn step(mapping: &Mapping, elements: u64, stride: u64, hz: f64) -> Result<Step, String> {

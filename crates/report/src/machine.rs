@@ -207,7 +207,8 @@ fn controls(machine: &Machine) -> String {
         if !control.offered_by_linux && control.shares.is_some() {
             parts.push("Linux does not offer it here".into());
         }
-        text += &format!("\n{}", paragraph(&format!("  {}{cores}: {}", control.name, parts.join("; ")), "    "));
+        let what = if parts.is_empty() { String::new() } else { format!(": {}", parts.join("; ")) };
+        text += &format!("\n{}", paragraph(&format!("  {}{cores}{what}", control.name), "    "));
         for evidence in &control.found {
             text +=
                 &format!("\n{}", paragraph(&format!("      {}: {}", place(evidence.by), evidence.says), "        "));
@@ -232,7 +233,10 @@ fn shares(shares: &Shares) -> String {
     let mut parts = Vec::new();
     parts.extend(shares.bits.map(|bits| format!("masks of {bits} bits")));
     parts.extend(shares.classes.map(|classes| format!("{classes} classes")));
-    parts.extend(shares.min_bits.filter(|bits| *bits != 1).map(|bits| format!("at least {bits} bits")));
+    parts.extend(shares.min_bits.filter(|bits| *bits != 1).map(|bits| match bits {
+        0 => "may be empty".to_owned(),
+        bits => format!("at least {bits} bits"),
+    }));
     parts.extend(shares.holes.map(|holes| if holes { "holes allowed" } else { "no holes" }.to_owned()));
     parts.extend(shares.shareable.filter(|mask| *mask != 0).map(|mask| format!("others fill {mask:#x} too")));
     parts.extend(shares.code_and_data.filter(|it| *it).map(|_| "code and data apart".to_owned()));

@@ -86,7 +86,10 @@ impl Machine {
 fn clock(kind: &Cores, own: Option<&Measured>) -> Param<f64> {
     let ghz = |mhz: u64| mhz as f64 / 1000.0;
     if let Some(clock) = own.and_then(|it| it.clock_ghz) {
-        return measured(rounded(clock, 3), "the clock while latencies were measured".into());
+        return measured(
+            rounded(clock, 3),
+            "while latencies were measured: the kernel's figure, else by dependent additions".into(),
+        );
     }
     match (kind.base_mhz, kind.max_mhz) {
         (Some(base), _) => Param { reason: Some("base frequency".into()), ..Param::documented(ghz(base), SYSFS) },
