@@ -59,6 +59,10 @@ pub enum Command {
     Load(Load),
     /// Find what keeps this machine from answering in time, and what helps against it. Changes nothing.
     Doctor(Doctor),
+    /// Tell what a machine is: cores, caches, clocks, and every control with how it was found.
+    Machine(Machine),
+    /// Look up a processor in the tables of Intel's guide to Time Coordinated Compute.
+    Catalogue(Catalogue),
     /// Record the loads and stores of a program, or tell what a recording holds.
     Trace(Trace),
     /// Print the JSON Schema of a kind of file, for editors and checkers.
@@ -229,8 +233,8 @@ pub struct Plan {
     /// Other cores for a class, such as `real-time=2,3`. May be repeated.
     #[arg(long = "cores", value_name = "CLASS=LIST")]
     pub cores: Vec<String>,
-    /// Plan for the machine whose /sys and /proc were recorded in this folder.
-    #[arg(long, value_name = "DIR", conflicts_with = "platform")]
+    /// Plan for the machine whose /sys and /proc were recorded in this folder or archive (`waykeeper machine --record`).
+    #[arg(long, value_name = "PATH", conflicts_with = "platform")]
     pub root: Option<PathBuf>,
     /// Print the script alone, or the C or configuration that the form is.
     #[arg(long)]
@@ -464,6 +468,58 @@ pub struct Load {
     pub loads: Vec<String>,
 }
 
+/// Arguments of `machine`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  waykeeper machine                                 this machine at a glance
+  waykeeper machine --record box.tar.zst            take what it says along; as root it says more
+  waykeeper machine --root box.tar.zst              and look at it elsewhere
+  waykeeper machine --measure --platform > box.toml this machine as a platform, with its latencies measured
+  waykeeper plan tcc-halves --for box.toml          plan for it, or simulate it: --set platform=box.toml
+
+A recording has no serial numbers, addresses, host names, users' processes or disks; its manifest.toml says so.
+
+Exit status: 0 done; 2 bad input; 3 this machine cannot be read, probed or measured.")]
+pub struct Machine {
+    /// Look at the recorded tree in this folder or archive, or at the files below a folder.
+    #[arg(long, value_name = "PATH")]
+    pub root: Option<PathBuf>,
+    /// Record this machine into FILE (.tar.zst, .tar.gz, .tar) or into a new folder.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "platform", "measure", "probe_msr"])]
+    pub record: Option<PathBuf>,
+    /// Find capacity masks by writing to the registers of a class that nobody is in, and reading back; everything is put
+    /// back. Intel only, as root, without resctrl mounted.
+    #[arg(long, conflicts_with = "root")]
+    pub probe_msr: bool,
+    /// Measure the latency of every level on one core of each kind; takes some seconds for each.
+    #[arg(long, conflicts_with = "root")]
+    pub measure: bool,
+    /// Print it as a platform file.
+    #[arg(long, visible_alias = "toml", conflicts_with = "json")]
+    pub platform: bool,
+    /// Print as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `catalogue`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  waykeeper catalogue                               all processors, a line each
+  waykeeper catalogue 13800HRE                      masks, measurements, firmware settings, pins of one
+  waykeeper catalogue 13800HRE --json
+
+Exit status: 0 found; 2 no such processor, or several.")]
+pub struct Catalogue {
+    /// A processor's number, spelled in any way.
+    pub sku: Option<String>,
+    /// Print as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// Arguments of `trace`.
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("what").required(true).args(["command", "workload", "info"]))]
@@ -515,6 +571,10 @@ pub enum SchemaOf {
     Run,
     /// What `doctor --json` prints.
     Doctor,
+    /// What `machine --json` prints.
+    Machine,
+    /// What `catalogue --json` prints.
+    Catalogue,
 }
 
 /// Arguments of `schema`.

@@ -62,6 +62,9 @@ pub enum Failure {
     /// Standard output could not be written.
     #[error("the output cannot be written: {0}")]
     Output(io::Error),
+    /// A machine cannot be read, recorded, probed or measured.
+    #[error("{0}")]
+    Machine(String),
     /// Ctrl-C before anything was measured.
     #[error("interrupted before anything was measured; nothing was written")]
     Stopped,

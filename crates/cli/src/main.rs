@@ -34,6 +34,8 @@ fn main() -> std::process::ExitCode {
         Command::Watch(watch) => commands::watch::watch(watch),
         Command::Load(load) => commands::load::load(load),
         Command::Doctor(doctor) => commands::doctor::doctor(doctor),
+        Command::Machine(machine) => commands::machine::machine(machine),
+        Command::Catalogue(catalogue) => commands::catalogue::catalogue(catalogue),
         Command::Trace(trace) => commands::trace::trace(trace),
         Command::Schema(schema) => commands::schema::schema(schema),
     };

@@ -2,6 +2,7 @@
 
 mod explained;
 mod host;
+pub mod ladder;
 mod measure;
 mod occupancy;
 mod policies;

@@ -1,7 +1,7 @@
 //! What is found on the made-up machines is what their descriptions say.
 
 use waykeeper_linux::fixtures::{Description, Vendor, arm, epyc, hybrid, xeon};
-use waykeeper_linux::machine::{CacheUse, Control, How, Machine, Unit};
+use waykeeper_linux::machine::{CacheUse, Control, How, Machine, Measured, Spread, Unit};
 use waykeeper_linux::{Recording, Root};
 use waykeeper_platform::{Basis, Platform, WayControl};
 
@@ -211,6 +211,36 @@ fn every_machine_is_a_platform() {
         let bits = description.allocation.map_or(12, |allocation| u64::from(allocation.bits));
         assert_eq!(l3.way_groups.as_ref().unwrap().value, bits);
     }
+}
+
+/// At 2.5 GHz 2 ns are 5 cycles and 6 ns are 15. The memory's part takes 13.75 ns each for precharge, activation and column, and
+/// 2.5 for the transfer, 43.75 in all: of 143.75 ns 100 are left.
+#[test]
+fn measured_latencies_are_those_of_the_kind_that_was_measured() {
+    let spread = |value: f64| Spread { value, least: value - 0.5, greatest: value + 1.0 };
+    let measured = Measured {
+        cpu: 4,
+        source: "measured on a day".into(),
+        clock_ghz: Some(2.5),
+        counter_ghz: 2.0,
+        level_ns: [(1, spread(2.0)), (2, spread(6.0)), (3, spread(18.25))].into(),
+        memory_ns: Some(spread(143.75)),
+    };
+    let platform = found(&hybrid()).platform(&[measured]).unwrap();
+    let [big, small] = &platform.cores[..] else { panic!() };
+    let of = |param: &Option<waykeeper_platform::Param<u64>>| param.as_ref().map(|it| (it.value, it.is)).unwrap();
+    assert_eq!(of(&big.l1d.as_ref().unwrap().hit_cycles), (5, Basis::Measured));
+    assert_eq!(of(&big.l2.as_ref().unwrap().hit_cycles), (15, Basis::Measured));
+    assert_eq!(big.clock_ghz.as_ref().map(|it| (it.value, it.is)), Some((2.5, Basis::Measured)));
+    assert_eq!(of(&small.l1d.as_ref().unwrap().hit_cycles).1, Basis::Assumed);
+    let l3 = platform.shared_caches.last().unwrap().hit_ns.as_ref().unwrap();
+    assert_eq!((l3.value, l3.is), (18.25, Basis::Measured));
+    assert!(l3.reason.as_ref().unwrap().contains("from 17.75 to 19.25"));
+    // The second level of the E-cores was not measured.
+    assert_eq!(platform.shared_caches[0].hit_ns.as_ref().unwrap().is, Basis::Assumed);
+    let crossing = &platform.interconnect.as_ref().unwrap().crossing_ns;
+    assert_eq!((crossing.value, crossing.is), (100.0, Basis::Measured));
+    assert_eq!(platform.sources["ladder"], "measured on a day");
 }
 
 /// A machine of which little is known: no CPUID, no frequencies, caches without sizes.

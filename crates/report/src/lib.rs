@@ -1,11 +1,13 @@
 //! What a person reads: the table of a run, the plan of a dry run, the comparison of two runs.
 
 mod assignment;
+mod catalogue;
 mod compare;
 mod figure;
 mod headline;
 pub mod live;
 mod longest;
+mod machine;
 mod matrix;
 mod metric;
 mod parameters;
@@ -20,7 +22,9 @@ mod text;
 mod trace;
 
 pub use assignment::assignment;
+pub use catalogue::{catalogue, entry};
 pub use compare::compare;
+pub use machine::machine;
 pub use parameters::parameters;
 pub use plan::plan;
 pub use register::{decoded, register, registers};

@@ -2,6 +2,7 @@
 
 pub mod acting;
 pub mod apply;
+pub mod catalogue;
 pub mod compare;
 pub mod decode;
 pub mod doctor;
@@ -9,6 +10,7 @@ pub mod enter;
 pub mod latency;
 pub mod list;
 pub mod load;
+pub mod machine;
 pub mod mount;
 pub mod out;
 pub mod output;

@@ -22,7 +22,9 @@ pub fn plan(arguments: &Plan) -> Result<Exit, Failure> {
     let (offer, membership) = match &arguments.platform {
         Some(name) => (Offer::of_platform(&platform(name)?), Membership::unread(&loaded.policy)),
         None => {
-            let tree = Files(arguments.root.as_deref().map_or_else(Root::default, Root::at));
+            let root = arguments.root.as_deref().map(Root::open).transpose();
+            let root = root.map_err(|error| InputError::in_option("--root", error.to_string()))?;
+            let tree = Files(root.unwrap_or_default());
             (this_machine(&tree)?, Membership::read(&loaded.policy, &tree).map_err(refused)?)
         }
     };

@@ -16,6 +16,8 @@ pub fn schema(arguments: &Schema) -> Result<Exit, Failure> {
         SchemaOf::Policy => waykeeper_policy::schema(),
         SchemaOf::Run => schema::run(),
         SchemaOf::Doctor => waykeeper_doctor::schema(),
+        SchemaOf::Machine => waykeeper_linux::machine::Machine::json_schema(),
+        SchemaOf::Catalogue => waykeeper_platform::catalogue::schema(),
     })?;
     Ok(Exit::Done)
 }

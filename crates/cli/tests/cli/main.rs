@@ -10,6 +10,7 @@ mod folders;
 mod help;
 mod host;
 mod interrupted;
+mod machine;
 mod plan;
 mod policies;
 mod program;

@@ -30,6 +30,8 @@ pub struct Cores {
     pub max_mhz: Option<u64>,
     /// Highest frequency in MHz of the slowest, where they differ.
     pub slowest_max_mhz: Option<u64>,
+    /// Frequency in MHz as `/proc/cpuinfo` told it, where the kernel has no driver of frequencies.
+    pub told_mhz: Option<u64>,
     /// The driver of frequencies.
     pub driver: Option<String>,
     /// The governor; several where cores differ.
@@ -98,6 +100,13 @@ fn key(reading: &Reading, cpu: CoreId, units: &[(&str, Vec<CoreId>)], alike: &st
     }
 }
 
+/// `cpu MHz` of the first core in `/proc/cpuinfo`.
+fn told(reading: &Reading) -> Option<u64> {
+    let text = reading.root.text("/proc/cpuinfo")?;
+    let line = text.lines().find(|line| line.starts_with("cpu MHz"))?;
+    Some(line.split_once(':')?.1.trim().parse::<f64>().ok()?.round() as u64)
+}
+
 fn cores(reading: &Reading, key: Key, cpus: Vec<CoreId>) -> Cores {
     let mhz = |file: &str| {
         let all: Vec<u64> =
@@ -122,6 +131,7 @@ fn cores(reading: &Reading, key: Key, cpus: Vec<CoreId>) -> Cores {
         base_mhz: mhz("base_frequency").1.or((leaf > 0).then_some(leaf)),
         min_mhz: mhz("cpuinfo_min_freq").0,
         max_mhz: fastest,
+        told_mhz: fastest.is_none().then(|| told(reading)).flatten(),
         slowest_max_mhz: slowest.filter(|slowest| Some(*slowest) != fastest),
         driver: words("scaling_driver"),
         governor: words("scaling_governor"),

@@ -9,6 +9,7 @@ mod identity;
 mod other_controls;
 mod part_names;
 mod platform;
+pub mod probe;
 mod resctrl_controls;
 
 use schemars::JsonSchema;
@@ -79,6 +80,9 @@ impl Machine {
         let cores = cores::read(&reading);
         let caches = caches::read(&reading, &mut notes);
         let controls = controls::read(&reading, &identity, &caches, &mut notes);
+        if identity.hypervisor.is_some() {
+            notes.push("a hypervisor is below: what it hides from this machine is not seen here".into());
+        }
         missing(&reading, &mut notes);
         Ok(Self {
             schema: Self::SCHEMA,

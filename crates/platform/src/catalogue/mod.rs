@@ -86,3 +86,8 @@ pub fn catalogue() -> &'static Catalogue {
     });
     &CATALOGUE
 }
+
+/// The JSON Schema of the whole catalogue.
+pub fn schema() -> schemars::Schema {
+    schemars::schema_for!(Catalogue)
+}

@@ -86,11 +86,18 @@ impl Machine {
 fn clock(kind: &Cores, own: Option<&Measured>) -> Param<f64> {
     let ghz = |mhz: u64| mhz as f64 / 1000.0;
     if let Some(clock) = own.and_then(|it| it.clock_ghz) {
-        return measured(rounded(clock, 3), "the clock while latencies were measured".into());
+        return measured(
+            rounded(clock, 3),
+            "while latencies were measured: the kernel's figure, else by dependent additions".into(),
+        );
     }
     match (kind.base_mhz, kind.max_mhz) {
         (Some(base), _) => Param { reason: Some("base frequency".into()), ..Param::documented(ghz(base), SYSFS) },
         (None, Some(most)) => Param { reason: Some("highest frequency".into()), ..Param::documented(ghz(most), SYSFS) },
+        (None, None) if kind.told_mhz.is_some() => {
+            let told = ghz(kind.told_mhz.unwrap_or_default());
+            Param { reason: Some("cpu MHz in /proc/cpuinfo".into()), ..Param::documented(told, SYSFS) }
+        }
         (None, None) => assumed(2.5, [0.5, 6.0], CLOCK),
     }
 }

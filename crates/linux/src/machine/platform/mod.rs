@@ -22,6 +22,8 @@ pub struct Measured {
     pub source: String,
     /// Its clock while it was measured, GHz.
     pub clock_ghz: Option<f64>,
+    /// Ticks of the counter in a nanosecond.
+    pub counter_ghz: f64,
     /// Nanoseconds of a load that hits level 1, 2, ...: by level.
     pub level_ns: BTreeMap<u8, Spread>,
     /// Nanoseconds of a load that goes to the memory.
@@ -70,7 +72,7 @@ impl Machine {
                 Some(line) => Param::documented(line, SYSFS),
                 None => assumed(64, [32, 128], "the kernel does not tell; almost all machines have 64"),
             },
-            counter: Some(Counter { tick_ns: self.tick_ns() }),
+            counter: Some(Counter { tick_ns: self.tick_ns(first) }),
             cores: self.cores.iter().map(|kind| self.core_kind(kind, latencies)).collect(),
             shared_caches: self.shared_caches(latencies),
             interconnect: Some(Interconnect {
@@ -123,13 +125,17 @@ impl Machine {
         }
     }
 
-    fn tick_ns(&self) -> Param<f64> {
+    fn tick_ns(&self, measured_on: Option<&Measured>) -> Param<f64> {
         let cpuid = self.identity.architecture.as_deref() == Some("x86_64");
         match self.clock.counter_khz {
             Some(khz) => Param {
                 reason: self.clock.found.clone(),
                 ..Param::documented(rounded(1e6 / khz as f64, 4), if cpuid { CPUID } else { SYSFS })
             },
+            None if measured_on.is_some() => {
+                let ghz = measured_on.map_or(1.0, |it| it.counter_ghz);
+                measured(rounded(1.0 / ghz, 4), format!("{ghz:.4} GHz beside CLOCK_MONOTONIC_RAW"))
+            }
             None if cpuid => {
                 let base = self.cores.iter().filter_map(|cores| cores.base_mhz.or(cores.max_mhz)).max();
                 let ns = base.map_or(0.5, |mhz| rounded(1e3 / mhz as f64, 4));
