@@ -2,6 +2,7 @@
 
 pub mod acting;
 pub mod apply;
+pub mod colours;
 pub mod compare;
 pub mod doctor;
 pub mod latency;
