@@ -399,6 +399,7 @@ Examples:
   waykeeper verify
   waykeeper verify --no-probe                       read back only
   waykeeper verify --try                            without a setting: can the probe tell here?
+  waykeeper verify --colours                        do page colours divide this machine's L2?
 
 Exit status: 0 it reads as written, and every mask that was set is in force; 1 something does not read as written, or a mask
 does nothing; 3 nothing is applied, or it cannot be told; 4 a probe was inconclusive or not possible; 130 interrupted.")]
@@ -409,6 +410,9 @@ pub struct Verify {
     /// Run the probe although nothing is set: what it says is then `inert`, or that it cannot tell here.
     #[arg(long = "try", conflicts_with = "no_probe")]
     pub try_probe: bool,
+    /// Probe instead whether page colours keep two workloads that take turns on one core apart in its L2.
+    #[arg(long, conflicts_with_all = ["no_probe", "try_probe", "root"])]
+    pub colours: bool,
     /// How often each arrangement of the probe is measured.
     #[arg(long, value_name = "N", default_value_t = 15, value_parser = clap::value_parser!(u16).range(9..=1000))]
     pub repeats: u16,

@@ -7,9 +7,11 @@
 //! concluded from the third.
 
 mod arrange;
+mod colours;
 mod judge;
 mod measure;
 
 pub use arrange::{Arrangement, Level, NotArranged, arrange};
+pub use colours::{Coloration, ColourPlan, measure_colours};
 pub use judge::{Samples, Survival, Verdict, judge};
 pub use measure::{Here, NotMeasured, Plan, Prober};

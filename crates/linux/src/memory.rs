@@ -5,7 +5,10 @@ use std::io;
 use std::path::Path;
 use std::ptr;
 
-use rustix::mm::{Advice, MapFlags, MlockAllFlags, ProtFlags, madvise, mlockall, mmap, mmap_anonymous, munmap};
+use rustix::mm::{
+    Advice, MapFlags, MlockAllFlags, MremapFlags, ProtFlags, madvise, mlockall, mmap, mmap_anonymous, mremap_fixed,
+    munmap,
+};
 
 /// Pages of a mapping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,7 +22,7 @@ pub enum Pages {
 }
 
 /// 2 MiB: the huge page of x86-64, and of Arm with 4 KiB pages. Alignment only: a wrong guess costs nothing else.
-const HUGE: usize = 2 << 20;
+pub(crate) const HUGE: usize = 2 << 20;
 
 /// A mapping of this process, unmapped when dropped.
 #[derive(Debug)]
@@ -41,10 +44,21 @@ impl Mapping {
     /// # Errors
     /// Where the kernel has no memory to give.
     pub fn new(length: usize, pages: Pages) -> io::Result<Self> {
+        Self::mapped(length, pages, pages == Pages::Huge)
+    }
+
+    /// The same without the pool of reserved huge pages: single pages of it can be moved.
+    ///
+    /// # Errors
+    /// Where the kernel has no memory to give.
+    pub(crate) fn unpooled(length: usize, pages: Pages) -> io::Result<Self> {
+        Self::mapped(length, pages, false)
+    }
+
+    fn mapped(length: usize, pages: Pages, pooled: bool) -> io::Result<Self> {
         let whole = length.next_multiple_of(HUGE);
-        let pool = (pages == Pages::Huge)
-            .then(|| map(whole, MapFlags::PRIVATE | MapFlags::HUGETLB | MapFlags::POPULATE))
-            .and_then(Result::ok);
+        let pool =
+            pooled.then(|| map(whole, MapFlags::PRIVATE | MapFlags::HUGETLB | MapFlags::POPULATE)).and_then(Result::ok);
         let from_pool = pool.is_some();
         let (base, mapped) = match pool {
             Some(base) => (base, whole),
@@ -72,6 +86,30 @@ impl Mapping {
         // SAFETY: a fresh mapping at an address of the kernel's choice touches nothing that exists.
         let base = unsafe { mmap(ptr::null_mut(), length, access, MapFlags::SHARED, &file, 0) }?;
         Ok(Self { base, mapped: length, start: base.cast(), length, from_pool: false })
+    }
+
+    /// Moves 4 KiB pages of it, named by their places, to a mapping of their own, in that order; the rest is given back. Each
+    /// may be named once. Huge pages are taken apart, and their pieces stay where they are in physical memory.
+    ///
+    /// # Errors
+    /// What the system answered; many thousand pages come to its limit of mappings (vm.max_map_count).
+    pub(crate) fn side_by_side(self, pages: &[usize]) -> io::Result<Self> {
+        const PAGE: usize = 4096;
+        self.advise(Pages::Small);
+        let length = pages.len() * PAGE;
+        let base = map(length, MapFlags::PRIVATE)?;
+        let beside = Self { base, mapped: length, start: base.cast(), length, from_pool: false };
+        for (place, page) in pages.iter().enumerate() {
+            assert!(page * PAGE < self.length, "page {page} lies beyond the mapping");
+            // The place that a page leaves stays mapped (DONTUNMAP): another thread's mapping must not come to lie there.
+            // SAFETY: both pages lie within mappings of this function, to which nobody else has a pointer; what was at the
+            // destination is gone, and was never used.
+            unsafe {
+                let (from, to) = (self.start.add(page * PAGE), beside.start.add(place * PAGE));
+                mremap_fixed(from.cast(), PAGE, PAGE, MremapFlags::MAYMOVE | MremapFlags::DONTUNMAP, to.cast())?;
+            }
+        }
+        Ok(beside)
     }
 
     fn advise(&self, pages: Pages) {

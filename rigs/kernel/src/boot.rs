@@ -4,8 +4,9 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::doctor::TUNED;
 use crate::initramfs::Archive;
-use crate::plan::Plan;
+use crate::plan::{Doctor, Plan};
 
 /// Without a check of the timer at boot, which a busy host makes fail.
 const KERNEL_OPTIONS: &str =
@@ -70,6 +71,7 @@ fn boot_once(
 ) -> Result<Lines, String> {
     let initramfs = machinery.scratch.join(format!("initramfs-{}-{}", plan.setup.name, std::process::id()));
     write_initramfs(machinery, kernel, plan, &initramfs)?;
+    let more = if plan.doctor == Doctor::Tuned { format!(" {TUNED}") } else { String::new() };
     let mut command = Command::new("timeout");
     command.args(["--kill-after=5", &seconds.to_string()]).arg(&machinery.qemu);
     for folder in &machinery.firmware {
@@ -84,7 +86,7 @@ fn boot_once(
         .arg("-initrd")
         .arg(&initramfs)
         .arg("-append")
-        .arg(format!("{KERNEL_OPTIONS} {}", plan.setup.kernel_options()))
+        .arg(format!("{KERNEL_OPTIONS} {}{more}", plan.setup.kernel_options()))
         .env("WAYKEEPER_RDT", plan.setup.registers())
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

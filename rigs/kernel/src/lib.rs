@@ -10,6 +10,7 @@ pub mod astray;
 pub mod boot;
 pub mod circle;
 pub mod compare;
+pub mod doctor;
 pub mod generate;
 pub mod initramfs;
 pub mod modelled;

@@ -29,6 +29,17 @@ pub enum Task {
     },
 }
 
+/// Whether the doctor examines the kernel afterwards, and how it was booted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doctor {
+    /// It does not.
+    No,
+    /// As the rig boots it.
+    Plain,
+    /// With parameters that help a real-time core: [`crate::doctor::TUNED`].
+    Tuned,
+}
+
 /// A plan.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -40,6 +51,8 @@ pub struct Plan {
     pub task: Task,
     /// Whether plans are applied and restored afterwards, with kills on the way.
     pub circle: bool,
+    /// Whether the doctor examines the kernel as well.
+    pub doctor: Doctor,
 }
 
 impl Plan {
@@ -56,7 +69,16 @@ impl Plan {
             Task::Replay(sequences) => format!("replay{}", text(sequences)),
         };
         let circle = if self.circle { "yes" } else { "no" };
-        format!("setup {}\nkernel {}\ncircle {circle}\n{task}\n", self.setup.name, kernel_name(self.kernel))
+        let doctor = match self.doctor {
+            Doctor::No => "no",
+            Doctor::Plain => "plain",
+            Doctor::Tuned => "tuned",
+        };
+        format!(
+            "setup {}\nkernel {}\ncircle {circle}\ndoctor {doctor}\n{task}\n",
+            self.setup.name,
+            kernel_name(self.kernel)
+        )
     }
 
     /// From text.
@@ -75,6 +97,11 @@ impl Plan {
         let kernel = Kernel::ALL.into_iter().find(|&other| kernel_name(other) == kernel);
         let kernel = kernel.ok_or("no such kernel")?;
         let circle = word("circle")? == "yes";
+        let doctor = match word("doctor")?.as_str() {
+            "plain" => Doctor::Plain,
+            "tuned" => Doctor::Tuned,
+            _ => Doctor::No,
+        };
         let task = word("")?;
         let numbers: Vec<u64> = task.split_whitespace().filter_map(|word| word.parse().ok()).collect();
         let task = match (task.split_whitespace().next(), &numbers[..]) {
@@ -85,7 +112,7 @@ impl Plan {
             (Some("replay"), _) => Task::Replay(read_sequences(lines)?),
             _ => return Err(format!("{task}: no such task")),
         };
-        Ok(Plan { setup, kernel, task, circle })
+        Ok(Plan { setup, kernel, task, circle, doctor })
     }
 }
 

@@ -5,9 +5,10 @@ use waykeeper_resctrl::{Machine, Operation};
 
 use crate::circle;
 use crate::compare::{Difference, Subject as _, both, first_difference, shrink};
+use crate::doctor;
 use crate::generate::Generator;
 use crate::modelled::Modelled;
-use crate::plan::{Plan, Task};
+use crate::plan::{Doctor, Plan, Task};
 use crate::real::Real;
 use crate::step::Step;
 use crate::text::{write_outcome, write_step};
@@ -52,6 +53,9 @@ impl Session {
             self.real.reset();
             let carried = circle::run(&self.plan.setup)?;
             println!("RIG circle {} scenarios and {} kills in all", carried.scenarios, carried.kills);
+        }
+        if self.plan.doctor != Doctor::No {
+            println!("RIG doctor {} findings as booted ({:?})", doctor::run()?, self.plan.doctor);
         }
         Ok(())
     }

@@ -3,6 +3,7 @@
 pub mod acting;
 pub mod apply;
 pub mod catalogue;
+pub mod colours;
 pub mod compare;
 pub mod decode;
 pub mod doctor;

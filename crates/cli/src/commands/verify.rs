@@ -8,6 +8,7 @@ use waykeeper_linux::{discover, schedule};
 use waykeeper_room::guest::RoomProber;
 
 use super::acting::{files, host, indented, state};
+use super::colours::colours;
 use super::output::{print, print_json};
 use super::room;
 use crate::arguments::Verify;
@@ -22,6 +23,9 @@ pub fn verify(arguments: &Verify) -> Result<Exit, Failure> {
     let in_room = room::client()?.map(RoomProber::new);
     let prober: &dyn Prober = in_room.as_ref().map_or(&Here, |room| room);
     let (probing, stop) = (Probing { repeats, prober }, stop::on_ctrl_c());
+    if arguments.colours {
+        return colours(usize::from(arguments.repeats), arguments.json, &stop);
+    }
     if arguments.try_probe {
         let probed = try_probe(&files(root), &cores(root, in_room.is_some()), probing, &stop)?;
         match arguments.json {
@@ -72,12 +76,6 @@ fn told(probed: &Probed) -> String {
     let arrangement = &probed.arrangement;
     let plan = &arrangement.plan;
     let class = |name: &str| if name.is_empty() { "the root group".to_owned() } else { name.to_owned() };
-    let survived = |survival: &Survival| {
-        let percent = |share: f64| share * 100.0;
-        let (estimate, least, most) =
-            (percent(survival.estimate), percent(survival.at_least), percent(survival.at_most));
-        format!("{estimate:.0} % of the chase survived ({least:.0} to {most:.0} %)")
-    };
     let verdict = match &probed.verdict {
         Verdict::Enforced { survival } => format!("in force: {}", survived(survival)),
         Verdict::Inert { survival } => format!("INERT: {}", survived(survival)),
@@ -97,7 +95,15 @@ fn told(probed: &Probed) -> String {
     )
 }
 
-fn median(times: &[f64]) -> f64 {
+/// How much of a chase stayed in its cache.
+pub fn survived(survival: &Survival) -> String {
+    let percent = |share: f64| share * 100.0;
+    let (estimate, least, most) = (percent(survival.estimate), percent(survival.at_least), percent(survival.at_most));
+    format!("{estimate:.0} % of the chase survived ({least:.0} to {most:.0} %)")
+}
+
+/// The middle one.
+pub fn median(times: &[f64]) -> f64 {
     let mut sorted = times.to_vec();
     sorted.sort_by(f64::total_cmp);
     sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)

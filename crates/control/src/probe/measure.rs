@@ -14,7 +14,7 @@ use waykeeper_workload::{Loop, Operation, Order, Pattern};
 use super::judge::Samples;
 
 /// The lowest real-time priority: above everything ordinary, and for the length of a walk only.
-const PRIORITY: i32 = 1;
+pub(super) const PRIORITY: i32 = 1;
 
 /// What is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

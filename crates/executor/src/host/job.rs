@@ -21,6 +21,17 @@ pub struct Part {
     pub core: CoreId,
 }
 
+/// Colours of a cache's pages for target and neighbours.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Colours {
+    /// Bytes of the cache.
+    pub cache_bytes: u64,
+    /// Its ways.
+    pub ways: u64,
+    pub target: Vec<u32>,
+    pub neighbours: Vec<u32>,
+}
+
 /// One repeat for a worker process.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Job {
@@ -48,6 +59,8 @@ pub struct Job {
     pub huge_pages: bool,
     /// Where the target's memory is instead: a pseudo-locked region.
     pub region: Option<PathBuf>,
+    /// The colours of everybody's pages, where that matters.
+    pub colours: Option<Colours>,
 }
 
 /// A recorder's contents.

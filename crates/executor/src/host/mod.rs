@@ -1,6 +1,7 @@
 //! This Linux machine as a place that runs cases. Every repeat is a fresh worker process with fresh memory.
 
 mod bench;
+mod colours;
 mod command;
 mod gate;
 mod job;
@@ -75,7 +76,7 @@ impl Executor for Host {
 
 impl Host {
     /// The mitigations that a Linux host can offer, by name.
-    pub const MITIGATIONS: [&'static str; 2] = [FIFO, HUGE_PAGES];
+    pub const MITIGATIONS: [&'static str; 4] = [FIFO, HUGE_PAGES, colours::APART, colours::SHARED];
 
     fn job(&self, assignment: &Assignment<'_>) -> Job {
         let case = assignment.case;
@@ -94,11 +95,17 @@ impl Host {
             excursion_above_ticks: assignment.excursion_above_ns.map(ticks),
             gap_ticks: ticks(assignment.gap_ns),
             wash_bytes: if assignment.wash { self.wash_bytes } else { 0 },
-            fifo: on(FIFO),
+            // A loop under FIFO that never sleeps would starve a neighbour on its own core.
+            fifo: on(FIFO) && (mitigations.contains(&FIFO) || !shares_its_core(case)),
             huge_pages: on(HUGE_PAGES),
             region: None,
+            colours: colours::of(&mitigations, self.place.site.core(case.target.core)),
         }
     }
+}
+
+fn shares_its_core(case: &Case) -> bool {
+    case.neighbours.iter().any(|neighbour| neighbour.core == case.target.core)
 }
 
 fn refused(what: &str, error: impl std::fmt::Display) -> ExecutorError {

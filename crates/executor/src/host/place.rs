@@ -8,7 +8,7 @@ use waykeeper_linux::{Discovered, Facts, HUGE_PAGES, Root, discover, facts};
 use waykeeper_platform::{CoreId, Platform};
 
 use super::bench::{Bench, Workers};
-use super::{Host, WASH_MOST, WASH_TIMES, policy, probe};
+use super::{Host, WASH_MOST, WASH_TIMES, colours, policy, probe};
 use crate::measure::{ExecutorError, Place};
 use crate::policies;
 
@@ -83,6 +83,7 @@ fn site(
         let offer = probe::refuses(name).map_or_else(|| Offer::Applied(mitigation.title.clone()), Offer::Refused);
         mitigations.insert(name.clone(), offer);
     }
+    mitigations.extend(colours::offers(cores.iter().find(|core| core.id == auto_core)));
     mitigations.extend(policies::offers(files, |name| policy::planned(name, auto_core)));
     Ok(Site {
         executor: ExecutorKind::Host,
@@ -91,7 +92,7 @@ fn site(
         cores,
         auto_core,
         mitigations,
-        needs_buffer: vec![HUGE_PAGES.into()],
+        needs_buffer: [HUGE_PAGES, colours::APART, colours::SHARED].map(String::from).to_vec(),
     })
 }
 

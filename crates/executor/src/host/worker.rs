@@ -9,6 +9,7 @@ use std::thread::{Scope, ScopedJoinHandle};
 
 use waykeeper_experiment::run::{Placement, Privilege};
 use waykeeper_kernels::Progress;
+use waykeeper_linux::format_cpulist;
 use waykeeper_linux::latency::forbid_idle_states;
 use waykeeper_linux::memory::{Mapping, Pages, lock_all};
 use waykeeper_linux::schedule;
@@ -16,7 +17,7 @@ use waykeeper_workload::{Pattern, Xorshift};
 
 use super::command::External;
 use super::gate::Gate;
-use super::job::{Answer, Job, Part};
+use super::job::{Answer, Colours, Job, Part};
 use super::program::Runner;
 use super::signals::{self, STOP};
 use super::target::{self, Observed};
@@ -118,9 +119,13 @@ impl<'scope, 'env> Setup<'scope, 'env> {
     }
 
     fn start_neighbour(&self, index: usize, part: &'env Part, progress: &'env Progress, ready: Sender<SetUp>) {
-        let (gate, seed) = (self.gate, self.job.seed);
+        let (gate, seed, colours) = (self.gate, self.job.seed, &self.job.colours);
         self.scope.spawn(move || {
-            let prepared = lay_out(part, Memory::Own(Pages::Huge), seed ^ (index as u64 + 1));
+            let memory = match &colours {
+                Some(colours) => Memory::Coloured(colours, &colours.neighbours),
+                None => Memory::Own(Pages::Huge),
+            };
+            let prepared = lay_out(part, memory, seed ^ (index as u64 + 1));
             match prepared {
                 Ok((mapping, mut runner)) => {
                     // Neighbours that run in lock step would disturb less than they can.
@@ -128,7 +133,12 @@ impl<'scope, 'env> Setup<'scope, 'env> {
                     let name = format!("neighbour on core {}", part.core);
                     let _ = ready.send(Ok(vec![
                         placed(&name, part.core),
-                        pages(&format!("{name}, memory"), "huge pages", mapping.as_ref()),
+                        match memory {
+                            Memory::Coloured(_, wanted) => {
+                                in_colours(&format!("{name}, memory"), wanted, mapping.as_ref())
+                            }
+                            _ => pages(&format!("{name}, memory"), "huge pages", mapping.as_ref()),
+                        },
                     ]));
                     if gate.pass() {
                         runner.run_neighbour(progress, &NEIGHBOURS_STOP);
@@ -150,12 +160,18 @@ impl<'scope, 'env> Setup<'scope, 'env> {
         let (gate, job) = (self.gate, self.job);
         self.scope.spawn(move || {
             let own = Memory::Own(if job.huge_pages { Pages::Huge } else { Pages::Small });
-            match lay_out(&job.target, job.region.as_deref().map_or(own, Memory::Region), job.seed) {
+            let memory = match (&job.region, &job.colours) {
+                (Some(region), _) => Memory::Region(region),
+                (None, Some(colours)) => Memory::Coloured(colours, &colours.target),
+                (None, None) => own,
+            };
+            match lay_out(&job.target, memory, job.seed) {
                 Ok((mapping, mut runner)) => {
                     let wanted = if job.huge_pages { "huge pages" } else { "small pages" };
-                    let memory = match &job.region {
-                        Some(region) => in_region(region, mapping.as_ref()),
-                        None => pages("target, memory", wanted, mapping.as_ref()),
+                    let memory = match memory {
+                        Memory::Region(region) => in_region(region, mapping.as_ref()),
+                        Memory::Coloured(_, wanted) => in_colours("target, memory", wanted, mapping.as_ref()),
+                        Memory::Own(_) => pages("target, memory", wanted, mapping.as_ref()),
                     };
                     let _ = ready.send(Ok(vec![placed("target", job.target.core), memory]));
                     let observed = gate.pass().then(|| target::observe(job, &mut runner, progress));
@@ -182,6 +198,8 @@ enum Memory<'m> {
     Own(Pages),
     /// A region that a cache holds.
     Region(&'m Path),
+    /// Pages of these colours.
+    Coloured(&'m Colours, &'m [u32]),
 }
 
 /// Pins the calling thread, maps its memory from there, and lays the workload into it.
@@ -194,6 +212,9 @@ fn lay_out(part: &Part, memory: Memory<'_>, seed: u64) -> Result<(Option<Mapping
             Mapping::new(bytes, pages)
                 .map_err(|error| format!("{} MiB of memory cannot be had: {error}", bytes >> 20))?,
         ),
+        (_, Memory::Coloured(colours, wanted)) => {
+            Some(colours.memory(bytes, wanted).map_err(|error| format!("coloured memory cannot be had: {error}"))?)
+        }
         (_, Memory::Region(region)) => Some(Mapping::of_file(region, bytes).map_err(|error| {
             format!("{} KiB of the locked region {} cannot be had: {error}", bytes.div_ceil(1024), region.display())
         })?),
@@ -211,6 +232,12 @@ fn placed(name: &str, core: u32) -> Placed {
 fn in_region(region: &Path, mapping: Option<&Mapping>) -> Placed {
     let got = format!("{} KiB of it", mapping?.length() >> 10);
     Some(("target, memory".to_owned(), Placement { asked: region.display().to_string(), got }))
+}
+
+fn in_colours(name: &str, wanted: &[u32], mapping: Option<&Mapping>) -> Placed {
+    let asked = format!("colours {}", format_cpulist(wanted));
+    let got = format!("{} KiB in pages of these colours of the L2", mapping?.length() >> 10);
+    Some((name.to_owned(), Placement { asked, got }))
 }
 
 fn pages(name: &str, asked: &str, mapping: Option<&Mapping>) -> Placed {

@@ -5,7 +5,8 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use waykeeper_kernel_rig::boot::{Lines, READY, boot};
-use waykeeper_kernel_rig::plan::{Plan, Task, kernel_name, read_sequences};
+use waykeeper_kernel_rig::doctor::unknown_parameters_are_unknown;
+use waykeeper_kernel_rig::plan::{Doctor, Plan, Task, kernel_name, read_sequences};
 use waykeeper_kernel_rig::provide;
 use waykeeper_kernel_rig::setup::{SETUPS, Setup};
 use waykeeper_kernel_rig::step::Step;
@@ -13,12 +14,14 @@ use waykeeper_resctrl::Kernel;
 
 const HELP: &str = "\
 kernel-rig [--ops N] [--seed S] [--kernel 6.1|6.12|6.18|7.3]... [--setup NAME]... [--replay FILE]... [--record FILE]
-           [--circle NAME]...
+           [--circle NAME]... [--doctor NAME]... [--doctor-tuned NAME]...
 
 Boots kernels under QEMU with the registers of cache allocation, and compares random operations on resctrl with the
 model. N operations go to each kernel, shared by the setups. All kernels and setups unless some are named.
 --replay compares kept sequences instead; --record writes one sequence of N operations with the kernel's answers.
 Sequences that differed once (rigs/kernel/sequences) are compared first.
+--doctor and --doctor-tuned, on the setup of that name, examine the kernel as it is booted, or with parameters that help a
+real-time core, and compare the findings with that.
 --circle, on the setup of that name, applies plans and restores them as well, killed before and amid every single write.
 ";
 
@@ -33,6 +36,7 @@ struct Options {
     replay: Vec<PathBuf>,
     record: Option<PathBuf>,
     circle: Vec<String>,
+    doctor: Vec<(String, Doctor)>,
 }
 
 fn main() -> ExitCode {
@@ -61,6 +65,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Options, String>
         replay: Vec::new(),
         record: None,
         circle: Vec::new(),
+        doctor: Vec::new(),
     };
     while let Some(name) = arguments.next() {
         let value = arguments.next().ok_or_else(|| format!("{name} needs a value"))?;
@@ -74,6 +79,8 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Options, String>
             }
             "--setup" => options.setups.push(Setup::named(&value).ok_or_else(|| format!("{value}: no such setup"))?),
             "--replay" => options.replay.push(value.into()),
+            "--doctor" => options.doctor.push((value, Doctor::Plain)),
+            "--doctor-tuned" => options.doctor.push((value, Doctor::Tuned)),
             "--circle" => options.circle.push(value),
             "--record" => options.record = Some(value.into()),
             _ => return Err(format!("{name}: no such option")),
@@ -95,18 +102,28 @@ fn run(options: &Options) -> Result<(), String> {
     for &kernel in &options.kernels {
         let image = provide::kernel(kernel)?;
         let release = provide::release(kernel).unwrap_or_default();
+        if !options.doctor.is_empty() {
+            let bytes = std::fs::read(&image).map_err(|error| format!("{}: {error}", image.display()))?;
+            let rows = unknown_parameters_are_unknown(&bytes).map_err(|why| format!("{release}: {why}"))?;
+            println!("{release}: none of {rows} parameters that the doctor calls unknown is in the image");
+        }
         let mut different = 0;
         let mut operations = 0;
         for &setup in &options.setups {
             let share = options.operations.div_ceil(options.setups.len());
             let task = task(options, kernel, setup, share)?;
             let Some(task) = task else { continue };
-            let plan = Plan { setup, kernel, task, circle: options.circle.iter().any(|name| name == setup.name) };
+            let circle = options.circle.iter().any(|name| name == setup.name);
+            let doctor = options.doctor.iter().find(|(name, _)| name == setup.name);
+            let plan = Plan { setup, kernel, task, circle, doctor: doctor.map_or(Doctor::No, |(_, booted)| *booted) };
             let begun = Instant::now();
             let mut booted = Duration::ZERO;
             let lines = boot(&machinery, &image, &plan, SECONDS, |line| {
                 if line == READY {
                     booted = begun.elapsed();
+                }
+                if let Some(said) = line.strip_prefix("doctor ") {
+                    println!("{release} {}: doctor, {said}", setup.name);
                 }
                 if let Some(said) = line.strip_prefix("circle ") {
                     println!("{release} {}: {said}; {:.0} s", setup.name, (begun.elapsed() - booted).as_secs_f64());
@@ -163,7 +180,12 @@ fn report(lines: &Lines, what: &str, booting: Duration, comparing: Duration) -> 
     let equal = lines.iter().find_map(|line| line.strip_prefix("equal "));
     let failed = lines.iter().any(|line| line.starts_with("failed") || line.starts_with("kernel:"));
     for line in lines.iter().filter(|line| !line.starts_with("progress") && !line.starts_with("record")) {
-        if line != "end" && line != READY && !line.starts_with("equal") && !line.starts_with("circle") {
+        if line != "end"
+            && line != READY
+            && !line.starts_with("equal")
+            && !line.starts_with("circle")
+            && !line.starts_with("doctor")
+        {
             println!("{what}: {line}");
         }
     }
