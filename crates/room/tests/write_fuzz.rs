@@ -46,14 +46,37 @@ fn rooms() -> &'static [Room] {
 /// Something that a client does.
 #[derive(Debug, Clone, TypeGenerator)]
 enum Act {
-    Write { group: u8, file: u8, data: Vec<u8> },
+    Write {
+        group: u8,
+        file: u8,
+        data: Vec<u8>,
+    },
     /// Nearly a line of `schemata`.
-    Masks { group: u8, level: u8, domain: u8, mask: u32 },
-    Mode { group: u8, which: u8 },
-    Make { group: u8 },
-    Remove { group: u8 },
-    Rename { from: Vec<u8>, to: Vec<u8> },
-    Register { core: u8, number: u16, value: u64 },
+    Masks {
+        group: u8,
+        level: u8,
+        domain: u8,
+        mask: u32,
+    },
+    Mode {
+        group: u8,
+        which: u8,
+    },
+    Make {
+        group: u8,
+    },
+    Remove {
+        group: u8,
+    },
+    Rename {
+        from: Vec<u8>,
+        to: Vec<u8>,
+    },
+    Register {
+        core: u8,
+        number: u16,
+        value: u64,
+    },
 }
 
 fn write(room: &Room, group: u8, file: &str, data: Vec<u8>) {
@@ -90,7 +113,10 @@ fn act(room: &Room, act: &Act) {
             let number = 0xc80 + u32::from(*number) % 0x120;
             let written = room.write_msr((*core % 5).into(), number, *value);
             let read = room.read_msr((*core % 5).into(), number);
-            assert!(written.is_none() || read.is_some() || number == 0xc8e, "{number:#x} was written and cannot be read");
+            assert!(
+                written.is_none() || read.is_some() || number == 0xc8e,
+                "{number:#x} was written and cannot be read"
+            );
         }
     }
 }

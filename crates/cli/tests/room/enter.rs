@@ -35,8 +35,7 @@ fn nothing_changes_outside() {
         });
         // Other tests mount things of their own elsewhere.
         let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap();
-        let mounts: Vec<_> =
-            mounts.lines().filter(|line| !line.contains("/tmp")).map(str::to_owned).collect();
+        let mounts: Vec<_> = mounts.lines().filter(|line| !line.contains("/tmp")).map(str::to_owned).collect();
         (names, mounts, std::fs::read_to_string("/proc/filesystems").unwrap())
     };
     let before = look();
