@@ -24,6 +24,7 @@ fn main() -> std::process::ExitCode {
         Command::Show(show) => commands::show::show(show),
         Command::Compare(compare) => commands::compare::compare(compare),
         Command::Plan(plan) => commands::plan::plan(plan),
+        Command::Decode(decode) => commands::decode::decode(decode),
         Command::Apply(apply) => commands::apply::apply(apply),
         Command::Status(status) => commands::status::status(status),
         Command::Verify(verify) => commands::verify::verify(verify),
@@ -32,6 +33,7 @@ fn main() -> std::process::ExitCode {
         Command::Mount(mount) => commands::mount::mount(mount),
         Command::Watch(watch) => commands::watch::watch(watch),
         Command::Load(load) => commands::load::load(load),
+        Command::Doctor(doctor) => commands::doctor::doctor(doctor),
         Command::Trace(trace) => commands::trace::trace(trace),
         Command::Schema(schema) => commands::schema::schema(schema),
     };

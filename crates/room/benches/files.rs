@@ -78,6 +78,7 @@ fn speed(criterion: &mut Criterion) {
                 pattern: load.pattern,
                 watched: load.target,
                 buffer: waykeeper_room::backing::Buffer::Own,
+                samples: None,
             };
             backing.start(&work).unwrap();
         }

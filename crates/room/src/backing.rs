@@ -14,6 +14,8 @@ pub struct Work {
     pub watched: bool,
     /// Where its buffer is.
     pub buffer: Buffer,
+    /// Only so many samples are kept, the first ones.
+    pub samples: Option<u64>,
 }
 
 /// Where the buffer of a workload is.

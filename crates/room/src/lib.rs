@@ -3,6 +3,7 @@
 pub mod backing;
 mod enter;
 mod files;
+pub mod guest;
 mod hardware;
 mod instances;
 mod load;

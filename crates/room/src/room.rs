@@ -141,8 +141,13 @@ impl Room {
     /// The first that cannot run, and why.
     pub fn start(&self, loads: &[(Placed, i32)]) -> Result<(), String> {
         for (load, pid) in loads {
-            let work =
-                Work { core: load.core, pattern: load.pattern.clone(), watched: load.target, buffer: Buffer::Own };
+            let work = Work {
+                core: load.core,
+                pattern: load.pattern.clone(),
+                watched: load.target,
+                buffer: Buffer::Own,
+                samples: None,
+            };
             self.shared
                 .start(&load.name, work, *pid, load.target)
                 .map_err(|why| format!("load {} on core {}: {why}", load.name, load.core))?;

@@ -78,6 +78,8 @@ pub(crate) struct Collected {
     pub recent: Histogram<u64>,
     pub counts: Counts,
     at_start: Counts,
+    /// Samples that are still to be kept, where not all are.
+    left: Option<u64>,
 }
 
 /// What the runner shares with everyone.
@@ -270,7 +272,7 @@ impl Loop {
         let started_ps = self.backing.now_ps();
         let counts = Counts::default();
         let (samples, recent) = (empty(), empty());
-        let one = Collected { started_ps, ended_ps: None, samples, recent, counts, at_start };
+        let one = Collected { started_ps, ended_ps: None, samples, recent, counts, at_start, left: work.samples };
         self.published.collected().insert(id, one);
         self.origin = (Instant::now(), started_ps);
         Ok(id)
@@ -323,6 +325,17 @@ struct Into<'l> {
 impl Sink for Into<'_> {
     fn record(&mut self, core: CoreId, ticks: u64, count: u64) {
         let Some(one) = self.running.get(&core).and_then(|id| self.collected.get_mut(id)) else { return };
+        let count = match &mut one.left {
+            Some(left) => {
+                let kept = count.min(*left);
+                *left -= kept;
+                kept
+            }
+            None => count,
+        };
+        if count == 0 {
+            return;
+        }
         // A histogram that grows by itself takes every number.
         let _ = one.samples.record_n(ticks, count);
         let _ = one.recent.record_n(ticks, count);

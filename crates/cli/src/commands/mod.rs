@@ -3,6 +3,8 @@
 pub mod acting;
 pub mod apply;
 pub mod compare;
+pub mod decode;
+pub mod doctor;
 pub mod enter;
 pub mod latency;
 pub mod list;
@@ -13,6 +15,7 @@ pub mod output;
 pub mod place;
 pub mod plan;
 pub mod restore;
+pub mod room;
 pub mod run;
 pub mod schema;
 pub mod show;

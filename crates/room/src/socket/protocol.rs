@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use waykeeper_platform::CoreId;
-use waykeeper_workload::Workload;
+use waykeeper_workload::{Pattern, Workload};
 
 /// The version of the protocol. It goes up when an older client would misunderstand.
 pub const VERSION: u32 = 1;
@@ -68,7 +68,11 @@ pub struct Start {
     /// What it is called.
     pub name: String,
     /// The workload, as in a workload file. Its sizes are resolved for the core.
-    pub workload: Workload,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workload: Option<Workload>,
+    /// In its place: what it does, with all sizes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pattern: Option<Pattern>,
     /// The core.
     pub core: CoreId,
     /// Whether its latency is recorded.
@@ -83,6 +87,12 @@ pub struct Start {
     /// The number of the memory that is its buffer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<u64>,
+    /// Only so many samples are kept, the first ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub samples: Option<u64>,
+    /// Whether it runs on when the connection that started it ends.
+    #[serde(default)]
+    pub stay: bool,
 }
 
 /// An answer.

@@ -65,8 +65,27 @@ impl Drop for Listening {
     }
 }
 
-/// Answers one client until it goes. What it started runs on.
+/// What ends with a connection.
+#[derive(Default)]
+struct Held {
+    workloads: Vec<u64>,
+    memories: Vec<u64>,
+}
+
+/// Answers one client until it goes. What it started ends with it, unless it is to stay.
 fn talk(shared: &Shared, ended: &AtomicBool, stream: UnixStream) {
+    let mut held = Held::default();
+    converse(shared, ended, stream, &mut held);
+    for id in held.workloads {
+        // It may have ended already.
+        let _ = shared.stop(id);
+    }
+    for memory in held.memories {
+        let _ = shared.runner.ask_for(|answer| Runner::TakeBack(memory, answer));
+    }
+}
+
+fn converse(shared: &Shared, ended: &AtomicBool, stream: UnixStream, held: &mut Held) {
     let Ok(mut back) = stream.try_clone() else { return };
     let mut lines = BufReader::new(stream);
     loop {
@@ -75,7 +94,7 @@ fn talk(shared: &Shared, ended: &AtomicBool, stream: UnixStream) {
             Ok(length) if length > 0 && line.ends_with(b"\n") => {}
             _ => return,
         }
-        let answer = answer_until(shared, ended, &line);
+        let answer = answer_until(shared, ended, &line, held);
         let Ok(mut text) = serde_json::to_vec(&answer) else { return };
         text.push(b'\n');
         if back.write_all(&text).is_err() {
@@ -86,12 +105,12 @@ fn talk(shared: &Shared, ended: &AtomicBool, stream: UnixStream) {
 
 /// Answers a line.
 pub(crate) fn answer(shared: &Shared, line: &[u8]) -> Answer {
-    answer_until(shared, &AtomicBool::new(false), line)
+    answer_until(shared, &AtomicBool::new(false), line, &mut Held::default())
 }
 
-fn answer_until(shared: &Shared, ended: &AtomicBool, line: &[u8]) -> Answer {
+fn answer_until(shared: &Shared, ended: &AtomicBool, line: &[u8], held: &mut Held) -> Answer {
     let outcome = match serde_json::from_slice::<Request>(line) {
-        Ok(request) if request.version == VERSION => carry_out(shared, ended, request.ask),
+        Ok(request) if request.version == VERSION => carry_out(shared, ended, request.ask, held),
         Ok(request) => {
             Outcome::Refused { why: format!("found version {}; this room speaks version {VERSION}", request.version) }
         }
@@ -100,16 +119,28 @@ fn answer_until(shared: &Shared, ended: &AtomicBool, line: &[u8]) -> Answer {
     Answer { version: VERSION, outcome }
 }
 
-fn carry_out(shared: &Shared, ended: &AtomicBool, ask: Ask) -> Outcome {
+fn carry_out(shared: &Shared, ended: &AtomicBool, ask: Ask, held: &mut Held) -> Outcome {
     let refused = |why: String| Outcome::Refused { why };
     match ask {
         Ask::Status => Outcome::Status(status(shared)),
-        Ask::Start(ask) => start(shared, &ask).map_or_else(refused, |id| Outcome::Started { id }),
+        Ask::Start(ask) => match start(shared, &ask) {
+            Ok(id) => {
+                held.workloads.extend(Some(id).filter(|_| !ask.stay));
+                Outcome::Started { id }
+            }
+            Err(why) => refused(why),
+        },
         Ask::Stop { id } => shared.stop(id).map_or_else(refused, |()| Outcome::Stopped),
         Ask::Samples { id } => samples(shared, id).map_or_else(refused, Outcome::Samples),
         Ask::Memory { core, bytes } => {
             let given = shared.runner.ask_for(|answer| Runner::Give { core, bytes, answer });
-            given.map_or_else(refused, |memory| Outcome::Given { memory })
+            match given {
+                Ok(memory) => {
+                    held.memories.push(memory);
+                    Outcome::Given { memory }
+                }
+                Err(why) => refused(why),
+            }
         }
         Ask::Free { memory } => {
             let freed = shared.runner.ask_for(|answer| Runner::TakeBack(memory, answer));
@@ -147,7 +178,14 @@ fn start(shared: &Shared, ask: &Start) -> Result<u64, String> {
         let there = waykeeper_platform::format_cpulist(&platform.core_ids());
         return Err(format!("there is no core {}; the cores are {there}", ask.core));
     }
-    let pattern = resolve(&ask.workload, platform, ask.core)?;
+    let pattern = match (&ask.workload, &ask.pattern) {
+        (Some(workload), None) => resolve(workload, platform, ask.core)?,
+        (None, Some(pattern)) => {
+            waykeeper_simulator::can_run(platform, pattern).map_err(|refused| refused.to_string())?;
+            pattern.clone()
+        }
+        _ => return Err("expected one of workload and pattern".into()),
+    };
     let buffer = match (&ask.region, ask.memory) {
         (Some(_), Some(_)) => return Err("a buffer is in a region or in memory; found both".into()),
         (Some(name), None) => {
@@ -157,7 +195,7 @@ fn start(shared: &Shared, ask: &Start) -> Result<u64, String> {
         (None, Some(memory)) => Buffer::Memory(memory),
         (None, None) => Buffer::Own,
     };
-    let work = Work { core: ask.core, pattern, watched: ask.target, buffer };
+    let work = Work { core: ask.core, pattern, watched: ask.target, buffer, samples: ask.samples };
     shared.start(&ask.name, work, ask.pid.unwrap_or(0), ask.target)
 }
 
