@@ -6,11 +6,12 @@ use std::process::Command;
 use crate::step::run;
 
 /// A program that a rig runs, and the package that has it.
-const NEEDED: [(&str, &str); 5] = [
+const NEEDED: [(&str, &str); 6] = [
     ("cc", "gcc"),
     ("valgrind", "valgrind"),
     ("qemu-aarch64", "qemu-user"),
     ("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu"),
+    ("arm-none-eabi-gcc", "gcc-arm-none-eabi"),
     ("setpriv", "util-linux"),
 ];
 

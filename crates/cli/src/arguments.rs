@@ -16,6 +16,7 @@ Examples:
   waykeeper show waykeeper-runs/this-machine-...    print a run again
   waykeeper compare RUN RUN                         two runs side by side
   waykeeper plan tcc-halves --for i7-13800hre       who would get which ways, and how to write it
+  waykeeper doctor --rt-cores 2-3                   what keeps this machine from answering in time
 
 Exit status: 0 done, and no budget was seen broken; 1 a budget was broken; 2 bad input;
 3 this machine cannot do it; 4 too little data to judge a budget; 130 interrupted.")]
@@ -38,6 +39,8 @@ pub enum Command {
     Compare(Compare),
     /// Resolve a policy for a machine: who gets what, what that leaves open, and the exact writes. Changes nothing.
     Plan(Plan),
+    /// Explain the value of a register, field by field.
+    Decode(Decode),
     /// Apply a policy to this machine, with a journal of every old value.
     Apply(Apply),
     /// Tell what is applied, and whether the machine still reads as it was written.
@@ -46,10 +49,16 @@ pub enum Command {
     Verify(Verify),
     /// Put back what was there before a policy was applied, also after a crash.
     Restore(Restore),
+    /// Run a command in a room: a simulated platform's resctrl, registers and processors, in the places of this machine's.
+    Enter(Enter),
+    /// Mount a simulated platform's resctrl at a folder, until Ctrl-C.
+    Mount(Mount),
     /// Show live who holds which ways, what each group occupies and moves, and a target's latency.
     Watch(Watch),
     /// Run workloads as neighbours until Ctrl-C.
     Load(Load),
+    /// Find what keeps this machine from answering in time, and what helps against it. Changes nothing.
+    Doctor(Doctor),
     /// Record the loads and stores of a program, or tell what a recording holds.
     Trace(Trace),
     /// Print the JSON Schema of a kind of file, for editors and checkers.
@@ -173,6 +182,26 @@ pub enum PlanForm {
     Pqos,
     /// Model-specific registers, with wrmsr.
     Msr,
+    /// Performance levels of cores and the ring's clock, with wrmsr (Intel Speed Shift).
+    Hwp,
+    /// System registers of an Arm DSU, as a list.
+    Dsu,
+    /// The same as C for TF-A.
+    Tfa,
+    /// The same as a U-Boot script.
+    Uboot,
+    /// Registers of an Arm MPAM component, as C.
+    Mpam,
+    /// Lockdown of an Arm PL310 and of the Cortex-A9's TLB, as C.
+    Pl310,
+    /// Page colours for Xen.
+    Xen,
+    /// Page colours for Bao.
+    Bao,
+    /// Page colours or cache regions for Jailhouse.
+    Jailhouse,
+    /// Kernel parameters for the cores of the classes.
+    Cmdline,
 }
 
 /// Arguments of `plan`.
@@ -182,6 +211,7 @@ Examples:
   waykeeper plan tcc-halves --for i7-13800hre
   waykeeper plan tcc-halves --for i7-1185gre --as pqos
   waykeeper plan apollo-lake-half --for apollo-lake-e3950 --script > half.sh
+  waykeeper plan agilex5-isolate-core1 --for agilex5 --as tfa --script > waykeeper.c
   waykeeper plan my-policy.toml                     for this machine, by its resctrl
   waykeeper plan tcc-halves --cores real-time=2,3   with other cores than the policy's
 
@@ -193,7 +223,7 @@ pub struct Plan {
     /// The machine: a bundled platform or a platform file [default: this machine, by its resctrl].
     #[arg(long = "for", value_name = "PLATFORM")]
     pub platform: Option<String>,
-    /// How it is written [default: resctrl, or msr where the kernel does not see the cache's masks].
+    /// How it is written [default: resctrl, or what writes all of it where that cannot].
     #[arg(long = "as", value_enum, value_name = "FORM")]
     pub form: Option<PlanForm>,
     /// Other cores for a class, such as `real-time=2,3`. May be repeated.
@@ -202,11 +232,39 @@ pub struct Plan {
     /// Plan for the machine whose /sys and /proc were recorded in this folder.
     #[arg(long, value_name = "DIR", conflicts_with = "platform")]
     pub root: Option<PathBuf>,
-    /// Print the script alone.
+    /// Print the script alone, or the C or configuration that the form is.
     #[arg(long)]
     pub script: bool,
     /// Print the assignment and its steps as JSON.
     #[arg(long, conflicts_with = "script")]
+    pub json: bool,
+}
+
+/// Arguments of `decode`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  waykeeper decode                                  the registers that are described
+  waykeeper decode IA32_PQR_ASSOC                   its fields
+  waykeeper decode 0xC8F 0x100000000
+  waykeeper decode CLUSTERPARTCR_EL1 0x1e --for agilex5
+  waykeeper decode pl310+0x900 0x7f --for zynq7000
+
+A register is named in any case: by its name, with a number where there are several (IA32_L3_QOS_MASK_1), by the number
+of an MSR, by the encoding of a system register (S3_0_C15_C4_3), or by a place in a block (pl310+0x900, mpam+0x500).
+
+Exit status: 0 done; 2 no such register, or no such value.")]
+pub struct Decode {
+    /// The register.
+    pub register: Option<String>,
+    /// Its value: hexadecimal with 0x, decimal without.
+    #[arg(requires = "register")]
+    pub value: Option<String>,
+    /// Tell sizes and clocks of this platform: a bundled one or a file.
+    #[arg(long = "for", value_name = "PLATFORM")]
+    pub platform: Option<String>,
+    /// Print as JSON.
+    #[arg(long)]
     pub json: bool,
 }
 
@@ -217,6 +275,8 @@ pub enum ApplyForm {
     Resctrl,
     /// Model-specific registers, by /dev/cpu/N/msr.
     Msr,
+    /// Performance levels and the ring's clock, by /dev/cpu/N/msr (Intel Speed Shift).
+    Hwp,
 }
 
 /// Arguments of `apply`.
@@ -293,6 +353,35 @@ pub struct Restore {
     pub force: bool,
     /// Act on the files below this folder in the place of the running machine's.
     #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+    /// Print as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `doctor`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  waykeeper doctor
+  waykeeper doctor --rt-cores 2,3 --json
+  waykeeper doctor --cmdline --rt-cores 4-5         the kernel parameters to add, each with its reason
+
+What cannot be seen (no file, no permission, a virtual machine) is told, and is never taken for fine; root sees more.
+
+Exit status: 0 nothing serious; 1 something serious was found; 2 bad input.")]
+pub struct Doctor {
+    /// The cores that are to answer in time, such as `2,3` [default: those that the kernel isolates, else the last one].
+    #[arg(long, value_name = "LIST")]
+    pub rt_cores: Option<String>,
+    /// Print the kernel parameters to add instead: one line ready to paste, then each with its reason.
+    #[arg(long)]
+    pub cmdline: bool,
+    /// Count system-management interrupts for so long, where they can be counted.
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=3600))]
+    pub seconds: u16,
+    /// Examine a recorded tree instead: a folder, or an archive.
+    #[arg(long, value_name = "TREE")]
     pub root: Option<PathBuf>,
     /// Print as JSON.
     #[arg(long)]
@@ -424,6 +513,8 @@ pub enum SchemaOf {
     Policy,
     /// run.json.
     Run,
+    /// What `doctor --json` prints.
+    Doctor,
 }
 
 /// Arguments of `schema`.
@@ -434,4 +525,48 @@ pub enum SchemaOf {
 pub struct Schema {
     /// Which kind of file.
     pub of: SchemaOf,
+}
+
+/// What a room is made of.
+#[derive(Debug, Args)]
+pub struct RoomOptions {
+    /// The platform: a bundled one or a file.
+    pub platform: String,
+    /// The kernel whose rules and formats hold: 6.1, 6.12, 6.18, 7.3 or newest.
+    #[arg(long, value_name = "KERNEL", default_value = "6.12")]
+    pub kernel: String,
+    /// Run a workload on cores, each under a sleeping process that can be moved between groups; `target:` before the one
+    /// whose latency counts.
+    #[arg(long, value_name = "[target:]WORKLOAD@CORES")]
+    pub load: Vec<String>,
+}
+
+/// Arguments of `enter`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  waykeeper enter xeon-d-2752ter -- pqos --iface=os -s
+  waykeeper enter apollo-lake-e3950 --kernel 6.1 --load target:rta_128k@2 --load cache_stressor@3
+
+The exit status is the command's; 3 if the room cannot be made.")]
+pub struct Enter {
+    /// The room.
+    #[command(flatten)]
+    pub room: RoomOptions,
+    /// The command; a shell if there is none.
+    #[arg(last = true, value_name = "CMD")]
+    pub command: Vec<OsString>,
+}
+
+/// Arguments of `mount`.
+#[derive(Debug, Args)]
+pub struct Mount {
+    /// The room.
+    #[command(flatten)]
+    pub room: RoomOptions,
+    /// Where: an empty folder.
+    pub folder: PathBuf,
+    /// Listen for clients of the simulation at this path too.
+    #[arg(long, value_name = "PATH")]
+    pub socket: Option<PathBuf>,
 }

@@ -16,6 +16,8 @@ pub enum Exit {
     BudgetBroken,
     /// A setting does not hold.
     DoesNotHold,
+    /// The machine has something serious against it.
+    SeriousFound,
     /// Bad input.
     BadInput,
     /// This machine cannot do it.
@@ -24,17 +26,20 @@ pub enum Exit {
     TooThin,
     /// Ctrl-C: 128 + SIGINT, as shells have it.
     Interrupted,
+    /// As another command ended that was run.
+    Of(u8),
 }
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         Self::from(match exit {
             Exit::Done => 0,
-            Exit::BudgetBroken | Exit::DoesNotHold => 1,
+            Exit::BudgetBroken | Exit::DoesNotHold | Exit::SeriousFound => 1,
             Exit::BadInput => 2,
             Exit::CannotDo => 3,
             Exit::TooThin => 4,
             Exit::Interrupted => 130,
+            Exit::Of(status) => status,
         })
     }
 }
@@ -42,8 +47,8 @@ impl From<Exit> for ExitCode {
 impl From<&Failure> for Exit {
     fn from(failure: &Failure) -> Self {
         match failure {
-            Failure::Input(_) | Failure::Platform(_) | Failure::Policy(_) => Self::BadInput,
-            Failure::Lacking(_) | Failure::NoOffer(_) | Failure::NotWatched(_) => Self::CannotDo,
+            Failure::Input(_) | Failure::Bad(_) | Failure::Platform(_) | Failure::Policy(_) => Self::BadInput,
+            Failure::Lacking(_) | Failure::NoOffer(_) | Failure::NotWatched(_) | Failure::Room(_) => Self::CannotDo,
             Failure::Executor(_) | Failure::Write { .. } | Failure::Output(_) => Self::CannotDo,
             Failure::Apply(ApplyError::Refused(Refusal::BadStep(_) | Refusal::Input(_))) => Self::BadInput,
             Failure::Apply(ApplyError::RolledBack { cause: Cause::Interrupted }) => Self::Interrupted,

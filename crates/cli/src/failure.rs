@@ -15,6 +15,12 @@ pub enum Failure {
     /// A mistake in a file or an option.
     #[error("{0}")]
     Input(#[from] InputError),
+    /// A mistake in an option.
+    #[error("{0}")]
+    Bad(String),
+    /// A room cannot be made here.
+    #[error("{0}")]
+    Room(String),
     /// A mistake in a platform file.
     #[error("{0}")]
     Platform(#[from] PlatformError),

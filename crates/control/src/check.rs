@@ -7,6 +7,7 @@ use waykeeper_policy::MountSettings;
 use crate::change::{BadStep, Change, describe_mount};
 use crate::journal::{Before, RegisterBefore, TaskBefore};
 use crate::perform::MachineError;
+use crate::registers::belongs_to_resctrl;
 use crate::schemata::show;
 use crate::settings::Settings;
 use crate::snapshot::{Snapshot, file};
@@ -229,7 +230,8 @@ fn check_monitoring(now: &Snapshot, changes: &[Change]) -> Result<(), Refusal> {
 }
 
 fn check_registers(machine: &mut Machine<'_>, settings: &Settings) -> Result<Found, Refusal> {
-    if machine.tree.mounted()?.is_some() {
+    let resctrls = settings.registers.keys().any(|place| belongs_to_resctrl(place.register));
+    if resctrls && machine.tree.mounted()?.is_some() {
         return cannot(
             "resctrl is mounted: the kernel writes these registers itself; unmount it, or use its files".into(),
         );

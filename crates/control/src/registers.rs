@@ -45,16 +45,25 @@ impl std::error::Error for RegisterError {}
 pub(crate) enum Purpose {
     /// A mask of ways: bits in a run.
     Mask,
-    /// Anything else.
+    /// Anything else that the kernel's resctrl writes too.
     Other,
+    /// A clock: of no concern to resctrl.
+    Clock,
 }
 
-/// The registers of cache and bandwidth allocation (Intel SDM vol. 4, table 2-2; AMD PPR, `L3QOS_BW_CONTROL_n`).
+/// The registers of cache and bandwidth allocation (Intel SDM vol. 4, table 2-2; AMD PPR, `L3QOS_BW_CONTROL_n`), of
+/// performance levels (IA32_HWP_REQUEST) and of the ring's ratio (MSR_RING_RATIO_LIMIT).
 pub(crate) fn purpose(register: u32) -> Option<Purpose> {
     match register {
         // L3 masks from 0xc90 on, L2 masks from 0xd10 on.
         0xc90..=0xd4f => Some(Purpose::Mask),
         0xc8f | 0xc81 | 0xc82 | 0xd50..=0xd8f | 0xc000_0200..=0xc000_020f => Some(Purpose::Other),
+        0x774 | 0x620 => Some(Purpose::Clock),
         _ => None,
     }
+}
+
+/// Whether resctrl writes this register itself while it is mounted.
+pub(crate) fn belongs_to_resctrl(register: u32) -> bool {
+    purpose(register) != Some(Purpose::Clock)
 }

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use waykeeper_experiment::site::Offer as Offered;
 use waykeeper_platform::{CoreId, Lock, Locked, Platform, Settings, WayGroups};
 use waykeeper_policy::{
-    Access, AssignedClass, Assignment, Class, CoreList, Loaded, Mask, Membership, Offer, bundled, find_bundled, plan,
+    Access, AssignedClass, AssignedControls, Assignment, Class, CoreList, Loaded, Mask, Membership, Offer, bundled,
+    find_bundled, plan,
 };
 
 /// Whether a mitigation is a policy: a bundled one, or a file.
@@ -72,6 +73,11 @@ pub fn settings(name: &str, platform: &Platform, target: CoreId, neighbours: &[C
     if assignment.classes.iter().any(|class| !class.limits.is_empty()) {
         return Err(format!(
             "`{name}` limits bandwidth, which a policy does on real machines only; the platform's own mitigations do it here"
+        ));
+    }
+    if assignment.controls != AssignedControls::default() {
+        return Err(format!(
+            "`{name}` sets more than ways, which a policy does on real machines only; the platform's own mitigations do it here"
         ));
     }
     let outermost = platform.shared_caches.iter().filter(|cache| cache.serves(target)).map(|cache| cache.level).max();

@@ -49,12 +49,7 @@ struct Seen {
 /// # Errors
 /// A tree without a readable list of online cores.
 pub fn discover(root: &Root) -> Result<Discovered, NotDiscovered> {
-    const ONLINE: &str = "/sys/devices/system/cpu/online";
-    let missing = |why: &str| NotDiscovered { path: ONLINE.into(), why: why.into() };
-    let text = root.text(ONLINE).ok_or_else(|| missing("cannot be read"))?;
-    let cores =
-        parse_cpulist(&text).filter(|cores| !cores.is_empty()).ok_or_else(|| missing("is not a list of cores"))?;
-
+    let cores = online(root)?;
     let mut kinds: Vec<CoreKind> = Vec::new();
     let mut shared: Vec<SharedCache> = Vec::new();
     let mut line_bytes = 64;
@@ -96,6 +91,14 @@ pub fn discover(root: &Root) -> Result<Discovered, NotDiscovered> {
         isolated: root.text("/sys/devices/system/cpu/isolated").and_then(|t| parse_cpulist(&t)).unwrap_or_default(),
         platform: host_platform(kinds, shared, line_bytes),
     })
+}
+
+/// The online cores.
+pub(crate) fn online(root: &Root) -> Result<Vec<CoreId>, NotDiscovered> {
+    const ONLINE: &str = "/sys/devices/system/cpu/online";
+    let missing = |why: &str| NotDiscovered { path: ONLINE.into(), why: why.into() };
+    let text = root.text(ONLINE).ok_or_else(|| missing("cannot be read"))?;
+    parse_cpulist(&text).filter(|cores| !cores.is_empty()).ok_or_else(|| missing("is not a list of cores"))
 }
 
 fn same_caches(a: &CoreKind, b: &CoreKind) -> bool {
@@ -164,6 +167,7 @@ fn host_platform(cores: Vec<CoreKind>, shared_caches: Vec<SharedCache>, line_byt
     Platform {
         name: "host".into(),
         title: "the machine that this runs on".into(),
+        cpuid: None,
         architecture: None,
         line_bytes: Param::documented(line_bytes, SYSFS_CACHE),
         cores,
@@ -178,5 +182,6 @@ fn host_platform(cores: Vec<CoreKind>, shared_caches: Vec<SharedCache>, line_byt
         memory: None,
         alternative_memories: BTreeMap::new(),
         on_chip_ram: None,
+        flaws: Default::default(),
     }
 }

@@ -67,7 +67,7 @@ fn chosen(text: &str) -> Option<String> {
     Some(text.split_once('[')?.1.split_once(']')?.0.to_owned())
 }
 
-fn hypervisor(root: &Root) -> Option<String> {
+pub(crate) fn hypervisor(root: &Root) -> Option<String> {
     if let Some(kind) = root.text("/sys/hypervisor/type") {
         return Some(kind);
     }

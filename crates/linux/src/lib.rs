@@ -10,6 +10,7 @@ mod facts;
 #[cfg(feature = "fixtures")]
 pub mod fixtures;
 pub mod latency;
+pub mod machine;
 pub mod memory;
 pub mod perf;
 pub mod recording;

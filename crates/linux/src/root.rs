@@ -1,5 +1,6 @@
 //! The root under which `/sys` and `/proc` are read.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -68,6 +69,25 @@ impl Root {
                 names
             }
             Source::Recorded(recording) => recording.names(path),
+        }
+    }
+
+    /// The bytes of a file; `None` where it is absent or may not be read.
+    pub fn bytes(&self, path: &str) -> Option<Vec<u8>> {
+        match &self.0 {
+            Source::Folder(folder) => std::fs::read(folder.join(path.trim_start_matches('/'))).ok(),
+            Source::Recorded(recording) => Some(recording.text(path)?.as_bytes().to_vec()),
+        }
+    }
+
+    /// Why a file gives no text, as half a sentence.
+    pub fn absence(&self, path: &str) -> String {
+        let Source::Folder(folder) = &self.0 else { return format!("{path} was not recorded") };
+        match std::fs::read(folder.join(path.trim_start_matches('/'))) {
+            Ok(_) => format!("{path} holds no text"),
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => format!("{path} may not be read by this user"),
+            Err(error) if error.kind() == ErrorKind::NotFound => format!("{path} is not there"),
+            Err(error) => format!("{path} cannot be read ({error})"),
         }
     }
 

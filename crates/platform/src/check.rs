@@ -10,7 +10,7 @@ use toml::Value;
 
 use crate::describe::Platform;
 use crate::param::Param;
-use crate::shared::{SharedCache, SnoopFilter};
+use crate::shared::{Monitoring, SharedCache, SnoopFilter};
 
 /// A key and what is wrong with it.
 pub(crate) type Finding = (String, String);
@@ -40,6 +40,7 @@ pub(crate) fn check(platform: &Platform) -> Result<(), Finding> {
     }
     memory::memories_are_whole(platform)?;
     front::fronts_are_whole(platform)?;
+    flaws_have_something_to_break(platform)?;
     for (name, mitigation) in &platform.mitigations {
         settings::controls_exist(platform, &format!("mitigations.{name}.set"), &mitigation.set)?;
     }
@@ -160,10 +161,40 @@ fn shared_cache_is_whole(platform: &Platform, path: &str, cache: &SharedCache, l
         let message = format!("{} ways do not divide into {} groups", cache.ways.value, groups.value);
         return Err(finding(format!("{path}.way_groups"), message));
     }
+    if let Some(monitoring) = &cache.monitoring {
+        monitoring_is_whole(&format!("{path}.monitoring"), monitoring)?;
+    }
     match &cache.snoop_filter {
         Some(filter) => filter_is_whole(&format!("{path}.snoop_filter"), filter),
         None => Ok(()),
     }
+}
+
+fn monitoring_is_whole(path: &str, monitoring: &Monitoring) -> Result<(), Finding> {
+    for (key, value, least, most) in [
+        ("monitors", monitoring.monitors.value, 1, 1 << 16),
+        ("scale_bytes", monitoring.scale_bytes.value, 1, 1 << 24),
+        // IA32_QM_CTR: data in bits 61:0, at least 24 of them for bandwidth (Intel SDM, volume 3, chapter 19.18).
+        ("counter_bits", monitoring.counter_bits.value, 24, 62),
+    ] {
+        if !(least..=most).contains(&value) {
+            return Err(finding(format!("{path}.{key}"), format!("{value} is not within {least} to {most}")));
+        }
+    }
+    Ok(())
+}
+
+fn flaws_have_something_to_break(platform: &Platform) -> Result<(), Finding> {
+    for (i, level) in platform.flaws.inert_masks.iter().enumerate() {
+        let shared = platform.shared_caches.iter().any(|cache| cache.level == *level && cache.way_groups.is_some());
+        let private = *level == 2
+            && platform.cores.iter().any(|kind| kind.l2.as_ref().is_some_and(|cache| cache.way_groups.is_some()));
+        if !shared && !private {
+            let message = format!("no cache of level {level} has `way_groups`, so it has no masks that could be inert");
+            return Err(finding(format!("flaws.inert_masks.{i}"), message));
+        }
+    }
+    Ok(())
 }
 
 fn filter_is_whole(path: &str, filter: &SnoopFilter) -> Result<(), Finding> {

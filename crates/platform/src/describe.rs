@@ -27,6 +27,9 @@ pub struct Platform {
     /// Short names for the documents that the parameters cite.
     #[serde(default)]
     pub sources: BTreeMap<String, String>,
+    /// What the processor calls itself, where it has the CPUID instruction.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpuid: Option<Cpuid>,
     /// The instruction set of its cores; unknown where absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub architecture: Option<Param<Architecture>>,
@@ -55,6 +58,37 @@ pub struct Platform {
     /// Named assignments of this platform's controls: what an experiment can list as a mitigation.
     #[serde(default)]
     pub mitigations: BTreeMap<String, Mitigation>,
+    /// What does not work on this machine although its registers say that it does; a flawless machine where absent.
+    #[serde(default, skip_serializing_if = "Flaws::is_none")]
+    pub flaws: Flaws,
+}
+
+/// What does not work on a machine although its registers say that it does: for trying what finds such flaws.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Flaws {
+    /// Levels of caches whose way masks can be written and read back, and have no effect on fills.
+    #[serde(default)]
+    pub inert_masks: Vec<u8>,
+}
+
+impl Flaws {
+    /// Whether everything works.
+    pub fn is_none(&self) -> bool {
+        self.inert_masks.is_empty()
+    }
+}
+
+/// What an x86 processor calls itself: what Linux shows in /proc/cpuinfo, and knows parts by.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Cpuid {
+    /// Family, with the extended one.
+    pub family: Param<u64>,
+    /// Model, with the extended one.
+    pub model: Param<u64>,
+    /// Stepping.
+    pub stepping: Param<u64>,
 }
 
 /// The instruction set of a machine.

@@ -25,7 +25,8 @@ mod way_control;
 pub use bundled::{Bundled, bundled, find_bundled};
 pub use core_list::{format_cpulist, parse_cpulist};
 pub use describe::{
-    Architecture, CoreId, CoreKind, Counter, Execution, Inclusion, Platform, PrivateCache, Replacement, TickLoop,
+    Architecture, CoreId, CoreKind, Counter, Cpuid, Execution, Flaws, Inclusion, Platform, PrivateCache, Replacement,
+    TickLoop,
 };
 pub use front::{Event, Prefetcher, PrefetcherKind, Tlb, TlbSide, Translation, WriteStreaming};
 pub use geometry::CacheGeometry;
@@ -40,5 +41,7 @@ pub use mitigation::{
 };
 pub use param::{Basis, Param, ParameterRow};
 pub use part::memory_parts;
-pub use shared::{Allocation, BandwidthControl, BandwidthScheme, EntryTaken, NoAllocateMode, SharedCache, SnoopFilter};
+pub use shared::{
+    Allocation, BandwidthControl, BandwidthScheme, EntryTaken, Monitoring, NoAllocateMode, SharedCache, SnoopFilter,
+};
 pub use way_control::WayControl;

@@ -64,6 +64,9 @@ pub struct SharedCache {
     /// Control: classes' requests beyond this cache can be regulated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bandwidth_control: Option<BandwidthControl>,
+    /// Monitoring of what classes occupy here and of their traffic to memory, as Linux shows it in resctrl.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub monitoring: Option<Monitoring>,
     /// The filter that tracks the lines in the cores' private caches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub snoop_filter: Option<SnoopFilter>,
@@ -94,6 +97,7 @@ impl SharedCache {
             index: None,
             outstanding_misses: None,
             bandwidth_control: None,
+            monitoring: None,
             snoop_filter: None,
             no_allocate_mode: None,
         }
@@ -157,6 +161,18 @@ impl BandwidthControl {
             BandwidthScheme::Portions => 1..=u64::MAX >> (64 - steps.clamp(1, 64)),
         }
     }
+}
+
+/// Monitoring of a cache and of the traffic beyond it (Intel CMT and MBM).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Monitoring {
+    /// Identifiers that are counted apart (RMIDs).
+    pub monitors: Param<u64>,
+    /// Bytes of one count.
+    pub scale_bytes: Param<u64>,
+    /// Bits of a bandwidth counter.
+    pub counter_bits: Param<u64>,
 }
 
 /// Schemes of bandwidth regulation.

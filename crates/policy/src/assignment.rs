@@ -1,11 +1,17 @@
 //! A policy resolved for one machine: class by class the masks and limits.
 
+mod controls;
+
 use serde::Serialize;
 use waykeeper_platform::CoreId;
 
 use crate::mask::Mask;
 use crate::membership::Member;
 use crate::step::MountSettings;
+
+pub use controls::{
+    AssignedClock, AssignedColours, AssignedControls, AssignedLockdown, AssignedPriority, AssignedStride, ColourShare,
+};
 
 /// A policy resolved for one machine.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -20,6 +26,8 @@ pub struct Assignment {
     pub classes: Vec<AssignedClass>,
     /// Memory that is locked into a cache.
     pub locks: Vec<AssignedLock>,
+    /// What they have beside ways and limits of bandwidth.
+    pub controls: AssignedControls,
     /// How resctrl has to be mounted, where it is used.
     pub mount: MountSettings,
     /// Caches that are divided.

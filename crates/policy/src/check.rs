@@ -31,7 +31,9 @@ pub const OTHERS: &str = "others";
 
 /// The first thing that is wrong with a policy.
 pub(crate) fn check(policy: &Policy) -> Result<(), Finding> {
-    if policy.classes.is_empty() && policy.pseudo_locks.is_empty() && policy.others == Default::default() {
+    let controls = policy.lockdown.is_some() || policy.no_allocate_mode.is_some() || policy.ring.is_some();
+    let nobody = policy.classes.is_empty() && policy.pseudo_locks.is_empty() && policy.others == Default::default();
+    if nobody && !controls {
         return Err((String::new(), "it gives nobody anything; expected a class, a pseudo-lock or `others`".into()));
     }
     if policy.title.contains(char::is_control) || policy.title.trim().is_empty() {
@@ -108,10 +110,30 @@ fn members(policy: &Policy) -> Result<(), Finding> {
 
 fn shares(policy: &Policy) -> Result<(), Finding> {
     for (i, class) in policy.classes.iter().enumerate() {
-        if class.l2.is_none() && class.l3.is_none() && class.bandwidth.is_none() {
-            let message = "it gets nothing; expected `l2`, `l3` or `bandwidth`".into();
+        if !class.gets_something() {
+            let message = "it gets nothing; expected `l2`, `l3`, `bandwidth` or another share".into();
             return Err((format!("classes.{i}"), message));
         }
+        if class.weight == Some(0) {
+            return Err((
+                format!("classes.{i}.weight"),
+                "found 0, which would be nothing; at least 1 is needed".into(),
+            ));
+        }
+    }
+    if policy.others.weight == Some(0) {
+        return Err(("others.weight".into(), "found 0, which would be nothing; at least 1 is needed".into()));
+    }
+    if let Some((key, message)) = policy.lockdown.as_ref().and_then(|lockdown| lockdown.mistake()) {
+        let key = if key.is_empty() { "lockdown".to_owned() } else { format!("lockdown.{key}") };
+        return Err((key, message));
+    }
+    if policy.no_allocate_mode == Some(true) {
+        let message = "the machine enters it by itself; `false` switches it off, and without the key it stays as it is";
+        return Err(("no_allocate_mode".into(), message.into()));
+    }
+    if policy.ring == Some(crate::clock::Clock::Base) {
+        return Err(("ring".into(), "it has no base clock; expected a clock such as \"4 GHz\"".into()));
     }
     for (key, share) in [("others.l2", &policy.others.l2), ("others.l3", &policy.others.l3)] {
         if share.as_ref().is_some_and(|share| !share.exclusive) {

@@ -4,7 +4,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::bandwidth::BandwidthLimit;
+use crate::clock::{Clock, ClockRange};
+use crate::colours::Colours;
 use crate::cores::Cores;
+use crate::lockdown::Lockdown;
+use crate::priority::Priority;
 use crate::share::CacheShare;
 
 /// Who gets which share of which resource, in terms that hold on any machine.
@@ -19,6 +23,16 @@ pub struct Policy {
     /// Memory that is loaded into a cache once and stays there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pseudo_locks: Vec<PseudoLock>,
+    /// Memory that software without an operating system locks into a cache and a TLB.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lockdown: Option<Lockdown>,
+    /// Whether the cluster may enter the mode in which evictions from the cores bypass the last shared cache: `false`
+    /// switches it off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub no_allocate_mode: Option<bool>,
+    /// Clock of the ring and the last shared cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ring: Option<Clock>,
     /// Everyone else: every core and task that no class names. They get what is left unless this says less.
     #[serde(default, skip_serializing_if = "Others::is_default")]
     pub others: Others,
@@ -48,6 +62,19 @@ pub struct Class {
     /// The most that it may take of the memory bandwidth; no limit where absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bandwidth: Option<BandwidthLimit>,
+    /// Priority of its requests on the bus: "highest", "lowest", or a level; as it is where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority: Option<Priority>,
+    /// How much of the bandwidth it gets when not all can have what they want, against the others' weights; 1 where
+    /// absent, if anybody has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weight: Option<u32>,
+    /// Clock of its cores: "3.6 GHz", or "0.4 GHz to base"; as it is where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock: Option<ClockRange>,
+    /// Share of the last shared cache by page colour, for hypervisors.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub colours: Option<Colours>,
 }
 
 /// What is said of everyone else.
@@ -63,6 +90,27 @@ pub struct Others {
     /// The most that they may take of the memory bandwidth; no limit where absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bandwidth: Option<BandwidthLimit>,
+    /// Priority of their requests on the bus: "highest", "lowest", or a level; as it is where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority: Option<Priority>,
+    /// How much of the bandwidth they get when not all can have what they want, against the others' weights; 1 where
+    /// absent, if anybody has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weight: Option<u32>,
+    /// Clock of their cores: "3.6 GHz", or "0.4 GHz to base"; as it is where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock: Option<ClockRange>,
+    /// Share of the last shared cache by page colour, for hypervisors.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub colours: Option<Colours>,
+}
+
+impl Class {
+    /// Whether it gets anything.
+    pub(crate) fn gets_something(&self) -> bool {
+        let shares = self.l2.is_some() || self.l3.is_some() || self.bandwidth.is_some() || self.colours.is_some();
+        shares || self.priority.is_some() || self.weight.is_some() || self.clock.is_some()
+    }
 }
 
 impl Others {

@@ -9,32 +9,44 @@ mod assignment;
 mod bandwidth;
 mod bundled;
 mod check;
+mod clock;
+mod colours;
 mod cores;
 mod describe;
 mod load;
+mod lockdown;
 mod lower;
 mod mask;
 mod membership;
 pub mod offer;
 mod plan;
+mod priority;
 mod refusal;
 pub mod register;
 mod schemata;
 mod share;
 mod step;
+mod text_value;
 
 pub use amount::{Amount, Bits, Bound, Quantity, Shape, size};
-pub use assignment::{Access, AssignedClass, AssignedLimit, AssignedLock, AssignedMask, Assignment, DividedCache, Gap};
+pub use assignment::{
+    Access, AssignedClass, AssignedClock, AssignedColours, AssignedControls, AssignedLimit, AssignedLock,
+    AssignedLockdown, AssignedMask, AssignedPriority, AssignedStride, Assignment, ColourShare, DividedCache, Gap,
+};
 pub use bandwidth::BandwidthLimit;
 pub use bundled::{bundled, find_bundled};
+pub use clock::{Clock, ClockRange};
+pub use colours::Colours;
 pub use cores::{CoreList, Cores};
 pub use describe::{Class, Others, Policy, PseudoLock};
 pub use load::{Loaded, PolicyError};
-pub use lower::{Form, Line, Lowered, lower};
+pub use lockdown::{Location, Lockdown, LockedLines};
+pub use lower::{Form, Line, Lowered, RegisterWrite, lower};
 pub use mask::{End, Mask, Run};
 pub use membership::{Member, Membership, Named};
 pub use offer::Offer;
 pub use plan::plan;
+pub use priority::Priority;
 pub use refusal::Refusal;
 pub use schemata::{SchemataLine, parse_schemata};
 pub use share::{CacheShare, Extent};

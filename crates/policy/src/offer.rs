@@ -1,5 +1,6 @@
 //! What a machine can be asked for.
 
+mod controls;
 mod linux;
 mod platform;
 mod sysfs;
@@ -7,6 +8,7 @@ mod sysfs;
 use serde::Serialize;
 use waykeeper_platform::{CoreId, WayControl};
 
+pub use controls::{ClockOffer, ColourOffer, ControlOffer, LockdownOffer, PAGE_BYTES};
 pub use linux::{Missing, Texts, Tree};
 
 use crate::mask::Mask;
@@ -29,6 +31,8 @@ pub struct Offer {
     pub bandwidth: Option<BandwidthOffer>,
     /// Why it cannot be limited in shares, where that needs words.
     pub no_bandwidth: Option<String>,
+    /// What there is beside ways and limits of bandwidth.
+    pub controls: ControlOffer,
     /// Everything that cores share, from the inside out.
     pub shared: Vec<Shared>,
     /// resctrl as it is now, where this is the running machine.

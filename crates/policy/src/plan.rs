@@ -2,9 +2,12 @@
 
 mod ask;
 mod capacity;
+mod colours;
+mod controls;
 mod divide;
 mod gaps;
 mod limits;
+mod lockdown;
 mod locks;
 
 use waykeeper_platform::{CoreId, format_cpulist};
@@ -39,6 +42,7 @@ pub fn plan(loaded: &Loaded, offer: &Offer, membership: &Membership) -> Result<A
         machine: offer.called.clone(),
         classes: planner.classes(),
         locks: Vec::new(),
+        controls: Default::default(),
         mount,
         divided: Vec::new(),
         notes: Vec::new(),
@@ -50,6 +54,9 @@ pub fn plan(loaded: &Loaded, offer: &Offer, membership: &Membership) -> Result<A
         }
     }
     limits::limit(policy, offer, &mut assignment)?;
+    controls::assign(policy, offer, &mut assignment)?;
+    colours::assign(policy, offer, &mut assignment)?;
+    lockdown::assign(policy, offer, &mut assignment)?;
     gaps::find(policy, offer, &mut assignment);
     Ok(assignment)
 }

@@ -272,9 +272,8 @@ fn every_bundled_policy_has_a_platform_that_carries_it_out() {
     for file in waykeeper_policy::bundled() {
         let loaded = Loaded::open(file.name).unwrap();
         let carried = platforms.iter().any(|offer| {
-            plan(&loaded, offer, &Membership::unread(&loaded.policy)).is_ok_and(|assignment| {
-                [Form::Resctrl, Form::Pqos, Form::Msr].iter().any(|form| lower(&assignment, offer, *form).is_ok())
-            })
+            plan(&loaded, offer, &Membership::unread(&loaded.policy))
+                .is_ok_and(|assignment| lower(&assignment, offer, Form::suiting(&assignment, offer)).is_ok())
         });
         assert!(carried, "{}", file.name);
     }

@@ -37,9 +37,12 @@ fn check_policy(text: &str) {
         match plan(&loaded, offer, &Membership::unread(&loaded.policy)) {
             Err(refusal) => one_paragraph(&loaded.error(&refusal.key, refusal.message).to_string()),
             Ok(assignment) => {
-                for form in [Form::Resctrl, Form::Pqos, Form::Msr] {
+                for form in Form::ALL {
                     match lower(&assignment, offer, form) {
                         Err(refusal) => one_paragraph(&refusal.to_string()),
+                        Ok(lowered) if lowered.text.is_some() => {
+                            assert!(!lowered.lines.is_empty() && lowered.script(&assignment).ends_with('\n'));
+                        }
                         // Nothing of a policy's texts becomes a line of its own.
                         Ok(lowered) => {
                             assert_eq!(lowered.script(&assignment).lines().count(), lowered.lines.len() + 4);

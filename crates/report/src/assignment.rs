@@ -1,6 +1,6 @@
 //! A policy resolved for a machine: who fills which ways, what it leaves open, how it is written.
 
-use waykeeper_platform::format_cpulist;
+use waykeeper_platform::{CoreId, format_cpulist};
 use waykeeper_policy::{Access, AssignedClass, AssignedMask, Assignment, DividedCache, Form, Lowered, size};
 
 use crate::table::{columns, table};
@@ -13,7 +13,8 @@ pub fn assignment(assignment: &Assignment, lowered: &Lowered) -> String {
     let notes = assignment.notes.iter().chain(&lowered.notes).cloned().collect();
     let sections = [
         Some(heading),
-        Some(shares(assignment)),
+        Some(shares(assignment)).filter(|table| !table.is_empty()),
+        section("besides", besides(assignment)),
         section("left for the others", left(assignment)),
         section("what it cannot stop", gaps),
         section("notes", notes),
@@ -27,6 +28,16 @@ fn called(form: Form) -> &'static str {
         Form::Resctrl => "writes to resctrl",
         Form::Pqos => "commands of pqos",
         Form::Msr => "writes to model-specific registers",
+        Form::Hwp => "requests for performance levels",
+        Form::Dsu => "system registers of the DSU",
+        Form::Tfa => "C for TF-A",
+        Form::Uboot => "a U-Boot script",
+        Form::Mpam => "C for an MPAM component",
+        Form::Pl310 => "C for a Cortex-A9 with a PL310",
+        Form::Xen => "configuration of Xen",
+        Form::Bao => "configuration of Bao",
+        Form::Jailhouse => "configuration of Jailhouse",
+        Form::Cmdline => "kernel parameters",
     }
 }
 
@@ -80,6 +91,9 @@ fn shares(assignment: &Assignment) -> String {
             rows.push(row);
         }
     }
+    if rows.is_empty() {
+        return String::new();
+    }
     let rows: Vec<Vec<String>> = rows.into_iter().map(Vec::from).collect();
     table(&columns, &rows)
 }
@@ -116,6 +130,65 @@ fn cores(class: &AssignedClass) -> String {
     };
     let cores = (!class.cores.is_empty()).then(|| format_cpulist(&class.cores));
     cores.into_iter().chain(tasks).collect::<Vec<_>>().join(" and ")
+}
+
+/// What classes have beside ways and limits.
+fn besides(assignment: &Assignment) -> Vec<String> {
+    let controls = &assignment.controls;
+    let name = |number: u32| {
+        let class = assignment.classes.iter().find(|class| class.number == number);
+        class.map_or_else(String::new, |class| match cores(class) {
+            cores if cores.is_empty() => class.name.clone(),
+            cores => format!("{} (cores {cores})", class.name),
+        })
+    };
+    let mut lines = Vec::new();
+    if controls.no_allocate_mode_off {
+        lines.push("the mode in which evictions bypass the L3 is off".into());
+    }
+    for it in &controls.priorities {
+        lines.push(format!("{}: priority {} on the bus, 0 being the lowest", name(it.class), it.level));
+    }
+    for it in &controls.strides {
+        lines.push(format!("{}: a stride of {} under contention", name(it.class), it.less_one + 1));
+    }
+    for class in &assignment.classes {
+        let mut said: Vec<(String, Vec<CoreId>)> = Vec::new();
+        for clock in controls.clocks.iter().filter(|clock| clock.class == class.number) {
+            let (from, to) = (f64::from(clock.from_mhz) / 1000.0, f64::from(clock.to_mhz) / 1000.0);
+            let text = if clock.fixed { format!("{from} GHz") } else { format!("{from} to {to} GHz") };
+            match said.iter_mut().find(|(known, _)| *known == text) {
+                Some((_, cores)) => cores.push(clock.core),
+                None => said.push((text, vec![clock.core])),
+            }
+        }
+        let clocks =
+            said.iter().map(|(text, cores)| format!("{}: {text} on cores {}", class.name, format_cpulist(cores)));
+        lines.extend(clocks);
+    }
+    lines.extend(controls.ring_mhz.map(|mhz| format!("ring and last cache: {} GHz", f64::from(mhz) / 1000.0)));
+    if let Some(colours) = &controls.colours {
+        let (low, high) = colours.bits;
+        lines.push(format!("L{}: {} page colours, address bits {high} to {low}", colours.level, colours.colours));
+        for share in &colours.shares {
+            let bytes = colours.size_bytes / u64::from(colours.colours.max(1)) * u64::from(share.count);
+            lines.push(format!("{}: colours {} to {}, {}", name(share.class), share.first, share.last(), size(bytes)));
+        }
+    }
+    if let Some(lockdown) = &controls.lockdown {
+        if !lockdown.ways.is_empty() {
+            let picture = lockdown.ways.picture(lockdown.all_ways);
+            lines.push(format!(
+                "core {} locks lines into ways {} of the L2 ({picture})",
+                lockdown.core,
+                lockdown.ways.ways()
+            ));
+        }
+        if !lockdown.pages.is_empty() {
+            lines.push(format!("core {} locks {} entries of its TLB", lockdown.core, lockdown.pages.len()));
+        }
+    }
+    lines
 }
 
 fn left(assignment: &Assignment) -> Vec<String> {

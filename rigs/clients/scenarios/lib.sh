@@ -28,7 +28,7 @@ put() { bash -c 'echo "$1" > "$2"' put "$1" "$2"; }
 # pid_of CORE: the placeholder of the load on a core.
 pid_of() {
     for process in /proc/[0-9]*; do
-        [ "$(cat "$process/comm" 2>/dev/null)" = "wk-load-$1" ] && basename "$process" && return
+        case $(cat "$process/comm" 2>/dev/null) in "wk-load-$1-"*) basename "$process" && return ;; esac
     done
     fail "no load on core $1"
 }

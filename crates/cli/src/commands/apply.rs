@@ -63,6 +63,7 @@ fn form(form: ApplyForm) -> Form {
     match form {
         ApplyForm::Resctrl => Form::Resctrl,
         ApplyForm::Msr => Form::Msr,
+        ApplyForm::Hwp => Form::Hwp,
     }
 }
 

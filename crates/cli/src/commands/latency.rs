@@ -8,7 +8,12 @@ use waykeeper_experiment::InputError;
 use waykeeper_experiment::site::cache_shapes;
 use waykeeper_linux::{Root, discover};
 use waykeeper_report::live::TargetLook;
+use waykeeper_room::socket::client::Client;
+use waykeeper_room::socket::protocol::{Latency as Latencies, LoadStatus, Start};
 use waykeeper_workload::{Pattern, Workload};
+
+use super::load::{refused, task};
+use super::room;
 
 use crate::failure::Failure;
 
@@ -21,6 +26,8 @@ pub enum Latency {
     None(Instant),
     /// A loop of this program's own.
     Here { begun: Instant, name: String, target: LiveTarget },
+    /// A room's target: one that this program started, or the first that it has.
+    Room { client: Box<Client>, target: Option<u64>, memory_reads: u64 },
 }
 
 /// What a source says at one time.
@@ -40,7 +47,11 @@ impl Latency {
     /// A target that cannot be run here.
     pub fn of(target: Option<&str>, region: Option<&str>, root: Option<&Path>) -> Result<Self, Failure> {
         let begun = Instant::now();
-        let Some(text) = target else { return Ok(Self::None(begun)) };
+        let mut room = room::client()?;
+        let Some(text) = target else {
+            let in_room = room.map(|client| Self::Room { client: Box::new(client), target: None, memory_reads: 0 });
+            return Ok(in_room.unwrap_or(Self::None(begun)));
+        };
         let refuse = |why: String| Failure::from(InputError::in_option(format!("--target {text}"), why));
         if root.is_some() {
             return Err(refuse("the target runs on this machine, not in the files below --root".into()));
@@ -50,6 +61,15 @@ impl Latency {
         };
         let core = core.parse().map_err(|_| refuse(format!("found core `{core}`; expected a number")))?;
         let pattern = timed(name, core).map_err(refuse)?;
+        if let Some(client) = &mut room {
+            let start = Start { target: true, region: region.map(str::to_owned), ..task(name, pattern, core) };
+            let target = Some(client.start(start).map_err(refused)?);
+            return Ok(room.map_or(Self::None(begun), |client| Self::Room {
+                client: Box::new(client),
+                target,
+                memory_reads: 0,
+            }));
+        }
         let target = LiveTarget::start(pattern, core, region.map(|name| Path::new(PSEUDO_LOCK).join(name)))
             .map_err(ExecutorError::Refused)?;
         Ok(Self::Here { begun, name: format!("{name} on core {core}"), target })
@@ -72,6 +92,16 @@ impl Latency {
                 let recent = target.take();
                 Reading { machine, at_s: begun.elapsed().as_secs_f64(), target: Some(look(name, &recent)) }
             }
+            Self::Room { client, target, memory_reads } => {
+                let status = client.status().map_err(refused)?;
+                let mut loads = status.loads.iter();
+                let load = loads.find(|load| target.map_or(load.target, |id| load.id == id));
+                Reading {
+                    machine: format!("room of {}, {:.3} of real time", status.platform, status.speed),
+                    at_s: status.now_ns / 1e9,
+                    target: load.map(|load| simulated(load, status.tick_ns, memory_reads)),
+                }
+            }
         })
     }
 }
@@ -85,6 +115,24 @@ fn look(name: &str, recent: &Recent) -> TargetLook {
         min_ns: any.then_some(recent.min_ns),
         max_ns: any.then_some(recent.max_ns),
         misses_per_sample: None,
+    }
+}
+
+/// `memory_reads` is how many lines it had read from memory at the look before.
+fn simulated(load: &LoadStatus, tick_ns: f64, memory_reads: &mut u64) -> TargetLook {
+    let latency = load.latency.as_ref();
+    let ns = |ticks: fn(&Latencies) -> f64| latency.map(|latency| ticks(latency) * tick_ns);
+    let samples = latency.map_or(0, |latency| latency.count);
+    let reads = load.counted.memory_reads;
+    let misses = reads.checked_sub(*memory_reads).filter(|_| samples > 0).map(|reads| reads as f64 / samples as f64);
+    *memory_reads = reads;
+    TargetLook {
+        name: format!("{} on core {}", load.name, load.core),
+        samples,
+        mean_ns: ns(|latency| latency.mean),
+        min_ns: ns(|latency| latency.min as f64),
+        max_ns: ns(|latency| latency.max as f64),
+        misses_per_sample: misses,
     }
 }
 

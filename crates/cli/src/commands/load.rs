@@ -6,13 +6,38 @@ use std::time::Duration;
 use waykeeper_executor::{ExecutorError, LiveNeighbour};
 use waykeeper_experiment::InputError;
 use waykeeper_platform::parse_cpulist;
+use waykeeper_room::socket::client::ClientError;
+use waykeeper_room::socket::protocol::Start;
+use waykeeper_workload::Pattern;
 
 use super::latency::pattern;
 use super::output::print;
+use super::room;
 use crate::arguments::Load;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::stop;
+
+/// A workload in a room, in the groups of this process.
+pub fn task(name: &str, pattern: Pattern, core: u32) -> Start {
+    Start {
+        name: name.to_owned(),
+        workload: None,
+        pattern: Some(pattern),
+        core,
+        target: false,
+        pid: i32::try_from(std::process::id()).ok(),
+        region: None,
+        memory: None,
+        samples: None,
+        stay: false,
+    }
+}
+
+/// What a room refuses, as a failure.
+pub fn refused(error: ClientError) -> Failure {
+    ExecutorError::Refused(error.to_string()).into()
+}
 
 /// How often Ctrl-C is looked for.
 const LOOK: Duration = Duration::from_millis(20);
@@ -20,6 +45,7 @@ const LOOK: Duration = Duration::from_millis(20);
 /// Runs workloads as neighbours until it is told to end.
 pub fn load(arguments: &Load) -> Result<Exit, Failure> {
     let stop = stop::on_ctrl_c();
+    let mut room = room::client()?;
     let mut running = Vec::new();
     for text in &arguments.loads {
         let refuse = |why: String| Failure::from(InputError::in_option(text.clone(), why));
@@ -29,7 +55,10 @@ pub fn load(arguments: &Load) -> Result<Exit, Failure> {
         let bad_cores = || refuse(format!("found cores `{cores}`; expected a list such as 2-3 or 1,4"));
         for core in parse_cpulist(cores).filter(|cores| !cores.is_empty()).ok_or_else(bad_cores)? {
             let pattern = pattern(name, core).map_err(refuse)?;
-            running.push(LiveNeighbour::start(pattern, core).map_err(ExecutorError::Refused)?);
+            match &mut room {
+                Some(room) => drop(room.start(task(name, pattern, core)).map_err(refused)?),
+                None => running.push(LiveNeighbour::start(pattern, core).map_err(ExecutorError::Refused)?),
+            }
         }
     }
     print(&format!("running: {}; Ctrl-C ends\n", arguments.loads.join(" ")))?;

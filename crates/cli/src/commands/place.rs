@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use waykeeper_executor::{Executor, Host, Simulated, is_policy_file};
+use waykeeper_executor::{Executor, ExecutorError, Host, Simulated, is_policy_file};
 use waykeeper_experiment::Loaded;
 use waykeeper_experiment::mitigation::parts;
+use waykeeper_linux::{Root, discover};
 use waykeeper_platform::locate::line_of;
 use waykeeper_platform::{Platform, PlatformError, bundled, find_bundled};
+use waykeeper_room::guest::RoomBench;
 
 use crate::arguments::On;
 use crate::failure::Failure;
@@ -20,10 +22,10 @@ pub fn executor(loaded: &Loaded, on: Option<On>) -> Result<Box<dyn Executor>, Fa
     let policies = policy_files(loaded);
     let platform = if name == HOST { None } else { Some(open(loaded, name)?) };
     match (on, platform) {
-        (None | Some(On::Host), None) => Ok(Box::new(Host::new(&simulated_mitigations(None), &policies)?)),
+        (None | Some(On::Host), None) => Ok(Box::new(here(&simulated_mitigations(None), &policies)?)),
         (Some(On::Host), opened) => {
             let platform = opened.as_ref().map(|opened| &opened.platform);
-            Ok(Box::new(Host::new(&simulated_mitigations(platform), &policies)?))
+            Ok(Box::new(here(&simulated_mitigations(platform), &policies)?))
         }
         (_, Some(opened)) => {
             opened.can_be_simulated()?;
@@ -40,6 +42,15 @@ pub fn executor(loaded: &Loaded, on: Option<On>) -> Result<Box<dyn Executor>, Fa
             Err(loaded.error("platform", message).into())
         }
     }
+}
+
+/// The machine that this process sees: in a room its cores are simulated.
+fn here(elsewhere: &BTreeMap<String, String>, policies: &[String]) -> Result<Host, Failure> {
+    if super::room::client()?.is_none() {
+        return Ok(Host::new(elsewhere, policies)?);
+    }
+    let found = discover(&Root::default()).map_err(|error| ExecutorError::Refused(error.to_string()))?;
+    Ok(Host::on(Box::new(RoomBench::new(&found.platform)?), elsewhere, policies)?)
 }
 
 /// The mitigations of an experiment that are files of policies.

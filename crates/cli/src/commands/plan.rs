@@ -59,6 +59,16 @@ fn form(form: PlanForm) -> Form {
         PlanForm::Resctrl => Form::Resctrl,
         PlanForm::Pqos => Form::Pqos,
         PlanForm::Msr => Form::Msr,
+        PlanForm::Hwp => Form::Hwp,
+        PlanForm::Dsu => Form::Dsu,
+        PlanForm::Tfa => Form::Tfa,
+        PlanForm::Uboot => Form::Uboot,
+        PlanForm::Mpam => Form::Mpam,
+        PlanForm::Pl310 => Form::Pl310,
+        PlanForm::Xen => Form::Xen,
+        PlanForm::Bao => Form::Bao,
+        PlanForm::Jailhouse => Form::Jailhouse,
+        PlanForm::Cmdline => Form::Cmdline,
     }
 }
 

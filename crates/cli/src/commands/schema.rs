@@ -15,6 +15,7 @@ pub fn schema(arguments: &Schema) -> Result<Exit, Failure> {
         SchemaOf::Workload => schema::workload(),
         SchemaOf::Policy => waykeeper_policy::schema(),
         SchemaOf::Run => schema::run(),
+        SchemaOf::Doctor => waykeeper_doctor::schema(),
     })?;
     Ok(Exit::Done)
 }

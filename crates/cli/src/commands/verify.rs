@@ -1,11 +1,15 @@
 //! `waykeeper verify`.
 
-use waykeeper_control::probe::{Here, Survival, Verdict};
+use std::path::Path;
+
+use waykeeper_control::probe::{Here, Prober, Survival, Verdict};
 use waykeeper_control::{Probed, Probing, Verified, try_probe, verify as look};
-use waykeeper_linux::schedule;
+use waykeeper_linux::{discover, schedule};
+use waykeeper_room::guest::RoomProber;
 
 use super::acting::{files, host, indented, state};
 use super::output::{print, print_json};
+use super::room;
 use crate::arguments::Verify;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -15,9 +19,11 @@ use crate::stop;
 pub fn verify(arguments: &Verify) -> Result<Exit, Failure> {
     let root = arguments.root.as_deref();
     let repeats = if arguments.no_probe { 0 } else { usize::from(arguments.repeats) };
-    let (probing, stop) = (Probing { repeats, prober: &Here }, stop::on_ctrl_c());
+    let in_room = room::client()?.map(RoomProber::new);
+    let prober: &dyn Prober = in_room.as_ref().map_or(&Here, |room| room);
+    let (probing, stop) = (Probing { repeats, prober }, stop::on_ctrl_c());
     if arguments.try_probe {
-        let probed = try_probe(&files(root), &schedule::allowed(), probing, &stop)?;
+        let probed = try_probe(&files(root), &cores(root, in_room.is_some()), probing, &stop)?;
         match arguments.json {
             true => print_json(&probed)?,
             false => print(&told(&probed))?,
@@ -30,6 +36,12 @@ pub fn verify(arguments: &Verify) -> Result<Exit, Failure> {
         false => print(&text(&verified, arguments.no_probe))?,
     }
     Ok(exit(&verified))
+}
+
+/// Cores that a probe may use: in a room those of its files.
+fn cores(root: Option<&Path>, in_room: bool) -> Vec<u32> {
+    let found = in_room.then(|| discover(&files(root)).ok()).flatten();
+    found.map_or_else(schedule::allowed, |found| found.platform.core_ids())
 }
 
 fn exit(verified: &Verified) -> Exit {

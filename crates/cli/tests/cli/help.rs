@@ -7,8 +7,10 @@ fn the_help_of_every_command_has_an_example_that_names_it() {
     let desk = Desk::new();
     let top = desk.run(&["--help"]).with(0).stdout;
     assert!(top.contains("waykeeper run this-machine"), "{top}");
-    for command in ["run", "list", "show", "compare", "plan", "apply", "status", "verify", "restore", "trace", "schema"]
-    {
+    for command in [
+        "run", "list", "show", "compare", "plan", "decode", "apply", "status", "verify", "restore", "enter", "mount",
+        "watch", "load", "doctor", "trace", "schema",
+    ] {
         let help = desk.run(&[command, "--help"]).with(0).stdout;
         let example = format!("  waykeeper {command}");
         assert!(help.contains("Example") && help.contains(&example), "{command}: {help}");

@@ -3,6 +3,8 @@
 mod acting;
 mod bad_input;
 mod cases;
+mod decode;
+mod doctor;
 mod exit_status;
 mod folders;
 mod help;

@@ -148,3 +148,33 @@ fn a_machine_without_resctrl_is_told_so() {
     }
     assert!(ended.stdout.is_empty());
 }
+
+/// The text alone is what a compiler or a hypervisor takes; the plan around it says who has what.
+#[test]
+fn forms_for_firmware_and_hypervisors_are_to_be_had() {
+    for (policy, platform, form, text) in [
+        ("agilex5-isolate-core1", "agilex5", "dsu", "CLUSTERPARTCR_EL1 (S3_0_C15_C4_3) = 0x1e"),
+        ("agilex5-isolate-core1", "agilex5", "tfa", "write_waykeeper_clusterbusqos_el1(UINT64_C(0xf0));"),
+        ("agilex5-isolate-core1", "agilex5", "uboot", "go ${loadaddr}"),
+        ("agilex5-isolate-core1", "agilex5", "cmdline", "isolcpus=managed_irq,domain,1 nohz_full=1"),
+        ("cd8180-portions", "cd8180", "mpam", "wk_write32(component + 0x1000, 0x7U);"),
+        ("zynq-lockdown", "zynq7000", "pl310", "wk_pl310_lock(0x7fU, 0xffU);"),
+        ("tcc-speed-shift", "i7-13800hre", "hwp", "wrmsr -p 4 0x774 0xf0000000002e2e2e"),
+        ("colour-halves", "agilex5", "xen", "llc-colors = \"0-15\""),
+        ("colour-halves", "agilex5", "bao", ".colors = 0xff,"),
+        ("colour-halves", "agilex5", "jailhouse", ".colors = 0xffff,"),
+    ] {
+        let arguments = [policy, "--for", platform, "--as", form];
+        let alone = plan(&[&arguments[..], &["--script"]].concat()).with(0).stdout;
+        assert!(alone.contains(text), "{form}: {alone}");
+        let whole = plan(&arguments).with(0).stdout;
+        assert!(whole.contains(text) && whole.contains("what it cannot stop"), "{form}: {whole}");
+        if form != "cmdline" {
+            let wrong = plan(&[policy, "--for", platform, "--as", "pqos"]).with(3).stderr;
+            assert!(wrong.contains("cannot be written; as `") && wrong.lines().count() == 1, "{wrong}");
+        }
+    }
+    let json = plan(&["agilex5-isolate-core1", "--for", "agilex5", "--json"]).with(0).json();
+    assert_eq!(json["lowered"]["writes"][1]["place"], "S3_0_C15_C4_3");
+    assert_eq!(json["assignment"]["controls"]["priorities"][1]["level"], 15);
+}

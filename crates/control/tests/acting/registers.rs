@@ -58,6 +58,25 @@ fn only_the_bits_of_the_mask_are_written_and_all_go_back() {
     assert_eq!(acting.model.borrow_mut().everything(), before.everything());
 }
 
+/// Requests for performance levels and the ring's ratio are no business of resctrl, which is mounted here.
+#[test]
+fn clocks_are_written_beside_a_mounted_resctrl_and_put_back() {
+    const HWP_REQUEST: u32 = 0x774;
+    const RING: u32 = 0x620;
+    let mut before = Kind::Plain.model(Kernel::V6_1);
+    before.registers.extend([((2, HWP_REQUEST), 0x8000_2a04), ((0, RING), 0x8000_0828)]);
+    let before = before;
+    let cut = Cut::default();
+    let (mut acting, mut store) = (Acting::on(before.clone(), &cut), Memory::with(&cut));
+    let steps = [register(2, HWP_REQUEST, 0xf000_0000_002e_2e2e, u64::MAX), register(0, RING, 0x2828, 0x7f7f)];
+    apply(&mut acting, &mut store, &steps).unwrap();
+    let after = acting.model.borrow().registers.clone();
+    // Bit 31 of the ring's register is none of ours.
+    assert_eq!((after[&(2, HWP_REQUEST)], after[&(0, RING)]), (0xf000_0000_002e_2e2e, 0x8000_2828));
+    assert!(matches!(restore(&mut acting, &mut store, false), Restored::Back { findings, .. } if findings.is_empty()));
+    assert_eq!(acting.model.borrow_mut().everything(), before.clone().everything());
+}
+
 #[test]
 fn a_register_that_sets_nothing_is_found_out_by_writing() {
     let mut before = machine();

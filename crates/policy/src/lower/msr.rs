@@ -6,7 +6,7 @@ use crate::offer::{BandwidthUnit, Offer};
 use crate::refusal::Refusal;
 use crate::step::Step;
 
-use super::{Form, Line, Lowered, is_cat};
+use super::{Form, Line, Lowered, hwp, is_cat};
 
 /// IA32_L3_QOS_MASK_0; with CDP data of class n is at 2 n and code at 2 n + 1.
 const L3_MASK: u32 = 0xc90;
@@ -61,17 +61,23 @@ pub fn lower(assignment: &Assignment, offer: &Offer) -> Result<Lowered, Refusal>
     for class in &assignment.classes {
         lines.extend(limit_lines(class, offer));
     }
-    for core in &offer.cores {
+    // Clocks alone leave the classes of the cores as they are.
+    let divides = !assignment.divided.is_empty() || assignment.classes.iter().any(|class| !class.limits.is_empty());
+    for core in offer.cores.iter().filter(|_| divides) {
         let class = assignment.classes.iter().find(|class| class.cores.contains(core));
         let (number, name) = class.map_or((0, "others"), |class| (class.number, class.name.as_str()));
         let value = u64::from(number) << 32;
         lines.push(register_line(*core, PQR_ASSOC, value, 0xffff_ffff_0000_0000, format!("core {core}: {name}")));
     }
-    let notes = vec![
+    lines.extend(hwp::lines(assignment, offer)?);
+    let mut notes = vec![
         "a register that reads back as written can be inert all the same; only its effect proves it".into(),
         "cores that go offline or sleep come back with class 0".into(),
     ];
-    Ok(Lowered { form: Form::Msr, lines, notes })
+    if !assignment.controls.clocks.is_empty() {
+        notes.extend(hwp::notes());
+    }
+    Ok(Lowered::shell(Form::Msr, lines, notes))
 }
 
 fn mask_line(class: &AssignedClass, mask: &AssignedMask, offer: &Offer) -> Option<Line> {

@@ -79,7 +79,7 @@ pub fn lower(assignment: &Assignment, offer: &Offer) -> Result<Lowered, Refusal>
         }
         false => Vec::new(),
     };
-    Ok(Lowered { form: Form::Pqos, lines, notes })
+    Ok(Lowered::shell(Form::Pqos, lines, notes))
 }
 
 fn numbers(assignment: &Assignment) -> String {

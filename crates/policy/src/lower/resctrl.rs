@@ -34,7 +34,7 @@ pub fn lower(assignment: &Assignment, offer: &Offer) -> Result<Lowered, Refusal>
     let mut lines = vec![mount(assignment.mount, offer)];
     let mut notes = Vec::new();
     let classes = assignment.classes.split_first();
-    let Some((others, classes)) = classes else { return Ok(Lowered { form: Form::Resctrl, lines, notes }) };
+    let Some((others, classes)) = classes else { return Ok(Lowered::shell(Form::Resctrl, lines, notes)) };
     for text in schemata(others) {
         lines.push(write("schemata", text, "what the others keep; the rest is free for classes"));
     }
@@ -86,7 +86,7 @@ pub fn lower(assignment: &Assignment, offer: &Offer) -> Result<Lowered, Refusal>
         }
         lines.extend(class.members.iter().map(|member| members(&class.name, member)));
     }
-    Ok(Lowered { form: Form::Resctrl, lines, notes })
+    Ok(Lowered::shell(Form::Resctrl, lines, notes))
 }
 
 fn is_shown(cache: &&CacheOffer) -> bool {

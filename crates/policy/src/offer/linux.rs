@@ -94,6 +94,7 @@ impl Offer {
             caches: offers,
             bandwidth: reader.bandwidth(&root)?,
             no_bandwidth: None,
+            controls: Default::default(),
             shared: shared
                 .into_iter()
                 .map(|(level, groups)| Shared::Cache { level, groups: groups.into_iter().collect(), filter: false })

@@ -2,7 +2,7 @@
 
 use waykeeper_platform::{BandwidthScheme, CoreId, Param, Platform, WayControl};
 
-use super::{BandwidthOffer, BandwidthUnit, CacheOffer, DomainOffer, Offer, Shared};
+use super::{BandwidthOffer, BandwidthUnit, CacheOffer, ControlOffer, DomainOffer, Offer, Shared};
 use crate::mask::Mask;
 
 /// Intel's throttle counts in steps of ten percent (Intel SDM, volume 3, Memory Bandwidth Allocation; the kernel's
@@ -33,6 +33,7 @@ impl Offer {
             caches: [2, 3].into_iter().filter_map(|level| cache(platform, level)).collect(),
             bandwidth: None,
             no_bandwidth: None,
+            controls: ControlOffer::of_platform(platform),
             shared: shared(platform),
             resctrl: None,
         };
@@ -81,7 +82,11 @@ fn cache(platform: &Platform, level: u8) -> Option<CacheOffer> {
         min_bits: 1,
         // Intel: by the SDM, contiguous unless CPUID says otherwise. The others' registers have a bit for each group.
         sparse: !matches!(control, None | Some(WayControl::Cat | WayControl::CatNotEnumerated)),
-        classes: seen.iter().filter_map(|cache| cache.classes).min().map(|classes| classes as u32),
+        classes: match seen.iter().filter_map(|cache| cache.classes).min() {
+            Some(classes) => Some(classes as u32),
+            // A scheme ID has three bits (CLUSTERTHREADSID_EL1).
+            None => (control == Some(WayControl::DsuSchemes)).then_some(8),
+        },
         cdp: seen.iter().all(|cache| cache.cdp),
         pseudo_lock: seen.iter().any(|cache| cache.pseudo_lock),
     })

@@ -20,7 +20,8 @@ pub fn find(policy: &Policy, offer: &Offer, to: &mut Assignment) {
         match shared {
             Shared::Cache { level, groups, filter } if groups.iter().any(|group| is_contested(group, to)) => {
                 let divided = to.divided.iter().any(|cache| cache.level == *level);
-                if divided {
+                let coloured = to.controls.colours.as_ref().is_some_and(|colours| colours.level == *level);
+                if divided || coloured {
                     add(
                         format!("the L{level}'s queues"),
                         "its ports, its miss queue (MSHRs) and its write buffers serve all cores, whatever their ways",
@@ -88,6 +89,45 @@ pub fn find(policy: &Policy, offer: &Offer, to: &mut Assignment) {
         add(
             "locked memory".into(),
             "CLFLUSH, WBINVD and deep power states empty it, and nothing loads it again; it is guarded in this cache alone",
+        );
+    }
+    let controls = &to.controls;
+    if !controls.priorities.is_empty() {
+        add(
+            "queues that know no priority".into(),
+            "a priority counts where a queue, an arbiter or the memory controller looks at it; what is in service already goes on",
+        );
+    }
+    if !controls.strides.is_empty() {
+        add(
+            "what strides leave".into(),
+            "they order requests on their way out of the cache, and only while more is asked than there is; a study of this control saw that switching it on helps and larger strides for neighbours hardly do",
+        );
+    }
+    if let Some(colours) = &controls.colours {
+        add(
+            "memory that nobody coloured".into(),
+            "devices, page tables and what a hypervisor or kernel allocates for itself fill every colour unless they are told",
+        );
+        add(
+            format!("the sets of one colour of the L{}", colours.level),
+            "classes with the same colours, and translations of all of them, still meet there",
+        );
+    }
+    if controls.lockdown.is_some() {
+        add(
+            "first-level caches".into(),
+            "locked lines leave them as any others do: a hit in the second level is what remains assured",
+        );
+        add(
+            "maintenance of the whole cache".into(),
+            "cleaning and invalidating by way or by address takes locked lines out as well, and nothing loads them again",
+        );
+    }
+    if !controls.clocks.is_empty() {
+        add(
+            "other causes of slower clocks".into(),
+            "power and temperature limits come before what a core asks for; the kernel's frequency driver writes its own requests when its settings change",
         );
     }
     to.leaves_open = gaps;

@@ -1,0 +1,45 @@
+//! `waykeeper doctor`.
+
+use std::time::Duration;
+
+use waykeeper_doctor::{BadCores, Smis, View, advice_text, advise, count_smis, examine, text};
+use waykeeper_experiment::InputError;
+use waykeeper_linux::Root;
+
+use super::output::{print, print_json};
+use crate::arguments::Doctor;
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+/// Examines a machine, or names the kernel parameters that it lacks.
+pub fn doctor(arguments: &Doctor) -> Result<Exit, Failure> {
+    let root = match &arguments.root {
+        Some(path) => Root::open(path).map_err(|error| InputError::in_option("--root", error.to_string()))?,
+        None => Root::default(),
+    };
+    let option = arguments.rt_cores.as_ref().map_or("doctor".to_owned(), |cores| format!("--rt-cores {cores}"));
+    let view =
+        View::new(root, arguments.rt_cores.as_deref()).map_err(|BadCores(why)| InputError::in_option(option, why))?;
+    if arguments.cmdline {
+        let advice = advise(&view);
+        match arguments.json {
+            true => print_json(&advice)?,
+            false => print(&advice_text(&advice))?,
+        }
+        return Ok(Exit::Done);
+    }
+    let smis = match view.root.is_running() {
+        true => {
+            let seconds = arguments.seconds;
+            let wait = || std::thread::sleep(Duration::from_secs(seconds.into()));
+            count_smis(&view.root, &view.rt_cores, seconds.into(), wait)
+        }
+        false => Smis::NotCounted("a recorded tree stands still, so nothing can be counted".into()),
+    };
+    let examination = examine(&View { smis, ..view });
+    match arguments.json {
+        true => print_json(&examination)?,
+        false => print(&text(&examination))?,
+    }
+    Ok(if examination.is_serious() { Exit::SeriousFound } else { Exit::Done })
+}

@@ -1,0 +1,61 @@
+//! `mount`.
+
+use std::path::Path;
+use std::process::{Child, Stdio};
+
+use crate::{wait_until, waykeeper};
+
+fn is_mounted(at: &Path) -> bool {
+    let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap();
+    mounts.lines().any(|line| line.split(' ').nth(1) == at.to_str())
+}
+
+fn mounted(at: &Path) -> Child {
+    let child = waykeeper(&["mount", "apollo-lake-e3950", at.to_str().unwrap(), "--kernel", "6.1"])
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    wait_until("it is mounted", || at.join("schemata").exists());
+    child
+}
+
+fn signal(child: &Child, signal: rustix::process::Signal) {
+    let pid = rustix::process::Pid::from_raw(child.id() as i32).unwrap();
+    rustix::process::kill_process(pid, signal).unwrap();
+}
+
+#[test]
+fn control_c_unmounts() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut child = mounted(folder.path());
+    assert_eq!(std::fs::read_to_string(folder.path().join("schemata")).unwrap(), "L2:0=ff;1=ff\n");
+    signal(&child, rustix::process::Signal::INT);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert!(!is_mounted(folder.path()));
+}
+
+#[test]
+fn being_killed_unmounts() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut child = mounted(folder.path());
+    signal(&child, rustix::process::Signal::KILL);
+    child.wait().unwrap();
+    wait_until("it is unmounted", || !is_mounted(folder.path()));
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn being_unmounted_ends_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut child = mounted(folder.path());
+    rustix::mount::unmount(folder.path(), rustix::mount::UnmountFlags::empty()).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn a_folder_that_is_not_there_is_named() {
+    let output = waykeeper(&["mount", "apollo-lake-e3950", "/no/such/folder"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(text.contains("/no/such/folder"), "{text}");
+}

@@ -1,0 +1,168 @@
+//! Kernel parameters that a machine lacks.
+
+use waykeeper_doctor::parameters::unknown::{UNKNOWN, unknown};
+use waykeeper_doctor::{Advice, CommandLine, advice_text, advise, examine};
+
+use crate::tree::Tree;
+
+fn advice(change: impl Fn(&mut Tree)) -> Advice {
+    let mut tree = Tree::tuned();
+    change(&mut tree);
+    advise(&tree.view())
+}
+
+fn added(advice: &Advice) -> Vec<&str> {
+    advice.add.iter().map(|parameter| parameter.parameter.as_str()).collect()
+}
+
+#[test]
+fn a_bare_command_line_lacks_everything() {
+    let advice = advice(|tree| {
+        tree.put("/proc/cmdline", "root=/dev/sda2 quiet\n")
+            .put("/proc/version", "Linux version 6.1.0 () #1 SMP PREEMPT_DYNAMIC Debian\n")
+            .put("/proc/sys/kernel/numa_balancing", "1")
+            .put("/sys/devices/system/cpu/smt/active", "1");
+    });
+    insta::assert_snapshot!("bare", advice_text(&advice));
+    assert_eq!(advice.line.split(' ').collect::<Vec<_>>(), added(&advice));
+    assert_eq!(CommandLine::parse(&advice.line).words.len(), advice.add.len(), "the line is ready to paste");
+}
+
+#[test]
+fn what_is_there_is_not_added_again() {
+    let advice = advice(|tree| {
+        tree.booted_with("nmi_watchdog=0 nosoftlockup transparent_hugepage=madvise pcie_aspm.policy=performance");
+    });
+    assert_eq!(added(&advice), [""; 0]);
+    assert!(advice.line.is_empty() && advice.remove.is_empty());
+    assert_eq!(
+        advice.there,
+        [
+            "isolcpus=domain,managed_irq,4-5",
+            "nohz_full=4-5",
+            "rcu_nocbs=4-5",
+            "irqaffinity=0-3,6-7",
+            "intel_idle.max_cstate=0",
+            "processor.max_cstate=1",
+            "nmi_watchdog=0",
+            "nosoftlockup",
+            "transparent_hugepage=madvise",
+            "pcie_aspm.policy=performance",
+        ]
+    );
+}
+
+#[test]
+fn cores_that_are_set_apart_stay_so() {
+    let with = |old: &str, new: &str| {
+        let advice = advice(|tree| {
+            tree.replace("/proc/cmdline", old, new);
+        });
+        let name = new.split('=').next().unwrap();
+        advice.add.into_iter().find(|parameter| parameter.parameter.starts_with(name))
+    };
+    let isolated = |value: &str| with("isolcpus=domain,managed_irq,4-5", &format!("isolcpus={value}"));
+    // More cores and more flags are as good.
+    assert_eq!(isolated("nohz,domain,managed_irq,3-5"), None);
+    // The flags are missing; core 2 is somebody's.
+    let found = isolated("2,4,5").unwrap();
+    assert_eq!(found.parameter, "isolcpus=domain,managed_irq,2,4-5");
+    assert_eq!(found.replaces.as_deref(), Some("isolcpus=2,4,5"));
+    assert_eq!(with("nohz_full=4-5", "nohz_full=4").unwrap().parameter, "nohz_full=4-5");
+    // Fewer cores take the interrupts; a real-time one must not.
+    assert_eq!(with("irqaffinity=0-3,6-7", "irqaffinity=0"), None);
+    assert_eq!(with("irqaffinity=0-3,6-7", "irqaffinity=0,4").unwrap().parameter, "irqaffinity=0-3,6-7");
+    assert_eq!(with("irqaffinity=0-3,6-7", "irqaffinity=02").unwrap().replaces.as_deref(), Some("irqaffinity=02"));
+}
+
+#[test]
+fn what_does_nothing_is_to_go() {
+    let advice = advice(|tree| {
+        tree.booted_with("noht idle=poll");
+    });
+    assert_eq!(advice.remove.len(), 1);
+    assert_eq!(advice.remove[0].parameter, "noht");
+}
+
+#[test]
+fn what_this_machine_has_no_use_for_is_left_out_with_the_reason() {
+    let arm = advice(|tree| {
+        tree.put("/proc/cpuinfo", "CPU implementer\t: 0x41\n").put("/proc/cmdline", "quiet");
+    });
+    let left_out = |name: &str| arm.left_out.iter().find(|parameter| parameter.parameter.starts_with(name)).unwrap();
+    assert!(left_out("processor.max_cstate").reason.contains("x86"));
+    assert!(added(&arm).contains(&"cpuidle.off=1"));
+    let old = advice(|tree| {
+        tree.put("/proc/cmdline", "quiet").without("/sys/devices/system/cpu/nohz_full");
+    });
+    assert!(!old.line.contains("nohz_full") && old.line.contains("rcu_nocbs=4-5"));
+}
+
+/// Every parameter of the lists in chapters 3 and 4 of Intel's guide, with whether the kernels 6.1 to 7.3 take it as it
+/// stands: looked up in the tables of their images, and for i915 and igb in the modules of 6.1.
+const GUIDE: [(&str, bool); 38] = [
+    ("clocksource=tsc", true),
+    ("tsc=reliable", true),
+    ("nmi_watchdog=0", true),
+    ("nosoftlockup", true),
+    ("nowatchdog", true),
+    ("idle=poll", true),
+    ("isolcpus=4-5", true),
+    ("rcu_nocbs=4-5", true),
+    ("nohz_full=4-5", true),
+    ("irqaffinity=0", true),
+    ("irqaffinity=02", false),
+    ("processor.max_cstate=0", true),
+    ("intel.max_cstate=0", false),
+    ("processor_idle.max_cstate=0", false),
+    ("intel_idle.max_cstate=0", true),
+    ("intel_pstate=disable", true),
+    ("noht", false),
+    ("rcupdate.rcu_cpu_stall_requests=1", false),
+    ("rcupdate.rcu_cpu_stall_suppress=1", true),
+    ("rcu_nocb_poll", true),
+    ("hpet=disable", true),
+    ("hpets=disable", false),
+    ("numa_balancing=disable", true),
+    ("efi=runtime", true),
+    ("iommu=pt", true),
+    ("hugepages=1024", true),
+    ("mce=off", true),
+    ("i915.enable_rc6=0", false),
+    ("i915.enable_dc=0", true),
+    ("i915.disable_power_well=0", true),
+    ("i915.enable_guc=7", true),
+    ("i915.force_probe=*", true),
+    ("igb.blacklist=no", false),
+    ("art=virtual", false),
+    ("art=virtallow", false),
+    ("rdt=Imba", false),
+    ("rdt=!mba", true),
+    ("nopicid", false),
+];
+
+#[test]
+fn every_parameter_of_the_guide_is_judged() {
+    for (parameter, works) in GUIDE {
+        let line = CommandLine::parse(parameter);
+        assert_eq!(unknown(&line.words[0]).is_none(), works, "{parameter}");
+    }
+    // The last two rows are not in that list: a value of its own, and a patch of distributions.
+    for row in UNKNOWN.iter().filter(|row| !["mmio_stale_data", "kthread_cpus"].contains(&row.name)) {
+        assert!(GUIDE.iter().any(|(parameter, works)| !works && parameter.starts_with(row.name)), "{}", row.name);
+    }
+}
+
+#[test]
+fn what_is_advised_is_known_to_the_kernel_and_quiets_the_check() {
+    let mut tree = Tree::tuned();
+    tree.put("/proc/cmdline", "quiet noht irqaffinity=02");
+    let advice = advise(&tree.view());
+    tree.put("/proc/cmdline", &format!("quiet {}", advice.line));
+    let examination = examine(&tree.view());
+    for id in ["kernel-parameters", "rcu-nocbs"] {
+        let finding = examination.findings.iter().find(|finding| finding.id == id).unwrap();
+        assert!(finding.severity.is_none(), "{finding:#?}");
+    }
+    assert_eq!(advise(&tree.view()).line, "");
+}

@@ -1,0 +1,8 @@
+//! The doctor on recorded trees.
+
+mod advice;
+mod both_ways;
+mod cores;
+mod fixtures;
+mod printed;
+mod tree;

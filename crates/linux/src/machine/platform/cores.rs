@@ -1,0 +1,145 @@
+//! Kinds of cores with their private caches.
+
+use waykeeper_platform::{CoreKind, Execution, Inclusion, Index, Param, PrivateCache, Replacement};
+
+use super::assumed::{assumed, measured, tick_loop};
+use super::{CPUID, Measured, SYSFS, rounded};
+use crate::machine::part_names::arm_part;
+use crate::machine::{Cache, CacheUse, Cores, How, Machine};
+
+const CLOCK: &str = "neither the kernel nor CPUID tells a frequency";
+
+impl Machine {
+    pub(super) fn core_kind(&self, kind: &Cores, latencies: &[Measured]) -> CoreKind {
+        let ids = self.first_threads(&kind.cpus);
+        let first = ids.first().copied().unwrap_or_default();
+        let own = latencies.iter().find(|it| kind.cpus.contains(&it.cpu));
+        let clock = clock(kind, own);
+        let in_order = kind.midr.and_then(arm_part).map(|(name, in_order)| (in_order, name));
+        let out_of_order = in_order.is_none_or(|(in_order, _)| !in_order);
+        let cache = |level, holds| self.cache_of(first, level, holds).filter(|cache| self.is_private(cache));
+        // Load to use in core cycles.
+        let hit = |level: u8, usual: u64, range: [u64; 2]| match own.and_then(|it| it.level_ns.get(&level)) {
+            Some(ns) => {
+                let cycles = (ns.value * clock.value).round().max(1.0) as u64;
+                let why =
+                    format!("{:.2} ns from {:.2} to {:.2}, at {} GHz", ns.value, ns.least, ns.greatest, clock.value);
+                measured(cycles, why)
+            }
+            None => assumed(usual, range, "usual; `waykeeper machine --measure` tells"),
+        };
+        let l2 = cache(2, CacheUse::Unified).or(cache(2, CacheUse::Data));
+        CoreKind {
+            kind: kind.kind.clone(),
+            ids,
+            execution: Some(match in_order {
+                Some((true, name)) => {
+                    let order = Param::documented(Execution::InOrder, SYSFS);
+                    Param { reason: Some(format!("{name} by MIDR_EL1; Arm's manual has it in order")), ..order }
+                }
+                _ => {
+                    assumed(Execution::OutOfOrder, [Execution::InOrder, Execution::OutOfOrder], "nothing tells; usual")
+                }
+            }),
+            outstanding_misses: Some(if out_of_order {
+                assumed(12, [6, 32], "nothing tells; 10 to 16 are usual, more in large cores")
+            } else {
+                assumed(4, [2, 16], "nothing tells; usual for small cores")
+            }),
+            issue_width: Some(assumed(if out_of_order { 4 } else { 2 }, [1, 8], "nothing tells; usual")),
+            window_instructions: out_of_order.then(|| assumed(256, [64, 512], "nothing tells; usual")),
+            store_buffer_entries: Some(assumed(if out_of_order { 56 } else { 8 }, [4, 112], "nothing tells; usual")),
+            l1d: Some(match cache(1, CacheUse::Data).or(cache(1, CacheUse::Unified)) {
+                Some(found) => PrivateCache { hit_cycles: Some(hit(1, 4, [2, 6])), ..private(found) },
+                None => PrivateCache { hit_cycles: Some(hit(1, 4, [2, 6])), ..unknown() },
+            }),
+            l1i: Some(cache(1, CacheUse::Instructions).map_or_else(unknown, private)),
+            l2: l2.map(|found| {
+                let inclusion = match found.inclusive {
+                    Some(true) => documented(Inclusion::InclusiveOfL1d, "says that it is inclusive"),
+                    Some(false) => documented(Inclusion::NonInclusive, "says that it is not inclusive"),
+                    None => assumed(
+                        Inclusion::InclusiveOfL1d,
+                        [Inclusion::InclusiveOfL1d, Inclusion::NonInclusive],
+                        "nothing tells",
+                    ),
+                };
+                let mut second = PrivateCache {
+                    hit_cycles: Some(hit(2, 14, [8, 25])),
+                    inclusion: Some(inclusion),
+                    ..private(found)
+                };
+                if let Some(groups) = self.way_groups(2, &found.shared_by.concat(), found.ways) {
+                    (second.way_groups, second.way_control, second.classes) =
+                        (Some(groups.groups), Some(groups.control), groups.classes);
+                }
+                second
+            }),
+            tick_loop: Some(tick_loop()),
+            performance_per_100_mhz: None,
+            clock_ghz: Some(clock),
+            ..CoreKind::default()
+        }
+    }
+}
+
+fn clock(kind: &Cores, own: Option<&Measured>) -> Param<f64> {
+    let ghz = |mhz: u64| mhz as f64 / 1000.0;
+    if let Some(clock) = own.and_then(|it| it.clock_ghz) {
+        return measured(rounded(clock, 3), "the clock while latencies were measured".into());
+    }
+    match (kind.base_mhz, kind.max_mhz) {
+        (Some(base), _) => Param { reason: Some("base frequency".into()), ..Param::documented(ghz(base), SYSFS) },
+        (None, Some(most)) => Param { reason: Some("highest frequency".into()), ..Param::documented(ghz(most), SYSFS) },
+        (None, None) => assumed(2.5, [0.5, 6.0], CLOCK),
+    }
+}
+
+fn documented<T>(value: T, reason: &str) -> Param<T> {
+    Param { reason: Some(reason.into()), ..Param::documented(value, CPUID) }
+}
+
+/// The pseudo-LRU that so many ways allow.
+pub(super) fn replacement(ways: u64) -> Param<Replacement> {
+    let (value, why) = if ways.is_power_of_two() {
+        (Replacement::TreePlru, "nothing tells; a tree of bits is usual")
+    } else {
+        (Replacement::BitPlru, "nothing tells; some pseudo-LRU that so many ways allow")
+    };
+    assumed(value, [value, Replacement::Lru], why)
+}
+
+pub(super) fn ways(cache: &Cache) -> Param<u64> {
+    match cache.ways {
+        Some(ways) => Param::documented(ways, SYSFS),
+        None => assumed(8, [4, 16], "the kernel does not tell its ways"),
+    }
+}
+
+pub(super) fn index(cache: &Cache) -> Option<Index> {
+    let hashed = cache.hashed.filter(|hashed| *hashed)?;
+    Some(Index { slices: None, hashed: documented(hashed, "says that its sets are chosen by a hash") })
+}
+
+fn private(cache: &Cache) -> PrivateCache {
+    let ways = ways(cache);
+    let mut private = PrivateCache::new(Param::documented(cache.size_kib, SYSFS), ways.clone());
+    private.replacement = Some(replacement(ways.value));
+    private.index = index(cache);
+    private
+}
+
+/// A first level that the kernel does not tell of.
+fn unknown() -> PrivateCache {
+    let mut unknown = PrivateCache::new(
+        assumed(32, [16, 64], "the kernel does not tell of this cache"),
+        assumed(8, [4, 8], "the kernel does not tell of this cache"),
+    );
+    unknown.replacement = Some(replacement(8));
+    unknown
+}
+
+/// Whether a control was found by the kernel, by the processor or in the catalogue.
+pub(super) fn trusted(by: How) -> bool {
+    !matches!(by, How::Sysfs | How::Register)
+}

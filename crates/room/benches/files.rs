@@ -1,0 +1,119 @@
+//! What a client waits for: a write to `schemata` and a read of `mon_data` through the mount, while the simulation runs.
+//! And what the simulation loses by being mounted. Needs root and /dev/fuse.
+
+use std::fs::OpenOptions;
+use std::hint::black_box;
+use std::io::Write;
+use std::os::unix::fs::FileExt;
+use std::time::{Duration, Instant};
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use waykeeper_platform::{Platform, find_bundled};
+use waykeeper_resctrl::Kernel;
+use waykeeper_room::backing::{Backing, Sink};
+use waykeeper_room::{Load, Placed, Plan, Room, simulated};
+
+fn platform() -> Platform {
+    Platform::from_toml(find_bundled("xeon-d-2752ter").unwrap().text, "xeon-d-2752ter").unwrap()
+}
+
+fn loads(platform: &Platform) -> Vec<Placed> {
+    ["target:latency_loop@0", "cache_stressor@1-3"]
+        .iter()
+        .flat_map(|load| Load::parse(load).unwrap().place(platform).unwrap())
+        .collect()
+}
+
+fn room() -> Room {
+    let platform = platform();
+    let loads: Vec<_> = loads(&platform).into_iter().map(|load| (load, 0)).collect();
+    let backing = simulated(&platform).unwrap();
+    let room = Room::open(Plan::new(platform, Kernel::V6_12), backing).unwrap();
+    room.start(&loads).unwrap();
+    room
+}
+
+fn files(criterion: &mut Criterion) {
+    let folder = tempfile::tempdir().unwrap();
+    let room = room();
+    let _mounted = room.mount_resctrl(folder.path()).expect("this needs root and /dev/fuse");
+    let mut group = criterion.benchmark_group("mounted");
+    let open = || OpenOptions::new().write(true).truncate(true).open(folder.path().join("schemata")).unwrap();
+    let mut file = open();
+    let mut masks = ["L3:0=ff\n", "L3:0=fffff\n"].iter().cycle();
+    group.bench_function("schemata/write", |bencher| {
+        bencher.iter(|| file.write_all(masks.next().unwrap().as_bytes()).unwrap());
+    });
+    group.bench_function("schemata/open, write, close", |bencher| {
+        bencher.iter(|| open().write_all(masks.next().unwrap().as_bytes()).unwrap());
+    });
+    let path = folder.path().join("mon_data/mon_L3_00/llc_occupancy");
+    let counter = std::fs::File::open(&path).unwrap();
+    let mut text = [0; 32];
+    group.bench_function("mon_data/read", |bencher| bencher.iter(|| counter.read_at(&mut text, 0).unwrap()));
+    group.bench_function("mon_data/open, read, close", |bencher| {
+        bencher.iter(|| black_box(std::fs::read(&path).unwrap()));
+    });
+    group.finish();
+}
+
+struct Nowhere;
+
+impl Sink for Nowhere {
+    fn record(&mut self, _core: u32, _ticks: u64, _count: u64) {}
+}
+
+/// Simulated time for each second of real time, alone and in a mounted room with a client that reads counters ten times a
+/// second.
+fn speed(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("simulation");
+    group.sample_size(10).measurement_time(Duration::from_secs(5));
+    const STEP_PS: u64 = 20_000_000;
+    group.bench_function("20 us alone", |bencher| {
+        let platform = platform();
+        let mut backing: Box<dyn Backing> = simulated(&platform).unwrap();
+        for load in loads(&platform) {
+            let work = waykeeper_room::backing::Work {
+                core: load.core,
+                pattern: load.pattern,
+                watched: load.target,
+                buffer: waykeeper_room::backing::Buffer::Own,
+                samples: None,
+            };
+            backing.start(&work).unwrap();
+        }
+        backing.advance(10 * STEP_PS, &mut Nowhere);
+        bencher.iter_custom(|times| {
+            let began = Instant::now();
+            backing.advance(backing.now_ps() + times * STEP_PS, &mut Nowhere);
+            began.elapsed()
+        });
+    });
+    group.bench_function("20 us in a mounted room", |bencher| {
+        let folder = tempfile::tempdir().unwrap();
+        let room = room();
+        let _mounted = room.mount_resctrl(folder.path()).expect("this needs root and /dev/fuse");
+        let path = folder.path().join("mon_data/mon_L3_00/llc_occupancy");
+        let now = || {
+            let answer = room.answer(br#"{"version":1,"ask":"status"}"#);
+            match answer.outcome {
+                waykeeper_room::socket::protocol::Outcome::Status(status) => status.now_ns,
+                other => panic!("{other:?}"),
+            }
+        };
+        bencher.iter_custom(|times| {
+            let (from, began) = (now(), Instant::now());
+            // Until it has come as far as was asked; what it takes for the rest of a slice counts in proportion.
+            let wanted = times as f64 * STEP_PS as f64 / 1000.0;
+            while now() - from < wanted {
+                std::thread::sleep(Duration::from_millis(10));
+                black_box(std::fs::read(&path).unwrap());
+            }
+            began.elapsed().mul_f64(wanted / (now() - from))
+        });
+    });
+    group.finish();
+}
+
+criterion_group!(benches, files, speed);
+criterion_main!(benches);

@@ -1,0 +1,93 @@
+//! The capacity probe inside a room. It learns about masks as everywhere: by what a chase loses.
+
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use waykeeper_control::probe::{NotMeasured, Plan, Prober, Samples};
+use waykeeper_platform::CoreId;
+use waykeeper_workload::Pattern;
+
+use crate::socket::client::{Client, ClientError};
+use crate::socket::protocol::Start;
+
+/// Runs probes as simulated tasks of the calling process.
+#[derive(Debug)]
+pub struct RoomProber {
+    client: Mutex<Client>,
+}
+
+impl RoomProber {
+    /// On a connection to the room.
+    pub fn new(client: Client) -> Self {
+        Self { client: Mutex::new(client) }
+    }
+}
+
+fn refused(error: ClientError) -> NotMeasured {
+    NotMeasured::Refused(error.to_string())
+}
+
+impl Prober for RoomProber {
+    fn measure(&self, plan: &Plan, stop: &AtomicBool) -> Result<Samples, NotMeasured> {
+        let mut client = self.client.lock().unwrap_or_else(PoisonError::into_inner);
+        let memory = client.memory(plan.core, plan.chase().data_bytes()).map_err(refused)?;
+        let samples = measure(&mut client, plan, memory, stop);
+        let freed = client.free(memory).map_err(refused);
+        let samples = samples?;
+        freed?;
+        Ok(samples)
+    }
+}
+
+fn measure(client: &mut Client, plan: &Plan, memory: u64, stop: &AtomicBool) -> Result<Samples, NotMeasured> {
+    let tick_ns = client.status().map_err(refused)?.tick_ns;
+    let mut samples = Samples::default();
+    for _ in 0..plan.repeats {
+        for (times, streams) in [
+            (&mut samples.positive, None),
+            (&mut samples.negative, Some(plan.same_class)),
+            (&mut samples.treated, Some(plan.neighbour)),
+        ] {
+            if stop.load(Ordering::Relaxed) {
+                return Err(NotMeasured::Interrupted);
+            }
+            // Twice: the first walk brings the lines in, the second lets the replacement policy see them used.
+            walk(client, plan.core, plan.chase(), Some(memory), 2)?;
+            if let Some(core) = streams {
+                walk(client, core, plan.stream(), None, 1)?;
+            }
+            let ticks = walk(client, plan.core, plan.chase(), Some(memory), 1)?;
+            times.push(ticks * tick_ns / plan.elements() as f64);
+        }
+    }
+    Ok(samples)
+}
+
+/// Walks a workload through so many times, and gives the mean ticks of a walk.
+fn walk(
+    client: &mut Client,
+    core: CoreId,
+    pattern: Pattern,
+    memory: Option<u64>,
+    walks: u64,
+) -> Result<f64, NotMeasured> {
+    let start = Start {
+        name: "probe".into(),
+        workload: None,
+        pattern: Some(pattern),
+        core,
+        target: true,
+        pid: i32::try_from(std::process::id()).ok(),
+        region: None,
+        memory,
+        samples: Some(walks),
+        stay: false,
+    };
+    let id = client.start(start).map_err(refused)?;
+    let waited = client.until(id, walks);
+    client.stop(id).map_err(refused)?;
+    waited.map_err(refused)?;
+    let latency = client.samples(id).map_err(refused)?.latency;
+    latency.map(|latency| latency.mean).ok_or(NotMeasured::Lost)
+}

@@ -1,0 +1,255 @@
+//! A room: a platform with its kernel, what runs on it, and the one lock around what its files change.
+
+use std::path::PathBuf;
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use waykeeper_platform::{CoreId, Platform};
+use waykeeper_resctrl::{Caller, Kernel, Machine, MountOptions, Operation, Refusal, Reply, Resctrl};
+
+use crate::backing::{Backing, Buffer, Work};
+use crate::hardware::{Hardware, Throttles};
+use crate::load::Placed;
+use crate::machine::{NoResctrl, machine_of};
+use crate::runner::{Ask, Runner};
+use crate::state::{Load, State};
+
+/// How often tasks are looked for. A look at a full /proc takes long: then less often.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+/// A look takes at most this share of the time.
+const LOOK_SHARE: u32 = 20;
+/// How often the kernel looks whether RMIDs are clean.
+const LIMBO_EVERY: Duration = Duration::from_secs(1);
+
+/// What a room is made of.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// The platform.
+    pub platform: Platform,
+    /// The kernel that is seen on it.
+    pub kernel: Kernel,
+    /// The machine that the kernel found there, or why it found nothing for resctrl.
+    pub machine: Result<Machine, NoResctrl>,
+    /// The folder in which tasks are looked for: /proc of the room's processes.
+    pub proc: PathBuf,
+    /// How often the kernel looks whether freed RMIDs are clean.
+    pub limbo_every: Duration,
+}
+
+impl Plan {
+    /// A platform with a kernel, for tasks of this process namespace.
+    pub fn new(platform: Platform, kernel: Kernel) -> Self {
+        let machine = machine_of(&platform, kernel);
+        Self { platform, kernel, machine, proc: "/proc".into(), limbo_every: LIMBO_EVERY }
+    }
+}
+
+/// A running room. It ends when it is dropped.
+#[derive(Debug)]
+pub struct Room {
+    shared: Arc<Shared>,
+    ticker: Option<(Sender<()>, JoinHandle<()>)>,
+}
+
+/// What the servers of a room share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub platform: Platform,
+    pub kernel: Kernel,
+    pub no_resctrl: Option<NoResctrl>,
+    pub runner: Runner,
+    state: Mutex<State>,
+}
+
+impl Shared {
+    pub fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Carries out an operation on resctrl's files.
+    pub fn apply(&self, caller: &Caller, operation: &Operation) -> Result<Reply, Refusal> {
+        self.state().apply(&self.runner, caller, operation)
+    }
+
+    /// Starts a workload whose groups are those of a task; 0 for the groups of its core.
+    pub fn start(&self, name: &str, work: Work, tid: i32, target: bool) -> Result<u64, String> {
+        let core = work.core;
+        // The class comes before the first access.
+        let mut state = self.state();
+        if state.loads.iter().any(|load| load.core == core) {
+            return Err(format!("core {core} runs something already"));
+        }
+        state.look_at_tasks();
+        state.loads.push(Load { id: 0, name: name.into(), core, tid, target });
+        state.settle(&self.runner);
+        let started = self.runner.ask_for(|answer| Ask::Start(work, answer));
+        match &started {
+            Ok(id) => state.loads.iter_mut().filter(|load| load.core == core).for_each(|load| load.id = *id),
+            Err(_) => state.loads.retain(|load| load.core != core),
+        }
+        state.settle(&self.runner);
+        started
+    }
+
+    /// Ends a workload.
+    pub fn stop(&self, id: u64) -> Result<(), String> {
+        self.runner.ask_for(|answer| Ask::Stop(id, answer))?;
+        let mut state = self.state();
+        state.loads.retain(|load| load.id != id);
+        state.settle(&self.runner);
+        Ok(())
+    }
+}
+
+impl Room {
+    /// A room with nothing running in it. A platform without resctrl has a room too: it may have registers.
+    ///
+    /// # Errors
+    /// When the system has no thread left.
+    pub fn open(plan: Plan, backing: Box<dyn Backing>) -> std::io::Result<Self> {
+        let Plan { platform, kernel, machine, proc, limbo_every } = plan;
+        let (machine, no_resctrl) = match machine {
+            Ok(machine) => (Some(machine), None),
+            Err(none) => (None, Some(none)),
+        };
+        let throttles = machine.as_ref().and_then(|machine| machine.mb.as_ref()).map(|mb| Throttles {
+            groups: mb.domains.iter().map(|domain| domain.cpus.iter().collect::<Vec<CoreId>>()).collect(),
+            values: vec![vec![mb.max; mb.closids as usize]; mb.domains.len()],
+        });
+        let hardware = Hardware::new(&platform, throttles);
+        let monitors = backing.monitors();
+        let mut resctrl = machine.map(Resctrl::new);
+        if let Some(resctrl) = &mut resctrl {
+            // Nobody can have mounted it before.
+            let _ = resctrl.mount(MountOptions::default());
+        }
+        let mut state = State::new(resctrl, hardware, proc, monitors);
+        let runner = Runner::start(backing)?;
+        state.look_at_tasks();
+        state.tell(&runner);
+        let state = Mutex::new(state);
+        let shared = Arc::new(Shared { platform, kernel, no_resctrl, runner, state });
+        let ticker = tick(Arc::clone(&shared), limbo_every)?;
+        Ok(Self { shared, ticker: Some(ticker) })
+    }
+
+    /// Starts the loads, each under its placeholder's pid.
+    ///
+    /// # Errors
+    /// The first that cannot run, and why.
+    pub fn start(&self, loads: &[(Placed, i32)]) -> Result<(), String> {
+        for (load, pid) in loads {
+            let work = Work {
+                core: load.core,
+                pattern: load.pattern.clone(),
+                watched: load.target,
+                buffer: Buffer::Own,
+                samples: None,
+            };
+            self.shared
+                .start(&load.name, work, *pid, load.target)
+                .map_err(|why| format!("load {} on core {}: {why}", load.name, load.core))?;
+        }
+        Ok(())
+    }
+
+    /// Why this platform has no resctrl, if it has none.
+    pub fn no_resctrl(&self) -> Option<&NoResctrl> {
+        self.shared.no_resctrl.as_ref()
+    }
+
+    pub(crate) fn shared(&self) -> Arc<Shared> {
+        Arc::clone(&self.shared)
+    }
+
+    /// Carries out an operation on resctrl's files, as the mounted files do.
+    ///
+    /// # Errors
+    /// What the kernel would answer.
+    pub fn apply(&self, caller: &Caller, operation: &Operation) -> Result<Reply, Refusal> {
+        self.shared.apply(caller, operation)
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        if let Some((end, thread)) = self.ticker.take() {
+            drop(end);
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Looks for tasks and for clean RMIDs from time to time.
+fn tick(shared: Arc<Shared>, limbo_every: Duration) -> std::io::Result<(Sender<()>, JoinHandle<()>)> {
+    let (end, ended) = channel();
+    let work = move || {
+        let mut pause = LOOK_EVERY;
+        let mut limbo = Instant::now();
+        while ended.recv_timeout(pause) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+            let began = Instant::now();
+            let mut state = shared.state();
+            state.look_at_tasks();
+            pause = LOOK_EVERY.max(began.elapsed() * LOOK_SHARE);
+            state.settle(&shared.runner);
+            if limbo.elapsed() >= limbo_every {
+                limbo = began;
+                state.check_limbo(&shared.runner);
+            }
+        }
+    };
+    Ok((end, std::thread::Builder::new().name("tasks".into()).spawn(work)?))
+}
+
+impl Room {
+    /// Reads a register of a core, as /dev/cpu/N/msr does; `None` where the processor has none of that number.
+    pub fn read_msr(&self, core: CoreId, number: u32) -> Option<u64> {
+        self.shared.read_msr(core, number).ok()
+    }
+
+    /// Writes a register of a core, as /dev/cpu/N/msr does; `None` where the processor refuses.
+    pub fn write_msr(&self, core: CoreId, number: u32, value: u64) -> Option<()> {
+        self.shared.write_msr(core, number, value).ok()
+    }
+
+    /// Answers a line as the socket does.
+    pub fn answer(&self, line: &[u8]) -> crate::socket::protocol::Answer {
+        crate::socket::answer(&self.shared, line)
+    }
+
+    /// Looks now whether freed RMIDs are clean.
+    pub fn check_limbo(&self) {
+        self.shared.state().check_limbo(&self.shared.runner);
+    }
+
+    /// Mounts the tree of resctrl at a folder.
+    ///
+    /// # Errors
+    /// A platform without resctrl; what the system says.
+    pub fn mount_resctrl(&self, at: &std::path::Path) -> std::io::Result<crate::Mounted> {
+        if let Some(none) = self.no_resctrl() {
+            return Err(std::io::Error::other(none.clone()));
+        }
+        let files = crate::files::resctrl::ResctrlFiles::new(self.shared());
+        crate::Mounted::new(files, at, "resctrl")
+    }
+}
+
+impl Room {
+    /// Mounts registers, locked regions and the tables of mounts at a folder.
+    pub(crate) fn mount_devices(&self, at: &std::path::Path) -> std::io::Result<crate::Mounted> {
+        crate::Mounted::new(crate::files::devices::DeviceFiles::new(self.shared()), at, "waykeeper")
+    }
+}
+
+impl Room {
+    /// Listens for clients at a path.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn listen(&self, at: &std::path::Path) -> std::io::Result<crate::socket::Listening> {
+        crate::socket::Listening::new(self.shared(), at)
+    }
+}

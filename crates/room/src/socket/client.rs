@@ -1,0 +1,166 @@
+//! The other end of a room's socket.
+
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::Duration;
+
+use waykeeper_platform::CoreId;
+
+use super::protocol::{Answer, Ask, Outcome, Request, Samples, Start, Status, VERSION};
+
+/// The environment variable that names the socket within a room.
+pub const VARIABLE: &str = "WAYKEEPER_ROOM";
+
+/// A connection to a room.
+#[derive(Debug)]
+pub struct Client {
+    stream: BufReader<UnixStream>,
+}
+
+/// Why a room did not do what was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// The room refused.
+    #[error("the room refused: {0}")]
+    Refused(String),
+    /// The connection broke.
+    #[error("the room cannot be reached: {0}")]
+    Io(#[from] io::Error),
+    /// The answer was not understood: the room is of another version.
+    #[error("the room answered {found}, which this version does not know")]
+    Odd {
+        /// The answer.
+        found: String,
+    },
+}
+
+impl Client {
+    /// Connects to the room that this process is in, if it is in one.
+    ///
+    /// # Errors
+    /// When the socket that the environment names does not answer.
+    pub fn of_environment() -> io::Result<Option<Self>> {
+        std::env::var_os(VARIABLE).map(|path| Self::connect(Path::new(&path))).transpose()
+    }
+
+    /// Connects to a socket.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn connect(socket: &Path) -> io::Result<Self> {
+        Ok(Self { stream: BufReader::new(UnixStream::connect(socket)?) })
+    }
+
+    /// Asks.
+    ///
+    /// # Errors
+    /// A refusal, a broken connection, an answer of another version.
+    pub fn ask(&mut self, ask: Ask) -> Result<Outcome, ClientError> {
+        let mut line = serde_json::to_vec(&Request { version: VERSION, ask }).map_err(io::Error::from)?;
+        line.push(b'\n');
+        self.stream.get_mut().write_all(&line)?;
+        let mut answer = String::new();
+        if self.stream.read_line(&mut answer)? == 0 {
+            return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
+        }
+        match serde_json::from_str::<Answer>(&answer) {
+            Ok(Answer { outcome: Outcome::Refused { why }, .. }) => Err(ClientError::Refused(why)),
+            Ok(answer) => Ok(answer.outcome),
+            Err(_) => Err(ClientError::Odd { found: answer.trim_end().into() }),
+        }
+    }
+
+    fn other<T>(outcome: &Outcome) -> Result<T, ClientError> {
+        Err(ClientError::Odd { found: format!("{outcome:?}") })
+    }
+
+    /// The room and what runs there.
+    ///
+    /// # Errors
+    /// As [`Client::ask`].
+    pub fn status(&mut self) -> Result<Status, ClientError> {
+        match self.ask(Ask::Status)? {
+            Outcome::Status(status) => Ok(status),
+            outcome => Self::other(&outcome),
+        }
+    }
+
+    /// Starts a workload and gives its number.
+    ///
+    /// # Errors
+    /// As [`Client::ask`].
+    pub fn start(&mut self, start: Start) -> Result<u64, ClientError> {
+        match self.ask(Ask::Start(Box::new(start)))? {
+            Outcome::Started { id } => Ok(id),
+            outcome => Self::other(&outcome),
+        }
+    }
+
+    /// Ends a workload.
+    ///
+    /// # Errors
+    /// As [`Client::ask`].
+    pub fn stop(&mut self, id: u64) -> Result<(), ClientError> {
+        match self.ask(Ask::Stop { id })? {
+            Outcome::Stopped => Ok(()),
+            outcome => Self::other(&outcome),
+        }
+    }
+
+    /// All samples of a workload.
+    ///
+    /// # Errors
+    /// As [`Client::ask`].
+    pub fn samples(&mut self, id: u64) -> Result<Samples, ClientError> {
+        match self.ask(Ask::Samples { id })? {
+            Outcome::Samples(samples) => Ok(samples),
+            outcome => Self::other(&outcome),
+        }
+    }
+
+    /// Gives out memory that outlives the workloads that use it, and gives its number.
+    ///
+    /// # Errors
+    /// As [`Client::ask`].
+    pub fn memory(&mut self, core: CoreId, bytes: u64) -> Result<u64, ClientError> {
+        match self.ask(Ask::Memory { core, bytes })? {
+            Outcome::Given { memory } => Ok(memory),
+            outcome => Self::other(&outcome),
+        }
+    }
+
+    /// Takes such memory back.
+    ///
+    /// # Errors
+    /// As [`Client::ask`].
+    pub fn free(&mut self, memory: u64) -> Result<(), ClientError> {
+        match self.ask(Ask::Free { memory })? {
+            Outcome::Freed => Ok(()),
+            outcome => Self::other(&outcome),
+        }
+    }
+
+    /// Waits until a workload has so many samples or has ended, and gives the simulated nanoseconds since the room began.
+    ///
+    /// # Errors
+    /// As [`Client::ask`].
+    pub fn until(&mut self, id: u64, samples: u64) -> Result<f64, ClientError> {
+        match self.ask(Ask::Until { id, samples })? {
+            Outcome::Waited { now_ns } => Ok(now_ns),
+            outcome => Self::other(&outcome),
+        }
+    }
+
+    /// Waits until so much simulated time has passed, and gives the simulated nanoseconds since the room began.
+    ///
+    /// # Errors
+    /// As [`Client::ask`].
+    pub fn wait(&mut self, simulated: Duration) -> Result<f64, ClientError> {
+        let ns = u64::try_from(simulated.as_nanos()).unwrap_or(u64::MAX);
+        match self.ask(Ask::Wait { ns })? {
+            Outcome::Waited { now_ns } => Ok(now_ns),
+            outcome => Self::other(&outcome),
+        }
+    }
+}

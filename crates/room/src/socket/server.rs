@@ -1,0 +1,256 @@
+//! The room's end of its socket.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use hdrhistogram::Histogram;
+
+use super::protocol::{Answer, Ask, Counted, Latency, LoadStatus, Outcome, Request, Samples, Start, Status, VERSION};
+use crate::backing::{Buffer, Counts, Work};
+use crate::load::resolve;
+use crate::machine::name;
+use crate::room::Shared;
+use crate::runner::Ask as Runner;
+
+/// The longest line that is taken. A workload is far shorter.
+const LINE_MAX: u64 = 1 << 20;
+/// How often a waiting client's time is looked at.
+const LOOK: Duration = Duration::from_millis(1);
+
+/// The thread that takes connections. The socket goes with it.
+#[derive(Debug)]
+pub struct Listening {
+    at: PathBuf,
+    ended: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Listening {
+    /// Listens at a path. Only the owner may connect.
+    pub(crate) fn new(shared: Arc<Shared>, at: &Path) -> io::Result<Self> {
+        let listener = UnixListener::bind(at)?;
+        std::fs::set_permissions(at, std::fs::Permissions::from_mode(0o600))?;
+        let ended = Arc::new(AtomicBool::new(false));
+        let seen = Arc::clone(&ended);
+        let take = move || {
+            for stream in listener.incoming().flatten() {
+                if seen.load(Ordering::Relaxed) {
+                    return;
+                }
+                let (shared, seen) = (Arc::clone(&shared), Arc::clone(&seen));
+                // Without a thread the client sees its connection close.
+                let _ = std::thread::Builder::new().name("client".into()).spawn(move || talk(&shared, &seen, stream));
+            }
+        };
+        let thread = std::thread::Builder::new().name("socket".into()).spawn(take)?;
+        Ok(Self { at: at.to_owned(), ended, thread: Some(thread) })
+    }
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        self.ended.store(true, Ordering::Relaxed);
+        // A connection wakes the thread up.
+        let _ = UnixStream::connect(&self.at);
+        let _ = std::fs::remove_file(&self.at);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// What ends with a connection.
+#[derive(Default)]
+struct Held {
+    workloads: Vec<u64>,
+    memories: Vec<u64>,
+}
+
+/// Answers one client until it goes. What it started ends with it, unless it is to stay.
+fn talk(shared: &Shared, ended: &AtomicBool, stream: UnixStream) {
+    let mut held = Held::default();
+    converse(shared, ended, stream, &mut held);
+    for id in held.workloads {
+        // It may have ended already.
+        let _ = shared.stop(id);
+    }
+    for memory in held.memories {
+        let _ = shared.runner.ask_for(|answer| Runner::TakeBack(memory, answer));
+    }
+}
+
+fn converse(shared: &Shared, ended: &AtomicBool, stream: UnixStream, held: &mut Held) {
+    let Ok(mut back) = stream.try_clone() else { return };
+    let mut lines = BufReader::new(stream);
+    loop {
+        let mut line = Vec::new();
+        match lines.by_ref().take(LINE_MAX).read_until(b'\n', &mut line) {
+            Ok(length) if length > 0 && line.ends_with(b"\n") => {}
+            _ => return,
+        }
+        let answer = answer_until(shared, ended, &line, held);
+        let Ok(mut text) = serde_json::to_vec(&answer) else { return };
+        text.push(b'\n');
+        if back.write_all(&text).is_err() {
+            return;
+        }
+    }
+}
+
+/// Answers a line.
+pub(crate) fn answer(shared: &Shared, line: &[u8]) -> Answer {
+    answer_until(shared, &AtomicBool::new(false), line, &mut Held::default())
+}
+
+fn answer_until(shared: &Shared, ended: &AtomicBool, line: &[u8], held: &mut Held) -> Answer {
+    let outcome = match serde_json::from_slice::<Request>(line) {
+        Ok(request) if request.version == VERSION => carry_out(shared, ended, request.ask, held),
+        Ok(request) => {
+            Outcome::Refused { why: format!("found version {}; this room speaks version {VERSION}", request.version) }
+        }
+        Err(error) => Outcome::Refused { why: format!("the request is not one: {error}") },
+    };
+    Answer { version: VERSION, outcome }
+}
+
+fn carry_out(shared: &Shared, ended: &AtomicBool, ask: Ask, held: &mut Held) -> Outcome {
+    let refused = |why: String| Outcome::Refused { why };
+    match ask {
+        Ask::Status => Outcome::Status(status(shared)),
+        Ask::Start(ask) => match start(shared, &ask) {
+            Ok(id) => {
+                held.workloads.extend(Some(id).filter(|_| !ask.stay));
+                Outcome::Started { id }
+            }
+            Err(why) => refused(why),
+        },
+        Ask::Stop { id } => shared.stop(id).map_or_else(refused, |()| Outcome::Stopped),
+        Ask::Samples { id } => samples(shared, id).map_or_else(refused, Outcome::Samples),
+        Ask::Memory { core, bytes } => {
+            let given = shared.runner.ask_for(|answer| Runner::Give { core, bytes, answer });
+            match given {
+                Ok(memory) => {
+                    held.memories.push(memory);
+                    Outcome::Given { memory }
+                }
+                Err(why) => refused(why),
+            }
+        }
+        Ask::Free { memory } => {
+            let freed = shared.runner.ask_for(|answer| Runner::TakeBack(memory, answer));
+            freed.map_or_else(refused, |()| Outcome::Freed)
+        }
+        Ask::Until { id, samples } => {
+            let enough = || {
+                let collected = shared.runner.published.collected();
+                collected.get(&id).map(|one| one.ended_ps.is_some() || one.samples.len() >= samples)
+            };
+            loop {
+                match enough() {
+                    None => return refused(format!("there was no workload {id}")),
+                    Some(true) => break,
+                    Some(false) if ended.load(Ordering::Relaxed) => break,
+                    Some(false) => std::thread::sleep(LOOK),
+                }
+            }
+            Outcome::Waited { now_ns: shared.runner.published.snapshot().now_ps as f64 / 1000.0 }
+        }
+        Ask::Wait { ns } => {
+            let now = || shared.runner.published.snapshot().now_ps;
+            let until = now().saturating_add(ns.saturating_mul(1000));
+            while now() < until && !ended.load(Ordering::Relaxed) {
+                std::thread::sleep(LOOK);
+            }
+            Outcome::Waited { now_ns: now() as f64 / 1000.0 }
+        }
+    }
+}
+
+fn start(shared: &Shared, ask: &Start) -> Result<u64, String> {
+    let platform = &shared.platform;
+    if platform.core_kind(ask.core).is_none() {
+        let there = waykeeper_platform::format_cpulist(&platform.core_ids());
+        return Err(format!("there is no core {}; the cores are {there}", ask.core));
+    }
+    let pattern = match (&ask.workload, &ask.pattern) {
+        (Some(workload), None) => resolve(workload, platform, ask.core)?,
+        (None, Some(pattern)) => {
+            waykeeper_simulator::can_run(platform, pattern).map_err(|refused| refused.to_string())?;
+            pattern.clone()
+        }
+        _ => return Err("expected one of workload and pattern".into()),
+    };
+    let buffer = match (&ask.region, ask.memory) {
+        (Some(_), Some(_)) => return Err("a buffer is in a region or in memory; found both".into()),
+        (Some(name), None) => {
+            let number = shared.state().region(name);
+            Buffer::Region(number.ok_or_else(|| format!("there is no locked region `{name}`"))?)
+        }
+        (None, Some(memory)) => Buffer::Memory(memory),
+        (None, None) => Buffer::Own,
+    };
+    let work = Work { core: ask.core, pattern, watched: ask.target, buffer, samples: ask.samples };
+    shared.start(&ask.name, work, ask.pid.unwrap_or(0), ask.target)
+}
+
+fn counted(counts: Counts) -> Counted {
+    Counted { accesses: counts.accesses, memory_reads: counts.memory_reads }
+}
+
+fn latency(samples: &Histogram<u64>) -> Option<Latency> {
+    (!samples.is_empty()).then(|| Latency {
+        count: samples.len(),
+        min: samples.min(),
+        max: samples.max(),
+        mean: samples.mean(),
+    })
+}
+
+fn status(shared: &Shared) -> Status {
+    let loads = shared.state().loads.clone();
+    let snapshot = shared.runner.published.snapshot().clone();
+    let mut collected = shared.runner.published.collected();
+    let loads = loads.into_iter().filter_map(|load| {
+        let one = collected.get_mut(&load.id)?;
+        let status = LoadStatus {
+            id: load.id,
+            name: load.name,
+            core: load.core,
+            target: load.target,
+            pid: Some(load.tid).filter(|tid| *tid > 0),
+            counted: counted(one.counts),
+            latency: latency(&one.recent),
+        };
+        one.recent.reset();
+        Some(status)
+    });
+    Status {
+        platform: shared.platform.name.clone(),
+        kernel: name(shared.kernel).into(),
+        now_ns: snapshot.now_ps as f64 / 1000.0,
+        speed: snapshot.speed,
+        tick_ns: shared.runner.published.tick_ns,
+        loads: loads.collect(),
+        not_simulated: snapshot.refused,
+    }
+}
+
+fn samples(shared: &Shared, id: u64) -> Result<Samples, String> {
+    let now_ps = shared.runner.published.snapshot().now_ps;
+    let collected = shared.runner.published.collected();
+    let one = collected.get(&id).ok_or_else(|| format!("there was no workload {id}"))?;
+    let buckets = one.samples.iter_recorded().map(|step| (step.value_iterated_to(), step.count_at_value()));
+    Ok(Samples {
+        ran_ns: one.ended_ps.unwrap_or(now_ps).saturating_sub(one.started_ps) as f64 / 1000.0,
+        tick_ns: shared.runner.published.tick_ns,
+        counted: counted(one.counts),
+        latency: latency(&one.samples),
+        buckets: buckets.collect(),
+    })
+}

@@ -1,0 +1,71 @@
+//! A process that unmounts when its parent did not: after kill -9 nobody else would.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// The process. It ends with its parent, or when this is dropped.
+#[derive(Debug)]
+pub struct Watchdog {
+    line: File,
+}
+
+/// The mount is there.
+const MOUNTED: u8 = b'm';
+/// The mount was taken away in an orderly manner.
+const UNMOUNTED: u8 = b'u';
+
+impl Watchdog {
+    /// Starts it for a folder. It is to be called before any thread is started: the child runs on without exec.
+    ///
+    /// # Errors
+    /// When no process can be made.
+    pub fn start(folder: &Path) -> io::Result<Self> {
+        let folder = std::ffi::CString::new(folder.canonicalize()?.as_os_str().as_bytes())?;
+        let (end, line): (OwnedFd, OwnedFd) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
+        // SAFETY: the process has one thread, so the child is a whole copy of it.
+        match unsafe { libc::fork() } {
+            -1 => Err(io::Error::last_os_error()),
+            0 => {
+                drop(line);
+                // SAFETY: plain system calls on strings that end with a NUL.
+                unsafe {
+                    // Signals from the terminal are for the parent.
+                    libc::setsid();
+                    libc::prctl(libc::PR_SET_NAME, c"wk-unmount".as_ptr());
+                }
+                let mut mounted = false;
+                let mut byte = [0];
+                let mut end = File::from(end);
+                while end.read_exact(&mut byte).is_ok() {
+                    mounted = byte[0] == MOUNTED;
+                }
+                if mounted {
+                    // SAFETY: as above.
+                    unsafe { libc::umount2(folder.as_ptr(), libc::MNT_DETACH) };
+                }
+                // SAFETY: ends this process without running what belongs to the parent.
+                unsafe { libc::_exit(0) }
+            }
+            _ => Ok(Self { line: File::from(line) }),
+        }
+    }
+
+    /// The mount is there: from now on it would be taken away.
+    ///
+    /// # Errors
+    /// When the process is gone.
+    pub fn mounted(&mut self) -> io::Result<()> {
+        self.line.write_all(&[MOUNTED])
+    }
+
+    /// The mount is gone already.
+    ///
+    /// # Errors
+    /// When the process is gone.
+    pub fn unmounted(&mut self) -> io::Result<()> {
+        self.line.write_all(&[UNMOUNTED])
+    }
+}
