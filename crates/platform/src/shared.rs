@@ -1,5 +1,7 @@
 //! Caches that several cores share, and the filters that track what is inside.
 
+use std::ops::RangeInclusive;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -146,6 +148,19 @@ pub struct BandwidthControl {
     /// Nanoseconds that each step below the full share adds to every request; for `delay` only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay_step_ns: Option<Param<f64>>,
+}
+
+impl BandwidthControl {
+    /// The shares that a class can have: a stride is at most the steps, a share is 1 to the steps (a minimum may be none),
+    /// portions are some of the bits.
+    pub fn shares(&self) -> RangeInclusive<u64> {
+        let steps = self.steps.value;
+        match self.scheme.value {
+            BandwidthScheme::Stride | BandwidthScheme::Minimum => 0..=steps,
+            BandwidthScheme::Delay | BandwidthScheme::Maximum => 1..=steps,
+            BandwidthScheme::Portions => 1..=u64::MAX >> (64 - steps.clamp(1, 64)),
+        }
+    }
 }
 
 /// Monitoring of a cache and of the traffic beyond it (Intel CMT and MBM).

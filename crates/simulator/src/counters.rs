@@ -68,7 +68,48 @@ pub struct Misses {
     pub refused: u64,
 }
 
+impl Misses {
+    fn since(&self, before: &Self) -> Self {
+        Self {
+            cold: self.cold - before.cold,
+            own: self.own - before.own,
+            neighbour: self.neighbour - before.neighbour,
+            cluster_filter: self.cluster_filter - before.cluster_filter,
+            interconnect_filter: self.interconnect_filter - before.interconnect_filter,
+            inclusion: self.inclusion - before.inclusion,
+            write: self.write - before.write,
+            not_allocated: self.not_allocated - before.not_allocated,
+            refused: self.refused - before.refused,
+        }
+    }
+}
+
 impl CoreCounters {
+    /// What was counted after these counts were taken.
+    pub fn since(&self, before: &Self) -> Self {
+        Self {
+            accesses: self.accesses - before.accesses,
+            skipped_accesses: self.skipped_accesses - before.skipped_accesses,
+            l1_hits: self.l1_hits - before.l1_hits,
+            l2_hits: self.l2_hits - before.l2_hits,
+            shared_hits: self.shared_hits - before.shared_hits,
+            transfers: self.transfers - before.transfers,
+            on_chip_reads: self.on_chip_reads - before.on_chip_reads,
+            memory_reads: self.memory_reads - before.memory_reads,
+            bytes_from_memory: self.bytes_from_memory - before.bytes_from_memory,
+            invalidated_by_cluster: self.invalidated_by_cluster - before.invalidated_by_cluster,
+            invalidated_by_interconnect: self.invalidated_by_interconnect - before.invalidated_by_interconnect,
+            invalidated_by_inclusion: self.invalidated_by_inclusion - before.invalidated_by_inclusion,
+            invalidated_by_writes: self.invalidated_by_writes - before.invalidated_by_writes,
+            cluster_waits: self.cluster_waits - before.cluster_waits,
+            interconnect_waits: self.interconnect_waits - before.interconnect_waits,
+            misses: self.misses.since(&before.misses),
+            stalled_for_shared_ps: self.stalled_for_shared_ps - before.stalled_for_shared_ps,
+            stalled_for_memory_ps: self.stalled_for_memory_ps - before.stalled_for_memory_ps,
+            stalled_for_filters_ps: self.stalled_for_filters_ps - before.stalled_for_filters_ps,
+        }
+    }
+
     /// Counts a line that was taken away.
     #[inline]
     pub(crate) fn lost(&mut self, cause: Cause) {

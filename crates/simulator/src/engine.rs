@@ -43,6 +43,8 @@ pub struct Engine {
     pub(crate) programs: Vec<Program>,
     /// The memory of each program.
     pub(crate) given: Vec<Vec<u64>>,
+    /// What the core of each program had counted when it started.
+    pub(crate) at_start: Vec<CoreCounters>,
     /// By core, what a stopped program has left outstanding.
     pub(crate) ports: Vec<Option<Box<Port>>>,
     pub(crate) starter: Starter,
@@ -120,6 +122,7 @@ impl Engine {
             cores,
             running,
             programs: programs.to_vec(),
+            at_start: vec![CoreCounters::default(); programs.len()],
             given,
             starter,
             settings: settings.clone(),

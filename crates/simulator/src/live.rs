@@ -1,6 +1,6 @@
 //! What can change while an engine runs, as hardware is behind resctrl: which programs run, and what is set for classes.
 
-use waykeeper_platform::CoreId;
+use waykeeper_platform::{BandwidthControl, CoreId};
 
 use crate::build;
 use crate::counters::CoreCounters;
@@ -44,6 +44,7 @@ impl Engine {
         self.running.push(running);
         self.programs.push(program);
         self.given.push(memory);
+        self.at_start.push(self.world.hierarchy.counts[core]);
         self.list_programs();
         self.fit(self.running.len() - 1)
     }
@@ -69,6 +70,7 @@ impl Engine {
         port.give_up(&mut self.world, self.now);
         self.ports[at] = Some(Box::new(port));
         self.programs.remove(index);
+        self.at_start.remove(index);
         let memory = self.given.remove(index);
         self.starter.take_back(memory);
         self.leave_region(core);
@@ -77,6 +79,12 @@ impl Engine {
         // Others may have waited for it.
         self.settle(&mut Discard);
         Ok(())
+    }
+
+    /// What the core of a program has counted since the program started; none where no program runs.
+    pub fn program_counters(&self, core: CoreId) -> Option<CoreCounters> {
+        let index = self.programs.iter().position(|program| program.core == core)?;
+        Some(self.core_counters(core)?.since(&self.at_start[index]))
     }
 
     /// Whether a program runs on a core.
@@ -137,11 +145,16 @@ impl Engine {
     /// A platform without such a control, a class that does not exist, and a share that the scheme does not have.
     pub fn set_class_bandwidth(&mut self, class: u8, share: u64) -> Result<(), Refused> {
         class_exists(class)?;
-        match self.world.memory.set_share(class, share, self.now) {
-            Some(true) => Ok(()),
-            Some(false) => Err(Refused::new("bandwidth", format!("the scheme has no share {share}"))),
-            None => Err(Refused::new("bandwidth", "no shared cache of this platform has a `bandwidth_control`")),
+        let refuse = |why: String| Err(Refused::new("bandwidth", why));
+        let mut controls = self.platform.shared_caches.iter().filter_map(|cache| cache.bandwidth_control.as_ref());
+        let Some(shares) = controls.next().map(BandwidthControl::shares) else {
+            return refuse("no shared cache of this platform has a `bandwidth_control`".into());
+        };
+        if !shares.contains(&share) {
+            return refuse(format!("{share} is no share; {} to {} are", shares.start(), shares.end()));
         }
+        self.world.memory.set_share(class, share, self.now);
+        Ok(())
     }
 
     /// The ways of some way groups, one bit each.

@@ -73,18 +73,12 @@ fn bandwidth_control_is_whole(path: &str, control: &BandwidthControl) -> Result<
     }
 }
 
-/// A stride is at most the steps, a share is 1 to the steps, portions are some of the bits.
 pub(super) fn share_is_possible(path: &str, control: &BandwidthControl, share: u64) -> Result<(), Finding> {
-    let steps = control.steps.value;
-    let (low, high) = match control.scheme.value {
-        BandwidthScheme::Stride => (0, steps),
-        BandwidthScheme::Delay | BandwidthScheme::Maximum => (1, steps),
-        BandwidthScheme::Minimum => (0, steps),
-        BandwidthScheme::Portions => (1, u64::MAX >> (64 - steps.clamp(1, 64))),
-    };
-    if (low..=high).contains(&share) {
+    let shares = control.shares();
+    if shares.contains(&share) {
         return Ok(());
     }
+    let (low, high) = shares.into_inner();
     Err(finding(path, format!("{share} is not possible here; {low} to {high} would do")))
 }
 

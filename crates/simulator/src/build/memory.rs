@@ -99,7 +99,13 @@ fn regulation(platform: &Platform, line: u64) -> Result<Option<(Scheme, usize)>,
         if !cache.copies.is_empty() || found.is_some() {
             return refuse("the simulator has one regulator, and this platform has several caches with one");
         }
-        found = Some((scheme(control, line), control.queue_entries.value as usize));
+        let scheme = scheme(control, line);
+        let entries = match scheme {
+            // Requests wait where they come from, each for itself.
+            Scheme::Delay { .. } => usize::MAX,
+            _ => control.queue_entries.value as usize,
+        };
+        found = Some((scheme, entries));
     }
     Ok(found)
 }

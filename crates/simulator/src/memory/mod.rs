@@ -174,16 +174,14 @@ impl Memory {
         true
     }
 
-    /// Sets the stride, share or portions of one class while it runs: true if it is set, false if the regulator has no such
-    /// share, none if there is no regulator.
-    pub fn set_share(&mut self, class: u8, share: u64, now: u64) -> Option<bool> {
-        let regulator = self.front.as_mut().and_then(|front| front.gate.as_mut()?.regulator.as_mut())?;
-        if !regulator.allows(share) {
-            return Some(false);
-        }
+    /// Sets the stride, share or portions of one class, where the others keep theirs; false if there is no regulator.
+    pub fn set_share(&mut self, class: u8, share: u64, now: u64) -> bool {
+        let Some(regulator) = self.front.as_mut().and_then(|front| front.gate.as_mut()?.regulator.as_mut()) else {
+            return false;
+        };
         regulator.set_one(class, share);
         self.pass(now);
-        Some(true)
+        true
     }
 
     /// Sets what allocates in the memory-side cache; false if there is none. Lines stay where they are.

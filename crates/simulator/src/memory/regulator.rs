@@ -104,16 +104,6 @@ impl Regulator {
         }
     }
 
-    /// Whether a class can have a share.
-    pub fn allows(&self, share: u64) -> bool {
-        match self.scheme {
-            Scheme::Delay { steps, .. } => share <= steps,
-            Scheme::Maximum(windows) | Scheme::Minimum(windows) => share <= windows.steps,
-            Scheme::Stride => true,
-            Scheme::Portions { slots, .. } => share != 0 && share <= u64::MAX >> (64 - slots),
-        }
-    }
-
     /// How long every request of a class waits before it takes part.
     pub fn delay(&self, class: u8) -> u64 {
         match self.scheme {

@@ -1,6 +1,6 @@
 //! Classes and monitors while programs run.
 
-use waykeeper_platform::Settings;
+use waykeeper_platform::{BandwidthControl, BandwidthScheme, Param, Settings};
 use waykeeper_simulator::Engine;
 use waykeeper_simulator::label::{MOST_CLASSES, MOST_MONITORS};
 use waykeeper_workload::Operation;
@@ -87,12 +87,10 @@ fn every_instance_of_a_cache_has_its_own_masks_and_counts() {
 fn a_share_of_the_bandwidth_holds_for_a_class_and_the_others_are_not_bounded() {
     // Intel's delay: 90 steps of 10 ns below the full share put 900 ns before every request.
     let mut platform = crate::common::platform("xeon-d-2752ter");
-    let control = crate::common::platform("cd8180").shared_caches[0].bandwidth_control.clone().unwrap();
-    let text = waykeeper_platform::BandwidthScheme::Delay;
-    let mut control = waykeeper_platform::BandwidthControl { delay_step_ns: None, ..control };
-    (control.scheme.value, control.steps.value) = (text, 100);
-    control.delay_step_ns =
-        Some(waykeeper_platform::Param { value: 10.0, ..platform.shared_caches[0].hit_ns.clone().unwrap() });
+    let stride = crate::common::platform("cd8180").shared_caches[0].bandwidth_control.clone().unwrap();
+    let step = Param { value: 10.0, ..platform.shared_caches[0].hit_ns.clone().unwrap() };
+    let mut control = BandwidthControl { delay_step_ns: Some(step), ..stride };
+    (control.scheme.value, control.steps.value) = (BandwidthScheme::Delay, 100);
     platform.shared_caches[0].bandwidth_control = Some(control);
     let mut engine = Engine::idle(&platform, 1).unwrap();
     // What is set for all cores holds for programs that start later.
@@ -120,7 +118,7 @@ fn a_share_of_the_bandwidth_holds_for_a_class_and_the_others_are_not_bounded() {
     engine.set_class_bandwidth(1, 100).unwrap();
     let [one, other] = both(&mut engine).map(|log| log.mean(0));
     assert!((one / other - 1.0).abs() < 0.03, "{one} and {other}");
-    assert!(engine.set_class_bandwidth(1, 101).unwrap_err().why.contains("no share 101"));
+    assert!(engine.set_class_bandwidth(1, 101).unwrap_err().why.contains("1 to 100 are"));
     let why = idle("agilex5", 1).set_class_bandwidth(1, 10).unwrap_err().why;
     assert!(why.contains("`bandwidth_control`"), "{why}");
 }

@@ -44,8 +44,9 @@ fn a_stopped_program_asks_for_nothing_more_and_what_it_asked_for_comes() {
         let before = counts(&engine, 1);
         assert!(before.memory_reads * LINE > before.bytes_from_memory, "{name}: something is outstanding");
         assert!(engine.is_busy(1));
+        assert_eq!(engine.program_counters(1), Some(before), "{name}");
         engine.stop_program(1).unwrap();
-        assert!(!engine.is_busy(1));
+        assert!(!engine.is_busy(1) && engine.program_counters(1).is_none());
         drain(&mut engine);
         let after = counts(&engine, 1);
         assert_eq!((after.accesses, after.memory_reads), (before.accesses, before.memory_reads), "{name}");
@@ -53,6 +54,12 @@ fn a_stopped_program_asks_for_nothing_more_and_what_it_asked_for_comes() {
         assert_eq!(after.memory_reads * line, after.bytes_from_memory, "{name}: all has come");
         run(&mut engine, MILLISECOND);
         assert_eq!(counts(&engine, 1), after, "{name}");
+        // The next program's counts begin at 0.
+        engine.start_program(neighbour(1, stream(Operation::Read, 8 << 20))).unwrap();
+        assert_eq!(engine.program_counters(1), Some(Default::default()), "{name}");
+        run(&mut engine, 100 * MICROSECOND);
+        let both = engine.program_counters(1).unwrap().accesses + after.accesses;
+        assert_eq!(counts(&engine, 1).accesses, both, "{name}");
     }
 }
 
