@@ -223,6 +223,7 @@ mod tests {
             fifo: false,
             huge_pages: false,
             region: None,
+            colours: None,
         };
         // Of 900 ticks there was one, in the warm-up; of 10 there were 5 before and 12 in all; of 30 three came after.
         let found = recorded(&samples(&[(10, 12), (30, 3), (900, 1)]), &samples(&[(10, 5), (900, 1)]), &job);
