@@ -62,7 +62,11 @@ fn chosen(names: &[String]) -> Result<Vec<Scenario>, String> {
         let name = script.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let text = std::fs::read_to_string(&script).map_err(|error| format!("{}: {error}", script.display()))?;
         if let Some(room) = text.lines().find_map(|line| line.strip_prefix("# room: ")) {
-            all.push(Scenario { name, script, room: room.split_whitespace().map(str::to_owned).collect() });
+            let mut room: Vec<String> = room.split_whitespace().map(str::to_owned).collect();
+            if let Some(platform) = room.first_mut() {
+                *platform = variant(platform)?;
+            }
+            all.push(Scenario { name, script, room });
         }
     }
     all.sort_by(|one, other| one.name.cmp(&other.name));
@@ -72,6 +76,25 @@ fn chosen(names: &[String]) -> Result<Vec<Scenario>, String> {
     }
     all.retain(|scenario| names.is_empty() || names.contains(&scenario.name));
     Ok(all)
+}
+
+/// A bundled platform by name; or a file that is made of one and a piece of `rigs/clients/variants`, which says in its first
+/// lines of which and before which line.
+fn variant(name: &str) -> Result<String, String> {
+    let piece = Path::new(root()).join("rigs/clients/variants").join(name).with_extension("toml");
+    let Ok(piece) = std::fs::read_to_string(piece) else { return Ok(name.to_owned()) };
+    let said = |key: &str| piece.lines().find_map(|line| line.strip_prefix(key)).ok_or(format!("{name}: no `{key}`"));
+    let (platform, before) = (said("# platform: ")?, said("# before: ")?);
+    let file = Path::new(root()).join("platforms").join(platform).with_extension("toml");
+    let text = std::fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
+    let at = text.find(&format!("\n{before}")).ok_or(format!("{name}: {platform} has no line `{before}`"))? + 1;
+    let folder = target().join("clients");
+    let made = folder.join(name).with_extension("toml");
+    let text = [&text[..at], &piece, &text[at..]].concat();
+    std::fs::create_dir_all(&folder)
+        .and_then(|()| std::fs::write(&made, text))
+        .map_err(|error| format!("{}: {error}", made.display()))?;
+    Ok(made.display().to_string())
 }
 
 /// Builds the client on goresctrl.

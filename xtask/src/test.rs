@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::step::{become_last, cargo, run, target};
-use crate::{kernel_rig, packages};
+use crate::{clients_rig, kernel_rig, packages};
 
 /// How long each fuzzer runs.
 const FUZZ_MS: &str = "30000";
@@ -21,6 +21,7 @@ pub fn all() -> Result<(), String> {
     run("build", &mut cargo("build --release --locked"))?;
     short_measurement()?;
     simulated_table()?;
+    clients_rig::run_with(&[])?;
     kernel_rig::short()?;
     run(
         "fuzzers",

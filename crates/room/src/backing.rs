@@ -84,6 +84,8 @@ pub struct Counts {
     pub accesses: u64,
     /// Those that read memory.
     pub memory_reads: u64,
+    /// Those among them that are part of samples.
+    pub sample_reads: u64,
 }
 
 /// Takes samples.

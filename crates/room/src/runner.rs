@@ -313,6 +313,7 @@ fn since(now: Counts, start: Counts) -> Counts {
     Counts {
         accesses: now.accesses.saturating_sub(start.accesses),
         memory_reads: now.memory_reads.saturating_sub(start.memory_reads),
+        sample_reads: now.sample_reads.saturating_sub(start.sample_reads),
     }
 }
 

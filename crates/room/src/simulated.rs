@@ -132,6 +132,7 @@ impl Backing for Simulated {
         counters.map_or_else(Counts::default, |counters| Counts {
             accesses: counters.accesses,
             memory_reads: counters.memory_reads,
+            sample_reads: self.engine.front_counters(core).map_or(0, |front| front.sample_memory_reads),
         })
     }
 

@@ -3,7 +3,7 @@
 use waykeeper_platform::{BandwidthControl, CoreId};
 
 use crate::build;
-use crate::counters::CoreCounters;
+use crate::counters::{CoreCounters, FrontCounters};
 use crate::engine::Engine;
 use crate::label::{Label, MOST_CLASSES, MOST_MONITORS};
 use crate::placement::Region;
@@ -85,6 +85,12 @@ impl Engine {
     pub fn program_counters(&self, core: CoreId) -> Option<CoreCounters> {
         let index = self.programs.iter().position(|program| program.core == core)?;
         Some(self.core_counters(core)?.since(&self.at_start[index]))
+    }
+
+    /// What a core with a program has counted before its caches.
+    pub fn front_counters(&self, core: CoreId) -> Option<FrontCounters> {
+        let at = self.index_of(core)?;
+        self.running.iter().find(|running| running.core() == at).map(Running::front_counters)
     }
 
     /// Whether a program runs on a core.

@@ -27,7 +27,7 @@ pub enum Latency {
     /// A loop of this program's own.
     Here { begun: Instant, name: String, target: LiveTarget },
     /// A room's target: one that this program started, or the first that it has.
-    Room { client: Box<Client>, target: Option<u64>, memory_reads: u64 },
+    Room { client: Box<Client>, target: Option<u64>, sample_reads: u64 },
 }
 
 /// What a source says at one time.
@@ -49,7 +49,7 @@ impl Latency {
         let begun = Instant::now();
         let mut room = room::client()?;
         let Some(text) = target else {
-            let in_room = room.map(|client| Self::Room { client: Box::new(client), target: None, memory_reads: 0 });
+            let in_room = room.map(|client| Self::Room { client: Box::new(client), target: None, sample_reads: 0 });
             return Ok(in_room.unwrap_or(Self::None(begun)));
         };
         let refuse = |why: String| Failure::from(InputError::in_option(format!("--target {text}"), why));
@@ -67,7 +67,7 @@ impl Latency {
             return Ok(room.map_or(Self::None(begun), |client| Self::Room {
                 client: Box::new(client),
                 target,
-                memory_reads: 0,
+                sample_reads: 0,
             }));
         }
         let target = LiveTarget::start(pattern, core, region.map(|name| Path::new(PSEUDO_LOCK).join(name)))
@@ -92,14 +92,14 @@ impl Latency {
                 let recent = target.take();
                 Reading { machine, at_s: begun.elapsed().as_secs_f64(), target: Some(look(name, &recent)) }
             }
-            Self::Room { client, target, memory_reads } => {
+            Self::Room { client, target, sample_reads } => {
                 let status = client.status().map_err(refused)?;
                 let mut loads = status.loads.iter();
                 let load = loads.find(|load| target.map_or(load.target, |id| load.id == id));
                 Reading {
                     machine: format!("room of {}, {:.3} of real time", status.platform, status.speed),
                     at_s: status.now_ns / 1e9,
-                    target: load.map(|load| simulated(load, status.tick_ns, memory_reads)),
+                    target: load.map(|load| simulated(load, status.tick_ns, sample_reads)),
                 }
             }
         })
@@ -118,14 +118,14 @@ fn look(name: &str, recent: &Recent) -> TargetLook {
     }
 }
 
-/// `memory_reads` is how many lines it had read from memory at the look before.
-fn simulated(load: &LoadStatus, tick_ns: f64, memory_reads: &mut u64) -> TargetLook {
+/// `sample_reads` is how many lines its samples had read from memory at the look before.
+fn simulated(load: &LoadStatus, tick_ns: f64, sample_reads: &mut u64) -> TargetLook {
     let latency = load.latency.as_ref();
     let ns = |ticks: fn(&Latencies) -> f64| latency.map(|latency| ticks(latency) * tick_ns);
     let samples = latency.map_or(0, |latency| latency.count);
-    let reads = load.counted.memory_reads;
-    let misses = reads.checked_sub(*memory_reads).filter(|_| samples > 0).map(|reads| reads as f64 / samples as f64);
-    *memory_reads = reads;
+    let reads = load.counted.sample_reads;
+    let misses = reads.checked_sub(*sample_reads).filter(|_| samples > 0).map(|reads| reads as f64 / samples as f64);
+    *sample_reads = reads;
     TargetLook {
         name: format!("{} on core {}", load.name, load.core),
         samples,

@@ -83,7 +83,7 @@ impl Bench for RoomBench {
         }
         let asked = format!("core {}", job.target.core);
         let got = format!("{asked}, simulated");
-        let reads = samples.counted.memory_reads.saturating_sub(warm.counted.memory_reads);
+        let reads = samples.counted.sample_reads.saturating_sub(warm.counted.sample_reads);
         Ok(Answer {
             recorded,
             observed_s: observed_ns / 1e9,

@@ -185,6 +185,8 @@ pub struct Counted {
     pub accesses: u64,
     /// Lines that it had to read from memory.
     pub memory_reads: u64,
+    /// Those among them that are part of samples: not those of what records them.
+    pub sample_reads: u64,
 }
 
 /// A summary of samples, in ticks.

@@ -200,7 +200,8 @@ fn start(shared: &Shared, ask: &Start) -> Result<u64, String> {
 }
 
 fn counted(counts: Counts) -> Counted {
-    Counted { accesses: counts.accesses, memory_reads: counts.memory_reads }
+    let Counts { accesses, memory_reads, sample_reads } = counts;
+    Counted { accesses, memory_reads, sample_reads }
 }
 
 fn latency(samples: &Histogram<u64>) -> Option<Latency> {
