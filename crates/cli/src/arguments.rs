@@ -624,6 +624,10 @@ pub struct Enter {
 
 /// Arguments of `mount`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  waykeeper mount xeon-d-2752ter /tmp/resctrl
+  waykeeper mount xeon-d-2752ter /tmp/resctrl --kernel 6.1 --load cache_stressor@1-3")]
 pub struct Mount {
     /// The room.
     #[command(flatten)]

@@ -27,7 +27,7 @@ mod tests {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments");
         let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
         let mut names: Vec<_> = files.filter(|path| path.is_file()).collect();
-        names.sort();
+        names.sort_by_key(|path| path.file_stem().map(std::ffi::OsStr::to_owned));
         let bundled: Vec<_> =
             bundled().iter().map(|b| std::path::Path::new(folder).join(format!("{}.toml", b.name))).collect();
         assert_eq!(bundled, names);

@@ -527,7 +527,10 @@ fn what_the_command_line_itself_refuses_names_the_option() {
         (vec!["run", "this-machine", "--budgets", "max<=1us"], "a similar argument exists: '--budget'"),
         (vec!["run"], "<EXPERIMENT>"),
         (vec!["measure"], "unrecognized subcommand 'measure'"),
-        (vec!["schema", "result"], "[possible values: experiment, platform, workload, policy, run]"),
+        (
+            vec!["schema", "result"],
+            "[possible values: experiment, platform, workload, policy, run, doctor, machine, catalogue]",
+        ),
         (vec!["compare", "one"], "<B>"),
     ] {
         let ended = desk.run(&arguments);

@@ -42,7 +42,8 @@ fn the_list_names_every_bundled_file_with_its_title() {
     for section in ["experiments", "policies", "platforms", "workloads"] {
         let folder = section;
         let files = crate::program::names_in(&crate::program::repository().join(folder));
-        let expected: Vec<_> = files.iter().filter_map(|file| file.strip_suffix(".toml")).collect();
+        let mut expected: Vec<_> = files.iter().filter_map(|file| file.strip_suffix(".toml")).collect();
+        expected.sort_unstable();
         let listed: Vec<_> = list(&json, section).iter().map(|entry| entry["name"].as_str().unwrap()).collect();
         assert_eq!(listed, expected);
         for entry in list(&json, section) {

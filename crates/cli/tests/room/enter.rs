@@ -93,7 +93,7 @@ fn a_load_has_a_process_that_can_be_moved() {
 #[test]
 fn registers_and_resctrl_are_one() {
     let script = "cd /sys/fs/resctrl; echo L3:0=ff0 > schemata; \
-                  dd if=/dev/cpu/3/msr bs=1 count=8 skip=$((0xc90)) iflag=skip_bytes,fullblock ibs=8 count=1 2>/dev/null | od -An -tx8; \
+                  dd if=/dev/cpu/3/msr ibs=8 count=1 skip=$((0xc90)) iflag=skip_bytes 2>/dev/null | od -An -tx8; \
                   mkdir a; echo 2 > a/cpus_list; \
                   dd if=/dev/cpu/2/msr ibs=8 count=1 skip=$((0xc8f)) iflag=skip_bytes 2>/dev/null | od -An -tx8; \
                   dd if=/dev/cpu/2/msr ibs=8 count=1 skip=$((0xdead)) iflag=skip_bytes 2>&1 | grep -c 'Input/output error'";

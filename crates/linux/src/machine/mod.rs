@@ -195,7 +195,11 @@ fn memory_mib(root: &Root) -> Option<u64> {
 
 /// What nobody could read, so that its absence here says nothing.
 fn missing(reading: &Reading, notes: &mut Vec<String>) {
-    if reading.root.is_running() && reading.leaves.len() < reading.cpus.len() && cfg!(target_arch = "x86_64") {
+    if reading.root.is_running() && crate::cpuid::in_room() {
+        notes.push(
+            "this is a room: its files are a simulated platform's; CPUID is another machine's and was not asked".into(),
+        );
+    } else if reading.root.is_running() && reading.leaves.len() < reading.cpus.len() && cfg!(target_arch = "x86_64") {
         notes.push("CPUID was asked on the allowed cores only".into());
     }
     if let Some(manifest) = reading.root.text(crate::recording::MANIFEST)
