@@ -28,7 +28,10 @@ pub fn line(root: &Path, part: &Part, commit: &str) -> Result<String, String> {
 const PLATFORMS: &str = "platforms/";
 
 /// Keys of a platform that no simulated figure depends on: words, and what only real machines are told.
-const NOT_SIMULATED: [&str; 12] = [
+const NOT_SIMULATED: [&str; 15] = [
+    "cpuid",
+    "monitoring",
+    "code_data_masks",
     "title",
     "sources",
     "source",

@@ -44,7 +44,7 @@ fn is_the_layers(operation: &Operation) -> bool {
 }
 
 fn operations() -> usize {
-    std::env::var("WAYKEEPER_ROOM_OPERATIONS").ok().and_then(|text| text.parse().ok()).unwrap_or(1500)
+    std::env::var("WAYKEEPER_ROOM_OPERATIONS").ok().and_then(|text| text.parse().ok()).unwrap_or(600)
 }
 
 fn compare(setup: usize, kernel: Kernel, seed: u64) -> usize {
