@@ -13,7 +13,7 @@ use waykeeper_workload::parse_duration_ns;
 
 use super::acting::host;
 use super::latency::{Latency, Reading};
-use super::output::{print, print_line};
+use super::output::{json_line, print_while_read};
 use crate::arguments::Watch;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -44,9 +44,9 @@ pub fn watch(arguments: &Watch) -> Result<Exit, Failure> {
             break;
         }
         let look = watcher.look(root, &mut latency)?;
-        match arguments.json {
-            true => print_line(&look)?,
-            false => print(&lines(&look))?,
+        let text = if arguments.json { json_line(&look)? } else { lines(&look) };
+        if !print_while_read(&text)? {
+            break;
         }
     }
     Ok(Exit::Done)
