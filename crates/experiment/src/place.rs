@@ -12,7 +12,7 @@ use crate::error::InputError;
 use crate::explain;
 use crate::load::Loaded;
 use crate::point::Label;
-use crate::site::Site;
+use crate::site::{ExecutorKind, Site};
 
 /// A workload on a core.
 #[derive(Debug, Clone, PartialEq)]
@@ -72,7 +72,7 @@ pub(crate) fn group(
         for core in cores_of(loaded, site, target, &key, neighbour, &placed)? {
             let cores_key = format!("{key}.cores");
             let caches = caches_of(loaded, site, &cores_key, core)?;
-            if core == target.core {
+            if core == target.core && !leaves_its_core(site, target) {
                 let message = format!(
                     "found core {core}, which is the core of the target `{}`; a neighbour needs a core of its own",
                     target.workload
@@ -95,6 +95,12 @@ pub(crate) fn group(
         }
     }
     Ok(placed)
+}
+
+/// Whether others can run on the target's core while it sleeps: on Linux, beside a periodic task.
+fn leaves_its_core(site: &Site, target: &Placed) -> bool {
+    let sleeps = matches!(&target.pattern, Pattern::Buffer { period_ns, .. } if *period_ns > 0.0);
+    sleeps && site.executor == ExecutorKind::Host
 }
 
 fn cores_of(

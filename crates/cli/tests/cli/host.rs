@@ -183,3 +183,14 @@ fn an_external_program_is_a_neighbour_without_figures_of_its_own() {
     assert_eq!(neighbour["workload"], "spin");
     assert!(neighbour.get("accesses_per_s").is_none() && neighbour.get("bytes_per_s").is_none(), "{neighbour}");
 }
+
+/// A periodic task leaves its core to others between two passes; a loop that never sleeps does not.
+#[test]
+fn a_neighbour_may_share_the_core_of_a_task_that_sleeps() {
+    let desk = Desk::new();
+    let plan = desk.run(&["run", "this-machine-colours", "--dry-run"]).with(0).stdout;
+    assert!(plan.contains("rta_128k@0  intruder@0"), "{plan}");
+    let busy =
+        desk.run(&["run", "this-machine-colours", "--dry-run", "--set", "targets.0.workload=latency_loop"]).with(2);
+    assert!(busy.stderr.contains("a neighbour needs a core of its own"), "{}", busy.stderr);
+}
