@@ -12,7 +12,7 @@ use waykeeper_room::socket::client::Client;
 use waykeeper_room::socket::protocol::{Latency as Latencies, LoadStatus, Start};
 use waykeeper_workload::{Pattern, Workload};
 
-use super::load::{refused, task};
+use super::load::refused;
 use super::room;
 
 use crate::failure::Failure;
@@ -62,7 +62,7 @@ impl Latency {
         let core = core.parse().map_err(|_| refuse(format!("found core `{core}`; expected a number")))?;
         let pattern = timed(name, core).map_err(refuse)?;
         if let Some(client) = &mut room {
-            let start = Start { target: true, region: region.map(str::to_owned), ..task(name, pattern, core) };
+            let start = Start { target: true, region: region.map(str::to_owned), ..Start::task(name, pattern, core) };
             let target = Some(client.start(start).map_err(refused)?);
             return Ok(room.map_or(Self::None(begun), |client| Self::Room {
                 client: Box::new(client),

@@ -8,7 +8,6 @@ use waykeeper_experiment::InputError;
 use waykeeper_platform::parse_cpulist;
 use waykeeper_room::socket::client::ClientError;
 use waykeeper_room::socket::protocol::Start;
-use waykeeper_workload::Pattern;
 
 use super::latency::pattern;
 use super::output::print;
@@ -17,22 +16,6 @@ use crate::arguments::Load;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::stop;
-
-/// A workload in a room, in the groups of this process.
-pub fn task(name: &str, pattern: Pattern, core: u32) -> Start {
-    Start {
-        name: name.to_owned(),
-        workload: None,
-        pattern: Some(pattern),
-        core,
-        target: false,
-        pid: i32::try_from(std::process::id()).ok(),
-        region: None,
-        memory: None,
-        samples: None,
-        stay: false,
-    }
-}
 
 /// What a room refuses, as a failure.
 pub fn refused(error: ClientError) -> Failure {
@@ -56,7 +39,7 @@ pub fn load(arguments: &Load) -> Result<Exit, Failure> {
         for core in parse_cpulist(cores).filter(|cores| !cores.is_empty()).ok_or_else(bad_cores)? {
             let pattern = pattern(name, core).map_err(refuse)?;
             match &mut room {
-                Some(room) => drop(room.start(task(name, pattern, core)).map_err(refused)?),
+                Some(room) => drop(room.start(Start::task(name, pattern, core)).map_err(refused)?),
                 None => running.push(LiveNeighbour::start(pattern, core).map_err(ExecutorError::Refused)?),
             }
         }

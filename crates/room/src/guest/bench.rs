@@ -136,18 +136,8 @@ impl Bench for RoomBench {
 }
 
 fn start(part: &Part, target: bool) -> Start {
-    Start {
-        name: if target { "target" } else { "neighbour" }.into(),
-        workload: None,
-        pattern: Some(part.pattern.clone()),
-        core: part.core,
-        target,
-        pid: i32::try_from(std::process::id()).ok(),
-        region: None,
-        memory: None,
-        samples: None,
-        stay: false,
-    }
+    let name = if target { "target" } else { "neighbour" };
+    Start { target, ..Start::task(name, part.pattern.clone(), part.core) }
 }
 
 /// The group of a region's device.

@@ -72,18 +72,7 @@ fn walk(
     memory: Option<u64>,
     walks: u64,
 ) -> Result<f64, NotMeasured> {
-    let start = Start {
-        name: "probe".into(),
-        workload: None,
-        pattern: Some(pattern),
-        core,
-        target: true,
-        pid: i32::try_from(std::process::id()).ok(),
-        region: None,
-        memory,
-        samples: Some(walks),
-        stay: false,
-    };
+    let start = Start { target: true, memory, samples: Some(walks), ..Start::task("probe", pattern, core) };
     let id = client.start(start).map_err(refused)?;
     let waited = client.until(id, walks);
     client.stop(id).map_err(refused)?;

@@ -95,6 +95,25 @@ pub struct Start {
     pub stay: bool,
 }
 
+impl Start {
+    /// A workload in the groups of the calling process, which is no target, has a buffer of its own, and ends with the
+    /// connection.
+    pub fn task(name: impl Into<String>, pattern: Pattern, core: CoreId) -> Self {
+        Self {
+            name: name.into(),
+            workload: None,
+            pattern: Some(pattern),
+            core,
+            target: false,
+            pid: i32::try_from(std::process::id()).ok(),
+            region: None,
+            memory: None,
+            samples: None,
+            stay: false,
+        }
+    }
+}
+
 /// An answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
