@@ -158,7 +158,7 @@ impl Engine {
         let mut samples = Later { samples, by: skipped };
         let samples = &mut samples;
         loop {
-            if self.skip.as_ref().is_some_and(|skip| skip.is_due(self.now)) {
+            if self.skip.as_ref().is_some_and(|skip| skip.is_due(self.now)) && self.may_skip() {
                 let skipped = self.try_skip(until_ps, samples);
                 self.settle(samples);
                 until_ps -= skipped;

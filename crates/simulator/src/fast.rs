@@ -106,6 +106,12 @@ impl Engine {
         of_core.map(|(_, accesses)| accesses).sum()
     }
 
+    /// Whether the target, if there is one, makes passes without a miss: only then is it worth a look who can skip.
+    #[inline]
+    pub(crate) fn may_skip(&self) -> bool {
+        self.running.iter().all(|program| !matches!(program, Running::Tick(tick) if !tick.is_quiet()))
+    }
+
     /// Skips if everybody can, up to `until` of simulated time; gives the picoseconds.
     #[inline(never)]
     pub(crate) fn try_skip(&mut self, until: u64, samples: &mut dyn Samples) -> u64 {

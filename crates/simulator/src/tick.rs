@@ -280,7 +280,11 @@ impl Tick {
         }
         if self.last_ticks > self.pass / self.counter_tick + 1 {
             let line = self.count_line(self.last_ticks);
-            self.seldom.iter_mut().for_each(|seldom| seldom.push(line));
+            if let Some(seldom) = &mut self.seldom
+                && !seldom.contains(&line)
+            {
+                seldom.push(line);
+            }
         }
         if self.port.explains {
             self.explain(world, end);
@@ -333,6 +337,12 @@ impl Tick {
         self.last_ticks = end / self.counter_tick - (end - self.pass) / self.counter_tick;
         self.passes_to_jitter -= passes;
         self.pass_start = end;
+    }
+
+    /// Whether nothing but passes without a miss is under way.
+    #[inline]
+    pub fn is_quiet(&self) -> bool {
+        self.state == State::Quiet
     }
 
     /// The lines that quiet passes need; none if something else than passes without a miss is under way.
