@@ -37,6 +37,8 @@ pub enum Command {
     Show(Show),
     /// Compare two runs, case by case.
     Compare(Compare),
+    /// Tell what the highest peaks of a kept run say about the maximum of a longer one.
+    Tail(Tail),
     /// Resolve a policy for a machine: who gets what, what that leaves open, and the exact writes. Changes nothing.
     Plan(Plan),
     /// Explain the value of a register, field by field.
@@ -165,6 +167,25 @@ pub struct Show {
     /// Print every case, also of an experiment that sweeps.
     #[arg(long, conflicts_with_all = ["json", "parameters"])]
     pub cases: bool,
+}
+
+/// Arguments of `tail`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  waykeeper tail waykeeper-runs/this-machine-20261121-201500
+  waykeeper tail results/none --over 24h --json
+
+By peaks over a threshold: a generalised Pareto distribution is fitted to the maxima of the highest excursions, if one fits
+and higher thresholds agree. It bounds nothing.")]
+pub struct Tail {
+    /// The folder of a run, or its run.json.
+    pub run: PathBuf,
+    /// The length of the longer run: `10min`, `1h`, `24h` [default: that of the published figures, or an hour].
+    #[arg(long, value_name = "DURATION")]
+    pub over: Option<String>,
+    /// Print JSON instead of the table.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Arguments of `compare`.

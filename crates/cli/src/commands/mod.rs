@@ -23,6 +23,7 @@ pub mod run;
 pub mod schema;
 pub mod show;
 pub mod status;
+pub mod tail;
 pub mod trace;
 pub mod verify;
 pub mod watch;

@@ -10,6 +10,7 @@ mod budget;
 mod comparison;
 mod effect;
 mod judgement;
+mod peaks;
 mod proportion;
 mod rank;
 mod rate;
@@ -24,6 +25,7 @@ pub use budget::{BadBudget, Budget, Metric};
 pub use comparison::{Answer, Arms, Comparison, Maxima, NotCompared, Rates, Repeat, compare};
 pub use effect::{Effect, Observed, Seen, effect};
 pub use judgement::{Figures, Judgement, JudgementKind, judge};
+pub use peaks::{Forecast, Heights, LEAST_PEAKS, Outlook, Pareto, Unsettled, outlook};
 pub use proportion::{clopper_pearson, samples_to_exclude};
 pub use rank::{LARGEST_EXACT_ARM, least_p_of_ranks, rank_sum};
 pub use rate::{

@@ -1,0 +1,162 @@
+//! What a kept run says about the maxima of a longer one: its events, through the statistics of peaks.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use base64::prelude::{BASE64_STANDARD, Engine};
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::Deserializer;
+use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
+use serde::Serialize;
+
+use crate::error::InputError;
+use crate::folder;
+use crate::run::{CaseRecord, Run};
+use crate::statistics::{self, Heights, Outlook, outlook};
+
+/// The run length that is asked about where neither the user nor a published figure names one: an hour.
+pub const AN_HOUR_S: f64 = 3600.0;
+
+/// What one case says. What does not apply is absent.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Longer {
+    /// Name of the case.
+    pub case: String,
+    /// The largest sample seen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seen_max_ns: Option<f64>,
+    /// The time in which it was seen.
+    pub run_length_s: f64,
+    /// The length of the run that is asked about.
+    pub over_s: f64,
+    /// A published maximum of a run of that length.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub published_max_ns: Option<f64>,
+    /// The maximum of such runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forecast: Option<Forecast>,
+    /// Why there is no forecast.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unsettled: Option<String>,
+}
+
+/// The maximum that runs of some length would show, with what that rests on; as in [`crate::statistics::Forecast`].
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Forecast {
+    /// Half of the runs would show less.
+    pub median_ns: f64,
+    /// The 95 % interval for the median; without an upper end where the peaks set none.
+    pub median_low_ns: f64,
+    /// Its upper end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub median_high_ns: Option<f64>,
+    /// Between this and the next figure 95 of 100 runs would lie, if the fit were right.
+    pub runs_low_ns: f64,
+    /// See above.
+    pub runs_high_ns: f64,
+    /// Peaks above it were used.
+    pub threshold_ns: f64,
+    /// How many.
+    pub peaks: usize,
+    /// Of the generalised Pareto distribution fitted to them.
+    pub shape: f64,
+    /// Likewise.
+    pub scale_ns: f64,
+    /// The probability of a fit as bad or worse if it is right.
+    pub goodness: f64,
+    /// Repeats differ in the rate of such peaks by more than chance: they may have tails of their own.
+    pub repeats_differ: bool,
+}
+
+impl From<statistics::Forecast> for Forecast {
+    fn from(of: statistics::Forecast) -> Self {
+        Self {
+            median_ns: of.median,
+            median_low_ns: of.interval.lower,
+            median_high_ns: Some(of.interval.upper).filter(|upper| upper.is_finite()),
+            runs_low_ns: of.runs.lower,
+            runs_high_ns: of.runs.upper,
+            threshold_ns: of.threshold,
+            peaks: of.peaks,
+            shape: of.fit.shape,
+            scale_ns: of.fit.scale,
+            goodness: of.goodness,
+            repeats_differ: of.repeats_differ,
+        }
+    }
+}
+
+/// What each case of a kept run says about runs of `over_s` seconds; where that is none, of the length of the published run,
+/// or of [`AN_HOUR_S`].
+///
+/// # Errors
+/// A folder that is not a run's, or whose histograms are missing or do not read.
+pub fn longer(path: &Path, over_s: Option<f64>) -> Result<Vec<Longer>, InputError> {
+    let run = folder::read(path)?;
+    let folder = if path.is_dir() { path } else { path.parent().unwrap_or(Path::new(".")) };
+    let events = read_events(&folder.join("excursions.hlog"))?;
+    Ok(run.cases.iter().map(|case| of_case(&run, case, &events, over_s)).collect())
+}
+
+fn of_case(run: &Run, case: &CaseRecord, events: &BTreeMap<String, Histogram<u64>>, over_s: Option<f64>) -> Longer {
+    let reference = case.reference.as_ref();
+    let published_s = reference.and_then(|reference| reference.run_length_s);
+    let over_s = over_s.or(published_s).unwrap_or(AN_HOUR_S);
+    let published_max_ns = reference.filter(|_| published_s == Some(over_s)).and_then(|reference| reference.max_ns);
+    let repeats: Vec<Heights> = case
+        .repeats
+        .iter()
+        .filter_map(|repeat| {
+            let events = events.get(&repeat.histogram)?;
+            let height = |ticks: u64| events.median_equivalent(ticks) as f64 * run.clock.tick_ns;
+            let peaks =
+                events.iter_recorded().map(|step| (height(step.value_iterated_to()), step.count_at_value())).collect();
+            Some(Heights { peaks, exposure_s: repeat.run_length_s })
+        })
+        .collect();
+    let (forecast, unsettled) = match (case.overflow, outlook(&repeats, over_s)) {
+        (0, Outlook::Settled(forecast)) => (Some(Forecast::from(*forecast)), None),
+        (0, Outlook::Unsettled(why)) => (None, Some(why.to_string())),
+        (beyond, _) => {
+            (None, Some(format!("{beyond} samples lie beyond the histogram: the highest peaks are not known")))
+        }
+    };
+    Longer {
+        case: case.name.clone(),
+        seen_max_ns: case.max_ns,
+        run_length_s: case.run_length_s,
+        over_s,
+        published_max_ns,
+        forecast,
+        unsettled,
+    }
+}
+
+/// The histograms of a log in HdrHistogram's format, by tag.
+fn read_events(path: &Path) -> Result<BTreeMap<String, Histogram<u64>>, InputError> {
+    let name = path.display().to_string();
+    let text = fs::read(path).map_err(|error| {
+        InputError::in_file(
+            &name,
+            format!("{error}; expected the maxima of events, which `waykeeper run` keeps beside run.json"),
+        )
+    })?;
+    let bad = |why: &str| InputError::in_file(&name, format!("{why}; expected a log in HdrHistogram's format"));
+    let mut found = BTreeMap::new();
+    for entry in IntervalLogIterator::new(&text) {
+        let LogEntry::Interval(interval) = entry.map_err(|error| bad(&format!("a line does not read ({error:?})")))?
+        else {
+            continue;
+        };
+        let tag = interval.tag().ok_or_else(|| bad("a histogram has no tag"))?.as_str().to_owned();
+        let encoded = BASE64_STANDARD
+            .decode(interval.encoded_histogram())
+            .map_err(|error| bad(&format!("the histogram {tag} is not base64 ({error})")))?;
+        let histogram = Deserializer::new()
+            .deserialize(&mut encoded.as_slice())
+            .map_err(|error| bad(&format!("the histogram {tag} does not read ({error})")))?;
+        found.insert(tag, histogram);
+    }
+    Ok(found)
+}

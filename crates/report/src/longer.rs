@@ -1,0 +1,63 @@
+//! What a run says about the maxima of a longer one.
+
+use waykeeper_experiment::{Forecast, Longer};
+
+use crate::figure::{ratio, seconds, three_digits, time};
+use crate::table::{columns, table};
+use crate::text::paragraph;
+
+/// The cases, each with the maximum that it would show in a longer run, or why that is not known.
+pub fn longer(cases: &[Longer]) -> String {
+    let columns = columns(&[
+        ("case", false),
+        ("max seen", true),
+        ("in", true),
+        ("peaks above", false),
+        ("shape", true),
+        ("fit", true),
+        ("run of", true),
+        ("max, median", true),
+        ("95 %", false),
+        ("95 of 100 runs", false),
+        ("published", true),
+        ("ratio", true),
+    ]);
+    let rows: Vec<Vec<String>> = cases.iter().map(row).collect();
+    let mut text = table(&columns, &rows) + "\n";
+    for case in cases {
+        if let Some(why) = &case.unsettled {
+            text += &format!("\n{}: {}", case.case, paragraph(why, "  "));
+        }
+        if case.forecast.as_ref().is_some_and(|forecast| forecast.repeats_differ) {
+            text += &format!(
+                "\n{}: repeats differ in the rate of such peaks by more than chance; more repeats tell more than longer ones",
+                case.case
+            );
+        }
+    }
+    text + "\n\nPeaks over a threshold (generalised Pareto): what runs of that length would show if what made the highest peaks goes on as it\n\
+        did. `fit` is the probability of a worse fit, were this one right. None of this bounds anything.\n"
+}
+
+fn row(case: &Longer) -> Vec<String> {
+    let of = |cell: fn(&Forecast) -> String| case.forecast.as_ref().map(cell).unwrap_or_default();
+    let range = |low: f64, high: Option<f64>| match high {
+        Some(high) => format!("{} to {}", time(Some(low)), time(Some(high))),
+        None => format!("{} or more", time(Some(low))),
+    };
+    let median = case.forecast.as_ref().map(|forecast| forecast.median_ns);
+    vec![
+        case.case.clone(),
+        time(case.seen_max_ns),
+        seconds(case.run_length_s),
+        of(|forecast| format!("{} above {}", forecast.peaks, time(Some(forecast.threshold_ns)))),
+        of(|forecast| three_digits(forecast.shape)),
+        of(|forecast| three_digits(forecast.goodness)),
+        seconds(case.over_s),
+        time(median),
+        case.forecast.as_ref().map(|of| range(of.median_low_ns, of.median_high_ns)).unwrap_or_default(),
+        case.forecast.as_ref().map(|of| range(of.runs_low_ns, Some(of.runs_high_ns))).unwrap_or_default(),
+        time(case.published_max_ns),
+        ratio(median.zip(case.published_max_ns).map(|(median, published)| median / published)),
+    ]
+}
