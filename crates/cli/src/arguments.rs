@@ -15,6 +15,7 @@ Examples:
   waykeeper list                                    experiments, policies, platforms and workloads
   waykeeper show waykeeper-runs/this-machine-...    print a run again
   waykeeper compare RUN RUN                         two runs side by side
+  waykeeper tail RUN --over 24h                     what a longer run would show, if its tail tells
   waykeeper plan tcc-halves --for i7-13800hre       who would get which ways, and how to write it
   waykeeper doctor --rt-cores 2-3                   what keeps this machine from answering in time
 

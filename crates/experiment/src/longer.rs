@@ -9,11 +9,12 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use serde::Serialize;
+use waykeeper_workload::format_ns;
 
 use crate::error::InputError;
 use crate::folder;
 use crate::run::{CaseRecord, Run};
-use crate::statistics::{self, Heights, Outlook, outlook};
+use crate::statistics::{self, Heights, LEAST_PEAKS, Outlook, Unsettled, outlook};
 
 /// The run length that is asked about where neither the user nor a published figure names one: an hour.
 pub const AN_HOUR_S: f64 = 3600.0;
@@ -117,7 +118,7 @@ fn of_case(run: &Run, case: &CaseRecord, events: &BTreeMap<String, Histogram<u64
         .collect();
     let (forecast, unsettled) = match (case.overflow, outlook(&repeats, over_s)) {
         (0, Outlook::Settled(forecast)) => (Some(Forecast::from(*forecast)), None),
-        (0, Outlook::Unsettled(why)) => (None, Some(why.to_string())),
+        (0, Outlook::Unsettled(why)) => (None, Some(reason(why))),
         (beyond, _) => {
             (None, Some(format!("{beyond} samples lie beyond the histogram: the highest peaks are not known")))
         }
@@ -130,6 +131,19 @@ fn of_case(run: &Run, case: &CaseRecord, events: &BTreeMap<String, Histogram<u64
         published_max_ns,
         forecast,
         unsettled,
+    }
+}
+
+fn reason(why: Unsettled) -> String {
+    match why {
+        Unsettled::Few(0) => "no excursions".into(),
+        Unsettled::Few(peaks) => format!("{peaks} peaks are too few: it takes more than {LEAST_PEAKS}"),
+        Unsettled::Misfit => "the highest peaks are not of one kind: no tail fits them at any threshold".into(),
+        Unsettled::Drifts([(many, low), (few, high)]) => format!(
+            "the tail has not settled: the highest {many} peaks say {}, the highest {few} say {}",
+            format_ns(low),
+            format_ns(high)
+        ),
     }
 }
 

@@ -22,17 +22,23 @@ pub fn longer(cases: &[Longer]) -> String {
         ("published", true),
         ("ratio", true),
     ]);
-    let rows: Vec<Vec<String>> = cases.iter().map(row).collect();
-    let mut text = table(&columns, &rows) + "\n";
-    for case in cases {
+    // A case without an excursion has nothing to show.
+    let (with, without): (Vec<&Longer>, Vec<&Longer>) =
+        cases.iter().partition(|case| case.unsettled.as_deref() != Some("no excursions"));
+    let rows: Vec<Vec<String>> = with.iter().map(|case| row(case)).collect();
+    let mut text = if rows.is_empty() { String::new() } else { table(&columns, &rows) + "\n" };
+    if !without.is_empty() {
+        let names: Vec<_> = without.iter().map(|case| case.case.as_str()).collect();
+        text += &format!("\n{}", paragraph(&format!("no excursions: {}", names.join("; ")), "  "));
+    }
+    for case in with {
         if let Some(why) = &case.unsettled {
-            text += &format!("\n{}: {}", case.case, paragraph(why, "  "));
+            text += &format!("\n{}", paragraph(&format!("{}: {why}", case.case), "  "));
         }
         if case.forecast.as_ref().is_some_and(|forecast| forecast.repeats_differ) {
-            text += &format!(
-                "\n{}: repeats differ in the rate of such peaks by more than chance; more repeats tell more than longer ones",
-                case.case
-            );
+            let more =
+                "repeats differ in the rate of such peaks by more than chance; more repeats tell more than longer ones";
+            text += &format!("\n{}", paragraph(&format!("{}: {more}", case.case), "  "));
         }
     }
     text + "\n\nPeaks over a threshold (generalised Pareto): what runs of that length would show if what made the highest peaks goes on as it\n\

@@ -8,6 +8,7 @@ use crate::ensemble::{Effect, Ensemble};
 use crate::figures::{Expected, Kind, Name, Published, expected, figure};
 use crate::plan::Part;
 use crate::spread::Spread;
+use crate::tails::tails;
 
 /// Everything about one experiment.
 #[derive(Debug)]
@@ -18,6 +19,8 @@ pub struct Chapter<'a> {
     pub base: &'a Json,
     /// The published figures.
     pub published: &'a [Published],
+    /// What the base run says about runs of the published length.
+    pub tails: &'a Json,
     /// The experiment's statements, judged on the base run.
     pub expected: &'a [Expected],
     /// The ensemble, where one was made.
@@ -44,6 +47,7 @@ pub fn chapter(of: &Chapter<'_>) -> String {
         number("seed")
     );
     figures(&mut text, of);
+    tails(&mut text, of);
     if !of.expected.is_empty() {
         text.push_str(
             "| expected | statement | outcome | seen | members in which it is met |\n|---|---|---|---|---|\n",
@@ -114,7 +118,8 @@ fn figures(text: &mut String, of: &Chapter<'_>) {
     text.push('\n');
 }
 
-fn ratio(value: f64, published: f64) -> String {
+/// A figure over the published one.
+pub fn ratio(value: f64, published: f64) -> String {
     if value == published { "equal".into() } else { format!("x{:.2}", value / published) }
 }
 
@@ -140,7 +145,7 @@ fn sensitivities(text: &mut String, names: &[Name], effects: &[Effect]) {
 }
 
 /// A number with four digits.
-fn short(value: f64) -> String {
+pub fn short(value: f64) -> String {
     let digits = if value == 0.0 { 0 } else { (3 - value.abs().log10().floor() as i32).clamp(0, 4) };
     let text = format!("{value:.*}", digits as usize);
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }

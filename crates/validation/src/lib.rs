@@ -13,3 +13,4 @@ pub mod made_from;
 pub mod plan;
 pub mod runner;
 pub mod spread;
+mod tails;

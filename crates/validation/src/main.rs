@@ -87,6 +87,7 @@ fn validate_one(runner: &Runner, part: &Part, plan: &Plan) -> Result<String, Str
     eprintln!("{}", part.title());
     let base = runner.run(part, &part.base, &[], None, part.title())?;
     let (published, expected) = (published(&base), expected(&base));
+    let tails = runner.tail(part.title())?;
     let bundled = find_bundled(&part.platform).ok_or_else(|| format!("no platform `{}`", part.platform))?;
     let platform = Platform::from_toml(bundled.text, bundled.name).map_err(|error| error.to_string())?;
     let members = part.members.unwrap_or(plan.members);
@@ -107,6 +108,7 @@ fn validate_one(runner: &Runner, part: &Part, plan: &Plan) -> Result<String, Str
         part,
         base: &base,
         published: &published,
+        tails: &tails,
         expected: &expected,
         ensemble: drawn.as_ref(),
         sensitivity: effects.as_deref().map(|effects| (figures.as_slice(), effects)),

@@ -55,4 +55,20 @@ impl Runner {
             _ => Err(format!("{name}: {}", String::from_utf8_lossy(&output.stderr).trim())),
         }
     }
+
+    /// What a kept run says about runs of the published length: `waykeeper tail --json`.
+    ///
+    /// # Errors
+    /// What the program wrote on its standard error, if it did not end well.
+    pub fn tail(&self, name: &str) -> Result<Value, String> {
+        let output = Command::new(&self.program)
+            .args(["tail", "--json"])
+            .arg(self.folder.join(name))
+            .output()
+            .map_err(|error| format!("{}: {error}", self.program.display()))?;
+        match output.status.success() {
+            true => serde_json::from_slice(&output.stdout).map_err(|error| format!("{name}: {error}")),
+            false => Err(format!("{name}: {}", String::from_utf8_lossy(&output.stderr).trim())),
+        }
+    }
 }

@@ -19,4 +19,5 @@ mod schemas;
 mod shown;
 mod simulated;
 mod sweeps;
+mod tail;
 mod trace;

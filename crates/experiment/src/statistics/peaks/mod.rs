@@ -63,24 +63,15 @@ pub struct Forecast {
 }
 
 /// Why peaks say nothing about a longer run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Unsettled {
     /// There are so few.
     Few(usize),
     /// No distribution of this family fits the highest ones, at any threshold.
     Misfit,
-    /// What the lower thresholds say disagrees with the higher ones.
-    Drifts,
-}
-
-impl std::fmt::Display for Unsettled {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Few(peaks) => write!(f, "{peaks} peaks are too few: it takes more than {LEAST_PEAKS}"),
-            Self::Misfit => f.write_str("the highest peaks are not of one kind: no tail fits them at any threshold"),
-            Self::Drifts => f.write_str("the tail has not settled: higher thresholds say otherwise than lower ones"),
-        }
-    }
+    /// What the lower thresholds say disagrees with the higher ones: what the lowest and the highest say of the median of
+    /// the maximum, each with its number of peaks.
+    Drifts([(usize, f64); 2]),
 }
 
 /// The peaks above one threshold, and the tail fitted to them.
@@ -131,7 +122,13 @@ pub fn outlook(repeats: &[Heights], horizon_s: f64) -> Outlook {
     }
     let misfit =
         |candidate: &Candidate| goodness::probability_of_worse(&candidate.excesses, candidate.fit, 1) < BAD_FIT;
-    Outlook::Unsettled(if !fits && candidates.iter().all(misfit) { Unsettled::Misfit } else { Unsettled::Drifts })
+    let says = |candidate: &Candidate| (candidate.excesses.len(), candidate.median());
+    match (candidates.first(), candidates.last()) {
+        (Some(low), Some(high)) if fits || !candidates.iter().all(misfit) => {
+            Outlook::Unsettled(Unsettled::Drifts([says(low), says(high)]))
+        }
+        _ => Outlook::Unsettled(Unsettled::Misfit),
+    }
 }
 
 /// The highest peaks of all repeats, in falling order: as many as are ever looked at, and one to be a threshold.

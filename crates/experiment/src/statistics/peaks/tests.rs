@@ -80,11 +80,11 @@ fn intervals_contain_the_truth_as_often_as_they_say() {
         let settled: Vec<_> = outlooks
             .iter()
             .filter_map(|outlook| match outlook {
-                Outlook::Settled(forecast) => Some(forecast),
+                Outlook::Settled(forecast) => Some(**forecast),
                 Outlook::Unsettled(_) => None,
             })
             .collect();
-        let within = |forecast: &&&Box<Forecast>| forecast.interval.lower <= truth && truth <= forecast.interval.upper;
+        let within = |forecast: &&Forecast| forecast.interval.lower <= truth && truth <= forecast.interval.upper;
         let contained = settled.iter().filter(within).count();
         // Nearly all settle. 95 % of those are asked for: with 40, fewer than 34 has a probability of 0.3 %.
         assert!(settled.len() >= 35, "{} of 40 settled", settled.len());
@@ -99,7 +99,7 @@ fn two_kinds_of_peaks_are_no_tail() {
     let kinds = |at: usize| if at.is_multiple_of(3) { 160.0 } else { 100.0 };
     let peaks = (0..600).map(|at| (kinds(at) + random.below(1000) as f64 / 1000.0, 1)).collect();
     let found = outlook(&[Heights { peaks, exposure_s: 10.0 }], 3600.0);
-    assert!(matches!(found, Outlook::Unsettled(Unsettled::Misfit | Unsettled::Drifts)), "{found:?}");
+    assert!(matches!(found, Outlook::Unsettled(Unsettled::Misfit | Unsettled::Drifts(_))), "{found:?}");
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn repeats_with_other_rates_are_told() {
     };
     let differ = |counts| match outlook(&of(counts), 3600.0) {
         Outlook::Settled(forecast) => forecast.repeats_differ,
-        Outlook::Unsettled(why) => panic!("{why}"),
+        Outlook::Unsettled(why) => panic!("{why:?}"),
     };
     assert!(!differ([100, 100, 100, 100]));
     assert!(differ([10, 30, 60, 300]));

@@ -1,0 +1,59 @@
+//! `tail`: what a kept run says about longer ones.
+
+use crate::program::Desk;
+
+/// A short run, kept in `run`.
+fn desk() -> (Desk, serde_json::Value) {
+    let desk = Desk::new();
+    let run = [
+        "run",
+        "agilex5-cluster-latency",
+        "--duration=1ms",
+        "--repeats=2",
+        "--set=mitigations=nl3a",
+        "--json",
+        "--out=run",
+    ];
+    let run = desk.run(&run).with(0).json();
+    (desk, run)
+}
+
+#[test]
+fn each_case_tells_why_a_short_run_says_nothing() {
+    let (desk, run) = desk();
+    let tails = desk.run(&["tail", "run", "--json"]).with(0).json();
+    let cases = run["cases"].as_array().unwrap();
+    assert_eq!(tails.as_array().unwrap().len(), cases.len());
+    let mut few = 0;
+    for (tail, case) in tails.as_array().unwrap().iter().zip(cases) {
+        assert_eq!((&tail["case"], &tail["seen_max_ns"]), (&case["name"], &case["max_ns"]));
+        // As long as the published run, which is an hour.
+        assert_eq!(tail["over_s"], 3600.0);
+        let events = case["excursion_events"].as_u64().unwrap();
+        let why = tail["unsettled"].as_str().unwrap_or_default();
+        match events {
+            0 => assert_eq!(why, "no excursions"),
+            1..=50 => assert_eq!(why, format!("{events} peaks are too few: it takes more than 50")),
+            _ => assert!(tail.get("forecast").is_some() || why.contains("settled") || why.contains("kind"), "{tail}"),
+        }
+        few += u32::from((1..=50).contains(&events));
+    }
+    assert!(few > 0, "{run}");
+    let text = desk.run(&["tail", "run/run.json", "--over", "24h"]).with(0).stdout;
+    assert!(text.contains("no excursions: idle") && text.contains("None of this bounds anything."), "{text}");
+}
+
+#[test]
+fn what_is_missing_or_wrong_is_named() {
+    let (desk, _) = desk();
+    let text = desk.run(&["tail", "run", "--over", "0s"]).with(2).stderr;
+    assert!(text.contains("--over") && text.contains("1h"), "{text}");
+    let text = desk.run(&["tail", "run", "--over", "soon"]).with(2).stderr;
+    assert!(text.contains("--over") && text.contains("`soon`"), "{text}");
+    std::fs::write(desk.path().join("run/excursions.hlog"), "no log\n").unwrap();
+    let text = desk.run(&["tail", "run"]).with(2).stderr;
+    assert!(text.contains("excursions.hlog") && text.contains("HdrHistogram"), "{text}");
+    std::fs::remove_file(desk.path().join("run/excursions.hlog")).unwrap();
+    let text = desk.run(&["tail", "run"]).with(2).stderr;
+    assert!(text.contains("excursions.hlog") && text.contains("maxima of events"), "{text}");
+}
