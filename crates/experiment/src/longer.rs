@@ -88,8 +88,8 @@ impl From<statistics::Forecast> for Forecast {
     }
 }
 
-/// What each case of a kept run says about runs of `over_s` seconds; where that is none, of the length of the published run,
-/// or of [`AN_HOUR_S`].
+/// What each case of a kept run says about runs of `over_s` seconds; where that is none, of the length of the published run (or
+/// of as many samples as that had), or of [`AN_HOUR_S`].
 ///
 /// # Errors
 /// A folder that is not a run's, or whose histograms are missing or do not read.
@@ -102,7 +102,11 @@ pub fn longer(path: &Path, over_s: Option<f64>) -> Result<Vec<Longer>, InputErro
 
 fn of_case(run: &Run, case: &CaseRecord, events: &BTreeMap<String, Histogram<u64>>, over_s: Option<f64>) -> Longer {
     let reference = case.reference.as_ref();
-    let published_s = reference.and_then(|reference| reference.run_length_s);
+    // A run of so many samples takes as much longer as it has more of them.
+    let in_samples = |samples: u64| samples as f64 / case.samples.max(1) as f64 * case.run_length_s;
+    let published_s = reference.and_then(|reference| {
+        reference.run_length_s.or_else(|| reference.run_samples.map(in_samples)).filter(|length| *length > 0.0)
+    });
     let over_s = over_s.or(published_s).unwrap_or(AN_HOUR_S);
     let published_max_ns = reference.filter(|_| published_s == Some(over_s)).and_then(|reference| reference.max_ns);
     let repeats: Vec<Heights> = case
