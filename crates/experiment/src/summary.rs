@@ -30,7 +30,8 @@ pub(crate) fn summarize(case: &Case, measured: &Measured, tag: &str) -> CaseReco
     let percentile = |quantile: f64| percentile(quantile).map(|value| max_ns.map_or(value, |max| value.min(max)));
     let simulated: Vec<_> = repeats.iter().filter_map(|r| r.simulation).collect();
     let is_simulated = !simulated.is_empty();
-    let run_length_s = repeats.iter().map(|r| r.observed_s).sum();
+    // Where no repeat was made, `sum` would give -0.
+    let run_length_s = repeats.iter().fold(0.0, |sum, repeat| sum + repeat.observed_s);
     CaseRecord {
         name: case.name.clone(),
         target: case.target.workload.clone(),
@@ -66,7 +67,7 @@ pub(crate) fn summarize(case: &Case, measured: &Measured, tag: &str) -> CaseReco
         verdict: None,
         reference: case.reference.clone(),
         simulated_s: is_simulated.then_some(run_length_s),
-        wall_s: is_simulated.then(|| simulated.iter().map(|s| s.wall_s).sum()),
+        wall_s: is_simulated.then(|| simulated.iter().fold(0.0, |sum, repeat| sum + repeat.wall_s)),
         accesses: is_simulated.then(|| simulated.iter().map(|s| s.accesses).sum()),
         skipped_accesses: simulated.iter().map(|s| s.skipped_accesses).sum(),
     }

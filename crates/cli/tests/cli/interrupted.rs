@@ -185,6 +185,8 @@ fn a_simulation_is_interrupted_too() {
     assert!(asked.elapsed() < Duration::from_secs(2), "it took {:?} to end", asked.elapsed());
     let run = desk.record("kept");
     assert_eq!(run["cut_short"], true);
+    let lengths = list(&run, "cases").iter().map(|case| case["run_length_s"].as_f64().unwrap());
+    assert!(lengths.into_iter().all(f64::is_sign_positive), "a case that did not begin took 0 s, not -0");
     let repeats = list(case(&run, "none"), "repeats");
     assert!(!repeats.is_empty());
     for repeat in repeats {

@@ -65,6 +65,9 @@ pub struct Hierarchy {
     under_way: UnderWay,
     /// Whether a filter of all cores has an entry for every line under way to a core.
     filter_knows: bool,
+    /// Lines compete for entries if they agree in these bits: those of the filter with the fewest sets. None if some
+    /// filter finds its sets otherwise.
+    competing_bits: Option<Line>,
     leaving: Leaving,
     /// A station whose cache is about to give a line to a core, and the line, which nobody inside has: filters may say
     /// otherwise already.
@@ -102,6 +105,7 @@ impl Hierarchy {
             touched: stations.iter().any(|at| unfiltered(at) || inclusive(at)).then(Touched::default),
             under_way: UnderWay::new(),
             filter_knows: stations.iter().any(knows),
+            competing_bits: competing_bits(&stations),
             levels: vec![Levels::default(); cores.len()],
             labels: vec![0; cores.len()],
             leaving: Leaving::default(),
@@ -219,6 +223,13 @@ impl Hierarchy {
     /// Whether two lines compete for entries in one of the filters, or are the same.
     #[inline]
     pub fn compete(&self, one: Line, other: Line) -> bool {
+        match self.competing_bits {
+            Some(bits) => (one ^ other) & bits == 0,
+            None => self.compete_anywhere(one, other),
+        }
+    }
+
+    fn compete_anywhere(&self, one: Line, other: Line) -> bool {
         let compete = |station: &Station| station.filter.as_ref().is_some_and(|at| at.entries.same_set(one, other));
         one == other || self.stations.iter().any(compete)
     }
@@ -258,4 +269,12 @@ impl Hierarchy {
             + self.under_way.bytes()
             + self.losses.bytes()
     }
+}
+
+/// The bits that decide whether lines compete for entries: all of them where there is no filter.
+fn competing_bits(stations: &[Station]) -> Option<Line> {
+    let filters = stations.iter().filter_map(|station| station.filter.as_ref());
+    filters
+        .map(|filter| filter.entries.linear_sets())
+        .try_fold(Line::MAX, |bits, sets| Some(bits & (sets? - 1) as Line))
 }
