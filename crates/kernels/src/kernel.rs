@@ -240,6 +240,8 @@ fn lay_out(pattern: &Pattern, memory: &Memory, code: Option<&Arena>, seed: u64) 
             code_calls,
             event_data_lines,
             event_code_lines,
+            // Devices are no memory that a process could read.
+            event_device_pages: _,
             event_stride_lines,
             line_bytes,
         } => Block::Random(Random {

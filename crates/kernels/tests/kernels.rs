@@ -37,6 +37,7 @@ fn patterns() -> Vec<(Pattern, u64)> {
                 code_calls: 3,
                 event_data_lines: 2,
                 event_code_lines: 1,
+                event_device_pages: 0,
                 event_stride_lines: 1,
                 line_bytes: 64,
             },

@@ -24,6 +24,7 @@ fn random(data_bytes: u64) -> Pattern {
         code_calls: 0,
         event_data_lines: 1,
         event_code_lines: 0,
+        event_device_pages: 0,
         event_stride_lines: 1,
         line_bytes: 64,
     }

@@ -31,6 +31,7 @@ pub mod cache;
 mod class_ways;
 mod controls;
 pub mod counters;
+mod devices;
 mod engine;
 pub mod explain;
 mod fast;

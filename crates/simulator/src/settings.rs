@@ -6,6 +6,7 @@ use crate::build::{self, ps};
 use crate::controls::{OTHERS_CLASS, TARGET_CLASS, ways_of_groups};
 use crate::engine::Engine;
 use crate::front::Front;
+use crate::front::translation::Side;
 use crate::program::EventLine;
 use crate::refused::Refused;
 use crate::running::Running;
@@ -194,6 +195,10 @@ impl Engine {
         let refuse = |why: String| Err(Refused::new("tlb_lock", why));
         let event = self.event("tlb_lock")?;
         let Some(at) = self.target() else { return Ok(()) };
+        let devices = match &self.running[at] {
+            Running::Stream(stream) => stream.devices.clone(),
+            Running::Tick(_) => Vec::new(),
+        };
         let front = self.running[at].front();
         let Some(translation) = front.and_then(|front| front.translation.as_mut()) else {
             return refuse("the target's accesses are not translated, or its few pages stay in its first TLB".into());
@@ -205,6 +210,7 @@ impl Engine {
                 pages.push(page);
             }
         }
+        pages.extend(devices.into_iter().map(|page| (Side::Data, page)));
         if translation.lock(&pages) {
             return Ok(());
         }

@@ -4,6 +4,7 @@ use waykeeper_platform::{CoreKind, Locked, Platform, Settings};
 use waykeeper_workload::{Pattern, TickBody, Xorshift, recorder};
 
 use crate::build::{self, need, ps};
+use crate::devices::Devices;
 use crate::front::translation::TableShape;
 use crate::placement::{Allocator, Colour, PAGE, Region, Wanted};
 use crate::program::{Program as Stream, Recorder};
@@ -114,7 +115,8 @@ impl Starter {
         if self.settings.on_chip_ram == Some(true) && program.role == Role::Target {
             self.move_event(program, [&mut code, &mut data, &mut stack])?;
         }
-        let tables = self.tables(kind, others)?;
+        let devices = Devices::of(pattern, kind, layout.page, self.mapped(), platform.line_bytes.value);
+        let tables = self.tables(kind, others, &devices)?;
         let begin = now + self.random.below(START_WITHIN);
         if let Pattern::Tick { body } = pattern {
             return self.tick(program, *body, core, code, recorder, &stack, begin);
@@ -132,7 +134,9 @@ impl Starter {
         let port = build::port(&self.platform, core)?;
         let window = build::window(&self.platform, core)?;
         let front = build::front(&self.platform, core, layout.page, tables)?;
-        Ok(Running::Stream(Box::new(Stream::new(port, (window, front), stream, [data, code], recorder, begin))))
+        let mut stream = Stream::new(port, (window, front), stream, [data, code], recorder, begin);
+        stream.devices = devices.pages;
+        Ok(Running::Stream(Box::new(stream)))
     }
 
     fn layout(&self, program: &Program, kind: &CoreKind) -> Result<Layout, Refused> {
@@ -187,10 +191,19 @@ impl Starter {
         (self.on_chip > 0).then_some(self.bytes)
     }
 
+    /// Bytes of addresses of memory and on-chip RAM.
+    fn mapped(&self) -> u64 {
+        self.bytes + self.platform.on_chip_ram.as_ref().map_or(0, |ram| ram.size_kib.value << 10)
+    }
+
     /// A program's page tables, which cover all addresses.
-    fn tables(&mut self, kind: &CoreKind, layout: Layout) -> Result<Option<(TableShape, Region)>, Refused> {
-        let on_chip = self.platform.on_chip_ram.as_ref().map_or(0, |ram| ram.size_kib.value << 10);
-        let Some(shape) = build::tables(kind, layout.page, self.bytes + on_chip) else { return Ok(None) };
+    fn tables(
+        &mut self,
+        kind: &CoreKind,
+        layout: Layout,
+        devices: &Devices,
+    ) -> Result<Option<(TableShape, Region)>, Refused> {
+        let Some(shape) = build::tables(kind, layout.page, devices.until) else { return Ok(None) };
         Ok(Some((shape, self.region(shape.bytes(), Layout { page: PAGE, ..layout })?)))
     }
 

@@ -202,6 +202,7 @@ fn patterns() -> Vec<Pattern> {
             code_calls: 16,
             event_data_lines: 3,
             event_code_lines: 12,
+            event_device_pages: 0,
             event_stride_lines: 1,
             line_bytes: 64,
         },

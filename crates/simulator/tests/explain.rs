@@ -46,6 +46,7 @@ fn events() -> Pattern {
         code_calls: 8,
         event_data_lines: 8,
         event_code_lines: 8,
+        event_device_pages: 0,
         random_counts: false,
         event_stride_lines: 1,
         line_bytes: 64,

@@ -125,6 +125,11 @@ fn larger_pages_need_fewer_walks() {
 
 /// An event of one code line and so many data lines after 4 reads of a page that is neither's.
 fn event(event_data_lines: u64) -> Pattern {
+    event_with_devices(event_data_lines, 0)
+}
+
+/// The same event, with so many devices.
+fn event_with_devices(event_data_lines: u64, event_device_pages: u64) -> Pattern {
     Pattern::Random {
         data_bytes: 4096,
         data_accesses: 4,
@@ -134,6 +139,7 @@ fn event(event_data_lines: u64) -> Pattern {
         code_calls: 0,
         event_data_lines,
         event_code_lines: 1,
+        event_device_pages,
         event_stride_lines: 1,
         line_bytes: 64,
     }
@@ -157,6 +163,23 @@ fn locked_translations_are_never_walked_for() {
     assert!(refused.what == "tlb_lock" && refused.why.contains("3 pages"), "{refused}");
     let refused = Engine::new(&platform, &[Program { core: 0, pattern: pages(4), role: Role::Target }], &["tlb"], 1);
     assert_eq!(refused.unwrap_err().what, "tlb_lock");
+}
+
+#[test]
+fn devices_of_an_event_are_translated_and_take_no_time_of_their_own() {
+    let platform = platform(|core| translated(core, vec![tlb(TlbSide::Unified, 1, 0)]));
+    let locked = with_mitigation(platform.clone(), "tlb", Settings { tlb_lock: Some(true), ..Settings::default() });
+    // One entry: a walk for each of two devices, for the code page and for the data page; two lines are touched.
+    let seen = run(&platform, 0, event_with_devices(1, 2), &[], MILLISECOND, 2 * MILLISECOND).0;
+    assert!(seen.iter().all(|ps| *ps == 4 * WALK + 2 * CYCLE), "{seen:?}");
+    // They are locked with the others: four pages do not fit into two lockable entries.
+    let program = Program { core: 0, pattern: event_with_devices(1, 2), role: Role::Target };
+    let refused = Engine::new(&locked, &[program], &["tlb"], 1).unwrap_err();
+    assert!(refused.what == "tlb_lock" && refused.why.contains("4 pages"), "{refused}");
+    // Where nothing is translated they make no difference.
+    let plain = crate::platform(|_| ());
+    let [with, without] = [2, 0].map(|devices| samples(&plain, 0, event_with_devices(1, devices)));
+    assert_eq!(with, without);
 }
 
 #[test]

@@ -128,6 +128,7 @@ fn runs() -> Vec<(String, u64)> {
         code_calls: 8,
         event_data_lines: 16,
         event_code_lines: 16,
+        event_device_pages: 0,
         event_stride_lines: 1,
         line_bytes: 64,
     };

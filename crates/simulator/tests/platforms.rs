@@ -47,6 +47,7 @@ fn event_after(data_accesses: u64, code_calls: u64, line_bytes: u64) -> Pattern 
         code_calls,
         event_data_lines: 3,
         event_code_lines: 12,
+        event_device_pages: 0,
         event_stride_lines: 1,
         line_bytes,
     }
@@ -133,6 +134,7 @@ fn availability(mitigations: &[&str]) -> u64 {
         code_calls: 0,
         event_data_lines: 0,
         event_code_lines: 0,
+        event_device_pages: 0,
         event_stride_lines: 1,
         line_bytes: 64,
     };

@@ -110,6 +110,9 @@ pub enum Pattern {
         event_data_lines: u64,
         /// Code lines that the event runs through; they follow the background's code.
         event_code_lines: u64,
+        /// Pages of devices that the event uses: their addresses are translated, and what the devices take is part of the
+        /// event's base cost. Simulated only.
+        event_device_pages: u64,
         /// Lines from one line of the event to the next one, code and data.
         event_stride_lines: u64,
         /// Bytes in a line, data and code.

@@ -203,6 +203,7 @@ impl RandomShape {
             code_calls,
             event_data_lines,
             event_code_lines,
+            event_device_pages: _,
             event_stride_lines,
             line_bytes,
         } = *pattern
@@ -444,6 +445,7 @@ mod tests {
             code_calls: 5,
             event_data_lines: 2,
             event_code_lines: 3,
+            event_device_pages: 0,
             event_stride_lines: 7,
             line_bytes: 64,
         };
@@ -486,6 +488,7 @@ mod tests {
             code_calls: 3,
             event_data_lines: 2,
             event_code_lines: 1,
+            event_device_pages: 0,
             event_stride_lines: 1,
             line_bytes: 64,
         };

@@ -140,10 +140,17 @@ pub struct Random {
     pub event_data_lines: Count,
     /// Code lines that the event runs through.
     pub event_code_lines: Count,
+    /// Pages of devices that the event uses, on simulated platforms: their addresses are translated like all others, and what
+    /// the devices take is part of the core's base cost. None where absent; this machine leaves them out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub event_device_pages: Option<Count>,
     /// Lines from one line of the event to the next one, code and data; 1 (they follow each other) where absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event_stride_lines: Option<Count>,
 }
+
+/// The most pages of devices that an event can use.
+const MOST_DEVICE_PAGES: u64 = 64;
 
 /// The extra work of one pass of a tick loop.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -275,6 +282,17 @@ impl Workload {
                     code_calls: draws("code_calls", &random.code_calls)?,
                     event_data_lines: number("event_data_lines", &random.event_data_lines)?,
                     event_code_lines: number("event_code_lines", &random.event_code_lines)?,
+                    event_device_pages: match &random.event_device_pages {
+                        Some(pages) => match number("event_device_pages", pages)? {
+                            most @ 0..=MOST_DEVICE_PAGES => most,
+                            many => {
+                                let why =
+                                    format!("{many} pages are more than an event uses; {MOST_DEVICE_PAGES} would do");
+                                return Err(refused("event_device_pages", &why));
+                            }
+                        },
+                        None => 0,
+                    },
                     event_stride_lines: match &random.event_stride_lines {
                         Some(stride) => number("event_stride_lines", stride)?.max(1),
                         None => 1,

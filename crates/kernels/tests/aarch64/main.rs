@@ -56,6 +56,7 @@ fn random_data_and_code_accesses_follow_their_stream() {
         code_calls: 10,
         event_data_lines: 3,
         event_code_lines: 5,
+        event_device_pages: 0,
         event_stride_lines: 1,
         line_bytes: 64,
     });

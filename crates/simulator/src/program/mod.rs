@@ -12,7 +12,7 @@ use waykeeper_workload::{Access, Operation, Pattern, Region as Which, Step, Stre
 use crate::access::Want;
 use crate::explain::What;
 use crate::front::Front;
-use crate::front::tlb::NONE;
+use crate::front::tlb::{NONE, Page};
 use crate::front::translation::Side;
 use crate::placement::Region;
 use crate::port::{NEVER, Port, World};
@@ -40,6 +40,8 @@ pub struct Program {
     /// What the core does before its caches, if it does anything.
     pub front: Option<Box<Front>>,
     stream: Stream,
+    /// Pages of devices that its event uses.
+    pub devices: Vec<Page>,
     data: Region,
     code: Region,
     recorder: Option<Recorder>,
@@ -103,6 +105,7 @@ impl Program {
             window,
             front,
             stream,
+            devices: Vec::new(),
             data,
             code,
             recorder,
@@ -280,6 +283,9 @@ impl Program {
         }
         self.reads_at_start = self.port.demand_reads(world);
         self.now += self.recorder.as_ref().map_or(0, |recorder| recorder.base);
+        if self.front.is_some() {
+            self.next.extend(self.devices.iter().map(|page| Op::Touch(Touch::device(*page))));
+        }
         true
     }
 

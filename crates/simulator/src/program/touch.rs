@@ -6,7 +6,7 @@ use crate::front::tlb::{NONE, Page};
 use crate::front::translation::Side;
 use crate::port::{Arrival, Issued, NEVER, World};
 use crate::program::{Op, Program, Waiting};
-use crate::tags::Line;
+use crate::tags::{EMPTY, Line};
 use crate::window::Room;
 
 /// One access: what stops the core until its value is there, and what only delays the next access.
@@ -32,6 +32,11 @@ impl Touch {
     /// A store that needs no translation and is in no run.
     pub fn store(line: Line, blocking: bool) -> Self {
         Self { line, want: Want::Write, load: false, blocking, dependent: false, page: NONE, words: 0 }
+    }
+
+    /// A use of a device, which needs its translation only.
+    pub fn device(page: Page) -> Self {
+        Self { line: EMPTY, want: Want::Read, load: true, blocking: true, dependent: false, page, words: 0 }
     }
 
     /// Which TLBs translate it.
@@ -158,6 +163,9 @@ impl Program {
     fn before_caches(&mut self, touch: &mut Touch) -> Option<bool> {
         if let Some(goes_on) = self.translate(touch) {
             return Some(goes_on);
+        }
+        if touch.line == EMPTY {
+            return Some(true);
         }
         if self.port.is_blocked() {
             return Some(self.wait(Waiting::Entry, NEVER, Op::Touch(*touch)));

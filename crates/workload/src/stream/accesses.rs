@@ -131,6 +131,7 @@ mod tests {
                 code_calls,
                 event_data_lines: event_data,
                 event_code_lines: event_code,
+                event_device_pages: 0,
                 event_stride_lines: 1,
                 line_bytes: 64,
             },
@@ -177,6 +178,7 @@ mod tests {
             code_calls: 0,
             event_data_lines: 0,
             event_code_lines: 0,
+            event_device_pages: 0,
             event_stride_lines: 1,
             line_bytes: 64,
         };
