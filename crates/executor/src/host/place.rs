@@ -84,7 +84,7 @@ fn site(
         mitigations.insert(name.clone(), offer);
     }
     mitigations.extend(colours::offers(cores.iter().find(|core| core.id == auto_core)));
-    mitigations.extend(policies::offers(files, |name| policy::planned(name, auto_core)));
+    mitigations.extend(policies::offers(files, |name| policy::planned(name, auto_core).map(|_| Vec::new())));
     Ok(Site {
         executor: ExecutorKind::Host,
         platform: found.platform.name.clone(),
