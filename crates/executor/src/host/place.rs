@@ -92,7 +92,7 @@ fn site(
         cores,
         auto_core,
         mitigations,
-        needs_buffer: [HUGE_PAGES, colours::APART, colours::SHARED].map(String::from).to_vec(),
+        needs_buffer: std::iter::once(HUGE_PAGES).chain(colours::NAMES).map(String::from).collect(),
     })
 }
 
