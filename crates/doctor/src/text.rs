@@ -9,9 +9,9 @@ use crate::view::ChosenBy;
 /// Wide enough for paths, narrow enough to read.
 const WIDTH: usize = 110;
 
-/// The findings by severity, then what could not be seen, then what is fine.
+/// What is wrong at a glance, the gravest first; then each finding in full, what could not be seen, and what is fine.
 pub fn text(examination: &Examination) -> String {
-    let mut text = head(examination);
+    let mut text = head(examination) + &glance(examination);
     for (severity, heading) in
         [(Severity::Serious, "SERIOUS"), (Severity::Warning, "WARNINGS"), (Severity::Note, "NOTES")]
     {
@@ -47,27 +47,46 @@ fn head(examination: &Examination) -> String {
         ChosenBy::Default => "the last one; --rt-cores names others",
     };
     let count = |severity| examination.of(severity).count();
-    let ids = |severity| {
-        let ids: Vec<&str> = examination.of(severity).map(|finding| finding.id.as_str()).collect();
-        if ids.is_empty() { String::new() } else { format!(" ({})", ids.join(", ")) }
-    };
     let (warnings, notes) = (count(Severity::Warning), count(Severity::Note));
     let unseen = examination.ended(Outcome::NotSeen).count();
     fill_plain(&format!(
         "Linux {} on {}{machine}; cores {online}, real-time: {rt_cores} ({chosen})",
         kernel.clone().unwrap_or_else(unknown),
-        processor.clone().unwrap_or_else(unknown),
+        processor.clone().unwrap_or_else(|| "a processor that does not tell its name".to_owned()),
     )) + &fill_plain(&format!(
-        "{} checks: {} serious{}, {}{}, {}{}; {unseen} could not be seen",
+        "{} checks: {} serious, {}, {}; {unseen} could not be seen",
         findings.len(),
         count(Severity::Serious),
-        ids(Severity::Serious),
         counted(warnings, "warning"),
-        ids(Severity::Warning),
         counted(notes, "note"),
-        ids(Severity::Note),
     ))
 }
+
+/// One line for each finding, and what to do first.
+fn glance(examination: &Examination) -> String {
+    let marked = [(Severity::Serious, "!!"), (Severity::Warning, "!"), (Severity::Note, "")];
+    let of = |(severity, mark): (Severity, &str)| {
+        let line =
+            |finding: &Finding| wrapped(&finding.what, &format!("  {mark:<2} {:<22}", finding.id), GLANCE_INDENT);
+        examination.of(severity).map(line).collect::<String>()
+    };
+    let lines: String = marked.into_iter().map(of).collect();
+    if lines.is_empty() {
+        return "\nnothing that keeps the real-time cores from answering in time was seen\n".into();
+    }
+    let boots = |finding: &&Finding| finding.fixes.iter().any(|fix| matches!(fix, Fix::Parameter(_)));
+    let advice = match examination.ended(Outcome::Found).any(|finding| boots(&finding)) {
+        false => String::new(),
+        true => fill_plain(&format!(
+            "`waykeeper doctor --cmdline --rt-cores {}` prints the kernel parameters that help, in one line; what else \
+             helps stands with each finding below.",
+            examination.rt_cores
+        )),
+    };
+    format!("\n{lines}{advice}")
+}
+
+const GLANCE_INDENT: &str = "                           ";
 
 fn counted(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })

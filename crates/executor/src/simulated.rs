@@ -17,7 +17,7 @@ use waykeeper_workload::Pattern;
 use crate::explained;
 use crate::measure::{Assignment, Executor, ExecutorError, Pace, Place};
 use crate::occupancy::Watch;
-use crate::policies::{is_policy, offers, settings, the_policy};
+use crate::policies::{self, is_policy, offers, settings, the_policy};
 
 /// Runs cases on a simulated platform.
 #[derive(Debug)]
@@ -131,8 +131,10 @@ impl Simulated {
         if let Some(name) = policy {
             let refused = |why| Refused { what: format!("policy `{name}`"), why };
             let neighbours: Vec<_> = case.neighbours.iter().map(|neighbour| neighbour.core).collect();
-            let set = settings(name, &platform, case.target.core, &neighbours).map_err(refused)?;
-            platform.mitigations.insert(name.to_owned(), Mitigation { title: format!("policy `{name}`"), set });
+            let policies::Simulated { set, left_out } =
+                settings(name, &platform, case.target.core, &neighbours).map_err(refused)?;
+            let title = policies::title(&format!("policy `{name}`"), &left_out);
+            platform.mitigations.insert(name.to_owned(), Mitigation { title, set });
         }
         if let Err((key, message)) = platform.check() {
             return Err(Refused { what: key.replacen("mitigations.", "assignments.", 1), why: message });
@@ -158,10 +160,11 @@ fn site(platform: &Platform, elsewhere: &BTreeMap<String, String>, files: &[Stri
     let mut mitigations = refused_elsewhere(elsewhere);
     let target = platform.core_ids().first().copied().unwrap_or_default();
     mitigations.extend(offers(files, |name| {
-        settings(name, platform, target, &[]).or_else(|why| {
+        let settings = settings(name, platform, target, &[]).or_else(|why| {
             // Another core may be in one of its classes.
             platform.core_ids().into_iter().find_map(|core| settings(name, platform, core, &[]).ok()).ok_or(why)
-        })
+        });
+        settings.map(|policy| policy.left_out)
     }));
     mitigations.extend(platform.mitigations.iter().map(|(name, m)| (name.clone(), Offer::Applied(m.title.clone()))));
     Site {

@@ -228,8 +228,12 @@ fn check_names_of_mitigations(loaded: &Loaded, site: &Site) -> Result<(), InputE
     {
         None => Ok(()),
         Some(part) => {
-            let message =
-                format!("found `{part}`, which no mitigation is called; expected none, or mitigations joined by `+`");
+            let list = key.split('.').next().unwrap_or(key);
+            let message = format!(
+                "found `{part}`, which no mitigation of {} is called; expected none, or mitigations joined by `+`; `--set {list}=[]` \
+                 leaves these out",
+                site.called
+            );
             Err(loaded.error(key, message))
         }
     };

@@ -23,6 +23,7 @@ mod plan;
 mod priority;
 mod refusal;
 pub mod register;
+mod remedy;
 mod schemata;
 mod share;
 mod step;

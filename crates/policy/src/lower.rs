@@ -139,6 +139,24 @@ pub struct Lowered {
 /// # Errors
 /// What the form cannot express on this machine.
 pub fn lower(assignment: &Assignment, offer: &Offer, form: Form) -> Result<Lowered, Refusal> {
+    as_form(assignment, offer, form).map_err(|refusal| with_forms(refusal, assignment, offer))
+}
+
+/// Adds the forms that write all of it, where one lacks something: found out by writing it.
+fn with_forms(mut refusal: Refusal, assignment: &Assignment, offer: &Offer) -> Refusal {
+    if refusal.lacking {
+        let forms = Form::ALL.into_iter().filter(|form| *form != Form::Cmdline);
+        let forms = forms.filter(|form| as_form(assignment, offer, *form).is_ok());
+        let forms: Vec<_> = forms.map(|form| format!("`{form}`")).collect();
+        refusal.message += &match forms.as_slice() {
+            [] => "; no form writes all of this policy here: one with less would do, or two".to_owned(),
+            forms => format!("; as {} the whole policy can be written", forms.join(" or ")),
+        };
+    }
+    refusal
+}
+
+fn as_form(assignment: &Assignment, offer: &Offer, form: Form) -> Result<Lowered, Refusal> {
     need::check(assignment, offer, form)?;
     match form {
         Form::Resctrl => resctrl::lower(assignment, offer),
@@ -241,7 +259,7 @@ fn is_cat(assignment: &Assignment, offer: &Offer, form: &str) -> Result<(), Refu
         }
     }
     if let Some(lock) = assignment.locks.first() {
-        let message = format!("`{}`: only Linux itself locks memory into a cache; as resctrl it does", lock.name);
+        let message = format!("`{}`: only Linux itself locks memory into a cache", lock.name);
         return Err(Refusal::lacking("pseudo_locks", message));
     }
     Ok(())

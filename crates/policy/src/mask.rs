@@ -132,6 +132,11 @@ impl Mask {
         waykeeper_platform::format_cpulist(&set)
     }
 
+    /// The bits with what they are: `way 7`, `ways 0-5`.
+    pub fn named(self, what: &str) -> String {
+        format!("{what}{} {}", if self.count() == 1 { "" } else { "s" }, self.ways())
+    }
+
     /// A picture, the highest of `bits` bits first: `######......`.
     pub fn picture(self, bits: u32) -> String {
         (0..bits).rev().map(|bit| if self.0 >> bit & 1 == 1 { '#' } else { '.' }).collect()

@@ -67,17 +67,18 @@ fn class_cores(policy: &Policy, offer: &Offer) -> Result<Vec<Vec<CoreId>>, Refus
         let key = format!("classes.{i}.cores");
         let Some(cores) = &class.cores else { return Ok(Vec::new()) };
         let cores = cores.on(&offer.name).map_err(|message| Refusal::wrong(key.clone(), message))?;
-        is_there(&key, cores, offer)?;
+        is_there(&key, cores, offer, "`--cores CLASS=LIST` names others")?;
         Ok(cores.to_vec())
     };
     policy.classes.iter().enumerate().map(of).collect()
 }
 
-/// Refuses cores that the machine does not have.
-fn is_there(key: &str, cores: &[CoreId], offer: &Offer) -> Result<(), Refusal> {
+/// Refuses cores that the machine does not have; `instead` says what would do.
+fn is_there(key: &str, cores: &[CoreId], offer: &Offer, instead: &str) -> Result<(), Refusal> {
     match cores.iter().find(|core| !offer.cores.contains(core)) {
         Some(core) => {
-            let message = format!("there is no core {core}; {} has {}", offer.called, format_cpulist(&offer.cores));
+            let message =
+                format!("there is no core {core}; {} has {}; {instead}", offer.called, format_cpulist(&offer.cores));
             Err(Refusal::wrong(key, message))
         }
         None => Ok(()),

@@ -193,7 +193,7 @@ fn colours_of_the_agilex_5() {
     let xen = bundled("colour-halves", "agilex5", Form::Xen);
     let expected = [
         "llc-coloring=on llc-size=2M llc-nr-ways=16 dom0-llc-colors=16-30 xen-llc-colors=31",
-        "llc-colors = \"0-15\"",
+        "llc_colors = [\"0-15\"]",
         "cpus = \"1\"",
     ];
     assert_eq!(shell(&xen), expected);

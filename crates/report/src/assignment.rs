@@ -80,7 +80,7 @@ fn shares(assignment: &Assignment) -> String {
         }
         if let Some(row) = rows.get_mut(first) {
             row[0] = format!("L{} {}", cache.level, cache.domain);
-            row[1] = format!("cores {}", format_cpulist(&cache.cores));
+            row[1] = cores_named(&cache.cores);
         }
     }
     for class in &assignment.classes {
@@ -132,6 +132,11 @@ fn cores(class: &AssignedClass) -> String {
     cores.into_iter().chain(tasks).collect::<Vec<_>>().join(" and ")
 }
 
+/// `core 3`, `cores 0-3`.
+fn cores_named(cores: &[CoreId]) -> String {
+    format!("core{} {}", if cores.len() == 1 { "" } else { "s" }, format_cpulist(cores))
+}
+
 /// What classes have beside ways and limits.
 fn besides(assignment: &Assignment) -> Vec<String> {
     let controls = &assignment.controls;
@@ -139,7 +144,8 @@ fn besides(assignment: &Assignment) -> Vec<String> {
         let class = assignment.classes.iter().find(|class| class.number == number);
         class.map_or_else(String::new, |class| match cores(class) {
             cores if cores.is_empty() => class.name.clone(),
-            cores => format!("{} (cores {cores})", class.name),
+            _ if class.members.is_empty() => format!("{} ({})", class.name, cores_named(&class.cores)),
+            cores => format!("{} ({cores})", class.name),
         })
     };
     let mut lines = Vec::new();
@@ -162,8 +168,7 @@ fn besides(assignment: &Assignment) -> Vec<String> {
                 None => said.push((text, vec![clock.core])),
             }
         }
-        let clocks =
-            said.iter().map(|(text, cores)| format!("{}: {text} on cores {}", class.name, format_cpulist(cores)));
+        let clocks = said.iter().map(|(text, cores)| format!("{}: {text} on {}", class.name, cores_named(cores)));
         lines.extend(clocks);
     }
     lines.extend(controls.ring_mhz.map(|mhz| format!("ring and last cache: {} GHz", f64::from(mhz) / 1000.0)));
@@ -179,9 +184,9 @@ fn besides(assignment: &Assignment) -> Vec<String> {
         if !lockdown.ways.is_empty() {
             let picture = lockdown.ways.picture(lockdown.all_ways);
             lines.push(format!(
-                "core {} locks lines into ways {} of the L2 ({picture})",
+                "core {} locks lines into {} of the L2 ({picture})",
                 lockdown.core,
-                lockdown.ways.ways()
+                lockdown.ways.named("way")
             ));
         }
         if !lockdown.pages.is_empty() {

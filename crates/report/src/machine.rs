@@ -41,12 +41,19 @@ fn heading(machine: &Machine) -> String {
     lines.extend(identity.kernel.as_ref().map(|kernel| format!("Linux {kernel}")));
     let clock = &machine.clock;
     let mut counter = Vec::new();
-    counter.extend(clock.counter_khz.map(|khz| format!("counter at {:.3} GHz", khz as f64 / 1e6)));
+    counter.extend(clock.counter_khz.map(|khz| format!("at {:.3} GHz", khz as f64 / 1e6)));
     counter.extend(clock.found.as_ref().map(|found| format!("by {found}")));
-    counter.extend(clock.constant.map(|it| if it { "constant".into() } else { "not constant".to_owned() }));
-    counter.extend(clock.source.as_ref().map(|source| format!("the kernel's clock is {source}")));
-    if !counter.is_empty() {
-        lines.push(counter.join(", "));
+    if let Some(constant) = clock.constant {
+        counter.push(if constant { "of constant rate" } else { "whose rate changes with the clock" }.into());
+        if clock.counter_khz.is_none() {
+            counter.push("its frequency told by nothing".into());
+        }
+    }
+    let counter = (!counter.is_empty()).then(|| format!("counter {}", counter.join(", ")));
+    let source = clock.source.as_ref().map(|source| format!("the kernel keeps time by {source}"));
+    let clocks: Vec<_> = counter.into_iter().chain(source).collect();
+    if !clocks.is_empty() {
+        lines.push(clocks.join("; "));
     }
     if let Some(recorded) = &identity.recorded {
         let day = recorded.date.as_ref().map_or(String::new(), |day| format!(" on {day}"));

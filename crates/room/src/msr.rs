@@ -15,6 +15,7 @@ use crate::state::State;
 const TSC: u32 = 0x10;
 const PLATFORM_INFO: u32 = 0xce;
 const PERF_STATUS: u32 = 0x198;
+const RING_RATIO_LIMIT: u32 = 0x620;
 const PM_ENABLE: u32 = 0x770;
 const HWP_CAPABILITIES: u32 = 0x771;
 const HWP_REQUEST: u32 = 0x774;
@@ -30,6 +31,14 @@ const MBA_THRTL_0: u32 = 0xd50;
 const MASK_REGISTERS: u32 = 128;
 /// The largest ratio of the bus clock that a field of eight bits holds.
 const RATIO_MAX: u64 = 0xff;
+/// What PM_ENABLE can hold: bit 0, which only a reset takes away.
+const PM_ENABLE_BITS: u64 = 1;
+/// The ring's lowest ratio in bits 14:8, its highest in bits 6:0.
+const RING_RATIO_BITS: u64 = 0x7f7f;
+/// 0.8 to 4.6 GHz. Assumed: what firmware leaves there is in no document; what matters is that it comes back.
+const RING_RATIO_AT_BOOT: u64 = 0x082e;
+/// An energy preference half way, as after a reset: bits 31:24 of a request.
+const BALANCED: u64 = 0x80 << 24;
 
 /// The processor refused: #GP, which the kernel reports as EIO.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,12 +50,14 @@ pub(crate) struct OwnRegisters {
     event_select: BTreeMap<CoreId, u64>,
     /// Kept as written; clocks of a simulated platform do not change.
     hwp_request: BTreeMap<CoreId, u64>,
-    hwp_enabled: bool,
+    /// One register for the package, kept as written.
+    ring_ratio: Option<u64>,
 }
 
 /// What a register is on a platform.
 enum Register {
     Ratio,
+    RingRatio,
     Time,
     PmEnable,
     HwpCapabilities,
@@ -64,7 +75,7 @@ pub(crate) fn has_registers(platform: &Platform) -> bool {
     !is_arm(platform)
 }
 
-fn register(hardware: &Hardware, monitored: bool, number: u32) -> Option<Register> {
+fn register(platform: &Platform, hardware: &Hardware, monitored: bool, number: u32) -> Option<Register> {
     let mask = |level: u8, first: u32| {
         let at = (number - first) as usize;
         let masks = hardware.masks.get(&level)?;
@@ -75,6 +86,7 @@ fn register(hardware: &Hardware, monitored: bool, number: u32) -> Option<Registe
     match number {
         TSC => Some(Register::Time),
         PLATFORM_INFO | PERF_STATUS => Some(Register::Ratio),
+        RING_RATIO_LIMIT => platform.interconnect.as_ref()?.ring_step_mhz.as_ref().map(|_| Register::RingRatio),
         PM_ENABLE => Some(Register::PmEnable),
         HWP_CAPABILITIES => Some(Register::HwpCapabilities),
         HWP_REQUEST => Some(Register::HwpRequest),
@@ -101,15 +113,20 @@ impl Shared {
         let hardware = &state.hardware;
         let monitored = monitoring(&state).is_some();
         let own = &state.own;
-        match register(hardware, monitored, number).ok_or(Fault)? {
+        match register(&self.platform, hardware, monitored, number).ok_or(Fault)? {
             Register::Ratio => Ok(ratio(&self.platform) << 8),
             Register::Time => {
                 let tick_ps = self.runner.published.tick_ns * 1000.0;
                 Ok((self.runner.published.snapshot().now_ps as f64 / tick_ps) as u64)
             }
-            Register::PmEnable => Ok(own.hwp_enabled.into()),
-            Register::HwpCapabilities => Ok((ratio(&self.platform) * 0x0101) | 0x0101_0000),
-            Register::HwpRequest => Ok(own.hwp_request.get(&core).copied().unwrap_or(0)),
+            Register::RingRatio => Ok(own.ring_ratio.unwrap_or(RING_RATIO_AT_BOOT)),
+            // Linux has switched it on by the time that anybody can look.
+            Register::PmEnable => Ok(PM_ENABLE_BITS),
+            Register::HwpCapabilities => Ok(capabilities(&self.platform, core)),
+            Register::HwpRequest => {
+                let kept = own.hwp_request.get(&core).copied();
+                Ok(kept.unwrap_or_else(|| request_at_boot(&self.platform, core)))
+            }
             Register::Cdp(level) => Ok(hardware.masks[&level].cdp.into()),
             Register::EventSelect => Ok(own.event_select.get(&core).copied().unwrap_or(0)),
             Register::Counter => Ok(self.counter(&state, core, own.event_select.get(&core).copied().unwrap_or(0))),
@@ -133,9 +150,13 @@ impl Shared {
     pub fn write_msr(&self, core: CoreId, number: u32, value: u64) -> Result<(), Fault> {
         let mut state = self.state();
         let limits = monitoring(&state);
-        match register(&state.hardware, limits.is_some(), number).ok_or(Fault)? {
+        match register(&self.platform, &state.hardware, limits.is_some(), number).ok_or(Fault)? {
             Register::Ratio | Register::Time | Register::HwpCapabilities | Register::Counter => return Err(Fault),
-            Register::PmEnable => state.own.hwp_enabled |= value & 1 == 1,
+            // It is on, and writing 0 does not switch it off.
+            Register::PmEnable if value & !PM_ENABLE_BITS != 0 => return Err(Fault),
+            Register::PmEnable => {}
+            Register::RingRatio if value & !RING_RATIO_BITS != 0 => return Err(Fault),
+            Register::RingRatio => state.own.ring_ratio = Some(value),
             Register::HwpRequest => {
                 state.own.hwp_request.insert(core, value);
             }
@@ -217,6 +238,28 @@ fn monitoring(state: &State) -> Option<u32> {
 fn ratio(platform: &Platform) -> u64 {
     let tick_ns = platform.counter.as_ref().map_or(1.0, |counter| counter.tick_ns.value);
     ((10.0 / tick_ns).round() as u64).min(RATIO_MAX)
+}
+
+/// Levels of performance from the highest (bits 7:0) over the guaranteed and the most efficient one to the lowest. A
+/// platform's file knows base clocks and no turbo, so the highest level is the guaranteed one.
+fn capabilities(platform: &Platform, core: CoreId) -> u64 {
+    let guaranteed = guaranteed(platform, core);
+    0x0101_0000 | guaranteed << 8 | guaranteed
+}
+
+/// What a processor asks itself for: any level that it has, and an energy preference half way.
+fn request_at_boot(platform: &Platform, core: CoreId) -> u64 {
+    BALANCED | guaranteed(platform, core) << 8 | 1
+}
+
+/// The level of a core's base clock: a level is 100 MHz where the platform's file says nothing else. Rounded up, as the
+/// examples of Intel's TCC guide are (5.3.3).
+fn guaranteed(platform: &Platform, core: CoreId) -> u64 {
+    let kind = platform.core_kind(core);
+    let per_100_mhz = kind.and_then(|kind| kind.performance_per_100_mhz.as_ref()).map_or(1.0, |levels| levels.value);
+    let clock = kind.and_then(|kind| kind.clock_ghz.as_ref()).map(|clock| clock.value * 10.0 * per_100_mhz);
+    // Sums of decimals are a hair off; half a thousandth of a level is none.
+    clock.map_or_else(|| ratio(platform), |level| ((level - 0.0005).ceil() as u64).min(RATIO_MAX))
 }
 
 fn is_contiguous(mask: u64) -> bool {

@@ -8,6 +8,7 @@ use waykeeper_experiment::InputError;
 use waykeeper_experiment::site::cache_shapes;
 use waykeeper_linux::{Root, discover};
 use waykeeper_report::live::TargetLook;
+use waykeeper_room::Load;
 use waykeeper_room::socket::client::Client;
 use waykeeper_room::socket::protocol::{Latency as Latencies, LoadStatus, Start};
 use waykeeper_workload::{Pattern, Workload};
@@ -56,10 +57,9 @@ impl Latency {
         if root.is_some() {
             return Err(refuse("the target runs on this machine, not in the files below --root".into()));
         }
-        let Some((name, core)) = text.rsplit_once('@') else {
-            return Err(refuse("expected WORKLOAD@CORE, such as latency_loop@1".into()));
-        };
-        let core = core.parse().map_err(|_| refuse(format!("found core `{core}`; expected a number")))?;
+        // One core, as a load that is a target has.
+        let Load { workload, cores, .. } = Load::parse(&format!("target:{text}")).map_err(|bad| refuse(bad.why))?;
+        let (name, core) = (workload.as_str(), cores[0]);
         let pattern = timed(name, core).map_err(refuse)?;
         if let Some(client) = &mut room {
             let start = Start { target: true, region: region.map(str::to_owned), ..Start::task(name, pattern, core) };

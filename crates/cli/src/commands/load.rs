@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use waykeeper_executor::{ExecutorError, LiveNeighbour};
 use waykeeper_experiment::InputError;
-use waykeeper_platform::parse_cpulist;
+use waykeeper_room::Load as Wanted;
 use waykeeper_room::socket::client::ClientError;
 use waykeeper_room::socket::protocol::Start;
 
@@ -32,11 +32,12 @@ pub fn load(arguments: &Load) -> Result<Exit, Failure> {
     let mut running = Vec::new();
     for text in &arguments.loads {
         let refuse = |why: String| Failure::from(InputError::in_option(text.clone(), why));
-        let Some((name, cores)) = text.rsplit_once('@') else {
-            return Err(refuse("expected WORKLOAD@CORES, such as cache_stressor@2-3".into()));
-        };
-        let bad_cores = || refuse(format!("found cores `{cores}`; expected a list such as 2-3 or 1,4"));
-        for core in parse_cpulist(cores).filter(|cores| !cores.is_empty()).ok_or_else(bad_cores)? {
+        let wanted = Wanted::parse(text).map_err(|bad| refuse(bad.why))?;
+        if wanted.target {
+            return Err(refuse("a target is timed: `waykeeper watch --target` runs one".into()));
+        }
+        let name = &wanted.workload;
+        for core in wanted.cores {
             let pattern = pattern(name, core).map_err(refuse)?;
             match &mut room {
                 Some(room) => drop(room.start(Start::task(name, pattern, core)).map_err(refused)?),

@@ -28,7 +28,8 @@ pub fn plan(arguments: &Plan) -> Result<Exit, Failure> {
             (this_machine(&tree)?, Membership::read(&loaded.policy, &tree).map_err(refused)?)
         }
     };
-    let assignment = resolve(&loaded, &offer, &membership).map_err(refused)?;
+    let without = |refusal: Refusal| refused(refusal.with_platforms(&loaded));
+    let assignment = resolve(&loaded, &offer, &membership).map_err(without)?;
     let form = arguments.form.map_or_else(|| Form::suiting(&assignment, &offer), form);
     let lowered = lower(&assignment, &offer, form).map_err(refused)?;
     if arguments.json {

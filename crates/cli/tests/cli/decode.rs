@@ -18,7 +18,7 @@ fn a_value_is_told_field_by_field() {
         row("SCHEME0").starts_with("3:0 SCHEME0 0xe keeps groups 1-3 (12 of 16 ways of the L3, 1536 KiB)"),
         "{text}"
     );
-    assert!(row("SCHEME1").starts_with("7:4 SCHEME1 0x1 keeps groups 0 (4 of 16 ways of the L3, 512 KiB)"), "{text}");
+    assert!(row("SCHEME1").starts_with("7:4 SCHEME1 0x1 keeps group 0 (4 of 16 ways of the L3, 512 KiB)"), "{text}");
     assert!(text.contains("CLUSTERPARTCR_EL1 (S3_0_C15_C4_3)") && text.contains("source: "), "{text}");
 }
 

@@ -160,7 +160,7 @@ fn forms_for_firmware_and_hypervisors_are_to_be_had() {
         ("cd8180-portions", "cd8180", "mpam", "wk_write32(component + 0x1000, 0x7U);"),
         ("zynq-lockdown", "zynq7000", "pl310", "wk_pl310_lock(0x7fU, 0xffU);"),
         ("tcc-speed-shift", "i7-13800hre", "hwp", "wrmsr -p 4 0x774 0xf0000000002e2e2e"),
-        ("colour-halves", "agilex5", "xen", "llc-colors = \"0-15\""),
+        ("colour-halves", "agilex5", "xen", "llc_colors = [\"0-15\"]"),
         ("colour-halves", "agilex5", "bao", ".colors = 0xff,"),
         ("colour-halves", "agilex5", "jailhouse", ".colors = 0xffff,"),
     ] {

@@ -33,7 +33,7 @@ fn look(view: &View) -> Result<Looked, NotSeen> {
         ),
     ];
     if !on.is_empty() {
-        let what = format!("{} power states of PCI Express links are on.", on.len());
+        let what = format!("Power states of PCI Express links that are on: {}.", on.len());
         return found(Severity::Warning, what, on.into_iter().take(SHOWN).collect(), fixes);
     }
     let policy = view.text(POLICY)?;

@@ -49,7 +49,12 @@ fn look(view: &View) -> Result<Looked, NotSeen> {
             Fix::Firmware("PTM of the root ports: Enabled (part of TCC Mode)".into()),
             Fix::Other("a driver that turns it on, such as igc; a switch between needs PTM, too".into()),
         ];
-        return found(Severity::Note, format!("PTM is off on {} network devices that have it.", off.len()), off, fixes);
+        return found(
+            Severity::Note,
+            format!("PTM is off on {} of the network devices that have it.", off.len()),
+            off,
+            fixes,
+        );
     }
     if let Some((device, _)) = told.iter().find(|(_, told)| matches!(told, Told::Nothing)) {
         return not_seen(format!("{} may be read beyond its first bytes by root only", file(device)));

@@ -844,7 +844,7 @@ const ROWS: &[Row] = &[
                     tree.put(&format!("{DEVICE}/link/l1_aspm"), "1");
                 },
                 Warning,
-                "1 power states",
+                "links that are on: 1",
             ),
             (
                 |tree| {
@@ -880,7 +880,7 @@ const ROWS: &[Row] = &[
                 tree.put_bytes(&format!("{DEVICE}/config"), &network_device(false));
             },
             Note,
-            "off on 1 network",
+            "off on 1 of the network devices",
         )],
         hidden: &[
             // Without root the kernel gives 64 bytes.

@@ -72,6 +72,24 @@ fn every_finding_stands_in_the_text_once() {
 }
 
 #[test]
+fn what_is_wrong_stands_first_in_a_line_each() {
+    let examination = examine(&untuned().view());
+    let printed = text(&examination);
+    let (glance, _) = printed.split_once("\nSERIOUS\n").unwrap();
+    let mut found = Vec::new();
+    for (severity, mark) in [(Severity::Serious, "!!"), (Severity::Warning, "! "), (Severity::Note, "  ")] {
+        found.extend(examination.of(severity).map(|finding| format!("  {mark} {:<22}{}", finding.id, finding.what)));
+    }
+    // Long lines go on below, indented to the text; in the first line stands at least the name and the first word.
+    let begins = |line: &&str| !line.is_empty() && found.iter().any(|full| full.starts_with(*line));
+    let lines: Vec<_> = glance.lines().filter(begins).collect();
+    assert_eq!(lines.len(), found.len(), "{glance}");
+    assert!(lines.iter().zip(&found).all(|(line, full)| full.starts_with(*line) && line.len() > 27), "{glance}");
+    assert!(glance.contains("`waykeeper doctor --cmdline --rt-cores 4-5`"), "{glance}");
+    assert!(text(&examine(&Tree::tuned().view())).contains("nothing that keeps the real-time cores"), "tuned");
+}
+
+#[test]
 fn an_examination_follows_its_schema() {
     let schema = serde_json::to_value(schema()).unwrap();
     let validator = jsonschema::validator_for(&schema).unwrap();

@@ -76,7 +76,8 @@ impl Executor for Host {
 
 impl Host {
     /// The mitigations that a Linux host can offer, by name.
-    pub const MITIGATIONS: [&'static str; 4] = [FIFO, HUGE_PAGES, colours::APART, colours::SHARED];
+    pub const MITIGATIONS: [&'static str; 6] =
+        [FIFO, HUGE_PAGES, colours::APART, colours::SHARED, colours::LAST_APART, colours::LAST_SHARED];
 
     fn job(&self, assignment: &Assignment<'_>) -> Job {
         let case = assignment.case;

@@ -84,7 +84,7 @@ fn site(
         mitigations.insert(name.clone(), offer);
     }
     mitigations.extend(colours::offers(cores.iter().find(|core| core.id == auto_core)));
-    mitigations.extend(policies::offers(files, |name| policy::planned(name, auto_core)));
+    mitigations.extend(policies::offers(files, |name| policy::planned(name, auto_core).map(|_| Vec::new())));
     Ok(Site {
         executor: ExecutorKind::Host,
         platform: found.platform.name.clone(),
@@ -92,7 +92,7 @@ fn site(
         cores,
         auto_core,
         mitigations,
-        needs_buffer: [HUGE_PAGES, colours::APART, colours::SHARED].map(String::from).to_vec(),
+        needs_buffer: std::iter::once(HUGE_PAGES).chain(colours::NAMES).map(String::from).collect(),
     })
 }
 

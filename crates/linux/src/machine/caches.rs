@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 use waykeeper_platform::{CoreId, parse_cpulist};
 
 use super::Reading;
+use crate::cpuid::Leaves;
+use crate::root::Root;
 
 /// What a cache holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -121,7 +123,8 @@ fn one(reading: &Reading, cpu: CoreId, index: u32, notes: &mut Vec<String>) -> O
             shared_by: Vec::new(),
             ids: Vec::new(),
             inclusive: told.as_ref().map(|told| told.inclusive),
-            hashed: told.as_ref().map(|told| told.hashed),
+            // Leaf 4 has a bit for it, leaf 0x8000001D has none.
+            hashed: told.as_ref().filter(|_| !reading.has_amd_leaves(cpu)).map(|told| told.hashed),
             found: if told.is_some() { format!("sysfs, CPUID leaf {leaf}") } else { "sysfs".into() },
         },
         by,
@@ -159,4 +162,16 @@ fn cpuid(reading: &Reading, cpu: CoreId, level: u8, holds: CacheUse) -> Option<T
         inclusive: cache.is_inclusive(),
         hashed: cache.has_complex_indexing(),
     })
+}
+
+/// Whether the running machine's last-level cache chooses sets by a hash of the address, as seen from a core. `None` where
+/// nothing tells: leaf 4 of CPUID has a bit for it, which AMD's leaf and Arm's registers lack.
+pub fn index_is_hashed(cpu: CoreId) -> Option<bool> {
+    let leaves = Leaves::of(&Root::default(), cpu)?;
+    if leaves.get(0x8000_001d, 0).eax != 0 {
+        return None;
+    }
+    let decoder = leaves.decoder();
+    let unified = decoder.get_cache_parameters()?.filter(|cache| cache.cache_type() == CacheType::Unified);
+    unified.max_by_key(|cache| cache.level()).map(|cache| cache.has_complex_indexing())
 }

@@ -8,7 +8,7 @@ use crate::mask::Run;
 use crate::offer::{Offer, PAGE_BYTES};
 use crate::refusal::Refusal;
 
-use super::{Form, Line, Lowered, control};
+use super::{Form, Line, Lowered, control, plain};
 
 /// The colours of an assignment, on a machine that a hypervisor colours.
 fn coloured<'a>(assignment: &'a Assignment, offer: &Offer, form: Form) -> Result<&'a AssignedColours, Refusal> {
@@ -61,8 +61,15 @@ fn cores(class: &AssignedClass) -> Option<String> {
     (!class.cores.is_empty()).then(|| format_cpulist(&class.cores))
 }
 
+/// What the texts themselves say of names that stand in documents and were never read by the program that takes them.
+const UNCHECKED: &str =
+    "The names of the fields were not checked against the hypervisor's own headers: compile it with them first.";
+const UNCHECKED_XL: &str =
+    "xl's parser takes this form; that it knows llc_colors (since 4.20) was not checked: `xl create -n` tells.";
+
 /// As parameters of Xen and lines of its domains' configurations (Xen, docs/misc/cache-coloring.rst). The others are dom0
-/// and Xen itself, which takes the highest of their colours.
+/// and Xen itself, which takes the highest of their colours. The document's `llc-colors` is the property of a device tree; xl's
+/// parser takes no hyphen in a key.
 pub fn xen(assignment: &Assignment, offer: &Offer) -> Result<Lowered, Refusal> {
     let colours = coloured(assignment, offer, Form::Xen)?;
     let others = colours.share(0).ok_or_else(|| Refusal::wrong("others.colours", "the others have no colour"))?;
@@ -80,15 +87,17 @@ pub fn xen(assignment: &Assignment, offer: &Offer) -> Result<Lowered, Refusal> {
         colours.ways
     );
     let mut lines = vec![line(boot, "on Xen's command line".into())];
-    let mut text = super::comment(assignment, "# ", &[&bits(colours)]);
+    let mut text = super::comment(assignment, "# ", &[&bits(colours), UNCHECKED_XL]);
     text += &format!("\n# Xen's command line\n{}\n", lines[0].shell);
     for share in in_order(colours) {
         let Some(class) = class(assignment, share) else { continue };
         let own = line(
-            format!("llc-colors = \"{}\"", range(share.first, share.last())),
+            format!("llc_colors = [\"{}\"]", range(share.first, share.last())),
             format!("in the configuration of the domain {}", class.name),
         );
-        text += &format!("\n# Configuration of the domain {}\n{}\n", class.name, own.shell);
+        let property =
+            format!("without xl: llc-colors = \"{}\" in its device-tree node", range(share.first, share.last()));
+        text += &format!("\n# Configuration of the domain {} ({property})\n{}\n", plain(&class.name), own.shell);
         lines.push(own);
         if let Some(cores) = cores(class) {
             let pinned = line(format!("cpus = \"{cores}\""), format!("its CPUs are {cores}"));
@@ -135,7 +144,7 @@ pub fn bao(assignment: &Assignment, offer: &Offer) -> Result<Lowered, Refusal> {
         "Bao's colours are {pages} pages each, as a way of the first level of core 0 has {}.",
         size(first_level)
     );
-    let mut text = super::c_comment(assignment, &[&bits(colours), &head]);
+    let mut text = super::c_comment(assignment, &[&bits(colours), &head, UNCHECKED]);
     text += "\n#include <config.h>\n\nstruct config config = {\n";
     if let Some(others) = colours.share(0) {
         let map = map(&others)?;
@@ -178,8 +187,8 @@ pub fn jailhouse(assignment: &Assignment, offer: &Offer) -> Result<Lowered, Refu
     }
     let way = colours.size_bytes / u64::from(colours.ways.max(1));
     let mut lines = vec![line(format!(".color.way_size = {way:#x}"), "in platform_info of the root cell".into())];
-    let mut text =
-        super::c_comment(assignment, &[&bits(colours), "For the fork of Jailhouse that colours memory (Minervasys)."]);
+    let fork = "For the fork of Jailhouse that colours memory (Minervasys).";
+    let mut text = super::c_comment(assignment, &[&bits(colours), fork, UNCHECKED]);
     text += &format!("\n/* Root cell, in .platform_info. */\n{},\n", lines[0].shell);
     for share in &colours.shares {
         let Some(class) = class(assignment, share) else { continue };
@@ -210,7 +219,7 @@ fn cache_regions(assignment: &Assignment, offer: &Offer) -> Result<Lowered, Refu
         return Err(Refusal::lacking("classes", "Jailhouse gives code and data the same ways"));
     }
     let mut lines = Vec::new();
-    let mut text = super::c_comment(assignment, &["Regions of the L3 in bits of its capacity mask."]);
+    let mut text = super::c_comment(assignment, &["Regions of the L3 in bits of its capacity mask.", UNCHECKED]);
     for class in &assignment.classes {
         let mask = class.masks.iter().find(|mask| mask.level == 3).map(|mask| mask.mask).unwrap_or_default();
         let runs = mask.runs();

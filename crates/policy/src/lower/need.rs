@@ -125,14 +125,9 @@ pub fn suiting(assignment: &Assignment, offer: &Offer) -> Form {
 /// Refuses what a form cannot write.
 ///
 /// # Errors
-/// The first need that the form does not serve, with the forms that do.
+/// The first need that the form does not serve.
 pub fn check(assignment: &Assignment, offer: &Offer, form: Form) -> Result<(), Refusal> {
     let needs = needs(assignment, offer);
     let Some((need, key)) = needs.iter().find(|(need, _)| !need.is_written_by(form)) else { return Ok(()) };
-    let all: Vec<_> = writing_all(&needs).map(|form| format!("`{form}`")).collect();
-    let hint = match all.as_slice() {
-        [] => "no form writes all of this policy; it would have to be two".to_owned(),
-        forms => format!("as {} the whole policy can be written", forms.join(" or ")),
-    };
-    Err(Refusal::lacking(*key, format!("as `{form}` {} cannot be written; {hint}", need.said())))
+    Err(Refusal::lacking(*key, format!("as `{form}` {} cannot be written", need.said())))
 }

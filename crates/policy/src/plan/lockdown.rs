@@ -21,7 +21,7 @@ pub fn assign(policy: &Policy, offer: &Offer, to: &mut Assignment) -> Result<(),
         return Err(Refusal::lacking("lockdown", message));
     };
     let cores = lockdown.core.on(&offer.name).map_err(|message| Refusal::wrong("lockdown.core", message))?;
-    super::is_there("lockdown.core", cores, offer)?;
+    super::is_there("lockdown.core", cores, offer, "a copy of the policy can name another")?;
     let &[core] = cores else { return Err(Refusal::wrong("lockdown.core", "it names several cores, expected one")) };
     pages(lockdown, there, offer)?;
     let cache = offer.cache(2).and_then(|cache| cache.domains.iter().find(|domain| domain.cores.contains(&core)));

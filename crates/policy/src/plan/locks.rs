@@ -45,7 +45,7 @@ pub fn find(policy: &Policy, offer: &Offer, mount: MountSettings) -> Result<Vec<
         }
         let core_key = format!("{key}.core");
         let cores = lock.core.on(&offer.name).map_err(|message| Refusal::wrong(core_key.clone(), message))?;
-        super::is_there(&core_key, cores, offer)?;
+        super::is_there(&core_key, cores, offer, "a copy of the policy can name another")?;
         let Some(domain) = cache.domains.iter().find(|domain| cores.iter().all(|core| domain.cores.contains(core)))
         else {
             let message = format!("core {} has no L{} that can be divided", cores[0], lock.level);

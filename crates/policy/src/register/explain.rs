@@ -25,6 +25,8 @@ pub enum Meaning {
     Choice(&'static [(u64, &'static str)]),
     /// A bit for each part of a cache of this level that may be filled.
     MayFill(u8),
+    /// The same where Intel's processors refuse masks that are empty or have holes.
+    CapacityMask(u8),
     /// A bit for each way of a cache of this level that may not be filled.
     MayNotFill(u8),
     /// A bit for each group of ways that is kept for a scheme alone.
@@ -60,21 +62,31 @@ impl DecodedField {
                 .iter()
                 .find(|(choice, _)| *choice == value)
                 .map_or_else(|| format!("{value}, which has no meaning here"), |(_, said)| (*said).to_owned()),
-            Meaning::MayFill(level) => match bits(value) {
+            Meaning::MayFill(level) => match bits("bit", value) {
                 None => "nothing may be filled".into(),
-                Some(ways) => format!("bits {ways} may be filled{}", of_cache(platform, level, value, false)),
+                Some(bits) => format!("{bits} may be filled{}", of_cache(platform, level, value, false)),
             },
-            Meaning::MayNotFill(level) => match bits(value) {
-                None => "every way may be filled".into(),
-                Some(ways) => {
-                    format!("ways {ways} may not be filled; hits go on{}", of_cache(platform, level, value, true))
+            Meaning::CapacityMask(level) => match bits("bit", value) {
+                None => "empty: Intel's processors refuse it".into(),
+                Some(bits) => {
+                    let holes = match has_holes(value) {
+                        true => "; it has holes, which Intel's processors refuse unless CPUID leaf 0x10 allows them",
+                        false => "",
+                    };
+                    format!("{bits} may be filled{}{holes}", of_cache(platform, level, value, false))
                 }
             },
-            Meaning::KeptGroups => match bits(value) {
-                None => "keeps no group for itself".into(),
-                Some(groups) => format!("keeps groups {groups}{}", of_cache(platform, 3, value, false)),
+            Meaning::MayNotFill(level) => match bits("way", value) {
+                None => "every way may be filled".into(),
+                Some(ways) => {
+                    format!("{ways} may not be filled; hits go on{}", of_cache(platform, level, value, true))
+                }
             },
-            Meaning::Ways => bits(value).map_or_else(|| "none".into(), |ways| format!("ways {ways}")),
+            Meaning::KeptGroups => match bits("group", value) {
+                None => "keeps no group for itself".into(),
+                Some(groups) => format!("keeps {groups}{}", of_cache(platform, 3, value, false)),
+            },
+            Meaning::Ways => bits("way", value).unwrap_or_else(|| "none".into()),
             Meaning::Priority => {
                 format!("{value} of 0 (lowest) to {} (highest)", super::low_bits(self.field.width()))
             }
@@ -95,9 +107,13 @@ impl DecodedField {
     }
 }
 
-/// `0-5`, or nothing for an empty mask. Fields that are masks have at most 32 bits.
-fn bits(value: u64) -> Option<String> {
-    (value != 0).then(|| Mask(value as u32).ways())
+/// `bit 5`, `bits 0-5`, or nothing for an empty mask. Fields that are masks have at most 32 bits.
+fn bits(what: &str, value: u64) -> Option<String> {
+    (value != 0).then(|| Mask(value as u32).named(what))
+}
+
+fn has_holes(mask: u64) -> bool {
+    mask != 0 && !(mask >> mask.trailing_zeros()).wrapping_add(1).is_power_of_two()
 }
 
 fn ghz(clock: f64) -> String {

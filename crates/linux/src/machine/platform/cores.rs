@@ -123,9 +123,16 @@ pub(super) fn ways(cache: &Cache) -> Param<u64> {
     }
 }
 
+/// By address where absent. Of a last level that says nothing either is possible, and it is said so.
 pub(super) fn index(cache: &Cache) -> Option<Index> {
-    let hashed = cache.hashed.filter(|hashed| *hashed)?;
-    Some(Index { slices: None, hashed: documented(hashed, "says that its sets are chosen by a hash") })
+    let hashed = match cache.hashed {
+        Some(true) => documented(true, "says that its sets are chosen by a hash"),
+        None if cache.level > 2 => {
+            assumed(false, [false, true], "nothing tells how its sets are chosen; many last levels hash")
+        }
+        _ => return None,
+    };
+    Some(Index { slices: None, hashed })
 }
 
 fn private(cache: &Cache) -> PrivateCache {

@@ -8,7 +8,7 @@ mod text;
 
 use std::collections::BTreeMap;
 
-use waykeeper_platform::{Architecture, CoreId, Counter, Interconnect, Param, Platform, PlatformError};
+use waykeeper_platform::{Architecture, CoreId, Counter, Cpuid, Interconnect, Param, Platform, PlatformError};
 
 use super::{Cache, CacheUse, Machine};
 use assumed::{assumed, measured, times};
@@ -67,7 +67,7 @@ impl Machine {
             title: format!("{name}, as `waykeeper machine` found it"),
             sources: self.sources(latencies),
             architecture: self.architecture().map(|architecture| Param::documented(architecture, SYSFS)),
-            cpuid: None,
+            cpuid: self.cpuid(),
             line_bytes: match line {
                 Some(line) => Param::documented(line, SYSFS),
                 None => assumed(64, [32, 128], "the kernel does not tell; almost all machines have 64"),
@@ -123,6 +123,14 @@ impl Machine {
             text if text.starts_with("arm") => Some(Architecture::Arm32),
             _ => None,
         }
+    }
+
+    /// Family, model and stepping, as /proc/cpuinfo and leaf 1 have them.
+    fn cpuid(&self) -> Option<Cpuid> {
+        let signature = self.identity.signature.filter(|_| self.architecture() == Some(Architecture::X86));
+        let [family, model, stepping] =
+            signature?.map(|number| Param { reason: Some("leaf 1".into()), ..Param::documented(number.into(), CPUID) });
+        Some(Cpuid { family, model, stepping })
     }
 
     fn tick_ns(&self, measured_on: Option<&Measured>) -> Param<f64> {
