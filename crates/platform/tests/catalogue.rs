@@ -194,6 +194,8 @@ fn what_is_not_found_gets_suggestions() {
     };
     assert!(near("13800HXE").contains(&"i7-13800HRE".to_owned()));
     assert!(near("i7-1185GRF").contains(&"i7-1185GRE".to_owned()));
+    let family = near("i7");
+    assert!(family.len() > 5 && family.iter().all(|sku| sku.starts_with("i7-")), "{family:?}");
     let several = near("13800H");
     assert_eq!(several, ["i7-13800HE", "i7-13800HRE"]);
     assert_eq!(near("Ryzen 9 7950X"), Vec::<String>::new());

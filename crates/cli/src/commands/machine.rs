@@ -57,6 +57,12 @@ fn take(from: &Path, to: &Path) -> Result<Exit, Failure> {
         let message = format!("{}: a recording is made of a machine's files, not of a recording", from.display());
         return Err(InputError::in_option("--root", message).into());
     }
+    // A folder that is there but empty will do.
+    let taken = to.is_file() || std::fs::read_dir(to).is_ok_and(|mut entries| entries.next().is_some());
+    if taken {
+        let message = format!("{} is there already; choose a name that is not", to.display());
+        return Err(InputError::in_option("--record", message).into());
+    }
     let recording = record(from);
     recording.write(to).map_err(|error| Failure::Machine(error.to_string()))?;
     let manifest = recording.manifest();

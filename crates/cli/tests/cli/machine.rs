@@ -116,7 +116,11 @@ fn this_machine_is_recorded_and_read_again() {
     assert_eq!(here, there);
     desk.run(&["machine", "--record", "box"]).with(0);
     desk.run(&["machine", "--root", "box"]).with(0);
-    desk.run(&["machine", "--record", "box"]).with(3);
+    // Nothing is overwritten.
+    for taken in ["box", "box.tar.zst"] {
+        let text = desk.run(&["machine", "--record", taken]).with(2).stderr;
+        assert!(text.contains(taken) && text.contains("is there already"), "{text}");
+    }
 }
 
 #[test]

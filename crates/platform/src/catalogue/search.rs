@@ -66,6 +66,8 @@ impl Catalogue {
             // Without `i7`, `x` or `D` in front.
             by(&|sku| wanted.len() > 3 && sku.ends_with(&wanted)),
             by(&|sku| wanted.len() > 3 && sku.contains(&wanted)),
+            // A family, such as `i7`.
+            by(&|sku| wanted.len() > 1 && sku.starts_with(&wanted)),
         ];
         let Some(found) = ways.into_iter().find(|found| !found.is_empty()) else {
             return Found::Near(near(&wanted, &skus));
