@@ -21,7 +21,7 @@ pub enum Workload {
     /// A buffer that is walked once every period.
     Buffer(Buffer),
     /// Random data and instruction accesses, then an event.
-    Random(Random),
+    Random(Box<Random>),
     /// A loop that reads the counter.
     Tick(Tick),
     /// A whole program, or what was recorded of one.

@@ -109,6 +109,7 @@ fn arguments(pattern: &Pattern, seed: u64) -> Vec<String> {
             code_calls,
             event_data_lines,
             event_code_lines,
+            event_device_pages: _,
             event_stride_lines,
             line_bytes: line,
         } => {
