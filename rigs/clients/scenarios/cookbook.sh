@@ -3,6 +3,10 @@
 # of the second-level cache, with four, and in a pseudo-locked region of one.
 . "$(dirname "$0")/lib.sh"
 
+# The recipe's first line; a room has it done already.
+umount $R || fail umount
+mount -t resctrl resctrl /sys/fs/resctrl || fail mount
+
 # passes [ARGUMENTS...]: one start of the application on core 3: misses to memory in 100 passes. The first look that saw
 # passes is left out, for the first pass of all brings the buffer in; the next one counts. (The recipe's 1000 passes, one
 # every 10 ms, would take the simulation an hour; passes of one start differ by a few lines in a thousand.)
