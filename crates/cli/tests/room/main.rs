@@ -2,6 +2,7 @@
 
 mod enter;
 mod mount;
+mod user;
 
 use std::process::Command;
 use std::time::{Duration, Instant};
