@@ -33,6 +33,10 @@ pub fn all() -> Result<(), String> {
         cargo("test --release --locked -p waykeeper-policy --test parser_fuzz")
             .env("BOLERO_RANDOM_TEST_TIME_MS", FUZZ_MS),
     )?;
+    run(
+        "fuzzers of rooms",
+        cargo("test --release --locked -p waykeeper-room --test write_fuzz").env("BOLERO_RANDOM_TEST_TIME_MS", FUZZ_MS),
+    )?;
     run("examples in the documentation", &mut cargo("test --workspace --release --locked --doc"))?;
     // Nothing is printed after this one: the closing lines are the test runner's own.
     become_last("tests", &mut cargo("test --workspace --release --locked --lib --bins --tests"))

@@ -1,6 +1,7 @@
 //! A room: a platform with its kernel, what runs on it, and the one lock around what its files change.
 
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -10,11 +11,16 @@ use waykeeper_platform::{CoreId, Platform};
 use waykeeper_resctrl::{Caller, Kernel, Machine, MountOptions, Operation, Refusal, Reply, Resctrl};
 
 use crate::backing::{Backing, Buffer, Work};
+use crate::files::Mounted;
+use crate::files::devices::DeviceFiles;
+use crate::files::mounting::Tree;
+use crate::files::resctrl::ResctrlFiles;
 use crate::hardware::{Hardware, Throttles};
 use crate::load::Placed;
 use crate::machine::{NoResctrl, machine_of};
 use crate::runner::{Ask, Runner};
 use crate::state::{Load, State};
+use crate::tasks::Tasks;
 
 /// How often tasks are looked for. A look at a full /proc takes long: then less often.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
@@ -60,6 +66,8 @@ pub(crate) struct Shared {
     pub kernel: Kernel,
     pub no_resctrl: Option<NoResctrl>,
     pub runner: Runner,
+    /// Locked before the state: a look at /proc takes long, and files that have nothing to do with tasks do not wait for it.
+    tasks: Mutex<(Tasks, PathBuf)>,
     state: Mutex<State>,
 }
 
@@ -70,18 +78,64 @@ impl Shared {
 
     /// Carries out an operation on resctrl's files.
     pub fn apply(&self, caller: &Caller, operation: &Operation) -> Result<Reply, Refusal> {
+        if asks_for_tasks(operation) {
+            self.look_at_tasks();
+        }
         self.state().apply(&self.runner, caller, operation)
+    }
+
+    /// Learns who began and who ended.
+    pub fn look_at_tasks(&self) {
+        let mut held = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        let (tasks, proc) = &mut *held;
+        let news = tasks.look(proc);
+        // Two looks at one time would tell their news in the wrong order.
+        self.state().learn(news);
+    }
+
+    /// Mounts the model anew and shows it at a folder.
+    ///
+    /// # Errors
+    /// The kernel's number, and what the system says of the folder.
+    pub fn mount(self: &Arc<Self>, at: &Path, source: &str, options: MountOptions) -> io::Result<Mounted> {
+        let instance = {
+            let mut state = self.state();
+            let resctrl = state.resctrl.as_mut().ok_or(io::Error::from_raw_os_error(libc::ENODEV))?;
+            resctrl.mount(options).map_err(|errno| io::Error::from_raw_os_error(errno.number()))?;
+            state.instance += 1;
+            state.settle(&self.runner);
+            state.instance
+        };
+        self.show(instance, at, source).inspect_err(|_| self.unmounted(instance))
+    }
+
+    /// Shows a mount of the model at a folder.
+    fn show(self: &Arc<Self>, instance: u64, at: &Path, source: &str) -> io::Result<Mounted> {
+        let files = ResctrlFiles::new(Arc::clone(self), instance);
+        let tree = Tree { shared: Arc::clone(self), instance, kernel: files.kernel() };
+        Mounted::new(files, at, "resctrl", source, Some(tree))
+    }
+
+    /// A mount of the model has ended, if it is the present one: masks become full, and all groups die.
+    pub fn unmounted(&self, instance: u64) {
+        let mut state = self.state();
+        if state.instance == instance
+            && let Some(resctrl) = state.resctrl.as_mut().filter(|resctrl| resctrl.mounted().is_some())
+        {
+            resctrl.unmount();
+            state.settle(&self.runner);
+        }
     }
 
     /// Starts a workload whose groups are those of a task; 0 for the groups of its core.
     pub fn start(&self, name: &str, work: Work, tid: i32, target: bool) -> Result<u64, String> {
         let core = work.core;
+        self.look_at_tasks();
         // The class comes before the first access.
         let mut state = self.state();
         if state.loads.iter().any(|load| load.core == core) {
             return Err(format!("core {core} runs something already"));
         }
-        state.look_at_tasks();
         state.loads.push(Load { id: 0, name: name.into(), core, tid, target });
         state.settle(&self.runner);
         let started = self.runner.ask_for(|answer| Ask::Start(work, answer));
@@ -108,7 +162,7 @@ impl Room {
     ///
     /// # Errors
     /// When the system has no thread left.
-    pub fn open(plan: Plan, backing: Box<dyn Backing>) -> std::io::Result<Self> {
+    pub fn open(plan: Plan, backing: Box<dyn Backing>) -> io::Result<Self> {
         let Plan { platform, kernel, machine, proc, limbo_every } = plan;
         let (machine, no_resctrl) = match machine {
             Ok(machine) => (Some(machine), None),
@@ -125,12 +179,12 @@ impl Room {
             // Nobody can have mounted it before.
             let _ = resctrl.mount(MountOptions::default());
         }
-        let mut state = State::new(resctrl, hardware, proc, monitors);
+        let mut state = State::new(resctrl, hardware, monitors);
         let runner = Runner::start(backing)?;
-        state.look_at_tasks();
         state.tell(&runner);
-        let state = Mutex::new(state);
-        let shared = Arc::new(Shared { platform, kernel, no_resctrl, runner, state });
+        let (tasks, state) = (Mutex::new((Tasks::default(), proc)), Mutex::new(state));
+        let shared = Arc::new(Shared { platform, kernel, no_resctrl, runner, tasks, state });
+        shared.look_at_tasks();
         let ticker = tick(Arc::clone(&shared), limbo_every)?;
         Ok(Self { shared, ticker: Some(ticker) })
     }
@@ -182,17 +236,26 @@ impl Drop for Room {
     }
 }
 
+/// Whether an operation depends on which tasks there are.
+fn asks_for_tasks(operation: &Operation) -> bool {
+    match operation {
+        Operation::Read { path } => path.ends_with(b"tasks"),
+        Operation::Write { path, .. } => path.ends_with(b"tasks") || path.ends_with(b"mode"),
+        _ => false,
+    }
+}
+
 /// Looks for tasks and for clean RMIDs from time to time.
-fn tick(shared: Arc<Shared>, limbo_every: Duration) -> std::io::Result<(Sender<()>, JoinHandle<()>)> {
+fn tick(shared: Arc<Shared>, limbo_every: Duration) -> io::Result<(Sender<()>, JoinHandle<()>)> {
     let (end, ended) = channel();
     let work = move || {
         let mut pause = LOOK_EVERY;
         let mut limbo = Instant::now();
         while ended.recv_timeout(pause) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
             let began = Instant::now();
-            let mut state = shared.state();
-            state.look_at_tasks();
+            shared.look_at_tasks();
             pause = LOOK_EVERY.max(began.elapsed() * LOOK_SHARE);
+            let mut state = shared.state();
             state.settle(&shared.runner);
             if limbo.elapsed() >= limbo_every {
                 limbo = began;
@@ -224,23 +287,38 @@ impl Room {
         self.shared.state().check_limbo(&self.shared.runner);
     }
 
-    /// Mounts the tree of resctrl at a folder.
+    /// Mounts the tree of resctrl at a folder; with the mount of the model that is there already, or a new one without
+    /// options.
     ///
     /// # Errors
     /// A platform without resctrl; what the system says.
-    pub fn mount_resctrl(&self, at: &std::path::Path) -> std::io::Result<crate::Mounted> {
+    pub fn mount_resctrl(&self, at: &Path) -> io::Result<Mounted> {
         if let Some(none) = self.no_resctrl() {
-            return Err(std::io::Error::other(none.clone()));
+            return Err(io::Error::other(none.clone()));
         }
-        let files = crate::files::resctrl::ResctrlFiles::new(self.shared());
-        crate::Mounted::new(files, at, "resctrl")
+        let there = {
+            let state = self.shared.state();
+            state.resctrl.as_ref().and_then(Resctrl::mounted).map(|_| state.instance)
+        };
+        match there {
+            Some(instance) => self.shared.show(instance, at, "resctrl"),
+            None => self.mount_resctrl_with(at, MountOptions::default()),
+        }
+    }
+
+    /// Mounts resctrl at a folder, as `mount -t resctrl -o OPTIONS` does.
+    ///
+    /// # Errors
+    /// The kernel's number, and what the system says of the folder.
+    pub fn mount_resctrl_with(&self, at: &Path, options: MountOptions) -> io::Result<Mounted> {
+        self.shared.mount(at, "resctrl", options)
     }
 }
 
 impl Room {
     /// Mounts registers, locked regions and the tables of mounts at a folder.
-    pub(crate) fn mount_devices(&self, at: &std::path::Path) -> std::io::Result<crate::Mounted> {
-        crate::Mounted::new(crate::files::devices::DeviceFiles::new(self.shared()), at, "waykeeper")
+    pub(crate) fn mount_devices(&self, at: &Path) -> io::Result<Mounted> {
+        Mounted::new(DeviceFiles::new(self.shared()), at, "waykeeper", "waykeeper", None)
     }
 }
 
@@ -249,7 +327,7 @@ impl Room {
     ///
     /// # Errors
     /// What the system says.
-    pub fn listen(&self, at: &std::path::Path) -> std::io::Result<crate::socket::Listening> {
+    pub fn listen(&self, at: &Path) -> io::Result<crate::socket::Listening> {
         crate::socket::Listening::new(self.shared(), at)
     }
 }

@@ -1,7 +1,6 @@
 //! resctrl, the registers and the tasks together, and what the simulation has to be told of them.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 use waykeeper_platform::CoreId;
 use waykeeper_resctrl::{
@@ -14,7 +13,7 @@ use crate::hardware::{Association, Change, Hardware};
 use crate::msr::OwnRegisters;
 use crate::runner::{Ask, Runner, Watched};
 use crate::slots::Slots;
-use crate::tasks::Tasks;
+use crate::tasks::News;
 
 /// A load and the task that stands for it.
 #[derive(Debug, Clone)]
@@ -33,6 +32,8 @@ pub(crate) struct Load {
 #[derive(Debug)]
 pub(crate) struct State {
     pub resctrl: Option<Resctrl>,
+    /// Goes up with each mount of it.
+    pub instance: u64,
     pub hardware: Hardware,
     /// What resctrl had put into registers at the last look.
     shown: Vec<HardwareControls>,
@@ -40,8 +41,6 @@ pub(crate) struct State {
     switched: BTreeMap<CoreId, Association>,
     pub own: OwnRegisters,
     pub loads: Vec<Load>,
-    tasks: Tasks,
-    proc: PathBuf,
     slots: Slots,
     watched: Watched,
     /// Locked regions and the simulation's numbers of them.
@@ -51,18 +50,17 @@ pub(crate) struct State {
 }
 
 impl State {
-    pub fn new(resctrl: Option<Resctrl>, hardware: Hardware, proc: PathBuf, monitors: u8) -> Self {
+    pub fn new(resctrl: Option<Resctrl>, hardware: Hardware, monitors: u8) -> Self {
         let shown = resctrl.as_ref().map(Resctrl::hardware_controls).unwrap_or_default();
         let switched = hardware.associations.clone();
         Self {
             resctrl,
+            instance: 1,
             hardware,
             shown,
             switched,
             own: OwnRegisters::default(),
             loads: Vec::new(),
-            tasks: Tasks::default(),
-            proc,
             slots: Slots::new(monitors),
             watched: Watched::default(),
             regions: Vec::new(),
@@ -76,11 +74,6 @@ impl State {
             operation,
             Operation::Write { .. } | Operation::Mkdir { .. } | Operation::Rmdir { .. } | Operation::Rename { .. }
         );
-        if let Operation::Read { path } | Operation::Write { path, .. } = operation
-            && (path.ends_with(b"tasks") || changes && path.ends_with(b"mode"))
-        {
-            self.look_at_tasks();
-        }
         self.take_counters(runner);
         let resctrl = self.resctrl.as_mut().expect("only a machine with resctrl has its files");
         let reply = resctrl.apply_for(caller, operation);
@@ -91,8 +84,7 @@ impl State {
     }
 
     /// Learns who began and who ended.
-    pub fn look_at_tasks(&mut self) {
-        let news = self.tasks.look(&self.proc);
+    pub fn learn(&mut self, news: News) {
         let Some(resctrl) = &mut self.resctrl else { return };
         for tid in news.ended {
             resctrl.end_task(tid);
@@ -146,6 +138,7 @@ impl State {
     /// What resctrl changed, it wrote into registers.
     fn follow_controls(&mut self) {
         let Some(resctrl) = &self.resctrl else { return };
+        let in_mbps = resctrl.mounted().is_some_and(|options| options.mba_mbps);
         let now = resctrl.hardware_controls();
         for after in &now {
             let level = match after.resource {
@@ -162,6 +155,8 @@ impl State {
                     continue;
                 }
                 match level {
+                    // In MB/s the kernel's software controller sets the registers; it is not part of a room.
+                    0 if in_mbps => {}
                     0 => self.hardware.set_throttle(after.domain as usize, register, *value),
                     _ => self.hardware.set_mask(level, after.domain as usize, register, *value),
                 }

@@ -3,6 +3,9 @@
 # clos0 still holds must fail.
 . "$(dirname "$0")/lib.sh"
 
+umount $R || fail umount
+mount -t resctrl resctrl /sys/fs/resctrl || fail mount
+
 mkdir $R/clos0 || fail mkdir
 put 8 $R/clos0/cpus || fail cpus
 put L2:1=1 $R/clos0/schemata || fail schemata

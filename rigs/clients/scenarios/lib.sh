@@ -13,6 +13,12 @@ has() { printf '%s\n' "$3" | grep -Eq -- "$2" || fail "$1: no line matches '$2' 
 # more WHAT LARGE SMALL: whole numbers.
 more() { [ "$2" -gt "$3" ] || fail "$1: $2 is not above $3"; echo "ok: $1: $2 > $3"; }
 
+# atmost WHAT SMALL LARGE: whole numbers.
+atmost() { [ "$2" -le "$3" ] || fail "$1: $2 is above $3"; echo "ok: $1: $2 <= $3"; }
+
+# said TEXT: a figure that is told, not checked.
+said() { echo "seen: $*"; }
+
 # refuses WHAT TEXT STATUS COMMAND...: the command fails with a message that contains TEXT, and resctrl gives STATUS.
 refuses() {
     what=$1 text=$2 status=$3

@@ -139,3 +139,39 @@ fn killing_the_rooms_first_process_ends_the_room() {
     assert_eq!(outer.wait().unwrap().code(), Some(128 + 9));
     wait_until("the command is gone", || !lives(command));
 }
+
+#[test]
+fn resctrl_can_be_unmounted_and_mounted_inside() {
+    let script = "cd /; r=/sys/fs/resctrl; mkdir $r/a; umount $r; ls -A $r; grep -c resctrl /proc/mounts; \
+                  mount -t resctrl -o nonsense resctrl $r 2>/dev/null || echo refused; \
+                  mount -t resctrl -o cdp resctrl $r && ls -d $r/a 2>/dev/null; grep -c L3CODE $r/schemata; \
+                  grep -o 'resctrl rw,relatime,cdp' /proc/mounts; \
+                  mount -t resctrl resctrl /mnt 2>/dev/null || echo busy; \
+                  exec 3<$r/schemata; umount -l $r; mount -t resctrl resctrl $r 2>/dev/null || echo open; \
+                  exec 3<&-; mount -t resctrl resctrl $r && grep -c L3: $r/schemata; \
+                  mkdir /run/x; mount -t tmpfs none /run/x && touch /run/x/y && umount /run/x; ls -A /run/x";
+    let text = said(&inside(&["xeon-d-2752ter"], script));
+    assert_eq!(text, "0\nrefused\n1\nresctrl rw,relatime,cdp\nbusy\nopen\n1\n");
+}
+
+#[test]
+fn registers_are_reset_before_an_unmount_returns() {
+    let register = "dd if=/dev/cpu/3/msr ibs=8 count=1 skip=$((0xc90)) iflag=skip_bytes 2>/dev/null | od -An -tx8";
+    let script =
+        format!("cd /; echo L3:0=f > /sys/fs/resctrl/schemata; {register}; umount /sys/fs/resctrl; {register}");
+    let text = said(&inside(&["xeon-d-2752ter"], &script));
+    let lines: Vec<_> = text.lines().map(str::trim).collect();
+    assert_eq!(lines, ["000000000000000f", "00000000000fffff"]);
+}
+
+#[test]
+fn whoever_may_not_mount_is_told_so() {
+    // Without CAP_SYS_ADMIN, and in a namespace of its own.
+    let script = "cd /; umount /sys/fs/resctrl; \
+                  setpriv --bounding-set -sys_admin --inh-caps -sys_admin mount -t resctrl resctrl /sys/fs/resctrl \
+                  2>/dev/null || echo refused; \
+                  unshare -m mount -t resctrl resctrl /sys/fs/resctrl 2>/dev/null || echo elsewhere; \
+                  ls -A /sys/fs/resctrl; mount -t resctrl resctrl /sys/fs/resctrl && echo mounted";
+    let text = said(&inside(&["xeon-d-2752ter"], script));
+    assert_eq!(text, "refused\nelsewhere\nmounted\n");
+}

@@ -3,6 +3,7 @@
 mod clocks;
 mod enter;
 mod mount;
+mod user;
 
 use std::process::Command;
 use std::time::{Duration, Instant};

@@ -1,7 +1,7 @@
 //! The first process of a room: puts the files in their places, starts the command, and reaps what dies.
 
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
@@ -14,6 +14,8 @@ use waykeeper_resctrl::Machine;
 use super::Entry;
 use super::cover::{at, bind, cover, lay_over};
 use super::cpus;
+use super::mounts::Mounts;
+use super::syscalls::{install, pass, take};
 use crate::load::placeholder;
 use crate::machine::machine_of;
 use crate::room::{Plan, Room};
@@ -42,14 +44,15 @@ pub(super) fn run(entry: Entry, alive: &OwnedFd) -> io::Result<i32> {
         placed.push((load, pid));
     }
     let room = Room::open(Plan::new(platform, kernel), backing)?;
-    let _resctrl = match &machine {
+    let resctrl = match &machine {
         Some(_) => Some(room.mount_resctrl(Path::new("/sys/fs/resctrl"))?),
         None => None,
     };
     let _devices = devices(&room)?;
     room.start(&placed).map_err(io::Error::other)?;
     let _socket = room.listen(Path::new(SOCKET))?;
-    wait_for(start(&command)?)
+    let mounts = Mounts::new(room.shared(), resctrl);
+    wait_for(start(&command, mounts)?)
 }
 
 /// Everything that does not change while the room is there.
@@ -108,14 +111,15 @@ fn devices(room: &Room) -> io::Result<crate::Mounted> {
     Ok(mounted)
 }
 
-/// Starts the command with its own view of the tables of mounts.
-fn start(command: &[std::ffi::OsString]) -> io::Result<Pid> {
+/// Starts the command with its own view of the tables of mounts; from it on the room answers who mounts resctrl.
+fn start(command: &[std::ffi::OsString], mounts: Mounts) -> io::Result<Pid> {
     let shell = std::env::var_os("SHELL").filter(|shell| Path::new(shell).is_file()).unwrap_or("/bin/sh".into());
     let (program, arguments) = command.split_first().map_or((&shell, &[][..]), |(program, rest)| (program, rest));
     let mut command = Command::new(program);
     command.args(arguments).env("WAYKEEPER_ROOM", SOCKET);
     // /proc/self leads elsewhere in every process: these two can be had for the command itself only.
     let own = ["mounts", "mountinfo"].map(|name| (Path::new(STAGE).join(name), Path::new("/proc/self").join(name)));
+    let (here, there) = std::os::unix::net::UnixStream::pair()?;
     // SAFETY: between fork and exec only system calls are made.
     unsafe {
         command.pre_exec(move || {
@@ -124,11 +128,20 @@ fn start(command: &[std::ffi::OsString]) -> io::Result<Pid> {
             for (from, to) in &own {
                 let _ = lay_over(from, to);
             }
+            // Where filters cannot be had, mounts are the kernel's: it has no such file system, or another one.
+            pass(there.as_fd(), install().ok());
             Ok(())
         });
     }
     match command.spawn() {
-        Ok(child) => Pid::from_raw(child.id() as i32).ok_or_else(|| io::Error::other("no process")),
+        Ok(child) => {
+            match take(here.as_fd()) {
+                Some(listener) => mounts.serve(listener)?,
+                // The tree stays as long as the room.
+                None => std::mem::forget(mounts),
+            }
+            Pid::from_raw(child.id() as i32).ok_or_else(|| io::Error::other("no process"))
+        }
         Err(error) => {
             eprintln!("error: {} cannot be started: {error}", program.display());
             std::process::exit(if error.kind() == io::ErrorKind::NotFound { 127 } else { 126 })

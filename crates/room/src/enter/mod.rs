@@ -7,6 +7,8 @@
 mod cover;
 mod cpus;
 mod inside;
+mod mounts;
+mod syscalls;
 
 use std::ffi::OsString;
 use std::io;

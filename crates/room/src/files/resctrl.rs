@@ -4,20 +4,21 @@ use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use fuser::{
-    BsdFileFlags, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo, KernelConfig, LockOwner,
-    OpenFlags, RenameFlags, ReplyAttr, ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyOpen, ReplyWrite,
-    Request, TimeOrNow, WriteFlags,
+    BsdFileFlags, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo, InitFlags, KernelConfig,
+    LockOwner, Notifier, OpenFlags, RenameFlags, ReplyAttr, ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry,
+    ReplyOpen, ReplyWrite, Request, TimeOrNow, WriteFlags,
 };
 use waykeeper_resctrl::{Attributes, Caller, Errno, Operation, Reply};
 
 use crate::room::Shared;
 
-/// Nothing is remembered: names and attributes change with every write.
-const TTL: Duration = Duration::ZERO;
+/// How long the client's kernel may remember names and attributes. Names change by calls that it makes itself, and owners
+/// too; permissions that change by a write are taken back before that write is answered ([`ResctrlFiles::taken_back`]).
+const TTL: Duration = Duration::from_secs(3600);
 /// The longest write that arrives in one piece. The model refuses all above a page.
 const MAX_WRITE: u32 = 128 * 1024;
 
@@ -34,18 +35,37 @@ enum Open {
 #[derive(Debug)]
 pub(crate) struct ResctrlFiles {
     shared: Arc<Shared>,
+    /// Which mount of the model these files are.
+    instance: u64,
     open: Mutex<HashMap<u64, Open>>,
     next: AtomicU64,
     mounted: SystemTime,
+    /// How to tell the client's kernel, as soon as it is there.
+    kernel: Arc<OnceLock<Notifier>>,
 }
+
+/// Files of a group whose permissions change with its mode.
+const RESTRICTED: [&[u8]; 4] = [b"tasks", b"cpus", b"cpus_list", b"mon_groups"];
 
 fn refusal(errno: Errno) -> fuser::Errno {
     fuser::Errno::from_i32(errno.number())
 }
 
 impl ResctrlFiles {
-    pub fn new(shared: Arc<Shared>) -> Self {
-        Self { shared, open: Mutex::default(), next: AtomicU64::new(1), mounted: SystemTime::now() }
+    pub fn new(shared: Arc<Shared>, instance: u64) -> Self {
+        Self {
+            shared,
+            instance,
+            open: Mutex::default(),
+            next: AtomicU64::new(1),
+            mounted: SystemTime::now(),
+            kernel: Arc::default(),
+        }
+    }
+
+    /// Where the way to tell the client's kernel is to be put.
+    pub fn kernel(&self) -> Arc<OnceLock<Notifier>> {
+        Arc::clone(&self.kernel)
     }
 
     fn opened(&self) -> MutexGuard<'_, HashMap<u64, Open>> {
@@ -61,7 +81,9 @@ impl ResctrlFiles {
     /// The path of a number; files of a deleted group answer as the kernel's do.
     fn path(&self, inode: u64) -> Result<Vec<u8>, Errno> {
         let state = self.shared.state();
-        state.resctrl.as_ref().and_then(|resctrl| resctrl.path_of(inode)).ok_or(Errno::ENODEV)
+        // An old mount that is still open somewhere is not the new one.
+        let resctrl = state.resctrl.as_ref().filter(|_| state.instance == self.instance);
+        resctrl.and_then(|resctrl| resctrl.path_of(inode)).ok_or(Errno::ENODEV)
     }
 
     fn child(&self, parent: u64, name: &OsStr) -> Result<Vec<u8>, Errno> {
@@ -106,7 +128,8 @@ impl ResctrlFiles {
 
     /// Whether a file can be opened so: root too needs a permission bit, as in kernfs.
     pub fn may_open(&self, inode: u64, reads: bool, writes: bool) -> Result<(), Errno> {
-        let path = self.path(inode)?;
+        // The kernel may still know the name of a file that went with its group.
+        let path = self.path(inode).map_err(|_| Errno::ENOENT)?;
         let mode = self.attributes(path)?.mode;
         if reads && mode & 0o444 == 0 || writes && mode & 0o222 == 0 {
             return Err(Errno::EACCES);
@@ -133,9 +156,40 @@ impl ResctrlFiles {
         Ok(answer)
     }
 
+    /// Number and permissions of what a write to a file may restrict: such a file's group's, if it decides about its mode.
+    fn restricted(&self, path: &[u8]) -> Vec<(u64, u32)> {
+        let folder = match path.iter().rposition(|byte| *byte == b'/') {
+            Some(at) => &path[..=at],
+            None => &[],
+        };
+        if ![&b"mode"[..], b"schemata"].contains(&&path[folder.len()..]) || folder.is_empty() {
+            return Vec::new();
+        }
+        let siblings = RESTRICTED.iter().filter_map(|name| self.attributes([folder, name].concat()).ok());
+        siblings.map(|seen| (seen.inode, seen.mode)).collect()
+    }
+
+    /// Lets the client's kernel forget the permissions that are others now.
+    fn taken_back(&self, before: &[(u64, u32)], after: &[(u64, u32)]) {
+        let Some(kernel) = self.kernel.get() else { return };
+        for (inode, _) in after.iter().filter(|seen| !before.contains(seen)) {
+            // What it does not know it need not forget. A negative offset stands for the attributes alone.
+            let _ = kernel.inval_inode(INodeNo(*inode), -1, 0);
+        }
+    }
+
     /// Writes to a file, wherever: the kernel does not look at the offset either.
     pub fn write_open(&self, caller: &Caller, inode: u64, data: &[u8]) -> Result<usize, Errno> {
         let path = self.path(inode)?;
+        let before = self.restricted(&path);
+        let written = self.write_path(caller, path.clone(), data);
+        if !before.is_empty() {
+            self.taken_back(&before, &self.restricted(&path));
+        }
+        written
+    }
+
+    fn write_path(&self, caller: &Caller, path: Vec<u8>, data: &[u8]) -> Result<usize, Errno> {
         match self.apply(caller, &Operation::Write { path, data: data.to_vec() })? {
             Reply::Written(bytes) => Ok(bytes),
             _ => Err(Errno::EIO),
@@ -175,7 +229,14 @@ impl Filesystem for ResctrlFiles {
     fn init(&mut self, _request: &Request, config: &mut KernelConfig) -> std::io::Result<()> {
         // A smaller limit of the kernel's does as well.
         let _ = config.set_max_write(MAX_WRITE);
+        // O_TRUNC means nothing here: without this the kernel would ask once more to set the size.
+        let _ = config.add_capabilities(InitFlags::FUSE_ATOMIC_O_TRUNC);
         Ok(())
+    }
+
+    fn destroy(&mut self) {
+        // However it was unmounted.
+        self.shared.unmounted(self.instance);
     }
 
     fn lookup(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {

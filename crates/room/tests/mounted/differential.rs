@@ -50,7 +50,7 @@ fn operations() -> usize {
 fn compare(setup: usize, kernel: Kernel, seed: u64) -> usize {
     let setup = SETUPS[setup];
     let machine = setup.machine(kernel);
-    let ground = Ground::of_machine(machine.clone());
+    let mut ground = Ground::of_machine(machine.clone());
     let mut model = Modelled::new(machine);
     model.resctrl.set_all_counters(Event::LlcOccupancy, Reading::Value(0));
     // The tasks of the mounted side are those of the ground alone.
@@ -68,6 +68,19 @@ fn compare(setup: usize, kernel: Kernel, seed: u64) -> usize {
             Step::Settle => {
                 model.resctrl.check_limbo();
                 ground.room.check_limbo();
+                continue;
+            }
+            Step::Mount(options) => {
+                let wanted = model.resctrl.mount(options).map_err(|errno| errno.number());
+                let found = ground.mount(options);
+                assert_eq!(found, wanted, "{options:?}: {} on {kernel:?}, seed {seed}, after {done}", setup.name);
+                done += 1;
+                continue;
+            }
+            Step::Unmount => {
+                model.resctrl.unmount();
+                ground.unmount();
+                done += 1;
                 continue;
             }
             _ => continue,

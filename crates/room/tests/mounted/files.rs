@@ -4,13 +4,14 @@ use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 
-use waykeeper_resctrl::Kernel;
+use waykeeper_resctrl::{Kernel, MountOptions};
 
 use crate::ground::Ground;
 
 const EINVAL: i32 = 22;
 const E2BIG: i32 = 7;
 const ENODEV: i32 = 19;
+const EBUSY: i32 = 16;
 
 fn xeon() -> Ground {
     Ground::of_platform("xeon-d-2752ter", Kernel::V6_12)
@@ -124,4 +125,50 @@ fn unmounting_leaves_the_folder_as_it_was() {
     let parent = root.parent().unwrap().to_owned();
     drop(ground);
     assert!(!parent.exists(), "the temporary folder could be removed, so nothing was mounted in it");
+}
+
+#[test]
+fn what_a_write_changes_beside_its_file_is_seen_at_once() {
+    let ground = Ground::of_platform("apollo-lake-e3950", Kernel::V6_12);
+    std::fs::create_dir(ground.path("a")).unwrap();
+    let modes = || {
+        let mode = |name: &str| std::fs::metadata(ground.path("a").join(name)).unwrap().mode() & 0o7777;
+        [mode("tasks"), mode("cpus"), mode("schemata")]
+    };
+    // Asked twice: the second answer may be remembered.
+    assert_eq!((modes(), modes()), ([0o644; 3], [0o644; 3]));
+    std::fs::write(ground.path("a/mode"), "pseudo-locksetup\n").unwrap();
+    assert_eq!(modes(), [0, 0, 0o644]);
+    std::fs::write(ground.path("schemata"), "L2:1=fe\n").unwrap();
+    std::fs::write(ground.path("a/schemata"), "L2:1=1\n").unwrap();
+    // Locked: the cores can be read again (rdtgroup_locksetup_user_restore with 0444).
+    assert_eq!(modes(), [0, 0o444, 0o644]);
+    assert_eq!(std::fs::metadata(ground.path("schemata")).unwrap().len(), 0);
+}
+
+#[test]
+fn a_name_that_was_known_is_gone_with_its_group() {
+    let ground = xeon();
+    std::fs::create_dir(ground.path("a")).unwrap();
+    let folder = File::open(ground.path("a")).unwrap();
+    let open = || rustix::fs::openat(&folder, "schemata", rustix::fs::OFlags::RDONLY, rustix::fs::Mode::empty());
+    let held = open().unwrap();
+    std::fs::remove_dir(ground.path("a")).unwrap();
+    assert_eq!(open().err(), Some(rustix::io::Errno::NOENT));
+    drop(held);
+    let links = || std::fs::metadata(ground.root()).unwrap().nlink();
+    let before = links();
+    std::fs::create_dir(ground.path("b")).unwrap();
+    assert_eq!(links(), before + 1);
+}
+
+#[test]
+fn whoever_unmounts_it_the_model_follows() {
+    let mut ground = xeon();
+    std::fs::write(ground.path("schemata"), "L3:0=f\n").unwrap();
+    assert_eq!(ground.mount(MountOptions::default()), Err(EBUSY));
+    rustix::mount::unmount(ground.root(), rustix::mount::UnmountFlags::empty()).unwrap();
+    ground.unmount();
+    ground.mount(MountOptions { cdp: true, ..MountOptions::default() }).unwrap();
+    assert!(ground.read("schemata").contains("L3CODE:0=fffff"));
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 use waykeeper_platform::{Platform, find_bundled};
-use waykeeper_resctrl::{Kernel, Machine};
+use waykeeper_resctrl::{Kernel, Machine, MountOptions};
 use waykeeper_room::{Mounted, Plan, Room, Still};
 
 /// Tasks that every tree here has.
@@ -14,7 +14,7 @@ pub const TASKS: [i32; 3] = [101, 102, 103];
 /// A room whose tree is mounted.
 pub struct Ground {
     // Unmounted before the room ends.
-    _mounted: Mounted,
+    mounted: Option<Mounted>,
     pub room: Room,
     folder: TempDir,
 }
@@ -51,7 +51,19 @@ impl Ground {
         std::fs::create_dir(&tree).unwrap();
         let room = Room::open(plan, Box::new(Still::default())).unwrap();
         let mounted = room.mount_resctrl(&tree).expect("these tests need root and /dev/fuse");
-        Self { _mounted: mounted, room, folder }
+        Self { mounted: Some(mounted), room, folder }
+    }
+
+    /// mount; the kernel's number where that fails.
+    pub fn mount(&mut self, options: MountOptions) -> Result<(), i32> {
+        let mounted = self.room.mount_resctrl_with(&self.root(), options);
+        self.mounted = Some(mounted.map_err(|error| error.raw_os_error().unwrap_or(-1))?);
+        Ok(())
+    }
+
+    /// umount.
+    pub fn unmount(&mut self) {
+        self.mounted = None;
     }
 
     pub fn root(&self) -> PathBuf {

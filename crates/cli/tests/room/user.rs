@@ -1,0 +1,59 @@
+//! `enter` without root, in a user namespace.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Whether this kernel gives users namespaces of their own. Where it does not, nothing of this can be tried.
+fn has_user_namespaces() -> bool {
+    let made = Command::new("setpriv")
+        .args(["--reuid", "1000", "--regid", "1000", "--clear-groups", "unshare", "-Urmpf", "true"])
+        .output()
+        .unwrap();
+    if !made.status.success() {
+        eprintln!("SKIPPED: this kernel forbids user namespaces: {}", String::from_utf8_lossy(&made.stderr));
+    }
+    made.status.success()
+}
+
+/// A room of user 1000, where /dev/fuse has these permissions. The rest of this machine does not see them.
+fn room_of_a_user(fuse_mode: &str, script: &str) -> Output {
+    let folder = tempfile::tempdir().unwrap();
+    let (program, dev) = (folder.path().join("waykeeper"), folder.path().join("dev"));
+    std::fs::copy(env!("CARGO_BIN_EXE_waykeeper"), &program).unwrap();
+    std::fs::create_dir(&dev).unwrap();
+    let open = |path: &Path| std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    [folder.path(), &program].into_iter().for_each(open);
+    let outer = r#"mount -t tmpfs none "$2" && mknod -m "$3" "$2/fuse" c 10 229 && mount --bind "$2/fuse" /dev/fuse &&
+        cd / && setpriv --reuid 1000 --regid 1000 --clear-groups "$1" enter apollo-lake-e3950 -- sh -c "$4""#;
+    let arguments = ["-m", "--propagation", "private", "sh", "-c", outer, "sh"];
+    let mut command = Command::new("unshare");
+    command.args(arguments).arg(&program).arg(&dev).args([fuse_mode, script]);
+    command.output().unwrap()
+}
+
+#[test]
+fn a_user_who_may_open_fuse_has_a_room() {
+    if !has_user_namespaces() {
+        return;
+    }
+    let script = "id -u; r=/sys/fs/resctrl; cat $r/schemata; echo L2:1=f > $r/schemata; cat $r/schemata; \
+                  mkdir $r/a; echo $$ > $r/a/tasks; grep -c . $r/a/tasks; umount $r; mount -t resctrl resctrl $r; \
+                  cat $r/schemata; ls /dev/cpu | wc -l; echo x >/dev/null && echo null";
+    let output = room_of_a_user("666", script);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{output:?}");
+    // The shell and grep are in the group.
+    assert_eq!(text, "0\nL2:0=ff;1=ff\nL2:0=ff;1=0f\n2\nL2:0=ff;1=ff\n4\nnull\n");
+}
+
+#[test]
+fn a_user_who_may_not_is_told_what_would_do() {
+    if !has_user_namespaces() {
+        return;
+    }
+    let output = room_of_a_user("600", "true");
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(text.contains("/dev/fuse cannot be opened for this user; `chmod 666 /dev/fuse`"), "{text}");
+}
