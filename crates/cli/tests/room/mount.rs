@@ -53,6 +53,19 @@ fn being_unmounted_ends_it() {
 }
 
 #[test]
+fn a_room_shows_its_own_resctrl_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut child = mounted(folder.path());
+    let output = waykeeper(&["enter", "xeon-d-2752ter", "--", "grep", "resctrl", "/proc/mounts"]).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(text, "resctrl /sys/fs/resctrl resctrl rw,relatime 0 0\n");
+    // What is mounted outside stays there.
+    assert!(folder.path().join("schemata").exists());
+    signal(&child, rustix::process::Signal::INT);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
 fn a_folder_that_is_not_there_is_named() {
     let output = waykeeper(&["mount", "apollo-lake-e3950", "/no/such/folder"]).output().unwrap();
     assert_eq!(output.status.code(), Some(3));

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
+use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_change, unmount};
 use rustix::process::{Pid, Signal, WaitOptions, set_parent_process_death_signal, wait};
 use waykeeper_resctrl::Machine;
 
@@ -61,6 +61,7 @@ fn lay_out(platform: &waykeeper_platform::Platform, machine: Option<&Machine>) -
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     mount("proc", "/proc", "proc", flags, None::<&std::ffi::CStr>)
         .map_err(|error| at(Path::new("/proc"), "cannot mount a new")(error.into()))?;
+    detach_others()?;
     cover(Path::new("/run"), &["waykeeper", "lock"])?;
     for folder in [OWN, STAGE, "/run/lock"] {
         std::fs::create_dir_all(folder)?;
@@ -95,6 +96,17 @@ fn lay_out(platform: &waykeeper_platform::Platform, machine: Option<&Machine>) -
         }
         std::fs::create_dir_all(path.parent().unwrap_or(cpu))?;
         std::fs::write(&path, content)?;
+    }
+    Ok(())
+}
+
+/// Takes what is mounted outside as resctrl out of sight: clients look for it in the table of mounts. Outside it stays.
+fn detach_others() -> io::Result<()> {
+    for line in std::fs::read_to_string("/proc/self/mounts")?.lines() {
+        if let [_, at, "resctrl" | "fuse.resctrl", ..] = line.split(' ').collect::<Vec<_>>()[..] {
+            // Without root what was mounted outside is locked, and stays in the table.
+            let _ = unmount(at, UnmountFlags::DETACH);
+        }
     }
     Ok(())
 }
