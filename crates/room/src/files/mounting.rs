@@ -114,6 +114,8 @@ impl Drop for Mounted {
                 // Open files keep a mount busy; a detached one is out of sight at once.
                 let _ = self.unmount(UnmountFlags::DETACH);
             }
+            // Whoever ended it: the thread that serves it may not have seen the end yet.
+            self.follow();
             drop(session);
         }
     }
