@@ -48,12 +48,8 @@ impl Runner {
         for set in part.set.iter().chain(sets) {
             command.args(["--set", set]);
         }
-        let output = command.output().map_err(|error| format!("{}: {error}", self.program.display()))?;
         // A broken or thin budget (1 and 4) still leaves figures.
-        match output.status.code() {
-            Some(0 | 1 | 4) => serde_json::from_slice(&output.stdout).map_err(|error| format!("{name}: {error}")),
-            _ => Err(format!("{name}: {}", String::from_utf8_lossy(&output.stderr).trim())),
-        }
+        self.answer(command, &[0, 1, 4], name)
     }
 
     /// What a kept run says about runs of the published length: `waykeeper tail --json`.
@@ -61,12 +57,15 @@ impl Runner {
     /// # Errors
     /// What the program wrote on its standard error, if it did not end well.
     pub fn tail(&self, name: &str) -> Result<Value, String> {
-        let output = Command::new(&self.program)
-            .args(["tail", "--json"])
-            .arg(self.folder.join(name))
-            .output()
-            .map_err(|error| format!("{}: {error}", self.program.display()))?;
-        match output.status.success() {
+        let mut command = Command::new(&self.program);
+        command.args(["tail", "--json"]).arg(self.folder.join(name));
+        self.answer(command, &[0], name)
+    }
+
+    /// What a command prints as JSON, if it ends with one of these numbers.
+    fn answer(&self, mut command: Command, well: &[i32], name: &str) -> Result<Value, String> {
+        let output = command.output().map_err(|error| format!("{}: {error}", self.program.display()))?;
+        match output.status.code().is_some_and(|code| well.contains(&code)) {
             true => serde_json::from_slice(&output.stdout).map_err(|error| format!("{name}: {error}")),
             false => Err(format!("{name}: {}", String::from_utf8_lossy(&output.stderr).trim())),
         }

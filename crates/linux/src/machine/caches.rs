@@ -145,8 +145,13 @@ struct Told {
 
 impl Reading<'_> {
     fn has_amd_leaves(&self, cpu: CoreId) -> bool {
-        self.leaves(cpu).is_some_and(|leaves| leaves.get(0x8000_001d, 0).eax != 0)
+        self.leaves(cpu).is_some_and(describes_caches_as_amd)
     }
+}
+
+/// Whether a processor describes its caches in AMD's leaf, which does not tell of hashes.
+fn describes_caches_as_amd(leaves: &Leaves) -> bool {
+    leaves.get(0x8000_001d, 0).eax != 0
 }
 
 fn cpuid(reading: &Reading, cpu: CoreId, level: u8, holds: CacheUse) -> Option<Told> {
@@ -168,7 +173,7 @@ fn cpuid(reading: &Reading, cpu: CoreId, level: u8, holds: CacheUse) -> Option<T
 /// nothing tells: leaf 4 of CPUID has a bit for it, which AMD's leaf and Arm's registers lack.
 pub fn index_is_hashed(cpu: CoreId) -> Option<bool> {
     let leaves = Leaves::of(&Root::default(), cpu)?;
-    if leaves.get(0x8000_001d, 0).eax != 0 {
+    if describes_caches_as_amd(&leaves) {
         return None;
     }
     let decoder = leaves.decoder();

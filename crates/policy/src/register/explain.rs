@@ -69,9 +69,9 @@ impl DecodedField {
             Meaning::CapacityMask(level) => match bits("bit", value) {
                 None => "empty: Intel's processors refuse it".into(),
                 Some(bits) => {
-                    let holes = match has_holes(value) {
-                        true => "; it has holes, which Intel's processors refuse unless CPUID leaf 0x10 allows them",
-                        false => "",
+                    let holes = match Mask(value as u32).is_contiguous() {
+                        true => "",
+                        false => "; it has holes, which Intel's processors refuse unless CPUID leaf 0x10 allows them",
                     };
                     format!("{bits} may be filled{}{holes}", of_cache(platform, level, value, false))
                 }
@@ -110,10 +110,6 @@ impl DecodedField {
 /// `bit 5`, `bits 0-5`, or nothing for an empty mask. Fields that are masks have at most 32 bits.
 fn bits(what: &str, value: u64) -> Option<String> {
     (value != 0).then(|| Mask(value as u32).named(what))
-}
-
-fn has_holes(mask: u64) -> bool {
-    mask != 0 && !(mask >> mask.trailing_zeros()).wrapping_add(1).is_power_of_two()
 }
 
 fn ghz(clock: f64) -> String {
