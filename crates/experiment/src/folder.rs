@@ -1,13 +1,15 @@
 //! The folder that a run leaves: `run.json`, `samples.hlog`, `excursions.hlog`, `experiment.toml`.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use base64::prelude::{BASE64_STANDARD, Engine};
 use hdrhistogram::Histogram;
-use hdrhistogram::serialization::V2DeflateSerializer;
-use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
+use hdrhistogram::serialization::interval_log::{IntervalLogIterator, IntervalLogWriterBuilder, LogEntry, Tag};
+use hdrhistogram::serialization::{Deserializer, V2DeflateSerializer};
 
 use crate::conclude::case_tag;
 use crate::error::InputError;
@@ -18,6 +20,9 @@ use crate::summary::repeat_tag;
 
 /// Name of the record in a run's folder.
 pub const RUN_FILE: &str = "run.json";
+
+/// Name of the maxima of events beside it.
+const EVENTS_FILE: &str = "excursions.hlog";
 
 /// Writes a run into a new or empty folder. `run.json` comes last and at once: a folder that has it is whole.
 ///
@@ -30,7 +35,7 @@ pub fn write(folder: &Path, run: &Run, measured: &[Measured], experiment_toml: &
     }
     fs::write(folder.join("experiment.toml"), experiment_toml)?;
     write_log(&folder.join("samples.hlog"), measured, |samples| &samples.histogram)?;
-    write_log(&folder.join("excursions.hlog"), measured, |samples| &samples.events)?;
+    write_log(&folder.join(EVENTS_FILE), measured, |samples| &samples.events)?;
     let text = serde_json::to_string_pretty(run).map_err(io::Error::other)?;
     let unfinished = folder.join("run.json.part");
     fs::write(&unfinished, text + "\n")?;
@@ -101,4 +106,37 @@ pub fn read(path: &Path) -> Result<Run, InputError> {
         key: error.path().to_string(),
         message: error.inner().to_string(),
     })
+}
+
+/// Reads the maxima of the events of a run, by the tag of their repeat, from where [`read`] finds it.
+///
+/// # Errors
+/// A log that is not there or does not read.
+pub fn read_events(run: &Path) -> Result<BTreeMap<String, Histogram<u64>>, InputError> {
+    let folder = if run.is_dir() { run } else { run.parent().unwrap_or(Path::new(".")) };
+    let path = folder.join(EVENTS_FILE);
+    let name = path.display().to_string();
+    let text = fs::read(&path).map_err(|error| {
+        InputError::in_file(
+            &name,
+            format!("{error}; expected the maxima of events, which `waykeeper run` keeps beside run.json"),
+        )
+    })?;
+    let bad = |why: &str| InputError::in_file(&name, format!("{why}; expected a log in HdrHistogram's format"));
+    let mut found = BTreeMap::new();
+    for entry in IntervalLogIterator::new(&text) {
+        let LogEntry::Interval(interval) = entry.map_err(|error| bad(&format!("a line does not read ({error:?})")))?
+        else {
+            continue;
+        };
+        let tag = interval.tag().ok_or_else(|| bad("a histogram has no tag"))?.as_str().to_owned();
+        let encoded = BASE64_STANDARD
+            .decode(interval.encoded_histogram())
+            .map_err(|error| bad(&format!("the histogram {tag} is not base64 ({error})")))?;
+        let histogram = Deserializer::new()
+            .deserialize(&mut encoded.as_slice())
+            .map_err(|error| bad(&format!("the histogram {tag} does not read ({error})")))?;
+        found.insert(tag, histogram);
+    }
+    Ok(found)
 }

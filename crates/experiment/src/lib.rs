@@ -37,6 +37,6 @@ pub use conclude::{Conclusion, case_tag, conclude};
 pub use cores::{NeighbourCores, TargetCore};
 pub use error::{InputError, Origin};
 pub use load::{Loaded, Variant};
-pub use longer::{AN_HOUR_S, Forecast, Longer, longer};
+pub use longer::{AN_HOUR_S, Forecast, Longer, NO_EXCURSIONS, longer};
 pub use met::judge_expectations;
 pub use set::Set;

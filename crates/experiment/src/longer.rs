@@ -1,13 +1,9 @@
 //! What a kept run says about the maxima of a longer one: its events, through the statistics of peaks.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 
-use base64::prelude::{BASE64_STANDARD, Engine};
 use hdrhistogram::Histogram;
-use hdrhistogram::serialization::Deserializer;
-use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use serde::Serialize;
 use waykeeper_workload::format_ns;
 
@@ -18,6 +14,9 @@ use crate::statistics::{self, Heights, LEAST_PEAKS, Outlook, Unsettled, outlook}
 
 /// The run length that is asked about where neither the user nor a published figure names one: an hour.
 pub const AN_HOUR_S: f64 = 3600.0;
+
+/// Why a case without an excursion has no forecast.
+pub const NO_EXCURSIONS: &str = "no excursions";
 
 /// What one case says. What does not apply is absent.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -95,8 +94,7 @@ impl From<statistics::Forecast> for Forecast {
 /// A folder that is not a run's, or whose histograms are missing or do not read.
 pub fn longer(path: &Path, over_s: Option<f64>) -> Result<Vec<Longer>, InputError> {
     let run = folder::read(path)?;
-    let folder = if path.is_dir() { path } else { path.parent().unwrap_or(Path::new(".")) };
-    let events = read_events(&folder.join("excursions.hlog"))?;
+    let events = folder::read_events(path)?;
     Ok(run.cases.iter().map(|case| of_case(&run, case, &events, over_s)).collect())
 }
 
@@ -120,13 +118,14 @@ fn of_case(run: &Run, case: &CaseRecord, events: &BTreeMap<String, Histogram<u64
             Some(Heights { peaks, exposure_s: repeat.run_length_s })
         })
         .collect();
-    let (forecast, unsettled) = match (case.overflow, outlook(&repeats, over_s)) {
-        (0, Outlook::Settled(forecast)) => (Some(Forecast::from(*forecast)), None),
-        (0, Outlook::Unsettled(why)) => (None, Some(reason(why))),
-        (beyond, _) => {
-            (None, Some(format!("{beyond} samples lie beyond the histogram: the highest peaks are not known")))
-        }
+    let told = match case.overflow {
+        0 => match outlook(&repeats, over_s) {
+            Outlook::Settled(forecast) => Ok(Forecast::from(*forecast)),
+            Outlook::Unsettled(why) => Err(reason(why)),
+        },
+        beyond => Err(format!("{beyond} samples lie beyond the histogram: the highest peaks are not known")),
     };
+    let (forecast, unsettled) = told.map_or_else(|why| (None, Some(why)), |forecast| (Some(forecast), None));
     Longer {
         case: case.name.clone(),
         seen_max_ns: case.max_ns,
@@ -140,7 +139,8 @@ fn of_case(run: &Run, case: &CaseRecord, events: &BTreeMap<String, Histogram<u64
 
 fn reason(why: Unsettled) -> String {
     match why {
-        Unsettled::Few(0) => "no excursions".into(),
+        Unsettled::Few(0) => NO_EXCURSIONS.into(),
+        Unsettled::Short => "a run of that length is so short that hardly one of these peaks is expected in it".into(),
         Unsettled::Few(peaks) => format!("{peaks} peaks are too few: it takes more than {LEAST_PEAKS}"),
         Unsettled::Misfit => "the highest peaks are not of one kind: no tail fits them at any threshold".into(),
         Unsettled::Drifts([(many, low), (few, high)]) => format!(
@@ -149,32 +149,4 @@ fn reason(why: Unsettled) -> String {
             format_ns(high)
         ),
     }
-}
-
-/// The histograms of a log in HdrHistogram's format, by tag.
-fn read_events(path: &Path) -> Result<BTreeMap<String, Histogram<u64>>, InputError> {
-    let name = path.display().to_string();
-    let text = fs::read(path).map_err(|error| {
-        InputError::in_file(
-            &name,
-            format!("{error}; expected the maxima of events, which `waykeeper run` keeps beside run.json"),
-        )
-    })?;
-    let bad = |why: &str| InputError::in_file(&name, format!("{why}; expected a log in HdrHistogram's format"));
-    let mut found = BTreeMap::new();
-    for entry in IntervalLogIterator::new(&text) {
-        let LogEntry::Interval(interval) = entry.map_err(|error| bad(&format!("a line does not read ({error:?})")))?
-        else {
-            continue;
-        };
-        let tag = interval.tag().ok_or_else(|| bad("a histogram has no tag"))?.as_str().to_owned();
-        let encoded = BASE64_STANDARD
-            .decode(interval.encoded_histogram())
-            .map_err(|error| bad(&format!("the histogram {tag} is not base64 ({error})")))?;
-        let histogram = Deserializer::new()
-            .deserialize(&mut encoded.as_slice())
-            .map_err(|error| bad(&format!("the histogram {tag} does not read ({error})")))?;
-        found.insert(tag, histogram);
-    }
-    Ok(found)
 }

@@ -1,6 +1,6 @@
 //! What a run says about the maxima of a longer one.
 
-use waykeeper_experiment::{Forecast, Longer};
+use waykeeper_experiment::{Forecast, Longer, NO_EXCURSIONS};
 
 use crate::figure::{ratio, seconds, three_digits, time};
 use crate::table::{columns, table};
@@ -24,12 +24,12 @@ pub fn longer(cases: &[Longer]) -> String {
     ]);
     // A case without an excursion has nothing to show.
     let (with, without): (Vec<&Longer>, Vec<&Longer>) =
-        cases.iter().partition(|case| case.unsettled.as_deref() != Some("no excursions"));
+        cases.iter().partition(|case| case.unsettled.as_deref() != Some(NO_EXCURSIONS));
     let rows: Vec<Vec<String>> = with.iter().map(|case| row(case)).collect();
     let mut text = if rows.is_empty() { String::new() } else { table(&columns, &rows) + "\n" };
     if !without.is_empty() {
         let names: Vec<_> = without.iter().map(|case| case.case.as_str()).collect();
-        text += &format!("\n{}", paragraph(&format!("no excursions: {}", names.join("; ")), "  "));
+        text += &format!("\n{}", paragraph(&format!("{NO_EXCURSIONS}: {}", names.join("; ")), "  "));
     }
     for case in with {
         if let Some(why) = &case.unsettled {

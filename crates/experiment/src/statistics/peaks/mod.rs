@@ -12,6 +12,8 @@ mod tests;
 
 pub use pareto::Pareto;
 
+use std::cell::OnceCell;
+
 use super::{Counted, Interval, is_overdispersed};
 
 /// Fewer peaks above a threshold show no tail.
@@ -67,6 +69,8 @@ pub struct Forecast {
 pub enum Unsettled {
     /// There are so few.
     Few(usize),
+    /// The run that is asked about is so short that even the highest threshold has next to no peak in it.
+    Short,
     /// No distribution of this family fits the highest ones, at any threshold.
     Misfit,
     /// What the lower thresholds say disagrees with the higher ones: what the lowest and the highest say of the median of
@@ -83,9 +87,15 @@ struct Candidate {
     /// One in so many excesses is above the median of the maximum.
     among: f64,
     interval: Interval,
+    goodness: OnceCell<f64>,
 }
 
 impl Candidate {
+    /// The probability of a fit as bad or worse if it is right. It takes a while, and is worked out where it is asked for.
+    fn goodness(&self) -> f64 {
+        *self.goodness.get_or_init(|| goodness::probability_of_worse(&self.excesses, self.fit, 1))
+    }
+
     fn median(&self) -> f64 {
         self.threshold + self.fit.exceeded_by_one_in(self.among)
     }
@@ -99,36 +109,40 @@ pub fn outlook(repeats: &[Heights], horizon_s: f64) -> Outlook {
     if sorted.len() <= LEAST_PEAKS {
         return Outlook::Unsettled(Unsettled::Few(sorted.len()));
     }
-    let candidates = candidates(&sorted, horizon_s / exposure_s);
-    let mut fits = false;
+    let runs = horizon_s / exposure_s;
+    // Otherwise the lower end of where 95 of 100 maxima lie would be below the highest thresholds.
+    if among(LEAST_PEAKS, runs, LOWER) <= 1.0 {
+        return Outlook::Unsettled(Unsettled::Short);
+    }
+    let candidates = candidates(&sorted, runs);
     for (at, candidate) in candidates.iter().enumerate() {
         let agrees = |higher: &Candidate| {
             let level = candidate.median() - higher.threshold;
             higher.interval.lower <= level && level <= higher.interval.upper
         };
         let higher = &candidates[at + 1..];
-        if higher.is_empty() || !higher.iter().all(agrees) {
-            continue;
-        }
-        let goodness = goodness::probability_of_worse(&candidate.excesses, candidate.fit, 1);
-        if goodness < BAD_FIT {
-            continue;
-        }
-        fits = true;
-        if let Some(forecast) = forecast(candidate, goodness, horizon_s / exposure_s) {
+        if !higher.is_empty() && higher.iter().all(agrees) && candidate.goodness() >= BAD_FIT {
             let repeats_differ = differ(repeats, candidate.threshold);
-            return Outlook::Settled(Box::new(Forecast { repeats_differ, ..forecast }));
+            return Outlook::Settled(Box::new(Forecast { repeats_differ, ..forecast(candidate, runs) }));
         }
     }
-    let misfit =
-        |candidate: &Candidate| goodness::probability_of_worse(&candidate.excesses, candidate.fit, 1) < BAD_FIT;
     let says = |candidate: &Candidate| (candidate.excesses.len(), candidate.median());
     match (candidates.first(), candidates.last()) {
-        (Some(low), Some(high)) if fits || !candidates.iter().all(misfit) => {
+        (Some(low), Some(high)) if candidates.iter().any(|candidate| candidate.goodness() >= BAD_FIT) => {
             Outlook::Unsettled(Unsettled::Drifts([says(low), says(high)]))
         }
         _ => Outlook::Unsettled(Unsettled::Misfit),
     }
+}
+
+/// The shares of maxima that lie below the ends of where 95 of 100 lie.
+const LOWER: f64 = 0.025;
+const UPPER: f64 = 0.975;
+
+/// One in so many peaks lies above what a share of the maxima of runs lie below: P(maximum <= x) = exp(-n P(peak > x)), where n
+/// peaks are expected in a run.
+fn among(peaks: usize, runs: f64, share: f64) -> f64 {
+    peaks as f64 * runs / -share.ln()
 }
 
 /// The highest peaks of all repeats, in falling order: as many as are ever looked at, and one to be a threshold.
@@ -153,31 +167,27 @@ fn candidates(falling: &[f64], runs: f64) -> Vec<Candidate> {
         if known || excesses.len() < LEAST_PEAKS {
             continue;
         }
-        let among = excesses.len() as f64 * runs / std::f64::consts::LN_2;
-        let Some(fit) = Pareto::fit(&excesses).filter(|_| among > 1.0) else { continue };
+        let Some(fit) = Pareto::fit(&excesses) else { continue };
+        let among = among(excesses.len(), runs, 0.5);
         let interval = profile::interval(&excesses, fit, among);
-        candidates.push(Candidate { threshold, excesses, fit, among, interval });
+        candidates.push(Candidate { threshold, excesses, fit, among, interval, goodness: OnceCell::new() });
     }
     candidates
 }
 
-fn forecast(of: &Candidate, goodness: f64, runs: f64) -> Option<Forecast> {
+fn forecast(of: &Candidate, runs: f64) -> Forecast {
     let peaks = of.excesses.len();
-    // P(maximum <= x) = exp(-n P(excess > x)) for n peaks expected.
-    let quantile = |share: f64| {
-        let among = peaks as f64 * runs / -f64::ln(share);
-        (among > 1.0).then(|| of.threshold + of.fit.exceeded_by_one_in(among))
-    };
-    Some(Forecast {
+    let below = |share: f64| of.threshold + of.fit.exceeded_by_one_in(among(peaks, runs, share));
+    Forecast {
         threshold: of.threshold,
         peaks,
         fit: of.fit,
-        goodness,
+        goodness: of.goodness(),
         median: of.median(),
         interval: Interval { lower: of.threshold + of.interval.lower, upper: of.threshold + of.interval.upper },
-        runs: Interval { lower: quantile(0.025)?, upper: quantile(0.975)? },
+        runs: Interval { lower: below(LOWER), upper: below(UPPER) },
         repeats_differ: false,
-    })
+    }
 }
 
 /// Whether repeats differ in how often they have a peak above the threshold.

@@ -110,6 +110,14 @@ fn few_peaks_say_so() {
 }
 
 #[test]
+fn a_run_in_which_hardly_a_peak_is_expected_is_too_short() {
+    let peaks = drawn(Pareto { shape: 0.0, scale: 50.0 }, 300, 9);
+    // The highest 50 of 10 s: 2.5 % of the runs have none of the 3.69 = -ln 0.025 that are expected in 0.738 s.
+    assert_eq!(outlook(std::slice::from_ref(&peaks), 0.737), Outlook::Unsettled(Unsettled::Short));
+    assert_ne!(outlook(&[peaks], 0.739), Outlook::Unsettled(Unsettled::Short));
+}
+
+#[test]
 fn repeats_with_other_rates_are_told() {
     let tail = Pareto { shape: 0.0, scale: 50.0 };
     let of = |counts: [usize; 4]| -> Vec<Heights> {
