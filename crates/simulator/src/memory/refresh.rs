@@ -56,7 +56,8 @@ impl Refresh {
         let unit = &mut self.units[at];
         let before = unit.count;
         while now >= unit.next {
-            let start = unit.next.max(unit.busy);
+            // One that was kept waiting until the next is due takes its time all the same.
+            let start = unit.next.max(unit.busy).max(unit.end);
             #[cfg(test)]
             self.log.push((at, start));
             unit.end = start + self.length;
@@ -81,5 +82,19 @@ impl Refresh {
     pub fn busy(&mut self, bank: usize, until: u64) {
         let at = bank & (self.units.len() - 1);
         self.units[at].busy = self.units[at].busy.max(until);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refreshes_that_were_kept_waiting_follow_each_other() {
+        let rule = RefreshRule { per_bank: false, trefi: 300, trfc: 200, phase: 100 };
+        let mut refresh = Refresh::new(rule, 4);
+        refresh.busy(2, 450);
+        // Due at 100 and 400: the first begins when the bank is free, at 450, the second when that one has ended, at 650.
+        assert_eq!(refresh.catch_up(0, 420), Refreshed { free: 850, count: 2, new: 2 });
     }
 }
