@@ -39,6 +39,9 @@ impl Engine {
         if !self.world.hierarchy.can_forget() {
             return None;
         }
+        if !(0..self.cores.len()).all(|core| self.world.hierarchy.own_sets(core).is_some()) {
+            return None;
+        }
         let mut walkers = Vec::new();
         let mut paces = Vec::new();
         if self.running.iter().filter(|program| matches!(program, Running::Tick(_))).count() > 1 {
@@ -121,6 +124,7 @@ impl Engine {
         let mut skipped = 0;
         if let Some((Jump { length, steps, walked }, needed)) = jump {
             self.pass_over_seldom_lines(&skip, &steps);
+            self.lose_own(&mut skip, &needed, &walked, &steps);
             self.forget_edges(&skip, &needed, &walked, &steps);
             for (program, started) in self.running.iter_mut().zip(&self.programs) {
                 if let Running::Tick(tick) = program {
@@ -171,11 +175,34 @@ impl Engine {
             let Running::Stream(stream) = &self.running[program] else { continue };
             let Pattern::Walk { outer, .. } = &self.programs[program].pattern else { continue };
             let (core, data) = (stream.port.core, stream.data());
-            let first = first % outer.count;
-            let last = if *last < first { last + outer.count } else { *last };
+            let (first, last) = iterations((*first, *last), outer.count);
             let lands = last + steps;
-            for iteration in (first..=last.min(first + MOST_EDGES)).chain(lands..=lands + EDGE) {
+            for iteration in (first..=last).chain(lands..=lands + EDGE) {
                 let line = data.line(iteration % outer.count * outer.stride);
+                if !needed.iter().any(|needed| self.world.hierarchy.share_a_set(*needed, line)) {
+                    self.world.hierarchy.forget_set(core, line, TARGET_CLASS, self.now);
+                }
+            }
+        }
+    }
+
+    /// What neighbours have in caches of their own leaves these for the lines of the sets that they jump over, as far as that
+    /// is seen in sets of the target's passes.
+    fn lose_own(&mut self, skip: &mut Skip, needed: &[Line], walked: &[(u64, u64)], steps: &[u64]) {
+        let programs: Vec<_> = skip.programs().collect();
+        for (walker, ((program, walked), steps)) in programs.into_iter().zip(walked).zip(steps).enumerate() {
+            let (Running::Stream(stream), Pattern::Walk { outer, .. }) =
+                (&self.running[program], &self.programs[program].pattern)
+            else {
+                continue;
+            };
+            let core = stream.port.core;
+            let Some(own_sets) = self.world.hierarchy.own_sets(core) else { continue };
+            let (first, last) = iterations(*walked, outer.count);
+            let data = stream.data();
+            let began = (first..=last).map(|iteration| data.line(iteration % outer.count * outer.stride));
+            for line in skip.lost(walker, began, (last, *steps), own_sets as u64) {
+                self.world.hierarchy.push_out(core, line, self.now);
                 if !needed.iter().any(|needed| self.world.hierarchy.share_a_set(*needed, line)) {
                     self.world.hierarchy.forget_set(core, line, TARGET_CLASS, self.now);
                 }
@@ -198,6 +225,13 @@ impl Engine {
             }
         }
     }
+}
+
+/// The iterations of a window, counted on where the outer loop begins anew; the last ones of a long window.
+fn iterations((first, last): (u64, u64), count: u64) -> (u64, u64) {
+    let first = first % count;
+    let last = if last < first { last + count } else { last };
+    (first.max(last.saturating_sub(MOST_EDGES)), last)
 }
 
 /// Samples as they come, later by what was skipped.

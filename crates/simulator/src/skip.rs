@@ -5,21 +5,22 @@
 //! not how the neighbours stand to each other. So while the target is quiet and every neighbour is far from the sets of
 //! the lines that the target holds, all of them jump ahead together, each as far as its own pace takes it in the same
 //! time; the passes that the target makes meanwhile are counted. Around the target's sets everything is simulated.
+//! What a neighbour has in caches of its own goes outward when the lines that it jumps over would push it out.
 //! Around sets of lines that it touches seldom (the counts of long passes) it is not: who jumps over one takes the line
 //! away, as so many lines in a set nearly always do. And what the neighbours leave in sets of shared caches without a line
 //! of the target goes when they leave, because they may not come by each time: in full nothing of it is there when they
 //! come again.
 //!
 //! Only walks are skipped whose outer loop moves through the sets while the inner loop stays in one, in memory whose sets
-//! follow each other; sets are told apart by as many of the lowest bits as the smallest cache or filter has, so that a
-//! line meets the target's nowhere, neither on its way in nor, an outer round later, on its way out. What is assumed: the
+//! follow each other; sets are told apart by as many of the lowest bits as the smallest shared cache or filter has, so that
+//! a line meets the target's nowhere where they could meet. What is assumed: the
 //! pace of the last windows holds through the skip, and neighbours of the same kind with the same walk keep step with each
 //! other, as they do in full where they are served in turns. `docs/simulator.md` compares it with the full path.
 
 use crate::tags::Line;
 
-/// Steps of the outer loop that are simulated before a neighbour comes to a set of the target ...
-const BEFORE: u64 = 2;
+/// Whole steps of the outer loop that are simulated before a neighbour comes to a set of the target ...
+const BEFORE: u64 = 1;
 
 /// ... and after it has left it: what is outstanding has then come.
 const AFTER: u64 = 1;
@@ -108,6 +109,8 @@ pub struct Walker {
     landed: u64,
     /// Steps at the beginning of this window.
     began: f64,
+    /// The first line of each step that was simulated and whose lines may still be in the walker's own caches.
+    kept: Vec<Line>,
 }
 
 /// How fast walkers are.
@@ -121,7 +124,7 @@ struct Pace {
 impl Walker {
     /// A neighbour, its course, and the number of its pace, from 0 on.
     pub fn new(program: usize, course: Course, pace: usize) -> Self {
-        Self { program, course, pace, landed: 0, began: 0.0 }
+        Self { program, course, pace, landed: 0, began: 0.0, kept: Vec::new() }
     }
 
     fn free(&self, iteration: u64, lines: &[Line]) -> u64 {
@@ -244,6 +247,24 @@ impl Skip {
         }
     }
 
+    /// A walker has walked steps that began at these lines, and jumps over more: those after an iteration, until so many on.
+    /// Gives the lines of the simulated steps, of now and before, that its own caches lose to those that it jumps over; the
+    /// last of these caches has so many sets.
+    pub fn lost(
+        &mut self,
+        walker: usize,
+        walked: impl Iterator<Item = Line>,
+        (iteration, steps): (u64, u64),
+        own_sets: u64,
+    ) -> Vec<Line> {
+        let Walker { course: Course::Regular(regular), kept, .. } = &mut self.walkers[walker] else {
+            return Vec::new();
+        };
+        let Some(own) = regular.among(own_sets) else { return Vec::new() };
+        kept.extend(walked);
+        kept.extract_if(.., |line| own.ahead(iteration + 1, *line).is_some_and(|ahead| ahead + 1 < steps)).collect()
+    }
+
     /// The program of each walker.
     pub fn programs(&self) -> impl Iterator<Item = usize> + '_ {
         self.walkers.iter().map(|walker| walker.program)
@@ -277,10 +298,23 @@ mod tests {
     fn near_is_just_before_and_just_behind() {
         let walk = regular(0, 1, 64);
         let free = |iteration| walk.free(iteration, &[20, 40]);
-        assert_eq!([17, 18, 19, 20, 21].map(free), [1, 0, 0, 0, 0]);
-        // 22 is 18 steps before 40, two of which are simulated.
-        assert_eq!([22, 37, 43].map(free), [16, 1, 39]);
+        assert_eq!([17, 18, 19, 20, 21].map(free), [2, 1, 0, 0, 0]);
+        // 22 is 18 steps before 40, one of which is simulated; 43 is 41 before the next 20.
+        assert_eq!([22, 37, 43].map(free), [17, 2, 40]);
         assert_eq!(walk.free(0, &[]), MOST_STEPS);
+    }
+
+    #[test]
+    fn own_caches_lose_the_lines_whose_sets_are_jumped_over() {
+        let walkers = vec![Walker::new(0, Course::Regular(regular(100, 1, 1024)), 0), Walker::new(1, Course::Apart, 0)];
+        let mut skip = Skip::new(walkers, 2, 0, |_| 0.0);
+        // Steps 10 to 12 began at lines 110 to 112; of 64 sets of its own, step 74 is the first to come to that of 110. The
+        // step at which a jump ends is simulated.
+        assert_eq!(skip.lost(0, 110..=112, (12, 62), 64), [0; 0]);
+        assert_eq!(skip.lost(0, std::iter::empty(), (12, 63), 64), [110]);
+        assert_eq!(skip.lost(0, std::iter::empty(), (12, 500), 64), [111, 112]);
+        // Where colours keep it apart, nobody meets what leaves.
+        assert_eq!(skip.lost(1, 110..=112, (12, 500), 64), [0; 0]);
     }
 
     proptest! {

@@ -18,7 +18,8 @@ impl Hierarchy {
             self.own(core, line);
             flags &= !SHARED;
         }
-        if from > to.first() && !self.pass_stops(core, line, &mut flags, want, to, from) {
+        let passes = self.takes_inward || matches!(to, To::Stop(_));
+        if passes && from > to.first() && !self.pass_stops(core, line, &mut flags, want, to, from) {
             return;
         }
         let Self { leaving, random, .. } = self;

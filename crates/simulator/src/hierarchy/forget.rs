@@ -6,17 +6,40 @@ use crate::cache::{DIRTY, Evicted, HELD};
 use crate::filter::Displaced;
 use crate::hierarchy::Hierarchy;
 use crate::label::class_of;
+use crate::losses::Cause;
 use crate::station::SharedLevel;
 use crate::tags::Line;
 
 impl Hierarchy {
-    /// The smallest number of sets beyond the first levels, if everywhere the lowest bits decide on the set: lines that
+    /// The smallest number of sets of what cores share, if everywhere the lowest bits decide: lines of different cores that
     /// differ modulo this never meet.
     pub fn least_sets(&self) -> Option<usize> {
-        let second = self.cores.iter().map(|core| core.l2.as_ref().map_or(&core.l1d, |l2| &l2.cache).linear_sets());
         let shared = self.shared_caches().map(|shared| shared.cache.linear_sets());
         let filters = self.stations.iter().filter_map(|station| Some(station.filter.as_ref()?.entries.linear_sets()));
-        second.chain(shared).chain(filters).collect::<Option<Vec<_>>>()?.into_iter().min()
+        shared.chain(filters).collect::<Option<Vec<_>>>()?.into_iter().min()
+    }
+
+    /// The number of sets of the last of a core's own caches, if the lowest bits decide there.
+    pub fn own_sets(&self, core: usize) -> Option<usize> {
+        let private = &self.cores[core];
+        private.l2.as_ref().map_or(&private.l1d, |l2| &l2.cache).linear_sets()
+    }
+
+    /// So many lines have come to the set of a line, in the last of a core's own caches, that those before are no longer in
+    /// any of them.
+    pub fn push_out(&mut self, core: usize, line: Line, now: u64) {
+        self.now = now;
+        self.at_work = core;
+        let private = &self.cores[core];
+        let last = private.l2.as_ref().map_or(&private.l1d, |l2| &l2.cache);
+        let in_first = private.l1d.held_with(line).filter(|held| last.same_set(held.line, line));
+        let mut lines: Vec<Line> = last.held_with(line).chain(in_first).map(|held| held.line).collect();
+        lines.dedup();
+        for line in lines {
+            if let Some(flags) = self.cores[core].invalidate(line) {
+                self.leave_core(core, Evicted { line, flags }, Cause::Own);
+            }
+        }
     }
 
     fn shared_caches(&self) -> impl Iterator<Item = &SharedLevel> {

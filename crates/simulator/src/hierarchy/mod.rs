@@ -61,6 +61,8 @@ pub struct Hierarchy {
     labels: Vec<Flags>,
     /// Where no filter is: who may hold a line.
     touched: Option<Touched>,
+    /// Whether a shared cache takes lines on their way in.
+    takes_inward: bool,
     /// Lines under way that no filter of all cores knows.
     under_way: UnderWay,
     /// Whether a filter of all cores has an entry for every line under way to a core.
@@ -102,6 +104,7 @@ impl Hierarchy {
         let inclusive = |station: &Station| station.cache.as_ref().is_some_and(|shared| shared.takes_inward());
         let knows = |station: &Station| station.cores == all && station.knows_under_way();
         Ok(Self {
+            takes_inward: stations.iter().any(inclusive),
             touched: stations.iter().any(|at| unfiltered(at) || inclusive(at)).then(Touched::default),
             under_way: UnderWay::new(),
             filter_knows: stations.iter().any(knows),

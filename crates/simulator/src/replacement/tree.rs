@@ -10,6 +10,14 @@ pub fn touch(tree: &mut u64, way: usize, ways: usize) {
 /// Follows the bits from the root, but never into a half of which the mask allows nothing.
 #[inline(always)]
 pub fn victim(tree: u64, ways: usize, mask: u32) -> usize {
+    if mask.count_ones() as usize == ways {
+        // Nothing is forbidden: the bits alone lead to the way.
+        let mut node = 1;
+        while node < ways {
+            node = 2 * node + (tree >> node & 1) as usize;
+        }
+        return node - ways;
+    }
     let (mut node, mut low, mut width) = (1, 0, ways);
     while width > 1 {
         width /= 2;
