@@ -22,6 +22,14 @@ struct Scenario {
 pub fn run_with(names: &[String]) -> Result<(), String> {
     packages::provide_for_clients_rig()?;
     run("build", &mut cargo("build --release --locked"))?;
+    run_built(names)
+}
+
+/// The same with the program as it was built last.
+///
+/// # Errors
+/// As above.
+pub fn run_built(names: &[String]) -> Result<(), String> {
     let goresctrl = go_client()?;
     let chosen = chosen(names)?;
     println!("== clients in rooms");
