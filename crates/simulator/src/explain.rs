@@ -5,6 +5,7 @@
 
 use crate::losses::{Cause, Losses, Lost};
 use crate::memory::Story;
+use crate::skipped::Skipped;
 use crate::tags::Line;
 
 /// What a line is to the program.
@@ -69,6 +70,17 @@ impl Part {
         matches!(self.from, From::Filter(_))
             && (self.from, self.line, self.came_ps) == (next.from, next.line, next.asked_ps)
     }
+
+    /// From the engine's own time to one that counts what was skipped.
+    fn count_skipped(&mut self, skipped: &Skipped) {
+        let Self { asked_ps, came_ps, memory, lost, .. } = self;
+        let of_memory = memory.iter_mut().flat_map(|story| {
+            let Story { admitted_ps, held_until_ps, issued_ps, .. } = story;
+            [Some(admitted_ps), held_until_ps.as_mut(), Some(issued_ps)].into_iter().flatten()
+        });
+        let times = [asked_ps, came_ps].into_iter().chain(of_memory).chain(lost.iter_mut().map(|lost| &mut lost.at));
+        times.for_each(|at| *at = skipped.with(*at));
+    }
 }
 
 /// A sample and its parts.
@@ -102,12 +114,14 @@ pub struct Explainer {
     open: Vec<(Awaits, Part)>,
     parts: Vec<Part>,
     longest: Vec<Explained>,
+    /// Explanations count it: times in them are those of samples.
+    skipped: Skipped,
 }
 
 impl Explainer {
     /// Keeps the `most` longest samples that begin at this time or later.
     pub fn new(most: usize, from_ps: u64) -> Self {
-        Self { most, from_ps, open: Vec::new(), parts: Vec::new(), longest: Vec::new() }
+        Self { most, from_ps, open: Vec::new(), parts: Vec::new(), longest: Vec::new(), skipped: Skipped::default() }
     }
 
     /// The core waits for something that comes at `came_ps`.
@@ -148,15 +162,21 @@ impl Explainer {
         }
     }
 
+    /// At `now` time was skipped; it is now so much in all.
+    pub fn skipped(&mut self, now: u64, total: u64) {
+        self.skipped.add(now, total);
+    }
+
     /// A sample begins: what came before is not part of it.
     pub fn begins(&mut self) {
         self.parts.clear();
     }
 
-    /// A sample has ended. `names` tells what a line of data is, if it is anything else.
+    /// A sample has ended, by the engine's own time. `names` tells what a line of data is, if it is anything else.
     pub fn ended(&mut self, ticks: u64, began_ps: u64, ended_ps: u64, names: impl Fn(Line) -> What) {
         let shortest = self.longest.last().map_or(0, |longest| longest.ticks);
         let full = self.longest.len() == self.most;
+        let (began_ps, ended_ps) = (self.skipped.with(began_ps), self.skipped.with(ended_ps));
         if began_ps < self.from_ps || (full && ticks <= shortest) {
             return self.parts.clear();
         }
@@ -165,6 +185,7 @@ impl Explainer {
         for part in parts.iter_mut().filter(|part| part.what == What::Data) {
             part.what = names(part.line);
         }
+        parts.iter_mut().for_each(|part| part.count_skipped(&self.skipped));
         self.longest.push(Explained { ticks, began_ps, ended_ps, parts });
         self.longest.sort_by_key(|explained| std::cmp::Reverse(explained.ticks));
         self.longest.truncate(self.most);

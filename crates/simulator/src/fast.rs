@@ -142,6 +142,9 @@ impl Engine {
             }
             skip.skipped += length;
             skipped = length;
+            if let Some(explainer) = &mut self.world.explainer {
+                explainer.skipped(self.now, skip.skipped);
+            }
         }
         self.skip = Some(skip);
         skipped

@@ -61,6 +61,7 @@ mod samples;
 pub mod set_index;
 mod settings;
 mod skip;
+mod skipped;
 mod start;
 pub mod station;
 pub mod tags;

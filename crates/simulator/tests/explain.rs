@@ -157,3 +157,21 @@ fn the_losses_of_a_line_are_told_in_their_order() {
     assert_eq!(losses_of(&caches.losses, 2, 80), [filter(2, 70), pushed(2, 71)]);
     assert_eq!(losses_of(&caches.losses, 9, 80), []);
 }
+
+#[test]
+fn times_count_what_was_skipped() {
+    let mut engine = engine(latency_loop());
+    assert!(engine.set_skipping() && engine.explain(5, MILLISECOND));
+    let mut samples = All::default();
+    engine.advance(40 * MILLISECOND, &mut samples);
+    assert!(engine.counters().cores.iter().any(|(_, counters)| counters.skipped_accesses > 0));
+    let longest = engine.longest();
+    assert!(longest.len() == 5 && longest.iter().any(|explained| explained.ended_ps > 10 * MILLISECOND));
+    for Explained { ticks, began_ps, ended_ps, parts } in longest {
+        assert!(samples.0.iter().any(|(value, _, at)| (value, at) == (ticks, ended_ps)), "{ticks} at {ended_ps}");
+        for part in parts {
+            assert!((*began_ps..=*ended_ps).contains(&part.asked_ps) && part.came_ps <= *ended_ps, "{part:?}");
+            assert!(part.lost.iter().all(|lost| lost.at < part.asked_ps), "{part:?}");
+        }
+    }
+}
