@@ -7,11 +7,12 @@ use std::time::Instant;
 use waykeeper_experiment::cases::{Case, Placed};
 use waykeeper_experiment::measurement::{Measurement, NeighbourProgress, Simulation};
 use waykeeper_experiment::mitigation::parts;
-use waykeeper_experiment::run::{Clock, Machine, Parameter, Parameters};
+use waykeeper_experiment::run::{Clock, Machine, Parameter, Parameters, SampledRecord};
+use waykeeper_experiment::sampled::Sampling;
 use waykeeper_experiment::samples::{Collector, Samples};
 use waykeeper_experiment::site::{ExecutorKind, Offer, Site, SiteCore, cache_shapes, refused_elsewhere};
 use waykeeper_platform::{Mitigation, Platform};
-use waykeeper_simulator::{Counters, Engine, Program, Refused, Role};
+use waykeeper_simulator::{Counters, Engine, Estimate, Program, Refused, Role};
 use waykeeper_workload::Pattern;
 
 use crate::explained;
@@ -215,11 +216,16 @@ impl Executor for Simulated {
         if assignment.fast {
             engine.set_skipping();
         }
+        if let Some(sampling) = assignment.case.sampled {
+            let sampling = windows(sampling, assignment.seed);
+            engine.sample(sampling).map_err(|refused| ExecutorError::Refused(refused.to_string()))?;
+        }
         let tick_ns = engine.tick_ns();
         let threshold = assignment.excursion_above_ns.map_or(u64::MAX, |ns| (ns / tick_ns).round() as u64);
         let mut collector = Collector::new(tick_ns, threshold, (assignment.gap_ns * 1e3) as u64);
         let length = (assignment.duration_s * PS_PER_S) as u64;
-        let warm = warm_up_ps(&assignment.case.target.pattern);
+        // The first pass counts, and begins with empty caches, as in full where a pass is longer than the warm-up.
+        let warm = if assignment.case.sampled.is_some() { 0 } else { warm_up_ps(&assignment.case.target.pattern) };
         if assignment.explain > 0 {
             engine.explain(assignment.explain, warm);
         }
@@ -277,7 +283,11 @@ impl Executor for Simulated {
             seed: assignment.seed,
             bytes_per_sample: bytes_per_sample.map(|(accesses, bytes)| accesses * bytes),
             target_bytes_per_s: bytes_in_all.filter(|_| case.throughput).map(|bytes| bytes / observed_s),
-            misses: Some(reads(&counters) - reads(&before)),
+            misses: Some(match case.sampled {
+                None => reads(&counters) - reads(&before),
+                Some(_) => engine.estimates().iter().map(Estimate::memory_reads).sum(),
+            }),
+            sampled: case.sampled.and_then(|_| estimated(engine.estimates())),
             occupancy: watch.and_then(Watch::finish),
             longest: explained::longest(&engine, warm),
             samples,
@@ -286,7 +296,14 @@ impl Executor for Simulated {
             placement: BTreeMap::new(),
             privileges: Vec::new(),
             disturbances: BTreeMap::new(),
-            counters: added(&before, &counters, assignment.case.target.core),
+            counters: {
+                let mut counts = added(&before, &counters, case.target.core);
+                if case.sampled.is_some() {
+                    let forwarded = counters.front(case.target.core).map_or(0, |front| front.forwarded_accesses);
+                    counts.insert("target_forwarded_accesses".into(), forwarded);
+                }
+                counts
+            },
             cut_short: now < length && !enough,
             simulation: Some(Simulation {
                 wall_s: begun.elapsed().as_secs_f64(),
@@ -308,6 +325,27 @@ impl Executor for Simulated {
     fn at_once(&self) -> usize {
         std::thread::available_parallelism().map_or(1, usize::from)
     }
+}
+
+/// Windows as an engine has them. All cases of a repeat have one seed, so that they are measured at the same accesses.
+fn windows(sampling: Sampling, seed: u64) -> waykeeper_simulator::Sampling {
+    let Sampling { windows, accesses, warm_up } = sampling;
+    waykeeper_simulator::Sampling { windows, accesses, warm_up_ps: (warm_up.0 * 1e3) as u64, seed }
+}
+
+/// What the passes of a repeat rest on.
+fn estimated(passes: &[Estimate]) -> Option<SampledRecord> {
+    let ns = |ps: u64| ps as f64 / 1e3;
+    let of_pass = |pass: &Estimate| SampledRecord {
+        windows: pass.windows.len() as u64,
+        accesses: pass.windows.iter().map(|window| window.accesses).sum(),
+        share: pass.share(),
+        standard_error_ns: pass.standard_error_ps().map(|ps| ps / 1e3),
+        shortest_warm_up_ns: pass.windows.iter().map(|window| window.warmed_ps).filter(|ps| *ps > 0).min().map(ns),
+        window_ns: pass.windows.iter().map(|window| ns(window.ps)).collect(),
+    };
+    let passes: Vec<_> = passes.iter().map(of_pass).collect();
+    SampledRecord::merged(passes.iter().map(|pass| (pass, 1)))
 }
 
 /// What the counters counted after `before`.

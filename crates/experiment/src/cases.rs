@@ -16,9 +16,10 @@ pub use crate::place::{Placed, called};
 use crate::point::Point;
 use crate::reference::{Published, Reference};
 use crate::run::Refusal;
+use crate::sampled::Sampling;
 pub use crate::sentinel::SENTINEL;
 use crate::sentinel::sentinels;
-use crate::site::Site;
+use crate::site::{ExecutorKind, Site};
 
 /// What a case is measured for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,6 +41,8 @@ pub struct Case {
     pub target: Placed,
     /// Its throughput counts, not the latency of its samples.
     pub throughput: bool,
+    /// The windows in which its passes are measured, where they are.
+    pub sampled: Option<Sampling>,
     /// What runs beside it; empty for a solo case.
     pub neighbours: Vec<Placed>,
     /// The group of neighbours, also on solo cases of experiments without any.
@@ -64,6 +67,7 @@ impl Case {
     fn does_the_same(&self, other: &Self) -> bool {
         self.mitigation == other.mitigation
             && self.throughput == other.throughput
+            && self.sampled == other.sampled
             && self.group == other.group
             && self.target == other.target
             && self.neighbours == other.neighbours
@@ -164,6 +168,7 @@ fn at_point(
                     purpose: Purpose::Case,
                     target: target.clone(),
                     throughput: experiment.targets[index].measure == Measure::Throughput,
+                    sampled: experiment.targets[index].sampled.0.filter(|_| site.executor == ExecutorKind::Sim),
                     neighbours: neighbours.clone(),
                     group: group.clone(),
                     mitigation: mitigation.clone(),

@@ -29,6 +29,11 @@ impl Loaded {
         if experiment.simulated_samples == Some(0) {
             return Err(self.error("simulated_samples", "found 0; expected 1 or more"));
         }
+        for (index, target) in experiment.targets.iter().enumerate() {
+            if let Some((key, message)) = target.sampled.0.and_then(|sampling| sampling.mistake()) {
+                return Err(self.error(&format!("targets.{index}.sampled.{key}"), message));
+            }
+        }
         if experiment.excursions.gap.0 < 1.0 {
             let message = format!("found {}; expected 1 ns or more, such as `100 us`", experiment.excursions.gap);
             return Err(self.error("excursions.gap", message));

@@ -54,6 +54,9 @@ pub fn conclude(experiment: &Experiment, plan: &Plan, measured: &[Measured], bud
             continue;
         }
         record.slowdown = ratio(all.find(case, &case.mitigation, true));
+        if record.sampled.is_some() {
+            record.slowdown_standard_error = all.slowdown_standard_error(index);
+        }
         if case.throughput {
             // Effects and verdicts are about samples.
             continue;
@@ -99,6 +102,17 @@ impl All<'_> {
         })
     }
 
+    /// Standard error of the ratio of the windows' times with and without neighbours, all repeats together. The windows are
+    /// the same in both cases, so that only how their slowdowns differ counts, and not that some are longer.
+    fn slowdown_standard_error(&self, loaded: usize) -> Option<f64> {
+        let case = &self.cases[loaded];
+        let windows = |index: usize| -> Vec<f64> {
+            let sampled = self.measured[index].repeats.iter().filter_map(|repeat| repeat.sampled.as_ref());
+            sampled.flat_map(|sampled| sampled.window_ns.iter().copied()).collect()
+        };
+        ratio_standard_error(&windows(loaded), &windows(self.find(case, &case.mitigation, true)?))
+    }
+
     fn effect_of_group(&self, case: &Case) -> Effect {
         let target = |solo| {
             let found = self.find(case, NONE, solo);
@@ -136,6 +150,19 @@ impl All<'_> {
         let (unmitigated, mitigated) = (arm(unmitigated), arm(mitigated));
         Some(verdict(&Arms { unmitigated: &unmitigated, mitigated: &mitigated, threshold_ns }, neighbours))
     }
+}
+
+/// Standard error of the ratio of two sums of corresponding figures (the usual ratio estimator's); none for less than two
+/// pairs, or where they do not correspond.
+fn ratio_standard_error(over: &[f64], under: &[f64]) -> Option<f64> {
+    let n = under.len() as f64;
+    if over.len() != under.len() || over.len() < 2 {
+        return None;
+    }
+    let mean = under.iter().sum::<f64>() / n;
+    let ratio = over.iter().sum::<f64>() / under.iter().sum::<f64>();
+    let squares: f64 = over.iter().zip(under).map(|(over, under)| (over - ratio * under).powi(2)).sum();
+    Some((squares / (n - 1.0) / n).sqrt() / mean).filter(|error| error.is_finite())
 }
 
 fn complete(measured: &Measured) -> impl Iterator<Item = &Measurement> {
@@ -220,4 +247,20 @@ fn judge_case(budget: &Budget, case: &Case, measured: &Measured) -> BudgetRecord
         },
     );
     BudgetRecord { budget: budget.to_string(), case: case.name.clone(), kind: judgement.kind, text: judgement.text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ratio_standard_error;
+
+    #[test]
+    fn windows_that_slow_down_alike_leave_no_error_however_long_they_are() {
+        let under = [10.0, 1000.0, 300.0];
+        let error = |over: &[f64]| ratio_standard_error(over, &under);
+        assert!(error(&under.map(|ns| 3.0 * ns)).unwrap() < 1e-12);
+        // Residuals of +10 and -10 to a ratio of 1: s = 10 (over two degrees of freedom), over the root of 3 and 436.7.
+        let other = error(&[20.0, 990.0, 300.0]).unwrap();
+        assert!((other - 10.0 / 3f64.sqrt() / (1310.0 / 3.0)).abs() < 1e-9, "{other}");
+        assert_eq!((error(&[1.0, 2.0]), ratio_standard_error(&[1.0], &[1.0])), (None, None));
+    }
 }

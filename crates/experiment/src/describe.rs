@@ -15,6 +15,7 @@ use crate::cores::{NeighbourCores, TargetCore};
 use crate::expectation::Expectation;
 use crate::layout::TableLayout;
 use crate::published::{Published, ReferenceFigures};
+use crate::sampled::Sampled;
 use crate::sweep::Sweep;
 
 /// An experiment: targets, neighbours and mitigations on a platform. Every combination of them is a case.
@@ -125,6 +126,10 @@ pub struct Target {
     /// What counts: the time of each sample, or how much is done in all.
     #[serde(default, skip_serializing_if = "Measure::is_latency")]
     pub measure: Measure,
+    /// In the simulator, each pass of a whole program is measured in windows, and its time is an estimate; all of it is
+    /// simulated where this is absent, or `false`. On the host programs run in full.
+    #[serde(default, skip_serializing_if = "Sampled::is_off")]
+    pub sampled: Sampled,
 }
 
 /// What of a target counts.

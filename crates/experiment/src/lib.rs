@@ -22,6 +22,7 @@ pub mod point;
 pub mod published;
 mod reference;
 pub mod run;
+pub mod sampled;
 pub mod samples;
 pub mod schema;
 mod sentinel;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use waykeeper_platform::CoreId;
 
-use crate::run::{LongSample, Occupancy, Placement, Privilege};
+use crate::run::{LongSample, Occupancy, Placement, Privilege, SampledRecord};
 use crate::samples::Samples;
 
 /// What one repeat gave.
@@ -24,6 +24,8 @@ pub struct Measurement {
     pub misses: Option<u64>,
     /// Who held how much of the last shared cache, where that was asked for.
     pub occupancy: Option<Occupancy>,
+    /// What its samples rest on, where they are estimates from windows.
+    pub sampled: Option<SampledRecord>,
     /// Its longest samples, the longest first, where that was asked for.
     pub longest: Vec<LongSample>,
     /// What each neighbour did meanwhile, in the case's order.

@@ -12,6 +12,7 @@ use crate::error::InputError;
 use crate::explain;
 use crate::load::Loaded;
 use crate::point::Label;
+use crate::sampled::Sampling;
 use crate::site::{ExecutorKind, Site};
 
 /// A workload on a core.
@@ -56,7 +57,29 @@ pub(crate) fn target(loaded: &Loaded, site: &Site, index: usize, target: &Target
         let message = format!("`{}` moves no bytes that could be counted; expected `latency`", target.workload);
         return Err(loaded.error(&format!("{key}.measure"), message));
     }
+    if let Some(sampling) = &target.sampled.0
+        && let Some(why) = cannot_sample(sampling, target, &pattern, site)
+    {
+        return Err(loaded.error(&format!("{key}.sampled"), why));
+    }
     Ok(Placed { workload: target.workload.clone(), with: flat(&target.with), pattern, core })
+}
+
+/// Why the passes of a target cannot be measured in these windows, where they cannot.
+fn cannot_sample(sampling: &Sampling, target: &Target, pattern: &Pattern, site: &Site) -> Option<String> {
+    let full = "`sampled = false` would do";
+    if !matches!(pattern, Pattern::Trace { .. }) {
+        let found = format!("found windows for `{}`, which is no whole program", target.workload);
+        return Some(format!("{found}; expected a workload of the kind `trace`, or none: {full}"));
+    }
+    if target.measure == Measure::Throughput {
+        return Some(format!("found windows beside `measure = \"throughput\"`, which has no samples; {full}"));
+    }
+    // On the host nothing depends on it, and to count takes as long as a pass.
+    if site.executor == ExecutorKind::Host {
+        return None;
+    }
+    sampling.does_not_fit(pattern.pass_length()?.accesses)
 }
 
 /// The neighbours of a group beside a target.

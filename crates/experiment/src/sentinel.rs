@@ -38,6 +38,7 @@ pub(crate) fn sentinels(site: &Site, cases: &[Case], several: bool) -> Vec<Case>
             assignments: BTreeMap::new(),
             point: case.point.clone(),
             throughput: false,
+            sampled: None,
             reference: None,
         });
     }

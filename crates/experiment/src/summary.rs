@@ -2,7 +2,7 @@
 
 use crate::cases::Case;
 use crate::measurement::{Measured, Measurement};
-use crate::run::{CaseRecord, LongSample, NeighbourRecord, RepeatRecord};
+use crate::run::{CaseRecord, LongSample, NeighbourRecord, RepeatRecord, SampledRecord};
 use crate::samples::histogram;
 use crate::statistics::supports;
 
@@ -55,6 +55,8 @@ pub(crate) fn summarize(case: &Case, measured: &Measured, tag: &str) -> CaseReco
         bandwidth_bytes_per_s: bandwidth(repeats),
         total_bandwidth_bytes_per_s: mean(repeats, Measurement::total_bytes_per_s).filter(|_| case.throughput),
         misses_per_sample: misses(repeats),
+        sampled: sampled(repeats),
+        slowdown_standard_error: None,
         shape: None,
         longest: longest(repeats),
         occupancy: repeats.first().and_then(|repeat| repeat.occupancy.clone()),
@@ -107,6 +109,12 @@ fn misses(repeats: &[Measurement]) -> Option<f64> {
     misses.filter(|_| samples > 0).map(|misses| misses as f64 / samples as f64)
 }
 
+/// What all repeats rest on. The times of windows stand with each repeat.
+fn sampled(repeats: &[Measurement]) -> Option<SampledRecord> {
+    let estimated = repeats.iter().filter_map(|repeat| Some((repeat.sampled.as_ref()?, repeat.samples.count)));
+    SampledRecord::merged(estimated).map(|all| SampledRecord { window_ns: Vec::new(), ..all })
+}
+
 /// The tag of a repeat's histograms in the log files.
 pub(crate) fn repeat_tag(tag: &str, index: usize) -> String {
     format!("{tag}.r{}", index + 1)
@@ -136,6 +144,7 @@ fn repeat_record(index: usize, measurement: &Measurement, tag: &str, throughput:
         bandwidth_bytes_per_s: measurement.bandwidth_bytes_per_s(),
         total_bandwidth_bytes_per_s: measurement.total_bytes_per_s().filter(|_| throughput),
         misses_per_sample: measurement.misses_per_sample(),
+        sampled: measurement.sampled.clone(),
         max_at_s: samples.max.map(|(_, at)| at),
         overflow: samples.overflow,
         backwards: samples.backwards,

@@ -39,6 +39,9 @@ pub fn plan(plan: &Plan, site: &Site, duration_s: f64, repeats: u32) -> String {
         text += &format!("; {sentinels} short sentinel cases beside them");
     }
     text.push('\n');
+    for (called, sampling) in sampled(plan) {
+        text += &format!("a pass of {called} is estimated from {sampling}\n");
+    }
     if !plan.refused.is_empty() {
         text += "\nwould be refused\n";
         for refused in &plan.refused {
@@ -46,6 +49,19 @@ pub fn plan(plan: &Plan, site: &Site, duration_s: f64, repeats: u32) -> String {
         }
     }
     text
+}
+
+/// The targets whose passes are measured in windows, each once.
+fn sampled(plan: &Plan) -> Vec<(String, String)> {
+    let mut list: Vec<(String, String)> = Vec::new();
+    for case in &plan.cases {
+        let Some(sampling) = case.sampled else { continue };
+        let entry = (case.target.called(), sampling.to_string());
+        if !list.contains(&entry) {
+            list.push(entry);
+        }
+    }
+    list
 }
 
 /// A case's neighbours, each workload once with its cores: `way_hammer@2-3`.

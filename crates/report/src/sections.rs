@@ -5,7 +5,7 @@ use waykeeper_experiment::mitigation::NONE;
 use waykeeper_experiment::run::{BudgetRecord, CaseRecord, Privilege, Run};
 use waykeeper_experiment::statistics::JudgementKind;
 
-use crate::figure::{counted, scaled, seconds};
+use crate::figure::{counted, scaled, seconds, three_digits};
 use crate::shapes::shares;
 
 /// What the neighbours did, and whether it had an effect.
@@ -119,6 +119,7 @@ pub fn simulation(run: &Run) -> Vec<String> {
         }
         entries.push(entry);
     }
+    entries.extend(windows(run));
     for word in ["fitted", "imposed", "assumed"] {
         let keys = alike(parameters.list.iter().filter(|p| p.is == word).map(|p| p.key.as_str()));
         if !keys.is_empty() {
@@ -127,6 +128,28 @@ pub fn simulation(run: &Run) -> Vec<String> {
     }
     entries.push("`waykeeper show RUN --parameters` gives each with its value, range, reason and source.".into());
     entries
+}
+
+/// That samples are estimates of whole passes, and how good they may be.
+fn windows(run: &Run) -> Option<String> {
+    let all: Vec<_> = run.cases.iter().filter_map(|case| Some((case.sampled.as_ref()?, case.mean_ns?))).collect();
+    let range = |figures: Vec<f64>| {
+        let (least, most) = (figures.iter().copied().reduce(f64::min)?, figures.iter().copied().reduce(f64::max)?);
+        let (least, most) = (three_digits(100.0 * least), three_digits(100.0 * most));
+        Some(if least == most { format!("{least} %") } else { format!("{least} to {most} %") })
+    };
+    let share = range(all.iter().map(|(sampled, _)| sampled.share).collect())?;
+    let mut entry =
+        format!("times and misses of passes are estimates from windows that hold {share} of their accesses");
+    let errors = all.iter().filter_map(|(sampled, mean)| Some(sampled.standard_error_ns? / mean));
+    if let Some(errors) = range(errors.collect()) {
+        entry += &format!("; from the spread between windows, the standard errors of the means are {errors}");
+    }
+    let ratios = run.cases.iter().filter_map(|case| Some(case.slowdown_standard_error? / case.slowdown?));
+    if let Some(ratios) = range(ratios.collect()) {
+        entry += &format!(", those of the slowdowns {ratios}");
+    }
+    Some(entry + "; counters, bandwidths and lengths are of what was simulated in time")
 }
 
 /// Keys in which only numbers of cores, caches and the like differ are one, with `*` in their place.

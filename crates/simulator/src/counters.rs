@@ -141,8 +141,10 @@ pub struct FrontCounters {
     pub streamed_lines: u64,
     /// Samples that were taken.
     pub samples: u64,
-    /// Lines that the accesses of samples read from memory.
+    /// Lines that the accesses of samples read from memory; of sampled passes those of their windows only.
     pub sample_memory_reads: u64,
+    /// Accesses that went forward without time, between the windows of sampled passes. Nothing else counts them.
+    pub forwarded_accesses: u64,
 }
 
 /// Counts of the shared cache and the filters.

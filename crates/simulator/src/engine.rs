@@ -320,9 +320,12 @@ impl Engine {
 
     /// Remembers from now on what the target's core waits for, and explains the `most` longest samples that begin at
     /// `from_ps` or later. Samples and counters are the same with and without, but for the misses by cause, which are
-    /// counted from now on. False if there is no target that takes samples.
+    /// counted from now on. False if there is no target that takes samples, all of each.
     pub fn explain(&mut self, most: usize, from_ps: u64) -> bool {
         let Some(target) = self.programs.iter().position(|program| program.role == Role::Target) else { return false };
+        if matches!(&self.running[target], Running::Stream(stream) if stream.estimates().is_some()) {
+            return false;
+        }
         let port = self.running[target].port();
         port.explains = true;
         let first = (port.core * MOST_SLOTS) as Handle;

@@ -21,6 +21,6 @@ pub use pattern::{Loop, Operation, Order, Pattern, TickBody};
 pub use quantity::{BadQuantity, CacheLevel, CacheShape, CacheShapes, Count, Size};
 pub use random::Xorshift;
 pub use stream::{Access, Region, Step, Stream};
-pub use trace::{Trace, TraceSource, load as load_trace, record_program};
+pub use trace::{PassLength, Trace, TraceSource, load as load_trace, record_program};
 pub use waykeeper_programs::{ImageSize, ProgramName, Spec};
 pub use workload::{Body, Buffer, Chase, Command, CountedLoop, Random, Refused, Streaming, Tick, Walk, Workload};

@@ -34,6 +34,11 @@ pub fn run(arguments: &Run) -> Result<Exit, Failure> {
         let message = "only the simulator knows what a core waited for; expected `--on sim` and a simulated platform";
         return Err(InputError::in_option("--explain", message).into());
     }
+    if arguments.explain.is_some() && plan.cases.iter().any(|case| case.sampled.is_some()) {
+        let message = "passes that are measured in windows leave no whole sample to explain; expected targets without \
+                       `sampled`, such as with `--set targets.0.sampled=false`";
+        return Err(InputError::in_option("--explain", message).into());
+    }
     if arguments.fast && site.executor != ExecutorKind::Sim {
         let message = "only simulated neighbours can skip; expected `--on sim` and a simulated platform";
         return Err(InputError::in_option("--fast", message).into());
@@ -150,26 +155,29 @@ fn dry_run(
     settings: &Settings,
 ) -> Result<Exit, Failure> {
     plan.refused.extend(impossible.map(|why| Refusal { what: "the whole run".into(), why }));
+    let ignored = runs_in_full(loaded, site);
     if !arguments.json {
-        print(&waykeeper_report::plan(&plan, site, settings.duration_s, settings.repeats))?;
+        let plan = waykeeper_report::plan(&plan, site, settings.duration_s, settings.repeats);
+        print(&ignored.into_iter().fold(plan, |plan, note| plan + &note + "\n"))?;
         return Ok(Exit::Done);
     }
     let placed =
         |placed: &waykeeper_experiment::cases::Placed| json!({ "workload": placed.workload, "core": placed.core });
-    let cases: Vec<_> = plan
-        .cases
-        .iter()
-        .map(|case| {
-            json!({
-                "name": case.name,
-                "sentinel": case.purpose == waykeeper_experiment::cases::Purpose::Sentinel,
-                "target": placed(&case.target),
-                "neighbours": case.neighbours.iter().map(placed).collect::<Vec<_>>(),
-                "mitigation": case.mitigation,
-                "point": case.point.to_map(),
-            })
-        })
-        .collect();
+    let cases = plan.cases.iter().map(|case| {
+        let mut entry = json!({
+            "name": case.name,
+            "sentinel": case.purpose == waykeeper_experiment::cases::Purpose::Sentinel,
+            "target": placed(&case.target),
+            "neighbours": case.neighbours.iter().map(placed).collect::<Vec<_>>(),
+            "mitigation": case.mitigation,
+            "point": case.point.to_map(),
+        });
+        if let Some(sampling) = &case.sampled {
+            entry["sampled"] = json!(sampling);
+        }
+        entry
+    });
+    let cases: Vec<_> = cases.collect();
     print_json(&json!({
         "experiment": loaded.name,
         "platform": site.platform,
@@ -181,6 +189,13 @@ fn dry_run(
         "refused": plan.refused,
     }))?;
     Ok(Exit::Done)
+}
+
+/// That `sampled` does nothing here, where a target has it: a machine cannot run a part of a program.
+fn runs_in_full(loaded: &Loaded, site: &Site) -> Option<String> {
+    let sampled = loaded.experiment.targets.iter().any(|target| target.sampled.0.is_some());
+    (sampled && site.executor == ExecutorKind::Host)
+        .then(|| "Programs run in full here: `sampled` is for the simulator.".into())
 }
 
 fn record(
@@ -225,7 +240,7 @@ fn record(
         sentinels: conclusion.sentinels,
         budgets: conclusion.budgets,
         expectations: conclusion.expectations,
-        notes: place.notes.iter().cloned().chain(failure).collect(),
+        notes: place.notes.iter().cloned().chain(runs_in_full(loaded, &place.site)).chain(failure).collect(),
     }
 }
 

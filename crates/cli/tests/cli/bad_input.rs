@@ -608,3 +608,41 @@ fn a_platform_file_with_a_mistake() {
         assert!(named || from.starts_with("ids"), "line {line}: {}", ended.stderr);
     }
 }
+
+#[test]
+fn windows_of_what_has_no_passes() {
+    let desk = Desk::new();
+    let run = |sets: &[&str]| {
+        let sets: Vec<String> = sets.iter().map(|set| format!("--set={set}")).collect();
+        let mut options = vec!["run", "cd8180-cache-portions", "--dry-run"];
+        options.extend(sets.iter().map(String::as_str));
+        let ended = desk.run(&options);
+        check(&ended);
+        ended.stderr
+    };
+    for (sets, told) in [
+        (&["targets.0.sampled.windows=0"][..], "targets.0.sampled.windows: found 0; expected 1 or more"),
+        (&["targets.0.sampled.accesses=0"], "targets.0.sampled.accesses: found 0; expected 1 or more"),
+        (&["targets.0.sampled.warm_up=2 s"], "targets.0.sampled.warm_up: found 2 s; expected 0 ns to 1 s"),
+        (&["targets.0.sampled=true"], "targets.0.sampled: "),
+        (&["targets.0.sampled.window=3"], "unknown key `window`"),
+        (
+            &["targets.0.sampled.windows=1000", "targets.0.sampled.accesses=1000000"],
+            "windows of 1000000 accesses; a pass has",
+        ),
+        (&["targets.0.sampled={}", "targets.0.measure=throughput"], "which has no samples; `sampled = false` would do"),
+        (
+            &[
+                "sweep.program.values=stream_modify",
+                "sweep.program.only=[]",
+                "references=[]",
+                "expectations=[]",
+                "targets.0.sampled={}",
+            ],
+            "found windows for `stream_modify`, which is no whole program",
+        ),
+    ] {
+        let error = run(sets);
+        assert!(error.contains(told), "{told}: {error}");
+    }
+}

@@ -201,3 +201,59 @@ fn the_longest_samples_are_explained_on_request() {
     assert_eq!(case(&plain, "none")["mean_ns"], case(&record, "none")["mean_ns"]);
     assert!(case(&plain, "none").get("longest").is_none());
 }
+
+#[test]
+fn windows_give_estimates_that_say_what_they_rest_on() {
+    let desk = Desk::new();
+    desk.file(
+        "my.toml",
+        r#"
+        title = "a small program"
+        platform = "cd8180"
+        duration = "1 s"
+        simulated_samples = 1
+        repeats = 2
+        sentinel = false
+
+        [[targets]]
+        workload = "small"
+        core = 1
+        sampled = { windows = 4, accesses = 500, warm_up = "10 us" }
+
+        [[neighbours]]
+        workload = "stream_modify"
+        cores = [2]
+
+        [workloads.small]
+        kind = "trace"
+        program = "mser"
+        size = "sqcif"
+        "#,
+    );
+    let plan = desk.run(&["run", "my.toml", "--dry-run"]).with(0).stdout;
+    assert!(plan.contains("a pass of small is estimated from 4 windows of 500 accesses, each after 10.0 us"), "{plan}");
+    let run = desk.run(&["run", "my.toml", "--json"]).with(0).json();
+    let loaded = case(&run, "none");
+    let sampled = &loaded["sampled"];
+    assert_eq!((&sampled["windows"], &sampled["accesses"]), (&Value::from(8), &Value::from(4000)));
+    let share = sampled["share"].as_f64().unwrap();
+    assert!(share > 0.0 && share < 0.05 && sampled["standard_error_ns"].as_f64().unwrap() > 0.0, "{sampled}");
+    assert!(loaded["slowdown"].as_f64().unwrap() > 0.0 && loaded["slowdown_standard_error"].as_f64().is_some());
+    let repeat = &list(loaded, "repeats")[0];
+    assert_eq!(list(&repeat["sampled"], "window_ns").len(), 4);
+    // The share of the pass that the windows hold takes that share of its time; warm-ups come to it.
+    let windows: f64 = list(&repeat["sampled"], "window_ns").iter().map(|ns| ns.as_f64().unwrap()).sum();
+    let of_share = windows / repeat["sampled"]["share"].as_f64().unwrap();
+    assert!((repeat["mean_ns"].as_f64().unwrap() / of_share - 1.0).abs() < 1e-3, "{repeat}");
+    assert!(repeat["counters"]["target_forwarded_accesses"].as_u64().unwrap() > 100_000);
+    // In full nothing of it is there.
+    let full = desk.run(&["run", "my.toml", "--json", "--set=targets.0.sampled=false", "--repeats=1"]).with(0).json();
+    let full = case(&full, "none");
+    assert!(full.get("sampled").is_none() && full["repeats"][0]["counters"].get("target_forwarded_accesses").is_none());
+    let host =
+        ["run", "my.toml", "--dry-run", "--set=platform=host", "--set=targets.0.core=auto", "--set=neighbours=[]"];
+    let host = desk.run(&host).with(0).stdout;
+    assert!(host.contains("Programs run in full here") && !host.contains("estimated"), "{host}");
+    let explained = desk.run(&["run", "my.toml", "--explain"]).with(2).stderr;
+    assert!(explained.contains("targets.0.sampled=false"), "{explained}");
+}

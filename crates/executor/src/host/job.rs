@@ -144,6 +144,7 @@ impl Answer {
             target_bytes_per_s: None,
             misses: None,
             occupancy: None,
+            sampled: None,
             longest: Vec::new(),
             neighbours: neighbours.collect(),
             samples: self.recorded.into_samples(tick_ns),

@@ -8,6 +8,7 @@ use waykeeper_platform::CoreId;
 
 use super::figures::Reference;
 use super::looks::{LongSample, Occupancy, Shape};
+use super::sampled::SampledRecord;
 use crate::layout::Metric;
 use crate::mitigation::NONE;
 use crate::statistics::Verdict;
@@ -74,6 +75,12 @@ pub struct CaseRecord {
     /// Lines that the target's core read from memory, for each sample (simulator only).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub misses_per_sample: Option<f64>,
+    /// What the samples rest on, where they are estimates from windows of whole passes (simulator only).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sampled: Option<SampledRecord>,
+    /// Standard error of the slowdown of such samples, from how the windows' slowdowns differ.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slowdown_standard_error: Option<f64>,
     /// The shape of the distribution, where the experiment asks for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shape: Option<Shape>,
@@ -188,6 +195,9 @@ pub struct RepeatRecord {
     /// Lines that the target's core read from memory, for each sample.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub misses_per_sample: Option<f64>,
+    /// What the samples rest on, where they are estimates from windows of whole passes (simulator only).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sampled: Option<SampledRecord>,
     /// When the largest sample ended, from the start of the repeat.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_at_s: Option<f64>,

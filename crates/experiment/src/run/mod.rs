@@ -6,6 +6,7 @@ mod case;
 mod figures;
 mod looks;
 mod place;
+mod sampled;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,6 +17,7 @@ pub use case::{CaseRecord, NeighbourRecord, Placement, RepeatRecord};
 pub use figures::{BudgetRecord, ExpectationRecord, Met, Reference};
 pub use looks::{LongSample, MemoryPart, Occupancy, SamplePart, Shape};
 pub use place::{Clock, Machine, Parameter, Parameters, Privilege, Refusal, Tool};
+pub use sampled::SampledRecord;
 
 /// The version of the schema that this program writes, and the newest that it reads.
 pub const SCHEMA: u32 = 1;

@@ -8,6 +8,7 @@ use crate::memory::queue::Queue;
 use crate::memory::regulator::Regulator;
 use crate::memory::side_cache::SideCache;
 use crate::memory::{Handle, Memory};
+use crate::tags::Line;
 
 /// The gate and the memory-side cache, as far as a memory has them.
 #[derive(Debug, Clone)]
@@ -68,6 +69,18 @@ impl Front {
 }
 
 impl Memory {
+    /// What an access that takes no time does to the memory-side cache, whose changed lines leave it without traffic.
+    pub fn forward(&mut self, line: Line, write: bool) {
+        let Some(cache) = self.front.as_mut().and_then(|front| front.cache.as_mut()) else { return };
+        if write {
+            if cache.takes_write(line) {
+                cache.write(line);
+            }
+        } else if !cache.read(line) && cache.takes_reads() {
+            cache.fetched(line);
+        }
+    }
+
     /// Looks at the front only while it makes a difference.
     pub(super) fn use_front(&mut self) {
         if self.front.is_none() {

@@ -1,8 +1,11 @@
 //! A running workload that is a stream of steps: everything but `tick`.
 
 mod agents;
+mod forward;
+mod sampled;
 mod touch;
 
+pub use sampled::Sampled;
 pub use touch::Touch;
 
 use std::collections::VecDeque;
@@ -59,6 +62,8 @@ pub struct Program {
     reads_at_start: u64,
     waited_until: u64,
     blocked_since: u64,
+    /// Where it is in a pass that is measured in windows, if its passes are.
+    sampled: Option<Box<Sampled>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -69,6 +74,10 @@ enum Op {
     Compute(u64),
     Delay(u64),
     Period(u64),
+    /// A window of a pass begins or ends, or its distance is looked at.
+    Turn,
+    /// The pass goes forward without time to this access.
+    Forward(u64),
 }
 
 /// What a core waits for that does not go on at a known time.
@@ -119,6 +128,7 @@ impl Program {
             reads_at_start: 0,
             waited_until: start,
             blocked_since: start,
+            sampled: None,
         }
     }
 
@@ -177,6 +187,8 @@ impl Program {
                 Op::Start | Op::End if self.leaves_line(op) => true,
                 Op::Start => self.drained(op) && self.start_sample(world),
                 Op::End => self.drained(op) && self.end_sample(world, samples),
+                Op::Turn => self.turn(world),
+                Op::Forward(until) => self.drained(op) && self.go_forward(until, world),
             };
             if !goes_on {
                 return;
@@ -187,6 +199,9 @@ impl Program {
 
     #[inline]
     fn next_of_stream(&mut self) -> Op {
+        if self.sampled.is_some() {
+            return self.next_of_sampled();
+        }
         loop {
             match self.stream.next() {
                 Some(Step::Access(access)) => return self.touch_of(access),
@@ -286,12 +301,24 @@ impl Program {
         if self.front.is_some() {
             self.next.extend(self.devices.iter().map(|page| Op::Touch(Touch::device(*page))));
         }
+        if self.sampled.is_some() {
+            self.begin_windows(world);
+        }
         true
     }
 
     fn end_sample(&mut self, world: &mut World, samples: &mut dyn Samples) -> bool {
+        let reads = self.port.demand_reads(world);
+        let (took, read) = match &mut self.sampled {
+            None => (self.now - self.sample_start, reads - self.reads_at_start),
+            Some(sampled) => match sampled.end_pass(self.now, reads) {
+                Some(estimate) => (estimate.ps(), estimate.reads_in_windows()),
+                None => return true,
+            },
+        };
         let Some(Recorder { region, counter_tick, .. }) = &self.recorder else { return true };
-        let ticks = self.now / counter_tick - self.sample_start / counter_tick;
+        // An estimate is read from the counter as if the pass had taken so long.
+        let ticks = (self.sample_start + took) / counter_tick - self.sample_start / counter_tick;
         samples.record(ticks, 1, self.now);
         if self.port.explains
             && let Some(explainer) = &mut world.explainer
@@ -299,7 +326,7 @@ impl Program {
             explainer.ended(ticks, self.sample_start, self.now, |_| What::Data);
         }
         self.port.counts.samples += 1;
-        self.port.counts.sample_memory_reads += self.port.demand_reads(world) - self.reads_at_start;
+        self.port.counts.sample_memory_reads += read;
         let count = recorder::count_offset(ticks.min(recorder::OVERFLOW_FROM - 1));
         for offset in [0, count] {
             let blocking = !self.port.out_of_order;

@@ -1,6 +1,7 @@
 //! Whole programs as workloads: what they access, from their own source or from a file.
 
 mod describe;
+mod length;
 mod library;
 mod lines;
 mod record;
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use waykeeper_programs::Spec;
 
 pub use describe::Trace;
+pub use length::PassLength;
 pub use library::load;
 pub use record::record_program;
 pub(crate) use replay::Replay;

@@ -1,0 +1,178 @@
+//! Passes that are measured in windows, beside passes in full.
+
+use waykeeper_platform::{CoreId, Platform, find_bundled};
+use waykeeper_simulator::{Engine, Estimate, Program, Role, Samples, Sampling};
+use waykeeper_workload::{
+    CacheShape, CacheShapes, ImageSize, Loop, Operation, Pattern, ProgramName, TickBody, Trace, Workload,
+};
+
+const MICROSECOND: u64 = 1_000_000;
+
+/// Cores of the platform: one in order, and one out of order.
+const IN_ORDER: CoreId = 1;
+const OUT_OF_ORDER: CoreId = 11;
+
+#[derive(Default)]
+struct Log(Vec<u64>);
+
+impl Samples for Log {
+    fn record(&mut self, ticks: u64, count: u64, _at_ps: u64) {
+        (0..count).for_each(|_| self.0.push(ticks));
+    }
+}
+
+/// With a counter of a picosecond, so that nothing is rounded, and a small last cache, which neighbours soon fill: what
+/// 2.5 ms are for 12 MiB, 40 us are for 192 KiB.
+fn platform() -> Platform {
+    let mut platform = Platform::from_toml(find_bundled("cd8180").unwrap().text, "platforms/cd8180.toml").unwrap();
+    platform.counter.as_mut().unwrap().tick_ns.value = 0.001;
+    platform.shared_caches[0].size_kib.value = 192;
+    platform
+}
+
+fn mser(size: ImageSize) -> Pattern {
+    let caches = CacheShapes(vec![CacheShape { level: 1, size_bytes: 32 << 10, ways: 4, line_bytes: 64 }]);
+    let (program, size) = (Some(ProgramName::Mser), Some(size));
+    let trace = Trace { title: None, program, size, seed: None, shifts: None, file: None };
+    Workload::Trace(trace).resolve(&caches).unwrap()
+}
+
+/// A core that changes a byte of each line of 128 MiB.
+fn stream(core: CoreId) -> Program {
+    let [outer, inner] = [(1 << 21, 64), (1, 64)].map(|(count, stride)| Loop { count, stride });
+    Program { core, pattern: Pattern::Walk { operation: Operation::Modify, outer, inner }, role: Role::Neighbour }
+}
+
+fn engine(pattern: Pattern, core: CoreId, beside: &[CoreId], seed: u64) -> Engine {
+    let target = Program { core, pattern, role: Role::Target };
+    let programs: Vec<_> = std::iter::once(target).chain(beside.iter().copied().map(stream)).collect();
+    Engine::new(&platform(), &programs, &[], seed).unwrap()
+}
+
+/// The first sample.
+fn first(engine: &mut Engine) -> u64 {
+    let mut log = Log::default();
+    for slice in 1..10_000 {
+        engine.advance(slice * 100 * MICROSECOND, &mut log);
+        if let Some(ticks) = log.0.first() {
+            return *ticks;
+        }
+    }
+    panic!("no pass ended in a second");
+}
+
+fn sampling(windows: u64, accesses: u64, warm_up_us: u64) -> Sampling {
+    Sampling { windows, accesses, warm_up_ps: warm_up_us * MICROSECOND, seed: 1 }
+}
+
+/// The first pass, estimated.
+fn sampled(mut engine: Engine, sampling: Sampling) -> (u64, Estimate) {
+    engine.sample(sampling).unwrap();
+    let ticks = first(&mut engine);
+    (ticks, engine.estimates()[0].clone())
+}
+
+#[test]
+fn windows_that_hold_all_of_a_pass_give_its_time() {
+    let pattern = mser(ImageSize::Sqcif);
+    let accesses = pattern.pass_length().unwrap().accesses;
+    // Windows of equal length without anything between them.
+    let several = (2..1000).find(|windows| accesses % windows == 0).unwrap_or(accesses);
+    for core in [IN_ORDER, OUT_OF_ORDER] {
+        for beside in [&[] as &[CoreId], &[2]] {
+            let full = first(&mut engine(pattern.clone(), core, beside, 3));
+            for windows in [1, several] {
+                for warm_up_us in [0, 50] {
+                    let sampling = sampling(windows, accesses / windows, warm_up_us);
+                    let (ticks, estimate) = sampled(engine(pattern.clone(), core, beside, 3), sampling);
+                    assert_eq!(ticks, full, "core {core} beside {beside:?}, {windows} windows");
+                    assert_eq!((estimate.share(), estimate.windows.len() as u64), (1.0, windows));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn between_windows_no_time_passes_and_memory_stands_still() {
+    let pattern = mser(ImageSize::Sqcif);
+    let length = pattern.pass_length().unwrap();
+    let mut engine = engine(pattern, IN_ORDER, &[], 1);
+    engine.sample(sampling(8, 1000, 0)).unwrap();
+    first(&mut engine);
+    // What the next pass did in the same slice would be counted too: the first window of it is in there.
+    let (counters, estimates) = (engine.counters(), engine.estimates());
+    let (core, front) = (counters.core(IN_ORDER).unwrap(), counters.front(IN_ORDER).unwrap());
+    let passes = estimates.len() as u64;
+    assert_eq!(estimates[0].accesses, length.accesses);
+    assert_eq!(estimates[0].instructions, length.instructions);
+    let in_time = core.accesses - front.walk_reads;
+    // Two stores of the recorder after each pass.
+    assert!((passes * 8002..(passes + 1) * 8002).contains(&in_time), "{in_time} in {passes} passes");
+    assert!(front.forwarded_accesses >= passes * (length.accesses - 8000), "{front:?}");
+    assert_eq!(counters.memory.reads, core.memory_reads, "{counters:?}");
+    assert!(estimates[0].windows.iter().all(|window| window.accesses == 1000 && window.warmed_ps == 0));
+}
+
+/// The tolerance was set before anything was compared. A program of some milliseconds has parts whose accesses take ten
+/// times as long as those of others; 32 windows lie about evenly in them, so that a tenth is three windows' worth of the
+/// slow part seen too often or too seldom.
+const TOLERANCE: f64 = 0.1;
+
+#[test]
+fn windows_tell_of_the_whole_pass() {
+    let pattern = mser(ImageSize::Qcif);
+    for (core, beside) in
+        [(IN_ORDER, &[] as &[CoreId]), (IN_ORDER, &[2, 3]), (OUT_OF_ORDER, &[]), (OUT_OF_ORDER, &[5, 6])]
+    {
+        let full = first(&mut engine(pattern.clone(), core, beside, 1)) as f64;
+        let (ticks, estimate) = sampled(engine(pattern.clone(), core, beside, 1), sampling(32, 1500, 40));
+        assert!(estimate.share() < 0.1, "{}", estimate.share());
+        let off = ticks as f64 / full - 1.0;
+        assert!(off.abs() < TOLERANCE, "core {core} beside {beside:?}: off by {off:.3}");
+    }
+}
+
+#[test]
+fn equal_seeds_measure_equal_accesses_in_every_case() {
+    let pattern = mser(ImageSize::Sqcif);
+    let places = |estimate: &Estimate| estimate.windows.iter().map(|w| (w.first, w.accesses)).collect::<Vec<_>>();
+    let run = |beside: &[CoreId], seed| {
+        sampled(engine(pattern.clone(), IN_ORDER, beside, 5), Sampling { seed, ..sampling(8, 500, 20) })
+    };
+    let (alone, again, beside) = (run(&[], 1), run(&[], 1), run(&[2], 1));
+    assert_eq!(alone, again);
+    assert_eq!(places(&alone.1), places(&beside.1));
+    assert_ne!(places(&alone.1), places(&run(&[], 2).1));
+}
+
+#[test]
+fn a_warm_up_takes_about_the_time_that_it_was_given() {
+    let (_, estimate) = sampled(engine(mser(ImageSize::Cif), IN_ORDER, &[2], 1), sampling(10, 1000, 100));
+    let mut warmed: Vec<u64> = estimate.windows.iter().map(|window| window.warmed_ps).collect();
+    warmed.sort_unstable();
+    // The pace changes from one part of the program to the next, so that some are shorter; none is much longer than two.
+    let median = warmed[warmed.len() / 2];
+    assert!((50 * MICROSECOND..200 * MICROSECOND).contains(&median), "{warmed:?}");
+    assert!(*warmed.last().unwrap() < 400 * MICROSECOND, "{warmed:?}");
+}
+
+#[test]
+fn what_cannot_be_sampled_is_refused() {
+    let refused = |pattern: Pattern, role, sampling| {
+        let program = Program { core: IN_ORDER, pattern, role };
+        let mut engine = Engine::new(&platform(), &[program], &[], 1).unwrap();
+        engine.sample(sampling).unwrap_err().to_string()
+    };
+    let tick = refused(Pattern::Tick { body: TickBody::Nothing }, Role::Target, sampling(1, 1, 0));
+    assert!(tick.contains("is no trace"), "{tick}");
+    let throughput = refused(mser(ImageSize::Sqcif), Role::Throughput, sampling(1, 1, 0));
+    assert!(throughput.contains("takes samples"), "{throughput}");
+    for nothing in [sampling(0, 1, 0), sampling(1, 0, 0)] {
+        assert!(refused(mser(ImageSize::Sqcif), Role::Target, nothing).contains("or more"));
+    }
+    let accesses = mser(ImageSize::Sqcif).pass_length().unwrap().accesses;
+    let too_long = refused(mser(ImageSize::Sqcif), Role::Target, sampling(10, accesses / 10 + 1, 0));
+    assert!(too_long.contains(&format!("of {} they would", accesses / 10)), "{too_long}");
+    assert!(refused(mser(ImageSize::Sqcif), Role::Target, sampling(u64::MAX, u64::MAX, 0)).contains("do not fit"));
+}
