@@ -77,7 +77,7 @@ fn windows_that_hold_all_of_a_pass_give_its_time() {
     let pattern = mser(ImageSize::Sqcif);
     let accesses = pattern.pass_length().unwrap().accesses;
     // Windows of equal length without anything between them.
-    let several = (2..1000).find(|windows| accesses % windows == 0).unwrap_or(accesses);
+    let several = (2..1000).find(|windows| accesses.is_multiple_of(*windows)).unwrap_or(accesses);
     for core in [IN_ORDER, OUT_OF_ORDER] {
         for beside in [&[] as &[CoreId], &[2]] {
             let full = first(&mut engine(pattern.clone(), core, beside, 3));
