@@ -34,6 +34,10 @@ struct Arguments {
     /// Parameter sets to draw, in place of the plan's number.
     #[arg(long)]
     members: Option<usize>,
+    /// Take runs that the folder has from the same commands: for other words, or more parameter sets. The parameters must be
+    /// those of the commit that made them.
+    #[arg(long)]
+    kept: bool,
 }
 
 fn main() -> ExitCode {
@@ -55,7 +59,7 @@ fn validate(arguments: &Arguments) -> Result<(), String> {
         toml::from_str(&read("validation.toml")?).map_err(|error| format!("validation.toml: {error}"))?;
     plan.members = arguments.members.unwrap_or(plan.members);
     std::fs::create_dir_all(&arguments.folder).map_err(|error| format!("{}: {error}", arguments.folder.display()))?;
-    let runner = Runner { program: arguments.program.clone(), folder: arguments.folder.clone() };
+    let runner = Runner { program: arguments.program.clone(), folder: arguments.folder.clone(), kept: arguments.kept };
     let wanted = |part: &&Part| arguments.only.is_empty() || arguments.only.iter().any(|only| only == part.title());
     let path = arguments.root.join("docs/validation.md");
     let before = std::fs::read_to_string(&path).unwrap_or_default();
