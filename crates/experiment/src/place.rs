@@ -72,9 +72,6 @@ fn cannot_sample(sampling: &Sampling, target: &Target, pattern: &Pattern, site: 
         let found = format!("found windows for `{}`, which is no whole program", target.workload);
         return Some(format!("{found}; expected a workload of the kind `trace`, or none: {full}"));
     }
-    if target.measure == Measure::Throughput {
-        return Some(format!("found windows beside `measure = \"throughput\"`, which has no samples; {full}"));
-    }
     // On the host nothing depends on it, and to count takes as long as a pass.
     if site.executor == ExecutorKind::Host {
         return None;

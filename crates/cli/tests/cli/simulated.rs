@@ -231,7 +231,7 @@ fn windows_give_estimates_that_say_what_they_rest_on() {
         "#,
     );
     let plan = desk.run(&["run", "my.toml", "--dry-run"]).with(0).stdout;
-    assert!(plan.contains("a pass of small is estimated from 4 windows of 500 accesses, each after 10.0 us"), "{plan}");
+    assert!(plan.contains("a pass of small is estimated from 4 windows of 500 accesses, each after 10 us"), "{plan}");
     let run = desk.run(&["run", "my.toml", "--json"]).with(0).json();
     let loaded = case(&run, "none");
     let sampled = &loaded["sampled"];
