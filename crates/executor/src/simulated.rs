@@ -64,6 +64,17 @@ impl waykeeper_simulator::Samples for Nothing {
 /// The engine is asked to stop after this much simulated time, so that Ctrl-C and the collector get their turn.
 const SLICE_PS: u64 = 1_000_000_000;
 
+/// A pass that is measured in windows takes little more simulated time than its warm-ups: a slice is shorter than that, as
+/// going through a pass that is not wanted costs as much as one that is.
+fn slice_ps(case: &Case) -> u64 {
+    match case.sampled {
+        None => SLICE_PS,
+        Some(sampling) => {
+            ((sampling.windows as f64 * sampling.warm_up.0 * 1e3 / 4.0) as u64).clamp(10_000_000, SLICE_PS)
+        }
+    }
+}
+
 const PS_PER_S: f64 = 1e12;
 
 /// A simulated loop does not wobble, so any distance above its ordinary spread is an excursion.
@@ -194,12 +205,19 @@ fn parameters(platform: &Platform) -> Parameters {
     Parameters { counts, list: list.collect() }
 }
 
-/// Hands the engine's samples to the collector, with times from the end of the warm-up.
-struct Collecting<'c>(&'c mut Collector, u64);
+/// Hands the engine's samples to the collector, so many at most, with times from the end of the warm-up.
+struct Collecting<'c> {
+    collector: &'c mut Collector,
+    warm: u64,
+    most: u64,
+}
 
 impl waykeeper_simulator::Samples for Collecting<'_> {
     fn record(&mut self, ticks: u64, count: u64, at_ps: u64) {
-        self.0.record(ticks, count, at_ps.saturating_sub(self.1));
+        let count = count.min(self.most.saturating_sub(self.collector.count()));
+        if count > 0 {
+            self.collector.record(ticks, count, at_ps.saturating_sub(self.warm));
+        }
     }
 }
 
@@ -233,7 +251,9 @@ impl Executor for Simulated {
         let begun_at = advance(&mut engine, 0, warm, stop, &mut Nothing);
         let before = engine.counters();
         let begun = Instant::now();
+        let case = assignment.case;
         let most = assignment.simulated_samples.unwrap_or(u64::MAX);
+        let slice = slice_ps(case);
         let watch = || Watch::new(&self.platform, assignment.case, length);
         let mut watch = assignment.occupancy.then(watch).flatten();
         let mut now = begun_at;
@@ -241,8 +261,9 @@ impl Executor for Simulated {
             if let Some(watch) = &mut watch {
                 watch.look(&engine, now - begun_at);
             }
-            let until = (now + SLICE_PS).min(warm + length);
-            now = advance(&mut engine, now, until, stop, &mut Collecting(&mut collector, warm));
+            let until = (now + slice).min(warm + length);
+            let most = if case.sampled.is_some() { most } else { u64::MAX };
+            now = advance(&mut engine, now, until, stop, &mut Collecting { collector: &mut collector, warm, most });
         }
         now -= begun_at;
         let enough = collector.count() >= most;
@@ -269,7 +290,8 @@ impl Executor for Simulated {
                 per_second: bytes.map(|bytes| (accesses, accesses * bytes as f64)),
             }
         });
-        let case = assignment.case;
+        // A pass that was under way when there were samples enough is none of them.
+        let passes = &engine.estimates()[..engine.estimates().len().min(samples.count as usize)];
         let bytes_per_access = case.target.pattern.bytes_per_access(self.platform.line_bytes.value);
         let bytes_per_sample = case.target.pattern.accesses_per_sample().zip(bytes_per_access);
         let bytes_in_all = bytes_per_access.map(|bytes| (bytes * accesses_of(case.target.core)) as f64);
@@ -285,9 +307,9 @@ impl Executor for Simulated {
             target_bytes_per_s: bytes_in_all.filter(|_| case.throughput).map(|bytes| bytes / observed_s),
             misses: Some(match case.sampled {
                 None => reads(&counters) - reads(&before),
-                Some(_) => engine.estimates().iter().map(Estimate::memory_reads).sum(),
+                Some(_) => passes.iter().map(Estimate::memory_reads).sum(),
             }),
-            sampled: case.sampled.and_then(|_| estimated(engine.estimates())),
+            sampled: case.sampled.and_then(|_| estimated(passes)),
             occupancy: watch.and_then(Watch::finish),
             longest: explained::longest(&engine, warm),
             samples,
