@@ -227,14 +227,15 @@ impl Executor for Simulated {
     }
 
     fn measure(&self, assignment: &Assignment<'_>, stop: &AtomicBool) -> Result<Measurement, ExecutorError> {
-        let programs = Self::programs(assignment.case);
+        let case = assignment.case;
+        let programs = Self::programs(case);
         let mut engine = self
-            .engine(assignment.case, &programs, assignment.seed)
+            .engine(case, &programs, assignment.seed)
             .map_err(|refused| ExecutorError::Refused(refused.to_string()))?;
         if assignment.fast {
             engine.set_skipping();
         }
-        if let Some(sampling) = assignment.case.sampled {
+        if let Some(sampling) = case.sampled {
             let sampling = windows(sampling, assignment.seed);
             engine.sample(sampling).map_err(|refused| ExecutorError::Refused(refused.to_string()))?;
         }
@@ -243,7 +244,7 @@ impl Executor for Simulated {
         let mut collector = Collector::new(tick_ns, threshold, (assignment.gap_ns * 1e3) as u64);
         let length = (assignment.duration_s * PS_PER_S) as u64;
         // The first pass counts, and begins with empty caches, as in full where a pass is longer than the warm-up.
-        let warm = if assignment.case.sampled.is_some() { 0 } else { warm_up_ps(&assignment.case.target.pattern) };
+        let warm = if case.sampled.is_some() { 0 } else { warm_up_ps(&case.target.pattern) };
         if assignment.explain > 0 {
             engine.explain(assignment.explain, warm);
         }
@@ -251,10 +252,9 @@ impl Executor for Simulated {
         let begun_at = advance(&mut engine, 0, warm, stop, &mut Nothing);
         let before = engine.counters();
         let begun = Instant::now();
-        let case = assignment.case;
         let most = assignment.simulated_samples.unwrap_or(u64::MAX);
         let slice = slice_ps(case);
-        let watch = || Watch::new(&self.platform, assignment.case, length);
+        let watch = || Watch::new(&self.platform, case, length);
         let mut watch = assignment.occupancy.then(watch).flatten();
         let mut now = begun_at;
         while now < warm + length && collector.count() < most && !stop.load(Ordering::Relaxed) {
@@ -282,7 +282,7 @@ impl Executor for Simulated {
         let skipped = |counters: &Counters, core| counters.core(core).map_or(0, |c| c.skipped_accesses);
         let skipped_of = |core| skipped(&counters, core) - skipped(&before, core);
         let accesses_of = |core| simulated_of(core) + skipped_of(core);
-        let neighbours = assignment.case.neighbours.iter().map(|neighbour| {
+        let neighbours = case.neighbours.iter().map(|neighbour| {
             let accesses = accesses_of(neighbour.core) as f64 / observed_s;
             let bytes = neighbour.pattern.bytes_per_access(self.platform.line_bytes.value);
             NeighbourProgress {

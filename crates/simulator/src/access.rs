@@ -65,3 +65,15 @@ pub enum Answer {
     /// A store that needs no answer: a cache has taken it, or it is among the writes to memory.
     Sent,
 }
+
+impl Answer {
+    /// Whether a prefetch to this level that got this answer brings its line nearer.
+    pub fn brings_nearer(self, level: u8) -> bool {
+        match self {
+            Self::L2 => level == 1,
+            Self::Shared(held) => held > level,
+            Self::OtherCore | Self::OnChip | Self::Memory => true,
+            Self::L1 | Self::UnderWay | Self::Busy(_) | Self::Sent => false,
+        }
+    }
+}

@@ -174,17 +174,11 @@ impl Engine {
     /// Shared caches forget what neighbours left, in sets without a line of the target's passes: in those that each has
     /// walked since the last jump, and in those where it lands.
     fn forget_edges(&mut self, skip: &Skip, needed: &[Line], walked: &[(u64, u64)], steps: &[u64]) {
-        for ((program, (first, last)), steps) in skip.programs().zip(walked).zip(steps) {
-            let Running::Stream(stream) = &self.running[program] else { continue };
-            let Pattern::Walk { outer, .. } = &self.programs[program].pattern else { continue };
-            let (core, data) = (stream.port.core, stream.data());
-            let (first, last) = iterations((*first, *last), outer.count);
+        for ((program, walked), steps) in skip.programs().zip(walked).zip(steps) {
+            let (first, last) = self.iterations(program, *walked);
             let lands = last + steps;
-            for iteration in (first..=last).chain(lands..=lands + EDGE) {
-                let line = data.line(iteration % outer.count * outer.stride);
-                if !needed.iter().any(|needed| self.world.hierarchy.share_a_set(*needed, line)) {
-                    self.world.hierarchy.forget_set(core, line, TARGET_CLASS, self.now);
-                }
+            for line in self.lines_of_steps(program, (first..=last).chain(lands..=lands + EDGE)) {
+                self.forget_unneeded(program, line, needed);
             }
         }
     }
@@ -194,22 +188,40 @@ impl Engine {
     fn lose_own(&mut self, skip: &mut Skip, needed: &[Line], walked: &[(u64, u64)], steps: &[u64]) {
         let programs: Vec<_> = skip.programs().collect();
         for (walker, ((program, walked), steps)) in programs.into_iter().zip(walked).zip(steps).enumerate() {
-            let (Running::Stream(stream), Pattern::Walk { outer, .. }) =
-                (&self.running[program], &self.programs[program].pattern)
-            else {
-                continue;
-            };
-            let core = stream.port.core;
+            let core = self.running[program].core();
             let Some(own_sets) = self.world.hierarchy.own_sets(core) else { continue };
-            let (first, last) = iterations(*walked, outer.count);
-            let data = stream.data();
-            let began = (first..=last).map(|iteration| data.line(iteration % outer.count * outer.stride));
-            for line in skip.lost(walker, began, (last, *steps), own_sets as u64) {
+            let (first, last) = self.iterations(program, *walked);
+            let began = self.lines_of_steps(program, first..=last);
+            for line in skip.lost(walker, began.into_iter(), (last, *steps), own_sets as u64) {
                 self.world.hierarchy.push_out(core, line, self.now);
-                if !needed.iter().any(|needed| self.world.hierarchy.share_a_set(*needed, line)) {
-                    self.world.hierarchy.forget_set(core, line, TARGET_CLASS, self.now);
-                }
+                self.forget_unneeded(program, line, needed);
             }
+        }
+    }
+
+    /// The iterations of a neighbour's window, counted on where its outer loop begins anew; the last ones of a long window.
+    fn iterations(&self, program: usize, (first, last): (u64, u64)) -> (u64, u64) {
+        let Pattern::Walk { outer, .. } = &self.programs[program].pattern else { return (first, last) };
+        let first = first % outer.count;
+        let last = if last < first { last + outer.count } else { last };
+        (first.max(last.saturating_sub(MOST_EDGES)), last)
+    }
+
+    /// The first line of each step of a neighbour's walk, in these iterations.
+    fn lines_of_steps(&self, program: usize, iterations: impl Iterator<Item = u64>) -> Vec<Line> {
+        match (&self.running[program], &self.programs[program].pattern) {
+            (Running::Stream(stream), Pattern::Walk { outer, .. }) => {
+                iterations.map(|at| stream.data().line(at % outer.count * outer.stride)).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Shared caches forget what a neighbour left in a line's set, unless the target's passes need it.
+    fn forget_unneeded(&mut self, program: usize, line: Line, needed: &[Line]) {
+        let hierarchy = &mut self.world.hierarchy;
+        if !needed.iter().any(|needed| hierarchy.share_a_set(*needed, line)) {
+            hierarchy.forget_set(self.running[program].core(), line, TARGET_CLASS, self.now);
         }
     }
 
@@ -228,13 +240,6 @@ impl Engine {
             }
         }
     }
-}
-
-/// The iterations of a window, counted on where the outer loop begins anew; the last ones of a long window.
-fn iterations((first, last): (u64, u64), count: u64) -> (u64, u64) {
-    let first = first % count;
-    let last = if last < first { last + count } else { last };
-    (first.max(last.saturating_sub(MOST_EDGES)), last)
 }
 
 /// Samples as they come, later by what was skipped.

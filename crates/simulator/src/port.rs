@@ -264,17 +264,18 @@ impl Port {
     /// Gives the slot that it takes and when the line is there, or [`NEVER`] if memory decides.
     pub fn prefetch(&mut self, world: &mut World, line: Line, level: u8, now: u64) -> Option<(usize, u64)> {
         let slot = self.slot_for_prefetch(level, now)?;
-        let private = &world.hierarchy.cores[self.core];
-        if private.l1d.find(line).is_some() || (level > 1 && private.holds(line)) {
+        if world.hierarchy.cores[self.core].holds_up_to(level, line) {
             return None;
         }
         if !self.limits.iter().all(|cache| world.misses[*cache].is_free(now)) {
             return None;
         }
         let want = Want::Prefetch { level };
-        let (at, beyond) = match world.hierarchy.access(self.core, line, want, now) {
-            Answer::L2 if level == 1 => (now + self.latencies.l2, false),
-            Answer::Shared(held) if held > level => {
+        let answer = world.hierarchy.access(self.core, line, want, now);
+        let (at, beyond) = match answer {
+            _ if !answer.brings_nearer(level) => return None,
+            Answer::L2 => (now + self.latencies.l2, false),
+            Answer::Shared(held) => {
                 let at = now + self.latencies.shared[usize::from(held)];
                 self.take_turns(&mut world.misses, held, at);
                 (at, true)

@@ -318,9 +318,19 @@ impl Private {
         had
     }
 
+    /// The last of the core's data and unified caches.
+    pub fn last(&self) -> &Cache {
+        self.l2.as_ref().map_or(&self.l1d, |l2| &l2.cache)
+    }
+
     /// Whether a data or unified cache of the core holds a line.
     pub fn holds(&self, line: Line) -> bool {
         self.l1d.find(line).is_some() || self.l2.as_ref().is_some_and(|l2| l2.cache.find(line).is_some())
+    }
+
+    /// Whether a data or unified cache of the core up to a level, the first or the last, holds a line.
+    pub fn holds_up_to(&self, level: u8, line: Line) -> bool {
+        self.l1d.find(line).is_some() || (level > 1 && self.holds(line))
     }
 
     /// Bytes of memory that the caches take.

@@ -21,8 +21,7 @@ impl Hierarchy {
 
     /// The number of sets of the last of a core's own caches, if the lowest bits decide there.
     pub fn own_sets(&self, core: usize) -> Option<usize> {
-        let private = &self.cores[core];
-        private.l2.as_ref().map_or(&private.l1d, |l2| &l2.cache).linear_sets()
+        self.cores[core].last().linear_sets()
     }
 
     /// So many lines have come to the set of a line, in the last of a core's own caches, that those before are no longer in
@@ -31,10 +30,10 @@ impl Hierarchy {
         self.now = now;
         self.at_work = core;
         let private = &self.cores[core];
-        let last = private.l2.as_ref().map_or(&private.l1d, |l2| &l2.cache);
+        let last = private.last();
         let in_first = private.l1d.held_with(line).filter(|held| last.same_set(held.line, line));
-        let mut lines: Vec<Line> = last.held_with(line).chain(in_first).map(|held| held.line).collect();
-        lines.dedup();
+        let lines: Vec<Line> = last.held_with(line).chain(in_first).map(|held| held.line).collect();
+        // One that both caches hold comes up twice, and has gone the second time.
         for line in lines {
             if let Some(flags) = self.cores[core].invalidate(line) {
                 self.leave_core(core, Evicted { line, flags }, Cause::Own);

@@ -134,17 +134,11 @@ impl Program {
         prefetchers.missed(line);
         let mut wishes = std::mem::take(&mut prefetchers.wishes);
         for (line, level) in wishes.drain(..) {
-            let private = &world.hierarchy.cores[self.port.core];
-            if private.l1d.find(line).is_some() || (level > 1 && private.holds(line)) {
+            if world.hierarchy.cores[self.port.core].holds_up_to(level, line) {
                 continue;
             }
-            let brought = match self.bring(line, Want::Prefetch { level }, world) {
-                Answer::L2 => level == 1,
-                Answer::Shared(held) => held > level,
-                Answer::OtherCore | Answer::OnChip | Answer::Memory => true,
-                _ => false,
-            };
-            if let Some(prefetchers) = self.prefetchers().filter(|_| brought) {
+            let answer = self.bring(line, Want::Prefetch { level }, world);
+            if let Some(prefetchers) = self.prefetchers().filter(|_| answer.brings_nearer(level)) {
                 prefetchers.asked(line);
             }
         }

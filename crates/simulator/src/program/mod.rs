@@ -199,11 +199,15 @@ impl Program {
 
     #[inline]
     fn next_of_stream(&mut self) -> Op {
-        if self.sampled.is_some() {
-            return self.next_of_sampled();
-        }
         loop {
-            match self.stream.next() {
+            if self.sampled.as_ref().is_some_and(|sampled| sampled.is_due(self.now)) {
+                return Op::Turn;
+            }
+            let step = self.stream.next();
+            if let (Some(sampled), Some(step)) = (&mut self.sampled, &step) {
+                sampled.count(step);
+            }
+            match step {
                 Some(Step::Access(access)) => return self.touch_of(access),
                 Some(Step::Start) if self.recorder.is_some() => return Op::Start,
                 Some(Step::End) if self.recorder.is_some() => return Op::End,

@@ -83,7 +83,7 @@ impl Sampled {
     }
 
     /// Whether something is to be done before the stream goes on.
-    fn is_due(&self, now: u64) -> bool {
+    pub(super) fn is_due(&self, now: u64) -> bool {
         self.position >= self.due_at || now >= self.look_at
     }
 
@@ -183,7 +183,8 @@ impl Sampled {
         self.estimates.last()
     }
 
-    fn count(&mut self, step: &Step) {
+    /// The stream has given a step.
+    pub(super) fn count(&mut self, step: &Step) {
         match step {
             Step::Access(_) => {
                 self.position += 1;
@@ -204,26 +205,6 @@ impl Program {
     /// What its samples rest on; none if it is measured in full.
     pub fn estimates(&self) -> Option<&[Estimate]> {
         self.sampled.as_ref().map(|sampled| sampled.estimates.as_slice())
-    }
-
-    /// The next operation of a program that is measured in windows.
-    pub(super) fn next_of_sampled(&mut self) -> Op {
-        let now = self.now;
-        loop {
-            let Some(sampled) = &mut self.sampled else { return Op::Delay(0) };
-            if sampled.is_due(now) {
-                return Op::Turn;
-            }
-            let Some(step) = self.stream.next() else { return Op::Delay(NEVER / 2) };
-            sampled.count(&step);
-            match step {
-                Step::Access(access) => return self.touch_of(access),
-                Step::Compute { instructions, .. } => return Op::Compute(instructions),
-                Step::Start => return Op::Start,
-                Step::End => return Op::End,
-                Step::Wait(_) => {}
-            }
-        }
     }
 
     /// A pass begins whose first counter value has just been read.
