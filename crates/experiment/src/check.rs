@@ -71,7 +71,7 @@ impl Loaded {
 
     fn check_figure(&self, key: &str, figure: Option<f64>, zero: bool) -> Result<(), InputError> {
         match figure {
-            Some(figure) if !(figure.is_finite() && (figure > 0.0 || zero && figure == 0.0)) => {
+            Some(figure) if !(figure > 0.0 || zero && figure == 0.0) => {
                 let least = if zero { "of 0 or more" } else { "above 0" };
                 Err(self.error(key, format!("found {figure}; expected a number {least}")))
             }

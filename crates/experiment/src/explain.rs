@@ -16,7 +16,24 @@ pub fn experiment(document: &Table) -> Result<Experiment, Mistake> {
     let experiment: Experiment =
         read(document_value.clone()).map_err(|mistake| inside_workload(document, &mistake.0).unwrap_or(mistake))?;
     no_list_for_table(&document_value, &experiment)?;
+    all_finite(&document_value)?;
     Ok(experiment)
+}
+
+/// TOML can write `nan` and `inf`; no key of an experiment has a use for them, and a `nan` is not even equal to itself
+/// when the experiment is read again.
+fn all_finite(value: &Value) -> Result<(), Mistake> {
+    let inside = |key: String, value: &Value| {
+        all_finite(value).map_err(|(path, message)| ([key].into_iter().chain(path).collect(), message))
+    };
+    match value {
+        Value::Float(number) if !number.is_finite() => {
+            Err((Vec::new(), format!("found {number}; expected a finite number")))
+        }
+        Value::Array(list) => list.iter().enumerate().try_for_each(|(at, entry)| inside(at.to_string(), entry)),
+        Value::Table(table) => table.iter().try_for_each(|(key, entry)| inside(key.clone(), entry)),
+        _ => Ok(()),
+    }
 }
 
 /// Reads a workload from a table.

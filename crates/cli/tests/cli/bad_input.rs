@@ -146,6 +146,17 @@ fn required_keys() {
 }
 
 #[test]
+fn numbers_that_are_none() {
+    let sweep = "[[targets]]\nworkload = 'chase_llc'\ncore = 2\nwith = { size = nan }\n\
+                 [[sweep]]\nname = 'size'\nkey = 'targets.1.with.size'\nvalues = ['64 KiB']\n";
+    let small = SMALL.replace("targets = [{ workload = 'latency_loop', core = 1 }]\n", "");
+    let in_files = errors_in_files(&[sweep], &format!("{small}[[targets]]\nworkload = 'chase_llc'\ncore = 1\n"), &[]);
+    let in_options =
+        errors_of_options(&[&["--set", "targets.0.with.size=inf"], &["--set", "targets.0.with.size=-nan"]]);
+    snapshot("numbers_that_are_none", in_files + &in_options);
+}
+
+#[test]
 fn targets() {
     snapshot(
         "targets",
