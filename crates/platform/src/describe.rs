@@ -139,6 +139,10 @@ pub struct CoreKind {
     /// Instructions that begin in one cycle; 1 where absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub issue_width: Option<Param<u64>>,
+    /// Instructions without memory that a program runs in one cycle, in the mean, while no branch goes another way than
+    /// foreseen: they wait for each other. `issue_width` where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instructions_per_cycle: Option<Param<f64>>,
     /// Instructions that an out-of-order core can be ahead of the oldest one that waits; unlimited where absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window_instructions: Option<Param<u64>>,
@@ -149,6 +153,9 @@ pub struct CoreKind {
     /// Stores that can wait for their lines while the core goes on; bounded by `outstanding_misses` alone where absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub store_buffer_entries: Option<Param<u64>>,
+    /// Cycles from a branch that went another way than foreseen to the next instruction; all are foreseen where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub misprediction_cycles: Option<Param<u64>>,
     /// Runs of full-line stores; every store allocates where absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_streaming: Option<WriteStreaming>,

@@ -164,6 +164,18 @@ fn a_front_that_makes_no_sense_is_refused() {
             "cores.0.issue_width",
             "at least 1",
         ),
+        (
+            "execution = {".into(),
+            format!("issue_width = {}\ninstructions_per_cycle = {}\nexecution = {{", imposed("2"), imposed("2.5")),
+            "cores.0.instructions_per_cycle",
+            "at most the issue width, 2",
+        ),
+        (
+            "execution = {".into(),
+            format!("instructions_per_cycle = {}\nexecution = {{", imposed("0.0")),
+            "cores.0.instructions_per_cycle",
+            "not above zero",
+        ),
     ] {
         let text = rich();
         assert!(text.contains(&from), "{from}");

@@ -33,6 +33,9 @@ mod instructions {
     pub const LEAST: u32 = 5;
 }
 
+/// The branch that decides on what the images are like: a sum is less than the least so far.
+const LESS: u32 = 0;
+
 /// What the program is at. Each step is one row, in `Windows` one column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
@@ -216,7 +219,9 @@ impl Disparity {
                     let new = sums.load_run(probe, run.clone());
                     least.load_run(probe, run.clone());
                     for (x, sum) in run.zip(new) {
-                        if f32::from_bits(*sum) < f32::from_bits(least.words()[x]) {
+                        let is_less = f32::from_bits(*sum) < f32::from_bits(least.words()[x]);
+                        probe.branch(LESS, is_less);
+                        if is_less {
                             least.store(probe, x, *sum);
                             result.store(probe, x, self.shift);
                         }

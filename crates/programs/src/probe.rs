@@ -21,6 +21,11 @@ pub trait Probe {
     }
     /// This many instructions that touch no memory.
     fn compute(&mut self, instructions: u32);
+    /// A branch that decides on the value of the last load, and whether it is taken. Each place in the source has a number
+    /// of its own within its program. Branches that follow a pattern whatever the image, such as those that close the
+    /// loops over its pixels, are not told: any predictor knows them.
+    #[inline]
+    fn branch(&mut self, _place: u32, _taken: bool) {}
 }
 
 /// Nobody: the program as it runs.

@@ -3,6 +3,8 @@
 //!
 //! A compiler makes wider accesses of narrow ones and leaves out some that go to a line twice. So what is compared is, for
 //! each array and for loads and stores apart, the sequence of lines of 64 bytes.
+//!
+//! The instructions are as many, too, but for the compiled program's checks of bounds; callgrind counts them.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -173,4 +175,51 @@ fn disparity_touches_what_it_tells() {
 #[test]
 fn mser_touches_what_it_tells() {
     assert_agree(Spec::new(ProgramName::Mser, ImageSize::Sqcif, 1));
+}
+
+/// Instructions that the source tells, one for each access and all between.
+#[derive(Default)]
+struct Instructions(u64);
+
+impl Probe for Instructions {
+    fn load(&mut self, _: usize) {
+        self.0 += 1;
+    }
+    fn follow(&mut self, _: usize) {
+        self.0 += 1;
+    }
+    fn store(&mut self, _: usize) {
+        self.0 += 1;
+    }
+    fn compute(&mut self, instructions: u32) {
+        self.0 += u64::from(instructions);
+    }
+}
+
+/// Instructions of one pass that callgrind counts.
+fn executed(spec: Spec) -> u64 {
+    let report = Command::new("valgrind")
+        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null", "--toggle-collect=*waykeeper_programs*run*"])
+        .arg(binary())
+        .arg(serde_json::to_string(&spec).unwrap())
+        .output()
+        .expect("valgrind is installed");
+    let report = String::from_utf8(report.stderr).unwrap();
+    let collected = report.lines().find_map(|line| line.split_once("Collected : ")).expect(&report).1;
+    collected.trim().parse().unwrap()
+}
+
+#[test]
+fn instructions_are_those_of_the_compiled_program_but_for_its_checks() {
+    for program in [ProgramName::Mser, ProgramName::Disparity] {
+        let spec = Spec::new(program, ImageSize::Qcif, 1);
+        let mut told = Instructions::default();
+        let mut program = Program::new(spec);
+        let mut memory = vec![0; program.words()];
+        program.lay_out(&mut memory);
+        while !program.step(&mut memory, &mut told) {}
+        let share = told.0 as f64 / executed(spec) as f64;
+        // Checks of bounds are two instructions for most accesses: a sixth to a third of all.
+        assert!((0.67..=1.0).contains(&share), "{spec}: {} instructions told, {share:.2} of those executed", told.0);
+    }
 }

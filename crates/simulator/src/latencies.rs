@@ -8,10 +8,12 @@ pub const LEVELS: usize = 5;
 pub struct Latencies {
     /// One clock cycle.
     pub cycle: u64,
-    /// Instructions that begin in one cycle.
-    pub width: u64,
+    /// Instructions without memory that run in a thousand cycles.
+    pub in_1000_cycles: u64,
     /// The pace of independent accesses: a cycle divided by the width.
     pub pace: u64,
+    /// From a branch that went another way than foreseen to the next instruction; none if all are foreseen.
+    pub misprediction: Option<u64>,
     /// First level.
     pub l1: u64,
     /// Private second level.
@@ -29,9 +31,9 @@ pub struct Latencies {
 }
 
 impl Latencies {
-    /// Picoseconds in which so many independent instructions begin.
+    /// Picoseconds that so many instructions without memory take.
     #[inline]
     pub fn instructions(&self, count: u64) -> u64 {
-        count * self.cycle / self.width
+        count * self.cycle * 1000 / self.in_1000_cycles
     }
 }

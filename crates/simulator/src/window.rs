@@ -126,6 +126,11 @@ impl Window {
         self.held.retain(|held| *held != load);
     }
 
+    /// Whether a load waits for a slot, or its line came since the last look.
+    pub fn waits_for(&self, slot: usize) -> bool {
+        self.waiting >> slot & 1 == 1
+    }
+
     /// A slot has its line.
     #[inline]
     pub fn answered(&mut self, slot: usize) {

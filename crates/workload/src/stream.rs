@@ -45,6 +45,11 @@ pub enum Step {
         /// Bytes of straight-line code that they occupy.
         code_bytes: u64,
     },
+    /// A core had not foreseen where a branch went that decides on a load: it begins again there.
+    Mispredicted {
+        /// The load went to the line of the last load among the steps; otherwise to another one that was just used.
+        on_shown: bool,
+    },
     /// The sample ends: the counter is read and the duration recorded in the recorder.
     End,
 }

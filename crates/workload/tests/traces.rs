@@ -30,6 +30,15 @@ fn pass(stream: &mut impl Iterator<Item = Step>) -> Vec<Step> {
     stream.take_while(|step| *step != Step::End).collect()
 }
 
+/// What is accessed in a pass: the predictor remembers more than the lines do, and learns on.
+fn accesses(pass: &[Step]) -> Vec<Access> {
+    let accesses = pass.iter().filter_map(|step| match step {
+        Step::Access(access) => Some(*access),
+        _ => None,
+    });
+    accesses.collect()
+}
+
 #[test]
 fn every_pass_is_a_sample_and_all_passes_are_the_same() {
     for name in [ProgramName::Disparity, ProgramName::Mser] {
@@ -41,7 +50,7 @@ fn every_pass_is_a_sample_and_all_passes_are_the_same() {
         // Lines that the first pass used last are remembered at the beginning of the second: only the third equals it.
         let second = pass(&mut stream);
         assert!(second == pass(&mut copy), "{name}: a copy goes on as its original does");
-        assert!(second == pass(&mut stream), "{name}");
+        assert!(accesses(&second) == accesses(&pass(&mut stream)), "{name}");
         assert!(first == pass(&mut pattern.stream(8)), "{name}: the stream's seed decides nothing");
         for step in first {
             if let Step::Access(access) = step {
@@ -115,6 +124,7 @@ fn what_is_left_out_are_hits_of_the_first_level_and_the_time_stays() {
                     shown.instructions += 1;
                 }
                 Step::Compute { instructions, .. } => shown.instructions += instructions,
+                Step::Mispredicted { .. } => {}
                 other => panic!("{other:?}"),
             }
         }

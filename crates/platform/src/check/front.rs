@@ -67,6 +67,13 @@ fn widths_are_positive(path: &str, kind: &CoreKind) -> Result<(), Finding> {
     for (key, value) in of_core {
         value.iter().try_for_each(|value| at_least_one(&format!("{path}.{key}"), value))?;
     }
+    if let Some(instructions) = &kind.instructions_per_cycle {
+        let width = kind.issue_width.as_ref().map_or(1, |width| width.value);
+        if !(instructions.value > 0.0 && instructions.value <= width as f64) {
+            let why = format!("{} is not above zero and at most the issue width, {width}", instructions.value);
+            return Err(finding(format!("{path}.instructions_per_cycle"), why));
+        }
+    }
     for (key, cache) in of_caches {
         let misses = cache.as_ref().and_then(|cache| cache.outstanding_misses.as_ref());
         misses.map_or(Ok(()), |misses| at_least_one(&format!("{path}.{key}.outstanding_misses"), misses))?;

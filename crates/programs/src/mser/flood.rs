@@ -1,7 +1,7 @@
 //! The forest: pixel by pixel, from the darkest to the lightest, each is joined with those of its neighbours that had
 //! their turn. Its roots are then the dark regions.
 
-use super::{Mser, VOID, instructions, node, pair};
+use super::{Mser, VOID, branches, instructions, node, pair};
 use crate::memory::{Span, spans};
 use crate::probe::Probe;
 
@@ -27,11 +27,14 @@ impl Mser {
                 let row = y.checked_add_signed(dy).filter(|row| *row < self.height);
                 let Some((column, row)) = column.zip(row) else { continue };
                 let neighbour = row * self.width + column;
-                if forest.load(probe, node::WORDS * neighbour + node::PARENT) == VOID {
+                let had_its_turn = forest.load(probe, node::WORDS * neighbour + node::PARENT) != VOID;
+                probe.branch(branches::HAD_ITS_TURN, had_its_turn);
+                if !had_its_turn {
                     continue;
                 }
                 // The pixel is the root of its tree, and stays it: the later one is at least as light.
                 let root = find_root(&mut forest, &mut visited, neighbour, probe);
+                probe.branch(branches::JOINED, root == pixel);
                 if root == pixel {
                     continue;
                 }
@@ -55,6 +58,7 @@ fn find_root<P: Probe>(forest: &mut Span<'_>, visited: &mut Span<'_>, pixel: usi
     loop {
         let next = forest.follow(probe, node::WORDS * root + node::SHORTCUT) as usize;
         probe.compute(instructions::LINK);
+        probe.branch(branches::ROOT, next == root);
         if next == root {
             break;
         }
@@ -65,6 +69,7 @@ fn find_root<P: Probe>(forest: &mut Span<'_>, visited: &mut Span<'_>, pixel: usi
     for at in (0..length).rev() {
         let passed = visited.load(probe, at) as usize;
         probe.compute(instructions::LINK);
+        probe.branch(branches::WAY_BACK, at == 0);
         forest.store(probe, node::WORDS * passed + node::SHORTCUT, root as u32);
     }
     root

@@ -1,6 +1,6 @@
 //! The regions of the forest: which there are, what is around them, how stable they are.
 
-use super::{DELTA, Mser, VOID, instructions, node, pair, region};
+use super::{DELTA, Mser, VOID, branches, instructions, node, pair, region};
 use crate::memory::{Span, spans};
 use crate::probe::Probe;
 
@@ -18,7 +18,9 @@ impl Mser {
             let parent = forest.follow(probe, node::WORDS * pixel + node::PARENT) as usize;
             let shade = image.load(probe, parent);
             probe.compute(instructions::INDEXED + 2);
-            if shade <= value && parent != pixel {
+            let is_region = shade > value || parent == pixel;
+            probe.branch(branches::REGION, is_region);
+            if !is_region {
                 continue;
             }
             let area = forest.load(probe, node::WORDS * pixel + node::AREA);
@@ -45,6 +47,7 @@ impl Mser {
             let around = forest.load(probe, parent + node::REGION);
             let own = forest.follow(probe, child + node::REGION);
             probe.compute(instructions::INDEXED + 3);
+            probe.branch(branches::HAS_REGION, own != VOID);
             if own == VOID {
                 forest.store(probe, child + node::REGION, around);
             } else {
@@ -63,7 +66,9 @@ impl Mser {
                 let next = regions.follow(probe, region::WORDS * top + region::PARENT) as usize;
                 let next_value = regions.load(probe, region::WORDS * next + region::VALUE);
                 probe.compute(instructions::LINK + 2);
-                if next == top || next_value > value + DELTA {
+                let is_last = next == top || next_value > value + DELTA;
+                probe.branch(branches::TOP, is_last);
+                if is_last {
                     break;
                 }
                 top = next;
@@ -87,7 +92,9 @@ impl Mser {
             let (mut lower, mut upper) = (number, around);
             while upper != lower {
                 probe.compute(instructions::LINK + 2);
-                if regions.load(probe, region::WORDS * upper + region::VALUE) >= value + DELTA {
+                let is_dark = regions.load(probe, region::WORDS * upper + region::VALUE) >= value + DELTA;
+                probe.branch(branches::BOTTOM, is_dark);
+                if is_dark {
                     tell(&mut regions, upper, area, probe);
                     break;
                 }
@@ -115,12 +122,14 @@ impl Mser {
         for number in self.places() {
             let from = region::WORDS * number;
             let around = region::WORDS * regions.follow(probe, from + region::PARENT) as usize;
+            probe.branch(branches::OUTERMOST, around == from);
             if around == from {
                 continue;
             }
             let own = regions.load_f32(probe, from + region::VARIATION);
             let other = regions.load_f32(probe, around + region::VARIATION);
             probe.compute(instructions::VARIATION);
+            probe.branch(branches::LOSER, own <= other);
             let loser = if own <= other { around } else { from };
             regions.store(probe, loser + region::IS_STABLE, 0);
         }
@@ -132,6 +141,7 @@ impl Mser {
         for number in self.places() {
             let is_stable = regions.load(probe, region::WORDS * number + region::IS_STABLE) != 0;
             probe.compute(instructions::LOOP + 1);
+            probe.branch(branches::STABLE, is_stable);
             if is_stable {
                 let pixel = regions.load(probe, region::WORDS * number + region::INDEX);
                 list.store(probe, self.stable, pixel);
@@ -145,7 +155,9 @@ impl Mser {
 #[inline]
 fn tell<P: Probe>(regions: &mut Span<'_>, to: usize, area: u32, probe: &mut P) {
     let place = region::WORDS * to + region::AREA_BOTTOM;
-    if area > regions.load(probe, place) {
+    let is_larger = area > regions.load(probe, place);
+    probe.branch(branches::LARGER, is_larger);
+    if is_larger {
         regions.store(probe, place, area);
     }
 }

@@ -72,8 +72,12 @@ pub fn latencies(platform: &Platform, core: usize, clock_ghz: Option<f64>) -> Re
     let farthest = shared.iter().copied().max().unwrap_or(0).max(l2);
     Ok(Latencies {
         cycle,
-        width,
+        in_1000_cycles: match &kind.instructions_per_cycle {
+            Some(instructions) => ((instructions.value * 1e3).round() as u64).max(1),
+            None => 1000 * width,
+        },
         pace: (cycle / width).max(1),
+        misprediction: kind.misprediction_cycles.as_ref().map(|cycles| cycles.value * cycle),
         l1: hit(&kind.l1d, "l1d")?,
         l2,
         on_chip: platform.on_chip_ram.as_ref().map_or(0, |ram| ps(ram.latency_ns.value)),

@@ -58,6 +58,8 @@ pub struct Program {
     /// What follows before the stream goes on.
     next: VecDeque<Op>,
     waiting: Waiting,
+    /// When the last load began, and the slot in which it waits or waited, if it did not hit the first level.
+    last_load: (u64, Option<usize>),
     sample_start: u64,
     reads_at_start: u64,
     waited_until: u64,
@@ -72,6 +74,8 @@ enum Op {
     Start,
     End,
     Compute(u64),
+    /// A branch was not foreseen; whether it decides on the last load.
+    Mispredicted(bool),
     Delay(u64),
     Period(u64),
     /// A window of a pass begins or ends, or its distance is looked at.
@@ -124,6 +128,7 @@ impl Program {
             again: None,
             next: VecDeque::with_capacity(4),
             waiting: Waiting::Nothing,
+            last_load: (start, None),
             sample_start: start,
             reads_at_start: 0,
             waited_until: start,
@@ -175,6 +180,7 @@ impl Program {
             let goes_on = match op {
                 Op::Touch(touch) => self.touch(touch, world),
                 Op::Compute(instructions) => self.compute(instructions),
+                Op::Mispredicted(on_load) => self.begin_again(on_load),
                 Op::Delay(ps) => {
                     self.now += ps;
                     true
@@ -213,6 +219,7 @@ impl Program {
                 Some(Step::End) if self.recorder.is_some() => return Op::End,
                 Some(Step::Start | Step::End) => {}
                 Some(Step::Compute { instructions, .. }) => return Op::Compute(instructions),
+                Some(Step::Mispredicted { on_shown }) => return Op::Mispredicted(on_shown),
                 Some(Step::Wait(ns)) => return Op::Period((ns * 1e3).round() as u64),
                 None => return Op::Delay(NEVER / 2),
             }
@@ -254,6 +261,24 @@ impl Program {
             }
             full => self.wait_for_window(full, Op::Compute(instructions)),
         }
+    }
+
+    /// What was begun behind a branch that went the other way was in vain: the core begins again when the branch has its
+    /// value, and its pipeline is empty then.
+    fn begin_again(&mut self, on_load: bool) -> bool {
+        let Some(misprediction) = self.port.latencies.misprediction else { return true };
+        let l1 = self.port.latencies.l1;
+        let (began, slot) = self.last_load;
+        let value_at = match slot.filter(|slot| self.window.waits_for(*slot)) {
+            _ if !on_load => self.now + l1,
+            None => began + l1,
+            Some(slot) => match self.port.done_at(slot) {
+                NEVER => return self.wait(Waiting::Slot(slot), NEVER, Op::Mispredicted(on_load)),
+                time => time,
+            },
+        };
+        self.now = self.now.max(value_at) + misprediction;
+        true
     }
 
     /// The window is full: `op` waits for its oldest load.

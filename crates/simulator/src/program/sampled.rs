@@ -242,7 +242,7 @@ impl Program {
                     self.again = Some(Op::End);
                     break;
                 }
-                Step::Compute { .. } | Step::Start | Step::Wait(_) => {}
+                Step::Compute { .. } | Step::Mispredicted { .. } | Step::Start | Step::Wait(_) => {}
             }
         }
         before.restore(world);

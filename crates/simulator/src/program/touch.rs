@@ -69,6 +69,9 @@ impl Program {
         if self.front.is_some() {
             issued = self.after_caches(touch, issued, world);
         }
+        if load {
+            self.last_load = (self.now, None);
+        }
         match issued {
             Issued::Hit => {
                 self.window.begin(1);
@@ -98,6 +101,7 @@ impl Program {
                 } else {
                     if load {
                         self.window.wait_for(slot, joined);
+                        self.last_load.1 = Some(slot);
                     } else if want.is_store() {
                         self.buffer(slot);
                     }
@@ -122,6 +126,7 @@ impl Program {
         self.claim(slot);
         if touch.load {
             self.window.wait_for(slot, false);
+            self.last_load.1 = Some(slot);
         } else if touch.want.is_store() {
             self.buffer(slot);
         }

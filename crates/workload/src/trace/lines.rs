@@ -41,6 +41,10 @@ pub struct Lines {
     written: [bool; REMEMBERED],
     /// Accesses to each since it was last shown.
     merged: [u32; REMEMBERED],
+    /// The line of the last load that was shown.
+    loaded: u64,
+    /// The last access was a load of that line.
+    loads: bool,
 }
 
 impl Lines {
@@ -54,6 +58,8 @@ impl Lines {
             used: [0; REMEMBERED],
             written: [false; REMEMBERED],
             merged: [0; REMEMBERED],
+            loaded: u64::MAX,
+            loads: false,
         }
     }
 
@@ -61,6 +67,13 @@ impl Lines {
     #[inline]
     pub fn compute(&mut self, instructions: u64) {
         self.gap = self.gap.saturating_add(instructions);
+    }
+
+    /// A branch on the last load was not foreseen.
+    #[inline]
+    pub fn mispredicted(&mut self, out: &mut Vec<Step>) {
+        self.close_gap(out);
+        out.push(Step::Mispredicted { on_shown: self.loads });
     }
 
     /// A pass begins or ends here.
@@ -107,6 +120,7 @@ impl Lines {
         // Code and data have offsets of their own.
         let line = offset >> self.shift | u64::from(what == What::Fetch) << 63;
         self.now += 1;
+        self.loads = !writes && line == self.loaded;
         for at in 0..REMEMBERED {
             if self.seen[at] == line {
                 self.used[at] = self.now;
@@ -138,6 +152,9 @@ impl Lines {
             What::Write => Operation::Write,
             What::Modify => Operation::Modify,
         };
+        if matches!(what, What::Read | What::Follow) {
+            (self.loaded, self.loads) = (offset >> self.shift, true);
+        }
         let region = if what == What::Fetch { Region::Code } else { Region::Data };
         out.push(Step::Access(Access { region, offset, operation, dependent: what == What::Follow }));
     }

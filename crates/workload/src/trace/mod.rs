@@ -4,6 +4,7 @@ mod describe;
 mod length;
 mod library;
 mod lines;
+mod predictor;
 mod record;
 mod replay;
 

@@ -4,6 +4,7 @@ use waykeeper_programs::{Probe, Program};
 use waykeeper_trace::{Kind, Passes, Record, Trace};
 
 use super::lines::{Lines, What};
+use super::predictor::Predictor;
 use super::{TraceSource, load};
 use crate::stream::Step;
 
@@ -23,7 +24,7 @@ pub struct Replay {
 enum Source {
     /// Nothing was asked for yet: many streams are made only to see whether they could be.
     NotBegun(TraceSource),
-    Program(Box<Program>, Vec<u32>),
+    Program(Box<Program>, Vec<u32>, Predictor),
     File(Box<File>),
     /// The file is gone since the workload was resolved.
     Gone,
@@ -66,8 +67,8 @@ impl Replay {
         }
         while self.block.len() < BLOCK {
             match &mut self.source {
-                Source::Program(program, memory) => {
-                    let mut probe = Telling { lines: &mut self.lines, out: &mut self.block };
+                Source::Program(program, memory, predictor) => {
+                    let mut probe = Telling { lines: &mut self.lines, predictor, out: &mut self.block };
                     if program.step(memory, &mut probe) {
                         self.lines.mark(Step::End, &mut self.block);
                         self.lines.mark(Step::Start, &mut self.block);
@@ -86,7 +87,7 @@ fn begin(source: &TraceSource) -> Source {
             let program = Program::new(*spec);
             let mut memory = vec![0; program.words()];
             program.lay_out(&mut memory);
-            Source::Program(Box::new(program), memory)
+            Source::Program(Box::new(program), memory, Predictor::new())
         }
         TraceSource::File(path) => match load(path) {
             Ok(trace) => {
@@ -125,6 +126,7 @@ impl File {
 /// Tells a program's accesses to the lines.
 struct Telling<'a> {
     lines: &'a mut Lines,
+    predictor: &'a mut Predictor,
     out: &'a mut Vec<Step>,
 }
 
@@ -152,5 +154,11 @@ impl Probe for Telling<'_> {
     #[inline]
     fn compute(&mut self, instructions: u32) {
         self.lines.compute(instructions.into());
+    }
+    #[inline]
+    fn branch(&mut self, place: u32, taken: bool) {
+        if !self.predictor.foresees(place, taken) {
+            self.lines.mispredicted(self.out);
+        }
     }
 }
