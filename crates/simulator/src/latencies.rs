@@ -31,9 +31,9 @@ pub struct Latencies {
 }
 
 impl Latencies {
-    /// Picoseconds that so many instructions without memory take.
+    /// Picoseconds that so many instructions without memory take; a recording may claim any number of them.
     #[inline]
     pub fn instructions(&self, count: u64) -> u64 {
-        count * self.cycle * 1000 / self.in_1000_cycles
+        count.saturating_mul(1000 * self.cycle) / self.in_1000_cycles
     }
 }

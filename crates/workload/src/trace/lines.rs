@@ -233,6 +233,22 @@ mod tests {
     }
 
     #[test]
+    fn a_branch_knows_whether_its_load_may_be_under_way() {
+        let on_shown = |accesses: &[(What, u64)]| {
+            let (mut lines, mut out) = (Lines::new(64), Vec::new());
+            accesses.iter().for_each(|(what, offset)| lines.access(*what, *offset, &mut out));
+            lines.mispredicted(&mut out);
+            *out.last().unwrap() == Step::Mispredicted { on_shown: true }
+        };
+        let (first, second) = ((What::Read, 0), (What::Read, 64));
+        assert!(on_shown(&[first]));
+        assert!(on_shown(&[first, second, (What::Read, 72)]), "not shown, of the line that was");
+        assert!(!on_shown(&[first, second, (What::Read, 8)]), "of an earlier line");
+        assert!(!on_shown(&[first, (What::Write, 128)]), "a store");
+        assert!(on_shown(&[first, (What::Write, 128), (What::Read, 8)]), "the last load, whatever is stored");
+    }
+
+    #[test]
     fn a_run_goes_to_each_of_its_lines_once() {
         let (mut lines, mut out) = (Lines::new(64), Vec::new());
         // 16 words from byte 24: ten on the first line, six on the second.
