@@ -37,8 +37,9 @@ pub enum Step {
     Start,
     /// Memory is accessed.
     Access(Access),
-    /// This many instructions run that touch no memory (dependent, one cycle each); `code_bytes` of code hold them. In a
-    /// trace they are the instructions between two accesses, those included that went to a line that was just used.
+    /// This many instructions run that touch no memory; `code_bytes` of code hold them. Those of a `tick` depend on each
+    /// other, one cycle each. In a trace they are the instructions between two accesses, those included that went to a line
+    /// that was just used; how fast they run is the core's.
     Compute {
         /// Instructions.
         instructions: u64,
