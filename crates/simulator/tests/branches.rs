@@ -1,53 +1,33 @@
 //! Branches of whole programs that the core did not foresee.
 
-use waykeeper_platform::{CoreId, Param, Platform, find_bundled};
-use waykeeper_simulator::{Engine, Program, Role, Samples};
-use waykeeper_workload::{CacheShape, CacheShapes, ImageSize, Pattern, ProgramName, Step, Trace, Workload};
+mod whole_programs;
 
-const MICROSECOND: u64 = 1_000_000;
-const IN_ORDER: CoreId = 1;
-const OUT_OF_ORDER: CoreId = 11;
+use waykeeper_platform::{CoreId, Param, Platform};
+use waykeeper_simulator::{Engine, Program, Role};
+use waykeeper_workload::{ImageSize, Step};
 
-#[derive(Default)]
-struct Log(Vec<u64>);
-
-impl Samples for Log {
-    fn record(&mut self, ticks: u64, count: u64, _at_ps: u64) {
-        (0..count).for_each(|_| self.0.push(ticks));
-    }
-}
-
-fn mser() -> Pattern {
-    let caches = CacheShapes(vec![CacheShape { level: 1, size_bytes: 32 << 10, ways: 4, line_bytes: 64 }]);
-    let (program, size) = (Some(ProgramName::Mser), Some(ImageSize::Sqcif));
-    let trace = Trace { title: None, program, size, seed: None, shifts: None, file: None };
-    Workload::Trace(trace).resolve(&caches).unwrap()
-}
+use whole_programs::{IN_ORDER, OUT_OF_ORDER, mser, platform, sample};
 
 /// Branches of the second pass that are not foreseen.
 fn not_foreseen() -> u64 {
-    let second = mser().stream(0).skip_while(|step| *step != Step::End).skip(1).take_while(|step| *step != Step::End);
+    let second = mser(ImageSize::Sqcif)
+        .stream(0)
+        .skip_while(|step| *step != Step::End)
+        .skip(1)
+        .take_while(|step| *step != Step::End);
     second.filter(|step| matches!(step, Step::Mispredicted { .. })).count() as u64
 }
 
 /// Picoseconds of the second pass, alone: everything it needs is in the caches.
 fn second_pass(core: CoreId, cycles: Option<u64>, change: impl Fn(&mut Platform)) -> u64 {
-    let mut platform = Platform::from_toml(find_bundled("cd8180").unwrap().text, "platforms/cd8180.toml").unwrap();
-    platform.counter.as_mut().unwrap().tick_ns.value = 0.001;
+    let mut platform = platform();
     for kind in &mut platform.cores {
         kind.misprediction_cycles = cycles.map(|cycles| Param::documented(cycles, "test"));
     }
     change(&mut platform);
-    let target = Program { core, pattern: mser(), role: Role::Target };
+    let target = Program { core, pattern: mser(ImageSize::Sqcif), role: Role::Target };
     let mut engine = Engine::new(&platform, &[target], &[], 3).unwrap();
-    let mut log = Log::default();
-    for slice in 1..10_000 {
-        engine.advance(slice * 100 * MICROSECOND, &mut log);
-        if let Some(ticks) = log.0.get(1) {
-            return *ticks;
-        }
-    }
-    panic!("no two passes ended in a second");
+    sample(&mut engine, 1)
 }
 
 /// Loads stop the core, and nothing overlaps: each branch that was not foreseen adds its cycles, and nothing else changes.

@@ -1,40 +1,18 @@
 //! Passes that are measured in windows, beside passes in full.
 
-use waykeeper_platform::{CoreId, Platform, find_bundled};
-use waykeeper_simulator::{Engine, Estimate, Program, Role, Samples, Sampling};
-use waykeeper_workload::{
-    CacheShape, CacheShapes, ImageSize, Loop, Operation, Pattern, ProgramName, TickBody, Trace, Workload,
-};
+mod whole_programs;
 
-const MICROSECOND: u64 = 1_000_000;
+use waykeeper_platform::{CoreId, Platform};
+use waykeeper_simulator::{Engine, Estimate, Program, Role, Sampling};
+use waykeeper_workload::{ImageSize, Loop, Operation, Pattern, TickBody};
 
-/// Cores of the platform: one in order, and one out of order.
-const IN_ORDER: CoreId = 1;
-const OUT_OF_ORDER: CoreId = 11;
+use whole_programs::{IN_ORDER, MICROSECOND, OUT_OF_ORDER, mser, sample};
 
-#[derive(Default)]
-struct Log(Vec<u64>);
-
-impl Samples for Log {
-    fn record(&mut self, ticks: u64, count: u64, _at_ps: u64) {
-        (0..count).for_each(|_| self.0.push(ticks));
-    }
-}
-
-/// With a counter of a picosecond, so that nothing is rounded, and a small last cache, which neighbours soon fill: what
-/// 2.5 ms are for 12 MiB, 40 us are for 192 KiB.
+/// With a small last cache, which neighbours soon fill: what 2.5 ms are for 12 MiB, 40 us are for 192 KiB.
 fn platform() -> Platform {
-    let mut platform = Platform::from_toml(find_bundled("cd8180").unwrap().text, "platforms/cd8180.toml").unwrap();
-    platform.counter.as_mut().unwrap().tick_ns.value = 0.001;
+    let mut platform = whole_programs::platform();
     platform.shared_caches[0].size_kib.value = 192;
     platform
-}
-
-fn mser(size: ImageSize) -> Pattern {
-    let caches = CacheShapes(vec![CacheShape { level: 1, size_bytes: 32 << 10, ways: 4, line_bytes: 64 }]);
-    let (program, size) = (Some(ProgramName::Mser), Some(size));
-    let trace = Trace { title: None, program, size, seed: None, shifts: None, file: None };
-    Workload::Trace(trace).resolve(&caches).unwrap()
 }
 
 /// A core that changes a byte of each line of 128 MiB.
@@ -51,14 +29,7 @@ fn engine(pattern: Pattern, core: CoreId, beside: &[CoreId], seed: u64) -> Engin
 
 /// The first sample.
 fn first(engine: &mut Engine) -> u64 {
-    let mut log = Log::default();
-    for slice in 1..10_000 {
-        engine.advance(slice * 100 * MICROSECOND, &mut log);
-        if let Some(ticks) = log.0.first() {
-            return *ticks;
-        }
-    }
-    panic!("no pass ended in a second");
+    sample(engine, 0)
 }
 
 fn sampling(windows: u64, accesses: u64, warm_up_us: u64) -> Sampling {
