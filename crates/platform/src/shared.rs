@@ -61,6 +61,11 @@ pub struct SharedCache {
     /// Lines that this cache can wait for at one time, over all cores; unlimited where absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outstanding_misses: Option<Param<u64>>,
+    /// Whether hits wait, too, while the cache can wait for no further line; they go ahead where absent. A cache that has no
+    /// place to remember a miss may stop taking requests, since it knows which of them miss only afterwards (Valsan, Yun and
+    /// Farshchi, "Taming non-blocking caches to improve isolation in multicore real-time systems", RTAS 2016).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hits_wait_when_full: Option<Param<bool>>,
     /// Control: classes' requests beyond this cache can be regulated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bandwidth_control: Option<BandwidthControl>,
@@ -96,6 +101,7 @@ impl SharedCache {
             registers_at: None,
             index: None,
             outstanding_misses: None,
+            hits_wait_when_full: None,
             bandwidth_control: None,
             monitoring: None,
             snoop_filter: None,

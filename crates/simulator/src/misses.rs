@@ -7,6 +7,9 @@ use std::collections::VecDeque;
 pub struct SharedMisses {
     /// Level of the cache.
     pub level: u8,
+    /// A request that a cache up to this level answers does not wait: those of its own level do while it is full if it then
+    /// takes no requests at all.
+    pub passes: u8,
     most: usize,
     /// Lines that memory owes.
     owed: usize,
@@ -16,9 +19,9 @@ pub struct SharedMisses {
 }
 
 impl SharedMisses {
-    /// A cache of a level that waits for `most` lines.
-    pub fn new(level: u8, most: usize) -> Self {
-        Self { level, most, owed: 0, timed: Vec::new(), waiting: VecDeque::new() }
+    /// A cache of a level that waits for `most` lines, and meanwhile answers what it holds or lets that wait, too.
+    pub fn new(level: u8, most: usize, hits_wait: bool) -> Self {
+        Self { level, passes: level - u8::from(hits_wait), most, owed: 0, timed: Vec::new(), waiting: VecDeque::new() }
     }
 
     /// Whether a core may begin another miss at `now`. If not, it is in the queue from then on.
@@ -92,7 +95,7 @@ mod tests {
 
     #[test]
     fn cores_get_room_in_the_order_in_which_they_came() {
-        let mut misses = SharedMisses::new(2, 2);
+        let mut misses = SharedMisses::new(2, 2, false);
         assert!(misses.may_begin(0, 0));
         misses.owe();
         assert!(misses.may_begin(1, 0));

@@ -344,11 +344,15 @@ impl Port {
 
     /// Refuses a request that would leave a shared cache which can wait for no further line, or where others were before.
     fn out_of_turn(&mut self, world: &mut World, line: Line, want: Want, now: u64) -> Option<Issued> {
+        // Nobody waits and there is room: nothing would change.
+        if self.limits.iter().all(|cache| world.misses[*cache].is_free(now)) {
+            return None;
+        }
         let mine = bits(self.owed).any(|slot| self.line[slot] == line);
         for at in 0..self.limits.len() {
             let cache = self.limits[at];
             let misses = &mut world.misses[cache];
-            if mine || world.hierarchy.is_within(self.core, line, want, misses.level) {
+            if mine || world.hierarchy.is_within(self.core, line, want, misses.passes) {
                 misses.leave(self.core);
             } else if !misses.may_begin(self.core, now) {
                 self.blocked = Some(Blocked { line, since: now, every: 1, turn: Some(cache) });

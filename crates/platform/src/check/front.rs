@@ -10,6 +10,10 @@ pub fn fronts_are_whole(platform: &Platform) -> Result<(), Finding> {
     for (i, cache) in platform.shared_caches.iter().enumerate() {
         let path = format!("shared_caches.{i}.outstanding_misses");
         cache.outstanding_misses.iter().try_for_each(|most| at_least_one(&path, most))?;
+        if cache.hits_wait_when_full.is_some() && cache.outstanding_misses.is_none() {
+            let why = "without `outstanding_misses` the cache is never full; give that, too, or leave this out";
+            return Err(finding(format!("shared_caches.{i}.hits_wait_when_full"), why));
+        }
     }
     for (i, kind) in platform.cores.iter().enumerate() {
         let path = format!("cores.{i}");

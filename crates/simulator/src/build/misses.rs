@@ -13,7 +13,8 @@ fn bounded(platform: &Platform) -> impl Iterator<Item = (&SharedCache, &Vec<Core
 
 /// What each waits for: nothing yet.
 pub fn misses(platform: &Platform) -> Vec<SharedMisses> {
-    bounded(platform).map(|(cache, _, most)| SharedMisses::new(cache.level, most)).collect()
+    let hits_wait = |cache: &SharedCache| cache.hits_wait_when_full.as_ref().is_some_and(|wait| wait.value);
+    bounded(platform).map(|(cache, _, most)| SharedMisses::new(cache.level, most, hits_wait(cache))).collect()
 }
 
 /// Those that a core's requests pass.
