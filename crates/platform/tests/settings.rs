@@ -171,6 +171,12 @@ fn a_front_that_makes_no_sense_is_refused() {
             "at most the issue width, 2",
         ),
         (
+            "code_data_masks = {".into(),
+            format!("hits_wait_when_full = {}\ncode_data_masks = {{", imposed("true")),
+            "shared_caches.0.hits_wait_when_full",
+            "`outstanding_misses`",
+        ),
+        (
             "execution = {".into(),
             format!("instructions_per_cycle = {}\nexecution = {{", imposed("0.0")),
             "cores.0.instructions_per_cycle",

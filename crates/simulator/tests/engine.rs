@@ -1,6 +1,6 @@
 //! Whole engines on the Agilex 5 and on a relative of it.
 
-use waykeeper_platform::{Colouring, Platform, Settings, WayGroups, find_bundled};
+use waykeeper_platform::{Colouring, Param, Platform, Settings, WayGroups, find_bundled};
 use waykeeper_simulator::{Engine, Program, Role, Samples, can_run};
 use waykeeper_workload::{Loop, Operation, Order, Pattern, TickBody};
 
@@ -269,6 +269,39 @@ fn overlapped_misses_are_faster_than_dependent_ones() {
     assert!(a76 > 5 * a55, "{a55} and {a76}");
     // The data bus moves a line in 7.5 ns at best.
     assert!(a76 <= 20_000_000 * 64 / 7500 * 1000, "{a76}");
+}
+
+#[test]
+fn hits_of_a_full_cache_wait_where_the_platform_says_so() {
+    let run = |hits_wait: Option<bool>| {
+        let mut platform = agilex();
+        platform.interconnect.as_mut().unwrap().snoop_filter = None;
+        let shared = &mut platform.shared_caches[0];
+        (shared.snoop_filter, shared.no_allocate_mode) = (None, None);
+        shared.outstanding_misses = hits_wait.map(|_| Param::documented(1, "test"));
+        shared.hits_wait_when_full = hits_wait.map(|wait| Param::documented(wait, "test"));
+        // 320 KiB lie in the 512 KiB of the target's ways; the neighbour has one load under way at all times.
+        let hits = Pattern::Chase { elements: 5120, stride: 64, order: Order::Random, batch: 1024 };
+        let misses = Pattern::Chase { elements: 1 << 20, stride: 64, order: Order::Random, batch: 1024 };
+        let programs = [target(0, hits), Program { core: 1, pattern: misses, role: Role::Neighbour }];
+        let mut engine = Engine::new(&platform, &programs, &["cp"], 1).unwrap();
+        engine.advance(50 * MILLISECOND, &mut Log::default());
+        let before = engine.counters();
+        let mut log = Log::default();
+        engine.advance(100 * MILLISECOND, &mut log);
+        let after = engine.counters();
+        let of = |core: u32| after.core(core).unwrap().since(before.core(core).unwrap());
+        assert_eq!(of(0).memory_reads, 0);
+        (log.mean(), of(0).shared_hits as f64 / of(1).memory_reads as f64)
+    };
+    let (free, often) = run(None);
+    // A hit takes 28 ns, a read of the memory about 140.
+    assert!(often > 2.0, "{often} hits for each line that comes");
+    let (passing, _) = run(Some(false));
+    assert!((free * 0.99..free * 1.01).contains(&passing), "{passing} ticks for {free}");
+    // They take turns: one hit for each line that the neighbour gets.
+    let (waiting, often) = run(Some(true));
+    assert!((0.95..1.05).contains(&often) && waiting > 2.0 * free, "{often} hits a line, {waiting} ticks for {free}");
 }
 
 #[test]
