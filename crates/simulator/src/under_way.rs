@@ -1,63 +1,58 @@
 //! Lines that memory owes, where no filter on the way knows them.
 
-use std::collections::HashSet;
-use std::hash::{BuildHasherDefault, Hasher};
-
 use crate::tags::Line;
 
-/// Lines under way: at most a few hundred.
+/// Lines under way. There are at most a few hundred, and most questions are about lines that are not among them.
 #[derive(Debug, Clone)]
-pub struct UnderWay(HashSet<Line, BuildHasherDefault<Spread>>);
+pub struct UnderWay {
+    /// How many lines under way end in these bits.
+    counts: Vec<u16>,
+    lines: Vec<Line>,
+}
+
+const BITS: u32 = 12;
 
 impl UnderWay {
     /// Nothing is under way.
     pub fn new() -> Self {
-        Self(HashSet::default())
+        Self { counts: vec![0; 1 << BITS], lines: Vec::new() }
     }
 
     /// Whether a line is under way.
     #[inline]
     pub fn contains(&self, line: Line) -> bool {
-        self.0.contains(&line)
+        !self.lines.is_empty() && self.counts[at(line)] != 0 && self.lines.contains(&line)
     }
 
     /// A line has been asked for.
-    #[inline]
     pub fn add(&mut self, line: Line) {
-        let new = self.0.insert(line);
-        debug_assert!(new, "line {line:#x} is asked for twice");
+        debug_assert!(!self.contains(line), "line {line:#x} is asked for twice");
+        self.counts[at(line)] += 1;
+        self.lines.push(line);
     }
 
     /// A line has come; it may be one that a filter knew.
     #[inline]
     pub fn remove(&mut self, line: Line) {
-        self.0.remove(&line);
+        if self.lines.is_empty() {
+            return;
+        }
+        if let Some(found) = self.lines.iter().position(|held| *held == line) {
+            self.lines.swap_remove(found);
+            self.counts[at(line)] -= 1;
+        }
     }
 
-    /// Bytes of memory that this takes: a line and a mark for each place.
+    /// Bytes of memory that this takes.
     pub fn bytes(&self) -> usize {
-        self.0.capacity() * (size_of::<Line>() + 1)
+        size_of_val(&*self.counts) + size_of_val(&*self.lines)
     }
 }
 
-/// A hash of one number. Nobody chooses lines to make them collide, and lines that are a large power of two apart are usual:
-/// the golden ratio's bits spread them over the upper half of the product.
-#[derive(Debug, Clone, Copy, Default)]
-struct Spread(u64);
-
-impl Hasher for Spread {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.write_u32(u32::from(*byte)));
-    }
-
-    fn write_u32(&mut self, number: u32) {
-        let product = (self.0 ^ u64::from(number)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        self.0 = product ^ product >> 32;
-    }
+/// Lines that are a large power of two apart are usual, so their upper bits count too.
+#[inline]
+fn at(line: Line) -> usize {
+    (line.wrapping_mul(0x9e37_79b1) >> (32 - BITS)) as usize
 }
 
 #[cfg(test)]

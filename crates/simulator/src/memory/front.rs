@@ -96,18 +96,12 @@ impl Memory {
         let Some(Front { gate: Some(gate), cache, .. }) = self.front.as_deref_mut() else {
             return self.enter(request, now);
         };
-        if cache.is_some() {
-            gate.room_changed(None);
-        }
         let inside = Inside { channels: &self.channels, cache: cache.as_ref() };
         if gate.lets_through(&request, now, &inside) {
             return self.enter(request, now);
         }
-        if gate.arrive(request, now, &inside) {
-            self.pass(now);
-        } else {
-            self.next_time = self.next_command.min(self.front.as_deref().map_or(NEVER, Front::next_time));
-        }
+        gate.arrive(request, now);
+        self.pass(now);
     }
 
     #[inline(never)]
@@ -128,14 +122,9 @@ impl Memory {
         self.allocate_fetched(channel, now);
         self.plan(channel);
         // A command may have made room, and what it fetched may be what another request looks for.
-        let Some(front) = &mut self.front else { return answered };
-        let changed = self.channels[channel].room() != room;
-        if let Some(gate) = &mut front.gate
-            && (changed || front.cache.is_some())
-        {
-            gate.room_changed(if front.cache.is_some() { None } else { Some(channel) });
-        }
-        if answered.is_none() && (changed || front.cache.is_some() || front.next_time() <= now) {
+        let news = |front: &Front| front.cache.is_some() || front.next_time() <= now;
+        let news = self.channels[channel].room() != room || self.front.as_deref().is_some_and(news);
+        if answered.is_none() && news {
             self.pass(now);
         }
         answered
@@ -146,9 +135,6 @@ impl Memory {
         loop {
             let Some(front) = &mut self.front else { return };
             let Some(gate) = &mut front.gate else { break };
-            if front.cache.is_some() {
-                gate.room_changed(None);
-            }
             let inside = Inside { channels: &self.channels, cache: front.cache.as_ref() };
             let Some(request) = gate.pass(now, &inside) else { break };
             self.enter(request, now);

@@ -45,13 +45,6 @@ impl Request {
     }
 }
 
-impl Request {
-    /// The number of its queue.
-    fn queue(&self) -> usize {
-        self.channel * QUEUES + 2 * usize::from(self.class) + usize::from(!self.first)
-    }
-}
-
 /// Queues of a channel: by class and priority.
 const QUEUES: usize = 2 * MOST_CLASSES;
 
@@ -78,10 +71,6 @@ pub struct Gate {
     seen: Vec<Queue<Request>>,
     /// Queues with requests, one bit each, by channel.
     waiting: Vec<u64>,
-    /// Those among them whose first request finds room and is behind no write of its line.
-    can_enter: Vec<u64>,
-    /// Channels of which the latter is to be worked out anew.
-    changed: Vec<bool>,
     count: usize,
     arrivals: u64,
     /// Writes that are seen, by the lowest bits of their lines.
@@ -110,8 +99,6 @@ impl Gate {
             behind: Queue::new(),
             seen: vec![Queue::new(); channels * QUEUES],
             waiting: vec![0; channels],
-            can_enter: vec![0; channels],
-            changed: vec![false; channels],
             count: 0,
             arrivals: 0,
             writes: vec![0; MARKS],
@@ -149,39 +136,15 @@ impl Gate {
         true
     }
 
-    /// A request comes. True if [`Gate::pass`] must be called now: somebody may pass, or it is not known.
-    pub fn arrive(&mut self, request: Request, now: u64, room: &impl Room) -> bool {
+    /// A request comes.
+    pub fn arrive(&mut self, request: Request, now: u64) {
         let delay = self.regulator.as_ref().map_or(0, |regulator| regulator.delay(request.class));
         let delayed = &mut self.delayed[usize::from(request.class)];
         if delay > 0 || !delayed.is_empty() {
             delayed.push_back((now + delay, request));
             self.delayed_count += 1;
-            return true;
-        }
-        self.behind.push_back(request);
-        if self.changed.contains(&true) || self.delayed_count > 0 || self.next_time <= now {
-            return true;
-        }
-        self.see(now);
-        // Behind others of its queue, or behind all that are seen, it changes nothing.
-        if std::mem::take(&mut self.changed[request.channel]) {
-            let queue = request.queue();
-            if let Some(first) = self.seen[queue].first()
-                && self.may_enter(first, room)
-            {
-                self.can_enter[request.channel] |= 1 << (queue % QUEUES);
-                self.next_time = self.next_time.min(self.allowed(first, now).max(self.next_free));
-            }
-        }
-        debug_assert!(self.next_time <= self.look(now, room).1, "nobody who could pass is left out");
-        self.next_time <= now
-    }
-
-    /// What there is room for in a channel has changed; in all of them, where none is named.
-    pub fn room_changed(&mut self, channel: Option<usize>) {
-        match channel {
-            Some(channel) => self.changed[channel] = true,
-            None => self.changed.fill(true),
+        } else {
+            self.behind.push_back(request);
         }
     }
 
@@ -221,14 +184,13 @@ impl Gate {
             self.arrivals += 1;
             self.count += 1;
             self.writes[request.line as usize % MARKS] += u16::from(request.reader.is_none());
+            let queue = 2 * usize::from(request.class) + usize::from(!request.first);
             let idle = self.is_idle(request.class);
             if let Some(regulator) = self.regulator.as_mut().filter(|_| idle) {
                 regulator.begins(request.class);
             }
-            let queue = request.queue();
-            self.changed[request.channel] |= self.seen[queue].is_empty();
-            self.seen[queue].push_back(request);
-            self.waiting[request.channel] |= 1 << (queue % QUEUES);
+            self.seen[request.channel * QUEUES + queue].push_back(request);
+            self.waiting[request.channel] |= 1 << queue;
         }
     }
 
@@ -242,30 +204,21 @@ impl Gate {
         self.regulator.as_ref().map_or(now, |regulator| regulator.allowed(request.class, now))
     }
 
-    fn may_enter(&self, request: &Request, room: &impl Room) -> bool {
+    fn can_enter(&self, request: &Request, room: &impl Room) -> bool {
         room.has_room(request) && !self.is_behind_write(request)
-    }
-
-    /// The queues of a channel whose first requests may enter, one bit each.
-    fn entering(&self, channel: usize, room: &impl Room) -> u64 {
-        let first = |queue: usize| self.seen[channel * QUEUES + queue].first();
-        let enters = |queue: &usize| first(*queue).is_some_and(|request| self.may_enter(request, room));
-        bits(self.waiting[channel]).filter(enters).fold(0, |mask, queue| mask | 1 << queue)
     }
 
     /// Among the first requests of all queues, the queue of the one that passes: by priority, then as the regulator has it,
     /// then the oldest. And when the next one can, if no room comes for the others.
-    fn look(&mut self, now: u64, room: &impl Room) -> (Option<usize>, u64) {
+    fn look(&self, now: u64, room: &impl Room) -> (Option<usize>, u64) {
         let (mut best, mut next_time) = (None, NEVER);
-        for channel in 0..self.waiting.len() {
-            if std::mem::take(&mut self.changed[channel]) {
-                self.can_enter[channel] = self.entering(channel, room);
-            }
-            debug_assert_eq!(self.can_enter[channel], self.entering(channel, room), "channel {channel}");
-            for queue in bits(self.can_enter[channel]) {
+        for (channel, waiting) in self.waiting.iter().enumerate() {
+            for queue in bits(*waiting) {
                 let queue = channel * QUEUES + queue;
-                let Some(request) = self.seen[queue].first() else { continue };
-                let at = self.allowed(request, now).max(self.next_free);
+                let Some(request) = self.seen[queue].front().filter(|request| self.can_enter(request, room)) else {
+                    continue;
+                };
+                let at = self.allowed(&request, now).max(self.next_free);
                 next_time = next_time.min(at);
                 if at <= now {
                     let place = self.regulator.as_ref().map_or(0, |regulator| regulator.place(request.class, now));
@@ -281,7 +234,6 @@ impl Gate {
 
     fn take(&mut self, queue: usize, now: u64) -> Request {
         let request = self.seen[queue].pop_front().expect("a chosen queue has a request");
-        self.changed[request.channel] = true;
         if self.seen[queue].is_empty() {
             self.waiting[queue / QUEUES] &= !(1 << (queue % QUEUES));
         }

@@ -34,12 +34,6 @@ impl<T: Copy + Default> Queue<T> {
         (self.len != 0).then(|| self.values[self.place(0)])
     }
 
-    /// The same, where it lies.
-    #[inline]
-    pub fn first(&self) -> Option<&T> {
-        (self.len != 0).then(|| &self.values[self.place(0)])
-    }
-
     /// Takes the first value.
     #[inline]
     pub fn pop_front(&mut self) -> Option<T> {
