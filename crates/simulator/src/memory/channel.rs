@@ -87,7 +87,7 @@ impl Channel {
             draining: false,
             checks: (of.layout.checks != Checks::Nowhere).then(|| CheckLines::new(of.check_lines)),
             joints: Joints::default(),
-            fetched: of.cache.map(|_| Vec::new()),
+            fetched: None,
             stories: None,
             counts: MemoryCounters::default(),
         }

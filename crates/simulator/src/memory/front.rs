@@ -89,6 +89,10 @@ impl Memory {
         if self.front.as_ref().is_some_and(|front| !front.is_of_use()) {
             self.idle_front = self.front.take();
         }
+        let fetches = self.front.as_ref().is_some_and(|front| front.cache.is_some());
+        for channel in &mut self.channels {
+            channel.fetched = fetches.then(Vec::new);
+        }
     }
 
     #[inline(never)]
