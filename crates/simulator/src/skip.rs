@@ -17,6 +17,8 @@
 //! pace of the last windows holds through the skip, and neighbours of the same kind with the same walk keep step with each
 //! other, as they do in full where they are served in turns. `docs/simulator.md` compares it with the full path.
 
+use std::collections::BTreeMap;
+
 use crate::tags::Line;
 
 /// Whole steps of the outer loop that are simulated before a neighbour comes to a set of the target ...
@@ -109,8 +111,9 @@ pub struct Walker {
     landed: u64,
     /// Steps at the beginning of this window.
     began: f64,
-    /// The first line of each step that was simulated and whose lines may still be in the walker's own caches.
-    kept: Vec<Line>,
+    /// The first line of each step that was simulated and whose lines may still be in the walker's own caches, by their
+    /// set there: a step leaves nothing of one before in its set.
+    kept: BTreeMap<u64, Line>,
 }
 
 /// How fast walkers are.
@@ -124,7 +127,7 @@ struct Pace {
 impl Walker {
     /// A neighbour, its course, and the number of its pace, from 0 on.
     pub fn new(program: usize, course: Course, pace: usize) -> Self {
-        Self { program, course, pace, landed: 0, began: 0.0, kept: Vec::new() }
+        Self { program, course, pace, landed: 0, began: 0.0, kept: BTreeMap::new() }
     }
 
     fn free(&self, iteration: u64, lines: &[Line]) -> u64 {
@@ -261,8 +264,16 @@ impl Skip {
             return Vec::new();
         };
         let Some(own) = regular.among(own_sets) else { return Vec::new() };
-        kept.extend(walked);
-        kept.extract_if(.., |line| own.ahead(iteration + 1, *line).is_some_and(|ahead| ahead + 1 < steps)).collect()
+        kept.extend(walked.map(|line| (u64::from(line) % own_sets, line)));
+        let mut lost = Vec::new();
+        kept.retain(|_, line| {
+            let stays = own.ahead(iteration + 1, *line).is_none_or(|ahead| ahead + 1 >= steps);
+            if !stays {
+                lost.push(*line);
+            }
+            stays
+        });
+        lost
     }
 
     /// The program of each walker.
@@ -313,6 +324,9 @@ mod tests {
         assert_eq!(skip.lost(0, 110..=112, (12, 62), 64), [0; 0]);
         assert_eq!(skip.lost(0, std::iter::empty(), (12, 63), 64), [110]);
         assert_eq!(skip.lost(0, std::iter::empty(), (12, 500), 64), [111, 112]);
+        // A step in the same set of its own has pushed out what an earlier one left there: 174 is 64 behind 110.
+        assert_eq!(skip.lost(0, [110, 174].into_iter(), (12, 62), 64), [0; 0]);
+        assert_eq!(skip.lost(0, std::iter::empty(), (12, 500), 64), [174]);
         // Where colours keep it apart, nobody meets what leaves.
         assert_eq!(skip.lost(1, 110..=112, (12, 500), 64), [0; 0]);
     }
