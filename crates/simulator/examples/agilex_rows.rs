@@ -3,7 +3,7 @@
 //! `cargo run --release -p waykeeper-simulator --example agilex_rows [SECONDS [SEEDS [TARGET [CORE [NEIGHBOUR [FIRST_SEED]]]]]]`
 //!
 //! SECONDS are simulated for each seed; `FAST=1` skips what cannot touch the target.
-//! `PLATFORM=FILE` takes another platform file, `COUNTERS=1` prints the counters.
+//! `PLATFORM=FILE` takes another platform file, `ROW=NAME` one row, `COUNTERS=1` prints the counters.
 
 use std::time::Instant;
 
@@ -57,7 +57,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "row             min ns   mean ns    max ns published ratio  >100ns  >1us   Macc/s  sim s wall s  s/s skipped"
     );
     let first_seed: u64 = argument(5, "1").parse()?;
-    for (name, mitigations, published) in ROWS {
+    let only = std::env::var("ROW").ok();
+    for (name, mitigations, published) in
+        ROWS.into_iter().filter(|(name, ..)| only.as_deref().is_none_or(|only| only == *name))
+    {
         let mut all = Histogram::default();
         let (mut accesses, mut skipped, mut maxima) = (0, 0, Vec::new());
         let begun = Instant::now();
