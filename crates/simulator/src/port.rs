@@ -324,7 +324,7 @@ impl Port {
         world.hierarchy.counts[self.core].memory_reads - others
     }
 
-    #[inline]
+    #[inline(always)]
     fn ask_memory(&mut self, world: &mut World, slot: usize, line: Line, want: Want, now: u64) {
         self.owed |= 1 << slot;
         self.beyond |= 1 << slot;
@@ -459,7 +459,7 @@ impl Port {
     }
 
     /// Memory has answered a slot; gives the line.
-    #[inline]
+    #[inline(always)]
     pub fn answer(&mut self, slot: usize, world: &mut World, line_bytes: u64, now: u64) -> Line {
         self.owed &= !(1 << slot);
         self.limits.iter().for_each(|cache| world.misses[*cache].answered());

@@ -130,7 +130,7 @@ impl Private {
     }
 
     /// Looks up a data line and moves it to the first level; `add` marks it there.
-    #[inline]
+    #[inline(always)]
     pub fn data(&mut self, line: Line, add: Flags, leaving: &mut Leaving, random: &mut Xorshift) -> Found {
         if let Some(place) = self.l1d.find(line) {
             return Found::L1(self.l1d.touch(place, add));

@@ -31,7 +31,7 @@ impl Hierarchy {
     }
 
     /// A line is no longer in a unit of a station, and may go to the share of `core` there.
-    #[inline]
+    #[inline(always)]
     fn leave_unit(&mut self, stop: Stop, core: usize, out: Evicted) {
         let left = match &mut self.stations[stop.station()].filter {
             Some(filter) => filter.entries.drop_owner(out.line, stop.unit),

@@ -130,7 +130,7 @@ impl Hierarchy {
 
     /// One access of a core. Where the answer is not [`Answer::Memory`], [`Answer::UnderWay`] or busy, the line is then
     /// where the access wants it, unless every way that it may fill there is locked.
-    #[inline]
+    #[inline(always)]
     pub fn access(&mut self, core: usize, line: Line, want: Want, now: u64) -> Answer {
         let private = &mut self.cores[core];
         let found = match want {
@@ -167,7 +167,7 @@ impl Hierarchy {
     }
 
     /// A request that the core's own caches could not answer.
-    #[inline]
+    #[inline(always)]
     fn miss(&mut self, core: usize, line: Line, want: Want, to: To) -> Answer {
         if self.losses.watches(core) {
             self.watched_miss(core, line, want, to)
@@ -207,20 +207,19 @@ impl Hierarchy {
         }
         self.under_way.remove(line);
         self.begin(core, now);
-        let stops = self.routes[core].stops().len();
-        for at in (to.tracked_from()..stops).rev() {
-            let stop = self.routes[core].stops()[at];
+        let route = self.routes[core];
+        for (at, stop) in route.stops().iter().enumerate().skip(to.tracked_from()).rev() {
             let settled = match &mut self.stations[stop.station()].filter {
                 None => true,
                 Some(filter) => filter.taken == EntryTaken::AtRequest && filter.entries.settle(line),
             };
-            if !settled && !self.take_entry(stop, line, false) {
+            if !settled && !self.take_entry(*stop, line, false) {
                 // There is no entry for it: it goes no further in than here.
                 to = To::Stop(at as u8);
                 break;
             }
         }
-        self.enter(core, line, 0, want, to, stops);
+        self.enter(core, line, 0, want, to, route.stops().len());
     }
 
     /// Whether two lines compete for entries in one of the filters, or are the same.

@@ -27,11 +27,11 @@ impl Hierarchy {
         if first > 0 && self.is_under_way_before(core, line, first) {
             return Answer::UnderWay;
         }
-        for at in first..self.routes[core].stops().len() {
-            let stop = self.routes[core].stops()[at];
+        let (route, tracked_from) = (self.routes[core], to.tracked_from());
+        for (at, stop) in route.stops().iter().enumerate().skip(first) {
             let station = &self.stations[stop.station()];
             // What lies inside on this very way was asked before, except by a read that passes over caches.
-            let asked = if at > first || to.tracked_from() <= at { stop.unit } else { 0 };
+            let asked = if at > first || tracked_from <= at { stop.unit } else { 0 };
             let holders = match &station.filter {
                 None => self.holders(stop.station(), line, asked),
                 Some(filter) => {
@@ -40,7 +40,7 @@ impl Hierarchy {
                         Some(place) if filter.entries.is_busy(place) => return Answer::UnderWay,
                         Some(place) => filter.entries.owners(place) & !asked,
                         None => {
-                            let needs_entry = filter.taken == EntryTaken::AtRequest && at >= to.tracked_from();
+                            let needs_entry = filter.taken == EntryTaken::AtRequest && at >= tracked_from;
                             if needs_entry && !filter.entries.has_room(line) {
                                 return self.busy(stop.station());
                             }
@@ -62,10 +62,9 @@ impl Hierarchy {
         if want == Want::Stream {
             return self.write_without_reading(core, line, to);
         }
-        for at in to.tracked_from()..self.routes[core].stops().len() {
-            let stop = self.routes[core].stops()[at];
+        for stop in route.stops().iter().skip(tracked_from) {
             if self.stations[stop.station()].knows_under_way() {
-                let taken = self.take_entry(stop, line, true);
+                let taken = self.take_entry(*stop, line, true);
                 debug_assert!(taken, "there was room");
             }
         }

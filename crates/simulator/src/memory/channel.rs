@@ -196,7 +196,7 @@ impl Channel {
         caused.read
     }
 
-    #[inline]
+    #[inline(always)]
     fn enqueue_read(&mut self, read: Read, bank: usize, now: u64) {
         self.admitted += 1;
         let queue = &mut self.banks[bank];
@@ -238,7 +238,7 @@ impl Channel {
     }
 
     /// The write of a bank that goes next, by its place in the queue, and when it may, without regard to its bank.
-    #[inline]
+    #[inline(always)]
     pub(super) fn next_write(&self, bank: usize) -> Option<(usize, Write, u64)> {
         if self.with_writes >> bank & 1 == 0 {
             return None;
@@ -254,7 +254,7 @@ impl Channel {
     }
 
     /// The read of a bank that goes next, by its place in the queue.
-    #[inline]
+    #[inline(always)]
     pub(super) fn next_read(&self, bank: usize) -> Option<(usize, Read)> {
         if self.draining && self.rules.drains_channel {
             return None;

@@ -7,7 +7,7 @@ use crate::tags::Line;
 
 impl Channel {
     /// The bank issues its next command, or finds that it must wait.
-    #[inline]
+    #[inline(always)]
     pub(super) fn issue(&mut self, bank: usize, now: u64) {
         let write = self.next_write(bank).filter(|(_, _, eligible)| *eligible <= now);
         match (write, self.next_read(bank)) {

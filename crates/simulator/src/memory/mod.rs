@@ -223,7 +223,7 @@ impl Memory {
     }
 
     /// A channel's next command or answer has changed.
-    #[inline]
+    #[inline(always)]
     fn plan(&mut self, channel: usize) {
         let time = self.channels[channel].next_time();
         if self.channels.len() == 1 {

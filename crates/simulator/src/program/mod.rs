@@ -203,7 +203,7 @@ impl Program {
         self.core_at = self.now;
     }
 
-    #[inline]
+    #[inline(always)]
     fn next_of_stream(&mut self) -> Op {
         loop {
             if self.sampled.as_ref().is_some_and(|sampled| sampled.is_due(self.now)) {
@@ -226,7 +226,7 @@ impl Program {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn touch_of(&self, access: Access) -> Op {
         let (region, fetch) = match access.region {
             Which::Data => (&self.data, false),
