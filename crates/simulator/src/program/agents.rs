@@ -51,11 +51,8 @@ impl Program {
             let walk = front.walks.remove(at);
             self.port.counts.walks += 1;
             translation.fill(walk.side, walk.page);
-            let (of_walk, others): (Vec<_>, Vec<_>) = std::mem::take(&mut front.held)
-                .into_iter()
-                .partition(|held| held.touch.page == walk.page && held.touch.side() == walk.side);
-            front.held = others;
-            front.ready.extend(of_walk.into_iter().map(|held| Held { at: now, ..held }));
+            let of_walk = |held: &mut Held| held.touch.page == walk.page && held.touch.side() == walk.side;
+            front.ready.extend(front.held.extract_if(.., of_walk).map(|held| Held { at: now, ..held }));
             return true;
         }
         let line = translation.tables.descriptor(walk.page, walk.array);
