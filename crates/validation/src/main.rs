@@ -83,8 +83,8 @@ const HEAD: &str = "
 Made by `cargo xtask validate`; do not edit. Each published figure stands beside the simulated one: the value with the platform
 file as it is, its ratio to the published one, and the interval that an ensemble of parameter sets predicts. *Predicted*: no
 parameter was chosen after a look at it. *Fitted*: one was, so it is no evidence. *Imposed*: the model contains it, so it earns
-nothing. A maximum belongs to its run length: the simulated ones are far shorter than an hour on the real machine. The last line of a
-chapter names the commit whose parameters it was made with, and the files.
+nothing. A maximum belongs to its run length: where the simulated runs are shorter than the published ones, it says so below. The last
+line of a chapter names the commit whose parameters it was made with, and the files.
 ";
 
 fn validate_one(runner: &Runner, part: &Part, plan: &Plan) -> Result<String, String> {
