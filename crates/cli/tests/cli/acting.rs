@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 use waykeeper_control::StateDirectory;
 
-use crate::program::{Desk, Ended, PROGRAM};
+use crate::program::{Desk, Ended};
 
 /// The first L3 mask, the second one, and the register with the class of a CPU.
 const MASKS: [u64; 2] = [0xc90, 0xc91];
@@ -277,10 +277,7 @@ fn no_privilege() {
     open(fake.desk.path().to_owned(), 0o755);
     std::fs::create_dir(fake.state().path()).unwrap();
     open(fake.state().path().to_owned(), 0o777);
-    // Others may not be able to reach the folder that the program was built in.
-    let program = fake.desk.path().join("waykeeper");
-    std::fs::copy(PROGRAM, &program).unwrap();
-    let mut command = std::process::Command::new(program);
+    let mut command = std::process::Command::new(fake.desk.copy_of_program());
     command.args(["apply", "--steps", "plan.json", "--root", "machine"]).current_dir(fake.desk.path());
     command.env("WAYKEEPER_STATE", fake.state().path());
     if rustix::process::geteuid().is_root() {

@@ -11,7 +11,7 @@ use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use serde_json::Value;
 
-use crate::program::{Desk, Ended, PROGRAM, case, case_names, list, this_machine};
+use crate::program::{Desk, Ended, case, case_names, list, this_machine};
 
 const SHORT: [&str; 6] =
     ["run", "this-machine", "--duration=20ms", "--repeats=2", "--set=mitigations=[]", "--out=kept"];
@@ -115,8 +115,7 @@ fn the_histograms_hold_every_sample() {
 /// The program as an ordinary user: a copy that the user can reach, in a folder that the user may write to.
 fn as_ordinary_user(desk: &Desk) -> Command {
     const NOBODY: u32 = 65534;
-    let program = desk.path().join("waykeeper");
-    std::fs::copy(PROGRAM, &program).unwrap();
+    let program = desk.copy_of_program();
     std::fs::set_permissions(desk.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
     let mut command = Command::new(program);
     command.current_dir(desk.path());

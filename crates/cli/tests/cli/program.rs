@@ -48,6 +48,15 @@ impl Desk {
         command
     }
 
+    /// A copy of the program in this folder, which a user may reach who cannot reach the folder that it was built in.
+    pub fn copy_of_program(&self) -> PathBuf {
+        let copy = self.path().join("waykeeper");
+        // Not `fs::copy`: whatever another test starts meanwhile would hold the copy open for writing until it has its
+        // own program, and a file that is being written cannot be run.
+        assert!(Command::new("cp").arg(PROGRAM).arg(&copy).status().unwrap().success());
+        copy
+    }
+
     /// Runs the program to its end.
     pub fn run(&self, arguments: &[&str]) -> Ended {
         Ended::from(self.command(arguments).output().unwrap())

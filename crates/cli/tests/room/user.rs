@@ -20,7 +20,8 @@ fn has_user_namespaces() -> bool {
 fn room_of_a_user(fuse_mode: &str, script: &str) -> Output {
     let folder = tempfile::tempdir().unwrap();
     let (program, dev) = (folder.path().join("waykeeper"), folder.path().join("dev"));
-    std::fs::copy(env!("CARGO_BIN_EXE_waykeeper"), &program).unwrap();
+    // Not `fs::copy`: what other tests start meanwhile would hold the copy open for writing, and then it cannot be run.
+    assert!(Command::new("cp").arg(env!("CARGO_BIN_EXE_waykeeper")).arg(&program).status().unwrap().success());
     std::fs::create_dir(&dev).unwrap();
     let open = |path: &Path| std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
     [folder.path(), &program].into_iter().for_each(open);
