@@ -56,8 +56,8 @@ pub struct Channel {
     pub(super) draining: bool,
     checks: Option<CheckLines>,
     pub(super) joints: Joints,
-    /// Lines of data that were read since somebody looked, if anybody does.
-    pub fetched: Option<Vec<Line>>,
+    /// The line that was read last since this was cleared; it may be one of check bits.
+    pub fetched: Option<Line>,
     /// What becomes of some reads, if anybody asks.
     pub stories: Option<Box<Stories>>,
     /// What was counted.

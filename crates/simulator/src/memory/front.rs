@@ -89,10 +89,6 @@ impl Memory {
         if self.front.as_ref().is_some_and(|front| !front.is_of_use()) {
             self.idle_front = self.front.take();
         }
-        let fetches = self.front.as_ref().is_some_and(|front| front.cache.is_some());
-        for channel in &mut self.channels {
-            channel.fetched = fetches.then(Vec::new);
-        }
     }
 
     #[inline(never)]
@@ -122,6 +118,7 @@ impl Memory {
         }
         let channel = self.next;
         let room = self.channels[channel].room();
+        self.channels[channel].fetched = None;
         let answered = self.channels[channel].step(now);
         self.allocate_fetched(channel, now);
         self.plan(channel);
@@ -186,19 +183,15 @@ impl Memory {
         }
     }
 
-    /// Lines that a channel has fetched go into the cache.
+    /// The line of data that a channel has fetched, if it has, goes into the cache.
     fn allocate_fetched(&mut self, channel: usize, now: u64) {
         let Some(cache) = self.front.as_mut().and_then(|front| front.cache.as_mut()) else { return };
-        let layout = self.channels[channel].layout;
-        let Some(fetched) = self.channels[channel].fetched.as_mut().filter(|lines| !lines.is_empty()) else { return };
-        let mut evicted = Vec::new();
-        for in_channel in fetched.drain(..) {
-            if cache.takes_reads() {
-                evicted.extend(cache.fetched(layout.line(channel, in_channel)));
-            }
-        }
-        for line in evicted {
-            self.write_evicted(line, now);
+        let Channel { layout, fetched: Some(in_channel), .. } = self.channels[channel] else { return };
+        if u64::from(in_channel) < layout.lines
+            && cache.takes_reads()
+            && let Some(evicted) = cache.fetched(layout.line(channel, in_channel))
+        {
+            self.write_evicted(evicted, now);
         }
     }
 

@@ -48,11 +48,7 @@ impl Channel {
         if let Some(handle) = answered {
             self.answers.push_back((end + self.crossing, handle));
         }
-        if let Some(fetched) = &mut self.fetched
-            && u64::from(read.line) < self.layout.lines
-        {
-            fetched.push(read.line);
-        }
+        self.fetched = Some(read.line);
         self.counts.reads += 1;
         self.admitted -= 1;
         if self.has_room()

@@ -88,14 +88,22 @@ fn allocation_can_be_switched_and_lines_stay() {
 
 #[test]
 fn what_was_read_before_allocation_was_switched_on_does_not_come_later() {
-    let mut memory = memory(false, false);
-    read(&mut memory, 0, 1);
-    answers(&mut memory);
-    assert!(memory.set_memory_cache(true, false));
-    for (line, at) in [(2, 2000), (0, 3000), (0, 4000)] {
-        memory.read(line, 1, Source::default(), at);
+    for is_answered in [true, false] {
+        let mut memory = memory(false, false);
+        read(&mut memory, 0, 1);
+        if is_answered {
+            answers(&mut memory);
+        } else {
+            // The command only: the answer comes after the switch.
+            assert_eq!(memory.step(memory.next_time()), None);
+        }
+        assert!(memory.set_memory_cache(true, false));
         answers(&mut memory);
+        for (line, at) in [(2, 2000), (0, 3000), (0, 4000)] {
+            memory.read(line, 1, Source::default(), at);
+            answers(&mut memory);
+        }
+        // Of line 0 only the third reading finds it.
+        assert_eq!((memory.counts().cache_hits, memory.counts().reads), (1, 3), "{is_answered}");
     }
-    // Of line 0 only the third reading finds it.
-    assert_eq!((memory.counts().cache_hits, memory.counts().reads), (1, 3));
 }
