@@ -40,6 +40,7 @@ pub struct Part {
     /// The run of each member of the ensemble.
     pub member: Length,
     /// The run of each end of a range; as a member's where absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub end: Option<Length>,
     /// Whether neighbours skip what cannot touch the target.
     #[serde(default)]

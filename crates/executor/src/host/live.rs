@@ -142,7 +142,7 @@ impl Drop for LiveNeighbour {
 }
 
 fn lay_out(pattern: &Pattern, core: u32, region: Option<&Path>) -> Result<(Option<Mapping>, Runner), String> {
-    schedule::pin(core).map_err(|error| format!("core {core} is not there, or may not be used: {error}"))?;
+    schedule::pin(core).map_err(|error| format!("core {core} cannot be used: {error}"))?;
     let bytes = pattern.data_bytes() as usize;
     let mapping = match (bytes, region) {
         (0, _) => None,
