@@ -108,7 +108,7 @@ pub struct Run {
     #[arg(long, value_enum)]
     pub on: Option<On>,
     /// Length of each case and repeat, such as `5s`: wall time on the host, simulated time in the simulator.
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub duration: Option<String>,
     /// How often each case is run, with fresh memory each time; a verdict needs 5 or more.
     #[arg(long, value_name = "N", value_parser = whole_number, allow_negative_numbers = true)]
@@ -339,7 +339,7 @@ pub struct Apply {
     #[arg(long)]
     pub dry_run: bool,
     /// Act on the files below this folder in the place of the running machine's.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = folder)]
     pub root: Option<PathBuf>,
     /// Print as JSON.
     #[arg(long)]
@@ -355,7 +355,7 @@ Example:
 Exit status: 0 nothing is applied, or it is applied and holds; 1 something differs, or was cut off; 3 it cannot be told.")]
 pub struct Status {
     /// Look at the files below this folder in the place of the running machine's.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = folder)]
     pub root: Option<PathBuf>,
     /// Print as JSON.
     #[arg(long)]
@@ -369,16 +369,16 @@ Examples:
   waykeeper restore
   waykeeper restore --force
 
-What others have changed since stays as it is, and is told; with --force it is put back too, and what cannot be put back is
-given up. After a reboot nothing is written: the settings went with the boot.
+What others have changed since stays as it is, and is told (`waykeeper status` tells it beforehand); with --force it is put back
+too, and what cannot be put back is given up. After a reboot nothing is written: the settings went with the boot.
 
-Exit status: 0 everything is back, or nothing was applied; 3 something could not be put back.")]
+Exit status: 0 everything is back but what others have changed, or nothing was applied; 3 something could not be put back.")]
 pub struct Restore {
     /// Put back what others have changed since, too, and forget what cannot be put back.
     #[arg(long)]
     pub force: bool,
     /// Act on the files below this folder in the place of the running machine's.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = folder)]
     pub root: Option<PathBuf>,
     /// Print as JSON.
     #[arg(long)]
@@ -439,7 +439,7 @@ pub struct Verify {
     #[arg(long, value_name = "N", default_value_t = 15, value_parser = clap::value_parser!(u16).range(9..=1000))]
     pub repeats: u16,
     /// Look at the files below this folder in the place of the running machine's.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = folder)]
     pub root: Option<PathBuf>,
     /// Print as JSON.
     #[arg(long)]
@@ -476,7 +476,7 @@ pub struct Watch {
     #[arg(long, conflicts_with = "plain")]
     pub json: bool,
     /// Look at the files below this folder in the place of the running machine's.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = folder)]
     pub root: Option<PathBuf>,
 }
 
@@ -549,6 +549,7 @@ pub struct Catalogue {
 /// Arguments of `trace`.
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("what").required(true).args(["command", "workload", "info"]))]
+#[command(override_usage = "waykeeper trace [OPTIONS] <-- CMD...|--workload <NAME>|--info <FILE>>")]
 #[command(after_help = "\
 Examples:
   waykeeper trace -- sort words.txt                 record sort into sort.wkt
@@ -659,4 +660,10 @@ pub struct Mount {
     /// Listen for clients of the simulation at this path too.
     #[arg(long, value_name = "PATH")]
     pub socket: Option<PathBuf>,
+}
+
+/// A folder that is there: a name with a slip in it would read as a machine with nothing on it.
+fn folder(text: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    if path.is_dir() { Ok(path) } else { Err("it is no folder".into()) }
 }

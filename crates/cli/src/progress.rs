@@ -15,8 +15,7 @@ impl Bar {
         let bar = ProgressBar::new(0);
         // Nothing is known of the time left before the first measurement of a case: `show` brings the bar to light.
         bar.set_draw_target(ProgressDrawTarget::hidden());
-        let style = ProgressStyle::with_template("{bar:24} {pos}/{len} measured, {eta} left: {wide_msg}");
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        bar.set_style(style("{bar:24} {pos}/{len} measured: {wide_msg}"));
         bar.enable_steady_tick(Duration::from_millis(200));
         Self(bar)
     }
@@ -26,10 +25,18 @@ impl Bar {
         if self.0.is_hidden() && std::io::stderr().is_terminal() {
             self.0.set_draw_target(ProgressDrawTarget::stderr());
         }
+        // How long one takes is known after the first.
+        if progress.done > 0 && self.0.position() == 0 {
+            self.0.set_style(style("{bar:24} {pos}/{len} measured, {eta} left: {wide_msg}"));
+        }
         self.0.set_length(progress.total as u64);
         self.0.set_position(progress.done as u64);
         self.0.set_message(progress.case.to_owned());
     }
+}
+
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
 impl Drop for Bar {

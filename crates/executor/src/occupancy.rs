@@ -1,9 +1,8 @@
 //! Who holds how much of a simulated shared cache, over time.
 
 use waykeeper_experiment::cases::Case;
-use waykeeper_experiment::mitigation::parts;
 use waykeeper_experiment::run::Occupancy;
-use waykeeper_platform::{Platform, Settings};
+use waykeeper_platform::Platform;
 use waykeeper_simulator::Engine;
 
 /// As many looks as a line of a terminal has room for.
@@ -19,21 +18,16 @@ pub struct Watch {
 
 impl Watch {
     /// None where the target's core shares no cache.
-    pub fn new(platform: &Platform, case: &Case, length_ps: u64) -> Option<Self> {
+    pub fn new(platform: &Platform, case: &Case, engine: &Engine, length_ps: u64) -> Option<Self> {
         let core = case.target.core;
-        let shares = |cores: &Vec<u32>| cores.contains(&core);
-        let cache =
-            platform.shared_caches.iter().rfind(|cache| shares(&cache.cores) || cache.copies.iter().any(shares))?;
-        let ways = cache.ways.value as u32;
-        let settings = settings(platform, case);
-        let of_groups = |groups: usize| {
-            let all = cache.way_groups.as_ref().map_or(u64::from(ways), |count| count.value).max(1);
-            (u64::from(ways) * groups as u64 / all) as u32
-        };
-        let (target_ways, others_ways) = match &settings.way_groups {
-            Some(groups) => (of_groups(groups.target.len()), of_groups(groups.others.len())),
-            None => (ways, ways),
-        };
+        let (cache, sharers) = platform.shared_caches.iter().rev().find_map(|cache| {
+            let copies = std::iter::once(&cache.cores).chain(&cache.copies);
+            copies.into_iter().find(|cores| cores.contains(&core)).map(|cores| (cache, cores))
+        })?;
+        let ways_of = |core: u32| engine.ways(cache.level, core).unwrap_or(0);
+        let others = sharers.iter().filter(|other| **other != core).fold(0, |ways, other| ways | ways_of(*other));
+        let (ways, target_ways, others_ways) =
+            (cache.ways.value as u32, ways_of(core).count_ones(), others.count_ones());
         let seen = Occupancy {
             level: cache.level,
             lines: cache.size_kib.value * 1024 / platform.line_bytes.value,
@@ -62,13 +56,4 @@ impl Watch {
     pub fn finish(self) -> Option<Occupancy> {
         (!self.seen.at_s.is_empty()).then_some(self.seen)
     }
-}
-
-/// The settings of a case's mitigations together.
-fn settings(platform: &Platform, case: &Case) -> Settings {
-    let set = |part: &str| {
-        let own = case.assignments.get(part);
-        own.or_else(|| platform.mitigations.get(part).map(|mitigation| &mitigation.set)).cloned().unwrap_or_default()
-    };
-    parts(&case.mitigation).into_iter().fold(Settings::default(), |all, part| all.then(&set(part)))
 }

@@ -254,7 +254,7 @@ impl Executor for Simulated {
         let begun = Instant::now();
         let most = assignment.simulated_samples.unwrap_or(u64::MAX);
         let slice = slice_ps(case);
-        let watch = || Watch::new(&self.platform, case, length);
+        let watch = || Watch::new(&self.platform, case, &engine, length);
         let mut watch = assignment.occupancy.then(watch).flatten();
         let mut now = begun_at;
         while now < warm + length && collector.count() < most && !stop.load(Ordering::Relaxed) {

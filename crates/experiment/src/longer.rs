@@ -18,6 +18,12 @@ pub const AN_HOUR_S: f64 = 3600.0;
 /// Why a case without an excursion has no forecast.
 pub const NO_EXCURSIONS: &str = "no excursions";
 
+/// Why a case has no forecast of which no sample was taken.
+const NO_SAMPLES: &str = "no sample was taken";
+
+/// Why a case has no forecast whose samples nobody divided into ordinary ones and excursions.
+const NO_THRESHOLD: &str = "it was not decided what an excursion is: the pilot gave too few samples";
+
 /// What one case says. What does not apply is absent.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Longer {
@@ -121,6 +127,8 @@ fn of_case(run: &Run, case: &CaseRecord, events: &BTreeMap<String, Histogram<u64
     let told = match case.overflow {
         0 => match outlook(&repeats, over_s) {
             Outlook::Settled(forecast) => Ok(Forecast::from(*forecast)),
+            Outlook::Unsettled(_) if case.samples == 0 => Err(NO_SAMPLES.into()),
+            Outlook::Unsettled(_) if case.excursion_above_ns.is_none() => Err(NO_THRESHOLD.into()),
             Outlook::Unsettled(why) => Err(reason(why)),
         },
         beyond => Err(format!("{beyond} samples lie beyond the histogram: the highest peaks are not known")),
@@ -142,11 +150,18 @@ fn reason(why: Unsettled) -> String {
         Unsettled::Few(0) => NO_EXCURSIONS.into(),
         Unsettled::Short => "a run of that length is so short that hardly one of these peaks is expected in it".into(),
         Unsettled::Few(peaks) => format!("{peaks} peaks are too few: it takes more than {LEAST_PEAKS}"),
+        Unsettled::One(peaks) => format!("{peaks} peaks are too few to compare thresholds"),
         Unsettled::Misfit => "the highest peaks are not of one kind: no tail fits them at any threshold".into(),
         Unsettled::Drifts([(many, low), (few, high)]) => format!(
             "the tail has not settled: the highest {many} peaks say {}, the highest {few} say {}",
-            format_ns(low),
-            format_ns(high)
+            said(low),
+            said(high)
         ),
     }
+}
+
+/// A maximum that a tail says; a heavy one names none for long runs.
+fn said(ns: f64) -> String {
+    const A_DAY_NS: f64 = 86_400e9;
+    if ns < A_DAY_NS { format_ns(ns) } else { "that there is no end".into() }
 }

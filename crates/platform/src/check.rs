@@ -17,9 +17,13 @@ pub(crate) type Finding = (String, String);
 
 /// The first thing that is wrong with a platform.
 pub(crate) fn check(platform: &Platform) -> Result<(), Finding> {
-    let value = Value::try_from(platform).expect("a platform is representable as TOML");
-    parameters_say_where_they_come_from(&value, "")?;
+    let value = Value::try_from(platform)
+        .map_err(|_| finding("", format!("a number is too large; at most {} would do", i64::MAX)))?;
+    if platform.name.trim().is_empty() {
+        return Err(finding("name", "it is empty; a platform needs a name"));
+    }
     rates_are_positive(platform)?;
+    parameters_say_where_they_come_from(&value, "")?;
     cores_are_distinct(platform)?;
     let line = platform.line_bytes.value;
     if !line.is_power_of_two() || line < 8 {
@@ -47,6 +51,12 @@ pub(crate) fn check(platform: &Platform) -> Result<(), Finding> {
     Ok(())
 }
 
+/// Above this a clock was meant in other units.
+const MOST_GHZ: f64 = 100.0;
+
+/// The largest cache that is taken: more would not fit into the memory of the machine that simulates it.
+const MOST_KIB: u64 = 1024 * 1024;
+
 /// What others are divided by.
 fn rates_are_positive(platform: &Platform) -> Result<(), Finding> {
     let tick = platform.counter.iter().map(|counter| ("counter.tick_ns.value".to_owned(), counter.tick_ns.value));
@@ -55,9 +65,13 @@ fn rates_are_positive(platform: &Platform) -> Result<(), Finding> {
         .iter()
         .enumerate()
         .filter_map(|(i, kind)| Some((format!("cores.{i}.clock_ghz.value"), kind.clock_ghz.as_ref()?.value)));
-    match tick.chain(clocks).find(|(_, value)| *value <= 0.0) {
-        Some((key, value)) => Err(finding(key, format!("{value} is not above zero"))),
-        None => Ok(()),
+    let fast = clocks.clone().find(|(_, ghz)| *ghz > MOST_GHZ);
+    match (tick.chain(clocks).find(|(_, value)| *value <= 0.0), fast) {
+        (Some((key, value)), _) => Err(finding(key, format!("{value} is not above zero"))),
+        (None, Some((key, ghz))) => {
+            Err(finding(key, format!("{ghz} GHz is faster than any core; 1.82 would be 1820 MHz")))
+        }
+        (None, None) => Ok(()),
     }
 }
 
@@ -71,6 +85,9 @@ fn parameters_say_where_they_come_from(value: &Value, path: &str) -> Result<(), 
         Value::Table(table) if table.contains_key("value") && table.contains_key("is") => {
             if let Some(number) = table["value"].as_float().filter(|number| !number.is_finite()) {
                 return Err(finding(format!("{path}.value"), format!("{number} is not a finite number")));
+            }
+            if let Some(number) = table["value"].as_float().filter(|number| *number < 0.0) {
+                return Err(finding(format!("{path}.value"), format!("{number} is below zero")));
             }
             let has = |key: &str| match table.get(key) {
                 Some(Value::String(text)) => !text.trim().is_empty(),
@@ -133,6 +150,10 @@ fn divides_into_sets(path: &str, size_kib: &Param<u64>, ways: &Param<u64>, line:
     let (size, per_set) = (size_kib.value.saturating_mul(1024), ways.value.saturating_mul(line));
     if ways.value == 0 {
         return Err(finding(format!("{path}.ways"), "0 ways; at least 1 is needed"));
+    }
+    if size_kib.value > MOST_KIB {
+        let message = format!("{} KiB; at most {MOST_KIB} can be simulated", size_kib.value);
+        return Err(finding(format!("{path}.size_kib"), message));
     }
     if size == 0 || !size.is_multiple_of(per_set) {
         let message = format!("{} KiB do not divide into sets of {} lines of {line} bytes", size_kib.value, ways.value);

@@ -33,7 +33,11 @@ impl std::fmt::Display for Basis {
 
 /// A value with its basis. The unit is part of the key's name (`_ns`, `_cycles`, `_kib`).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, bound(deserialize = "T: Deserialize<'de>"))]
+#[serde(
+    deny_unknown_fields,
+    bound(deserialize = "T: Deserialize<'de>"),
+    expecting = "a parameter: { value = ..., is = \"documented\", source = \"...\" }, or measured, assumed, fitted, imposed"
+)]
 pub struct Param<T> {
     /// The value, in the unit that the key names.
     pub value: T,

@@ -25,7 +25,7 @@ pub struct SharedCache {
     pub size_kib: Param<u64>,
     /// Associativity.
     pub ways: Param<u64>,
-    /// Nanoseconds from a core's private miss to the line in its first level.
+    /// Nanoseconds from the access to the line in the core's first level: the private levels before it are in this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hit_ns: Option<Param<f64>>,
     /// The choice of the victim among the ways that a class may fill.

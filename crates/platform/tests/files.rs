@@ -39,6 +39,26 @@ fn what_is_wrong_is_named_with_its_line_and_key() {
         ),
         ("value = 1.25, is = \"measured\"", "value = -1.0, is = \"measured\"", "cores.0.clock_ghz", "not above zero"),
         (
+            "value = 90.0, is = \"assumed\", range = [60.0,",
+            "value = -90.0, is = \"assumed\", range = [-100.0,",
+            "interconnect.crossing_ns.value",
+            "-90 is below zero",
+        ),
+        (
+            "{ value = 1.25, is = \"measured\", source = \"altera-latency\", reason = \"from the published minima of the longer loops: \
+             2048 dependent adds\" }",
+            "1.25",
+            "cores.0.clock_ghz",
+            "{ value = ..., is =",
+        ),
+        ("value = 1.25, is", "value = 1250.0, is", "cores.0.clock_ghz.value", "faster than any core"),
+        (
+            "size_kib = { value = 128,",
+            "size_kib = { value = 99999999999999,",
+            "cores.0.l2.size_kib",
+            "at most 1048576 can be simulated",
+        ),
+        (
             "value = 90.0, is = \"assumed\"",
             "value = 9.0, is = \"assumed\"",
             "interconnect.crossing_ns.value",

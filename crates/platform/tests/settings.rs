@@ -120,6 +120,25 @@ fn values_that_a_control_does_not_take_are_refused() {
 }
 
 #[test]
+fn masks_of_cat_have_no_holes() {
+    let text = find_bundled("xeon-d-2752ter").unwrap().text;
+    for (line, key) in [
+        ("way_groups = { target = [0, 2], others = [1] }", "target"),
+        ("way_groups = { target = [0], others = [1, 1] }", "others"),
+    ] {
+        let (found, _, message) = refused(&with_mitigation(text, line));
+        assert_eq!(found, format!("mitigations.tested.set.way_groups.{key}"), "{message}");
+        assert!(message.contains("has holes"), "{message}");
+    }
+    let runs = with_mitigation(text, "way_groups = { target = [2, 1], others = [0, 1] }");
+    assert!(Platform::from_toml(&runs, "some.toml").is_ok());
+    // Groups of a DSU may lie anywhere.
+    assert!(
+        Platform::from_toml(&with_mitigation(&rich(), "way_groups = { target = [0, 2], others = [1] }"), "").is_ok()
+    );
+}
+
+#[test]
 fn a_front_that_makes_no_sense_is_refused() {
     let imposed = |value: &str| format!("{{ value = {value}, is = \"imposed\", reason = \"test\" }}");
     let (one, three, four) = (imposed("1"), imposed("3"), imposed("4"));

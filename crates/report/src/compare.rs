@@ -66,7 +66,8 @@ fn warnings(a: &Run, b: &Run) -> Vec<String> {
         differs("lengths", seconds(a.duration_s), seconds(b.duration_s))
             .map(|text| text + " Maxima of different lengths do not compare."),
         a.machine.processor.clone().zip(b.machine.processor.clone()).and_then(|(a, b)| differs("processors", a, b)),
-        (a.cut_short || b.cut_short).then(|| "A run was cut short.".to_owned()),
+        a.cut_short.then(|| "The first run was cut short.".to_owned()),
+        b.cut_short.then(|| "The second run was cut short.".to_owned()),
     ];
     found.into_iter().flatten().collect()
 }

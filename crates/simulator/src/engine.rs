@@ -356,6 +356,12 @@ impl Engine {
         self.world.hierarchy.occupancy(level, self.index_of(core)?)
     }
 
+    /// The ways of the cache of a level that a core fills with data, one bit each; none where it has no such cache.
+    pub fn ways(&self, level: u8, core: CoreId) -> Option<u32> {
+        let (hierarchy, core) = (&self.world.hierarchy, self.index_of(core)?);
+        Some(hierarchy.ways(level, core, usize::from(hierarchy.label(core).class))?[0])
+    }
+
     /// Nanoseconds between two values of the counter that targets read.
     pub fn tick_ns(&self) -> f64 {
         self.platform.counter.as_ref().map_or(1.0, |counter| counter.tick_ns.value)

@@ -305,17 +305,20 @@ impl Port {
     fn slot_for_prefetch(&mut self, level: u8, now: u64) -> Option<usize> {
         let slots = if level == 1 { self.all } else { self.all | self.for_second };
         let free = |port: &Self| slots & !(port.owed | port.timed);
-        if free(self) == 0 {
+        // The slots that nothing else may take come first; the last one of the core's own is left to it.
+        let offered = |port: &Self| {
+            let free = free(port);
+            if free & !port.all != 0 || (free & port.all).count_ones() > 1 { free } else { 0 }
+        };
+        if offered(self) == 0 {
             self.reclaim(now);
         }
         let full = self.most_beyond.is_some_and(|most| {
             self.reclaim(now);
             (self.beyond & (self.owed | self.timed)).count_ones() as usize >= most
         });
-        // The slots that nothing else may take come first; the last one of the core's own is left to it.
-        let free = if full { 0 } else { free(self) };
-        let own = (free & self.all).count_ones();
-        (free & !self.all != 0 || own > 1).then(|| 63 - free.leading_zeros() as usize)
+        let offered = if full { 0 } else { offered(self) };
+        (offered != 0).then(|| 63 - offered.leading_zeros() as usize)
     }
 
     /// Lines that this core's own accesses have read from memory: not those of page walks and prefetchers.

@@ -6,7 +6,7 @@ use waykeeper_platform::{
     Translation, WriteStreaming, find_bundled,
 };
 use waykeeper_simulator::{Counters, Engine, Program, Role, Samples};
-use waykeeper_workload::{Loop, Operation, Pattern};
+use waykeeper_workload::{Loop, Operation, Order, Pattern};
 
 const MILLISECOND: u64 = 1_000_000_000;
 
@@ -319,5 +319,26 @@ fn prefetchers_hide_the_latency_of_what_they_recognise() {
             let off = with_mitigation(platform.clone(), "off", off);
             assert_eq!(mean(&off, pattern, &["off"]), (alone, 0));
         }
+    }
+}
+
+#[test]
+fn a_prefetcher_goes_on_however_often_samples_end() {
+    // What caches have answered keeps its slot until somebody needs one: stores of samples come in between.
+    let platform = platform(|core| {
+        core.outstanding_misses = Some(param(12));
+        core.prefetchers = vec![Prefetcher {
+            kind: param(PrefetcherKind::NextLine),
+            fills_level: param(1),
+            after_accesses: param(1),
+            distance: param(1),
+            degree: param(1),
+        }];
+    });
+    for batch in [16, 32, 64, 127, 128, 129, 256, 1024] {
+        let chase = Pattern::Chase { elements: 1 << 20, stride: 64, order: Order::Linear, batch };
+        let (seen, counters) = run(&platform, 0, chase, &[], MILLISECOND, 4 * MILLISECOND);
+        let (loads, asked) = (seen.len() as u64 * batch, counters.front(0).unwrap().prefetches);
+        assert!(asked > loads / 2, "batches of {batch}: {asked} for {loads} loads");
     }
 }

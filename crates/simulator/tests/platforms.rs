@@ -82,8 +82,8 @@ fn every_pattern_runs_on_every_kind_of_core_beside_others() {
                 let run = || {
                     let mut engine = Engine::new(&platform, &programs, &[], 3).unwrap();
                     let mut log = Log::default();
-                    engine.advance(120 * MICROSECOND, &mut log);
-                    assert_eq!(engine.now_ps(), 120 * MICROSECOND);
+                    engine.advance(250 * MICROSECOND, &mut log);
+                    assert_eq!(engine.now_ps(), 250 * MICROSECOND);
                     (log, engine.counters())
                 };
                 let (log, counters) = run();

@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 
 use crate::ensemble::{Effect, Ensemble};
 use crate::figures::{Expected, Kind, Name, Published, expected, figure};
-use crate::plan::Part;
+use crate::plan::{Length, Part};
 use crate::spread::Spread;
 use crate::tails::tails;
 
@@ -69,14 +69,15 @@ pub fn chapter(of: &Chapter<'_>) -> String {
     if let Some(ensemble) = of.ensemble {
         let _ = writeln!(
             text,
-            "Ensemble: {} parameter sets drawn from the ranges of the assumed parameters, {} kept because they agree with \
-             every fitted figure.\n",
+            "Ensemble: {} parameter sets drawn from the ranges of the assumed parameters, each in {}; {} kept because they \
+             agree with every fitted figure.\n",
             ensemble.drawn,
+            of.part.member,
             ensemble.kept.len()
         );
     }
     if let Some((names, effects)) = of.sensitivity {
-        sensitivities(&mut text, names, effects);
+        sensitivities(&mut text, of.part.end(), names, effects);
     }
     text
 }
@@ -123,11 +124,11 @@ pub fn ratio(value: f64, published: f64) -> String {
     if value == published { "equal".into() } else { format!("x{:.2}", value / published) }
 }
 
-fn sensitivities(text: &mut String, names: &[Name], effects: &[Effect]) {
+fn sensitivities(text: &mut String, length: &Length, names: &[Name], effects: &[Effect]) {
     let _ = writeln!(
         text,
-        "What the free choices matter: each parameter at the ends of its range, the others as they are; ratios to the \
-         figure with the file as it is. The {MOST_EFFECTS} that matter most of {}.\n",
+        "What the free choices matter: each parameter at the ends of its range, the others as they are, in {length}; ratios \
+         to the figure with the file as it is. The {MOST_EFFECTS} that matter most of {}.\n",
         effects.len()
     );
     let heads: Vec<_> = names.iter().map(|(case, metric)| format!("{case} {metric}")).collect();

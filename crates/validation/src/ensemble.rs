@@ -9,7 +9,7 @@ use waykeeper_workload::Xorshift;
 
 use crate::figures::{Kind, Name, Published, figure};
 use crate::knob::{Knob, knobs, with};
-use crate::plan::Part;
+use crate::plan::{Length, Part};
 use crate::runner::Runner;
 
 /// What was drawn, and what came of it.
@@ -44,7 +44,7 @@ pub fn ensemble(
         let mut run = Err(format!("no usable set in {TRIES} draws"));
         for _ in 0..TRIES {
             let values: Vec<(&str, Value)> = knobs.iter().map(|k| (k.key.as_str(), k.draw(&mut random))).collect();
-            run = run_with(runner, part, platform, &values, &format!("member-{member}"));
+            run = run_with(runner, (part, &part.member), platform, &values, &format!("member-{member}"));
             match &run {
                 Ok(_) => break,
                 Err(why) if found.unusable.len() < 3 => found.unusable.push(why.clone()),
@@ -71,13 +71,13 @@ pub fn agrees(run: &Json, published: &[Published], within: f64) -> bool {
     })
 }
 
-/// Runs the experiment, at the length of a member, with some parameters at other values.
+/// Runs the experiment at a length, as members are run, with some parameters at other values.
 ///
 /// # Errors
 /// A platform that cannot be, or cannot be simulated.
 pub fn run_with(
     runner: &Runner,
-    part: &Part,
+    (part, length): (&Part, &Length),
     platform: &Platform,
     values: &[(&str, Value)],
     name: &str,
@@ -86,7 +86,7 @@ pub fn run_with(
     let file: PathBuf = runner.folder.join(format!("{}.toml", platform.name));
     let text = toml::to_string(&variant).map_err(|error| error.to_string())?;
     std::fs::write(&file, text).map_err(|error| format!("{}: {error}", file.display()))?;
-    runner.run(part, &part.member, &part.member_set, Some(&file), name)
+    runner.run(part, length, &part.member_set, Some(&file), name)
 }
 
 /// What one end of a range does to a figure: its ratio to the figure with the platform file as it is.
@@ -103,13 +103,16 @@ pub struct Effect {
 /// # Errors
 /// The experiment cannot be run with the platform file as it is.
 pub fn sensitivity(runner: &Runner, part: &Part, platform: &Platform, figures: &[Name]) -> Result<Vec<Effect>, String> {
-    let base = run_with(runner, part, platform, &[], "base-of-member-length")?;
+    let length = part.end();
+    let base = run_with(runner, (part, length), platform, &[], "base-of-end-length")?;
     let mut effects = Vec::new();
     for knob in knobs(platform) {
         let mut ratios = vec![[None; 2]; figures.len()];
         for (end, value) in knob.ends.iter().enumerate() {
             eprintln!("  {}: {} = {value}", part.title(), knob.key);
-            let Ok(run) = run_with(runner, part, platform, &[(&knob.key, value.clone())], "end") else { continue };
+            let Ok(run) = run_with(runner, (part, length), platform, &[(&knob.key, value.clone())], "end") else {
+                continue;
+            };
             for (at, (case, metric)) in figures.iter().enumerate() {
                 let pair = (figure(&run, case, metric), figure(&base, case, metric));
                 if let (Some(now), Some(before)) = pair

@@ -37,8 +37,11 @@ pub struct Part {
     pub base: Length,
     /// Parameter sets that are drawn, in place of the file's number; 0 for a chapter without an ensemble.
     pub members: Option<usize>,
-    /// The run of each member of the ensemble, and of each end of a range.
+    /// The run of each member of the ensemble.
     pub member: Length,
+    /// The run of each end of a range; as a member's where absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub end: Option<Length>,
     /// Whether neighbours skip what cannot touch the target.
     #[serde(default)]
     pub fast: bool,
@@ -61,6 +64,11 @@ impl Part {
     pub fn title(&self) -> &str {
         self.title.as_deref().unwrap_or(&self.name)
     }
+
+    /// The run of each end of a range.
+    pub fn end(&self) -> &Length {
+        self.end.as_ref().unwrap_or(&self.member)
+    }
 }
 
 /// How long an experiment runs.
@@ -71,4 +79,15 @@ pub struct Length {
     pub duration: Option<String>,
     /// Repeats; the experiment's own where absent.
     pub repeats: Option<u32>,
+}
+
+impl std::fmt::Display for Length {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (self.repeats, &self.duration) {
+            (Some(repeats), Some(duration)) => write!(f, "{repeats} repeats of {duration}"),
+            (Some(repeats), None) => write!(f, "{repeats} repeats of the experiment's own duration"),
+            (None, Some(duration)) => write!(f, "repeats of {duration}"),
+            (None, None) => f.write_str("runs of the experiment's own length"),
+        }
+    }
 }

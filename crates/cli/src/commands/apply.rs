@@ -17,16 +17,17 @@ use crate::stop;
 
 /// Applies a policy or a plan, or tells what that would do.
 pub fn apply(arguments: &Apply) -> Result<Exit, Failure> {
+    let root = arguments.root.as_deref();
+    // Its own groups would be in the way of what is planned now.
+    if let Some(status) = applied(root)? {
+        return Err(ApplyError::Already { policy: status.policy, began: status.began }.into());
+    }
     let (policy, steps) = match (&arguments.steps, &arguments.policy) {
         (Some(file), _) => (name_of(file), read_steps(file)?),
         (None, Some(policy)) => (name_of(Path::new(policy)), steps_of(arguments, policy)?),
         (None, None) => (String::new(), Vec::new()),
     };
-    let root = arguments.root.as_deref();
     if arguments.dry_run {
-        if let Some(status) = applied(root)? {
-            return Err(ApplyError::Already { policy: status.policy, began: status.began }.into());
-        }
         let preview = waykeeper_control::preview(&mut host(root).machine(), &steps).map_err(ApplyError::from)?;
         match arguments.json {
             true => print_json(&preview)?,

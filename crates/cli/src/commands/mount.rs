@@ -26,6 +26,9 @@ pub fn mount(arguments: &Mount) -> Result<Exit, Failure> {
             at.display()
         )));
     }
+    if at.read_dir().map_err(cannot)?.next().is_some() {
+        return Err(Failure::Room(format!("`{}` is not empty; a new folder would do", at.display())));
+    }
     let mut placed = Vec::new();
     for load in loads {
         let pid = placeholder(&load).map_err(cannot)?;

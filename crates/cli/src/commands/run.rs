@@ -120,7 +120,8 @@ fn check_budgets(arguments: &Run, loaded: &Loaded, plan: &Plan, budgets: &[Budge
             continue;
         }
         let mut known: Vec<&str> = plan.cases.iter().map(|case| case.mitigation.as_str()).collect();
-        known.dedup();
+        let mut seen = std::collections::BTreeSet::new();
+        known.retain(|name| seen.insert(*name));
         let message = format!("`{budget}` covers no case; expected a mitigation that is run: {}", known.join(", "));
         return Err(match index.checked_sub(from_file) {
             Some(index) => InputError::in_option(format!("--budget '{}'", arguments.budgets[index]), message),

@@ -148,7 +148,11 @@ fn wishes(view: &View) -> Vec<Wish> {
             when(tickless, "this kernel is built without CONFIG_NO_HZ_FULL and would ignore it"),
         ),
         wish(&format!("rcu_nocbs={rt}"), "moves callbacks of RCU to threads on other cores", Ok(())),
-        wish(&format!("irqaffinity={}", view.other_list()), "sends interrupts of devices to the other cores", Ok(())),
+        wish(
+            &format!("irqaffinity={}", view.other_list()),
+            "sends interrupts of devices to the other cores",
+            when(view.others() != view.rt_cores, "for a machine on which a core is left for them"),
+        ),
         wish(
             "preempt=full",
             "lets the kernel be preempted nearly everywhere, until a PREEMPT_RT kernel is installed",

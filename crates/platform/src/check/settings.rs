@@ -5,6 +5,7 @@ use super::{Finding, finding, is_positive};
 use crate::describe::Platform;
 use crate::mitigation::{Bandwidth, Lock, Settings, WayGroups};
 use crate::shared::SharedCache;
+use crate::way_control::WayControl;
 
 /// The first setting without its control, or out of its range.
 pub fn controls_exist(platform: &Platform, path: &str, set: &Settings) -> Result<(), Finding> {
@@ -79,7 +80,10 @@ fn partitions_exist(platform: &Platform, at: &At, set: &Settings) -> Result<(), 
     for (key, groups, count, code_masks) in partitions {
         let Some(groups) = groups else { continue };
         match count {
-            Some(count) => groups_exist(at, key, groups, count, code_masks)?,
+            Some(count) => {
+                groups_exist(at, key, groups, count, code_masks)?;
+                groups_are_runs(platform, at, key, groups)?;
+            }
             None if key == "way_groups" => return at.missing(key, "shared cache with `way_groups`"),
             None => return at.missing(key, "second level with `way_groups` that is not the outermost shared cache"),
         }
@@ -101,6 +105,30 @@ fn groups_exist(at: &At, key: &str, groups: &WayGroups, count: u64, code_masks: 
             return at.missing(&key, "`code_data_masks` there");
         }
         list_exists(at, &key, list, count)?;
+    }
+    Ok(())
+}
+
+/// Intel's masks have no holes.
+fn groups_are_runs(platform: &Platform, at: &At, key: &str, groups: &WayGroups) -> Result<(), Finding> {
+    let is_cat = |cache: &SharedCache| {
+        let control = cache.way_control.as_ref().map(|control| control.value);
+        cache.way_groups.is_some() && matches!(control, Some(WayControl::Cat | WayControl::CatNotEnumerated))
+    };
+    let last = platform.shared_caches.iter().map(|cache| cache.level).max();
+    let of_key = |cache: &&SharedCache| (Some(cache.level) == last) == (key == "way_groups");
+    if !platform.shared_caches.iter().filter(of_key).any(is_cat) {
+        return Ok(());
+    }
+    let code = [("target_code", &groups.target_code), ("others_code", &groups.others_code)];
+    let code = code.into_iter().filter_map(|(name, list)| Some((name, list.as_ref()?)));
+    for (name, list) in [("target", &groups.target), ("others", &groups.others)].into_iter().chain(code) {
+        let mut sorted = list.clone();
+        sorted.sort_unstable();
+        if sorted.windows(2).any(|pair| pair[1] != pair[0] + 1) {
+            let message = format!("{list:?} has holes; Intel CAT takes groups that follow each other, each once");
+            return at.wrong(&format!("{key}.{name}"), message);
+        }
     }
     Ok(())
 }

@@ -34,7 +34,8 @@ pub struct Listening {
 impl Listening {
     /// Listens at a path. Only the owner may connect.
     pub(crate) fn new(shared: Arc<Shared>, at: &Path) -> io::Result<Self> {
-        let listener = UnixListener::bind(at)?;
+        let named = |error: io::Error| io::Error::new(error.kind(), format!("the socket `{}`: {error}", at.display()));
+        let listener = UnixListener::bind(at).map_err(named)?;
         std::fs::set_permissions(at, std::fs::Permissions::from_mode(0o600))?;
         let ended = Arc::new(AtomicBool::new(false));
         let seen = Arc::clone(&ended);

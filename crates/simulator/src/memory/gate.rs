@@ -4,7 +4,7 @@
 //! Requests of one class for one channel keep their order, those of higher priority apart: so a write that finds the
 //! controller's write queue full makes everything wait that its class sends to that channel after it. A request never
 //! passes an older write of its line. A regulator sees so many requests; the others wait behind it in the order in which
-//! they came.
+//! they came. One that holds classes back sees so many of each: what a class may not send yet takes no entry from the others.
 
 use crate::bits::bits;
 use crate::label::MOST_CLASSES;
@@ -56,12 +56,12 @@ const MARKS: usize = 8192;
 pub struct Gate {
     /// Regulates the classes, if anything does.
     pub regulator: Option<Regulator>,
-    /// Requests that are seen at one time.
+    /// Requests that are seen at one time; of each class, where the regulator holds classes back.
     entries: usize,
     /// From one request to the next.
     line_time: u64,
     next_free: u64,
-    /// Requests that the regulator delays, by class, with the time at which they take part.
+    /// Requests that the regulator delays or holds back, by class, with the time from which they may take part.
     delayed: Vec<Queue<(u64, Request)>>,
     /// How many those are.
     delayed_count: usize,
@@ -72,6 +72,7 @@ pub struct Gate {
     /// Queues with requests, one bit each, by channel.
     waiting: Vec<u64>,
     count: usize,
+    count_of: [usize; MOST_CLASSES],
     arrivals: u64,
     /// Writes that are seen, by the lowest bits of their lines.
     writes: Vec<u16>,
@@ -100,6 +101,7 @@ impl Gate {
             seen: vec![Queue::new(); channels * QUEUES],
             waiting: vec![0; channels],
             count: 0,
+            count_of: [0; MOST_CLASSES],
             arrivals: 0,
             writes: vec![0; MARKS],
             next_time: NEVER,
@@ -139,8 +141,9 @@ impl Gate {
     /// A request comes.
     pub fn arrive(&mut self, request: Request, now: u64) {
         let delay = self.regulator.as_ref().map_or(0, |regulator| regulator.delay(request.class));
+        let holds_back = self.holds_back();
         let delayed = &mut self.delayed[usize::from(request.class)];
-        if delay > 0 || !delayed.is_empty() {
+        if delay > 0 || holds_back || !delayed.is_empty() {
             delayed.push_back((now + delay, request));
             self.delayed_count += 1;
         } else {
@@ -160,38 +163,54 @@ impl Gate {
             return Some(self.take(queue, now));
         }
         let delayed = if self.delayed_count > 0 { &self.delayed[..] } else { &[] };
-        let delayed = delayed.iter().filter_map(|queue| queue.front().map(|(at, _)| at)).min();
+        // Those whose time has come wait for an entry.
+        let delayed = delayed.iter().filter_map(|queue| queue.front().map(|(at, _)| at)).filter(|at| *at > now).min();
         self.next_time = next_time.min(delayed.unwrap_or(NEVER));
         None
     }
 
+    fn holds_back(&self) -> bool {
+        self.regulator.as_ref().is_some_and(Regulator::holds_back)
+    }
+
     /// Lets requests take part whose time has come, as many as are seen at one time.
     fn see(&mut self, now: u64) {
+        let holds_back = self.holds_back();
         let classes = if self.delayed_count > 0 { MOST_CLASSES } else { 0 };
         for class in 0..classes {
             while let Some((at, request)) = self.delayed[class].front()
                 && at <= now
+                && (!holds_back || self.count_of[class] < self.entries)
             {
                 self.delayed[class].pop_front();
                 self.delayed_count -= 1;
-                self.behind.push_back(request);
+                match holds_back {
+                    true => self.line_up(request),
+                    false => self.behind.push_back(request),
+                }
             }
         }
-        while self.count < self.entries
-            && let Some(mut request) = self.behind.pop_front()
+        while (holds_back || self.count < self.entries)
+            && let Some(request) = self.behind.pop_front()
         {
-            request.order = self.arrivals;
-            self.arrivals += 1;
-            self.count += 1;
-            self.writes[request.line as usize % MARKS] += u16::from(request.reader.is_none());
-            let queue = 2 * usize::from(request.class) + usize::from(!request.first);
-            let idle = self.is_idle(request.class);
-            if let Some(regulator) = self.regulator.as_mut().filter(|_| idle) {
-                regulator.begins(request.class);
-            }
-            self.seen[request.channel * QUEUES + queue].push_back(request);
-            self.waiting[request.channel] |= 1 << queue;
+            self.line_up(request);
         }
+    }
+
+    /// A request is seen from now on.
+    fn line_up(&mut self, mut request: Request) {
+        request.order = self.arrivals;
+        self.arrivals += 1;
+        self.count += 1;
+        self.count_of[usize::from(request.class)] += 1;
+        self.writes[request.line as usize % MARKS] += u16::from(request.reader.is_none());
+        let queue = 2 * usize::from(request.class) + usize::from(!request.first);
+        let idle = self.is_idle(request.class);
+        if let Some(regulator) = self.regulator.as_mut().filter(|_| idle) {
+            regulator.begins(request.class);
+        }
+        self.seen[request.channel * QUEUES + queue].push_back(request);
+        self.waiting[request.channel] |= 1 << queue;
     }
 
     /// Whether no request of a class is seen.
@@ -238,6 +257,7 @@ impl Gate {
             self.waiting[queue / QUEUES] &= !(1 << (queue % QUEUES));
         }
         self.count -= 1;
+        self.count_of[usize::from(request.class)] -= 1;
         self.writes[request.line as usize % MARKS] -= u16::from(request.reader.is_none());
         if let Some(regulator) = &mut self.regulator {
             regulator.passed(request.class, now);

@@ -104,6 +104,11 @@ impl Regulator {
         }
     }
 
+    /// Whether a class may have to wait while the memory could serve it.
+    pub fn holds_back(&self) -> bool {
+        self.enabled && matches!(self.scheme, Scheme::Maximum(_) | Scheme::Portions { .. })
+    }
+
     /// How long every request of a class waits before it takes part.
     pub fn delay(&self, class: u8) -> u64 {
         match self.scheme {

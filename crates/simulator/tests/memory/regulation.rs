@@ -150,3 +150,19 @@ fn portions_are_slots_of_their_classes() {
     let alone = served(&mut memory.clone(), &[], 0);
     assert_eq!(alone, [0, 0]);
 }
+
+#[test]
+fn what_a_class_may_not_send_yet_takes_no_entry_from_the_others() {
+    // Three times as many requests of the limited class as the regulator sees.
+    for (scheme, shares, expected) in [
+        (Scheme::Maximum(WINDOWS), [100, 10], [1800, 200]),
+        (Scheme::Portions { slot: 250, slots: 4 }, [0b1110, 0b0001], [1500, 500]),
+    ] {
+        let mut memory = memory(scheme);
+        for (class, share) in [0, 1].into_iter().zip(shares) {
+            memory.set_bandwidth(class, share, true, 0);
+        }
+        let [others, limited] = served(&mut memory, &[(0, 20), (1, 200)], 100_000);
+        assert!(others.abs_diff(expected[0]) <= 5 && limited.abs_diff(expected[1]) <= 5, "{others} and {limited}");
+    }
+}

@@ -69,6 +69,8 @@ pub struct Forecast {
 pub enum Unsettled {
     /// There are so few.
     Few(usize),
+    /// So many are above the only threshold that they allow: no higher one can agree with it.
+    One(usize),
     /// The run that is asked about is so short that even the highest threshold has next to no peak in it.
     Short,
     /// No distribution of this family fits the highest ones, at any threshold.
@@ -128,6 +130,9 @@ pub fn outlook(repeats: &[Heights], horizon_s: f64) -> Outlook {
     }
     let says = |candidate: &Candidate| (candidate.excesses.len(), candidate.median());
     match (candidates.first(), candidates.last()) {
+        (Some(only), _) if candidates.len() == 1 && only.goodness() >= BAD_FIT => {
+            Outlook::Unsettled(Unsettled::One(only.excesses.len()))
+        }
         (Some(low), Some(high)) if candidates.iter().any(|candidate| candidate.goodness() >= BAD_FIT) => {
             Outlook::Unsettled(Unsettled::Drifts([says(low), says(high)]))
         }

@@ -145,3 +145,13 @@ fn a_bad_fit_is_seldom_by_chance_and_a_wrong_one_often() {
     // 5 % of 40 is 2; more than 6 has a probability of 0.3 %.
     assert!(of(0.1).count() <= 6);
 }
+
+#[test]
+fn one_threshold_alone_settles_nothing() {
+    // One more than the least: they allow one threshold, the lowest of them.
+    let mut random = Xorshift::new(3);
+    let from = Pareto { shape: 0.0, scale: 10.0 };
+    let peaks = (0..=LEAST_PEAKS).map(|_| (100.0 + from.draw(&mut random), 1)).collect();
+    let found = outlook(&[Heights { peaks, exposure_s: 1.0 }], 3600.0);
+    assert!(matches!(found, Outlook::Unsettled(Unsettled::One(LEAST_PEAKS))), "{found:?}");
+}
