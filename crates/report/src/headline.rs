@@ -1,10 +1,11 @@
 //! The lines above the table: what was run, on what, timed by what.
 
-use waykeeper_experiment::run::Run;
+use waykeeper_experiment::run::{CaseRecord, Run};
 use waykeeper_experiment::site::ExecutorKind;
 
 use crate::figure::{cores, seconds, three_digits};
 use crate::matrix::{name, sweeps};
+use crate::text::paragraph;
 
 /// The lines above the table.
 pub fn headline(run: &Run) -> String {
@@ -13,8 +14,20 @@ pub fn headline(run: &Run) -> String {
     lines.extend(sweeps(run));
     if run.cut_short {
         lines.push("CUT SHORT: the run was interrupted; what follows is what was measured until then.".into());
+    } else {
+        lines.extend(without_samples(run));
     }
     lines.join("\n")
+}
+
+/// Cases whose target takes samples and ended none.
+fn without_samples(run: &Run) -> Option<String> {
+    let counts_samples = |case: &&CaseRecord| case.total_bandwidth_bytes_per_s.is_none();
+    let without = run.cases.iter().filter(counts_samples).filter(|case| case.samples == 0);
+    let names: Vec<_> = without.map(|case| case.name.as_str()).collect();
+    let length = seconds(run.duration_s);
+    let text = || format!("NO SAMPLE ended within {length} of {}; a longer --duration would do.", names.join("; "));
+    (!names.is_empty()).then(|| paragraph(&text(), "  "))
 }
 
 fn place(run: &Run) -> String {

@@ -34,6 +34,31 @@ fn a_policy_does_what_the_platforms_own_masks_do() {
     }
 }
 
+#[test]
+fn the_ways_that_a_policy_gives_stand_beside_what_is_held() {
+    let desk = Desk::new();
+    let run = desk.run(&[
+        "run",
+        "apollo-lake-cat",
+        "--json",
+        "--duration=15ms",
+        "--repeats=1",
+        "--set=mitigations=apollo-lake-one-segment",
+        "--set=references=[]",
+        "--set=expectations=[]",
+    ]);
+    // One segment of eight is two of 16 ways.
+    let run = run.with(0).json();
+    for (name, target, others) in [("none", 16, 16), ("apollo-lake-one-segment", 2, 14)] {
+        let held = &case(&run, name)["occupancy"];
+        assert_eq!(
+            (&held["target_ways"], &held["others_ways"]),
+            (&Value::from(target), &Value::from(others)),
+            "{name}"
+        );
+    }
+}
+
 /// Priorities, the mode without allocation and ways in one policy, and the platform's own three mitigations together.
 #[test]
 fn a_policy_sets_more_than_ways() {

@@ -257,3 +257,18 @@ fn windows_give_estimates_that_say_what_they_rest_on() {
     let explained = desk.run(&["run", "my.toml", "--explain"]).with(2).stderr;
     assert!(explained.contains("targets.0.sampled=false"), "{explained}");
 }
+
+#[test]
+fn a_run_that_is_shorter_than_a_sample_says_so() {
+    let desk = Desk::new();
+    let short = |duration: &str| {
+        let ended =
+            desk.run(&["run", "zynq-interrupt-latency", "--repeats=1", "--set=mitigations=[]", duration]).with(0);
+        ended.stdout.lines().find(|line| line.starts_with("NO SAMPLE")).map(str::to_owned)
+    };
+    assert_eq!(
+        short("--duration=100us").unwrap(),
+        "NO SAMPLE ended within 100 us of idle; a longer --duration would do."
+    );
+    assert_eq!(short("--duration=20ms"), None);
+}

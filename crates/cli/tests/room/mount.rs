@@ -72,3 +72,13 @@ fn a_folder_that_is_not_there_is_named() {
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(text.contains("/no/such/folder"), "{text}");
 }
+
+#[test]
+fn a_folder_with_something_in_it_is_not_mounted_over() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("notes.txt"), "mine").unwrap();
+    let refused = waykeeper(&["mount", "apollo-lake-e3950", folder.path().to_str().unwrap()]).output().unwrap();
+    assert_eq!(refused.status.code(), Some(3));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("is not empty"), "{refused:?}");
+    assert!(!is_mounted(folder.path()));
+}
