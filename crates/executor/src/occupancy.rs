@@ -20,10 +20,11 @@ impl Watch {
     /// None where the target's core shares no cache.
     pub fn new(platform: &Platform, case: &Case, engine: &Engine, length_ps: u64) -> Option<Self> {
         let core = case.target.core;
-        let (cache, sharers) = platform.shared_caches.iter().rev().find_map(|cache| {
-            let copies = std::iter::once(&cache.cores).chain(&cache.copies);
-            copies.into_iter().find(|cores| cores.contains(&core)).map(|cores| (cache, cores))
-        })?;
+        let (cache, sharers) = platform
+            .shared_caches
+            .iter()
+            .rev()
+            .find_map(|cache| cache.groups().find(|group| group.contains(&core)).map(|group| (cache, group)))?;
         let ways_of = |core: u32| engine.ways(cache.level, core).unwrap_or(0);
         let others = sharers.iter().filter(|other| **other != core).fold(0, |ways, other| ways | ways_of(*other));
         let (ways, target_ways, others_ways) =

@@ -304,10 +304,9 @@ impl Port {
 
     fn slot_for_prefetch(&mut self, level: u8, now: u64) -> Option<usize> {
         let slots = if level == 1 { self.all } else { self.all | self.for_second };
-        let free = |port: &Self| slots & !(port.owed | port.timed);
         // The slots that nothing else may take come first; the last one of the core's own is left to it.
         let offered = |port: &Self| {
-            let free = free(port);
+            let free = slots & !(port.owed | port.timed);
             if free & !port.all != 0 || (free & port.all).count_ones() > 1 { free } else { 0 }
         };
         if offered(self) == 0 {

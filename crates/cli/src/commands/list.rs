@@ -49,7 +49,8 @@ pub fn list(arguments: &List) -> Result<Exit, Failure> {
         }
         text.push('\n');
     }
-    text += "`host` is a platform too: the machine that this runs on. Files of your own do for platforms, experiments and policies; an experiment has workloads of its own in `[workloads]`.\n";
+    text += "`host` is a platform too: the machine that this runs on. Files of your own do for platforms, experiments and \
+             policies; an experiment has workloads of its own in `[workloads]`.\n";
     print(&text)?;
     Ok(Exit::Done)
 }

@@ -4,6 +4,7 @@ use super::memory::share_is_possible;
 use super::{Finding, finding, is_positive};
 use crate::describe::Platform;
 use crate::mitigation::{Bandwidth, Lock, Settings, WayGroups};
+use crate::param::Param;
 use crate::shared::SharedCache;
 use crate::way_control::WayControl;
 
@@ -58,12 +59,13 @@ fn outermost(platform: &Platform) -> impl Iterator<Item = &SharedCache> {
     platform.shared_caches.iter().filter(move |cache| Some(cache.level) == level)
 }
 
-/// The most way groups that a cache of the second level has, private or shared, where it is not the outermost one.
-fn l2_groups(platform: &Platform) -> Option<u64> {
+/// How the caches of the second level are divided, private or shared, where it is not the outermost one.
+fn l2_caches(platform: &Platform) -> impl Iterator<Item = (&Param<u64>, &Option<Param<WayControl>>)> {
     let last = platform.shared_caches.iter().map(|cache| cache.level).max().unwrap_or(1);
-    let private = platform.cores.iter().filter_map(|kind| kind.l2.as_ref()?.way_groups.as_ref());
-    let shared = platform.shared_caches.iter().filter(|cache| cache.level == 2 && cache.level < last);
-    private.chain(shared.filter_map(|cache| cache.way_groups.as_ref())).map(|groups| groups.value).max()
+    let private = platform.cores.iter().filter_map(|kind| kind.l2.as_ref());
+    let private = private.filter_map(|cache| Some((cache.way_groups.as_ref()?, &cache.way_control)));
+    let shared = platform.shared_caches.iter().filter(move |cache| cache.level == 2 && cache.level < last);
+    private.chain(shared.filter_map(|cache| Some((cache.way_groups.as_ref()?, &cache.way_control))))
 }
 
 fn partitions_exist(platform: &Platform, at: &At, set: &Settings) -> Result<(), Finding> {
@@ -73,17 +75,17 @@ fn partitions_exist(platform: &Platform, at: &At, set: &Settings) -> Result<(), 
         let caches = platform.shared_caches.iter().filter(move |cache| level(cache, last));
         caches.filter_map(|cache| cache.code_data_masks.as_ref()).any(|masks| masks.value)
     };
+    let runs = outermost(platform).any(|cache| takes_runs(&cache.way_control));
+    let l2_groups = l2_caches(platform).map(|(groups, _)| groups.value).max();
+    let l2_runs = l2_caches(platform).any(|(_, control)| takes_runs(control));
     let partitions = [
-        ("way_groups", &set.way_groups, last, code(|cache, last| cache.level == last)),
-        ("l2_way_groups", &set.l2_way_groups, l2_groups(platform), code(|cache, last| cache.level < last)),
+        ("way_groups", &set.way_groups, last, [code(|cache, last| cache.level == last), runs]),
+        ("l2_way_groups", &set.l2_way_groups, l2_groups, [code(|cache, last| cache.level < last), l2_runs]),
     ];
-    for (key, groups, count, code_masks) in partitions {
+    for (key, groups, count, masks) in partitions {
         let Some(groups) = groups else { continue };
         match count {
-            Some(count) => {
-                groups_exist(at, key, groups, count, code_masks)?;
-                groups_are_runs(platform, at, key, groups)?;
-            }
+            Some(count) => groups_exist(at, key, groups, count, masks)?,
             None if key == "way_groups" => return at.missing(key, "shared cache with `way_groups`"),
             None => return at.missing(key, "second level with `way_groups` that is not the outermost shared cache"),
         }
@@ -91,7 +93,14 @@ fn partitions_exist(platform: &Platform, at: &At, set: &Settings) -> Result<(), 
     Ok(())
 }
 
-fn groups_exist(at: &At, key: &str, groups: &WayGroups, count: u64, code_masks: bool) -> Result<(), Finding> {
+/// `code_masks`: code has masks of its own; `runs`: they have no holes.
+fn groups_exist(
+    at: &At,
+    key: &str,
+    groups: &WayGroups,
+    count: u64,
+    [code_masks, runs]: [bool; 2],
+) -> Result<(), Finding> {
     let lists = [
         ("target", Some(&groups.target)),
         ("others", Some(&groups.others)),
@@ -105,32 +114,26 @@ fn groups_exist(at: &At, key: &str, groups: &WayGroups, count: u64, code_masks: 
             return at.missing(&key, "`code_data_masks` there");
         }
         list_exists(at, &key, list, count)?;
+        if runs {
+            is_run(at, &key, list)?;
+        }
     }
     Ok(())
 }
 
-/// Intel's masks have no holes.
-fn groups_are_runs(platform: &Platform, at: &At, key: &str, groups: &WayGroups) -> Result<(), Finding> {
-    let is_cat = |cache: &SharedCache| {
-        let control = cache.way_control.as_ref().map(|control| control.value);
-        cache.way_groups.is_some() && matches!(control, Some(WayControl::Cat | WayControl::CatNotEnumerated))
-    };
-    let last = platform.shared_caches.iter().map(|cache| cache.level).max();
-    let of_key = |cache: &&SharedCache| (Some(cache.level) == last) == (key == "way_groups");
-    if !platform.shared_caches.iter().filter(of_key).any(is_cat) {
-        return Ok(());
+/// Whether the masks of a cache have no holes.
+fn takes_runs(control: &Option<Param<WayControl>>) -> bool {
+    let control = control.as_ref().map(|control| control.value);
+    matches!(control, Some(WayControl::Cat | WayControl::CatNotEnumerated))
+}
+
+fn is_run(at: &At, key: &str, list: &[u8]) -> Result<(), Finding> {
+    let mut sorted = list.to_vec();
+    sorted.sort_unstable();
+    match sorted.windows(2).all(|pair| pair[1] == pair[0] + 1) {
+        true => Ok(()),
+        false => at.wrong(key, format!("{list:?} has holes; Intel CAT takes groups that follow each other, each once")),
     }
-    let code = [("target_code", &groups.target_code), ("others_code", &groups.others_code)];
-    let code = code.into_iter().filter_map(|(name, list)| Some((name, list.as_ref()?)));
-    for (name, list) in [("target", &groups.target), ("others", &groups.others)].into_iter().chain(code) {
-        let mut sorted = list.clone();
-        sorted.sort_unstable();
-        if sorted.windows(2).any(|pair| pair[1] != pair[0] + 1) {
-            let message = format!("{list:?} has holes; Intel CAT takes groups that follow each other, each once");
-            return at.wrong(&format!("{key}.{name}"), message);
-        }
-    }
-    Ok(())
 }
 
 fn list_exists(at: &At, key: &str, list: &[u8], count: u64) -> Result<(), Finding> {

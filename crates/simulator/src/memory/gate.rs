@@ -71,6 +71,7 @@ pub struct Gate {
     seen: Vec<Queue<Request>>,
     /// Queues with requests, one bit each, by channel.
     waiting: Vec<u64>,
+    /// Requests that are seen, of all classes and of each.
     count: usize,
     count_of: [usize; MOST_CLASSES],
     arrivals: u64,
@@ -202,21 +203,17 @@ impl Gate {
         request.order = self.arrivals;
         self.arrivals += 1;
         self.count += 1;
-        self.count_of[usize::from(request.class)] += 1;
-        self.writes[request.line as usize % MARKS] += u16::from(request.reader.is_none());
-        let queue = 2 * usize::from(request.class) + usize::from(!request.first);
-        let idle = self.is_idle(request.class);
-        if let Some(regulator) = self.regulator.as_mut().filter(|_| idle) {
+        let of_class = &mut self.count_of[usize::from(request.class)];
+        *of_class += 1;
+        if *of_class == 1
+            && let Some(regulator) = &mut self.regulator
+        {
             regulator.begins(request.class);
         }
+        self.writes[request.line as usize % MARKS] += u16::from(request.reader.is_none());
+        let queue = 2 * usize::from(request.class) + usize::from(!request.first);
         self.seen[request.channel * QUEUES + queue].push_back(request);
         self.waiting[request.channel] |= 1 << queue;
-    }
-
-    /// Whether no request of a class is seen.
-    fn is_idle(&self, class: u8) -> bool {
-        let queues = 0b11 << (2 * class);
-        self.waiting.iter().all(|waiting| waiting & queues == 0)
     }
 
     fn allowed(&self, request: &Request, now: u64) -> u64 {

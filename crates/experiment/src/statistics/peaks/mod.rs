@@ -129,15 +129,12 @@ pub fn outlook(repeats: &[Heights], horizon_s: f64) -> Outlook {
         }
     }
     let says = |candidate: &Candidate| (candidate.excesses.len(), candidate.median());
-    match (candidates.first(), candidates.last()) {
-        (Some(only), _) if candidates.len() == 1 && only.goodness() >= BAD_FIT => {
-            Outlook::Unsettled(Unsettled::One(only.excesses.len()))
-        }
-        (Some(low), Some(high)) if candidates.iter().any(|candidate| candidate.goodness() >= BAD_FIT) => {
-            Outlook::Unsettled(Unsettled::Drifts([says(low), says(high)]))
-        }
-        _ => Outlook::Unsettled(Unsettled::Misfit),
-    }
+    let one_fits = candidates.iter().any(|candidate| candidate.goodness() >= BAD_FIT);
+    Outlook::Unsettled(match candidates.as_slice() {
+        [only] if one_fits => Unsettled::One(only.excesses.len()),
+        [low, .., high] if one_fits => Unsettled::Drifts([says(low), says(high)]),
+        _ => Unsettled::Misfit,
+    })
 }
 
 /// The shares of maxima that lie below the ends of where 95 of 100 lie.
