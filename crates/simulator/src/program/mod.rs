@@ -190,7 +190,7 @@ impl Program {
                     self.waited_until = self.now;
                     true
                 }
-                Op::Start | Op::End if self.leaves_line(op) => true,
+                Op::Start | Op::End if self.leaves_line(op, world) => true,
                 Op::Start => self.drained(op) && self.start_sample(world),
                 Op::End => self.drained(op) && self.end_sample(world, samples),
                 Op::Turn => self.turn(world),
