@@ -128,8 +128,8 @@ pub struct Run {
     /// Explain the N longest samples of each case: what the core waited for, part by part (simulator only) [N: 3].
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "3", value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub explain: Option<u16>,
-    /// Let neighbours skip what cannot touch the target: several times faster, rates of long samples within some percent
-    /// of those in full (simulator only; cases that cannot skip are simulated in full).
+    /// Skip what cannot touch the target, of its neighbours or of what comes before its events: many times faster, rates of
+    /// long samples within some percent of those in full (simulator only; cases that cannot skip are simulated in full).
     #[arg(long)]
     pub fast: bool,
     /// Print run.json instead of the table.

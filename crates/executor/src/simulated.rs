@@ -320,8 +320,8 @@ impl Executor for Simulated {
             disturbances: BTreeMap::new(),
             counters: {
                 let mut counts = added(&before, &counters, case.target.core);
-                if case.sampled.is_some() {
-                    let forwarded = counters.front(case.target.core).map_or(0, |front| front.forwarded_accesses);
+                let forwarded = counters.front(case.target.core).map_or(0, |front| front.forwarded_accesses);
+                if case.sampled.is_some() || forwarded > 0 {
                     counts.insert("target_forwarded_accesses".into(), forwarded);
                 }
                 counts
