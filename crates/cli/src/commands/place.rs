@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use waykeeper_executor::{Executor, ExecutorError, Host, Simulated, is_policy_file};
+use waykeeper_executor::{Executor, ExecutorError, Host, Simulated, check_assignments, is_policy_file};
 use waykeeper_experiment::Loaded;
 use waykeeper_experiment::mitigation::parts;
 use waykeeper_linux::{Root, discover};
@@ -29,6 +29,7 @@ pub fn executor(loaded: &Loaded, on: Option<On>) -> Result<Box<dyn Executor>, Fa
         }
         (_, Some(opened)) => {
             opened.can_be_simulated()?;
+            check_assignments(loaded, &opened.platform)?;
             Ok(Box::new(Simulated::new(opened.platform, &host_mitigations(), &policies)?))
         }
         (Some(On::Sim), None) => {
