@@ -15,6 +15,6 @@ pub use host::{
     Answer, Bench, Host, Job, LiveNeighbour, LiveTarget, Part, Recent, Recorded, WORKER_ARGUMENT, worker_main,
 };
 pub use measure::{Assignment, Executor, ExecutorError, Pace, Place};
-pub use policies::is_file as is_policy_file;
+pub use policies::PolicyFiles;
 pub use schedule::{Finished, Progress, Settings, run};
 pub use simulated::Simulated;
