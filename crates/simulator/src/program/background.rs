@@ -57,9 +57,9 @@ impl Background {
 
 impl Program {
     /// From the next event on goes forward through what comes before its events, which touch these lines. Not if its core
-    /// prefetches: that depends on all accesses.
+    /// prefetches, which depends on all accesses, nor without samples: then the background is what counts.
     pub fn forward_background(&mut self, passed: &Passed, event: &[EventLine], data_bytes: u64) -> bool {
-        if self.front.as_ref().is_some_and(|front| front.prefetchers.is_some()) {
+        if self.recorder.is_none() || self.front.as_ref().is_some_and(|front| front.prefetchers.is_some()) {
             return false;
         }
         let mut descriptors = Vec::new();
