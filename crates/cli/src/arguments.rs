@@ -128,8 +128,8 @@ pub struct Run {
     /// Explain the N longest samples of each case: what the core waited for, part by part (simulator only) [N: 3].
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "3", value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub explain: Option<u16>,
-    /// Let neighbours skip what cannot touch the target: several times faster, rates of long samples within some percent
-    /// of those in full (simulator only; cases that cannot skip are simulated in full).
+    /// Skip what cannot touch the target, of its neighbours or of what comes before its events: many times faster, rates of
+    /// long samples within some percent of those in full (simulator only; cases that cannot skip are simulated in full).
     #[arg(long)]
     pub fast: bool,
     /// Print run.json instead of the table.
@@ -367,16 +367,21 @@ pub struct Status {
 #[command(after_help = "\
 Examples:
   waykeeper restore
-  waykeeper restore --force
+  waykeeper restore --force                         also what others have changed since
+  waykeeper restore --keep                          accept what others have changed since
 
-What others have changed since stays as it is, and is told (`waykeeper status` tells it beforehand); with --force it is put back
-too, and what cannot be put back is given up. After a reboot nothing is written: the settings went with the boot.
+What others have changed since stays as it is, and is told (`waykeeper status` tells it beforehand); the journal then keeps what was
+there before, until --force puts that back too or --keep accepts the change. After a reboot nothing is written: the settings went
+with the boot.
 
-Exit status: 0 everything is back but what others have changed, or nothing was applied; 3 something could not be put back.")]
+Exit status: 0 everything is back, or nothing was applied; 1 what others have changed was left; 3 something could not be put back.")]
 pub struct Restore {
     /// Put back what others have changed since, too, and forget what cannot be put back.
     #[arg(long)]
     pub force: bool,
+    /// Accept what others have changed since, as it is, and forget what was there before it.
+    #[arg(long, conflicts_with = "force")]
+    pub keep: bool,
     /// Act on the files below this folder in the place of the running machine's.
     #[arg(long, value_name = "DIR", value_parser = folder)]
     pub root: Option<PathBuf>,

@@ -16,6 +16,8 @@ pub enum Exit {
     BudgetBroken,
     /// A setting does not hold.
     DoesNotHold,
+    /// What others have changed was left as it is.
+    OthersLeft,
     /// The machine has something serious against it.
     SeriousFound,
     /// Bad input.
@@ -34,7 +36,7 @@ impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         Self::from(match exit {
             Exit::Done => 0,
-            Exit::BudgetBroken | Exit::DoesNotHold | Exit::SeriousFound => 1,
+            Exit::BudgetBroken | Exit::DoesNotHold | Exit::OthersLeft | Exit::SeriousFound => 1,
             Exit::BadInput => 2,
             Exit::CannotDo => 3,
             Exit::TooThin => 4,

@@ -11,7 +11,8 @@ use crate::check::{Found, Refusal, check, check_tree};
 use crate::journal::{Before, FORMAT, Head, Journal, JournalError, Record};
 use crate::perform::{self, MachineError};
 use crate::read_back::{Difference, read_back};
-use crate::restore::put_back;
+use crate::remainder::{OthersChanges, Remainder};
+use crate::restore::{close, put_back};
 use crate::settings::Settings;
 use crate::store::{LockError, StateDirectory, Store};
 use crate::trial;
@@ -54,6 +55,17 @@ pub enum ApplyError {
         "`{policy}` is applied already, since {began}; `waykeeper restore` puts back what was there before, do that first"
     )]
     Already {
+        /// Its policy.
+        policy: String,
+        /// Since when.
+        began: String,
+    },
+    /// Most of what Waykeeper set is put back; what others have changed since was left.
+    #[error(
+        "`{policy}`, applied {began}, is undone but for what others have changed since: `waykeeper restore --force` puts that \
+         back too, `waykeeper restore --keep` accepts it as it is; do one of them first"
+    )]
+    Remains {
         /// Its policy.
         policy: String,
         /// Since when.
@@ -142,7 +154,11 @@ pub fn apply_with(
     stop: &AtomicBool,
 ) -> Result<Applied, ApplyError> {
     if let Some(journal) = Journal::load(store)? {
-        return Err(ApplyError::Already { policy: journal.head.policy, began: journal.head.began });
+        let Head { policy, began, .. } = journal.head;
+        return Err(match journal.remains {
+            Some(_) => ApplyError::Remains { policy, began },
+            None => ApplyError::Already { policy, began },
+        });
     }
     let changes = Change::all_of(request.steps).map_err(Refusal::from)?;
     let Found { mounted, before } = check(machine, &changes)?;
@@ -162,15 +178,14 @@ pub fn apply_with(
         Ok(applied) => return Ok(applied),
         Err(cause) => cause,
     };
-    let failures = match put_back(machine, store, &mut journal, false) {
-        Ok(undone) => undone.failures,
-        Err(error) => vec![error.to_string()],
+    let undone = match put_back(machine, store, &mut journal, OthersChanges::Leave) {
+        Ok(undone) => undone,
+        Err(error) => return Err(ApplyError::Stuck { cause, failures: vec![error.to_string()] }),
     };
-    if failures.is_empty() {
-        store.remove().map_err(JournalError::from)?;
-        return Err(ApplyError::RolledBack { cause });
-    }
-    Err(ApplyError::Stuck { cause, failures })
+    close(store, &mut journal, &undone, OthersChanges::Leave)?;
+    let left = undone.left.iter().map(Remainder::stays);
+    let failures: Vec<String> = undone.failures.into_iter().chain(left).collect();
+    if failures.is_empty() { Err(ApplyError::RolledBack { cause }) } else { Err(ApplyError::Stuck { cause, failures }) }
 }
 
 fn carry_out(

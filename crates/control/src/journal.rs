@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use waykeeper_policy::{MountSettings, Step};
 
 use crate::change::{BadStep, Change};
+use crate::remainder::{Remainder, Setting};
 use crate::schemata::Shares;
 use crate::settings::{Place, Settings};
 use crate::snapshot::{Home, Snapshot};
@@ -96,9 +97,17 @@ pub(crate) enum Record {
     /// All steps have been done.
     Applied,
     /// These actions are about to put everything back.
-    Undo { actions: Vec<Action>, findings: Vec<String> },
+    Undo {
+        actions: Vec<Action>,
+        findings: Vec<String>,
+        /// What stays, because others have changed it since.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        left: Vec<Remainder>,
+    },
     /// One of them has been done.
     Undone(usize),
+    /// All of them have been done: only these settings are not back.
+    Remains(Vec<Setting>),
 }
 
 /// A journal, read.
@@ -115,6 +124,8 @@ pub struct Journal {
     /// Whether all steps have been done.
     pub applied: bool,
     pub(crate) undo: Option<PendingUndo>,
+    /// The only settings that are not back, after a restore that left some.
+    pub(crate) remains: Option<Vec<Setting>>,
     /// The whole lines, where an unfinished one stands behind them: it goes before anything is added.
     torn: Option<Vec<u8>>,
 }
@@ -125,6 +136,7 @@ pub(crate) struct PendingUndo {
     /// Actions, and whether each has been done.
     pub actions: Vec<(Action, bool)>,
     pub findings: Vec<String>,
+    pub left: Vec<Remainder>,
 }
 
 /// A journal that cannot be used.
@@ -171,6 +183,7 @@ impl Journal {
             trying: false,
             applied: false,
             undo: None,
+            remains: None,
             torn: None,
         })
     }
@@ -222,14 +235,18 @@ impl Journal {
                 self.left.push(left);
             }
             Record::Applied => self.applied = true,
-            Record::Undo { actions, findings } => {
-                self.undo =
-                    Some(PendingUndo { actions: actions.into_iter().map(|it| (it, false)).collect(), findings });
+            Record::Undo { actions, findings, left } => {
+                let actions = actions.into_iter().map(|it| (it, false)).collect();
+                self.undo = Some(PendingUndo { actions, findings, left });
             }
             Record::Undone(action) => {
                 if let Some((_, done)) = self.undo.as_mut().and_then(|undo| undo.actions.get_mut(action)) {
                     *done = true;
                 }
+            }
+            Record::Remains(settings) => {
+                self.remains = Some(settings);
+                self.undo = None;
             }
         }
     }
@@ -239,14 +256,33 @@ impl Journal {
         self.begun > self.done
     }
 
-    /// What the steps that were begun come to.
-    pub(crate) fn begun_settings(&self) -> Settings {
-        Settings::of(&self.changes[..self.begun])
+    /// What the whole plan comes to, as far as it is not back.
+    pub(crate) fn planned_settings(&self) -> Settings {
+        self.not_back(&self.changes)
     }
 
-    /// What the steps that were done come to.
+    /// What the steps that were begun come to, as far as it is not back.
+    pub(crate) fn begun_settings(&self) -> Settings {
+        self.not_back(&self.changes[..self.begun])
+    }
+
+    /// What the steps that were done come to, as far as it is not back.
     pub(crate) fn done_settings(&self) -> Settings {
-        Settings::of(&self.changes[..self.done])
+        self.not_back(&self.changes[..self.done])
+    }
+
+    fn not_back(&self, changes: &[Change]) -> Settings {
+        let settings = Settings::of(changes);
+        match &self.remains {
+            Some(remains) => settings.only(remains),
+            None => settings,
+        }
+    }
+
+    /// Whether the plan made a group, and a restore has removed it: one of that name is somebody else's.
+    pub(crate) fn has_removed(&self, group: &str) -> bool {
+        let makes = |change: &Change| matches!(change, Change::Group(made) if made == group);
+        self.remains.is_some() && self.changes.iter().any(makes)
     }
 
     /// The root's shares as the steps left them.

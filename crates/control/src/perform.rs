@@ -139,7 +139,9 @@ fn home_of(machine: &Machine<'_>, before: &BTreeMap<i32, TaskBefore>, tid: i32) 
 /// What cannot be read.
 pub(crate) fn look(machine: &mut Machine<'_>, journal: &Journal) -> Result<Now, MachineError> {
     let mut now = Now::default();
-    for before in &journal.head.before.registers {
+    // One of a CPU that is offline by now does not stand in the way of those that are to be put back.
+    let of_plan = journal.planned_settings().registers;
+    for before in journal.head.before.registers.iter().filter(|before| of_plan.contains_key(&before.place)) {
         let Place { cpu, register } = before.place;
         now.registers.insert(before.place, machine.registers.read(cpu, register)?);
     }

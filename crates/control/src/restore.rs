@@ -3,10 +3,11 @@
 use serde::Serialize;
 
 use crate::Machine;
-use crate::journal::{Journal, JournalError, Record};
+use crate::journal::{Journal, JournalError, PendingUndo, Record};
 use crate::perform::{self, MachineError};
+use crate::remainder::{OthersChanges, Remainder};
 use crate::store::{LockError, StateDirectory, Store};
-use crate::undo::undo;
+use crate::undo::{Undo, undo};
 
 /// What a restore came to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -29,8 +30,21 @@ pub enum Restored {
         began: String,
         /// How many settings were put back.
         actions: usize,
-        /// What others had changed since.
+        /// What was found that is not as it was left.
         findings: Vec<String>,
+    },
+    /// What Waykeeper set is as it was before, but for what others had changed since. The journal is kept for that.
+    Left {
+        /// The policy that had been applied.
+        policy: String,
+        /// When.
+        began: String,
+        /// How many settings were put back.
+        actions: usize,
+        /// What else was found that is not as it was left.
+        findings: Vec<String>,
+        /// What was left, and how it reads.
+        left: Vec<String>,
     },
     /// Something could not be put back. The journal is kept, so that it can be tried again, unless it was forced.
     Partly {
@@ -38,8 +52,10 @@ pub enum Restored {
         policy: String,
         /// When.
         began: String,
-        /// What others had changed since.
+        /// What was found that is not as it was left.
         findings: Vec<String>,
+        /// What was left, because others had changed it since.
+        left: Vec<String>,
         /// What could not be put back, and why.
         failures: Vec<String>,
     },
@@ -63,52 +79,118 @@ pub enum RestoreError {
 ///
 /// # Errors
 /// Where it could not begin.
-pub fn restore(machine: &mut Machine<'_>, state: &StateDirectory, force: bool) -> Result<Restored, RestoreError> {
+pub fn restore(
+    machine: &mut Machine<'_>,
+    state: &StateDirectory,
+    others: OthersChanges,
+) -> Result<Restored, RestoreError> {
     let _held = state.lock("restore")?;
-    restore_with(machine, &mut state.clone(), force)
+    restore_with(machine, &mut state.clone(), others)
 }
 
 /// Restores from a journal. Whoever calls it holds the lock.
 ///
 /// # Errors
 /// Where it could not begin.
-pub fn restore_with(machine: &mut Machine<'_>, store: &mut dyn Store, force: bool) -> Result<Restored, RestoreError> {
+pub fn restore_with(
+    machine: &mut Machine<'_>,
+    store: &mut dyn Store,
+    others: OthersChanges,
+) -> Result<Restored, RestoreError> {
     let Some(mut journal) = Journal::load(store)? else { return Ok(Restored::Nothing) };
     let (policy, began) = (journal.head.policy.clone(), journal.head.began.clone());
     if journal.head.boot != machine.system.boot_id() {
         store.remove().map_err(JournalError::from)?;
         return Ok(Restored::Rebooted { policy, began });
     }
-    let Undone { actions, findings, failures } = put_back(machine, store, &mut journal, force)?;
-    if failures.is_empty() || force {
-        store.remove().map_err(JournalError::from)?;
+    let undone = put_back(machine, store, &mut journal, others)?;
+    close(store, &mut journal, &undone, others)?;
+    let left = undone.left.iter().map(Remainder::stays).collect();
+    let Undone { actions, mut findings, failures, .. } = undone;
+    if !failures.is_empty() {
+        return Ok(Restored::Partly { policy, began, findings, left, failures });
     }
-    match failures.is_empty() {
-        true => Ok(Restored::Back { policy, began, actions, findings }),
-        false => Ok(Restored::Partly { policy, began, findings, failures }),
+    if others == OthersChanges::Leave && !left.is_empty() {
+        return Ok(Restored::Left { policy, began, actions, findings, left });
     }
+    findings.extend(left);
+    Ok(Restored::Back { policy, began, actions, findings })
 }
 
+/// Ends the journal, or keeps what is still to be done with it.
+pub(crate) fn close(
+    store: &mut dyn Store,
+    journal: &mut Journal,
+    undone: &Undone,
+    others: OthersChanges,
+) -> Result<(), JournalError> {
+    if !undone.failures.is_empty() && others != OthersChanges::Overwrite {
+        return Ok(());
+    }
+    if others == OthersChanges::Leave && !undone.left.is_empty() {
+        return leave(store, journal, &undone.left);
+    }
+    Ok(store.remove()?)
+}
+
+/// From now on the journal is about what was left, and nothing else.
+fn leave(store: &mut dyn Store, journal: &mut Journal, left: &[Remainder]) -> Result<(), JournalError> {
+    if journal.undo.is_none() {
+        return Ok(());
+    }
+    journal.note(store, Record::Remains(left.iter().map(|remainder| remainder.setting.clone()).collect()))
+}
+
+#[derive(Debug, Default)]
 pub(crate) struct Undone {
     pub actions: usize,
     pub findings: Vec<String>,
+    pub left: Vec<Remainder>,
     pub failures: Vec<String>,
 }
 
-/// Works out what is to be done, writes that down, and does it. A restore that was cut off goes on where it was.
+/// Works out what is to be done, writes that down, and does it. A restore that was cut off goes on where it was; what it
+/// was to leave comes after that where it is to be overwritten now.
 pub(crate) fn put_back(
     machine: &mut Machine<'_>,
     store: &mut dyn Store,
     journal: &mut Journal,
-    force: bool,
+    others: OthersChanges,
+) -> Result<Undone, RestoreError> {
+    let mut all = Undone::default();
+    loop {
+        let undone = put_back_once(machine, store, journal, others)?;
+        all.actions += undone.actions;
+        all.findings.extend(undone.findings);
+        all.failures.extend(undone.failures);
+        all.left = undone.left;
+        if others != OthersChanges::Overwrite || all.left.is_empty() {
+            return Ok(all);
+        }
+        leave(store, journal, &all.left)?;
+    }
+}
+
+fn put_back_once(
+    machine: &mut Machine<'_>,
+    store: &mut dyn Store,
+    journal: &mut Journal,
+    others: OthersChanges,
 ) -> Result<Undone, RestoreError> {
     if journal.undo.is_none() {
         let now = perform::look(machine, journal)?;
-        let planned = undo(journal, &now, force);
-        journal.note(store, Record::Undo { actions: planned.actions, findings: planned.findings })?;
+        let Undo { actions, findings, left } = undo(journal, &now, others);
+        let as_before = journal
+            .remains
+            .as_ref()
+            .is_some_and(|remains| actions.is_empty() && left.iter().map(|remainder| &remainder.setting).eq(remains));
+        if as_before {
+            // Asked again and again, the journal does not grow.
+            return Ok(Undone { findings, left, ..Undone::default() });
+        }
+        journal.note(store, Record::Undo { actions, findings, left })?;
     }
-    let pending = journal.undo.clone();
-    let (actions, findings) = pending.map_or_else(Default::default, |pending| (pending.actions, pending.findings));
+    let Some(PendingUndo { actions, findings, left }) = journal.undo.clone() else { return Ok(Undone::default()) };
     let mut failures = Vec::new();
     for (index, (action, done)) in actions.iter().enumerate() {
         if *done {
@@ -119,5 +201,5 @@ pub(crate) fn put_back(
             Err(error) => failures.push(error.to_string()),
         }
     }
-    Ok(Undone { actions: actions.len(), findings, failures })
+    Ok(Undone { actions: actions.len(), findings, left, failures })
 }

@@ -5,10 +5,12 @@ use serde::Serialize;
 use crate::Machine;
 use crate::change::describe;
 use crate::journal::{Journal, JournalError};
-use crate::perform::MachineError;
+use crate::perform::{self, MachineError};
 use crate::read_back::{Difference, read_back};
+use crate::remainder::{OthersChanges, Remainder};
 use crate::settings::{Bits, Settings};
 use crate::store::Store;
+use crate::undo::undo;
 
 /// How far what is applied has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -20,6 +22,8 @@ pub enum Phase {
     Applying,
     /// A restore has begun and not ended: it is at work, or was cut off, or could not put everything back.
     Restoring,
+    /// A restore has left what others had changed since; everything else is as it was before.
+    Remains,
     /// The machine has been started again since; nothing of it holds any more.
     Rebooted,
 }
@@ -43,6 +47,8 @@ pub struct Status {
     pub of: usize,
     /// What does not read as it was left.
     pub differences: Vec<Difference>,
+    /// What a restore has left, because others had changed it since, and how it reads now.
+    pub left: Vec<String>,
 }
 
 /// Why there is no status.
@@ -63,14 +69,20 @@ pub enum StatusError {
 pub fn status(machine: &mut Machine<'_>, store: &mut dyn Store) -> Result<Option<Status>, StatusError> {
     let Some(journal) = Journal::load(store)? else { return Ok(None) };
     let rebooted = journal.head.boot != machine.system.boot_id();
-    let phase = match (rebooted, &journal.undo, journal.applied) {
+    let phase = match (rebooted, &journal.undo, &journal.remains, journal.applied) {
         (true, ..) => Phase::Rebooted,
-        (_, Some(_), _) => Phase::Restoring,
-        (_, None, true) => Phase::Applied,
-        (_, None, false) => Phase::Applying,
+        (_, Some(_), ..) => Phase::Restoring,
+        (_, None, Some(_), _) => Phase::Remains,
+        (_, None, None, true) => Phase::Applied,
+        (_, None, None, false) => Phase::Applying,
     };
     let differences = match phase {
         Phase::Applied => read_back(machine, &left(&journal), &journal.head.before.tasks)?,
+        _ => Vec::new(),
+    };
+    let left = match (phase, &journal.undo) {
+        (Phase::Restoring, Some(pending)) => pending.left.clone(),
+        (Phase::Remains, _) => undo(&journal, &perform::look(machine, &journal)?, OthersChanges::Leave).left,
         _ => Vec::new(),
     };
     let head = &journal.head;
@@ -83,6 +95,7 @@ pub fn status(machine: &mut Machine<'_>, store: &mut dyn Store) -> Result<Option
         steps: head.steps[..journal.begun].iter().map(describe).collect(),
         of: head.steps.len(),
         differences,
+        left: left.into_iter().map(|Remainder { text, .. }| text).collect(),
     }))
 }
 

@@ -9,6 +9,7 @@ use waykeeper_policy::MountSettings;
 use crate::change::Change;
 use crate::cpus::Cpus;
 use crate::journal::Journal;
+use crate::remainder::{OthersChanges, Remainder, Setting};
 use crate::schemata::{self, Shares};
 use crate::settings::{Place, Settings};
 use crate::snapshot::{Home, Snapshot, control_of};
@@ -46,10 +47,13 @@ pub(crate) struct Now {
 pub(crate) struct Undo {
     pub actions: Vec<Action>,
     pub findings: Vec<String>,
+    /// What stays, because others have changed it since.
+    pub left: Vec<Remainder>,
 }
 
-/// Works it out. What others have changed since stays, unless `force`.
-pub(crate) fn undo(journal: &Journal, now: &Now, force: bool) -> Undo {
+/// Works it out. What others have changed since stays, unless it is overwritten.
+pub(crate) fn undo(journal: &Journal, now: &Now, others: OthersChanges) -> Undo {
+    let force = others == OthersChanges::Overwrite;
     let (begun, done) = (journal.begun_settings(), journal.done_settings());
     let mut planner = Planner { journal, now, force, begun, done, undo: Undo::default() };
     planner.registers();
@@ -81,15 +85,18 @@ impl Planner<'_> {
     }
 
     /// Notes a foreign change, and says whether it is overwritten.
-    fn overrides(&mut self, what: String) -> bool {
-        let then = if self.force { "it is put back all the same" } else { "it stays so" };
-        self.found(format!("{what}; {then}"));
+    fn overrides(&mut self, setting: Setting, what: String) -> bool {
+        if self.force {
+            self.found(format!("{what}; it is put back all the same"));
+        } else {
+            self.undo.left.push(Remainder { setting, text: what });
+        }
         self.force
     }
 
     fn registers(&mut self) {
         // Until they are tried out for good, any of the plan's registers may hold anything.
-        let all = Settings::of(&self.journal.changes);
+        let all = self.journal.planned_settings();
         let left = self.journal.registers_left();
         for place in all.register_order.iter().rev() {
             let mask = all.registers[place].mask;
@@ -103,7 +110,7 @@ impl Planner<'_> {
             let Place { cpu, register } = place;
             let what =
                 || format!("register {register:#x} of CPU {cpu} reads {now:#x}, which is not what was left there");
-            if under_way || as_left || self.overrides(what()) {
+            if under_way || as_left || self.overrides(Setting::Register(*place), what()) {
                 self.undo.actions.push(Action::Register { place: *place, value: before.value & mask, mask });
             }
         }
@@ -117,7 +124,9 @@ impl Planner<'_> {
     /// Whether there is a resctrl that something of the plan can be in.
     fn resctrl_is_there(&mut self) -> bool {
         let begun = &self.journal.changes[..self.journal.begun];
-        if !begun.iter().any(Change::is_resctrl) {
+        let only_registers =
+            |remains: &Vec<Setting>| remains.iter().all(|setting| matches!(setting, Setting::Register(_)));
+        if !begun.iter().any(Change::is_resctrl) || self.journal.remains.as_ref().is_some_and(only_registers) {
             return false;
         }
         if self.now.mounted.is_none() && self.journal.done > 0 {
@@ -145,9 +154,9 @@ impl Planner<'_> {
                 continue;
             };
             let ours = |settings: &Settings| settings.cpus.get(&cpu).unwrap_or(&before.control) == &now.control;
-            let kept = ours(&self.begun) || ours(&self.done);
+            let kept = (ours(&self.begun) || ours(&self.done)) && !self.journal.has_removed(&now.control);
             let moved = || format!("CPU {cpu} is in {} now, where Waykeeper did not put it", name(&now.control));
-            if kept || now == before || self.overrides(moved()) {
+            if kept || now == before || self.overrides(Setting::Cpu(cpu), moved()) {
                 let mut home = before;
                 if !self.is_there(&home.control) {
                     self.found(format!("the group {} of CPU {cpu} is gone; it goes to the root", name(&home.control)));
@@ -213,9 +222,9 @@ impl Planner<'_> {
                 continue;
             }
             let ours = |settings: &Settings| settings.tasks.get(tid).unwrap_or(&before.home.control) == &now.control;
-            let kept = ours(&self.begun) || ours(&self.done);
+            let kept = (ours(&self.begun) || ours(&self.done)) && !self.journal.has_removed(&now.control);
             let moved = || format!("task {tid} is in {} now, where Waykeeper did not put it", name(&now.control));
-            if kept || self.overrides(moved()) {
+            if kept || self.overrides(Setting::Task(*tid), moved()) {
                 let home = self.home_that_is(&before.home);
                 if home.control != before.home.control {
                     let gone = name(&before.home.control);
@@ -263,7 +272,7 @@ impl Planner<'_> {
                 let value = schemata::show(&domain.resource, *value);
                 format!("{}:{} of the root reads {value}, which is not what was left there", domain.resource, domain.id)
             };
-            if old != value && (as_left || self.overrides(changed())) {
+            if old != value && (as_left || self.overrides(Setting::RootShare(domain.clone()), changed())) {
                 back.insert(domain.clone(), *old);
             }
         }
@@ -278,9 +287,8 @@ impl Planner<'_> {
         }
         let control = self.now.tree.groups.keys().filter(|path| !path.is_empty() && !self.is_made(control_of(path)));
         let others: Vec<_> = control.cloned().collect();
-        if others.is_empty()
-            || self.overrides(format!("resctrl, which Waykeeper mounted, has groups of others: {}", others.join(", ")))
-        {
+        let kept = || format!("resctrl, which Waykeeper mounted, has groups of others: {}", others.join(", "));
+        if others.is_empty() || self.overrides(Setting::Mount, kept()) {
             self.undo.actions.push(Action::Unmount);
         }
     }

@@ -85,7 +85,7 @@ pub fn verify(
     if journal.head.boot != machine.system.boot_id() {
         return Err(VerifyError::Nothing);
     }
-    if !journal.applied || journal.undo.is_some() {
+    if !journal.applied || journal.undo.is_some() || journal.remains.is_some() {
         return Err(VerifyError::Partly(journal.head.policy));
     }
     let settings = left(&journal);

@@ -1,5 +1,6 @@
 //! Runs cases: on this Linux machine ([`Host`]) or in the simulator ([`Simulated`]), behind one trait.
 
+mod assignments;
 mod explained;
 mod host;
 pub mod ladder;
@@ -9,10 +10,11 @@ mod policies;
 mod schedule;
 mod simulated;
 
+pub use assignments::check_assignments;
 pub use host::{
     Answer, Bench, Host, Job, LiveNeighbour, LiveTarget, Part, Recent, Recorded, WORKER_ARGUMENT, worker_main,
 };
 pub use measure::{Assignment, Executor, ExecutorError, Pace, Place};
-pub use policies::is_file as is_policy_file;
+pub use policies::PolicyFiles;
 pub use schedule::{Finished, Progress, Settings, run};
 pub use simulated::Simulated;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use waykeeper_experiment::is_policy_file;
 use waykeeper_experiment::site::Offer as Offered;
 use waykeeper_platform::CoreId;
 use waykeeper_policy::{Class, CoreList, Loaded, bundled, find_bundled};
@@ -13,23 +14,26 @@ pub use simulated::{Simulated, settings};
 
 /// Whether a mitigation is a policy: a bundled one, or a file.
 pub fn is_policy(mitigation: &str) -> bool {
-    find_bundled(mitigation).is_some() || is_file(mitigation)
+    find_bundled(mitigation).is_some() || is_policy_file(mitigation)
 }
 
-/// Whether the part of a mitigation's name is a policy file.
-pub fn is_file(part: &str) -> bool {
-    part.ends_with(".toml")
+/// Files of policies that serve as mitigations: where each is, by its name.
+pub type PolicyFiles = BTreeMap<String, String>;
+
+/// Where the policy of that name is: its file, or the name of a bundled one.
+pub fn located<'f>(files: &'f PolicyFiles, name: &'f str) -> &'f str {
+    files.get(name).map_or(name, String::as_str)
 }
 
 /// Every bundled policy and these files, with whether each can be had: `can` tries it, and tells what is left out.
-pub fn offers(files: &[String], can: impl Fn(&str) -> Result<Vec<String>, String>) -> BTreeMap<String, Offered> {
-    let offer = |name: &str| match (Loaded::open(name), can(name)) {
+pub fn offers(files: &PolicyFiles, can: impl Fn(&str) -> Result<Vec<String>, String>) -> BTreeMap<String, Offered> {
+    let offer = |located: &str| match (Loaded::open(located), can(located)) {
         (Ok(loaded), Ok(left_out)) => Offered::Applied(title(&loaded.policy.title, &left_out)),
         (Err(error), _) => Offered::Refused(error.to_string()),
         (_, Err(why)) => Offered::Refused(why),
     };
-    let names = bundled().iter().map(|policy| policy.name).chain(files.iter().map(String::as_str));
-    names.map(|name| (name.to_owned(), offer(name))).collect()
+    let names = bundled().iter().map(|policy| policy.name).chain(files.keys().map(String::as_str));
+    names.map(|name| (name.to_owned(), offer(located(files, name)))).collect()
 }
 
 /// The title of a policy, with what is left out of it.
@@ -37,12 +41,12 @@ pub fn title(title: &str, left_out: &[String]) -> String {
     std::iter::once(title).chain(left_out.iter().map(String::as_str)).collect::<Vec<_>>().join("; ")
 }
 
-/// A policy for a machine. A class that names nobody there is the target's, if it is the only such class.
+/// A policy for a machine, by where it is. A class that names nobody there is the target's, if it is the only such class.
 ///
 /// # Errors
 /// A name that is no policy.
-pub fn for_target(name: &str, machine: &str, target: CoreId) -> Result<Loaded, String> {
-    let loaded = Loaded::open(name).map_err(|error| error.to_string())?;
+pub fn for_target(located: &str, machine: &str, target: CoreId) -> Result<Loaded, String> {
+    let loaded = Loaded::open(located).map_err(|error| error.to_string())?;
     let names_nobody = |class: &&Class| {
         let cores = class.cores.as_ref().is_some_and(|cores| cores.on(machine).is_ok());
         !cores && class.tasks.is_empty() && class.cgroups.is_empty()

@@ -18,12 +18,13 @@ use waykeeper_workload::Pattern;
 use crate::explained;
 use crate::measure::{Assignment, Executor, ExecutorError, Pace, Place};
 use crate::occupancy::Watch;
-use crate::policies::{self, is_policy, offers, settings, the_policy};
+use crate::policies::{self, PolicyFiles, is_policy, located, offers, settings, the_policy};
 
 /// Runs cases on a simulated platform.
 #[derive(Debug)]
 pub struct Simulated {
     platform: Platform,
+    policies: PolicyFiles,
     place: Place,
 }
 
@@ -89,7 +90,7 @@ impl Simulated {
     pub fn new(
         platform: Platform,
         elsewhere: &BTreeMap<String, String>,
-        policies: &[String],
+        policies: &PolicyFiles,
     ) -> Result<Self, ExecutorError> {
         let tick_ns = platform.counter.as_ref().map(|counter| counter.tick_ns.value).ok_or_else(|| {
             ExecutorError::Refused(format!(
@@ -120,7 +121,7 @@ impl Simulated {
                     .into(),
             ],
         };
-        Ok(Self { platform, place })
+        Ok(Self { platform, policies: policies.clone(), place })
     }
 
     /// The key of the first thing that a platform lacks to be simulated, and what is wrong with it.
@@ -144,7 +145,7 @@ impl Simulated {
             let refused = |why| Refused { what: format!("policy `{name}`"), why };
             let neighbours: Vec<_> = case.neighbours.iter().map(|neighbour| neighbour.core).collect();
             let policies::Simulated { set, left_out } =
-                settings(name, &platform, case.target.core, &neighbours).map_err(refused)?;
+                settings(located(&self.policies, name), &platform, case.target.core, &neighbours).map_err(refused)?;
             let title = policies::title(&format!("policy `{name}`"), &left_out);
             platform.mitigations.insert(name.to_owned(), Mitigation { title, set });
         }
@@ -163,7 +164,7 @@ impl Simulated {
     }
 }
 
-fn site(platform: &Platform, elsewhere: &BTreeMap<String, String>, files: &[String]) -> Site {
+fn site(platform: &Platform, elsewhere: &BTreeMap<String, String>, files: &PolicyFiles) -> Site {
     let cores: Vec<SiteCore> = platform
         .core_ids()
         .into_iter()
@@ -320,8 +321,8 @@ impl Executor for Simulated {
             disturbances: BTreeMap::new(),
             counters: {
                 let mut counts = added(&before, &counters, case.target.core);
-                if case.sampled.is_some() {
-                    let forwarded = counters.front(case.target.core).map_or(0, |front| front.forwarded_accesses);
+                let forwarded = counters.front(case.target.core).map_or(0, |front| front.forwarded_accesses);
+                if case.sampled.is_some() || forwarded > 0 {
                     counts.insert("target_forwarded_accesses".into(), forwarded);
                 }
                 counts

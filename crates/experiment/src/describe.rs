@@ -72,6 +72,10 @@ pub struct Experiment {
     /// platform has too is replaced.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub assignments: BTreeMap<String, Assignment>,
+    /// Where files are that this experiment names by relative paths: the path of each. A run writes it into its copy of
+    /// the experiment, which stands in another folder.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub files: BTreeMap<String, String>,
     /// Settings that vary over lists: every point of their grid makes cases of its own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sweep: Vec<Sweep>,

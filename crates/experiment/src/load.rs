@@ -1,6 +1,6 @@
 //! Reading an experiment: a bundled name or a file, then the overrides of the command line, then the points of its sweeps.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use toml::Table;
 use waykeeper_platform::locate::{line_at, line_of};
@@ -40,6 +40,8 @@ pub struct Variant {
 #[derive(Debug, Clone)]
 struct Source {
     file: String,
+    /// The folder of the file; empty for the working directory, and where the text is from no file.
+    folder: PathBuf,
     text: String,
     sets: Vec<Set>,
     /// What the sweeps set at this point.
@@ -67,7 +69,7 @@ impl Loaded {
             )
         })?;
         let name = path.file_stem().map_or_else(|| name_or_path.to_owned(), |stem| stem.to_string_lossy().into_owned());
-        Self::from_text(&name, name_or_path, &text, sets)
+        Self::read(&name, name_or_path, path.parent().unwrap_or(Path::new("")), &text, sets)
     }
 
     /// Reads an experiment from text; `file` is the name for errors.
@@ -75,6 +77,10 @@ impl Loaded {
     /// # Errors
     /// As for [`Loaded::open`].
     pub fn from_text(name: &str, file: &str, text: &str, sets: Vec<Set>) -> Result<Self, InputError> {
+        Self::read(name, file, Path::new(""), text, sets)
+    }
+
+    fn read(name: &str, file: &str, folder: &Path, text: &str, sets: Vec<Set>) -> Result<Self, InputError> {
         let as_written: Table = text.parse().map_err(|error: toml::de::Error| InputError {
             origin: Origin::File { name: file.into(), line: error.span().map(|span| line_at(text, span.start)) },
             key: String::new(),
@@ -87,14 +93,17 @@ impl Loaded {
             set.apply(&mut document)?;
             placed.push(set);
         }
-        let source = Source { file: file.into(), text: text.into(), sets: placed, swept: Vec::new() };
+        let source =
+            Source { file: file.into(), folder: folder.into(), text: text.into(), sets: placed, swept: Vec::new() };
         let experiment = explain::experiment(&document).map_err(|mistake| source.told(mistake))?;
         let loaded = Self { name: name.into(), experiment, source, document, as_written };
         loaded.check()?;
         loaded.check_overrides_of_sweeps()?;
-        for variant in loaded.variants()? {
+        let variants = loaded.variants()?;
+        for variant in &variants {
             variant.loaded.check()?;
         }
+        Self::check_files(&variants)?;
         Ok(loaded)
     }
 
@@ -183,9 +192,16 @@ impl Loaded {
         self.source.error(&path, message.into())
     }
 
-    /// The experiment as it is run, as TOML text that reads back to the same experiment.
+    /// The folder that relative paths in the experiment's file are taken from.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.source.folder
+    }
+
+    /// The experiment as it is run, as TOML text that reads back to the same experiment, in whichever folder it stands.
     pub fn to_toml(&self) -> String {
-        toml::to_string(&self.experiment).expect("every experiment that was read can be written")
+        let files = self.absolute_files();
+        toml::to_string(&Experiment { files, ..self.experiment.clone() })
+            .expect("every experiment that was read can be written")
     }
 }
 

@@ -200,7 +200,11 @@ fn pattern_for(
             with_values(loaded, key, toml::from_str(found.text).unwrap_or_default(), with)?
         }
     };
-    workload.resolve(caches).map_err(|refused| {
+    let key_of = |of_workload: &str| match reaches(with, &[of_workload]) {
+        true => format!("{key}.with.{of_workload}"),
+        false => format!("workloads.{name}.{of_workload}"),
+    };
+    loaded.with_files(workload, key_of)?.resolve(caches).map_err(|refused| {
         let path: Vec<&str> = refused.key.split('.').collect();
         if reaches(with, &path) {
             return loaded.error(&format!("{key}.with.{}", refused.key), refused.why);

@@ -2,7 +2,7 @@
 
 mod front;
 mod memory;
-mod settings;
+pub(crate) mod settings;
 
 use std::collections::BTreeSet;
 

@@ -3,9 +3,11 @@
 use toml::de::DeTable;
 
 use crate::check::check;
+use crate::check::settings::controls_exist;
 use crate::describe::Platform;
 use crate::locate::{line_at, line_of};
 use crate::memory::Memory;
+use crate::mitigation::Settings;
 use crate::part::fill_in;
 
 /// Why a platform file was refused.
@@ -64,6 +66,14 @@ impl Platform {
     /// The first key that is wrong, and what is wrong with it.
     pub fn check(&self) -> Result<(), (String, String)> {
         check(self)
+    }
+
+    /// Checks settings that stand at `path` elsewhere than in a platform file: each needs its control here.
+    ///
+    /// # Errors
+    /// The first key that is wrong, below `path`, and what is wrong with it.
+    pub fn check_settings(&self, path: &str, set: &Settings) -> Result<(), (String, String)> {
+        controls_exist(self, path, set)
     }
 }
 

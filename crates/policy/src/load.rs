@@ -1,5 +1,6 @@
 //! Reading a policy: a bundled name or a file.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use toml::Table;
@@ -14,7 +15,7 @@ use crate::describe::Policy;
 /// Why a policy was refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PolicyError {
-    /// The file, or `policies/NAME.toml` for a bundled one.
+    /// The file, `policies/NAME.toml` for a bundled one, or the option that the mistake is in.
     pub file: String,
     /// Line, from 1, where known.
     pub line: Option<usize>,
@@ -50,6 +51,8 @@ pub struct Loaded {
     pub policy: Policy,
     file: String,
     text: String,
+    /// The options that gave classes their cores, by the keys of those.
+    options: BTreeMap<String, String>,
 }
 
 impl Loaded {
@@ -86,13 +89,16 @@ impl Loaded {
         })?;
         let policy: Policy =
             document(&table).map_err(|(path, message)| refuse(line_of(text, &path), path.join("."), message))?;
-        let loaded = Self { name: name.into(), policy, file: file.into(), text: text.into() };
+        let loaded = Self { name: name.into(), policy, file: file.into(), text: text.into(), options: BTreeMap::new() };
         check(&loaded.policy).map_err(|(key, message)| loaded.error(&key, message))?;
         Ok(loaded)
     }
 
-    /// A mistake in this policy.
+    /// A mistake in this policy, or in the option that a value of it came from.
     pub fn error(&self, key: &str, message: impl Into<String>) -> PolicyError {
+        if let Some(option) = self.options.get(key) {
+            return PolicyError { file: option.clone(), line: None, key: String::new(), message: message.into() };
+        }
         let line = if key.is_empty() { None } else { line_of(&self.text, &key.split('.').collect::<Vec<_>>()) };
         PolicyError { file: self.file.clone(), line, key: key.into(), message: message.into() }
     }
@@ -113,5 +119,18 @@ impl Loaded {
         }
         check(&self.policy).map_err(|(key, message)| self.error(&key, message))?;
         Ok(self)
+    }
+
+    /// This policy with other cores for a class, as an option has them: it is named where they are wrong.
+    ///
+    /// # Errors
+    /// As for [`Loaded::with_cores`].
+    pub fn with_cores_of(self, option: &str, class: &str, cores: CoreList) -> Result<Self, PolicyError> {
+        let of_option =
+            |error: PolicyError| PolicyError { file: option.into(), line: None, key: String::new(), ..error };
+        let mut loaded = self.with_cores(class, cores).map_err(of_option)?;
+        let place = loaded.policy.classes.iter().position(|it| it.name == class);
+        loaded.options.extend(place.map(|place| (format!("classes.{place}.cores"), option.to_owned())));
+        Ok(loaded)
     }
 }

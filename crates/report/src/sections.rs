@@ -115,7 +115,7 @@ pub fn simulation(run: &Run) -> Vec<String> {
         if skipped > 0.0 {
             let share = skipped / (accesses + skipped) * 100.0;
             let with = scaled((accesses + skipped) / wall, "accesses/s");
-            entry += &format!(", {with} with the {share:.1} % that neighbours skipped far from the target's sets");
+            entry += &format!(", {with} with the {share:.1} % that were skipped far from the target's sets");
         }
         entries.push(entry);
     }

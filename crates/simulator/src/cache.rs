@@ -109,7 +109,7 @@ impl Cache {
         let evicted = (out != EMPTY).then(|| Evicted { line: out, flags: self.flags(place) });
         self.tags.put(place, line);
         self.flags[self.tags.index(place)] = flags;
-        self.policy.fill(set, way, ways);
+        self.policy.fill(set, way, ways, mask);
         evicted
     }
 

@@ -23,14 +23,30 @@ const MOST_EDGES: u64 = 1024;
 const EDGE: u64 = 4;
 
 impl Engine {
-    /// Lets neighbours skip what cannot touch the target (see `docs/simulator.md`); false if these programs on this
-    /// platform cannot, and then everything is simulated as before. Times of samples, of [`Engine::advance`] and of
-    /// [`Engine::now_ps`] include what was skipped; of the counters only `skipped_accesses` does.
+    /// Lets neighbours skip what cannot touch the target, or a lone target go forward to its events without time (see
+    /// `docs/simulator.md`); false if these programs on this platform cannot, and then everything is simulated as before.
+    /// Times of samples, of [`Engine::advance`] and of [`Engine::now_ps`] include what was skipped, and not what went
+    /// forward; of the counters only `skipped_accesses` and `forwarded_accesses` do.
     pub fn set_skipping(&mut self) -> bool {
+        if self.forward_background() {
+            return true;
+        }
         self.skip = self.walkers().filter(|walkers| !walkers.is_empty()).map(|walkers| {
             Box::new(Skip::new(walkers, self.running.len(), self.now, |program| self.steps_of(program)))
         });
         self.skip.is_some()
+    }
+
+    /// Lets a lone target with events go forward to them, if it is one and can.
+    fn forward_background(&mut self) -> bool {
+        let ([Running::Stream(alone)], [started]) = (&mut self.running[..], &self.programs[..]) else { return false };
+        let Pattern::Random { data_bytes, .. } = &started.pattern else { return false };
+        let Some(passed) = self.world.hierarchy.passed(alone.port.core) else { return false };
+        if started.role != Role::Target || self.world.memory.caches() {
+            return false;
+        }
+        let event = alone.event(&started.pattern);
+        alone.forward_background(&passed, &event, *data_bytes)
     }
 
     /// The neighbours, if all of them can skip beside this target.
@@ -104,9 +120,11 @@ impl Engine {
 
     /// Accesses that a core's program skipped.
     pub(crate) fn skipped_accesses(&self, core: CoreId) -> u64 {
-        let Some(skip) = &self.skip else { return 0 };
+        let forward: u64 =
+            self.running.iter().filter(|program| self.cores[program.core()] == core).map(Running::skipped).sum();
+        let Some(skip) = &self.skip else { return forward };
         let of_core = self.running.iter().zip(&skip.accesses).filter(|(program, _)| self.cores[program.core()] == core);
-        of_core.map(|(_, accesses)| accesses).sum()
+        forward + of_core.map(|(_, accesses)| accesses).sum::<u64>()
     }
 
     /// Whether the target, if there is one, makes passes without a miss: only then is it worth a look who can skip.

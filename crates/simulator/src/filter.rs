@@ -105,7 +105,7 @@ impl SnoopFilter {
         self.tags.put(place, line);
         self.owners[self.tags.index(place)] = owners;
         self.busy[set] = self.busy[set] & !(1 << way) | u32::from(busy) << way;
-        self.policy.fill(set, way, ways);
+        self.policy.fill(set, way, ways, self.tags.all_ways());
         Entry::Taken(displaced)
     }
 

@@ -183,9 +183,10 @@ impl Engine {
     }
 
     fn never_skips(&self) -> Result<(), Refused> {
-        match &self.skip {
-            Some(_) => Err(Refused::new("skipping", "what runs cannot change while neighbours skip")),
-            None => Ok(()),
+        let goes_forward = self.running.iter().any(Running::goes_forward);
+        match self.skip.is_some() || goes_forward {
+            true => Err(Refused::new("skipping", "what runs cannot change on the fast path")),
+            false => Ok(()),
         }
     }
 }

@@ -219,7 +219,9 @@ impl Port {
             }
             Answer::Sent if want == Want::Stream => {
                 self.counts.streamed_lines += 1;
-                Issued::At(Arrival { at: now + self.latencies.stream, beyond: true })
+                // A line leaves the core once the memory has taken those before it.
+                let leaves = now + self.latencies.stream + world.memory.write_backlog();
+                Issued::At(Arrival { at: leaves, beyond: true })
             }
             Answer::Sent => Issued::Hit,
         };

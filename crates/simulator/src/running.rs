@@ -62,6 +62,19 @@ impl Running {
         }
     }
 
+    /// Accesses before its events that it left out.
+    pub fn skipped(&self) -> u64 {
+        match self {
+            Self::Stream(stream) => stream.skipped_background().unwrap_or(0),
+            Self::Tick(_) => 0,
+        }
+    }
+
+    /// Whether it goes forward to its events without time.
+    pub fn goes_forward(&self) -> bool {
+        matches!(self, Self::Stream(stream) if stream.skipped_background().is_some())
+    }
+
     /// The lines that its event touches: those of a tick loop, or of the event of a `random` workload.
     pub fn event(&self, pattern: &Pattern) -> Vec<EventLine> {
         match self {

@@ -286,6 +286,36 @@ fn runs_of_full_lines_are_written_without_being_read() {
 }
 
 #[test]
+fn streamed_lines_leave_no_faster_than_the_memory_takes_them() {
+    // A line of 8 words leaves the core every 8 cycles, 6.4 ns, if nothing holds it up; the memory takes 40 ns at best.
+    let full_lines = walk(Operation::Write, (1024, 4096), (512, 8));
+    for write_entries in [None, Some(param(64))] {
+        let mut platform = platform(|core| core.write_streaming = streaming(4, 4));
+        let memory = platform.memory.as_mut().unwrap();
+        memory.line_transfer_ns.value = 40.0;
+        memory.scheduler.write_entries = write_entries;
+        let until = 4 * MILLISECOND;
+        let (_, counters) = run(&platform, 0, full_lines.clone(), &[], 0, until);
+        let (streamed, written) = (counters.front(0).unwrap().streamed_lines, counters.memory.writes);
+        assert!(written <= until / 40_000 && written > until / 80_000, "{written} writes");
+        // The controller holds some, and the core waits for a few more.
+        assert!(streamed < written + 500, "{streamed} sent, {written} written");
+    }
+}
+
+#[test]
+fn stores_that_are_gathered_are_accesses() {
+    let platform = platform(|core| core.write_streaming = streaming(4, 4));
+    // Lines in full, and lines of which the last word is left out; each sample is 64 lines and two words of the recorder.
+    for (words, lines) in [((512, 8), 64), ((7, 8), 1)] {
+        let (_, counters) = run(&platform, 0, walk(Operation::Write, (4096, 64 * lines), words), &[], 0, MILLISECOND);
+        let (front, core) = (counters.front(0).unwrap(), counters.core(0).unwrap());
+        let expected = (words.0 + 2) * front.samples;
+        assert!((expected - 2..expected + words.0).contains(&core.accesses), "{core:?} of {expected}");
+    }
+}
+
+#[test]
 fn prefetchers_hide_the_latency_of_what_they_recognise() {
     let with = |kind: PrefetcherKind, fills_level: u64| {
         platform(|core| {

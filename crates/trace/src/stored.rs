@@ -92,7 +92,7 @@ impl Trace {
 
     /// A reader that goes through the trace again and again.
     pub fn passes(&self) -> Passes {
-        Passes { trace: self.clone(), reader: None, blocks: 0 }
+        Passes { trace: self.clone(), reader: None, blocks: 0, only: None }
     }
 }
 
@@ -108,12 +108,22 @@ pub struct Passes {
     reader: Option<Reader<Bytes<Arc<[u8]>>>>,
     /// Blocks read in this pass.
     blocks: u64,
+    /// The records of a trace that has one block: to open it anew for each pass takes longer than a short pass does.
+    only: Option<Arc<[Record]>>,
 }
 
 impl Passes {
     /// Puts the next records in place of what `records` holds; none at the end of a pass, after which the next one
     /// begins.
     pub fn next_block(&mut self, records: &mut Vec<Record>) {
+        if let Some(only) = &self.only {
+            records.clear();
+            if self.blocks == 0 {
+                records.extend_from_slice(only);
+            }
+            self.blocks = 1 - self.blocks;
+            return;
+        }
         let read = match self.reader() {
             Some(reader) => reader.next_block(records).unwrap_or(false),
             None => false,
@@ -123,6 +133,9 @@ impl Passes {
             records.clear();
             self.reader = None;
             self.blocks = 0;
+        } else if records.len() as u64 == self.trace.header.total() {
+            self.only = Some(records.as_slice().into());
+            self.reader = None;
         }
     }
 
@@ -143,7 +156,7 @@ impl Passes {
 /// The copy stands where the original does.
 impl Clone for Passes {
     fn clone(&self) -> Self {
-        Self { trace: self.trace.clone(), reader: None, blocks: self.blocks }
+        Self { trace: self.trace.clone(), reader: None, blocks: self.blocks, only: self.only.clone() }
     }
 }
 

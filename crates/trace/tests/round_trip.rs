@@ -107,6 +107,24 @@ fn many_blocks_come_back_in_order_and_again() {
 }
 
 #[test]
+fn a_single_block_comes_back_again_and_again() {
+    let records = [load(64), load(4096)];
+    let trace = Trace::from_bytes(written(&records, "two")).unwrap();
+    let (mut passes, mut block) = (trace.passes(), Vec::new());
+    for _ in 0..3 {
+        passes.next_block(&mut block);
+        assert_eq!(block, records);
+        // A copy that is made within the pass comes to its end, too.
+        let (mut copy, mut from_copy) = (passes.clone(), vec![load(0)]);
+        copy.next_block(&mut from_copy);
+        passes.next_block(&mut block);
+        assert!(block.is_empty() && from_copy.is_empty());
+        copy.next_block(&mut from_copy);
+        assert_eq!(from_copy, records);
+    }
+}
+
+#[test]
 fn pages_without_gaps_are_what_one_counts_by_hand() {
     // Pages 1, 2 and 10: three pages, the third at 8192.
     let bytes = written(&[load(10 * PAGE), load(PAGE + 8), load(2 * PAGE)], "");

@@ -32,20 +32,29 @@ pub struct Chapter<'a> {
 /// Rows of the table of sensitivities.
 const MOST_EFFECTS: usize = 12;
 
+fn number(of: &Json, key: &str) -> f64 {
+    of.get(key).and_then(Json::as_f64).unwrap_or_default()
+}
+
+/// How long each case was simulated: up to a time, or, where all cases ended before it, to a number of samples.
+fn length(base: &Json) -> String {
+    let (repeats, duration) = (number(base, "repeats"), number(base, "duration_s"));
+    let cases = base.get("cases").and_then(Json::as_array).map_or(&[][..], Vec::as_slice);
+    let early = |case: &&Json| number(case, "run_length_s") < 0.99 * repeats * duration;
+    let samples = cases.iter().map(|case| number(case, "samples")).reduce(f64::min);
+    match samples.filter(|samples| *samples > 0.0 && cases.iter().all(|case| early(&case))) {
+        Some(samples) => format!("{repeats} repeats of {} samples or a few more for each case", samples / repeats),
+        None => format!("{repeats} repeats of {duration} s simulated for each case"),
+    }
+}
+
 /// The chapter as Markdown.
 pub fn chapter(of: &Chapter<'_>) -> String {
     let mut text = format!("## {}\n\n", of.part.title());
     if !of.part.about.is_empty() {
         let _ = writeln!(text, "{}\n", of.part.about.trim());
     }
-    let number = |key: &str| of.base.get(key).and_then(Json::as_f64).unwrap_or_default();
-    let _ = writeln!(
-        text,
-        "{} repeats of {} s simulated for each case, seed {}.\n",
-        number("repeats"),
-        number("duration_s"),
-        number("seed")
-    );
+    let _ = writeln!(text, "{}, seed {}.\n", length(of.base), number(of.base, "seed"));
     figures(&mut text, of);
     tails(&mut text, of);
     if !of.expected.is_empty() {
@@ -162,5 +171,17 @@ mod tests {
             [0.0, 0.01234, 1.5, 57.5, 10780.0, 3.8e9].map(short),
             ["0", "0.0123", "1.5", "57.5", "10780", "3800000000"]
         );
+    }
+
+    #[test]
+    fn a_run_that_ends_with_its_samples_is_told_by_them() {
+        let run = |lengths: [f64; 2]| {
+            let cases = lengths.map(|length| serde_json::json!({ "run_length_s": length, "samples": 5000.0 + length }));
+            length(&serde_json::json!({ "repeats": 2, "duration_s": 60.0, "cases": cases }))
+        };
+        assert_eq!(run([4.0, 6.0]), "2 repeats of 2502 samples or a few more for each case");
+        // Whatever ends early, such as a last pass, all cases must.
+        assert_eq!(run([4.0, 120.0]), "2 repeats of 60 s simulated for each case");
+        assert_eq!(run([119.9, 120.0]), "2 repeats of 60 s simulated for each case");
     }
 }

@@ -61,6 +61,13 @@ pub struct Stream {
     state: State,
 }
 
+/// A stream without steps.
+impl Default for Stream {
+    fn default() -> Self {
+        Self { state: State::Nothing }
+    }
+}
+
 #[derive(Debug, Clone)]
 enum State {
     Walk {
@@ -269,6 +276,18 @@ impl Stream {
     pub fn outer_iteration(&self) -> Option<u64> {
         match &self.state {
             State::Walk { i, .. } => Some(*i),
+            _ => None,
+        }
+    }
+
+    /// For `random`: the accesses to data, and then the calls, that are left before the next event; none in an event.
+    pub fn before_event(&self) -> Option<[u64; 2]> {
+        match &self.state {
+            State::Random { of, done, phase: Phase::Before, .. } => {
+                let data = of.data_accesses + of.data_modifies;
+                Some([data.saturating_sub(*done), of.code_calls - done.saturating_sub(data)])
+            }
+            State::Random { .. } => Some([0; 2]),
             _ => None,
         }
     }

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use waykeeper_control::host::Host;
-use waykeeper_control::{Request, Restored, StateDirectory, apply_with, restore_with};
+use waykeeper_control::{OthersChanges, Request, Restored, StateDirectory, apply_with, restore_with};
 use waykeeper_policy::Step;
 
 use self::cut::{Knife, Stroke};
@@ -157,7 +157,7 @@ impl Circle {
                         let applied = apply_with(&mut machine, &mut store, &request, &AtomicBool::new(false));
                         applied.map(drop).map_err(|error| error.to_string())
                     }
-                    Part::Restore => match restore_with(&mut machine, &mut store, false) {
+                    Part::Restore => match restore_with(&mut machine, &mut store, OthersChanges::Leave) {
                         Ok(Restored::Nothing | Restored::Back { .. }) => Ok(()),
                         Ok(other) => Err(format!("{other:?}")),
                         Err(error) => Err(error.to_string()),

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde::Deserialize;
-use waykeeper_control::{Applied, ApplyError, Files, Preview, Request};
+use waykeeper_control::{Applied, ApplyError, Files, Phase, Preview, Request, Status};
 use waykeeper_experiment::InputError;
 use waykeeper_policy::{Form, Membership, Offer, Refusal, Step, lower, plan as resolve};
 
@@ -19,8 +19,12 @@ use crate::stop;
 pub fn apply(arguments: &Apply) -> Result<Exit, Failure> {
     let root = arguments.root.as_deref();
     // Its own groups would be in the way of what is planned now.
-    if let Some(status) = applied(root)? {
-        return Err(ApplyError::Already { policy: status.policy, began: status.began }.into());
+    if let Some(Status { policy, began, phase, .. }) = applied(root)? {
+        return Err(match phase {
+            Phase::Remains => ApplyError::Remains { policy, began },
+            _ => ApplyError::Already { policy, began },
+        }
+        .into());
     }
     let (policy, steps) = match (&arguments.steps, &arguments.policy) {
         (Some(file), _) => (name_of(file), read_steps(file)?),

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use waykeeper_executor::{Executor, ExecutorError, Host, Simulated, is_policy_file};
+use waykeeper_executor::{Executor, ExecutorError, Host, PolicyFiles, Simulated, check_assignments};
 use waykeeper_experiment::Loaded;
-use waykeeper_experiment::mitigation::parts;
 use waykeeper_linux::{Root, discover};
 use waykeeper_platform::locate::line_of;
 use waykeeper_platform::{Platform, PlatformError, bundled, find_bundled};
@@ -19,7 +18,7 @@ const HOST: &str = "host";
 /// The executor for an experiment.
 pub fn executor(loaded: &Loaded, on: Option<On>) -> Result<Box<dyn Executor>, Failure> {
     let name = loaded.experiment.platform.as_str();
-    let policies = policy_files(loaded);
+    let policies = loaded.policy_files()?;
     let platform = if name == HOST { None } else { Some(open(loaded, name)?) };
     match (on, platform) {
         (None | Some(On::Host), None) => Ok(Box::new(here(&simulated_mitigations(None), &policies)?)),
@@ -29,6 +28,7 @@ pub fn executor(loaded: &Loaded, on: Option<On>) -> Result<Box<dyn Executor>, Fa
         }
         (_, Some(opened)) => {
             opened.can_be_simulated()?;
+            check_assignments(loaded, &opened.platform)?;
             Ok(Box::new(Simulated::new(opened.platform, &host_mitigations(), &policies)?))
         }
         (Some(On::Sim), None) => {
@@ -45,19 +45,12 @@ pub fn executor(loaded: &Loaded, on: Option<On>) -> Result<Box<dyn Executor>, Fa
 }
 
 /// The machine that this process sees: in a room its cores are simulated.
-fn here(elsewhere: &BTreeMap<String, String>, policies: &[String]) -> Result<Host, Failure> {
+fn here(elsewhere: &BTreeMap<String, String>, policies: &PolicyFiles) -> Result<Host, Failure> {
     if super::room::client()?.is_none() {
         return Ok(Host::new(elsewhere, policies)?);
     }
     let found = discover(&Root::default()).map_err(|error| ExecutorError::Refused(error.to_string()))?;
     Ok(Host::on(Box::new(RoomBench::new(&found.platform)?), elsewhere, policies)?)
-}
-
-/// The mitigations of an experiment that are files of policies.
-fn policy_files(loaded: &Loaded) -> Vec<String> {
-    let listed = loaded.experiment.mitigations.as_slice().iter();
-    let files = listed.flat_map(|name| parts(name)).filter(|part| is_policy_file(part));
-    files.map(str::to_owned).collect()
 }
 
 /// A platform and the text that it was read from, for errors.
@@ -84,14 +77,16 @@ fn open(loaded: &Loaded, name: &str) -> Result<Opened, Failure> {
     if let Some(found) = find_bundled(name) {
         return Ok(Opened::read(&format!("platforms/{name}.toml"), found.text)?);
     }
-    let text = std::fs::read_to_string(name).map_err(|error| {
+    let path = loaded.file("platform", name)?;
+    let text = std::fs::read_to_string(&path).map_err(|error| {
         let names: Vec<_> = bundled().iter().map(|b| b.name).collect();
+        let looked = if path == name { String::new() } else { format!("`{path}`: ") };
         loaded.error(
             "platform",
-            format!("found `{name}`, which is neither bundled nor a file that can be read ({error}); expected host, {} or a platform file", names.join(", ")),
+            format!("found `{name}`, which is neither bundled nor a file that can be read ({looked}{error}); expected host, {} or a platform file", names.join(", ")),
         )
     })?;
-    let mut opened = Opened::read(name, &text)?;
+    let mut opened = Opened::read(&path, &text)?;
     // A copy of a bundled file may have been changed anywhere: its figures must not pass for the original's.
     if opened.platform.name == HOST || find_bundled(&opened.platform.name).is_some() {
         opened.platform.name = name.to_owned();

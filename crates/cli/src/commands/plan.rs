@@ -82,11 +82,12 @@ fn form(form: PlanForm) -> Form {
 pub fn open(policy: &str, cores: &[String]) -> Result<Loaded, Failure> {
     let mut loaded = Loaded::open(policy)?;
     for option in cores {
-        let refuse = |message: String| InputError::in_option(format!("--cores {option}"), message);
+        let typed = format!("--cores {option}");
+        let refuse = |message: String| InputError::in_option(&typed, message);
         let parts = option.split_once('=');
         let (class, list) = parts.ok_or_else(|| refuse("expected CLASS=LIST, such as `real-time=2,3`".into()))?;
         let list = CoreList::parse(list).map_err(refuse)?;
-        loaded = loaded.with_cores(class, list).map_err(|error| refuse(error.message))?;
+        loaded = loaded.with_cores_of(&typed, class, list)?;
     }
     Ok(loaded)
 }

@@ -1,8 +1,8 @@
 //! `waykeeper restore`.
 
-use waykeeper_control::Restored;
+use waykeeper_control::{OthersChanges, Restored};
 
-use super::acting::{host, indented, state};
+use super::acting::{WAYS_ON, host, indented, state};
 use super::output::{print, print_json};
 use crate::arguments::Restore;
 use crate::exit::Exit;
@@ -10,13 +10,22 @@ use crate::failure::Failure;
 
 /// Puts back what was there before.
 pub fn restore(arguments: &Restore) -> Result<Exit, Failure> {
+    let others = match (arguments.force, arguments.keep) {
+        (true, _) => OthersChanges::Overwrite,
+        (_, true) => OthersChanges::Accept,
+        _ => OthersChanges::Leave,
+    };
     let mut host = host(arguments.root.as_deref());
-    let restored = waykeeper_control::restore(&mut host.machine(), &state(arguments.root.as_deref()), arguments.force)?;
+    let restored = waykeeper_control::restore(&mut host.machine(), &state(arguments.root.as_deref()), others)?;
     match arguments.json {
         true => print_json(&restored)?,
         false => print(&text(&restored, arguments.force))?,
     }
-    Ok(if matches!(restored, Restored::Partly { .. }) { Exit::CannotDo } else { Exit::Done })
+    Ok(match restored {
+        Restored::Partly { .. } => Exit::CannotDo,
+        Restored::Left { .. } => Exit::OthersLeft,
+        Restored::Nothing | Restored::Rebooted { .. } | Restored::Back { .. } => Exit::Done,
+    })
 }
 
 fn text(restored: &Restored, force: bool) -> String {
@@ -32,11 +41,18 @@ fn text(restored: &Restored, force: bool) -> String {
         Restored::Back { policy, began, findings, .. } => {
             format!("{}{policy}, applied {began}, is undone\n", found(findings))
         }
-        Restored::Partly { policy, began, findings, failures } => {
+        Restored::Left { policy, began, findings, left, .. } => format!(
+            "{}{policy}, applied {began}, is undone but for what others have changed since\n{}{WAYS_ON}; until then \
+             its journal is kept\n",
+            found(findings),
+            indented(left)
+        ),
+        Restored::Partly { policy, began, findings, left, failures } => {
             let then =
                 if force { "given up" } else { "`waykeeper restore` tries again, with --force it gives them up" };
+            let all: Vec<String> = findings.iter().chain(left).cloned().collect();
             let failed = indented(failures);
-            format!("{}{policy}, applied {began}, is undone but for\n{failed}{then}\n", found(findings))
+            format!("{}{policy}, applied {began}, is undone but for\n{failed}{then}\n", found(&all))
         }
     }
 }

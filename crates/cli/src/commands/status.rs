@@ -3,7 +3,7 @@
 use serde::Serialize;
 use waykeeper_control::{Holder, Phase, Status as Applied};
 
-use super::acting::{applied, indented, state};
+use super::acting::{WAYS_ON, applied, indented, state};
 use super::output::{print, print_json};
 use crate::arguments::Status;
 use crate::exit::Exit;
@@ -41,9 +41,11 @@ fn text(applied: Option<&Applied>, at_work: Option<Option<Holder>>) -> String {
         None => {}
     }
     let Some(applied) = applied else { return text + "nothing is applied\n" };
-    let Applied { policy, began, pid, version, phase, steps, of, differences } = applied;
+    let Applied { policy, began, pid, version, phase, steps, of, differences, left } = applied;
     text += &format!("{policy}, since {began}, by process {pid} (waykeeper {version})\n");
-    text += &indented(steps);
+    if *phase != Phase::Remains {
+        text += &indented(steps);
+    }
     text += &match phase {
         Phase::Applied if differences.is_empty() => {
             format!("all {of} steps are done, and the machine reads as it was left\n")
@@ -57,6 +59,10 @@ fn text(applied: Option<&Applied>, at_work: Option<Option<Holder>>) -> String {
         Phase::Restoring => {
             "undoing it was cut off, or not all of it could be undone; `waykeeper restore` goes on\n".into()
         }
+        Phase::Remains if left.is_empty() => {
+            "undone, and what others had changed is no more as they left it; `waykeeper restore` clears this\n".into()
+        }
+        Phase::Remains => format!("undone, but for what others have changed since\n{}{WAYS_ON}\n", indented(left)),
         Phase::Rebooted => {
             "the machine was started again since, and nothing of it holds any more; `waykeeper restore` clears this\n"
                 .into()

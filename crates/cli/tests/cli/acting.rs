@@ -176,9 +176,48 @@ fn changes_of_others_show_in_the_status_and_stay() {
     let status = fake.run(&["status"]).with(1).stdout;
     assert!(status.contains("register 0xc90 of CPU 0 (mask 0xfff): 0x3f was written, it reads 0xf"), "{status}");
     fake.run(&["verify", "--no-probe"]).with(1);
-    let restored = fake.run(&["restore"]).with(0).stdout;
+    let restored = fake.run(&["restore"]).with(1).stdout;
     assert!(restored.contains("reads 0xf, which is not what was left there; it stays so"), "{restored}");
     assert_eq!((fake.register(0, MASKS[0]), fake.register(0, MASKS[1])), (0xf, 0xfff));
+}
+
+/// Halves are applied, somebody writes another mask, and a restore leaves it.
+fn left() -> Fake {
+    let fake = Fake::with_registers();
+    fake.apply(&halves(), &[]).with(0);
+    let device = std::fs::OpenOptions::new().write(true).open(fake.path("dev/cpu/0/msr")).unwrap();
+    device.write_all_at(&0xf_u64.to_le_bytes(), 8 * MASKS[0]).unwrap();
+    let restored = fake.run(&["restore", "--json"]).with(1).json();
+    let told = "register 0xc90 of CPU 0 reads 0xf, which is not what was left there; it stays so";
+    assert_eq!((&restored["outcome"], &restored["left"]), (&json!("left"), &json!([told])));
+    fake
+}
+
+#[test]
+fn what_a_restore_leaves_can_still_be_put_back() {
+    let fake = left();
+    let again = fake.run(&["restore"]).with(1).stdout;
+    let ways = ["`waykeeper restore --force` puts back", "`waykeeper restore --keep` accepts"];
+    assert!(ways.iter().all(|way| again.contains(way)), "{again}");
+    let status = fake.run(&["status"]).with(1).stdout;
+    assert!(status.contains("undone, but for what others have changed since\n  register 0xc90 of CPU 0 reads 0xf"));
+    assert!(ways.iter().all(|way| status.contains(way)), "{status}");
+    assert!(!status.contains("0xc91"), "what is back is not told: {status}");
+    let refused = fake.apply(&halves(), &[]).with(3).stderr;
+    assert!(refused.contains("`plan`, applied 2") && refused.contains("do one of them first"), "{refused}");
+    fake.run(&["restore", "--force"]).with(0);
+    assert_eq!(fake.register(0, MASKS[0]), 0xfff);
+    assert_eq!(fake.run(&["status"]).with(0).stdout, "nothing is applied\n");
+}
+
+#[test]
+fn what_a_restore_leaves_can_be_accepted() {
+    let fake = left();
+    let accepted = fake.run(&["restore", "--keep"]).with(0).stdout;
+    assert!(accepted.contains("reads 0xf, which is not what was left there; it stays so"), "{accepted}");
+    assert_eq!(fake.register(0, MASKS[0]), 0xf);
+    assert_eq!(fake.run(&["status"]).with(0).stdout, "nothing is applied\n");
+    fake.run(&["restore", "--keep", "--force"]).with(2);
 }
 
 #[test]

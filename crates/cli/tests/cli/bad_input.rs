@@ -402,6 +402,37 @@ fn tables_and_expectations() {
 }
 
 #[test]
+fn assignments_without_their_controls() {
+    let listed =
+        "title = 'x'\nplatform = 'agilex5'\ntargets = [{ workload = 'latency_loop', core = 1 }]\nmitigations = 'own'\n";
+    snapshot(
+        "assignments_without_their_controls",
+        errors_in_files(
+            &[
+                "[assignments.own]\nset.on_chip_ram = true\n",
+                "[assignments.own]\nset.way_groups = { target = [4], others = [0] }\n",
+                "[assignments.own.set]\nno_allocate_mode = true\nlock = { level = 2, groups = [0], what = 'event' }\n",
+                "[assignments.own]\n[[sweep]]\nname = 's'\nkey = 'assignments.own.set.clock_ghz.others'\nvalues = [1.0, 0.0]\n",
+            ],
+            listed,
+            &[],
+        ) + &errors_in_files(
+            &["[assignments.own]\nset.no_allocate_mode = true\n"],
+            listed,
+            &["--set", "assignments.own.set.page_kib=64"],
+        ),
+    );
+}
+
+/// One experiment can have assignments for several platforms.
+#[test]
+fn an_assignment_that_is_not_listed_may_be_for_another_platform() {
+    let desk = Desk::new();
+    desk.file("my.toml", &format!("{SMALL}[assignments.own]\nset.on_chip_ram = true\n"));
+    desk.run(&["run", "my.toml", "--dry-run"]).with(0);
+}
+
+#[test]
 fn other_values_for_a_workload() {
     snapshot(
         "other_values_for_a_workload",

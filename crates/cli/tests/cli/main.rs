@@ -6,6 +6,7 @@ mod cases;
 mod decode;
 mod doctor;
 mod exit_status;
+mod files;
 mod folders;
 mod help;
 mod host;

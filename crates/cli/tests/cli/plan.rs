@@ -74,7 +74,7 @@ fn mistakes_are_one_paragraph_that_says_where() {
         ),
         (&["my.toml", "--for", "i7-1185gre", "--cores", "a"], 2, "--cores a: expected CLASS=LIST"),
         (&["my.toml", "--for", "i7-1185gre", "--cores", "b=1"], 2, "--cores b=1: there is no class `b`; there are a"),
-        (&["my.toml", "--for", "i7-1185gre", "--cores", "a=9"], 2, "my.toml:4: classes.0.cores: there is no core 9"),
+        (&["my.toml", "--for", "i7-1185gre", "--cores", "a=9"], 2, "--cores a=9: there is no core 9; "),
         (
             &["my.toml", "--for", "apollo-lake-e3950"],
             3,

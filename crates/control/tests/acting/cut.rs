@@ -74,6 +74,10 @@ impl Memory {
         Self { bytes: Rc::default(), cut: cut.clone() }
     }
 
+    pub fn length(&self) -> usize {
+        self.bytes.borrow().as_ref().map_or(0, Vec::len)
+    }
+
     pub fn is_empty(&self) -> bool {
         self.bytes.borrow().is_none()
     }

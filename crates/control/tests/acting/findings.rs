@@ -32,6 +32,7 @@ fn applied() -> (Acting, Memory) {
 fn told(restored: Restored) -> Vec<String> {
     match restored {
         Restored::Back { findings, .. } => findings,
+        Restored::Left { findings, left, .. } => [findings, left].concat(),
         other => panic!("{other:?}"),
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use proptest::prelude::*;
-use waykeeper_control::{ApplyError, Request, Restored, apply_with, restore_with};
+use waykeeper_control::{ApplyError, OthersChanges, Request, Restored, apply_with, restore_with};
 use waykeeper_policy::Step;
 use waykeeper_resctrl::{Kernel, Operation};
 
@@ -21,7 +21,8 @@ pub fn apply(
 }
 
 pub fn restore(acting: &mut Acting, store: &mut Memory, force: bool) -> Restored {
-    restore_with(&mut acting.machine(), store, force).unwrap()
+    restore_with(&mut acting.machine(), store, if force { OthersChanges::Overwrite } else { OthersChanges::Leave })
+        .unwrap()
 }
 
 /// A machine, what others did on it, and a plan.

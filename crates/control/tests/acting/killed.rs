@@ -10,7 +10,8 @@ use std::sync::atomic::AtomicBool;
 
 use rustix::process::{Signal, getpid, kill_process};
 use waykeeper_control::{
-    Machine, Request, Restored, StateDirectory, Store, Tree, TreeError, apply_with, restore, restore_with,
+    Machine, OthersChanges, Request, Restored, StateDirectory, Store, Tree, TreeError, apply_with, restore,
+    restore_with,
 };
 use waykeeper_policy::{MountSettings, Step};
 use waykeeper_resctrl::Kernel;
@@ -173,7 +174,7 @@ fn a_process_to_kill() {
             let request = Request { policy: "test", version: "0", steps: &steps() };
             apply_with(&mut machine, &mut store, &request, &AtomicBool::new(false)).map(drop).unwrap();
         }
-        _ => drop(restore_with(&mut machine, &mut store, false).unwrap()),
+        _ => drop(restore_with(&mut machine, &mut store, OthersChanges::Leave).unwrap()),
     }
 }
 
@@ -202,7 +203,7 @@ fn whatever_is_killed_is_put_back() {
             let ended = ends(folder, work, effect);
             let state = StateDirectory::at(folder.join("state"));
             let mut acting = Acting::on(machine(folder), &Cut::default());
-            let restored = restore(&mut acting.machine(), &state, false).unwrap();
+            let restored = restore(&mut acting.machine(), &state, OthersChanges::Leave).unwrap();
             assert!(matches!(restored, Restored::Back { .. } | Restored::Nothing), "{work} {effect}: {restored:?}");
             assert_eq!(acting.model.borrow_mut().everything(), before, "{work} {effect}");
             assert_eq!(state.clone().read().unwrap(), None);

@@ -9,3 +9,4 @@ mod model;
 mod plans;
 mod refusals;
 mod registers;
+mod remains;

@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use proptest::prelude::*;
-use waykeeper_control::{ApplyError, Cause, Phase, Request, Restored, apply_with, restore_with, status};
+use waykeeper_control::{ApplyError, Cause, OthersChanges, Phase, Request, Restored, apply_with, restore_with, status};
 use waykeeper_policy::Step;
 use waykeeper_resctrl::Kernel;
 
@@ -122,8 +122,12 @@ fn what_another_wrote_since_stays_unless_forced() {
         let (mut acting, mut store) = (Acting::on(machine(), &cut), Memory::with(&cut));
         apply(&mut acting, &mut store, &halves()).unwrap();
         acting.model.borrow_mut().registers.insert((0, 0xc90), 0xf);
-        let Restored::Back { findings, .. } = restore(&mut acting, &mut store, force) else { panic!("not back") };
-        assert!(findings[0].starts_with("register 0xc90 of CPU 0 reads 0xf, which is not what was left there"));
+        let (Restored::Back { findings: told, .. } | Restored::Left { left: told, .. }) =
+            restore(&mut acting, &mut store, force)
+        else {
+            panic!("not back")
+        };
+        assert!(told[0].starts_with("register 0xc90 of CPU 0 reads 0xf, which is not what was left there"));
         let expected = if force { 0xfff } else { 0xf };
         assert_eq!(acting.model.borrow().registers[&(0, 0xc90)], expected);
         assert_eq!(acting.model.borrow().registers[&(0, 0xc91)], 0xfff);
@@ -149,7 +153,7 @@ proptest! {
             let (mut acting, mut store) = (Acting::on(before.clone(), &cut), Memory::with(&cut));
             prop_assert!(cut.survive(|| apply(&mut acting, &mut store, &steps)).is_none());
             cut.again(again);
-            let restored = cut.survive(|| restore_with(&mut acting.machine(), &mut store, false).unwrap());
+            let restored = cut.survive(|| restore_with(&mut acting.machine(), &mut store, OthersChanges::Leave).unwrap());
             cut.heal();
             let restored = restored.unwrap_or_else(|| restore(&mut acting, &mut store, false));
             let whole = !matches!(restored, Restored::Partly { .. });

@@ -26,6 +26,7 @@ use waykeeper_experiment::mitigation::parts;
 use waykeeper_linux::{FIFO, HUGE_PAGES};
 
 use crate::measure::{Assignment, Executor, ExecutorError, Place};
+use crate::policies::PolicyFiles;
 pub use bench::Bench;
 pub use job::{Answer, Job, Part, Recorded};
 pub use live::{LiveNeighbour, LiveTarget, Recent};
@@ -48,6 +49,7 @@ pub struct Host {
     bench: Box<dyn Bench>,
     tick_ns: f64,
     line_bytes: u64,
+    policies: PolicyFiles,
     /// Bytes to walk through to wash the caches.
     wash_bytes: u64,
 }
@@ -58,7 +60,8 @@ impl Executor for Host {
     }
 
     fn measure(&self, assignment: &Assignment<'_>, stop: &AtomicBool) -> Result<Measurement, ExecutorError> {
-        let applied = policy::applied(&parts(&assignment.case.mitigation), assignment.case.target.core, stop)?;
+        let case = assignment.case;
+        let applied = policy::applied(&parts(&case.mitigation), &self.policies, case.target.core, stop)?;
         let region = applied.as_ref().and_then(|applied| applied.region.clone());
         let answer = self.bench.run(&Job { region, ..self.job(assignment) }, stop)?;
         applied.map_or(Ok(()), policy::AppliedPolicy::restore)?;

@@ -10,7 +10,7 @@ use waykeeper_platform::{CoreId, Platform};
 use super::bench::{Bench, Workers};
 use super::{Host, WASH_MOST, WASH_TIMES, colours, policy, probe};
 use crate::measure::{ExecutorError, Place};
-use crate::policies;
+use crate::policies::{self, PolicyFiles};
 
 impl Host {
     /// This machine. `elsewhere` names mitigations that other places know, with the reason why not here; `policies` are
@@ -18,7 +18,7 @@ impl Host {
     ///
     /// # Errors
     /// A machine that does not tell its cores, or gives this process none.
-    pub fn new(elsewhere: &BTreeMap<String, String>, policies: &[String]) -> Result<Self, ExecutorError> {
+    pub fn new(elsewhere: &BTreeMap<String, String>, policies: &PolicyFiles) -> Result<Self, ExecutorError> {
         Self::on(Box::new(Workers::new()), elsewhere, policies)
     }
 
@@ -29,7 +29,7 @@ impl Host {
     pub fn on(
         bench: Box<dyn Bench>,
         elsewhere: &BTreeMap<String, String>,
-        policies: &[String],
+        policies: &PolicyFiles,
     ) -> Result<Self, ExecutorError> {
         let root = Root::default();
         let found = discover(&root).map_err(|error| ExecutorError::Refused(error.to_string()))?;
@@ -52,6 +52,7 @@ impl Host {
             bench,
             tick_ns,
             line_bytes,
+            policies: policies.clone(),
             wash_bytes: llc.map_or(0, |bytes| (WASH_TIMES * bytes).min(WASH_MOST)),
         })
     }
@@ -61,7 +62,7 @@ fn site(
     found: &Discovered,
     bench: &dyn Bench,
     elsewhere: &BTreeMap<String, String>,
-    files: &[String],
+    files: &PolicyFiles,
 ) -> Result<Site, ExecutorError> {
     let allowed = bench.cores();
     let cores: Vec<SiteCore> = found

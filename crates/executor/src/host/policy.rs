@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use waykeeper_control::host::Host as Acting;
-use waykeeper_control::{Files, Request, Restored, StateDirectory, apply, restore};
+use waykeeper_control::{Files, OthersChanges, Request, Restored, StateDirectory, apply, restore};
 use waykeeper_linux::Root;
 use waykeeper_platform::CoreId;
 use waykeeper_policy::{Form, Membership, Offer, Refusal, Step, lower, plan};
 
 use super::refused;
 use crate::measure::ExecutorError;
-use crate::policies::{for_target, is_policy, the_policy};
+use crate::policies::{PolicyFiles, for_target, is_policy, located, the_policy};
 
 /// What a policy comes to on this machine.
 #[derive(Debug)]
@@ -21,14 +21,14 @@ pub struct Planned {
     region: Option<PathBuf>,
 }
 
-/// What a policy comes to on this machine.
+/// What a policy comes to on this machine, by where it is.
 ///
 /// # Errors
 /// What the machine lacks for it.
-pub fn planned(name: &str, target: CoreId) -> Result<Planned, String> {
+pub fn planned(path: &str, target: CoreId) -> Result<Planned, String> {
     let tree = Files(Root::default());
     let offer = Offer::of_linux(&tree).map_err(|missing| missing.to_string())?;
-    let loaded = for_target(name, &offer.name, target)?;
+    let loaded = for_target(path, &offer.name, target)?;
     let refused = |refusal: Refusal| loaded.error(&refusal.key, refusal.message).to_string();
     let membership = Membership::read(&loaded.policy, &tree).map_err(refused)?;
     let assignment = plan(&loaded, &offer, &membership).map_err(refused)?;
@@ -54,11 +54,13 @@ pub struct AppliedPolicy {
 /// A policy that this machine cannot carry out; a machine that somebody else has set up with Waykeeper.
 pub fn applied(
     mitigations: &[&str],
+    files: &PolicyFiles,
     target: CoreId,
     stop: &AtomicBool,
 ) -> Result<Option<AppliedPolicy>, ExecutorError> {
     let Some(name) = the_policy(mitigations, is_policy).map_err(ExecutorError::Refused)? else { return Ok(None) };
-    let Planned { steps, region } = planned(name, target).map_err(|why| refused(&format!("policy `{name}`"), why))?;
+    let planned = planned(located(files, name), target);
+    let Planned { steps, region } = planned.map_err(|why| refused(&format!("policy `{name}`"), why))?;
     let state = StateDirectory::of_this_machine();
     let request = Request { policy: name, version: env!("CARGO_PKG_VERSION"), steps: &steps };
     apply(&mut Acting::at(Path::new("/")).machine(), &state, &request, stop)
@@ -79,8 +81,12 @@ impl AppliedPolicy {
     }
 
     fn put_back(&self) -> Result<(), String> {
-        match restore(&mut Acting::at(Path::new("/")).machine(), &self.state, false) {
+        match restore(&mut Acting::at(Path::new("/")).machine(), &self.state, OthersChanges::Leave) {
             Ok(Restored::Partly { failures, .. }) => Err(failures.join("; ")),
+            Ok(Restored::Left { left, .. }) => Err(format!(
+                "{}; `waykeeper restore --force` puts back what was there before, `waykeeper restore --keep` accepts it as it is",
+                left.join("; ")
+            )),
             Ok(_) => Ok(()),
             Err(error) => Err(error.to_string()),
         }

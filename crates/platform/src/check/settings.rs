@@ -49,7 +49,7 @@ impl At<'_> {
     }
 
     fn missing(&self, key: &str, needs: &str) -> Result<(), Finding> {
-        self.wrong(key, format!("this platform has no {needs}"))
+        self.wrong(key, format!("this platform has no {needs}; leave the key out, or name a platform that has it"))
     }
 }
 

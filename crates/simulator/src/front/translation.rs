@@ -107,6 +107,11 @@ impl Translation {
         Self { tlbs, sides, last: [NONE; 2], tables, page_log2: page_bytes.trailing_zeros() }
     }
 
+    /// Bytes of a page.
+    pub fn page_bytes(&self) -> usize {
+        1 << self.page_log2
+    }
+
     /// The page of an address.
     #[inline]
     pub fn page(&self, address: u64) -> Page {

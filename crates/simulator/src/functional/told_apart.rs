@@ -81,7 +81,7 @@ impl ToldApart {
         };
         let place = Place { set, way };
         self.tags.put(place, line);
-        self.policy.fill(set, way, ways);
+        self.policy.fill(set, way, ways, self.fill_ways);
         place
     }
 

@@ -15,6 +15,7 @@ mod guard;
 mod leave;
 mod levels;
 mod lose;
+mod passed;
 mod request;
 mod sharing;
 
@@ -33,6 +34,7 @@ use crate::touched::Touched;
 use crate::under_way::UnderWay;
 
 use levels::{Levels, To};
+pub use passed::Passed;
 
 /// The most cores: the filters tell so many apart.
 pub const MOST_CORES: usize = 31;

@@ -105,6 +105,11 @@ impl Channel {
         self.writes < self.rules.write_entries
     }
 
+    /// Writes beyond those that a controller holds: twice its watermark where no number is given.
+    pub fn writes_beyond(&self) -> u64 {
+        self.writes.saturating_sub(self.rules.write_entries.min(2 * self.rules.write_high)) as u64
+    }
+
     /// Whether it can hold another read, and another write.
     #[inline]
     pub fn room(&self) -> [bool; 2] {

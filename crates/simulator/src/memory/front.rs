@@ -81,6 +81,12 @@ impl Memory {
         }
     }
 
+    /// Whether a memory-side cache takes part.
+    pub fn caches(&self) -> bool {
+        let cache = self.front.as_ref().and_then(|front| front.cache.as_ref());
+        cache.is_some_and(SideCache::is_of_use)
+    }
+
     /// Looks at the front only while it makes a difference.
     pub(super) fn use_front(&mut self) {
         if self.front.is_none() {

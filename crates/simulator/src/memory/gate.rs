@@ -77,6 +77,8 @@ pub struct Gate {
     arrivals: u64,
     /// Writes that are seen, by the lowest bits of their lines.
     writes: Vec<u16>,
+    /// All writes that wait here.
+    writes_waiting: u64,
     next_time: u64,
 }
 
@@ -105,6 +107,7 @@ impl Gate {
             count_of: [0; MOST_CLASSES],
             arrivals: 0,
             writes: vec![0; MARKS],
+            writes_waiting: 0,
             next_time: NEVER,
         }
     }
@@ -119,6 +122,12 @@ impl Gate {
     #[inline]
     pub fn next_time(&self) -> u64 {
         self.next_time
+    }
+
+    /// Writes that wait here.
+    #[inline]
+    pub fn writes_waiting(&self) -> u64 {
+        self.writes_waiting
     }
 
     /// Whether a request that comes now passes at once; if so, it has.
@@ -141,6 +150,7 @@ impl Gate {
 
     /// A request comes.
     pub fn arrive(&mut self, request: Request, now: u64) {
+        self.writes_waiting += u64::from(request.reader.is_none());
         let delay = self.regulator.as_ref().map_or(0, |regulator| regulator.delay(request.class));
         let holds_back = self.holds_back();
         let delayed = &mut self.delayed[usize::from(request.class)];
@@ -255,6 +265,7 @@ impl Gate {
         }
         self.count -= 1;
         self.count_of[usize::from(request.class)] -= 1;
+        self.writes_waiting -= u64::from(request.reader.is_none());
         self.writes[request.line as usize % MARKS] -= u16::from(request.reader.is_none());
         if let Some(regulator) = &mut self.regulator {
             regulator.passed(request.class, now);

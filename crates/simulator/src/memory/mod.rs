@@ -39,7 +39,7 @@ use crate::tags::Line;
 use channel::Channel;
 pub use channel::{MOST_BANKS, NEVER};
 use front::Front;
-use gate::Request;
+use gate::{Gate, Request};
 use parameters::Parameters;
 use stories::Stories;
 pub use stories::Story;
@@ -83,6 +83,8 @@ pub struct Memory {
     /// The same, or when something in front acts.
     next_time: u64,
     line_bytes: u64,
+    /// From one line to the next at the peak rate of all channels.
+    line_time: u64,
     classes: [ClassTraffic; MOST_CLASSES],
     /// By core and monitor.
     monitors: Vec<ClassTraffic>,
@@ -104,6 +106,7 @@ impl Memory {
             next_command: NEVER,
             next_time: NEVER,
             line_bytes: of.line_bytes,
+            line_time: of.line_time.max(of.timing.transfer / channels as u64),
             classes: [ClassTraffic::default(); MOST_CLASSES],
             monitors: vec![ClassTraffic::default(); MONITORS],
         };
@@ -135,6 +138,13 @@ impl Memory {
         }
         self.channels[channel].write(in_channel, now);
         self.plan(channel);
+    }
+
+    /// The time that the writes take at the peak rate which the controllers have no room for: 0 as long as they take them all.
+    pub fn write_backlog(&self) -> u64 {
+        let before = self.front.as_ref().and_then(|front| front.gate.as_ref()).map_or(0, Gate::writes_waiting);
+        let beyond = self.channels.iter().map(Channel::writes_beyond).sum::<u64>();
+        (before + beyond) * self.line_time
     }
 
     /// The time of the next command or answer.

@@ -127,7 +127,7 @@ impl SideCache {
         self.held += usize::from(out == EMPTY);
         self.tags.put(place, line);
         self.changed[index] = changed;
-        self.policy.fill(set, way, ways);
+        self.policy.fill(set, way, ways, all);
         written
     }
 }

@@ -56,6 +56,13 @@ impl Program {
         }
     }
 
+    /// The translation of an access, and nothing else.
+    pub(super) fn forward_page(&mut self, access: Access, world: &mut World) {
+        if let Op::Touch(touch) = self.touch_of(access) {
+            self.forward_translation(&touch, world);
+        }
+    }
+
     /// A translation that no TLB has is walked for.
     fn forward_translation(&mut self, touch: &Touch, world: &mut World) {
         let (side, page) = (touch.side(), touch.page);

@@ -1,6 +1,7 @@
 //! A running workload that is a stream of steps: everything but `tick`.
 
 mod agents;
+mod background;
 mod forward;
 mod sampled;
 mod touch;
@@ -22,6 +23,8 @@ use crate::port::{NEVER, Port, World};
 use crate::samples::Samples;
 use crate::tags::Line;
 use crate::window::{Room, Window};
+
+use background::Background;
 
 /// What a target does besides its stream: it reads the counter and records.
 #[derive(Debug, Clone)]
@@ -66,6 +69,8 @@ pub struct Program {
     blocked_since: u64,
     /// Where it is in a pass that is measured in windows, if its passes are.
     sampled: Option<Box<Sampled>>,
+    /// What it needs to go forward through what comes before its events, if it does.
+    background: Option<Box<Background>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -82,6 +87,8 @@ enum Op {
     Turn,
     /// The pass goes forward without time to this access.
     Forward(u64),
+    /// What comes before the next event goes forward without time, but for its last accesses.
+    Background,
 }
 
 /// What a core waits for that does not go on at a known time.
@@ -134,6 +141,7 @@ impl Program {
             waited_until: start,
             blocked_since: start,
             sampled: None,
+            background: None,
         }
     }
 
@@ -190,11 +198,12 @@ impl Program {
                     self.waited_until = self.now;
                     true
                 }
-                Op::Start | Op::End if self.leaves_line(op) => true,
+                Op::Start | Op::End if self.leaves_line(op, world) => true,
                 Op::Start => self.drained(op) && self.start_sample(world),
                 Op::End => self.drained(op) && self.end_sample(world, samples),
                 Op::Turn => self.turn(world),
                 Op::Forward(until) => self.drained(op) && self.go_forward(until, world),
+                Op::Background => self.drained(op) && self.go_to_event(world),
             };
             if !goes_on {
                 return;
@@ -366,6 +375,7 @@ impl Program {
                 None => touch,
             }));
         }
+        self.next.extend(self.background.is_some().then_some(Op::Background));
         true
     }
 

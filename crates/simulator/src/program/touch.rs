@@ -59,7 +59,7 @@ impl Program {
             return self.wait_for_window(room, Op::Touch(touch));
         }
         if self.front.is_some()
-            && let Some(goes_on) = self.before_caches(&mut touch)
+            && let Some(goes_on) = self.before_caches(&mut touch, world)
         {
             return goes_on;
         }
@@ -165,7 +165,7 @@ impl Program {
     }
 
     /// What comes before the caches; gives whether the core goes on if the access has to wait.
-    fn before_caches(&mut self, touch: &mut Touch) -> Option<bool> {
+    fn before_caches(&mut self, touch: &mut Touch, world: &mut World) -> Option<bool> {
         if let Some(goes_on) = self.translate(touch) {
             return Some(goes_on);
         }
@@ -177,16 +177,20 @@ impl Program {
         }
         let front = self.front.as_deref_mut().expect("only called with a front");
         if let Some(streaming) = &mut front.streaming {
+            let accesses = &mut world.hierarchy.counts[self.port.core].accesses;
             if touch.words != 0 {
                 match streaming.store(touch.line, touch.words) {
                     Stored::AsUsual => {}
                     Stored::Full => touch.want = Want::Stream,
                     Stored::Gathered => {
+                        *accesses += 1;
                         self.window.begin(1);
                         self.now += self.port.latencies.pace;
                         return Some(true);
                     }
                     Stored::After(incomplete) => {
+                        // Its stores were counted, and it is no further one.
+                        *accesses = accesses.saturating_sub(1);
                         self.next.push_front(Op::Touch(*touch));
                         *touch = Touch { line: incomplete, page: NONE, ..*touch };
                     }
@@ -194,6 +198,7 @@ impl Program {
                 touch.words = 0;
             } else if streaming.gathers(touch.line) {
                 streaming.leave();
+                *accesses = accesses.saturating_sub(1);
                 self.next.push_front(Op::Touch(*touch));
                 *touch = Touch { want: Want::Write, load: false, blocking: false, dependent: false, ..*touch };
             }
@@ -295,9 +300,11 @@ impl Program {
     }
 
     /// Stores that wait for the rest of their line go as usual before `op`; whether there are any.
-    pub(super) fn leaves_line(&mut self, op: Op) -> bool {
+    pub(super) fn leaves_line(&mut self, op: Op, world: &mut World) -> bool {
         let streaming = self.front.as_mut().and_then(|front| front.streaming.as_mut());
         let Some(line) = streaming.and_then(|streaming| streaming.leave()) else { return false };
+        let accesses = &mut world.hierarchy.counts[self.port.core].accesses;
+        *accesses = accesses.saturating_sub(1);
         self.next.push_front(op);
         self.again = Some(Op::Touch(Touch::store(line, false)));
         true

@@ -63,16 +63,21 @@ impl Policy {
             Self::Random | Self::RoundRobin(_) => {}
             Self::Lru(ages) | Self::Mru(ages) => recency::touch(&mut ages[set * ways..(set + 1) * ways], way),
             Self::TreePlru(trees) => tree::touch(&mut trees[set], way, ways),
-            Self::BitPlru(used) => used_bits::touch(&mut used[set], way, ways),
+            Self::BitPlru(used) => used_bits::touch(&mut used[set], way, u32::MAX >> (32 - ways)),
             Self::Biased(intervals) => intervals[set * ways + way] = 0,
         }
     }
 
-    /// Remembers that a line was put into a way.
+    /// Remembers that a line was put into a way, which was one of those of `mask`.
     #[inline(always)]
-    pub fn fill(&mut self, set: usize, way: usize, ways: usize) {
+    pub fn fill(&mut self, set: usize, way: usize, ways: usize, mask: u32) {
         match self {
             Self::Biased(intervals) => intervals[set * ways + way] = LONG,
+            Self::BitPlru(used) => {
+                let all = u32::MAX >> (32 - ways);
+                used_bits::touch(&mut used[set], way, all);
+                used_bits::touch(&mut used[set], way, mask & all);
+            }
             _ => self.touch(set, way, ways),
         }
     }
@@ -85,7 +90,7 @@ impl Policy {
             Self::Lru(ages) => recency::oldest(&ages[set * ways..(set + 1) * ways], mask),
             Self::Mru(ages) => recency::youngest(&ages[set * ways..(set + 1) * ways], mask),
             Self::TreePlru(trees) => tree::victim(trees[set], ways, mask),
-            Self::BitPlru(used) => used_bits::victim(used[set], mask),
+            Self::BitPlru(used) => used_bits::victim(&mut used[set], mask),
             Self::RoundRobin(next) => {
                 let at_or_after = mask & (u32::MAX << next[set]);
                 let way = if at_or_after == 0 { mask } else { at_or_after }.trailing_zeros();

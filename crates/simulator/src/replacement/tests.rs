@@ -56,7 +56,7 @@ fn ways_taken(kind: Replacement, ways: usize, mask: u32, lines: &[u32]) -> Vec<u
         let empty = (0..ways).find(|way| mask >> way & 1 == 1 && held[*way].is_none());
         let way = empty.unwrap_or_else(|| policy.victim(0, ways, mask, &mut random));
         held[way] = Some(*line);
-        policy.fill(0, way, ways);
+        policy.fill(0, way, ways, mask);
         way
     };
     lines.iter().map(take).collect()
@@ -85,8 +85,8 @@ fn bit_plru_evicts_the_lowest_way_not_used_since_all_were() {
     // After 0, 1, 2, 3 only bit 3 is set: 4 goes to way 0 (bits 0, 3), a use of 1 sets bit 1, so 5 goes to way 2, which
     // makes all set and clears the others: 6 goes to way 0.
     assert_eq!(ways_taken(Replacement::BitPlru, 4, 0b1111, &[0, 1, 2, 3, 4, 1, 5, 6]), [0, 1, 2, 3, 0, 1, 2, 0]);
-    // Of ways 0 and 1 only: both are used and the bits are never all set, so the lowest one makes room each time.
-    assert_eq!(ways_taken(Replacement::BitPlru, 4, 0b0011, &[0, 1, 2, 3]), [0, 1, 0, 0]);
+    // Of ways 0 and 1 only, the same with two bits: after 0, 1 only bit 1 is set, 2 goes to way 0 and clears it, 3 to way 1.
+    assert_eq!(ways_taken(Replacement::BitPlru, 4, 0b0011, &[0, 1, 2, 3]), [0, 1, 0, 1]);
 }
 
 #[test]
@@ -98,6 +98,17 @@ fn biased_keeps_a_line_that_was_used_again() {
     assert_eq!(ways_taken(Replacement::Biased, 4, 0b1111, &lines), [0, 1, 2, 3, 0, 1, 2, 3, 1, 2, 3, 0]);
     // Only allowed ways age. Ways 2 and 3: 2 takes way 2 and leaves 2 3, 3 takes way 3.
     assert_eq!(ways_taken(Replacement::Biased, 4, 0b1100, &[0, 1, 2, 3]), [2, 3, 2, 3]);
+}
+
+#[test]
+fn bit_plru_goes_through_all_ways_of_a_mask_although_nobody_uses_the_others() {
+    // As in a set of four ways: 6 makes all four used and clears the bits but that of way 2, then 9 those but that of way 3.
+    let lines: Vec<_> = (0..12).collect();
+    for ways in [4, 8] {
+        assert_eq!(ways_taken(Replacement::BitPlru, ways, 0b1111, &lines), [0, 1, 2, 3, 0, 1, 2, 0, 1, 3, 0, 1]);
+    }
+    // Hits on ways 0 and 1 of two use both: the bits are cleared when a line is put there.
+    assert_eq!(ways_taken(Replacement::BitPlru, 8, 0b0011, &[0, 1, 0, 2, 3, 4]), [0, 1, 0, 0, 1, 0]);
 }
 
 #[test]

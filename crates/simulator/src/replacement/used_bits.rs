@@ -1,17 +1,20 @@
 //! One bit a way: used since the bits were last cleared.
 
-/// A use of a way. The last one that makes all bits set clears the others.
+/// A use of a way. The last one that makes all bits of the mask set clears its others.
 #[inline(always)]
-pub fn touch(used: &mut u32, way: usize, ways: usize) {
+pub fn touch(used: &mut u32, way: usize, mask: u32) {
     *used |= 1 << way;
-    if *used == u32::MAX >> (32 - ways) {
-        *used = 1 << way;
+    if mask & !*used == 0 {
+        *used = *used & !mask | 1 << way;
     }
 }
 
-/// The lowest way of the mask that was not used. All of a smaller mask's ways may have been: then its lowest.
+/// The lowest way of the mask that was not used. Hits, which know no mask, may have used all of a smaller one's ways: then
+/// their bits are cleared, as if the set had no others.
 #[inline(always)]
-pub fn victim(used: u32, mask: u32) -> usize {
-    let not_used = mask & !used;
-    if not_used == 0 { mask } else { not_used }.trailing_zeros() as usize
+pub fn victim(used: &mut u32, mask: u32) -> usize {
+    if mask & !*used == 0 {
+        *used &= !mask;
+    }
+    (mask & !*used).trailing_zeros() as usize
 }

@@ -150,7 +150,13 @@ impl Cache {
         let way = empty.unwrap_or_else(|| self.victim(line, &allowed));
         let out = self.set(line).ways[way].replace(Held { line, dirty: false, used: 0, interval: 0 });
         self.use_way(line, way);
-        self.set(line).ways[way].as_mut().expect("it was put there").interval = 2;
+        let set = self.set(line);
+        set.ways[way].as_mut().expect("it was put there").interval = 2;
+        // Whoever fills some ways only sees no others.
+        if allowed.iter().all(|way| set.bits[*way]) {
+            allowed.iter().for_each(|way| set.bits[*way] = false);
+            set.bits[way] = true;
+        }
         out.filter(|out| out.dirty).map(|out| out.line)
     }
 
@@ -165,7 +171,12 @@ impl Cache {
             Replacement::Random => unreachable!("handled above"),
             Replacement::Lru => *allowed.iter().min_by_key(used).expect("a way is allowed"),
             Replacement::Mru => *allowed.iter().max_by_key(used).expect("a way is allowed"),
-            Replacement::BitPlru => *allowed.iter().find(|way| !set.bits[**way]).unwrap_or(&allowed[0]),
+            Replacement::BitPlru => {
+                if allowed.iter().all(|way| set.bits[*way]) {
+                    allowed.iter().for_each(|way| set.bits[*way] = false);
+                }
+                *allowed.iter().find(|way| !set.bits[**way]).expect("one bit is clear")
+            }
             Replacement::RoundRobin => {
                 while !allowed.contains(&set.pointer) {
                     set.pointer = (set.pointer + 1) % set.ways.len();

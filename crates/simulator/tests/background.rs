@@ -1,0 +1,119 @@
+//! What comes before events on the fast path, beside the full one.
+
+use waykeeper_platform::{Platform, find_bundled};
+use waykeeper_simulator::{Engine, Program, Role, Samples};
+use waykeeper_workload::{Loop, Operation, Pattern};
+
+const MILLISECOND: u64 = 1_000_000_000;
+
+#[derive(Default)]
+struct Log(Vec<u64>);
+
+impl Samples for Log {
+    fn record(&mut self, ticks: u64, count: u64, _at_ps: u64) {
+        (0..count).for_each(|_| self.0.push(ticks));
+    }
+}
+
+fn platform(name: &str) -> Platform {
+    Platform::from_toml(find_bundled(name).unwrap().text, name).unwrap()
+}
+
+/// A handler of 12 code and 3 data lines after up to 6000 reads of 192 MiB and up to 1024 calls into 1 MiB: its lines are found
+/// in the first level, in the L2 or in the memory, and its pages in the TLBs or not.
+fn event() -> Pattern {
+    Pattern::Random {
+        data_bytes: 192 << 20,
+        data_accesses: 3000,
+        data_modifies: 0,
+        random_counts: true,
+        code_bytes: 1 << 20,
+        code_calls: 512,
+        event_data_lines: 3,
+        event_code_lines: 12,
+        event_device_pages: 1,
+        event_stride_lines: 129,
+        line_bytes: 32,
+    }
+}
+
+/// So many samples, sorted, and the share of accesses that was left out.
+fn samples(mitigations: &[&str], fast: bool, seed: u64, most: usize) -> (Vec<u64>, f64) {
+    let program = Program { core: 0, pattern: event(), role: Role::Target };
+    let mut engine = Engine::new(&platform("zynq7000"), &[program], mitigations, seed).unwrap();
+    assert!(!fast || engine.set_skipping());
+    // Until the L2 is full.
+    engine.advance(10 * MILLISECOND, &mut Log::default());
+    let (mut log, mut until) = (Log::default(), 10 * MILLISECOND);
+    while log.0.len() < most {
+        until += MILLISECOND;
+        engine.advance(until, &mut log);
+    }
+    log.0.truncate(most);
+    log.0.sort_unstable();
+    let counters = engine.counters();
+    let (core, front) = (counters.core(0).unwrap(), counters.front(0).unwrap());
+    let skipped = core.skipped_accesses;
+    let others = front.forwarded_accesses + core.accesses - front.walk_reads;
+    (log.0, skipped as f64 / (skipped + others) as f64)
+}
+
+/// The largest distance between the distribution functions of two sorted samples.
+fn distance(one: &[u64], other: &[u64]) -> f64 {
+    let below = |samples: &[u64], value: u64| samples.partition_point(|sample| *sample <= value) as f64;
+    let at = |value: &u64| below(one, *value) / one.len() as f64 - below(other, *value) / other.len() as f64;
+    one.iter().chain(other).map(|value| at(value).abs()).fold(0.0, f64::max)
+}
+
+#[test]
+fn events_take_as_long_as_in_full() {
+    for mitigations in [&[][..], &["tlb"], &["tlb", "l2-lock"], &["supersections"]] {
+        let (full, nothing) = samples(mitigations, false, 1, 1000);
+        let (fast, skipped) = samples(mitigations, true, 2, 1000);
+        assert!(nothing == 0.0 && skipped > 0.8, "{skipped}");
+        // Kolmogorov and Smirnov's test: equal distributions are further apart once in 10,000 times, 1.95 sqrt(2 / n).
+        let apart = distance(&full, &fast);
+        assert!(apart < 1.95 * (2.0 / 1000f64).sqrt(), "{mitigations:?}: {apart}");
+    }
+}
+
+#[test]
+fn the_test_would_see_a_background_that_is_too_short() {
+    // A tenth of the reads would leave the handler's lines in the L2 more often.
+    let (full, _) = samples(&[], false, 1, 500);
+    let mut short = event();
+    if let Pattern::Random { data_accesses, .. } = &mut short {
+        *data_accesses = 300;
+    }
+    let program = Program { core: 0, pattern: short, role: Role::Target };
+    let mut engine = Engine::new(&platform("zynq7000"), &[program], &[], 1).unwrap();
+    let mut log = Log::default();
+    engine.advance(100 * MILLISECOND, &mut log);
+    log.0.sort_unstable();
+    assert!(log.0.len() > 200 && distance(&full, &log.0) > 0.2, "{}", distance(&full, &log.0));
+}
+
+#[test]
+fn a_target_with_neighbours_or_prefetchers_is_simulated_in_full() {
+    let mut event = event();
+    if let Pattern::Random { data_bytes, .. } = &mut event {
+        *data_bytes = 48 << 20;
+    }
+    let target = |core| Program { core, pattern: event.clone(), role: Role::Target };
+    let stream = Pattern::Walk {
+        operation: Operation::Read,
+        outer: Loop { count: 1, stride: 64 },
+        inner: Loop { count: 1 << 16, stride: 64 },
+    };
+    let beside = Program { core: 1, pattern: stream, role: Role::Neighbour };
+    let mut engine = Engine::new(&platform("zynq7000"), &[target(0), beside], &[], 1).unwrap();
+    assert!(!engine.set_skipping());
+    let mut event_with_lines_of_64 = target(0);
+    if let Pattern::Random { line_bytes, .. } = &mut event_with_lines_of_64.pattern {
+        *line_bytes = 64;
+    }
+    let mut engine = Engine::new(&platform("rk3588"), &[event_with_lines_of_64], &[], 1).unwrap();
+    assert!(!engine.set_skipping());
+    engine.advance(MILLISECOND, &mut Log::default());
+    assert_eq!(engine.counters().core(0).unwrap().skipped_accesses, 0);
+}
