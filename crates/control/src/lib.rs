@@ -42,7 +42,7 @@ pub use monitor::{Counter, Monitored, MonitoredGroup, Share};
 pub use perform::MachineError;
 pub use read_back::Difference;
 pub use registers::{RegisterError, Registers};
-pub use remainder::OthersChanges;
+pub use remainder::{OthersChanges, WAYS_ON};
 pub use restore::{RestoreError, Restored, restore, restore_with};
 pub use settings::Place;
 pub use snapshot::{Group, Home, Snapshot};

@@ -16,6 +16,10 @@ pub enum OthersChanges {
     Overwrite,
 }
 
+/// What can be done about settings that others have changed, once they were left.
+pub const WAYS_ON: &str =
+    "`waykeeper restore --force` puts back what was there before, `waykeeper restore --keep` accepts it as it is";
+
 /// A setting that can be left.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

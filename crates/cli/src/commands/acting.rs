@@ -6,10 +6,6 @@ use waykeeper_control::host::Host;
 use waykeeper_control::{StateDirectory, StatusError};
 use waykeeper_linux::Root;
 
-/// What can be done about settings that others have changed.
-pub const WAYS_ON: &str =
-    "`waykeeper restore --force` puts back what was there before, `waykeeper restore --keep` accepts it as it is";
-
 /// The state directory. What is done below another root is noted below that root, unless `WAYKEEPER_STATE` says where.
 pub fn state(root: Option<&Path>) -> StateDirectory {
     StateDirectory::named().unwrap_or_else(|| match root {

@@ -1,8 +1,8 @@
 //! `waykeeper restore`.
 
-use waykeeper_control::{OthersChanges, Restored};
+use waykeeper_control::{OthersChanges, Restored, WAYS_ON};
 
-use super::acting::{WAYS_ON, host, indented, state};
+use super::acting::{host, indented, state};
 use super::output::{print, print_json};
 use crate::arguments::Restore;
 use crate::exit::Exit;

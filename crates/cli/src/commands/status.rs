@@ -1,9 +1,9 @@
 //! `waykeeper status`.
 
 use serde::Serialize;
-use waykeeper_control::{Holder, Phase, Status as Applied};
+use waykeeper_control::{Holder, Phase, Status as Applied, WAYS_ON};
 
-use super::acting::{WAYS_ON, applied, indented, state};
+use super::acting::{applied, indented, state};
 use super::output::{print, print_json};
 use crate::arguments::Status;
 use crate::exit::Exit;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use waykeeper_control::host::Host as Acting;
-use waykeeper_control::{Files, OthersChanges, Request, Restored, StateDirectory, apply, restore};
+use waykeeper_control::{Files, OthersChanges, Request, Restored, StateDirectory, WAYS_ON, apply, restore};
 use waykeeper_linux::Root;
 use waykeeper_platform::CoreId;
 use waykeeper_policy::{Form, Membership, Offer, Refusal, Step, lower, plan};
@@ -83,10 +83,7 @@ impl AppliedPolicy {
     fn put_back(&self) -> Result<(), String> {
         match restore(&mut Acting::at(Path::new("/")).machine(), &self.state, OthersChanges::Leave) {
             Ok(Restored::Partly { failures, .. }) => Err(failures.join("; ")),
-            Ok(Restored::Left { left, .. }) => Err(format!(
-                "{}; `waykeeper restore --force` puts back what was there before, `waykeeper restore --keep` accepts it as it is",
-                left.join("; ")
-            )),
+            Ok(Restored::Left { left, .. }) => Err(format!("{}; {WAYS_ON}", left.join("; "))),
             Ok(_) => Ok(()),
             Err(error) => Err(error.to_string()),
         }
