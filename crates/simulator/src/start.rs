@@ -250,7 +250,7 @@ impl Starter {
     }
 
     fn counter_tick(&self) -> Result<u64, Refused> {
-        Ok(ps(need(&self.platform.counter, "counter")?.tick_ns.value).max(1))
+        Ok(build::tick(need(&self.platform.counter, "counter")?))
     }
 
     fn region(&mut self, bytes: u64, layout: Layout) -> Result<Region, Refused> {
