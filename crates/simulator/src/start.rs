@@ -262,7 +262,10 @@ impl Starter {
             let (room, need) = (self.allocator.largest(colour) >> 20, bytes.div_ceil(1 << 20));
             Refused::new(
                 "memory.size_mib",
-                format!("a workload of {need} MiB does not fit into its share of {room} MiB"),
+                format!(
+                    "a workload of {need} MiB does not fit into its share of {room} MiB; a smaller one, fewer programs or more \
+                     memory would do"
+                ),
             )
         })
     }
