@@ -98,7 +98,7 @@ fn is_time_or_none(path: &str, ns: f64) -> Result<(), Finding> {
     if ns == 0.0 || (LEAST_NS..=MOST_NS).contains(&ns) {
         return Ok(());
     }
-    Err(finding(path, format!("{ns} ns cannot be simulated; {LEAST_NS} to {MOST_NS} would do")))
+    Err(finding(path, format!("{ns:?} ns cannot be simulated; {LEAST_NS} to {MOST_NS} would do")))
 }
 
 fn finding(key: impl Into<String>, message: impl Into<String>) -> Finding {
