@@ -260,16 +260,19 @@ fn is_power_of_two(path: &str, value: u64) -> Result<(), Finding> {
     if value.is_power_of_two() {
         return Ok(());
     }
-    let above = value.checked_next_power_of_two();
-    let near: Vec<_> = [above.map(|power| power / 2).filter(|power| *power > 0), above]
-        .into_iter()
-        .flatten()
-        .map(|power| power.to_string())
-        .collect();
-    let message = format!("{value} is not a power of two, and address bits choose it; {} would do", near.join(" or "));
+    let near = match value.checked_next_power_of_two() {
+        None => "a smaller one".to_owned(),
+        Some(1) => "1".to_owned(),
+        Some(above) => format!("{} or {above}", above / 2),
+    };
+    let message = format!("{value} is not a power of two, and address bits choose it; {near} would do");
     Err(finding(path, message))
 }
 
 fn is_positive(path: &str, value: f64) -> Result<(), Finding> {
-    if value.is_finite() && value > 0.0 { Ok(()) } else { Err(finding(path, format!("{value} is not above zero"))) }
+    match value {
+        _ if !value.is_finite() => Err(finding(path, format!("{value} is not a finite number"))),
+        ..=0.0 => Err(finding(path, format!("{value} is not above zero"))),
+        _ => Ok(()),
+    }
 }

@@ -1,13 +1,13 @@
 //! What a memory must fulfil beyond the grammar.
 
 use super::{Finding, finding, is_positive, is_power_of_two};
-
-/// Refreshes are counted one by one.
-const LEAST_REFRESH_NS: f64 = 1.0;
 use crate::describe::Platform;
 use crate::memory::{Ecc, Interconnect, Memory, MemoryCache, Refresh};
 use crate::param::Param;
 use crate::shared::{BandwidthControl, BandwidthScheme};
+
+/// Refreshes are counted one by one.
+const LEAST_REFRESH_NS: f64 = 1.0;
 
 /// The memory of a platform, its alternatives, and what lies before them.
 pub(super) fn memories_are_whole(platform: &Platform) -> Result<(), Finding> {
