@@ -54,24 +54,51 @@ pub(crate) fn check(platform: &Platform) -> Result<(), Finding> {
 /// Above this a clock was meant in other units.
 const MOST_GHZ: f64 = 100.0;
 
+/// Simulated time counts picoseconds.
+const LEAST_NS: f64 = 0.001;
+
+/// A second: above it a time was meant in other units.
+const MOST_NS: f64 = 1e9;
+
 /// The largest cache that is taken: more would not fit into the memory of the machine that simulates it.
 const MOST_KIB: u64 = 1024 * 1024;
 
 /// What others are divided by.
 fn rates_are_positive(platform: &Platform) -> Result<(), Finding> {
-    let tick = platform.counter.iter().map(|counter| ("counter.tick_ns.value".to_owned(), counter.tick_ns.value));
-    let mut clocks = platform
-        .cores
-        .iter()
-        .enumerate()
-        .filter_map(|(i, kind)| Some((format!("cores.{i}.clock_ghz.value"), kind.clock_ghz.as_ref()?.value)));
-    if let Some((key, value)) = tick.chain(clocks.clone()).find(|(_, value)| *value <= 0.0) {
-        return Err(finding(key, format!("{value} is not above zero")));
+    if let Some(counter) = &platform.counter {
+        is_positive("counter.tick_ns.value", counter.tick_ns.value)?;
     }
-    match clocks.find(|(_, ghz)| *ghz > MOST_GHZ) {
-        Some((key, ghz)) => Err(finding(key, format!("{ghz} GHz is faster than any core; 1.82 would be 1820 MHz"))),
+    let clocks = platform.cores.iter().enumerate().filter_map(|(i, kind)| Some((i, kind.clock_ghz.as_ref()?.value)));
+    for (i, ghz) in clocks {
+        is_clock(&format!("cores.{i}.clock_ghz.value"), ghz)?;
+    }
+    Ok(())
+}
+
+/// A clock in GHz.
+fn is_clock(path: &str, ghz: f64) -> Result<(), Finding> {
+    is_positive(path, ghz)?;
+    if ghz > MOST_GHZ {
+        return Err(finding(path, format!("{ghz} GHz is faster than any core; 1.82 would be 1820 MHz")));
+    }
+    Ok(())
+}
+
+/// The value of a parameter whose key ends in `_ns`.
+fn is_time(path: &str, value: &Value) -> Result<(), Finding> {
+    let ns = value.as_float().or(value.as_integer().map(|whole| whole as f64));
+    match ns.filter(|_| path.ends_with("_ns")) {
+        Some(ns) => is_time_or_none(&format!("{path}.value"), ns),
         None => Ok(()),
     }
+}
+
+/// Nanoseconds: simulated time has steps of a picosecond, and ends.
+fn is_time_or_none(path: &str, ns: f64) -> Result<(), Finding> {
+    if ns == 0.0 || (LEAST_NS..=MOST_NS).contains(&ns) {
+        return Ok(());
+    }
+    Err(finding(path, format!("{ns:?} ns cannot be simulated; {LEAST_NS} to {MOST_NS} would do")))
 }
 
 fn finding(key: impl Into<String>, message: impl Into<String>) -> Finding {
@@ -88,6 +115,7 @@ fn parameters_say_where_they_come_from(value: &Value, path: &str) -> Result<(), 
             if let Some(number) = table["value"].as_float().filter(|number| *number < 0.0) {
                 return Err(finding(format!("{path}.value"), format!("{number} is below zero")));
             }
+            is_time(path, &table["value"])?;
             let has = |key: &str| match table.get(key) {
                 Some(Value::String(text)) => !text.trim().is_empty(),
                 Some(Value::Array(items)) => !items.is_empty(),
@@ -219,10 +247,7 @@ fn flaws_have_something_to_break(platform: &Platform) -> Result<(), Finding> {
 
 fn filter_is_whole(path: &str, filter: &SnoopFilter) -> Result<(), Finding> {
     for (key, value) in [("directories", &filter.directories), ("sets", &filter.sets)] {
-        if !value.value.is_power_of_two() {
-            let message = format!("{} is not a power of two; address bits choose it", value.value);
-            return Err(finding(format!("{path}.{key}"), message));
-        }
+        is_power_of_two(&format!("{path}.{key}"), value.value)?;
     }
     if filter.ways.value == 0 {
         return Err(finding(format!("{path}.ways"), "0 ways; at least 1 is needed"));
@@ -230,6 +255,24 @@ fn filter_is_whole(path: &str, filter: &SnoopFilter) -> Result<(), Finding> {
     is_positive(&format!("{path}.retry_ns"), filter.retry_ns.value)
 }
 
+/// What address bits choose.
+fn is_power_of_two(path: &str, value: u64) -> Result<(), Finding> {
+    if value.is_power_of_two() {
+        return Ok(());
+    }
+    let near = match value.checked_next_power_of_two() {
+        None => "a smaller one".to_owned(),
+        Some(1) => "1".to_owned(),
+        Some(above) => format!("{} or {above}", above / 2),
+    };
+    let message = format!("{value} is not a power of two, and address bits choose it; {near} would do");
+    Err(finding(path, message))
+}
+
 fn is_positive(path: &str, value: f64) -> Result<(), Finding> {
-    if value.is_finite() && value > 0.0 { Ok(()) } else { Err(finding(path, format!("{value} is not above zero"))) }
+    match value {
+        _ if !value.is_finite() => Err(finding(path, format!("{value} is not a finite number"))),
+        ..=0.0 => Err(finding(path, format!("{value} is not above zero"))),
+        _ => Ok(()),
+    }
 }

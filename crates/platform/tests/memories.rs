@@ -113,6 +113,12 @@ fn parts_that_do_not_fit_the_line_or_each_other_are_refused() {
             "memory.channel_interleave_bytes",
         ),
         ("ranks = { value = 3, is = \"assumed\", range = [1, 4], reason = \"x\" }", "memory.ranks"),
+        (
+            "trefi_ns = { value = 0.0004, is = \"assumed\", range = [0.0, 8.0], reason = \"x\" }",
+            "memory.trefi_ns.value",
+        ),
+        ("trefi_ns = { value = 0.5, is = \"assumed\", range = [0.0, 8.0], reason = \"x\" }", "memory.trefi_ns"),
+        ("trc_ns = { value = 1e300, is = \"assumed\", range = [0.0, 1e300], reason = \"x\" }", "memory.trc_ns.value"),
         ("tfaw_ns = { value = 0.0, is = \"assumed\", range = [0.0, 64.0], reason = \"x\" }", "memory.tfaw_ns"),
     ] {
         let text = agilex().replacen("part = ", &format!("{more}\npart = "), 1);

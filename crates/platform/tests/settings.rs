@@ -111,7 +111,9 @@ fn values_that_a_control_does_not_take_are_refused() {
         ("page_kib = 12", "page_kib", "power of two"),
         ("bandwidth = { enabled = true, target = 64, others = 1 }", "bandwidth.target", "0 to 63 would do"),
         ("write_age_ns = 0.0", "write_age_ns", "not above zero"),
+        ("write_age_ns = 1e300", "write_age_ns", "0.001 to 1000000000 would do"),
         ("clock_ghz = { others = -1.0 }", "clock_ghz.others", "not above zero"),
+        ("clock_ghz = { target = 1990 }", "clock_ghz.target", "1.82 would be 1820 MHz"),
     ] {
         let (found, _, message) = refused(&with_mitigation(&rich(), line));
         assert_eq!(found, format!("mitigations.tested.set.{key}"), "{line}: {message}");

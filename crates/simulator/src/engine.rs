@@ -362,9 +362,9 @@ impl Engine {
         Some(hierarchy.ways(level, core, usize::from(hierarchy.label(core).class))?[0])
     }
 
-    /// Nanoseconds between two values of the counter that targets read.
+    /// Nanoseconds between two values of the counter that targets read: whole picoseconds.
     pub fn tick_ns(&self) -> f64 {
-        self.platform.counter.as_ref().map_or(1.0, |counter| counter.tick_ns.value)
+        self.platform.counter.as_ref().map_or(1.0, |counter| build::tick(counter) as f64 / 1e3)
     }
 
     /// The present time in picoseconds.

@@ -178,7 +178,10 @@ impl Port {
         let issued = match answer {
             Answer::L1 => {
                 counts.l1_hits += 1;
-                return Issued::Hit;
+                return match want {
+                    Want::Write => self.stored(world, now),
+                    _ => Issued::Hit,
+                };
             }
             Answer::L2 => {
                 counts.l2_hits += 1;
@@ -223,12 +226,28 @@ impl Port {
                 let leaves = now + self.latencies.stream + world.memory.write_backlog();
                 Issued::At(Arrival { at: leaves, beyond: true })
             }
-            Answer::Sent => Issued::Hit,
+            Answer::Sent => self.sent(world, now),
         };
         if self.explains {
             self.explain(world, (line, want), answer, issued, now);
         }
         issued
+    }
+
+    /// A store hit the first level, and may have gone on to the memory.
+    #[inline]
+    fn stored(&self, world: &World, now: u64) -> Issued {
+        if world.hierarchy.cores[self.core].is_written_through() { self.sent(world, now) } else { Issued::Hit }
+    }
+
+    /// A store that goes on to the memory leaves the core once the memory has taken those before it.
+    fn sent(&self, world: &World, now: u64) -> Issued {
+        match world.memory.write_backlog() {
+            backlog if backlog > 0 && !world.hierarchy.writes.is_empty() => {
+                Issued::At(Arrival { at: now + backlog, beyond: true })
+            }
+            _ => Issued::Hit,
+        }
     }
 
     /// Tells the world's explainer of a miss.

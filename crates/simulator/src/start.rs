@@ -250,7 +250,7 @@ impl Starter {
     }
 
     fn counter_tick(&self) -> Result<u64, Refused> {
-        Ok(ps(need(&self.platform.counter, "counter")?.tick_ns.value).max(1))
+        Ok(build::tick(need(&self.platform.counter, "counter")?))
     }
 
     fn region(&mut self, bytes: u64, layout: Layout) -> Result<Region, Refused> {
@@ -262,7 +262,10 @@ impl Starter {
             let (room, need) = (self.allocator.largest(colour) >> 20, bytes.div_ceil(1 << 20));
             Refused::new(
                 "memory.size_mib",
-                format!("a workload of {need} MiB does not fit into its share of {room} MiB"),
+                format!(
+                    "a workload of {need} MiB does not fit into its share of {room} MiB; a smaller one, fewer programs or more \
+                     memory would do"
+                ),
             )
         })
     }

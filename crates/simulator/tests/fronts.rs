@@ -304,6 +304,21 @@ fn streamed_lines_leave_no_faster_than_the_memory_takes_them() {
 }
 
 #[test]
+fn stores_that_go_on_to_the_memory_are_no_faster_than_that() {
+    // All lines are in the first level, which is written through, and nobody else keeps them: each store is a write to memory.
+    let mut platform = platform(|core| {
+        core.l1d.as_mut().unwrap().write_back = Some(param(false));
+        core.l2 = None;
+    });
+    platform.memory.as_mut().unwrap().line_transfer_ns.value = 40.0;
+    let until = 4 * MILLISECOND;
+    let (_, counters) = run(&platform, 0, walk(Operation::Write, (1 << 20, 0), (64, 64)), &[], 0, until);
+    let (stored, written) = (counters.core(0).unwrap().accesses, counters.memory.writes);
+    assert!(written <= until / 40_000 && written > until / 80_000, "{written} writes");
+    assert!(stored < written + 2000, "{stored} stored, {written} written");
+}
+
+#[test]
 fn stores_that_are_gathered_are_accesses() {
     let platform = platform(|core| core.write_streaming = streaming(4, 4));
     // Lines in full, and lines of which the last word is left out; each sample is 64 lines and two words of the recorder.

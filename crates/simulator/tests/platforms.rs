@@ -1,6 +1,6 @@
 //! Every bundled platform under every kind of pattern and every one of its mitigations.
 
-use waykeeper_platform::{Locked, Platform, bundled, find_bundled};
+use waykeeper_platform::{Lock, Locked, Mitigation, Platform, Settings, bundled, find_bundled};
 use waykeeper_simulator::{Engine, Program, Role, Samples};
 use waykeeper_workload::{Loop, Operation, Order, Pattern, TickBody};
 
@@ -122,6 +122,21 @@ fn every_mitigation_of_every_platform_can_be_set() {
     }
 }
 
+#[test]
+fn a_lock_that_cannot_be_had_says_why() {
+    let refused = |name: &str, (level, group): (u8, u8)| {
+        let mut platform = platform(name);
+        let lock = Lock { level, groups: vec![group], what: Locked::Buffer, lines: None };
+        let set = Settings { lock: Some(lock), ..Settings::default() };
+        platform.mitigations.insert("lock".into(), Mitigation { title: "lock".into(), set });
+        let program = Program { core: platform.core_ids()[0], pattern: buffer(), role: Role::Target };
+        Engine::new(&platform, &[program], &["lock"], 1).unwrap_err().to_string()
+    };
+    // 128 KiB; a way of the PL310 holds 64, and the DSU's cache is exclusive.
+    assert!(refused("zynq7000", (2, 7)).contains("they are 128 KiB, and these groups hold 64"));
+    assert!(refused("agilex5", (3, 0)).contains("gives away the lines that are used"));
+}
+
 /// Core 0 walks its buffer beside core 1, which modifies 1 MiB at random places of the same L2.
 fn availability(mitigations: &[&str]) -> u64 {
     let platform = platform("apollo-lake-e3950");
@@ -175,7 +190,7 @@ fn locked_lines_and_on_chip_ram_bound_an_events_time() {
         let mut engine = Engine::new(&platform, &[program], mitigations, 1).unwrap();
         engine.advance(2000 * MICROSECOND, &mut Log::default());
         let mut log = Log::default();
-        engine.advance(20_000 * MICROSECOND, &mut log);
+        engine.advance(60_000 * MICROSECOND, &mut log);
         let counters = engine.counters();
         let ticks = log.0.iter().map(|(ticks, _)| *ticks).max().unwrap();
         (

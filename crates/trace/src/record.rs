@@ -27,7 +27,8 @@ impl Kind {
 pub struct Record {
     /// Address in the recorded process.
     pub address: u64,
-    /// Instructions since the record before that touched no memory (and, for a fetch, entered no new block of code).
+    /// Instructions since the record before that touched no memory. A fetch is no instruction by itself: the one that is
+    /// fetched counts with its accesses, or in a later gap.
     pub gap: u64,
     /// Bytes touched, 1 or more.
     pub bytes: u32,

@@ -61,7 +61,8 @@ impl<W: Write + Seek> Writer<W> {
         let pages = if record.kind == Kind::Fetch { &mut self.code } else { &mut self.data };
         pages.add(record.address, record.bytes);
         self.header.records[record.kind.number()] += 1;
-        self.header.instructions = self.header.instructions.saturating_add(record.gap).saturating_add(1);
+        let own = u64::from(record.kind != Kind::Fetch);
+        self.header.instructions = self.header.instructions.saturating_add(record.gap).saturating_add(own);
         self.block.push(record);
         if self.block.records == MOST_RECORDS { self.flush_block() } else { Ok(()) }
     }

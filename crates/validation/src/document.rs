@@ -6,6 +6,7 @@ use serde_json::Value as Json;
 
 use crate::ensemble::{Effect, Ensemble};
 use crate::figures::{Expected, Kind, Name, Published, expected, figure};
+use crate::listed::listed;
 use crate::plan::{Length, Part};
 use crate::spread::Spread;
 use crate::tails::tails;
@@ -56,6 +57,9 @@ pub fn chapter(of: &Chapter<'_>) -> String {
     }
     let _ = writeln!(text, "{}, seed {}.\n", length(of.base), number(of.base, "seed"));
     figures(&mut text, of);
+    if let Some(metric) = &of.part.listed {
+        text.push_str(&listed(of.base, metric));
+    }
     tails(&mut text, of);
     if !of.expected.is_empty() {
         text.push_str(

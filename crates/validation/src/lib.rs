@@ -9,6 +9,7 @@ pub mod document;
 pub mod ensemble;
 pub mod figures;
 pub mod knob;
+mod listed;
 pub mod made_from;
 pub mod plan;
 pub mod runner;

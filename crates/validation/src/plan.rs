@@ -51,6 +51,9 @@ pub struct Part {
     /// Whether a table of sensitivities is made.
     #[serde(default)]
     pub sensitivity: bool,
+    /// A figure that is listed for all cases, whether it is published of them or not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub listed: Option<String>,
     /// Likely reasons of misses, by `CASE METRIC` or by the text of an expectation.
     #[serde(default)]
     pub reasons: BTreeMap<String, String>,

@@ -170,7 +170,8 @@ fn a_file_is_laid_out_without_gaps() {
     let expected = [
         Step::Start,
         access(Region::Code, 0x10, Operation::Read, false),
-        compute(5),
+        // Of the five instructions before the load a core takes the fetch for one.
+        compute(4),
         access(Region::Data, 0xffc, Operation::Modify, false),
         access(Region::Data, 0x1000, Operation::Modify, false),
         access(Region::Data, 0x2040, Operation::Read, true),

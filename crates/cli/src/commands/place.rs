@@ -19,6 +19,7 @@ const HOST: &str = "host";
 pub fn executor(loaded: &Loaded, on: Option<On>) -> Result<Box<dyn Executor>, Failure> {
     let name = loaded.experiment.platform.as_str();
     let policies = loaded.policy_files()?;
+    check_policies(loaded, &policies)?;
     let platform = if name == HOST { None } else { Some(open(loaded, name)?) };
     match (on, platform) {
         (None | Some(On::Host), None) => Ok(Box::new(here(&simulated_mitigations(None), &policies)?)),
@@ -42,6 +43,23 @@ pub fn executor(loaded: &Loaded, on: Option<On>) -> Result<Box<dyn Executor>, Fa
             Err(loaded.error("platform", message).into())
         }
     }
+}
+
+/// What a policy asks for may not be had where the experiment runs; that its file is there and is a policy is for its writer to
+/// see to.
+fn check_policies(loaded: &Loaded, policies: &PolicyFiles) -> Result<(), Failure> {
+    for (name, path) in policies {
+        if let Err(error) = std::fs::metadata(path) {
+            let bundled: Vec<_> = waykeeper_policy::bundled().iter().map(|policy| policy.name).collect();
+            let message = format!(
+                "found `{name}`, a policy file that cannot be read ({path}: {error}); expected such a file, or a bundled policy: {}",
+                bundled.join(", ")
+            );
+            return Err(loaded.error("mitigations", message).into());
+        }
+        waykeeper_policy::Loaded::open(path)?;
+    }
+    Ok(())
 }
 
 /// The machine that this process sees: in a room its cores are simulated.

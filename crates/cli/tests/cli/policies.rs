@@ -110,6 +110,20 @@ fn a_file_is_a_mitigation_as_a_bundled_policy_is() {
         .with(0)
         .json();
     assert_eq!(case(&run, "mine.toml [size 264 KiB]")["mitigation"], "mine.toml");
-    let ended = desk.run(&["run", "tcc-cache-partition", "--dry-run", "--set=mitigations=absent.toml"]).with(0);
-    assert!(ended.stdout.contains("mitigation absent.toml: absent.toml: no policy of this name"), "{}", ended.stdout);
+}
+
+#[test]
+fn a_policy_file_that_is_nowhere_or_is_none_is_bad_input() {
+    let desk = Desk::new();
+    desk.file("thing.toml", "title = 'a thing'\nname = 'thing'\n");
+    let run = |file: &str| {
+        let mitigations = format!("--set=mitigations={file}");
+        desk.run(&["run", "tcc-cache-partition", "--duration=1ms", "--repeats=1", &mitigations]).with(2).stderr
+    };
+    let told = run("gone.toml");
+    let found = "error: --set mitigations=gone.toml: mitigations: found `gone.toml`, a policy file that cannot be read";
+    assert!(told.starts_with(found), "{told}");
+    assert!(told.contains("or a bundled policy: ") && told.contains("tcc-halves"), "{told}");
+    let told = run("thing.toml");
+    assert!(told.starts_with("error: thing.toml:2: name: unknown key `name`"), "{told}");
 }

@@ -139,8 +139,13 @@ fn level_is_outside(path: &str, level: &Param<u64>, first: u64, deepest: u64) ->
     if (first..=deepest + 1).contains(&level.value) {
         return Ok(());
     }
-    let why =
-        format!("there is no level {}; {first} to {deepest} are caches and {} is the memory", level.value, deepest + 1);
+    let memory = deepest + 1;
+    let caches = match deepest.checked_sub(first) {
+        None => String::new(),
+        Some(0) => format!("{first} is a cache and "),
+        Some(_) => format!("{first} to {deepest} are caches and "),
+    };
+    let why = format!("there is no level {}; {caches}{memory} is the memory", level.value);
     Err(finding(path, why))
 }
 

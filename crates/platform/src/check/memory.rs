@@ -1,10 +1,13 @@
 //! What a memory must fulfil beyond the grammar.
 
-use super::{Finding, finding, is_positive};
+use super::{Finding, finding, is_positive, is_power_of_two};
 use crate::describe::Platform;
 use crate::memory::{Ecc, Interconnect, Memory, MemoryCache, Refresh};
 use crate::param::Param;
 use crate::shared::{BandwidthControl, BandwidthScheme};
+
+/// Refreshes are counted one by one.
+const LEAST_REFRESH_NS: f64 = 1.0;
 
 /// The memory of a platform, its alternatives, and what lies before them.
 pub(super) fn memories_are_whole(platform: &Platform) -> Result<(), Finding> {
@@ -90,6 +93,11 @@ fn memory_is_whole(path: &str, memory: &Memory, line: u64) -> Result<(), Finding
     } else {
         1.0
     };
+    if memory.trefi_ns.value < LEAST_REFRESH_NS {
+        let why =
+            format!("{} ns from one refresh to the next; at least {LEAST_REFRESH_NS} is needed", memory.trefi_ns.value);
+        return Err(finding(format!("{path}.trefi_ns"), why));
+    }
     if memory.trfc_ns.value >= memory.trefi_ns.value * units {
         return Err(finding(format!("{path}.trfc_ns"), "a refresh takes as long as the time from one to the next"));
     }
@@ -131,13 +139,6 @@ fn counts_are_powers_of_two(path: &str, memory: &Memory, line: u64) -> Result<()
     }
 }
 
-fn is_power_of_two(path: &str, value: u64) -> Result<(), Finding> {
-    if value.is_power_of_two() {
-        return Ok(());
-    }
-    Err(finding(path, format!("{value} is not a power of two; address bits choose it")))
-}
-
 fn times_are_positive(path: &str, memory: &Memory) -> Result<(), Finding> {
     let needed = [
         ("trc_ns", &memory.trc_ns),
@@ -170,7 +171,7 @@ fn scheduler_is_whole(path: &str, memory: &Memory) -> Result<(), Finding> {
     }
     let (low, high) = (scheduler.write_low_watermark.value, scheduler.write_high_watermark.value);
     if low >= high {
-        return refuse("write_low_watermark", "it is not below the high watermark".into());
+        return refuse("write_low_watermark", format!("{low} is not below the high watermark of {high}"));
     }
     match &scheduler.write_entries {
         Some(entries) if entries.value < high => {

@@ -1,7 +1,7 @@
 //! Checks of what mitigations set: each needs its control.
 
 use super::memory::share_is_possible;
-use super::{Finding, finding, is_positive};
+use super::{Finding, finding, is_clock, is_positive, is_time_or_none};
 use crate::describe::Platform;
 use crate::mitigation::{Bandwidth, Lock, Settings, WayGroups};
 use crate::param::Param;
@@ -33,7 +33,7 @@ pub fn controls_exist(platform: &Platform, path: &str, set: &Settings) -> Result
         return at.missing("write_streaming", "core with `write_streaming`");
     }
     for (key, ghz) in set.clock_ghz.iter().flat_map(|clocks| [("target", clocks.target), ("others", clocks.others)]) {
-        ghz.map_or(Ok(()), |ghz| is_positive(&format!("{path}.clock_ghz.{key}"), ghz))?;
+        ghz.map_or(Ok(()), |ghz| is_clock(&format!("{path}.clock_ghz.{key}"), ghz))?;
     }
     Ok(())
 }
@@ -212,13 +212,15 @@ fn memory_is_possible(platform: &Platform, at: &At, set: &Settings) -> Result<()
         if memory.is_none() {
             return at.missing("write_age_ns", "`memory`");
         }
-        is_positive(&format!("{}.write_age_ns", at.path), ns)?;
+        let path = format!("{}.write_age_ns", at.path);
+        is_positive(&path, ns)?;
+        is_time_or_none(&path, ns)?;
     }
     if let Some(colouring) = set.colouring
         && !(12..=20).contains(&colouring.address_bit)
     {
         let bit = colouring.address_bit;
-        let message = format!("bit {bit} is not one that pages of 4 KiB can choose; 12 to 20 would do");
+        let message = format!("bit {bit} tells no colours apart here; 12 to 20 would do");
         return at.wrong("colouring.address_bit", message);
     }
     Ok(())

@@ -14,13 +14,18 @@ pub use memory::{chosen_memory, memory};
 pub use misses::{limits, misses};
 pub use port::{latencies, port, window};
 
-use waykeeper_platform::{CoreKind, Platform};
+use waykeeper_platform::{CoreKind, Counter, Platform};
 
 use crate::refused::Refused;
 
 /// Nanoseconds as picoseconds.
 pub fn ps(ns: f64) -> u64 {
     (ns * 1e3).round() as u64
+}
+
+/// Picoseconds between two values of a counter.
+pub fn tick(counter: &Counter) -> u64 {
+    ps(counter.tick_ns.value).max(1)
 }
 
 /// The value of a parameter that a simulation needs.

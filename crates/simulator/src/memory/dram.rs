@@ -89,9 +89,11 @@ impl Dram {
         at.max(now)
     }
 
-    /// When its rank lets a bank begin that is ready at `now`.
+    /// When its refreshes and its rank let a bank begin that is ready at `now`: whoever begins before has the data bus from
+    /// then on.
     #[inline]
     pub fn allowed(&self, place: Place, write: bool, now: u64) -> u64 {
+        let now = self.refresh.free(place.bank, now);
         if !self.ranks_limit {
             return now;
         }

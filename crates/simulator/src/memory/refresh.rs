@@ -67,6 +67,23 @@ impl Refresh {
         Refreshed { free: now.max(unit.end), count: unit.count, new: unit.count - before }
     }
 
+    /// From when on, at `now` or later, a bank can be used that is refreshed by itself. The banks of a rank that are refreshed
+    /// at one time need no such look: while they are, there is nobody else whom a command could keep waiting.
+    #[inline]
+    pub fn free(&self, bank: usize, now: u64) -> u64 {
+        if self.units.len() == 1 {
+            return now;
+        }
+        let unit = &self.units[bank & (self.units.len() - 1)];
+        let (mut at, mut next, mut end) = (now.max(unit.end), unit.next, unit.end);
+        while at >= next {
+            end = next.max(unit.busy).max(end) + self.length;
+            next += self.every;
+            at = at.max(end);
+        }
+        at
+    }
+
     /// Refreshes of a bank that were due by `now`, and those whose length had passed since.
     pub fn due(&self, bank: usize, now: u64) -> [u64; 2] {
         let unit = &self.units[bank & (self.units.len() - 1)];
@@ -96,5 +113,18 @@ mod tests {
         refresh.busy(2, 450);
         // Due at 100 and 400: the first begins when the bank is free, at 450, the second when that one has ended, at 650.
         assert_eq!(refresh.catch_up(0, 420), Refreshed { free: 850, count: 2, new: 2 });
+    }
+
+    #[test]
+    fn a_bank_that_is_refreshed_by_itself_is_free_after_it() {
+        let rule = RefreshRule { per_bank: true, trefi: 300, trfc: 200, phase: 100 };
+        let mut refresh = Refresh::new(rule, 4);
+        // Bank 1 is due at 400 and 1600, bank 0 at 100 and 1300.
+        assert_eq!([399, 400, 599, 600].map(|now| refresh.free(1, now)), [399, 600, 600, 600]);
+        assert_eq!(refresh.free(0, 1350), 1500);
+        refresh.busy(1, 450);
+        assert_eq!(refresh.free(1, 400), 650, "it waits for the row to be closed");
+        assert_eq!(refresh.catch_up(1, 400).free, 650);
+        assert_eq!([refresh.free(1, 400), refresh.free(1, 700)], [650, 700]);
     }
 }

@@ -77,6 +77,11 @@ impl Program {
                 self.window.begin(1);
                 // A dependent load waits for its value; everything else goes on at the core's pace.
                 self.now += if dependent { l1 } else { pace };
+                if want.is_store() && !world.is_settled() {
+                    // What it sent to the memory, or took from others, is theirs from now on.
+                    self.core_at = self.now;
+                    return false;
+                }
                 return self.wished_nothing();
             }
             Issued::At(arrival) => {

@@ -11,7 +11,7 @@ pub const CODE_BLOCK: u64 = 32;
 pub struct Assembler {
     fetches: bool,
     gap: u64,
-    /// The instruction under way has no record yet.
+    /// The instruction under way has made no access yet.
     uncounted: bool,
     block: Option<u64>,
 }
@@ -34,11 +34,11 @@ impl Assembler {
 
     /// The instruction under way makes an access.
     pub fn access(&mut self, kind: Kind, address: u64, bytes: u32) -> Record {
+        self.uncounted = false;
         self.record(kind, address, bytes)
     }
 
     fn record(&mut self, kind: Kind, address: u64, bytes: u32) -> Record {
-        self.uncounted = false;
         Record { address, gap: std::mem::take(&mut self.gap), bytes: bytes.max(1), kind, dependent: false }
     }
 }
@@ -65,7 +65,21 @@ mod tests {
         let mut assembler = Assembler::new(true);
         let fetches: Vec<_> =
             [0, 8, 28, 32, 60, 0].map(|at| assembler.instruction(at, 4).map(|fetch| fetch.gap)).into();
-        // The instruction at 0 has its own record; 8 and 28 are in its block; 32 begins the next; 60 is in that; 0 is back.
-        assert_eq!(fetches, [Some(0), None, None, Some(2), None, Some(1)]);
+        // 8 and 28 are in the block of 0; 32 begins the next; 60 is in that; 0 is back.
+        assert_eq!(fetches, [Some(0), None, None, Some(3), None, Some(2)]);
+    }
+
+    #[test]
+    fn an_instruction_counts_once_whether_it_is_fetched_from_a_new_block_or_not() {
+        let mut assembler = Assembler::new(true);
+        let mut instructions = 0;
+        // Each is in a block of its own; every second one loads.
+        for at in 0..100 {
+            instructions += assembler.instruction(at * CODE_BLOCK, 4).map_or(0, |fetch| fetch.gap);
+            if at % 2 == 1 {
+                instructions += assembler.access(Kind::Load, 8 * at, 8).gap + 1;
+            }
+        }
+        assert_eq!(instructions, 100);
     }
 }

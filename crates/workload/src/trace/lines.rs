@@ -33,6 +33,8 @@ pub struct Lines {
     shift: u32,
     /// Instructions since the last access that was shown, one for each that was not.
     gap: u64,
+    /// Fetches that were shown and took a core's time as instructions, which they are not: the next gaps are shorter by them.
+    fetched: u64,
     /// Accesses so far.
     now: u64,
     seen: [u64; REMEMBERED],
@@ -53,6 +55,7 @@ impl Lines {
         Self {
             shift: line_bytes.max(1).ilog2(),
             gap: 0,
+            fetched: 0,
             now: 0,
             seen: [u64::MAX; REMEMBERED],
             used: [0; REMEMBERED],
@@ -84,6 +87,8 @@ impl Lines {
 
     #[inline]
     fn close_gap(&mut self, out: &mut Vec<Step>) {
+        let fetched = self.gap.min(self.fetched);
+        (self.gap, self.fetched) = (self.gap - fetched, self.fetched - fetched);
         if self.gap > 0 {
             out.push(Step::Compute { instructions: std::mem::take(&mut self.gap), code_bytes: 0 });
         }
@@ -127,7 +132,7 @@ impl Lines {
                 let is_news = what == What::Follow || (writes && !self.written[at]);
                 if !is_news && self.merged[at] < MOST_MERGED {
                     self.merged[at] += 1;
-                    self.gap += 1;
+                    self.gap += u64::from(what != What::Fetch);
                 } else {
                     self.written[at] |= writes;
                     self.merged[at] = 0;
@@ -156,6 +161,7 @@ impl Lines {
             (self.loaded, self.loads) = (offset >> self.shift, true);
         }
         let region = if what == What::Fetch { Region::Code } else { Region::Data };
+        self.fetched += u64::from(what == What::Fetch);
         out.push(Step::Access(Access { region, offset, operation, dependent: what == What::Follow }));
     }
 }
@@ -230,6 +236,21 @@ mod tests {
     #[test]
     fn code_and_data_are_told_apart() {
         assert_eq!(shown(&[(What::Read, 0), (What::Fetch, 0), (What::Read, 0), (What::Fetch, 4)]).len(), 3);
+    }
+
+    #[test]
+    fn a_fetch_is_no_instruction() {
+        let (mut lines, mut out) = (Lines::new(64), Vec::new());
+        // Two instructions without access, each fetched from a line of its own, then five, then a load.
+        for offset in [0, 64] {
+            lines.access(What::Fetch, offset, &mut out);
+            lines.compute(1);
+        }
+        lines.compute(5);
+        lines.access(What::Read, 0, &mut out);
+        lines.access(What::Fetch, 68, &mut out);
+        // A core takes each fetch that is shown for an instruction: seven before the load, with them.
+        assert_eq!(told(&mut lines, out).iter().map(|(.., gap)| *gap).collect::<Vec<_>>(), [0, 0, 5, 0]);
     }
 
     #[test]
