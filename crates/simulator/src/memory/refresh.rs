@@ -12,6 +12,19 @@ struct Unit {
     count: u64,
 }
 
+impl Unit {
+    /// The next refresh takes place; gives its start. One that was kept waiting until the next is due takes its time all the
+    /// same.
+    #[inline(always)]
+    fn refresh(&mut self, every: u64, length: u64) -> u64 {
+        let start = self.next.max(self.busy).max(self.end);
+        self.end = start + length;
+        self.next += every;
+        self.count += 1;
+        start
+    }
+}
+
 /// The refreshes of a channel's banks: of all at one time, or of one bank of each rank after the other.
 #[derive(Debug, Clone)]
 pub struct Refresh {
@@ -56,13 +69,9 @@ impl Refresh {
         let unit = &mut self.units[at];
         let before = unit.count;
         while now >= unit.next {
-            // One that was kept waiting until the next is due takes its time all the same.
-            let start = unit.next.max(unit.busy).max(unit.end);
+            let _start = unit.refresh(self.every, self.length);
             #[cfg(test)]
-            self.log.push((at, start));
-            unit.end = start + self.length;
-            unit.next += self.every;
-            unit.count += 1;
+            self.log.push((at, _start));
         }
         Refreshed { free: now.max(unit.end), count: unit.count, new: unit.count - before }
     }
@@ -74,12 +83,11 @@ impl Refresh {
         if self.units.len() == 1 {
             return now;
         }
-        let unit = &self.units[bank & (self.units.len() - 1)];
-        let (mut at, mut next, mut end) = (now.max(unit.end), unit.next, unit.end);
-        while at >= next {
-            end = next.max(unit.busy).max(end) + self.length;
-            next += self.every;
-            at = at.max(end);
+        let mut unit = self.units[bank & (self.units.len() - 1)];
+        let mut at = now.max(unit.end);
+        while at >= unit.next {
+            unit.refresh(self.every, self.length);
+            at = at.max(unit.end);
         }
         at
     }
