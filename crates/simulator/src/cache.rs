@@ -3,9 +3,10 @@
 use waykeeper_platform::Replacement;
 use waykeeper_workload::Xorshift;
 
-use crate::replacement::Policy;
+use crate::replacement;
+use crate::rows::{Place, Rows, with_rows};
 use crate::set_index::SetIndex;
-use crate::tags::{EMPTY, Line, Place, Tags};
+use crate::tags::Line;
 
 /// What is known of a cached line, as bits.
 pub type Flags = u16;
@@ -31,11 +32,11 @@ pub struct Evicted {
 /// A set-associative cache.
 #[derive(Debug, Clone)]
 pub struct Cache {
-    tags: Tags,
-    flags: Vec<Flags>,
-    policy: Policy,
-    /// By set, the ways whose lines never make room; empty while there are none.
-    locked: Vec<u32>,
+    /// Lines, their flags, and as barred ways those that are locked.
+    rows: Rows<Flags>,
+    index: SetIndex,
+    ways: usize,
+    policy: Replacement,
 }
 
 impl Cache {
@@ -46,50 +47,54 @@ impl Cache {
 
     /// An empty cache whose sets are chosen by `index`.
     pub fn with_index(sets: usize, ways: usize, replacement: Replacement, index: SetIndex) -> Self {
-        let tags = Tags::with_index(sets, ways, index);
-        let policy = Policy::new(replacement, sets, ways);
-        Self { flags: vec![0; tags.places()], policy, locked: Vec::new(), tags }
+        Self { rows: Rows::new(sets, ways, replacement), index, ways, policy: replacement }
     }
 
     /// Bytes of memory that the cache takes.
     pub fn bytes(&self) -> usize {
-        self.tags.bytes() + size_of_val(&*self.flags) + self.policy.bytes() + size_of_val(&*self.locked)
+        self.rows.bytes()
     }
 
     /// A mask of all ways.
+    #[inline]
     pub fn all_ways(&self) -> u32 {
-        self.tags.all_ways()
+        u32::MAX >> (32 - self.ways)
     }
 
     /// The place of a line. Any way hits, whatever mask fills obey.
-    #[inline]
+    #[inline(always)]
     pub fn find(&self, line: Line) -> Option<Place> {
-        self.tags.find(line)
+        self.rows.find(self.index.of(line), line)
     }
 
     /// Remembers a use of a place and adds flags to it; gives its flags.
     #[inline]
     pub fn touch(&mut self, place: Place, add: Flags) -> Flags {
-        self.policy.touch(place.set, place.way, self.tags.ways());
-        self.mark(place, add);
-        self.flags(place)
+        let Self { ways, policy, .. } = *self;
+        with_rows!(&mut self.rows, rows => {
+            let row = &mut rows[place.set()];
+            replacement::touch(policy, &mut row.order, place.way as usize, ways);
+            let flags = row.known_mut(place.way as usize);
+            *flags |= add;
+            *flags
+        })
     }
 
     /// Adds flags to a place without a use.
     #[inline]
     pub fn mark(&mut self, place: Place, add: Flags) {
-        self.flags[self.tags.index(place)] |= add;
+        *self.rows.known_mut(place) |= add;
     }
 
     /// Takes flags from a place.
     pub fn clear(&mut self, place: Place, take: Flags) {
-        self.flags[self.tags.index(place)] &= !take;
+        *self.rows.known_mut(place) &= !take;
     }
 
     /// The flags of a place.
     #[inline]
     pub fn flags(&self, place: Place) -> Flags {
-        self.flags[self.tags.index(place)]
+        self.rows.known(place)
     }
 
     /// Puts a line that is not there into one of the ways of `mask`, an empty one if there is any. Gives what made
@@ -97,96 +102,90 @@ impl Cache {
     #[inline]
     pub fn insert(&mut self, line: Line, flags: Flags, mask: u32, random: &mut Xorshift) -> Option<Evicted> {
         debug_assert!(self.find(line).is_none(), "line {line:#x} is inserted twice");
-        let (set, ways) = (self.tags.set_of(line), self.tags.ways());
-        let mask = if self.locked.is_empty() { mask } else { mask & !self.locked[set] };
-        let way = match self.tags.empty_way(set, mask) {
-            Some(way) => way,
-            None if mask == 0 => return Some(Evicted { line, flags }),
-            None => self.policy.victim(set, ways, mask, random),
-        };
-        let place = Place { set, way };
-        let out = self.tags.line_at(place);
-        let evicted = (out != EMPTY).then(|| Evicted { line: out, flags: self.flags(place) });
-        self.tags.put(place, line);
-        self.flags[self.tags.index(place)] = flags;
-        self.policy.fill(set, way, ways, mask);
-        evicted
+        let (set, all) = (self.index.of(line), self.all_ways());
+        let Self { ways, policy, .. } = *self;
+        with_rows!(&mut self.rows, rows => {
+            let row = &mut rows[set];
+            let mask = mask & !row.barred;
+            let empty = mask & all & !row.used;
+            let (way, evicted) = if empty != 0 {
+                (empty.trailing_zeros() as usize, None)
+            } else if mask == 0 {
+                return Some(Evicted { line, flags });
+            } else {
+                let way = replacement::victim(policy, &mut row.order, ways, mask, random);
+                (way, Some(Evicted { line: row.line(way), flags: row.known(way) }))
+            };
+            row.put(way, line, flags);
+            replacement::fill(policy, &mut row.order, way, ways, mask);
+            evicted
+        })
     }
 
     /// Takes a line out and gives its flags. Its lock goes with it.
     #[inline]
     pub fn remove(&mut self, line: Line) -> Option<Flags> {
-        let place = self.find(line)?;
-        self.tags.take(place);
-        if !self.locked.is_empty() {
-            self.locked[place.set] &= !(1 << place.way);
-        }
-        Some(self.flags(place))
+        let set = self.index.of(line);
+        with_rows!(&mut self.rows, rows => {
+            let row = &mut rows[set];
+            row.way_of(line).map(|way| row.take(way))
+        })
     }
 
     /// Keeps the line at a place from making room.
     pub fn lock(&mut self, place: Place) {
-        if self.locked.is_empty() {
-            self.locked = vec![0; self.tags.sets()];
-        }
-        self.locked[place.set] |= 1 << place.way;
+        *self.rows.barred_mut(place.set()) |= 1 << place.way;
     }
 
     /// Whether the line at a place is locked.
     #[inline]
     pub fn is_locked(&self, place: Place) -> bool {
-        !self.locked.is_empty() && self.locked[place.set] >> place.way & 1 == 1
+        self.rows.barred(place.set()) >> place.way & 1 == 1
     }
 
     /// Whether one of these ways could be filled with a line: not all are locked.
     pub fn has_room(&self, line: Line, mask: u32) -> bool {
-        let locked = if self.locked.is_empty() { 0 } else { self.locked[self.tags.set_of(line)] };
-        mask & self.all_ways() & !locked != 0
+        mask & self.all_ways() & !self.rows.barred(self.index.of(line)) != 0
     }
 
     /// Opens the locks of these ways. Lines stay.
     pub fn unlock_ways(&mut self, ways: u32) {
-        self.locked.iter_mut().for_each(|locked| *locked &= !ways);
-        if self.locked.iter().all(|locked| *locked == 0) {
-            self.locked = Vec::new();
-        }
+        with_rows!(&mut self.rows, rows => rows.iter_mut().for_each(|row| row.barred &= !ways));
     }
 
     /// Opens all locks. Lines stay.
     pub fn unlock_all(&mut self) {
-        self.locked = Vec::new();
+        self.unlock_ways(u32::MAX);
     }
 
     /// Number of sets, if the lowest bits of a line's number alone decide on its set.
     pub fn linear_sets(&self) -> Option<usize> {
-        self.tags.linear_sets()
+        self.index.linear_sets()
     }
 
     /// Number of sets.
     pub fn sets(&self) -> usize {
-        self.tags.sets()
+        self.rows.sets()
     }
 
     /// Whether two lines share a set.
     pub fn same_set(&self, one: Line, other: Line) -> bool {
-        self.tags.set_of(one) == self.tags.set_of(other)
+        self.index.of(one) == self.index.of(other)
     }
 
     /// The lines in a line's set.
     pub fn held_with(&self, line: Line) -> impl Iterator<Item = Evicted> + '_ {
-        let set = self.tags.set_of(line);
-        self.tags.held_in(set).map(move |(way, line)| Evicted { line, flags: self.flags(Place { set, way }) })
+        self.rows.held_in(self.index.of(line)).map(|(line, flags)| Evicted { line, flags })
     }
 
     /// The flags of all lines that are held.
     pub fn flags_held(&self) -> impl Iterator<Item = Flags> + '_ {
-        let all = (0..self.tags.sets()).flat_map(|set| self.tags.held_in(set).map(move |(way, _)| Place { set, way }));
-        all.map(|place| self.flags(place))
+        self.rows.held().map(|(_, flags)| flags)
     }
 
     /// All lines that are held.
     pub fn held(&self) -> impl Iterator<Item = Line> + '_ {
-        self.tags.held()
+        self.rows.held().map(|(line, _)| line)
     }
 }
 

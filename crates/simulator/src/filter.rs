@@ -3,8 +3,10 @@
 use waykeeper_platform::Replacement;
 use waykeeper_workload::Xorshift;
 
-use crate::replacement::{Policy, nth_set_bit};
-use crate::tags::{EMPTY, Line, Place, Tags};
+use crate::replacement;
+use crate::rows::{Place, Rows, with_rows};
+use crate::set_index::SetIndex;
+use crate::tags::Line;
 
 /// An entry that made room: its line must leave the inner side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,134 +29,141 @@ pub enum Entry {
 /// A set-associative filter with up to 32 owners a line.
 #[derive(Debug, Clone)]
 pub struct SnoopFilter {
-    tags: Tags,
-    owners: Vec<u32>,
-    /// By set, the ways that wait for a fill and cannot make room.
-    busy: Vec<u32>,
-    policy: Policy,
+    /// Lines, their owners, and as barred ways those that wait for a fill and cannot make room.
+    rows: Rows<u32>,
+    index: SetIndex,
+    ways: usize,
+    policy: Replacement,
 }
 
 impl SnoopFilter {
-    /// An empty filter of `sets` (a power of two, over all directories) and at most 32 `ways`.
+    /// An empty filter of `sets` (over all directories) and at most 32 `ways`.
     pub fn new(sets: usize, ways: usize, victim: Replacement) -> Self {
-        let tags = Tags::new(sets, ways);
-        Self { owners: vec![0; tags.places()], busy: vec![0; sets], policy: Policy::new(victim, sets, ways), tags }
+        let index = SetIndex::new(sets, 1, false);
+        Self { rows: Rows::new(sets, ways, victim), index, ways, policy: victim }
     }
 
     /// Number of sets, if the lowest bits of a line's number alone decide on its set.
     pub fn linear_sets(&self) -> Option<usize> {
-        self.tags.linear_sets()
+        self.index.linear_sets()
     }
 
     /// Bytes of memory that the filter takes.
     pub fn bytes(&self) -> usize {
-        self.tags.bytes() + size_of_val(&*self.owners) + size_of_val(&*self.busy) + self.policy.bytes()
+        self.rows.bytes()
+    }
+
+    #[inline]
+    fn all_ways(&self) -> u32 {
+        u32::MAX >> (32 - self.ways)
     }
 
     /// The place of a line.
-    #[inline]
+    #[inline(always)]
     pub fn find(&self, line: Line) -> Option<Place> {
-        self.tags.find(line)
+        self.rows.find(self.index.of(line), line)
     }
 
     /// Who holds the line at a place.
     #[inline]
     pub fn owners(&self, place: Place) -> u32 {
-        self.owners[self.tags.index(place)]
+        self.rows.known(place)
     }
 
     /// Whether the line at a place is still under way.
     #[inline]
     pub fn is_busy(&self, place: Place) -> bool {
-        self.busy[place.set] >> place.way & 1 == 1
+        self.rows.barred(place.set()) >> place.way & 1 == 1
     }
 
     /// Whether an entry could be had for a line that has none.
     #[inline]
     pub fn has_room(&self, line: Line) -> bool {
-        self.busy[self.tags.set_of(line)] != self.tags.all_ways()
+        self.rows.barred(self.index.of(line)) != self.all_ways()
     }
 
     /// Whether two lines compete for the same entries.
     #[inline]
     pub fn same_set(&self, one: Line, other: Line) -> bool {
-        self.tags.set_of(one) == self.tags.set_of(other)
+        self.index.of(one) == self.index.of(other)
     }
 
     /// Takes an entry for a line that has none.
     #[inline]
     pub fn take(&mut self, line: Line, owners: u32, busy: bool, random: &mut Xorshift) -> Entry {
         debug_assert!(self.find(line).is_none(), "line {line:#x} has an entry");
-        let (set, ways) = (self.tags.set_of(line), self.tags.ways());
-        let way = match self.tags.empty_way(set, u32::MAX) {
-            Some(way) => way,
-            None => {
-                let idle = !self.busy[set] & self.tags.all_ways();
-                match &mut self.policy {
-                    _ if idle == 0 => return Entry::AllBusy,
-                    // Most sets wait for nothing: all ways are equal, and there is no bit to look for.
-                    Policy::Random if idle == self.tags.all_ways() => random.below(ways as u64) as usize,
-                    Policy::Random => nth_set_bit(idle, random.below(u64::from(idle.count_ones())) as u32),
-                    policy => policy.victim(set, ways, idle, random),
+        let (set, all) = (self.index.of(line), self.all_ways());
+        let Self { ways, policy, .. } = *self;
+        with_rows!(&mut self.rows, rows => {
+            let row = &mut rows[set];
+            let empty = all & !row.used;
+            let (way, displaced) = if empty != 0 {
+                (empty.trailing_zeros() as usize, None)
+            } else {
+                let idle = all & !row.barred;
+                if idle == 0 {
+                    return Entry::AllBusy;
                 }
-            }
-        };
-        let place = Place { set, way };
-        let out = self.tags.line_at(place);
-        let displaced = (out != EMPTY).then(|| Displaced { line: out, owners: self.owners(place) });
-        self.tags.put(place, line);
-        self.owners[self.tags.index(place)] = owners;
-        self.busy[set] = self.busy[set] & !(1 << way) | u32::from(busy) << way;
-        self.policy.fill(set, way, ways, self.tags.all_ways());
-        Entry::Taken(displaced)
+                let way = replacement::victim(policy, &mut row.order, ways, idle, random);
+                (way, Some(Displaced { line: row.line(way), owners: row.known(way) }))
+            };
+            row.put(way, line, owners);
+            row.barred = row.barred & !(1 << way) | u32::from(busy) << way;
+            replacement::fill(policy, &mut row.order, way, ways, all);
+            Entry::Taken(displaced)
+        })
     }
 
     /// The fill of a line has come; false if it has no entry.
     #[inline]
     pub fn settle(&mut self, line: Line) -> bool {
-        let place = self.find(line);
-        if let Some(place) = place {
-            self.busy[place.set] &= !(1 << place.way);
-        }
-        place.is_some()
+        let set = self.index.of(line);
+        with_rows!(&mut self.rows, rows => {
+            let row = &mut rows[set];
+            let way = row.way_of(line);
+            if let Some(way) = way {
+                row.barred &= !(1 << way);
+            }
+            way.is_some()
+        })
     }
 
     /// Adds an owner to the entry of a line.
     pub fn add_owner(&mut self, line: Line, owner: u32) {
         if let Some(place) = self.find(line) {
-            let index = self.tags.index(place);
-            self.owners[index] |= owner;
+            *self.rows.known_mut(place) |= owner;
         }
     }
 
     /// Takes an owner away, and the entry if it was the last one; gives who is left.
     #[inline]
     pub fn drop_owner(&mut self, line: Line, owner: u32) -> u32 {
-        let Some(place) = self.find(line) else { return 0 };
-        let index = self.tags.index(place);
-        self.owners[index] &= !owner;
-        if self.owners[index] == 0 {
-            self.release_place(place);
-        }
-        self.owners[index]
+        let set = self.index.of(line);
+        with_rows!(&mut self.rows, rows => {
+            let row = &mut rows[set];
+            let Some(way) = row.way_of(line) else { return 0 };
+            let left = row.known(way) & !owner;
+            *row.known_mut(way) = left;
+            if left == 0 {
+                row.take(way);
+            }
+            left
+        })
     }
 
     /// Takes the entry of a line away, if it has one, and gives who held it.
     #[inline]
     pub fn release(&mut self, line: Line) -> Option<u32> {
-        let place = self.find(line)?;
-        self.release_place(place);
-        Some(self.owners(place))
-    }
-
-    fn release_place(&mut self, place: Place) {
-        self.tags.take(place);
-        self.busy[place.set] &= !(1 << place.way);
+        let set = self.index.of(line);
+        with_rows!(&mut self.rows, rows => {
+            let row = &mut rows[set];
+            row.way_of(line).map(|way| row.take(way))
+        })
     }
 
     /// All lines that have an entry.
     pub fn held(&self) -> impl Iterator<Item = Line> + '_ {
-        self.tags.held()
+        self.rows.held().map(|(line, _)| line)
     }
 }
 

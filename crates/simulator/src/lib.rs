@@ -57,6 +57,7 @@ mod programs;
 mod refused;
 mod regions;
 pub mod replacement;
+mod rows;
 mod running;
 mod samples;
 mod sampling;

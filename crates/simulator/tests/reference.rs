@@ -32,7 +32,7 @@ fn held_with_labels(cache: &Cache) -> Vec<(usize, usize, Slot)> {
         let locked = cache.is_locked(place);
         let [dirty, shared] = [DIRTY, SHARED].map(|flag| flags & flag != 0);
         let label = Label::of(flags);
-        Some((place.set, place.way, Slot { line, dirty, shared, locked, busy: false, label }))
+        Some((place.set(), place.way as usize, Slot { line, dirty, shared, locked, busy: false, label }))
     };
     sorted((0..LINES).filter_map(slot))
 }
@@ -40,7 +40,7 @@ fn held_with_labels(cache: &Cache) -> Vec<(usize, usize, Slot)> {
 fn entries(filter: &SnoopFilter) -> Vec<(usize, usize, Slot)> {
     let slot = |line: Line| {
         let place = filter.find(line)?;
-        Some((place.set, place.way, Slot { line, busy: filter.is_busy(place), ..Slot::default() }))
+        Some((place.set(), place.way as usize, Slot { line, busy: filter.is_busy(place), ..Slot::default() }))
     };
     sorted((0..LINES).filter_map(slot))
 }

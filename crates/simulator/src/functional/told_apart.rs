@@ -5,16 +5,12 @@ use waykeeper_workload::Xorshift;
 use super::access::{EMPTY, STORE, Word};
 use super::counts::Passed;
 use super::level::{Level, StoreHit};
-use crate::replacement::Policy;
-use crate::tags::{Place, Tags};
+use crate::cache::{self, DIRTY};
 
 /// A cache of lines by set and way.
 #[derive(Debug, Clone)]
 pub struct ToldApart {
-    tags: Tags,
-    /// By set, the ways that hold dirty lines.
-    dirty: Vec<u32>,
-    policy: Policy,
+    cache: cache::Cache,
     fill_ways: u32,
     mark_only: bool,
     random: Xorshift,
@@ -23,11 +19,8 @@ pub struct ToldApart {
 impl ToldApart {
     /// An empty cache.
     pub fn new(level: &Level, seed: u64) -> Self {
-        let (sets, ways) = (level.sets as usize, level.ways as usize);
         Self {
-            tags: Tags::new(sets, ways),
-            dirty: vec![0; sets],
-            policy: Policy::new(level.replacement, sets, ways),
+            cache: cache::Cache::new(level.sets as usize, level.ways as usize, level.replacement),
             fill_ways: level.fill_ways.unwrap_or(level.all_ways()),
             mark_only: level.store_hit == StoreHit::MarkOnly,
             random: Xorshift::new(seed),
@@ -45,48 +38,25 @@ impl ToldApart {
         let mut passed = Passed::default();
         for word in words {
             let (line, store) = (word & EMPTY, word & STORE != 0);
-            let place = match self.tags.find(line) {
-                Some(place) => {
-                    if !(store && self.mark_only) {
-                        self.policy.touch(place.set, place.way, self.tags.ways());
-                    }
-                    place
-                }
+            let flags = if store { DIRTY } else { 0 };
+            match self.cache.find(line) {
+                Some(place) if store && self.mark_only => self.cache.mark(place, flags),
+                Some(place) => drop(self.cache.touch(place, flags)),
                 None => {
                     out.push(line);
                     passed.misses += 1;
                     passed.store_misses += u64::from(store);
-                    self.fill(line, out)
+                    let evicted = self.cache.insert(line, flags, self.fill_ways, &mut self.random);
+                    out.extend(evicted.filter(|out| out.flags & DIRTY != 0).map(|out| out.line | STORE));
                 }
-            };
-            self.dirty[place.set] |= u32::from(store) << place.way;
+            }
         }
         passed.evicts = out.len() as u64 - passed.misses;
         passed
     }
 
-    #[inline]
-    fn fill(&mut self, line: Word, out: &mut Vec<Word>) -> Place {
-        let (set, ways) = (self.tags.set_of(line), self.tags.ways());
-        let way = match self.tags.empty_way(set, self.fill_ways) {
-            Some(way) => way,
-            None => {
-                let way = self.policy.victim(set, ways, self.fill_ways, &mut self.random);
-                if self.dirty[set] >> way & 1 == 1 {
-                    out.push(self.tags.line_at(Place { set, way }) | STORE);
-                    self.dirty[set] &= !(1 << way);
-                }
-                way
-            }
-        };
-        let place = Place { set, way };
-        self.tags.put(place, line);
-        self.policy.fill(set, way, ways, self.fill_ways);
-        place
-    }
-
     /// Whether a line is held.
     pub fn holds(&self, line: Word) -> bool {
-        self.tags.find(line).is_some()
+        self.cache.find(line).is_some()
     }
 }

@@ -7,8 +7,8 @@
 use waykeeper_platform::Replacement;
 use waykeeper_workload::Xorshift;
 
-use crate::replacement::Policy;
-use crate::tags::{EMPTY, Line, Place, Tags};
+use crate::cache::{Cache, DIRTY};
+use crate::tags::Line;
 
 /// Shape and rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,9 +34,7 @@ pub struct SideCacheParameters {
 /// A cache at the memory's side. Its parts are one array: their number is the lowest bits of the set.
 #[derive(Debug, Clone)]
 pub struct SideCache {
-    tags: Tags,
-    changed: Vec<bool>,
-    policy: Policy,
+    cache: Cache,
     random: Xorshift,
     /// From request to answer of a hit.
     pub hit: u64,
@@ -48,16 +46,13 @@ pub struct SideCache {
 impl SideCache {
     /// An empty cache.
     pub fn new(of: SideCacheParameters) -> Self {
-        let tags = Tags::new(of.parts * of.sets, of.ways);
         Self {
-            changed: vec![false; tags.places()],
-            policy: Policy::new(of.replacement, of.parts * of.sets, of.ways),
+            cache: Cache::new(of.parts * of.sets, of.ways, of.replacement),
             random: Xorshift::new(of.seed),
             hit: of.hit,
             read_allocation: of.read_allocation,
             dirty_write_allocation: of.dirty_write_allocation,
             held: 0,
-            tags,
         }
     }
 
@@ -75,7 +70,7 @@ impl SideCache {
     /// Whether a line is there.
     #[inline]
     pub fn holds(&self, line: Line) -> bool {
-        self.tags.find(line).is_some()
+        self.cache.find(line).is_some()
     }
 
     /// Whether it takes a line that is to be written.
@@ -92,18 +87,16 @@ impl SideCache {
 
     /// A use by a read; true if the line is there.
     pub fn read(&mut self, line: Line) -> bool {
-        let Some(place) = self.tags.find(line) else { return false };
-        self.policy.touch(place.set, place.way, self.tags.ways());
+        let Some(place) = self.cache.find(line) else { return false };
+        self.cache.touch(place, 0);
         true
     }
 
     /// Takes a line that is to be written, which [`SideCache::takes_write`]; gives the changed line that made room.
     pub fn write(&mut self, line: Line) -> Option<Line> {
-        match self.tags.find(line) {
+        match self.cache.find(line) {
             Some(place) => {
-                self.policy.touch(place.set, place.way, self.tags.ways());
-                let index = self.tags.index(place);
-                self.changed[index] = true;
+                self.cache.touch(place, DIRTY);
                 None
             }
             None => self.fill(line, true),
@@ -116,18 +109,9 @@ impl SideCache {
     }
 
     fn fill(&mut self, line: Line, changed: bool) -> Option<Line> {
-        let (set, ways, all) = (self.tags.set_of(line), self.tags.ways(), self.tags.all_ways());
-        let way = match self.tags.empty_way(set, all) {
-            Some(way) => way,
-            None => self.policy.victim(set, ways, all, &mut self.random),
-        };
-        let place = Place { set, way };
-        let (out, index) = (self.tags.line_at(place), self.tags.index(place));
-        let written = (out != EMPTY && self.changed[index]).then_some(out);
-        self.held += usize::from(out == EMPTY);
-        self.tags.put(place, line);
-        self.changed[index] = changed;
-        self.policy.fill(set, way, ways, all);
-        written
+        let flags = if changed { DIRTY } else { 0 };
+        let out = self.cache.insert(line, flags, self.cache.all_ways(), &mut self.random);
+        self.held += usize::from(out.is_none());
+        out.filter(|out| out.flags & DIRTY != 0).map(|out| out.line)
     }
 }

@@ -1,10 +1,5 @@
 //! The order of uses, as an age for each way of a set: 0 for the most recent, all distinct.
 
-/// Ages for `sets` of `ways`.
-pub fn ages(sets: usize, ways: usize) -> Vec<u8> {
-    (0..sets * ways).map(|place| (place % ways) as u8).collect()
-}
-
 /// A use of a way: it becomes the youngest.
 #[inline(always)]
 pub fn touch(ages: &mut [u8], way: usize) {

@@ -1,28 +1,52 @@
 use super::*;
 
+/// The policy of one set.
+struct Policy {
+    kind: Replacement,
+    order: [u8; 8],
+}
+
+impl Policy {
+    fn new(kind: Replacement) -> Self {
+        Self { kind, order: std::array::from_fn(|way| fresh(kind, way)) }
+    }
+
+    fn touch(&mut self, way: usize, ways: usize) {
+        touch(self.kind, &mut self.order, way, ways);
+    }
+
+    fn fill(&mut self, way: usize, ways: usize, mask: u32) {
+        fill(self.kind, &mut self.order, way, ways, mask);
+    }
+
+    fn victim(&mut self, ways: usize, mask: u32, random: &mut Xorshift) -> usize {
+        victim(self.kind, &mut self.order, ways, mask, random)
+    }
+}
+
 #[test]
 fn lru_evicts_the_oldest_that_the_mask_allows() {
-    let mut lru = Policy::new(Replacement::Lru, 1, 4);
+    let mut lru = Policy::new(Replacement::Lru);
     let mut random = Xorshift::new(0);
     for way in [2, 0, 3, 1] {
-        lru.touch(0, way, 4);
+        lru.touch(way, 4);
     }
-    assert_eq!(lru.victim(0, 4, 0b1111, &mut random), 2);
-    assert_eq!(lru.victim(0, 4, 0b1011, &mut random), 0);
-    lru.touch(0, 2, 4);
-    assert_eq!(lru.victim(0, 4, 0b1111, &mut random), 0);
+    assert_eq!(lru.victim(4, 0b1111, &mut random), 2);
+    assert_eq!(lru.victim(4, 0b1011, &mut random), 0);
+    lru.touch(2, 4);
+    assert_eq!(lru.victim(4, 0b1111, &mut random), 0);
 }
 
 #[test]
 fn tree_plru_points_away_from_recent_use() {
-    let mut plru = Policy::new(Replacement::TreePlru, 1, 4);
+    let mut plru = Policy::new(Replacement::TreePlru);
     let mut random = Xorshift::new(0);
     // Nodes: 1 is the root, 2 its left half (ways 0, 1), 3 its right half (ways 2, 3).
     for (way, victim) in [(0, 2), (2, 1), (1, 3), (3, 0)] {
-        plru.touch(0, way, 4);
-        assert_eq!(plru.victim(0, 4, 0b1111, &mut random), victim, "after a use of way {way}");
+        plru.touch(way, 4);
+        assert_eq!(plru.victim(4, 0b1111, &mut random), victim, "after a use of way {way}");
     }
-    assert_eq!(plru.victim(0, 4, 0b0100, &mut random), 2);
+    assert_eq!(plru.victim(4, 0b0100, &mut random), 2);
 }
 
 #[test]
@@ -34,29 +58,29 @@ fn set_bits_are_counted_from_the_lowest() {
 
 #[test]
 fn random_reaches_every_allowed_way_and_no_other() {
-    let mut policy = Policy::new(Replacement::Random, 1, 8);
+    let mut policy = Policy::new(Replacement::Random);
     let mut random = Xorshift::new(7);
     let mut seen = 0u32;
     for _ in 0..1000 {
-        seen |= 1 << policy.victim(0, 8, 0b1010_0110, &mut random);
+        seen |= 1 << policy.victim(8, 0b1010_0110, &mut random);
     }
     assert_eq!(seen, 0b1010_0110);
 }
 
 /// Fills and uses as a cache would make them: empty ways first, then victims. Gives the way that each line took.
 fn ways_taken(kind: Replacement, ways: usize, mask: u32, lines: &[u32]) -> Vec<usize> {
-    let mut policy = Policy::new(kind, 1, ways);
+    let mut policy = Policy::new(kind);
     let mut random = Xorshift::new(0);
     let mut held = vec![None; ways];
     let take = |line: &u32| {
         if let Some(way) = held.iter().position(|held| *held == Some(*line)) {
-            policy.touch(0, way, ways);
+            policy.touch(way, ways);
             return way;
         }
         let empty = (0..ways).find(|way| mask >> way & 1 == 1 && held[*way].is_none());
-        let way = empty.unwrap_or_else(|| policy.victim(0, ways, mask, &mut random));
+        let way = empty.unwrap_or_else(|| policy.victim(ways, mask, &mut random));
         held[way] = Some(*line);
-        policy.fill(0, way, ways, mask);
+        policy.fill(way, ways, mask);
         way
     };
     lines.iter().map(take).collect()

@@ -2,14 +2,14 @@
 
 /// A use of a way: the nodes above it point away from it.
 #[inline(always)]
-pub fn touch(tree: &mut u64, way: usize, ways: usize) {
+pub fn touched(tree: u32, way: usize, ways: usize) -> u32 {
     let path = PATHS[ways.trailing_zeros() as usize][way];
-    *tree = *tree & !path.nodes | path.right;
+    tree & !path.nodes | path.right
 }
 
 /// Follows the bits from the root, but never into a half of which the mask allows nothing.
 #[inline(always)]
-pub fn victim(tree: u64, ways: usize, mask: u32) -> usize {
+pub fn victim(tree: u32, ways: usize, mask: u32) -> usize {
     if mask.count_ones() as usize == ways {
         // Nothing is forbidden: the bits alone lead to the way.
         let mut node = 1;
@@ -33,8 +33,8 @@ pub fn victim(tree: u64, ways: usize, mask: u32) -> usize {
 /// The nodes between the root and a way, and those of them that point right after a use of that way.
 #[derive(Debug, Clone, Copy)]
 struct Path {
-    nodes: u64,
-    right: u64,
+    nodes: u32,
+    right: u32,
 }
 
 /// By the log2 of the ways, the path of each way.
@@ -52,7 +52,7 @@ const fn paths() -> [[Path; 32]; 6] {
                 let parent = node / 2;
                 paths[log2][way].nodes |= 1 << parent;
                 // Away from the way just used: right if it was the left child.
-                paths[log2][way].right |= ((node + 1) as u64 % 2) << parent;
+                paths[log2][way].right |= ((node + 1) as u32 % 2) << parent;
                 node = parent;
             }
             way += 1;
