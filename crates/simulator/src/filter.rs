@@ -26,6 +26,19 @@ pub enum Entry {
     AllBusy,
 }
 
+/// What a filter knows of a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Known {
+    /// It is under way.
+    UnderWay,
+    /// Who holds it, one bit each.
+    Held(u32),
+    /// Nothing, and an entry could be had for it.
+    Nothing,
+    /// Nothing, and every entry of its set waits for a fill.
+    NoRoom,
+}
+
 /// A set-associative filter with up to 32 owners a line.
 #[derive(Debug, Clone)]
 pub struct SnoopFilter {
@@ -76,10 +89,19 @@ impl SnoopFilter {
         self.rows.barred(place.set()) >> place.way & 1 == 1
     }
 
-    /// Whether an entry could be had for a line that has none.
-    #[inline]
-    pub fn has_room(&self, line: Line) -> bool {
-        self.rows.barred(self.index.of(line)) != self.all_ways()
+    /// What is known of a line.
+    #[inline(always)]
+    pub fn look(&self, line: Line) -> Known {
+        let (set, all) = (self.index.of(line), self.all_ways());
+        with_rows!(&self.rows, rows => {
+            let row = &rows[set];
+            match row.way_of(line) {
+                Some(way) if row.barred >> way & 1 == 1 => Known::UnderWay,
+                Some(way) => Known::Held(row.known(way)),
+                None if row.barred != all => Known::Nothing,
+                None => Known::NoRoom,
+            }
+        })
     }
 
     /// Whether two lines compete for the same entries.
@@ -180,9 +202,10 @@ mod tests {
         assert_eq!(filter.take(3, 0b01, true, &mut random), Entry::Taken(None));
         let displaced = Displaced { line: 2, owners: 0b10 };
         assert_eq!(filter.take(4, 0b01, true, &mut random), Entry::Taken(Some(displaced)));
-        assert!(!filter.has_room(5));
+        assert_eq!([1, 5].map(|line| filter.look(line)), [Known::UnderWay, Known::NoRoom]);
         assert_eq!(filter.take(5, 0b01, true, &mut random), Entry::AllBusy);
         filter.settle(3);
+        assert_eq!([3, 5].map(|line| filter.look(line)), [Known::Held(0b01), Known::Nothing]);
         let displaced = Displaced { line: 3, owners: 0b01 };
         assert_eq!(filter.take(5, 0b01, true, &mut random), Entry::Taken(Some(displaced)));
     }

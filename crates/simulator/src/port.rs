@@ -241,6 +241,7 @@ impl Port {
     }
 
     /// A store that goes on to the memory leaves the core once the memory has taken those before it.
+    #[inline(never)]
     fn sent(&self, world: &World, now: u64) -> Issued {
         match world.memory.write_backlog() {
             backlog if backlog > 0 && !world.hierarchy.writes.is_empty() => {
@@ -366,6 +367,7 @@ impl Port {
     }
 
     /// Refuses a request that would leave a shared cache which can wait for no further line, or where others were before.
+    #[inline(never)]
     fn out_of_turn(&mut self, world: &mut World, line: Line, want: Want, now: u64) -> Option<Issued> {
         // Nobody waits and there is room: nothing would change.
         if self.limits.iter().all(|cache| world.misses[*cache].is_free(now)) {
@@ -393,6 +395,7 @@ impl Port {
     }
 
     /// A line comes at a time from a cache of this level: the bounded caches before it wait for it.
+    #[inline(never)]
     fn take_turns(&self, misses: &mut [SharedMisses], level: u8, at: u64) {
         for cache in &self.limits {
             if misses[*cache].level < level {
@@ -421,6 +424,7 @@ impl Port {
         Some(bits(timed).map(|slot| self.done[slot]).min().unwrap_or(NEVER))
     }
 
+    #[inline(never)]
     fn block(&mut self, hierarchy: &mut Hierarchy, line: Line, now: u64, every: u64) -> Issued {
         hierarchy.counts[self.core].accesses -= 1;
         self.blocked = Some(Blocked { line, since: now, every, turn: None });

@@ -53,7 +53,8 @@ impl Engine {
         let (memory, given) = self.starter.contiguous(lines * self.line_bytes)?;
         let mut held = 0;
         for number in 0..lines {
-            held += u64::from(self.world.hierarchy.lock(level, at, memory.line(number * self.line_bytes), ways));
+            let line = memory.line(number * self.line_bytes);
+            held += u64::from(self.world.hierarchy.lock(level, at, line, ways).is_ok());
         }
         self.world.hierarchy.reserve_ways(level, at, ways);
         let refused = match held {

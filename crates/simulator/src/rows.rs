@@ -118,9 +118,9 @@ impl<T: Copy + Default> Rows<T> {
     pub fn new(sets: usize, ways: usize, policy: Replacement) -> Self {
         assert!(sets > 0 && (1..=32).contains(&ways), "{sets} sets of {ways} ways");
         match ways {
-            ..=4 => Self::Four(vec![Row::new(policy); sets].into()),
-            ..=8 => Self::Eight(vec![Row::new(policy); sets].into()),
-            ..=16 => Self::Sixteen(vec![Row::new(policy); sets].into()),
+            0..=4 => Self::Four(vec![Row::new(policy); sets].into()),
+            5..=8 => Self::Eight(vec![Row::new(policy); sets].into()),
+            9..=16 => Self::Sixteen(vec![Row::new(policy); sets].into()),
             _ => Self::ThirtyTwo(vec![Row::new(policy); sets].into()),
         }
     }

@@ -1,12 +1,13 @@
 //! What settings of controls do to an engine.
 
-use waykeeper_platform::{Clocks, CoreKind, Inclusion, Lock, Locked, Priority, Settings, WayGroups};
+use waykeeper_platform::{Clocks, CoreKind, Lock, Locked, Priority, Settings, WayGroups};
 
 use crate::build::{self, ps};
 use crate::controls::{OTHERS_CLASS, TARGET_CLASS, ways_of_groups};
 use crate::engine::Engine;
 use crate::front::Front;
 use crate::front::translation::Side;
+use crate::hierarchy::NotLocked;
 use crate::program::EventLine;
 use crate::refused::Refused;
 use crate::running::Running;
@@ -238,8 +239,8 @@ impl Engine {
         }
         let mask = ways_of_groups(&lock.groups, count, ways);
         for (number, line) in lines.iter().enumerate() {
-            if !self.world.hierarchy.lock(lock.level, core, *line, mask) {
-                let why = self.why_not_locked(lock.level, core, lines.len(), mask);
+            if let Err(why) = self.world.hierarchy.lock(lock.level, core, *line, mask) {
+                let why = self.why_not_locked(why, lock, core, lines.len(), mask);
                 return refuse(format!("line {number} of {} was not locked: {why}", lines.len()));
             }
         }
@@ -247,23 +248,23 @@ impl Engine {
         self.everyone_has_ways("lock", lock.level)
     }
 
-    /// Why not all of so many lines could be locked in these ways.
-    fn why_not_locked(&self, level: u8, core: usize, lines: usize, ways: u32) -> String {
-        let hierarchy = &self.world.hierarchy;
-        let private = hierarchy.cores[core].l2.as_ref().filter(|_| level == 2);
-        let shared = hierarchy.shared_level(level, core).map(|(shared, _)| shared);
-        let (cache, keeps) = match (private, shared) {
-            (Some(l2), _) => (&l2.cache, l2.inclusion != Inclusion::ExclusiveOfL1d),
-            (None, Some(shared)) => (&shared.cache, shared.takes_inward()),
-            (None, None) => return format!("the target's core has no cache of level {level}"),
-        };
-        if !keeps {
-            return format!("the cache of level {level} gives away the lines that are used, so it can lock none");
-        }
+    /// Why not all of so many lines could be locked in these ways, in words.
+    fn why_not_locked(&self, why: NotLocked, lock: &Lock, core: usize, lines: usize, ways: u32) -> String {
+        let level = lock.level;
+        let room = self.world.hierarchy.sets(level, core).unwrap_or(0) * ways.count_ones() as usize;
         let kib = |lines: usize| lines as u64 * self.line_bytes / 1024;
-        match cache.sets() * (ways & cache.all_ways()).count_ones() as usize {
-            room if room < lines => format!("they are {} KiB, and these groups hold {}", kib(lines), kib(room)),
-            _ => "these groups have no room left in its set; fewer lines, or more groups, would do".into(),
+        match why {
+            NotLocked::NoCache => format!("the target's core has no cache of level {level}"),
+            NotLocked::GivesAway => {
+                format!("the cache of level {level} gives away the lines that are used, so it can lock none")
+            }
+            NotLocked::UnderWay => "it is on its way from the memory just now; try again later".into(),
+            NotLocked::NoRoom if room < lines => {
+                format!("they are {} KiB, and these groups hold {}", kib(lines), kib(room))
+            }
+            NotLocked::NoRoom => {
+                "these groups have no room left in its set; fewer lines, or more groups, would do".into()
+            }
         }
     }
 

@@ -19,9 +19,14 @@ impl UnderWay {
     }
 
     /// Whether a line is under way.
-    #[inline]
+    #[inline(always)]
     pub fn contains(&self, line: Line) -> bool {
-        !self.lines.is_empty() && self.counts[at(line)] != 0 && self.lines.contains(&line)
+        !self.lines.is_empty() && self.is_among(line)
+    }
+
+    #[inline(never)]
+    fn is_among(&self, line: Line) -> bool {
+        self.counts[at(line)] != 0 && self.lines.contains(&line)
     }
 
     /// A line has been asked for.

@@ -99,6 +99,7 @@ impl Hierarchy {
     }
 
     /// A line that no cache has is written in full.
+    #[inline(never)]
     pub(super) fn write_without_reading(&mut self, core: usize, line: Line, to: To) -> Answer {
         if to == To::Memory {
             self.writes.push(Write { line, core, label: self.label(core) });

@@ -39,6 +39,7 @@ impl Hierarchy {
 
     /// Puts a line into the caches that it passes on its way in. False if it must not go further: a cache that must have
     /// what lies inside it has no way for it.
+    #[inline(never)]
     fn pass_stops(&mut self, core: usize, line: Line, flags: &mut Flags, want: Want, to: To, from: usize) -> bool {
         let code = want == Want::Fetch;
         for at in (to.first()..from).rev() {

@@ -11,6 +11,19 @@ use crate::station::{SharedLevel, Unit};
 use crate::tags::Line;
 use waykeeper_platform::Inclusion;
 
+/// Why a line was not locked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotLocked {
+    /// The core uses no cache of the level.
+    NoCache,
+    /// The cache gives away what is used.
+    GivesAway,
+    /// All of the ways hold locked lines in its set already, or a filter has no entry for it.
+    NoRoom,
+    /// It is on its way from the memory.
+    UnderWay,
+}
+
 impl Hierarchy {
     /// Sets the ways that a class fills with data and with instructions, in the cache of a level that a core uses. Hits
     /// ignore them, and lines stay where they are. The mask for instructions holds for lines on their way in; what a cache
@@ -33,25 +46,27 @@ impl Hierarchy {
 
     /// Loads a line into one of these ways of a level and locks it, at no cost in time. It then never leaves that cache
     /// by replacement; a filter or an inclusive cache further out that needs its place still takes it away, and the lock
-    /// with it. False if the level has no such lock (exclusive caches give away what is used), if all these ways are
-    /// locked already, or if the line is under way.
-    pub fn lock(&mut self, level: u8, core: usize, line: Line, ways: u32) -> bool {
+    /// with it.
+    ///
+    /// # Errors
+    /// Why it was not locked; nothing has changed but where copies of the line lie.
+    pub fn lock(&mut self, level: u8, core: usize, line: Line, ways: u32) -> Result<(), NotLocked> {
         let to = match self.cores[core].l2.as_ref().filter(|_| level == 2) {
-            Some(l2) if l2.inclusion == Inclusion::ExclusiveOfL1d => return false,
+            Some(l2) if l2.inclusion == Inclusion::ExclusiveOfL1d => return Err(NotLocked::GivesAway),
             Some(_) => To::Second,
-            None => match self.stop_of(core, |held| held == level) {
-                Some(at) => To::Stop(at as u8),
-                None => return false,
-            },
+            None => To::Stop(self.stop_of(core, |held| held == level).ok_or(NotLocked::NoCache)? as u8),
         };
-        let Some(cache) = self.cache_at(core, to) else { return false };
+        let cache = self.cache_at(core, to).ok_or(NotLocked::GivesAway)?;
         let ways = ways & cache.all_ways();
         if let Some(place) = cache.find(line).filter(|place| ways >> place.way & 1 == 1) {
             cache.lock(place);
-            return true;
+            return Ok(());
         }
-        if !cache.has_room(line, ways) || self.is_under_way(line) {
-            return false;
+        if !cache.has_room(line, ways) {
+            return Err(NotLocked::NoRoom);
+        }
+        if self.is_under_way(line) {
+            return Err(NotLocked::UnderWay);
         }
         self.flush(core, line);
         if let Some(touched) = &mut self.touched {
@@ -59,15 +74,15 @@ impl Hierarchy {
         }
         let all = self.routes[core].stops().len();
         if self.take_entries(core, line, to.tracked_from(), all).is_err() {
-            return false;
+            return Err(NotLocked::NoRoom);
         }
         let before = self.ways_at(core, to, ways);
         self.enter(core, line, 0, Want::Prefetch { level }, to, all);
         self.ways_at(core, to, before);
-        let Some(cache) = self.cache_at(core, to) else { return false };
-        let place = cache.find(line);
-        place.into_iter().for_each(|place| cache.lock(place));
-        place.is_some()
+        let cache = self.cache_at(core, to).ok_or(NotLocked::GivesAway)?;
+        let place = cache.find(line).ok_or(NotLocked::NoRoom)?;
+        cache.lock(place);
+        Ok(())
     }
 
     /// Takes ways of a core's cache of a level away from everyone who fills it: they hold locked lines.
@@ -91,6 +106,13 @@ impl Hierarchy {
     /// The ways of a level that a class's data and instructions may fill, if the core has such a cache.
     pub fn ways(&self, level: u8, core: usize, class: usize) -> Option<Ways> {
         Some(self.ways_of_level(level, core)?.of(class))
+    }
+
+    /// Number of sets of a core's private or shared cache of a level, if it has such a cache.
+    pub fn sets(&self, level: u8, core: usize) -> Option<usize> {
+        let private = self.cores[core].l2.as_ref().filter(|_| level == 2).map(|l2| &l2.cache);
+        let cache = private.or_else(|| self.shared_level(level, core).map(|(shared, _)| &shared.cache))?;
+        Some(cache.sets())
     }
 
     fn ways_of_level(&self, level: u8, core: usize) -> Option<&ClassWays> {

@@ -33,6 +33,7 @@ use crate::tags::Line;
 use crate::touched::Touched;
 use crate::under_way::UnderWay;
 
+pub use guard::NotLocked;
 use levels::{Levels, To};
 pub use passed::Passed;
 

@@ -4,7 +4,7 @@ use waykeeper_platform::EntryTaken;
 
 use crate::access::{Answer, Want};
 use crate::cache::{DIRTY, SHARED};
-use crate::filter::Entry;
+use crate::filter::{Entry, Known};
 use crate::hierarchy::Hierarchy;
 use crate::hierarchy::levels::To;
 use crate::station::Stop;
@@ -35,17 +35,13 @@ impl Hierarchy {
             let holders = match &station.filter {
                 None => self.holders(stop.station(), line, asked),
                 Some(filter) => {
-                    let entry = if filter.asked { filter.entries.find(line) } else { None };
-                    match entry {
-                        Some(place) if filter.entries.is_busy(place) => return Answer::UnderWay,
-                        Some(place) => filter.entries.owners(place) & !asked,
-                        None => {
-                            let needs_entry = filter.taken == EntryTaken::AtRequest && at >= tracked_from;
-                            if needs_entry && !filter.entries.has_room(line) {
-                                return self.busy(stop.station());
-                            }
-                            0
-                        }
+                    let needs_entry = filter.taken == EntryTaken::AtRequest && at >= tracked_from;
+                    let look = filter.asked || needs_entry;
+                    match if look { filter.entries.look(line) } else { Known::Nothing } {
+                        Known::UnderWay if filter.asked => return Answer::UnderWay,
+                        Known::Held(owners) if filter.asked => owners & !asked,
+                        Known::NoRoom if needs_entry => return self.busy(stop.station()),
+                        _ => 0,
                     }
                 }
             };
@@ -76,11 +72,13 @@ impl Hierarchy {
     }
 
     /// Whether a filter that an access passes over knows a line to be under way.
+    #[inline(never)]
     fn is_under_way_before(&self, core: usize, line: Line, first: usize) -> bool {
         self.routes[core].stops().iter().take(first).any(|stop| self.stations[stop.station()].awaits(line))
     }
 
     /// The first level takes a line of the on-chip RAM.
+    #[inline(never)]
     fn take_from_on_chip_ram(&mut self, core: usize, line: Line, want: Want) -> Answer {
         let Self { leaving, random, .. } = self;
         let private = &mut self.cores[core];
@@ -96,6 +94,7 @@ impl Hierarchy {
     }
 
     /// The cache of a stop has the line, and nobody inside.
+    #[inline(never)]
     fn take_from_cache(&mut self, core: usize, line: Line, want: Want, to: To, at: usize) -> Answer {
         let station = self.routes[core].stops()[at].station();
         if stores_in_place(want, to) {
@@ -128,6 +127,7 @@ impl Hierarchy {
     }
 
     /// Units at a stop hold the line: from now on it is shared, unless it is to be changed.
+    #[inline(never)]
     fn take_from_others(&mut self, core: usize, line: Line, want: Want, to: To, at: usize, units: u32) -> Answer {
         if stores_in_place(want, to) {
             self.take_away_elsewhere(core, line);
@@ -171,6 +171,7 @@ impl Hierarchy {
     }
 
     /// Takes the core's side off the entries of a line, from the stop `first` to before the stop `end`.
+    #[inline(never)]
     pub(super) fn give_back_entries(&mut self, core: usize, line: Line, first: usize, end: usize) {
         for at in first..end {
             let stop = self.routes[core].stops()[at];

@@ -12,7 +12,7 @@ use crate::tags::Line;
 
 impl Hierarchy {
     /// The units of a station without a filter that hold a line, but for those of `except`.
-    #[inline]
+    #[inline(never)]
     pub(super) fn holders(&self, station: usize, line: Line, except: u32) -> u32 {
         let at = &self.stations[station];
         let units = &at.units;
@@ -65,6 +65,7 @@ impl Hierarchy {
 
     /// A line that `units` of a station hold becomes shared: its changes go to the station's cache, which takes a copy
     /// if it is not one for evictions only, or past it.
+    #[inline(never)]
     pub(super) fn share(&mut self, station: usize, units: u32, core: usize, line: Line) {
         let had = bits(units).fold(0, |had, unit| had | self.share_unit(self.stations[station].units[unit], line));
         let flags = SHARED | had & DIRTY;
@@ -102,6 +103,7 @@ impl Hierarchy {
     }
 
     /// A core changes a line that may be shared: all copies but those on its own way outward go.
+    #[inline(never)]
     pub(super) fn own(&mut self, core: usize, line: Line) {
         self.own_outside(core, line, 0);
         self.cores[core].unshare(line);

@@ -8,6 +8,7 @@ use crate::program::{Program, Waiting};
 
 impl Program {
     /// Does what is due first: one access at most.
+    #[inline(never)]
     pub(super) fn run_front(&mut self, world: &mut World) {
         let front = self.front.as_deref_mut().expect("only called with a front");
         let now = self.now;
@@ -141,6 +142,7 @@ impl Program {
     }
 
     /// Memory has answered a slot: walks go on, and what found no slot tries again.
+    #[inline(never)]
     pub(super) fn front_answered(&mut self, slot: usize, now: u64) {
         let Some(front) = &mut self.front else { return };
         for walk in &mut front.walks {

@@ -85,6 +85,7 @@ impl Program {
 
     /// Goes forward without time until few accesses are left before the next event. Others hear of what that did before
     /// anything else happens.
+    #[inline(never)]
     pub(super) fn go_to_event(&mut self, world: &mut World) -> bool {
         self.core_at = self.now;
         if !world.is_settled() {

@@ -274,6 +274,7 @@ impl Program {
 
     /// What was begun behind a branch that went the other way was in vain: the core begins again when the branch has its
     /// value, and its pipeline is empty then.
+    #[inline(never)]
     fn begin_again(&mut self, on_load: bool) -> bool {
         let Some(misprediction) = self.port.latencies.misprediction else { return true };
         let l1 = self.port.latencies.l1;
@@ -327,6 +328,7 @@ impl Program {
         }
     }
 
+    #[inline(never)]
     fn start_sample(&mut self, world: &mut World) -> bool {
         self.sample_start = self.now;
         if self.port.explains
@@ -345,6 +347,7 @@ impl Program {
         true
     }
 
+    #[inline(never)]
     fn end_sample(&mut self, world: &mut World, samples: &mut dyn Samples) -> bool {
         let reads = self.port.demand_reads(world);
         let (took, read) = match &mut self.sampled {

@@ -88,6 +88,7 @@ impl Sampled {
     }
 
     /// Does what is due. Gives the access to go forward to, if there is one.
+    #[inline(never)]
     fn turn(&mut self, now: u64, reads: u64) -> Option<u64> {
         if self.open.is_some() {
             self.close(now, reads);
@@ -208,6 +209,7 @@ impl Program {
     }
 
     /// A pass begins whose first counter value has just been read.
+    #[inline(never)]
     pub(super) fn begin_windows(&mut self, world: &World) {
         let (now, reads) = (self.now, self.port.demand_reads(world));
         let forward = self.sampled.as_mut().and_then(|sampled| sampled.begin_pass(now, reads));
@@ -224,6 +226,7 @@ impl Program {
 
     /// Goes forward without time until the stream has given so many accesses, or to the end of the pass. Others hear of
     /// what that did before anything else happens.
+    #[inline(never)]
     pub(super) fn go_forward(&mut self, until: u64, world: &mut World) -> bool {
         self.core_at = self.now;
         if !world.is_settled() {

@@ -52,21 +52,33 @@ impl Touch {
 
 impl Program {
     /// One access; false if somebody else may have to act before the next one.
-    #[inline]
-    pub(super) fn touch(&mut self, mut touch: Touch, world: &mut World) -> bool {
+    #[inline(always)]
+    pub(super) fn touch(&mut self, touch: Touch, world: &mut World) -> bool {
         let room = self.window.room(&self.port, self.now);
         if !matches!(room, Room::For(_)) {
             return self.wait_for_window(room, Op::Touch(touch));
         }
-        if self.front.is_some()
-            && let Some(goes_on) = self.before_caches(&mut touch, world)
-        {
-            return goes_on;
+        match self.front.is_some() {
+            true => self.touch_behind_front(touch, world),
+            false => self.ask_caches::<false>(touch, world),
         }
+    }
+
+    #[inline(never)]
+    fn touch_behind_front(&mut self, mut touch: Touch, world: &mut World) -> bool {
+        match self.before_caches(&mut touch, world) {
+            Some(goes_on) => goes_on,
+            None => self.ask_caches::<true>(touch, world),
+        }
+    }
+
+    /// An access meets the caches; `FRONT` tells whether the core has a front, which hears of it.
+    #[inline(always)]
+    fn ask_caches<const FRONT: bool>(&mut self, touch: Touch, world: &mut World) -> bool {
         let Touch { line, want, load, blocking, dependent, .. } = touch;
         let (l1, pace) = (self.port.latencies.l1, self.port.latencies.pace);
         let mut issued = self.port.issue(world, line, want, self.now);
-        if self.front.is_some() {
+        if FRONT {
             issued = self.after_caches(touch, issued, world);
         }
         if load {
@@ -82,7 +94,7 @@ impl Program {
                     self.core_at = self.now;
                     return false;
                 }
-                return self.wished_nothing();
+                return !FRONT || self.wished_nothing();
             }
             Issued::At(arrival) => {
                 self.window.begin(1);
@@ -113,16 +125,16 @@ impl Program {
                     self.core_at = self.now + pace;
                 }
             }
-            Issued::Blocked if self.puts_off(&touch, self.now) => self.core_at = self.now + pace,
+            Issued::Blocked if FRONT && self.puts_off(&touch, self.now) => self.core_at = self.now + pace,
             Issued::Blocked => return self.wait(Waiting::Entry, NEVER, Op::Touch(touch)),
-            Issued::Full(time) if self.puts_off(&touch, time) => self.core_at = self.now + pace,
+            Issued::Full(time) if FRONT && self.puts_off(&touch, time) => self.core_at = self.now + pace,
             Issued::Full(time) => return self.wait(Waiting::AnySlot, time, Op::Touch(touch)),
         }
         false
     }
 
     /// Whether the core goes on while a line is on its way from another cache.
-    #[inline]
+    #[inline(never)]
     fn goes_on(&mut self, arrival: Arrival, touch: &Touch) -> bool {
         if touch.blocking {
             return false;
@@ -305,6 +317,7 @@ impl Program {
     }
 
     /// Stores that wait for the rest of their line go as usual before `op`; whether there are any.
+    #[inline(never)]
     pub(super) fn leaves_line(&mut self, op: Op, world: &mut World) -> bool {
         let streaming = self.front.as_mut().and_then(|front| front.streaming.as_mut());
         let Some(line) = streaming.and_then(|streaming| streaming.leave()) else { return false };
