@@ -1,13 +1,14 @@
 //! The engine's side of the fast path: who may skip, and what a skip does.
 
-use waykeeper_platform::CoreId;
+use waykeeper_platform::{CoreId, Platform};
 use waykeeper_workload::{Operation, Pattern};
 
 use crate::build::kind_of;
 use crate::controls::TARGET_CLASS;
 use crate::engine::Engine;
 use crate::placement::Course as Memory;
-use crate::programs::Role;
+use crate::program::IN_TIME;
+use crate::programs::{Program, Role};
 use crate::running::Running;
 use crate::samples::{Samples, Sink};
 use crate::skip::{At, Course, Jump, Regular, Skip, Walker};
@@ -41,6 +42,9 @@ impl Engine {
     fn forward_background(&mut self) -> bool {
         let ([Running::Stream(alone)], [started]) = (&mut self.running[..], &self.programs[..]) else { return false };
         let Pattern::Random { data_bytes, .. } = &started.pattern else { return false };
+        if !memory_hears(&self.platform, started) {
+            return false;
+        }
         let Some(passed) = self.world.hierarchy.passed(alone.port.core) else { return false };
         if started.role != Role::Target || self.world.memory.caches() {
             return false;
@@ -92,7 +96,7 @@ impl Engine {
                     if known == paces.len() {
                         paces.push(pace);
                     }
-                    walkers.push(Walker::new(index, course, known));
+                    walkers.push(Walker::new(index, course, known, within));
                 }
                 _ => return None,
             }
@@ -141,7 +145,8 @@ impl Engine {
         let jump = needed.and_then(|needed| Some((self.jump(&mut skip, until, &needed)?, needed)));
         let mut skipped = 0;
         if let Some((Jump { length, steps, walked }, needed)) = jump {
-            self.pass_over_seldom_lines(&skip, &steps);
+            self.look_what_is_taken(&mut skip, &walked);
+            self.pass_over_seldom_lines(&mut skip, &steps);
             self.lose_own(&mut skip, &needed, &walked, &steps);
             self.forget_edges(&skip, &needed, &walked, &steps);
             for (program, started) in self.running.iter_mut().zip(&self.programs) {
@@ -243,21 +248,62 @@ impl Engine {
         }
     }
 
-    /// The target loses the lines, apart from those of its quiet passes, whose sets are jumped over.
-    fn pass_over_seldom_lines(&mut self, skip: &Skip, steps: &[u64]) {
-        let walks: Vec<_> =
-            skip.programs().map(|program| (self.running[program].core(), self.iteration(program))).collect();
-        for program in &mut self.running {
-            let Running::Tick(tick) = program else { continue };
-            let core = tick.port.core;
-            for line in tick.seldom_lines(&self.world).to_vec() {
-                for (walker, ((walker_core, from), steps)) in walks.iter().zip(steps).enumerate() {
-                    let fills = |sets| skip.passes(walker, (*from, *steps), line, sets);
-                    self.world.hierarchy.make_room(core, line, *walker_core, fills, self.now);
+    /// Counts how often walkers have passed the sets of the target's lines, and how many filters took.
+    fn look_what_is_taken(&mut self, skip: &mut Skip, walked: &[(u64, u64)]) {
+        let Some(tick) = self.running.iter().find_map(Running::tick) else { return };
+        let core = tick.port.core;
+        let sets = self.world.hierarchy.filter_sets(core);
+        let mut passes = [0; 2];
+        let walkers = skip.programs().zip(walked).enumerate();
+        let walked: Vec<_> =
+            walkers.map(|(walker, (program, walked))| (walker, self.iterations(program, *walked))).collect();
+        for line in tick.changed_lines() {
+            for (walker, (first, last)) in &walked {
+                for (passes, sets) in passes.iter_mut().zip(sets) {
+                    let passed = |sets| skip.passes(*walker, (*first, last + 1 - first), line, sets as u64);
+                    *passes += u64::from(sets.is_some_and(passed));
                 }
             }
         }
+        skip.taken.seen(passes, self.taken_by_filters());
     }
+
+    /// Lines of the target that filters of shared caches, and others, have taken.
+    fn taken_by_filters(&self) -> [u64; 2] {
+        self.world.hierarchy.taken.map(|by_class| by_class[usize::from(TARGET_CLASS)])
+    }
+
+    /// The target loses lines, apart from those of its quiet passes, whose sets are jumped over.
+    fn pass_over_seldom_lines(&mut self, skip: &mut Skip, steps: &[u64]) {
+        let walks: Vec<_> =
+            skip.programs().map(|program| (self.running[program].core(), self.iteration(program))).collect();
+        let chances = skip.taken.chances();
+        for at in 0..self.running.len() {
+            let Running::Tick(tick) = &mut self.running[at] else { continue };
+            let core = tick.port.core;
+            let lines = tick.seldom_lines(&self.world).to_vec();
+            let before = self.taken_by_filters();
+            for line in lines {
+                for (walker, ((walker_core, from), steps)) in walks.iter().zip(steps).enumerate() {
+                    let fills = |sets| skip.passes(walker, (*from, *steps), line, sets);
+                    self.world.hierarchy.make_room(core, line, (*walker_core, chances), fills, self.now);
+                }
+            }
+            let after = self.taken_by_filters();
+            skip.taken.jumped([0, 1].map(|at| after[at] - before[at]));
+        }
+    }
+}
+
+/// Whether so many of the accesses that take their time before an event reach the memory that its rows and its refreshes are
+/// where they would be if all did: the others go forward without a word to it.
+fn memory_hears(platform: &Platform, program: &Program) -> bool {
+    let Pattern::Random { data_bytes, code_bytes, code_calls, .. } = program.pattern else { return false };
+    let caches: u64 = platform.caches(program.core).iter().map(|cache| cache.size_bytes).sum();
+    let missed = |accesses: u64, bytes: u64| accesses * bytes.saturating_sub(caches) / bytes.max(1);
+    // What calls come last, and data before them.
+    let calls = code_calls.min(IN_TIME);
+    missed(calls, code_bytes) + missed(IN_TIME - calls, data_bytes) >= IN_TIME / 4
 }
 
 /// Samples as they come, later by what was skipped.

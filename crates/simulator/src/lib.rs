@@ -68,6 +68,7 @@ mod skipped;
 mod start;
 pub mod station;
 pub mod tags;
+mod taken;
 mod tick;
 mod touched;
 mod under_way;

@@ -37,6 +37,14 @@ impl Running {
         }
     }
 
+    /// The tick loop, if it is one.
+    pub fn tick(&self) -> Option<&Tick> {
+        match self {
+            Self::Stream(_) => None,
+            Self::Tick(tick) => Some(tick),
+        }
+    }
+
     /// Its way to the memory.
     #[inline]
     pub fn port(&mut self) -> &mut Port {

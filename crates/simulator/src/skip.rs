@@ -20,6 +20,7 @@
 use std::collections::BTreeMap;
 
 use crate::tags::Line;
+use crate::taken::Taken;
 
 /// Whole steps of the outer loop that are simulated before a neighbour comes to a set of the target ...
 const BEFORE: u64 = 1;
@@ -107,6 +108,8 @@ pub struct Walker {
     course: Course,
     /// Number of its pace: the same for those that keep step.
     pace: usize,
+    /// Lines of a step are multiples of this power of two apart, in lines: among more sets they are in several.
+    apart: u64,
     /// Where this window began.
     landed: u64,
     /// Steps at the beginning of this window.
@@ -125,9 +128,10 @@ struct Pace {
 }
 
 impl Walker {
-    /// A neighbour, its course, and the number of its pace, from 0 on.
-    pub fn new(program: usize, course: Course, pace: usize) -> Self {
-        Self { program, course, pace, landed: 0, began: 0.0, kept: BTreeMap::new() }
+    /// A neighbour, its course, the number of its pace, from 0 on, and the distance of the lines of a step.
+    pub fn new(program: usize, course: Course, pace: usize, within: u64) -> Self {
+        let apart = 1 << within.trailing_zeros().min(63);
+        Self { program, course, pace, apart, landed: 0, began: 0.0, kept: BTreeMap::new() }
     }
 
     fn free(&self, iteration: u64, lines: &[Line]) -> u64 {
@@ -172,6 +176,8 @@ pub struct Skip {
     pub skipped: u64,
     /// Accesses that were skipped, by program.
     pub accesses: Vec<u64>,
+    /// How often filters have taken lines of the target when they were passed in time.
+    pub taken: Taken,
 }
 
 impl Skip {
@@ -181,7 +187,16 @@ impl Skip {
         let look_at = now + LEAST_WINDOW;
         let paces = walkers.iter().map(|walker| walker.pace + 1).max().unwrap_or(0);
         let paces = vec![Pace::default(); paces];
-        Self { walkers, paces, time: 0.0, window: now, look_at, skipped: 0, accesses: vec![0; programs] }
+        Self {
+            walkers,
+            paces,
+            time: 0.0,
+            window: now,
+            look_at,
+            skipped: 0,
+            accesses: vec![0; programs],
+            taken: Taken::default(),
+        }
     }
 
     /// Whether it is time to look.
@@ -242,10 +257,12 @@ impl Skip {
 
     /// Whether a walker comes to a line's set, of so many sets, within some steps from an iteration on.
     pub fn passes(&self, walker: usize, (iteration, steps): (u64, u64), line: Line, sets: u64) -> bool {
-        match self.walkers[walker].course {
+        let Walker { course, apart, .. } = &self.walkers[walker];
+        match course {
             Course::Apart => false,
             Course::Regular(regular) => {
-                regular.among(sets).is_some_and(|walk| walk.ahead(iteration, line).is_some_and(|ahead| ahead < steps))
+                let walk = regular.among(sets.min(*apart));
+                walk.is_some_and(|walk| walk.ahead(iteration, line).is_some_and(|ahead| ahead < steps))
             }
         }
     }
@@ -316,8 +333,20 @@ mod tests {
     }
 
     #[test]
+    fn a_step_comes_to_several_sets_where_its_lines_are_nearer_to_each_other_than_the_sets_repeat() {
+        // Lines 100, 100 + 1024, ... a step: among 2048 sets they are in those of 100 and of 1124.
+        let skip = Skip::new(vec![Walker::new(0, Course::Regular(regular(100, 1, 512)), 0, 1024)], 1, 0, |_| 0.0);
+        let passes = |line, sets| skip.passes(0, (0, 1), line, sets);
+        assert_eq!([100, 612, 1124, 2148].map(|line| passes(line, 2048)), [true, false, true, true]);
+        assert_eq!([100, 612, 1124, 101].map(|line| passes(line, 512)), [true, true, true, false]);
+    }
+
+    #[test]
     fn own_caches_lose_the_lines_whose_sets_are_jumped_over() {
-        let walkers = vec![Walker::new(0, Course::Regular(regular(100, 1, 1024)), 0), Walker::new(1, Course::Apart, 0)];
+        let walkers = vec![
+            Walker::new(0, Course::Regular(regular(100, 1, 1024)), 0, 1024),
+            Walker::new(1, Course::Apart, 0, 1024),
+        ];
         let mut skip = Skip::new(walkers, 2, 0, |_| 0.0);
         // Steps 10 to 12 began at lines 110 to 112; of 64 sets of its own, step 74 is the first to come to that of 110. The
         // step at which a jump ends is simulated.

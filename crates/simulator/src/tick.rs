@@ -345,14 +345,24 @@ impl Tick {
         self.state == State::Quiet
     }
 
+    /// The lines that quiet passes change.
+    pub fn changed_lines(&self) -> Vec<Line> {
+        let shortest = self.pass / self.counter_tick;
+        let mut lines = self.data.clone();
+        for line in [shortest, shortest + 1].map(|ticks| self.count_line(ticks)) {
+            if !lines.contains(&line) {
+                lines.push(line);
+            }
+        }
+        lines
+    }
+
     /// The lines that quiet passes need; none if something else than passes without a miss is under way.
     pub fn lines_if_quiet(&self) -> Option<Vec<Line>> {
         if self.state != State::Quiet {
             return None;
         }
-        let shortest = self.pass / self.counter_tick;
-        let counts = [shortest, shortest + 1].map(|ticks| self.count_line(ticks));
-        Some(self.code.iter().chain(&self.data).chain(&counts).copied().collect())
+        Some(self.code.iter().copied().chain(self.changed_lines()).collect())
     }
 
     /// Further lines that are still in a cache of those that longer passes have touched.

@@ -117,3 +117,17 @@ fn a_target_with_neighbours_or_prefetchers_is_simulated_in_full() {
     engine.advance(MILLISECOND, &mut Log::default());
     assert_eq!(engine.counters().core(0).unwrap().skipped_accesses, 0);
 }
+
+#[test]
+fn a_background_that_the_caches_hold_is_simulated_in_full() {
+    // The Zynq's caches hold 544 KiB. Of the last 64 accesses, which are calls, a quarter or more must go to the memory.
+    let skips = |data: u64, code: u64, calls: u64| {
+        let mut program = Program { core: 0, pattern: event(), role: Role::Target };
+        if let Pattern::Random { data_bytes, code_bytes, code_calls, .. } = &mut program.pattern {
+            (*data_bytes, *code_bytes, *code_calls) = (data << 10, code << 10, calls);
+        }
+        Engine::new(&platform("zynq7000"), &[program], &[], 1).unwrap().set_skipping()
+    };
+    assert!(skips(65536, 1024, 1000) && skips(65536, 8, 32));
+    assert!(!skips(65536, 512, 1000) && !skips(512, 8, 32) && !skips(2048, 256, 1000));
+}

@@ -7,8 +7,13 @@ use crate::filter::Displaced;
 use crate::hierarchy::Hierarchy;
 use crate::label::class_of;
 use crate::losses::Cause;
-use crate::station::SharedLevel;
+use crate::station::{SharedLevel, Station};
 use crate::tags::Line;
+
+/// 0 for a filter at a shared cache, 1 for one without.
+fn kind(station: &Station) -> usize {
+    usize::from(station.cache.is_none())
+}
 
 impl Hierarchy {
     /// The smallest number of sets of what cores share, if everywhere the lowest bits decide: lines of different cores that
@@ -57,16 +62,40 @@ impl Hierarchy {
         self.cores[core].holds(line) || caches.any(|shared| shared.cache.find(line).is_some())
     }
 
-    /// A walker has filled sets: those of filters and shared caches, told by their number of sets, for which `fills` is
-    /// true of a line of `core`. The line makes room there.
-    pub fn make_room(&mut self, core: usize, line: Line, walker: usize, fills: impl Fn(u64) -> bool, now: u64) {
+    /// The numbers of sets of the filters on a core's way: of one at a shared cache, and of one without, where the lowest
+    /// bits decide.
+    pub fn filter_sets(&self, core: usize) -> [Option<usize>; 2] {
+        let mut sets = [None; 2];
+        for stop in self.routes[core].stops() {
+            let at = &self.stations[stop.station()];
+            if let Some(filter) = &at.filter {
+                sets[kind(at)] = filter.entries.linear_sets();
+            }
+        }
+        sets
+    }
+
+    /// A walker, which is a core, has filled sets: those of filters and shared caches, told by their number of sets, for
+    /// which `fills` is true of a line of `core`. The line makes room there: in shared caches at once, in filters with a
+    /// probability, that of [`Hierarchy::filter_sets`].
+    pub fn make_room(
+        &mut self,
+        core: usize,
+        line: Line,
+        (walker, chances): (usize, [f64; 2]),
+        fills: impl Fn(u64) -> bool,
+        now: u64,
+    ) {
         self.now = now;
         let route = self.routes[core];
         let walker = class_of(self.labels[walker]);
         for stop in route.stops() {
             let at = &mut self.stations[stop.station()];
+            let chance = chances[kind(at)];
             if let Some(filter) = &mut at.filter
                 && filter.entries.linear_sets().is_some_and(|sets| fills(sets as u64))
+                && filter.entries.find(line).is_some()
+                && (self.random.below(1 << 32) as f64) < chance * 2f64.powi(32)
                 && let Some(owners) = filter.entries.release(line)
             {
                 self.lose_entry(stop.station(), Displaced { line, owners });

@@ -4,7 +4,7 @@ use crate::bits::bits;
 use crate::cache::{Evicted, Flags, WATCHED};
 use crate::filter::Displaced;
 use crate::hierarchy::Hierarchy;
-use crate::label::merged;
+use crate::label::{class_of, merged};
 use crate::losses::{Cause, Lost};
 use crate::station::Unit;
 use crate::tags::Line;
@@ -30,6 +30,7 @@ impl Hierarchy {
         for unit in bits(out.owners) {
             flags = merged(flags, self.take_out(self.stations[station].units[unit], out.line, cause, false));
         }
+        self.taken[usize::from(cause == Cause::InterconnectFilter)][class_of(flags)] += 1;
         let core = self.first_core(station, out.owners);
         self.arrive(station, core, Evicted { line: out.line, flags }, 0);
     }

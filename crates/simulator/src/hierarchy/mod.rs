@@ -25,7 +25,7 @@ use waykeeper_workload::Xorshift;
 use crate::access::{Answer, Want};
 use crate::cache::{Flags, SHARED, WATCHED};
 use crate::counters::{CoreCounters, SharedCounters};
-use crate::label::Label;
+use crate::label::{Label, MOST_CLASSES};
 use crate::losses::Losses;
 use crate::private::{Found, Leaving, Private};
 use crate::station::{Plan, Route, Station, connect};
@@ -80,6 +80,8 @@ pub struct Hierarchy {
     /// The time of the access or fill that is being worked on, and its core.
     now: u64,
     at_work: usize,
+    /// Lines that filters have taken, of a shared cache and others, by the class of who brought them.
+    pub taken: [[u64; MOST_CLASSES]; 2],
     /// Why lines of watched cores went.
     pub losses: Losses,
     /// Lines from here on lie in the on-chip RAM.
@@ -118,6 +120,7 @@ impl Hierarchy {
             giving: (0, Line::MAX),
             now: 0,
             at_work: 0,
+            taken: [[0; MOST_CLASSES]; 2],
             losses: Losses::default(),
             on_chip_from: Line::MAX,
             writes: Vec::new(),

@@ -12,7 +12,7 @@ use crate::tags::Line;
 
 /// So many accesses before each event take their time: the memory's rows and queues, and the time since the last refresh,
 /// are then what the whole background would have left.
-const IN_TIME: u64 = 64;
+pub const IN_TIME: u64 = 64;
 
 /// So many of the last accesses to data are translated, whatever they touch, for what they leave in the TLBs.
 const TRANSLATED: u64 = 512;

@@ -6,6 +6,7 @@ mod forward;
 mod sampled;
 mod touch;
 
+pub use background::IN_TIME;
 pub use sampled::Sampled;
 pub use touch::Touch;
 
