@@ -12,6 +12,7 @@ pub fn longest(engine: &Engine, warm_ps: u64) -> Vec<LongSample> {
         at_s: sample.ended_ps.saturating_sub(warm_ps) as f64 / 1e12,
         ns: sample.ticks as f64 * engine.tick_ns(),
         parts: sample.parts.iter().map(|part| of_part(part, sample.began_ps, engine)).collect(),
+        further_parts: sample.further,
     };
     engine.longest().iter().map(of).collect()
 }

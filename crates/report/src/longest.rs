@@ -14,12 +14,16 @@ pub fn longest(run: &Run) -> Option<String> {
 fn of_case(case: &CaseRecord) -> Vec<String> {
     let mut lines = Vec::new();
     for sample in &case.longest {
-        let LongSample { repeat, at_s, ns, parts } = sample;
+        let LongSample { repeat, at_s, ns, parts, further_parts } = sample;
         lines.push(format!("  {}: {}, ended {} into repeat {repeat}", case.name, time(Some(*ns)), seconds(*at_s)));
         if parts.is_empty() {
             lines.push("    nothing that it waited for".into());
         }
         lines.extend(parts.iter().map(of_part));
+        if *further_parts > 0 {
+            lines
+                .push(format!("    and {} after these, which were not kept", counted(*further_parts, "part", "parts")));
+        }
     }
     lines
 }

@@ -82,6 +82,7 @@ impl Engine {
         let settings = settings_of(platform, mitigations)?;
         let platform = &at_start(platform, &settings)?;
         let cores = platform.core_ids();
+        build::nothing_is_missing(platform)?;
         check_programs(platform, programs)?;
         let mut random = Xorshift::new(seed);
         let mut world = World {

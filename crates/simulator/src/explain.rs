@@ -94,6 +94,8 @@ pub struct Explained {
     pub ended_ps: u64,
     /// Its parts, in the order in which they were asked for.
     pub parts: Vec<Part>,
+    /// How many came after those that are kept.
+    pub further: u64,
 }
 
 /// More parts of one sample than anyone reads.
@@ -113,6 +115,7 @@ pub struct Explainer {
     from_ps: u64,
     open: Vec<(Awaits, Part)>,
     parts: Vec<Part>,
+    further: u64,
     longest: Vec<Explained>,
     /// Explanations count it: times in them are those of samples.
     skipped: Skipped,
@@ -121,13 +124,26 @@ pub struct Explainer {
 impl Explainer {
     /// Keeps the `most` longest samples that begin at this time or later.
     pub fn new(most: usize, from_ps: u64) -> Self {
-        Self { most, from_ps, open: Vec::new(), parts: Vec::new(), longest: Vec::new(), skipped: Skipped::default() }
+        Self {
+            most,
+            from_ps,
+            open: Vec::new(),
+            parts: Vec::new(),
+            further: 0,
+            longest: Vec::new(),
+            skipped: Skipped::default(),
+        }
     }
 
     /// The core waits for something that comes at `came_ps`.
     pub fn waits_until(&mut self, came_ps: u64, part: Part) {
-        if self.parts.len() < MOST_PARTS {
-            self.parts.push(Part { came_ps, ..part });
+        self.add(Part { came_ps, ..part });
+    }
+
+    fn add(&mut self, part: Part) {
+        match self.parts.len() < MOST_PARTS {
+            true => self.parts.push(part),
+            false => self.further += 1,
         }
     }
 
@@ -152,12 +168,13 @@ impl Explainer {
     }
 
     fn came(&mut self, awaited: Awaits, story: Option<Story>, now: u64) {
-        for (_, part) in self.open.extract_if(.., |(awaits, _)| *awaits == awaited) {
+        let came: Vec<_> = self.open.extract_if(.., |(awaits, _)| *awaits == awaited).collect();
+        for (_, part) in came {
             if let Some(last) = self.parts.last_mut().filter(|last| last.is_tried_again_by(&part)) {
                 last.came_ps = now;
-            } else if self.parts.len() < MOST_PARTS {
+            } else {
                 let memory = story.filter(|_| part.from == From::Memory);
-                self.parts.push(Part { came_ps: now, memory, ..part });
+                self.add(Part { came_ps: now, memory, ..part });
             }
         }
     }
@@ -170,6 +187,7 @@ impl Explainer {
     /// A sample begins: what came before is not part of it.
     pub fn begins(&mut self) {
         self.parts.clear();
+        self.further = 0;
     }
 
     /// A sample has ended, by the engine's own time. `names` tells what a line of data is, if it is anything else.
@@ -178,15 +196,15 @@ impl Explainer {
         let full = self.longest.len() == self.most;
         let (began_ps, ended_ps) = (self.skipped.with(began_ps), self.skipped.with(ended_ps));
         if began_ps < self.from_ps || (full && ticks <= shortest) {
-            return self.parts.clear();
+            return self.begins();
         }
-        let mut parts = std::mem::take(&mut self.parts);
+        let (mut parts, further) = (std::mem::take(&mut self.parts), std::mem::take(&mut self.further));
         parts.sort_by_key(|part| part.asked_ps);
         for part in parts.iter_mut().filter(|part| part.what == What::Data) {
             part.what = names(part.line);
         }
         parts.iter_mut().for_each(|part| part.count_skipped(&self.skipped));
-        self.longest.push(Explained { ticks, began_ps, ended_ps, parts });
+        self.longest.push(Explained { ticks, began_ps, ended_ps, parts, further });
         self.longest.sort_by_key(|explained| std::cmp::Reverse(explained.ticks));
         self.longest.truncate(self.most);
     }
@@ -203,4 +221,31 @@ pub fn losses_of(losses: &Losses, line: Line, now: u64) -> Vec<Lost> {
     let from_core = of_line.iter().rposition(|lost| lost.level == 0).unwrap_or(0);
     of_line.drain(..from_core);
     of_line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_that_are_not_kept_are_counted() {
+        let mut explainer = Explainer::new(2, 0);
+        let part = Part {
+            asked_ps: 0,
+            came_ps: 0,
+            line: 7,
+            what: What::Data,
+            from: From::SecondLevel,
+            memory: None,
+            cause: Cause::Cold,
+            lost: Vec::new(),
+        };
+        for (parts, ticks) in [(MOST_PARTS as u64 + 44, 9), (3, 8)] {
+            explainer.begins();
+            (0..parts).for_each(|at| explainer.waits_until(at + 1, Part { asked_ps: at, ..part.clone() }));
+            explainer.ended(ticks, 0, parts, |_| What::Stack);
+        }
+        let kept: Vec<_> = explainer.longest().iter().map(|sample| (sample.parts.len(), sample.further)).collect();
+        assert_eq!(kept, [(MOST_PARTS, 44), (3, 0)]);
+    }
 }

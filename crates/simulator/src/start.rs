@@ -255,19 +255,31 @@ impl Starter {
 
     fn region(&mut self, bytes: u64, layout: Layout) -> Result<Region, Refused> {
         let Layout { colour, page, contiguous } = layout;
+        let page_bytes = page;
         self.allocator.region(Wanted { bytes, colour, page, contiguous }, &mut self.random).ok_or_else(|| {
             if !self.allocator.has_arena() {
                 return Refused::new("memory.size_mib", "all memory is given out; stop a program");
             }
-            let (room, need) = (self.allocator.largest(colour) >> 20, bytes.div_ceil(1 << 20));
-            Refused::new(
-                "memory.size_mib",
-                format!(
-                    "a workload of {need} MiB does not fit into its share of {room} MiB; a smaller one, fewer programs or more \
-                     memory would do"
+            let [room, need, page] = [self.allocator.largest(colour), bytes, page].map(size);
+            let why = match self.allocator.largest(colour) < page_bytes {
+                true => format!("pages of {page} do not fit into pieces of {room}; smaller pages or more memory would do"),
+                false => format!(
+                    "{need} of a workload do not fit into {room}: memory is given out in equal pieces, some for each \
+                     program (data, code, stack, recorder, page tables); a smaller workload, fewer programs or more memory \
+                     would do"
                 ),
-            )
+            };
+            Refused::new("memory.size_mib", why)
         })
+    }
+}
+
+/// Bytes in the largest unit that shows them to three digits.
+fn size(bytes: u64) -> String {
+    match bytes {
+        0..=9_999 => format!("{bytes} bytes"),
+        10_000..=9_999_999 => format!("{} KiB", bytes >> 10),
+        _ => format!("{} MiB", bytes >> 20),
     }
 }
 

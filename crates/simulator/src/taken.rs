@@ -48,7 +48,7 @@ mod tests {
     #[test]
     fn the_exponential_is_near_that_of_the_library() {
         for rate in [0.0, 0.01, 0.3, 1.0, 2.5, 10.0, 5000.0] {
-            assert!((falling(rate) - (-rate as f64).exp()).abs() < 1e-3, "{rate}");
+            assert!((falling(rate) - (-rate).exp()).abs() < 1e-3, "{rate}");
         }
     }
 

@@ -167,7 +167,7 @@ fn times_count_what_was_skipped() {
     assert!(engine.counters().cores.iter().any(|(_, counters)| counters.skipped_accesses > 0));
     let longest = engine.longest();
     assert!(longest.len() == 5 && longest.iter().any(|explained| explained.ended_ps > 10 * MILLISECOND));
-    for Explained { ticks, began_ps, ended_ps, parts } in longest {
+    for Explained { ticks, began_ps, ended_ps, parts, .. } in longest {
         assert!(samples.0.iter().any(|(value, _, at)| (value, at) == (ticks, ended_ps)), "{ticks} at {ended_ps}");
         for part in parts {
             assert!((*began_ps..=*ended_ps).contains(&part.asked_ps) && part.came_ps <= *ended_ps, "{part:?}");

@@ -239,6 +239,6 @@ pub struct Placement {
     pub got: String,
 }
 
-fn is_zero(count: &u64) -> bool {
+pub(super) fn is_zero(count: &u64) -> bool {
     *count == 0
 }

@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::case::is_zero;
+
 /// The shape of a distribution: counts of samples in equal steps. All cases of a run have the same steps.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Shape {
@@ -25,6 +27,9 @@ pub struct LongSample {
     pub ns: f64,
     /// What the core waited for, in the order in which it asked. Parts overlap where it did other things meanwhile.
     pub parts: Vec<SamplePart>,
+    /// How many came after these, and are not kept; absent where there are none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub further_parts: u64,
 }
 
 /// One thing that the core waited for in a sample.

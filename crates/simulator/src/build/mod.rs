@@ -5,6 +5,7 @@ mod groups;
 mod hierarchy;
 mod memory;
 mod misses;
+mod missing;
 mod port;
 
 pub use front::{front, tables};
@@ -12,6 +13,7 @@ pub use groups::{sets, way_groups};
 pub use hierarchy::hierarchy;
 pub use memory::{chosen_memory, memory};
 pub use misses::{limits, misses};
+pub use missing::nothing_is_missing;
 pub use port::{latencies, port, window};
 
 use waykeeper_platform::{CoreKind, Counter, Platform};
