@@ -220,7 +220,7 @@ fn record(
     Record {
         schema: SCHEMA,
         tool: Tool { name: "waykeeper".into(), version: env!("CARGO_PKG_VERSION").into() },
-        command_line: std::env::args().collect(),
+        command_line: std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect(),
         started,
         experiment: loaded.name.clone(),
         title: loaded.experiment.title.clone(),
