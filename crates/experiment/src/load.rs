@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use toml::Table;
 use waykeeper_platform::locate::{line_at, line_of};
+use waykeeper_platform::read_text;
 
 use crate::bundled::{bundled, find_bundled};
 use crate::describe::Experiment;
@@ -58,7 +59,7 @@ impl Loaded {
             return Self::from_text(found.name, &format!("experiments/{}.toml", found.name), found.text, sets);
         }
         let path = Path::new(name_or_path);
-        let text = std::fs::read_to_string(path).map_err(|error| {
+        let text = read_text(path).map_err(|error| {
             let names: Vec<_> = bundled().iter().map(|b| b.name).collect();
             InputError::in_file(
                 name_or_path,

@@ -615,6 +615,7 @@ fn a_core_that_this_machine_does_not_have() {
         let key = set.split_once('=').unwrap().0;
         let told = format!("error: --set {set}: {key}: found core 4000, which this machine does not have; expected ");
         assert!(ended.stderr.starts_with(&told), "of {last}: {}", ended.stderr);
+        vec!["run", "/dev/zero"],
     }
 }
 
