@@ -615,7 +615,15 @@ fn a_core_that_this_machine_does_not_have() {
         let key = set.split_once('=').unwrap().0;
         let told = format!("error: --set {set}: {key}: found core 4000, which this machine does not have; expected ");
         assert!(ended.stderr.starts_with(&told), "of {last}: {}", ended.stderr);
-        vec!["run", "/dev/zero"],
+    }
+    for (arguments, option) in [
+        (vec!["load", "stream_read@4000"], "stream_read@4000"),
+        (vec!["watch", "--count=1", "--target=latency_loop@4000"], "--target latency_loop@4000"),
+    ] {
+        let ended = desk.run(&arguments);
+        check_paragraph(&ended);
+        let told = format!("error: {option}: found core 4000, which this machine does not have; expected ");
+        assert!(ended.stderr.starts_with(&told), "of {last}: {}", ended.stderr);
     }
 }
 
