@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use base64::prelude::{BASE64_STANDARD, Engine};
 use hdrhistogram::Histogram;
-use hdrhistogram::serialization::interval_log::{IntervalLogIterator, IntervalLogWriterBuilder, LogEntry, Tag};
+use hdrhistogram::serialization::interval_log::{
+    IntervalLogIterator, IntervalLogWriterBuilder, LogEntry, LogIteratorError, Tag,
+};
 use hdrhistogram::serialization::{Deserializer, V2DeflateSerializer};
 
 use crate::conclude::case_tag;
@@ -122,13 +124,22 @@ pub fn read_events(run: &Path) -> Result<BTreeMap<String, Histogram<u64>>, Input
             format!("{error}; expected the maxima of events, which `waykeeper run` keeps beside run.json"),
         )
     })?;
-    let bad = |why: &str| InputError::in_file(&name, format!("{why}; expected a log in HdrHistogram's format"));
+    let damaged = |line: Option<usize>, why: &str| InputError {
+        origin: crate::Origin::File { name: name.clone(), line },
+        key: String::new(),
+        message: format!(
+            "{why}; expected a log in HdrHistogram's format, as `waykeeper run` left it: a whole copy of the run's folder would \
+             do, or a new run of the experiment.toml in it"
+        ),
+    };
+    let bad = |why: &str| damaged(None, why);
     let mut found = BTreeMap::new();
     for entry in IntervalLogIterator::new(&text) {
-        let LogEntry::Interval(interval) = entry.map_err(|error| bad(&format!("a line does not read ({error:?})")))?
-        else {
-            continue;
-        };
+        let entry = entry.map_err(|LogIteratorError::ParseError { offset }| {
+            let line = 1 + text[..offset].iter().filter(|byte| **byte == b'\n').count();
+            damaged(Some(line), "this line is no histogram of the log, or only a part of one")
+        })?;
+        let LogEntry::Interval(interval) = entry else { continue };
         let tag = interval.tag().ok_or_else(|| bad("a histogram has no tag"))?.as_str().to_owned();
         let encoded = BASE64_STANDARD
             .decode(interval.encoded_histogram())
