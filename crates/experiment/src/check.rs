@@ -12,6 +12,16 @@ use crate::published::Figure;
 /// What `table.columns` calls the mitigations.
 pub(crate) const MITIGATION: &str = "mitigation";
 
+/// That no sweep has a name; `known` would do.
+fn no_sweep(name: &str, known: &[&str]) -> String {
+    match known {
+        [] => format!(
+            "found `{name}`, but the experiment has no sweep; expected none to be named, or a `[[sweep]]` of that name"
+        ),
+        known => format!("found `{name}`, which no sweep is called; expected one of: {}", known.join(", ")),
+    }
+}
+
 impl Loaded {
     pub(crate) fn check(&self) -> Result<(), InputError> {
         let experiment = &self.experiment;
@@ -85,9 +95,7 @@ impl Loaded {
             let sweeps = &self.experiment.sweep;
             let Some(sweep) = sweeps.iter().find(|sweep| sweep.name == *name) else {
                 let known: Vec<_> = sweeps.iter().map(|sweep| sweep.name.as_str()).collect();
-                let message =
-                    format!("found `{name}`, which no sweep is called; expected one of: {}", known.join(", "));
-                return Err(self.error(key, message));
+                return Err(self.error(key, no_sweep(name, &known)));
             };
             let known = sweep.labels();
             if !known.iter().any(|known| known == label.as_ref()) {
@@ -122,9 +130,7 @@ impl Loaded {
             if !(sweeps.contains(&name.as_str()) || key == "table.columns" && name == MITIGATION) {
                 let mut known = sweeps.clone();
                 known.extend((key == "table.columns").then_some(MITIGATION));
-                let message =
-                    format!("found `{name}`, which no sweep is called; expected one of: {}", known.join(", "));
-                return Err(self.error(key, message));
+                return Err(self.error(key, no_sweep(name, &known)));
             }
         }
         if table.rows.is_some() && table.rows == table.columns {

@@ -414,6 +414,14 @@ fn assignments_without_their_controls() {
                 "[assignments.own.set]\nno_allocate_mode = true\nlock = { level = 2, groups = [0], what = 'event' }\n",
                 "[assignments.own]\n[[sweep]]\nname = 's'\nkey = 'assignments.own.set.clock_ghz.others'\nvalues = [1.0, 0.0]\n",
             ],
+#[test]
+fn a_table_of_sweeps_that_are_not_there() {
+    let told = errors_in_files(&["[table]\nrows = 'width'\n"], SMALL, &[]);
+    let expected = "error: my.toml:5: table.rows: found `width`, but the experiment has no sweep; expected none to be named, or a \
+                    `[[sweep]]` of that name\n";
+    assert!(told.contains(expected), "{told}");
+}
+
             listed,
             &[],
         ) + &errors_in_files(
