@@ -12,6 +12,11 @@ use crate::published::Figure;
 /// What `table.columns` calls the mitigations.
 pub(crate) const MITIGATION: &str = "mitigation";
 
+/// Whether an experiment may call itself so: the folders of its runs begin with that name.
+pub(crate) fn is_name(name: &str) -> bool {
+    !name.trim().is_empty() && !name.contains(|c: char| c == '/' || c.is_control())
+}
+
 /// That no sweep has a name; `known` would do.
 fn no_sweep(name: &str, known: &[&str]) -> String {
     match known {
@@ -27,6 +32,10 @@ impl Loaded {
         let experiment = &self.experiment;
         if experiment.targets.is_empty() {
             return Err(self.error("targets", "the list is empty; expected at least one `[[targets]]` with a workload"));
+        }
+        if let Some(name) = experiment.name.as_ref().filter(|name| !is_name(name)) {
+            let message = format!("found {name:?}; expected a name that can begin the name of a folder, without `/`");
+            return Err(self.error("name", message));
         }
         // A counter of 2^63 picoseconds is the simulator's horizon; a day is far below it and above any sane case.
         let durations =

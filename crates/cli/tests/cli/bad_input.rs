@@ -78,6 +78,7 @@ fn top_level_keys() {
         errors_in_files(
             &[
                 "repeat = 3\n",
+                "name = 'a/b'\n",
                 "duration = 5\n",
                 "duration = '5 parsecs'\n",
                 "duration = '-5 s'\n",
@@ -209,7 +210,6 @@ fn neighbours() {
 }
 
 #[test]
-#[test]
 fn a_core_that_was_typed_is_the_mistake_where_it_meets_one_of_the_file() {
     let neighbour = ["[[neighbours]]\nworkload = 'way_hammer'\ncores = [2, 3]\n"];
     let told = errors_in_files(&neighbour, SMALL, &["--set", "targets.0.core=2"]);
@@ -221,6 +221,7 @@ fn a_core_that_was_typed_is_the_mistake_where_it_meets_one_of_the_file() {
     assert!(told.contains("error: --set neighbours.0.cores=2: "), "{told}");
 }
 
+#[test]
 fn mitigations() {
     snapshot(
         "mitigations",
@@ -414,6 +415,14 @@ fn tables_and_expectations() {
 }
 
 #[test]
+fn a_table_of_sweeps_that_are_not_there() {
+    let told = errors_in_files(&["[table]\nrows = 'width'\n"], SMALL, &[]);
+    let expected = "error: my.toml:5: table.rows: found `width`, but the experiment has no sweep; expected none to be named, or a \
+                    `[[sweep]]` of that name\n";
+    assert!(told.contains(expected), "{told}");
+}
+
+#[test]
 fn assignments_without_their_controls() {
     let listed =
         "title = 'x'\nplatform = 'agilex5'\ntargets = [{ workload = 'latency_loop', core = 1 }]\nmitigations = 'own'\n";
@@ -426,14 +435,6 @@ fn assignments_without_their_controls() {
                 "[assignments.own.set]\nno_allocate_mode = true\nlock = { level = 2, groups = [0], what = 'event' }\n",
                 "[assignments.own]\n[[sweep]]\nname = 's'\nkey = 'assignments.own.set.clock_ghz.others'\nvalues = [1.0, 0.0]\n",
             ],
-#[test]
-fn a_table_of_sweeps_that_are_not_there() {
-    let told = errors_in_files(&["[table]\nrows = 'width'\n"], SMALL, &[]);
-    let expected = "error: my.toml:5: table.rows: found `width`, but the experiment has no sweep; expected none to be named, or a \
-                    `[[sweep]]` of that name\n";
-    assert!(told.contains(expected), "{told}");
-}
-
             listed,
             &[],
         ) + &errors_in_files(
@@ -614,6 +615,7 @@ fn files_that_are_not_there_or_not_text() {
         vec!["run", "nowhere.toml"],
         vec!["run", "folder"],
         vec!["run", "bytes.toml"],
+        vec!["run", "/dev/zero"],
         vec!["run", "my.toml", "--set", "platform=nowhere.toml"],
         vec!["run", "my.toml", "--set", "platform=folder"],
         vec!["run", "my.toml", "--out", "my.toml"],

@@ -26,7 +26,7 @@ fn the_experiment_as_run_runs_again_and_gives_the_same() {
     let desk = Desk::new();
     let first = desk.run(&quick(&["--seed=7", "--json", "--out=first"])).with(0).json();
     let second = desk.run(&["run", "first/experiment.toml", "--json", "--out=second"]).with(0).json();
-    for key in ["duration_s", "repeats", "seed", "platform"] {
+    for key in ["experiment", "duration_s", "repeats", "seed", "platform"] {
         assert_eq!(first[key], second[key], "{key}");
     }
     let figures = |run: &serde_json::Value| -> Vec<_> {
