@@ -1,6 +1,9 @@
 //! Where runs are kept, and `show` and `compare`, which read them again.
 
-use crate::program::{Desk, names_in};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+
+use crate::program::{Desk, Ended, names_in};
 
 const QUICK: [&str; 5] =
     ["run", "agilex5-cluster-latency", "--duration=100us", "--repeats=1", "--set=mitigations=nl3a"];
@@ -38,6 +41,48 @@ fn the_experiment_as_run_runs_again_and_gives_the_same() {
             .collect()
     };
     assert_eq!(figures(&first), figures(&second));
+    let compared = desk.run(&["compare", "first", "second"]).with(0).stdout;
+    assert!(!compared.contains(" differ"), "{compared}");
+}
+
+#[test]
+fn a_run_is_kept_whatever_bytes_its_folder_is_called_by() {
+    let desk = Desk::new();
+    let folder = OsStr::from_bytes(b"nonutf\xff");
+    let ended = Ended::of(desk.command(&quick(&["--json", "--out"])).arg(folder)).with(0);
+    assert!(names_in(&desk.path().join(folder)).contains(&"run.json".to_owned()), "{ended:?}");
+    assert_eq!(ended.json()["command_line"].as_array().unwrap().last().unwrap(), "nonutf\u{fffd}");
+    let ended = Ended::of(desk.command(&[]).arg(OsStr::from_bytes(b"\xff"))).with(2);
+    assert!(ended.stderr.starts_with("error: "), "{ended:?}");
+}
+
+#[test]
+fn a_dry_run_tells_of_ends_by_samples() {
+    let desk = Desk::new();
+    let ends = ["--set=simulated_samples=50"];
+    let text = desk.run(&quick(&[&ends[..], &["--dry-run"]].concat())).with(0).stdout;
+    // 4 cases of one repeat: 400 us, if none has 50 samples before.
+    let told =
+        ["1 x until 50 samples, at most 100 us", "4 cases on platform `agilex5`: at most 400 us of simulated time"];
+    assert!(told.iter().all(|told| text.contains(told)), "{text}");
+    let json = desk.run(&quick(&[&ends[..], &["--dry-run", "--json"]].concat())).with(0).json();
+    assert_eq!(json["simulated_samples"], 50);
+    let text = desk.run(&quick(&[&ends[..], &["--out=kept"]].concat())).with(0).stdout;
+    assert!(text.contains("; 1 x until 50 samples, at most 100 us simulated a case, seed 1"), "{text}");
+    assert_eq!(desk.record("kept")["simulated_samples"], 50);
+}
+
+#[test]
+fn a_dry_run_ends_as_the_run_would() {
+    let desk = Desk::new();
+    desk.file(
+        "vast.toml",
+        "title = 'x'\ntargets = [{ workload = 'vast' }]\n[workloads.vast]\nkind = 'chase'\nsize = '1000 GiB'\nstride = '4 KiB'\n",
+    );
+    let text = desk.run(&["run", "vast.toml", "--dry-run"]).with(3).stdout;
+    assert!(text.contains("would be refused\n  the whole run: case `idle` needs 1024000 MiB"), "{text}");
+    let json = desk.run(&["run", "vast.toml", "--dry-run", "--json"]).with(3).json();
+    assert_eq!(json["refused"][0]["what"], "the whole run");
 }
 
 #[test]
