@@ -261,7 +261,7 @@ fn reaches(table: &Table, path: &[&str]) -> bool {
 }
 
 /// Values by dotted key, as text.
-fn flat(table: &Table) -> BTreeMap<String, String> {
+pub(crate) fn flat(table: &Table) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for (key, value) in table {
         match value {

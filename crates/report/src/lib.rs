@@ -3,6 +3,7 @@
 mod assignment;
 mod catalogue;
 mod compare;
+mod differences;
 mod figure;
 mod headline;
 mod length;
@@ -25,7 +26,7 @@ mod trace;
 
 pub use assignment::assignment;
 pub use catalogue::{catalogue, entry};
-pub use compare::compare;
+pub use compare::{Side, compare};
 pub use length::Length;
 pub use longer::longer;
 pub use machine::machine;

@@ -3,6 +3,8 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
+use serde_json::json;
+
 use crate::program::{Desk, Ended, names_in};
 
 const QUICK: [&str; 5] =
@@ -156,6 +158,66 @@ fn compare_sets_two_runs_side_by_side() {
         text.contains("only in A: nl3a, idle; nl3a\n") && text.contains("only in B: colouring, idle; colouring\n"),
         "{text}"
     );
+}
+
+/// What `compare` says of two runs above its table.
+fn said_above(desk: &Desk) -> String {
+    let text = desk.run(&["compare", "a", "b"]).with(0).stdout;
+    // Paragraphs are wrapped.
+    text.split("\n\n").next().unwrap().replace("\n  ", " ")
+}
+
+#[test]
+fn compare_tells_what_else_differs() {
+    let desk = Desk::new();
+    let of = |with: &str| -> [String; 2] {
+        let size = |path: &str| format!("--set={path}.with.size={with}");
+        [size("targets.0"), size("neighbours.0")]
+    };
+    let experiment = "title = 'x'\nplatform = 'agilex5'\nsentinel = false\ntargets = [{ workload = 'own', core = 1 }]\n\
+                      neighbours = [{ workload = 'stream_read', cores = [2, 3] }]\n\
+                      [workloads.own]\nkind = 'chase'\nstride = '64 B'\nsize = ";
+    let run = |out: &str, own: &str, sets: &[String]| {
+        desk.file("my.toml", &format!("{experiment}'{own}'\n"));
+        let sets: Vec<&str> = sets.iter().map(String::as_str).collect();
+        let out = format!("--out={out}");
+        desk.run(&[&["run", "my.toml", "--duration=100us", "--repeats=1", &out], &sets[..]].concat()).with(0);
+    };
+    run("a", "8 KiB", &[]);
+    run("b", "8 KiB", &of("16 KiB"));
+    let told = said_above(&desk);
+    for told_of in [
+        "The targets of `idle`, `none` differ: own on core 1, and own (size 16 KiB) on core 1.",
+        "The neighbours of `none` differ: stream_read on cores 2 and 3, and stream_read (size 16 KiB) on cores 2 and 3.",
+    ] {
+        assert!(told.contains(told_of), "{told}");
+    }
+    let table = desk.run(&["compare", "a", "b"]).with(0).stdout;
+    assert_eq!(table.matches("another target").count(), 2, "{table}");
+
+    std::fs::remove_dir_all(desk.path().join("b")).unwrap();
+    run("b", "24 KiB", &[]);
+    assert_eq!(said_above(&desk).lines().nth(2), Some("The definitions of `own` differ: size 8 KiB and 24 KiB."));
+
+    // As if the platform had changed from one version to the next.
+    let mut other = desk.record("a");
+    let list = other["parameters"]["list"].as_array_mut().unwrap();
+    assert!(list.len() > 5);
+    let changed: Vec<_> = list.iter_mut().take(5).collect();
+    let mut expected: Vec<String> = Vec::new();
+    for parameter in changed {
+        expected.push(format!(
+            "{} {} and 12345",
+            parameter["key"].as_str().unwrap(),
+            parameter["value"].as_str().unwrap()
+        ));
+        parameter["value"] = json!("12345");
+    }
+    expected.sort();
+    std::fs::write(desk.path().join("b/run.json"), other.to_string()).unwrap();
+    std::fs::copy(desk.path().join("a/experiment.toml"), desk.path().join("b/experiment.toml")).unwrap();
+    let told = format!("The parameters of agilex5 differ: {} and 2 more parameters.", expected[..3].join(", "));
+    assert_eq!(said_above(&desk).lines().nth(2), Some(told.as_str()));
 }
 
 #[test]
