@@ -583,7 +583,7 @@ pub struct Trace {
     /// Record instruction fetches too: one for each 32 bytes of code entered.
     #[arg(long, conflicts_with_all = ["info", "workload"])]
     pub instructions: bool,
-    /// Print what the recording holds as JSON.
+    /// Print what the recording holds as JSON; what the program prints goes to the standard error.
     #[arg(long)]
     pub json: bool,
 }

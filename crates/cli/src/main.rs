@@ -14,7 +14,7 @@ use exit::Exit;
 
 fn main() -> std::process::ExitCode {
     // A worker is this same program, started by the host executor; it must not parse a user's arguments.
-    if std::env::args().nth(1).as_deref() == Some(waykeeper_executor::WORKER_ARGUMENT) {
+    if std::env::args_os().nth(1).is_some_and(|first| first == waykeeper_executor::WORKER_ARGUMENT) {
         return std::process::ExitCode::from(waykeeper_executor::worker_main() as u8);
     }
     let arguments = Arguments::parse();

@@ -12,11 +12,30 @@ use crate::published::Figure;
 /// What `table.columns` calls the mitigations.
 pub(crate) const MITIGATION: &str = "mitigation";
 
+/// Whether an experiment may call itself so: the folders of its runs begin with that name.
+pub(crate) fn is_name(name: &str) -> bool {
+    !name.trim().is_empty() && !name.contains(|c: char| c == '/' || c.is_control())
+}
+
+/// That no sweep has a name; `known` would do.
+fn no_sweep(name: &str, known: &[&str]) -> String {
+    match known {
+        [] => format!(
+            "found `{name}`, but the experiment has no sweep; expected none to be named, or a `[[sweep]]` of that name"
+        ),
+        known => format!("found `{name}`, which no sweep is called; expected one of: {}", known.join(", ")),
+    }
+}
+
 impl Loaded {
     pub(crate) fn check(&self) -> Result<(), InputError> {
         let experiment = &self.experiment;
         if experiment.targets.is_empty() {
             return Err(self.error("targets", "the list is empty; expected at least one `[[targets]]` with a workload"));
+        }
+        if let Some(name) = experiment.name.as_ref().filter(|name| !is_name(name)) {
+            let message = format!("found {name:?}; expected a name that can begin the name of a folder, without `/`");
+            return Err(self.error("name", message));
         }
         // A counter of 2^63 picoseconds is the simulator's horizon; a day is far below it and above any sane case.
         let durations =
@@ -85,9 +104,7 @@ impl Loaded {
             let sweeps = &self.experiment.sweep;
             let Some(sweep) = sweeps.iter().find(|sweep| sweep.name == *name) else {
                 let known: Vec<_> = sweeps.iter().map(|sweep| sweep.name.as_str()).collect();
-                let message =
-                    format!("found `{name}`, which no sweep is called; expected one of: {}", known.join(", "));
-                return Err(self.error(key, message));
+                return Err(self.error(key, no_sweep(name, &known)));
             };
             let known = sweep.labels();
             if !known.iter().any(|known| known == label.as_ref()) {
@@ -122,9 +139,7 @@ impl Loaded {
             if !(sweeps.contains(&name.as_str()) || key == "table.columns" && name == MITIGATION) {
                 let mut known = sweeps.clone();
                 known.extend((key == "table.columns").then_some(MITIGATION));
-                let message =
-                    format!("found `{name}`, which no sweep is called; expected one of: {}", known.join(", "));
-                return Err(self.error(key, message));
+                return Err(self.error(key, no_sweep(name, &known)));
             }
         }
         if table.rows.is_some() && table.rows == table.columns {

@@ -24,6 +24,10 @@ use crate::sweep::Sweep;
 pub struct Experiment {
     /// One line for `waykeeper list`.
     pub title: String,
+    /// What results call it: by default the name of its file without the ending. A run writes it into its copy of the
+    /// experiment, whose file has another name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// `host` for the machine it runs on, the name of a bundled platform, or the path of a platform file.
     #[serde(default = "host")]
     pub platform: String,

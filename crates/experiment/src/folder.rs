@@ -8,18 +8,25 @@ use std::time::Duration;
 
 use base64::prelude::{BASE64_STANDARD, Engine};
 use hdrhistogram::Histogram;
-use hdrhistogram::serialization::interval_log::{IntervalLogIterator, IntervalLogWriterBuilder, LogEntry, Tag};
+use hdrhistogram::serialization::interval_log::{
+    IntervalLogIterator, IntervalLogWriterBuilder, LogEntry, LogIteratorError, Tag,
+};
 use hdrhistogram::serialization::{Deserializer, V2DeflateSerializer};
+use waykeeper_platform::read_text;
 
 use crate::conclude::case_tag;
 use crate::error::InputError;
 use crate::measurement::Measured;
+use crate::place::flat;
 use crate::run::{Run, SCHEMA};
 use crate::samples::Samples;
 use crate::summary::repeat_tag;
 
 /// Name of the record in a run's folder.
 pub const RUN_FILE: &str = "run.json";
+
+/// Name of the experiment as run.
+const EXPERIMENT_FILE: &str = "experiment.toml";
 
 /// Name of the maxima of events beside it.
 const EVENTS_FILE: &str = "excursions.hlog";
@@ -33,7 +40,7 @@ pub fn write(folder: &Path, run: &Run, measured: &[Measured], experiment_toml: &
     if fs::read_dir(folder)?.next().is_some() {
         return Err(io::Error::new(io::ErrorKind::AlreadyExists, "the folder is not empty"));
     }
-    fs::write(folder.join("experiment.toml"), experiment_toml)?;
+    fs::write(folder.join(EXPERIMENT_FILE), experiment_toml)?;
     write_log(&folder.join("samples.hlog"), measured, |samples| &samples.histogram)?;
     write_log(&folder.join(EVENTS_FILE), measured, |samples| &samples.events)?;
     let text = serde_json::to_string_pretty(run).map_err(io::Error::other)?;
@@ -108,13 +115,26 @@ pub fn read(path: &Path) -> Result<Run, InputError> {
     })
 }
 
+/// The keys of the workloads that a run's experiment defines itself, by workload, from where [`read`] finds the run; none
+/// where its copy of the experiment is not there or does not read.
+pub fn workloads(run: &Path) -> Option<BTreeMap<String, BTreeMap<String, String>>> {
+    let text = read_text(folder_of(run).join(EXPERIMENT_FILE)).ok()?;
+    let document: toml::Table = text.parse().ok()?;
+    let Some(own) = document.get("workloads") else { return Some(BTreeMap::new()) };
+    let own = own.as_table()?.iter().filter_map(|(name, workload)| Some((name.clone(), flat(workload.as_table()?))));
+    Some(own.collect())
+}
+
+fn folder_of(run: &Path) -> &Path {
+    if run.is_dir() { run } else { run.parent().unwrap_or(Path::new(".")) }
+}
+
 /// Reads the maxima of the events of a run, by the tag of their repeat, from where [`read`] finds it.
 ///
 /// # Errors
 /// A log that is not there or does not read.
 pub fn read_events(run: &Path) -> Result<BTreeMap<String, Histogram<u64>>, InputError> {
-    let folder = if run.is_dir() { run } else { run.parent().unwrap_or(Path::new(".")) };
-    let path = folder.join(EVENTS_FILE);
+    let path = folder_of(run).join(EVENTS_FILE);
     let name = path.display().to_string();
     let text = fs::read(&path).map_err(|error| {
         InputError::in_file(
@@ -122,13 +142,22 @@ pub fn read_events(run: &Path) -> Result<BTreeMap<String, Histogram<u64>>, Input
             format!("{error}; expected the maxima of events, which `waykeeper run` keeps beside run.json"),
         )
     })?;
-    let bad = |why: &str| InputError::in_file(&name, format!("{why}; expected a log in HdrHistogram's format"));
+    let damaged = |line: Option<usize>, why: &str| InputError {
+        origin: crate::Origin::File { name: name.clone(), line },
+        key: String::new(),
+        message: format!(
+            "{why}; expected a log in HdrHistogram's format, as `waykeeper run` left it: a whole copy of the run's folder would \
+             do, or a new run of the experiment.toml in it"
+        ),
+    };
+    let bad = |why: &str| damaged(None, why);
     let mut found = BTreeMap::new();
     for entry in IntervalLogIterator::new(&text) {
-        let LogEntry::Interval(interval) = entry.map_err(|error| bad(&format!("a line does not read ({error:?})")))?
-        else {
-            continue;
-        };
+        let entry = entry.map_err(|LogIteratorError::ParseError { offset }| {
+            let line = 1 + text[..offset].iter().filter(|byte| **byte == b'\n').count();
+            damaged(Some(line), "this line is no histogram of the log, or only a part of one")
+        })?;
+        let LogEntry::Interval(interval) = entry else { continue };
         let tag = interval.tag().ok_or_else(|| bad("a histogram has no tag"))?.as_str().to_owned();
         let encoded = BASE64_STANDARD
             .decode(interval.encoded_histogram())

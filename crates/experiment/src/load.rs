@@ -4,8 +4,10 @@ use std::path::{Path, PathBuf};
 
 use toml::Table;
 use waykeeper_platform::locate::{line_at, line_of};
+use waykeeper_platform::read_text;
 
 use crate::bundled::{bundled, find_bundled};
+use crate::check::is_name;
 use crate::describe::Experiment;
 use crate::error::{InputError, Origin};
 use crate::explain::{self, Mistake, one_line};
@@ -16,7 +18,7 @@ use crate::sweep::{self, Setting};
 /// An experiment as read, with what is needed to say where a mistake in it stands.
 #[derive(Debug, Clone)]
 pub struct Loaded {
-    /// Short name: the bundled name, or the file's without its ending.
+    /// Short name: the one that the experiment gives itself, the bundled name, or the file's without its ending.
     pub name: String,
     /// The experiment with all overrides in it.
     pub experiment: Experiment,
@@ -58,7 +60,7 @@ impl Loaded {
             return Self::from_text(found.name, &format!("experiments/{}.toml", found.name), found.text, sets);
         }
         let path = Path::new(name_or_path);
-        let text = std::fs::read_to_string(path).map_err(|error| {
+        let text = read_text(path).map_err(|error| {
             let names: Vec<_> = bundled().iter().map(|b| b.name).collect();
             InputError::in_file(
                 name_or_path,
@@ -96,7 +98,8 @@ impl Loaded {
         let source =
             Source { file: file.into(), folder: folder.into(), text: text.into(), sets: placed, swept: Vec::new() };
         let experiment = explain::experiment(&document).map_err(|mistake| source.told(mistake))?;
-        let loaded = Self { name: name.into(), experiment, source, document, as_written };
+        let name = experiment.name.clone().unwrap_or_else(|| name.into());
+        let loaded = Self { name, experiment, source, document, as_written };
         loaded.check()?;
         loaded.check_overrides_of_sweeps()?;
         let variants = loaded.variants()?;
@@ -197,10 +200,13 @@ impl Loaded {
         &self.source.folder
     }
 
-    /// The experiment as it is run, as TOML text that reads back to the same experiment, in whichever folder it stands.
+    /// The experiment as it is run, as TOML text that reads back to the same experiment, in whichever folder it stands and
+    /// whatever its file is called.
     pub fn to_toml(&self) -> String {
         let files = self.absolute_files();
-        toml::to_string(&Experiment { files, ..self.experiment.clone() })
+        // A file may have a name that an experiment may not give itself.
+        let name = Some(self.name.clone()).filter(|name| is_name(name));
+        toml::to_string(&Experiment { files, name, ..self.experiment.clone() })
             .expect("every experiment that was read can be written")
     }
 }

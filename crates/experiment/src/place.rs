@@ -8,7 +8,7 @@ use waykeeper_workload::{CacheShapes, Pattern, Workload, find_bundled};
 
 use crate::cores::{NeighbourCores, TargetCore};
 use crate::describe::{Measure, Neighbour, Target};
-use crate::error::InputError;
+use crate::error::{InputError, Origin};
 use crate::explain;
 use crate::load::Loaded;
 use crate::point::Label;
@@ -93,11 +93,7 @@ pub(crate) fn group(
             let cores_key = format!("{key}.cores");
             let caches = caches_of(loaded, site, &cores_key, core)?;
             if core == target.core && !leaves_its_core(site, target) {
-                let message = format!(
-                    "found core {core}, which is the core of the target `{}`; a neighbour needs a core of its own",
-                    target.workload
-                );
-                return Err(loaded.error(&cores_key, message));
+                return Err(shared_core(loaded, target, &cores_key, &neighbour.workload));
             }
             if let Some(other) = placed.iter().find(|p| p.core == core) {
                 let message = format!(
@@ -115,6 +111,27 @@ pub(crate) fn group(
         }
     }
     Ok(placed)
+}
+
+/// A neighbour's core is the target's. Where only the target's was typed as an option, that is the mistake.
+fn shared_core(loaded: &Loaded, target: &Placed, cores_key: &str, neighbour: &str) -> InputError {
+    let core = target.core;
+    let is_typed = |key: &str| matches!(loaded.error(key, "").origin, Origin::Option(_));
+    let mut targets = loaded.experiment.targets.iter();
+    let place = targets.position(|t| t.workload == target.workload && t.core == TargetCore::Number(core));
+    let target_key = place.map(|place| format!("targets.{place}.core"));
+    match target_key.filter(|key| is_typed(key) && !is_typed(cores_key)) {
+        Some(key) => {
+            let message = format!(
+                "found core {core}, which `{cores_key}` gives to `{neighbour}`; a target needs a core of its own"
+            );
+            loaded.error(&key, message)
+        }
+        None => {
+            let found = format!("found core {core}, which is the core of the target `{}`", target.workload);
+            loaded.error(cores_key, format!("{found}; a neighbour needs a core of its own"))
+        }
+    }
 }
 
 /// Whether others can run on the target's core while it sleeps: on Linux, beside a periodic task.
@@ -244,7 +261,7 @@ fn reaches(table: &Table, path: &[&str]) -> bool {
 }
 
 /// Values by dotted key, as text.
-fn flat(table: &Table) -> BTreeMap<String, String> {
+pub(crate) fn flat(table: &Table) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for (key, value) in table {
         match value {

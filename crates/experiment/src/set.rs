@@ -90,9 +90,17 @@ impl Set {
             Value::Array(list) => {
                 let length = list.len();
                 let index = part.parse::<usize>().ok().filter(|index| *index <= length).ok_or_else(|| {
-                    let expected =
+                    let places =
                         if length == 0 { "0".to_owned() } else { format!("0 to {length}, {length} to add one") };
-                    self.refuse(format!("`{part}` is not a place in a list of {length}; expected {expected}"))
+                    let names: Vec<_> = list.iter().filter_map(|entry| entry.get("name")?.as_str()).collect();
+                    if names.is_empty() {
+                        return self
+                            .refuse(format!("`{part}` is not a place in a list of {length}; expected {places}"));
+                    }
+                    let names = names.join(", ");
+                    self.refuse(format!(
+                        "`{part}` is neither a name nor a place in the list; expected {names}; or {places}"
+                    ))
                 })?;
                 if index == length {
                     list.push(fresh);
@@ -203,6 +211,13 @@ mod tests {
         assert_eq!(path("sweep.0.values=1"), "sweep.0.values");
         assert_eq!(path("sweep.width.values=1"), "sweep.width.values");
         assert_eq!(path("stride.values=1"), "stride.values");
+    }
+
+    #[test]
+    fn names_of_a_list_are_told_where_none_is_meant() {
+        let mut table: Table = "[[sweep]]\nname = 'size'\n[[sweep]]\nname = 'stride'\n".parse().unwrap();
+        let error = Set::parse("sweep.width.only=1").unwrap().apply(&mut table).unwrap_err().to_string();
+        assert!(error.contains("`width`") && error.contains("expected size, stride; or 0 to 2"), "{error}");
     }
 
     #[test]

@@ -55,9 +55,10 @@ fn read_and_plan(text: &str) -> Result<(), InputError> {
     let kept = loaded.to_toml();
     let again =
         Loaded::from_text("any", "kept.toml", &kept, Vec::new()).unwrap_or_else(|error| panic!("{error}\n{kept}"));
-    // But for the paths of files, which the copy has whole.
-    let files = loaded.experiment.files.clone();
-    assert_eq!(Experiment { files, ..again.experiment }, loaded.experiment, "{kept}");
+    // But for the paths of files, which the copy has whole, and its name, which it has at any rate.
+    let (files, name) = (loaded.experiment.files.clone(), loaded.experiment.name.clone());
+    assert_eq!(again.name, loaded.name, "{kept}");
+    assert_eq!(Experiment { files, name, ..again.experiment }, loaded.experiment, "{kept}");
     for executor in [ExecutorKind::Host, ExecutorKind::Sim] {
         Plan::new(&loaded, &site(executor))?;
     }

@@ -20,6 +20,7 @@ mod param;
 mod part;
 mod rows;
 mod shared;
+mod text_file;
 mod way_control;
 
 pub use bundled::{Bundled, bundled, find_bundled};
@@ -44,4 +45,5 @@ pub use part::memory_parts;
 pub use shared::{
     Allocation, BandwidthControl, BandwidthScheme, EntryTaken, Monitoring, NoAllocateMode, SharedCache, SnoopFilter,
 };
+pub use text_file::read_text;
 pub use way_control::WayControl;

@@ -6,6 +6,7 @@ use std::path::Path;
 use toml::Table;
 use waykeeper_platform::explain::{document, one_line};
 use waykeeper_platform::locate::{line_at, line_of};
+use waykeeper_platform::read_text;
 
 use crate::bundled::{bundled, find_bundled};
 use crate::check::check;
@@ -65,7 +66,7 @@ impl Loaded {
             return Self::from_text(found.name, &format!("policies/{}.toml", found.name), found.text);
         }
         let path = Path::new(name_or_path);
-        let text = std::fs::read_to_string(path).map_err(|error| {
+        let text = read_text(path).map_err(|error| {
             let names: Vec<_> = bundled().iter().map(|b| b.name).collect();
             let message = format!(
                 "no policy of this name is bundled, and as a file it cannot be read ({error}); bundled are {}",

@@ -1,15 +1,30 @@
 //! Two runs side by side, case by case.
 
+use std::collections::BTreeMap;
+
 use waykeeper_experiment::measurement::OFF_CORE_MS;
 use waykeeper_experiment::run::{CaseRecord, Run};
 use waykeeper_experiment::statistics::{Answer, Arms, Repeat, compare as compare_repeats, what_was_lacking};
 
-use crate::figure::{ratio, seconds, time};
+use crate::differences::{another_target, differences};
+use crate::figure::{ratio, time};
+use crate::length::Length;
 use crate::table::{columns, table};
 
-/// The comparison as text. `names` are what the user called the runs.
-pub fn compare(names: [&str; 2], runs: [&Run; 2]) -> String {
-    let [a, b] = runs;
+/// One of the two runs.
+#[derive(Debug, Clone)]
+pub struct Side<'r> {
+    /// What the user called it.
+    pub name: String,
+    /// The run.
+    pub run: &'r Run,
+    /// The keys of the workloads that its experiment defines itself, by workload; none where that is not known.
+    pub workloads: Option<BTreeMap<String, BTreeMap<String, String>>>,
+}
+
+/// The comparison as text.
+pub fn compare(sides: [&Side<'_>; 2]) -> String {
+    let [a, b] = sides.map(|side| side.run);
     let columns = columns(&[
         ("case", false),
         ("mean A", true),
@@ -26,8 +41,8 @@ pub fn compare(names: [&str; 2], runs: [&Run; 2]) -> String {
     let pairs: Vec<(&CaseRecord, &CaseRecord)> =
         a.cases.iter().filter_map(|case| Some((case, b.cases.iter().find(|other| other.name == case.name)?))).collect();
     let rows: Vec<Vec<String>> = pairs.iter().map(|(a_case, b_case)| row(a, b, a_case, b_case)).collect();
-    let mut lines = vec![format!("A: {}", describe(names[0], a)), format!("B: {}", describe(names[1], b))];
-    lines.extend(warnings(a, b));
+    let mut lines = vec![format!("A: {}", describe(&sides[0].name, a)), format!("B: {}", describe(&sides[1].name, b))];
+    lines.extend(differences(sides, &pairs));
     if rows.is_empty() {
         lines.push("The two runs have no case in common.".into());
         return lines.join("\n") + "\n";
@@ -46,30 +61,7 @@ pub fn compare(names: [&str; 2], runs: [&Run; 2]) -> String {
 }
 
 fn describe(name: &str, run: &Run) -> String {
-    format!(
-        "{name}: {} on {} ({}), {} x {}, {}",
-        run.experiment,
-        run.platform,
-        run.executor,
-        run.repeats,
-        seconds(run.duration_s),
-        run.started
-    )
-}
-
-fn warnings(a: &Run, b: &Run) -> Vec<String> {
-    let differs = |what: &str, a: String, b: String| (a != b).then(|| format!("The {what} differ: {a} and {b}."));
-    let found = [
-        differs("experiments", a.experiment.clone(), b.experiment.clone()),
-        differs("platforms", a.platform.clone(), b.platform.clone()),
-        differs("executors", a.executor.to_string(), b.executor.to_string()),
-        differs("lengths", seconds(a.duration_s), seconds(b.duration_s))
-            .map(|text| text + " Maxima of different lengths do not compare."),
-        a.machine.processor.clone().zip(b.machine.processor.clone()).and_then(|(a, b)| differs("processors", a, b)),
-        a.cut_short.then(|| "The first run was cut short.".to_owned()),
-        b.cut_short.then(|| "The second run was cut short.".to_owned()),
-    ];
-    found.into_iter().flatten().collect()
+    format!("{name}: {} on {} ({}), {}, {}", run.experiment, run.platform, run.executor, Length::of(run), run.started)
 }
 
 fn row(a: &Run, b: &Run, a_case: &CaseRecord, b_case: &CaseRecord) -> Vec<String> {
@@ -86,7 +78,7 @@ fn row(a: &Run, b: &Run, a_case: &CaseRecord, b_case: &CaseRecord) -> Vec<String
 }
 
 fn judge(a: &Run, b: &Run, a_case: &CaseRecord, b_case: &CaseRecord) -> String {
-    if (&a_case.target, a_case.core) != (&b_case.target, b_case.core) {
+    if another_target(a_case, b_case) {
         return "another target".into();
     }
     let repeats = |run: &Run, case: &CaseRecord| -> Vec<Repeat> {

@@ -4,6 +4,7 @@ use waykeeper_experiment::run::{CaseRecord, Run};
 use waykeeper_experiment::site::ExecutorKind;
 
 use crate::figure::{cores, seconds, three_digits};
+use crate::length::Length;
 use crate::matrix::{name, sweeps};
 use crate::text::paragraph;
 
@@ -82,11 +83,5 @@ fn setting(run: &Run) -> String {
     }
     let beside = if neighbours.is_empty() { String::new() } else { format!("; neighbours {}", neighbours.join(", ")) };
     let time = if run.executor == ExecutorKind::Sim { " simulated" } else { "" };
-    format!(
-        "target {}{beside}; {} x {}{time} a case, seed {}",
-        targets.join(", "),
-        run.repeats,
-        seconds(run.duration_s),
-        run.seed
-    )
+    format!("target {}{beside}; {}{time} a case, seed {}", targets.join(", "), Length::of(run), run.seed)
 }

@@ -3,8 +3,10 @@
 mod assignment;
 mod catalogue;
 mod compare;
+mod differences;
 mod figure;
 mod headline;
+mod length;
 pub mod live;
 mod longer;
 mod longest;
@@ -24,7 +26,8 @@ mod trace;
 
 pub use assignment::assignment;
 pub use catalogue::{catalogue, entry};
-pub use compare::compare;
+pub use compare::{Side, compare};
+pub use length::Length;
 pub use longer::longer;
 pub use machine::machine;
 pub use parameters::parameters;

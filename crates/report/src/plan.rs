@@ -5,10 +5,11 @@ use waykeeper_experiment::site::Site;
 use waykeeper_platform::{CoreId, format_cpulist};
 
 use crate::figure::seconds;
+use crate::length::Length;
 use crate::table::{columns, table};
 
 /// The plan as text.
-pub fn plan(plan: &Plan, site: &Site, duration_s: f64, repeats: u32) -> String {
+pub fn plan(plan: &Plan, site: &Site, length: Length) -> String {
     let columns =
         columns(&[("case", false), ("target", false), ("neighbours", false), ("mitigation", false), ("length", true)]);
     let rows: Vec<Vec<String>> = plan
@@ -21,11 +22,13 @@ pub fn plan(plan: &Plan, site: &Site, duration_s: f64, repeats: u32) -> String {
                 format!("{}@{}", case.target.called(), case.target.core),
                 neighbours(case),
                 case.mitigation.clone(),
-                format!("{repeats} x {}", seconds(duration_s)),
+                of_case(case, length).to_string(),
             ]
         })
         .collect();
-    let total = duration_s * f64::from(repeats) * rows.len() as f64;
+    let total = seconds(length.duration_s * f64::from(length.repeats) * rows.len() as f64);
+    let ends_before = |case: &Case| case.purpose == Purpose::Case && of_case(case, length).samples.is_some();
+    let at_most = if plan.cases.iter().any(ends_before) { "at most " } else { "" };
     let kind = match site.executor {
         waykeeper_experiment::site::ExecutorKind::Host => {
             "of measuring, and about half a second for each measurement to set up"
@@ -34,7 +37,7 @@ pub fn plan(plan: &Plan, site: &Site, duration_s: f64, repeats: u32) -> String {
     };
     let sentinels = plan.cases.len() - rows.len();
     let mut text = table(&columns, &rows);
-    text += &format!("\n\n{} cases on {}: {} {kind}", rows.len(), site.called, seconds(total));
+    text += &format!("\n\n{} cases on {}: {at_most}{total} {kind}", rows.len(), site.called);
     if sentinels > 0 {
         text += &format!("; {sentinels} short sentinel cases beside them");
     }
@@ -49,6 +52,11 @@ pub fn plan(plan: &Plan, site: &Site, duration_s: f64, repeats: u32) -> String {
         }
     }
     text
+}
+
+/// Where throughput counts there are no samples to end with.
+fn of_case(case: &Case, length: Length) -> Length {
+    if case.throughput { length.without_samples() } else { length }
 }
 
 /// The targets whose passes are measured in windows, each once.

@@ -110,7 +110,11 @@ pub fn simulation(run: &Run) -> Vec<String> {
     let mut entries = Vec::new();
     if wall > 0.0 {
         let speed = scaled(accesses / wall, "accesses/s");
-        let mut entry = format!("{} simulated in {} of engine time: {speed}", seconds(simulated), seconds(wall));
+        let mut entry = format!(
+            "{} simulated in {} of engine time, warm-ups and pilots apart: {speed}",
+            seconds(simulated),
+            seconds(wall)
+        );
         let skipped = run.cases.iter().map(|case| case.skipped_accesses).sum::<u64>() as f64;
         if skipped > 0.0 {
             let share = skipped / (accesses + skipped) * 100.0;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use waykeeper_experiment::site::cache_shapes;
-use waykeeper_platform::{CoreId, Platform, parse_cpulist};
+use waykeeper_platform::{CoreId, Platform, parse_cpulist, read_text};
 use waykeeper_workload::{Pattern, Workload, find_bundled};
 
 /// A load as it is written: `[target:]WORKLOAD@CORES`.
@@ -75,7 +75,7 @@ impl Load {
         let (name, text) = match find_bundled(&self.workload) {
             Some(bundled) => (bundled.name.to_owned(), bundled.text.to_owned()),
             None => {
-                let text = std::fs::read_to_string(&self.workload).map_err(|error| {
+                let text = read_text(&self.workload).map_err(|error| {
                     bad(format!(
                         "`{}` is neither a bundled workload (`waykeeper list` shows them) nor a file that can be read \
                          ({error})",

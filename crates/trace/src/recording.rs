@@ -57,12 +57,14 @@ impl Drop for Killed {
 }
 
 /// Runs `command` under lackey and writes what it accesses, until it ends or `go_on`, asked after each access with their
-/// number, says no. The program has the caller's standard input and outputs. Programs that it starts are not recorded.
+/// number, says no. The program has the caller's standard input and standard error, and what `stdout` says as its standard
+/// output. Programs that it starts are not recorded.
 ///
 /// # Errors
 /// See [`RecordingError`].
 pub fn record<W: Write + Seek>(
     command: &[OsString],
+    stdout: Stdio,
     fetches: bool,
     writer: &mut Writer<W>,
     mut go_on: impl FnMut(u64) -> bool,
@@ -76,6 +78,7 @@ pub fn record<W: Write + Seek>(
         .arg("--")
         .args(command)
         .stdin(Stdio::inherit())
+        .stdout(stdout)
         .spawn();
     // The pipe ends when the last who can write to it has ended.
     drop(write);

@@ -5,6 +5,7 @@ use std::path::Path;
 use serde::Deserialize;
 use waykeeper_control::{Applied, ApplyError, Files, Phase, Preview, Request, Status};
 use waykeeper_experiment::InputError;
+use waykeeper_platform::read_text;
 use waykeeper_policy::{Form, Membership, Offer, Refusal, Step, lower, plan as resolve};
 
 use super::acting::{applied, files, host, indented, state};
@@ -88,7 +89,7 @@ enum StepsFile {
 fn read_steps(file: &Path) -> Result<Vec<Step>, Failure> {
     let name = file.display().to_string();
     let refuse = |message: String| InputError::in_file(&name, message);
-    let text = std::fs::read_to_string(file).map_err(|error| refuse(format!("the plan cannot be read: {error}")))?;
+    let text = read_text(file).map_err(|error| refuse(format!("the plan cannot be read: {error}")))?;
     let read: Result<StepsFile, _> = serde_json::from_str(&text);
     let steps = match read {
         Ok(StepsFile::Plan { steps: serde_json::Value::Array(steps) }) | Ok(StepsFile::Steps(steps)) => steps,

@@ -1,6 +1,9 @@
 //! `waykeeper compare`.
 
+use std::path::Path;
+
 use waykeeper_experiment::folder;
+use waykeeper_report::Side;
 
 use super::output::print;
 use crate::arguments::Compare;
@@ -10,7 +13,7 @@ use crate::failure::Failure;
 /// Prints two runs side by side.
 pub fn compare(arguments: &Compare) -> Result<Exit, Failure> {
     let (a, b) = (folder::read(&arguments.a)?, folder::read(&arguments.b)?);
-    let names = [arguments.a.display().to_string(), arguments.b.display().to_string()];
-    print(&waykeeper_report::compare([&names[0], &names[1]], [&a, &b]))?;
+    let side = |path: &Path, run| Side { name: path.display().to_string(), run, workloads: folder::workloads(path) };
+    print(&waykeeper_report::compare([&side(&arguments.a, &a), &side(&arguments.b, &b)]))?;
     Ok(Exit::Done)
 }

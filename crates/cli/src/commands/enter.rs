@@ -1,6 +1,6 @@
 //! `waykeeper enter`.
 
-use waykeeper_platform::{Platform, bundled, find_bundled};
+use waykeeper_platform::{Platform, bundled, find_bundled, read_text};
 use waykeeper_resctrl::Kernel;
 use waykeeper_room::backing::Backing;
 use waykeeper_room::machine::{has_room, kernel_named};
@@ -57,7 +57,7 @@ fn platform(name: &str) -> Result<Platform, Failure> {
     if let Some(found) = find_bundled(name) {
         return Ok(Platform::from_toml(found.text, &format!("platforms/{name}.toml"))?);
     }
-    let text = std::fs::read_to_string(name).map_err(|error| {
+    let text = read_text(name).map_err(|error| {
         let names: Vec<_> = bundled().iter().map(|bundled| bundled.name).collect();
         let names = names.join(", ");
         Failure::Bad(format!(

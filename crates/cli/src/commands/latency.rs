@@ -7,6 +7,7 @@ use waykeeper_executor::{ExecutorError, LiveTarget, Recent};
 use waykeeper_experiment::InputError;
 use waykeeper_experiment::site::cache_shapes;
 use waykeeper_linux::{Root, discover};
+use waykeeper_platform::{format_cpulist, read_text};
 use waykeeper_report::live::TargetLook;
 use waykeeper_room::Load;
 use waykeeper_room::socket::client::Client;
@@ -139,12 +140,12 @@ fn simulated(load: &LoadStatus, tick_ns: f64, sample_reads: &mut u64) -> TargetL
 /// A bundled workload or a file of one, with the sizes that this machine's caches give it.
 ///
 /// # Errors
-/// A workload that does not exist or does not fit here.
+/// A workload that does not exist or does not fit here, or a core that is not there.
 pub fn pattern(name: &str, core: u32) -> Result<Pattern, String> {
     let text = match waykeeper_workload::find_bundled(name) {
         Some(bundled) => bundled.text.to_owned(),
         None if Path::new(name).extension().is_some_and(|ending| ending == "toml") => {
-            std::fs::read_to_string(name).map_err(|error| format!("{name}: {error}"))?
+            read_text(name).map_err(|error| format!("{name}: {error}"))?
         }
         None => {
             let known: Vec<_> = waykeeper_workload::bundled().iter().map(|bundled| bundled.name).collect();
@@ -156,6 +157,10 @@ pub fn pattern(name: &str, core: u32) -> Result<Pattern, String> {
     };
     let workload: Workload = toml::from_str(&text).map_err(|error| format!("{name}: {error}"))?;
     let found = discover(&Root::default()).map_err(|error| error.to_string())?;
+    if found.platform.core_kind(core).is_none() {
+        let cores = format_cpulist(&found.platform.core_ids());
+        return Err(format!("found core {core}, which this machine does not have; expected {cores}"));
+    }
     workload
         .resolve(&cache_shapes(&found.platform, core))
         .map_err(|refused| format!("workload `{name}` does not fit here: {}: {}", refused.key, refused.why))

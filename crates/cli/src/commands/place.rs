@@ -6,7 +6,7 @@ use waykeeper_executor::{Executor, ExecutorError, Host, PolicyFiles, Simulated, 
 use waykeeper_experiment::Loaded;
 use waykeeper_linux::{Root, discover};
 use waykeeper_platform::locate::line_of;
-use waykeeper_platform::{Platform, PlatformError, bundled, find_bundled};
+use waykeeper_platform::{Platform, PlatformError, bundled, find_bundled, read_text};
 use waykeeper_room::guest::RoomBench;
 
 use crate::arguments::On;
@@ -96,7 +96,7 @@ fn open(loaded: &Loaded, name: &str) -> Result<Opened, Failure> {
         return Ok(Opened::read(&format!("platforms/{name}.toml"), found.text)?);
     }
     let path = loaded.file("platform", name)?;
-    let text = std::fs::read_to_string(&path).map_err(|error| {
+    let text = read_text(&path).map_err(|error| {
         let names: Vec<_> = bundled().iter().map(|b| b.name).collect();
         let looked = if path == name { String::new() } else { format!("`{path}`: ") };
         loaded.error(

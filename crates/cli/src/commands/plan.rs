@@ -4,7 +4,7 @@ use serde::Serialize;
 use waykeeper_control::Files;
 use waykeeper_experiment::InputError;
 use waykeeper_linux::Root;
-use waykeeper_platform::{Platform, bundled, find_bundled};
+use waykeeper_platform::{Platform, bundled, find_bundled, read_text};
 use waykeeper_policy::offer::Tree;
 use waykeeper_policy::{
     Assignment, CoreList, Form, Loaded, Lowered, Membership, Offer, Refusal, Step, lower, plan as resolve,
@@ -100,7 +100,7 @@ pub fn platform(name: &str) -> Result<Platform, Failure> {
     if let Some(found) = find_bundled(name) {
         return Ok(Platform::from_toml(found.text, &format!("platforms/{name}.toml"))?);
     }
-    let text = std::fs::read_to_string(name).map_err(|error| {
+    let text = read_text(name).map_err(|error| {
         let message = format!(
             "found `{name}`, which is neither bundled nor a file that can be read ({error}); bundled are {}",
             names().join(", ")

@@ -11,6 +11,7 @@ use waykeeper_experiment::site::{ExecutorKind, Site};
 use waykeeper_experiment::statistics::{Budget, JudgementKind};
 use waykeeper_experiment::sweep::Sweep;
 use waykeeper_experiment::{InputError, Loaded, Set, conclude, folder};
+use waykeeper_report::Length;
 
 use super::out::Folder;
 use super::output::{print, print_json};
@@ -155,12 +156,15 @@ fn dry_run(
     site: &Site,
     settings: &Settings,
 ) -> Result<Exit, Failure> {
+    // A dry run ends as the run would.
+    let exit = if impossible.is_some() { Exit::CannotDo } else { Exit::Done };
     plan.refused.extend(impossible.map(|why| Refusal { what: "the whole run".into(), why }));
     let ignored = runs_in_full(loaded, site);
     if !arguments.json {
-        let plan = waykeeper_report::plan(&plan, site, settings.duration_s, settings.repeats);
+        let Settings { repeats, duration_s, simulated_samples: samples, .. } = *settings;
+        let plan = waykeeper_report::plan(&plan, site, Length { repeats, duration_s, samples });
         print(&ignored.into_iter().fold(plan, |plan, note| plan + &note + "\n"))?;
-        return Ok(Exit::Done);
+        return Ok(exit);
     }
     let placed =
         |placed: &waykeeper_experiment::cases::Placed| json!({ "workload": placed.workload, "core": placed.core });
@@ -179,7 +183,7 @@ fn dry_run(
         entry
     });
     let cases: Vec<_> = cases.collect();
-    print_json(&json!({
+    let mut planned = json!({
         "experiment": loaded.name,
         "platform": site.platform,
         "executor": site.executor,
@@ -188,8 +192,12 @@ fn dry_run(
         "seed": settings.seed,
         "cases": cases,
         "refused": plan.refused,
-    }))?;
-    Ok(Exit::Done)
+    });
+    if let Some(samples) = settings.simulated_samples {
+        planned["simulated_samples"] = json!(samples);
+    }
+    print_json(&planned)?;
+    Ok(exit)
 }
 
 /// That `sampled` does nothing here, where a target has it: a machine cannot run a part of a program.
@@ -220,13 +228,14 @@ fn record(
     Record {
         schema: SCHEMA,
         tool: Tool { name: "waykeeper".into(), version: env!("CARGO_PKG_VERSION").into() },
-        command_line: std::env::args().collect(),
+        command_line: std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect(),
         started,
         experiment: loaded.name.clone(),
         title: loaded.experiment.title.clone(),
         platform: place.site.platform.clone(),
         executor: place.site.executor,
         duration_s: settings.duration_s,
+        simulated_samples: settings.simulated_samples,
         repeats: settings.repeats,
         seed: settings.seed,
         cut_short: finished.cut_short,

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -95,7 +96,9 @@ fn record(arguments: &Arguments, source: &Source, file: File) -> Result<(Option<
     let mut writer = Writer::new(file, &told, arguments.instructions).map_err(|error| cannot(&error))?;
     let ended = match source {
         Source::Command(command) => {
-            let ended = recording::record(command, arguments.instructions, &mut writer, go_on);
+            // Under --json the standard output is the JSON's alone.
+            let stdout = if arguments.json { std::io::stderr().into() } else { Stdio::inherit() };
+            let ended = recording::record(command, stdout, arguments.instructions, &mut writer, go_on);
             Some(ended.map_err(|error| cannot(&error))?)
         }
         Source::Program(spec) => {

@@ -78,6 +78,7 @@ fn top_level_keys() {
         errors_in_files(
             &[
                 "repeat = 3\n",
+                "name = 'a/b'\n",
                 "duration = 5\n",
                 "duration = '5 parsecs'\n",
                 "duration = '-5 s'\n",
@@ -206,6 +207,18 @@ fn neighbours() {
             &[],
         ),
     );
+}
+
+#[test]
+fn a_core_that_was_typed_is_the_mistake_where_it_meets_one_of_the_file() {
+    let neighbour = ["[[neighbours]]\nworkload = 'way_hammer'\ncores = [2, 3]\n"];
+    let told = errors_in_files(&neighbour, SMALL, &["--set", "targets.0.core=2"]);
+    let expected = "error: --set targets.0.core=2: targets.0.core: found core 2, which `neighbours.0.cores` gives to `way_hammer`; \
+                    a target needs a core of its own\n";
+    assert!(told.contains(expected), "{told}");
+    let both = ["--set", "targets.0.core=2", "--set", "neighbours.0.cores=2"];
+    let told = errors_in_files(&neighbour, SMALL, &both);
+    assert!(told.contains("error: --set neighbours.0.cores=2: "), "{told}");
 }
 
 #[test]
@@ -402,6 +415,14 @@ fn tables_and_expectations() {
 }
 
 #[test]
+fn a_table_of_sweeps_that_are_not_there() {
+    let told = errors_in_files(&["[table]\nrows = 'width'\n"], SMALL, &[]);
+    let expected = "error: my.toml:5: table.rows: found `width`, but the experiment has no sweep; expected none to be named, or a \
+                    `[[sweep]]` of that name\n";
+    assert!(told.contains(expected), "{told}");
+}
+
+#[test]
 fn assignments_without_their_controls() {
     let listed =
         "title = 'x'\nplatform = 'agilex5'\ntargets = [{ workload = 'latency_loop', core = 1 }]\nmitigations = 'own'\n";
@@ -594,6 +615,7 @@ fn files_that_are_not_there_or_not_text() {
         vec!["run", "nowhere.toml"],
         vec!["run", "folder"],
         vec!["run", "bytes.toml"],
+        vec!["run", "/dev/zero"],
         vec!["run", "my.toml", "--set", "platform=nowhere.toml"],
         vec!["run", "my.toml", "--set", "platform=folder"],
         vec!["run", "my.toml", "--out", "my.toml"],
@@ -614,6 +636,15 @@ fn a_core_that_this_machine_does_not_have() {
         check_paragraph(&ended);
         let key = set.split_once('=').unwrap().0;
         let told = format!("error: --set {set}: {key}: found core 4000, which this machine does not have; expected ");
+        assert!(ended.stderr.starts_with(&told), "of {last}: {}", ended.stderr);
+    }
+    for (arguments, option) in [
+        (vec!["load", "stream_read@4000"], "stream_read@4000"),
+        (vec!["watch", "--count=1", "--target=latency_loop@4000"], "--target latency_loop@4000"),
+    ] {
+        let ended = desk.run(&arguments);
+        check_paragraph(&ended);
+        let told = format!("error: {option}: found core 4000, which this machine does not have; expected ");
         assert!(ended.stderr.starts_with(&told), "of {last}: {}", ended.stderr);
     }
 }

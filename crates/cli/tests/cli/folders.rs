@@ -1,6 +1,11 @@
 //! Where runs are kept, and `show` and `compare`, which read them again.
 
-use crate::program::{Desk, names_in};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+
+use serde_json::json;
+
+use crate::program::{Desk, Ended, names_in};
 
 const QUICK: [&str; 5] =
     ["run", "agilex5-cluster-latency", "--duration=100us", "--repeats=1", "--set=mitigations=nl3a"];
@@ -26,7 +31,7 @@ fn the_experiment_as_run_runs_again_and_gives_the_same() {
     let desk = Desk::new();
     let first = desk.run(&quick(&["--seed=7", "--json", "--out=first"])).with(0).json();
     let second = desk.run(&["run", "first/experiment.toml", "--json", "--out=second"]).with(0).json();
-    for key in ["duration_s", "repeats", "seed", "platform"] {
+    for key in ["experiment", "duration_s", "repeats", "seed", "platform"] {
         assert_eq!(first[key], second[key], "{key}");
     }
     let figures = |run: &serde_json::Value| -> Vec<_> {
@@ -38,6 +43,48 @@ fn the_experiment_as_run_runs_again_and_gives_the_same() {
             .collect()
     };
     assert_eq!(figures(&first), figures(&second));
+    let compared = desk.run(&["compare", "first", "second"]).with(0).stdout;
+    assert!(!compared.contains(" differ"), "{compared}");
+}
+
+#[test]
+fn a_run_is_kept_whatever_bytes_its_folder_is_called_by() {
+    let desk = Desk::new();
+    let folder = OsStr::from_bytes(b"nonutf\xff");
+    let ended = Ended::of(desk.command(&quick(&["--json", "--out"])).arg(folder)).with(0);
+    assert!(names_in(&desk.path().join(folder)).contains(&"run.json".to_owned()), "{ended:?}");
+    assert_eq!(ended.json()["command_line"].as_array().unwrap().last().unwrap(), "nonutf\u{fffd}");
+    let ended = Ended::of(desk.command(&[]).arg(OsStr::from_bytes(b"\xff"))).with(2);
+    assert!(ended.stderr.starts_with("error: "), "{ended:?}");
+}
+
+#[test]
+fn a_dry_run_tells_of_ends_by_samples() {
+    let desk = Desk::new();
+    let ends = ["--set=simulated_samples=50"];
+    let text = desk.run(&quick(&[&ends[..], &["--dry-run"]].concat())).with(0).stdout;
+    // 4 cases of one repeat: 400 us, if none has 50 samples before.
+    let told =
+        ["1 x until 50 samples, at most 100 us", "4 cases on platform `agilex5`: at most 400 us of simulated time"];
+    assert!(told.iter().all(|told| text.contains(told)), "{text}");
+    let json = desk.run(&quick(&[&ends[..], &["--dry-run", "--json"]].concat())).with(0).json();
+    assert_eq!(json["simulated_samples"], 50);
+    let text = desk.run(&quick(&[&ends[..], &["--out=kept"]].concat())).with(0).stdout;
+    assert!(text.contains("; 1 x until 50 samples, at most 100 us simulated a case, seed 1"), "{text}");
+    assert_eq!(desk.record("kept")["simulated_samples"], 50);
+}
+
+#[test]
+fn a_dry_run_ends_as_the_run_would() {
+    let desk = Desk::new();
+    desk.file(
+        "vast.toml",
+        "title = 'x'\ntargets = [{ workload = 'vast' }]\n[workloads.vast]\nkind = 'chase'\nsize = '1000 GiB'\nstride = '4 KiB'\n",
+    );
+    let text = desk.run(&["run", "vast.toml", "--dry-run"]).with(3).stdout;
+    assert!(text.contains("would be refused\n  the whole run: case `idle` needs 1024000 MiB"), "{text}");
+    let json = desk.run(&["run", "vast.toml", "--dry-run", "--json"]).with(3).json();
+    assert_eq!(json["refused"][0]["what"], "the whole run");
 }
 
 #[test]
@@ -111,6 +158,66 @@ fn compare_sets_two_runs_side_by_side() {
         text.contains("only in A: nl3a, idle; nl3a\n") && text.contains("only in B: colouring, idle; colouring\n"),
         "{text}"
     );
+}
+
+/// What `compare` says of two runs above its table.
+fn said_above(desk: &Desk) -> String {
+    let text = desk.run(&["compare", "a", "b"]).with(0).stdout;
+    // Paragraphs are wrapped.
+    text.split("\n\n").next().unwrap().replace("\n  ", " ")
+}
+
+#[test]
+fn compare_tells_what_else_differs() {
+    let desk = Desk::new();
+    let of = |with: &str| -> [String; 2] {
+        let size = |path: &str| format!("--set={path}.with.size={with}");
+        [size("targets.0"), size("neighbours.0")]
+    };
+    let experiment = "title = 'x'\nplatform = 'agilex5'\nsentinel = false\ntargets = [{ workload = 'own', core = 1 }]\n\
+                      neighbours = [{ workload = 'stream_read', cores = [2, 3] }]\n\
+                      [workloads.own]\nkind = 'chase'\nstride = '64 B'\nsize = ";
+    let run = |out: &str, own: &str, sets: &[String]| {
+        desk.file("my.toml", &format!("{experiment}'{own}'\n"));
+        let sets: Vec<&str> = sets.iter().map(String::as_str).collect();
+        let out = format!("--out={out}");
+        desk.run(&[&["run", "my.toml", "--duration=100us", "--repeats=1", &out], &sets[..]].concat()).with(0);
+    };
+    run("a", "8 KiB", &[]);
+    run("b", "8 KiB", &of("16 KiB"));
+    let told = said_above(&desk);
+    for told_of in [
+        "The targets of `idle`, `none` differ: own on core 1, and own (size 16 KiB) on core 1.",
+        "The neighbours of `none` differ: stream_read on cores 2 and 3, and stream_read (size 16 KiB) on cores 2 and 3.",
+    ] {
+        assert!(told.contains(told_of), "{told}");
+    }
+    let table = desk.run(&["compare", "a", "b"]).with(0).stdout;
+    assert_eq!(table.matches("another target").count(), 2, "{table}");
+
+    std::fs::remove_dir_all(desk.path().join("b")).unwrap();
+    run("b", "24 KiB", &[]);
+    assert_eq!(said_above(&desk).lines().nth(2), Some("The definitions of `own` differ: size 8 KiB and 24 KiB."));
+
+    // As if the platform had changed from one version to the next.
+    let mut other = desk.record("a");
+    let list = other["parameters"]["list"].as_array_mut().unwrap();
+    assert!(list.len() > 5);
+    let changed: Vec<_> = list.iter_mut().take(5).collect();
+    let mut expected: Vec<String> = Vec::new();
+    for parameter in changed {
+        expected.push(format!(
+            "{} {} and 12345",
+            parameter["key"].as_str().unwrap(),
+            parameter["value"].as_str().unwrap()
+        ));
+        parameter["value"] = json!("12345");
+    }
+    expected.sort();
+    std::fs::write(desk.path().join("b/run.json"), other.to_string()).unwrap();
+    std::fs::copy(desk.path().join("a/experiment.toml"), desk.path().join("b/experiment.toml")).unwrap();
+    let told = format!("The parameters of agilex5 differ: {} and 2 more parameters.", expected[..3].join(", "));
+    assert_eq!(said_above(&desk).lines().nth(2), Some(told.as_str()));
 }
 
 #[test]

@@ -100,6 +100,11 @@ impl From<Output> for Ended {
 }
 
 impl Ended {
+    /// Runs a program to its end.
+    pub fn of(command: &mut Command) -> Self {
+        Self::from(command.output().unwrap())
+    }
+
     /// Checks the exit status.
     #[track_caller]
     pub fn with(self, status: i32) -> Self {

@@ -50,9 +50,16 @@ fn what_is_missing_or_wrong_is_named() {
     assert!(text.contains("--over") && text.contains("1h"), "{text}");
     let text = desk.run(&["tail", "run", "--over", "soon"]).with(2).stderr;
     assert!(text.contains("--over") && text.contains("`soon`"), "{text}");
+    let whole = std::fs::read_to_string(desk.path().join("run/excursions.hlog")).unwrap();
     std::fs::write(desk.path().join("run/excursions.hlog"), "no log\n").unwrap();
     let text = desk.run(&["tail", "run"]).with(2).stderr;
-    assert!(text.contains("excursions.hlog") && text.contains("HdrHistogram"), "{text}");
+    assert!(text.contains("excursions.hlog:1: ") && text.contains("HdrHistogram"), "{text}");
+    // The lines before the damaged one are counted, whatever they hold.
+    let cut: Vec<&str> = whole.lines().take(5).collect();
+    let cut = format!("{}\n{}", cut.join("\n"), "Tag=c01.r1,0.0");
+    std::fs::write(desk.path().join("run/excursions.hlog"), cut).unwrap();
+    let text = desk.run(&["tail", "run"]).with(2).stderr;
+    assert!(text.contains("excursions.hlog:6: this line is no histogram") && !text.contains("ParseError"), "{text}");
     std::fs::remove_file(desk.path().join("run/excursions.hlog")).unwrap();
     let text = desk.run(&["tail", "run"]).with(2).stderr;
     assert!(text.contains("excursions.hlog") && text.contains("maxima of events"), "{text}");

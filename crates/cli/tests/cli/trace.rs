@@ -26,6 +26,15 @@ fn a_program_is_recorded_and_can_be_a_workload() {
 }
 
 #[test]
+fn what_the_program_prints_stands_beside_the_json() {
+    let desk = Desk::new();
+    let ended = desk.run(&["trace", "--json", "--", "echo", "hello"]).with(0);
+    assert!(ended.json()["loads"].as_u64().unwrap() > 0 && ended.stderr.contains("hello"), "{ended:?}");
+    let ended = desk.run(&["trace", "--out=text.wkt", "--", "echo", "hello"]).with(0);
+    assert!(ended.stdout.starts_with("hello\n"), "{ended:?}");
+}
+
+#[test]
 fn instructions_are_recorded_where_asked_for() {
     let desk = Desk::new();
     let told = desk.run(&["trace", "--json", "--instructions", "--limit=5000", "--", "true"]).with(0).json();

@@ -114,7 +114,7 @@ pub struct CaseRecord {
     /// Simulated time, all repeats together (simulator only).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulated_s: Option<f64>,
-    /// Wall time that the simulation took, all repeats together (simulator only).
+    /// Wall time that the simulation took from the end of each warm-up, all repeats together (simulator only).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wall_s: Option<f64>,
     /// Simulated accesses of all cores, all repeats together (simulator only).

@@ -43,6 +43,9 @@ pub struct Run {
     pub executor: ExecutorKind,
     /// Length of a case and repeat as asked, seconds.
     pub duration_s: f64,
+    /// A repeat of a case with samples ends with so many, if they come before that length (simulator only).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub simulated_samples: Option<u64>,
     /// Repeats as asked.
     pub repeats: u32,
     /// The seed.

@@ -102,6 +102,6 @@ proptest! {
         let text = format!("title = 'x'\nduration = '{number}.{digits:03} {unit}'\ntargets = [{{ workload = 'latency_loop' }}]\n");
         let read = Loaded::from_text("x", "x.toml", &text, Vec::new()).unwrap();
         let again = Loaded::from_text("x", "x.toml", &read.to_toml(), Vec::new()).unwrap();
-        prop_assert_eq!(again.experiment, read.experiment);
+        prop_assert_eq!(again.experiment.duration, read.experiment.duration);
     }
 }

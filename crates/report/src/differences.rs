@@ -1,0 +1,134 @@
+//! What differs between two runs that stand side by side.
+
+use std::collections::BTreeMap;
+
+use waykeeper_experiment::cases::called;
+use waykeeper_experiment::run::{CaseRecord, Run};
+
+use crate::compare::Side;
+use crate::figure::{cores, counted};
+use crate::length::Length;
+use crate::text::paragraph;
+
+/// So many parameters and cases are named; the rest is counted.
+const NAMED: usize = 3;
+
+/// A paragraph for each thing that differs. `pairs` are the cases of one name.
+pub fn differences(sides: [&Side<'_>; 2], pairs: &[(&CaseRecord, &CaseRecord)]) -> Vec<String> {
+    let [a, b] = sides.map(|side| side.run);
+    let differs = |what: &str, a: String, b: String| (a != b).then(|| format!("The {what} differ: {a} and {b}."));
+    let found = [
+        differs("experiments", a.experiment.clone(), b.experiment.clone()),
+        differs("platforms", a.platform.clone(), b.platform.clone()),
+        differs("executors", a.executor.to_string(), b.executor.to_string()),
+        differs("lengths", Length::of(a).of_repeat(), Length::of(b).of_repeat())
+            .map(|text| text + " Maxima of different lengths do not compare."),
+        a.machine.processor.clone().zip(b.machine.processor.clone()).and_then(|(a, b)| differs("processors", a, b)),
+        parameters(a, b),
+    ];
+    let mut all: Vec<String> = found.into_iter().flatten().collect();
+    all.extend(of_cases("targets", pairs, target));
+    all.extend(of_cases("neighbours", pairs, neighbours));
+    all.extend(definitions(sides, pairs));
+    all.extend(a.cut_short.then(|| "The first run was cut short.".to_owned()));
+    all.extend(b.cut_short.then(|| "The second run was cut short.".to_owned()));
+    all.iter().map(|text| paragraph(text, "  ")).collect()
+}
+
+/// Whether the target of a case is another one in the other run.
+pub fn another_target(a: &CaseRecord, b: &CaseRecord) -> bool {
+    (&a.target, &a.target_with, a.core) != (&b.target, &b.target_with, b.core)
+}
+
+fn target(case: &CaseRecord) -> String {
+    format!("{} on core {}", called(&case.target, &case.target_with), case.core)
+}
+
+fn neighbours(case: &CaseRecord) -> String {
+    let each = case.neighbours.iter().map(|neighbour| {
+        let mut numbers = neighbour.cores.clone();
+        numbers.sort_unstable();
+        format!("{} on {}", called(&neighbour.workload, &neighbour.with), cores(&numbers))
+    });
+    let each: Vec<_> = each.collect();
+    if each.is_empty() { "none".into() } else { each.join(" with ") }
+}
+
+/// What of cases of one name differs, each difference once with the cases that have it.
+fn of_cases(what: &str, pairs: &[(&CaseRecord, &CaseRecord)], tell: fn(&CaseRecord) -> String) -> Vec<String> {
+    let mut found: Vec<([String; 2], Vec<&str>)> = Vec::new();
+    for (a, b) in pairs {
+        let both = [tell(a), tell(b)];
+        if both[0] == both[1] {
+            continue;
+        }
+        match found.iter_mut().find(|(known, _)| *known == both) {
+            Some((_, names)) => names.push(&a.name),
+            None => found.push((both, vec![&a.name])),
+        }
+    }
+    let say = |([a, b], names): ([String; 2], Vec<&str>)| {
+        let names = some(names.iter().map(|name| format!("`{name}`")).collect(), "case");
+        format!("The {what} of {names} differ: {a}, and {b}.")
+    };
+    found.into_iter().map(say).collect()
+}
+
+/// The first few, and how many more there are.
+fn some(list: Vec<String>, one: &str) -> String {
+    let more = list.len().saturating_sub(NAMED);
+    let named = list.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+    match more {
+        0 => named,
+        more => format!("{named} and {}", counted(more as u64, &format!("more {one}"), &format!("more {one}s"))),
+    }
+}
+
+/// Parameters of one platform that have other values; those of another platform differ at any rate.
+fn parameters(a: &Run, b: &Run) -> Option<String> {
+    if a.platform != b.platform {
+        return None;
+    }
+    let values = |run: &Run| -> Option<BTreeMap<String, String>> {
+        let list = &run.parameters.as_ref()?.list;
+        Some(list.iter().map(|parameter| (parameter.key.clone(), parameter.value.clone())).collect())
+    };
+    let (of_a, of_b) = (values(a)?, values(b)?);
+    let differing = unequal(&of_a, &of_b);
+    let what = format!("parameters of {}", a.platform);
+    (!differing.is_empty()).then(|| format!("The {what} differ: {}.", some(differing, "parameter")))
+}
+
+/// Workloads of the cases that the experiments define themselves, and differently.
+fn definitions(sides: [&Side<'_>; 2], pairs: &[(&CaseRecord, &CaseRecord)]) -> Vec<String> {
+    let [of_a, of_b] = sides.map(|side| &side.workloads);
+    let (Some(of_a), Some(of_b)) = (of_a, of_b) else { return Vec::new() };
+    let mut names: Vec<&str> = Vec::new();
+    for (case, _) in pairs {
+        names.push(&case.target);
+        names.extend(case.neighbours.iter().map(|neighbour| neighbour.workload.as_str()));
+    }
+    names.sort_unstable();
+    names.dedup();
+    let say = |name: &str| match (of_a.get(name), of_b.get(name)) {
+        (None, None) => None,
+        (Some(_), None) => Some(format!("Only the first run's experiment defines `{name}` itself.")),
+        (None, Some(_)) => Some(format!("Only the second run's experiment defines `{name}` itself.")),
+        (Some(a), Some(b)) => {
+            let differing = unequal(a, b);
+            let what = format!("definitions of `{name}`");
+            (!differing.is_empty()).then(|| format!("The {what} differ: {}.", some(differing, "key")))
+        }
+    };
+    names.into_iter().filter_map(say).collect()
+}
+
+/// Keys with other values, each with both.
+fn unequal(a: &BTreeMap<String, String>, b: &BTreeMap<String, String>) -> Vec<String> {
+    let mut keys: Vec<&String> = a.keys().chain(b.keys()).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    let value = |of: &BTreeMap<String, String>, key: &String| of.get(key).cloned().unwrap_or_else(|| "nothing".into());
+    let differ = keys.into_iter().filter(|key| a.get(*key) != b.get(*key));
+    differ.map(|key| format!("{key} {} and {}", value(a, key), value(b, key))).collect()
+}
