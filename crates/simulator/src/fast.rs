@@ -301,7 +301,7 @@ fn memory_hears(platform: &Platform, program: &Program) -> bool {
     let Pattern::Random { data_bytes, code_bytes, code_calls, .. } = program.pattern else { return false };
     let caches: u64 = platform.caches(program.core).iter().map(|cache| cache.size_bytes).sum();
     let missed = |accesses: u64, bytes: u64| accesses * bytes.saturating_sub(caches) / bytes.max(1);
-    // What calls come last, and data before them.
+    // Calls come last, and data before them.
     let calls = code_calls.min(IN_TIME);
     missed(calls, code_bytes) + missed(IN_TIME - calls, data_bytes) >= IN_TIME / 4
 }

@@ -22,7 +22,8 @@ impl Place {
     }
 }
 
-/// A set of up to `W` ways, four at least. Surplus ways stay empty.
+/// A set of up to `W` ways, a power of two and four at least. Surplus ways stay empty. Numbers of ways are below `W`; that they
+/// are cut to it saves a look at the bound.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
 pub struct Row<const W: usize, T> {
