@@ -34,9 +34,6 @@ pub struct Evicted {
 pub struct Cache {
     /// Lines, their flags, and as barred ways those that are locked.
     rows: Rows<Flags>,
-    index: SetIndex,
-    ways: usize,
-    policy: Replacement,
 }
 
 impl Cache {
@@ -47,7 +44,7 @@ impl Cache {
 
     /// An empty cache whose sets are chosen by `index`.
     pub fn with_index(sets: usize, ways: usize, replacement: Replacement, index: SetIndex) -> Self {
-        Self { rows: Rows::new(sets, ways, replacement), index, ways, policy: replacement }
+        Self { rows: Rows::new(sets, ways, replacement, index) }
     }
 
     /// Bytes of memory that the cache takes.
@@ -58,22 +55,22 @@ impl Cache {
     /// A mask of all ways.
     #[inline]
     pub fn all_ways(&self) -> u32 {
-        u32::MAX >> (32 - self.ways)
+        self.rows.all_ways()
     }
 
     /// The place of a line. Any way hits, whatever mask fills obey.
     #[inline(always)]
     pub fn find(&self, line: Line) -> Option<Place> {
-        self.rows.find(self.index.of(line), line)
+        self.rows.find(line)
     }
 
     /// Remembers a use of a place and adds flags to it; gives its flags.
     #[inline]
     pub fn touch(&mut self, place: Place, add: Flags) -> Flags {
-        let Self { ways, policy, .. } = *self;
-        with_rows!(&mut self.rows, rows => {
+        let Rows { sets, ways, policy, .. } = &mut self.rows;
+        with_rows!(sets, rows => {
             let row = &mut rows[place.set()];
-            replacement::touch(policy, &mut row.order, place.way as usize, ways);
+            replacement::touch(*policy, &mut row.order, place.way as usize, *ways);
             let flags = row.known_mut(place.way as usize);
             *flags |= add;
             *flags
@@ -102,9 +99,9 @@ impl Cache {
     #[inline]
     pub fn insert(&mut self, line: Line, flags: Flags, mask: u32, random: &mut Xorshift) -> Option<Evicted> {
         debug_assert!(self.find(line).is_none(), "line {line:#x} is inserted twice");
-        let (set, all) = (self.index.of(line), self.all_ways());
-        let Self { ways, policy, .. } = *self;
-        with_rows!(&mut self.rows, rows => {
+        let (set, all) = (self.rows.set_of(line), self.all_ways());
+        let Rows { sets, ways, policy, .. } = &mut self.rows;
+        with_rows!(sets, rows => {
             let row = &mut rows[set];
             let mask = mask & !row.barred;
             let empty = mask & all & !row.used;
@@ -113,11 +110,11 @@ impl Cache {
             } else if mask == 0 {
                 return Some(Evicted { line, flags });
             } else {
-                let way = replacement::victim(policy, &mut row.order, ways, mask, random);
+                let way = replacement::victim(*policy, &mut row.order, *ways, mask, random);
                 (way, Some(Evicted { line: row.line(way), flags: row.known(way) }))
             };
             row.put(way, line, flags);
-            replacement::fill(policy, &mut row.order, way, ways, mask);
+            replacement::fill(*policy, &mut row.order, way, *ways, mask);
             evicted
         })
     }
@@ -125,32 +122,28 @@ impl Cache {
     /// Takes a line out and gives its flags. Its lock goes with it.
     #[inline]
     pub fn remove(&mut self, line: Line) -> Option<Flags> {
-        let set = self.index.of(line);
-        with_rows!(&mut self.rows, rows => {
-            let row = &mut rows[set];
-            row.way_of(line).map(|way| row.take(way))
-        })
+        self.rows.remove(line)
     }
 
     /// Keeps the line at a place from making room.
     pub fn lock(&mut self, place: Place) {
-        *self.rows.barred_mut(place.set()) |= 1 << place.way;
+        self.rows.bar(place);
     }
 
     /// Whether the line at a place is locked.
     #[inline]
     pub fn is_locked(&self, place: Place) -> bool {
-        self.rows.barred(place.set()) >> place.way & 1 == 1
+        self.rows.is_barred(place)
     }
 
     /// Whether one of these ways could be filled with a line: not all are locked.
     pub fn has_room(&self, line: Line, mask: u32) -> bool {
-        mask & self.all_ways() & !self.rows.barred(self.index.of(line)) != 0
+        mask & self.all_ways() & !self.rows.barred(self.rows.set_of(line)) != 0
     }
 
     /// Opens the locks of these ways. Lines stay.
     pub fn unlock_ways(&mut self, ways: u32) {
-        with_rows!(&mut self.rows, rows => rows.iter_mut().for_each(|row| row.barred &= !ways));
+        with_rows!(&mut self.rows.sets, rows => rows.iter_mut().for_each(|row| row.barred &= !ways));
     }
 
     /// Opens all locks. Lines stay.
@@ -160,22 +153,22 @@ impl Cache {
 
     /// Number of sets, if the lowest bits of a line's number alone decide on its set.
     pub fn linear_sets(&self) -> Option<usize> {
-        self.index.linear_sets()
+        self.rows.linear_sets()
     }
 
     /// Number of sets.
     pub fn sets(&self) -> usize {
-        self.rows.sets()
+        self.rows.count()
     }
 
     /// Whether two lines share a set.
     pub fn same_set(&self, one: Line, other: Line) -> bool {
-        self.index.of(one) == self.index.of(other)
+        self.rows.same_set(one, other)
     }
 
     /// The lines in a line's set.
     pub fn held_with(&self, line: Line) -> impl Iterator<Item = Evicted> + '_ {
-        self.rows.held_in(self.index.of(line)).map(|(line, flags)| Evicted { line, flags })
+        self.rows.held_with(line).map(|(line, flags)| Evicted { line, flags })
     }
 
     /// The flags of all lines that are held.

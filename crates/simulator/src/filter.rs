@@ -44,21 +44,17 @@ pub enum Known {
 pub struct SnoopFilter {
     /// Lines, their owners, and as barred ways those that wait for a fill and cannot make room.
     rows: Rows<u32>,
-    index: SetIndex,
-    ways: usize,
-    policy: Replacement,
 }
 
 impl SnoopFilter {
     /// An empty filter of `sets` (over all directories) and at most 32 `ways`.
     pub fn new(sets: usize, ways: usize, victim: Replacement) -> Self {
-        let index = SetIndex::new(sets, 1, false);
-        Self { rows: Rows::new(sets, ways, victim), index, ways, policy: victim }
+        Self { rows: Rows::new(sets, ways, victim, SetIndex::new(sets, 1, false)) }
     }
 
     /// Number of sets, if the lowest bits of a line's number alone decide on its set.
     pub fn linear_sets(&self) -> Option<usize> {
-        self.index.linear_sets()
+        self.rows.linear_sets()
     }
 
     /// Bytes of memory that the filter takes.
@@ -66,15 +62,10 @@ impl SnoopFilter {
         self.rows.bytes()
     }
 
-    #[inline]
-    fn all_ways(&self) -> u32 {
-        u32::MAX >> (32 - self.ways)
-    }
-
     /// The place of a line.
     #[inline(always)]
     pub fn find(&self, line: Line) -> Option<Place> {
-        self.rows.find(self.index.of(line), line)
+        self.rows.find(line)
     }
 
     /// Who holds the line at a place.
@@ -86,14 +77,14 @@ impl SnoopFilter {
     /// Whether the line at a place is still under way.
     #[inline]
     pub fn is_busy(&self, place: Place) -> bool {
-        self.rows.barred(place.set()) >> place.way & 1 == 1
+        self.rows.is_barred(place)
     }
 
     /// What is known of a line.
     #[inline(always)]
     pub fn look(&self, line: Line) -> Known {
-        let (set, all) = (self.index.of(line), self.all_ways());
-        with_rows!(&self.rows, rows => {
+        let (set, all) = (self.rows.set_of(line), self.rows.all_ways());
+        with_rows!(&self.rows.sets, rows => {
             let row = &rows[set];
             match row.way_of(line) {
                 Some(way) if row.barred >> way & 1 == 1 => Known::UnderWay,
@@ -107,16 +98,16 @@ impl SnoopFilter {
     /// Whether two lines compete for the same entries.
     #[inline]
     pub fn same_set(&self, one: Line, other: Line) -> bool {
-        self.index.of(one) == self.index.of(other)
+        self.rows.same_set(one, other)
     }
 
     /// Takes an entry for a line that has none.
     #[inline]
     pub fn take(&mut self, line: Line, owners: u32, busy: bool, random: &mut Xorshift) -> Entry {
         debug_assert!(self.find(line).is_none(), "line {line:#x} has an entry");
-        let (set, all) = (self.index.of(line), self.all_ways());
-        let Self { ways, policy, .. } = *self;
-        with_rows!(&mut self.rows, rows => {
+        let (set, all) = (self.rows.set_of(line), self.rows.all_ways());
+        let Rows { sets, ways, policy, .. } = &mut self.rows;
+        with_rows!(sets, rows => {
             let row = &mut rows[set];
             let empty = all & !row.used;
             let (way, displaced) = if empty != 0 {
@@ -126,12 +117,12 @@ impl SnoopFilter {
                 if idle == 0 {
                     return Entry::AllBusy;
                 }
-                let way = replacement::victim(policy, &mut row.order, ways, idle, random);
+                let way = replacement::victim(*policy, &mut row.order, *ways, idle, random);
                 (way, Some(Displaced { line: row.line(way), owners: row.known(way) }))
             };
             row.put(way, line, owners);
             row.barred = row.barred & !(1 << way) | u32::from(busy) << way;
-            replacement::fill(policy, &mut row.order, way, ways, all);
+            replacement::fill(*policy, &mut row.order, way, *ways, all);
             Entry::Taken(displaced)
         })
     }
@@ -139,8 +130,8 @@ impl SnoopFilter {
     /// The fill of a line has come; false if it has no entry.
     #[inline]
     pub fn settle(&mut self, line: Line) -> bool {
-        let set = self.index.of(line);
-        with_rows!(&mut self.rows, rows => {
+        let set = self.rows.set_of(line);
+        with_rows!(&mut self.rows.sets, rows => {
             let row = &mut rows[set];
             let way = row.way_of(line);
             if let Some(way) = way {
@@ -160,8 +151,8 @@ impl SnoopFilter {
     /// Takes an owner away, and the entry if it was the last one; gives who is left.
     #[inline]
     pub fn drop_owner(&mut self, line: Line, owner: u32) -> u32 {
-        let set = self.index.of(line);
-        with_rows!(&mut self.rows, rows => {
+        let set = self.rows.set_of(line);
+        with_rows!(&mut self.rows.sets, rows => {
             let row = &mut rows[set];
             let Some(way) = row.way_of(line) else { return 0 };
             let left = row.known(way) & !owner;
@@ -176,11 +167,7 @@ impl SnoopFilter {
     /// Takes the entry of a line away, if it has one, and gives who held it.
     #[inline]
     pub fn release(&mut self, line: Line) -> Option<u32> {
-        let set = self.index.of(line);
-        with_rows!(&mut self.rows, rows => {
-            let row = &mut rows[set];
-            row.way_of(line).map(|way| row.take(way))
-        })
+        self.rows.remove(line)
     }
 
     /// All lines that have an entry.

@@ -4,6 +4,7 @@
 use waykeeper_platform::Replacement;
 
 use crate::replacement::fresh;
+use crate::set_index::SetIndex;
 use crate::tags::{EMPTY, Line, equal};
 
 /// A set and one of its ways.
@@ -90,7 +91,7 @@ impl<const W: usize, T: Copy + Default> Row<W, T> {
 
 /// The sets of an array, by the room that each has.
 #[derive(Debug, Clone)]
-pub enum Rows<T> {
+pub enum Sets<T> {
     /// Up to 4 ways.
     Four(Box<[Row<4, T>]>),
     /// Up to 8 ways.
@@ -103,78 +104,134 @@ pub enum Rows<T> {
 
 /// Does the same with the sets of an array, whatever room each has.
 macro_rules! with_rows {
-    ($rows:expr, $name:ident => $done:expr) => {
-        match $rows {
-            $crate::rows::Rows::Four($name) => $done,
-            $crate::rows::Rows::Eight($name) => $done,
-            $crate::rows::Rows::Sixteen($name) => $done,
-            $crate::rows::Rows::ThirtyTwo($name) => $done,
+    ($sets:expr, $name:ident => $done:expr) => {
+        match $sets {
+            $crate::rows::Sets::Four($name) => $done,
+            $crate::rows::Sets::Eight($name) => $done,
+            $crate::rows::Sets::Sixteen($name) => $done,
+            $crate::rows::Sets::ThirtyTwo($name) => $done,
         }
     };
 }
 pub(crate) use with_rows;
 
+/// A set-associative array of lines.
+#[derive(Debug, Clone)]
+pub struct Rows<T> {
+    /// The sets.
+    pub sets: Sets<T>,
+    /// Associativity.
+    pub ways: usize,
+    /// Which line makes room.
+    pub policy: Replacement,
+    index: SetIndex,
+}
+
 impl<T: Copy + Default> Rows<T> {
-    /// Empty sets of 1 to 32 ways.
-    pub fn new(sets: usize, ways: usize, policy: Replacement) -> Self {
+    /// Empty sets of 1 to 32 ways, chosen by `index`.
+    pub fn new(sets: usize, ways: usize, policy: Replacement, index: SetIndex) -> Self {
         assert!(sets > 0 && (1..=32).contains(&ways), "{sets} sets of {ways} ways");
-        match ways {
-            0..=4 => Self::Four(vec![Row::new(policy); sets].into()),
-            5..=8 => Self::Eight(vec![Row::new(policy); sets].into()),
-            9..=16 => Self::Sixteen(vec![Row::new(policy); sets].into()),
-            _ => Self::ThirtyTwo(vec![Row::new(policy); sets].into()),
-        }
+        let sets = match ways {
+            0..=4 => Sets::Four(vec![Row::new(policy); sets].into()),
+            5..=8 => Sets::Eight(vec![Row::new(policy); sets].into()),
+            9..=16 => Sets::Sixteen(vec![Row::new(policy); sets].into()),
+            _ => Sets::ThirtyTwo(vec![Row::new(policy); sets].into()),
+        };
+        Self { sets, ways, policy, index }
     }
 
     /// Bytes of memory that they take.
     pub fn bytes(&self) -> usize {
-        with_rows!(self, rows => size_of_val(&**rows))
+        with_rows!(&self.sets, rows => size_of_val(&**rows))
     }
 
     /// Number of sets.
-    pub fn sets(&self) -> usize {
-        with_rows!(self, rows => rows.len())
+    pub fn count(&self) -> usize {
+        with_rows!(&self.sets, rows => rows.len())
     }
 
-    /// The place of a line in its set.
+    /// Number of sets, if the lowest bits of a line's number alone decide on its set.
+    pub fn linear_sets(&self) -> Option<usize> {
+        self.index.linear_sets()
+    }
+
+    /// A mask of all ways.
     #[inline(always)]
-    pub fn find(&self, set: usize, line: Line) -> Option<Place> {
-        let way = with_rows!(self, rows => rows[set].way_of(line));
+    pub fn all_ways(&self) -> u32 {
+        u32::MAX >> (32 - self.ways)
+    }
+
+    /// The set of a line.
+    #[inline(always)]
+    pub fn set_of(&self, line: Line) -> usize {
+        self.index.of(line)
+    }
+
+    /// Whether two lines share a set.
+    #[inline]
+    pub fn same_set(&self, one: Line, other: Line) -> bool {
+        self.set_of(one) == self.set_of(other)
+    }
+
+    /// The place of a line.
+    #[inline(always)]
+    pub fn find(&self, line: Line) -> Option<Place> {
+        let set = self.set_of(line);
+        let way = with_rows!(&self.sets, rows => rows[set].way_of(line));
         way.map(|way| Place { set: set as u32, way: way as u32 })
+    }
+
+    /// Takes a line out and gives what was known of it.
+    #[inline(always)]
+    pub fn remove(&mut self, line: Line) -> Option<T> {
+        let set = self.set_of(line);
+        with_rows!(&mut self.sets, rows => {
+            let row = &mut rows[set];
+            row.way_of(line).map(|way| row.take(way))
+        })
     }
 
     /// What is known of the line at a place.
     #[inline(always)]
     pub fn known(&self, place: Place) -> T {
-        with_rows!(self, rows => rows[place.set()].known(place.way as usize))
+        with_rows!(&self.sets, rows => rows[place.set()].known(place.way as usize))
     }
 
     /// The same to be changed.
     #[inline(always)]
     pub fn known_mut(&mut self, place: Place) -> &mut T {
-        with_rows!(self, rows => rows[place.set()].known_mut(place.way as usize))
+        with_rows!(&mut self.sets, rows => rows[place.set()].known_mut(place.way as usize))
     }
 
     /// The ways of a set whose lines must not make room.
     #[inline(always)]
     pub fn barred(&self, set: usize) -> u32 {
-        with_rows!(self, rows => rows[set].barred)
+        with_rows!(&self.sets, rows => rows[set].barred)
     }
 
-    /// The same to be changed.
+    /// Whether the line at a place must not make room.
     #[inline(always)]
-    pub fn barred_mut(&mut self, set: usize) -> &mut u32 {
-        with_rows!(self, rows => &mut rows[set].barred)
+    pub fn is_barred(&self, place: Place) -> bool {
+        self.barred(place.set()) >> place.way & 1 == 1
     }
 
-    /// The lines of a set and what is known of them.
-    pub fn held_in(&self, set: usize) -> impl Iterator<Item = (Line, T)> + '_ {
-        let (lines, of_line) = with_rows!(self, rows => (&rows[set].lines[..], &rows[set].of_line[..]));
+    /// Keeps the line at a place from making room.
+    pub fn bar(&mut self, place: Place) {
+        with_rows!(&mut self.sets, rows => rows[place.set()].barred |= 1 << place.way);
+    }
+
+    /// The lines in a line's set and what is known of them.
+    pub fn held_with(&self, line: Line) -> impl Iterator<Item = (Line, T)> + '_ {
+        self.held_in(self.set_of(line))
+    }
+
+    fn held_in(&self, set: usize) -> impl Iterator<Item = (Line, T)> + '_ {
+        let (lines, of_line) = with_rows!(&self.sets, rows => (&rows[set].lines[..], &rows[set].of_line[..]));
         lines.iter().copied().zip(of_line.iter().copied()).filter(|(line, _)| *line != EMPTY)
     }
 
     /// All lines that are held, set by set, and what is known of them.
     pub fn held(&self) -> impl Iterator<Item = (Line, T)> + '_ {
-        (0..self.sets()).flat_map(|set| self.held_in(set))
+        (0..self.count()).flat_map(|set| self.held_in(set))
     }
 }

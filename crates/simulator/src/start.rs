@@ -255,18 +255,23 @@ impl Starter {
 
     fn region(&mut self, bytes: u64, layout: Layout) -> Result<Region, Refused> {
         let Layout { colour, page, contiguous } = layout;
-        let page_bytes = page;
         self.allocator.region(Wanted { bytes, colour, page, contiguous }, &mut self.random).ok_or_else(|| {
             if !self.allocator.has_arena() {
                 return Refused::new("memory.size_mib", "all memory is given out; stop a program");
             }
-            let [room, need, page] = [self.allocator.largest(colour), bytes, page].map(size);
-            let why = match self.allocator.largest(colour) < page_bytes {
-                true => format!("pages of {page} do not fit into pieces of {room}; smaller pages or more memory would do"),
+            let room = self.allocator.largest(colour);
+            let why = match room < page {
+                true => format!(
+                    "pages of {} do not fit into pieces of {}; smaller pages or more memory would do",
+                    size(page),
+                    size(room)
+                ),
                 false => format!(
-                    "{need} of a workload do not fit into {room}: memory is given out in equal pieces, some for each \
+                    "{} of a workload do not fit into {}: memory is given out in equal pieces, some for each \
                      program (data, code, stack, recorder, page tables); a smaller workload, fewer programs or more memory \
-                     would do"
+                     would do",
+                    size(bytes),
+                    size(room)
                 ),
             };
             Refused::new("memory.size_mib", why)

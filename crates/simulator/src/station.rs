@@ -5,7 +5,7 @@ use waykeeper_workload::Xorshift;
 
 use crate::cache::{Cache, Evicted, Flags, SHARED};
 use crate::class_ways::ClassWays;
-use crate::filter::SnoopFilter;
+use crate::filter::{Known, SnoopFilter};
 use crate::label::{MOST_MONITORS, monitor_of};
 use crate::mode::NoAllocateMode;
 use crate::tags::Line;
@@ -243,6 +243,12 @@ impl Station {
         })
     }
 
+    /// The number of its filter among those that are told apart: 0 at a shared cache, 1 without one.
+    #[inline]
+    pub fn kind_of_filter(&self) -> usize {
+        usize::from(self.cache.is_none())
+    }
+
     /// Whether its filter has an entry for every line under way to a core inside.
     pub fn knows_under_way(&self) -> bool {
         self.filter.as_ref().is_some_and(|filter| filter.taken == EntryTaken::AtRequest)
@@ -251,7 +257,7 @@ impl Station {
     /// Whether its filter knows a line to be under way.
     pub fn awaits(&self, line: Line) -> bool {
         let filter = self.filter.as_ref().filter(|filter| filter.taken == EntryTaken::AtRequest);
-        filter.is_some_and(|filter| filter.entries.find(line).is_some_and(|place| filter.entries.is_busy(place)))
+        filter.is_some_and(|filter| filter.entries.look(line) == Known::UnderWay)
     }
 
     /// Bytes of memory that the station takes.

@@ -7,13 +7,8 @@ use crate::filter::Displaced;
 use crate::hierarchy::Hierarchy;
 use crate::label::class_of;
 use crate::losses::Cause;
-use crate::station::{SharedLevel, Station};
+use crate::station::SharedLevel;
 use crate::tags::Line;
-
-/// 0 for a filter at a shared cache, 1 for one without.
-fn kind(station: &Station) -> usize {
-    usize::from(station.cache.is_none())
-}
 
 impl Hierarchy {
     /// The smallest number of sets of what cores share, if everywhere the lowest bits decide: lines of different cores that
@@ -69,7 +64,7 @@ impl Hierarchy {
         for stop in self.routes[core].stops() {
             let at = &self.stations[stop.station()];
             if let Some(filter) = &at.filter {
-                sets[kind(at)] = filter.entries.linear_sets();
+                sets[at.kind_of_filter()] = filter.entries.linear_sets();
             }
         }
         sets
@@ -91,7 +86,7 @@ impl Hierarchy {
         let walker = class_of(self.labels[walker]);
         for stop in route.stops() {
             let at = &mut self.stations[stop.station()];
-            let chance = chances[kind(at)];
+            let chance = chances[at.kind_of_filter()];
             if let Some(filter) = &mut at.filter
                 && filter.entries.linear_sets().is_some_and(|sets| fills(sets as u64))
                 && filter.entries.find(line).is_some()

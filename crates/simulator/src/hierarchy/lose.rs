@@ -30,7 +30,7 @@ impl Hierarchy {
         for unit in bits(out.owners) {
             flags = merged(flags, self.take_out(self.stations[station].units[unit], out.line, cause, false));
         }
-        self.taken[usize::from(cause == Cause::InterconnectFilter)][class_of(flags)] += 1;
+        self.taken[self.stations[station].kind_of_filter()][class_of(flags)] += 1;
         let core = self.first_core(station, out.owners);
         self.arrive(station, core, Evicted { line: out.line, flags }, 0);
     }

@@ -167,7 +167,7 @@ impl Hierarchy {
     }
 
     fn busy(&self, station: usize) -> Answer {
-        Answer::Busy(u8::from(self.stations[station].cache.is_none()))
+        Answer::Busy(self.stations[station].kind_of_filter() as u8)
     }
 
     /// Takes the core's side off the entries of a line, from the stop `first` to before the stop `end`.

@@ -4,6 +4,7 @@ use waykeeper_platform::Allocation;
 
 use crate::bits::bits;
 use crate::cache::{DIRTY, Evicted, Flags, SHARED};
+use crate::filter::Known;
 use crate::hierarchy::Hierarchy;
 use crate::label::merged;
 use crate::losses::Cause;
@@ -56,10 +57,10 @@ impl Hierarchy {
     fn units_with(&self, station: usize, line: Line) -> u32 {
         match &self.stations[station].filter {
             None => self.holders(station, line, 0),
-            Some(filter) => {
-                let settled = filter.entries.find(line).filter(|place| !filter.entries.is_busy(*place));
-                settled.map_or(0, |place| filter.entries.owners(place))
-            }
+            Some(filter) => match filter.entries.look(line) {
+                Known::Held(owners) => owners,
+                Known::UnderWay | Known::Nothing | Known::NoRoom => 0,
+            },
         }
     }
 
