@@ -13,7 +13,8 @@ use crate::access::Want;
 use crate::front::prefetch::Prefetchers;
 use crate::front::stores::StoreBuffer;
 use crate::front::streaming::Streaming;
-use crate::front::translation::Translation;
+use crate::front::tlb::Page;
+use crate::front::translation::{Side, Translation};
 use crate::front::walk::{Awaits, Walk};
 use crate::placement::Region;
 use crate::port::NEVER;
@@ -29,6 +30,8 @@ pub struct Front {
     pub walkers: usize,
     /// Walks that are.
     pub walks: Vec<Walk>,
+    /// The page for which no walker was free, and when the look for it has ended.
+    looked: Option<(Side, Page, u64)>,
     /// Accesses that wait for a walk while the core goes on.
     pub held: Vec<Held>,
     /// Accesses that waited for a walk, in the order in which they go on.
@@ -81,6 +84,7 @@ impl Front {
             translation,
             walkers,
             walks: Vec::new(),
+            looked: None,
             held: Vec::new(),
             ready: VecDeque::new(),
             stores,
@@ -106,16 +110,20 @@ impl Front {
         touch
     }
 
-    /// Begins a walk for an access, unless one for its page is under way; false if no walker is free.
-    pub fn walk_for(&mut self, touch: &Touch, now: u64) -> bool {
+    /// Begins a walk for an access whose look into the TLBs takes `look`, unless one for its page is under way; false if no
+    /// walker is free. An access that asks again until one is looks once.
+    pub fn walk_for(&mut self, touch: &Touch, now: u64, look: u64) -> bool {
         let (side, page) = (touch.side(), touch.page);
         if self.walks.iter().any(|walk| walk.page == page && walk.side == side) {
             return true;
         }
+        let looked = self.looked.take().filter(|looked| (looked.0, looked.1) == (side, page));
+        let at = looked.map_or(now + look, |looked| looked.2.max(now));
         if self.walks.len() == self.walkers {
+            self.looked = Some((side, page, at));
             return false;
         }
-        self.walks.push(Walk { side, page, array: 0, at: now, awaits: Awaits::Nothing });
+        self.walks.push(Walk { side, page, array: 0, at, awaits: Awaits::Nothing });
         true
     }
 

@@ -95,6 +95,15 @@ pub struct Translation {
     page_log2: u32,
 }
 
+/// What the TLBs of a side tell of a page, and after how many core cycles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Looked {
+    /// One of them has it.
+    Found(u64),
+    /// None of them has it: a walk can begin when the last of them has been asked.
+    Missed(u64),
+}
+
 /// The sides that a TLB serves, data first.
 pub type Serves = [bool; 2];
 
@@ -118,23 +127,22 @@ impl Translation {
         (address >> self.page_log2) as Page
     }
 
-    /// Core cycles until a translation is found in a TLB, or None where none has it.
+    /// Looks for a translation, in inner TLBs first. A side without a TLB translates for free.
     #[inline]
-    pub fn look_up(&mut self, side: Side, page: Page) -> Option<u64> {
-        if self.last[side as usize] == page { Some(0) } else { self.look_deeper(side, page) }
+    pub fn look_up(&mut self, side: Side, page: Page) -> Looked {
+        if self.last[side as usize] == page { Looked::Found(0) } else { self.look_deeper(side, page) }
     }
 
-    fn look_deeper(&mut self, side: Side, page: Page) -> Option<u64> {
+    fn look_deeper(&mut self, side: Side, page: Page) -> Looked {
         self.use_last();
         let levels = &self.sides[side as usize];
         let Some(found) = levels.iter().position(|tlb| self.tlbs[*tlb].look_up(page)) else {
-            // A side without a TLB translates for free.
-            return levels.is_empty().then_some(0);
+            return levels.last().map_or(Looked::Found(0), |last| Looked::Missed(self.tlbs[*last].hit_cycles));
         };
         let cycles = self.tlbs[levels[found]].hit_cycles;
         self.fill_first(side, page, found);
         self.last[side as usize] = page;
-        Some(cycles)
+        Looked::Found(cycles)
     }
 
     /// The pages that were asked for last were used since the TLBs heard of them.
@@ -211,29 +219,31 @@ mod tests {
         assert_eq!(translation.page(0x3fff), 3);
         let mut look = |side, page| {
             let found = translation.look_up(side, page);
-            if found.is_none() {
+            if matches!(found, Looked::Missed(_)) {
                 translation.fill(side, page);
             }
             found
         };
+        use Looked::{Found, Missed};
         use Side::{Data, Instructions};
+        // A miss is told by the common one, after the 5 cycles that a hit there takes.
         for (side, page, cycles) in [
-            (Data, 1, None),
-            (Data, 1, Some(0)),
-            (Data, 2, None),
-            (Data, 3, None),
+            (Data, 1, Missed(5)),
+            (Data, 1, Found(0)),
+            (Data, 2, Missed(5)),
+            (Data, 3, Missed(5)),
             // 1 has left the first TLB of the data side, not the common one; the code side's first has nothing.
-            (Data, 1, Some(5)),
-            (Instructions, 1, Some(5)),
-            (Instructions, 1, Some(0)),
-            (Instructions, 4, None),
+            (Data, 1, Found(5)),
+            (Instructions, 1, Found(5)),
+            (Instructions, 1, Found(0)),
+            (Instructions, 4, Missed(5)),
             // The common one is full: 2 is its oldest and makes room.
-            (Instructions, 5, None),
-            (Data, 2, None),
+            (Instructions, 5, Missed(5)),
+            (Data, 2, Missed(5)),
         ] {
             assert_eq!(look(side, page), cycles, "{side:?} {page}");
         }
         assert!(translation.lock(&[(Data, 9), (Instructions, 9)]) && !translation.lock(&[(Data, 10)]));
-        assert_eq!(translation.look_up(Data, 9), Some(5));
+        assert_eq!(translation.look_up(Data, 9), Found(5));
     }
 }

@@ -4,7 +4,7 @@ use crate::access::Want;
 use crate::front::Held;
 use crate::front::walk::Awaits;
 use crate::port::{Issued, NEVER, World};
-use crate::program::{Program, Waiting};
+use crate::program::{LastLoad, Program, Waiting};
 
 impl Program {
     /// Does what is due first: one access at most.
@@ -83,6 +83,7 @@ impl Program {
         let held = front.ready.pop_front().expect("it is due");
         let touch = held.touch;
         if held.is_answered {
+            self.comes(&held, LastLoad::At(now));
             return self.window.release(held.load);
         }
         let issued = self.port.issue(world, touch.line, touch.want, now);
@@ -101,6 +102,8 @@ impl Program {
             Issued::Blocked => return self.hold_again(held),
             Issued::Full(time) => return self.hold_again(Held { at: time, ..held }),
         };
+        let value_at = now + self.port.latencies.l1;
+        self.comes(&held, slot.map_or(LastLoad::At(value_at), |slot| LastLoad::In(slot, value_at)));
         if let Some(slot) = slot {
             let joined = issued == Issued::Joined(slot);
             if !joined {
@@ -111,6 +114,13 @@ impl Program {
             }
         }
         self.window.release(held.load);
+    }
+
+    /// It is known when the value of an access comes that was held.
+    fn comes(&mut self, held: &Held, value: LastLoad) {
+        if self.last_load == LastLoad::Held(held.load) {
+            self.last_load = value;
+        }
     }
 
     fn hold_again(&mut self, held: Held) {

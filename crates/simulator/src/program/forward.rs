@@ -11,7 +11,7 @@ use crate::counters::{CoreCounters, SharedCounters};
 use crate::front::prefetch::Prefetchers;
 use crate::front::streaming::Stored;
 use crate::front::tlb::NONE;
-use crate::front::translation::Translation;
+use crate::front::translation::{Looked, Translation};
 use crate::mode::NoAllocateMode;
 use crate::port::World;
 use crate::program::{Op, Program, Touch};
@@ -67,7 +67,7 @@ impl Program {
     fn forward_translation(&mut self, touch: &Touch, world: &mut World) {
         let (side, page) = (touch.side(), touch.page);
         let Some(translation) = self.translation().filter(|_| page != NONE) else { return };
-        if translation.look_up(side, page).is_some() {
+        if matches!(translation.look_up(side, page), Looked::Found(_)) {
             return;
         }
         let lines: Vec<Line> =

@@ -62,8 +62,7 @@ pub struct Program {
     /// What follows before the stream goes on.
     next: VecDeque<Op>,
     waiting: Waiting,
-    /// When the last load began, and the slot in which it waits or waited, if it did not hit the first level.
-    last_load: (u64, Option<usize>),
+    last_load: LastLoad,
     sample_start: u64,
     reads_at_start: u64,
     waited_until: u64,
@@ -72,6 +71,17 @@ pub struct Program {
     sampled: Option<Box<Sampled>>,
     /// What it needs to go forward through what comes before its events, if it does.
     background: Option<Box<Background>>,
+}
+
+/// When the value of the last load comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LastLoad {
+    /// At a time.
+    At(u64),
+    /// With the line of a slot; or, if nobody waits there any more, it came at this time or later.
+    In(usize, u64),
+    /// The load with this number waits for a walk.
+    Held(u64),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -136,7 +146,7 @@ impl Program {
             again: None,
             next: VecDeque::with_capacity(4),
             waiting: Waiting::Nothing,
-            last_load: (start, None),
+            last_load: LastLoad::At(start),
             sample_start: start,
             reads_at_start: 0,
             waited_until: start,
@@ -278,15 +288,14 @@ impl Program {
     #[inline(never)]
     fn begin_again(&mut self, on_load: bool) -> bool {
         let Some(misprediction) = self.port.latencies.misprediction else { return true };
-        let l1 = self.port.latencies.l1;
-        let (began, slot) = self.last_load;
-        let value_at = match slot.filter(|slot| self.window.waits_for(*slot)) {
-            _ if !on_load => self.now + l1,
-            None => began + l1,
-            Some(slot) => match self.port.done_at(slot) {
+        let value_at = match self.last_load {
+            _ if !on_load => self.now + self.port.latencies.l1,
+            LastLoad::In(slot, _) if self.window.waits_for(slot) => match self.port.done_at(slot) {
                 NEVER => return self.wait(Waiting::Slot(slot), NEVER, Op::Mispredicted(on_load)),
                 time => time,
             },
+            LastLoad::At(at) | LastLoad::In(_, at) => at,
+            LastLoad::Held(_) => return self.wait(Waiting::Walk, NEVER, Op::Mispredicted(on_load)),
         };
         self.now = self.now.max(value_at) + misprediction;
         true
@@ -467,3 +476,6 @@ pub struct EventLine {
     /// Where it is in the program's address space.
     pub address: u64,
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,9 +3,9 @@
 use crate::access::Want;
 use crate::front::streaming::Stored;
 use crate::front::tlb::{NONE, Page};
-use crate::front::translation::Side;
+use crate::front::translation::{Looked, Side};
 use crate::port::{Arrival, Issued, NEVER, World};
-use crate::program::{Op, Program, Waiting};
+use crate::program::{LastLoad, Op, Program, Waiting};
 use crate::tags::{EMPTY, Line};
 use crate::window::Room;
 
@@ -82,7 +82,7 @@ impl Program {
             issued = self.after_caches(touch, issued, world);
         }
         if load {
-            self.last_load = (self.now, None);
+            self.last_load = LastLoad::At(self.now + l1);
         }
         match issued {
             Issued::Hit => {
@@ -118,7 +118,7 @@ impl Program {
                 } else {
                     if load {
                         self.window.wait_for(slot, joined);
-                        self.last_load.1 = Some(slot);
+                        self.last_load = LastLoad::In(slot, self.now + l1);
                     } else if want.is_store() {
                         self.buffer(slot);
                     }
@@ -143,7 +143,7 @@ impl Program {
         self.claim(slot);
         if touch.load {
             self.window.wait_for(slot, false);
-            self.last_load.1 = Some(slot);
+            self.last_load = LastLoad::In(slot, self.now + self.port.latencies.l1);
         } else if touch.want.is_store() {
             self.buffer(slot);
         }
@@ -239,24 +239,27 @@ impl Program {
         // Stores are translated before they leave the core, in order.
         let hides = self.port.out_of_order && !touch.blocking && !touch.is_buffered();
         match front.translation.as_mut()?.look_up(touch.side(), touch.page) {
-            Some(0) => None,
+            Looked::Found(0) => None,
             // An out-of-order core does other work meanwhile.
-            Some(_) if hides => None,
-            Some(cycles) => {
+            Looked::Found(_) if hides => None,
+            Looked::Found(cycles) => {
                 self.again = Some(Op::Touch(*touch));
                 self.now += cycles * self.port.latencies.cycle;
                 Some(true)
             }
-            None if hides && front.walk_for(touch, self.now) => {
+            Looked::Missed(cycles) if hides && front.walk_for(touch, self.now, cycles * self.port.latencies.cycle) => {
                 let load = self.window.hold();
                 front.hold(*touch, load);
+                if touch.load {
+                    self.last_load = LastLoad::Held(load);
+                }
                 front.plan();
                 self.now += self.port.latencies.pace;
                 Some(true)
             }
-            None => {
+            Looked::Missed(cycles) => {
                 if !hides {
-                    front.walk_for(touch, self.now);
+                    front.walk_for(touch, self.now, cycles * self.port.latencies.cycle);
                     front.plan();
                 }
                 Some(self.wait(Waiting::Walk, NEVER, Op::Touch(*touch)))

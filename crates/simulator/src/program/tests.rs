@@ -1,0 +1,66 @@
+//! A branch on a load that waits for a walk.
+
+use waykeeper_platform::{Param, Platform, Tlb, TlbSide, Translation, find_bundled};
+use waykeeper_workload::{Access, Loop, Operation, Pattern, Region};
+
+use crate::engine::Engine;
+use crate::program::Op;
+use crate::programs::{Program, Role};
+use crate::running::Running;
+use crate::samples::Discard;
+
+fn param<T>(value: T) -> Param<T> {
+    Param::documented(value, "test")
+}
+
+/// An out-of-order core whose branches cost nothing but their wait.
+fn engine() -> Engine {
+    let mut platform = Platform::from_toml(find_bundled("agilex5").unwrap().text, "agilex5").unwrap();
+    let kind = platform.cores.iter_mut().find(|kind| kind.ids.contains(&2)).unwrap();
+    let tlb = |side, entries, hit_cycles| Tlb {
+        side,
+        entries: param(entries),
+        ways: param(4),
+        hit_cycles: param(hit_cycles),
+        lockable_entries: None,
+    };
+    kind.tlbs = vec![tlb(TlbSide::Data, 4, 0), tlb(TlbSide::Unified, 16, 5)];
+    kind.translation = Some(Translation {
+        page_kib: param(4),
+        walk_reads: param(2),
+        descriptor_bytes: param(8),
+        walks_from_level: param(2),
+        walkers: Some(param(1)),
+    });
+    kind.window_instructions = Some(param(128));
+    kind.misprediction_cycles = Some(param(0));
+    let one = Loop { count: 1 << 20, stride: 0 };
+    let pattern = Pattern::Walk { operation: Operation::Read, outer: one, inner: one };
+    Engine::new(&platform, &[Program { core: 2, pattern, role: Role::Neighbour }], &[], 1).unwrap()
+}
+
+const LATER: u64 = 1_000_000_000_000;
+
+/// After how many picoseconds the core goes on after a load of a page that no TLB has, and what follows it.
+fn goes_on_after(dependent: bool, then: Option<Op>) -> u64 {
+    let mut engine = engine();
+    let Running::Stream(stream) = &mut engine.running[0] else { unreachable!("a walk is a stream") };
+    let load = Access { region: Region::Data, offset: 0, operation: Operation::Read, dependent };
+    let load = stream.touch_of(load);
+    let began = stream.core_at;
+    stream.next.extend([Some(load), then, Some(Op::Delay(LATER))].into_iter().flatten());
+    engine.advance(LATER / 2, &mut Discard);
+    let Running::Stream(stream) = &engine.running[0] else { unreachable!("a walk is a stream") };
+    assert_eq!(stream.port.counts.walks, 1);
+    stream.core_at - LATER - began
+}
+
+#[test]
+fn a_branch_waits_for_the_walk_of_its_load() {
+    let loaded = goes_on_after(true, None);
+    // The look into both TLBs alone takes 5 cycles of 714 ps; whoever needs no value goes on beside it.
+    let beside = goes_on_after(false, None);
+    assert!(beside < 5 * 714 && loaded > 5 * 714, "{beside}, {loaded}");
+    assert_eq!(goes_on_after(false, Some(Op::Mispredicted(false))), beside + 2857, "on something else, 4 cycles");
+    assert_eq!(goes_on_after(false, Some(Op::Mispredicted(true))), loaded);
+}
