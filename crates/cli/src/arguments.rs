@@ -197,6 +197,9 @@ pub struct Compare {
     pub a: PathBuf,
     /// The second run (B).
     pub b: PathBuf,
+    /// Print JSON instead of the tables.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// How a plan is written.

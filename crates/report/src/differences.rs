@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 use waykeeper_experiment::cases::called;
 use waykeeper_experiment::run::{CaseRecord, Run};
 
-use crate::compare::Side;
+use crate::comparison::Side;
 use crate::figure::{cores, counted};
 use crate::length::Length;
-use crate::text::paragraph;
+use crate::pairs::Pair;
 
 /// So many parameters and cases are named; the rest is counted.
 const NAMED: usize = 3;
 
-/// A paragraph for each thing that differs. `pairs` are the cases of one name.
-pub fn differences(sides: [&Side<'_>; 2], pairs: &[(&CaseRecord, &CaseRecord)]) -> Vec<String> {
+/// A sentence or two for each thing that differs; `pairs` are the cases that stand side by side.
+pub fn differences(sides: [&Side<'_>; 2], pairs: &[Pair<'_>]) -> Vec<String> {
     let [a, b] = sides.map(|side| side.run);
     let differs = |what: &str, a: String, b: String| (a != b).then(|| format!("The {what} differ: {a} and {b}."));
     let found = [
@@ -32,7 +32,7 @@ pub fn differences(sides: [&Side<'_>; 2], pairs: &[(&CaseRecord, &CaseRecord)]) 
     all.extend(definitions(sides, pairs));
     all.extend(a.cut_short.then(|| "The first run was cut short.".to_owned()));
     all.extend(b.cut_short.then(|| "The second run was cut short.".to_owned()));
-    all.iter().map(|text| paragraph(text, "  ")).collect()
+    all
 }
 
 /// Whether the target of a case is another one in the other run.
@@ -55,7 +55,7 @@ fn neighbours(case: &CaseRecord) -> String {
 }
 
 /// What of cases of one name differs, each difference once with the cases that have it.
-fn of_cases(what: &str, pairs: &[(&CaseRecord, &CaseRecord)], tell: fn(&CaseRecord) -> String) -> Vec<String> {
+fn of_cases(what: &str, pairs: &[Pair<'_>], tell: fn(&CaseRecord) -> String) -> Vec<String> {
     let mut found: Vec<([String; 2], Vec<&str>)> = Vec::new();
     for (a, b) in pairs {
         let both = [tell(a), tell(b)];
@@ -100,7 +100,7 @@ fn parameters(a: &Run, b: &Run) -> Option<String> {
 }
 
 /// Workloads of the cases that the experiments define themselves, and differently.
-fn definitions(sides: [&Side<'_>; 2], pairs: &[(&CaseRecord, &CaseRecord)]) -> Vec<String> {
+fn definitions(sides: [&Side<'_>; 2], pairs: &[Pair<'_>]) -> Vec<String> {
     let [of_a, of_b] = sides.map(|side| &side.workloads);
     let (Some(of_a), Some(of_b)) = (of_a, of_b) else { return Vec::new() };
     let mut names: Vec<&str> = Vec::new();

@@ -3,6 +3,7 @@
 mod assignment;
 mod catalogue;
 mod compare;
+mod comparison;
 mod differences;
 mod figure;
 mod headline;
@@ -13,6 +14,7 @@ mod longest;
 mod machine;
 mod matrix;
 mod metric;
+mod pairs;
 mod parameters;
 mod plan;
 mod references;
@@ -26,7 +28,8 @@ mod trace;
 
 pub use assignment::assignment;
 pub use catalogue::{catalogue, entry};
-pub use compare::{Side, compare};
+pub use compare::compare;
+pub use comparison::{Both, Compared, ComparedCase, Comparison, Side};
 pub use length::Length;
 pub use longer::longer;
 pub use machine::machine;

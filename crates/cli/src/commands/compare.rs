@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use waykeeper_experiment::folder;
-use waykeeper_report::Side;
+use waykeeper_report::{Comparison, Side};
 
-use super::output::print;
+use super::output::{print, print_json};
 use crate::arguments::Compare;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -14,6 +14,10 @@ use crate::failure::Failure;
 pub fn compare(arguments: &Compare) -> Result<Exit, Failure> {
     let (a, b) = (folder::read(&arguments.a)?, folder::read(&arguments.b)?);
     let side = |path: &Path, run| Side { name: path.display().to_string(), run, workloads: folder::workloads(path) };
-    print(&waykeeper_report::compare([&side(&arguments.a, &a), &side(&arguments.b, &b)]))?;
+    let comparison = Comparison::new([&side(&arguments.a, &a), &side(&arguments.b, &b)]);
+    match arguments.json {
+        true => print_json(&comparison)?,
+        false => print(&waykeeper_report::compare(&comparison))?,
+    }
     Ok(Exit::Done)
 }

@@ -160,6 +160,38 @@ fn compare_sets_two_runs_side_by_side() {
     );
 }
 
+#[test]
+fn compare_pairs_a_cut_sweep_with_the_whole_one_and_shows_bandwidths() {
+    let desk = Desk::new();
+    desk.file(
+        "my.toml",
+        "title = 'x'\nplatform = 'agilex5'\nsentinel = false\n\
+         targets = [{ workload = 'stream_read', core = 1, measure = 'throughput' }]\n\
+         neighbours = [{ workload = 'stream_read', cores = [2] }]\n\
+         [[sweep]]\nname = 'size'\nkey = 'neighbours.0.with.size'\nvalues = ['8 KiB', '16 KiB']\n",
+    );
+    let run = |out: &str, set: &str| {
+        desk.run(&["run", "my.toml", "--duration=100us", "--repeats=1", out, set]).with(0);
+    };
+    run("--out=a", "--set=seed=1");
+    run("--out=b", "--set=sweep.size.only=16 KiB");
+    let text = desk.run(&["compare", "a", "b"]).with(0).stdout;
+    // Without neighbours the size does not matter, so that the whole sweep's case does not tell it.
+    assert!(text.contains("idle (B: idle [size 16 KiB])"), "{text}");
+    assert!(text.contains("only in A: none [size 8 KiB]\n") && !text.contains("only in B"), "{text}");
+    assert!(text.contains("\nbandwidths\ncase ") && text.contains("all cores A"), "{text}");
+
+    let told = desk.run(&["compare", "a", "b", "--json"]).with(0).json();
+    assert_eq!(told["cases"].as_array().unwrap().len(), 2);
+    assert_eq!(told["only_in_a"], json!(["none [size 8 KiB]"]));
+    for name in ["idle", "none [size 16 KiB]"] {
+        let case = told["cases"].as_array().unwrap().iter().find(|case| case["case"] == name).unwrap();
+        let figure = &case["figures"]["bandwidth_bytes_per_s"];
+        // The same seed and the same programs.
+        assert!(figure["a"].as_f64().unwrap() > 1e8 && figure["ratio"] == 1.0, "{case}");
+    }
+}
+
 /// What `compare` says of two runs above its table.
 fn said_above(desk: &Desk) -> String {
     let text = desk.run(&["compare", "a", "b"]).with(0).stdout;
