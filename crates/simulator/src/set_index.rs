@@ -62,7 +62,8 @@ impl Spread {
         let run = high / self.slices;
         let slice = match self.slices {
             1 => 0,
-            slices => turned(high, mix(run ^ low.rotate_left(16)), slices),
+            // Never the hash of the set, which would leave a part of the sets to lines at some distances.
+            slices => turned(high, mix(run ^ (low + 1).rotate_left(16)), slices),
         };
         let set = if self.hashed { turned(low, mix(run), self.sets) } else { low as usize };
         slice * self.sets as usize + set
@@ -96,6 +97,21 @@ mod tests {
                 let mut met = vec![0; sets];
                 (first..first + sets as Line).for_each(|line| met[index.of(line)] += 1);
                 assert!(met.iter().all(|times| *times == 1), "{sets} {slices} {hashed}: {met:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn hashed_slices_have_sets_for_lines_at_every_power_of_two() {
+        for slices in [1, 2, 4, 8] {
+            let (sets, index) = (512, SetIndex::new(512, slices, true));
+            for distance in (0..20).map(|log2| 1 << log2) {
+                for first in [0, 1, 17] {
+                    let met: std::collections::BTreeSet<usize> =
+                        (0..4 * sets).map(|i| index.of(first + i * distance)).collect();
+                    // Thrown at random, 4 lines a set leave e^-4 of the sets empty: 9.4, with a deviation of 3.
+                    assert!(met.len() > 512 - 25, "{slices} slices, {distance} lines apart: {} sets", met.len());
+                }
             }
         }
     }
