@@ -15,12 +15,14 @@ pub struct ClassWays {
     set: [Ways; MOST_CLASSES],
     /// What of them is not reserved.
     fills: [Ways; MOST_CLASSES],
+    /// Whether a class fills other ways with data than with instructions.
+    tell_code: bool,
 }
 
 impl ClassWays {
     /// Every class fills all ways.
     pub fn new(all: u32) -> Self {
-        Self { all, reserved: 0, set: [[all; 2]; MOST_CLASSES], fills: [[all; 2]; MOST_CLASSES] }
+        Self { all, reserved: 0, set: [[all; 2]; MOST_CLASSES], fills: [[all; 2]; MOST_CLASSES], tell_code: false }
     }
 
     /// Sets the ways that a class fills.
@@ -33,6 +35,12 @@ impl ClassWays {
     #[inline]
     pub fn of(&self, class: usize) -> Ways {
         self.fills[class % MOST_CLASSES]
+    }
+
+    /// Whether it matters which lines hold instructions.
+    #[inline]
+    pub fn tell_code(&self) -> bool {
+        self.tell_code
     }
 
     /// Takes ways away from all classes.
@@ -59,6 +67,7 @@ impl ClassWays {
 
     fn plan(&mut self) {
         self.fills = self.set.map(|ways| ways.map(|ways| ways & !self.reserved));
+        self.tell_code = self.fills.iter().any(|[data, code]| data != code);
     }
 }
 

@@ -8,6 +8,7 @@ use waykeeper_workload::Xorshift;
 
 use crate::bits::bits;
 use crate::build::{self, need};
+use crate::code::Code;
 use crate::controls::{TARGET_CLASS, at_start, settings_of};
 use crate::counters::{CoreCounters, Counters};
 use crate::explain::{Explained, Explainer};
@@ -143,6 +144,10 @@ impl Engine {
         let place = |core: usize| self.running.iter().position(|program| program.core() == core);
         self.on_core = (0..self.cores.len()).map(|core| place(core).unwrap_or(IDLE)).collect();
         self.wakes = self.running.iter().map(Running::wake).collect();
+        let line_bytes = self.platform.line_bytes.value;
+        let code = self.running.iter().zip(&self.programs);
+        self.world.hierarchy.code =
+            Code::of(code.flat_map(|(running, program)| running.code(&program.pattern, line_bytes)));
         (self.blocked, self.world.watched) = (0, 0);
         for (index, program) in self.running.iter_mut().enumerate() {
             self.blocked |= u32::from(program.port().is_blocked()) << index;

@@ -29,6 +29,7 @@ mod bits;
 mod build;
 pub mod cache;
 mod class_ways;
+mod code;
 mod controls;
 pub mod counters;
 mod devices;

@@ -8,6 +8,7 @@ use crate::latencies::Latencies;
 use crate::port::Port;
 use crate::program::EventLine;
 use crate::program::Program as Stream;
+use crate::tags::Line;
 use crate::tick::Tick;
 
 /// A program under way.
@@ -88,6 +89,14 @@ impl Running {
         match self {
             Self::Stream(stream) => stream.event(pattern),
             Self::Tick(tick) => tick.event(),
+        }
+    }
+
+    /// Lines of its instructions, one of each block that [`crate::code::Code`] tells apart at least.
+    pub fn code(&self, pattern: &Pattern, line_bytes: u64) -> Vec<Line> {
+        match self {
+            Self::Stream(stream) => stream.code(pattern.code_bytes(), line_bytes),
+            Self::Tick(tick) => tick.code.clone(),
         }
     }
 

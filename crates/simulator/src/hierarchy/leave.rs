@@ -94,7 +94,8 @@ impl Hierarchy {
         self.shared_counts.allocations += 1;
         let shared = self.stations[station].cache.as_mut().expect("the station has a cache");
         let flags = line.flags & (DIRTY | SHARED | CARRIED);
-        let [ways, _] = shared.ways.of(class_of(flags));
+        let code = shared.ways.tell_code() && self.code.has(line.line);
+        let ways = shared.ways.of(class_of(flags))[usize::from(code)];
         if let Some(out) = shared.insert(line.line, flags, ways, &mut self.random) {
             let cause = if out.line == line.line { Cause::Refused } else { self.pushed_out() };
             self.evicted(station, core, out, cause);

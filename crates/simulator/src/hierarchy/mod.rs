@@ -24,6 +24,7 @@ use waykeeper_workload::Xorshift;
 
 use crate::access::{Answer, Want};
 use crate::cache::{Flags, SHARED, WATCHED};
+use crate::code::Code;
 use crate::counters::{CoreCounters, SharedCounters};
 use crate::label::{Label, MOST_CLASSES};
 use crate::losses::Losses;
@@ -77,6 +78,8 @@ pub struct Hierarchy {
     /// A station whose cache is about to give a line to a core, and the line, which nobody inside has: filters may say
     /// otherwise already.
     giving: (usize, Line),
+    /// The lines that hold instructions.
+    pub code: Code,
     /// The time of the access or fill that is being worked on, and its core.
     now: u64,
     at_work: usize,
@@ -118,6 +121,7 @@ impl Hierarchy {
             labels: vec![0; cores.len()],
             leaving: Leaving::default(),
             giving: (0, Line::MAX),
+            code: Code::default(),
             now: 0,
             at_work: 0,
             taken: [[0; MOST_CLASSES]; 2],

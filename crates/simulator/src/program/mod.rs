@@ -15,6 +15,7 @@ use std::collections::VecDeque;
 use waykeeper_workload::{Access, Operation, Pattern, Region as Which, Step, Stream, recorder};
 
 use crate::access::Want;
+use crate::code::Code;
 use crate::explain::What;
 use crate::front::Front;
 use crate::front::tlb::{NONE, Page};
@@ -440,6 +441,12 @@ impl Program {
         let mut event = lines(Side::Instructions, &self.code, *code_bytes, pattern.code_bytes());
         event.extend(lines(Side::Data, &self.data, *data_bytes, pattern.data_bytes()));
         event
+    }
+
+    /// Lines of the first so many bytes of its code, one of each block of [`Code`] at least.
+    pub fn code(&self, bytes: u64, line_bytes: u64) -> Vec<Line> {
+        let offsets = (0..bytes).step_by((Code::STEP * line_bytes) as usize).chain(bytes.checked_sub(1));
+        offsets.map(|at| self.code.line(at)).collect()
     }
 
     /// Where its data lie.
