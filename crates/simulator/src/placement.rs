@@ -126,8 +126,12 @@ impl Allocator {
         let end = start + self.largest(colour);
         let line_shift = self.line_shift;
         if contiguous || self.placement == Placement::Contiguous {
-            let spare = ((end - start) / PAGE).checked_sub(bytes.div_ceil(PAGE).max(1))?;
-            let start = start + random.below(spare + 1) * PAGE;
+            // Whoever asks for contiguous pages gets them as kernels give them: aligned to their size, where there is room.
+            let size = bytes.next_multiple_of(PAGE).max(PAGE);
+            let natural = if contiguous { size.next_power_of_two() } else { PAGE };
+            let aligned = |to: u64| end.checked_sub(start.next_multiple_of(to) + size).map(|spare| (to, spare / to));
+            let (to, spare) = aligned(natural).or_else(|| aligned(PAGE))?;
+            let start = start.next_multiple_of(to) + random.below(spare + 1) * to;
             return Some(Region { start, frames: None, colour, line_shift, moved: NOT_MOVED });
         }
         let (first, pages) = (start.div_ceil(page), bytes.div_ceil(page).max(1));
@@ -256,6 +260,26 @@ mod tests {
         let whole = Wanted { contiguous: true, ..Wanted::bytes(1 << 20) };
         let whole = allocator.region(whole, &mut random).unwrap();
         assert!((0..1 << 14).all(|line| whole.line(line * 64) == whole.line(0) + line as Line));
+    }
+
+    #[test]
+    fn contiguous_pages_are_aligned_to_their_size_where_there_is_room() {
+        let mut random = Xorshift::new(5);
+        let mut begins = |kib: u64| -> Vec<u64> {
+            let mut allocator = Allocator::new(64 << 20, 16, Placement::RandomPages, 64);
+            let whole = Wanted { contiguous: true, ..Wanted::bytes(kib << 10) };
+            (0..16).map(|_| allocator.region(whole, &mut random).unwrap().address(0) >> 10).collect()
+        };
+        for (kib, aligned_to) in [(4, 4), (640, 1024), (1024, 1024), (2048, 2048)] {
+            let begins = begins(kib);
+            assert!(begins.iter().all(|begin| begin.is_multiple_of(aligned_to)), "{kib}: {begins:?}");
+            assert!(kib == 2048 || begins.iter().any(|begin| !begin.is_multiple_of(2 * aligned_to)), "{begins:?}");
+        }
+        // Between 6 and 12 MiB there is no room for 5 MiB at a multiple of 8 MiB.
+        let mut allocator = Allocator::new(12 << 20, 2, Placement::RandomPages, 64);
+        let whole = Wanted { contiguous: true, ..Wanted::bytes(5 << 20) };
+        let [low, high] = [(); 2].map(|()| allocator.region(whole, &mut random).unwrap().address(0));
+        assert!(low == 0 && (6 << 20..=7 << 20).contains(&high), "{low:#x}, {high:#x}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Every bundled platform under every kind of pattern and every one of its mitigations.
 
-use waykeeper_platform::{Lock, Locked, Mitigation, Platform, Settings, bundled, find_bundled};
+use waykeeper_platform::{Index, Lock, Locked, Mitigation, Param, Platform, Settings, bundled, find_bundled};
 use waykeeper_simulator::{Engine, Program, Role, Samples};
 use waykeeper_workload::{Loop, Operation, Order, Pattern, TickBody};
 
@@ -135,6 +135,21 @@ fn a_lock_that_cannot_be_had_says_why() {
     // 128 KiB; a way of the PL310 holds 64, and the DSU's cache is exclusive.
     assert!(refused("zynq7000", (2, 7)).contains("they are 128 KiB, and these groups hold 64"));
     assert!(refused("agilex5", (3, 0)).contains("gives away the lines that are used"));
+}
+
+#[test]
+fn a_buffer_of_the_size_of_its_ways_is_locked_in_a_hashed_cache_wherever_it_lies() {
+    let mut platform = platform("apollo-lake-e3950");
+    for (hashed, slices) in [(true, 1), (true, 2), (false, 4)] {
+        let param = |value| Param::documented(value, "test");
+        let index = Index { slices: Some(param(slices)), hashed: Param::documented(hashed, "test") };
+        platform.shared_caches.iter_mut().for_each(|cache| cache.index = Some(index.clone()));
+        for seed in 1..=8 {
+            let program = Program { core: 0, pattern: buffer(), role: Role::Target };
+            let engine = Engine::new(&platform, &[program], &["pseudo-lock"], seed);
+            assert!(engine.is_ok(), "hashed {hashed}, {slices} slices, seed {seed}: {}", engine.unwrap_err());
+        }
+    }
 }
 
 /// Core 0 walks its buffer beside core 1, which modifies 1 MiB at random places of the same L2.
