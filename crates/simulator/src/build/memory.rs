@@ -7,7 +7,7 @@ use waykeeper_workload::Xorshift;
 use crate::build::{need, ps};
 use crate::memory::layout::{COVERED, Checks, Layout};
 use crate::memory::parameters::{Parameters, RefreshRule, Scheduler, Timing};
-use crate::memory::regulator::{Scheme, Windows};
+use crate::memory::regulator::{Portions, Scheme, Windows};
 use crate::memory::side_cache::SideCacheParameters;
 use crate::memory::{MOST_BANKS, Memory};
 use crate::refused::Refused;
@@ -119,7 +119,7 @@ fn scheme(control: &BandwidthControl, line: u64) -> Scheme {
         BandwidthScheme::Stride => Scheme::Stride,
         BandwidthScheme::Maximum => Scheme::Maximum(Windows { length, steps, line }),
         BandwidthScheme::Minimum => Scheme::Minimum(Windows { length, steps, line }),
-        BandwidthScheme::Portions => Scheme::Portions { slot: (length / steps).max(1), slots: steps },
+        BandwidthScheme::Portions => Scheme::Portions(Portions { slot: (length / steps).max(1), slots: steps, line }),
     }
 }
 

@@ -21,13 +21,50 @@ pub enum Scheme {
     Maximum(Windows),
     /// A class that has not yet had its share of a window goes before the others.
     Minimum(Windows),
-    /// A class passes in its own slots of a window only: those whose bits are set in its share.
-    Portions {
-        /// Length of a slot.
-        slot: u64,
-        /// Slots of a window.
-        slots: u64,
-    },
+    /// A class passes in its own slots of a window only: those whose bits are set in its share. A line takes of them what
+    /// the memory needs for it.
+    Portions(Portions),
+}
+
+/// Slots of time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Portions {
+    /// Length of a slot, at least 1.
+    pub slot: u64,
+    /// Slots of a window.
+    pub slots: u64,
+    /// What the memory needs for a line at best, over all channels.
+    pub line: u64,
+}
+
+impl Portions {
+    fn is_own(&self, share: u64, slot: u64) -> bool {
+        share >> (slot % self.slots) & 1 == 1
+    }
+
+    /// The first time from `at` on that is in a slot of a share; `at` where none is.
+    fn first(&self, share: u64, at: u64) -> u64 {
+        let slot = at / self.slot;
+        (slot..=slot + self.slots).find(|slot| self.is_own(share, *slot)).map_or(at, |own| at.max(own * self.slot))
+    }
+
+    /// When so much time of a share's slots is over.
+    fn after(&self, share: u64, from: u64, time: u64) -> u64 {
+        let all = u64::MAX >> (64 - self.slots);
+        let in_window = u64::from((share & all).count_ones()) * self.slot;
+        if in_window == 0 {
+            return from;
+        }
+        let (mut at, mut left) = (from + time / in_window * self.slots * self.slot, time % in_window);
+        loop {
+            at = self.first(share, at);
+            let room = (at / self.slot + 1) * self.slot - at;
+            if left < room {
+                return at + left;
+            }
+            (at, left) = (at + room, left - room);
+        }
+    }
 }
 
 /// Accounting of bandwidth by windows of time.
@@ -56,6 +93,8 @@ struct Class {
     /// The window in which it was last served, and how often.
     window: u64,
     served: u64,
+    /// When what it sent last has had its time, under portions.
+    free: u64,
 }
 
 /// A regulator, which is off until a share is set.
@@ -100,13 +139,13 @@ impl Regulator {
             Scheme::Delay { steps, .. } => steps,
             Scheme::Maximum(windows) => windows.steps,
             Scheme::Stride | Scheme::Minimum(_) => 0,
-            Scheme::Portions { slots, .. } => u64::MAX >> (64 - slots),
+            Scheme::Portions(portions) => u64::MAX >> (64 - portions.slots),
         }
     }
 
     /// Whether a class may have to wait while the memory could serve it.
     pub fn holds_back(&self) -> bool {
-        self.enabled && matches!(self.scheme, Scheme::Maximum(_) | Scheme::Portions { .. })
+        self.enabled && matches!(self.scheme, Scheme::Maximum(_) | Scheme::Portions(_))
     }
 
     /// How long every request of a class waits before it takes part.
@@ -131,13 +170,8 @@ impl Regulator {
                     (now / windows.length + 1) * windows.length
                 }
             }
-            Scheme::Portions { slot, slots } => {
-                let at = now / slot;
-                let own = |slot: &u64| self.share(class) >> (slot % slots) & 1 == 1;
-                match (at..at + slots).find(own) {
-                    Some(first) => now.max(first * slot),
-                    None => now,
-                }
+            Scheme::Portions(portions) => {
+                portions.first(self.share(class), now.max(self.classes[usize::from(class)].free))
             }
             Scheme::Delay { .. } | Scheme::Stride | Scheme::Minimum(_) => now,
         }
@@ -153,7 +187,7 @@ impl Regulator {
             Scheme::Minimum(windows) => {
                 u64::from(self.served_in(class, &windows, now) >= windows.lines(self.share(class)))
             }
-            Scheme::Delay { .. } | Scheme::Maximum(_) | Scheme::Portions { .. } => 0,
+            Scheme::Delay { .. } | Scheme::Maximum(_) | Scheme::Portions(_) => 0,
         }
     }
 
@@ -173,6 +207,9 @@ impl Regulator {
         if self.enabled {
             self.distance = class.distance;
             class.distance += class.share + 1;
+            if let Scheme::Portions(portions) = self.scheme {
+                class.free = portions.after(class.share, now, portions.line);
+            }
         }
         if class.window != window {
             (class.window, class.served) = (window, 0);

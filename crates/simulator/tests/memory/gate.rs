@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use waykeeper_platform::Replacement;
 use waykeeper_simulator::memory::layout::Checks;
 use waykeeper_simulator::memory::parameters::Parameters;
-use waykeeper_simulator::memory::regulator::{Scheme, Windows};
+use waykeeper_simulator::memory::regulator::{Portions, Scheme, Windows};
 use waykeeper_simulator::memory::side_cache::SideCacheParameters;
 use waykeeper_simulator::memory::{Memory, Source};
 
@@ -63,7 +63,7 @@ fn memories() -> impl Strategy<Value = Parameters> {
         Just(Some(Scheme::Delay { step: 30, steps: 10 })),
         Just(Some(Scheme::Maximum(windows))),
         Just(Some(Scheme::Minimum(windows))),
-        Just(Some(Scheme::Portions { slot: 100, slots: 10 })),
+        Just(Some(Scheme::Portions(Portions { slot: 100, slots: 10, line: 20 }))),
     ];
     let front = (scheme, 1..8usize, prop_oneof![Just(0u64), 1..100u64], prop_oneof![Just(usize::MAX), 1..8usize]);
     let cache = prop_oneof![Just(None), (any::<bool>(), any::<bool>()).prop_map(Some)];

@@ -1,6 +1,6 @@
 //! Regulation of bandwidth: who is served how often, beside classes that always have requests waiting.
 
-use waykeeper_simulator::memory::regulator::{Scheme, Windows};
+use waykeeper_simulator::memory::regulator::{Portions, Scheme, Windows};
 use waykeeper_simulator::memory::{Memory, Source};
 
 use crate::common::{answers, changed};
@@ -16,6 +16,7 @@ fn memory(scheme: Scheme) -> Memory {
 }
 
 const WINDOWS: Windows = Windows { length: 1000, steps: 100, line: 50 };
+const PORTIONS: Portions = Portions { slot: 250, slots: 4, line: 50 };
 
 /// Classes that keep so many reads waiting each, from 0 until `end`; gives the times of the answers of each.
 fn saturate(memory: &mut Memory, waiting: &[(u8, u32)], end: u64) -> Vec<Vec<u64>> {
@@ -141,7 +142,7 @@ fn a_minimum_is_given_to_a_class_that_asks_for_it() {
 
 #[test]
 fn portions_are_slots_of_their_classes() {
-    let mut memory = memory(Scheme::Portions { slot: 250, slots: 4 });
+    let mut memory = memory(Scheme::Portions(PORTIONS));
     memory.set_bandwidth(0, 0b1110, true, 0);
     memory.set_bandwidth(1, 0b0001, true, 0);
     // Five lines in each slot.
@@ -152,11 +153,29 @@ fn portions_are_slots_of_their_classes() {
 }
 
 #[test]
+fn a_slot_passes_what_the_memory_has_time_for_in_it() {
+    // The way to the memory takes a line each 5, ten times as many as the memory; alone, a class has its quarter as well,
+    // also where a line takes longer than a slot.
+    for slot in [250, 20, 1000] {
+        let mut memory = changed(|parameters| {
+            parameters.regulation = Some((Scheme::Portions(Portions { slot, ..PORTIONS }), 64));
+            parameters.line_time = 5;
+            parameters.timing.trc = 20;
+            parameters.layout.bank_hash = true;
+        });
+        memory.set_bandwidth(0, 0b1110, true, 0);
+        memory.set_bandwidth(1, 0b0001, true, 0);
+        let [none, few] = served(&mut memory, &[(1, 200)], 100_000);
+        assert!(none == 0 && few.abs_diff(500) <= 20, "slots of {slot}: {few}");
+    }
+}
+
+#[test]
 fn what_a_class_may_not_send_yet_takes_no_entry_from_the_others() {
     // Three times as many requests of the limited class as the regulator sees.
     for (scheme, shares, expected) in [
         (Scheme::Maximum(WINDOWS), [100, 10], [1800, 200]),
-        (Scheme::Portions { slot: 250, slots: 4 }, [0b1110, 0b0001], [1500, 500]),
+        (Scheme::Portions(PORTIONS), [0b1110, 0b0001], [1500, 500]),
     ] {
         let mut memory = memory(scheme);
         for (class, share) in [0, 1].into_iter().zip(shares) {
