@@ -2,6 +2,7 @@
 
 mod assignments;
 mod explained;
+mod fast_check;
 mod host;
 pub mod ladder;
 mod measure;

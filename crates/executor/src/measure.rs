@@ -24,6 +24,8 @@ pub struct Assignment<'a> {
     pub explain: usize,
     /// Whether simulated neighbours skip what cannot touch the target, where they can.
     pub fast: bool,
+    /// Whether that is compared with a simulation in full.
+    pub check_fast: bool,
     /// Samples above this many nanoseconds are excursions; `None` for a pilot, which has no threshold yet.
     pub excursion_above_ns: Option<f64>,
     /// Excursions within this time of the first one are one event, nanoseconds.

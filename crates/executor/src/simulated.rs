@@ -7,7 +7,7 @@ use std::time::Instant;
 use waykeeper_experiment::cases::{Case, Placed};
 use waykeeper_experiment::measurement::{Measurement, NeighbourProgress, Simulation};
 use waykeeper_experiment::mitigation::parts;
-use waykeeper_experiment::run::{Clock, Machine, Parameter, Parameters, SampledRecord};
+use waykeeper_experiment::run::{Clock, FastCheck, Machine, Parameter, Parameters, SampledRecord};
 use waykeeper_experiment::sampled::Sampling;
 use waykeeper_experiment::samples::{Collector, Samples};
 use waykeeper_experiment::site::{ExecutorKind, Offer, Site, SiteCore, cache_shapes, refused_elsewhere};
@@ -16,6 +16,7 @@ use waykeeper_simulator::{Counters, Engine, Estimate, Program, Refused, Role};
 use waykeeper_workload::Pattern;
 
 use crate::explained;
+use crate::fast_check;
 use crate::measure::{Assignment, Executor, ExecutorError, Pace, Place};
 use crate::occupancy::Watch;
 use crate::policies::{self, PolicyFiles, is_policy, located, offers, settings, the_policy};
@@ -233,9 +234,10 @@ impl Executor for Simulated {
         let mut engine = self
             .engine(case, &programs, assignment.seed)
             .map_err(|refused| ExecutorError::Refused(refused.to_string()))?;
-        if assignment.fast {
-            engine.set_skipping();
-        }
+        // Events of a lone target are another fast path: its background goes forward, and nothing is skipped.
+        let checked = assignment.check_fast && matches!(case.target.pattern, Pattern::Tick { .. });
+        let plain = checked.then(|| engine.clone());
+        let skips = assignment.fast && engine.set_skipping();
         if let Some(sampling) = case.sampled {
             let sampling = windows(sampling, assignment.seed);
             engine.sample(sampling).map_err(|refused| ExecutorError::Refused(refused.to_string()))?;
@@ -249,6 +251,8 @@ impl Executor for Simulated {
         if assignment.explain > 0 {
             engine.explain(assignment.explain, warm);
         }
+        let in_full =
+            plain.filter(|_| skips).and_then(|plain| fast_check::in_full(plain, case.target.core, warm, length, stop));
         // Stopped in the warm-up, nothing is observed, and no samples follow.
         let begun_at = advance(&mut engine, 0, warm, stop, &mut Nothing);
         let before = engine.counters();
@@ -274,6 +278,11 @@ impl Executor for Simulated {
         }
         let observed_s = now as f64 / PS_PER_S;
         let counters = engine.counters();
+        let memory_reads = |counters: &Counters| counters.core(case.target.core).map_or(0, |core| core.memory_reads);
+        let fast_check = in_full.and_then(|full| {
+            let fast = memory_reads(&counters) - memory_reads(&before);
+            FastCheck::new(&full.reads, full.ps as f64 / PS_PER_S, fast, observed_s)
+        });
         // The program's own: what page walks read is no work done.
         let total_of = |counters: &Counters, core| {
             let walks = counters.front(core).map_or(0, |front| front.walk_reads);
@@ -300,7 +309,7 @@ impl Executor for Simulated {
         let within_samples = !case.throughput && !matches!(case.target.pattern, Pattern::Tick { .. });
         let reads = |counters: &Counters| match within_samples {
             true => counters.front(case.target.core).map_or(0, |front| front.sample_memory_reads),
-            false => counters.core(case.target.core).map_or(0, |core| core.memory_reads),
+            false => memory_reads(counters),
         };
         Ok(Measurement {
             seed: assignment.seed,
@@ -332,6 +341,7 @@ impl Executor for Simulated {
                 wall_s: begun.elapsed().as_secs_f64(),
                 accesses: programs.iter().map(|p| simulated_of(p.core)).sum(),
                 skipped_accesses: programs.iter().map(|p| skipped_of(p.core)).sum(),
+                fast_check,
             }),
         })
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use waykeeper_platform::CoreId;
 
-use crate::run::{LongSample, Occupancy, Placement, Privilege, SampledRecord};
+use crate::run::{FastCheck, LongSample, Occupancy, Placement, Privilege, SampledRecord};
 use crate::samples::Samples;
 
 /// What one repeat gave.
@@ -95,6 +95,8 @@ pub struct Simulation {
     pub accesses: u64,
     /// Those that were skipped by the fast path.
     pub skipped_accesses: u64,
+    /// The fast path beside the full one, where that was asked for.
+    pub fast_check: Option<FastCheck>,
 }
 
 /// All repeats of one case.

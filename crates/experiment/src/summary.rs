@@ -72,6 +72,7 @@ pub(crate) fn summarize(case: &Case, measured: &Measured, tag: &str) -> CaseReco
         wall_s: is_simulated.then(|| simulated.iter().fold(0.0, |sum, repeat| sum + repeat.wall_s)),
         accesses: is_simulated.then(|| simulated.iter().map(|s| s.accesses).sum()),
         skipped_accesses: simulated.iter().map(|s| s.skipped_accesses).sum(),
+        fast_check: simulated.iter().find_map(|s| s.fast_check),
     }
 }
 

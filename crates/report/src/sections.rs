@@ -5,7 +5,7 @@ use waykeeper_experiment::mitigation::NONE;
 use waykeeper_experiment::run::{BudgetRecord, CaseRecord, Privilege, Run};
 use waykeeper_experiment::statistics::JudgementKind;
 
-use crate::figure::{counted, scaled, seconds, three_digits};
+use crate::figure::{counted, ratio, scaled, seconds, three_digits};
 use crate::shapes::shares;
 
 /// What the neighbours did, and whether it had an effect.
@@ -123,6 +123,7 @@ pub fn simulation(run: &Run) -> Vec<String> {
         }
         entries.push(entry);
     }
+    entries.extend(fast_path(run));
     entries.extend(windows(run));
     for word in ["fitted", "imposed", "assumed"] {
         let keys = alike(parameters.list.iter().filter(|p| p.is == word).map(|p| p.key.as_str()));
@@ -132,6 +133,29 @@ pub fn simulation(run: &Run) -> Vec<String> {
     }
     entries.push("`waykeeper show RUN --parameters` gives each with its value, range, reason and source.".into());
     entries
+}
+
+/// How good the fast path was, where it was compared with the full one.
+fn fast_path(run: &Run) -> Option<String> {
+    let checked: Vec<_> = run.cases.iter().filter_map(|case| Some((&case.name, case.fast_check?))).collect();
+    let ratios = || checked.iter().map(|(_, check)| check.ratio());
+    let (least, most) = (ratios().reduce(f64::min)?, ratios().reduce(f64::max)?);
+    let (least, most) = (ratio(Some(least)), ratio(Some(most)));
+    let range = if least == most { least } else { format!("{least} to {most}") };
+    let full = seconds(checked.iter().map(|(_, check)| check.full_s).reduce(f64::max)?);
+    let mut entry = format!(
+        "the fast path beside the first {full} of the first repeats in full: {range} as many lines read from memory by \
+         the target"
+    );
+    let off = checked.iter().filter(|(_, check)| check.is_off()).map(|(name, check)| {
+        format!("{name} {} +- {}", ratio(Some(check.ratio())), three_digits(check.standard_error()))
+    });
+    let off: Vec<_> = off.collect();
+    entry += &match off.as_slice() {
+        [] => "; no more than a tenth or chance".into(),
+        off => format!("; MORE THAN CHANCE: {}: run such cases without `--fast`", off.join(", ")),
+    };
+    Some(entry)
 }
 
 /// That samples are estimates of whole passes, and how good they may be.

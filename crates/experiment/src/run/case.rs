@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use waykeeper_platform::CoreId;
 
+use super::fast_check::FastCheck;
 use super::figures::Reference;
 use super::looks::{LongSample, Occupancy, Shape};
 use super::sampled::SampledRecord;
@@ -123,6 +124,9 @@ pub struct CaseRecord {
     /// Accesses that the fast path skipped, all repeats together (simulator only).
     #[serde(default, skip_serializing_if = "is_zero")]
     pub skipped_accesses: u64,
+    /// The fast path beside the full one, at the beginning of the first repeat.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fast_check: Option<FastCheck>,
 }
 
 impl CaseRecord {

@@ -3,6 +3,7 @@
 //! A key that does not apply is absent, never null or 0. Times are nanoseconds unless the key says otherwise.
 
 mod case;
+mod fast_check;
 mod figures;
 mod looks;
 mod place;
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::layout::TableLayout;
 use crate::site::ExecutorKind;
 pub use case::{CaseRecord, NeighbourRecord, Placement, RepeatRecord};
+pub use fast_check::FastCheck;
 pub use figures::{BudgetRecord, ExpectationRecord, Met, Reference};
 pub use looks::{LongSample, MemoryPart, Occupancy, SamplePart, Shape};
 pub use place::{Clock, Machine, Parameter, Parameters, Privilege, Refusal, Tool};

@@ -1,0 +1,56 @@
+//! The beginning of a repeat in full, to be compared with the fast path.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use waykeeper_platform::CoreId;
+use waykeeper_simulator::{Engine, Samples};
+
+/// Parts of the time in full; their spread tells how far off it may be.
+const PARTS: u64 = 20;
+
+/// Longest time in full: about a second of one core for a way hammer.
+const LONGEST_PS: u64 = 50_000_000_000;
+
+/// Shortest worth anything.
+const SHORTEST_PS: u64 = 2_000_000_000;
+
+/// The share of a repeat that is simulated in full too: small beside what the fast path saves.
+const SHARE: u64 = 40;
+
+/// Nobody looks at samples.
+struct Nobody;
+
+impl Samples for Nobody {
+    fn record(&mut self, _: u64, _: u64, _: u64) {}
+}
+
+/// Time in full, picoseconds, and the lines that a core read from memory in each of its parts.
+pub struct InFull {
+    /// All parts together.
+    pub ps: u64,
+    /// Lines in each.
+    pub reads: Vec<u64>,
+}
+
+/// Simulates the beginning of a repeat of so many picoseconds in full, after the warm-up. None of one that is too short,
+/// or was stopped.
+pub fn in_full(mut engine: Engine, core: CoreId, warm_ps: u64, repeat_ps: u64, stop: &AtomicBool) -> Option<InFull> {
+    let part = (repeat_ps / SHARE).min(LONGEST_PS) / PARTS;
+    if part * PARTS < SHORTEST_PS {
+        return None;
+    }
+    let total = |engine: &Engine| engine.counters().core(core).map_or(0, |core| core.memory_reads);
+    engine.advance(warm_ps, &mut Nobody);
+    let mut before = total(&engine);
+    let mut reads = Vec::new();
+    for at in 1..=PARTS {
+        if stop.load(Ordering::Relaxed) {
+            return None;
+        }
+        engine.advance(warm_ps + at * part, &mut Nobody);
+        let now = total(&engine);
+        reads.push(now - before);
+        before = now;
+    }
+    Some(InFull { ps: part * PARTS, reads })
+}
