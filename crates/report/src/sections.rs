@@ -145,7 +145,8 @@ fn fast_path(run: &Run) -> Option<String> {
     let full = seconds(checked.iter().map(|(_, check)| check.full_s).reduce(f64::max)?);
     let mut entry = format!(
         "the fast path beside the first {full} of the first repeats in full: {range} as many lines read from memory by \
-         the target"
+         the target, standard errors up to {}",
+        three_digits(checked.iter().map(|(_, check)| check.standard_error()).reduce(f64::max)?)
     );
     let off = checked.iter().filter(|(_, check)| check.is_off()).map(|(name, check)| {
         format!("{name} {} +- {}", ratio(Some(check.ratio())), three_digits(check.standard_error()))

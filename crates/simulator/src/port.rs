@@ -185,11 +185,12 @@ impl Port {
             }
             Answer::L2 => {
                 counts.l2_hits += 1;
-                Issued::At(Arrival { at: now + self.latencies.l2, beyond: false })
+                Issued::At(Arrival { at: self.taken_from(world, want, now, now + self.latencies.l2), beyond: false })
             }
             Answer::Shared(level) => {
                 counts.shared_hits += 1;
                 let at = now + self.latencies.shared[usize::from(level)];
+                let at = self.taken_from(world, want, now, at);
                 self.take_turns(&mut world.misses, level, at);
                 Issued::At(Arrival { at, beyond: true })
             }
@@ -238,6 +239,18 @@ impl Port {
     #[inline]
     fn stored(&self, world: &World, now: u64) -> Issued {
         if world.hierarchy.cores[self.core].is_written_through() { self.sent(world, now) } else { Issued::Hit }
+    }
+
+    /// When a store that hits further out than the first level has left the core: it may have gone on to the memory, too.
+    #[inline]
+    fn taken_from(&self, world: &World, want: Want, now: u64, at: u64) -> u64 {
+        if want != Want::Write || world.hierarchy.writes.is_empty() {
+            return at;
+        }
+        match self.stored(world, now) {
+            Issued::At(arrival) => at.max(arrival.at),
+            _ => at,
+        }
     }
 
     /// A store that goes on to the memory leaves the core once the memory has taken those before it.

@@ -2,8 +2,8 @@
 //! hand: a cycle of the in-order core (core 0, 1.25 GHz) is 800 ps, its second level answers in 14 of them, 11,200 ps.
 
 use waykeeper_platform::{
-    CoreKind, Event, Mitigation, Param, Platform, Prefetcher, PrefetcherKind, Replacement, Settings, Tlb, TlbSide,
-    Translation, WriteStreaming, find_bundled,
+    CoreKind, Event, Inclusion, Mitigation, Param, Platform, Prefetcher, PrefetcherKind, Replacement, Settings, Tlb,
+    TlbSide, Translation, WriteStreaming, find_bundled,
 };
 use waykeeper_simulator::{Counters, Engine, Program, Role, Samples};
 use waykeeper_workload::{Loop, Operation, Order, Pattern};
@@ -316,6 +316,23 @@ fn stores_that_go_on_to_the_memory_are_no_faster_than_that() {
     let (stored, written) = (counters.core(0).unwrap().accesses, counters.memory.writes);
     assert!(written <= until / 40_000 && written > until / 80_000, "{written} writes");
     assert!(stored < written + 2000, "{stored} stored, {written} written");
+}
+
+#[test]
+fn stores_that_hit_further_out_and_go_on_to_the_memory_are_no_faster_than_that() {
+    // 20 KiB do not fit into a first level of 8 KiB, and into a second that has what the first lost; each store goes to memory.
+    let mut platform = platform(|core| {
+        let l1d = core.l1d.as_mut().unwrap();
+        (l1d.size_kib, l1d.ways, l1d.write_back) = (param(8), param(4), Some(param(false)));
+        core.l2.as_mut().unwrap().inclusion = Some(param(Inclusion::ExclusiveOfL1d));
+    });
+    platform.memory.as_mut().unwrap().line_transfer_ns.value = 40.0;
+    let until = 4 * MILLISECOND;
+    let (_, counters) = run(&platform, 0, walk(Operation::Write, (1 << 20, 0), (320, 64)), &[], 0, until);
+    let (stored, written) = (counters.core(0).unwrap().accesses, counters.memory.writes);
+    assert!(counters.core(0).unwrap().l2_hits > stored / 2, "{counters:?}");
+    assert!(written <= until / 40_000 && written > until / 80_000, "{written} writes");
+    assert!(stored < written + 4000, "{stored} stored, {written} written");
 }
 
 #[test]

@@ -272,3 +272,32 @@ fn a_run_that_is_shorter_than_a_sample_says_so() {
     );
     assert_eq!(short("--duration=20ms"), None);
 }
+
+#[test]
+fn the_fast_path_is_compared_with_the_full_one() {
+    let desk = Desk::new();
+    let run = |out: &str, more: &[&str]| {
+        let out = format!("--out={out}");
+        let all =
+            ["run", "agilex5-cluster-latency", "--repeats=2", "--set=sentinel=false", "--set=mitigations=colouring"];
+        desk.run(&[&all[..], &[&out], more].concat()).with(0).stdout
+    };
+    let said = run("long", &["--fast", "--duration=200ms"]);
+    assert!(said.contains("the fast path beside the first 5 ms of the first repeats in full: x"), "{said}");
+    let cases = desk.record("long")["cases"].as_array().unwrap().clone();
+    let check = |name: &str| cases.iter().find(|case| case["name"] == name).unwrap()["fast_check"].clone();
+    let none = check("none");
+    let figure = |key: &str| none[key].as_f64().unwrap();
+    assert_eq!(figure("full_s"), 0.005);
+    let (full, fast) = (figure("full_reads_per_s"), figure("fast_reads_per_s"));
+    // Lines are lost in bursts: some forty in the time in full, from a few of its twenty parts.
+    assert!((0.3..3.0).contains(&(fast / full)), "{none}");
+    assert!((0.05..1.0).contains(&(figure("standard_error_per_s") / full)), "{none}");
+    // Nothing is lost under colouring, and nothing skips without neighbours.
+    assert!(check("colouring").is_null() && check("idle").is_null(), "{cases:?}");
+
+    for (out, more) in [("short", ["--fast", "--duration=20ms"]), ("full", ["--duration=20ms", "--seed=1"])] {
+        let said = run(out, &more);
+        assert!(!said.contains("the fast path beside"), "{said}");
+    }
+}

@@ -54,6 +54,10 @@ pub struct Channel {
     /// Writes in the controller.
     pub(super) writes: usize,
     pub(super) draining: bool,
+    /// Writes that have gone since writes went first.
+    pub(super) drained: usize,
+    /// Reads that go before writes go first again: those that waited when as many writes had gone as the controller holds.
+    pub(super) owed: usize,
     checks: Option<CheckLines>,
     pub(super) joints: Joints,
     /// The line that was read last since this was cleared; it may be one of check bits.
@@ -85,6 +89,8 @@ impl Channel {
             answers: Queue::new(),
             writes: 0,
             draining: false,
+            drained: 0,
+            owed: 0,
             checks: (of.layout.checks != Checks::Nowhere).then(|| CheckLines::new(of.check_lines)),
             joints: Joints::default(),
             fetched: None,
@@ -223,11 +229,41 @@ impl Channel {
         self.writes += 1;
         self.with_writes |= 1 << place.bank;
         self.banks[place.bank].writes.push_back(Write { line, row: place.row, arrived: now });
-        if self.writes >= self.rules.write_high && !self.draining {
-            self.draining = true;
+        self.may_drain(now);
+        self.plan(place.bank, now);
+    }
+
+    /// Writes go first from now on if there are many, and no reads are owed their turn.
+    pub(super) fn may_drain(&mut self, now: u64) {
+        if self.writes >= self.rules.write_high && !self.draining && self.owed == 0 {
+            (self.draining, self.drained) = (true, 0);
             self.plan_after_turn(now);
         }
-        self.plan(place.bank, now);
+    }
+
+    /// A write has gone: ends a drain when few are left, or when reads have waited for as many as the controller holds.
+    pub(super) fn may_end_drain(&mut self, now: u64) {
+        if !self.draining {
+            return;
+        }
+        self.drained += 1;
+        let long = self.drained >= self.rules.write_entries.min(2 * self.rules.write_high) && self.has_reads();
+        if self.writes <= self.rules.write_low || long {
+            self.draining = false;
+            self.owed = if long { self.admitted - self.held } else { 0 };
+            self.plan_after_turn(now);
+        }
+    }
+
+    /// A read has gone.
+    pub(super) fn repay(&mut self, now: u64) {
+        if self.owed > 0 {
+            self.owed = if self.has_reads() { self.owed - 1 } else { 0 };
+            if self.owed == 0 {
+                self.plan_banks(self.with_writes, now);
+                self.may_drain(now);
+            }
+        }
     }
 
     /// Whether a read waits for its turn. Held ones do not count: they would keep away the writes that they wait for.
@@ -252,6 +288,8 @@ impl Channel {
         if self.writes_are_free() {
             let (at, write) = queue.first_write(self.order, self.dram.open_row(bank))?;
             Some((at, write, 0))
+        } else if self.owed > 0 && !queue.reads.is_empty() {
+            None
         } else {
             let write = queue.writes.front()?;
             Some((0, write, write.arrived.saturating_add(self.rules.write_age)))

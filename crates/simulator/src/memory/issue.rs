@@ -59,6 +59,7 @@ impl Channel {
         if self.writes > 0 && !self.has_reads() {
             self.plan_banks(self.with_writes, now);
         }
+        self.repay(now);
         self.plan(bank, now);
     }
 
@@ -81,10 +82,7 @@ impl Channel {
         if self.banks[bank].writes.is_empty() {
             self.with_writes &= !(1 << bank);
         }
-        if self.draining && self.writes <= self.rules.write_low {
-            self.draining = false;
-            self.plan_after_turn(now);
-        }
+        self.may_end_drain(now);
         if !self.banks[bank].writes_line(write.line) {
             let had_reads = self.has_reads();
             if let Some(stories) = &mut self.stories {

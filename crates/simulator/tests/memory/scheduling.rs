@@ -184,3 +184,37 @@ fn few_writes_are_written_in_the_end_too() {
     answers(&mut memory);
     assert_eq!(memory.counts().writes, 3);
 }
+
+#[test]
+fn writes_without_end_let_reads_have_their_turn() {
+    for (drains_channel, write_age) in [(true, u64::MAX), (false, u64::MAX), (true, 200), (false, 200)] {
+        // The controller holds 8 writes.
+        let mut memory = scheduled(|rules| {
+            (rules.drains_channel, rules.write_age, rules.write_entries) = (drains_channel, write_age, 8);
+        });
+        let mut sent = 0;
+        let mut waits = Vec::new();
+        for handle in 0..20 {
+            let asked = memory.counts().writes;
+            memory.read(row(handle), handle, Source::default(), memory.next_time().clamp(1000, 1_000_000));
+            let answered = (0..1000).find_map(|_| {
+                // As many wait all the time as start a drain, in the bank of the reads.
+                while sent < memory.counts().writes + 6 {
+                    sent += 1;
+                    memory.write(
+                        row(100 + sent as u32 % 100),
+                        Source::default(),
+                        memory.next_time().clamp(1000, 1_000_000),
+                    );
+                }
+                let now = memory.next_time();
+                memory.step(now)
+            });
+            assert_eq!(answered, Some(handle), "drains the channel: {drains_channel}, age {write_age}");
+            waits.push(memory.counts().writes - asked);
+        }
+        // Eight before the read, and what goes on while its line is on its way: at 40 each, 130 hold four.
+        assert!(waits.iter().all(|writes| *writes <= 12), "{waits:?}");
+        assert!(waits.iter().any(|writes| *writes >= 8), "{waits:?}");
+    }
+}
