@@ -156,4 +156,4 @@ impl Program {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

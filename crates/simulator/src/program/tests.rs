@@ -1,37 +1,20 @@
 //! A branch on a load that waits for a walk.
 
-use waykeeper_platform::{Param, Platform, Tlb, TlbSide, Translation, find_bundled};
+use waykeeper_platform::{Platform, find_bundled};
 use waykeeper_workload::{Access, Loop, Operation, Pattern, Region};
 
 use crate::engine::Engine;
 use crate::program::Op;
+use crate::program::forward::tests::{param, translated};
 use crate::programs::{Program, Role};
 use crate::running::Running;
 use crate::samples::Discard;
-
-fn param<T>(value: T) -> Param<T> {
-    Param::documented(value, "test")
-}
 
 /// An out-of-order core whose branches cost nothing but their wait.
 fn engine() -> Engine {
     let mut platform = Platform::from_toml(find_bundled("agilex5").unwrap().text, "agilex5").unwrap();
     let kind = platform.cores.iter_mut().find(|kind| kind.ids.contains(&2)).unwrap();
-    let tlb = |side, entries, hit_cycles| Tlb {
-        side,
-        entries: param(entries),
-        ways: param(4),
-        hit_cycles: param(hit_cycles),
-        lockable_entries: None,
-    };
-    kind.tlbs = vec![tlb(TlbSide::Data, 4, 0), tlb(TlbSide::Unified, 16, 5)];
-    kind.translation = Some(Translation {
-        page_kib: param(4),
-        walk_reads: param(2),
-        descriptor_bytes: param(8),
-        walks_from_level: param(2),
-        walkers: Some(param(1)),
-    });
+    translated(kind);
     kind.window_instructions = Some(param(128));
     kind.misprediction_cycles = Some(param(0));
     let one = Loop { count: 1 << 20, stride: 0 };

@@ -33,12 +33,12 @@ fn recording() -> PathBuf {
     path
 }
 
-fn param<T>(value: T) -> Param<T> {
+pub fn param<T>(value: T) -> Param<T> {
     Param::documented(value, "test")
 }
 
 /// TLBs that the pages do not fit into.
-fn translated(kind: &mut CoreKind) {
+pub fn translated(kind: &mut CoreKind) {
     let tlb = |side, entries, hit_cycles| Tlb {
         side,
         entries: param(entries),
