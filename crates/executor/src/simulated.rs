@@ -41,7 +41,7 @@ fn warm_up_ps(pattern: &Pattern) -> u64 {
 }
 
 /// Advances in slices until a time or a stop; gives the time reached.
-fn advance(
+pub(crate) fn advance(
     engine: &mut Engine,
     from_ps: u64,
     until_ps: u64,
@@ -57,7 +57,7 @@ fn advance(
 }
 
 /// Samples of the warm-up.
-struct Nothing;
+pub(crate) struct Nothing;
 
 impl waykeeper_simulator::Samples for Nothing {
     fn record(&mut self, _: u64, _: u64, _: u64) {}
@@ -234,9 +234,6 @@ impl Executor for Simulated {
         let mut engine = self
             .engine(case, &programs, assignment.seed)
             .map_err(|refused| ExecutorError::Refused(refused.to_string()))?;
-        // Events of a lone target are another fast path: its background goes forward, and nothing is skipped.
-        let checked = assignment.check_fast && matches!(case.target.pattern, Pattern::Tick { .. });
-        let plain = checked.then(|| engine.clone());
         let skips = assignment.fast && engine.set_skipping();
         if let Some(sampling) = case.sampled {
             let sampling = windows(sampling, assignment.seed);
@@ -251,8 +248,11 @@ impl Executor for Simulated {
         if assignment.explain > 0 {
             engine.explain(assignment.explain, warm);
         }
-        let in_full =
-            plain.filter(|_| skips).and_then(|plain| fast_check::in_full(plain, case.target.core, warm, length, stop));
+        // Events of a lone target are another fast path: its background goes forward, and nothing is skipped.
+        let plain = || self.engine(case, &programs, assignment.seed).ok();
+        let in_full = (assignment.check_fast && skips && !case.solo())
+            .then(|| fast_check::in_full(plain, case.target.core, warm, length, stop))
+            .flatten();
         // Stopped in the warm-up, nothing is observed, and no samples follow.
         let begun_at = advance(&mut engine, 0, warm, stop, &mut Nothing);
         let before = engine.counters();

@@ -3,26 +3,26 @@
 use waykeeper_experiment::layout::Metric;
 
 use crate::comparison::{Both, Compared, ComparedCase, Comparison};
-use crate::figure::ratio;
+use crate::figure::{ratio, time};
 use crate::metric::figure;
 use crate::table::{columns, table};
 use crate::text::paragraph;
 
-/// Figures of a table: their names in run.json, their titles, and what they are.
-type Columns = [(&'static str, &'static str, Metric)];
+/// A figure of a table: its name in run.json, its title, and how it is shown.
+type Shown = (&'static str, &'static str, fn(Option<f64>) -> String);
 
 /// What is in the first table.
-const LATENCY: [(&str, &str, Metric); 3] =
-    [("mean_ns", "mean", Metric::Mean), ("p99_9_ns", "p99.9", Metric::P99), ("max_ns", "max", Metric::Max)];
+const LATENCY: [Shown; 3] = [("mean_ns", "mean", time), ("p99_9_ns", "p99.9", time), ("max_ns", "max", time)];
 
-const SLOWDOWN: [(&str, &str, Metric); 2] =
-    [("slowdown", "slowdown", Metric::Slowdown), ("cost", "cost", Metric::Cost)];
+const SLOWDOWN: [Shown; 2] = [("slowdown", "slowdown", ratio), ("cost", "cost", ratio)];
 
 /// Where the target's throughput counts, that of all cores is known, too.
-const BANDWIDTH: [(&str, &str, Metric); 2] = [
-    ("total_bandwidth_bytes_per_s", "all cores", Metric::TotalBandwidth),
-    ("bandwidth_bytes_per_s", "the target", Metric::Bandwidth),
-];
+const BANDWIDTH: [Shown; 2] =
+    [("total_bandwidth_bytes_per_s", "all cores", bandwidth), ("bandwidth_bytes_per_s", "the target", bandwidth)];
+
+fn bandwidth(value: Option<f64>) -> String {
+    figure(Metric::Bandwidth, value)
+}
 
 /// The comparison as text.
 pub fn compare(comparison: &Comparison) -> String {
@@ -56,7 +56,7 @@ fn describe(of: &Compared) -> String {
 }
 
 /// A table of some figures, with what was said of each case at the end if that is wanted.
-fn rows(of: &Columns, cases: &[&ComparedCase], judged: bool) -> String {
+fn rows(of: &[Shown], cases: &[&ComparedCase], judged: bool) -> String {
     let titles = of.iter().flat_map(|(_, title, _)| [format!("{title} A"), format!("{title} B"), "B/A".into()]);
     let titles: Vec<String> = titles.collect();
     let mut heads = vec![("case", false)];
@@ -64,9 +64,9 @@ fn rows(of: &Columns, cases: &[&ComparedCase], judged: bool) -> String {
     heads.extend(judged.then_some(("B beside A", false)));
     let row = |case: &&ComparedCase| {
         let mut cells = vec![name(case)];
-        for (key, _, metric) in of {
+        for (key, _, show) in of {
             let Both { a, b, ratio: over } = case.figures.get(key).copied().unwrap_or_default();
-            cells.extend([figure(*metric, a), figure(*metric, b), ratio(over)]);
+            cells.extend([show(a), show(b), ratio(over)]);
         }
         cells.extend(judged.then(|| case.b_beside_a.clone()));
         cells

@@ -247,22 +247,19 @@ impl Program {
                 self.now += cycles * self.port.latencies.cycle;
                 Some(true)
             }
-            Looked::Missed(cycles) if hides && front.walk_for(touch, self.now, cycles * self.port.latencies.cycle) => {
+            Looked::Missed(cycles) => {
+                let walks = front.walk_for(touch, self.now, cycles * self.port.latencies.cycle);
+                front.plan();
+                if !(hides && walks) {
+                    return Some(self.wait(Waiting::Walk, NEVER, Op::Touch(*touch)));
+                }
                 let load = self.window.hold();
                 front.hold(*touch, load);
                 if touch.load {
                     self.last_load = LastLoad::Held(load);
                 }
-                front.plan();
                 self.now += self.port.latencies.pace;
                 Some(true)
-            }
-            Looked::Missed(cycles) => {
-                if !hides {
-                    front.walk_for(touch, self.now, cycles * self.port.latencies.cycle);
-                    front.plan();
-                }
-                Some(self.wait(Waiting::Walk, NEVER, Op::Touch(*touch)))
             }
         }
     }
