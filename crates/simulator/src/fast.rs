@@ -13,6 +13,7 @@ use crate::running::Running;
 use crate::samples::{Samples, Sink};
 use crate::skip::{At, Course, Jump, Regular, Skip, Walker};
 use crate::tags::Line;
+use crate::taken::TakenOf;
 
 /// Lines in a set after which none that was there before is left: 1.6 % of 16 ways with random victims.
 const ENOUGH_TO_FILL: u64 = 64;
@@ -35,6 +36,8 @@ impl Engine {
         self.skip = self.walkers().filter(|walkers| !walkers.is_empty()).map(|walkers| {
             Box::new(Skip::new(walkers, self.running.len(), self.now, |program| self.steps_of(program)))
         });
+        let taken = TakenOf { class: usize::from(TARGET_CLASS), ..TakenOf::default() };
+        self.world.hierarchy.taken = self.skip.is_some().then(|| Box::new(taken));
         self.skip.is_some()
     }
 
@@ -144,11 +147,18 @@ impl Engine {
         let needed = self.quiet_lines().filter(|_| until > self.now);
         let jump = needed.and_then(|needed| Some((self.jump(&mut skip, until, &needed)?, needed)));
         let mut skipped = 0;
-        if let Some((Jump { length, steps, walked }, needed)) = jump {
-            self.look_what_is_taken(&mut skip, &walked);
+        if let Some((Jump { length, steps, walked, surveyed }, needed)) = jump {
+            // Where it surveys, a neighbour meets nothing of what the others have in their own caches: they have jumped
+            // over these sets.
+            if !surveyed {
+                self.look_what_is_taken(&mut skip, &walked);
+            }
             self.pass_over_seldom_lines(&mut skip, &steps);
             self.lose_own(&mut skip, &needed, &walked, &steps);
             self.forget_edges(&skip, &needed, &walked, &steps);
+            if let Some(taken) = &mut self.world.hierarchy.taken {
+                taken.lines.iter_mut().for_each(Vec::clear);
+            }
             for (program, started) in self.running.iter_mut().zip(&self.programs) {
                 if let Running::Tick(tick) = program {
                     let mut samples = Sink::of(started, samples);
@@ -248,29 +258,24 @@ impl Engine {
         }
     }
 
-    /// Counts how often walkers have passed the sets of the target's lines, and how many filters took.
+    /// Counts how often walkers have passed the sets of lines that the target touches seldom, and how many filters took.
     fn look_what_is_taken(&mut self, skip: &mut Skip, walked: &[(u64, u64)]) {
         let Some(tick) = self.running.iter().find_map(Running::tick) else { return };
-        let core = tick.port.core;
-        let sets = self.world.hierarchy.filter_sets(core);
-        let mut passes = [0; 2];
+        let Some(lost) = self.world.hierarchy.taken.as_ref().map(|taken| &taken.lines) else { return };
+        let sets = self.world.hierarchy.filter_sets(tick.port.core);
         let walkers = skip.programs().zip(walked).enumerate();
         let walked: Vec<_> =
             walkers.map(|(walker, (program, walked))| (walker, self.iterations(program, *walked))).collect();
-        for line in tick.changed_lines() {
-            for (walker, (first, last)) in &walked {
-                for (passes, sets) in passes.iter_mut().zip(sets) {
-                    let passed = |sets| skip.passes(*walker, (*first, last + 1 - first), line, sets as u64);
-                    *passes += u64::from(sets.is_some_and(passed));
-                }
-            }
-        }
-        skip.taken.seen(passes, self.taken_by_filters());
-    }
-
-    /// Lines of the target that filters of shared caches, and others, have taken.
-    fn taken_by_filters(&self) -> [u64; 2] {
-        self.world.hierarchy.taken.map(|by_class| by_class[usize::from(TARGET_CLASS)])
+        let mut taken = std::mem::take(&mut skip.taken);
+        taken.seen(lost, |line, filter| {
+            let Some(sets) = sets[filter] else { return 0 };
+            let passes = |(walker, (first, last)): &&(usize, (u64, u64))| {
+                // The first and the last step are not whole, and of the last but one lines may be under way.
+                skip.passes(*walker, (first + 1, last.saturating_sub(first + 2)), line, sets as u64)
+            };
+            walked.iter().filter(passes).count() as u64
+        });
+        skip.taken = taken;
     }
 
     /// The target loses lines, apart from those of its quiet passes, whose sets are jumped over.
@@ -281,16 +286,16 @@ impl Engine {
         for at in 0..self.running.len() {
             let Running::Tick(tick) = &mut self.running[at] else { continue };
             let core = tick.port.core;
-            let lines = tick.seldom_lines(&self.world).to_vec();
-            let before = self.taken_by_filters();
-            for line in lines {
+            for line in tick.seldom_lines(&self.world).to_vec() {
                 for (walker, ((walker_core, from), steps)) in walks.iter().zip(steps).enumerate() {
                     let fills = |sets| skip.passes(walker, (*from, *steps), line, sets);
                     self.world.hierarchy.make_room(core, line, (*walker_core, chances), fills, self.now);
                 }
             }
-            let after = self.taken_by_filters();
-            skip.taken.jumped([0, 1].map(|at| after[at] - before[at]));
+            let hierarchy = &self.world.hierarchy;
+            let Running::Tick(tick) = &mut self.running[at] else { continue };
+            let seldom = tick.seldom_lines(&self.world);
+            skip.taken.watch(seldom.iter().map(|line| (*line, hierarchy.has_entries(core, *line))).collect());
         }
     }
 }

@@ -44,6 +44,11 @@ impl NoAllocateMode {
         }
     }
 
+    /// Whether the mode is allowed.
+    pub fn is_enabled(&self) -> bool {
+        self.enabled
+    }
+
     /// Whether the mode is on.
     #[inline]
     pub fn is_on(&mut self, now: u64) -> bool {

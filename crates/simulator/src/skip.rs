@@ -19,6 +19,8 @@
 
 use std::collections::BTreeMap;
 
+use waykeeper_workload::Xorshift;
+
 use crate::tags::Line;
 use crate::taken::Taken;
 
@@ -28,8 +30,20 @@ const BEFORE: u64 = 1;
 /// ... and after it has left it: what is outstanding has then come.
 const AFTER: u64 = 1;
 
-/// The pace is a mean over about so many windows.
-const WINDOWS: f64 = 16.0;
+/// The pace is a mean over about so many surveys: windows in which nobody comes near the target's sets, at places that are
+/// spread evenly over what is jumped over. Where walkers meet in a bank of the memory decides on their pace, and so the
+/// places where they do.
+const SURVEYS: f64 = 64.0;
+
+/// Steps that are jumped over between two surveys, in the mean: at first, while few were made, and later. Their number is
+/// drawn, because any that is always the same can keep step with the rounds of a walk.
+const TO_SURVEY: [u64; 2] = [32, 256];
+
+/// The surveys that are few.
+const FEW: f64 = 16.0;
+
+/// Steps of a survey.
+const SURVEY: f64 = 3.0;
 
 /// A window is at least so long, in picoseconds: what a skip disturbed has settled, and the pace can be told.
 const LEAST_WINDOW: u64 = 5_000_000;
@@ -122,7 +136,7 @@ pub struct Walker {
 /// How fast walkers are.
 #[derive(Debug, Clone, Default)]
 struct Pace {
-    /// Steps in the windows, and the fraction of a step that the last skip left over.
+    /// Steps in the surveys, and the fraction of a step that the last skip left over.
     steps: f64,
     left_over: f64,
 }
@@ -160,6 +174,8 @@ pub struct Jump {
     pub steps: Vec<u64>,
     /// The iterations that each has walked since the jump before, first and last.
     pub walked: Vec<(u64, u64)>,
+    /// Whether that was a survey.
+    pub surveyed: bool,
 }
 
 /// When neighbours skip.
@@ -167,8 +183,13 @@ pub struct Jump {
 pub struct Skip {
     walkers: Vec<Walker>,
     paces: Vec<Pace>,
-    /// Time in the windows.
+    /// Time in the surveys, and how many were made.
     time: f64,
+    surveys: f64,
+    /// Whether this window is one, and steps that may be jumped over until the next.
+    is_survey: bool,
+    to_survey: u64,
+    random: Xorshift,
     /// The beginning of this window.
     window: u64,
     look_at: u64,
@@ -191,6 +212,10 @@ impl Skip {
             walkers,
             paces,
             time: 0.0,
+            surveys: 0.0,
+            is_survey: true,
+            to_survey: TO_SURVEY[0],
+            random: Xorshift::new(1),
             window: now,
             look_at,
             skipped: 0,
@@ -213,12 +238,20 @@ impl Skip {
         let free: Vec<u64> =
             self.walkers.iter().zip(&at).map(|(walker, at)| walker.free(at.iteration, lines)).collect();
         if free.contains(&0) {
+            // The first one tells the pace until there is another.
+            self.is_survey &= self.surveys == 0.0;
             return None;
         }
-        let fade = 1.0 - 1.0 / WINDOWS;
-        let time = self.time * fade + (now - self.window) as f64;
-        let steps: Vec<f64> =
-            self.steps_of_paces(&at).zip(&self.paces).map(|(new, pace)| pace.steps * fade + new).collect();
+        let walked: Vec<f64> = self.steps_of_paces(&at).collect();
+        if self.is_survey && walked.iter().all(|steps| *steps < SURVEY) {
+            return None;
+        }
+        let (mut time, mut steps): (f64, Vec<f64>) = (self.time, self.paces.iter().map(|pace| pace.steps).collect());
+        if self.is_survey {
+            let fade = 1.0 - 1.0 / SURVEYS;
+            time = time * fade + (now - self.window) as f64;
+            steps.iter_mut().zip(walked).for_each(|(steps, new)| *steps = *steps * fade + new);
+        }
         let mut length = most as f64;
         for (walker, free) in self.walkers.iter().zip(&free) {
             // One step less: the walker may be anywhere within the present one.
@@ -226,6 +259,16 @@ impl Skip {
         }
         if length < LEAST_SKIP as f64 {
             return None;
+        }
+        if self.is_survey {
+            self.surveys += 1.0;
+        }
+        let step = time / steps.iter().fold(1e-9, |most: f64, steps| most.max(*steps));
+        let until_survey = self.to_survey as f64 * step;
+        let surveyed = self.is_survey;
+        self.is_survey = (LEAST_SKIP as f64..length - SURVEY * step).contains(&until_survey);
+        if self.is_survey {
+            length = until_survey;
         }
         let mut whole = Vec::with_capacity(self.paces.len());
         for (pace, steps) in self.paces.iter_mut().zip(steps) {
@@ -240,11 +283,16 @@ impl Skip {
         for (walker, at) in self.walkers.iter_mut().zip(&at) {
             walker.landed = at.iteration + whole[walker.pace];
         }
+        let most_steps = whole.iter().max().copied().unwrap_or(0);
+        self.to_survey = self.to_survey.saturating_sub(most_steps);
+        if self.is_survey || self.to_survey == 0 {
+            self.to_survey = 1 + self.random.below(2 * TO_SURVEY[usize::from(self.surveys >= FEW)]);
+        }
         self.time = time;
         self.window = now;
         self.look_at = now + LEAST_WINDOW;
         let steps = self.walkers.iter().map(|walker| whole[walker.pace]).collect();
-        Some(Jump { length: length as u64, steps, walked })
+        Some(Jump { length: length as u64, steps, walked, surveyed })
     }
 
     /// Steps of this window by pace, in the mean over those that keep it.
@@ -330,6 +378,32 @@ mod tests {
         // 22 is 18 steps before 40, one of which is simulated; 43 is 41 before the next 20.
         assert_eq!([22, 37, 43].map(free), [17, 2, 40]);
         assert_eq!(walk.free(0, &[]), MOST_STEPS);
+    }
+
+    #[test]
+    fn a_pace_that_differs_by_place_is_told_in_the_mean_over_what_is_jumped_over() {
+        // A step takes 20 us in the quarter of the sets around the target's line, and 5 us elsewhere: 8.75 in the mean.
+        let length = |iteration: u64| if (64..192).contains(&(iteration % 512)) { 20 } else { 5 };
+        let steps = std::cell::Cell::new(0);
+        let walker = Walker::new(0, Course::Regular(regular(0, 1, 512)), 0, 512);
+        let mut skip = Skip::new(vec![walker], 1, 0, |_| 0.0);
+        let (mut iteration, mut now, mut jumped, mut jumps) = (0, 0, 0, 0);
+        while iteration < 512 * 4000 {
+            if skip.is_due(now) {
+                let at = |_| At { iteration, steps: f64::from(steps.get()) };
+                if let Some(jump) = skip.plan(now, u64::MAX, at, &[128]) {
+                    jumped += jump.length;
+                    iteration += jump.steps[0];
+                    jumps += jump.steps[0];
+                }
+            }
+            now += length(iteration) * 1_000_000;
+            iteration += 1;
+            steps.set(steps.get() + 1);
+        }
+        let mean = (now + jumped) as f64 / 1e6 / iteration as f64;
+        assert!(jumps as f64 > 0.95 * iteration as f64, "{jumps} of {iteration}");
+        assert!((mean - 8.75).abs() < 0.03 * 8.75, "{mean} us a step");
     }
 
     #[test]

@@ -57,6 +57,16 @@ impl Hierarchy {
         self.cores[core].holds(line) || caches.any(|shared| shared.cache.find(line).is_some())
     }
 
+    /// Which filters on a core's way have an entry of a line: one at a shared cache, and one without.
+    pub fn has_entries(&self, core: usize, line: Line) -> [bool; 2] {
+        let mut has = [false; 2];
+        for stop in self.routes[core].stops() {
+            let at = &self.stations[stop.station()];
+            has[at.kind_of_filter()] |= at.filter.as_ref().is_some_and(|filter| filter.entries.find(line).is_some());
+        }
+        has
+    }
+
     /// The numbers of sets of the filters on a core's way: of one at a shared cache, and of one without, where the lowest
     /// bits decide.
     pub fn filter_sets(&self, core: usize) -> [Option<usize>; 2] {
@@ -118,7 +128,11 @@ impl Hierarchy {
         self.now = now;
         let route = self.routes[core];
         for stop in route.stops() {
-            let Some(shared) = &mut self.stations[stop.station()].cache else { continue };
+            let at = &mut self.stations[stop.station()];
+            if at.mode.as_ref().is_none_or(|mode| !mode.is_enabled()) {
+                continue;
+            }
+            let Some(shared) = &mut at.cache else { continue };
             let leaves = |flags| flags & (DIRTY | HELD) == 0 && class_of(flags) != usize::from(kept);
             let out: Vec<Evicted> = shared.cache.held_with(line).filter(|out| leaves(out.flags)).collect();
             for out in out {

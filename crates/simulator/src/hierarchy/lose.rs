@@ -30,7 +30,11 @@ impl Hierarchy {
         for unit in bits(out.owners) {
             flags = merged(flags, self.take_out(self.stations[station].units[unit], out.line, cause, false));
         }
-        self.taken[self.stations[station].kind_of_filter()][class_of(flags)] += 1;
+        if let Some(taken) = &mut self.taken
+            && class_of(flags) == taken.class
+        {
+            taken.lines[self.stations[station].kind_of_filter()].push(out.line);
+        }
         let core = self.first_core(station, out.owners);
         self.arrive(station, core, Evicted { line: out.line, flags }, 0);
     }

@@ -26,11 +26,12 @@ use crate::access::{Answer, Want};
 use crate::cache::{Flags, SHARED, WATCHED};
 use crate::code::Code;
 use crate::counters::{CoreCounters, SharedCounters};
-use crate::label::{Label, MOST_CLASSES};
+use crate::label::Label;
 use crate::losses::Losses;
 use crate::private::{Found, Leaving, Private};
 use crate::station::{Plan, Route, Station, connect};
 use crate::tags::Line;
+use crate::taken::TakenOf;
 use crate::touched::Touched;
 use crate::under_way::UnderWay;
 
@@ -83,8 +84,8 @@ pub struct Hierarchy {
     /// The time of the access or fill that is being worked on, and its core.
     now: u64,
     at_work: usize,
-    /// Lines that filters have taken, of a shared cache and others, by the class of who brought them.
-    pub taken: [[u64; MOST_CLASSES]; 2],
+    /// Lines of a class that filters have taken, if anybody asks.
+    pub taken: Option<Box<TakenOf>>,
     /// Why lines of watched cores went.
     pub losses: Losses,
     /// Lines from here on lie in the on-chip RAM.
@@ -124,7 +125,7 @@ impl Hierarchy {
             code: Code::default(),
             now: 0,
             at_work: 0,
-            taken: [[0; MOST_CLASSES]; 2],
+            taken: None,
             losses: Losses::default(),
             on_chip_from: Line::MAX,
             writes: Vec::new(),
