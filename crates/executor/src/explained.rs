@@ -60,23 +60,25 @@ fn from(from: From) -> String {
 /// What made the line go, one loss after the other; nothing where it was never here.
 fn why(part: &Part, engine: &Engine) -> Option<String> {
     if part.lost.is_empty() {
-        return loss(part.cause, None, 0);
+        // Only the last reason is remembered: not who was it, nor where.
+        return loss(part.cause, "another core", None);
     }
-    let of = |lost: &Lost| loss(lost.cause, Some(engine.core_id(lost.by)), lost.level);
+    let of = |lost: &Lost| loss(lost.cause, &format!("core {}", engine.core_id(lost.by)), Some(lost.level));
     let losses: Vec<_> = part.lost.iter().filter_map(of).collect();
     Some(losses.join(", then "))
 }
 
-fn loss(cause: Cause, by: Option<u32>, level: u8) -> Option<String> {
-    let core = by.map_or("a core".into(), |core| format!("core {core}"));
+fn loss(cause: Cause, core: &str, level: Option<u8>) -> Option<String> {
     let place = match level {
-        0 => "its core".into(),
-        level => format!("L{level}"),
+        None => "a cache".into(),
+        Some(0) => "its core".into(),
+        Some(level) => format!("L{level}"),
     };
+    let place_in = level.map_or(String::new(), |_| format!(" in {place}"));
     Some(match cause {
         Cause::Cold => return None,
-        Cause::Own => format!("another line of this core took its place in {place}"),
-        Cause::Neighbour => format!("a line of {core} took its place in {place}"),
+        Cause::Own => format!("another line of this core took its place{place_in}"),
+        Cause::Neighbour => format!("a line of {core} took its place{place_in}"),
         Cause::ClusterFilter => format!("a line of {core} took its entry in the cluster's snoop filter"),
         Cause::InterconnectFilter => format!("a line of {core} took its entry in the interconnect's snoop filter"),
         Cause::Inclusion => format!("an inclusive cache further out gave it up for {core}"),
@@ -98,4 +100,24 @@ fn of_memory(part: &Part) -> Option<MemoryPart> {
         refreshes: story.refreshes,
         to_read_ns: ns(story.issued_ps, part.came_ps),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_that_is_all_that_is_remembered_names_no_place() {
+        let told = |level| loss(Cause::Neighbour, "core 2", level).unwrap();
+        assert_eq!(
+            [Some(3), Some(0), None].map(told),
+            [
+                "a line of core 2 took its place in L3",
+                "a line of core 2 took its place in its core",
+                "a line of core 2 took its place"
+            ]
+        );
+        assert_eq!(loss(Cause::Refused, "core 2", None).unwrap(), "a cache had no way for it that is not locked");
+        assert_eq!(loss(Cause::Cold, "core 2", Some(3)), None);
+    }
 }

@@ -6,6 +6,7 @@ mod fast_check;
 mod host;
 pub mod ladder;
 mod measure;
+mod not_given;
 mod occupancy;
 mod policies;
 mod schedule;

@@ -18,6 +18,7 @@ use waykeeper_workload::Pattern;
 use crate::explained;
 use crate::fast_check;
 use crate::measure::{Assignment, Executor, ExecutorError, Pace, Place};
+use crate::not_given::not_given;
 use crate::occupancy::Watch;
 use crate::policies::{self, PolicyFiles, is_policy, located, offers, settings, the_policy};
 
@@ -117,10 +118,12 @@ impl Simulated {
                 ..Machine::default()
             },
             parameters: Some(parameters(&platform)),
-            notes: vec![
+            notes: std::iter::once(
                 "A simulated figure is as good as its parameters: `parameters` lists them with what each rests on."
                     .into(),
-            ],
+            )
+            .chain(not_given(&platform))
+            .collect(),
         };
         Ok(Self { platform, policies: policies.clone(), place })
     }

@@ -15,6 +15,8 @@ pub struct TraceSummary {
     pub format: &'static str,
     /// What was recorded.
     pub source: String,
+    /// Whether the recording was ended before what was recorded had ended.
+    pub is_part: bool,
     /// Loads.
     pub loads: u64,
     /// Stores.
@@ -48,6 +50,7 @@ impl TraceSummary {
                 Format::ChampSim => "ChampSim",
             },
             source: header.source.clone(),
+            is_part: header.is_part,
             loads: header.count(Kind::Load),
             stores: header.count(Kind::Store),
             modifies: header.count(Kind::Modify),
@@ -73,7 +76,7 @@ pub fn trace(summary: &TraceSummary) -> String {
     let per_record = s.stored_bytes as f64 / (accesses + s.fetches).max(1) as f64;
     [
         ("trace", format!("{} ({} format)", s.file, s.format)),
-        ("recorded", s.source.clone()),
+        ("recorded", format!("{}{}", s.source, if s.is_part { ", not to its end" } else { "" })),
         (
             "accesses",
             format!(

@@ -63,6 +63,11 @@ impl SharedMisses {
         self.waiting.retain(|waits| *waits != core);
     }
 
+    /// Whether a core waits.
+    pub fn is_waited_for(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
     /// When there is room again: never if there is some, which others wait for, or if memory decides.
     pub fn next_time(&mut self, now: u64) -> u64 {
         if self.has_room(now) { u64::MAX } else { self.timed.iter().copied().min().unwrap_or(u64::MAX) }

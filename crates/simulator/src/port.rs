@@ -191,7 +191,7 @@ impl Port {
                 counts.shared_hits += 1;
                 let at = now + self.latencies.shared[usize::from(level)];
                 let at = self.taken_from(world, want, now, at);
-                self.take_turns(&mut world.misses, level, at);
+                self.take_turns(world, level, at);
                 Issued::At(Arrival { at, beyond: true })
             }
             Answer::OnChip => {
@@ -201,7 +201,7 @@ impl Port {
             Answer::OtherCore => {
                 counts.transfers += 1;
                 let at = now + self.latencies.other_core;
-                self.take_turns(&mut world.misses, u8::MAX, at);
+                self.take_turns(world, u8::MAX, at);
                 Issued::At(Arrival { at, beyond: true })
             }
             Answer::Memory => {
@@ -312,12 +312,12 @@ impl Port {
             Answer::L2 => (now + self.latencies.l2, false),
             Answer::Shared(held) => {
                 let at = now + self.latencies.shared[usize::from(held)];
-                self.take_turns(&mut world.misses, held, at);
+                self.take_turns(world, held, at);
                 (at, true)
             }
             Answer::OtherCore => {
                 let at = now + self.latencies.other_core;
-                self.take_turns(&mut world.misses, u8::MAX, at);
+                self.take_turns(world, u8::MAX, at);
                 (at, true)
             }
             Answer::OnChip => (now + self.latencies.on_chip, true),
@@ -393,13 +393,14 @@ impl Port {
             if mine || world.hierarchy.is_within(self.core, line, want, misses.passes) {
                 misses.leave(self.core);
             } else if !misses.may_begin(self.core, now) {
-                self.blocked = Some(Blocked { line, since: now, every: 1, turn: Some(cache) });
+                // Whoever is first may not have heard that there is room.
+                world.has_room |= misses.has_news(now);
                 return Some(match misses.next_time(now) {
-                    NEVER => Issued::Blocked,
-                    time => {
-                        self.blocked = None;
-                        Issued::Full(time)
+                    NEVER => {
+                        self.blocked = Some(Blocked { line, since: now, every: 1, turn: Some(cache) });
+                        Issued::Blocked
                     }
+                    time => Issued::Full(time),
                 });
             }
             world.has_room |= world.misses[cache].has_news(now);
@@ -407,12 +408,15 @@ impl Port {
         None
     }
 
-    /// A line comes at a time from a cache of this level: the bounded caches before it wait for it.
+    /// A line comes at a time from a cache of this level: the bounded caches before it wait for it. Who waits for one of them
+    /// must hear of it, because nobody tells when it has come.
     #[inline(never)]
-    fn take_turns(&self, misses: &mut [SharedMisses], level: u8, at: u64) {
+    fn take_turns(&self, world: &mut World, level: u8, at: u64) {
         for cache in &self.limits {
-            if misses[*cache].level < level {
-                misses[*cache].take_until(at);
+            let misses = &mut world.misses[*cache];
+            if misses.level < level {
+                misses.take_until(at);
+                world.has_room |= misses.is_waited_for();
             }
         }
     }
@@ -467,15 +471,20 @@ impl Port {
     #[inline]
     pub fn retry_after(&mut self, filled: Option<Line>, world: &mut World, now: u64) -> Option<u64> {
         let Blocked { line, since, every, turn } = self.blocked?;
-        let may_go = match turn {
-            Some(cache) => world.misses[cache].is_next(self.core, now),
-            None => filled.is_some_and(|filled| world.hierarchy.compete(line, filled)),
+        // A core that runs ahead may itself have made the room that it hears of.
+        let now = now.max(since);
+        let soon = since + (now - since).div_ceil(every).max(1) * every;
+        let at = match turn {
+            Some(cache) if world.misses[cache].is_next(self.core, now) => soon,
+            // Its turn may come with a line that is on its way.
+            Some(cache) => world.misses[cache].next_time(now),
+            None if filled.is_some_and(|filled| world.hierarchy.compete(line, filled)) => soon,
+            None => NEVER,
         };
-        if !may_go {
+        if at == NEVER {
             return None;
         }
         self.blocked = None;
-        let at = since + (now - since).div_ceil(every).max(1) * every;
         if self.explains
             && let Some(explainer) = &mut world.explainer
         {

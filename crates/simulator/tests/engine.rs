@@ -305,6 +305,39 @@ fn hits_of_a_full_cache_wait_where_the_platform_says_so() {
 }
 
 #[test]
+fn lines_of_an_outer_cache_come_through_a_bounded_one_as_many_at_a_time_as_it_waits_for() {
+    // Four cores that chase pointers in the L3, behind an L2 of their own that holds little of it.
+    let accesses = |bound: Option<u64>| {
+        let mut platform =
+            Platform::from_toml(find_bundled("i7-13800hre").unwrap().text, "platforms/i7-13800hre.toml").unwrap();
+        for core in &mut platform.cores {
+            (core.prefetchers, core.tlbs) = (Vec::new(), Vec::new());
+        }
+        let second = &mut platform.shared_caches[0];
+        assert_eq!((second.level, &second.cores[..]), (2, &[6, 7, 8, 9][..]));
+        second.size_kib = Param::documented(64, "test");
+        second.outstanding_misses = bound.map(|bound| Param::documented(bound, "test"));
+        let chase = Pattern::Chase { elements: 8192, stride: 64, order: Order::Random, batch: 1024 };
+        let mut programs = vec![target(6, chase.clone())];
+        programs.extend((7..10).map(|core| Program { core, pattern: chase.clone(), role: Role::Neighbour }));
+        let mut engine = Engine::new(&platform, &programs, &[], 1).unwrap();
+        engine.advance(10 * MILLISECOND, &mut Log::default());
+        let before = engine.counters();
+        engine.advance(12 * MILLISECOND, &mut Log::default());
+        let after = engine.counters();
+        let of = |core| after.core(core).unwrap().since(before.core(core).unwrap());
+        assert_eq!((6..10).map(|core| of(core).memory_reads).sum::<u64>(), 0);
+        (6..10).map(|core| of(core).accesses).sum::<u64>() as f64
+    };
+    // Each core waits for one line at a time: so many come together, and each takes as long as it does without a bound.
+    let free = accesses(None);
+    for bound in 1..=4 {
+        let ratio = accesses(Some(bound)) / free;
+        assert!((ratio - bound as f64 / 4.0).abs() < 0.05, "{ratio} of the lines with {bound} at a time");
+    }
+}
+
+#[test]
 fn controls_can_be_set_while_it_runs() {
     let platform = agilex();
     let mut engine = hammered(&platform, &[], 1);

@@ -16,6 +16,7 @@ pub const MOST_SOURCE: usize = 64 << 10;
 
 const FINISHED: u16 = 1;
 const FETCHES: u16 = 2;
+const PART: u16 = 4;
 
 /// What a trace holds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -26,6 +27,8 @@ pub struct Header {
     pub source: String,
     /// Instruction fetches were recorded too.
     pub has_fetches: bool,
+    /// The recording was ended before what was recorded had ended.
+    pub is_part: bool,
     /// Records of each kind, in the order of [`Kind::ALL`].
     pub records: [u64; 4],
     /// Instructions: all gaps, and one for each record.
@@ -47,7 +50,8 @@ impl Header {
 
     pub(crate) fn write(&self, out: &mut impl Write, finished: bool) -> std::io::Result<()> {
         let source = self.source.as_bytes();
-        let flags = (u16::from(finished) * FINISHED) | (u16::from(self.has_fetches) * FETCHES);
+        let flag = |is_set: bool, flag| u16::from(is_set) * flag;
+        let flags = flag(finished, FINISHED) | flag(self.has_fetches, FETCHES) | flag(self.is_part, PART);
         let mut bytes = Vec::with_capacity(FIXED_BYTES as usize + source.len());
         bytes.extend(MAGIC);
         bytes.extend(self.version.to_le_bytes());
@@ -84,6 +88,7 @@ impl Header {
             version: VERSION,
             source: String::from_utf8(source).map_err(|_| TraceError::damaged(FIXED_BYTES, "its source is no text"))?,
             has_fetches: short(10) & FETCHES != 0,
+            is_part: short(10) & PART != 0,
             records: std::array::from_fn(|kind| long(16 + 8 * kind)),
             instructions: long(48),
             pages_at: long(56),

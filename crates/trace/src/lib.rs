@@ -12,7 +12,7 @@
 //! |---|---|
 //! | 0..8 | `89 57 4b 54 0d 0a 1a 0a` |
 //! | 8..10 | version, 1 |
-//! | 10..12 | flags: 1 finished, 2 with instruction fetches |
+//! | 10..12 | flags: 1 finished, 2 with instruction fetches, 4 ended before what was recorded |
 //! | 12..16 | length of the source, at most 64 KiB |
 //! | 16..48 | numbers of loads, stores, modifies, fetches |
 //! | 48..56 | instructions: all gaps, and one for each record but fetches |

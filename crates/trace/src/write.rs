@@ -67,6 +67,11 @@ impl<W: Write + Seek> Writer<W> {
         if self.block.records == MOST_RECORDS { self.flush_block() } else { Ok(()) }
     }
 
+    /// What is recorded goes on after the last record.
+    pub fn set_part(&mut self) {
+        self.header.is_part = true;
+    }
+
     /// Data accesses so far.
     pub fn accesses(&self) -> u64 {
         self.header.total() - self.header.count(Kind::Fetch)

@@ -13,6 +13,7 @@ use waykeeper_experiment::sweep::Sweep;
 use waykeeper_experiment::{InputError, Loaded, Set, conclude, folder};
 use waykeeper_report::Length;
 
+use super::notes::notes;
 use super::out::Folder;
 use super::output::{print, print_json};
 use super::place;
@@ -159,7 +160,7 @@ fn dry_run(
     // A dry run ends as the run would.
     let exit = if impossible.is_some() { Exit::CannotDo } else { Exit::Done };
     plan.refused.extend(impossible.map(|why| Refusal { what: "the whole run".into(), why }));
-    let ignored = runs_in_full(loaded, site);
+    let ignored = notes(loaded, &plan, site);
     if !arguments.json {
         let Settings { repeats, duration_s, simulated_samples: samples, .. } = *settings;
         let plan = waykeeper_report::plan(&plan, site, Length { repeats, duration_s, samples });
@@ -198,13 +199,6 @@ fn dry_run(
     }
     print_json(&planned)?;
     Ok(exit)
-}
-
-/// That `sampled` does nothing here, where a target has it: a machine cannot run a part of a program.
-fn runs_in_full(loaded: &Loaded, site: &Site) -> Option<String> {
-    let sampled = loaded.experiment.targets.iter().any(|target| target.sampled.0.is_some());
-    (sampled && site.executor == ExecutorKind::Host)
-        .then(|| "Programs run in full here: `sampled` is for the simulator.".into())
 }
 
 fn record(
@@ -250,7 +244,7 @@ fn record(
         sentinels: conclusion.sentinels,
         budgets: conclusion.budgets,
         expectations: conclusion.expectations,
-        notes: place.notes.iter().cloned().chain(runs_in_full(loaded, &place.site)).chain(failure).collect(),
+        notes: place.notes.iter().cloned().chain(notes(loaded, plan, &place.site)).chain(failure).collect(),
     }
 }
 

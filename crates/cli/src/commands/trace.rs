@@ -80,11 +80,13 @@ fn record(arguments: &Arguments, source: &Source, file: File) -> Result<(Option<
     let stop = stop::on_ctrl_c();
     let bar = spinner();
     let limit = arguments.limit.unwrap_or(u64::MAX);
+    let mut is_part = false;
     let go_on = |accesses: u64| {
         if accesses.is_multiple_of(LOOK) {
             bar.set_position(accesses);
         }
-        accesses < limit && !(accesses.is_multiple_of(LOOK) && stop.load(Ordering::Relaxed))
+        is_part = accesses >= limit || (accesses.is_multiple_of(LOOK) && stop.load(Ordering::Relaxed));
+        !is_part
     };
     let told = match source {
         Source::Command(command) => {
@@ -107,6 +109,9 @@ fn record(arguments: &Arguments, source: &Source, file: File) -> Result<(Option<
         }
     };
     bar.finish_and_clear();
+    if is_part {
+        writer.set_part();
+    }
     writer.finish().map_err(|error| cannot(&error))?;
     Ok((ended, interrupted(&stop)))
 }

@@ -23,6 +23,9 @@ fn a_program_is_recorded_and_can_be_a_workload() {
     desk.run(&["run", "x.toml", "--out=kept"]).with(0);
     let record = desk.record("kept");
     assert!(record["cases"][0]["samples"].as_u64().unwrap() > 3, "{record}");
+    let note = record["notes"].as_array().unwrap().iter().find(|note| note.as_str().unwrap().contains("`true.wkt`"));
+    let note = note.unwrap().as_str().unwrap();
+    assert!(note.contains("all count as independent") && !note.contains("It is a part"), "{note}");
 }
 
 #[test]
@@ -51,7 +54,14 @@ fn a_program_of_its_own_is_recorded_from_inside() {
     assert_eq!(told["loads"].as_u64().unwrap() + told["stores"].as_u64().unwrap(), 100_000);
     assert_eq!(told["source"], "mser cif of seed 1 (from inside)");
     let text = desk.run(&["trace", "--info", "mser_cif.wkt"]).with(0).stdout;
-    assert!(text.contains("mser cif of seed 1") && text.contains("100 k"), "{text}");
+    assert!(text.contains("mser cif of seed 1 (from inside), not to its end\n") && text.contains("100 k"), "{text}");
+    desk.file(
+        "x.toml",
+        "title = 'x'\nplatform = 'agilex5'\nsimulated_duration = '1 ms'\nrepeats = 1\nsentinel = false\n\
+         targets = [{ workload = 'recorded' }]\n[workloads.recorded]\nkind = 'trace'\nfile = 'mser_cif.wkt'\n",
+    );
+    desk.run(&["run", "x.toml", "--out=kept"]).with(0);
+    assert!(desk.record("kept")["notes"].to_string().contains("It is a part"));
 }
 
 #[test]

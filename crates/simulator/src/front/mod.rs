@@ -146,6 +146,18 @@ impl Front {
         put_off || !self.walks.is_empty() || !self.held.is_empty() || !self.ready.is_empty()
     }
 
+    /// What is due before a time goes on then: what the port had to wait for is there.
+    pub fn put_off_until(&mut self, at: u64) {
+        for walk in self.walks.iter_mut().filter(|walk| walk.at < at) {
+            walk.at = at;
+        }
+        if let Some(held) = self.ready.front_mut() {
+            held.at = held.at.max(at);
+        }
+        self.stores_at = self.stores_at.max(at);
+        self.plan();
+    }
+
     /// Works out when something is due next.
     pub fn plan(&mut self) {
         let walks = self.walks.iter().map(|walk| walk.at).min().unwrap_or(NEVER);

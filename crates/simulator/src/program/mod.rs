@@ -402,8 +402,7 @@ impl Program {
             self.core_at = at;
         }
         if let Some(front) = &mut self.front {
-            front.plan();
-            front.at = front.at.max(at);
+            front.put_off_until(at);
         }
         self.wake = self.core_at.min(self.front_at());
     }
