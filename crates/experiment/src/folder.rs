@@ -45,8 +45,11 @@ pub fn write(folder: &Path, run: &Run, measured: &[Measured], experiment_toml: &
     write_log(&folder.join(EVENTS_FILE), measured, |samples| &samples.events)?;
     let text = serde_json::to_string_pretty(run).map_err(io::Error::other)?;
     let unfinished = folder.join("run.json.part");
-    fs::write(&unfinished, text + "\n")?;
-    fs::rename(unfinished, folder.join(RUN_FILE))
+    let whole = fs::write(&unfinished, text + "\n").and_then(|()| fs::rename(&unfinished, folder.join(RUN_FILE)));
+    if whole.is_err() {
+        let _ = fs::remove_file(unfinished);
+    }
+    whole
 }
 
 /// HdrHistogram's log format, version 1.2/1.3 as its tools read it: one line a repeat, tagged, in counter ticks.

@@ -17,6 +17,7 @@ mod longer;
 pub mod measurement;
 mod met;
 pub mod mitigation;
+pub mod off_core;
 mod offers;
 mod place;
 pub mod point;

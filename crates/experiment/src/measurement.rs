@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use waykeeper_platform::CoreId;
 
+use crate::off_core::{OFF_CORE_MS, within_samples_s};
 use crate::run::{FastCheck, LongSample, Occupancy, Placement, Privilege, SampledRecord};
 use crate::samples::Samples;
 
@@ -44,13 +45,12 @@ pub struct Measurement {
     pub simulation: Option<Simulation>,
 }
 
-/// The name under which the time off the core stands among the disturbances, milliseconds.
-pub const OFF_CORE_MS: &str = "off_core_ms";
-
 impl Measurement {
-    /// How long the scheduler gave the target's core to others while the target wanted to run, seconds.
+    /// How long the scheduler gave the target's core to others while the target wanted to run, seconds, as far as that is
+    /// known to lie within samples: see [`within_samples_s`].
     pub fn off_core_s(&self) -> f64 {
-        self.disturbances.get(OFF_CORE_MS).map_or(0.0, |ms| (ms / 1e3).clamp(0.0, self.observed_s))
+        let off_core_ms = self.disturbances.get(OFF_CORE_MS).copied().unwrap_or_default();
+        within_samples_s(off_core_ms, self.samples.count, self.samples.mean_ns().unwrap_or_default(), self.observed_s)
     }
 
     /// Bytes a second of the target: in all, or within its samples.

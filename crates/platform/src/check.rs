@@ -63,10 +63,20 @@ const MOST_NS: f64 = 1e9;
 /// The largest cache that is taken: more would not fit into the memory of the machine that simulates it.
 const MOST_KIB: u64 = 1024 * 1024;
 
+/// The most entries of a filter, a TLB or a buffer: as many as the largest cache has lines of 64 bytes.
+const MOST_ENTRIES: u64 = MOST_KIB * 16;
+
+/// A millisecond: with a coarser counter no loop could be timed.
+const MOST_TICK_NS: f64 = 1e6;
+
 /// What others are divided by.
 fn rates_are_positive(platform: &Platform) -> Result<(), Finding> {
     if let Some(counter) = &platform.counter {
-        is_positive("counter.tick_ns.value", counter.tick_ns.value)?;
+        let (path, ns) = ("counter.tick_ns.value", counter.tick_ns.value);
+        is_positive(path, ns)?;
+        if ns > MOST_TICK_NS {
+            return Err(finding(path, format!("{ns} ns from one value to the next; at most {MOST_TICK_NS} would do")));
+        }
     }
     let clocks = platform.cores.iter().enumerate().filter_map(|(i, kind)| Some((i, kind.clock_ghz.as_ref()?.value)));
     for (i, ghz) in clocks {
@@ -252,7 +262,17 @@ fn filter_is_whole(path: &str, filter: &SnoopFilter) -> Result<(), Finding> {
     if filter.ways.value == 0 {
         return Err(finding(format!("{path}.ways"), "0 ways; at least 1 is needed"));
     }
+    let sets = filter.directories.value.saturating_mul(filter.sets.value);
+    are_entries(&format!("{path}.sets"), sets.saturating_mul(filter.ways.value))?;
     is_positive(&format!("{path}.retry_ns"), filter.retry_ns.value)
+}
+
+/// A number of entries that can be simulated.
+fn are_entries(path: &str, entries: u64) -> Result<(), Finding> {
+    if entries <= MOST_ENTRIES {
+        return Ok(());
+    }
+    Err(finding(path, format!("{entries} entries in all; at most {MOST_ENTRIES} can be simulated")))
 }
 
 /// What address bits choose.

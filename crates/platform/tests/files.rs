@@ -100,6 +100,18 @@ fn what_is_wrong_is_named_with_its_line_and_key() {
         ("set.no_allocate_mode", "set.warp_drive", "mitigations.nl3a.set", "unknown field `warp_drive`"),
         ("address_bit = 14", "address_bit = 9", "mitigations.colouring.set.colouring.address_bit", "12 to 20"),
         ("sets = { value = 2048,", "sets = { value = 2000,", "interconnect.snoop_filter.sets", "1024 or 2048 would do"),
+        (
+            "sets = { value = 2048,",
+            "sets = { value = 4294967296,",
+            "interconnect.snoop_filter.sets",
+            "at most 16777216 can be simulated",
+        ),
+        (
+            "parts = { value = 2,",
+            "parts = { value = 4294967296,",
+            "interconnect.memory_cache.parts",
+            "KiB in all parts; at most 1048576 can be simulated",
+        ),
     ];
     for (from, to, key, message) in cases {
         let (text, line) = altered(from, to);

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use waykeeper_experiment::measurement::OFF_CORE_MS;
 use waykeeper_experiment::run::{CaseRecord, Run};
 use waykeeper_experiment::statistics::{Answer, Arms, Repeat, compare as compare_repeats, what_was_lacking};
 
@@ -150,7 +149,7 @@ fn judge([a, b]: [&Run; 2], (a_case, b_case): Pair<'_>) -> String {
         let repeats = case.repeats.iter().map(|repeat| Repeat {
             samples: repeat.samples,
             exposure_s: repeat.run_length_s,
-            off_core_s: repeat.disturbances.get(OFF_CORE_MS).map_or(0.0, |ms| ms / 1e3),
+            off_core_s: repeat.off_core_s(),
             clusters: repeat.excursion_events,
             max_ns: repeat.max_ns.unwrap_or_default(),
             resolution_ns: run.clock.tick_ns,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use waykeeper_experiment::cases::called;
 use waykeeper_experiment::run::{CaseRecord, Run};
+use waykeeper_experiment::site::ExecutorKind;
 
 use crate::comparison::Side;
 use crate::figure::{cores, counted};
@@ -23,12 +24,18 @@ pub fn differences(sides: [&Side<'_>; 2], pairs: &[Pair<'_>]) -> Vec<String> {
         differs("executors", a.executor.to_string(), b.executor.to_string()),
         differs("lengths", Length::of(a).of_repeat(), Length::of(b).of_repeat())
             .map(|text| text + " Maxima of different lengths do not compare."),
+        // On a machine a seed decides on little, and two runs differ in much else.
+        (a.executor == ExecutorKind::Sim && b.executor == ExecutorKind::Sim)
+            .then(|| differs("seeds", a.seed.to_string(), b.seed.to_string()))
+            .flatten()
+            .map(|text| text + " Memory lies elsewhere, and neighbours begin at other times."),
         a.machine.processor.clone().zip(b.machine.processor.clone()).and_then(|(a, b)| differs("processors", a, b)),
         parameters(a, b),
     ];
     let mut all: Vec<String> = found.into_iter().flatten().collect();
     all.extend(of_cases("targets", pairs, target));
     all.extend(of_cases("neighbours", pairs, neighbours));
+    all.extend(of_cases("paths", pairs, path));
     all.extend(definitions(sides, pairs));
     all.extend(a.cut_short.then(|| "The first run was cut short.".to_owned()));
     all.extend(b.cut_short.then(|| "The second run was cut short.".to_owned()));
@@ -42,6 +49,11 @@ pub fn another_target(a: &CaseRecord, b: &CaseRecord) -> bool {
 
 fn target(case: &CaseRecord) -> String {
     format!("{} on core {}", called(&case.target, &case.target_with), case.core)
+}
+
+/// How neighbours, or a background, were simulated.
+fn path(case: &CaseRecord) -> String {
+    if case.skipped_accesses > 0 { "on the fast path".into() } else { "in full".into() }
 }
 
 fn neighbours(case: &CaseRecord) -> String {

@@ -1,8 +1,8 @@
 //! The sections below the tables; each gives its entries.
 
-use waykeeper_experiment::measurement::OFF_CORE_MS;
 use waykeeper_experiment::mitigation::NONE;
-use waykeeper_experiment::run::{BudgetRecord, CaseRecord, Privilege, Run};
+use waykeeper_experiment::off_core::OFF_CORE_MS;
+use waykeeper_experiment::run::{BudgetRecord, CaseRecord, Privilege, RepeatRecord, Run};
 use waykeeper_experiment::statistics::JudgementKind;
 
 use crate::figure::{counted, ratio, scaled, seconds, three_digits};
@@ -225,11 +225,18 @@ pub fn disturbances(run: &Run) -> Vec<String> {
                 counted(case.missed_periods, "period", "periods")
             ));
         }
-        let share = sum(OFF_CORE_MS) / 1e3 / case.run_length_s;
-        if share > OFF_CORE_NOTABLE {
+        let share = |seconds: f64| seconds / case.run_length_s;
+        let (all, in_samples) =
+            (share(sum(OFF_CORE_MS) / 1e3), share(case.repeats.iter().map(RepeatRecord::off_core_s).sum()));
+        if in_samples > OFF_CORE_NOTABLE {
             found.push(format!(
                 "OFF ITS CORE for {:.0} % of the time, which the mean, the slowdown and the maximum contain",
-                share * 100.0
+                in_samples * 100.0
+            ));
+        } else if all > OFF_CORE_NOTABLE {
+            found.push(format!(
+                "OFF ITS CORE for {:.0} % of the time; it waits between samples, so how much of that is in them is not known",
+                all * 100.0
             ));
         }
         (!found.is_empty()).then(|| format!("{}: {}", case.name, found.join(", ")))

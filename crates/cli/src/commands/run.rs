@@ -59,17 +59,15 @@ pub fn run(arguments: &Run) -> Result<Exit, Failure> {
     let stop = stop::on_ctrl_c();
     let finished = measure(executor.as_ref(), &plan, &settings, &stop)?;
     let record = record(&loaded, executor.as_ref(), &plan, &settings, &finished, &budgets, started.to_string());
-    let write = folder::write(out.path(), &record, &finished.measured, &loaded.to_toml());
-    write.map_err(|error| Failure::Write { folder: out.path().to_owned(), error })?;
+    let written = folder::write(out.path(), &record, &finished.measured, &loaded.to_toml());
+    // What was measured is shown also where it cannot be kept.
     if arguments.json {
         print_json(&record)?;
     } else {
-        print(&format!(
-            "{}\nkept in {}\n",
-            waykeeper_report::run(&record, waykeeper_report::Detail::Ordinary),
-            out.path().display()
-        ))?;
+        let kept = if written.is_ok() { format!("kept in {}\n", out.path().display()) } else { String::new() };
+        print(&format!("{}\n{kept}", waykeeper_report::run(&record, waykeeper_report::Detail::Ordinary)))?;
     }
+    written.map_err(|error| Failure::Write { folder: out.path().to_owned(), error })?;
     match finished.failed {
         Some(error) => Err(error.into()),
         None => Ok(exit(&record)),

@@ -200,6 +200,26 @@ fn said_above(desk: &Desk) -> String {
 }
 
 #[test]
+fn compare_tells_of_the_fast_path_and_of_another_seed() {
+    let desk = Desk::new();
+    let run = |out: &str, more: &[&str]| {
+        let out = format!("--out={out}");
+        let fixed =
+            ["run", "agilex5-cluster-latency", "--duration=2ms", "--repeats=1", "--set=mitigations=['nl3a']", &out];
+        desk.run(&[&fixed, more].concat()).with(0);
+    };
+    run("a", &["--seed=1"]);
+    run("b", &["--seed=7", "--fast"]);
+    let told = said_above(&desk);
+    for told_of in [
+        "The seeds differ: 1 and 7. Memory lies elsewhere, and neighbours begin at other times.",
+        "The paths of `none`, `nl3a` differ: in full, and on the fast path.",
+    ] {
+        assert!(told.contains(told_of), "{told}");
+    }
+}
+
+#[test]
 fn compare_tells_what_else_differs() {
     let desk = Desk::new();
     let of = |with: &str| -> [String; 2] {

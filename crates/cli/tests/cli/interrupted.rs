@@ -46,6 +46,24 @@ fn eventually(what: &str, done: impl Fn() -> bool) {
     }
 }
 
+#[test]
+fn what_was_measured_is_shown_also_where_it_cannot_be_kept() {
+    let desk = Desk::new();
+    let mut command = desk.command(&["run", "agilex5-cluster-latency", "--duration=30ms", "--repeats=1", "--out=kept"]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let kept = desk.path().join("kept");
+    eventually("the folder", || kept.is_dir());
+    // Somebody else uses the folder meanwhile.
+    std::fs::write(kept.join("mine"), "mine").unwrap();
+    let ended = child.wait_with_output().unwrap();
+    let [told, error] = [ended.stdout, ended.stderr].map(|text| String::from_utf8(text).unwrap());
+    assert_eq!(ended.status.code(), Some(3), "{error}");
+    assert!(told.contains("nl3a+cp+qos") && !told.contains("kept in"), "{told}");
+    assert!(error.contains("the folder is not empty"), "{error}");
+    assert_eq!(desk.names().len(), 1);
+    assert!(kept.join("mine").is_file() && !kept.join("run.json").exists());
+}
+
 /// A run on this machine whose neighbours are running: the idle case has been measured once by then.
 struct Running {
     desk: Desk,

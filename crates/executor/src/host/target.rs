@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use waykeeper_experiment::measurement::OFF_CORE_MS;
+use waykeeper_experiment::off_core::OFF_CORE_MS;
 use waykeeper_experiment::run::Privilege;
 use waykeeper_kernels::{Progress, Recorder, clock};
 use waykeeper_linux::Root;

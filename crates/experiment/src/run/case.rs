@@ -12,6 +12,7 @@ use super::looks::{LongSample, Occupancy, Shape};
 use super::sampled::SampledRecord;
 use crate::layout::Metric;
 use crate::mitigation::NONE;
+use crate::off_core::{OFF_CORE_MS, within_samples_s};
 use crate::statistics::Verdict;
 
 /// One case, its repeats merged.
@@ -127,6 +128,15 @@ pub struct CaseRecord {
     /// The fast path beside the full one, at the beginning of the first repeat.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fast_check: Option<FastCheck>,
+}
+
+impl RepeatRecord {
+    /// How long others had the target's core, seconds, as far as that is known to lie within samples: see
+    /// [`within_samples_s`].
+    pub fn off_core_s(&self) -> f64 {
+        let off_core_ms = self.disturbances.get(OFF_CORE_MS).copied().unwrap_or_default();
+        within_samples_s(off_core_ms, self.samples, self.mean_ns.unwrap_or_default(), self.run_length_s)
+    }
 }
 
 impl CaseRecord {

@@ -1,6 +1,6 @@
 //! Checks of what a core does before its caches.
 
-use super::{Finding, finding};
+use super::{Finding, are_entries, finding};
 use crate::describe::{CoreKind, Execution, Platform};
 use crate::front::{Prefetcher, PrefetcherKind, Tlb, Translation};
 use crate::param::Param;
@@ -113,6 +113,7 @@ fn tlb_is_whole(path: &str, tlb: &Tlb) -> Result<(), Finding> {
         let why = format!("{entries} entries of {ways} ways do not form a power of two of sets");
         return Err(finding(format!("{path}.entries"), why));
     }
+    are_entries(&format!("{path}.entries"), entries)?;
     tlb.lockable_entries.iter().try_for_each(|locked| at_least_one(&format!("{path}.lockable_entries"), locked))
 }
 

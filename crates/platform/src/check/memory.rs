@@ -1,10 +1,13 @@
 //! What a memory must fulfil beyond the grammar.
 
-use super::{Finding, finding, is_positive, is_power_of_two};
+use super::{Finding, MOST_KIB, are_entries, finding, is_positive, is_power_of_two};
 use crate::describe::Platform;
 use crate::memory::{Ecc, Interconnect, Memory, MemoryCache, Refresh};
 use crate::param::Param;
 use crate::shared::{BandwidthControl, BandwidthScheme};
+
+/// Each has a controller of its own, which is looked at for every command.
+const MOST_CHANNELS: u64 = 64;
 
 /// Refreshes are counted one by one.
 const LEAST_REFRESH_NS: f64 = 1.0;
@@ -43,6 +46,11 @@ fn memory_cache_is_whole(cache: &MemoryCache, line: u64) -> Result<(), Finding> 
     let path = "interconnect.memory_cache";
     super::divides_into_sets(path, &cache.size_kib, &cache.ways, line)?;
     is_power_of_two(&format!("{path}.parts"), cache.parts.value)?;
+    let in_all = cache.parts.value.saturating_mul(cache.size_kib.value);
+    if in_all > MOST_KIB {
+        let message = format!("{in_all} KiB in all parts; at most {MOST_KIB} can be simulated");
+        return Err(finding(format!("{path}.parts"), message));
+    }
     let sets = cache.size_kib.value * 1024 / line / cache.ways.value;
     if !sets.is_power_of_two() {
         let message = format!("{sets} sets in a part; address bits choose one, so they must be a power of two");
@@ -112,8 +120,12 @@ fn memory_is_whole(path: &str, memory: &Memory, line: u64) -> Result<(), Finding
             return Err(finding(format!("{path}.{key}"), "it is of no meaning without `ecc` inline"));
         }
     }
-    if memory.check_buffer_lines.as_ref().is_some_and(|lines| lines.value == 0) {
-        return Err(finding(format!("{path}.check_buffer_lines"), "0 lines; at least 1 is needed"));
+    if let Some(lines) = &memory.check_buffer_lines {
+        let path = format!("{path}.check_buffer_lines");
+        if lines.value == 0 {
+            return Err(finding(path, "0 lines; at least 1 is needed"));
+        }
+        are_entries(&path, lines.value)?;
     }
     scheduler_is_whole(path, memory)
 }
@@ -129,6 +141,10 @@ fn counts_are_powers_of_two(path: &str, memory: &Memory, line: u64) -> Result<()
         if let Some(count) = count {
             is_power_of_two(&format!("{path}.{key}"), count.value)?;
         }
+    }
+    if let Some(channels) = memory.channels.as_ref().filter(|channels| channels.value > MOST_CHANNELS) {
+        let message = format!("{}; at most {MOST_CHANNELS} can be simulated", channels.value);
+        return Err(finding(format!("{path}.channels"), message));
     }
     match &memory.channel_interleave_bytes {
         Some(bytes) if bytes.value < line => Err(finding(
