@@ -106,6 +106,13 @@ impl Bank {
         if at == 0 { self.reads.pop_front().expect("it is there") } else { self.reads.remove(at) }
     }
 
+    /// Takes the oldest read, if there is one.
+    #[inline(always)]
+    pub fn take_oldest_read(&mut self) {
+        self.passed[0] = 0;
+        self.reads.pop_front();
+    }
+
     /// Takes a write.
     #[inline]
     pub fn take_write(&mut self, at: usize) -> Write {

@@ -14,8 +14,9 @@ use crate::memory::bank::{Bank, Order, Read, Waiter, Write};
 use crate::memory::checks::CheckLines;
 use crate::memory::dram::Dram;
 use crate::memory::joint::Joints;
-use crate::memory::layout::{Checks, Layout, Place};
+use crate::memory::layout::{Checks, Layout, Place, Steps};
 use crate::memory::parameters::{Parameters, Scheduler};
+use crate::memory::per_bank::{MOST_BANKS, PerBank};
 use crate::memory::queue::Queue;
 use crate::memory::stories::Stories;
 use crate::tags::Line;
@@ -23,20 +24,20 @@ use crate::tags::Line;
 /// A time that never comes.
 pub const NEVER: u64 = u64::MAX;
 
-/// The most banks of a channel, over all ranks.
-pub const MOST_BANKS: usize = 64;
-
 /// A channel and its controller.
 #[derive(Debug, Clone)]
 pub struct Channel {
     pub(super) layout: Layout,
+    steps: Option<Steps>,
     pub(super) rules: Scheduler,
     pub(super) crossing: u64,
     pub(super) order: Order,
+    /// Whether the reads of a bank go in the order of their coming.
+    in_order: bool,
     pub(super) dram: Dram,
-    pub(super) banks: Vec<Bank>,
+    pub(super) banks: PerBank<Bank>,
     /// When each bank issues its next command, or never.
-    next: [u64; MOST_BANKS],
+    next: PerBank<u64>,
     /// The banks that will issue one, one bit each.
     active: u64,
     /// The banks with writes, one bit each.
@@ -50,7 +51,9 @@ pub struct Channel {
     pub(super) held: usize,
     /// Reads in front of the controller, those of higher priority apart.
     pub(super) outside: [Queue<(Line, Handle)>; 2],
-    pub(super) answers: Queue<(u64, Handle)>,
+    answers: Queue<(u64, Handle)>,
+    /// When the first of them comes, or never.
+    answer_time: u64,
     /// Writes in the controller.
     pub(super) writes: usize,
     pub(super) draining: bool,
@@ -71,14 +74,17 @@ pub struct Channel {
 impl Channel {
     /// An idle channel.
     pub fn new(of: &Parameters) -> Self {
+        let order = Order { priorities: of.scheduler.priorities_in_banks, row_hits: of.scheduler.row_hits_in_a_row };
         Self {
             layout: of.layout,
+            steps: of.layout.steps(),
             rules: of.scheduler,
             crossing: of.crossing,
-            order: Order { priorities: of.scheduler.priorities_in_banks, row_hits: of.scheduler.row_hits_in_a_row },
+            order,
+            in_order: !order.priorities && order.row_hits == 0,
             dram: Dram::new(of),
-            banks: vec![Bank::new(); of.layout.all_banks()],
-            next: [NEVER; MOST_BANKS],
+            banks: PerBank::all(&Bank::new()),
+            next: PerBank::all(&NEVER),
             active: 0,
             with_writes: 0,
             first: 0,
@@ -87,6 +93,7 @@ impl Channel {
             held: 0,
             outside: [Queue::new(), Queue::new()],
             answers: Queue::new(),
+            answer_time: NEVER,
             writes: 0,
             draining: false,
             drained: 0,
@@ -122,14 +129,15 @@ impl Channel {
         [self.has_room(), self.has_room_for_write()]
     }
 
-    /// A line is to be read.
-    #[inline]
-    pub fn read(&mut self, line: Line, handle: Handle, first: bool, now: u64) {
-        if self.has_room() {
-            self.admit(line, handle, first, now);
-        } else {
-            self.outside[usize::from(!first)].push_back((line, handle));
+    /// A line is to be read; true if the controller takes the request at once.
+    #[inline(always)]
+    pub fn read(&mut self, line: Line, handle: Handle, first: bool, now: u64) -> bool {
+        let room = self.has_room();
+        match room {
+            true => self.admit(line, handle, first, now),
+            false => self.outside[usize::from(!first)].push_back((line, handle)),
         }
+        room
     }
 
     /// A line is to be written.
@@ -141,19 +149,30 @@ impl Channel {
     }
 
     /// The time of the next command or answer.
-    #[inline]
+    #[inline(always)]
     pub fn next_time(&self) -> u64 {
-        self.answers.front().map_or(NEVER, |(at, _)| at).min(self.first_time)
+        self.answer_time.min(self.first_time)
     }
 
     /// Does what is due at `now`, which is [`Channel::next_time`]: gives who was answered, or issues one command.
-    #[inline]
+    #[inline(always)]
     pub fn step(&mut self, now: u64) -> Option<Handle> {
-        if self.answers.front().is_some_and(|(at, _)| at <= now) {
-            return self.answers.pop_front().map(|(_, handle)| handle);
+        if self.answer_time <= now {
+            let answered = self.answers.pop_front().map(|(_, handle)| handle);
+            self.answer_time = self.answers.front().map_or(NEVER, |(at, _)| at);
+            return answered;
         }
-        self.issue(self.first, now);
+        match self.reads_in_order() {
+            true => self.issue_oldest(self.first, now),
+            false => self.issue(self.first, now),
+        }
         None
+    }
+
+    /// Whether all that may be issued are reads, each bank's in the order of their coming.
+    #[inline(always)]
+    fn reads_in_order(&self) -> bool {
+        self.in_order && self.writes == 0
     }
 
     /// Sets the age at which writes go first.
@@ -162,13 +181,23 @@ impl Channel {
         self.plan_banks(self.with_writes, now);
     }
 
-    #[inline]
+    /// A line has been read for somebody, who has it at a time. The bus is used in the order of the commands, so answers come
+    /// in that order too.
+    #[inline(always)]
+    pub(super) fn answer(&mut self, at: u64, handle: Handle) {
+        self.answer_time = self.answer_time.min(at);
+        self.answers.push_back((at, handle));
+    }
+
+    /// The controller takes a read.
+    #[inline(always)]
     pub(super) fn admit(&mut self, line: Line, handle: Handle, first: bool, now: u64) {
-        let place = self.layout.place(line);
-        if let Some(stories) = &mut self.stories {
-            let ahead = self.banks[place.bank].reads.iter().count();
-            let [_, refreshed] = self.dram.refresh.due(place.bank, now);
-            stories.admitted(handle, line, place.bank, [ahead as u64, refreshed], now);
+        let place = match self.steps {
+            Some(steps) => steps.place(line),
+            None => self.layout.place(line),
+        };
+        if self.stories.is_some() {
+            self.tell_of_admission(line, handle, place.bank, now);
         }
         if self.checks.is_none() {
             self.enqueue_read(Read { line, row: place.row, waiter: Waiter::Handle(handle), first }, place.bank, now);
@@ -177,7 +206,18 @@ impl Channel {
         }
     }
 
+    #[cold]
+    #[inline(never)]
+    fn tell_of_admission(&mut self, line: Line, handle: Handle, bank: usize, now: u64) {
+        let Some(stories) = &mut self.stories else { return };
+        let ahead = self.banks[bank].reads.iter().count();
+        let [_, refreshed] = self.dram.refresh.due(bank, now);
+        stories.admitted(handle, line, bank, [ahead as u64, refreshed], now);
+    }
+
     /// A read is answered when both its data and, unless the controller has it, the line of check bits are there.
+    #[cold]
+    #[inline(never)]
     fn admit_with_checks(&mut self, line: Line, handle: Handle, first: bool, place: Place, now: u64) {
         let waiter = Waiter::Joint(self.joints.begin(handle));
         self.enqueue_read(Read { line, row: place.row, waiter, first }, place.bank, now);
@@ -210,7 +250,17 @@ impl Channel {
     #[inline(always)]
     fn enqueue_read(&mut self, read: Read, bank: usize, now: u64) {
         self.admitted += 1;
+        let in_order = self.reads_in_order();
         let queue = &mut self.banks[bank];
+        if in_order {
+            let is_oldest = queue.reads.is_empty();
+            queue.reads.push_back(read);
+            // Behind another one it changes nothing yet.
+            if is_oldest {
+                self.plan_oldest(bank, now);
+            }
+            return;
+        }
         if self.with_writes >> bank & 1 == 1 && queue.writes_line(read.line) {
             self.counts.reads_behind_writes += 1;
             self.held += 1;
@@ -318,6 +368,8 @@ impl Channel {
     }
 
     /// Sets the times of the banks whose bits are set.
+    #[cold]
+    #[inline(never)]
     pub(super) fn plan_banks(&mut self, banks: u64, now: u64) {
         for bank in bits(banks) {
             self.plan(bank, now);
@@ -326,13 +378,29 @@ impl Channel {
 
     /// Writes go first now, or no longer.
     pub(super) fn plan_after_turn(&mut self, now: u64) {
-        let all = u64::MAX >> (MOST_BANKS - self.banks.len());
+        let all = u64::MAX >> (MOST_BANKS - self.layout.all_banks());
         self.plan_banks(if self.rules.drains_channel { all } else { self.with_writes }, now);
     }
 
     /// Sets the time of a bank's next command.
-    #[inline]
+    #[inline(always)]
     pub(super) fn plan(&mut self, bank: usize, now: u64) {
+        match self.reads_in_order() {
+            true => self.plan_oldest(bank, now),
+            false => self.plan_any(bank, now),
+        }
+    }
+
+    /// The same where no write waits, and the oldest read goes first.
+    #[inline(always)]
+    pub(super) fn plan_oldest(&mut self, bank: usize, now: u64) {
+        let oldest = self.banks[bank].reads.front();
+        self.set_next(bank, oldest.map_or(NEVER, |read| self.dram.ready(read.place(bank), now)));
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn plan_any(&mut self, bank: usize, now: u64) {
         let read = self.next_read(bank).map_or(NEVER, |(_, read)| self.dram.ready(read.place(bank), now));
         let write = self
             .next_write(bank)
@@ -340,25 +408,32 @@ impl Channel {
         self.set_next(bank, read.min(write));
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn set_next(&mut self, bank: usize, next: u64) {
         self.next[bank] = next;
-        self.active = self.active & !(1 << bank) | u64::from(next != NEVER) << bank;
+        match next {
+            NEVER => self.active &= !(1 << bank),
+            _ => self.active |= 1 << bank,
+        }
         // Of several banks with the same time the lowest one goes first.
-        if next < self.first_time || (next == self.first_time && bank <= self.first) {
-            (self.first, self.first_time) = (bank, next);
-        } else if bank == self.first {
+        if bank == self.first {
             self.find_first();
+        } else if next < self.first_time || (next == self.first_time && bank < self.first) {
+            (self.first, self.first_time) = (bank, next);
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn find_first(&mut self) {
-        (self.first, self.first_time) = (0, NEVER);
-        for bank in bits(self.active) {
-            if self.next[bank] < self.first_time {
-                (self.first, self.first_time) = (bank, self.next[bank]);
-            }
+        let (mut first, mut time) = (0, NEVER);
+        let mut left = self.active;
+        while left != 0 {
+            let bank = left.trailing_zeros() as usize;
+            left &= left - 1;
+            let next = self.next[bank];
+            first = if next < time { bank } else { first };
+            time = time.min(next);
         }
+        (self.first, self.first_time) = (first, time);
     }
 }

@@ -6,6 +6,7 @@
 use crate::counters::MemoryCounters;
 use crate::memory::layout::Place;
 use crate::memory::parameters::{Parameters, Timing};
+use crate::memory::per_bank::PerBank;
 use crate::memory::refresh::Refresh;
 
 /// No row is open.
@@ -43,7 +44,7 @@ pub struct Dram {
     /// Whether anything limits a rank's commands beyond those of its banks.
     ranks_limit: bool,
     limits_activations: bool,
-    banks: Vec<Bank>,
+    banks: PerBank<Bank>,
     ranks: Vec<Rank>,
     rank_shift: u32,
     bus: Bus,
@@ -64,7 +65,7 @@ impl Dram {
             ranks_limit: limits_activations || timing.twtr > 0,
             limits_activations,
             timing,
-            banks: vec![bank; of.layout.all_banks()],
+            banks: PerBank::all(&bank),
             ranks: vec![Rank::default(); of.layout.ranks],
             rank_shift: of.layout.banks.trailing_zeros(),
             bus: Bus::default(),
@@ -91,7 +92,7 @@ impl Dram {
 
     /// When its refreshes and its rank let a bank begin that is ready at `now`: whoever begins before has the data bus from
     /// then on.
-    #[inline]
+    #[inline(always)]
     pub fn allowed(&self, place: Place, write: bool, now: u64) -> u64 {
         let now = self.refresh.free(place.bank, now);
         if !self.ranks_limit {
@@ -108,7 +109,7 @@ impl Dram {
     }
 
     /// Opens the row if need be and moves one line over the bus; gives the end of the transfer.
-    #[inline]
+    #[inline(always)]
     pub fn transfer(&mut self, place: Place, write: bool, now: u64, counts: &mut MemoryCounters) -> u64 {
         let refreshed = self.refresh.catch_up(place.bank, now);
         counts.refreshes += refreshed.new;

@@ -97,6 +97,7 @@ impl Memory {
         }
     }
 
+    #[cold]
     #[inline(never)]
     pub(super) fn arrive(&mut self, request: Request, now: u64) {
         let Some(Front { gate: Some(gate), cache, .. }) = self.front.as_deref_mut() else {
@@ -110,6 +111,7 @@ impl Memory {
         self.pass(now);
     }
 
+    #[cold]
     #[inline(never)]
     pub(super) fn step_with_front(&mut self, now: u64) -> Option<Handle> {
         let front = self.front.as_mut()?;
@@ -155,9 +157,10 @@ impl Memory {
     fn enter(&mut self, request: Request, now: u64) {
         if !self.enter_cache(&request, now) {
             let Request { channel, in_channel, first, .. } = request;
+            let channel = &mut self.channels[channel];
             match request.reader {
-                Some(handle) => self.channels[channel].read(in_channel, handle, first, now),
-                None => self.channels[channel].write(in_channel, now),
+                Some(handle) => _ = channel.read(in_channel, handle, first, now),
+                None => channel.write(in_channel, now),
             }
         }
         self.plan(request.channel);

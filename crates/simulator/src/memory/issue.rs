@@ -2,12 +2,28 @@
 
 use crate::memory::bank::{Read, Waiter, Write};
 use crate::memory::channel::Channel;
-use crate::memory::queue::Queue;
 use crate::tags::Line;
 
 impl Channel {
-    /// The bank issues its next command, or finds that it must wait.
+    /// The same as [`Channel::issue`], where no write waits, and the oldest read goes first.
     #[inline(always)]
+    pub(super) fn issue_oldest(&mut self, bank: usize, now: u64) {
+        let Some(read) = self.banks[bank].reads.front() else { return self.plan(bank, now) };
+        let allowed = self.dram.allowed(read.place(bank), false, now);
+        if allowed > now {
+            return self.set_next(bank, allowed);
+        }
+        self.banks[bank].take_oldest_read();
+        self.transfer_read(bank, read, now);
+        self.admit_next(now);
+        self.repay(now);
+        // What was admitted may have brought writes with it, of check bits.
+        self.plan(bank, now);
+    }
+
+    /// The bank issues its next command, or finds that it must wait.
+    #[cold]
+    #[inline(never)]
     pub(super) fn issue(&mut self, bank: usize, now: u64) {
         let write = self.next_write(bank).filter(|(_, _, eligible)| *eligible <= now);
         match (write, self.next_read(bank)) {
@@ -30,32 +46,10 @@ impl Channel {
         }
     }
 
-    #[inline]
     fn issue_read(&mut self, bank: usize, at: usize, read: Read, now: u64) {
         self.banks[bank].take_read(at);
-        let end = self.dram.transfer(read.place(bank), false, now, &mut self.counts);
-        if let Some(stories) = &mut self.stories {
-            let [refreshed, _] = self.dram.refresh.due(bank, now);
-            stories.issued(read.line, bank, refreshed, now);
-            stories.command(bank);
-        }
-        let answered = match read.waiter {
-            Waiter::Handle(handle) => Some(handle),
-            Waiter::Joint(joint) => self.joints.arrive(joint),
-            Waiter::Controller => None,
-        };
-        // The bus is used in the order of the commands, so answers come in that order too.
-        if let Some(handle) = answered {
-            self.answers.push_back((end + self.crossing, handle));
-        }
-        self.fetched = Some(read.line);
-        self.counts.reads += 1;
-        self.admitted -= 1;
-        if self.has_room()
-            && let Some((first, (line, handle))) = self.next_outside()
-        {
-            self.admit(line, handle, first, now);
-        }
+        self.transfer_read(bank, read, now);
+        self.admit_next(now);
         if self.writes > 0 && !self.has_reads() {
             self.plan_banks(self.with_writes, now);
         }
@@ -63,12 +57,53 @@ impl Channel {
         self.plan(bank, now);
     }
 
-    #[inline]
-    fn next_outside(&mut self) -> Option<(bool, (Line, u32))> {
-        self.outside
-            .iter_mut()
-            .zip([true, false])
-            .find_map(|(queue, first)| Queue::pop_front(queue).map(|read| (first, read)))
+    /// A read that has left its bank's queue goes over the bus.
+    #[inline(always)]
+    fn transfer_read(&mut self, bank: usize, read: Read, now: u64) {
+        let end = self.dram.transfer(read.place(bank), false, now, &mut self.counts);
+        if self.stories.is_some() {
+            self.tell_of_read(bank, read.line, now);
+        }
+        match read.waiter {
+            Waiter::Handle(handle) => self.answer(end + self.crossing, handle),
+            other => self.answer_other(end + self.crossing, other),
+        }
+        self.fetched = Some(read.line);
+        self.counts.reads += 1;
+        self.admitted -= 1;
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn answer_other(&mut self, at: u64, waiter: Waiter) {
+        if let Waiter::Joint(joint) = waiter
+            && let Some(handle) = self.joints.arrive(joint)
+        {
+            self.answer(at, handle);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn tell_of_read(&mut self, bank: usize, line: Line, now: u64) {
+        let Some(stories) = &mut self.stories else { return };
+        let [refreshed, _] = self.dram.refresh.due(bank, now);
+        stories.issued(line, bank, refreshed, now);
+        stories.command(bank);
+    }
+
+    /// Takes the next read in front of the controller, if there is one, and room for it.
+    #[inline(always)]
+    fn admit_next(&mut self, now: u64) {
+        if !self.has_room() {
+            return;
+        }
+        let [first, others] = &mut self.outside;
+        if let Some((line, handle)) = first.pop_front() {
+            self.admit(line, handle, true, now);
+        } else if let Some((line, handle)) = others.pop_front() {
+            self.admit(line, handle, false, now);
+        }
     }
 
     fn issue_write(&mut self, bank: usize, at: usize, write: Write, now: u64) {

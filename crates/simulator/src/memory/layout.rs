@@ -52,6 +52,27 @@ pub struct Place {
     pub row: u32,
 }
 
+/// Where lines lie that follow each other row by row.
+#[derive(Debug, Clone, Copy)]
+pub struct Steps {
+    /// log2 of the lines of a row.
+    row: u32,
+    /// Where the bits of a row begin that change its bank; above all of them if none do.
+    above: u32,
+    /// The banks of a channel, less one.
+    mask: u32,
+}
+
+impl Steps {
+    /// The place of a line in its channel.
+    #[inline(always)]
+    pub fn place(self, line: Line) -> Place {
+        let row = line >> self.row;
+        let above = (u64::from(row) >> self.above) as u32;
+        Place { bank: ((row ^ above) & self.mask) as usize, row }
+    }
+}
+
 impl Layout {
     /// Banks of a channel, over all ranks.
     pub fn all_banks(&self) -> usize {
@@ -87,6 +108,13 @@ impl Layout {
             above >>= bits;
         }
         hash
+    }
+
+    /// What the places of lines of data follow from, if check bits do not lie among them.
+    pub fn steps(&self) -> Option<Steps> {
+        let (row, banks) = (self.row_lines.trailing_zeros(), self.all_banks());
+        let above = if self.bank_hash { banks.trailing_zeros() } else { u32::BITS };
+        (self.checks != Checks::SameRow).then_some(Steps { row, above, mask: banks as u32 - 1 })
     }
 
     /// The place of a line in its channel.

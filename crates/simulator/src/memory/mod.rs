@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`layout`] | where a line lies |
 //! | `channel`, `bank`, `issue` | a controller: its queues, what goes first, what is issued |
+//! | `per_bank` | something for each bank |
 //! | `dram`, `refresh` | the dies: when commands are allowed |
 //! | `checks`, `joint` | inline ECC |
 //! | `front`, `gate` | what stands before the channels: a limit of the way, bounded write queues |
@@ -24,6 +25,7 @@ mod issue;
 mod joint;
 pub mod layout;
 pub mod parameters;
+mod per_bank;
 mod queue;
 mod refresh;
 pub mod regulator;
@@ -37,10 +39,11 @@ use crate::hierarchy::MOST_CORES;
 use crate::label::{MOST_CLASSES, MOST_MONITORS};
 use crate::tags::Line;
 use channel::Channel;
-pub use channel::{MOST_BANKS, NEVER};
+pub use channel::NEVER;
 use front::Front;
 use gate::{Gate, Request};
 use parameters::Parameters;
+pub use per_bank::MOST_BANKS;
 use stories::Stories;
 pub use stories::Story;
 
@@ -115,7 +118,7 @@ impl Memory {
     }
 
     /// A line is to be read.
-    #[inline]
+    #[inline(always)]
     pub fn read(&mut self, line: Line, handle: Handle, source: Source, now: u64) {
         self.classes[usize::from(source.class)].bytes_read += self.line_bytes;
         self.monitors[source.number()].bytes_read += self.line_bytes;
@@ -123,8 +126,9 @@ impl Memory {
         if self.front.is_some() {
             return self.arrive(Request::read(line, (channel, in_channel), handle, source), now);
         }
-        self.channels[channel].read(in_channel, handle, source.first, now);
-        self.plan(channel);
+        if self.channels[channel].read(in_channel, handle, source.first, now) {
+            self.plan_alone(channel);
+        }
     }
 
     /// A line is to be written.
@@ -154,14 +158,16 @@ impl Memory {
     }
 
     /// Does what is due at `now`, which is [`Memory::next_time`]: gives who was answered, or issues one command.
-    #[inline]
+    #[inline(always)]
     pub fn step(&mut self, now: u64) -> Option<Handle> {
         if self.front.is_some() {
             return self.step_with_front(now);
         }
-        let channel = self.next;
-        let answered = self.channels[channel].step(now);
-        self.plan(channel);
+        let at = self.next;
+        let channel = &mut self.channels[at];
+        let answered = channel.step(now);
+        let time = channel.next_time();
+        self.acts_at(at, time);
         answered
     }
 
@@ -233,23 +239,40 @@ impl Memory {
     }
 
     /// A channel's next command or answer has changed.
-    #[inline(always)]
+    #[inline]
     fn plan(&mut self, channel: usize) {
-        let time = self.channels[channel].next_time();
-        if self.channels.len() == 1 {
-            self.next_command = time;
-        } else {
-            self.times[channel] = time;
-            (self.next, self.next_command) = (0, self.times[0]);
-            for (at, time) in self.times.iter().enumerate().skip(1) {
-                if *time < self.next_command {
-                    (self.next, self.next_command) = (at, *time);
-                }
-            }
-        }
-        self.next_time = self.next_command;
+        self.plan_alone(channel);
         if let Some(front) = &self.front {
             self.next_time = self.next_time.min(front.next_time());
+        }
+    }
+
+    /// The same where nothing is in front.
+    #[inline(always)]
+    fn plan_alone(&mut self, channel: usize) {
+        let time = self.channels[channel].next_time();
+        self.acts_at(channel, time);
+    }
+
+    /// A channel acts next at this time, and nothing is in front.
+    #[inline(always)]
+    fn acts_at(&mut self, channel: usize, time: u64) {
+        match self.channels.len() {
+            1 => self.next_command = time,
+            _ => self.plan_among_others(channel, time),
+        }
+        self.next_time = self.next_command;
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn plan_among_others(&mut self, channel: usize, time: u64) {
+        self.times[channel] = time;
+        (self.next, self.next_command) = (0, self.times[0]);
+        for (at, time) in self.times.iter().enumerate().skip(1) {
+            if *time < self.next_command {
+                (self.next, self.next_command) = (at, *time);
+            }
         }
     }
 }

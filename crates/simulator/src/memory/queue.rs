@@ -6,92 +6,98 @@ const SMALLEST: usize = 8;
 /// A double-ended queue.
 #[derive(Debug, Clone)]
 pub struct Queue<T> {
-    values: Vec<T>,
-    front: usize,
-    len: usize,
+    values: Box<[T]>,
+    /// Number of the first value, and of the place behind the last; places repeat.
+    first: usize,
+    end: usize,
 }
 
 impl<T: Copy + Default> Queue<T> {
     /// An empty queue.
     pub fn new() -> Self {
-        Self { values: vec![T::default(); SMALLEST], front: 0, len: 0 }
+        Self { values: [T::default(); SMALLEST].into(), first: 0, end: 0 }
     }
 
-    #[inline]
-    fn place(&self, at: usize) -> usize {
-        self.front.wrapping_add(at) & (self.values.len() - 1)
+    /// The place of the value with a number.
+    #[inline(always)]
+    fn place(&self, number: usize) -> usize {
+        number & (self.values.len() - 1)
+    }
+
+    #[inline(always)]
+    fn len(&self) -> usize {
+        self.end.wrapping_sub(self.first)
     }
 
     /// Whether there is nothing in it.
-    #[inline]
+    #[inline(always)]
     pub fn is_empty(&self) -> bool {
-        self.len == 0
+        self.first == self.end
     }
 
     /// The value that is taken next.
-    #[inline]
+    #[inline(always)]
     pub fn front(&self) -> Option<T> {
-        (self.len != 0).then(|| self.values[self.place(0)])
+        (!self.is_empty()).then(|| self.values[self.place(self.first)])
     }
 
     /// Takes the first value.
-    #[inline]
+    #[inline(always)]
     pub fn pop_front(&mut self) -> Option<T> {
         let value = self.front()?;
-        self.front = self.place(1);
-        self.len -= 1;
+        self.first = self.first.wrapping_add(1);
         Some(value)
     }
 
     /// Adds a value behind all others.
-    #[inline]
+    #[inline(always)]
     pub fn push_back(&mut self, value: T) {
         self.make_room();
-        let place = self.place(self.len);
+        let place = self.place(self.end);
         self.values[place] = value;
-        self.len += 1;
+        self.end = self.end.wrapping_add(1);
     }
 
     /// Adds a value before all others.
     #[inline]
     pub fn push_front(&mut self, value: T) {
         self.make_room();
-        self.front = self.place(usize::MAX);
-        let front = self.front;
-        self.values[front] = value;
-        self.len += 1;
+        self.first = self.first.wrapping_sub(1);
+        let place = self.place(self.first);
+        self.values[place] = value;
     }
 
     /// Takes the value at that place, which exists; those before it move back by one.
     #[inline]
     pub fn remove(&mut self, at: usize) -> T {
-        let value = self.values[self.place(at)];
+        let place = |queue: &Self, at: usize| queue.place(queue.first.wrapping_add(at));
+        let value = self.values[place(self, at)];
         for at in (0..at).rev() {
-            let (from, to) = (self.place(at), self.place(at + 1));
+            let (from, to) = (place(self, at), place(self, at + 1));
             self.values[to] = self.values[from];
         }
-        self.front = self.place(1);
-        self.len -= 1;
+        self.first = self.first.wrapping_add(1);
         value
     }
 
     /// All values, the first one first.
     pub fn iter(&self) -> impl Iterator<Item = T> + '_ {
-        (0..self.len).map(|at| self.values[self.place(at)])
+        (0..self.len()).map(|at| self.values[self.place(self.first.wrapping_add(at))])
     }
 
-    #[inline]
+    #[inline(always)]
     fn make_room(&mut self) {
-        if self.len == self.values.len() {
+        if self.len() == self.values.len() {
             self.double();
         }
     }
 
     #[cold]
     fn double(&mut self) {
-        self.values.rotate_left(self.front);
-        self.front = 0;
-        self.values.resize(2 * self.len, T::default());
+        let mut values: Vec<T> = self.iter().collect();
+        (self.first, self.end) = (0, values.len());
+        values.resize(2 * values.len(), T::default());
+        self.values = values.into();
     }
 }
 

@@ -66,14 +66,24 @@ impl Refresh {
     pub fn catch_up(&mut self, bank: usize, now: u64) -> Refreshed {
         // The units are as many as the banks of a rank, or one: a power of two.
         let at = bank & (self.units.len() - 1);
-        let unit = &mut self.units[at];
+        let unit = &self.units[at];
         let before = unit.count;
+        if now >= unit.next {
+            self.refresh_until(at, now);
+        }
+        let unit = &self.units[at];
+        Refreshed { free: now.max(unit.end), count: unit.count, new: unit.count - before }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn refresh_until(&mut self, at: usize, now: u64) {
+        let unit = &mut self.units[at];
         while now >= unit.next {
             let _start = unit.refresh(self.every, self.length);
             #[cfg(test)]
             self.log.push((at, _start));
         }
-        Refreshed { free: now.max(unit.end), count: unit.count, new: unit.count - before }
     }
 
     /// From when on, at `now` or later, a bank can be used that is refreshed by itself. The banks of a rank that are refreshed

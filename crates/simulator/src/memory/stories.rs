@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use crate::memory::Handle;
-use crate::memory::channel::MOST_BANKS;
+use crate::memory::per_bank::MOST_BANKS;
 use crate::tags::Line;
 
 /// How a read got through its channel. Times are in picoseconds from time 0.
