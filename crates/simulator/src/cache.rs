@@ -4,7 +4,7 @@ use waykeeper_platform::Replacement;
 use waykeeper_workload::Xorshift;
 
 use crate::replacement;
-use crate::rows::{Place, Rows, with_rows};
+use crate::rows::{Place, Row, Rows, with_rows};
 use crate::set_index::SetIndex;
 use crate::tags::Line;
 
@@ -96,7 +96,7 @@ impl Cache {
 
     /// Puts a line that is not there into one of the ways of `mask`, an empty one if there is any. Gives what made
     /// room: the line itself if every way of the mask is locked.
-    #[inline]
+    #[inline(always)]
     pub fn insert(&mut self, line: Line, flags: Flags, mask: u32, random: &mut Xorshift) -> Option<Evicted> {
         debug_assert!(self.find(line).is_none(), "line {line:#x} is inserted twice");
         let (set, all) = (self.rows.set_of(line), self.all_ways());
@@ -105,22 +105,18 @@ impl Cache {
             let row = &mut rows[set];
             let mask = mask & !row.barred;
             let empty = mask & all & !row.used;
-            let (way, evicted) = if empty != 0 {
-                (empty.trailing_zeros() as usize, None)
-            } else if mask == 0 {
-                return Some(Evicted { line, flags });
-            } else {
-                let way = replacement::victim(*policy, &mut row.order, *ways, mask, random);
-                (way, Some(Evicted { line: row.line(way), flags: row.known(way) }))
-            };
+            if empty == 0 {
+                return replace(row, (*policy, *ways), Evicted { line, flags }, mask, random);
+            }
+            let way = empty.trailing_zeros() as usize;
             row.put(way, line, flags);
             replacement::fill(*policy, &mut row.order, way, *ways, mask);
-            evicted
+            None
         })
     }
 
     /// Takes a line out and gives its flags. Its lock goes with it.
-    #[inline]
+    #[inline(always)]
     pub fn remove(&mut self, line: Line) -> Option<Flags> {
         self.rows.remove(line)
     }
@@ -180,6 +176,26 @@ impl Cache {
     pub fn held(&self) -> impl Iterator<Item = Line> + '_ {
         self.rows.held().map(|(line, _)| line)
     }
+}
+
+/// Puts a line in the place of another in a set whose allowed ways are all taken; gives that one, or the line itself if there
+/// is no such way.
+#[inline(never)]
+fn replace<const W: usize>(
+    row: &mut Row<W, Flags>,
+    (policy, ways): (Replacement, usize),
+    line: Evicted,
+    mask: u32,
+    random: &mut Xorshift,
+) -> Option<Evicted> {
+    if mask == 0 {
+        return Some(line);
+    }
+    let way = replacement::victim(policy, &mut row.order, ways, mask, random);
+    let out = Evicted { line: row.line(way), flags: row.known(way) };
+    row.put(way, line.line, line.flags);
+    replacement::fill(policy, &mut row.order, way, ways, mask);
+    Some(out)
 }
 
 #[cfg(test)]

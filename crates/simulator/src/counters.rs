@@ -110,6 +110,13 @@ impl CoreCounters {
         }
     }
 
+    /// Counts an access that the first level answered.
+    #[inline(always)]
+    pub(crate) fn hit_first(&mut self) {
+        self.accesses += 1;
+        self.l1_hits += 1;
+    }
+
     /// Counts a line that was taken away.
     #[inline]
     pub(crate) fn lost(&mut self, cause: Cause) {

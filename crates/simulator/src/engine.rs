@@ -13,11 +13,11 @@ use crate::controls::{TARGET_CLASS, at_start, settings_of};
 use crate::counters::{CoreCounters, Counters};
 use crate::explain::{Explained, Explainer};
 use crate::fast::Later;
-use crate::hierarchy::Write;
+use crate::hierarchy::{MOST_CORES, Write};
 use crate::label::{Label, MOST_CLASSES};
 use crate::memories::Memory;
 use crate::memory::{Handle, Source};
-use crate::port::{MOST_SLOTS, NEVER, Port, World};
+use crate::port::{MOST_SLOTS, Port, World};
 use crate::programs::{Program, Role, check_programs};
 use crate::refused::Refused;
 use crate::regions::Region;
@@ -25,7 +25,9 @@ use crate::running::Running;
 use crate::samples::{Samples, Sink};
 use crate::skip::Skip;
 use crate::start::Starter;
-use crate::tags::Line;
+use crate::tags::{EMPTY, Line};
+use crate::tick::Tick;
+use crate::wakes::Wakes;
 
 /// A platform with programs on it, at some time.
 #[derive(Debug, Clone)]
@@ -35,11 +37,13 @@ pub struct Engine {
     pub(crate) world: World,
     pub(crate) running: Vec<Running>,
     /// When each program acts next: a copy, so that finding the first one touches little memory.
-    pub(crate) wakes: Vec<u64>,
+    pub(crate) wakes: Wakes,
     /// The program of each core, or [`IDLE`].
     on_core: Vec<usize>,
     /// The programs whose ports wait for an entry of a filter, one bit each.
     blocked: u32,
+    /// The line for whose entry each of them waits, or [`EMPTY`] if it waits for something else.
+    waits_for: [Line; MOST_CORES + 1],
     /// What each program is.
     pub(crate) programs: Vec<Program>,
     /// The memory of each program.
@@ -89,7 +93,6 @@ impl Engine {
         let mut world = World {
             hierarchy: build::hierarchy(platform, random.next_u64())?,
             memory: build::memory(platform, need(&platform.memory, "memory")?, &mut random)?,
-            watched: 0,
             misses: build::misses(platform),
             has_room: false,
             explainer: None,
@@ -117,9 +120,10 @@ impl Engine {
         let mut engine = Self {
             platform: platform.clone(),
             world,
-            wakes: Vec::new(),
+            wakes: Wakes::new(std::iter::empty()),
             on_core: Vec::new(),
             blocked: 0,
+            waits_for: [EMPTY; MOST_CORES + 1],
             ports: vec![None; cores.len()],
             cores,
             running,
@@ -143,16 +147,19 @@ impl Engine {
     pub(crate) fn list_programs(&mut self) {
         let place = |core: usize| self.running.iter().position(|program| program.core() == core);
         self.on_core = (0..self.cores.len()).map(|core| place(core).unwrap_or(IDLE)).collect();
-        self.wakes = self.running.iter().map(Running::wake).collect();
+        self.wakes = Wakes::new(self.running.iter().map(Running::wake));
         let line_bytes = self.platform.line_bytes.value;
         let code = self.running.iter().zip(&self.programs);
         self.world.hierarchy.code =
             Code::of(code.flat_map(|(running, program)| running.code(&program.pattern, line_bytes)));
-        (self.blocked, self.world.watched) = (0, 0);
+        (self.blocked, self.world.hierarchy.hears) = (0, 0);
         for (index, program) in self.running.iter_mut().enumerate() {
-            self.blocked |= u32::from(program.port().is_blocked()) << index;
+            if let Some(line) = program.port().waits_for() {
+                self.blocked |= 1 << index;
+                self.waits_for[index] = line;
+            }
             if let Running::Tick(tick) = program {
-                self.world.watched |= 1 << tick.port.core;
+                self.world.hierarchy.hears |= 1 << tick.port.core;
             }
         }
     }
@@ -160,29 +167,14 @@ impl Engine {
     /// Runs until this time, in picoseconds.
     pub fn advance(&mut self, until_ps: u64, samples: &mut dyn Samples) {
         let skipped = self.skipped_ps();
-        let mut until_ps = until_ps.saturating_sub(skipped);
-        let mut samples = Later { samples, by: skipped };
-        let samples = &mut samples;
-        loop {
-            if self.skip.as_ref().is_some_and(|skip| skip.is_due(self.now)) && self.may_skip() {
-                let skipped = self.try_skip(until_ps, samples);
-                self.settle(samples);
-                until_ps -= skipped;
-                samples.by += skipped;
+        let until_ps = until_ps.saturating_sub(skipped);
+        let samples = &mut Later { samples, by: skipped };
+        for program in &mut self.running {
+            if let Running::Stream(stream) = program {
+                stream.choose_way(&self.world);
             }
-            let (first, wake, next_wake) = self.first_program();
-            if self.run_memory(wake.min(until_ps)) {
-                self.settle(samples);
-                continue;
-            }
-            if wake > until_ps {
-                break;
-            }
-            self.now = wake;
-            let horizon = until_ps.min(next_wake).min(self.world.memory.next_time());
-            self.step_program(first, horizon, samples);
-            self.settle(samples);
         }
+        let until_ps = self.advance_on_this_host(until_ps, samples);
         self.now = self.now.max(until_ps);
         for (program, started) in self.running.iter_mut().zip(&self.programs) {
             if let Running::Tick(tick) = program {
@@ -191,22 +183,61 @@ impl Engine {
         }
     }
 
-    /// The program that acts next (the earlier one in the list, if there are several), when it does, and when one of
-    /// the others does.
-    #[inline]
-    fn first_program(&self) -> (usize, u64, u64) {
-        let (mut first, mut wake, mut next_wake) = (0, NEVER, NEVER);
-        for (index, at) in self.wakes.iter().copied().enumerate() {
-            next_wake = next_wake.min(wake.max(at));
-            first = if at < wake { index } else { first };
-            wake = wake.min(at);
+    /// The same as [`Engine::advance_through_events`], compiled for newer processors where this is one.
+    fn advance_on_this_host(&mut self, until_ps: u64, samples: &mut Later) -> u64 {
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("bmi1")
+            && is_x86_feature_detected!("bmi2")
+            && is_x86_feature_detected!("lzcnt")
+            && is_x86_feature_detected!("popcnt")
+        {
+            // SAFETY: this processor has what the function is compiled for.
+            return unsafe { self.advance_on_avx2(until_ps, samples) };
         }
-        (first, wake, next_wake)
+        self.advance_through_events(until_ps, samples)
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+    fn advance_on_avx2(&mut self, until_ps: u64, samples: &mut Later) -> u64 {
+        self.advance_through_events(until_ps, samples)
+    }
+
+    /// Takes the general way everywhere from now on, also where a shorter one gives the same: for comparisons of the two.
+    pub fn avoid_short_ways(&mut self) {
+        self.world.hierarchy.avoid_straight_ways();
+    }
+
+    /// Event after event until a time; gives it without what was skipped on the way.
+    #[inline(always)]
+    fn advance_through_events(&mut self, mut until_ps: u64, samples: &mut Later) -> u64 {
+        loop {
+            if self.skip.as_ref().is_some_and(|skip| skip.is_due(self.now)) && self.may_skip() {
+                let skipped = self.try_skip(until_ps, samples);
+                self.settle(samples);
+                until_ps -= skipped;
+                samples.by += skipped;
+            }
+            let wake = self.wakes.first();
+            if self.run_memory(wake.min(until_ps)) {
+                self.settle(samples);
+                continue;
+            }
+            if wake > until_ps {
+                return until_ps;
+            }
+            self.now = wake;
+            let (first, next_wake) = self.wakes.take_first();
+            let horizon = until_ps.min(next_wake).min(self.world.memory.next_time());
+            self.step_program(first, horizon, samples);
+            self.settle(samples);
+        }
     }
 
     /// Lets the memory act up to its next answer, or up to `until` if there is none before; true after an answer.
     /// Nobody else notices a command.
-    #[inline]
+    #[inline(always)]
     fn run_memory(&mut self, until: u64) -> bool {
         loop {
             let now = self.world.memory.next_time();
@@ -221,17 +252,26 @@ impl Engine {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn answer(&mut self, handle: Handle, now: u64) {
         let (core, slot) = (handle as usize / MOST_SLOTS, handle as usize % MOST_SLOTS);
         let answered = self.on_core[core];
         let Some(program) = self.running.get_mut(answered) else { return self.answer_stopped(core, slot, now) };
-        let filled = program.port().answer(slot, &mut self.world, self.line_bytes, now);
-        match program {
-            Running::Stream(stream) => stream.answered(slot, &mut self.world, now),
-            Running::Tick(tick) => tick.answered(slot, &mut self.world, now),
-        }
-        self.wakes[answered] = program.wake();
+        let filled = match program {
+            Running::Stream(stream) => {
+                let filled = stream.port.answer(slot, &mut self.world, self.line_bytes, now);
+                if !stream.goes_on_as_planned() {
+                    stream.answered(slot, &mut self.world, now);
+                    self.wakes.change(answered, stream.wake);
+                }
+                filled
+            }
+            Running::Tick(tick) => {
+                let filled = answer_tick(tick, slot, &mut self.world, self.line_bytes, now);
+                self.wakes.change(answered, tick.wake);
+                filled
+            }
+        };
         if self.blocked != 0 {
             self.retry(Some(filled), now);
         }
@@ -241,45 +281,68 @@ impl Engine {
     #[cold]
     fn answer_stopped(&mut self, core: usize, slot: usize, now: u64) {
         let port = self.ports[core].as_mut().expect("somebody has asked");
-        let filled = port.answer(slot, &mut self.world, self.line_bytes, now);
+        let filled = port.answer_rarely(slot, &mut self.world, self.line_bytes, now);
         self.retry(Some(filled), now);
     }
 
     /// Lets programs try again whose requests may now go on: after a fill, or as a shared cache has room.
+    #[inline(always)]
     fn retry(&mut self, filled: Option<Line>, now: u64) {
         for index in bits(self.blocked) {
-            let program = &mut self.running[index];
-            let Some(at) = program.port().retry_after(filled, &mut self.world, now) else { continue };
-            match program {
-                Running::Stream(stream) => stream.unblocked(&mut self.world, at),
-                Running::Tick(tick) => tick.unblocked(&mut self.world, at),
+            if let Some(filled) = filled
+                && !self.world.hierarchy.compete(self.waits_for[index % (MOST_CORES + 1)], filled)
+                && self.waits_for[index % (MOST_CORES + 1)] != EMPTY
+            {
+                continue;
             }
-            self.wakes[index] = program.wake();
+            let wake = match &mut self.running[index] {
+                Running::Stream(stream) => {
+                    let Some(at) = stream.port.retry_after(filled, &mut self.world, now) else { continue };
+                    match stream.is_straight() {
+                        true => stream.unblocked_straight(&mut self.world, at),
+                        false => stream.unblocked(&mut self.world, at),
+                    }
+                    stream.wake
+                }
+                Running::Tick(tick) => match retry_tick(tick, filled, &mut self.world, now) {
+                    Some(wake) => wake,
+                    None => continue,
+                },
+            };
+            self.wakes.bring_forward(index, wake);
             self.blocked &= !(1 << index);
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn step_program(&mut self, index: usize, horizon: u64, samples: &mut dyn Samples) {
-        let samples = &mut Sink::of(&self.programs[index], samples);
-        match &mut self.running[index] {
-            Running::Stream(stream) => self.now = stream.run(&mut self.world, horizon, samples),
-            Running::Tick(tick) => tick.run(&mut self.world, samples),
+        let (wake, waits_for) = match &mut self.running[index] {
+            Running::Stream(stream) if stream.is_straight() => {
+                self.now = stream.run_straight(&mut self.world, horizon);
+                (stream.wake, stream.port.waits_for())
+            }
+            Running::Stream(stream) => {
+                self.now = stream.run(&mut self.world, horizon, &mut Sink::of(&self.programs[index], samples));
+                (stream.wake, stream.port.waits_for())
+            }
+            Running::Tick(tick) => run_tick(tick, &mut self.world, &mut Sink::of(&self.programs[index], samples)),
+        };
+        self.wakes.bring_forward(index, wake);
+        if let Some(line) = waits_for {
+            self.blocked |= 1 << index;
+            self.waits_for[index % (MOST_CORES + 1)] = line;
         }
-        self.wakes[index] = self.running[index].wake();
-        self.blocked |= u32::from(self.running[index].port().is_blocked()) << index;
     }
 
     /// Passes on what the last step caused: writes to memory, and lines that cores lost.
     #[inline]
     pub(crate) fn settle(&mut self, samples: &mut dyn Samples) {
-        if self.world.is_settled() {
-            self.world.hierarchy.disturbed = 0;
-        } else {
+        if !self.world.is_settled() {
             self.pass_on(samples);
         }
     }
 
+    #[cold]
     #[inline(never)]
     fn pass_on(&mut self, samples: &mut dyn Samples) {
         while let Some(Write { line, core, label }) = self.world.hierarchy.writes.pop() {
@@ -289,7 +352,7 @@ impl Engine {
         if std::mem::take(&mut self.world.has_room) {
             self.retry(None, self.now);
         }
-        let disturbed = std::mem::take(&mut self.world.hierarchy.disturbed) & self.world.watched;
+        let disturbed = std::mem::take(&mut self.world.hierarchy.disturbed);
         if disturbed == 0 {
             return;
         }
@@ -298,7 +361,7 @@ impl Engine {
                 && disturbed >> tick.port.core & 1 == 1
             {
                 tick.disturbed(self.now, &mut Sink::of(&self.programs[index], samples));
-                self.wakes[index] = tick.wake;
+                self.wakes.change(index, tick.wake);
             }
         }
     }
@@ -377,4 +440,29 @@ impl Engine {
     pub fn now_ps(&self) -> u64 {
         self.now + self.skipped_ps()
     }
+}
+
+// What `tick` loops do is rare beside what their neighbours do: it is out of their way.
+
+#[cold]
+#[inline(never)]
+fn run_tick(tick: &mut Tick, world: &mut World, samples: &mut dyn Samples) -> (u64, Option<Line>) {
+    tick.run(world, samples);
+    (tick.wake, tick.port.waits_for())
+}
+
+#[cold]
+#[inline(never)]
+fn answer_tick(tick: &mut Tick, slot: usize, world: &mut World, line_bytes: u64, now: u64) -> Line {
+    let filled = tick.port.answer_rarely(slot, world, line_bytes, now);
+    tick.answered(slot, world, now);
+    filled
+}
+
+#[cold]
+#[inline(never)]
+fn retry_tick(tick: &mut Tick, filled: Option<Line>, world: &mut World, now: u64) -> Option<u64> {
+    let at = tick.port.retry_after(filled, world, now)?;
+    tick.unblocked(world, at);
+    Some(tick.wake)
 }

@@ -4,7 +4,7 @@ use waykeeper_platform::Replacement;
 use waykeeper_workload::Xorshift;
 
 use crate::replacement;
-use crate::rows::{Place, Rows, with_rows};
+use crate::rows::{Place, Row, Rows, with_rows};
 use crate::set_index::SetIndex;
 use crate::tags::Line;
 
@@ -24,6 +24,15 @@ pub enum Entry {
     Taken(Option<Displaced>),
     /// Every entry of the set waits for a fill; nothing was changed.
     AllBusy,
+}
+
+/// Why there is no new entry for a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// It is known, here or elsewhere.
+    Known,
+    /// Every entry of its set waits for a fill.
+    NoRoom,
 }
 
 /// What a filter knows of a line.
@@ -101,34 +110,47 @@ impl SnoopFilter {
         self.rows.same_set(one, other)
     }
 
+    /// Takes an entry for a line that is to be fetched, if nothing is known of it, there is room, and `unless` does not
+    /// object; gives its way, and whose place it was. Tells what was in the way otherwise, and changes nothing then.
+    #[inline(always)]
+    pub fn take_for(
+        &mut self,
+        line: Line,
+        owners: u32,
+        random: &mut Xorshift,
+        unless: impl FnOnce() -> bool,
+    ) -> Result<(u8, Option<Displaced>), Refusal> {
+        let (set, all) = (self.rows.set_of(line), self.rows.all_ways());
+        let Rows { sets, ways, policy, .. } = &mut self.rows;
+        with_rows!(sets, rows => {
+            let row = &mut rows[set];
+            if row.way_of(line).is_some() {
+                return Err(Refusal::Known);
+            }
+            if row.barred == all {
+                return Err(Refusal::NoRoom);
+            }
+            if unless() {
+                return Err(Refusal::Known);
+            }
+            enter(row, (*policy, *ways, all), (line, owners, true), random).ok_or(Refusal::NoRoom)
+        })
+    }
+
     /// Takes an entry for a line that has none.
-    #[inline]
+    #[inline(always)]
     pub fn take(&mut self, line: Line, owners: u32, busy: bool, random: &mut Xorshift) -> Entry {
         debug_assert!(self.find(line).is_none(), "line {line:#x} has an entry");
         let (set, all) = (self.rows.set_of(line), self.rows.all_ways());
         let Rows { sets, ways, policy, .. } = &mut self.rows;
         with_rows!(sets, rows => {
-            let row = &mut rows[set];
-            let empty = all & !row.used;
-            let (way, displaced) = if empty != 0 {
-                (empty.trailing_zeros() as usize, None)
-            } else {
-                let idle = all & !row.barred;
-                if idle == 0 {
-                    return Entry::AllBusy;
-                }
-                let way = replacement::victim(*policy, &mut row.order, *ways, idle, random);
-                (way, Some(Displaced { line: row.line(way), owners: row.known(way) }))
-            };
-            row.put(way, line, owners);
-            row.barred = row.barred & !(1 << way) | u32::from(busy) << way;
-            replacement::fill(*policy, &mut row.order, way, *ways, all);
-            Entry::Taken(displaced)
+            let entry = enter(&mut rows[set], (*policy, *ways, all), (line, owners, busy), random);
+            entry.map_or(Entry::AllBusy, |(_, displaced)| Entry::Taken(displaced))
         })
     }
 
     /// The fill of a line has come; false if it has no entry.
-    #[inline]
+    #[inline(always)]
     pub fn settle(&mut self, line: Line) -> bool {
         let set = self.rows.set_of(line);
         with_rows!(&mut self.rows.sets, rows => {
@@ -141,6 +163,20 @@ impl SnoopFilter {
         })
     }
 
+    /// The same where the way of its entry is known: it cannot have gone while it waited.
+    #[inline(always)]
+    pub fn settle_in(&mut self, line: Line, way: u8) -> bool {
+        let (set, way) = (self.rows.set_of(line), usize::from(way));
+        with_rows!(&mut self.rows.sets, rows => {
+            let row = &mut rows[set];
+            let is_there = row.line(way) == line && row.barred >> way & 1 == 1;
+            if is_there {
+                row.barred &= !(1 << way);
+            }
+            is_there
+        })
+    }
+
     /// Adds an owner to the entry of a line.
     pub fn add_owner(&mut self, line: Line, owner: u32) {
         if let Some(place) = self.find(line) {
@@ -149,7 +185,7 @@ impl SnoopFilter {
     }
 
     /// Takes an owner away, and the entry if it was the last one; gives who is left.
-    #[inline]
+    #[inline(always)]
     pub fn drop_owner(&mut self, line: Line, owner: u32) -> u32 {
         let set = self.rows.set_of(line);
         with_rows!(&mut self.rows.sets, rows => {
@@ -174,6 +210,32 @@ impl SnoopFilter {
     pub fn held(&self) -> impl Iterator<Item = Line> + '_ {
         self.rows.held().map(|(line, _)| line)
     }
+}
+
+/// A set takes an entry for a line that has none: an empty one, or one that waits for no fill; gives its way and whose place
+/// it was, or nothing if all wait.
+#[inline(always)]
+fn enter<const W: usize>(
+    row: &mut Row<W, u32>,
+    (policy, ways, all): (Replacement, usize, u32),
+    (line, owners, busy): (Line, u32, bool),
+    random: &mut Xorshift,
+) -> Option<(u8, Option<Displaced>)> {
+    let empty = all & !row.used;
+    let (way, displaced) = if empty != 0 {
+        (empty.trailing_zeros() as usize, None)
+    } else {
+        let idle = all & !row.barred;
+        if idle == 0 {
+            return None;
+        }
+        let way = replacement::victim(policy, &mut row.order, ways, idle, random);
+        (way, Some(Displaced { line: row.line(way), owners: row.known(way) }))
+    };
+    row.put(way, line, owners);
+    row.barred = row.barred & !(1 << way) | u32::from(busy) << way;
+    replacement::fill(policy, &mut row.order, way, ways, all);
+    Some((way as u8, displaced))
 }
 
 #[cfg(test)]

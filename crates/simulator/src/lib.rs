@@ -73,6 +73,7 @@ mod taken;
 mod tick;
 mod touched;
 mod under_way;
+mod wakes;
 mod window;
 
 pub use controls::TARGET_CLASS;

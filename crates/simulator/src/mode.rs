@@ -32,10 +32,11 @@ impl NoAllocateMode {
     }
 
     /// The filter evicted a line.
+    #[inline(always)]
     pub fn evicted(&mut self, now: u64) {
         self.leave_if_quiet(now);
         self.recent[self.at] = now;
-        self.at = (self.at + 1) % self.recent.len();
+        self.at = if self.at + 1 == self.recent.len() { 0 } else { self.at + 1 };
         self.last = now;
         let oldest = self.recent[self.at];
         if self.enabled && self.since.is_none() && oldest != u64::MAX && now - oldest <= self.window {

@@ -170,8 +170,16 @@ impl Region {
     }
 
     /// The line at an offset.
-    #[inline]
+    #[inline(always)]
     pub fn line(&self, offset: u64) -> Line {
+        match self.frames.is_none() && self.colour.is_none() && offset < self.moved.0 {
+            true => ((self.start + offset) >> self.line_shift) as Line,
+            false => self.line_in_pieces(offset),
+        }
+    }
+
+    #[inline(never)]
+    fn line_in_pieces(&self, offset: u64) -> Line {
         if offset >= self.moved.0 {
             return (self.address(offset) >> self.line_shift) as Line;
         }

@@ -9,7 +9,7 @@ use crate::label::Label;
 use crate::latencies::Latencies;
 use crate::memory::{Handle, Memory, Source};
 use crate::misses::SharedMisses;
-use crate::tags::Line;
+use crate::tags::{EMPTY, Line};
 
 /// The most misses that a core can have outstanding.
 pub const MOST_SLOTS: usize = 64;
@@ -28,18 +28,16 @@ pub struct World {
     pub misses: Vec<SharedMisses>,
     /// Whether one of them may have room for a core that waits.
     pub has_room: bool,
-    /// Cores whose programs must hear at once of lines that they lose, one bit each.
-    pub watched: u32,
     /// Who collects what the target waits for, if anybody does.
     pub explainer: Option<Box<Explainer>>,
 }
 
 impl World {
-    /// Whether an access has left nothing that the engine must pass on: no write to memory, no loss of a watched line, no
+    /// Whether an access has left nothing that the engine must pass on: no write to memory, no loss that a core hears of, no
     /// room for a core that waits.
-    #[inline]
+    #[inline(always)]
     pub fn is_settled(&self) -> bool {
-        self.hierarchy.writes.is_empty() && self.hierarchy.disturbed & self.watched == 0 && !self.has_room
+        self.hierarchy.disturbed | u32::from(self.has_room) == 0 && self.hierarchy.writes.is_empty()
     }
 }
 
@@ -90,6 +88,40 @@ struct Blocked {
     turn: Option<usize>,
 }
 
+impl Blocked {
+    /// When it tries next, at `now` or later.
+    #[inline(always)]
+    fn next_try(&self, now: u64) -> u64 {
+        // A core that runs ahead may itself have made the room that it hears of.
+        let waited = now.saturating_sub(self.since);
+        // Numbers of 32 bits divide faster.
+        let tries = match (waited | self.every) >> 32 {
+            0 => u64::from((waited as u32).div_ceil(self.every as u32)),
+            _ => self.tries_long(waited),
+        };
+        self.since + tries.max(1) * self.every
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn tries_long(&self, waited: u64) -> u64 {
+        waited.div_ceil(self.every)
+    }
+
+    /// When it tries next if it waits for a turn at a cache; none if that is not known.
+    #[cold]
+    #[inline(never)]
+    fn turn_comes(&self, misses: &mut SharedMisses, core: usize, now: u64) -> Option<u64> {
+        let now = now.max(self.since);
+        let at = match misses.is_next(core, now) {
+            true => self.next_try(now),
+            // Its turn may come with a line that is on its way.
+            false => misses.next_time(now),
+        };
+        (at != NEVER).then_some(at)
+    }
+}
+
 /// A core's outstanding misses and latencies.
 #[derive(Debug, Clone)]
 pub struct Port {
@@ -124,8 +156,16 @@ pub struct Port {
     /// Those of the shared caches on its way whose misses are bounded.
     pub limits: Vec<usize>,
     done: [u64; MOST_SLOTS],
-    line: [Line; MOST_SLOTS],
-    want: [Want; MOST_SLOTS],
+    asked: [Asked; MOST_SLOTS],
+}
+
+/// What memory was asked for.
+#[derive(Debug, Clone, Copy)]
+struct Asked {
+    line: Line,
+    want: Want,
+    /// On the short way: the entry of the line in the shared cache's filter.
+    entry: u8,
 }
 
 impl Port {
@@ -152,8 +192,7 @@ impl Port {
             explains: false,
             limits: Vec::new(),
             done: [0; MOST_SLOTS],
-            line: [0; MOST_SLOTS],
-            want: [Want::Read; MOST_SLOTS],
+            asked: [Asked { line: 0, want: Want::Read, entry: 0 }; MOST_SLOTS],
         }
     }
 
@@ -207,12 +246,12 @@ impl Port {
             Answer::Memory => {
                 counts.memory_reads += 1;
                 let slot = self.free().trailing_zeros() as usize;
-                self.ask_memory(world, slot, line, want, now);
+                self.ask_memory(world, slot, Asked { line, want, entry: 0 }, now);
                 Issued::Pending(slot)
             }
             Answer::UnderWay => match bits(self.owed).find(|slot| self.brings(*slot, line, hierarchy)) {
                 Some(slot) => {
-                    self.want[slot] = self.want[slot].joined(want);
+                    self.asked[slot].want = self.asked[slot].want.joined(want);
                     Issued::Joined(slot)
                 }
                 None => self.block(hierarchy, line, now, self.latencies.retry[0]),
@@ -233,6 +272,39 @@ impl Port {
             self.explain(world, (line, want), answer, issued, now);
         }
         issued
+    }
+
+    /// Whether reads of data that cannot wait for anything but slots, entries and memory may take the short way: they
+    /// overlap, nothing bounds them besides the slots, and nobody asks why they wait.
+    pub fn reads_straight(&self) -> bool {
+        !self.stops_at_loads
+            && !self.explains
+            && self.limits.is_empty()
+            && self.most_beyond.is_none()
+            && self.blocked.is_none_or(|blocked| blocked.turn.is_none())
+    }
+
+    /// A free slot.
+    #[inline(always)]
+    pub fn free_slot(&self) -> Option<usize> {
+        let free = self.free();
+        (free != 0).then(|| free.trailing_zeros() as usize)
+    }
+
+    /// On the short way: the hierarchy has let a read pass to memory, which answers into a free slot.
+    #[inline(always)]
+    pub fn ask(&mut self, world: &mut World, slot: usize, (line, entry): (Line, u8), now: u64) {
+        let counts = &mut world.hierarchy.counts[self.core];
+        counts.accesses += 1;
+        counts.memory_reads += 1;
+        self.ask_memory(world, slot, Asked { line, want: Want::Read, entry }, now);
+    }
+
+    /// On the short way: a shared cache's filter has no entry for a line.
+    #[inline(always)]
+    pub fn wait_for_entry(&mut self, world: &mut World, line: Line, now: u64) {
+        world.hierarchy.counts[self.core].cluster_waits += 1;
+        self.blocked = Some(Blocked { line, since: now, every: self.latencies.retry[0], turn: None });
     }
 
     /// A store hit the first level, and may have gone on to the memory.
@@ -329,7 +401,7 @@ impl Port {
         if at == NEVER {
             self.counts.prefetch_memory_reads += 1;
             world.hierarchy.counts[self.core].memory_reads += 1;
-            self.ask_memory(world, slot, line, want, now);
+            self.ask_memory(world, slot, Asked { line, want, entry: 0 }, now);
         } else {
             self.timed |= 1 << slot;
             self.done[slot] = at;
@@ -362,21 +434,28 @@ impl Port {
     }
 
     #[inline(always)]
-    fn ask_memory(&mut self, world: &mut World, slot: usize, line: Line, want: Want, now: u64) {
+    fn ask_memory(&mut self, world: &mut World, slot: usize, asked: Asked, now: u64) {
         self.owed |= 1 << slot;
         self.beyond |= 1 << slot;
-        self.line[slot] = line;
-        self.want[slot] = want;
+        self.asked[slot] = asked;
         let handle = (self.core * MOST_SLOTS + slot) as Handle;
         let Label { class, monitor } = self.label;
         let source = Source { core: self.core as u8, class, monitor, first: self.first };
-        world.memory.read(line, handle, source, now);
+        world.memory.read(asked.line, handle, source, now);
+        if !self.limits.is_empty() {
+            self.limits_owe(world);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn limits_owe(&self, world: &mut World) {
         self.limits.iter().for_each(|cache| world.misses[*cache].owe());
     }
 
     /// Whether memory owes a slot a line that is then in a cache.
     fn brings(&self, slot: usize, line: Line, hierarchy: &Hierarchy) -> bool {
-        self.line[slot] == line && !hierarchy.passes_caches(self.core, self.want[slot])
+        self.asked[slot].line == line && !hierarchy.passes_caches(self.core, self.asked[slot].want)
     }
 
     /// Refuses a request that would leave a shared cache which can wait for no further line, or where others were before.
@@ -386,7 +465,7 @@ impl Port {
         if self.limits.iter().all(|cache| world.misses[*cache].is_free(now)) {
             return None;
         }
-        let mine = bits(self.owed).any(|slot| self.line[slot] == line);
+        let mine = bits(self.owed).any(|slot| self.asked[slot].line == line);
         for at in 0..self.limits.len() {
             let cache = self.limits[at];
             let misses = &mut world.misses[cache];
@@ -454,6 +533,13 @@ impl Port {
         self.blocked.is_some()
     }
 
+    /// The line for whose entry an access waits, or [`EMPTY`] if it waits for a turn; none if none waits.
+    #[inline(always)]
+    pub fn waits_for(&self) -> Option<Line> {
+        let blocked = self.blocked.as_ref()?;
+        Some(if blocked.turn.is_none() { blocked.line } else { EMPTY })
+    }
+
     /// An access that waits is no longer wanted.
     pub fn unblock(&mut self) {
         self.blocked = None;
@@ -461,36 +547,34 @@ impl Port {
 
     /// Takes over what another program of the same core has left: lines that are under way, and counts.
     pub fn take_over(&mut self, before: Self) {
-        let Self { counts, owed, timed, beyond, done, line, want, .. } = before;
+        let Self { counts, owed, timed, beyond, done, asked, .. } = before;
         (self.counts, self.owed, self.timed, self.beyond) = (counts, owed, timed, beyond);
-        (self.done, self.line, self.want) = (done, line, want);
+        (self.done, self.asked) = (done, asked);
     }
 
     /// A fill of `filled` has come. If that may unblock this core, gives the time of its next attempt: the requester
     /// tries at fixed intervals, and only the first attempt after a fill into the same set can succeed.
-    #[inline]
+    #[inline(always)]
     pub fn retry_after(&mut self, filled: Option<Line>, world: &mut World, now: u64) -> Option<u64> {
-        let Blocked { line, since, every, turn } = self.blocked?;
-        // A core that runs ahead may itself have made the room that it hears of.
-        let now = now.max(since);
-        let soon = since + (now - since).div_ceil(every).max(1) * every;
-        let at = match turn {
-            Some(cache) if world.misses[cache].is_next(self.core, now) => soon,
-            // Its turn may come with a line that is on its way.
-            Some(cache) => world.misses[cache].next_time(now),
-            None if filled.is_some_and(|filled| world.hierarchy.compete(line, filled)) => soon,
-            None => NEVER,
+        let blocked = self.blocked.as_ref()?;
+        let at = match (blocked.turn, filled) {
+            (Some(cache), _) => blocked.turn_comes(&mut world.misses[cache], self.core, now)?,
+            (None, Some(filled)) if world.hierarchy.compete(blocked.line, filled) => blocked.next_try(now),
+            (None, _) => return None,
         };
-        if at == NEVER {
-            return None;
-        }
         self.blocked = None;
-        if self.explains
-            && let Some(explainer) = &mut world.explainer
-        {
-            explainer.entry_came(at);
+        if self.explains {
+            Self::tell_of_entry(world, at);
         }
         Some(at)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn tell_of_entry(world: &mut World, at: u64) {
+        if let Some(explainer) = &mut world.explainer {
+            explainer.entry_came(at);
+        }
     }
 
     /// Keeps a slot for a line that comes at a known time, and gives it; none if all are taken.
@@ -511,6 +595,22 @@ impl Port {
     #[inline(always)]
     pub fn answer(&mut self, slot: usize, world: &mut World, line_bytes: u64, now: u64) -> Line {
         self.owed &= !(1 << slot);
+        if self.explains || !self.limits.is_empty() {
+            self.tell_of_answer(slot, world, now);
+        }
+        let hierarchy = &mut world.hierarchy;
+        hierarchy.counts[self.core].bytes_from_memory += line_bytes;
+        let Asked { line, want, entry } = self.asked[slot];
+        if want != Want::Read || !hierarchy.fill_straight(self.core, line, entry, now) {
+            hierarchy.fill(self.core, line, want, now);
+        }
+        line
+    }
+
+    /// Tells who else wants to know that memory has answered a slot.
+    #[cold]
+    #[inline(never)]
+    fn tell_of_answer(&self, slot: usize, world: &mut World, now: u64) {
         self.limits.iter().for_each(|cache| world.misses[*cache].answered());
         if self.explains
             && let Some(explainer) = &mut world.explainer
@@ -518,10 +618,12 @@ impl Port {
             let story = world.memory.story((self.core * MOST_SLOTS + slot) as Handle);
             explainer.slot_came(slot, story, now);
         }
-        let hierarchy = &mut world.hierarchy;
-        hierarchy.counts[self.core].bytes_from_memory += line_bytes;
-        hierarchy.fill(self.core, self.line[slot], self.want[slot], now);
-        self.line[slot]
+    }
+
+    /// The same as [`Port::answer`], for those who are not answered often.
+    #[inline(never)]
+    pub fn answer_rarely(&mut self, slot: usize, world: &mut World, line_bytes: u64, now: u64) -> Line {
+        self.answer(slot, world, line_bytes, now)
     }
 
     /// When everything outstanding is there: [`NEVER`] while memory owes an answer, 0 if there is nothing.

@@ -177,7 +177,7 @@ impl Private {
 
     /// A data line arrives from outside with these flags; `add` marks it in the first level. A second level that takes
     /// it keeps the change that it comes with, and the first level the one that is made there.
-    #[inline]
+    #[inline(always)]
     pub fn fill_data(&mut self, line: Line, flags: Flags, add: Flags, leaving: &mut Leaving, random: &mut Xorshift) {
         let inclusion = self.l2.as_ref().map(|l2| l2.inclusion);
         let takes = matches!(inclusion, Some(Inclusion::InclusiveOfL1d | Inclusion::NonInclusive));
@@ -206,7 +206,7 @@ impl Private {
     }
 
     /// Puts a line into the second level; false if every way that it may fill is locked.
-    #[inline]
+    #[inline(always)]
     fn put_second(
         &mut self,
         line: Line,
@@ -240,7 +240,7 @@ impl Private {
     }
 
     /// Fills the first level.
-    #[inline]
+    #[inline(always)]
     fn fill_l1d(&mut self, line: Line, flags: Flags, leaving: &mut Leaving, random: &mut Xorshift) {
         let ways = self.l1d.all_ways();
         let Some(out) = self.l1d.insert(line, flags, ways, random) else { return };
@@ -262,6 +262,7 @@ impl Private {
     }
 
     /// The first level lost a line that a non-inclusive second level may have. A change goes there.
+    #[inline(never)]
     fn first_loses(&mut self, out: Evicted, leaving: &mut Leaving, random: &mut Xorshift) {
         let l2 = self.l2.as_mut().expect("there is a second level");
         match l2.cache.find(out.line) {
@@ -276,6 +277,7 @@ impl Private {
     }
 
     /// A non-inclusive second level lost a line, or did not take it. The first level keeps its copy; a change goes out.
+    #[inline(never)]
     fn second_loses(&mut self, out: Evicted, leaving: &mut Leaving) {
         if self.l1d.find(out.line).is_none() {
             leaving.push(out);
@@ -285,6 +287,7 @@ impl Private {
     }
 
     /// Takes a line out of the snooped caches; gives the flags of its copies, or None where there was none.
+    #[inline(always)]
     pub fn invalidate(&mut self, line: Line) -> Option<Flags> {
         let first = self.l1d.remove(line);
         let second = self.l2.as_mut().and_then(|l2| l2.cache.remove(line));

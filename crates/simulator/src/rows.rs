@@ -23,7 +23,7 @@ impl Place {
     }
 }
 
-/// A set of up to `W` ways, a power of two and four at least. Surplus ways stay empty. Numbers of ways are below `W`; that they
+/// A set of up to `W` ways, a power of two and eight at least: a smaller one takes no less memory. Surplus ways stay empty. Numbers of ways are below `W`; that they
 /// are cut to it saves a look at the bound.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
@@ -92,8 +92,6 @@ impl<const W: usize, T: Copy + Default> Row<W, T> {
 /// The sets of an array, by the room that each has.
 #[derive(Debug, Clone)]
 pub enum Sets<T> {
-    /// Up to 4 ways.
-    Four(Box<[Row<4, T>]>),
     /// Up to 8 ways.
     Eight(Box<[Row<8, T>]>),
     /// Up to 16 ways.
@@ -106,7 +104,6 @@ pub enum Sets<T> {
 macro_rules! with_rows {
     ($sets:expr, $name:ident => $done:expr) => {
         match $sets {
-            $crate::rows::Sets::Four($name) => $done,
             $crate::rows::Sets::Eight($name) => $done,
             $crate::rows::Sets::Sixteen($name) => $done,
             $crate::rows::Sets::ThirtyTwo($name) => $done,
@@ -124,6 +121,8 @@ pub struct Rows<T> {
     pub ways: usize,
     /// Which line makes room.
     pub policy: Replacement,
+    /// A mask of all ways.
+    all: u32,
     index: SetIndex,
 }
 
@@ -132,12 +131,11 @@ impl<T: Copy + Default> Rows<T> {
     pub fn new(sets: usize, ways: usize, policy: Replacement, index: SetIndex) -> Self {
         assert!(sets > 0 && (1..=32).contains(&ways), "{sets} sets of {ways} ways");
         let sets = match ways {
-            0..=4 => Sets::Four(vec![Row::new(policy); sets].into()),
-            5..=8 => Sets::Eight(vec![Row::new(policy); sets].into()),
+            0..=8 => Sets::Eight(vec![Row::new(policy); sets].into()),
             9..=16 => Sets::Sixteen(vec![Row::new(policy); sets].into()),
             _ => Sets::ThirtyTwo(vec![Row::new(policy); sets].into()),
         };
-        Self { sets, ways, policy, index }
+        Self { sets, ways, policy, all: u32::MAX >> (32 - ways), index }
     }
 
     /// Bytes of memory that they take.
@@ -158,7 +156,7 @@ impl<T: Copy + Default> Rows<T> {
     /// A mask of all ways.
     #[inline(always)]
     pub fn all_ways(&self) -> u32 {
-        u32::MAX >> (32 - self.ways)
+        self.all
     }
 
     /// The set of a line.

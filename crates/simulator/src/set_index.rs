@@ -54,6 +54,7 @@ impl SetIndex {
 }
 
 impl Spread {
+    #[cold]
     #[inline(never)]
     fn of(&self, line: Line) -> usize {
         let (high, low) = (line / self.sets, line % self.sets);

@@ -157,7 +157,7 @@ impl Engine {
         let program = &mut self.running[index];
         let latencies = build::latencies(&self.platform, program.core(), Some(ghz))?;
         program.set_latencies(latencies, 1.0 / ghz);
-        self.wakes[index] = program.wake();
+        self.wakes.change(index, program.wake());
         Ok(())
     }
 

@@ -44,6 +44,11 @@ impl Window {
         }
     }
 
+    /// Whether any number of instructions can begin.
+    pub fn is_unbounded(&self) -> bool {
+        self.size == u64::MAX && self.waiting == 0 && self.held.is_empty()
+    }
+
     /// How many instructions can begin at `now`.
     #[inline]
     pub fn room(&mut self, port: &Port, now: u64) -> Room {

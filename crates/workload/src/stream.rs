@@ -280,6 +280,31 @@ impl Stream {
         }
     }
 
+    /// Whether all that it does to memory is to read data, or prefetch them, at addresses that depend on nothing.
+    pub fn only_reads(&self) -> bool {
+        matches!(&self.state, State::Walk { operation: Operation::Read | Operation::Prefetch, .. })
+    }
+
+    /// The offset of the next access, where there are [only reads](Stream::only_reads); what lies before it is passed over.
+    #[inline(always)]
+    pub fn next_read(&mut self) -> u64 {
+        match &mut self.state {
+            State::Walk { outer, inner, i, j, phase, .. } => {
+                if *j == inner.0 {
+                    (*j, *i) = (0, if *i + 1 == outer.0 { 0 } else { *i + 1 });
+                }
+                *phase = Phase::Within;
+                *j += 1;
+                *i * outer.1 + (*j - 1) * inner.1
+            }
+            _ => {
+                let mut offset = 0;
+                self.accesses(1, |access| offset = access.offset);
+                offset
+            }
+        }
+    }
+
     /// For `random`: the accesses to data, and then the calls, that are left before the next event; none in an event.
     pub fn before_event(&self) -> Option<[u64; 2]> {
         match &self.state {

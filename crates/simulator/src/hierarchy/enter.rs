@@ -11,7 +11,7 @@ use crate::tags::Line;
 impl Hierarchy {
     /// A line comes from outside of the first `from` stops of a core, with these flags, and goes to where it is wanted.
     /// Entries in filters are taken.
-    #[inline]
+    #[inline(never)]
     pub(super) fn enter(&mut self, core: usize, line: Line, mut flags: Flags, want: Want, to: To, from: usize) {
         let changed = if want.is_store() { DIRTY } else { 0 };
         if want.is_store() && flags & SHARED != 0 {
@@ -52,7 +52,7 @@ impl Hierarchy {
             let changed = if last && want.is_store() { DIRTY } else { 0 };
             let carried = *flags | changed | self.labels[core];
             if !shared.takes_inward() {
-                self.arrive(station, core, Evicted { line, flags: carried }, 0);
+                self.arrive_seldom(station, core, Evicted { line, flags: carried }, 0);
                 continue;
             }
             let ways = shared.ways.of(class_of(carried))[usize::from(code)];

@@ -103,7 +103,7 @@ impl Hierarchy {
                 && (self.random.below(1 << 32) as f64) < chance * 2f64.powi(32)
                 && let Some(owners) = filter.entries.release(line)
             {
-                self.lose_entry(stop.station(), Displaced { line, owners });
+                self.lose_entry_seldom(stop.station(), Displaced { line, owners });
             }
             let at = &mut self.stations[stop.station()];
             if let Some(shared) = &mut at.cache

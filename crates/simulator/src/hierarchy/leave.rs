@@ -6,7 +6,7 @@ use crate::cache::{DIRTY, Evicted, Flags, HELD, SHARED, WATCHED};
 use crate::hierarchy::{Hierarchy, Write};
 use crate::label::{LABEL, Label, class_of, merged};
 use crate::losses::Cause;
-use crate::station::Stop;
+use crate::station::{Station, Stop};
 
 /// What a line carries through caches on its way out.
 const CARRIED: Flags = WATCHED | LABEL;
@@ -37,10 +37,18 @@ impl Hierarchy {
             Some(filter) => filter.entries.drop_owner(out.line, stop.unit),
             None => self.holders(stop.station(), out.line, stop.unit),
         };
-        self.arrive(stop.station(), core, out, left);
+        self.arrive_seldom(stop.station(), core, out, left);
+    }
+
+    /// The same as [`Hierarchy::arrive`], for lines that come there seldom.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn arrive_seldom(&mut self, station: usize, core: usize, out: Evicted, left: u32) {
+        self.arrive(station, core, out, left);
     }
 
     /// A line arrives at a station from inside, where the units `left` still hold it.
+    #[inline(always)]
     pub(super) fn arrive(&mut self, station: usize, core: usize, out: Evicted, left: u32) {
         let at = &mut self.stations[station];
         let outer = at.outer;
@@ -132,20 +140,38 @@ impl Hierarchy {
     }
 
     /// A line is no longer in a station's cache, nor further in.
-    #[inline]
+    #[inline(always)]
     pub(super) fn leave_station(&mut self, station: usize, core: usize, out: Evicted) {
-        match self.stations[station].outer {
-            Some(stop) => self.leave_unit(stop, core, out),
-            None => self.write_back(None, core, out),
+        let Some(stop) = self.stations[station].outer else { return self.write_to_memory(core, out) };
+        match &mut self.stations[stop.station()] {
+            // Behind this filter is the memory, whoever else has the line.
+            Station { cache: None, filter: Some(filter), outer: None, .. } => {
+                filter.entries.drop_owner(out.line, stop.unit);
+                self.write_to_memory(core, out);
+            }
+            _ => self.leave_unit(stop, core, out),
+        }
+    }
+
+    /// A line that no cache further out has leaves for the memory, if it was changed.
+    #[inline(always)]
+    fn write_to_memory(&mut self, core: usize, out: Evicted) {
+        if out.flags & DIRTY != 0 {
+            self.writes.push(Write { line: out.line, core, label: Label::of(out.flags) });
         }
     }
 
     /// A change goes outward from a place that keeps its copy, or need not be asked: to the next cache that has the line
     /// or takes lines inward, or to memory.
-    pub(super) fn write_back(&mut self, mut outer: Option<Stop>, core: usize, out: Evicted) {
-        if out.flags & DIRTY == 0 {
-            return;
+    pub(super) fn write_back(&mut self, outer: Option<Stop>, core: usize, out: Evicted) {
+        if out.flags & DIRTY != 0 {
+            self.write_out(outer, core, out);
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn write_out(&mut self, mut outer: Option<Stop>, core: usize, out: Evicted) {
         while let Some(stop) = outer {
             let at = &mut self.stations[stop.station()];
             if let Some(shared) = &mut at.cache {
@@ -158,6 +184,6 @@ impl Hierarchy {
             }
             outer = at.outer;
         }
-        self.writes.push(Write { line: out.line, core, label: Label::of(out.flags) });
+        self.write_to_memory(core, out);
     }
 }

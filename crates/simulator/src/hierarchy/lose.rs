@@ -10,7 +10,15 @@ use crate::station::Unit;
 use crate::tags::Line;
 
 impl Hierarchy {
+    /// The same as [`Hierarchy::lose_entry`], where that happens seldom.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn lose_entry_seldom(&mut self, station: usize, out: Displaced) {
+        self.lose_entry(station, out);
+    }
+
     /// A station's filter needs the entry of a line: everything further in loses it.
+    #[inline(always)]
     pub(super) fn lose_entry(&mut self, station: usize, out: Displaced) {
         let at = &mut self.stations[station];
         let cause = match at.cache.is_some() {
@@ -26,22 +34,27 @@ impl Hierarchy {
                 Cause::InterconnectFilter
             }
         };
-        let mut flags = 0;
-        for unit in bits(out.owners) {
-            flags = merged(flags, self.take_out(self.stations[station].units[unit], out.line, cause, false));
-        }
+        let first = self.stations[station].units[out.owners.trailing_zeros() as usize];
+        let (flags, core) = match first {
+            Unit::Core(core) if out.owners & (out.owners - 1) == 0 => {
+                (self.take_out_of_core(core, out.line, cause, false), core)
+            }
+            _ => {
+                let flags = self.take_out_of_units(station, out.owners, out.line, cause, false);
+                (flags, self.first_core(first))
+            }
+        };
         if let Some(taken) = &mut self.taken
             && class_of(flags) == taken.class
         {
             taken.lines[self.stations[station].kind_of_filter()].push(out.line);
         }
-        let core = self.first_core(station, out.owners);
         self.arrive(station, core, Evicted { line: out.line, flags }, 0);
     }
 
-    /// The first core of the first of some units: its share of the station's cache takes what they lose.
-    fn first_core(&self, station: usize, units: u32) -> usize {
-        match self.stations[station].units[units.trailing_zeros() as usize] {
+    /// The first core of a unit: its share of the station's cache takes what the unit loses.
+    fn first_core(&self, unit: Unit) -> usize {
+        match unit {
             Unit::Core(core) => core,
             Unit::Station(inner) => self.stations[inner].cores.trailing_zeros() as usize,
         }
@@ -64,6 +77,8 @@ impl Hierarchy {
         }
     }
 
+    #[cold]
+    #[inline(never)]
     fn take_out_of_units(&mut self, station: usize, units: u32, line: Line, cause: Cause, code: bool) -> Flags {
         let mut flags = 0;
         for unit in bits(units) {
@@ -97,14 +112,14 @@ impl Hierarchy {
         merged(flags, self.take_out_of_units(station, units, line, cause, code))
     }
 
+    #[inline(always)]
     fn take_out_of_core(&mut self, core: usize, line: Line, cause: Cause, code: bool) -> Flags {
-        let private = &mut self.cores[core];
-        if code && private.l1i.remove(line).is_some() {
-            self.disturbed |= 1 << core;
+        if code && self.cores[core].l1i.remove(line).is_some() {
+            self.disturb(core);
         }
-        let Some(had) = private.invalidate(line) else { return 0 };
+        let Some(had) = self.cores[core].invalidate(line) else { return 0 };
         self.counts[core].lost(cause);
-        self.disturbed |= 1 << core;
+        self.disturb(core);
         if self.losses.watches(core) {
             self.lost(line, cause, 0);
         }
@@ -112,6 +127,7 @@ impl Hierarchy {
     }
 
     /// A line of a watched core went from its private caches (level 0) or a shared one.
+    #[cold]
     #[inline(never)]
     pub(super) fn lost(&mut self, line: Line, cause: Cause, level: u8) {
         self.losses.add(Lost { line, cause, level, by: self.at_work, at: self.now });

@@ -18,6 +18,7 @@ mod lose;
 mod passed;
 mod request;
 mod sharing;
+mod straight;
 
 use waykeeper_platform::EntryTaken;
 use waykeeper_workload::Xorshift;
@@ -38,6 +39,7 @@ use crate::under_way::UnderWay;
 pub use guard::NotLocked;
 use levels::{Levels, To};
 pub use passed::Passed;
+pub use straight::Straight;
 
 /// The most cores: the filters tell so many apart.
 pub const MOST_CORES: usize = 31;
@@ -68,6 +70,8 @@ pub struct Hierarchy {
     touched: Option<Touched>,
     /// Whether a shared cache takes lines on their way in.
     takes_inward: bool,
+    /// Whether all cores have the way outward that [`straight`] is about.
+    is_straight: bool,
     /// Lines under way that no filter of all cores knows.
     under_way: UnderWay,
     /// Whether a filter of all cores has an entry for every line under way to a core.
@@ -92,8 +96,10 @@ pub struct Hierarchy {
     on_chip_from: Line,
     /// Lines to be written to memory since this was last emptied.
     pub writes: Vec<Write>,
-    /// Cores that lost a line since this was last cleared, one bit each.
+    /// Cores that lost a line since this was last cleared, one bit each, as far as they are told of it.
     pub disturbed: u32,
+    /// The cores of which that is told, one bit each: all, unless somebody says so.
+    pub hears: u32,
     /// Counts by core.
     pub counts: Vec<CoreCounters>,
     /// Counts of what is shared.
@@ -117,6 +123,7 @@ impl Hierarchy {
             touched: stations.iter().any(|at| unfiltered(at) || inclusive(at)).then(Touched::default),
             under_way: UnderWay::new(),
             filter_knows: stations.iter().any(knows),
+            is_straight: straight::is_straight(&stations),
             competing_bits: competing_bits(&stations),
             levels: vec![Levels::default(); cores.len()],
             labels: vec![0; cores.len()],
@@ -130,6 +137,7 @@ impl Hierarchy {
             on_chip_from: Line::MAX,
             writes: Vec::new(),
             disturbed: 0,
+            hears: u32::MAX,
             counts: vec![CoreCounters::default(); cores.len()],
             shared_counts: SharedCounters::default(),
             random: Xorshift::new(seed),
@@ -141,7 +149,7 @@ impl Hierarchy {
 
     /// One access of a core. Where the answer is not [`Answer::Memory`], [`Answer::UnderWay`] or busy, the line is then
     /// where the access wants it, unless every way that it may fill there is locked.
-    #[inline(always)]
+    #[inline(never)]
     pub fn access(&mut self, core: usize, line: Line, want: Want, now: u64) -> Answer {
         let private = &mut self.cores[core];
         let found = match want {
@@ -198,6 +206,12 @@ impl Hierarchy {
         answer
     }
 
+    /// A core has lost a line, or has it no longer for itself.
+    #[inline(always)]
+    fn disturb(&mut self, core: usize) {
+        self.disturbed |= 1 << core & self.hears;
+    }
+
     /// A core has changed a line whose copy here had these flags.
     #[inline]
     fn stored(&mut self, core: usize, line: Line, flags: Flags) {
@@ -210,7 +224,8 @@ impl Hierarchy {
     }
 
     /// Memory has answered a request. The line goes where `want` wants it, which may be further in than the request did.
-    #[inline]
+    #[cold]
+    #[inline(never)]
     pub fn fill(&mut self, core: usize, line: Line, want: Want, now: u64) {
         let mut to = self.destination(core, want);
         if to == To::Memory {

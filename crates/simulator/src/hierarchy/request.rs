@@ -182,13 +182,14 @@ impl Hierarchy {
     }
 
     /// Takes an entry of a station's filter, where there is one; false if every entry of the set waits for a fill.
+    #[inline(never)]
     pub(super) fn take_entry(&mut self, stop: Stop, line: Line, busy: bool) -> bool {
         let Some(filter) = &mut self.stations[stop.station()].filter else { return true };
         match filter.entries.take(line, stop.unit, busy, &mut self.random) {
             Entry::AllBusy => false,
             Entry::Taken(None) => true,
             Entry::Taken(Some(out)) => {
-                self.lose_entry(stop.station(), out);
+                self.lose_entry_seldom(stop.station(), out);
                 true
             }
         }

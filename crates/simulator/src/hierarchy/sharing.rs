@@ -86,7 +86,7 @@ impl Hierarchy {
     fn share_unit(&mut self, unit: Unit, line: Line) -> Flags {
         let inner = match unit {
             Unit::Core(core) => {
-                self.disturbed |= 1 << core;
+                self.disturb(core);
                 return self.cores[core].share(line);
             }
             Unit::Station(inner) => inner,
@@ -154,7 +154,7 @@ impl Hierarchy {
             }
             let left = self.units_with(station, line);
             // Whether the station's cache may have a copy too is in the flags.
-            self.arrive(station, core, Evicted { line, flags }, left);
+            self.arrive_seldom(station, core, Evicted { line, flags }, left);
         }
     }
 }

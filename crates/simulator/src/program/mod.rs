@@ -4,6 +4,7 @@ mod agents;
 mod background;
 mod forward;
 mod sampled;
+mod straight;
 mod touch;
 
 pub use background::IN_TIME;
@@ -23,7 +24,7 @@ use crate::front::translation::Side;
 use crate::placement::Region;
 use crate::port::{NEVER, Port, World};
 use crate::samples::Samples;
-use crate::tags::Line;
+use crate::tags::{EMPTY, Line};
 use crate::window::{Room, Window};
 
 use background::Background;
@@ -72,6 +73,12 @@ pub struct Program {
     sampled: Option<Box<Sampled>>,
     /// What it needs to go forward through what comes before its events, if it does.
     background: Option<Box<Background>>,
+    /// Whether it takes the short way of [`straight`].
+    straight: bool,
+    /// The line that is read again on that way, or [`EMPTY`].
+    again_line: Line,
+    /// The last access on that way was none that the first level answered.
+    misses: bool,
 }
 
 /// When the value of the last load comes.
@@ -154,11 +161,15 @@ impl Program {
             blocked_since: start,
             sampled: None,
             background: None,
+            straight: false,
+            again_line: EMPTY,
+            misses: false,
         }
     }
 
     /// Acts from `wake` on, up to `horizon` at most: until then nobody else does anything. Gives when its last stretch
     /// without a miss began.
+    #[inline(never)]
     pub fn run(&mut self, world: &mut World, mut horizon: u64, samples: &mut dyn Samples) -> u64 {
         let mut began = self.wake;
         loop {
@@ -394,7 +405,7 @@ impl Program {
     }
 
     /// An access that found no entry in a filter is tried again at a time.
-    #[inline]
+    #[inline(never)]
     pub fn unblocked(&mut self, world: &mut World, at: u64) {
         if self.waiting == Waiting::Entry {
             world.hierarchy.counts[self.port.core].stalled_for_filters_ps += at - self.blocked_since;
@@ -408,7 +419,7 @@ impl Program {
     }
 
     /// Memory has answered a slot.
-    #[inline]
+    #[inline(never)]
     pub fn answered(&mut self, slot: usize, world: &mut World, now: u64) {
         self.window.answered(slot);
         if self.front.is_some() {

@@ -13,7 +13,8 @@ const LONG: u8 = 2;
 const DISTANT: u8 = 3;
 
 // What a policy remembers of a set is a byte for each way that there is room for, at least four of them: ages, intervals,
-// or a word in the first four. Its kind decides a few instructions, fewer than a call costs: hence `inline(always)`.
+// or a word in the first four. Its kind decides a few instructions, fewer than a call costs: hence `inline(always)`, for the
+// kinds that are met most.
 
 /// What a policy remembers at first, for a way.
 pub fn fresh(policy: Replacement, way: usize) -> u8 {
@@ -30,16 +31,34 @@ pub fn fresh(policy: Replacement, way: usize) -> u8 {
 pub fn touch(policy: Replacement, order: &mut [u8], way: usize, ways: usize) {
     match policy {
         Replacement::Random | Replacement::RoundRobin => {}
-        Replacement::Lru | Replacement::Mru => recency::touch(order, way),
         Replacement::TreePlru => set_word(order, tree::touched(word(order), way, ways)),
+        _ => touch_other(policy, order, way, ways),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn touch_other(policy: Replacement, order: &mut [u8], way: usize, ways: usize) {
+    match policy {
+        Replacement::Lru | Replacement::Mru => recency::touch(order, way),
         Replacement::BitPlru => set_word(order, used_bits::touched(word(order), way, u32::MAX >> (32 - ways))),
         Replacement::Biased => order[way] = 0,
+        Replacement::Random | Replacement::RoundRobin | Replacement::TreePlru => {}
     }
 }
 
 /// Remembers that a line was put into a way, which was one of those of `mask`.
 #[inline(always)]
 pub fn fill(policy: Replacement, order: &mut [u8], way: usize, ways: usize, mask: u32) {
+    match policy {
+        Replacement::Random | Replacement::RoundRobin | Replacement::TreePlru => touch(policy, order, way, ways),
+        _ => fill_other(policy, order, way, ways, mask),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn fill_other(policy: Replacement, order: &mut [u8], way: usize, ways: usize, mask: u32) {
     match policy {
         Replacement::Biased => order[way] = LONG,
         Replacement::BitPlru => {
@@ -56,6 +75,15 @@ pub fn fill(policy: Replacement, order: &mut [u8], way: usize, ways: usize, mask
 pub fn victim(policy: Replacement, order: &mut [u8], ways: usize, mask: u32, random: &mut Xorshift) -> usize {
     match policy {
         Replacement::Random => nth_set_bit(mask, random.below(u64::from(mask.count_ones())) as u32),
+        Replacement::TreePlru => tree::victim(word(order), ways, mask),
+        _ => other_victim(policy, order, ways, mask),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn other_victim(policy: Replacement, order: &mut [u8], ways: usize, mask: u32) -> usize {
+    match policy {
         Replacement::Lru => recency::oldest(order, mask),
         Replacement::Mru => recency::youngest(order, mask),
         Replacement::TreePlru => tree::victim(word(order), ways, mask),
@@ -78,6 +106,7 @@ pub fn victim(policy: Replacement, order: &mut [u8], ways: usize, mask: u32, ran
             }
             way
         }
+        Replacement::Random => unreachable!("it needs a random number"),
     }
 }
 

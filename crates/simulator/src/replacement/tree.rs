@@ -3,14 +3,15 @@
 /// A use of a way: the nodes above it point away from it.
 #[inline(always)]
 pub fn touched(tree: u32, way: usize, ways: usize) -> u32 {
-    let path = PATHS[ways.trailing_zeros() as usize][way];
+    let path = PATHS[(ways + way) % PATHS.len()];
     tree & !path.nodes | path.right
 }
 
 /// Follows the bits from the root, but never into a half of which the mask allows nothing.
 #[inline(always)]
 pub fn victim(tree: u32, ways: usize, mask: u32) -> usize {
-    if mask.count_ones() as usize == ways {
+    let all = u32::MAX >> (32 - ways);
+    if mask & all == all {
         // Nothing is forbidden: the bits alone lead to the way.
         let mut node = 1;
         while node < ways {
@@ -37,27 +38,22 @@ struct Path {
     right: u32,
 }
 
-/// By the log2 of the ways, the path of each way.
-static PATHS: [[Path; 32]; 6] = paths();
+/// The path of each way, by the number that its leaf has in a tree of so many ways: ways + way, for up to 32 ways.
+static PATHS: [Path; 64] = paths();
 
-const fn paths() -> [[Path; 32]; 6] {
-    let mut paths = [[Path { nodes: 0, right: 0 }; 32]; 6];
-    let mut log2 = 0;
-    while log2 < paths.len() {
-        let ways = 1 << log2;
-        let mut way = 0;
-        while way < ways {
-            let mut node = way + ways;
-            while node > 1 {
-                let parent = node / 2;
-                paths[log2][way].nodes |= 1 << parent;
-                // Away from the way just used: right if it was the left child.
-                paths[log2][way].right |= ((node + 1) as u32 % 2) << parent;
-                node = parent;
-            }
-            way += 1;
+const fn paths() -> [Path; 64] {
+    let mut paths = [Path { nodes: 0, right: 0 }; 64];
+    let mut leaf = 1;
+    while leaf < paths.len() {
+        let mut node = leaf;
+        while node > 1 {
+            let parent = node / 2;
+            paths[leaf].nodes |= 1 << parent;
+            // Away from the way just used: right if it was the left child.
+            paths[leaf].right |= ((node + 1) as u32 % 2) << parent;
+            node = parent;
         }
-        log2 += 1;
+        leaf += 1;
     }
     paths
 }
