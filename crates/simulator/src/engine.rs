@@ -244,8 +244,8 @@ impl Engine {
             if now > until {
                 return false;
             }
-            self.now = now;
             if let Some(handle) = self.world.memory.step(now) {
+                self.now = now;
                 self.answer(handle, now);
                 return true;
             }

@@ -86,8 +86,8 @@ impl Hierarchy {
         true
     }
 
-    /// Memory has answered a read of data, whose entry in the filter is in this way; false if it is not the usual case: then nothing has changed, and
-    /// [`Hierarchy::fill`] is the way.
+    /// Memory has answered a read of data, whose entry in the filter is in this way; false if it is not the usual case: then
+    /// nothing has changed, and [`Hierarchy::fill`] is the way.
     #[inline(always)]
     pub fn fill_straight(&mut self, core: usize, line: Line, entry: u8, now: u64) -> bool {
         let [Station { filter: Some(shared), .. }, Station { filter: Some(outer), .. }] = &mut self.stations[..] else {

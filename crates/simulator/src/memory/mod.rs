@@ -66,7 +66,7 @@ pub struct Source {
 impl Source {
     /// The number of its core's monitor among those of all cores.
     fn number(self) -> usize {
-        usize::from(self.core) * MOST_MONITORS + usize::from(self.monitor)
+        (usize::from(self.core) * MOST_MONITORS + usize::from(self.monitor)) % MONITORS
     }
 }
 
@@ -90,11 +90,11 @@ pub struct Memory {
     line_time: u64,
     classes: [ClassTraffic; MOST_CLASSES],
     /// By core and monitor.
-    monitors: Vec<ClassTraffic>,
+    monitors: Box<[ClassTraffic; MONITORS]>,
 }
 
-/// Monitors of all cores.
-const MONITORS: usize = MOST_CORES * MOST_MONITORS;
+/// Monitors of all cores, and room up to a power of two.
+const MONITORS: usize = (MOST_CORES * MOST_MONITORS).next_power_of_two();
 
 impl Memory {
     /// An idle memory with all rows closed.
@@ -111,7 +111,7 @@ impl Memory {
             line_bytes: of.line_bytes,
             line_time: of.line_time.max(of.timing.transfer / channels as u64),
             classes: [ClassTraffic::default(); MOST_CLASSES],
-            monitors: vec![ClassTraffic::default(); MONITORS],
+            monitors: Box::new([ClassTraffic::default(); MONITORS]),
         };
         memory.use_front();
         memory
@@ -120,7 +120,7 @@ impl Memory {
     /// A line is to be read.
     #[inline(always)]
     pub fn read(&mut self, line: Line, handle: Handle, source: Source, now: u64) {
-        self.classes[usize::from(source.class)].bytes_read += self.line_bytes;
+        self.classes[usize::from(source.class) % MOST_CLASSES].bytes_read += self.line_bytes;
         self.monitors[source.number()].bytes_read += self.line_bytes;
         let (channel, in_channel) = self.channels[0].layout.channel(line);
         if self.front.is_some() {
@@ -134,7 +134,7 @@ impl Memory {
     /// A line is to be written.
     #[inline]
     pub fn write(&mut self, line: Line, source: Source, now: u64) {
-        self.classes[usize::from(source.class)].bytes_written += self.line_bytes;
+        self.classes[usize::from(source.class) % MOST_CLASSES].bytes_written += self.line_bytes;
         self.monitors[source.number()].bytes_written += self.line_bytes;
         let (channel, in_channel) = self.channels[0].layout.channel(line);
         if self.front.is_some() {
