@@ -35,7 +35,7 @@ impl SharedLevel {
     }
 
     /// Puts a line that is not there into one of these ways; see [`Cache::insert`].
-    #[inline]
+    #[inline(always)]
     pub fn insert(&mut self, line: Line, flags: Flags, ways: u32, random: &mut Xorshift) -> Option<Evicted> {
         let out = self.cache.insert(line, flags, ways, random);
         self.held[monitor_of(flags)] += 1;

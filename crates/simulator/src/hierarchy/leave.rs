@@ -6,7 +6,7 @@ use crate::cache::{DIRTY, Evicted, Flags, HELD, SHARED, WATCHED};
 use crate::hierarchy::{Hierarchy, Write};
 use crate::label::{LABEL, Label, class_of, merged};
 use crate::losses::Cause;
-use crate::station::{Station, Stop};
+use crate::station::{SharedLevel, Station, Stop};
 
 /// What a line carries through caches on its way out.
 const CARRIED: Flags = WATCHED | LABEL;
@@ -97,7 +97,7 @@ impl Hierarchy {
     }
 
     /// A station's cache takes a line, into the ways of the class of who brought it in.
-    #[inline]
+    #[inline(always)]
     pub(super) fn allocate(&mut self, station: usize, core: usize, line: Evicted) {
         self.shared_counts.allocations += 1;
         let shared = self.stations[station].cache.as_mut().expect("the station has a cache");
@@ -117,8 +117,20 @@ impl Hierarchy {
     }
 
     /// A station's cache lost a line by replacement, or did not take it, for this reason.
-    #[inline]
-    pub(super) fn evicted(&mut self, station: usize, core: usize, mut out: Evicted, cause: Cause) {
+    #[inline(always)]
+    pub(super) fn evicted(&mut self, station: usize, core: usize, out: Evicted, cause: Cause) {
+        let takes_inward = self.stations[station].cache.as_ref().is_none_or(SharedLevel::takes_inward);
+        if takes_inward || out.flags & (WATCHED | SHARED) != 0 {
+            self.evicted_from_many(station, core, out, cause);
+        } else {
+            // Nobody inside has it.
+            self.leave_station(station, core, out);
+        }
+    }
+
+    /// The same where cores may have the line, or somebody asks why it went.
+    #[inline(never)]
+    fn evicted_from_many(&mut self, station: usize, core: usize, mut out: Evicted, cause: Cause) {
         let shared = self.stations[station].cache.as_ref().expect("the station has a cache");
         if out.flags & WATCHED != 0 {
             self.lost(out.line, cause, shared.level);
