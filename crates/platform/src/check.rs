@@ -1,6 +1,7 @@
 //! What a platform file must fulfil beyond its grammar.
 
 mod front;
+mod levels;
 mod memory;
 pub(crate) mod settings;
 
@@ -39,6 +40,7 @@ pub(crate) fn check(platform: &Platform) -> Result<(), Finding> {
     for (i, cache) in platform.shared_caches.iter().enumerate() {
         shared_cache_is_whole(platform, &format!("shared_caches.{i}"), cache, line)?;
     }
+    levels::levels_rise_outward(platform)?;
     if let Some(filter) = platform.interconnect.as_ref().and_then(|interconnect| interconnect.snoop_filter.as_ref()) {
         filter_is_whole("interconnect.snoop_filter", filter)?;
     }
@@ -53,6 +55,12 @@ pub(crate) fn check(platform: &Platform) -> Result<(), Finding> {
 
 /// Above this a clock was meant in other units.
 const MOST_GHZ: f64 = 100.0;
+
+/// A megahertz: below it a clock was meant in other units, and simulations would have no end.
+const LEAST_GHZ: f64 = 0.001;
+
+/// More cycles than any core takes for anything: a second at 1 GHz.
+const MOST_CYCLES: i64 = 1_000_000_000;
 
 /// Simulated time counts picoseconds.
 const LEAST_NS: f64 = 0.001;
@@ -91,6 +99,9 @@ fn is_clock(path: &str, ghz: f64) -> Result<(), Finding> {
     if ghz > MOST_GHZ {
         return Err(finding(path, format!("{ghz} GHz is faster than any core; 1.82 would be 1820 MHz")));
     }
+    if ghz < LEAST_GHZ {
+        return Err(finding(path, format!("{ghz} GHz is slower than any core; at least {LEAST_GHZ} can be simulated")));
+    }
     Ok(())
 }
 
@@ -99,6 +110,16 @@ fn is_time(path: &str, value: &Value) -> Result<(), Finding> {
     let ns = value.as_float().or(value.as_integer().map(|whole| whole as f64));
     match ns.filter(|_| path.ends_with("_ns")) {
         Some(ns) => is_time_or_none(&format!("{path}.value"), ns),
+        None => Ok(()),
+    }
+}
+
+/// The value of a parameter whose key ends in `_cycles`.
+fn are_cycles(path: &str, value: &Value) -> Result<(), Finding> {
+    match value.as_integer().filter(|cycles| path.ends_with("_cycles") && *cycles > MOST_CYCLES) {
+        Some(cycles) => {
+            Err(finding(format!("{path}.value"), format!("{cycles} cycles; at most {MOST_CYCLES} can be simulated")))
+        }
         None => Ok(()),
     }
 }
@@ -126,6 +147,7 @@ fn parameters_say_where_they_come_from(value: &Value, path: &str) -> Result<(), 
                 return Err(finding(format!("{path}.value"), format!("{number} is below zero")));
             }
             is_time(path, &table["value"])?;
+            are_cycles(path, &table["value"])?;
             let has = |key: &str| match table.get(key) {
                 Some(Value::String(text)) => !text.trim().is_empty(),
                 Some(Value::Array(items)) => !items.is_empty(),
@@ -212,6 +234,9 @@ fn shared_cache_is_whole(platform: &Platform, path: &str, cache: &SharedCache, l
             let message = format!("core {core} does not exist; the cores are {:?}", platform.core_ids());
             return Err(finding(format!("{path}.cores.{j}"), message));
         }
+    }
+    if cache.classes.as_ref().is_some_and(|classes| classes.value == 0) {
+        return Err(finding(format!("{path}.classes"), "0 classes; at least 1 is needed"));
     }
     if let Some(groups) = &cache.way_groups
         && (groups.value == 0 || !cache.ways.value.is_multiple_of(groups.value))

@@ -85,6 +85,15 @@ fn what_is_wrong_is_named_with_its_line_and_key() {
         ("size_kib = { value = 128,", "size_kib = { value = 0,", "cores.0.l2.size_kib", "do not divide into sets"),
         ("ids = [2, 3]", "ids = [1, 3]", "cores.1.ids.0", "core 1 is listed twice"),
         ("cores = [0, 1, 2, 3]", "cores = [0, 1, 2, 7]", "shared_caches.0.cores.3", "core 7 does not exist"),
+        ("cores = [0, 1, 2, 3]", "cores = [0, 1, 1, 2]", "shared_caches.0.cores.2", "core 1 is listed twice"),
+        ("level = 3", "level = 2", "shared_caches.0.level", "core 0 has a second level of its own"),
+        ("clock_ghz = { value = 1.25,", "clock_ghz = { value = 1e-300,", "cores.0.clock_ghz.value", "at least 0.001"),
+        (
+            "pass_cycles = { value = 72,",
+            "pass_cycles = { value = 4611686018427387904,",
+            "cores.0.tick_loop.pass_cycles.value",
+            "at most 1000000000 can be simulated",
+        ),
         (
             "way_groups = { value = 4,",
             "way_groups = { value = 5,",

@@ -11,6 +11,7 @@ use crate::hierarchy::NotLocked;
 use crate::program::EventLine;
 use crate::refused::Refused;
 use crate::running::Running;
+use crate::start;
 
 impl Engine {
     /// Sets controls at the present time; what `settings` leaves open stays as it is. Lines stay where they are.
@@ -157,6 +158,10 @@ impl Engine {
         let program = &mut self.running[index];
         let latencies = build::latencies(&self.platform, program.core(), Some(ghz))?;
         program.set_latencies(latencies, 1.0 / ghz);
+        if let Running::Stream(stream) = program {
+            let (at, kind) = build::kind_of(&self.platform, self.cores[stream.port.core])?;
+            stream.set_base(start::base(&self.programs[index].pattern, kind, at, Some(ghz))?);
+        }
         self.wakes.change(index, program.wake());
         Ok(())
     }

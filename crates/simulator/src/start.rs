@@ -126,9 +126,11 @@ impl Starter {
             stream.start_at_outer(self.random.below(outer.count.min(1 << 32)));
         }
         let recorder = match program.role {
-            Role::Target => {
-                Some(Recorder { region: recorder, counter_tick: self.counter_tick()?, base: base(pattern, kind, at)? })
-            }
+            Role::Target => Some(Recorder {
+                region: recorder,
+                counter_tick: self.counter_tick()?,
+                base: base(pattern, kind, at, None)?,
+            }),
             Role::Throughput | Role::Neighbour => None,
         };
         let port = build::port(&self.platform, core)?;
@@ -288,12 +290,12 @@ fn size(bytes: u64) -> String {
     }
 }
 
-/// Picoseconds of a sample besides its accesses: only events have any.
-fn base(pattern: &Pattern, kind: &CoreKind, at: usize) -> Result<u64, Refused> {
+/// Picoseconds of a sample besides its accesses, at the core's own clock or another one: only events have any.
+pub(crate) fn base(pattern: &Pattern, kind: &CoreKind, at: usize, clock_ghz: Option<f64>) -> Result<u64, Refused> {
     match (pattern, &kind.event) {
         (Pattern::Random { .. }, Some(event)) => {
             let clock = need(&kind.clock_ghz, &format!("cores.{at}.clock_ghz"))?.value;
-            Ok(ps(event.base_cycles.value as f64 / clock))
+            Ok(ps(event.base_cycles.value as f64 / clock_ghz.unwrap_or(clock)))
         }
         _ => Ok(0),
     }

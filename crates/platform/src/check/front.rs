@@ -1,9 +1,12 @@
 //! Checks of what a core does before its caches.
 
-use super::{Finding, are_entries, finding};
+use super::{Finding, MOST_KIB, are_entries, finding};
 use crate::describe::{CoreKind, Execution, Platform};
 use crate::front::{Prefetcher, PrefetcherKind, Tlb, Translation};
 use crate::param::Param;
+
+/// The most instructions that begin in one cycle.
+const MOST_WIDTH: u64 = 64;
 
 /// The first thing that is wrong with a core's front.
 pub fn fronts_are_whole(platform: &Platform) -> Result<(), Finding> {
@@ -71,6 +74,10 @@ fn widths_are_positive(path: &str, kind: &CoreKind) -> Result<(), Finding> {
     for (key, value) in of_core {
         value.iter().try_for_each(|value| at_least_one(&format!("{path}.{key}"), value))?;
     }
+    if let Some(width) = kind.issue_width.as_ref().filter(|width| width.value > MOST_WIDTH) {
+        let why = format!("{} instructions in a cycle; at most {MOST_WIDTH} can be simulated", width.value);
+        return Err(finding(format!("{path}.issue_width"), why));
+    }
     if let Some(instructions) = &kind.instructions_per_cycle {
         let width = kind.issue_width.as_ref().map_or(1, |width| width.value);
         if !(instructions.value > 0.0 && instructions.value <= width as f64) {
@@ -122,6 +129,9 @@ fn translation_is_whole(path: &str, translation: &Translation, deepest: u64) -> 
     if !page.is_power_of_two() || page < 4 {
         let why = format!("{page} KiB are no page; a power of two of at least 4 would do");
         return Err(finding(format!("{path}.page_kib"), why));
+    }
+    if page > MOST_KIB {
+        return Err(finding(format!("{path}.page_kib"), format!("{page} KiB; at most {MOST_KIB} can be simulated")));
     }
     if !(1..=5).contains(&translation.walk_reads.value) {
         let why = format!("{} reads; a walk has 1 to 5", translation.walk_reads.value);

@@ -9,6 +9,12 @@ use crate::shared::{BandwidthControl, BandwidthScheme};
 /// Each has a controller of its own, which is looked at for every command.
 const MOST_CHANNELS: u64 = 64;
 
+/// A pebibyte.
+const MOST_MIB: u64 = 1 << 30;
+
+/// A gibibyte: no row is longer, and no piece of a channel.
+const MOST_BYTES: u64 = 1 << 30;
+
 /// Refreshes are counted one by one.
 const LEAST_REFRESH_NS: f64 = 1.0;
 
@@ -140,6 +146,17 @@ fn counts_are_powers_of_two(path: &str, memory: &Memory, line: u64) -> Result<()
     for (key, count) in counts.into_iter().chain(optional.map(|(key, count)| (key, count.as_ref()))) {
         if let Some(count) = count {
             is_power_of_two(&format!("{path}.{key}"), count.value)?;
+        }
+    }
+    if memory.size_mib.value > MOST_MIB {
+        let message = format!("{} MiB; at most {MOST_MIB} can be simulated", memory.size_mib.value);
+        return Err(finding(format!("{path}.size_mib"), message));
+    }
+    let bytes = [("row_bytes", Some(&memory.row_bytes)), ("channel_interleave_bytes", optional[1].1.as_ref())];
+    for (key, bytes) in bytes.into_iter().filter_map(|(key, bytes)| Some((key, bytes?.value))) {
+        if bytes > MOST_BYTES {
+            let message = format!("{bytes} bytes; at most {MOST_BYTES} can be simulated");
+            return Err(finding(format!("{path}.{key}"), message));
         }
     }
     if let Some(channels) = memory.channels.as_ref().filter(|channels| channels.value > MOST_CHANNELS) {

@@ -133,7 +133,7 @@ fn layout(memory: &Description, line_bytes: u64) -> Result<Layout, Refused> {
     if row_lines == 0 {
         return Err(Refused::new("memory.row_bytes", "a row holds less than a line"));
     }
-    let banks = memory.banks.value * ranks;
+    let banks = memory.banks.value.saturating_mul(ranks);
     if banks > MOST_BANKS as u64 {
         let why = format!("{banks} banks in a channel, over all ranks; the simulator holds up to {MOST_BANKS}");
         return Err(Refused::new("memory.banks", why));

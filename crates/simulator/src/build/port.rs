@@ -55,12 +55,15 @@ pub fn latencies(platform: &Platform, core: usize, clock_ghz: Option<f64>) -> Re
         let cycles = need(&cache.hit_cycles, &format!("cores.{at}.{name}.hit_cycles"))?.value;
         Ok(ps(cycles as f64 * cycle_ns))
     };
+    let last = kind.l2.as_ref().or(kind.l1d.as_ref());
+    let own_cycles = last.and_then(|cache| cache.hit_cycles.as_ref()).map_or(0.0, |cycles| cycles.value as f64);
     let mut shared = [0; LEVELS];
     let mut cluster_filter = None;
     for (i, cache) in platform.shared_caches.iter().enumerate() {
         if cache.serves(id) {
             let hit_ns = need(&cache.hit_ns, &format!("shared_caches.{i}.hit_ns"))?.value;
-            shared[usize::from(cache.level)] = ps(hit_ns);
+            // The time is the one at the file's clock; what of it the core's own caches take goes with the clock.
+            shared[usize::from(cache.level)] = ps((hit_ns + own_cycles * (cycle_ns - 1.0 / clock)).max(0.0));
             cluster_filter = cluster_filter.or(cache.snoop_filter.as_ref());
         }
     }

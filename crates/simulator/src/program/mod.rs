@@ -167,6 +167,13 @@ impl Program {
         }
     }
 
+    /// Its samples take so many picoseconds besides their accesses.
+    pub fn set_base(&mut self, base: u64) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.base = base;
+        }
+    }
+
     /// Acts from `wake` on, up to `horizon` at most: until then nobody else does anything. Gives when its last stretch
     /// without a miss began.
     #[inline(never)]
