@@ -60,7 +60,7 @@ const MOST_GHZ: f64 = 100.0;
 const LEAST_GHZ: f64 = 0.001;
 
 /// More cycles than any core takes for anything: a second at 1 GHz.
-const MOST_CYCLES: i64 = 1_000_000_000;
+const MOST_CYCLES: u64 = 1_000_000_000;
 
 /// Simulated time counts picoseconds.
 const LEAST_NS: f64 = 0.001;
@@ -116,10 +116,8 @@ fn is_time(path: &str, value: &Value) -> Result<(), Finding> {
 
 /// The value of a parameter whose key ends in `_cycles`.
 fn are_cycles(path: &str, value: &Value) -> Result<(), Finding> {
-    match value.as_integer().filter(|cycles| path.ends_with("_cycles") && *cycles > MOST_CYCLES) {
-        Some(cycles) => {
-            Err(finding(format!("{path}.value"), format!("{cycles} cycles; at most {MOST_CYCLES} can be simulated")))
-        }
+    match value.as_integer().filter(|_| path.ends_with("_cycles")) {
+        Some(cycles) => is_at_most(&format!("{path}.value"), cycles as u64, " cycles", MOST_CYCLES),
         None => Ok(()),
     }
 }
@@ -210,10 +208,7 @@ fn divides_into_sets(path: &str, size_kib: &Param<u64>, ways: &Param<u64>, line:
     if ways.value == 0 {
         return Err(finding(format!("{path}.ways"), "0 ways; at least 1 is needed"));
     }
-    if size_kib.value > MOST_KIB {
-        let message = format!("{} KiB; at most {MOST_KIB} can be simulated", size_kib.value);
-        return Err(finding(format!("{path}.size_kib"), message));
-    }
+    is_at_most(&format!("{path}.size_kib"), size_kib.value, " KiB", MOST_KIB)?;
     if size == 0 || !size.is_multiple_of(per_set) {
         let message = format!("{} KiB do not divide into sets of {} lines of {line} bytes", size_kib.value, ways.value);
         return Err(finding(format!("{path}.size_kib"), message));
@@ -294,10 +289,15 @@ fn filter_is_whole(path: &str, filter: &SnoopFilter) -> Result<(), Finding> {
 
 /// A number of entries that can be simulated.
 fn are_entries(path: &str, entries: u64) -> Result<(), Finding> {
-    if entries <= MOST_ENTRIES {
+    is_at_most(path, entries, " entries in all", MOST_ENTRIES)
+}
+
+/// A number of something that can be simulated.
+fn is_at_most(path: &str, value: u64, of: &str, most: u64) -> Result<(), Finding> {
+    if value <= most {
         return Ok(());
     }
-    Err(finding(path, format!("{entries} entries in all; at most {MOST_ENTRIES} can be simulated")))
+    Err(finding(path, format!("{value}{of}; at most {most} can be simulated")))
 }
 
 /// What address bits choose.

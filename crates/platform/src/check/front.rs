@@ -1,6 +1,6 @@
 //! Checks of what a core does before its caches.
 
-use super::{Finding, MOST_KIB, are_entries, finding};
+use super::{Finding, MOST_KIB, are_entries, finding, is_at_most};
 use crate::describe::{CoreKind, Execution, Platform};
 use crate::front::{Prefetcher, PrefetcherKind, Tlb, Translation};
 use crate::param::Param;
@@ -74,9 +74,8 @@ fn widths_are_positive(path: &str, kind: &CoreKind) -> Result<(), Finding> {
     for (key, value) in of_core {
         value.iter().try_for_each(|value| at_least_one(&format!("{path}.{key}"), value))?;
     }
-    if let Some(width) = kind.issue_width.as_ref().filter(|width| width.value > MOST_WIDTH) {
-        let why = format!("{} instructions in a cycle; at most {MOST_WIDTH} can be simulated", width.value);
-        return Err(finding(format!("{path}.issue_width"), why));
+    if let Some(width) = &kind.issue_width {
+        is_at_most(&format!("{path}.issue_width"), width.value, " instructions in a cycle", MOST_WIDTH)?;
     }
     if let Some(instructions) = &kind.instructions_per_cycle {
         let width = kind.issue_width.as_ref().map_or(1, |width| width.value);
@@ -130,9 +129,7 @@ fn translation_is_whole(path: &str, translation: &Translation, deepest: u64) -> 
         let why = format!("{page} KiB are no page; a power of two of at least 4 would do");
         return Err(finding(format!("{path}.page_kib"), why));
     }
-    if page > MOST_KIB {
-        return Err(finding(format!("{path}.page_kib"), format!("{page} KiB; at most {MOST_KIB} can be simulated")));
-    }
+    is_at_most(&format!("{path}.page_kib"), page, " KiB", MOST_KIB)?;
     if !(1..=5).contains(&translation.walk_reads.value) {
         let why = format!("{} reads; a walk has 1 to 5", translation.walk_reads.value);
         return Err(finding(format!("{path}.walk_reads"), why));

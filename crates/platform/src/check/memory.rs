@@ -1,6 +1,6 @@
 //! What a memory must fulfil beyond the grammar.
 
-use super::{Finding, MOST_KIB, are_entries, finding, is_positive, is_power_of_two};
+use super::{Finding, MOST_KIB, are_entries, finding, is_at_most, is_positive, is_power_of_two};
 use crate::describe::Platform;
 use crate::memory::{Ecc, Interconnect, Memory, MemoryCache, Refresh};
 use crate::param::Param;
@@ -53,10 +53,7 @@ fn memory_cache_is_whole(cache: &MemoryCache, line: u64) -> Result<(), Finding> 
     super::divides_into_sets(path, &cache.size_kib, &cache.ways, line)?;
     is_power_of_two(&format!("{path}.parts"), cache.parts.value)?;
     let in_all = cache.parts.value.saturating_mul(cache.size_kib.value);
-    if in_all > MOST_KIB {
-        let message = format!("{in_all} KiB in all parts; at most {MOST_KIB} can be simulated");
-        return Err(finding(format!("{path}.parts"), message));
-    }
+    is_at_most(&format!("{path}.parts"), in_all, " KiB in all parts", MOST_KIB)?;
     let sets = cache.size_kib.value * 1024 / line / cache.ways.value;
     if !sets.is_power_of_two() {
         let message = format!("{sets} sets in a part; address bits choose one, so they must be a power of two");
@@ -148,20 +145,13 @@ fn counts_are_powers_of_two(path: &str, memory: &Memory, line: u64) -> Result<()
             is_power_of_two(&format!("{path}.{key}"), count.value)?;
         }
     }
-    if memory.size_mib.value > MOST_MIB {
-        let message = format!("{} MiB; at most {MOST_MIB} can be simulated", memory.size_mib.value);
-        return Err(finding(format!("{path}.size_mib"), message));
-    }
+    is_at_most(&format!("{path}.size_mib"), memory.size_mib.value, " MiB", MOST_MIB)?;
     let bytes = [("row_bytes", Some(&memory.row_bytes)), ("channel_interleave_bytes", optional[1].1.as_ref())];
     for (key, bytes) in bytes.into_iter().filter_map(|(key, bytes)| Some((key, bytes?.value))) {
-        if bytes > MOST_BYTES {
-            let message = format!("{bytes} bytes; at most {MOST_BYTES} can be simulated");
-            return Err(finding(format!("{path}.{key}"), message));
-        }
+        is_at_most(&format!("{path}.{key}"), bytes, " bytes", MOST_BYTES)?;
     }
-    if let Some(channels) = memory.channels.as_ref().filter(|channels| channels.value > MOST_CHANNELS) {
-        let message = format!("{}; at most {MOST_CHANNELS} can be simulated", channels.value);
-        return Err(finding(format!("{path}.channels"), message));
+    if let Some(channels) = &memory.channels {
+        is_at_most(&format!("{path}.channels"), channels.value, "", MOST_CHANNELS)?;
     }
     match &memory.channel_interleave_bytes {
         Some(bytes) if bytes.value < line => Err(finding(
