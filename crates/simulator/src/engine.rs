@@ -97,9 +97,7 @@ impl Engine {
             has_room: false,
             explainer: None,
         };
-        // One more for regions that no program has.
-        let shares = if programs.is_empty() { cores.len() + 1 } else { programs.len() };
-        let mut starter = Starter::new(platform, &settings, shares, random)?;
+        let mut starter = Starter::new(platform, &settings, random)?;
         let (mut running, mut given) = (Vec::new(), Vec::new());
         for program in programs {
             let core = cores.iter().position(|core| *core == program.core).expect("the programs were checked");

@@ -45,13 +45,15 @@ pub struct Wanted {
     pub page: u64,
     /// Whether it is one contiguous piece whatever the platform's placement.
     pub contiguous: bool,
+    /// Whether it comes from its owner's large arena, even if it is small.
+    pub large: bool,
 }
 
 #[cfg(test)]
 impl Wanted {
     /// A region of so many bytes and nothing else.
     pub fn bytes(bytes: u64) -> Self {
-        Self { bytes, colour: None, page: PAGE, contiguous: false }
+        Self { bytes, colour: None, page: PAGE, contiguous: false, large: false }
     }
 }
 
@@ -76,11 +78,16 @@ impl Colour {
     }
 }
 
-/// Hands out memory: each region lies in an arena of its own, at a place that the seed decides.
+/// Hands out memory: each region lies in an arena of its own, at a place that the seed decides. Every owner has a large
+/// arena and some small ones, which others get only where theirs do not suffice.
 #[derive(Debug, Clone)]
 pub struct Allocator {
-    arena: u64,
-    /// Where free arenas begin, the one that is given next last.
+    owners: u64,
+    /// Bytes of the small arenas, which are the lowest, and how many each owner has of them.
+    small: (u64, u64),
+    /// Bytes of the large ones.
+    large: u64,
+    /// Where free arenas begin, in order.
     free: Vec<u64>,
     /// Those that were given since this was last asked for.
     given: Vec<u64>,
@@ -89,11 +96,27 @@ pub struct Allocator {
 }
 
 impl Allocator {
-    /// An allocator that divides `bytes` of memory into `arenas`.
-    pub fn new(bytes: u64, arenas: u64, placement: Placement, line_bytes: u64) -> Self {
-        let arena = bytes / arenas / ARENA_GRAIN * ARENA_GRAIN;
-        let free = (0..arenas).rev().map(|number| number * arena).collect();
-        Self { arena, free, given: Vec::new(), placement, line_shift: line_bytes.trailing_zeros() }
+    /// An allocator that divides `bytes` of memory among so many owners, into a large arena and `small` ones for each.
+    pub fn new(bytes: u64, owners: u64, small: u64, placement: Placement, line_bytes: u64) -> Self {
+        let grains = |bytes: u64| bytes / ARENA_GRAIN * ARENA_GRAIN;
+        // Powers of two, so that a large page lies in them wherever they are.
+        let of_small = (bytes / owners / 16).next_power_of_two().max(ARENA_GRAIN);
+        let large = grains(bytes.saturating_sub(owners * small * of_small) / owners);
+        let (of_small, large) = match large >= of_small {
+            true => (of_small, large),
+            false => (grains(bytes / owners / (small + 1)), grains(bytes / owners / (small + 1))),
+        };
+        let all_small = (0..owners * small).map(|number| number * of_small);
+        let all_large = (0..owners).map(|owner| owners * small * of_small + owner * large);
+        Self {
+            owners,
+            small: (of_small, small),
+            large,
+            free: all_small.chain(all_large).collect(),
+            given: Vec::new(),
+            placement,
+            line_shift: line_bytes.trailing_zeros(),
+        }
     }
 
     /// Where the arenas begin that were given since the last call.
@@ -101,10 +124,30 @@ impl Allocator {
         std::mem::take(&mut self.given)
     }
 
-    /// Takes arenas back; the lowest one is given next.
+    /// Takes arenas back.
     pub fn take_back(&mut self, arenas: Vec<u64>) {
         self.free.extend(arenas);
-        self.free.sort_unstable_by(|one, other| other.cmp(one));
+        self.free.sort_unstable();
+    }
+
+    /// The owner of the arena that begins there, and its bytes.
+    fn arena(&self, begin: u64) -> (u64, u64) {
+        let (of_small, small) = self.small;
+        match begin.checked_sub(self.owners * small * of_small) {
+            None => (begin / of_small.max(1) / small, of_small),
+            Some(above) => (above / self.large.max(1), self.large),
+        }
+    }
+
+    /// Takes an arena that has room for so much: the smallest that its owner has left, or its large one, or, where that is
+    /// gone, the highest of anybody's.
+    fn take(&mut self, bytes: u64, owner: u64, large: bool) -> Option<u64> {
+        let fits = |begin: &u64| self.arena(*begin).1 >= bytes;
+        let own = |begin: &u64| self.arena(*begin).0 == owner && fits(begin);
+        let free = &self.free;
+        let own = if large { free.iter().rposition(own) } else { free.iter().position(own) };
+        let at = own.or_else(|| free.iter().rposition(fits))?;
+        Some(self.free.remove(at))
     }
 
     /// Whether an arena is left.
@@ -114,16 +157,18 @@ impl Allocator {
 
     /// Bytes that the largest region of a colour (or of none) can have.
     pub fn largest(&self, colour: Option<Colour>) -> u64 {
-        if colour.is_some() { self.arena / 2 } else { self.arena }
+        let largest = self.free.iter().map(|begin| self.arena(*begin).1).max().unwrap_or(0);
+        if colour.is_some() { largest / 2 } else { largest }
     }
 
-    /// A region, or None if it does not fit into an arena or none is left.
-    pub fn region(&mut self, wanted: Wanted, random: &mut Xorshift) -> Option<Region> {
-        let Wanted { bytes, colour, page, contiguous } = wanted;
-        let arena = self.free.pop()?;
+    /// A region of an owner, or None if it does not fit into an arena or none is left.
+    pub fn region(&mut self, wanted: Wanted, owner: u64, random: &mut Xorshift) -> Option<Region> {
+        let Wanted { bytes, colour, page, contiguous, large } = wanted;
+        let halves = if colour.is_some() { 2 } else { 1 };
+        let arena = self.take(bytes.next_multiple_of(page) * halves, owner, large)?;
         self.given.push(arena);
-        let start = if colour.is_some() { arena / 2 } else { arena };
-        let end = start + self.largest(colour);
+        let start = arena / halves;
+        let end = start + self.arena(arena).1 / halves;
         let line_shift = self.line_shift;
         if contiguous || self.placement == Placement::Contiguous {
             // Whoever asks for contiguous pages gets them as kernels give them: aligned to their size, where there is room.
@@ -229,10 +274,10 @@ mod tests {
         for placement in [Placement::Contiguous, Placement::RandomPages] {
             for colour in [None, Some(Colour { bit: 14, set: true }), Some(Colour { bit: 14, set: false })] {
                 let mut random = Xorshift::new(5);
-                let mut allocator = Allocator::new(64 << 20, 4, placement, 64);
+                let mut allocator = Allocator::new(64 << 20, 1, 4, placement, 64);
                 let mut pages: Vec<u32> = Vec::new();
                 for _ in 0..4 {
-                    let region = allocator.region(Wanted { colour, ..Wanted::bytes(2 << 20) }, &mut random).unwrap();
+                    let region = allocator.region(Wanted { colour, ..Wanted::bytes(2 << 20) }, 0, &mut random).unwrap();
                     pages.extend((0..512).map(|page| region.line(page * PAGE) / 64));
                 }
                 let count = pages.len();
@@ -245,18 +290,35 @@ mod tests {
     }
 
     #[test]
+    fn owners_have_arenas_of_their_own_and_what_others_leave_where_those_do_not_suffice() {
+        // Two small ones of 2 MiB, and two of 30.
+        let allocator = Allocator::new(64 << 20, 2, 1, Placement::Contiguous, 64);
+        let arenas = |wanted: [(u64, bool); 5]| {
+            let (mut allocator, mut random) = (allocator.clone(), Xorshift::new(5));
+            wanted.map(|(owner, large)| {
+                let region = allocator.region(Wanted { large, ..Wanted::bytes(1 << 20) }, owner, &mut random)?;
+                [0, 2, 4, 34].iter().rposition(|mib| region.address(0) >= mib << 20)
+            })
+        };
+        let small = [1, 0, 0, 0, 1].map(|owner| (owner, false));
+        assert_eq!(arenas(small), [Some(1), Some(0), Some(2), Some(3), None]);
+        let large = [(0, true), (1, true), (1, false), (1, false), (0, true)];
+        assert_eq!(arenas(large), [Some(2), Some(3), Some(1), Some(0), None]);
+    }
+
+    #[test]
     fn what_does_not_fit_is_not_given() {
-        let mut allocator = Allocator::new(64 << 20, 4, Placement::Contiguous, 64);
+        let mut allocator = Allocator::new(64 << 20, 1, 4, Placement::Contiguous, 64);
         let mut random = Xorshift::new(5);
-        assert!(allocator.region(Wanted::bytes((16 << 20) + 1), &mut random).is_none());
-        assert!(allocator.region(Wanted::bytes(16 << 20), &mut random).is_some());
+        assert!(allocator.region(Wanted::bytes((48 << 20) + 1), 0, &mut random).is_none());
+        assert!(allocator.region(Wanted::bytes(48 << 20), 0, &mut random).is_some());
     }
 
     #[test]
     fn a_page_is_one_contiguous_piece_wherever_it_lies() {
         let (page, mut random) = (64 << 10, Xorshift::new(5));
-        let mut allocator = Allocator::new(64 << 20, 4, Placement::RandomPages, 64);
-        let region = allocator.region(Wanted { page, ..Wanted::bytes(1 << 20) }, &mut random).unwrap();
+        let mut allocator = Allocator::new(64 << 20, 1, 4, Placement::RandomPages, 64);
+        let region = allocator.region(Wanted { page, ..Wanted::bytes(1 << 20) }, 0, &mut random).unwrap();
         for number in 0..16 {
             let first = region.line(number * page);
             assert!(u64::from(first).is_multiple_of(page / 64));
@@ -266,7 +328,7 @@ mod tests {
         assert!((1..16).any(|number| region.line(number * page) != region.line(0) + (number * page / 64) as Line));
         assert_eq!(region.address(page) - region.address(0), page);
         let whole = Wanted { contiguous: true, ..Wanted::bytes(1 << 20) };
-        let whole = allocator.region(whole, &mut random).unwrap();
+        let whole = allocator.region(whole, 0, &mut random).unwrap();
         assert!((0..1 << 14).all(|line| whole.line(line * 64) == whole.line(0) + line as Line));
     }
 
@@ -274,9 +336,9 @@ mod tests {
     fn contiguous_pages_are_aligned_to_their_size_where_there_is_room() {
         let mut random = Xorshift::new(5);
         let mut begins = |kib: u64| -> Vec<u64> {
-            let mut allocator = Allocator::new(64 << 20, 16, Placement::RandomPages, 64);
+            let mut allocator = Allocator::new(64 << 20, 1, 16, Placement::RandomPages, 64);
             let whole = Wanted { contiguous: true, ..Wanted::bytes(kib << 10) };
-            (0..16).map(|_| allocator.region(whole, &mut random).unwrap().address(0) >> 10).collect()
+            (0..16).map(|_| allocator.region(whole, 0, &mut random).unwrap().address(0) >> 10).collect()
         };
         for (kib, aligned_to) in [(4, 4), (640, 1024), (1024, 1024), (2048, 2048)] {
             let begins = begins(kib);
@@ -284,16 +346,16 @@ mod tests {
             assert!(kib == 2048 || begins.iter().any(|begin| !begin.is_multiple_of(2 * aligned_to)), "{begins:?}");
         }
         // Between 6 and 12 MiB there is no room for 5 MiB at a multiple of 8 MiB.
-        let mut allocator = Allocator::new(12 << 20, 2, Placement::RandomPages, 64);
+        let mut allocator = Allocator::new(12 << 20, 2, 0, Placement::RandomPages, 64);
         let whole = Wanted { contiguous: true, ..Wanted::bytes(5 << 20) };
-        let [low, high] = [(); 2].map(|()| allocator.region(whole, &mut random).unwrap().address(0));
+        let [low, high] = [0, 1].map(|owner| allocator.region(whole, owner, &mut random).unwrap().address(0));
         assert!(low == 0 && (6 << 20..=7 << 20).contains(&high), "{low:#x}, {high:#x}");
     }
 
     #[test]
     fn a_part_can_lie_elsewhere() {
-        let mut allocator = Allocator::new(64 << 20, 4, Placement::Contiguous, 64);
-        let mut region = allocator.region(Wanted::bytes(8192), &mut Xorshift::new(5)).unwrap();
+        let mut allocator = Allocator::new(64 << 20, 1, 4, Placement::Contiguous, 64);
+        let mut region = allocator.region(Wanted::bytes(8192), 0, &mut Xorshift::new(5)).unwrap();
         let before = (region.line(4095), region.address(4095));
         region.move_from(4096, 64 << 20);
         assert_eq!((region.line(4095), region.address(4095)), before);

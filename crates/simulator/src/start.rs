@@ -13,8 +13,8 @@ use crate::refused::Refused;
 use crate::running::Running;
 use crate::tick::{IdleJitter, Tick};
 
-/// Arenas of each program: data, code, recorder, stack; and page tables, where any core translates.
-const ARENAS: u64 = 4;
+/// Small arenas of each core's program: code, recorder, stack; and page tables, where any core translates.
+const SMALL_ARENAS: u64 = 3;
 
 /// Lines of on-chip RAM that follow those of the memory, at most.
 const MOST_ON_CHIP_LINES: u64 = 1 << 20;
@@ -32,7 +32,8 @@ pub struct Starter {
     bytes: u64,
     /// Bytes of the on-chip RAM that are given out.
     on_chip: u64,
-    random: Xorshift,
+    /// By core, and one for what no program has: so that what a program draws does not depend on the others.
+    randoms: Vec<Xorshift>,
 }
 
 /// How a program's memory is laid out.
@@ -43,11 +44,14 @@ struct Layout {
     page: u64,
     /// Whether its buffer must be contiguous.
     contiguous: bool,
+    /// Whether this is its buffer.
+    buffer: bool,
 }
 
 impl Starter {
-    /// A starter for so many programs at one time.
-    pub fn new(platform: &Platform, settings: &Settings, programs: usize, random: Xorshift) -> Result<Self, Refused> {
+    /// A starter for the cores of a platform. The memory of each core's program, and of what no program has, is the same
+    /// whether others run or not.
+    pub fn new(platform: &Platform, settings: &Settings, mut random: Xorshift) -> Result<Self, Refused> {
         let memory = need(&platform.memory, "memory")?;
         let bytes = memory.size_mib.value << 20;
         let line = platform.line_bytes.value;
@@ -55,10 +59,11 @@ impl Starter {
             return Err(Refused::new("memory.size_mib", "the simulator numbers lines with 32 bits"));
         }
         let tables = u64::from(platform.cores.iter().any(|kind| !kind.tlbs.is_empty()));
-        let arenas = (ARENAS + tables) * programs.max(1) as u64;
-        let allocator = Allocator::new(bytes, arenas, memory.placement.value, line);
+        let owners = platform.core_ids().len() + 1;
+        let allocator = Allocator::new(bytes, owners as u64, SMALL_ARENAS + tables, memory.placement.value, line);
+        let randoms = (0..owners).map(|_| Xorshift::new(random.next_u64())).collect();
         let (platform, settings) = (platform.clone(), settings.clone());
-        Ok(Self { platform, settings, allocator, bytes, on_chip: 0, random })
+        Ok(Self { platform, settings, allocator, bytes, on_chip: 0, randoms })
     }
 
     /// Sets a program going on the core with that index, shortly after `now`; in this buffer, if one is given. Gives the
@@ -70,11 +75,11 @@ impl Starter {
         buffer: Option<Region>,
         now: u64,
     ) -> Result<(Running, Vec<u64>), Refused> {
-        let before = (self.allocator.clone(), self.on_chip, self.random.clone());
+        let before = (self.allocator.clone(), self.on_chip, self.randoms.clone());
         match self.place(program, core, buffer, now) {
             Ok(running) => Ok((running, self.allocator.take_given())),
             Err(refused) => {
-                (self.allocator, self.on_chip, self.random) = before;
+                (self.allocator, self.on_chip, self.randoms) = before;
                 Err(refused)
             }
         }
@@ -82,7 +87,8 @@ impl Starter {
 
     /// A contiguous piece of memory for no program; with what to give back.
     pub fn contiguous(&mut self, bytes: u64) -> Result<(Region, Vec<u64>), Refused> {
-        let region = self.region(bytes, Layout { colour: None, page: PAGE, contiguous: true })?;
+        let region =
+            self.region(bytes, Layout { colour: None, page: PAGE, contiguous: true, buffer: false }, self.no_core())?;
         Ok((region, self.allocator.take_given()))
     }
 
@@ -90,8 +96,14 @@ impl Starter {
     pub fn buffer(&mut self, kind: &CoreKind, bytes: u64) -> Result<(Region, Vec<u64>), Refused> {
         let translation = kind.translation.as_ref().filter(|_| !kind.tlbs.is_empty());
         let page = translation.map_or(PAGE, |translation| translation.page_kib.value << 10);
-        let region = self.region(bytes, Layout { colour: None, page, contiguous: false })?;
+        let region =
+            self.region(bytes, Layout { colour: None, page, contiguous: false, buffer: false }, self.no_core())?;
         Ok((region, self.allocator.take_given()))
+    }
+
+    /// Who has what no program has.
+    fn no_core(&self) -> usize {
+        self.randoms.len() - 1
     }
 
     /// Memory is no longer in use. What caches hold of it stays there.
@@ -106,24 +118,24 @@ impl Starter {
         let pattern = &program.pattern;
         let mut data = match buffer {
             Some(region) => region,
-            None => self.region(pattern.data_bytes(), layout)?,
+            None => self.region(pattern.data_bytes(), layout, core)?,
         };
-        let others = Layout { contiguous: false, ..layout };
+        let others = Layout { contiguous: false, buffer: false, ..layout };
         let [code, recorder, stack] =
-            [code_bytes(&platform, program)?, recorder::BYTES, 4096].map(|bytes| self.region(bytes, others));
+            [code_bytes(&platform, program)?, recorder::BYTES, 4096].map(|bytes| self.region(bytes, others, core));
         let (mut code, recorder, mut stack) = (code?, recorder?, stack?);
         if self.settings.on_chip_ram == Some(true) && program.role == Role::Target {
             self.move_event(program, [&mut code, &mut data, &mut stack])?;
         }
         let devices = Devices::of(pattern, kind, layout.page, self.mapped(), platform.line_bytes.value);
-        let tables = self.tables(kind, others, &devices)?;
-        let begin = now + self.random.below(START_WITHIN);
+        let tables = self.tables(kind, others, &devices, core)?;
+        let begin = now + self.randoms[core].below(START_WITHIN);
         if let Pattern::Tick { body } = pattern {
             return self.tick(program, *body, core, code, recorder, &stack, begin);
         }
-        let mut stream = pattern.stream(self.random.next_u64());
+        let mut stream = pattern.stream(self.randoms[core].next_u64());
         if let (Role::Neighbour | Role::Throughput, Pattern::Walk { outer, .. }) = (program.role, pattern) {
-            stream.start_at_outer(self.random.below(outer.count.min(1 << 32)));
+            stream.start_at_outer(self.randoms[core].below(outer.count.min(1 << 32)));
         }
         let recorder = match program.role {
             Role::Target => Some(Recorder {
@@ -158,7 +170,7 @@ impl Starter {
         }
         let buffer = settings.lock.as_ref().is_some_and(|lock| lock.what == Locked::Buffer);
         let colour = settings.colouring.map(|colouring| Colour::new(colouring, target));
-        Ok(Layout { colour, page, contiguous: target && buffer })
+        Ok(Layout { colour, page, contiguous: target && buffer, buffer: true })
     }
 
     /// Puts the lines of the target's event into the on-chip RAM, whose addresses follow those of the memory: those of its
@@ -204,9 +216,10 @@ impl Starter {
         kind: &CoreKind,
         layout: Layout,
         devices: &Devices,
+        core: usize,
     ) -> Result<Option<(TableShape, Region)>, Refused> {
         let Some(shape) = build::tables(kind, layout.page, devices.until) else { return Ok(None) };
-        Ok(Some((shape, self.region(shape.bytes(), Layout { page: PAGE, ..layout })?)))
+        Ok(Some((shape, self.region(shape.bytes(), Layout { page: PAGE, ..layout }, core)?)))
     }
 
     #[expect(clippy::too_many_arguments, reason = "the pieces of memory and the program they are for")]
@@ -232,7 +245,7 @@ impl Starter {
         let code_lines = code_bytes(&self.platform, program)? / line;
         let stack_lines = tick_loop.stack_lines.value.min(4096 / line);
         // A frame begins anywhere on its page.
-        let frame = self.random.below(4096 / line - stack_lines + 1);
+        let frame = self.randoms[core].below(4096 / line - stack_lines + 1);
         let mut data: Vec<_> = (0..stack_lines).map(|i| stack.line((frame + i) * line)).collect();
         data.push(recorder.line(0));
         Ok(Running::Tick(Box::new(Tick::new(
@@ -245,7 +258,7 @@ impl Starter {
             IdleJitter {
                 longest: ps(tick_loop.idle_jitter_ns.value),
                 every: tick_loop.idle_jitter_every_passes.value.max(1),
-                random: Xorshift::new(self.random.next_u64()),
+                random: Xorshift::new(self.randoms[core].next_u64()),
             },
             begin,
         ))))
@@ -255,9 +268,10 @@ impl Starter {
         Ok(build::tick(need(&self.platform.counter, "counter")?))
     }
 
-    fn region(&mut self, bytes: u64, layout: Layout) -> Result<Region, Refused> {
-        let Layout { colour, page, contiguous } = layout;
-        self.allocator.region(Wanted { bytes, colour, page, contiguous }, &mut self.random).ok_or_else(|| {
+    fn region(&mut self, bytes: u64, layout: Layout, owner: usize) -> Result<Region, Refused> {
+        let Layout { colour, page, contiguous, buffer } = layout;
+        let wanted = Wanted { bytes, colour, page, contiguous, large: buffer };
+        self.allocator.region(wanted, owner as u64, &mut self.randoms[owner]).ok_or_else(|| {
             if !self.allocator.has_arena() {
                 return Refused::new("memory.size_mib", "all memory is given out; stop a program");
             }
@@ -269,9 +283,8 @@ impl Starter {
                     size(room)
                 ),
                 false => format!(
-                    "{} of a workload do not fit into {}: memory is given out in equal pieces, some for each \
-                     program (data, code, stack, recorder, page tables); a smaller workload, fewer programs or more memory \
-                     would do",
+                    "{} of a workload do not fit into {}: memory is given out in pieces, some for each core (data, \
+                     code, stack, recorder, page tables); a smaller workload or more memory would do",
                     size(bytes),
                     size(room)
                 ),

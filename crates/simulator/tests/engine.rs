@@ -66,6 +66,31 @@ fn hammered(platform: &Platform, mitigations: &[&str], seed: u64) -> Engine {
 }
 
 #[test]
+fn neighbours_that_stay_in_their_own_first_level_change_nothing() {
+    // 384 of the L2's 512 KiB on random pages: which sets have more lines than ways, and so how long a pass takes, is the
+    // placement's doing, which must be that of the target alone. It differs from seed to seed.
+    let platform = Platform::from_toml(find_bundled("rk3588").unwrap().text, "rk3588").unwrap();
+    let chase = Pattern::Chase { elements: 6144, stride: 64, order: Order::Random, batch: 6144 };
+    let quiet = |core| Program { core, pattern: latency_loop(), role: Role::Neighbour };
+    let means = |seed| {
+        [vec![], vec![quiet(0), quiet(5)]].map(|neighbours| {
+            let programs: Vec<_> = [target(4, chase.clone())].into_iter().chain(neighbours).collect();
+            let mut engine = Engine::new(&platform, &programs, &[], seed).unwrap();
+            engine.advance(2 * MILLISECOND, &mut Log::default());
+            let mut log = Log::default();
+            engine.advance(4 * MILLISECOND, &mut log);
+            log.mean()
+        })
+    };
+    let means: Vec<_> = (1..=6).map(means).collect();
+    let (least, most) =
+        (means.iter().map(|m| m[0]).fold(f64::MAX, f64::min), means.iter().map(|m| m[0]).fold(0.0, f64::max));
+    assert!(most > 1.1 * least, "{means:?}");
+    // A tick of the counter here and there.
+    assert!(means.iter().all(|[alone, beside]| (beside / alone - 1.0).abs() < 0.002), "{means:?}");
+}
+
+#[test]
 fn an_idle_loop_takes_its_cycles_and_the_counter_truncates() {
     let mut engine = Engine::new(&agilex(), &[target(1, latency_loop())], &[], 1).unwrap();
     let mut log = Log::default();

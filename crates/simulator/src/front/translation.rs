@@ -190,8 +190,8 @@ mod tests {
     use crate::placement::{Allocator, Wanted};
 
     fn tables(shape: TableShape) -> PageTables {
-        let mut allocator = Allocator::new(64 << 20, 1, Placement::Contiguous, 64);
-        PageTables::new(shape, allocator.region(Wanted::bytes(shape.bytes()), &mut Xorshift::new(1)).unwrap())
+        let mut allocator = Allocator::new(64 << 20, 1, 1, Placement::Contiguous, 64);
+        PageTables::new(shape, allocator.region(Wanted::bytes(shape.bytes()), 0, &mut Xorshift::new(1)).unwrap())
     }
 
     #[test]

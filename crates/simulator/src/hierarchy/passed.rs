@@ -1,7 +1,6 @@
 //! Where the accesses of a core may meet, for the fast path.
 
 use crate::hierarchy::Hierarchy;
-use crate::hierarchy::levels::To;
 
 /// The numbers of sets of what the accesses of a core pass: lines that differ modulo all of them never meet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -10,8 +9,6 @@ pub struct Passed {
     pub first: [usize; 2],
     /// Every cache and filter behind it.
     pub outer: Vec<usize>,
-    /// Whether page walks ask the first level.
-    pub walks_ask_first: bool,
 }
 
 impl Hierarchy {
@@ -31,10 +28,6 @@ impl Hierarchy {
                 outer.push(filter.entries.linear_sets()?);
             }
         }
-        Some(Passed {
-            first: [private.l1d.linear_sets()?, private.l1i.linear_sets()?],
-            outer,
-            walks_ask_first: self.levels[core].walks == To::First,
-        })
+        Some(Passed { first: [private.l1d.linear_sets()?, private.l1i.linear_sets()?], outer })
     }
 }

@@ -22,7 +22,7 @@ pub enum Scheme {
     /// A class that has not yet had its share of a window goes before the others.
     Minimum(Windows),
     /// A class passes in its own slots of a window only: those whose bits are set in its share. A line takes of them what
-    /// the memory needs for it.
+    /// the memory needs for it; what one class takes of a slot that another one has too is taken from both.
     Portions(Portions),
 }
 
@@ -48,6 +48,11 @@ impl Portions {
         (slot..=slot + self.slots).find(|slot| self.is_own(share, *slot)).map_or(at, |own| at.max(own * self.slot))
     }
 
+    /// The end of the slot of a time.
+    fn end(&self, at: u64) -> u64 {
+        (at / self.slot + 1) * self.slot
+    }
+
     /// When so much time of a share's slots is over.
     fn after(&self, share: u64, from: u64, time: u64) -> u64 {
         let all = u64::MAX >> (64 - self.slots);
@@ -58,7 +63,7 @@ impl Portions {
         let (mut at, mut left) = (from + time / in_window * self.slots * self.slot, time % in_window);
         loop {
             at = self.first(share, at);
-            let room = (at / self.slot + 1) * self.slot - at;
+            let room = self.end(at) - at;
             if left < room {
                 return at + left;
             }
@@ -170,11 +175,39 @@ impl Regulator {
                     (now / windows.length + 1) * windows.length
                 }
             }
-            Scheme::Portions(portions) => {
-                portions.first(self.share(class), now.max(self.classes[usize::from(class)].free))
-            }
+            Scheme::Portions(portions) => self.first_free(&portions, class, now),
             Scheme::Delay { .. } | Scheme::Stride | Scheme::Minimum(_) => now,
         }
+    }
+
+    /// The first time from `now` on that is in a slot of a class and that nothing takes which was sent before.
+    fn first_free(&self, portions: &Portions, class: u8, now: u64) -> u64 {
+        let share = self.share(class);
+        let mut at = now.max(self.classes[usize::from(class)].free);
+        loop {
+            at = portions.first(share, at);
+            let taking = self.classes.iter().filter(|other| portions.is_own(other.share, at / portions.slot));
+            let taken = taking.map(|other| other.free).max().unwrap_or(0);
+            if taken <= at {
+                return at;
+            }
+            at = taken.min(portions.end(at));
+        }
+    }
+
+    /// When a line that a class sends has had its time in the slots of the class.
+    fn after_line(&self, portions: &Portions, class: u8, now: u64) -> u64 {
+        let taken = self.classes.iter().map(|other| other.free).max().unwrap_or(0);
+        let (mut at, mut left) = (now, portions.line);
+        while at < taken {
+            at = self.first_free(portions, class, at);
+            let room = portions.end(at) - at;
+            if left < room {
+                return at + left;
+            }
+            (at, left) = (at + room, left - room);
+        }
+        portions.after(self.share(class), at, left)
     }
 
     /// The place of a class among those that may pass: the least one goes first.
@@ -203,13 +236,15 @@ impl Regulator {
             Scheme::Maximum(windows) | Scheme::Minimum(windows) => now / windows.length,
             _ => 0,
         };
+        let free = match self.scheme {
+            Scheme::Portions(portions) if self.enabled => Some(self.after_line(&portions, class, now)),
+            _ => None,
+        };
         let class = &mut self.classes[usize::from(class)];
+        class.free = free.unwrap_or(class.free);
         if self.enabled {
             self.distance = class.distance;
             class.distance += class.share + 1;
-            if let Scheme::Portions(portions) = self.scheme {
-                class.free = portions.after(class.share, now, portions.line);
-            }
         }
         if class.window != window {
             (class.window, class.served) = (window, 0);

@@ -37,14 +37,11 @@ impl Background {
         let mut mark = |side: usize, line: Line, sets: usize| {
             shares[side].iter_mut().skip(line as usize % sets).step_by(sets).for_each(|shares| *shares = true);
         };
-        let walked = passed.walks_ask_first.then_some(Side::Data);
-        let descriptors = descriptors.iter().map(|line| (*line, walked));
-        for (line, first) in event.iter().map(|event| (event.line, Some(event.side))).chain(descriptors) {
-            if let Some(side) = first {
-                mark(side as usize, line, passed.first[side as usize]);
-            }
-            for sets in &passed.outer {
-                (0..2).for_each(|side| mark(side, line, *sets));
+        for line in event.iter().map(|event| &event.line).chain(descriptors) {
+            for side in 0..2 {
+                // Also where the event needs nothing of it: whether an access goes on to the sets behind it depends on it.
+                mark(side, *line, passed.first[side]);
+                passed.outer.iter().for_each(|sets| mark(side, *line, *sets));
             }
         }
         Self { bits: most as Line - 1, shares, skipped: 0 }

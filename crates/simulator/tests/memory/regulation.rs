@@ -152,17 +152,41 @@ fn portions_are_slots_of_their_classes() {
     assert_eq!(alone, [0, 0]);
 }
 
+/// Portions in front of a memory to which the way takes a line each 5, ten times as many as the slots allow.
+fn fast_memory(slot: u64) -> Memory {
+    changed(|parameters| {
+        parameters.regulation = Some((Scheme::Portions(Portions { slot, ..PORTIONS }), 64));
+        parameters.line_time = 5;
+        parameters.timing.trc = 20;
+        parameters.layout.bank_hash = true;
+    })
+}
+
+#[test]
+fn what_one_class_takes_of_a_slot_is_taken_from_all_that_have_it() {
+    // Five lines in each of 400 slots: both together have no more than the slots that one of them has, and each has at
+    // least those that are its alone.
+    let shares = [([0b1111, 0b1111], 4), ([0b0011, 0b0110], 3), ([0b1111, 0b0001], 4)];
+    for (slot, (shares, slots)) in [250, 1000].into_iter().flat_map(|slot| shares.map(|shares| (slot, shares))) {
+        let mut memory = fast_memory(slot);
+        for (class, share) in [0, 1].into_iter().zip(shares) {
+            memory.set_bandwidth(class, share, true, 0);
+        }
+        let [first, second] = served(&mut memory, &[(0, 20), (1, 20)], 100_000);
+        assert!((first + second).abs_diff(500 * slots) <= 20, "slots of {slot}, {shares:?}: {first} and {second}");
+        for (served, [own, other]) in [(first, shares), (second, [shares[1], shares[0]])] {
+            let lines = |slots: u64| 500 * slots.count_ones() as usize;
+            assert!(served + 20 >= lines(own & !other), "slots of {slot}, {shares:?}: {served}");
+            assert!(served <= lines(own) + 20, "slots of {slot}, {shares:?}: {served}");
+        }
+    }
+}
+
 #[test]
 fn a_slot_passes_what_the_memory_has_time_for_in_it() {
-    // The way to the memory takes a line each 5, ten times as many as the memory; alone, a class has its quarter as well,
-    // also where a line takes longer than a slot.
+    // Alone, a class has its quarter as well, also where a line takes longer than a slot.
     for slot in [250, 20, 1000] {
-        let mut memory = changed(|parameters| {
-            parameters.regulation = Some((Scheme::Portions(Portions { slot, ..PORTIONS }), 64));
-            parameters.line_time = 5;
-            parameters.timing.trc = 20;
-            parameters.layout.bank_hash = true;
-        });
+        let mut memory = fast_memory(slot);
         memory.set_bandwidth(0, 0b1110, true, 0);
         memory.set_bandwidth(1, 0b0001, true, 0);
         let [none, few] = served(&mut memory, &[(1, 200)], 100_000);
