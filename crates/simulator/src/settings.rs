@@ -17,7 +17,7 @@ impl Engine {
     /// Sets controls at the present time; what `settings` leaves open stays as it is. Lines stay where they are.
     ///
     /// # Errors
-    /// A control that the platform lacks, and what decides where memory lies and so cannot change later.
+    /// A control that the platform lacks, and what decides where memory lies and so cannot change later. Then nothing is set.
     pub fn set_control(&mut self, settings: &Settings) -> Result<(), Refused> {
         let at_start_only = [
             ("colouring", settings.colouring.is_some()),
@@ -29,7 +29,11 @@ impl Engine {
         if let Some((key, _)) = at_start_only.into_iter().find(|(_, given)| *given) {
             return Err(Refused::new(key, "the memory is given out already; name the mitigation at the start"));
         }
-        self.apply(settings)?;
+        let before = self.clone();
+        if let Err(refused) = self.apply(settings) {
+            *self = before;
+            return Err(refused);
+        }
         self.settings = self.settings.then(settings);
         Ok(())
     }

@@ -192,3 +192,24 @@ fn what_decides_at_the_start_is_refused_later() {
     // 1000 instead of 14.06 ns.
     assert_eq!(run(&["slow"]) - run(&[]), 985_940);
 }
+
+#[test]
+fn settings_of_which_one_is_refused_set_nothing() {
+    let platform = platform(|_| ());
+    let far = walk(Operation::Read, (1 << 10, 4096), (1, 64));
+    let program = Program { core: 2, pattern: far, role: Role::Target };
+    let engine = || Engine::new(&platform, &[program.clone()], &[], 1).unwrap();
+    let samples = |mut engine: Engine| {
+        let mut log = Log::default();
+        engine.advance(MILLISECOND, &mut log);
+        log.0
+    };
+    // Half the clock can be set, and shows; pages cannot be locked, which is found after it: the target has no event.
+    let slow = Settings { clock_ghz: Some(Clocks { target: Some(0.7), others: None }), ..Settings::default() };
+    let locked = Settings { tlb_lock: Some(true), ..slow.clone() };
+    let (untouched, mut slower, mut refused) = (samples(engine()), engine(), engine());
+    slower.set_control(&slow).unwrap();
+    assert_eq!(refused.set_control(&locked).unwrap_err().what, "tlb_lock");
+    assert!(samples(slower) != untouched);
+    assert_eq!(samples(refused), untouched);
+}
