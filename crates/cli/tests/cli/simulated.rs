@@ -267,8 +267,8 @@ fn a_run_that_is_shorter_than_a_sample_says_so() {
         ended.stdout.lines().find(|line| line.starts_with("NO SAMPLE")).map(str::to_owned)
     };
     assert_eq!(
-        short("--duration=100us").unwrap(),
-        "NO SAMPLE ended within 100 us of idle; a longer --duration would do."
+        short("--duration=10us").unwrap(),
+        "NO SAMPLE ended within 10 us of idle; a longer --duration would do."
     );
     assert_eq!(short("--duration=20ms"), None);
 }
