@@ -163,12 +163,20 @@ impl Allocator {
 
     /// A region of an owner, or None if it does not fit into an arena or none is left.
     pub fn region(&mut self, wanted: Wanted, owner: u64, random: &mut Xorshift) -> Option<Region> {
-        let Wanted { bytes, colour, page, contiguous, large } = wanted;
-        let halves = if colour.is_some() { 2 } else { 1 };
-        let arena = self.take(bytes.next_multiple_of(page) * halves, owner, large)?;
-        self.given.push(arena);
+        let halves = if wanted.colour.is_some() { 2 } else { 1 };
+        let room = wanted.bytes.checked_next_multiple_of(wanted.page)?.checked_mul(halves)?;
+        let arena = self.take(room, owner, wanted.large)?;
         let start = arena / halves;
-        let end = start + self.arena(arena).1 / halves;
+        let region = self.region_between(start, start + self.arena(arena).1 / halves, wanted, random);
+        let now_has = if region.is_some() { &mut self.given } else { &mut self.free };
+        now_has.push(arena);
+        self.free.sort_unstable();
+        region
+    }
+
+    /// A region between two addresses, or None if it does not fit.
+    fn region_between(&self, start: u64, end: u64, wanted: Wanted, random: &mut Xorshift) -> Option<Region> {
+        let Wanted { bytes, colour, page, contiguous, .. } = wanted;
         let line_shift = self.line_shift;
         if contiguous || self.placement == Placement::Contiguous {
             // Whoever asks for contiguous pages gets them as kernels give them: aligned to their size, where there is room.
