@@ -198,7 +198,7 @@ fn settings_of_which_one_is_refused_set_nothing() {
     let platform = platform(|_| ());
     let far = walk(Operation::Read, (1 << 10, 4096), (1, 64));
     let program = Program { core: 2, pattern: far, role: Role::Target };
-    let engine = || Engine::new(&platform, &[program.clone()], &[], 1).unwrap();
+    let engine = || Engine::new(&platform, std::slice::from_ref(&program), &[], 1).unwrap();
     let samples = |mut engine: Engine| {
         let mut log = Log::default();
         engine.advance(MILLISECOND, &mut log);
