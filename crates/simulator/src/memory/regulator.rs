@@ -53,21 +53,13 @@ impl Portions {
         (at / self.slot + 1) * self.slot
     }
 
-    /// When so much time of a share's slots is over.
-    fn after(&self, share: u64, from: u64, time: u64) -> u64 {
+    /// Whole windows further on, as many as so much time of a share's slots takes, and the time that is left then; none for
+    /// a share without slots.
+    fn skip_windows(&self, share: u64, from: u64, time: u64) -> (u64, u64) {
         let all = u64::MAX >> (64 - self.slots);
-        let in_window = u64::from((share & all).count_ones()) * self.slot;
-        if in_window == 0 {
-            return from;
-        }
-        let (mut at, mut left) = (from + time / in_window * self.slots * self.slot, time % in_window);
-        loop {
-            at = self.first(share, at);
-            let room = self.end(at) - at;
-            if left < room {
-                return at + left;
-            }
-            (at, left) = (at + room, left - room);
+        match u64::from((share & all).count_ones()) * self.slot {
+            0 => (from, 0),
+            in_window => (from + time / in_window * self.slots * self.slot, time % in_window),
         }
     }
 }
@@ -199,7 +191,10 @@ impl Regulator {
     fn after_line(&self, portions: &Portions, class: u8, now: u64) -> u64 {
         let taken = self.classes.iter().map(|other| other.free).max().unwrap_or(0);
         let (mut at, mut left) = (now, portions.line);
-        while at < taken {
+        loop {
+            if at >= taken {
+                (at, left) = portions.skip_windows(self.share(class), at, left);
+            }
             at = self.first_free(portions, class, at);
             let room = portions.end(at) - at;
             if left < room {
@@ -207,7 +202,6 @@ impl Regulator {
             }
             (at, left) = (at + room, left - room);
         }
-        portions.after(self.share(class), at, left)
     }
 
     /// The place of a class among those that may pass: the least one goes first.
