@@ -27,7 +27,7 @@ pub fn all() -> Result<(), String> {
     kernel_rig::short()?;
     run(
         "fuzzers",
-        cargo("test --workspace --release --locked --test parser_fuzz --test reader_fuzz --test write_fuzz")
+        cargo("test --workspace --release --locked --test journal_fuzz --test parser_fuzz --test reader_fuzz --test write_fuzz")
             .env("BOLERO_RANDOM_TEST_TIME_MS", FUZZ_MS),
     )?;
     run("examples in the documentation", &mut cargo("test --workspace --release --locked --doc"))?;

@@ -14,7 +14,9 @@ use crate::read_back::{Difference, read_back};
 use crate::remainder::{OthersChanges, Remainder};
 use crate::restore::{close, put_back};
 use crate::settings::Settings;
-use crate::store::{LockError, StateDirectory, Store};
+use crate::state::{LockError, StateDirectory};
+use crate::store::Store;
+use crate::system::{BootUnknown, this_boot};
 use crate::trial;
 
 /// What is to be applied.
@@ -74,6 +76,9 @@ pub enum ApplyError {
     /// The plan cannot work here. Nothing has been written to the machine.
     #[error("{0}")]
     Refused(#[from] Refusal),
+    /// What would be applied could not be told from what a reboot has reset.
+    #[error("{0}")]
+    Boot(#[from] BootUnknown),
     /// Something failed midway, and everything is as it was before.
     #[error("{cause}; everything was put back as it was")]
     RolledBack {
@@ -162,11 +167,12 @@ pub fn apply_with(
     }
     let changes = Change::all_of(request.steps).map_err(Refusal::from)?;
     let Found { mounted, before } = check(machine, &changes)?;
+    let boot = this_boot(machine.system)?;
     let head = Head {
         format: FORMAT,
         version: request.version.into(),
         policy: request.policy.into(),
-        boot: machine.system.boot_id(),
+        boot,
         began: jiff::Timestamp::now().round(jiff::Unit::Second).unwrap_or_default().to_string(),
         pid: std::process::id(),
         steps: request.steps.to_vec(),

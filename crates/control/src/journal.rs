@@ -1,12 +1,14 @@
 //! The journal: what was there before, what is intended, and how far that has come. One JSON text a line; every line is on
 //! disk before what it announces is done.
 
+mod trust;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use waykeeper_policy::{MountSettings, Step};
 
-use crate::change::{BadStep, Change};
+use crate::change::Change;
 use crate::remainder::{Remainder, Setting};
 use crate::schemata::Shares;
 use crate::settings::{Place, Settings};
@@ -19,6 +21,7 @@ pub const FORMAT: u32 = 1;
 
 /// The first line.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Head {
     /// [`FORMAT`].
     pub format: u32,
@@ -42,6 +45,7 @@ pub struct Head {
 
 /// What was there before.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Before {
     /// The groups of resctrl.
     pub tree: Snapshot,
@@ -53,6 +57,7 @@ pub struct Before {
 
 /// A task before.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct TaskBefore {
     /// When it began: a later task with its number began later.
     pub began: u64,
@@ -62,6 +67,7 @@ pub struct TaskBefore {
 
 /// A register before.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct RegisterBefore {
     /// Which one.
     pub place: Place,
@@ -71,6 +77,7 @@ pub struct RegisterBefore {
 
 /// What a step left behind, as read back.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Left {
     /// The shares of the group that it wrote to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -82,7 +89,7 @@ pub struct Left {
 
 /// Any other line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub(crate) enum Record {
     /// resctrl has been mounted, and this is what it showed.
     Before(Before),
@@ -126,8 +133,8 @@ pub struct Journal {
     pub(crate) undo: Option<PendingUndo>,
     /// The only settings that are not back, after a restore that left some.
     pub(crate) remains: Option<Vec<Setting>>,
-    /// The whole lines, where an unfinished one stands behind them: it goes before anything is added.
-    torn: Option<Vec<u8>>,
+    /// Where the whole lines end, in bytes: an unfinished one behind them is written over.
+    end: u64,
 }
 
 /// A restore that was begun.
@@ -139,23 +146,60 @@ pub(crate) struct PendingUndo {
     pub left: Vec<Remainder>,
 }
 
-/// A journal that cannot be used.
+/// A journal that cannot be used. Nothing has been written.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
     /// It cannot be read or written.
     #[error("the journal: {0}")]
     Io(#[from] std::io::Error),
-    /// It is not one.
-    #[error("the journal, line {line}: {reason}; if no Waykeeper of another version wrote it, it is damaged")]
+    /// Another version wrote it, in a form that this one does not know.
+    #[error(
+        "the journal was written by Waykeeper {version} in format {found}, and this is {}, which reads format {FORMAT}: \
+         `waykeeper restore` of that version undoes what is applied, and so does a reboot; nothing was written",
+        env!("CARGO_PKG_VERSION")
+    )]
+    OtherFormat {
+        /// Its format.
+        found: u32,
+        /// The version that wrote it.
+        version: String,
+    },
+    /// It says what this program does not write.
+    #[error(
+        "the journal, line {line}{}: {reason}; it was damaged or tampered with, so all of it is refused, and nothing was \
+         written{}; set the machine back by hand or start it again, then remove the file `journal` from the state directory",
+        in_record(record),
+        of_version(version)
+    )]
     Damaged {
         /// The line, from 1.
         line: usize,
+        /// What the line is about.
+        record: String,
         /// What is wrong.
         reason: String,
+        /// The version that wrote it, as far as it says so.
+        version: String,
     },
-    /// Its plan is none.
-    #[error("the journal: {0}")]
-    BadStep(#[from] BadStep),
+}
+
+fn in_record(record: &str) -> String {
+    if record.is_empty() { String::new() } else { format!(" ({record})") }
+}
+
+fn of_version(version: &str) -> String {
+    match version {
+        "" | env!("CARGO_PKG_VERSION") => String::new(),
+        other => format!("; Waykeeper {} wrote it, and may read it", other.escape_debug()),
+    }
+}
+
+/// What every format has.
+#[derive(Deserialize)]
+struct Cover {
+    format: u32,
+    #[serde(default)]
+    version: String,
 }
 
 pub(crate) fn line(record: &impl Serialize) -> Result<Vec<u8>, JournalError> {
@@ -165,16 +209,17 @@ pub(crate) fn line(record: &impl Serialize) -> Result<Vec<u8>, JournalError> {
 }
 
 impl Journal {
-    /// Begins a journal.
+    /// Begins a journal, with space for everything that it may come to hold.
     pub(crate) fn begin(store: &mut dyn Store, head: Head) -> Result<Self, JournalError> {
-        let journal = Self::new(head)?;
-        store.create(&line(&journal.head)?)?;
+        let changes = Change::all_of(&head.steps).map_err(std::io::Error::other)?;
+        let bytes = line(&head)?;
+        let journal = Self::new(head, changes, bytes.len() as u64);
+        store.create(&bytes, journal.still_to_come(bytes.len()))?;
         Ok(journal)
     }
 
-    fn new(head: Head) -> Result<Self, BadStep> {
-        let changes = Change::all_of(&head.steps)?;
-        Ok(Self {
+    fn new(head: Head, changes: Vec<Change>, end: u64) -> Self {
+        Self {
             head,
             changes,
             begun: 0,
@@ -184,43 +229,83 @@ impl Journal {
             applied: false,
             undo: None,
             remains: None,
-            torn: None,
-        })
+            end,
+        }
     }
 
-    /// Reads the journal, if there is one.
+    /// The most that the lines of all steps and of two restores take, in bytes. What was there before is told once more by
+    /// each, with a sentence about each setting that others have changed.
+    fn still_to_come(&self, head: usize) -> u64 {
+        /// Lines that do not grow.
+        const FIXED: usize = 16 << 10;
+        /// A setting in an action, a finding and a remainder: two names of groups (255 bytes each) and a sentence.
+        const SETTING: usize = 2048;
+        let planned = Settings::of(&self.changes);
+        let settings = planned.cpus.len() + planned.tasks.len() + planned.registers.len() + planned.groups.len();
+        let shares: usize = planned.shares.values().map(Shares::len).sum();
+        let schemata = self.head.before.tree.groups.values().filter_map(|group| group.schemata.as_ref());
+        let schemata = schemata.map(String::len).max().unwrap_or(0);
+        let steps = self.changes.len() * (256 + 2 * schemata);
+        (FIXED + steps + 2 * (head + SETTING * (settings + shares + 1))) as u64
+    }
+
+    /// Reads the journal, if there is one. It is believed as a whole or not at all.
     ///
     /// # Errors
-    /// Where it cannot be read, or is none.
+    /// Where it cannot be read, or says what this program does not write.
     pub fn load(store: &mut dyn Store) -> Result<Option<Self>, JournalError> {
         let Some(bytes) = store.read()? else { return Ok(None) };
         // What stands behind the last newline was being written when the machine or the program stopped: what it
         // announces has not been done.
         let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
         let mut lines = bytes[..whole].split(|byte| *byte == b'\n').enumerate().filter(|(_, line)| !line.is_empty());
-        let damaged =
-            |line: usize, error: serde_json::Error| JournalError::Damaged { line: line + 1, reason: error.to_string() };
         let (at, first) = lines.next().unwrap_or((0, b""));
-        let head: Head = serde_json::from_slice(first).map_err(|error| damaged(at, error))?;
-        if head.format != FORMAT {
-            let reason = format!("its format is {}, this program knows {FORMAT}", head.format);
-            return Err(JournalError::Damaged { line: 1, reason });
-        }
-        let mut journal = Self::new(head)?;
+        let mut journal = Self::of_head(first, whole as u64, at + 1)?;
         for (at, line) in lines {
-            journal.take(serde_json::from_slice(line).map_err(|error| damaged(at, error))?);
+            let damaged = |record: String, reason: String| {
+                let version = journal.head.version.clone();
+                JournalError::Damaged { line: at + 1, record, reason, version }
+            };
+            let record: Record =
+                serde_json::from_slice(line).map_err(|error| damaged(String::new(), error.to_string()))?;
+            trust::record(&journal, &record).map_err(|(record, reason)| damaged(record, reason))?;
+            journal.take(record);
         }
-        journal.torn = (whole < bytes.len()).then(|| bytes[..whole].to_vec());
         Ok(Some(journal))
+    }
+
+    fn of_head(line: &[u8], end: u64, at: usize) -> Result<Self, JournalError> {
+        let damaged = |record: &str, reason: String, version: &str| JournalError::Damaged {
+            line: at,
+            record: record.into(),
+            reason,
+            version: version.into(),
+        };
+        let cover: Cover = serde_json::from_slice(line).map_err(|error| damaged("", error.to_string(), ""))?;
+        if cover.format != FORMAT {
+            return Err(JournalError::OtherFormat {
+                found: cover.format,
+                version: cover.version.escape_debug().to_string(),
+            });
+        }
+        let version = &cover.version;
+        let head: Head = serde_json::from_slice(line).map_err(|error| damaged("", error.to_string(), version))?;
+        let changes = Change::all_of(&head.steps).map_err(|step| damaged("the plan", step.to_string(), version))?;
+        trust::head(&head, &changes).map_err(|(record, reason)| damaged(&record, reason, version))?;
+        Ok(Self::new(head, changes, end))
     }
 
     /// Adds a line, and takes note of it once it is on disk.
     pub(crate) fn note(&mut self, store: &mut dyn Store, record: Record) -> Result<(), JournalError> {
-        if let Some(whole) = self.torn.take() {
-            store.create(&whole)?;
-        }
-        store.append(&line(&record)?)?;
+        let bytes = line(&record)?;
+        store.append(self.end, &bytes)?;
+        self.end += bytes.len() as u64;
+        let is_before = matches!(record, Record::Before(_));
         self.take(record);
+        if is_before {
+            // Only now it is known how much there may be to say.
+            store.reserve(self.end, self.still_to_come(bytes.len()))?;
+        }
         Ok(())
     }
 

@@ -33,6 +33,7 @@ pub(crate) enum Setting {
 
 /// A setting that was left, and how it reads.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Remainder {
     pub setting: Setting,
     pub text: String,

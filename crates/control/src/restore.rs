@@ -6,7 +6,9 @@ use crate::Machine;
 use crate::journal::{Journal, JournalError, PendingUndo, Record};
 use crate::perform::{self, MachineError};
 use crate::remainder::{OthersChanges, Remainder};
-use crate::store::{LockError, StateDirectory, Store};
+use crate::state::{LockError, StateDirectory};
+use crate::store::Store;
+use crate::system::{BootUnknown, this_boot};
 use crate::undo::{Undo, undo};
 
 /// What a restore came to.
@@ -73,6 +75,9 @@ pub enum RestoreError {
     /// The machine cannot be looked at.
     #[error("the machine cannot be looked at: {0}")]
     Machine(#[from] MachineError),
+    /// The journal may be of an earlier boot.
+    #[error("{0}")]
+    Boot(#[from] BootUnknown),
 }
 
 /// Restores under the lock of a state directory.
@@ -99,7 +104,7 @@ pub fn restore_with(
 ) -> Result<Restored, RestoreError> {
     let Some(mut journal) = Journal::load(store)? else { return Ok(Restored::Nothing) };
     let (policy, began) = (journal.head.policy.clone(), journal.head.began.clone());
-    if journal.head.boot != machine.system.boot_id() {
+    if journal.head.boot != this_boot(machine.system)? {
         store.remove().map_err(JournalError::from)?;
         return Ok(Restored::Rebooted { policy, began });
     }

@@ -10,6 +10,7 @@ use crate::schemata::Shares;
 
 /// A register of a CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Place {
     /// Number of the CPU.
     pub cpu: u32,

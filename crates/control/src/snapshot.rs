@@ -13,6 +13,7 @@ const NO_GROUPS: [&str; 3] = ["info", "mon_groups", "mon_data"];
 
 /// All groups by path: the root is the empty text, a monitoring group `GROUP/mon_groups/NAME` or `mon_groups/NAME`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Snapshot {
     /// The groups.
     pub groups: BTreeMap<String, Group>,
@@ -20,6 +21,7 @@ pub struct Snapshot {
 
 /// One group.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Group {
     /// `shareable` and so on; absent in monitoring groups.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -36,6 +38,7 @@ pub struct Group {
 
 /// Where a CPU or a task is: its control group, and the monitoring group within where there is one.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Home {
     /// Path of the control group, empty for the root.
     pub control: String,

@@ -10,6 +10,7 @@ use crate::read_back::{Difference, read_back};
 use crate::remainder::{OthersChanges, Remainder};
 use crate::settings::{Bits, Settings};
 use crate::store::Store;
+use crate::system::{BootUnknown, this_boot};
 use crate::undo::undo;
 
 /// How far what is applied has come.
@@ -60,6 +61,9 @@ pub enum StatusError {
     /// The machine cannot be looked at.
     #[error("the machine cannot be looked at: {0}")]
     Machine(#[from] MachineError),
+    /// The journal may be of an earlier boot.
+    #[error("{0}")]
+    Boot(#[from] BootUnknown),
 }
 
 /// Tells what is applied; `None` where nothing is. Changes nothing, and takes no lock.
@@ -68,7 +72,7 @@ pub enum StatusError {
 /// Where the journal or the machine cannot be read.
 pub fn status(machine: &mut Machine<'_>, store: &mut dyn Store) -> Result<Option<Status>, StatusError> {
     let Some(journal) = Journal::load(store)? else { return Ok(None) };
-    let rebooted = journal.head.boot != machine.system.boot_id();
+    let rebooted = journal.head.boot != this_boot(machine.system)?;
     let phase = match (rebooted, &journal.undo, &journal.remains, journal.applied) {
         (true, ..) => Phase::Rebooted,
         (_, Some(_), ..) => Phase::Restoring,

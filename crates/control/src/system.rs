@@ -2,8 +2,8 @@
 
 /// Facts of the running system.
 pub trait System {
-    /// What names this boot: `/proc/sys/kernel/random/boot_id`.
-    fn boot_id(&self) -> String;
+    /// What names this boot: `/proc/sys/kernel/random/boot_id`; `None` where it cannot be read.
+    fn boot_id(&self) -> Option<String>;
     /// The CPUs that are online, ascending.
     fn online_cpus(&self) -> Vec<u32>;
     /// A task (thread), if it lives.
@@ -21,6 +21,19 @@ pub struct TaskFacts {
     pub process: i32,
     /// The parent of that process.
     pub parent: i32,
+}
+
+/// It cannot be known whether the machine was started again since.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "/proc/sys/kernel/random/boot_id cannot be read, so whether the machine was started again since something was applied \
+     is not known; nothing was written; /proc has to be mounted, and as a whole (a service without ProcSubset=pid)"
+)]
+pub struct BootUnknown;
+
+/// What names this boot.
+pub(crate) fn this_boot(system: &dyn System) -> Result<String, BootUnknown> {
+    system.boot_id().filter(|boot| !boot.is_empty()).ok_or(BootUnknown)
 }
 
 /// The machine that is acted on.

@@ -16,7 +16,7 @@ use crate::snapshot::{Home, Snapshot, control_of};
 
 /// One thing that is done to put the former state back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub(crate) enum Action {
     /// Bits of a register.
     Register { place: Place, value: u64, mask: u64 },

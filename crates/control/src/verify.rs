@@ -17,6 +17,7 @@ use crate::settings::Settings;
 use crate::snapshot::Snapshot;
 use crate::status::{StatusError, left};
 use crate::store::Store;
+use crate::system::this_boot;
 
 /// What was found.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -82,7 +83,7 @@ pub fn verify(
     stop: &AtomicBool,
 ) -> Result<Verified, VerifyError> {
     let journal = Journal::load(store).map_err(StatusError::from)?.ok_or(VerifyError::Nothing)?;
-    if journal.head.boot != machine.system.boot_id() {
+    if journal.head.boot != this_boot(machine.system).map_err(StatusError::from)? {
         return Err(VerifyError::Nothing);
     }
     if !journal.applied || journal.undo.is_some() || journal.remains.is_some() {

@@ -3,6 +3,7 @@
 //! Everything that is read from `/sys` and `/proc` goes through a [`Root`], so that a recorded tree can stand in for the
 //! running machine.
 
+pub mod beneath;
 pub mod colour;
 pub mod core_state;
 pub mod cpuid;

@@ -15,30 +15,52 @@ struct Told {
     applied: Option<Applied>,
     /// The Waykeeper that is at work now.
     at_work: Option<Holder>,
+    /// Why it cannot be seen whether one is at work.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_seen: Option<String>,
+}
+
+/// Whether a Waykeeper is at work, and which.
+enum AtWork {
+    Nobody,
+    Somebody(Option<Holder>),
+    NotSeen(String),
 }
 
 /// Tells what is applied.
 pub fn status(arguments: &Status) -> Result<Exit, Failure> {
     let applied = applied(arguments.root.as_deref())?;
-    let at_work = state(arguments.root.as_deref()).holder();
+    let at_work = match state(arguments.root.as_deref()).holder() {
+        Ok(None) => AtWork::Nobody,
+        Ok(Some(holder)) => AtWork::Somebody(holder),
+        Err(error) => AtWork::NotSeen(format!("whether a Waykeeper is at work cannot be seen: {error}")),
+    };
     let holds = match &applied {
         None => true,
         Some(applied) => applied.phase == Phase::Applied && applied.differences.is_empty(),
     };
     match arguments.json {
-        true => print_json(&Told { applied, at_work: at_work.flatten() })?,
+        true => {
+            let (at_work, not_seen) = match at_work {
+                AtWork::Nobody => (None, None),
+                AtWork::Somebody(holder) => (holder, None),
+                AtWork::NotSeen(reason) => (None, Some(reason)),
+            };
+            print_json(&Told { applied, at_work, not_seen })?
+        }
         false => print(&text(applied.as_ref(), at_work))?,
     }
     Ok(if holds { Exit::Done } else { Exit::DoesNotHold })
 }
 
-fn text(applied: Option<&Applied>, at_work: Option<Option<Holder>>) -> String {
+fn text(applied: Option<&Applied>, at_work: AtWork) -> String {
     let mut text = String::new();
-    let busy = at_work.is_some();
+    let busy = matches!(at_work, AtWork::Somebody(_));
     match at_work {
-        Some(Some(holder)) => text += &format!("process {} is at work: {}\n", holder.pid, holder.work),
-        Some(None) => text += "another Waykeeper is at work\n",
-        None => {}
+        AtWork::Somebody(Some(holder)) => text += &format!("process {} is at work: {}\n", holder.pid, holder.work),
+        AtWork::Somebody(None) => text += "another Waykeeper is at work\n",
+        AtWork::NotSeen(reason) => text += &format!("{reason}\n"),
+        AtWork::Nobody => {}
     }
     let Some(applied) = applied else { return text + "nothing is applied\n" };
     let Applied { policy, began, pid, version, phase, steps, of, differences, left } = applied;

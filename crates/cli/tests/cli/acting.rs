@@ -14,12 +14,12 @@ const MASKS: [u64; 2] = [0xc90, 0xc91];
 const PQR: u64 = 0xc8f;
 
 /// A machine of four CPUs: its files are below `machine`.
-struct Fake {
-    desk: Desk,
+pub struct Fake {
+    pub desk: Desk,
 }
 
 impl Fake {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let fake = Self { desk: Desk::new() };
         fake.file("proc/sys/kernel/random/boot_id", "first\n");
         fake.file("proc/filesystems", "nodev\tproc\nnodev\tresctrl\n");
@@ -42,7 +42,7 @@ impl Fake {
     }
 
     /// With registers (N is the 8 bytes at 8 N): full masks of twelve bits, RMID 5 on every CPU.
-    fn with_registers() -> Self {
+    pub fn with_registers() -> Self {
         let fake = Self::new();
         for cpu in 0..4 {
             let device = fake.file(&format!("dev/cpu/{cpu}/msr"), "");
@@ -54,27 +54,27 @@ impl Fake {
         fake
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub fn path(&self, name: &str) -> PathBuf {
         self.desk.path().join("machine").join(name)
     }
 
-    fn file(&self, name: &str, text: &str) -> PathBuf {
+    pub fn file(&self, name: &str, text: &str) -> PathBuf {
         std::fs::create_dir_all(self.path(name).parent().unwrap()).unwrap();
         std::fs::write(self.path(name), text).unwrap();
         self.path(name)
     }
 
-    fn state(&self) -> StateDirectory {
+    pub fn state(&self) -> StateDirectory {
         StateDirectory::at(self.desk.path().join("state"))
     }
 
-    fn run(&self, arguments: &[&str]) -> Ended {
+    pub fn run(&self, arguments: &[&str]) -> Ended {
         let mut command = self.desk.command(arguments);
         command.args(["--root", "machine"]).env("WAYKEEPER_STATE", self.desk.path().join("state"));
         Ended::from(command.output().unwrap())
     }
 
-    fn apply(&self, steps: &Value, options: &[&str]) -> Ended {
+    pub fn apply(&self, steps: &Value, options: &[&str]) -> Ended {
         self.desk.file("plan.json", &steps.to_string());
         self.run(&[&["apply", "--steps", "plan.json"], options].concat())
     }
@@ -94,7 +94,7 @@ impl Fake {
     }
 
     /// Every file of the machine.
-    fn everything(&self) -> Vec<(PathBuf, Vec<u8>)> {
+    pub fn everything(&self) -> Vec<(PathBuf, Vec<u8>)> {
         let (mut files, mut folders) = (Vec::new(), vec![self.path("")]);
         while let Some(folder) = folders.pop() {
             for entry in std::fs::read_dir(folder).unwrap() {
@@ -110,7 +110,7 @@ impl Fake {
         files
     }
 
-    fn register(&self, cpu: u32, register: u64) -> u64 {
+    pub fn register(&self, cpu: u32, register: u64) -> u64 {
         let mut bytes = [0; 8];
         let device = std::fs::File::open(self.path(&format!("dev/cpu/{cpu}/msr"))).unwrap();
         device.read_exact_at(&mut bytes, 8 * register).unwrap();
@@ -131,7 +131,7 @@ fn register(cpu: u32, register: u64, value: u64, mask: u64) -> Value {
 }
 
 /// One half for class 0, the other for class 1, and CPUs 2 and 3 in that.
-fn halves() -> Value {
+pub fn halves() -> Value {
     let upper = 0xffff_ffff_0000_0000_u64;
     json!([
         register(0, MASKS[0], 0x3f, 0xfff),
@@ -315,7 +315,8 @@ fn no_privilege() {
     open(fake.path("sys/fs/resctrl/schemata"), 0o444);
     open(fake.desk.path().to_owned(), 0o755);
     std::fs::create_dir(fake.state().path()).unwrap();
-    open(fake.state().path().to_owned(), 0o777);
+    let own = rustix::process::geteuid().is_root().then_some(NOBODY);
+    std::os::unix::fs::chown(fake.state().path(), own, None).unwrap();
     let mut command = std::process::Command::new(fake.desk.copy_of_program());
     command.args(["apply", "--steps", "plan.json", "--root", "machine"]).current_dir(fake.desk.path());
     command.env("WAYKEEPER_STATE", fake.state().path());

@@ -19,6 +19,7 @@ mod references;
 mod schemas;
 mod shown;
 mod simulated;
+mod state;
 mod sweeps;
 mod tail;
 mod trace;

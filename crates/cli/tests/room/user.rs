@@ -48,6 +48,20 @@ fn a_user_who_may_open_fuse_has_a_room() {
     assert_eq!(text, "0\nL2:0=ff;1=ff\nL2:0=ff;1=0f\n2\nL2:0=ff;1=ff\n4\nnull\n");
 }
 
+/// In a user's namespace root of the machine has no name, and owns what is on the way to the state directory.
+#[test]
+fn a_user_applies_a_policy_in_a_room() {
+    if !has_user_namespaces() {
+        return;
+    }
+    let script = "w=/proc/$PPID/exe; $w apply apollo-lake-half >/dev/null && $w status | tail -n 1 && $w restore >/dev/null && \
+                  $w status; stat -c %a /run/waykeeper/lock";
+    let output = room_of_a_user("666", script);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let told = "all 5 steps are done, and the machine reads as it was left\nnothing is applied\n600\n";
+    assert_eq!(text, told, "{output:?}");
+}
+
 #[test]
 fn a_user_who_may_not_is_told_what_would_do() {
     if !has_user_namespaces() {

@@ -1,9 +1,13 @@
 //! Model-specific registers of the running machine: `/dev/cpu/N/msr`.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
+use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags};
+use waykeeper_linux::beneath::open_beneath;
 
 use crate::registers::{RegisterError, Registers};
 
@@ -11,18 +15,18 @@ use crate::registers::{RegisterError, Registers};
 /// register N is the 8 bytes at offset 8 N, so that neighbours do not overlap.
 #[derive(Debug)]
 pub struct HostRegisters {
-    folder: PathBuf,
+    root: PathBuf,
     stride: u64,
 }
 
 impl HostRegisters {
     /// Those of the machine whose files lie below `root`.
     pub fn at(root: &Path) -> Self {
-        Self { folder: root.join("dev/cpu"), stride: if root == Path::new("/") { 1 } else { 8 } }
+        Self { root: root.into(), stride: if root == Path::new("/") { 1 } else { 8 } }
     }
 
     fn device(&self, cpu: u32) -> PathBuf {
-        self.folder.join(cpu.to_string()).join("msr")
+        self.root.join(format!("dev/cpu/{cpu}/msr"))
     }
 
     fn offset(&self, register: u32) -> u64 {
@@ -30,7 +34,9 @@ impl HostRegisters {
     }
 
     fn open(&self, cpu: u32) -> io::Result<File> {
-        OpenOptions::new().read(true).write(true).open(self.device(cpu))
+        let root = rustix::fs::open(&self.root, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+        // Not through a link: below another root it could lead to the devices of this machine.
+        Ok(open_beneath(root.as_fd(), &format!("dev/cpu/{cpu}/msr"), OFlags::RDWR, Mode::empty())?.into())
     }
 }
 

@@ -15,13 +15,18 @@ pub struct HostSystem {
 impl HostSystem {
     /// Those of the machine whose files lie below `root`.
     pub fn at(root: &Path) -> Self {
-        Self { root: Root::at(root) }
+        Self::of(Root::at(root))
+    }
+
+    /// Those of a machine.
+    pub(crate) fn of(root: Root) -> Self {
+        Self { root }
     }
 }
 
 impl System for HostSystem {
-    fn boot_id(&self) -> String {
-        self.root.text("/proc/sys/kernel/random/boot_id").unwrap_or_default()
+    fn boot_id(&self) -> Option<String> {
+        self.root.text("/proc/sys/kernel/random/boot_id")
     }
 
     fn online_cpus(&self) -> Vec<u32> {

@@ -1,11 +1,13 @@
 //! resctrl of the running machine.
 
-use std::fs;
-use std::io::{self, Write};
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Access, access};
+use rustix::fs::{Access, AtFlags, Mode, OFlags, accessat, mkdirat, openat, unlinkat};
 use rustix::mount::{MountFlags, UnmountFlags};
+use waykeeper_linux::beneath::open_beneath;
 use waykeeper_policy::MountSettings;
 
 use super::mounts;
@@ -31,9 +33,30 @@ impl HostTree {
         fs::read_to_string(self.root.join("proc/mounts")).unwrap_or_default()
     }
 
+    /// Opens a path of resctrl. It leads nowhere else, whatever stands in it.
+    fn open(&self, path: &str, flags: OFlags) -> io::Result<OwnedFd> {
+        let root = rustix::fs::open(&self.root, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+        open_beneath(root.as_fd(), &format!("{PLACE}/{path}"), flags, Mode::empty())
+    }
+
+    fn text(&self, path: &str) -> io::Result<String> {
+        let mut text = String::new();
+        File::from(self.open(path, OFlags::RDONLY)?).read_to_string(&mut text)?;
+        Ok(text)
+    }
+
+    /// The directory that a path is in, and its name there.
+    fn parent<'p>(&self, path: &'p str) -> io::Result<(OwnedFd, &'p str)> {
+        let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
+        if matches!(name, "" | "." | "..") {
+            return Err(io::Error::from(io::ErrorKind::InvalidInput));
+        }
+        Ok((self.open(parent, OFlags::PATH | OFlags::DIRECTORY)?, name))
+    }
+
     fn error(&self, action: &'static str, path: &str, error: &io::Error) -> TreeError {
         let status = || {
-            let text = fs::read_to_string(self.directory.join("info/last_cmd_status")).ok()?;
+            let text = self.text("info/last_cmd_status").ok()?;
             let text = text.trim().replace('\n', "; ");
             (text != "ok" && !text.is_empty()).then_some(text)
         };
@@ -67,9 +90,12 @@ impl Tree for HostTree {
                 "resctrl is mounted on {elsewhere}; it is expected on {PLACE}, and can be mounted only once"
             )),
             Ok(Some(_)) => {
-                let file = self.directory.join("schemata");
-                let error = access(&file, Access::READ_OK | Access::WRITE_OK).err()?;
-                Some(format!("{}: {}; root may read and write it", file.display(), io::Error::from(error)))
+                let may = self.open("", OFlags::PATH | OFlags::DIRECTORY).and_then(|directory| {
+                    let both = Access::READ_OK | Access::WRITE_OK;
+                    Ok(accessat(directory, "schemata", both, AtFlags::EACCESS)?)
+                });
+                let (file, error) = (self.directory.join("schemata"), may.err()?);
+                Some(format!("{}: {error}; root may read and write it", file.display()))
             }
             Ok(None) => {
                 let root = rustix::process::geteuid().is_root();
@@ -103,44 +129,51 @@ impl Tree for HostTree {
     }
 
     fn read(&mut self, path: &str) -> Result<String, TreeError> {
-        fs::read_to_string(self.directory.join(path)).map_err(|error| self.error("read", path, &error))
+        self.text(path).map_err(|error| self.error("read", path, &error))
     }
 
     fn write(&mut self, path: &str, text: &str) -> Result<(), TreeError> {
         // Not truncated: the kernel takes each write for itself.
-        let result = fs::OpenOptions::new().write(true).open(self.directory.join(path)).and_then(|mut file| match file
-            .write(
-            text.as_bytes(),
-        )? {
-            written if written == text.len() => Ok(()),
-            written => Err(io::Error::other(format!("only {written} of {} bytes were taken", text.len()))),
-        });
+        let result =
+            self.open(path, OFlags::WRONLY).and_then(|file| match File::from(file).write(text.as_bytes())? {
+                written if written == text.len() => Ok(()),
+                written => Err(io::Error::other(format!("only {written} of {} bytes were taken", text.len()))),
+            });
         result.map_err(|error| self.error("write", path, &error))
     }
 
     fn mkdir(&mut self, path: &str) -> Result<(), TreeError> {
-        fs::create_dir(self.directory.join(path)).map_err(|error| self.error("mkdir", path, &error))
+        let made = self.parent(path).and_then(|(at, name)| Ok(mkdirat(at, name, Mode::from_raw_mode(0o777))?));
+        made.map_err(|error| self.error("mkdir", path, &error))
     }
 
     fn rmdir(&mut self, path: &str) -> Result<(), TreeError> {
-        fs::remove_dir(self.directory.join(path)).map_err(|error| self.error("rmdir", path, &error))
+        let removed = self.parent(path).and_then(|(at, name)| Ok(unlinkat(at, name, AtFlags::REMOVEDIR)?));
+        removed.map_err(|error| self.error("rmdir", path, &error))
     }
 
     fn directories(&mut self, path: &str) -> Result<Vec<String>, TreeError> {
-        let entries = match fs::read_dir(self.directory.join(path)) {
+        let directory = match self.open(path, OFlags::RDONLY | OFlags::DIRECTORY) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            entries => entries.map_err(|error| self.error("list", path, &error))?,
+            directory => directory.map_err(|error| self.error("list", path, &error))?,
         };
-        let mut names = Vec::new();
-        for entry in entries {
-            let entry = entry.map_err(|error| self.error("list", path, &error))?;
-            if entry.file_type().is_ok_and(|kind| kind.is_dir())
-                && let Ok(name) = entry.file_name().into_string()
-            {
-                names.push(name);
-            }
-        }
+        let mut names = directories(&directory).map_err(|error| self.error("list", path, &error))?;
         names.sort();
         Ok(names)
     }
+}
+
+/// The names of the directories in a directory.
+fn directories(directory: &OwnedFd) -> io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in rustix::fs::Dir::read_from(directory)? {
+        let name = entry?.file_name().to_owned();
+        let Ok(name) = name.into_string() else { continue };
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        // One that vanishes meanwhile is none.
+        if !matches!(name.as_str(), "." | "..") && openat(directory, name.as_str(), flags, Mode::empty()).is_ok() {
+            names.push(name);
+        }
+    }
+    Ok(names)
 }

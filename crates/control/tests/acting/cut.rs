@@ -74,6 +74,16 @@ impl Memory {
         Self { bytes: Rc::default(), cut: cut.clone() }
     }
 
+    /// One that holds this already.
+    pub fn holding(bytes: &[u8]) -> Self {
+        Self { bytes: Rc::new(Some(bytes.to_vec()).into()), cut: Cut::default() }
+    }
+
+    /// What it holds.
+    pub fn bytes(&self) -> Option<Vec<u8>> {
+        self.bytes.borrow().clone()
+    }
+
     pub fn length(&self) -> usize {
         self.bytes.borrow().as_ref().map_or(0, Vec::len)
     }
@@ -88,19 +98,28 @@ impl Store for Memory {
         Ok(self.bytes.borrow().clone())
     }
 
-    fn create(&mut self, bytes: &[u8]) -> io::Result<()> {
+    fn create(&mut self, bytes: &[u8], _: u64) -> io::Result<()> {
         self.cut.effect();
         *self.bytes.borrow_mut() = Some(bytes.to_vec());
         Ok(())
     }
 
-    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+    fn append(&mut self, end: u64, bytes: &[u8]) -> io::Result<()> {
         let due = self.cut.is_due();
-        let length = if due { bytes.len() / 2 } else { bytes.len() };
-        self.bytes.borrow_mut().as_mut().expect("a journal that was begun").extend(&bytes[..length]);
+        let written = &bytes[..if due { bytes.len() / 2 } else { bytes.len() }];
+        let mut all = self.bytes.borrow_mut();
+        let all = all.as_mut().expect("a journal that was begun");
+        // What stands behind it stays, as in a file.
+        let to = (end as usize + written.len()).max(all.len());
+        all.resize(to, 0);
+        all[end as usize..end as usize + written.len()].copy_from_slice(written);
         if due {
             resume_unwind(Box::new(CutOff));
         }
+        Ok(())
+    }
+
+    fn reserve(&mut self, _: u64, _: u64) -> io::Result<()> {
         Ok(())
     }
 

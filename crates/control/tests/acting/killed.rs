@@ -36,7 +36,7 @@ fn steps() -> Vec<Step> {
     ]
 }
 
-fn start() -> Model {
+pub fn start() -> Model {
     let mut model = Kind::Plain.model(Kernel::V6_12);
     model.mkdir("a").unwrap();
     model.mkdir("a/mon_groups/m").unwrap();
@@ -50,7 +50,7 @@ fn start() -> Model {
 }
 
 /// The machine with everything done to it that the file tells.
-fn machine(folder: &Path) -> Model {
+pub fn machine(folder: &Path) -> Model {
     let mut model = start();
     let text = fs::read_to_string(folder.join("done")).unwrap_or_default();
     for line in text.lines() {
@@ -139,14 +139,18 @@ impl Store for Killed<'_, StateDirectory> {
         self.inner.read()
     }
 
-    fn create(&mut self, bytes: &[u8]) -> io::Result<()> {
+    fn create(&mut self, bytes: &[u8], more: u64) -> io::Result<()> {
         self.killer.borrow_mut().effect();
-        self.inner.create(bytes)
+        self.inner.create(bytes, more)
     }
 
-    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+    fn append(&mut self, end: u64, bytes: &[u8]) -> io::Result<()> {
         self.killer.borrow_mut().effect();
-        self.inner.append(bytes)
+        self.inner.append(end, bytes)
+    }
+
+    fn reserve(&mut self, end: u64, more: u64) -> io::Result<()> {
+        self.inner.reserve(end, more)
     }
 
     fn remove(&mut self) -> io::Result<()> {

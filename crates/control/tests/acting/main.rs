@@ -10,3 +10,5 @@ mod plans;
 mod refusals;
 mod registers;
 mod remains;
+mod tampered;
+mod versions;

@@ -253,8 +253,8 @@ struct ModelSystem {
 }
 
 impl System for ModelSystem {
-    fn boot_id(&self) -> String {
-        self.model.borrow().boot.clone()
+    fn boot_id(&self) -> Option<String> {
+        Some(self.model.borrow().boot.clone())
     }
 
     fn online_cpus(&self) -> Vec<u32> {

@@ -21,7 +21,7 @@ fn register(cpu: u32, register: u32, value: u64, mask: u64) -> Step {
 }
 
 /// A machine without resctrl, with twelve-bit masks of two classes and an RMID of 5 in every CPU.
-fn machine() -> Model {
+pub fn machine() -> Model {
     let mut model = Kind::Plain.model(Kernel::V6_1);
     model.resctrl.unmount();
     for cpu in 0..4 {

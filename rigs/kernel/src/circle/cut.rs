@@ -166,21 +166,25 @@ impl Store for CutStore<'_> {
         self.store.read()
     }
 
-    fn create(&mut self, bytes: &[u8]) -> io::Result<()> {
+    fn create(&mut self, bytes: &[u8], more: u64) -> io::Result<()> {
         if self.knife.touch(true) {
             // Not yet under the name that counts.
             let _ = std::fs::write(self.store.path().join("journal.new"), &bytes[..bytes.len() / 2]);
             kill();
         }
-        self.store.create(bytes)
+        self.store.create(bytes, more)
     }
 
-    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+    fn append(&mut self, end: u64, bytes: &[u8]) -> io::Result<()> {
         if self.knife.touch(true) {
-            let _ = self.store.append(&bytes[..bytes.len() / 2]);
+            let _ = self.store.append(end, &bytes[..bytes.len() / 2]);
             kill();
         }
-        self.store.append(bytes)
+        self.store.append(end, bytes)
+    }
+
+    fn reserve(&mut self, end: u64, more: u64) -> io::Result<()> {
+        self.store.reserve(end, more)
     }
 
     fn remove(&mut self) -> io::Result<()> {
