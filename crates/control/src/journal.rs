@@ -14,6 +14,7 @@ use crate::schemata::Shares;
 use crate::settings::{Place, Settings};
 use crate::snapshot::{Home, Snapshot};
 use crate::store::Store;
+use crate::tree::MountSeen;
 use crate::undo::Action;
 
 /// The number of this format. Another one is not understood, and says so.
@@ -85,6 +86,9 @@ pub struct Left {
     /// The value of the register that it wrote.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub register: Option<u64>,
+    /// What tells the mount of resctrl from others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mount: Option<MountSeen>,
 }
 
 /// Any other line.
@@ -381,6 +385,11 @@ impl Journal {
             }
         }
         shares
+    }
+
+    /// The mount of resctrl that the plan was carried out in, where that is known.
+    pub(crate) fn mount_left(&self) -> Option<&MountSeen> {
+        self.left.first()?.mount.as_ref()
     }
 
     /// The registers as the steps left them.

@@ -51,5 +51,5 @@ pub use state::{Held, Holder, LockError, StateDirectory, Untrusted};
 pub use status::{Phase, Status, StatusError, status};
 pub use store::Store;
 pub use system::{BootUnknown, Machine, System, TaskFacts};
-pub use tree::{Tree, TreeError};
+pub use tree::{MountSeen, Tree, TreeError};
 pub use verify::{Probed, Probing, Verified, VerifyError, try_probe, verify};

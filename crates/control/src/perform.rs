@@ -46,6 +46,7 @@ pub(crate) fn step(machine: &mut Machine<'_>, step: &Step, change: &Change) -> R
     match change {
         Change::Shares { group, .. } => left.schemata = Some(machine.tree.read(&file(group, "schemata"))?),
         Change::Register { cpu, register, .. } => left.register = Some(machine.registers.read(*cpu, *register)?),
+        Change::Mount(_) => left.mount = machine.tree.mount_seen(),
         _ => {}
     }
     Ok(left)
@@ -149,6 +150,7 @@ pub(crate) fn look(machine: &mut Machine<'_>, journal: &Journal) -> Result<Now, 
         now.mounted = machine.tree.mounted()?;
         if now.mounted.is_some() {
             now.tree = Snapshot::take(machine.tree)?;
+            now.mount = machine.tree.mount_seen();
         }
         let tasks = journal.head.before.tasks.keys();
         now.tasks = tasks.filter_map(|tid| Some((*tid, machine.system.task(*tid)?.began))).collect();

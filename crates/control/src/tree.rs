@@ -2,7 +2,19 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
 use waykeeper_policy::MountSettings;
+
+/// What tells a mount of resctrl from others.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MountSeen {
+    /// The device of the file system. Another one is another mount; a later mount may get the same.
+    pub device: String,
+    /// The number of the mount in this mount namespace, where the kernel says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub number: Option<String>,
+}
 
 /// resctrl as files. Paths are below its mount point, without a slash at the start.
 ///
@@ -25,6 +37,10 @@ pub trait Tree {
     /// # Errors
     /// What the kernel answered.
     fn unmount(&mut self) -> Result<(), TreeError>;
+    /// What tells this mount of resctrl from others; `None` where that cannot be known.
+    fn mount_seen(&mut self) -> Option<MountSeen> {
+        None
+    }
     /// The content of a file.
     ///
     /// # Errors

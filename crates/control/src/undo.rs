@@ -13,6 +13,7 @@ use crate::remainder::{OthersChanges, Remainder, Setting};
 use crate::schemata::{self, Shares};
 use crate::settings::{Place, Settings};
 use crate::snapshot::{Home, Snapshot, control_of};
+use crate::tree::MountSeen;
 
 /// One thing that is done to put the former state back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,6 +37,8 @@ pub(crate) enum Action {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Now {
     pub mounted: Option<MountSettings>,
+    /// What tells this mount from others, where that is known.
+    pub mount: Option<MountSeen>,
     pub tree: Snapshot,
     /// When each task of the journal that still lives began.
     pub tasks: BTreeMap<i32, u64>,
@@ -131,6 +134,14 @@ impl Planner<'_> {
         }
         if self.now.mounted.is_none() && self.journal.done > 0 {
             self.found("resctrl is not mounted any more: whoever unmounted it has reset everything".into());
+        }
+        if let (Some(left), Some(now)) = (self.journal.mount_left(), &self.now.mount)
+            && left.device != now.device
+        {
+            let again =
+                "resctrl was unmounted since, which has reset everything, and mounted again: that mount stays as it is";
+            self.found(again.into());
+            return false;
         }
         self.now.mounted.is_some()
     }
@@ -288,7 +299,16 @@ impl Planner<'_> {
         let control = self.now.tree.groups.keys().filter(|path| !path.is_empty() && !self.is_made(control_of(path)));
         let others: Vec<_> = control.cloned().collect();
         let kept = || format!("resctrl, which Waykeeper mounted, has groups of others: {}", others.join(", "));
-        if others.is_empty() || self.overrides(Setting::Mount, kept()) {
+        let same = match (self.journal.mount_left(), &self.now.mount) {
+            (Some(left), Some(now)) => left.number == now.number,
+            // An earlier version did not write it down, or the kernel does not say it.
+            _ => true,
+        };
+        let again =
+            || "the mount of resctrl is another one, or another mount namespace's, than Waykeeper made".to_owned();
+        if (same || self.overrides(Setting::Mount, again()))
+            && (others.is_empty() || self.overrides(Setting::Mount, kept()))
+        {
             self.undo.actions.push(Action::Unmount);
         }
     }

@@ -14,6 +14,7 @@ pub mod fixtures;
 pub mod latency;
 pub mod machine;
 pub mod memory;
+pub mod mounts;
 pub mod perf;
 pub mod recording;
 pub mod registers;

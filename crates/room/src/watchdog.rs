@@ -3,8 +3,10 @@
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+
+use rustix::mount::UnmountFlags;
+use waykeeper_linux::mounts::{MountId, MountPoint};
 
 /// The process. It ends with its parent, or when this is dropped.
 #[derive(Debug)]
@@ -12,7 +14,7 @@ pub struct Watchdog {
     line: File,
 }
 
-/// The mount is there.
+/// The mount is there; what it is follows.
 const MOUNTED: u8 = b'm';
 /// The mount was taken away in an orderly manner.
 const UNMOUNTED: u8 = b'u';
@@ -23,7 +25,7 @@ impl Watchdog {
     /// # Errors
     /// When no process can be made.
     pub fn start(folder: &Path) -> io::Result<Self> {
-        let folder = std::ffi::CString::new(folder.canonicalize()?.as_os_str().as_bytes())?;
+        let place = MountPoint::of(folder)?;
         let (end, line): (OwnedFd, OwnedFd) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
         // SAFETY: the process has one thread, so the child is a whole copy of it.
         match unsafe { libc::fork() } {
@@ -36,15 +38,8 @@ impl Watchdog {
                     libc::setsid();
                     libc::prctl(libc::PR_SET_NAME, c"wk-unmount".as_ptr());
                 }
-                let mut mounted = false;
-                let mut byte = [0];
-                let mut end = File::from(end);
-                while end.read_exact(&mut byte).is_ok() {
-                    mounted = byte[0] == MOUNTED;
-                }
-                if mounted {
-                    // SAFETY: as above.
-                    unsafe { libc::umount2(folder.as_ptr(), libc::MNT_DETACH) };
+                if let Some(mounted) = last_mounted(File::from(end)) {
+                    let _ = place.unmount_from_there(mounted, UnmountFlags::DETACH);
                 }
                 // SAFETY: ends this process without running what belongs to the parent.
                 unsafe { libc::_exit(0) }
@@ -57,8 +52,10 @@ impl Watchdog {
     ///
     /// # Errors
     /// When the process is gone.
-    pub fn mounted(&mut self) -> io::Result<()> {
-        self.line.write_all(&[MOUNTED])
+    pub fn mounted(&mut self, mount: MountId) -> io::Result<()> {
+        let mut line = vec![MOUNTED];
+        line.extend(mount.to_bytes());
+        self.line.write_all(&line)
     }
 
     /// The mount is gone already.
@@ -68,4 +65,18 @@ impl Watchdog {
     pub fn unmounted(&mut self) -> io::Result<()> {
         self.line.write_all(&[UNMOUNTED])
     }
+}
+
+/// What is mounted when the other end closes.
+fn last_mounted(mut end: File) -> Option<MountId> {
+    let mut mounted = None;
+    let mut word = [0];
+    while end.read_exact(&mut word).is_ok() {
+        let mut id = [0; 18];
+        mounted = match word[0] {
+            MOUNTED => end.read_exact(&mut id).ok().map(|()| MountId::from_bytes(id)),
+            _ => None,
+        };
+    }
+    mounted
 }

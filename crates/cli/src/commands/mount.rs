@@ -38,7 +38,7 @@ pub fn mount(arguments: &Mount) -> Result<Exit, Failure> {
     let stop = stop::on_ctrl_c_or("the mount is taken away");
     let room = Room::open(Plan::new(platform, kernel), backing).map_err(cannot)?;
     let mounted = room.mount_resctrl(at).map_err(cannot)?;
-    watchdog.mounted().map_err(cannot)?;
+    watchdog.mounted(mounted.id()).map_err(cannot)?;
     room.start(&placed).map_err(Failure::Room)?;
     let socket = arguments.socket.as_ref().map(|socket| room.listen(socket)).transpose().map_err(cannot)?;
     anstream::eprintln!("mounted at {}; Ctrl-C unmounts", at.display());

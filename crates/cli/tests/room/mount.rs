@@ -1,22 +1,48 @@
 //! `mount`.
 
+use std::ops::{Deref, DerefMut};
 use std::path::Path;
 use std::process::{Child, Stdio};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
 use crate::{wait_until, waykeeper};
+
+/// Whoever mounts something on this machine reads; who must see nothing of that writes.
+pub static OUTSIDE: RwLock<()> = RwLock::new(());
+
+/// The program, with something mounted on this machine.
+struct Mounting {
+    child: Child,
+    _outside: RwLockReadGuard<'static, ()>,
+}
+
+impl Deref for Mounting {
+    type Target = Child;
+
+    fn deref(&self) -> &Child {
+        &self.child
+    }
+}
+
+impl DerefMut for Mounting {
+    fn deref_mut(&mut self) -> &mut Child {
+        &mut self.child
+    }
+}
 
 fn is_mounted(at: &Path) -> bool {
     let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap();
     mounts.lines().any(|line| line.split(' ').nth(1) == at.to_str())
 }
 
-fn mounted(at: &Path) -> Child {
+fn mounted(at: &Path) -> Mounting {
+    let outside = OUTSIDE.read().unwrap_or_else(PoisonError::into_inner);
     let child = waykeeper(&["mount", "apollo-lake-e3950", at.to_str().unwrap(), "--kernel", "6.1"])
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
     wait_until("it is mounted", || at.join("schemata").exists());
-    child
+    Mounting { child, _outside: outside }
 }
 
 fn signal(child: &Child, signal: rustix::process::Signal) {
@@ -81,4 +107,70 @@ fn a_folder_with_something_in_it_is_not_mounted_over() {
     assert_eq!(refused.status.code(), Some(3));
     assert!(String::from_utf8_lossy(&refused.stderr).contains("is not empty"), "{refused:?}");
     assert!(!is_mounted(folder.path()));
+}
+
+/// Something that somebody else mounts: a tmpfs with a file in it.
+fn mount_other(at: &Path) {
+    rustix::mount::mount("other", at, "tmpfs", rustix::mount::MountFlags::empty(), None::<&std::ffi::CStr>).unwrap();
+    std::fs::write(at.join("theirs"), "").unwrap();
+}
+
+#[track_caller]
+fn is_theirs(at: &Path) {
+    assert!(at.join("theirs").exists(), "it was unmounted");
+}
+
+fn unmount(at: &Path) {
+    rustix::mount::unmount(at, rustix::mount::UnmountFlags::DETACH).unwrap();
+}
+
+#[test]
+fn what_somebody_mounts_over_it_stays() {
+    for how in [rustix::process::Signal::INT, rustix::process::Signal::KILL] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut child = mounted(folder.path());
+        mount_other(folder.path());
+        signal(&child, how);
+        child.wait().unwrap();
+        // The other process has a moment to do it wrong.
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        is_theirs(folder.path());
+        while is_mounted(folder.path()) {
+            unmount(folder.path());
+        }
+    }
+}
+
+#[test]
+fn what_stands_where_it_was_stays_and_it_is_unmounted_where_it_is() {
+    for how in [rustix::process::Signal::INT, rustix::process::Signal::KILL] {
+        let folder = tempfile::tempdir().unwrap();
+        let (first, then) = (folder.path().join("first"), folder.path().join("then"));
+        std::fs::create_dir_all(first.join("at")).unwrap();
+        let mut child = mounted(&first.join("at"));
+        std::fs::rename(&first, &then).unwrap();
+        std::fs::create_dir_all(first.join("at")).unwrap();
+        mount_other(&first.join("at"));
+        assert!(is_mounted(&then.join("at")));
+        signal(&child, how);
+        child.wait().unwrap();
+        wait_until("it is unmounted", || !is_mounted(&then.join("at")));
+        is_theirs(&first.join("at"));
+        unmount(&first.join("at"));
+    }
+}
+
+#[test]
+fn what_replaced_it_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut child = mounted(folder.path());
+    // Stopped, it does not see what comes.
+    signal(&child, rustix::process::Signal::STOP);
+    unmount(folder.path());
+    mount_other(folder.path());
+    signal(&child, rustix::process::Signal::INT);
+    signal(&child, rustix::process::Signal::CONT);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    is_theirs(folder.path());
+    unmount(folder.path());
 }

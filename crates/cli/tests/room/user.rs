@@ -55,10 +55,15 @@ fn a_user_applies_a_policy_in_a_room() {
         return;
     }
     let script = "w=/proc/$PPID/exe; $w apply apollo-lake-half >/dev/null && $w status | tail -n 1 && $w restore >/dev/null && \
-                  $w status; stat -c %a /run/waykeeper/lock";
+                  $w status; stat -c %a /run/waykeeper/lock; $w plan apollo-lake-half --json >/run/plan; \
+                  umount /sys/fs/resctrl; $w apply --steps /run/plan | tail -n 2; \
+                  $w restore >/dev/null; grep -c resctrl /proc/mounts";
+    // What is mounted outside stays in the table of a user's room.
+    let _alone = crate::mount::OUTSIDE.write().unwrap_or_else(std::sync::PoisonError::into_inner);
     let output = room_of_a_user("666", script);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let told = "all 5 steps are done, and the machine reads as it was left\nnothing is applied\n600\n";
+    let told = "all 5 steps are done, and the machine reads as it was left\nnothing is applied\n600\n\
+                resctrl was mounted for it\n`waykeeper verify` tests whether it is in force, `waykeeper restore` undoes it\n0\n";
     assert_eq!(text, told, "{output:?}");
 }
 

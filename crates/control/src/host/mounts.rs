@@ -7,12 +7,13 @@ pub(super) fn resctrl_at(table: &str, directory: &str) -> Result<Option<MountSet
     let mut elsewhere = None;
     for line in table.lines() {
         let words: Vec<&str> = line.split_whitespace().collect();
-        let [_, at, "resctrl" | "fuse.resctrl", options, ..] = words[..] else { continue };
+        let [_, at, kind @ ("resctrl" | "fuse.resctrl"), options, ..] = words[..] else { continue };
         if at == directory {
             let has = |name| options.split(',').any(|option| option == name);
             return Ok(Some(MountSettings { cdp: has("cdp"), cdp_l2: has("cdpl2"), mbps: has("mba_MBps") }));
         }
-        elsewhere = Some(at.to_owned());
+        // Any user can mount something of his own that calls itself so; it takes nothing from the kernel's.
+        elsewhere = elsewhere.or((kind == "resctrl").then(|| at.to_owned()));
     }
     elsewhere.map_or(Ok(None), Err)
 }
@@ -27,6 +28,7 @@ mod tests {
         let settings = MountSettings { cdp: true, cdp_l2: false, mbps: true };
         assert_eq!(resctrl_at(table, "/sys/fs/resctrl"), Ok(Some(settings)));
         assert_eq!(resctrl_at(table, "/elsewhere"), Err("/sys/fs/resctrl".into()));
+        assert_eq!(resctrl_at("x /home/u/x fuse.resctrl rw,user_id=1000 0 0\n", "/sys/fs/resctrl"), Ok(None));
         assert_eq!(resctrl_at("cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n", "/sys/fs/resctrl"), Ok(None));
     }
 }

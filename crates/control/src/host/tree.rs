@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Access, AtFlags, Mode, OFlags, accessat, mkdirat, openat, unlinkat};
 use rustix::mount::{MountFlags, UnmountFlags};
 use waykeeper_linux::beneath::open_beneath;
+use waykeeper_linux::mounts::{MountId, MountPoint};
 use waykeeper_policy::MountSettings;
 
 use super::mounts;
-use crate::tree::{Tree, TreeError};
+use crate::tree::{MountSeen, Tree, TreeError};
 
 /// Where resctrl is mounted.
 const PLACE: &str = "/sys/fs/resctrl";
@@ -69,6 +70,19 @@ impl HostTree {
         }
     }
 
+    /// Its place and its mount, if what is mounted there last is resctrl.
+    fn resctrl(&self) -> io::Result<(MountPoint, MountId)> {
+        /// RDTGROUP_SUPER_MAGIC and FUSE_SUPER_MAGIC (linux/magic.h); in a room resctrl is of the latter kind.
+        const KINDS: [u64; 2] = [0x0765_5821, 0x6573_5546];
+        let place = MountPoint::of(&self.directory)?;
+        // Nothing of it is kept open: that would keep the mount busy.
+        let (kind, id) = (rustix::fs::fstatfs(place.folder()?)?.f_type, place.mounted()?);
+        if !KINDS.contains(&(kind as u64)) {
+            return Err(io::Error::other("something else is mounted over it; unmount that first"));
+        }
+        Ok((place, id))
+    }
+
     fn is_the_machine(&self) -> bool {
         self.root == Path::new("/")
     }
@@ -124,8 +138,13 @@ impl Tree for HostTree {
     }
 
     fn unmount(&mut self) -> Result<(), TreeError> {
-        let result = rustix::mount::unmount(&self.directory, UnmountFlags::empty());
-        result.map_err(|error| self.error("unmount", PLACE, &error.into()))
+        let result = self.resctrl().and_then(|(place, id)| Ok(place.unmount(id, UnmountFlags::empty())?));
+        result.map_err(|error| self.error("unmount", PLACE, &error))
+    }
+
+    fn mount_seen(&mut self) -> Option<MountSeen> {
+        let (_, id) = self.resctrl().ok()?;
+        Some(MountSeen { device: id.device(), number: id.number() })
     }
 
     fn read(&mut self, path: &str) -> Result<String, TreeError> {

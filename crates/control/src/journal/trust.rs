@@ -55,7 +55,8 @@ pub(super) fn record(journal: &Journal, record: &Record) -> Result<(), Wrong> {
             }
             let change = &changes[*step];
             let fits = (left.schemata.is_none() || matches!(change, Change::Shares { .. }))
-                && (left.register.is_none() || matches!(change, Change::Register { .. }));
+                && (left.register.is_none() || matches!(change, Change::Register { .. }))
+                && (left.mount.is_none() || matches!(change, Change::Mount(_)));
             if fits { Ok(()) } else { wrong(what(), "what it says to have left is not of what the step writes") }
         }
         Record::Applied if !applying || *done != changes.len() => {

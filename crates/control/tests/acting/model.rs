@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use waykeeper_control::{Machine, RegisterError, Registers, System, TaskFacts, Tree, TreeError};
+use waykeeper_control::{Machine, MountSeen, RegisterError, Registers, System, TaskFacts, Tree, TreeError};
 use waykeeper_policy::MountSettings;
 use waykeeper_resctrl::{Kernel, MountOptions, Operation, Refusal, Reply, Resctrl, Task};
 
@@ -25,6 +25,8 @@ pub struct Model {
     pub tasks: BTreeMap<i32, Known>,
     pub registers: BTreeMap<(u32, u32), u64>,
     pub boot: String,
+    /// What tells the mount of resctrl from others.
+    pub mount: Option<MountSeen>,
 }
 
 impl Model {
@@ -34,6 +36,7 @@ impl Model {
             tasks: BTreeMap::new(),
             registers: BTreeMap::new(),
             boot: "first".into(),
+            mount: None,
         }
     }
 
@@ -183,6 +186,10 @@ impl Tree for ModelTree {
         self.cut.effect();
         self.model.borrow_mut().resctrl.unmount();
         Ok(())
+    }
+
+    fn mount_seen(&mut self) -> Option<MountSeen> {
+        self.model.borrow().mount.clone()
     }
 
     fn read(&mut self, path: &str) -> Result<String, TreeError> {

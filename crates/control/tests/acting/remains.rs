@@ -1,6 +1,6 @@
 //! What a restore leaves stays in the journal until it is put back or accepted, and nothing else does.
 
-use waykeeper_control::{ApplyError, OthersChanges, Phase, Restored, restore_with, status};
+use waykeeper_control::{ApplyError, MountSeen, OthersChanges, Phase, Restored, restore_with, status};
 use waykeeper_policy::Step;
 use waykeeper_resctrl::Kernel;
 
@@ -147,4 +147,46 @@ fn a_crash_anywhere_loses_nothing() {
             }
         }
     }
+}
+
+/// A plan that mounted resctrl, and what the mount looks like by the time it is restored.
+fn mounted(device: &str, number: Option<&str>) -> (Acting, Memory) {
+    let seen =
+        |device: &str, number: Option<&str>| MountSeen { device: device.into(), number: number.map(str::to_owned) };
+    let mut before = Kind::Plain.model(Kernel::V6_18);
+    before.resctrl.unmount();
+    before.mount = Some(seen("0:50", Some("unique 7")));
+    let cut = Cut::default();
+    let (mut acting, mut store) = (Acting::on(before, &cut), Memory::with(&cut));
+    apply(&mut acting, &mut store, &halves()).unwrap();
+    acting.model.borrow_mut().mount = Some(seen(device, number));
+    (acting, store)
+}
+
+#[test]
+fn a_mount_that_is_not_known_to_be_its_own_is_not_unmounted() {
+    let is_mounted = |acting: &Acting| acting.model.borrow().resctrl.mounted().is_some();
+    // The same.
+    let (mut acting, mut store) = mounted("0:50", Some("unique 7"));
+    assert!(matches!(restore(&mut acting, &mut store, false), Restored::Back { findings, .. } if findings.is_empty()));
+    assert!(!is_mounted(&acting) && store.is_empty());
+    // Another one on the same file system: everything else is put back.
+    for number in [Some("unique 8"), None] {
+        let (mut acting, mut store) = mounted("0:50", number);
+        let text =
+            "the mount of resctrl is another one, or another mount namespace's, than Waykeeper made; it stays so";
+        assert_eq!(left(restore(&mut acting, &mut store, false)), [text]);
+        assert!(is_mounted(&acting) && acting.model.borrow_mut().read("schemata").contains("L3:0=fffff;1=fffff"));
+        assert!(matches!(restore(&mut acting, &mut store, true), Restored::Back { .. }));
+        assert!(!is_mounted(&acting) && store.is_empty());
+    }
+    // Another file system: what is in it is all of somebody else's.
+    let (mut acting, mut store) = mounted("0:51", Some("unique 8"));
+    let before = acting.model.borrow_mut().everything();
+    let Restored::Back { findings, actions: 0, .. } = restore(&mut acting, &mut store, true) else {
+        panic!("not back")
+    };
+    assert!(findings[0].contains("mounted again: that mount stays as it is"), "{findings:?}");
+    assert_eq!(acting.model.borrow_mut().everything(), before);
+    assert!(store.is_empty());
 }

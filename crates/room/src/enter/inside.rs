@@ -105,7 +105,7 @@ fn detach_others() -> io::Result<()> {
     for line in std::fs::read_to_string("/proc/self/mounts")?.lines() {
         if let [_, at, "resctrl" | "fuse.resctrl", ..] = line.split(' ').collect::<Vec<_>>()[..] {
             // Without root what was mounted outside is locked, and stays in the table.
-            let _ = unmount(at, UnmountFlags::DETACH);
+            let _ = unmount(at, UnmountFlags::DETACH | UnmountFlags::NOFOLLOW);
         }
     }
     Ok(())

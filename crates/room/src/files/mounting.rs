@@ -2,7 +2,7 @@
 
 use std::ffi::CString;
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -10,7 +10,8 @@ use fuser::{BackgroundSession, Config, Filesystem, Notifier, Session, SessionACL
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
-use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
+use rustix::mount::{MountFlags, UnmountFlags, mount};
+use waykeeper_linux::mounts::{MountId, MountPoint};
 
 use crate::room::Shared;
 
@@ -21,6 +22,9 @@ const THREADS: usize = 4;
 #[derive(Debug)]
 pub struct Mounted {
     at: PathBuf,
+    place: MountPoint,
+    /// What is unmounted: whatever else others put at the place stays.
+    id: MountId,
     session: Option<BackgroundSession>,
     /// The kernel tells here when the file system has ended.
     device: OwnedFd,
@@ -56,8 +60,13 @@ impl Mounted {
         let data = format!("fd={number},rootmode=40000,user_id={uid},group_id={gid},allow_other,default_permissions");
         let data = CString::new(data).expect("numbers have no NUL");
         let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC | MountFlags::RELATIME;
-        mount(source, at, format!("fuse.{kind}").as_str(), flags, data.as_c_str())
+        let place = MountPoint::of(at)?;
+        let kind = format!("fuse.{kind}");
+        let folder = place.folder()?;
+        mount(source, &by_descriptor(folder.as_fd(), at), kind.as_str(), flags, data.as_c_str())
             .map_err(|error| explain(&format!("{} cannot be mounted on", at.display()), error))?;
+        drop(folder);
+        let id = place.mounted()?;
         let mut config = Config::default();
         config.acl = SessionACL::All;
         config.n_threads = Some(THREADS);
@@ -67,9 +76,9 @@ impl Mounted {
             session.spawn()
         });
         let session = session.inspect_err(|_| {
-            let _ = unmount(at, UnmountFlags::DETACH);
+            let _ = place.unmount(id, UnmountFlags::DETACH);
         })?;
-        Ok(Self { at: at.to_owned(), session: Some(session), device: watched, tree })
+        Ok(Self { at: at.to_owned(), place, id, session: Some(session), device: watched, tree })
     }
 
     /// Where it is.
@@ -77,14 +86,20 @@ impl Mounted {
         &self.at
     }
 
+    /// What tells it from everything else that may be mounted there.
+    pub fn id(&self) -> MountId {
+        self.id
+    }
+
     /// Whether somebody else unmounted it.
     pub fn is_gone(&self) -> bool {
         self.session.as_ref().is_none_or(|session| session.guard.is_finished())
     }
 
-    /// Unmounts what is at its place, as umount2(2) with these flags, and lets the model follow if that ended it.
+    /// Unmounts it, as umount2(2) with these flags, and lets the model follow if that ended it. EINVAL where something else
+    /// is at its place.
     pub(crate) fn unmount(&self, flags: UnmountFlags) -> Result<(), Errno> {
-        unmount(self.at.as_path(), flags)?;
+        self.place.unmount(self.id, flags)?;
         self.follow();
         Ok(())
     }
@@ -119,6 +134,12 @@ impl Drop for Mounted {
             drop(session);
         }
     }
+}
+
+/// A path that leads to an opened folder and nowhere else; its own path where there is no /proc.
+fn by_descriptor(folder: BorrowedFd<'_>, at: &Path) -> PathBuf {
+    let path = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd()));
+    if path.is_dir() { path } else { at.to_owned() }
 }
 
 /// The kernel's end of a new file system.
