@@ -40,21 +40,27 @@ pub fn write(folder: &Path, run: &Run, measured: &[Measured], experiment_toml: &
     if fs::read_dir(folder)?.next().is_some() {
         return Err(io::Error::new(io::ErrorKind::AlreadyExists, "the folder is not empty"));
     }
-    fs::write(folder.join(EXPERIMENT_FILE), experiment_toml)?;
+    write_new(&folder.join(EXPERIMENT_FILE), experiment_toml.as_bytes())?;
     write_log(&folder.join("samples.hlog"), measured, |samples| &samples.histogram)?;
     write_log(&folder.join(EVENTS_FILE), measured, |samples| &samples.events)?;
     let text = serde_json::to_string_pretty(run).map_err(io::Error::other)?;
     let unfinished = folder.join("run.json.part");
-    let whole = fs::write(&unfinished, text + "\n").and_then(|()| fs::rename(&unfinished, folder.join(RUN_FILE)));
+    let whole =
+        write_new(&unfinished, (text + "\n").as_bytes()).and_then(|()| fs::rename(&unfinished, folder.join(RUN_FILE)));
     if whole.is_err() {
         let _ = fs::remove_file(unfinished);
     }
     whole
 }
 
+/// Never through a link that somebody else has put into the folder meanwhile.
+fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    fs::File::create_new(path)?.write_all(bytes)
+}
+
 /// HdrHistogram's log format, version 1.2/1.3 as its tools read it: one line a repeat, tagged, in counter ticks.
 fn write_log(path: &Path, measured: &[Measured], of: fn(&Samples) -> &Histogram<u64>) -> io::Result<()> {
-    let mut file = io::BufWriter::new(fs::File::create(path)?);
+    let mut file = io::BufWriter::new(fs::File::create_new(path)?);
     let tick_ns = measured.iter().flat_map(|m| &m.repeats).map(|r| r.samples.tick_ns).next();
     let mut serializer = V2DeflateSerializer::new();
     let mut builder = IntervalLogWriterBuilder::new();

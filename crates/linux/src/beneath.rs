@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use rustix::fs::{Mode, OFlags, ResolveFlags, openat, openat2};
+use rustix::fs::{Mode, OFlags, ResolveFlags, mkdirat, openat, openat2};
 use rustix::io::Errno;
 
 /// Opens a path below a directory. A slash at its start counts for nothing.
@@ -30,7 +30,23 @@ pub fn open_beneath(directory: BorrowedFd<'_>, path: &str, flags: OFlags, mode: 
     Err(Errno::AGAIN.into())
 }
 
-/// The same, name by name.
+/// Opens a directory below another one; what is not there on the way is made (mode 0777 without the bits of umask).
+///
+/// # Errors
+/// As [`open_beneath`].
+pub fn make_beneath(directory: BorrowedFd<'_>, path: &str) -> io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY;
+    let mut at = open_beneath(directory, "", flags, Mode::empty())?;
+    for name in path.split('/').filter(|name| !matches!(*name, "" | ".")) {
+        match mkdirat(&at, name, Mode::from_raw_mode(0o777)) {
+            Ok(()) | Err(Errno::EXIST) => at = open_beneath(at.as_fd(), name, flags, Mode::empty())?,
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(at)
+}
+
+/// [`open_beneath`], name by name.
 fn one_by_one(directory: BorrowedFd<'_>, path: &str, flags: OFlags, mode: Mode) -> io::Result<OwnedFd> {
     let on_the_way = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut names: Vec<&str> = path.split('/').filter(|name| !matches!(*name, "" | ".")).collect();
@@ -88,6 +104,20 @@ mod tests {
     fn what_is_below_is_opened() {
         both(|read| assert_eq!(read("in/file").unwrap(), "inside"));
         both(|read| assert_eq!(read("./in//file").unwrap(), "inside"));
+    }
+
+    #[test]
+    fn directories_are_made_and_no_link_is_followed() {
+        let folder = folder();
+        let root = File::open(folder.path().join("root")).unwrap();
+        for _ in 0..2 {
+            make_beneath(root.as_fd(), "in/a/b").unwrap();
+        }
+        assert!(folder.path().join("root/in/a/b").is_dir());
+        for path in ["../a", "also/a", "out/a"] {
+            assert!(make_beneath(root.as_fd(), path).is_err(), "{path}");
+        }
+        assert!(!folder.path().join("a").exists() && !folder.path().join("root/in/also").exists());
     }
 
     #[test]

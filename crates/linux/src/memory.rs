@@ -197,7 +197,8 @@ mod tests {
 
     #[test]
     fn a_file_is_mapped_and_not_changed_by_that() {
-        let path = std::env::temp_dir().join(format!("waykeeper-mapping-{}", std::process::id()));
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("mapping");
         std::fs::write(&path, [7; 8192]).unwrap();
         let mapping = Mapping::of_file(&path, 5000).unwrap();
         assert_eq!(mapping.length(), 8192);
@@ -208,7 +209,6 @@ mod tests {
         }
         drop(mapping);
         assert_eq!(std::fs::read(&path).unwrap()[..2], [9, 7]);
-        std::fs::remove_file(&path).unwrap();
     }
 
     #[test]

@@ -164,3 +164,15 @@ fn the_catalogue_is_searched() {
     let text = desk.run(&["catalogue"]).with(0).stdout;
     assert!(text.lines().any(|line| line.starts_with("x7425E")), "{text}");
 }
+
+/// Who may write to the folder around it could lead a recording that root makes to any file.
+#[test]
+fn a_recording_is_not_written_through_a_link() {
+    let desk = Desk::new();
+    for name in ["m.tar", "m.tar.gz", "m.tar.zst"] {
+        std::os::unix::fs::symlink("victim", desk.path().join(name)).unwrap();
+        let told = desk.run(&["machine", "--record", name]).with(3).stderr;
+        assert!(told.contains(name) && told.contains("File exists"), "{told}");
+        assert!(!desk.path().join("victim").exists());
+    }
+}

@@ -174,3 +174,22 @@ fn what_replaced_it_stays() {
     is_theirs(folder.path());
     unmount(folder.path());
 }
+
+#[test]
+fn the_socket_is_its_owners_and_what_is_put_in_its_place_stays() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let (at, socket) = (folder.path().join("at"), folder.path().join("socket"));
+    std::fs::create_dir(&at).unwrap();
+    let outside = OUTSIDE.read().unwrap_or_else(PoisonError::into_inner);
+    let arguments = ["mount", "apollo-lake-e3950", at.to_str().unwrap(), "--socket", socket.to_str().unwrap()];
+    let child = waykeeper(&arguments).stderr(Stdio::null()).spawn().unwrap();
+    let mut child = Mounting { child, _outside: outside };
+    wait_until("it listens", || socket.exists());
+    assert_eq!(socket.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    std::fs::remove_file(&socket).unwrap();
+    std::fs::write(&socket, "theirs").unwrap();
+    signal(&child, rustix::process::Signal::INT);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert_eq!(std::fs::read_to_string(&socket).unwrap(), "theirs");
+}

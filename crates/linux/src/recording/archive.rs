@@ -2,7 +2,12 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
 use std::path::{Component, Path};
+
+use rustix::fs::{Mode, OFlags};
+
+use crate::beneath::{make_beneath, open_beneath};
 
 use super::{MANIFEST, Manifest, Recording, RecordingError};
 
@@ -73,17 +78,29 @@ impl Recording {
         let written = match Stored::by_name(path) {
             _ if path.is_dir() => self.write_folder(path),
             Stored::Folder => self.write_folder(path),
-            Stored::Tar => File::create(path).and_then(|file| self.pack(file)).map(|_| ()),
-            Stored::Gzip => File::create(path).and_then(|file| {
-                let encoder = flate2::write::GzEncoder::new(file, flate2::Compression::best());
-                self.pack(encoder)?.finish().map(|_| ())
-            }),
-            Stored::Zstandard => File::create(path).and_then(|file| {
-                let encoder = zstd::stream::write::Encoder::new(file, 19)?;
-                self.pack(encoder)?.finish().map(|_| ())
-            }),
+            stored => self.write_archive(path, stored),
         };
         written.map_err(|error| refuse(path, error))
+    }
+
+    /// Never through a link, and never over what is there: others may have put it in the place.
+    fn write_archive(&self, path: &Path, stored: Stored) -> io::Result<()> {
+        let file = File::create_new(path)?;
+        let packed = match stored {
+            Stored::Gzip => {
+                let encoder = flate2::write::GzEncoder::new(file, flate2::Compression::best());
+                self.pack(encoder).and_then(|encoder| encoder.finish()).map(drop)
+            }
+            Stored::Zstandard => {
+                zstd::stream::write::Encoder::new(file, 19).and_then(|encoder| self.pack(encoder)?.finish()).map(drop)
+            }
+            Stored::Tar | Stored::Folder => self.pack(file).map(drop),
+        };
+        if packed.is_err() {
+            // Half an archive reads as a damaged one.
+            let _ = fs::remove_file(path);
+        }
+        packed
     }
 
     fn write_folder(&self, folder: &Path) -> io::Result<()> {
@@ -91,10 +108,14 @@ impl Recording {
         if fs::read_dir(folder)?.next().is_some() {
             return Err(io::Error::other("the folder is not empty, and nothing is overwritten"));
         }
+        // Whoever owns a folder that was there can put links into it meanwhile.
+        let root = File::open(folder)?;
         for (path, text) in self.files() {
-            let path = folder.join(path);
-            path.parent().map_or(Ok(()), fs::create_dir_all)?;
-            fs::write(path, text)?;
+            let (inner, name) = path.rsplit_once('/').unwrap_or(("", path));
+            let inner = make_beneath(root.as_fd(), inner)?;
+            let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
+            let file = open_beneath(inner.as_fd(), name, flags, Mode::from_raw_mode(0o644))?;
+            File::from(file).write_all(text.as_bytes())?;
         }
         Ok(())
     }

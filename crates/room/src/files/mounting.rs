@@ -63,7 +63,7 @@ impl Mounted {
         let place = MountPoint::of(at)?;
         let kind = format!("fuse.{kind}");
         let folder = place.folder()?;
-        mount(source, &by_descriptor(folder.as_fd(), at), kind.as_str(), flags, data.as_c_str())
+        mount(source, by_descriptor(folder.as_fd(), at), kind.as_str(), flags, data.as_c_str())
             .map_err(|error| explain(&format!("{} cannot be mounted on", at.display()), error))?;
         drop(folder);
         let id = place.mounted()?;

@@ -1,7 +1,9 @@
 //! The room's end of its socket.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -27,6 +29,10 @@ const LOOK: Duration = Duration::from_millis(1);
 #[derive(Debug)]
 pub struct Listening {
     at: PathBuf,
+    /// The device and number of the socket in its folder: another file at its place is somebody else's.
+    made: (u64, u64),
+    /// Shutting it down wakes the thread up, also where nobody can connect any more.
+    waker: UnixListener,
     ended: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -35,35 +41,89 @@ impl Listening {
     /// Listens at a path. Only the owner may connect.
     pub(crate) fn new(shared: Arc<Shared>, at: &Path) -> io::Result<Self> {
         let named = |error: io::Error| io::Error::new(error.kind(), format!("the socket `{}`: {error}", at.display()));
-        let listener = UnixListener::bind(at).map_err(named)?;
-        std::fs::set_permissions(at, std::fs::Permissions::from_mode(0o600))?;
+        let listener = bound(at).map_err(named)?;
+        let made = identity(at).map_err(named)?;
+        let waker = listener.try_clone()?;
         let ended = Arc::new(AtomicBool::new(false));
         let seen = Arc::clone(&ended);
         let take = move || {
-            for stream in listener.incoming().flatten() {
+            for stream in listener.incoming() {
                 if seen.load(Ordering::Relaxed) {
                     return;
                 }
+                let Ok(stream) = stream else {
+                    // Too many open files, say: it is tried again, and not as fast as can be.
+                    std::thread::sleep(LOOK);
+                    continue;
+                };
                 let (shared, seen) = (Arc::clone(&shared), Arc::clone(&seen));
                 // Without a thread the client sees its connection close.
                 let _ = std::thread::Builder::new().name("client".into()).spawn(move || talk(&shared, &seen, stream));
             }
         };
         let thread = std::thread::Builder::new().name("socket".into()).spawn(take)?;
-        Ok(Self { at: at.to_owned(), ended, thread: Some(thread) })
+        Ok(Self { at: at.to_owned(), made, waker, ended, thread: Some(thread) })
     }
 }
 
 impl Drop for Listening {
     fn drop(&mut self) {
         self.ended.store(true, Ordering::Relaxed);
-        // A connection wakes the thread up.
-        let _ = UnixStream::connect(&self.at);
-        let _ = std::fs::remove_file(&self.at);
+        // SAFETY: a plain call on a descriptor that is open.
+        unsafe { libc::shutdown(self.waker.as_raw_fd(), libc::SHUT_RDWR) };
+        if identity(&self.at).is_ok_and(|there| there == self.made) {
+            let _ = std::fs::remove_file(&self.at);
+        }
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
     }
+}
+
+/// A socket at a path where nothing is yet. It has its permissions before anybody can see it, and no path is changed later.
+fn bound(at: &Path) -> io::Result<UnixListener> {
+    use std::os::fd::{FromRawFd, OwnedFd};
+    // SAFETY: a plain call; what it returns is new and nobody else's.
+    let socket = unsafe {
+        let socket = libc::socket(libc::AF_UNIX, libc::SOCK_STREAM | libc::SOCK_CLOEXEC, 0);
+        if socket < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        OwnedFd::from_raw_fd(socket)
+    };
+    // bind(2) takes the permissions of the new file from the socket's own.
+    rustix::fs::fchmod(&socket, rustix::fs::Mode::from_raw_mode(0o600))?;
+    let (address, length) = address(at)?;
+    // SAFETY: the address is whole, and of that length.
+    let listens = unsafe {
+        libc::bind(socket.as_raw_fd(), (&raw const address).cast(), length) == 0
+            && libc::listen(socket.as_raw_fd(), libc::SOMAXCONN) == 0
+    };
+    if listens { Ok(socket.into()) } else { Err(io::Error::last_os_error()) }
+}
+
+fn address(at: &Path) -> io::Result<(libc::sockaddr_un, libc::socklen_t)> {
+    // SAFETY: all fields may be zero.
+    let mut address: libc::sockaddr_un = unsafe { std::mem::zeroed() };
+    address.sun_family = libc::AF_UNIX as libc::sa_family_t;
+    let path = at.as_os_str().as_bytes();
+    if path.len() >= address.sun_path.len() || path.contains(&0) {
+        let longest = address.sun_path.len() - 1;
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            format!("a path of a socket has at most {longest} bytes"),
+        ));
+    }
+    for (to, from) in address.sun_path.iter_mut().zip(path) {
+        *to = *from as libc::c_char;
+    }
+    Ok((address, size_of::<libc::sockaddr_un>() as libc::socklen_t))
+}
+
+/// What a path names itself: its device and number.
+fn identity(at: &Path) -> io::Result<(u64, u64)> {
+    let seen = at.symlink_metadata()?;
+    Ok((seen.dev(), seen.ino()))
 }
 
 /// What ends with a connection.
