@@ -187,6 +187,11 @@ pub enum JournalError {
     },
 }
 
+/// A reason may quote the journal, which may hold anything.
+fn in_one_line(text: &str) -> String {
+    text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
+}
+
 fn in_record(record: &str) -> String {
     if record.is_empty() { String::new() } else { format!(" ({record})") }
 }
@@ -268,7 +273,7 @@ impl Journal {
         for (at, line) in lines {
             let damaged = |record: String, reason: String| {
                 let version = journal.head.version.clone();
-                JournalError::Damaged { line: at + 1, record, reason, version }
+                JournalError::Damaged { line: at + 1, record, reason: in_one_line(&reason), version }
             };
             let record: Record =
                 serde_json::from_slice(line).map_err(|error| damaged(String::new(), error.to_string()))?;
@@ -282,7 +287,7 @@ impl Journal {
         let damaged = |record: &str, reason: String, version: &str| JournalError::Damaged {
             line: at,
             record: record.into(),
-            reason,
+            reason: in_one_line(&reason),
             version: version.into(),
         };
         let cover: Cover = serde_json::from_slice(line).map_err(|error| damaged("", error.to_string(), ""))?;

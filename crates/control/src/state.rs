@@ -100,6 +100,9 @@ fn reserve(file: &File, end: u64, more: u64) -> io::Result<()> {
 }
 
 fn no_space(path: &Path, more: u64, error: io::Error) -> io::Error {
+    if !matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) {
+        return guard::explained(path, error);
+    }
     let text = format!(
         "{}: {error}; {more} bytes are reserved before anything is written, so that a full disk cannot stop `waykeeper \
          restore`: free some space there, or name another directory with WAYKEEPER_STATE",
