@@ -20,7 +20,8 @@ Examples:
   waykeeper doctor --rt-cores 2-3                   what keeps this machine from answering in time
 
 Exit status: 0 done, and no budget was seen broken; 1 a budget was broken; 2 bad input;
-3 this machine cannot do it; 4 too little data to judge a budget; 130 interrupted.")]
+3 this machine cannot do it; 4 too little data to judge a budget; 130 interrupted.
+docs/exit-status.md lists the statuses of every command.")]
 pub struct Arguments {
     /// What to do.
     #[command(subcommand)]
@@ -643,6 +644,8 @@ Examples:
   waykeeper enter xeon-d-2752ter -- pqos --iface=os -s
   waykeeper enter apollo-lake-e3950 --kernel 6.1 --load target:rta_128k@2 --load cache_stressor@3
 
+A room is no sandbox: the command has your rights, your files, your network and your other devices.
+
 The exit status is the command's; 3 if the room cannot be made.")]
 pub struct Enter {
     /// The room.
@@ -658,7 +661,9 @@ pub struct Enter {
 #[command(after_help = "\
 Examples:
   waykeeper mount xeon-d-2752ter /tmp/resctrl
-  waykeeper mount xeon-d-2752ter /tmp/resctrl --kernel 6.1 --load cache_stressor@1-3")]
+  waykeeper mount xeon-d-2752ter /tmp/resctrl --kernel 6.1 --load cache_stressor@1-3
+
+A room is no sandbox: whoever can reach the folder or the socket acts on the simulated machine, with their own rights elsewhere.")]
 pub struct Mount {
     /// The room.
     #[command(flatten)]

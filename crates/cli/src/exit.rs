@@ -63,3 +63,49 @@ impl From<&Failure> for Exit {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The page as rows: status, name in the program.
+    fn documented() -> Vec<(String, String)> {
+        let rows = include_str!("../../../docs/exit-status.md").lines().filter(|line| line.starts_with('|')).skip(2);
+        let cell = |text: &str| text.trim().trim_matches('`').to_owned();
+        rows.map(|row| {
+            let cells: Vec<&str> = row.split('|').collect();
+            (cell(cells[1]), cell(cells[2]))
+        })
+        .collect()
+    }
+
+    /// The one after it; a new status does not compile before it stands here.
+    fn next(exit: Exit) -> Option<Exit> {
+        Some(match exit {
+            Exit::Done => Exit::BudgetBroken,
+            Exit::BudgetBroken => Exit::DoesNotHold,
+            Exit::DoesNotHold => Exit::OthersLeft,
+            Exit::OthersLeft => Exit::SeriousFound,
+            Exit::SeriousFound => Exit::BadInput,
+            Exit::BadInput => Exit::CannotDo,
+            Exit::CannotDo => Exit::TooThin,
+            Exit::TooThin => Exit::Interrupted,
+            Exit::Interrupted => Exit::Of(77),
+            Exit::Of(_) => return None,
+        })
+    }
+
+    #[test]
+    fn the_page_lists_every_status_and_no_other() {
+        let program: Vec<(String, String)> = std::iter::successors(Some(Exit::Done), |exit| next(*exit))
+            .map(|exit| {
+                let name = format!("{exit:?}");
+                let status = (0..=u8::MAX).find(|status| ExitCode::from(*status) == ExitCode::from(exit)).unwrap();
+                let of_another = matches!(exit, Exit::Of(_));
+                let shown = if of_another { "any".into() } else { status.to_string() };
+                (shown, name.split('(').next().unwrap_or_default().to_owned())
+            })
+            .collect();
+        assert_eq!(documented(), program);
+    }
+}
