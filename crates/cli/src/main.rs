@@ -1,5 +1,8 @@
 //! Waykeeper finds, fixes and proves cache and memory interference on real-time multicore machines.
 
+// Text of others is escaped in one place: `commands::output`.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod arguments;
 mod commands;
 mod exit;
@@ -10,6 +13,7 @@ mod stop;
 use clap::Parser;
 
 use arguments::{Arguments, Command};
+use commands::output::{Kind, say};
 use exit::Exit;
 
 fn main() -> std::process::ExitCode {
@@ -43,7 +47,7 @@ fn main() -> std::process::ExitCode {
     match result {
         Ok(exit) => exit.into(),
         Err(failure) => {
-            anstream::eprintln!("\x1b[1;31merror:\x1b[0m {failure}");
+            say(Kind::Error, &failure.to_string());
             Exit::from(&failure).into()
         }
     }

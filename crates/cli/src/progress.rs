@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use waykeeper_executor::Progress;
+use waykeeper_report::shown::one_line;
 
 /// A bar on standard error.
 pub struct Bar(ProgressBar);
@@ -31,7 +32,7 @@ impl Bar {
         }
         self.0.set_length(progress.total as u64);
         self.0.set_position(progress.done as u64);
-        self.0.set_message(progress.case.to_owned());
+        self.0.set_message(one_line(progress.case).into_owned());
     }
 }
 

@@ -4,6 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use crate::commands::output::{Kind, say};
+
 /// Signals that come closer together than this are one: `timeout` signals a process and its group.
 const ONE_PRESS: Duration = Duration::from_secs(1);
 
@@ -22,7 +24,7 @@ pub fn on_ctrl_c_or(left: &'static str) -> Arc<AtomicBool> {
         flag.store(true, Ordering::Relaxed);
         let mut first = first.lock().unwrap_or_else(|e| e.into_inner());
         if first.get_or_insert_with(Instant::now).elapsed() > ONE_PRESS {
-            eprintln!("interrupted twice: {left}");
+            say(Kind::Plain, &format!("interrupted twice: {left}"));
             std::process::exit(130);
         }
     });

@@ -152,5 +152,6 @@ fn wrapped(text: &str, first: &str, others: &str) -> String {
         .subsequent_indent(others)
         .break_words(false)
         .word_splitter(WordSplitter::NoHyphenation);
-    fill(text, options) + "\n"
+    // What files say may hold line breaks: it stays one paragraph.
+    fill(&text.replace('\n', "\\n"), options) + "\n"
 }

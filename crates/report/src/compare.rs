@@ -5,6 +5,7 @@ use waykeeper_experiment::layout::Metric;
 use crate::comparison::{Both, Compared, ComparedCase, Comparison};
 use crate::figure::{ratio, time};
 use crate::metric::figure;
+use crate::shown::one_line;
 use crate::table::{columns, table};
 use crate::text::paragraph;
 
@@ -45,14 +46,16 @@ pub fn compare(comparison: &Comparison) -> String {
     text += "\n";
     for (name, only) in [("A", only_in_a), ("B", only_in_b)] {
         if !only.is_empty() {
-            text += &format!("only in {name}: {}\n", only.join("; "));
+            text += &format!("only in {name}: {}\n", one_line(&only.join("; ")));
         }
     }
     text + "lower/higher: by exact rank tests on the repeats (rate of excursions, maxima), 5 % in all for each case.\n"
 }
 
 fn describe(of: &Compared) -> String {
-    format!("{}: {} on {} ({}), {}, {}", of.name, of.experiment, of.platform, of.executor, of.length, of.started)
+    let text =
+        format!("{}: {} on {} ({}), {}, {}", of.name, of.experiment, of.platform, of.executor, of.length, of.started);
+    one_line(&text).into_owned()
 }
 
 /// A table of some figures, with what was said of each case at the end if that is wanted.

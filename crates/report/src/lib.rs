@@ -22,6 +22,7 @@ mod register;
 mod run;
 mod sections;
 mod shapes;
+pub mod shown;
 mod table;
 mod text;
 mod trace;

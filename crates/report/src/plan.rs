@@ -6,6 +6,7 @@ use waykeeper_platform::{CoreId, format_cpulist};
 
 use crate::figure::seconds;
 use crate::length::Length;
+use crate::shown::one_line;
 use crate::table::{columns, table};
 
 /// The plan as text.
@@ -37,18 +38,18 @@ pub fn plan(plan: &Plan, site: &Site, length: Length) -> String {
     };
     let sentinels = plan.cases.len() - rows.len();
     let mut text = table(&columns, &rows);
-    text += &format!("\n\n{} cases on {}: {at_most}{total} {kind}", rows.len(), site.called);
+    text += &format!("\n\n{} cases on {}: {at_most}{total} {kind}", rows.len(), one_line(&site.called));
     if sentinels > 0 {
         text += &format!("; {sentinels} short sentinel cases beside them");
     }
     text.push('\n');
     for (called, sampling) in sampled(plan) {
-        text += &format!("a pass of {called} is estimated from {sampling}\n");
+        text += &format!("a pass of {} is estimated from {sampling}\n", one_line(&called));
     }
     if !plan.refused.is_empty() {
         text += "\nwould be refused\n";
         for refused in &plan.refused {
-            text += &format!("  {}: {}\n", refused.what, refused.why);
+            text += &format!("  {}: {}\n", one_line(&refused.what), one_line(&refused.why));
         }
     }
     text

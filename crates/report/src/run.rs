@@ -12,6 +12,7 @@ use crate::metric::figure;
 use crate::references::references;
 use crate::sections;
 use crate::shapes::shapes;
+use crate::shown::for_showing;
 use crate::table::{columns, table};
 use crate::text::section;
 
@@ -25,8 +26,9 @@ pub enum Detail {
     EveryCase,
 }
 
-/// The whole report of a run.
+/// The whole report of a run. Its texts are shown as in [`for_showing`].
 pub fn run(run: &Run, detail: Detail) -> String {
+    let run = &for_showing(run);
     // What is said of each case would hide the grid of a sweep.
     let of_cases = run.sweeps.is_empty() || detail == Detail::EveryCase;
     let sections = [

@@ -2,6 +2,8 @@
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
+use crate::shown::one_line;
+
 /// One column: its heading, and whether it holds numbers.
 pub struct Column {
     pub heading: String,
@@ -14,7 +16,13 @@ pub fn columns(spec: &[(&str, bool)]) -> Vec<Column> {
 }
 
 /// Sets a table. Columns whose cells are all empty are left out: what does not apply is not shown.
+/// A cell is one line: line breaks in it are shown as escapes.
 pub fn table(columns: &[Column], rows: &[Vec<String>]) -> String {
+    let in_one_line = |row: &Vec<String>| row.iter().map(|cell| one_line(cell).into_owned()).collect();
+    let (columns, rows): (Vec<_>, Vec<Vec<String>>) = (
+        columns.iter().map(|it| Column { heading: one_line(&it.heading).into_owned(), numbers: it.numbers }).collect(),
+        rows.iter().map(in_one_line).collect(),
+    );
     let used: Vec<usize> =
         (0..columns.len()).filter(|column| rows.iter().any(|row| !row[*column].is_empty())).collect();
     let mut table = Table::new();

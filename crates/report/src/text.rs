@@ -2,13 +2,15 @@
 
 use textwrap::{Options, fill};
 
+use crate::shown::one_line;
+
 /// Wide enough for figures, narrow enough to read.
 const WIDTH: usize = 110;
 
-/// A paragraph whose lines after the first begin with `indent`.
+/// A paragraph whose lines after the first begin with `indent`. Line breaks in its text are shown as escapes.
 pub fn paragraph(text: &str, indent: &str) -> String {
     fill(
-        text,
+        &one_line(text),
         Options::new(WIDTH)
             .subsequent_indent(indent)
             .break_words(false)

@@ -5,6 +5,7 @@ use waykeeper_trace::foreign::Format;
 use waykeeper_trace::{Kind, PAGE, Trace};
 
 use crate::figure::{count, counted, three_digits};
+use crate::shown::one_line;
 
 /// What a trace holds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -92,7 +93,7 @@ pub fn trace(summary: &TraceSummary) -> String {
         ("data", format!("{} in {pieces}", size(s.data_bytes))),
         ("stored", format!("{}, {} bytes a record", size(s.stored_bytes), three_digits(per_record))),
     ]
-    .map(|(what, told)| format!("{what:12}  {told}\n"))
+    .map(|(what, told)| format!("{what:12}  {}\n", one_line(&told)))
     .concat()
 }
 

@@ -5,6 +5,7 @@ use std::path::Path;
 use waykeeper_control::host::Host;
 use waykeeper_control::{StateDirectory, StatusError};
 use waykeeper_linux::Root;
+use waykeeper_report::shown::one_line;
 
 /// The state directory. What is done below another root is noted below that root, unless `WAYKEEPER_STATE` says where.
 pub fn state(root: Option<&Path>) -> StateDirectory {
@@ -32,7 +33,7 @@ pub fn applied(root: Option<&Path>) -> Result<Option<waykeeper_control::Status>,
     waykeeper_control::status(&mut host(root).machine(), &mut state(root))
 }
 
-/// Lines, each indented.
+/// Lines, each indented. A line break in one of them is shown as an escape.
 pub fn indented(lines: impl IntoIterator<Item = impl std::fmt::Display>) -> String {
-    lines.into_iter().map(|line| format!("  {line}\n")).collect()
+    lines.into_iter().map(|line| format!("  {}\n", one_line(&line.to_string()))).collect()
 }

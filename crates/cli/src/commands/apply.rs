@@ -7,6 +7,7 @@ use waykeeper_control::{Applied, ApplyError, Files, Phase, Preview, Request, Sta
 use waykeeper_experiment::InputError;
 use waykeeper_platform::read_text;
 use waykeeper_policy::{Form, Membership, Offer, Refusal, Step, lower, plan as resolve};
+use waykeeper_report::shown::one_line;
 
 use super::acting::{applied, files, host, indented, state};
 use super::output::{print, print_json};
@@ -107,13 +108,18 @@ fn read_steps(file: &Path) -> Result<Vec<Step>, Failure> {
 fn would(preview: &[Preview]) -> String {
     let mut text = String::from("would be done, each with what is there now:\n");
     for (index, Preview { step, now }) in preview.iter().enumerate() {
-        text += &format!("  {:2}. {step}\n      now: {}\n", index + 1, now.replace('\n', ", "));
+        text += &format!(
+            "  {:2}. {}\n      now: {}\n",
+            index + 1,
+            one_line(&step.to_string()),
+            one_line(&now.replace('\n', ", "))
+        );
     }
     text + "nothing was written\n"
 }
 
 fn done(applied: &Applied) -> String {
-    let mut text = format!("applied {}: {} steps, all of them read back\n", applied.policy, applied.steps);
+    let mut text = format!("applied {}: {} steps, all of them read back\n", one_line(&applied.policy), applied.steps);
     if applied.mounted {
         text += "resctrl was mounted for it\n";
     }

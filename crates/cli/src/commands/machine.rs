@@ -9,6 +9,7 @@ use waykeeper_linux::machine::{CacheUse, Machine as Described, Measured};
 use waykeeper_linux::memory::available;
 use waykeeper_linux::recording::record;
 use waykeeper_linux::{Root, schedule};
+use waykeeper_report::shown::one_line;
 
 use super::output::{print, print_json};
 use crate::arguments::Machine;
@@ -72,7 +73,8 @@ fn take(from: &Path, to: &Path) -> Result<Exit, Failure> {
         text += &format!("; {unreadable} could not be read (manifest.toml names them; as root there are fewer)");
     }
     text += "\nleft out:\n";
-    text += &manifest.iter().flat_map(|it| &it.left_out).map(|what| format!("  {what}\n")).collect::<String>();
+    text +=
+        &manifest.iter().flat_map(|it| &it.left_out).map(|what| format!("  {}\n", one_line(what))).collect::<String>();
     print(&text)?;
     Ok(Exit::Done)
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use waykeeper_room::{Plan, Room, Watchdog, machine_of, placeholder};
 
 use super::enter::Furnished;
+use super::output::{Kind, say};
 use crate::arguments::Mount;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -41,7 +42,7 @@ pub fn mount(arguments: &Mount) -> Result<Exit, Failure> {
     watchdog.mounted(mounted.id()).map_err(cannot)?;
     room.start(&placed).map_err(Failure::Room)?;
     let socket = arguments.socket.as_ref().map(|socket| room.listen(socket)).transpose().map_err(cannot)?;
-    anstream::eprintln!("mounted at {}; Ctrl-C unmounts", at.display());
+    say(Kind::Plain, &format!("mounted at {}; Ctrl-C unmounts", at.display()));
     while !stop.load(Ordering::Relaxed) && !mounted.is_gone() {
         std::thread::sleep(LOOK);
     }

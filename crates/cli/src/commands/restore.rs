@@ -1,6 +1,7 @@
 //! `waykeeper restore`.
 
 use waykeeper_control::{OthersChanges, Restored, WAYS_ON};
+use waykeeper_report::shown::one_line;
 
 use super::acting::{host, indented, state};
 use super::output::{print, print_json};
@@ -33,18 +34,20 @@ fn text(restored: &Restored, force: bool) -> String {
         true => String::new(),
         false => format!("found changed since:\n{}", indented(findings)),
     };
+    let applied = |policy: &str, began: &str| one_line(&format!("{policy}, applied {began}")).into_owned();
     match restored {
         Restored::Nothing => "nothing is applied: there is nothing to undo\n".into(),
         Restored::Rebooted { policy, began } => format!(
-            "{policy}, applied {began}, went with the reboot since then; nothing was written, and its journal is cleared\n"
+            "{}, went with the reboot since then; nothing was written, and its journal is cleared\n",
+            applied(policy, began)
         ),
         Restored::Back { policy, began, findings, .. } => {
-            format!("{}{policy}, applied {began}, is undone\n", found(findings))
+            format!("{}{}, is undone\n", found(findings), applied(policy, began))
         }
         Restored::Left { policy, began, findings, left, .. } => format!(
-            "{}{policy}, applied {began}, is undone but for what others have changed since\n{}{WAYS_ON}; until then \
-             its journal is kept\n",
+            "{}{}, is undone but for what others have changed since\n{}{WAYS_ON}; until then its journal is kept\n",
             found(findings),
+            applied(policy, began),
             indented(left)
         ),
         Restored::Partly { policy, began, findings, left, failures } => {
@@ -52,7 +55,7 @@ fn text(restored: &Restored, force: bool) -> String {
                 if force { "given up" } else { "`waykeeper restore` tries again, with --force it gives them up" };
             let all: Vec<String> = findings.iter().chain(left).cloned().collect();
             let failed = indented(failures);
-            format!("{}{policy}, applied {began}, is undone but for\n{failed}{then}\n", found(&all))
+            format!("{}{}, is undone but for\n{failed}{then}\n", found(&all), applied(policy, began))
         }
     }
 }

@@ -12,6 +12,7 @@ use waykeeper_experiment::statistics::{Budget, JudgementKind};
 use waykeeper_experiment::sweep::Sweep;
 use waykeeper_experiment::{InputError, Loaded, Set, conclude, folder};
 use waykeeper_report::Length;
+use waykeeper_report::shown::one_line;
 
 use super::notes::notes;
 use super::out::Folder;
@@ -64,7 +65,11 @@ pub fn run(arguments: &Run) -> Result<Exit, Failure> {
     if arguments.json {
         print_json(&record)?;
     } else {
-        let kept = if written.is_ok() { format!("kept in {}\n", out.path().display()) } else { String::new() };
+        let kept = if written.is_ok() {
+            format!("kept in {}\n", one_line(&out.path().display().to_string()))
+        } else {
+            String::new()
+        };
         print(&format!("{}\n{kept}", waykeeper_report::run(&record, waykeeper_report::Detail::Ordinary)))?;
     }
     written.map_err(|error| Failure::Write { folder: out.path().to_owned(), error })?;
@@ -162,7 +167,7 @@ fn dry_run(
     if !arguments.json {
         let Settings { repeats, duration_s, simulated_samples: samples, .. } = *settings;
         let plan = waykeeper_report::plan(&plan, site, Length { repeats, duration_s, samples });
-        print(&ignored.into_iter().fold(plan, |plan, note| plan + &note + "\n"))?;
+        print(&ignored.into_iter().fold(plan, |plan, note| plan + &one_line(&note) + "\n"))?;
         return Ok(exit);
     }
     let placed =

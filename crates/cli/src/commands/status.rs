@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use waykeeper_control::{Holder, Phase, Status as Applied, WAYS_ON};
+use waykeeper_report::shown::one_line;
 
 use super::acting::{applied, indented, state};
 use super::output::{print, print_json};
@@ -57,14 +58,17 @@ fn text(applied: Option<&Applied>, at_work: AtWork) -> String {
     let mut text = String::new();
     let busy = matches!(at_work, AtWork::Somebody(_));
     match at_work {
-        AtWork::Somebody(Some(holder)) => text += &format!("process {} is at work: {}\n", holder.pid, holder.work),
+        AtWork::Somebody(Some(holder)) => {
+            text += &format!("process {} is at work: {}\n", holder.pid, one_line(&holder.work))
+        }
         AtWork::Somebody(None) => text += "another Waykeeper is at work\n",
-        AtWork::NotSeen(reason) => text += &format!("{reason}\n"),
+        AtWork::NotSeen(reason) => text += &format!("{}\n", one_line(&reason)),
         AtWork::Nobody => {}
     }
     let Some(applied) = applied else { return text + "nothing is applied\n" };
     let Applied { policy, began, pid, version, phase, steps, of, differences, left } = applied;
-    text += &format!("{policy}, since {began}, by process {pid} (waykeeper {version})\n");
+    let head = format!("{policy}, since {began}, by process {pid} (waykeeper {version})");
+    text += &format!("{}\n", one_line(&head));
     if *phase != Phase::Remains {
         text += &indented(steps);
     }

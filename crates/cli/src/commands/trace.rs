@@ -16,7 +16,7 @@ use waykeeper_trace::recording::{self, Ended};
 use waykeeper_trace::{TraceError, Writer};
 use waykeeper_workload::{Pattern, Spec, TraceSource, Workload, find_bundled};
 
-use super::output::{print, print_json};
+use super::output::{Kind, print, print_json, say};
 use crate::arguments::Trace as Arguments;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -41,7 +41,7 @@ pub fn trace(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     let (ended, interrupted) = recorded?;
     if let Some(Ended::ByItself(status)) = ended.filter(|ended| matches!(ended, Ended::ByItself(s) if !s.success())) {
-        anstream::eprintln!("\x1b[1;33mnote:\x1b[0m the program ended with {status}");
+        say(Kind::Note, &format!("the program ended with {status}"));
     }
     info(&out, arguments.json)?;
     Ok(if interrupted { Exit::Interrupted } else { Exit::Done })

@@ -5,6 +5,7 @@ use std::path::Path;
 use waykeeper_control::probe::{Here, Prober, Survival, Verdict};
 use waykeeper_control::{Probed, Probing, Verified, try_probe, verify as look};
 use waykeeper_linux::{discover, schedule};
+use waykeeper_report::shown::one_line;
 use waykeeper_room::guest::RoomProber;
 
 use super::acting::{files, host, indented, state};
@@ -61,11 +62,13 @@ fn exit(verified: &Verified) -> Exit {
 
 fn text(verified: &Verified, no_probe: bool) -> String {
     let mut text = match verified.differences.is_empty() {
-        true => format!("{}: every setting reads as it was left\n", verified.policy),
-        false => format!("{}: not as they were left are\n{}", verified.policy, indented(&verified.differences)),
+        true => format!("{}: every setting reads as it was left\n", one_line(&verified.policy)),
+        false => {
+            format!("{}: not as they were left are\n{}", one_line(&verified.policy), indented(&verified.differences))
+        }
     };
     text += &verified.probes.iter().map(told).collect::<String>();
-    text += &verified.not_probed.iter().map(|reason| format!("not probed: {reason}\n")).collect::<String>();
+    text += &verified.not_probed.iter().map(|reason| format!("not probed: {}\n", one_line(reason))).collect::<String>();
     if !no_probe && verified.probes.is_empty() && verified.not_probed.is_empty() {
         text += "no cache was divided: there is nothing to probe\n";
     }
@@ -75,7 +78,7 @@ fn text(verified: &Verified, no_probe: bool) -> String {
 fn told(probed: &Probed) -> String {
     let arrangement = &probed.arrangement;
     let plan = &arrangement.plan;
-    let class = |name: &str| if name.is_empty() { "the root group".to_owned() } else { name.to_owned() };
+    let class = |name: &str| if name.is_empty() { "the root group".to_owned() } else { one_line(name).into_owned() };
     let verdict = match &probed.verdict {
         Verdict::Enforced { survival } => format!("in force: {}", survived(survival)),
         Verdict::Inert { survival } => format!("INERT: {}", survived(survival)),

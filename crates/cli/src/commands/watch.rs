@@ -9,11 +9,12 @@ use ratatui::crossterm::event::{self, Event, KeyCode, KeyModifiers};
 use waykeeper_control::{Monitored, MonitoredGroup, Tree, TreeError};
 use waykeeper_experiment::InputError;
 use waykeeper_report::live::{GroupLook, History, Look, ShareLook, Usage, draw, lines};
+use waykeeper_report::shown::for_showing;
 use waykeeper_workload::parse_duration_ns;
 
 use super::acting::host;
 use super::latency::{Latency, Reading};
-use super::output::{json_line, print_while_read};
+use super::output::{print_json_line_while_read, print_while_read};
 use crate::arguments::Watch;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -44,8 +45,11 @@ pub fn watch(arguments: &Watch) -> Result<Exit, Failure> {
             break;
         }
         let look = watcher.look(root, &mut latency)?;
-        let text = if arguments.json { json_line(&look)? } else { lines(&look) };
-        if !print_while_read(&text)? {
+        let is_read = match arguments.json {
+            true => print_json_line_while_read(&look)?,
+            false => print_while_read(&lines(&for_showing(&look)))?,
+        };
+        if !is_read {
             break;
         }
     }
@@ -86,9 +90,10 @@ fn on_screen(
     let mut run = || -> Result<(), Failure> {
         for number in 1.. {
             history.add(&look);
+            let shown = for_showing(&look);
             let next = Instant::now() + interval;
             loop {
-                terminal.draw(|frame| draw(frame, &look, &history)).map_err(Failure::Output)?;
+                terminal.draw(|frame| draw(frame, &shown, &history)).map_err(Failure::Output)?;
                 let left = next.saturating_duration_since(Instant::now());
                 if event::poll(left).map_err(Failure::Output)? && ends(&event::read().map_err(Failure::Output)?) {
                     return Ok(());

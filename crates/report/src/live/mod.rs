@@ -8,10 +8,10 @@ pub use draw::draw;
 pub use history::History;
 pub use line::lines;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// One look at a machine.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Look {
     /// What is looked at.
     pub machine: String,
@@ -24,7 +24,7 @@ pub struct Look {
 }
 
 /// One group.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct GroupLook {
     /// Its path; the root is the empty text.
     pub group: String,
@@ -41,7 +41,7 @@ pub struct GroupLook {
 }
 
 /// A mask or limit.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ShareLook {
     /// Of what: `L3:0`, `MB:0`.
     pub what: String,
@@ -52,7 +52,7 @@ pub struct ShareLook {
 }
 
 /// What a group holds and moves in one domain. What the machine does not tell is absent.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Usage {
     /// The domain: `L3:0`.
     pub domain: String,
@@ -65,7 +65,7 @@ pub struct Usage {
 }
 
 /// The target since the look before.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TargetLook {
     /// What it is: a workload and its core.
     pub name: String,
