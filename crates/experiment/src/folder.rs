@@ -18,7 +18,7 @@ use crate::conclude::case_tag;
 use crate::error::InputError;
 use crate::measurement::Measured;
 use crate::place::flat;
-use crate::run::{Run, SCHEMA};
+use crate::run::{Run, SCHEMA, check_numbers};
 use crate::samples::Samples;
 use crate::summary::repeat_tag;
 
@@ -117,6 +117,11 @@ pub fn read(path: &Path) -> Result<Run, InputError> {
         error.key = "schema".into();
         return Err(error);
     }
+    check_numbers(&value).map_err(|(key, number)| InputError {
+        origin: crate::Origin::File { name: file.clone(), line: None },
+        key,
+        message: format!("found {number}; no quantity of a run is negative: the file was changed or damaged"),
+    })?;
     serde_path_to_error::deserialize(value).map_err(|error| InputError {
         origin: crate::Origin::File { name: file, line: None },
         key: error.path().to_string(),

@@ -7,6 +7,7 @@ mod fast_check;
 mod figures;
 mod looks;
 mod place;
+mod ranges;
 mod sampled;
 
 use schemars::JsonSchema;
@@ -19,6 +20,7 @@ pub use fast_check::FastCheck;
 pub use figures::{BudgetRecord, ExpectationRecord, Met, Reference};
 pub use looks::{LongSample, MemoryPart, Occupancy, SamplePart, Shape};
 pub use place::{Clock, Machine, Parameter, Parameters, Privilege, Refusal, Tool};
+pub(crate) use ranges::check_numbers;
 pub use sampled::SampledRecord;
 
 /// The version of the schema that this program writes, and the newest that it reads.
