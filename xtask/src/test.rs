@@ -6,6 +6,10 @@ use std::process::Command;
 use crate::step::{become_last, cargo, run, target};
 use crate::{clients_rig, kernel_rig, packages};
 
+/// The tests that try random inputs.
+const FUZZERS: [&str; 7] =
+    ["journal_fuzz", "parser_fuzz", "platform_fuzz", "reader_fuzz", "run_fuzz", "tree_fuzz", "write_fuzz"];
+
 /// How long each fuzzer runs.
 const FUZZ_MS: &str = "20000";
 
@@ -27,7 +31,8 @@ pub fn all() -> Result<(), String> {
     kernel_rig::short()?;
     run(
         "fuzzers",
-        cargo("test --workspace --release --locked --test journal_fuzz --test parser_fuzz --test reader_fuzz --test write_fuzz")
+        cargo("test --workspace --release --locked")
+            .args(FUZZERS.iter().flat_map(|fuzzer| ["--test", fuzzer]))
             .env("BOLERO_RANDOM_TEST_TIME_MS", FUZZ_MS),
     )?;
     run("examples in the documentation", &mut cargo("test --workspace --release --locked --doc"))?;

@@ -1,14 +1,23 @@
 //! Progress with the time left, on a terminal; nothing in a pipe.
 
 use std::io::IsTerminal;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use waykeeper_executor::Progress;
+use waykeeper_linux::thread::spawn;
 use waykeeper_report::shown::one_line;
 
+/// So often the time left is shown anew.
+const TICK: Duration = Duration::from_millis(200);
+
 /// A bar on standard error.
-pub struct Bar(ProgressBar);
+pub struct Bar {
+    bar: ProgressBar,
+    ended: Arc<AtomicBool>,
+}
 
 impl Bar {
     /// Hidden unless standard error is a terminal.
@@ -17,22 +26,31 @@ impl Bar {
         // Nothing is known of the time left before the first measurement of a case: `show` brings the bar to light.
         bar.set_draw_target(ProgressDrawTarget::hidden());
         bar.set_style(style("{bar:24} {pos}/{len} measured: {wide_msg}"));
-        bar.enable_steady_tick(Duration::from_millis(200));
-        Self(bar)
+        let ended = Arc::new(AtomicBool::new(false));
+        let (ticking, has_ended) = (bar.clone(), Arc::clone(&ended));
+        let tick = move || {
+            while !has_ended.load(Ordering::Relaxed) {
+                std::thread::sleep(TICK);
+                ticking.tick();
+            }
+        };
+        // Where the system refuses a thread, the bar moves at each measurement only. `enable_steady_tick` would panic.
+        let _ = spawn("progress", tick);
+        Self { bar, ended }
     }
 
     /// Shows where the run is.
     pub fn show(&self, progress: Progress<'_>) {
-        if self.0.is_hidden() && std::io::stderr().is_terminal() {
-            self.0.set_draw_target(ProgressDrawTarget::stderr());
+        if self.bar.is_hidden() && std::io::stderr().is_terminal() {
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
         }
         // How long one takes is known after the first.
-        if progress.done > 0 && self.0.position() == 0 {
-            self.0.set_style(style("{bar:24} {pos}/{len} measured, {eta} left: {wide_msg}"));
+        if progress.done > 0 && self.bar.position() == 0 {
+            self.bar.set_style(style("{bar:24} {pos}/{len} measured, {eta} left: {wide_msg}"));
         }
-        self.0.set_length(progress.total as u64);
-        self.0.set_position(progress.done as u64);
-        self.0.set_message(one_line(progress.case).into_owned());
+        self.bar.set_length(progress.total as u64);
+        self.bar.set_position(progress.done as u64);
+        self.bar.set_message(one_line(progress.case).into_owned());
     }
 }
 
@@ -42,6 +60,7 @@ fn style(template: &str) -> ProgressStyle {
 
 impl Drop for Bar {
     fn drop(&mut self) {
-        self.0.finish_and_clear();
+        self.ended.store(true, Ordering::Relaxed);
+        self.bar.finish_and_clear();
     }
 }

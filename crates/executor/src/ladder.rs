@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU32;
-use std::thread;
 
 use serde::Serialize;
 use waykeeper_kernels::{Kernel, Memory, Recorder, clock};
 use waykeeper_linux::machine::{CacheUse, Machine, Measured, Spread};
 use waykeeper_linux::memory::{Mapping, Pages};
+use waykeeper_linux::thread::apart;
 use waykeeper_linux::{Root, core_state, schedule};
 use waykeeper_workload::{Order, Pattern, TickBody};
 
@@ -111,7 +111,8 @@ pub fn sizes(most: u64) -> Vec<u64> {
 /// # Errors
 /// A core that may not be used, memory that is not to be had.
 pub fn ladder(cpu: u32, stride: u64, sizes: &[u64]) -> Result<Ladder, String> {
-    thread::scope(|scope| scope.spawn(|| measure(cpu, stride, sizes)).join()).map_err(|_| "the measurement failed")?
+    let measured = apart("ladder", || measure(cpu, stride, sizes)).map_err(|error| error.to_string())?;
+    measured.ok_or("the measurement failed")?
 }
 
 fn measure(cpu: u32, stride: u64, sizes: &[u64]) -> Result<Ladder, String> {

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use waykeeper_experiment::cases::{Case, Plan, Purpose};
 use waykeeper_experiment::measurement::{Measured, Measurement};
 use waykeeper_experiment::mitigation::{NONE, parts};
+use waykeeper_linux::thread::spawn_scoped;
 use waykeeper_workload::Xorshift;
 
 use crate::measure::{Assignment, Executor, ExecutorError, Pace};
@@ -106,7 +107,10 @@ pub fn run(
         true
     };
     std::thread::scope(|scope| {
-        let others: Vec<_> = (1..executor.at_once().max(1)).map(|_| scope.spawn(|| while measure_next() {})).collect();
+        let work = || while measure_next() {};
+        // Where the system refuses a thread, the others do its work.
+        let others: Vec<_> =
+            (1..executor.at_once().max(1)).map_while(|_| spawn_scoped(scope, "cases", work).ok()).collect();
         while measure_next() {}
         for other in others {
             let _ = other.join();

@@ -4,6 +4,9 @@ use toml::{Table, Value};
 
 use crate::error::InputError;
 
+/// So many parts a key may have: what reads an experiment goes as deep as the key does.
+const MAX_PARTS: usize = 32;
+
 /// One override, as typed and as understood.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Set {
@@ -32,6 +35,10 @@ impl Set {
         let path: Vec<String> = key.trim().split('.').map(str::to_owned).collect();
         if path.iter().any(String::is_empty) {
             return Err(bad("a part of the key is empty"));
+        }
+        if path.len() > MAX_PARTS {
+            let parts = path.len();
+            return Err(bad(&format!("the key has {parts} parts, and no key has more than {MAX_PARTS}")));
         }
         Ok(Self { path, value: parse_value(value.trim()), option })
     }

@@ -41,13 +41,11 @@ impl Leaves {
     /// Those of a core of the running machine.
     pub fn of_running(core: u32) -> Option<Self> {
         // Kinds of cores of one processor answer differently, so a thread asks where the answer is wanted.
-        std::thread::scope(|scope| {
-            let asked = scope.spawn(|| {
-                crate::schedule::pin(core).ok()?;
-                native()
-            });
-            asked.join().ok().flatten()
-        })
+        let ask = || {
+            crate::schedule::pin(core).ok()?;
+            native()
+        };
+        crate::thread::apart("cpuid", ask).ok()??
     }
 
     /// Reads the form of `cpuid -r`; other lines are skipped.

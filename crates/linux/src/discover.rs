@@ -6,6 +6,7 @@ use waykeeper_platform::{
     CoreId, CoreKind, Mitigation, Param, Platform, PrivateCache, Settings, SharedCache, parse_cpulist,
 };
 
+use crate::machine::size_kib;
 use crate::root::Root;
 
 /// A discovered machine.
@@ -132,7 +133,7 @@ fn cache(root: &Root, core: CoreId, index: u32) -> Option<Option<Seen>> {
     let read = |file: &str| root.text(&format!("{folder}/{file}"));
     let level: u8 = read("level")?.parse().ok()?;
     let described = || {
-        let size_kib = read("size")?.strip_suffix('K')?.parse().ok()?;
+        let size_kib = size_kib(&read("size")?)?;
         let line: u64 = read("coherency_line_size")?.parse().ok()?;
         let ways: u64 = read("ways_of_associativity")?.parse().ok()?;
         let shared = parse_cpulist(&read("shared_cpu_list")?)?;

@@ -20,6 +20,7 @@ pub mod recording;
 pub mod registers;
 mod root;
 pub mod schedule;
+pub mod thread;
 
 pub use discover::{Discovered, FIFO, HUGE_PAGES, NotDiscovered, discover};
 pub use facts::{Facts, facts};

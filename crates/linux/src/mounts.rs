@@ -96,10 +96,7 @@ impl MountPoint {
             unsafe { unshare_unsafe(UnshareFlags::FS) }?;
             self.unmount_from_there(only, flags)
         };
-        std::thread::scope(|scope| {
-            let thread = std::thread::Builder::new().name("unmount".into()).spawn_scoped(scope, work);
-            thread.map_err(|_| Errno::AGAIN)?.join().unwrap_or(Err(Errno::AGAIN))
-        })
+        crate::thread::apart("unmount", work).ok().flatten().unwrap_or(Err(Errno::AGAIN))
     }
 
     /// The same in a process with one thread, whose working directory it changes.

@@ -11,6 +11,7 @@ mod folders;
 mod help;
 mod host;
 mod interrupted;
+mod limits;
 mod machine;
 mod plan;
 mod policies;

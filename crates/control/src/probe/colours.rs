@@ -7,12 +7,12 @@
 //! the treatment looks like the negative control.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::thread;
 
 use serde::Serialize;
 use waykeeper_kernels::{Kernel, Memory, Recorder, clock};
 use waykeeper_linux::colour::{Coloured, Colouring};
 use waykeeper_linux::schedule;
+use waykeeper_linux::thread::apart;
 use waykeeper_workload::Pattern;
 
 use super::judge::Samples;
@@ -79,8 +79,7 @@ pub fn measure_colours(plan: &ColourPlan, stop: &AtomicBool) -> Result<Coloratio
         NotMeasured::Refused(format!("an L2 of {kib} KiB in {} ways has no colours of 4 KiB pages", plan.ways))
     })?;
     // A thread of its own: the caller keeps its core and its scheduling.
-    let lost = |_| NotMeasured::Lost;
-    thread::scope(|scope| scope.spawn(|| on_this_thread(plan, colouring, stop)).join().map_err(lost)?)
+    apart("colours", || on_this_thread(plan, colouring, stop))?.ok_or(NotMeasured::Lost)?
 }
 
 /// A workload in pages of some colours.

@@ -9,6 +9,7 @@ use serde::Serialize;
 use waykeeper_kernels::{Kernel, KernelError, Memory, Recorder, clock};
 use waykeeper_linux::memory::{Mapping, Pages};
 use waykeeper_linux::schedule;
+use waykeeper_linux::thread::{NoThread, spawn_scoped};
 use waykeeper_workload::{Loop, Operation, Order, Pattern};
 
 use super::judge::Samples;
@@ -55,6 +56,9 @@ pub enum NotMeasured {
     /// A thread ended early.
     #[error("a thread of the probe was lost")]
     Lost,
+    /// The system refused a thread.
+    #[error(transparent)]
+    Thread(#[from] NoThread),
     /// The place of the probe says no.
     #[error("{0}")]
     Refused(String),
@@ -76,7 +80,7 @@ impl Walker {
         let (requests, inbox) = mpsc::channel::<()>();
         let (outbox, answers) = mpsc::channel();
         let (ready, is_ready) = mpsc::channel();
-        scope.spawn(move || {
+        let work = move || {
             let set_up = || -> Result<(Mapping, Kernel), NotMeasured> {
                 schedule::pin(core).map_err(|error| NotMeasured::Core { core, error })?;
                 // Others on this core would count as misses. Who may not do this measures with more noise.
@@ -101,7 +105,8 @@ impl Walker {
                 kernel.run_target(&mut recorder, u64::MAX, &one_pass);
                 let _ = outbox.send(recorder.max().unwrap_or(0));
             }
-        });
+        };
+        spawn_scoped(scope, "probe", work)?;
         is_ready.recv().map_err(|_| NotMeasured::Lost)??;
         Ok(Self { requests, answers })
     }

@@ -8,6 +8,7 @@ use std::thread::JoinHandle;
 use waykeeper_kernels::{Progress, Recorder, clock};
 use waykeeper_linux::memory::{Mapping, Pages};
 use waykeeper_linux::schedule;
+use waykeeper_linux::thread::spawn;
 use waykeeper_workload::Pattern;
 
 use super::command::External;
@@ -58,7 +59,7 @@ impl LiveTarget {
         let (recent, stop) = (Arc::new(Mutex::new(Recent::default())), Arc::new(AtomicU32::new(0)));
         let (ready, is_ready) = std::sync::mpsc::channel();
         let (shared, stopped) = (Arc::clone(&recent), Arc::clone(&stop));
-        let thread = std::thread::spawn(move || {
+        let work = move || {
             let tick_ns = 1e9 / clock::measure().frequency_hz;
             let (_mapping, mut runner) = match lay_out(&pattern, core, region.as_deref()) {
                 Ok(both) => both,
@@ -72,7 +73,8 @@ impl LiveTarget {
                 runner.run_target(&mut recorder, clock::now() + slice, &stopped);
                 shared.lock().unwrap_or_else(PoisonError::into_inner).add(&recorder, tick_ns);
             }
-        });
+        };
+        let thread = spawn("target", work).map_err(|error| error.to_string())?;
         match is_ready.recv() {
             Ok(Ok(())) => Ok(Self { recent, stop, thread: Some(thread) }),
             Ok(Err(why)) => Err(why),
@@ -117,13 +119,14 @@ impl LiveNeighbour {
         }
         let (ready, is_ready) = std::sync::mpsc::channel();
         let stopped = Arc::clone(&stop);
-        let thread = std::thread::spawn(move || match lay_out(&pattern, core, None) {
+        let work = move || match lay_out(&pattern, core, None) {
             Ok((_mapping, mut runner)) => {
                 let _ = ready.send(Ok(()));
                 runner.run_neighbour(&Progress::new(), &stopped);
             }
             Err(why) => drop(ready.send(Err(why))),
-        });
+        };
+        let thread = spawn("neighbour", work).map_err(|error| error.to_string())?;
         match is_ready.recv() {
             Ok(Ok(())) => Ok(Self { stop, thread: Some(thread), _external: None }),
             Ok(Err(why)) => Err(why),

@@ -23,6 +23,7 @@ use std::time::{Duration, Instant};
 use waykeeper_experiment::cases::{Case, Placed};
 use waykeeper_experiment::measurement::Measurement;
 use waykeeper_experiment::mitigation::parts;
+use waykeeper_linux::thread::spawn;
 use waykeeper_linux::{FIFO, HUGE_PAGES};
 
 use crate::measure::{Assignment, Executor, ExecutorError, Place};
@@ -132,12 +133,17 @@ fn ask_worker(job: &Job, stop: &AtomicBool) -> Result<Answer, ExecutorError> {
     drop(input);
     let (mut output, mut errors) =
         (worker.stdout.take().expect("stdout is piped"), worker.stderr.take().expect("stderr is piped"));
-    let reader = std::thread::spawn(move || {
+    let read = move || {
         let (mut answer, mut complaint) = (Vec::new(), String::new());
         let _ = output.read_to_end(&mut answer);
         let _ = errors.read_to_string(&mut complaint);
         (answer, complaint)
-    });
+    };
+    let reader = spawn("answer", read).map_err(|error| {
+        signals::interrupt(worker.id());
+        let _ = worker.wait();
+        refused("the worker process has nobody to read its answer", error)
+    })?;
     let time = Duration::from_secs_f64(job.duration_ticks as f64 * job.tick_ns / 1e9);
     let killed = wait(&mut worker, time + PATIENCE, stop);
     let status = worker.wait().map_err(|error| refused("the worker process was lost", error))?;

@@ -2,6 +2,7 @@
 
 use waykeeper_linux::memory::{Mapping, Pages};
 use waykeeper_linux::schedule;
+use waykeeper_linux::thread::apart;
 use waykeeper_linux::{FIFO, HUGE_PAGES};
 
 use super::target::FIFO_PRIORITY;
@@ -17,7 +18,10 @@ pub fn refuses(mitigation: &str) -> Option<String> {
 
 fn refuses_fifo() -> Option<String> {
     // In a thread of its own: this one must stay an ordinary one.
-    let tried = std::thread::spawn(|| schedule::fifo(FIFO_PRIORITY)).join().ok()?;
+    let tried = match apart("fifo", || schedule::fifo(FIFO_PRIORITY)) {
+        Ok(tried) => tried?,
+        Err(error) => return Some(format!("it was not tried: {error}")),
+    };
     let error = tried.err()?;
     Some(format!(
         "SCHED_FIFO is not permitted ({error}); it takes root, CAP_SYS_NICE or a limit for rtprio of {FIFO_PRIORITY}"

@@ -13,6 +13,7 @@ use waykeeper_linux::format_cpulist;
 use waykeeper_linux::latency::forbid_idle_states;
 use waykeeper_linux::memory::{Mapping, Pages, lock_all};
 use waykeeper_linux::schedule;
+use waykeeper_linux::thread::{NoThread, spawn_scoped};
 use waykeeper_workload::{Pattern, Xorshift};
 
 use super::command::External;
@@ -93,11 +94,12 @@ impl<'scope, 'env> Setup<'scope, 'env> {
         let mut loops = 0;
         for (index, part) in self.job.neighbours.iter().enumerate() {
             if !matches!(part.pattern, Pattern::Command { .. }) {
-                self.start_neighbour(index, part, &progress[index], ready.clone());
+                self.start_neighbour(index, part, &progress[index], ready.clone())
+                    .map_err(|error| error.to_string())?;
                 loops += 1;
             }
         }
-        let target = self.start_target(progress, ready);
+        let target = self.start_target(progress, ready).map_err(|error| error.to_string())?;
         let placement = (0..=loops)
             .map(|_| set_up.recv().unwrap_or_else(|_| Err("a thread ended before it was set up".into())))
             .collect::<Result<Vec<_>, String>>()?;
@@ -118,9 +120,15 @@ impl<'scope, 'env> Setup<'scope, 'env> {
         Ok(answer(self.job, observed, placement.into_iter().flatten().flatten().collect(), std::mem::take(privileges)))
     }
 
-    fn start_neighbour(&self, index: usize, part: &'env Part, progress: &'env Progress, ready: Sender<SetUp>) {
+    fn start_neighbour(
+        &self,
+        index: usize,
+        part: &'env Part,
+        progress: &'env Progress,
+        ready: Sender<SetUp>,
+    ) -> Result<(), NoThread> {
         let (gate, seed, colours) = (self.gate, self.job.seed, &self.job.colours);
-        self.scope.spawn(move || {
+        let work = move || {
             let memory = match &colours {
                 Some(colours) => Memory::Coloured(colours, &colours.neighbours),
                 None => Memory::Own(Pages::Huge),
@@ -149,16 +157,17 @@ impl<'scope, 'env> Setup<'scope, 'env> {
                     let _ = ready.send(Err(why));
                 }
             }
-        });
+        };
+        spawn_scoped(self.scope, "neighbour", work).map(drop)
     }
 
     fn start_target(
         &self,
         progress: &'env [Progress],
         ready: Sender<SetUp>,
-    ) -> ScopedJoinHandle<'scope, Option<Observed>> {
+    ) -> Result<ScopedJoinHandle<'scope, Option<Observed>>, NoThread> {
         let (gate, job) = (self.gate, self.job);
-        self.scope.spawn(move || {
+        let work = move || {
             let own = Memory::Own(if job.huge_pages { Pages::Huge } else { Pages::Small });
             let memory = match (&job.region, &job.colours) {
                 (Some(region), _) => Memory::Region(region),
@@ -184,7 +193,8 @@ impl<'scope, 'env> Setup<'scope, 'env> {
                     None
                 }
             }
-        })
+        };
+        spawn_scoped(self.scope, "target", work)
     }
 }
 

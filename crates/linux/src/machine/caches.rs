@@ -86,17 +86,25 @@ pub(super) fn read(reading: &Reading, notes: &mut Vec<String>) -> Vec<Cache> {
     kinds
 }
 
+/// More sets, ways or bytes of a line than any cache has.
+const MOST_ENTRIES: u64 = 1 << 32;
+
+/// The KiB of a file `size`; `None` where it says none, or more than any cache has.
+pub(crate) fn size_kib(text: &str) -> Option<u64> {
+    text.strip_suffix('K')?.parse().ok().filter(|kib| *kib <= MOST_ENTRIES)
+}
+
 /// `None` where there is no such index; `Some(None)` where the entry says too little.
 fn one(reading: &Reading, cpu: CoreId, index: u32, notes: &mut Vec<String>) -> Option<Option<Seen>> {
     let read = |file: &str| reading.cpu(cpu, &format!("cache/index{index}/{file}"));
-    let number = |file: &str| read(file)?.parse::<u64>().ok().filter(|number| *number > 0);
+    let number = |file: &str| read(file)?.parse::<u64>().ok().filter(|number| (1..=MOST_ENTRIES).contains(number));
     let level = read("level")?.parse().ok()?;
     let holds = match read("type").as_deref() {
         Some("Data") => CacheUse::Data,
         Some("Instruction") => CacheUse::Instructions,
         _ => CacheUse::Unified,
     };
-    let Some(size_kib) = read("size").and_then(|text| text.strip_suffix('K')?.parse().ok()) else {
+    let Some(size_kib) = read("size").as_deref().and_then(size_kib) else {
         notes.push(format!("the kernel tells no size of the caches of level {level}"));
         return Some(None);
     };

@@ -20,6 +20,7 @@ use crate::cpuid::Leaves;
 use crate::discover::NotDiscovered;
 use crate::root::Root;
 
+pub(crate) use caches::size_kib;
 pub use caches::{Cache, CacheUse, index_is_hashed};
 pub use clock::Clock;
 pub use controls::{Control, Evidence, How, Limits, Shares, Unit};
