@@ -5,6 +5,7 @@ mod clocksource;
 mod energy_preference;
 mod governor;
 mod gpu_cache;
+mod gpu_power;
 mod hybrid_l2;
 mod idle_states;
 mod irq_affinity;
@@ -33,7 +34,7 @@ mod virtual_machine;
 use crate::check::Check;
 
 /// Every check, the gravest subjects first.
-pub const CHECKS: [Check; 29] = [
+pub const CHECKS: [Check; 30] = [
     preemption::CHECK,
     virtual_machine::CHECK,
     smi::CHECK,
@@ -60,6 +61,7 @@ pub const CHECKS: [Check; 29] = [
     split_lock::CHECK,
     rt_throttling::CHECK,
     gpu_cache::CHECK,
+    gpu_power::CHECK,
     aspm::CHECK,
     ptm::CHECK,
     tcc_firmware::CHECK,

@@ -1,24 +1,24 @@
 //! Sets of CPUs as files and parameters have them.
 
-use waykeeper_linux::{format_cpulist, parse_cpulist};
+use waykeeper_linux::{format_cpulist, parse_boot_cpulist};
 
-/// Reads a mask such as `ff` or `1,00000000`: groups of 32 bits, the highest first.
-pub(crate) fn parse_mask(text: &str) -> Option<Vec<u32>> {
-    let groups: Vec<&str> = text.trim().split(',').collect();
-    let mut cpus = Vec::new();
-    for (place, group) in groups.iter().rev().enumerate() {
-        let plain = (1..=8).contains(&group.len()) && group.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let bits = u32::from_str_radix(group, 16).ok().filter(|_| plain)?;
-        cpus.extend((0..32).filter(|bit| bits >> bit & 1 != 0).map(|bit| bit + 32 * place as u32));
+pub(crate) use waykeeper_linux::parse_cpumask as parse_mask;
+
+/// The flags and the list of a parameter that sets cores apart, as the kernel reads them; `None` where it refuses the
+/// list. `last` is the highest number that a core can have.
+pub(crate) fn parse_parameter<'v>(name: &str, value: &'v str, last: u32) -> Option<(Vec<&'v str>, Vec<u32>)> {
+    let (mut flags, mut list) = (Vec::new(), value);
+    // `isolcpus` alone has flags: words at the start, also those that it does not know, so that a list in it cannot begin
+    // with `N` or `all` (kernel/sched/isolation.c, housekeeping_isolcpus_setup).
+    while name == "isolcpus" && list.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        let (flag, rest) = list.split_once(',')?;
+        if !flag.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_') {
+            return None;
+        }
+        flags.push(flag);
+        list = rest;
     }
-    Some(cpus)
-}
-
-/// The list of `isolcpus=` or `rcu_nocbs=`: flags may come first. `None` where it has what only the kernel can expand
-/// (`N`, strides).
-pub(crate) fn parse_parameter(value: &str) -> Option<Vec<u32>> {
-    let numbers = value.split(',').filter(|part| !part.starts_with(|c: char| c.is_ascii_alphabetic()));
-    parse_cpulist(&numbers.collect::<Vec<_>>().join(","))
+    Some((flags, parse_boot_cpulist(list, last)?))
 }
 
 /// `core 3`, `cores 2-3`.
@@ -54,9 +54,16 @@ mod tests {
     }
 
     #[test]
-    fn flags_before_a_list_are_left_out() {
-        assert_eq!(parse_parameter("domain,managed_irq,2-3"), Some(vec![2, 3]));
-        assert_eq!(parse_parameter("2,3"), Some(vec![2, 3]));
-        assert_eq!(parse_parameter("0-15:2/4"), None);
+    fn parameters_are_read_as_the_kernel_reads_them() {
+        let isolcpus = |value| parse_parameter("isolcpus", value, 15);
+        assert_eq!(isolcpus("domain,managed_irq,2-3"), Some((vec!["domain", "managed_irq"], vec![2, 3])));
+        assert_eq!(isolcpus("nohz,domain,14-N"), Some((vec!["nohz", "domain"], vec![14, 15])));
+        assert_eq!(isolcpus("2,3"), Some((vec![], vec![2, 3])));
+        assert_eq!(isolcpus("0-15:2/8"), Some((vec![], vec![0, 1, 8, 9])));
+        // Read as a flag, after which nothing follows.
+        assert_eq!(isolcpus("all"), None);
+        assert_eq!(isolcpus("do-main,2"), None);
+        assert_eq!(parse_parameter("rcu_nocbs", "all", 3), Some((vec![], vec![0, 1, 2, 3])));
+        assert_eq!(parse_parameter("nohz_full", "domain,2", 3), None);
     }
 }

@@ -2,10 +2,11 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use waykeeper_linux::{Root, format_cpulist, parse_cpulist};
+use waykeeper_linux::{Below, Root, architecture, below, format_cpulist, parse_boot_cpulist, parse_cpulist, threads};
 
 use crate::check::NotSeen;
 use crate::command_line::CommandLine;
+use crate::finding::Seen;
 use crate::smi::Smis;
 
 /// Who chose the real-time cores.
@@ -29,8 +30,16 @@ pub struct BadCores(pub String);
 pub(crate) enum Vendor {
     Intel,
     Amd,
-    /// Neither: Arm, RISC-V and others, or unknown.
-    Other,
+    /// Another maker of x86 processors.
+    OtherX86,
+    /// No x86 processor: Arm, RISC-V and others.
+    NotX86,
+}
+
+impl Vendor {
+    pub(crate) fn is_x86(self) -> bool {
+        self != Self::NotX86
+    }
 }
 
 /// A machine as the checks see it.
@@ -52,11 +61,16 @@ pub struct View {
     pub processor: Option<String>,
     /// The hypervisor, where there is one.
     pub hypervisor: Option<String>,
+    /// What shows that, or that there is none, or why it is not known.
+    pub below: Below,
+    /// The highest number that a core can have, which parameters call `N`.
+    pub last: u32,
     /// System-management interrupts.
     pub smis: Smis,
 }
 
 const ONLINE: &str = "/sys/devices/system/cpu/online";
+const POSSIBLE: &str = "/sys/devices/system/cpu/possible";
 const ISOLATED: &str = "/sys/devices/system/cpu/isolated";
 
 impl View {
@@ -65,15 +79,16 @@ impl View {
     /// # Errors
     /// A tree that does not tell its cores; cores that are not online; all of them.
     pub fn new(root: Root, rt_cores: Option<&str>) -> Result<Self, BadCores> {
-        let text = root
-            .text(ONLINE)
-            .ok_or_else(|| BadCores(format!("{}, so the cores of this machine are unknown", root.absence(ONLINE))))?;
-        let online = parse_cpulist(&text).filter(|cores| !cores.is_empty());
-        let online = online.ok_or_else(|| BadCores(format!("{ONLINE} holds `{text}`; expected a list of cores")))?;
+        let online = waykeeper_linux::online(&root).map_err(|error| match root.text(ONLINE) {
+            Some(_) => BadCores(error.to_string()),
+            None => BadCores(format!("{}, so the cores of this machine are unknown", root.absence(ONLINE))),
+        })?;
+        let possible = root.text(POSSIBLE).and_then(|text| parse_cpulist(&text)).unwrap_or_default();
+        let last = possible.iter().chain(&online).copied().max().unwrap_or(0);
         let isolated = root.text(ISOLATED).and_then(|text| parse_cpulist(&text)).unwrap_or_default();
         let isolated: Vec<u32> = isolated.into_iter().filter(|core| online.contains(core)).collect();
         let (rt_cores, chosen_by) = match rt_cores {
-            Some(text) => (chosen(text, &online)?, ChosenBy::User),
+            Some(text) => (chosen(text, &online, last)?, ChosenBy::User),
             None if !isolated.is_empty() && isolated.len() < online.len() => (isolated, ChosenBy::Isolated),
             None => (online.last().copied().into_iter().collect(), ChosenBy::Default),
         };
@@ -89,6 +104,8 @@ impl View {
             command_line: root.text("/proc/cmdline").map(|text| CommandLine::parse(&text)),
             release,
             processor: facts.processor,
+            below: below(&root),
+            last,
             hypervisor: facts.hypervisor.map(|name| if name == "present" { "of unknown make".into() } else { name }),
             smis: Smis::NotCounted("they were not counted".into()),
             root,
@@ -152,27 +169,85 @@ impl View {
     /// Whose processor it is.
     pub(crate) fn vendor(&self) -> Result<Vendor, NotSeen> {
         let text = self.text("/proc/cpuinfo")?;
+        match architecture(&self.root).as_deref() {
+            Some("x86_64" | "i386" | "i586" | "i686") => {}
+            Some(_) => return Ok(Vendor::NotX86),
+            None => return Err(NotSeen("/proc/cpuinfo tells neither a maker nor an architecture".into())),
+        }
         let line = text.lines().find(|line| line.starts_with("vendor_id")).unwrap_or_default();
-        Ok(match line.split(':').next_back().map(str::trim) {
-            Some("GenuineIntel") => Vendor::Intel,
-            Some("AuthenticAMD") => Vendor::Amd,
-            _ => Vendor::Other,
-        })
+        match line.split_once(':').map(|(_, maker)| maker.trim()) {
+            Some("GenuineIntel") => Ok(Vendor::Intel),
+            Some("AuthenticAMD") => Ok(Vendor::Amd),
+            Some(_) => Ok(Vendor::OtherX86),
+            None => Err(NotSeen("/proc/cpuinfo tells no maker (vendor_id)".into())),
+        }
     }
 
-    /// Says that the host of a virtual machine decides about something.
+    /// Says that the host of a virtual machine decides about something; also where this may be one.
     pub(crate) fn hosts_affair(&self, what: &str) -> Option<NotSeen> {
-        let hypervisor = self.hypervisor.as_ref()?;
-        Some(NotSeen(format!("in a virtual machine ({hypervisor}) {what} is the host's affair: look there")))
+        match (&self.hypervisor, &self.below) {
+            (Some(hypervisor), _) => {
+                Some(NotSeen(format!("in a virtual machine ({hypervisor}) {what} is the host's affair: look there")))
+            }
+            (None, Below::Unknown(why)) => Some(NotSeen(format!(
+                "{what} is the host's affair in a virtual machine, and whether this is one is not known: {why}"
+            ))),
+            (None, _) => None,
+        }
+    }
+
+    /// The online threads that share a core's pipeline, itself left out, and the file that tells.
+    pub(crate) fn siblings(&self, core: u32) -> Option<(String, Vec<u32>)> {
+        let (file, mut siblings) = threads(&self.root, core)?;
+        siblings.retain(|sibling| *sibling != core && self.online.contains(sibling));
+        Some((file, siblings))
+    }
+
+    /// Real-time cores that are not the first thread of their physical core; `None` where a core's threads are not told.
+    pub(crate) fn second_threads(&self) -> Option<Vec<u32>> {
+        let firsts: Option<Vec<bool>> =
+            self.rt_cores.iter().map(|core| Some(threads(&self.root, *core)?.1.iter().min() == Some(core))).collect();
+        let cores = self.rt_cores.iter().zip(firsts?).filter(|(_, first)| !first).map(|(core, _)| *core);
+        Some(cores.collect())
+    }
+
+    /// Why the kernel does not take all of these cores out of its own hands (`isolcpus`, `nohz_full`): one core that is
+    /// present when it reads its parameters has to be left, and without x86's tables that is the boot core alone
+    /// (kernel/sched/isolation.c: "must include one present CPU, using boot CPU").
+    pub(crate) fn cannot_isolate(&self) -> Option<&'static str> {
+        let all = self.online.iter().all(|core| self.rt_cores.contains(core));
+        let boot = self.rt_cores.contains(&0) && matches!(self.vendor(), Ok(Vendor::NotX86));
+        if all {
+            return Some("these are all cores, and the kernel keeps its boot core for its own work: leave one out");
+        }
+        boot.then_some("the kernel keeps its boot core (0) for its own work on this architecture: leave it out")
+    }
+
+    /// Cores that isolated partitions of cpusets keep from the scheduler, and what tells of each.
+    pub(crate) fn partitions(&self) -> (Vec<u32>, Vec<Seen>) {
+        const SUM: &str = "/sys/fs/cgroup/cpuset.cpus.isolated";
+        let (mut cores, mut seen) = (Vec::new(), Vec::new());
+        if let Some(text) = self.root.text(SUM).filter(|text| !text.is_empty()) {
+            cores.extend(parse_cpulist(&text).unwrap_or_default());
+            seen.push(Seen::new(SUM, text));
+        }
+        // Kernels before 6.7 have no sum.
+        for partition in waykeeper_linux::partitions::isolated(&self.root) {
+            seen.push(Seen::new(partition.file, format!("{} ({})", partition.state, format_cpulist(&partition.cores))));
+            cores.extend(partition.cores);
+        }
+        (cores, seen)
     }
 }
 
-fn chosen(text: &str, online: &[u32]) -> Result<Vec<u32>, BadCores> {
+fn chosen(text: &str, online: &[u32], last: u32) -> Result<Vec<u32>, BadCores> {
     let bad = |why: String| {
         let (all, one) = (format_cpulist(online), online[online.len() - 1]);
         Err(BadCores(format!("{why}; expected some of {all}, such as `{one}`")))
     };
-    let Some(mut cores) = parse_cpulist(text).filter(|cores| !cores.is_empty()) else {
+    let Some(mut cores) =
+        parse_cpulist(text).or_else(|| parse_boot_cpulist(text, last)).filter(|cores| !cores.is_empty())
+    else {
         return bad("this is not a list of cores".into());
     };
     cores.sort_unstable();

@@ -30,6 +30,28 @@ pub fn open_beneath(directory: BorrowedFd<'_>, path: &str, flags: OFlags, mode: 
     Err(Errno::AGAIN.into())
 }
 
+/// Opens a path below a directory, which may go through symbolic links as long as they stay below it.
+///
+/// # Errors
+/// What the system says: EXDEV where a link or `..` leads out, ELOOP for a link where the system cannot follow it safely
+/// (before Linux 5.6).
+pub fn open_within(directory: BorrowedFd<'_>, path: &str, flags: OFlags) -> io::Result<OwnedFd> {
+    let path = match path.trim_start_matches('/') {
+        "" => ".",
+        path => path,
+    };
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+    loop {
+        match openat2(directory, path, flags | OFlags::CLOEXEC, Mode::empty(), resolve) {
+            Err(Errno::AGAIN | Errno::INTR) => {}
+            Err(Errno::NOSYS | Errno::PERM) => {
+                return one_by_one(directory, path, flags | OFlags::CLOEXEC | OFlags::NOFOLLOW, Mode::empty());
+            }
+            result => return Ok(result?),
+        }
+    }
+}
+
 /// Opens a directory below another one; what is not there on the way is made (mode 0777 without the bits of umask).
 ///
 /// # Errors

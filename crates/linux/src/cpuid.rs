@@ -76,6 +76,11 @@ impl Leaves {
         self.0.get(&(leaf, subleaf)).copied().unwrap_or(CpuIdResult { eax: 0, ebx: 0, ecx: 0, edx: 0 })
     }
 
+    /// Whether a leaf was recorded: one that is absent says nothing, unlike one that is all zero.
+    pub fn has(&self, leaf: u32, subleaf: u32) -> bool {
+        self.0.contains_key(&(leaf, subleaf))
+    }
+
     /// For a decoder.
     pub fn decoder(&self) -> CpuId<impl raw_cpuid::CpuIdReader + use<>> {
         let leaves = self.clone();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use waykeeper_platform::{
-    CoreId, CoreKind, Mitigation, Param, Platform, PrivateCache, Settings, SharedCache, parse_cpulist,
+    CoreId, CoreKind, Mitigation, Param, Platform, PrivateCache, Settings, SharedCache, parse_cpulist, parse_cpumask,
 };
 
 use crate::machine::size_kib;
@@ -54,7 +54,7 @@ pub fn discover(root: &Root) -> Result<Discovered, NotDiscovered> {
     let mut kinds: Vec<CoreKind> = Vec::new();
     let mut shared: Vec<SharedCache> = Vec::new();
     let mut line_bytes = 64;
-    let name = processor(root).unwrap_or_else(|| "unknown".into());
+    let name = crate::architecture::processor(root).unwrap_or_else(|| "unknown".into());
     for &core in &cores {
         let caches = caches_of(root, core);
         line_bytes = caches.first().map_or(line_bytes, |cache| cache.line);
@@ -94,30 +94,74 @@ pub fn discover(root: &Root) -> Result<Discovered, NotDiscovered> {
     })
 }
 
-/// The online cores.
-pub(crate) fn online(root: &Root) -> Result<Vec<CoreId>, NotDiscovered> {
+/// The online cores, ascending: of `/sys/devices/system/cpu/online`, which old kernels and trees of other tools lack, or else
+/// the processors of `/proc/cpuinfo`, where the folders of the cores agree.
+///
+/// # Errors
+/// A tree that tells neither.
+pub fn online(root: &Root) -> Result<Vec<CoreId>, NotDiscovered> {
     const ONLINE: &str = "/sys/devices/system/cpu/online";
-    let missing = |why: &str| NotDiscovered { path: ONLINE.into(), why: why.into() };
-    let text = root.text(ONLINE).ok_or_else(|| missing("cannot be read"))?;
-    parse_cpulist(&text).filter(|cores| !cores.is_empty()).ok_or_else(|| missing("is not a list of cores"))
+    let refused = |why: String| NotDiscovered { path: ONLINE.into(), why };
+    let mut cores = match root.text(ONLINE) {
+        Some(text) => parse_cpulist(&text)
+            .filter(|cores| !cores.is_empty())
+            .ok_or_else(|| refused(format!("is not a list of cores: it holds `{text}`")))?,
+        None => listed(root).ok_or_else(|| match root.refusal(ONLINE) {
+            Some(why) => refused(format!("cannot be read ({why})")),
+            None => refused("cannot be read".into()),
+        })?,
+    };
+    cores.sort_unstable();
+    cores.dedup();
+    Ok(cores)
+}
+
+/// The processors of `/proc/cpuinfo`, which lists those that are online. A core with a folder that it does not list must be
+/// offline by a file of its own, else the two tell of different machines.
+fn listed(root: &Root) -> Option<Vec<CoreId>> {
+    const FOLDER: &str = "/sys/devices/system/cpu";
+    let info = root.text("/proc/cpuinfo")?;
+    let number = |line: &str| {
+        let rest = line.strip_prefix("processor")?;
+        // `processor : 3`; on IBM Z `processor 3: version = ...`.
+        let text = rest.trim_start().strip_prefix(':').unwrap_or(rest.split(':').next()?);
+        text.trim().parse().ok()
+    };
+    let listed: Vec<CoreId> = info.lines().filter_map(number).collect();
+    let names = root.names(FOLDER);
+    let mut folders = names.iter().filter_map(|name| name.strip_prefix("cpu")?.parse::<CoreId>().ok());
+    let agree = folders
+        .all(|core| listed.contains(&core) || root.text(&format!("{FOLDER}/cpu{core}/online")).as_deref() == Some("0"));
+    (agree && !listed.is_empty()).then_some(listed)
+}
+
+/// A list of cores in a folder, or the mask beside it: kernels of POWER before 5.9 have masks alone.
+pub(crate) fn listed_or_masked(read: impl Fn(&str) -> Option<String>, list: &str, mask: &str) -> Option<Vec<CoreId>> {
+    read(list).and_then(|text| parse_cpulist(&text)).or_else(|| parse_cpumask(&read(mask)?)).filter(|it| !it.is_empty())
+}
+
+/// The threads of a core's physical core, itself among them; `None` where no file tells.
+pub fn threads(root: &Root, core: CoreId) -> Option<(String, Vec<CoreId>)> {
+    let folder = format!("/sys/devices/system/cpu/cpu{core}/topology");
+    let files = [
+        ("thread_siblings_list", "thread_siblings"),
+        // The newer names of the same.
+        ("core_cpus_list", "core_cpus"),
+    ];
+    files.into_iter().find_map(|(list, mask)| {
+        let read = |file: &str| root.text(&format!("{folder}/{file}"));
+        let threads = listed_or_masked(read, list, mask).filter(|threads| threads.contains(&core))?;
+        let file = if read(list).is_some() { list } else { mask };
+        Some((format!("{folder}/{file}"), threads))
+    })
 }
 
 fn same_caches(a: &CoreKind, b: &CoreKind) -> bool {
     (&a.l1d, &a.l1i, &a.l2) == (&b.l1d, &b.l1i, &b.l2)
 }
 
-/// The processor's name.
-pub(crate) fn processor(root: &Root) -> Option<String> {
-    let text = root.text("/proc/cpuinfo")?;
-    let line = text.lines().find(|line| line.starts_with("model name") || line.starts_with("Hardware"))?;
-    Some(line.split_once(':')?.1.trim().to_owned())
-}
-
 fn smt(root: &Root, core: CoreId) -> Vec<CoreId> {
-    let folder = format!("/sys/devices/system/cpu/cpu{core}/topology");
-    let text =
-        root.text(&format!("{folder}/thread_siblings_list")).or_else(|| root.text(&format!("{folder}/core_cpus_list")));
-    let siblings = text.and_then(|text| parse_cpulist(&text)).unwrap_or_default();
+    let siblings = threads(root, core).map(|(_, threads)| threads).unwrap_or_default();
     siblings.into_iter().filter(|sibling| *sibling != core).collect()
 }
 
@@ -136,7 +180,7 @@ fn cache(root: &Root, core: CoreId, index: u32) -> Option<Option<Seen>> {
         let size_kib = size_kib(&read("size")?)?;
         let line: u64 = read("coherency_line_size")?.parse().ok()?;
         let ways: u64 = read("ways_of_associativity")?.parse().ok()?;
-        let shared = parse_cpulist(&read("shared_cpu_list")?)?;
+        let shared = listed_or_masked(read, "shared_cpu_list", "shared_cpu_map")?;
         // Some firmware tells 0 ways for a fully associative cache, or nothing at all.
         (line > 0 && ways > 0 && size_kib > 0).then_some(Seen {
             level,

@@ -36,7 +36,7 @@ pub fn facts(root: &Root, core: u32) -> Facts {
     let listed = |path: &str| root.text(path).filter(|text| !text.is_empty() && text != "(null)");
     let version = root.text("/proc/version");
     Facts {
-        processor: crate::discover::processor(root),
+        processor: crate::architecture::processor(root),
         preemption: version.as_deref().and_then(preemption).map(str::to_owned),
         kernel: version.as_deref().and_then(|v| v.strip_prefix("Linux version ")).map(|v| {
             // Compiler and builder say nothing about latency and may name a machine.
@@ -67,14 +67,10 @@ fn chosen(text: &str) -> Option<String> {
     Some(text.split_once('[')?.1.split_once(']')?.0.to_owned())
 }
 
+/// The hypervisor below, where one shows itself.
 pub(crate) fn hypervisor(root: &Root) -> Option<String> {
-    if let Some(kind) = root.text("/sys/hypervisor/type") {
-        return Some(kind);
+    match crate::hypervisor::below(root) {
+        crate::hypervisor::Below::Hypervisor(name, _) => Some(name),
+        _ => None,
     }
-    let cpuinfo = root.text("/proc/cpuinfo")?;
-    let flags = cpuinfo.lines().find(|line| line.starts_with("flags"))?;
-    flags
-        .split_whitespace()
-        .any(|flag| flag == "hypervisor")
-        .then(|| root.text("/sys/class/dmi/id/sys_vendor").unwrap_or_else(|| "present".into()))
 }

@@ -3,6 +3,7 @@
 //! Everything that is read from `/sys` and `/proc` goes through a [`Root`], so that a recorded tree can stand in for the
 //! running machine.
 
+mod architecture;
 pub mod beneath;
 pub mod colour;
 pub mod core_state;
@@ -11,10 +12,12 @@ mod discover;
 mod facts;
 #[cfg(feature = "fixtures")]
 pub mod fixtures;
+mod hypervisor;
 pub mod latency;
 pub mod machine;
 pub mod memory;
 pub mod mounts;
+pub mod partitions;
 pub mod perf;
 pub mod recording;
 pub mod registers;
@@ -22,8 +25,10 @@ mod root;
 pub mod schedule;
 pub mod thread;
 
-pub use discover::{Discovered, FIFO, HUGE_PAGES, NotDiscovered, discover};
+pub use architecture::architecture;
+pub use discover::{Discovered, FIFO, HUGE_PAGES, NotDiscovered, discover, online, threads};
 pub use facts::{Facts, facts};
+pub use hypervisor::{Below, below};
 pub use recording::{Recording, RecordingError};
 pub use root::Root;
-pub use waykeeper_platform::{format_cpulist, parse_cpulist};
+pub use waykeeper_platform::{format_cpulist, parse_boot_cpulist, parse_cpulist, parse_cpumask};

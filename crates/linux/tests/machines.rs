@@ -279,3 +279,41 @@ fn this_machine_can_be_read() {
     assert!(!machine.cpus().is_empty());
     machine.platform(&[]).unwrap_or_else(|error| panic!("{error}\n{}", machine.platform_text(&[])));
 }
+
+#[test]
+fn a_mask_tells_who_shares_a_cache_where_no_list_does() {
+    let mut recording = xeon().recording();
+    let l3 = |machine: &Machine| machine.caches.iter().find(|cache| cache.level == 3).unwrap().shared_by.clone();
+    let expected = l3(&machine(recording.clone()));
+    for cpu in xeon().cpus() {
+        for index in 0..4 {
+            let folder = format!("/sys/devices/system/cpu/cpu{cpu}/cache/index{index}");
+            let list = recording.text(&format!("{folder}/shared_cpu_list")).unwrap().to_owned();
+            let cpus = waykeeper_linux::parse_cpulist(&list).unwrap();
+            // The xeon has fewer than 32 CPUs: one group of a mask.
+            let mask = cpus.iter().fold(0_u32, |mask, cpu| mask | 1 << cpu);
+            recording.remove(&format!("{folder}/shared_cpu_list"));
+            recording.set(&format!("{folder}/shared_cpu_map"), format!("{mask:08x}\n"));
+        }
+    }
+    assert_eq!(l3(&machine(recording.clone())), expected);
+    for cpu in xeon().cpus() {
+        recording.remove(&format!("/sys/devices/system/cpu/cpu{cpu}/cache/index3/shared_cpu_map"));
+    }
+    let notes = machine(recording).notes.join("\n");
+    assert!(notes.contains("no file tells which cores share the caches of level 3"), "{notes}");
+}
+
+#[test]
+fn without_a_list_of_online_cores_cpuinfo_tells() {
+    let mut recording = epyc().recording();
+    recording.remove("/sys/devices/system/cpu/online");
+    let found = machine(recording.clone());
+    assert_eq!(found.cpus(), epyc().cpus());
+    assert!(found.notes.iter().any(|note| note.contains("online is absent")), "{:?}", found.notes);
+    // A core that the one lists and the other does not is of another machine, unless it is offline.
+    recording.set("/sys/devices/system/cpu/cpu500/topology/core_id", "0");
+    assert!(Machine::read(&Root::from(recording.clone())).is_err());
+    recording.set("/sys/devices/system/cpu/cpu500/online", "0");
+    assert_eq!(machine(recording).cpus(), epyc().cpus());
+}

@@ -24,7 +24,7 @@ mod text_file;
 mod way_control;
 
 pub use bundled::{Bundled, bundled, find_bundled};
-pub use core_list::{format_cpulist, parse_cpulist};
+pub use core_list::{format_cpulist, parse_boot_cpulist, parse_cpulist, parse_cpumask};
 pub use describe::{
     Architecture, CoreId, CoreKind, Counter, Cpuid, Execution, Flaws, Inclusion, Platform, PrivateCache, Replacement,
     TickLoop,

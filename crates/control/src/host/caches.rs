@@ -1,6 +1,6 @@
 //! The caches of a core, as `/sys` shows them.
 
-use waykeeper_linux::{Root, parse_cpulist};
+use waykeeper_linux::{Root, parse_cpulist, parse_cpumask};
 
 /// A cache for data that a core uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +32,10 @@ fn cache(root: &Root, folder: &str) -> Option<Option<Cache>> {
             id: text("id").and_then(|id| id.parse().ok()).unwrap_or(0),
             bytes: size.strip_suffix('K').and_then(|kib| kib.parse::<u64>().ok())? << 10,
             line_bytes: text("coherency_line_size")?.parse().ok()?,
-            cores: parse_cpulist(&text("shared_cpu_list")?)?,
+            // Old kernels have masks alone.
+            cores: text("shared_cpu_list")
+                .and_then(|list| parse_cpulist(&list))
+                .or_else(|| parse_cpumask(&text("shared_cpu_map")?))?,
         })
     };
     Some(read().filter(|_| text("type").is_some_and(|kind| kind != "Instruction")))

@@ -23,6 +23,8 @@ fn look(view: &View) -> Result<Looked, NotSeen> {
             }
             let driver = format!("/sys/devices/system/cpu/cpu{core}/cpufreq/scaling_driver");
             return match view.root.text(&driver) {
+                // With the processor's own control the file is there; without it there is nothing to prefer.
+                Some(name) if has_own_control(view, &name) => not_seen(view.root.absence(&file)),
                 Some(name) => {
                     fine("does not apply: the kernel sets the frequency itself", vec![Seen::new(driver, name)])
                 }
@@ -41,4 +43,13 @@ fn look(view: &View) -> Result<Looked, NotSeen> {
         }
     }
     fine("performance", seen)
+}
+
+/// Whether a driver may leave the frequency to the processor: Intel's does where there is HWP, AMD's where it likes.
+fn has_own_control(view: &View, driver: &str) -> bool {
+    let flags = view.flags();
+    match driver {
+        "intel_pstate" | "intel_cpufreq" => flags.is_empty() || flags.iter().any(|flag| flag == "hwp"),
+        other => other.starts_with("amd-pstate") || other.starts_with("amd_pstate"),
+    }
 }

@@ -28,6 +28,13 @@ fn look(view: &View) -> Result<Looked, NotSeen> {
         read(device, "class").starts_with("0x03") && read(device, "vendor") == "0x8086" && device.ends_with("00:02.0")
     });
     let Some(graphics) = graphics else {
+        let dark = |device: &&String| {
+            let class = read(device, "class");
+            class.is_empty() || class.starts_with("0x03") && read(device, "vendor").is_empty()
+        };
+        if let Some(device) = devices.iter().find(dark) {
+            return not_seen(format!("{DEVICES}/{device} does not tell its class and vendor"));
+        }
         return fine(format!("no integrated graphics of Intel among {} devices", devices.len()), vec![]);
     };
     let mut seen = vec![Seen::new(format!("{DEVICES}/{graphics}/class"), read(graphics, "class"))];

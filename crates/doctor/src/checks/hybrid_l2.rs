@@ -3,8 +3,9 @@
 use crate::check::{Check, Looked, NotSeen, fine, found};
 use crate::finding::{Fix, Seen, Severity};
 use crate::register;
-use crate::view::View;
-use waykeeper_linux::parse_cpulist;
+use crate::view::{Vendor, View};
+use waykeeper_linux::cpuid::Leaves;
+use waykeeper_linux::{format_cpulist, parse_cpulist};
 
 /// Cores of each kind, as their performance counters tell.
 const ATOM: &str = "/sys/devices/cpu_atom/cpus";
@@ -23,16 +24,14 @@ pub(super) const CHECK: Check = Check {
 };
 
 fn look(view: &View) -> Result<Looked, NotSeen> {
-    let kinds = [ATOM, CORE].map(|path| view.root.text(path).and_then(|text| parse_cpulist(&text)).unwrap_or_default());
-    let [atoms, cores] = &kinds;
-    if atoms.is_empty() || cores.is_empty() {
-        view.text("/proc/cpuinfo")?;
-        return fine("does not apply: one kind of core", vec![]);
-    }
-    let atom = atoms[0];
+    let (atom, told) = match kinds(view)? {
+        Kinds::One(seen) => return fine("does not apply: one kind of core", seen),
+        Kinds::Two { atom, seen } => (atom, seen),
+    };
     let file = format!("/sys/devices/system/cpu/cpu{atom}/cache/index2/ways_of_associativity");
     let ways = view.text(&file)?.parse::<u32>().map_err(|_| NotSeen(format!("{file} holds no number")))?;
-    let mut seen = vec![Seen::new(ATOM, view.root.text(ATOM).unwrap_or_default()), Seen::new(file, ways.to_string())];
+    let all = told.value.clone();
+    let mut seen = vec![told, Seen::new(file, ways.to_string())];
     let (place, mask) = match mask(view, atom) {
         Ok(mask) => mask,
         // Where no core tells of L2 masks the kernel has reset none.
@@ -52,11 +51,69 @@ fn look(view: &View) -> Result<Looked, NotSeen> {
         Fix::Firmware("L2 QoS Enumeration: Disabled".into()),
         Fix::Parameter("rdt=!l2cat".into()),
         Fix::Command(format!(
-            "wrmsr -p {atom} {L2_MASK_0:#x} {whole:#x}   (and so for one core of each module of {})",
-            view.root.text(ATOM).unwrap_or_default()
+            "wrmsr -p {atom} {L2_MASK_0:#x} {whole:#x}   (and so for one core of each module of {all})"
         )),
     ];
     found(Severity::Serious, format!("Efficiency cores may fill {open} of the {ways} ways of their L2."), seen, fixes)
+}
+
+/// The kinds of cores that are online.
+enum Kinds {
+    /// What shows that they are alike.
+    One(Vec<Seen>),
+    /// An efficiency core, and what tells of all of them.
+    Two { atom: u32, seen: Seen },
+}
+
+/// By the counters' own folders, or else by CPUID: leaf 0x1A tells a core's kind (EAX bits 31:24: 0x20 an efficiency core,
+/// 0x40 a performance core), and leaf 7.0 EDX bit 15 whether there are several (Intel SDM, volume 2).
+fn kinds(view: &View) -> Result<Kinds, NotSeen> {
+    if view.vendor()? != Vendor::Intel {
+        return Ok(Kinds::One(vec![Seen::new("/proc/cpuinfo", "no processor of Intel")]));
+    }
+    let listed = |path: &str| {
+        let cores = view.root.text(path).and_then(|text| parse_cpulist(&text)).unwrap_or_default();
+        cores.into_iter().filter(|core| view.online.contains(core)).collect::<Vec<_>>()
+    };
+    let (atoms, cores) = (listed(ATOM), listed(CORE));
+    if let [atom, ..] = atoms[..] {
+        return Ok(match atoms.len() < view.online.len() {
+            true => Kinds::Two { atom, seen: Seen::new(ATOM, format_cpulist(&atoms)) },
+            false => Kinds::One(vec![Seen::new(ATOM, format_cpulist(&atoms))]),
+        });
+    }
+    if !cores.is_empty() && cores.len() == view.online.len() {
+        return Ok(Kinds::One(vec![Seen::new(CORE, format_cpulist(&cores))]));
+    }
+    let leaves: Vec<(u32, Leaves)> =
+        view.online.iter().filter_map(|core| Some((*core, Leaves::of(&view.root, *core)?))).collect();
+    let of_kind = |kind: u32| {
+        let cores = leaves.iter().filter(|(_, leaves)| leaves.get(0x1a, 0).eax >> 24 == kind);
+        cores.map(|(core, _)| *core).collect::<Vec<_>>()
+    };
+    let small = of_kind(0x20);
+    if let [atom, ..] = small[..]
+        && small.len() < view.online.len()
+    {
+        return Ok(Kinds::Two { atom, seen: Seen::new("CPUID leaf 0x1A", format_cpulist(&small)) });
+    }
+    if !cores.is_empty() {
+        return Err(NotSeen(format!("{CORE} names some cores, and nothing tells of what kind the others are")));
+    }
+    let known = |leaves: &Leaves| leaves.has(7, 0).then(|| leaves.get(7, 0).edx >> 15 & 1 == 1);
+    match leaves.first().and_then(|(_, leaves)| known(leaves)) {
+        Some(false) => Ok(Kinds::One(vec![Seen::new("CPUID leaf 7", "EDX bit 15 is 0: no hybrid part")])),
+        _ if leaves.len() == view.online.len() && of_kind(0x40).len() == leaves.len()
+            || small.len() == view.online.len() =>
+        {
+            Ok(Kinds::One(vec![Seen::new("CPUID leaf 0x1A", "the same for every core")]))
+        }
+        // A kernel that knows one kind has one folder of counters for it, and a hybrid part has none of this name.
+        _ if !view.root.names("/sys/devices/cpu").is_empty() => {
+            Ok(Kinds::One(vec![Seen::new("/sys/devices/cpu", "counters of one kind")]))
+        }
+        _ => Err(NotSeen(format!("neither {ATOM} nor CPUID leaf 0x1A tells the kinds of all cores"))),
+    }
 }
 
 /// The mask that an efficiency core has, and where it was read.

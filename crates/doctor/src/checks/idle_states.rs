@@ -33,24 +33,26 @@ fn look(view: &View) -> Result<Looked, NotSeen> {
         return fine("idle cores poll", vec![Seen::new("/proc/cmdline", "idle=poll")]);
     }
     let mut deepest: Option<State> = None;
-    let (mut told, mut seen) = (false, Vec::new());
+    let (mut told, mut seen) = (true, Vec::new());
     let limit_us = dma_latency_us(view);
     seen.extend(limit_us.map(|limit| Seen::new(LIMIT, format!("{limit} us"))));
     for &core in &view.rt_cores {
-        let states = states(view, core);
-        told |= !states.is_empty();
+        let states = states(view, core)?;
+        told &= !states.is_empty();
         let limits = [limit_us, resume_latency_us(view, core)];
         let allowed = states.into_iter().filter(|state| limits.iter().flatten().all(|limit| state.exit_us <= *limit));
         deepest = allowed.chain(deepest).max_by_key(|state| state.exit_us);
     }
-    if !told && view.root.text(DRIVER).as_deref() == Some("none") && view.hypervisor.is_none() {
+    if !told && view.root.text(DRIVER).as_deref() == Some("none") && view.hosts_affair("").is_none() {
         return fine("no driver of idle states: cores halt in the lightest one", vec![Seen::new(DRIVER, "none")]);
     }
-    if !told {
-        let folder = format!("/sys/devices/system/cpu/cpu{}/cpuidle", view.rt_cores[0]);
+    let deep = deepest.filter(|state| state.exit_us > LIGHT_US);
+    if !told && deep.is_none() {
+        let mut cores = view.rt_cores.iter().map(|core| format!("/sys/devices/system/cpu/cpu{core}/cpuidle"));
+        let folder = cores.find(|folder| view.root.names(folder).is_empty()).unwrap_or_default();
         return not_seen(format!("{folder} tells no states, so how the core idles is unknown"));
     }
-    match deepest.filter(|state| state.exit_us > LIGHT_US) {
+    match deep {
         Some(state) => {
             let severity = if state.exit_us > SERIOUS_US { Severity::Serious } else { Severity::Warning };
             let what = format!("Cores may enter {}, which takes {} us to leave.", state.name, state.exit_us);
@@ -64,17 +66,18 @@ fn look(view: &View) -> Result<Looked, NotSeen> {
     }
 }
 
-fn states(view: &View, core: u32) -> Vec<State> {
+fn states(view: &View, core: u32) -> Result<Vec<State>, NotSeen> {
     let folder = format!("/sys/devices/system/cpu/cpu{core}/cpuidle");
     let state = |name: String| {
         let folder = format!("{folder}/{name}");
         let disabled = view.root.number(&format!("{folder}/disable")).unwrap_or(0) != 0;
-        let exit_us = view.root.number(&format!("{folder}/latency"))?;
+        let file = format!("{folder}/latency");
+        let exit_us = view.root.number(&file).ok_or_else(|| NotSeen(view.root.absence(&file)))?;
         let name = view.root.text(&format!("{folder}/name")).unwrap_or(name);
         // A state that is disabled is told with no exit at all, so that the machine counts as one that tells its states.
-        Some(State { file: format!("{folder}/latency"), name, exit_us: if disabled { 0 } else { exit_us } })
+        Ok(State { file: format!("{folder}/latency"), name, exit_us: if disabled { 0 } else { exit_us } })
     };
-    view.root.names(&folder).into_iter().filter(|name| name.starts_with("state")).filter_map(state).collect()
+    view.root.names(&folder).into_iter().filter(|name| name.starts_with("state")).map(state).collect()
 }
 
 /// The longest wake-up that programs allow: 4 bytes in the machine's order.

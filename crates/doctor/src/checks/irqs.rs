@@ -1,5 +1,7 @@
 //! Interrupts of devices on the cores.
 
+use std::collections::BTreeSet;
+
 use crate::check::{Check, Looked, NotSeen, fine, found, not_seen};
 use crate::cores::named;
 use crate::finding::{Fix, Seen, Severity};
@@ -34,10 +36,16 @@ fn look(view: &View) -> Result<Looked, NotSeen> {
         return not_seen("/proc/irq tells of no interrupts");
     }
     let table = view.root.text("/proc/interrupts").unwrap_or_default();
+    // Every interrupt with a number has a folder on the machine, with an affinity in it.
+    let listed = table.lines().filter_map(|line| line.trim_start().split_once(':')?.0.parse::<u32>().ok());
+    let expected = listed.chain(numbers.iter().copied()).collect::<BTreeSet<_>>().len();
     let mut told = 0;
     let mut here: Vec<Irq> = numbers.iter().filter_map(|number| irq(view, *number, &table, &mut told)).collect();
     if told == 0 {
         return not_seen("no affinity below /proc/irq can be read");
+    }
+    if here.is_empty() && told < expected {
+        return not_seen(format!("the affinity of {} of {expected} interrupts cannot be read", expected - told));
     }
     if here.is_empty() {
         return fine(format!("none of {told}"), vec![Seen::new("/proc/irq/*/effective_affinity_list", "other cores")]);
@@ -67,8 +75,8 @@ fn irq(view: &View, number: u32, table: &str, told: &mut usize) -> Option<Irq> {
         let text = view.root.text(&file).filter(|text| !text.is_empty())?;
         Some((file, text))
     })?;
-    *told += 1;
     let cores = view.among(&parse_cpulist(&affinity)?);
+    *told += 1;
     if cores.is_empty() {
         return None;
     }

@@ -1,15 +1,13 @@
 //! Cores that the scheduler leaves alone.
 
-use crate::check::{Check, Looked, NotSeen, fine, found};
+use crate::check::{Check, Looked, NotSeen, fine, found, not_seen};
 use crate::cores::named;
 use crate::finding::{Fix, Seen, Severity};
-use crate::parameters::names::isolcpus;
+use crate::parameters::names::{isolating, isolcpus};
 use crate::view::View;
 use waykeeper_linux::parse_cpulist;
 
 const ISOLATED: &str = "/sys/devices/system/cpu/isolated";
-/// Isolated partitions of control groups; since 6.7.
-const PARTITIONS: &str = "/sys/fs/cgroup/cpuset.cpus.isolated";
 
 pub(super) const CHECK: Check = Check {
     id: "isolcpus",
@@ -22,20 +20,23 @@ pub(super) const CHECK: Check = Check {
 
 fn look(view: &View) -> Result<Looked, NotSeen> {
     let booted = view.text(ISOLATED)?;
-    let partitions = view.root.text(PARTITIONS).unwrap_or_default();
-    let mut isolated = parse_cpulist(&booted).unwrap_or_default();
-    isolated.extend(parse_cpulist(&partitions).unwrap_or_default());
+    let Some(mut isolated) = parse_cpulist(&booted) else {
+        return not_seen(format!("{ISOLATED} holds `{booted}`, which is no list of cores"));
+    };
+    let (partitions, told) = view.partitions();
+    isolated.extend(partitions);
     let shown = |text: String| if text.is_empty() { "nothing".to_owned() } else { text };
     let mut seen = vec![Seen::new(ISOLATED, shown(booted))];
-    if !partitions.is_empty() {
-        seen.push(Seen::new(PARTITIONS, partitions));
-    }
+    seen.extend(told);
     let lacking = view.lacking(&isolated);
     if lacking.is_empty() {
-        return fine(format!("{} isolated", named(&view.rt_cores)), seen);
+        let by = seen.iter().skip(1).map(|seen| seen.file.rsplit_once('/').map_or("", |(group, _)| group));
+        let by: Vec<&str> = by.filter(|group| *group != "/sys/fs/cgroup").collect();
+        let by = if by.is_empty() { String::new() } else { format!(" by {}", by.join(", ")) };
+        return fine(format!("{} isolated{by}", named(&view.rt_cores)), seen);
     }
     let fixes = vec![
-        Fix::Parameter(isolcpus(view)),
+        isolating(view, isolcpus(view)),
         Fix::Other(
             "or, without a restart, an isolated partition of cpusets (cgroup v2: cpuset.cpus.partition = isolated)"
                 .into(),

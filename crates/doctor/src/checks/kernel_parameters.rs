@@ -2,7 +2,7 @@
 
 use crate::check::{Check, Looked, NotSeen, fine, found};
 use crate::finding::{Fix, Seen, Severity};
-use crate::parameters::unknown::unknown;
+use crate::parameters::unknown::ineffective;
 use crate::view::View;
 
 pub(super) const CHECK: Check = Check {
@@ -15,14 +15,14 @@ pub(super) const CHECK: Check = Check {
 
 fn look(view: &View) -> Result<Looked, NotSeen> {
     let words = view.words()?;
-    let unknown: Vec<_> = words.words.iter().filter_map(|word| Some((word, unknown(word)?))).collect();
+    let unknown: Vec<_> = words.words.iter().filter_map(|word| Some((word, ineffective(word, view.last)?))).collect();
     if unknown.is_empty() {
         let seen = vec![Seen::new("/proc/cmdline", format!("{} parameters", words.words.len()))];
         return fine("none that is known to do nothing", seen);
     }
     let seen =
         unknown.iter().map(|(word, row)| Seen::new("/proc/cmdline", format!("{word}: {}", row.status))).collect();
-    let fixes = unknown.iter().map(|(word, row)| match row.instead {
+    let fixes = unknown.iter().map(|(word, row)| match &row.instead {
         Some(instead) => Fix::Parameter(format!("{instead}   (in the place of {word})")),
         None => Fix::Other(format!("take {word} out")),
     });

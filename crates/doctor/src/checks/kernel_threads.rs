@@ -3,6 +3,7 @@
 use crate::check::{Check, Looked, NotSeen, fine, found, not_seen};
 use crate::cores::{format_mask, named, parse_mask};
 use crate::finding::{Fix, Seen, Severity};
+use crate::parameters::names::{isolating, isolcpus};
 use crate::view::View;
 use waykeeper_linux::parse_cpulist;
 
@@ -31,9 +32,19 @@ fn look(view: &View) -> Result<Looked, NotSeen> {
     // Of one core alone: the kernel's own for that core.
     let roaming: Vec<&Thread> =
         threads.iter().filter(|thread| thread.cores.len() > 1 && !view.among(&thread.cores).is_empty()).collect();
-    let queues = view.root.text(WORKQUEUES).and_then(|text| Some((parse_mask(&text)?, text)));
-    let queues = queues.filter(|(cores, _)| !view.among(cores).is_empty());
+    let shown = view.root.text(WORKQUEUES).and_then(|text| Some((parse_mask(&text)?, text)));
+    let queues_seen = shown.is_some();
+    let queues = shown.filter(|(cores, _)| !view.among(cores).is_empty());
     if roaming.is_empty() && queues.is_none() {
+        if !queues_seen {
+            return not_seen(format!(
+                "where unbound workqueues may run is not told: {}",
+                view.root.absence(WORKQUEUES)
+            ));
+        }
+        if let Some(thread) = threads.iter().find(|thread| thread.cores.is_empty()) {
+            return not_seen(format!("{} tells no cores of {}", thread.file, thread.name));
+        }
         return fine(format!("none of {} may, but those of the cores themselves", threads.len()), vec![]);
     }
     let mut seen: Vec<Seen> = roaming
@@ -42,7 +53,7 @@ fn look(view: &View) -> Result<Looked, NotSeen> {
         .map(|thread| Seen::new(thread.file.clone(), format!("{} ({})", thread.list, thread.name)))
         .collect();
     seen.extend(queues.iter().map(|(_, text)| Seen::new(WORKQUEUES, text.clone())));
-    let mut fixes = vec![Fix::Parameter(crate::parameters::names::isolcpus(view))];
+    let mut fixes = vec![isolating(view, isolcpus(view))];
     if let Some(first) = roaming.first() {
         fixes.push(Fix::Command(format!("taskset -pc {} {}   (and so for the others)", view.other_list(), first.pid)));
     }
@@ -62,6 +73,7 @@ struct Thread {
     name: String,
     file: String,
     list: String,
+    /// Empty where nothing tells.
     cores: Vec<u32>,
 }
 
@@ -74,7 +86,8 @@ fn thread(view: &View, pid: &str) -> Option<Thread> {
         return None;
     }
     let file = format!("/proc/{pid}/status");
-    let status = view.root.text(&file)?;
-    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?.trim().to_owned();
-    Some(Thread { pid: number, name: name.to_owned(), file, cores: parse_cpulist(&list)?, list })
+    let status = view.root.text(&file).unwrap_or_default();
+    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap_or_default();
+    let (list, cores) = (list.trim().to_owned(), parse_cpulist(list).unwrap_or_default());
+    Some(Thread { pid: number, name: name.to_owned(), file, cores, list })
 }

@@ -3,6 +3,7 @@
 use crate::check::{Check, Looked, NotSeen, fine, found, not_seen};
 use crate::cores::named;
 use crate::finding::{Fix, Seen, Severity};
+use crate::parameters::names::isolating;
 use crate::view::View;
 use waykeeper_linux::parse_cpulist;
 
@@ -19,8 +20,8 @@ pub(super) const CHECK: Check = Check {
 
 fn look(view: &View) -> Result<Looked, NotSeen> {
     let Some(text) = view.root.text(NOHZ_FULL) else {
-        // The kernel makes both files in one place; the one without the other says how it was built.
-        if view.root.text("/sys/devices/system/cpu/isolated").is_none() {
+        // A tree may lack the file of a kernel that has it.
+        if !view.root.is_absent(NOHZ_FULL) {
             return not_seen(view.root.absence(NOHZ_FULL));
         }
         let seen = vec![Seen::new(NOHZ_FULL, "not there: built without CONFIG_NO_HZ_FULL")];
@@ -38,6 +39,6 @@ fn look(view: &View) -> Result<Looked, NotSeen> {
     if lacking.is_empty() {
         return fine(format!("stopped on {} while one task runs there", named(&view.rt_cores)), seen);
     }
-    let fixes = vec![Fix::Parameter(format!("nohz_full={}", view.rt_list()))];
+    let fixes = vec![isolating(view, format!("nohz_full={}", view.rt_list()))];
     found(Severity::Warning, format!("The tick goes on while a program runs on {}.", named(&lacking)), seen, fixes)
 }

@@ -56,6 +56,9 @@ fn look(view: &View) -> Result<Looked, NotSeen> {
             fixes,
         );
     }
+    if let Some(device) = devices.iter().find(|device| class(device).is_empty()) {
+        return not_seen(format!("{DEVICES}/{device}/class cannot be read"));
+    }
     if let Some((device, _)) = told.iter().find(|(_, told)| matches!(told, Told::Nothing)) {
         return not_seen(format!("{} may be read beyond its first bytes by root only", file(device)));
     }

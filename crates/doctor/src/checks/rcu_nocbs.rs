@@ -4,6 +4,9 @@ use crate::check::{Check, Looked, NotSeen, fine, found};
 use crate::cores::{named, parse_parameter};
 use crate::finding::{Fix, Seen, Severity};
 use crate::view::View;
+use waykeeper_linux::parse_cpulist;
+
+use super::nohz_full::NOHZ_FULL;
 
 pub(super) const CHECK: Check = Check {
     id: "rcu-nocbs",
@@ -18,15 +21,17 @@ fn look(view: &View) -> Result<Looked, NotSeen> {
     let words = view.words()?;
     let shown = |name| words.get(name).map(ToString::to_string);
     let seen = [shown("rcu_nocbs"), shown("nohz_full")].into_iter().flatten().collect::<Vec<_>>().join(" ");
-    let seen =
+    let mut seen =
         vec![Seen::new("/proc/cmdline", if seen.is_empty() { "neither rcu_nocbs nor nohz_full".into() } else { seen })];
     let mut taken = Vec::new();
-    // `nohz_full` implies it, and so does `all`.
-    for value in [words.value("rcu_nocbs"), words.value("nohz_full")].into_iter().flatten() {
-        match value {
-            "all" => taken.extend(&view.rt_cores),
-            list => taken.extend(parse_parameter(list).unwrap_or_default()),
-        }
+    // `nohz_full` implies it, also where it comes from a default of the kernel.
+    for name in ["rcu_nocbs", "nohz_full"] {
+        let list = words.value(name).and_then(|value| parse_parameter(name, value, view.last));
+        taken.extend(list.map(|(_, cores)| cores).unwrap_or_default());
+    }
+    if let Some(text) = view.root.text(NOHZ_FULL).filter(|text| !text.is_empty() && !text.contains("null")) {
+        taken.extend(parse_cpulist(&text).unwrap_or_default());
+        seen.push(Seen::new(NOHZ_FULL, text));
     }
     let lacking = view.lacking(&taken);
     if lacking.is_empty() {

@@ -19,7 +19,9 @@ pub(super) const CHECK: Check = Check {
 };
 
 fn look(view: &View) -> Result<Looked, NotSeen> {
-    if view.version().is_some_and(|version| version >= FAIR_SERVER) { fair_server(view) } else { throttling(view) }
+    let version =
+        view.version().ok_or_else(|| NotSeen("the kernel's version is not told, on which it depends".into()))?;
+    if version >= FAIR_SERVER { fair_server(view) } else { throttling(view) }
 }
 
 fn throttling(view: &View) -> Result<Looked, NotSeen> {

@@ -4,7 +4,7 @@ use crate::check::{Check, Looked, NotSeen, fine, found, not_seen};
 use crate::cores::named;
 use crate::finding::{Fix, Seen, Severity};
 use crate::view::View;
-use waykeeper_linux::{format_cpulist, parse_cpulist};
+use waykeeper_linux::format_cpulist;
 
 pub(super) const CHECK: Check = Check {
     id: "smt",
@@ -18,18 +18,19 @@ pub(super) const CHECK: Check = Check {
 fn look(view: &View) -> Result<Looked, NotSeen> {
     let (mut seen, mut disturbing, mut off) = (Vec::new(), Vec::new(), Vec::new());
     for &core in &view.rt_cores {
-        let folder = format!("/sys/devices/system/cpu/cpu{core}/topology");
-        let files = ["thread_siblings_list", "core_cpus_list"].map(|file| format!("{folder}/{file}"));
-        let Some((file, text)) = files.into_iter().find_map(|file| Some((file.clone(), view.root.text(&file)?))) else {
-            return not_seen(view.root.absence(&format!("{folder}/thread_siblings_list")));
+        let Some((file, siblings)) = view.siblings(core) else {
+            let file = format!("/sys/devices/system/cpu/cpu{core}/topology/thread_siblings_list");
+            return not_seen(match view.root.text(&file) {
+                Some(text) => format!("{file} holds `{text}`, which does not tell the threads of core {core}"),
+                None => view.root.absence(&file),
+            });
         };
-        let mut siblings = parse_cpulist(&text).unwrap_or_default();
-        siblings.retain(|sibling| *sibling != core && view.online.contains(sibling));
         // Of several real-time siblings the first stays.
         if !off.contains(&core) {
             off.extend(&siblings);
         }
         disturbing.extend(siblings);
+        let text = view.root.text(&file).unwrap_or_default();
         seen.push(Seen::new(file, text));
     }
     disturbing.sort_unstable();
@@ -41,9 +42,14 @@ fn look(view: &View) -> Result<Looked, NotSeen> {
         };
     }
     off.sort_unstable();
-    let offline = off.iter().map(|core| Fix::Command(format!("echo 0 > /sys/devices/system/cpu/cpu{core}/online")));
-    let fixes =
-        offline.chain([Fix::Parameter("nosmt".into()), Fix::Firmware("Hyper-Threading: Disabled".into())]).collect();
+    // The boot core cannot be put offline on x86 since 6.5, and on others as firmware likes.
+    let offline = off.iter().map(|core| match core {
+        0 => Fix::Other("choose another real-time core: the second thread is the boot core, which stays online".into()),
+        core => Fix::Command(format!("echo 0 > /sys/devices/system/cpu/cpu{core}/online")),
+    });
+    // `nosmt` leaves the first thread of each core.
+    let booted = view.second_threads().filter(|cores| cores.is_empty()).map(|_| Fix::Parameter("nosmt".into()));
+    let fixes = offline.chain(booted).chain([Fix::Firmware("Hyper-Threading: Disabled".into())]).collect();
     let what =
         format!("The pipelines of {} are shared with CPU {}.", named(&view.rt_cores), format_cpulist(&disturbing));
     found(Severity::Serious, what, seen, fixes)

@@ -1,6 +1,6 @@
 //! The watchdog for soft lockups.
 
-use crate::check::{Check, Looked, NotSeen, fine, found};
+use crate::check::{Check, Looked, NotSeen, fine, found, not_seen};
 use crate::cores::named;
 use crate::finding::{Fix, Seen, Severity};
 use crate::view::View;
@@ -26,7 +26,10 @@ fn look(view: &View) -> Result<Looked, NotSeen> {
     }
     let cores = view.text(CORES)?;
     seen.push(Seen::new(CORES, cores.clone()));
-    let watched = view.among(&parse_cpulist(&cores).unwrap_or_default());
+    let Some(list) = parse_cpulist(&cores) else {
+        return not_seen(format!("{CORES} holds `{cores}`, which is no list of cores"));
+    };
+    let watched = view.among(&list);
     if watched.is_empty() {
         return fine("watches other cores", seen);
     }

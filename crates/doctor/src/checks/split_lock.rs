@@ -16,7 +16,7 @@ pub(super) const CHECK: Check = Check {
 };
 
 fn look(view: &View) -> Result<Looked, NotSeen> {
-    if view.vendor()? == Vendor::Other {
+    if view.vendor()? == Vendor::NotX86 {
         return fine("does not apply: no x86 processor", vec![]);
     }
     let flags = view.flags();
@@ -42,9 +42,10 @@ fn look(view: &View) -> Result<Looked, NotSeen> {
         let fixes = vec![Fix::Parameter("split_lock_detect=warn".into())];
         return found(Severity::Warning, "Any program may lock the bus as often as it likes.", seen, fixes);
     }
-    let mitigate = view.root.text(MITIGATE);
-    seen.extend(mitigate.iter().map(|text| Seen::new(MITIGATE, text.clone())));
-    if mitigate.as_deref() == Some("0") {
+    // Kernels before 6.2 have no such switch, and slow the program always.
+    let mitigate = if view.root.is_absent(MITIGATE) { "no such switch".into() } else { view.text(MITIGATE)? };
+    seen.push(Seen::new(MITIGATE, mitigate.clone()));
+    if mitigate == "0" {
         let fixes = vec![Fix::Command("sysctl -w kernel.split_lock_mitigate=1".into())];
         return found(Severity::Warning, "A program that locks the bus is warned once, and not slowed.", seen, fixes);
     }

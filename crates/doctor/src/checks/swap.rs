@@ -1,6 +1,6 @@
 //! Swap.
 
-use crate::check::{Check, Looked, NotSeen, fine, found};
+use crate::check::{Check, Looked, NotSeen, fine, found, not_seen};
 use crate::finding::{Fix, Seen, Severity};
 use crate::view::View;
 
@@ -17,6 +17,9 @@ pub(super) const CHECK: Check = Check {
 
 fn look(view: &View) -> Result<Looked, NotSeen> {
     let text = view.text(FILE)?;
+    if !text.starts_with("Filename") {
+        return not_seen(format!("{FILE} does not begin with its heading"));
+    }
     let places: Vec<&str> = text.lines().skip(1).filter_map(|line| line.split_whitespace().next()).collect();
     if places.is_empty() {
         return fine("none", vec![Seen::new(FILE, "no entry")]);

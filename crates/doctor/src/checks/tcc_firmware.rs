@@ -40,6 +40,10 @@ fn look(view: &View) -> Result<Looked, NotSeen> {
     let mut seen = vec![Seen::new(format!("{TABLES}/{table}"), "there")];
     let against = against(view);
     if against.is_empty() {
+        view.text(SLEEP)?;
+        if let Some(card) = cards(view).into_iter().find(|card| rc6(view, card).is_none()) {
+            return not_seen(format!("{CARDS}/{card} does not tell whether RC6 is off"));
+        }
         return fine("it tells of TCC, and what shows is as TCC Mode sets it; the switch itself does not show", seen);
     }
     let fixes = vec![Fix::Firmware("Intel TCC Mode: Enabled".into())]
@@ -56,10 +60,22 @@ fn against(view: &View) -> Vec<(Seen, &'static str)> {
     if let Some(text) = view.root.text(SLEEP).filter(|text| text.contains("[s2idle]")) {
         against.push((Seen::new(SLEEP, text), "Low Power S0 Idle Capability: Disabled"));
     }
-    for card in view.root.names(CARDS).iter().filter(|name| name.starts_with("card") && !name.contains('-')) {
-        let files = ["gt/gt0/rc6_enable", "power/rc6_enable"].map(|file| format!("{CARDS}/{card}/{file}"));
-        let on = files.into_iter().find(|file| view.root.text(file).is_some_and(|text| text != "0"));
-        against.extend(on.map(|file| (Seen::new(file, "1"), "RC6 (Render Standby): Disabled")));
+    for (file, text) in cards(view).iter().filter_map(|card| rc6(view, card)) {
+        if text != "0" {
+            against.push((Seen::new(file, text), "RC6 (Render Standby): Disabled"));
+        }
     }
     against
+}
+
+/// Graphics cards, without their connectors.
+fn cards(view: &View) -> Vec<String> {
+    let names = view.root.names(CARDS).into_iter();
+    names.filter(|name| name.starts_with("card") && !name.contains('-')).collect()
+}
+
+/// Whether a card may sleep, and the file that tells.
+fn rc6(view: &View, card: &str) -> Option<(String, String)> {
+    let files = ["gt/gt0/rc6_enable", "power/rc6_enable"].map(|file| format!("{CARDS}/{card}/{file}"));
+    files.into_iter().find_map(|file| Some((file.clone(), view.root.text(&file)?)))
 }

@@ -1,6 +1,6 @@
 //! Huge pages that the kernel makes by itself.
 
-use crate::check::{Check, Looked, NotSeen, fine, found};
+use crate::check::{Check, Looked, NotSeen, fine, found, not_seen};
 use crate::finding::{Fix, Seen, Severity};
 use crate::view::View;
 
@@ -18,6 +18,9 @@ pub(super) const CHECK: Check = Check {
 fn look(view: &View) -> Result<Looked, NotSeen> {
     let text = view.text(FILE)?;
     let seen = vec![Seen::new(FILE, text.clone())];
+    if !["[always]", "[madvise]", "[never]"].iter().any(|chosen| text.contains(chosen)) {
+        return not_seen(format!("{FILE} holds `{text}`, of which nothing is chosen"));
+    }
     if !text.contains("[always]") {
         return fine("only where a program asks for them, or never", seen);
     }

@@ -14,7 +14,7 @@ pub(super) const CHECK: Check = Check {
 };
 
 fn look(view: &View) -> Result<Looked, NotSeen> {
-    if view.vendor()? == Vendor::Other {
+    if view.vendor()? == Vendor::NotX86 {
         return fine("does not apply: no x86 processor", vec![]);
     }
     let flags = view.flags();

@@ -1,8 +1,9 @@
 //! A hypervisor beneath the kernel.
 
-use crate::check::{Check, Looked, NotSeen, fine, found};
+use crate::check::{Check, Looked, NotSeen, fine, found, not_seen};
 use crate::finding::{Fix, Seen, Severity};
 use crate::view::View;
+use waykeeper_linux::Below;
 
 /// The `steal` column of a `cpuN` line of `/proc/stat`, the name being 0 (proc_stat(5)).
 const STEAL: usize = 8;
@@ -18,10 +19,15 @@ pub(super) const CHECK: Check = Check {
 
 fn look(view: &View) -> Result<Looked, NotSeen> {
     view.text("/proc/cpuinfo")?;
-    let Some(hypervisor) = &view.hypervisor else {
-        return fine("no hypervisor shows itself", vec![Seen::new("/proc/cpuinfo", "flags without `hypervisor`")]);
+    let (file, value) = match &view.below {
+        Below::Hypervisor(_, told) => told,
+        Below::Machine(file, text) => {
+            return fine("no hypervisor shows itself", vec![Seen::new(file.clone(), text.clone())]);
+        }
+        Below::Unknown(why) => return not_seen(why.clone()),
     };
-    let mut seen = vec![Seen::new("/proc/cpuinfo", format!("hypervisor: {hypervisor}"))];
+    let hypervisor = view.hypervisor.as_deref().unwrap_or("of unknown make");
+    let mut seen = vec![Seen::new(file.clone(), value.clone())];
     let stolen = stolen_ms(view);
     if let Some(ms) = stolen {
         seen.push(Seen::new("/proc/stat", format!("{ms} ms stolen from the real-time cores since boot")));

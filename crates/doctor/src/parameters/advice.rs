@@ -5,9 +5,10 @@ use serde::Serialize;
 use waykeeper_linux::format_cpulist;
 
 use super::names;
-use super::unknown::unknown;
+use super::unknown::{ineffective, unknown};
 use crate::checks::nohz_full::NOHZ_FULL;
 use crate::command_line::Word;
+use crate::cores::parse_parameter;
 use crate::view::{Vendor, View};
 
 /// A parameter with its reason.
@@ -60,7 +61,7 @@ pub fn advise(view: &View) -> Advice {
     for wish in wishes(view) {
         let name = wish.parameter.split('=').next().unwrap_or_default();
         let booted = words.get(name);
-        let (wanted, there) = reconciled(booted, &wish.parameter);
+        let (wanted, there) = reconciled(booted, &wish.parameter, view.last);
         let parameter =
             |replaces: Option<String>| Parameter { parameter: wanted.clone(), reason: wish.reason.into(), replaces };
         match (booted, wish.needed) {
@@ -72,10 +73,10 @@ pub fn advise(view: &View) -> Advice {
     advice.remove = words
         .words
         .iter()
-        .filter_map(|word| Some((word, unknown(word)?)))
+        .filter_map(|word| Some((word, ineffective(word, view.last)?)))
         // What is replaced goes anyway.
         .filter(|(word, _)| !advice.add.iter().any(|added| added.replaces == Some(word.to_string())))
-        .map(|(word, row)| Parameter { parameter: word.to_string(), reason: row.status.into(), replaces: None })
+        .map(|(word, row)| Parameter { parameter: word.to_string(), reason: row.status, replaces: None })
         .collect();
     advice.line = advice.add.iter().map(|added| added.parameter.as_str()).collect::<Vec<_>>().join(" ");
     advice
@@ -83,10 +84,12 @@ pub fn advise(view: &View) -> Advice {
 
 /// What a parameter is to be beside what was booted, and whether it is so already. Cores that somebody has set apart for
 /// another purpose stay set apart.
-fn reconciled(booted: Option<&Word>, wanted: &str) -> (String, bool) {
+fn reconciled(booted: Option<&Word>, wanted: &str, last: u32) -> (String, bool) {
     let (name, value) = wanted.split_once('=').map_or((wanted, None), |(name, value)| (name, Some(value)));
     let Some(booted) = booted else { return (wanted.to_owned(), false) };
-    let lists = booted.value.as_deref().and_then(parts).zip(value.and_then(parts));
+    let parts =
+        |value: Option<&'_ str>| parse_parameter(name, value?, last).filter(|(_, cores)| !cores.is_empty()).map(owned);
+    let lists = parts(booted.value.as_deref()).zip(parts(value));
     match lists {
         // Interrupts may go to fewer cores than there are others, and to no real-time one.
         Some(((_, old), (_, new))) if name == "irqaffinity" => {
@@ -99,7 +102,9 @@ fn reconciled(booted: Option<&Word>, wanted: &str) -> (String, bool) {
             let mut both = [old, new.clone()].concat();
             both.sort_unstable();
             both.dedup();
-            let flags = new_flags.iter().map(|flag| format!("{flag},")).collect::<String>();
+            // `nohz` is as good as nohz_full, and somebody wants it.
+            let kept = old_flags.iter().filter(|flag| *flag == "nohz");
+            let flags = kept.chain(&new_flags).map(|flag| format!("{flag},")).collect::<String>();
             (format!("{name}={flags}{}", format_cpulist(&both)), there)
         }
         _ => (wanted.to_owned(), booted.value.as_deref() == value),
@@ -109,21 +114,41 @@ fn reconciled(booted: Option<&Word>, wanted: &str) -> (String, bool) {
 /// Parameters that set cores apart.
 const CORE_LISTS: [&str; 3] = ["isolcpus", "nohz_full", "rcu_nocbs"];
 
-/// The flags and the cores of a value; `None` where it is no list of cores.
-fn parts(value: &str) -> Option<(Vec<&str>, Vec<u32>)> {
-    let flags = value.split(',').filter(|part| part.starts_with(|c: char| c.is_ascii_alphabetic()));
-    let cores = crate::cores::parse_parameter(value).filter(|cores| !cores.is_empty())?;
-    Some((flags.collect(), cores))
+fn owned((flags, cores): (Vec<&str>, Vec<u32>)) -> (Vec<String>, Vec<u32>) {
+    (flags.into_iter().map(str::to_owned).collect(), cores)
+}
+
+/// Whether `nosmt` helps, or why it is left out.
+fn nosmt(view: &View) -> Result<(), &'static str> {
+    let active = view.root.text("/sys/devices/system/cpu/smt/active");
+    let siblings: Option<Vec<_>> = view.rt_cores.iter().map(|core| view.siblings(*core)).collect();
+    let shared = siblings.map(|siblings| siblings.iter().any(|(_, others)| !others.is_empty()));
+    match (active.as_deref(), shared) {
+        (Some("0"), _) | (None, Some(false)) => return Err("no core has a second thread that is online"),
+        (None, None) => return Err("whether cores have a second thread is not told"),
+        _ => {}
+    }
+    match view.second_threads() {
+        Some(seconds) if seconds.is_empty() => Ok(()),
+        Some(_) => Err(
+            "it leaves the first thread of each core alone, and a real-time core is a second one, which it would put offline: \
+             put the other thread offline at run time (`waykeeper doctor`, smt)",
+        ),
+        None => {
+            Err("whether the real-time cores are the first threads of their cores, which alone it leaves, is not told")
+        }
+    }
 }
 
 fn wishes(view: &View) -> Vec<Wish> {
     let rt = view.rt_list();
-    let x86 = !matches!(view.vendor(), Ok(Vendor::Other));
+    let x86 = view.vendor().is_ok_and(Vendor::is_x86);
+    let other = matches!(view.vendor(), Ok(Vendor::NotX86));
     let intel = matches!(view.vendor(), Ok(Vendor::Intel));
     let current = view.root.text("/sys/devices/system/clocksource/clocksource0/current_clocksource");
-    let tickless = view.root.text(NOHZ_FULL).is_some() || view.root.text("/sys/devices/system/cpu/isolated").is_none();
+    let tickless = !view.root.is_absent(NOHZ_FULL);
+    let isolates = view.cannot_isolate().map_or(Ok(()), Err);
     let numa = view.root.text("/proc/sys/kernel/numa_balancing").is_none_or(|text| text != "0");
-    let siblings = view.root.text("/sys/devices/system/cpu/smt/active").is_some_and(|text| text == "1");
     let version = view.root.text("/proc/version").unwrap_or_default();
     let realtime = version.contains("PREEMPT_RT") || view.root.text("/sys/kernel/realtime").as_deref() == Some("1");
     let polls = view.words().is_ok_and(|words| words.has("idle", "poll"));
@@ -140,12 +165,15 @@ fn wishes(view: &View) -> Vec<Wish> {
         wish(
             &names::isolcpus(view),
             "keeps the scheduler's load balancing, and interrupts that the kernel spreads itself, off the real-time cores",
-            Ok(()),
+            isolates.and(when(
+                !view.lacking(&view.partitions().0).is_empty(),
+                "isolated partitions of cpusets keep the scheduler off these cores already",
+            )),
         ),
         wish(
             &format!("nohz_full={rt}"),
             "stops the tick while one task runs there",
-            when(tickless, "this kernel is built without CONFIG_NO_HZ_FULL and would ignore it"),
+            isolates.and(when(tickless, "this kernel is built without CONFIG_NO_HZ_FULL and would ignore it")),
         ),
         wish(&format!("rcu_nocbs={rt}"), "moves callbacks of RCU to threads on other cores", Ok(())),
         wish(
@@ -158,11 +186,7 @@ fn wishes(view: &View) -> Vec<Wish> {
             "lets the kernel be preempted nearly everywhere, until a PREEMPT_RT kernel is installed",
             when(!realtime && version.contains("PREEMPT_DYNAMIC"), "the kernel has one model of preemption only"),
         ),
-        wish(
-            "nosmt",
-            "leaves one hardware thread a core",
-            when(siblings, "no core has a second thread that is online"),
-        ),
+        wish("nosmt", "leaves one hardware thread a core", nosmt(view)),
         wish(
             "intel_idle.max_cstate=0",
             "turns off the driver that lets Intel cores sleep deeply (all cores; idle=poll keeps them awake at the price of heat)",
@@ -176,7 +200,7 @@ fn wishes(view: &View) -> Vec<Wish> {
         wish(
             "cpuidle.off=1",
             "keeps cores in the lightest idle state",
-            sleep(when(!x86, "for others than x86 processors")),
+            sleep(when(other, "for others than x86 processors")),
         ),
         wish(
             "clocksource=tsc",
@@ -210,7 +234,7 @@ fn wishes(view: &View) -> Vec<Wish> {
         wish(
             "pcie_aspm.policy=performance",
             "keeps links of PCI Express awake",
-            when(!view.root.names("/sys/bus/pci/devices").is_empty(), "there is no PCI Express here"),
+            when(!view.root.names("/sys/bus/pci/devices").is_empty(), "no device of PCI Express is shown here"),
         ),
     ]
 }

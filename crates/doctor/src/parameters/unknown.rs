@@ -4,6 +4,7 @@
 //! that is built in) and in the modules i915 and igb of 6.1; the rig of real kernels repeats this for what is built in.
 
 use crate::command_line::Word;
+use crate::cores::parse_parameter;
 
 /// Which values a row is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,4 +91,85 @@ pub fn unknown(word: &Word) -> Option<&'static Unknown> {
                 Value::Is(value) => word.value.as_deref() == Some(value),
             }
     })
+}
+
+/// What a word of the command line fails to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Ineffective {
+    /// What the kernel makes of it.
+    pub status: String,
+    /// What was probably meant.
+    pub instead: Option<String>,
+}
+
+/// Parameters of which the kernel passes over values that it does not know, with those that it knows
+/// (Documentation/admin-guide/kernel-parameters.txt; `rdt`: arch/x86/kernel/cpu/resctrl).
+const VALUES: [(&str, &[&str]); 8] = [
+    (
+        "rdt",
+        &[
+            "cmt", "mbmtotal", "mbmlocal", "l3cat", "l3cdp", "l2cat", "l2cdp", "mba", "smba", "bmec", "abmc", "sdciae",
+            "energy", "perf",
+        ],
+    ),
+    ("preempt", &["none", "voluntary", "full", "lazy"]),
+    ("transparent_hugepage", &["always", "madvise", "never"]),
+    ("numa_balancing", &["enable", "disable"]),
+    ("idle", &["poll", "halt", "nomwait"]),
+    ("tsc", &["reliable", "noirqtime", "unstable", "nowatchdog", "recalibrate", "watchdog"]),
+    ("pcie_aspm.policy", &["default", "performance", "powersave", "powersupersave"]),
+    ("split_lock_detect", &["off", "warn", "fatal", "ratelimit"]),
+];
+
+/// Lists of cores that the kernel refuses as a whole where it cannot read them.
+const LISTS: [&str; 4] = ["isolcpus", "nohz_full", "rcu_nocbs", "irqaffinity"];
+
+/// Whether a word does nothing, or not what was meant, on a machine whose cores have numbers up to `last`.
+pub(crate) fn ineffective(word: &Word, last: u32) -> Option<Ineffective> {
+    if let Some(row) = unknown(word) {
+        return Some(Ineffective { status: row.status.into(), instead: row.instead.map(str::to_owned) });
+    }
+    let value = word.value.as_deref()?;
+    if let Some((name, known)) = VALUES.iter().find(|(name, _)| word.is(name)) {
+        return passed_over(name, value, known);
+    }
+    let name = LISTS.into_iter().find(|name| word.is(name))?;
+    let Some((flags, _)) = parse_parameter(name, value, last) else {
+        let status = format!("the kernel cannot read this list of cores, of which the last is {last}, and ignores it");
+        return Some(Ineffective { status, instead: None });
+    };
+    let strange: Vec<&str> =
+        flags.into_iter().filter(|flag| !["nohz", "domain", "managed_irq"].contains(flag)).collect();
+    (!strange.is_empty()).then(|| Ineffective {
+        status: format!("the kernel skips {}; it knows nohz, domain and managed_irq", quoted(&strange)),
+        instead: None,
+    })
+}
+
+/// Words of a value that are passed over in silence. Those of `rdt` are a list, each may have a `!` before it; what follows a
+/// colon is the word's own.
+fn passed_over(name: &str, value: &str, known: &[&str]) -> Option<Ineffective> {
+    let words: Vec<&str> = if name == "rdt" { value.split(',').collect() } else { vec![value] };
+    let plain = |word: &str| word.trim_start_matches('!').split(':').next().unwrap_or_default().to_owned();
+    let strange: Vec<&str> = words.iter().copied().filter(|word| !known.contains(&plain(word).as_str())).collect();
+    if strange.is_empty() {
+        return None;
+    }
+    let letters = |word: &str| word.replace(['_', '-'], "").to_ascii_lowercase();
+    let meant = |word: &&str| {
+        let right = known.iter().find(|known| letters(known) == letters(&plain(word)))?;
+        let not = if word.starts_with('!') { "!" } else { "" };
+        Some(format!("{not}{right}"))
+    };
+    let all: Option<Vec<String>> =
+        words.iter().map(|word| if strange.contains(word) { meant(word) } else { Some((*word).to_owned()) }).collect();
+    let verb = if strange.len() == 1 { "is no value" } else { "are no values" };
+    Some(Ineffective {
+        status: format!("{} {verb} of {name}=, which knows {}", quoted(&strange), known.join(", ")),
+        instead: all.map(|all| format!("{name}={}", all.join(","))),
+    })
+}
+
+fn quoted(words: &[&str]) -> String {
+    words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
 }

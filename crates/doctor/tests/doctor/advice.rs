@@ -1,7 +1,7 @@
 //! Kernel parameters that a machine lacks.
 
 use waykeeper_doctor::parameters::unknown::{UNKNOWN, unknown};
-use waykeeper_doctor::{Advice, CommandLine, advice_text, advise, examine};
+use waykeeper_doctor::{Advice, CommandLine, Fix, View, advice_text, advise, examine};
 
 use crate::tree::Tree;
 
@@ -93,7 +93,7 @@ fn what_this_machine_has_no_use_for_is_left_out_with_the_reason() {
     assert!(left_out("processor.max_cstate").reason.contains("x86"));
     assert!(added(&arm).contains(&"cpuidle.off=1"));
     let old = advice(|tree| {
-        tree.put("/proc/cmdline", "quiet").without("/sys/devices/system/cpu/nohz_full");
+        tree.gathered_whole().put("/proc/cmdline", "quiet").without("/sys/devices/system/cpu/nohz_full");
     });
     assert!(!old.line.contains("nohz_full") && old.line.contains("rcu_nocbs=4-5"));
 }
@@ -165,4 +165,88 @@ fn what_is_advised_is_known_to_the_kernel_and_quiets_the_check() {
         assert!(finding.severity.is_none(), "{finding:#?}");
     }
     assert_eq!(advise(&tree.view()).line, "");
+}
+
+/// A machine with two threads a core, N and N + 4.
+fn threaded(tree: &mut Tree) {
+    tree.put("/sys/devices/system/cpu/smt/active", "1");
+    for core in 0..8 {
+        let file = format!("/sys/devices/system/cpu/cpu{core}/topology/thread_siblings_list");
+        tree.put(&file, &format!("{},{}", core % 4, core % 4 + 4));
+    }
+}
+
+#[test]
+fn nosmt_never_takes_a_real_time_core_offline() {
+    let mut tree = Tree::tuned();
+    threaded(&mut tree);
+    // Cores 4 and 5 are the second threads of 0 and 1.
+    let second = advise(&tree.view());
+    assert!(!second.line.contains("nosmt"), "{}", second.line);
+    assert!(second.left_out.iter().any(|left| left.parameter == "nosmt" && left.reason.contains("offline")));
+    let smt = examine(&tree.view()).findings.into_iter().find(|finding| finding.id == "smt").unwrap();
+    assert!(!smt.fixes.contains(&Fix::Parameter("nosmt".into())), "{smt:#?}");
+    assert!(smt.fixes.contains(&Fix::Command("echo 0 > /sys/devices/system/cpu/cpu1/online".into())), "{smt:#?}");
+    // The boot core stays online.
+    assert!(!smt.fixes.contains(&Fix::Command("echo 0 > /sys/devices/system/cpu/cpu0/online".into())), "{smt:#?}");
+    let first = advise(&View::new(tree.root(), Some("3")).unwrap());
+    assert!(first.line.contains("nosmt"), "{}", first.line);
+    // Whether there are second threads is not known: nothing says that there are none.
+    tree.without("/sys/devices/system/cpu/smt").without("/sys/devices/system/cpu/cpu4/topology");
+    let unseen = advise(&tree.view());
+    assert!(unseen.left_out.iter().any(|left| left.parameter == "nosmt" && left.reason.contains("not told")));
+}
+
+#[test]
+fn the_kernel_keeps_its_boot_core() {
+    let mut tree = Tree::tuned();
+    tree.put("/proc/cmdline", "quiet").put("/sys/devices/system/cpu/nohz_full", "(null)");
+    tree.put("/sys/devices/system/cpu/isolated", "");
+    let all = View::new(tree.root(), Some("0-7")).unwrap();
+    let advice = advise(&all);
+    assert!(!advice.line.contains("isolcpus") && !advice.line.contains("nohz_full"), "{}", advice.line);
+    assert!(
+        advice.left_out.iter().any(|left| left.parameter.starts_with("isolcpus") && left.reason.contains("boot core"))
+    );
+    for finding in examine(&all).findings {
+        let isolates = |fix: &Fix| matches!(fix, Fix::Parameter(words) if words.contains("isolcpus") || words.contains("nohz_full"));
+        assert!(!finding.fixes.iter().any(isolates), "{finding:#?}");
+    }
+    // On Arm core 0 alone is refused; on x86 it is not.
+    assert!(advise(&View::new(tree.root(), Some("0")).unwrap()).line.contains("isolcpus=domain,managed_irq,0"));
+    tree.put("/proc/cpuinfo", "CPU implementer\t: 0x41\n");
+    assert!(!advise(&View::new(tree.root(), Some("0")).unwrap()).line.contains("isolcpus"));
+    assert!(advise(&View::new(tree.root(), Some("1")).unwrap()).line.contains("isolcpus"));
+}
+
+#[test]
+fn lists_that_the_kernel_expands_are_there_already() {
+    let advice = advice(|tree| {
+        let words = "quiet isolcpus=nohz,domain,managed_irq,4-N nohz_full=0-7:2/4,5 rcu_nocbs=all irqaffinity=0-3";
+        tree.put("/proc/cmdline", words);
+    });
+    assert!(advice.there.iter().any(|word| word == "isolcpus=nohz,domain,managed_irq,4-N"), "{advice:#?}");
+    assert!(advice.there.iter().any(|word| word == "rcu_nocbs=all"), "{advice:#?}");
+    // 0-7:2/4 is 0, 1, 4 and 5.
+    assert!(advice.there.iter().any(|word| word.starts_with("nohz_full=")), "{advice:#?}");
+}
+
+#[test]
+fn values_that_the_kernel_passes_over_are_named_with_what_was_meant() {
+    let mut tree = Tree::tuned();
+    tree.booted_with("rdt=cmt,l3_cat,l3_cdp");
+    let examination = examine(&tree.view());
+    let finding = examination.findings.iter().find(|finding| finding.id == "kernel-parameters").unwrap();
+    assert!(finding.seen[0].value.contains("`l3_cat`, `l3_cdp` are no values of rdt="), "{finding:#?}");
+    let instead = "rdt=cmt,l3cat,l3cdp   (in the place of rdt=cmt,l3_cat,l3_cdp)";
+    assert_eq!(finding.fixes, [Fix::Parameter(instead.into())]);
+}
+
+#[test]
+fn a_partition_of_cpusets_is_isolation_enough() {
+    let advice = advice(|tree| {
+        tree.put("/proc/cmdline", "quiet").put("/sys/devices/system/cpu/isolated", "");
+        tree.partition("rt.slice", "isolated", "4-5");
+    });
+    assert!(!advice.line.contains("isolcpus"), "{}", advice.line);
 }

@@ -23,8 +23,13 @@ const GUEST: Change = |tree| {
     tree.replace("/proc/cpuinfo", "fpu", "fpu hypervisor").put("/sys/class/dmi/id/sys_vendor", "QEMU\n");
 };
 
+const ARM: Change = |tree| {
+    tree.put("/proc/cpuinfo", "processor\t: 0\nCPU implementer\t: 0x41\nCPU architecture: 8\n");
+};
+
 use Severity::{Note, Serious, Warning};
 
+const GRAPHICS: &str = "/sys/bus/pci/devices/0000:00:02.0";
 const CLOCK: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
 const DEVICE: &str = "/sys/bus/pci/devices/0000:03:00.0";
 
@@ -83,6 +88,23 @@ const ROWS: &[Row] = &[
         id: "virtual-machine",
         found: &[
             (GUEST, Warning, "hypervisor (QEMU)"),
+            // On Arm nothing but DMI tells.
+            (
+                |tree| {
+                    ARM(tree);
+                    tree.put("/sys/class/dmi/id/product_name", "KVM Virtual Machine\n");
+                },
+                Warning,
+                "hypervisor (KVM Virtual Machine)",
+            ),
+            (
+                |tree| {
+                    tree.put("/proc/cpuinfo", "vendor_id\t: IBM/S390\n");
+                    tree.put("/proc/sysinfo", "LPAR Number:          3\nVM00 Control Program: z/VM    6.4.0\n");
+                },
+                Warning,
+                "hypervisor (z/VM 6.4.0)",
+            ),
             (
                 |tree| {
                     GUEST(tree);
@@ -92,12 +114,33 @@ const ROWS: &[Row] = &[
                 "has taken time",
             ),
         ],
-        hidden: &[(
-            |tree| {
-                tree.without("/proc/cpuinfo");
-            },
-            "/proc/cpuinfo was not recorded",
-        )],
+        hidden: &[
+            (
+                |tree| {
+                    tree.without("/proc/cpuinfo");
+                },
+                "/proc/cpuinfo was not recorded",
+            ),
+            (ARM, "no flag for a hypervisor"),
+            (
+                |tree| {
+                    tree.put("/proc/cpuinfo", "vendor_id\t: IBM/S390\n");
+                },
+                "no flag for a hypervisor",
+            ),
+            (
+                |tree| {
+                    tree.put("/proc/cpuinfo", "CPU Family\t: Loongson-64bit\n");
+                },
+                "no flag for a hypervisor",
+            ),
+            (
+                |tree| {
+                    tree.put("/proc/cpuinfo", "vendor_id\t: GenuineIntel\n");
+                },
+                "tells no flags",
+            ),
+        ],
         fine: &[],
     },
     Row {
@@ -178,6 +221,16 @@ const ROWS: &[Row] = &[
                 Serious,
                 "on cores 4-5.",
             ),
+            (
+                |tree| {
+                    tree.put("/sys/devices/system/cpu/isolated", "")
+                        .partition("a.slice", "isolated invalid (Cpu list in cpuset.cpus not exclusive)", "4")
+                        .partition("b.slice", "root", "4-5")
+                        .partition("c.slice", "isolated", "5");
+                },
+                Serious,
+                "on core 4.",
+            ),
         ],
         hidden: &[(
             |tree| {
@@ -185,9 +238,15 @@ const ROWS: &[Row] = &[
             },
             "isolated was not recorded",
         )],
-        fine: &[|tree| {
-            tree.put("/sys/devices/system/cpu/isolated", "4").put("/sys/fs/cgroup/cpuset.cpus.isolated", "5");
-        }],
+        fine: &[
+            |tree| {
+                tree.put("/sys/devices/system/cpu/isolated", "4").put("/sys/fs/cgroup/cpuset.cpus.isolated", "5");
+            },
+            |tree| {
+                // Before 6.7 each partition tells for itself alone.
+                tree.put("/sys/devices/system/cpu/isolated", "").partition("rt.slice", "isolated", "4-5");
+            },
+        ],
     },
     Row {
         id: "irqs",
@@ -288,13 +347,49 @@ const ROWS: &[Row] = &[
                 },
                 "ways_of_associativity was not recorded",
             ),
+            // Cores 6 and 7 are of no kind that anything tells.
+            (
+                |tree| {
+                    tree.without("/sys/devices/cpu_atom");
+                },
+                "of what kind the others are",
+            ),
+            (
+                |tree| {
+                    tree.without("/sys/devices/cpu_");
+                },
+                "tells the kinds",
+            ),
+            // Leaf 0x1A: 0x40 a P-core, 0x20 an E-core, whose L2 nothing tells of.
+            (
+                |tree| {
+                    tree.without("/sys/devices/cpu_").without("/sys/devices/system/cpu/cpu6");
+                    let leaf = |kind| format!("0x0000001a 0x00: eax=0x{kind}000001 ebx=0x0 ecx=0x0 edx=0x0\n");
+                    (0..6).for_each(|core| {
+                        tree.put(&format!("/cpuid/cpu{core}"), &leaf(40));
+                    });
+                    tree.put("/cpuid/cpu6", &leaf(20)).put("/cpuid/cpu7", &leaf(20));
+                },
+                "cpu6/cache/index2/ways_of_associativity was not recorded",
+            ),
         ],
         fine: &[
             |tree| {
                 tree.without("/msr/cpu6");
             },
+            // The E-cores are offline.
             |tree| {
                 tree.without("/sys/devices/cpu_atom").put_register(6, 0xd10, 0x3ff);
+                tree.put("/sys/devices/system/cpu/online", "0-5");
+            },
+            // One kind of core has one folder of counters.
+            |tree| {
+                tree.without("/sys/devices/cpu_").put("/sys/devices/cpu/type", "4");
+            },
+            // CPUID leaf 7, EDX bit 15: not a hybrid part.
+            |tree| {
+                tree.without("/sys/devices/cpu_")
+                    .put("/cpuid/cpu0", "0x00000007 0x00: eax=0x0 ebx=0x0 ecx=0x0 edx=0x0\n");
             },
         ],
     },
@@ -378,18 +473,27 @@ const ROWS: &[Row] = &[
             ),
             (
                 |tree| {
-                    tree.without("/sys/devices/system/cpu/nohz_full");
+                    tree.gathered_whole().without("/sys/devices/system/cpu/nohz_full");
                 },
                 Warning,
                 "ignores nohz_full=4-5",
             ),
         ],
-        hidden: &[(
-            |tree| {
-                tree.without("/sys/devices/system/cpu/nohz_full").without("/sys/devices/system/cpu/isolated");
-            },
-            "nohz_full was not recorded",
-        )],
+        hidden: &[
+            (
+                |tree| {
+                    tree.without("/sys/devices/system/cpu/nohz_full").without("/sys/devices/system/cpu/isolated");
+                },
+                "nohz_full was not recorded",
+            ),
+            // A tree that others gathered may lack the file of a kernel that has it.
+            (
+                |tree| {
+                    tree.without("/sys/devices/system/cpu/nohz_full");
+                },
+                "nohz_full was not recorded",
+            ),
+        ],
         fine: &[],
     },
     Row {
@@ -402,13 +506,14 @@ const ROWS: &[Row] = &[
                         "nohz_full=4-5",
                         "",
                     );
+                    tree.put("/sys/devices/system/cpu/nohz_full", "(null)");
                 },
                 Warning,
                 "on core 5.",
             ),
             (
                 |tree| {
-                    tree.put("/proc/cmdline", "quiet rcu_nocbs");
+                    tree.put("/proc/cmdline", "quiet rcu_nocbs").put("/sys/devices/system/cpu/nohz_full", "(null)");
                 },
                 Warning,
                 "on cores 4-5.",
@@ -425,7 +530,18 @@ const ROWS: &[Row] = &[
                 tree.put("/proc/cmdline", "nohz_full=4-5");
             },
             |tree| {
-                tree.put("/proc/cmdline", "rcu_nocbs=all");
+                tree.put("/proc/cmdline", "rcu_nocbs=all").put("/sys/devices/system/cpu/nohz_full", "(null)");
+            },
+            // N is the last of the cores 0 to 7; 1 of every 2 from 4 on and 5 are 4 to 6.
+            |tree| {
+                tree.put("/proc/cmdline", "rcu_nocbs=4-N").put("/sys/devices/system/cpu/nohz_full", "(null)");
+            },
+            |tree| {
+                tree.put("/proc/cmdline", "rcu_nocbs=4-7:1/2,5").put("/sys/devices/system/cpu/nohz_full", "(null)");
+            },
+            // A kernel may have a default of its own.
+            |tree| {
+                tree.put("/proc/cmdline", "quiet");
             },
         ],
     },
@@ -473,14 +589,28 @@ const ROWS: &[Row] = &[
                 "Unbound workqueues may use",
             ),
         ],
-        hidden: &[(
-            |tree| {
-                tree.without("/proc/2/").without("/proc/40/");
-            },
-            "no threads of the kernel",
-        )],
+        hidden: &[
+            (
+                |tree| {
+                    tree.without("/proc/2/").without("/proc/40/");
+                },
+                "no threads of the kernel",
+            ),
+            (
+                |tree| {
+                    tree.without("/sys/devices/virtual/workqueue");
+                },
+                "workqueue/cpumask was not recorded",
+            ),
+            (
+                |tree| {
+                    tree.without("/proc/2/status");
+                },
+                "/proc/2/status tells no cores of kthreadd",
+            ),
+        ],
         fine: &[|tree| {
-            tree.thread(41, "migration/5", "5").without("/sys/devices/virtual/workqueue");
+            tree.thread(41, "migration/5", "5");
         }],
     },
     Row {
@@ -499,6 +629,20 @@ const ROWS: &[Row] = &[
                 },
                 Warning,
                 "`rdt=Imba` has",
+            ),
+            (
+                |tree| {
+                    tree.booted_with("rdt=cmt,l3_cat,!l3_cdp");
+                },
+                Warning,
+                "`rdt=cmt,l3_cat,!l3_cdp` has",
+            ),
+            (
+                |tree| {
+                    tree.replace("/proc/cmdline", "isolcpus=domain,managed_irq,4-5", "isolcpus=all");
+                },
+                Warning,
+                "`isolcpus=all` has",
             ),
             (
                 |tree| {
@@ -757,9 +901,16 @@ const ROWS: &[Row] = &[
                 },
                 "/proc/cpuinfo was not recorded",
             ),
+            (
+                |tree| {
+                    tree.without("/proc/sys/kernel/split_lock_mitigate");
+                },
+                "split_lock_mitigate was not recorded",
+            ),
         ],
         fine: &[|tree| {
             tree.replace("/proc/cpuinfo", "split_lock_detect", "bus_lock_detect")
+                .gathered_whole()
                 .without("/proc/sys/kernel/split_lock_mitigate");
         }],
     },
@@ -871,6 +1022,40 @@ const ROWS: &[Row] = &[
         ],
         fine: &[|tree| {
             tree.put("/sys/module/pcie_aspm/parameters/policy", "[default] performance");
+        }],
+    },
+    Row {
+        id: "gpu-power",
+        found: &[(
+            |tree| {
+                tree.put(&format!("{GRAPHICS}/power/control"), "auto\n")
+                    .put(&format!("{GRAPHICS}/class"), "0x030000\n");
+            },
+            Warning,
+            "sleeps when it is idle",
+        )],
+        hidden: &[
+            (
+                |tree| {
+                    tree.put(&format!("{GRAPHICS}/class"), "0x030000\n");
+                },
+                "power/control was not recorded",
+            ),
+            (
+                |tree| {
+                    tree.put(&format!("{GRAPHICS}/power/control"), "auto\n");
+                },
+                "class was not recorded",
+            ),
+            (
+                |tree| {
+                    tree.without("/sys/bus/pci");
+                },
+                "tells of no devices",
+            ),
+        ],
+        fine: &[|tree| {
+            tree.put(&format!("{GRAPHICS}/power/control"), "on\n").put(&format!("{GRAPHICS}/class"), "0x030000\n");
         }],
     },
     Row {

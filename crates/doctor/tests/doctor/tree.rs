@@ -116,6 +116,18 @@ impl Tree {
         self.put(&format!("/proc/{pid}/status"), &format!("Name:\t{name}\nCpus_allowed_list:\t{cores}\n"))
     }
 
+    /// A manifest, which says that what can be gathered was.
+    pub fn gathered_whole(&mut self) -> &mut Self {
+        self.put("manifest.toml", "format = 1\nmade_by = \"a test\"\narchitecture = \"x86_64\"\n")
+    }
+
+    /// A partition of cpusets as its control group tells it.
+    pub fn partition(&mut self, group: &str, state: &str, cores: &str) -> &mut Self {
+        let folder = format!("/sys/fs/cgroup/{group}");
+        self.put(&format!("{folder}/cpuset.cpus.partition"), &format!("{state}\n"))
+            .put(&format!("{folder}/cpuset.cpus.effective"), &format!("{cores}\n"))
+    }
+
     /// Takes away every file that begins so.
     pub fn without(&mut self, start: &str) -> &mut Self {
         self.files.retain(|path, _| !path.starts_with(start));

@@ -3,7 +3,7 @@
 use raw_cpuid::CacheType;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use waykeeper_platform::{CoreId, parse_cpulist};
+use waykeeper_platform::CoreId;
 
 use super::Reading;
 use crate::cpuid::Leaves;
@@ -115,7 +115,13 @@ fn one(reading: &Reading, cpu: CoreId, index: u32, notes: &mut Vec<String>) -> O
     {
         notes.push(format!("the level {level} cache has {ways} ways in sysfs and {} in CPUID", told.ways));
     }
-    let mut by = read("shared_cpu_list").and_then(|text| parse_cpulist(&text)).unwrap_or_else(|| vec![cpu]);
+    let told_by = crate::discover::listed_or_masked(read, "shared_cpu_list", "shared_cpu_map");
+    if told_by.is_none() {
+        notes.push(format!(
+            "no file tells which cores share the caches of level {level}: each stands here as one core's"
+        ));
+    }
+    let mut by = told_by.unwrap_or_else(|| vec![cpu]);
     by.retain(|other| reading.cpus.contains(other));
     let line_bytes = number("coherency_line_size");
     let sets = number("number_of_sets").or_else(|| Some(size_kib * 1024 / ways? / line_bytes?));

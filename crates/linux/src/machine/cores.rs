@@ -53,7 +53,7 @@ pub(super) fn read(reading: &Reading) -> Vec<Cores> {
             .into_iter()
             .map(|(unit, name)| (name, reading.list(&format!("/sys/devices/{unit}/cpus"))))
             .collect();
-    let alike = crate::discover::processor(reading.root).unwrap_or_else(|| "core".into());
+    let alike = crate::architecture::processor(reading.root).unwrap_or_else(|| "core".into());
     let mut kinds: Vec<(Key, Vec<CoreId>)> = Vec::new();
     for cpu in &reading.cpus {
         let key = key(reading, *cpu, &units, &alike);

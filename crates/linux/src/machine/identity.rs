@@ -53,16 +53,11 @@ pub(super) fn read(reading: &Reading) -> Identity {
     let board = ["sys_vendor", "product_name"].map(|file| root.text(&format!("/sys/class/dmi/id/{file}")));
     let board = board.into_iter().collect::<Option<Vec<_>>>().map(|words| words.join(" "));
     let is_arm = value("CPU implementer").is_some();
-    let processor = crate::discover::processor(root)
+    let processor = crate::architecture::processor(root)
         .or(brand.filter(|text| !text.is_empty()))
         .or(model)
         .or(board.filter(|_| is_arm));
-    let architecture = match &manifest {
-        Some(manifest) => Some(manifest.architecture.clone()),
-        None if root.is_running() => Some(rustix::system::uname().machine().to_string_lossy().into_owned()),
-        None if value("vendor_id").is_some() => Some("x86_64".into()),
-        None => is_arm.then(|| "aarch64".into()),
-    };
+    let architecture = crate::architecture::architecture(root);
     Identity {
         catalogue: processor.as_deref().and_then(|name| catalogue().of_brand(name)).map(|entry| entry.sku),
         processor,

@@ -128,8 +128,7 @@ struct Reading<'r> {
 
 impl<'r> Reading<'r> {
     fn new(root: &'r Root) -> Result<Self, NotDiscovered> {
-        let mut cpus = crate::discover::online(root)?;
-        cpus.sort_unstable();
+        let cpus = crate::discover::online(root)?;
         let leaves = cpus.iter().filter_map(|cpu| Some((*cpu, Leaves::of(root, *cpu)?))).collect();
         Ok(Self { root, cpus, leaves })
     }
@@ -152,9 +151,7 @@ impl<'r> Reading<'r> {
 
     /// The online threads of a physical core.
     fn threads(&self, cpu: CoreId) -> Vec<CoreId> {
-        let lists = ["thread_siblings_list", "core_cpus_list"];
-        let text = lists.iter().find_map(|file| self.cpu(cpu, &format!("topology/{file}")));
-        let mut threads = text.and_then(|text| parse_cpulist(&text)).unwrap_or_default();
+        let mut threads = crate::discover::threads(self.root, cpu).map(|(_, threads)| threads).unwrap_or_default();
         threads.retain(|thread| self.cpus.contains(thread));
         if threads.is_empty() { vec![cpu] } else { threads }
     }
@@ -202,6 +199,11 @@ fn missing(reading: &Reading, notes: &mut Vec<String>) {
         );
     } else if reading.root.is_running() && reading.leaves.len() < reading.cpus.len() && cfg!(target_arch = "x86_64") {
         notes.push("CPUID was asked on the allowed cores only".into());
+    }
+    if reading.root.text("/sys/devices/system/cpu/online").is_none() {
+        notes.push(
+            "the online cores are the processors of /proc/cpuinfo; /sys/devices/system/cpu/online is absent".into(),
+        );
     }
     if let Some(manifest) = reading.root.text(crate::recording::MANIFEST)
         && let Ok(manifest) = toml::from_str::<crate::recording::Manifest>(&manifest)

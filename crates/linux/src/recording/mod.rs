@@ -21,6 +21,7 @@ pub use manifest::Manifest;
 pub use patterns::PATTERNS;
 pub use private::LEFT_OUT;
 pub use take::record;
+pub(crate) use take::takes;
 
 /// The file that tells of the recording itself.
 pub const MANIFEST: &str = "manifest.toml";

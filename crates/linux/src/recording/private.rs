@@ -39,6 +39,10 @@ pub(super) fn cleaned(path: &str, text: String) -> Option<String> {
         "proc/mounts" => Some(without(&text, |line| {
             !line.split(' ').nth(2).is_some_and(|kind| matches!(kind, "resctrl" | "hugetlbfs" | "cgroup" | "cgroup2"))
         })),
+        // Serial numbers, plants and names of partitions and guests stand between.
+        "proc/sysinfo" => Some(without(&text, |line| {
+            !["VM00 Control Program", "LPAR Number", "Type"].iter().any(|name| line.starts_with(name))
+        })),
         "proc/swaps" => Some(swaps(&text)),
         path if path.ends_with("/tasks") || path.contains("serial") || path.ends_with("uuid") => None,
         _ => Some(text),

@@ -32,6 +32,7 @@ pub fn record(folder: &Path) -> Recording {
     if folder == Path::new("/") {
         taker.processor();
     }
+    taker.partitions();
     let Taker { mut recording, unreadable, .. } = taker;
     let manifest = Manifest {
         format: Manifest::FORMAT,
@@ -69,6 +70,14 @@ fn fits(pattern: &str, name: &str) -> bool {
         name = &name[at + piece.len()..];
     }
     name.ends_with(last)
+}
+
+/// Whether a recording takes a file, where it is there and can be read.
+pub(crate) fn takes(path: &str) -> bool {
+    PATTERNS.iter().any(|pattern| {
+        let (wanted, found) = (pattern.split('/'), path.split('/'));
+        wanted.clone().count() == found.clone().count() && wanted.zip(found).all(|(wanted, found)| fits(wanted, found))
+    })
 }
 
 impl Taker<'_> {
@@ -121,6 +130,15 @@ impl Taker<'_> {
         let decoder = flate2::read::GzDecoder::new(bytes.as_slice());
         if decoder.take(MOST_BYTES).read_to_string(&mut text).is_ok() {
             self.recording.set("/proc/config", text);
+        }
+    }
+
+    /// Partitions of cpusets; other control groups name what runs on the machine.
+    fn partitions(&mut self) {
+        for group in crate::partitions::groups(&crate::root::Root::at(self.folder)) {
+            for file in crate::partitions::FILES {
+                self.take(&format!("{group}/{file}"));
+            }
         }
     }
 
