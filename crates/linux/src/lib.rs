@@ -5,6 +5,7 @@
 
 mod architecture;
 pub mod beneath;
+pub mod cgroup;
 pub mod colour;
 pub mod core_state;
 pub mod cpuid;

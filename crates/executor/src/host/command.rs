@@ -1,43 +1,163 @@
-//! External programs as neighbours: pinned, in a process group of their own, killed at the end.
+//! External programs as neighbours: pinned, behind a guardian that ends them and all their descendants.
 
-use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
+use std::collections::VecDeque;
+use std::ffi::CString;
+use std::io::{self, Read, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use waykeeper_linux::schedule;
+use waykeeper_linux::cgroup::{Cgroup, tree_cpu_time};
 
-use super::signals;
+use super::guardian::{self, NO_GROUP, NOT_STARTED, Orders};
 
-/// A running program; dropping it kills it and everything that it started in its group.
+/// Bytes of a program's standard error that are kept, the last ones.
+const KEPT: usize = 1024;
+
+/// A program behind its guardian; dropping it kills the program and everything that it started.
 #[derive(Debug)]
-pub struct External(Child);
+pub struct External {
+    name: String,
+    guardian: libc::pid_t,
+    line: Option<io::PipeWriter>,
+    started: io::PipeReader,
+    status: io::PipeReader,
+    said: Arc<Mutex<VecDeque<u8>>>,
+    group: Option<Cgroup>,
+}
 
 impl External {
     /// Starts `argv` on a core.
     pub fn start(argv: &[String], core: u32) -> Result<Self, String> {
-        let mut command = Command::new(&argv[0]);
-        command.args(&argv[1..]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
-        // SAFETY: between fork and exec only two system calls are made, both safe there.
-        unsafe {
-            command.pre_exec(move || {
-                schedule::die_with_parent()?;
-                schedule::pin(core)
-            });
-        }
-        let start = command.spawn().map_err(|error| {
-            format!("the program `{}` cannot be started: {error}; install it, or use another neighbour", argv[0])
-        });
-        start.map(Self)
+        let mut external = Self::prepare(argv, core)?;
+        external.go()?;
+        Ok(external)
     }
 
-    /// Whether it has ended by itself, and how.
+    /// Starts the guardian alone. It is a fork: before memory is laid out, so that no page is shared with it.
+    pub fn prepare(argv: &[String], core: u32) -> Result<Self, String> {
+        let name = argv.first().cloned().unwrap_or_default();
+        Self::fork(argv, core, name.clone()).map_err(|error| cannot_start(&name, &error))
+    }
+
+    fn fork(argv: &[String], core: u32, name: String) -> io::Result<Self> {
+        let text = |bytes: &[u8]| CString::new(bytes).map_err(io::Error::from);
+        let arguments = argv.iter().map(|part| text(part.as_bytes())).collect::<io::Result<Vec<_>>>()?;
+        let group = Cgroup::create().ok();
+        let path = |name: &str| group.as_ref().map(|group| text(group.path().join(name).as_os_str().as_bytes()));
+        let (join, kill, own) = (path("cgroup.procs"), path("cgroup.kill"), path(""));
+        let (line, started, status, errors) = (io::pipe()?, io::pipe()?, io::pipe()?, io::pipe()?);
+        let orders = Orders {
+            argv: arguments.iter().map(|part| part.as_ptr()).chain([std::ptr::null()]).collect(),
+            core,
+            line: line.0.as_raw_fd(),
+            status: status.1.as_raw_fd(),
+            started: started.1.as_raw_fd(),
+            errors: errors.1.as_raw_fd(),
+            group: match (join, kill, own) {
+                (Some(join), Some(kill), Some(own)) => Some((join?, kill?, own?)),
+                _ => None,
+            },
+        };
+        // SAFETY: the child makes system calls only, with what was allocated above.
+        let guardian = unsafe {
+            let guardian = libc::fork();
+            if guardian == 0 {
+                guardian::guard(&orders);
+            }
+            guardian
+        };
+        if guardian < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let said = Arc::new(Mutex::new(VecDeque::new()));
+        let (kept, mut source) = (Arc::clone(&said), errors.0);
+        std::thread::spawn(move || keep_last(&mut source, &kept));
+        Ok(Self { name, guardian, line: Some(line.1), started: started.0, status: status.0, said, group })
+    }
+
+    /// Starts the program.
+    pub fn go(&mut self) -> Result<(), String> {
+        let mut why = Vec::new();
+        let sent = self.line.as_mut().map_or(Ok(()), |line| line.write_all(b"g"));
+        sent.and_then(|()| self.started.read_to_end(&mut why)).map_err(|error| cannot_start(&self.name, &error))?;
+        if why.first() == Some(&NO_GROUP) {
+            self.group = None;
+            why.remove(0);
+        }
+        match why.split_first() {
+            Some((&kind, number)) if kind == NOT_STARTED => {
+                let number = number.try_into().map_or(libc::EINVAL, i32::from_ne_bytes);
+                Err(cannot_start(&self.name, &io::Error::from_raw_os_error(number)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether it has ended by itself: how, and its last words on standard error.
     pub fn ended(&mut self) -> Option<String> {
-        self.0.try_wait().ok().flatten().map(|status| status.to_string())
+        let mut ready = libc::pollfd { fd: self.status.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        // SAFETY: one descriptor, which outlives the call.
+        if unsafe { libc::poll(&mut ready, 1, 0) } <= 0 {
+            return None;
+        }
+        let mut status = [0; 4];
+        let how = match self.status.read_exact(&mut status) {
+            Ok(()) => ExitStatus::from_raw(i32::from_ne_bytes(status)).to_string(),
+            Err(_) => "its guardian process was killed".to_owned(),
+        };
+        let said = self.last_words();
+        Some(if said.is_empty() { how } else { format!("{how}; its last lines on standard error: {said}") })
+    }
+
+    /// Processor time of the program and all its descendants so far: to the microsecond from the program's own cgroup,
+    /// else to the clock tick from `/proc`. `None` where neither can be read.
+    pub fn cpu_time(&self) -> Option<Duration> {
+        self.group.as_ref().and_then(Cgroup::cpu_time).or_else(|| tree_cpu_time(self.guardian as u32))
+    }
+
+    fn last_words(&self) -> String {
+        // The reader may be a moment behind the program's end.
+        std::thread::sleep(Duration::from_millis(20));
+        let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        let bytes: Vec<u8> = said.iter().copied().collect();
+        printable(&String::from_utf8_lossy(&bytes))
     }
 }
 
 impl Drop for External {
     fn drop(&mut self) {
-        signals::kill_group(self.0.id());
-        let _ = self.0.wait();
+        drop(self.line.take());
+        // SAFETY: no memory is passed. The guardian is this process's own child and was not waited for.
+        unsafe { libc::waitpid(self.guardian, std::ptr::null_mut(), 0) };
     }
 }
+
+fn cannot_start(name: &str, error: &io::Error) -> String {
+    format!("the program `{name}` cannot be started: {error}; install it, or use another neighbour")
+}
+
+fn keep_last(source: &mut io::PipeReader, kept: &Mutex<VecDeque<u8>>) {
+    let mut some = [0; 1024];
+    while let Ok(length @ 1..) = source.read(&mut some) {
+        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.extend(&some[..length]);
+        let beyond = kept.len().saturating_sub(KEPT);
+        kept.drain(..beyond);
+    }
+}
+
+/// The last three lines, control characters escaped.
+fn printable(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    let last = lines[lines.len().saturating_sub(3)..].join(" / ");
+    let escape = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    last.chars().map(escape).collect()
+}
+
+#[cfg(test)]
+#[path = "command_tests.rs"]
+mod tests;

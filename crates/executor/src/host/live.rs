@@ -103,7 +103,7 @@ pub struct LiveNeighbour {
     stop: Arc<AtomicU32>,
     thread: Option<JoinHandle<()>>,
     /// Ends with this value.
-    _external: Option<External>,
+    external: Option<External>,
 }
 
 impl LiveNeighbour {
@@ -115,7 +115,7 @@ impl LiveNeighbour {
         let stop = Arc::new(AtomicU32::new(0));
         if let Pattern::Command { argv } = &pattern {
             let external = External::start(argv, core)?;
-            return Ok(Self { stop, thread: None, _external: Some(external) });
+            return Ok(Self { stop, thread: None, external: Some(external) });
         }
         let (ready, is_ready) = std::sync::mpsc::channel();
         let stopped = Arc::clone(&stop);
@@ -128,10 +128,17 @@ impl LiveNeighbour {
         };
         let thread = spawn("neighbour", work).map_err(|error| error.to_string())?;
         match is_ready.recv() {
-            Ok(Ok(())) => Ok(Self { stop, thread: Some(thread), _external: None }),
+            Ok(Ok(())) => Ok(Self { stop, thread: Some(thread), external: None }),
             Ok(Err(why)) => Err(why),
             Err(_) => Err("the neighbour's thread ended before it was set up".into()),
         }
+    }
+}
+
+impl LiveNeighbour {
+    /// Processor time of an external program and all its descendants so far; `None` for other workloads.
+    pub fn cpu_time(&self) -> Option<std::time::Duration> {
+        self.external.as_ref()?.cpu_time()
     }
 }
 

@@ -4,6 +4,7 @@ mod bench;
 mod colours;
 mod command;
 mod gate;
+mod guardian;
 mod job;
 mod limits;
 mod live;

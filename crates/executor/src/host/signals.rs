@@ -22,9 +22,3 @@ pub fn interrupt(process: u32) {
     // SAFETY: no memory is passed; a process that is gone already is no mistake.
     unsafe { libc::kill(process as libc::pid_t, libc::SIGINT) };
 }
-
-/// Kills a process group.
-pub fn kill_group(leader: u32) {
-    // SAFETY: as above.
-    unsafe { libc::kill(-(leader as libc::pid_t), libc::SIGKILL) };
-}

@@ -90,6 +90,7 @@ struct Setup<'scope, 'env> {
 
 impl<'scope, 'env> Setup<'scope, 'env> {
     fn run(&self, progress: &'env [Progress], privileges: &mut Vec<Privilege>) -> Result<Answer, String> {
+        let mut externals = prepare_commands(&self.job.neighbours)?;
         let (ready, set_up) = channel();
         let mut loops = 0;
         for (index, part) in self.job.neighbours.iter().enumerate() {
@@ -103,7 +104,9 @@ impl<'scope, 'env> Setup<'scope, 'env> {
         let placement = (0..=loops)
             .map(|_| set_up.recv().unwrap_or_else(|_| Err("a thread ended before it was set up".into())))
             .collect::<Result<Vec<_>, String>>()?;
-        let mut externals = start_commands(&self.job.neighbours)?;
+        for external in &mut externals {
+            external.1.go()?;
+        }
         privileges.push(privilege("mlockall", lock_all().map(|()| "all memory of the loops is locked".into())));
         self.gate.open();
 
@@ -258,12 +261,13 @@ fn pages(name: &str, asked: &str, mapping: Option<&Mapping>) -> Placed {
     Some((name.to_owned(), Placement { asked: asked.into(), got }))
 }
 
-fn start_commands(neighbours: &[Part]) -> Result<Vec<(String, External)>, String> {
+/// The guardians of the commands: they are forks, so they come before any memory is laid out.
+fn prepare_commands(neighbours: &[Part]) -> Result<Vec<(String, External)>, String> {
     let commands = neighbours.iter().filter_map(|part| match &part.pattern {
         Pattern::Command { argv } => Some((argv, part.core)),
         _ => None,
     });
-    commands.map(|(argv, core)| Ok((argv[0].clone(), External::start(argv, core)?))).collect()
+    commands.map(|(argv, core)| Ok((argv[0].clone(), External::prepare(argv, core)?))).collect()
 }
 
 fn answer(

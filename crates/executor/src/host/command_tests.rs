@@ -1,0 +1,109 @@
+use std::time::Instant;
+
+use waykeeper_linux::schedule;
+
+use super::*;
+
+fn shell(script: &str) -> External {
+    let argv = ["sh", "-c", script].map(str::to_owned);
+    External::start(&argv, schedule::allowed()[0]).unwrap()
+}
+
+fn running(mark: &str) -> usize {
+    let all = std::fs::read_dir("/proc").unwrap();
+    all.filter_map(|entry| std::fs::read(entry.ok()?.path().join("cmdline")).ok())
+        .filter(|line| String::from_utf8_lossy(line) == format!("sleep\0{mark}\0"))
+        .count()
+}
+
+fn eventually(what: &str, is: impl Fn() -> bool) {
+    let begin = Instant::now();
+    while !is() {
+        assert!(begin.elapsed() < Duration::from_secs(20), "{what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Children, a new session, a daemon of a double fork, one that ignores signals.
+fn family(mark: &str) -> String {
+    format!(
+        "sleep {mark} & setsid sleep {mark} & (setsid sh -c 'sleep {mark} & sleep {mark} & exit' &) ; \
+         (trap '' HUP TERM INT QUIT; exec sleep {mark}) & wait; wait; sleep {mark}"
+    )
+}
+
+#[test]
+fn all_descendants_end_with_the_value() {
+    let mark = "7001.25";
+    let external = shell(&family(mark));
+    eventually("five descendants", || running(mark) == 5);
+    let group = external.group.as_ref().map(|group| group.path().to_owned());
+    drop(external);
+    assert_eq!(running(mark), 0);
+    assert!(group.is_none_or(|group| !group.exists()));
+}
+
+#[test]
+fn all_descendants_end_without_a_group() {
+    let mark = "7002.25";
+    let mut external = shell(&family(mark));
+    eventually("five descendants", || running(mark) == 5);
+    external.group = None;
+    drop(external);
+    assert_eq!(running(mark), 0);
+}
+
+/// The side that dies is a fork of the test, killed by each signal.
+#[test]
+fn all_descendants_end_when_the_starter_is_killed() {
+    for (index, signal) in [libc::SIGHUP, libc::SIGQUIT, libc::SIGTERM, libc::SIGINT, libc::SIGKILL].iter().enumerate()
+    {
+        let mark = format!("7003.{}25", index + 1);
+        let (script, core) = (family(&mark), schedule::allowed()[0]);
+        // SAFETY: the child starts a program, waits for a signal, and never returns into the test.
+        let starter = unsafe {
+            let starter = libc::fork();
+            if starter == 0 {
+                let argv = ["sh".to_owned(), "-c".to_owned(), script];
+                libc::signal(*signal, libc::SIG_DFL);
+                let _external = External::start(&argv, core);
+                loop {
+                    libc::pause();
+                }
+            }
+            starter
+        };
+        eventually("five descendants", || running(&mark) == 5);
+        // SAFETY: the process is this test's own child.
+        unsafe {
+            libc::kill(starter, *signal);
+            libc::waitpid(starter, std::ptr::null_mut(), 0);
+        }
+        eventually(&format!("nobody left after signal {signal}"), || running(&mark) == 0);
+    }
+}
+
+#[test]
+fn a_failure_says_the_programs_own_words() {
+    let mut external = shell("echo lost >&2; printf 'no \\033[31mdevice\\n' >&2; exit 3");
+    let mut how = None;
+    let begin = Instant::now();
+    while how.is_none() && begin.elapsed() < Duration::from_secs(20) {
+        how = external.ended();
+    }
+    assert_eq!(how.unwrap(), "exit status: 3; its last lines on standard error: lost / no \\u{1b}[31mdevice");
+}
+
+#[test]
+fn a_missing_program_is_named() {
+    let why = External::start(&["no-such-program".to_owned()], schedule::allowed()[0]).unwrap_err();
+    assert!(why.starts_with("the program `no-such-program` cannot be started: No such file"), "{why}");
+}
+
+#[test]
+fn processor_time_counts_descendants() {
+    let external = shell("(while :; do :; done) & wait");
+    eventually("100 ms of processor time", || external.cpu_time().unwrap() > Duration::from_millis(100));
+    let by_proc = tree_cpu_time(external.guardian as u32).unwrap();
+    assert!(by_proc > Duration::from_millis(50), "{by_proc:?}");
+}

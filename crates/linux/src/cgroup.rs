@@ -1,0 +1,161 @@
+//! A control group (cgroup v2) of its own for a program, and the processor time of a tree of processes.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+/// A group that this process created below its own; dropping it kills what is inside and removes it.
+#[derive(Debug)]
+pub struct Cgroup(PathBuf);
+
+impl Cgroup {
+    /// Creates a group below the caller's own.
+    ///
+    /// # Errors
+    /// No cgroup v2, or no permission to create a group there.
+    pub fn create() -> io::Result<Self> {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let own = own_group(&fs::read_to_string("/proc/self/mountinfo")?, &fs::read_to_string("/proc/self/cgroup")?)
+            .ok_or_else(|| io::Error::new(io::ErrorKind::Unsupported, "cgroup v2 is not mounted"))?;
+        let name = format!("waykeeper-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let path = own.join(name);
+        fs::create_dir(&path)?;
+        Ok(Self(path))
+    }
+
+    /// Its directory.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Processor time of everything that ran in it, from `cpu.stat`; `None` where the kernel does not count it.
+    pub fn cpu_time(&self) -> Option<Duration> {
+        let text = fs::read_to_string(self.0.join("cpu.stat")).ok()?;
+        let value = text.lines().find_map(|line| line.strip_prefix("usage_usec "))?;
+        value.trim().parse().ok().map(Duration::from_micros)
+    }
+
+    /// Kills all processes inside: by `cgroup.kill`, or one by one where the kernel has no such file.
+    pub fn kill(&self) {
+        if fs::write(self.0.join("cgroup.kill"), "1").is_ok() {
+            return;
+        }
+        let _ = fs::write(self.0.join("cgroup.freeze"), "1");
+        let inside = fs::read_to_string(self.0.join("cgroup.procs")).unwrap_or_default();
+        for process in inside.lines().filter_map(|line| line.parse::<i32>().ok()).filter(|process| *process > 0) {
+            // SAFETY: no memory is passed.
+            unsafe { libc::kill(process, libc::SIGKILL) };
+        }
+        let _ = fs::write(self.0.join("cgroup.freeze"), "0");
+    }
+}
+
+impl Drop for Cgroup {
+    fn drop(&mut self) {
+        // The directory stays busy until the last process that was killed has ended.
+        for _ in 0..200 {
+            match fs::remove_dir(&self.0) {
+                Err(error) if error.raw_os_error() == Some(libc::EBUSY) => self.kill(),
+                _ => return,
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+/// The directory of the caller's group, by the texts of its `mountinfo` and `cgroup`.
+fn own_group(mountinfo: &str, groups: &str) -> Option<PathBuf> {
+    let own = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
+    mountinfo.lines().find_map(|line| {
+        let (mount, kind) = line.split_once(" - ")?;
+        if kind.split(' ').next()? != "cgroup2" {
+            return None;
+        }
+        let mut fields = mount.split(' ').skip(3);
+        let (top, point) = (fields.next()?, fields.next()?);
+        let below = Path::new(own).strip_prefix(top).ok()?;
+        let escaped = below.components().any(|part| part == std::path::Component::ParentDir);
+        (!escaped).then(|| Path::new(point).join(below))
+    })
+}
+
+/// Processor time of a process, of all its present descendants, and of those that they have waited for. Resolution: the
+/// kernel's clock tick, mostly 10 ms. `None` where the process cannot be seen.
+pub fn tree_cpu_time(process: u32) -> Option<Duration> {
+    let all: Vec<Stat> = fs::read_dir("/proc")
+        .ok()?
+        .filter_map(|entry| {
+            let id: u32 = entry.ok()?.file_name().to_str()?.parse().ok()?;
+            Stat::parse(id, &fs::read_to_string(format!("/proc/{id}/stat")).ok()?)
+        })
+        .collect();
+    // SAFETY: no memory is passed.
+    let ticks_per_s = unsafe { libc::sysconf(libc::_SC_CLK_TCK) }.max(1) as f64;
+    tree_ticks(&all, process).map(|ticks| Duration::from_secs_f64(ticks as f64 / ticks_per_s))
+}
+
+#[derive(Debug)]
+struct Stat {
+    id: u32,
+    parent: u32,
+    ticks: u64,
+}
+
+impl Stat {
+    /// Reads a line of `/proc/ID/stat`. The name stands in parentheses and may hold anything, parentheses too.
+    fn parse(id: u32, text: &str) -> Option<Self> {
+        let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
+        let times = fields.get(11..15)?.iter().map(|time| time.parse::<u64>().ok()).collect::<Option<Vec<_>>>()?;
+        Some(Self { id, parent: fields.get(1)?.parse().ok()?, ticks: times.iter().sum() })
+    }
+}
+
+fn tree_ticks(all: &[Stat], top: u32) -> Option<u64> {
+    let mut ticks = all.iter().find(|stat| stat.id == top)?.ticks;
+    let mut seen = vec![top];
+    let mut next = 0;
+    while let Some(&parent) = seen.get(next) {
+        for child in all.iter().filter(|stat| stat.parent == parent) {
+            if !seen.contains(&child.id) {
+                ticks += child.ticks;
+                seen.push(child.id);
+            }
+        }
+        next += 1;
+    }
+    Some(ticks)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_own_group_is_found_in_hybrid_and_unified_systems() {
+        let hybrid = "38 31 0:35 / /sys/fs/cgroup/blkio rw - cgroup cgroup rw,blkio\n\
+                      41 31 0:38 / /sys/fs/cgroup/unified rw,relatime shared:3 - cgroup2 cgroup2 rw\n";
+        let own = own_group(hybrid, "4:memory:/other\n0::/user.slice/a\n");
+        assert_eq!(own, Some("/sys/fs/cgroup/unified/user.slice/a".into()));
+        let inside = "41 31 0:38 /docker/x /sys/fs/cgroup rw - cgroup2 cgroup rw\n";
+        assert_eq!(own_group(inside, "0::/docker/x/y\n"), Some("/sys/fs/cgroup/y".into()));
+        assert_eq!(own_group(inside, "0::/elsewhere\n"), None);
+        assert_eq!(own_group("1 2 0:1 / / rw - ext4 a rw\n", "0::/\n"), None);
+    }
+
+    #[test]
+    fn names_with_parentheses_do_not_move_the_fields() {
+        let line = "7 (a) S 9 (b) S 3 7 7 0 -1 4194304 1 2 3 4 10 20 30 40 20 0 1 0";
+        let stat = Stat::parse(7, line).unwrap();
+        assert_eq!((stat.parent, stat.ticks), (3, 100));
+    }
+
+    #[test]
+    fn a_tree_counts_grandchildren_and_nobody_else() {
+        let stat = |id, parent, ticks| Stat { id, parent, ticks };
+        let all = [stat(1, 0, 1000), stat(5, 1, 1), stat(6, 5, 10), stat(7, 6, 100), stat(8, 1, 5000)];
+        assert_eq!(tree_ticks(&all, 5), Some(111));
+        assert_eq!(tree_ticks(&all, 99), None);
+    }
+}
