@@ -5,17 +5,26 @@ use std::io;
 use rustix::process::{Resource, Rlimit, Signal};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// Pins the calling thread to one core.
+/// Checks that an affinity mask can hold a core's number.
 ///
 /// # Errors
-/// A core that does not exist or is not allowed.
-pub fn pin(core: u32) -> io::Result<()> {
+/// A core beyond the mask.
+pub fn fits_mask(core: u32) -> io::Result<()> {
     if core as usize >= CpuSet::MAX_CPU {
         return Err(io::Error::new(
             io::ErrorKind::InvalidInput,
             format!("core {core} is beyond the {} that fit an affinity mask", CpuSet::MAX_CPU),
         ));
     }
+    Ok(())
+}
+
+/// Pins the calling thread to one core. Allocates nothing for a core that [`fits_mask`].
+///
+/// # Errors
+/// A core that does not exist or is not allowed.
+pub fn pin(core: u32) -> io::Result<()> {
+    fits_mask(core)?;
     let mut set = CpuSet::new();
     set.set(core as usize);
     Ok(sched_setaffinity(None, &set)?)

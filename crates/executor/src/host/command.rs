@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::ffi::CString;
 use std::io::{self, Read, Write};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
@@ -11,8 +11,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use waykeeper_linux::cgroup::{Cgroup, tree_cpu_time};
+use waykeeper_linux::schedule;
 
-use super::guardian::{self, NO_GROUP, NOT_STARTED, Orders};
+use super::guardian::{self, Group, Means, NO_GROUP, NOT_STARTED, Orders};
 
 /// Bytes of a program's standard error that are kept, the last ones.
 const KEPT: usize = 1024;
@@ -39,16 +40,20 @@ impl External {
 
     /// Starts the guardian alone. It is a fork: before memory is laid out, so that no page is shared with it.
     pub fn prepare(argv: &[String], core: u32) -> Result<Self, String> {
-        let name = argv.first().cloned().unwrap_or_default();
-        Self::fork(argv, core, name.clone()).map_err(|error| cannot_start(&name, &error))
+        Self::prepare_with(argv, core, Means::default())
     }
 
-    fn fork(argv: &[String], core: u32, name: String) -> io::Result<Self> {
+    fn prepare_with(argv: &[String], core: u32, means: Means) -> Result<Self, String> {
+        let name = argv.first().cloned().unwrap_or_default();
+        Self::fork(argv, core, name.clone(), means).map_err(|error| cannot_start(&name, &error))
+    }
+
+    fn fork(argv: &[String], core: u32, name: String, means: Means) -> io::Result<Self> {
+        // The text of a refusal must not be made after the fork, where nothing may allocate.
+        schedule::fits_mask(core)?;
         let text = |bytes: &[u8]| CString::new(bytes).map_err(io::Error::from);
         let arguments = argv.iter().map(|part| text(part.as_bytes())).collect::<io::Result<Vec<_>>>()?;
-        let group = Cgroup::create().ok();
-        let path = |name: &str| group.as_ref().map(|group| text(group.path().join(name).as_os_str().as_bytes()));
-        let (join, kill, own) = (path("cgroup.procs"), path("cgroup.kill"), path(""));
+        let group = means.group.then(|| Cgroup::create().ok()).flatten();
         let (line, started, status, errors) = (io::pipe()?, io::pipe()?, io::pipe()?, io::pipe()?);
         let orders = Orders {
             argv: arguments.iter().map(|part| part.as_ptr()).chain([std::ptr::null()]).collect(),
@@ -57,10 +62,10 @@ impl External {
             status: status.1.as_raw_fd(),
             started: started.1.as_raw_fd(),
             errors: errors.1.as_raw_fd(),
-            group: match (join, kill, own) {
-                (Some(join), Some(kill), Some(own)) => Some((join?, kill?, own?)),
-                _ => None,
-            },
+            callers: [line.1.as_raw_fd(), started.0.as_raw_fd(), status.0.as_raw_fd(), errors.0.as_raw_fd()],
+            highest: highest_descriptor(),
+            group: group.as_ref().map(paths).transpose()?,
+            means,
         };
         // SAFETY: the child makes system calls only, with what was allocated above.
         let guardian = unsafe {
@@ -134,6 +139,24 @@ impl Drop for External {
         // SAFETY: no memory is passed. The guardian is this process's own child and was not waited for.
         unsafe { libc::waitpid(self.guardian, std::ptr::null_mut(), 0) };
     }
+}
+
+/// The files of a group that the guardian uses.
+fn paths(group: &Cgroup) -> io::Result<Group> {
+    let path = |name: &str| CString::new(group.path().join(name).as_os_str().as_bytes()).map_err(io::Error::from);
+    Ok(Group {
+        directory: path("")?,
+        processes: path("cgroup.procs")?,
+        kill: path("cgroup.kill")?,
+        freeze: path("cgroup.freeze")?,
+    })
+}
+
+/// A descriptor above all that are open, with some more that other threads may open before the fork.
+fn highest_descriptor() -> RawFd {
+    let number = |entry: io::Result<std::fs::DirEntry>| entry.ok()?.file_name().to_str()?.parse::<RawFd>().ok();
+    let open = std::fs::read_dir("/proc/self/fd").ok().and_then(|all| all.filter_map(number).max());
+    open.map_or(65_536, |highest| highest.saturating_add(256))
 }
 
 fn cannot_start(name: &str, error: &io::Error) -> String {

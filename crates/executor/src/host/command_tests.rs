@@ -43,14 +43,70 @@ fn all_descendants_end_with_the_value() {
     assert!(group.is_none_or(|group| !group.exists()));
 }
 
+/// Takes single means of the kernel away, as old kernels do, and ends the family.
+fn ends_with(means: Means, mark: &str) {
+    let argv = ["sh".to_owned(), "-c".to_owned(), family(mark)];
+    let mut external = External::prepare_with(&argv, schedule::allowed()[0], means).unwrap();
+    external.go().unwrap();
+    assert!(means.group || external.group.is_none(), "the program is in a group");
+    eventually("five descendants", || running(mark) == 5);
+    let guardian = external.guardian;
+    drop(external);
+    assert_eq!(running(mark), 0, "{means:?}");
+    assert!(!std::path::Path::new(&format!("/proc/{guardian}")).exists());
+}
+
 #[test]
 fn all_descendants_end_without_a_group() {
-    let mark = "7002.25";
-    let mut external = shell(&family(mark));
-    eventually("five descendants", || running(mark) == 5);
-    external.group = None;
+    ends_with(Means { group: false, ..Means::default() }, "7002.25");
+}
+
+#[test]
+fn all_descendants_end_without_a_list_of_children() {
+    ends_with(Means { group: false, children: false, ..Means::default() }, "7004.25");
+}
+
+#[test]
+fn all_descendants_end_on_a_kernel_without_close_range() {
+    ends_with(Means { close_range: false, ..Means::default() }, "7005.25");
+}
+
+#[test]
+fn all_descendants_end_on_a_kernel_that_kills_no_group() {
+    ends_with(Means { group_kill: false, ..Means::default() }, "7006.25");
+}
+
+/// A group that cannot be killed at once is frozen, killed one by one, and left able to end.
+#[test]
+fn a_group_is_frozen_and_killed_without_descent() {
+    let Ok(group) = Cgroup::create() else { return eprintln!("skipped: no group can be created here") };
+    let mut stranger = std::process::Command::new("sleep").arg("7007.25").spawn().unwrap();
+    std::fs::write(group.path().join("cgroup.procs"), stranger.id().to_string()).unwrap();
+    // SAFETY: the paths are those of a group that exists.
+    unsafe { guardian::kill_group(&paths(&group).unwrap(), Means { group_kill: false, ..Means::default() }) };
+    assert_eq!(stranger.wait().unwrap().signal(), Some(libc::SIGKILL));
+    assert_eq!(std::fs::read_to_string(group.path().join("cgroup.freeze")).unwrap().trim(), "0");
+}
+
+#[test]
+fn a_group_is_created_where_allowed_and_removed() {
+    if Cgroup::create().is_err() {
+        return eprintln!("skipped: no group can be created here");
+    }
+    let external = shell("sleep 7008.25");
+    let path = external.group.as_ref().expect("a group is allowed here").path().to_owned();
+    eventually("the program in its group", || {
+        let inside = std::fs::read_to_string(path.join("cgroup.procs")).unwrap();
+        inside.lines().count() >= 1 && running("7008.25") == 1
+    });
     drop(external);
-    assert_eq!(running(mark), 0);
+    assert!(!path.exists());
+}
+
+#[test]
+fn a_core_beyond_the_mask_is_refused_before_the_fork() {
+    let why = External::prepare(&["true".to_owned()], 1_000_000).unwrap_err();
+    assert!(why.contains("core 1000000 is beyond the 1024 that fit an affinity mask"), "{why}");
 }
 
 /// The side that dies is a fork of the test, killed by each signal.

@@ -2,7 +2,7 @@
 //! children when their own parents end (a subreaper). When the caller's end of the line closes, however the caller
 //! ended, it kills them all. It is a fork that never calls `exec`, so it makes system calls only and allocates nothing.
 
-use std::ffi::{CStr, CString};
+use std::ffi::CString;
 use std::os::fd::RawFd;
 
 use waykeeper_linux::schedule;
@@ -21,8 +21,44 @@ pub struct Orders {
     pub started: RawFd,
     /// Standard error of the program.
     pub errors: RawFd,
-    /// `cgroup.procs` of the program's own group, `cgroup.kill`, and the group's directory.
-    pub group: Option<(CString, CString, CString)>,
+    /// The caller's ends of the pipes: they are closed first, whatever else stays open.
+    pub callers: [RawFd; 4],
+    /// No descriptor above this one is open.
+    pub highest: RawFd,
+    /// The program's own group.
+    pub group: Option<Group>,
+    pub means: Means,
+}
+
+/// Paths of a control group.
+#[derive(Debug)]
+pub struct Group {
+    pub directory: CString,
+    /// `cgroup.procs`
+    pub processes: CString,
+    /// `cgroup.kill`, from Linux 5.14.
+    pub kill: CString,
+    /// `cgroup.freeze`
+    pub freeze: CString,
+}
+
+/// What the guardian may use. Everything by default; tests take single means away, as old kernels do.
+#[derive(Debug, Clone, Copy)]
+pub struct Means {
+    /// A control group of the program's own.
+    pub group: bool,
+    /// `cgroup.kill`, from Linux 5.14.
+    pub group_kill: bool,
+    /// `close_range`, from Linux 5.9.
+    pub close_range: bool,
+    /// `/proc/thread-self/children`, a build option of the kernel.
+    pub children: bool,
+}
+
+impl Default for Means {
+    fn default() -> Self {
+        Self { group: true, group_kill: true, close_range: true, children: true }
+    }
 }
 
 /// The program could not join its group.
@@ -42,8 +78,12 @@ pub unsafe fn guard(orders: &Orders) -> ! {
         libc::sigprocmask(libc::SIG_SETMASK, &all, std::ptr::null_mut());
         libc::setsid();
         libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+        // Its own copy of the line's other end would hide the end of file from it.
+        for own in orders.callers {
+            libc::close(own);
+        }
         // Lines of other guardians would keep those alive; so would the caller's standard output keep its reader.
-        close_all_but([orders.line, orders.status, orders.started, orders.errors]);
+        close_all_but([orders.line, orders.status, orders.started, orders.errors], orders);
         let mut child: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&mut child);
         libc::sigaddset(&mut child, libc::SIGCHLD);
@@ -89,8 +129,8 @@ unsafe fn begin(orders: &Orders) -> ! {
     unsafe {
         let _ = schedule::die_with_parent();
         libc::setpgid(0, 0);
-        if let Some((join, ..)) = &orders.group {
-            let file = libc::open(join.as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC);
+        if let Some(group) = &orders.group {
+            let file = libc::open(group.processes.as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC);
             if libc::write(file, c"0".as_ptr().cast(), 1) != 1 {
                 libc::write(orders.started, (&raw const NO_GROUP).cast(), 1);
             }
@@ -122,56 +162,170 @@ unsafe fn begin(orders: &Orders) -> ! {
 unsafe fn end(program: libc::pid_t, orders: &Orders) -> ! {
     // SAFETY: as of the caller.
     unsafe {
-        if let Some((_, kill, _)) = &orders.group {
-            let file = libc::open(kill.as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC);
-            libc::write(file, c"1".as_ptr().cast(), 1);
-            libc::close(file);
+        if let Some(group) = &orders.group {
+            kill_group(group, orders.means);
         }
         if program > 0 {
             libc::kill(-program, libc::SIGKILL);
             // Orphans become children of this process: when it has none left, nobody is.
-            while kill_children(c"/proc/thread-self/children") && libc::waitpid(-1, std::ptr::null_mut(), 0) > 0 {}
+            while kill_children(orders.means) && libc::waitpid(-1, std::ptr::null_mut(), 0) > 0 {}
         }
-        if let Some((.., directory)) = &orders.group {
-            libc::rmdir(directory.as_ptr());
+        if let Some(group) = &orders.group {
+            libc::rmdir(group.directory.as_ptr());
         }
         libc::_exit(0)
     }
 }
 
-/// Kills the direct children; whether there was one that could be killed.
-unsafe fn kill_children(list: &CStr) -> bool {
-    let mut text = [0_u8; 4096];
-    // SAFETY: the buffer outlives the call.
-    let length = unsafe {
-        let file = libc::open(list.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
-        let length = libc::read(file, text.as_mut_ptr().cast(), text.len());
-        libc::close(file);
-        length.max(0) as usize
-    };
-    let (mut number, mut any) = (0_i32, false);
-    for byte in &text[..length] {
-        if byte.is_ascii_digit() {
-            number = number.wrapping_mul(10).wrapping_add(i32::from(byte - b'0'));
-        } else {
-            // SAFETY: no memory is passed.
-            any |= number > 0 && unsafe { libc::kill(number, libc::SIGKILL) } == 0;
-            number = 0;
+/// Kills all processes of a group at once; frozen and one by one where the kernel has no `cgroup.kill`, so that none
+/// can fork meanwhile.
+pub(super) unsafe fn kill_group(group: &Group, means: Means) {
+    // SAFETY: the paths end with a null byte, and buffers outlive the calls.
+    unsafe {
+        if means.group_kill && write_to(&group.kill, c"1") {
+            return;
         }
+        let frozen = write_to(&group.freeze, c"1");
+        let file = libc::open(group.processes.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
+        each_number(file, |process| libc::kill(process, libc::SIGKILL) == 0);
+        libc::close(file);
+        if frozen {
+            write_to(&group.freeze, c"0");
+        }
+    }
+}
+
+unsafe fn write_to(path: &CString, text: &std::ffi::CStr) -> bool {
+    // SAFETY: the texts end with a null byte, and outlive the calls.
+    unsafe {
+        let file = libc::open(path.as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC);
+        let length = text.count_bytes();
+        let written = libc::write(file, text.as_ptr().cast(), length);
+        libc::close(file);
+        written == length as isize
+    }
+}
+
+/// Kills the direct children; whether there was one that could be killed.
+unsafe fn kill_children(means: Means) -> bool {
+    // SAFETY: no memory is passed but a constant path.
+    unsafe {
+        let file = if means.children {
+            libc::open(c"/proc/thread-self/children".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC)
+        } else {
+            -1
+        };
+        if file < 0 {
+            return kill_children_by_parent();
+        }
+        let any = each_number(file, |child| libc::kill(child, libc::SIGKILL) == 0);
+        libc::close(file);
+        any
+    }
+}
+
+/// Calls `act` with each positive number of a file; whether one of the calls returned true. A number may lie across two
+/// reads.
+unsafe fn each_number(file: RawFd, mut act: impl FnMut(i32) -> bool) -> bool {
+    let mut text = [0_u8; 4096];
+    let (mut number, mut any) = (0_i32, false);
+    loop {
+        // SAFETY: the buffer outlives the call.
+        let length = unsafe { libc::read(file, text.as_mut_ptr().cast(), text.len()) };
+        let read = &text[..length.max(0) as usize];
+        for byte in read {
+            if byte.is_ascii_digit() {
+                number = number.wrapping_mul(10).wrapping_add(i32::from(byte - b'0'));
+            } else {
+                any |= number > 0 && act(number);
+                number = 0;
+            }
+        }
+        if read.is_empty() {
+            return any | (number > 0 && act(number));
+        }
+    }
+}
+
+/// As [`kill_children`], by the parents that all of `/proc` names.
+unsafe fn kill_children_by_parent() -> bool {
+    let mut entries = [0_u8; 8192];
+    let mut any = false;
+    // SAFETY: the buffers outlive the calls.
+    unsafe {
+        let (own, all) = (libc::getpid(), libc::open(c"/proc".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC));
+        loop {
+            let length = libc::syscall(libc::SYS_getdents64, all, entries.as_mut_ptr(), entries.len());
+            let mut rest = &entries[..length.max(0) as usize];
+            if rest.is_empty() {
+                break;
+            }
+            // An entry: inode (8 bytes), offset (8), its own length (2), kind (1), name up to a null byte.
+            while rest.len() > 19 {
+                let size = usize::from(u16::from_ne_bytes([rest[16], rest[17]])).clamp(19, rest.len());
+                let name = rest[19..size].split(|byte| *byte == 0).next().unwrap_or_default();
+                if let Some(process) = number_of(name)
+                    && parent_of(all, name) == Some(own)
+                {
+                    any |= libc::kill(process, libc::SIGKILL) == 0;
+                }
+                rest = &rest[size..];
+            }
+        }
+        libc::close(all);
     }
     any
 }
 
-unsafe fn close_all_but(mut kept: [RawFd; 4]) {
+fn number_of(text: &[u8]) -> Option<i32> {
+    let digits = !text.is_empty() && text.len() < 10 && text.iter().all(u8::is_ascii_digit);
+    digits.then(|| text.iter().fold(0, |number, byte| number * 10 + i32::from(byte - b'0')))
+}
+
+/// The parent of a process that can still be killed, by its directory in `/proc`.
+unsafe fn parent_of(all: RawFd, process: &[u8]) -> Option<i32> {
+    let mut path = [0_u8; 16];
+    path[..process.len()].copy_from_slice(process);
+    path[process.len()..process.len() + 5].copy_from_slice(b"/stat");
+    let mut text = [0_u8; 512];
+    // SAFETY: the path ends with a null byte, and the buffer outlives the call.
+    let length = unsafe {
+        let file = libc::openat(all, path.as_ptr().cast(), libc::O_RDONLY | libc::O_CLOEXEC);
+        let length = libc::read(file, text.as_mut_ptr().cast(), text.len());
+        libc::close(file);
+        length.max(0) as usize
+    };
+    // After the name, which ends with the last parenthesis: the state and the parent.
+    let text = &text[..length];
+    let name = text.iter().rposition(|byte| *byte == b')')?;
+    let mut fields = text[name + 1..].split(|byte| *byte == b' ').filter(|field| !field.is_empty());
+    fields.next()?;
+    number_of(fields.next()?)
+}
+
+unsafe fn close_all_but(mut kept: [RawFd; 4], orders: &Orders) {
     kept.sort_unstable();
-    let mut from = 0_u32;
-    for keep in kept.map(|keep| keep as u32) {
-        if keep > from {
-            // SAFETY: no memory is passed; the descriptors are those of the forked process.
-            unsafe { libc::syscall(libc::SYS_close_range, from, keep - 1, 0) };
-        }
+    let mut from = 0;
+    for keep in kept {
+        // SAFETY: no memory is passed; the descriptors are those of the forked process.
+        unsafe { close_from(from, keep - 1, orders.means) };
         from = keep + 1;
     }
     // SAFETY: as above.
-    unsafe { libc::syscall(libc::SYS_close_range, from, u32::MAX, 0) };
+    unsafe { close_from(from, orders.highest, orders.means) };
+}
+
+/// Closes the descriptors `from` to `to`, one by one where the kernel cannot close them at once.
+unsafe fn close_from(from: RawFd, to: RawFd, means: Means) {
+    if from > to {
+        return;
+    }
+    // SAFETY: as of the caller.
+    unsafe {
+        if !means.close_range || libc::syscall(libc::SYS_close_range, from as u32, to as u32, 0) != 0 {
+            for file in from..=to {
+                libc::close(file);
+            }
+        }
+    }
 }
