@@ -11,7 +11,7 @@ pub enum TraceError {
     /// The file is none of the known kinds.
     #[error(
         "this is no trace: {0}; expected Waykeeper's own format, lackey's text (`--trace-mem=yes`), Dinero's `din` text, or \
-         ChampSim's records of 64 bytes (each also as .gz or .xz)"
+         ChampSim's records of 64 or 96 bytes (each also as .gz or .xz)"
     )]
     Unknown(String),
     /// It is a trace of a later version.

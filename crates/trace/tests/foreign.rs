@@ -113,6 +113,32 @@ fn champsims_records_raw_and_compressed() {
     }
 }
 
+/// A `cloudsuite_instr` of 96 bytes.
+fn cloudsuite(ip: u64, stores: [u64; 4], loads: [u64; 4]) -> Vec<u8> {
+    let mut bytes = ip.to_le_bytes().to_vec();
+    bytes.extend([1, 0, 1, 2, 0, 0, 3, 4, 5, 0, 0, 0, 0, 0, 0, 0]);
+    stores.iter().chain(&loads).for_each(|address| bytes.extend(address.to_le_bytes()));
+    bytes.extend([7, 7, 0, 0, 0, 0, 0, 0]);
+    assert_eq!(bytes.len(), 96);
+    bytes
+}
+
+#[test]
+fn cloudsuites_records_are_of_96_bytes() {
+    let mut bytes = cloudsuite(0x400, [0; 4], [0x1000, 0, 0, 0x2000]);
+    bytes.extend(cloudsuite(0x404, [0; 4], [0; 4]));
+    bytes.extend(cloudsuite(0x408, [0x3000, 0, 0, 0x4000], [0x3000, 0, 0, 0]));
+    let (format, records) = convert(bytes, false).unwrap();
+    assert_eq!(format, Format::ChampSim);
+    assert_eq!(records, champsims_records());
+}
+
+#[test]
+fn no_instruction_lies_at_address_0() {
+    let told = convert(instruction(0, [0; 2], [0x1000, 0, 0, 0]), false).unwrap_err().to_string();
+    assert!(told.contains("no known format"), "{told}");
+}
+
 #[test]
 fn what_cannot_be_read_is_told_with_its_place() {
     let refusal = |content: &[u8]| convert(content.to_vec(), false).unwrap_err().to_string();

@@ -59,7 +59,7 @@ pub enum Format {
     Lackey,
     /// Dinero's `din` text.
     Din,
-    /// ChampSim's records of 64 bytes.
+    /// ChampSim's records of 64 bytes, or CloudSuite's of 96.
     ChampSim,
 }
 
@@ -116,7 +116,7 @@ pub fn events(mut input: Box<dyn BufRead>) -> Result<(Format, Box<dyn Events>), 
     let events: Box<dyn Events> = match format {
         Format::Lackey => Box::new(Lackey::new(input)),
         Format::Din => Box::new(Din::new(input)),
-        Format::ChampSim => Box::new(ChampSim::new(input)),
+        Format::ChampSim => Box::new(ChampSim::new(input)?),
         Format::Waykeeper => {
             return Err(TraceError::Unknown(
                 "a trace of Waykeeper's within another compression: unpack it first".into(),
