@@ -73,6 +73,19 @@ pub const REGISTERS: &[Register] = &[
         ),
         64,
     ),
+    msr(
+        "MSR_RMID_SNC_CONFIG",
+        "how monitoring IDs are spread over the nodes of sub-NUMA clustering; where there is none, and 17 classes or more, 0xca0 is IA32_L3_QOS_MASK_16",
+        0xca0,
+        &[flag(
+            "LEGACY",
+            0,
+            "monitoring IDs (RMIDs)",
+            "shared out among the nodes",
+            "in legacy mode: counted on one node alone",
+        )],
+        "Linux, arch/x86/include/asm/msr-index.h and arch/x86/kernel/cpu/resctrl/monitor.c",
+    ),
     msr("IA32_L3_QOS_CFG", "code and data apart in the L3 (CDP)", 0xc81, CDP, SDM),
     msr("IA32_L2_QOS_CFG", "code and data apart in the L2 (CDP)", 0xc82, CDP, SDM),
     msr(

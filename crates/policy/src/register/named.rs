@@ -91,7 +91,9 @@ pub fn find(name: &str) -> Result<Named, NotFound> {
     }
     let place = upper.to_ascii_lowercase();
     if let Some(number) = place.strip_prefix("0x").and_then(|digits| u32::from_str_radix(digits, 16).ok()) {
-        for register in all() {
+        // A register by itself comes before one of a row that reaches over its number.
+        let (single, rows): (Vec<_>, Vec<_>) = all().partition(|register| register.count == 1);
+        for register in single.into_iter().chain(rows) {
             if let Place::Msr(first) = register.place
                 && let Some(number) = number.checked_sub(first).filter(|number| *number < register.count)
             {
