@@ -199,6 +199,8 @@ fn colours_of_the_agilex_5() {
     assert_eq!(shell(&xen), expected);
     assert!(xen.text.unwrap().contains("bits 16 to 12 of its physical address: 32 colours"));
     let bao = bundled("colour-halves", "agilex5", Form::Bao);
+    // A pointer since Bao 2.0, which no braces alone initialize.
+    assert!(bao.text.as_ref().unwrap().contains("\t.vmlist = (struct vm_config[]) {\n"));
     assert_eq!(shell(&bao), [".hyp.colors = 0xff00", ".colors = 0xff", ".cpu_affinity = 0x2"]);
     let jailhouse = bundled("colour-halves", "agilex5", Form::Jailhouse);
     assert_eq!(shell(&jailhouse), [".color.way_size = 0x20000", ".colors = 0xffff0000", ".colors = 0xffff"]);

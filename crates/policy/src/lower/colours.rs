@@ -151,7 +151,7 @@ pub fn bao(assignment: &Assignment, offer: &Offer) -> Result<Lowered, Refusal> {
         lines.push(line(format!(".hyp.colors = {map:#x}"), "the hypervisor itself, with what is left".into()));
         text += &format!("\t.hyp.colors = {map:#x},\n");
     }
-    text += &format!("\t.vmlist_size = {},\n\t.vmlist = {{\n", in_order(colours).count());
+    text += &format!("\t.vmlist_size = {},\n\t.vmlist = (struct vm_config[]) {{\n", in_order(colours).count());
     for share in in_order(colours) {
         let Some(class) = class(assignment, share) else { continue };
         let map = map(share)?;
