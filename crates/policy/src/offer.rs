@@ -9,7 +9,7 @@ use serde::Serialize;
 use waykeeper_platform::{CoreId, WayControl};
 
 pub use controls::{ClockOffer, ColourOffer, ControlOffer, LockdownOffer, PAGE_BYTES};
-pub use linux::{Missing, Texts, Tree};
+pub use linux::{Missing, Texts, Tree, USUAL};
 
 use crate::mask::Mask;
 use crate::step::MountSettings;
@@ -33,6 +33,8 @@ pub struct Offer {
     pub no_bandwidth: Option<String>,
     /// What there is beside ways and limits of bandwidth.
     pub controls: ControlOffer,
+    /// Levels whose caches the processor can divide by ways, while the kernel offers none of it.
+    pub unoffered: Vec<u8>,
     /// Everything that cores share, from the inside out.
     pub shared: Vec<Shared>,
     /// resctrl as it is now, where this is the running machine.
@@ -75,6 +77,8 @@ pub struct DomainOffer {
     pub size_bytes: u64,
     /// Bits that devices fill too.
     pub shareable: Mask,
+    /// Bits that `io_alloc` has devices fill now.
+    pub io_alloc: Mask,
     /// Bits that groups which are there already keep for themselves.
     pub kept: Mask,
     /// Bits that groups which are there already fill.
@@ -87,16 +91,17 @@ impl DomainOffer {
         Mask::full(self.bits)
     }
 
-    /// The bits that devices fill, unless the machine says that of all: then it tells nothing.
+    /// The bits that devices fill: those of `io_alloc`, and `shareable_bits` unless these are all bits, which says nothing.
     pub fn devices(&self) -> Mask {
-        if self.shareable == self.full() { Mask(0) } else { self.shareable }
+        let fixed = if self.shareable == self.full() { Mask(0) } else { self.shareable };
+        fixed.with(self.io_alloc)
     }
 }
 
 /// Memory bandwidth that can be limited.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct BandwidthOffer {
-    /// Its domains: id and cores.
+    /// Its domains: id and cores; without cores where the ids are not those of the L3 caches.
     pub domains: Vec<(u32, Vec<CoreId>)>,
     /// How limits are counted.
     pub unit: BandwidthUnit,
@@ -108,7 +113,7 @@ pub struct BandwidthOffer {
     pub step: u32,
     /// Classes; unknown where absent.
     pub classes: Option<u32>,
-    /// Whether the kernel can hold classes to MB/s.
+    /// Whether the kernel can hold classes to MiB/s.
     pub rates: bool,
 }
 
@@ -118,7 +123,7 @@ pub struct BandwidthOffer {
 pub enum BandwidthUnit {
     /// Percent (Intel MBA).
     Percent,
-    /// MB/s, held by the kernel (`mba_MBps`).
+    /// MiB/s, held by the kernel (`mba_MBps`: it divides bytes by 2^20).
     MegabytesPerSecond,
     /// 1/8 GB/s (AMD).
     EighthsOfGigabytePerSecond,
@@ -146,6 +151,8 @@ pub enum Shared {
 /// resctrl of the running machine.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ResctrlState {
+    /// Where it is mounted.
+    pub at: String,
     /// The options of its mount.
     pub mounted: MountSettings,
     /// Control groups that are there already.
@@ -161,6 +168,8 @@ pub struct PresentGroup {
     pub name: String,
     /// Its mode.
     pub mode: String,
+    /// Its cores, ascending; none where it lists none.
+    pub cores: Vec<CoreId>,
 }
 
 impl PresentGroup {

@@ -54,11 +54,31 @@ pub fn plan(loaded: &Loaded, offer: &Offer, membership: &Membership) -> Result<A
         }
     }
     limits::limit(policy, offer, &mut assignment)?;
+    note_taken_cores(offer, &mut assignment);
     controls::assign(policy, offer, &mut assignment)?;
     colours::assign(policy, offer, &mut assignment)?;
     lockdown::assign(policy, offer, &mut assignment)?;
     gaps::find(policy, offer, &mut assignment);
     Ok(assignment)
+}
+
+/// Writing `cpus_list` takes cores from the group that has them.
+fn note_taken_cores(offer: &Offer, to: &mut Assignment) {
+    for group in offer.resctrl.iter().flat_map(|state| &state.groups) {
+        for class in to.classes.iter().filter(|class| class.number > 0) {
+            let taken: Vec<CoreId> = class.cores.iter().copied().filter(|core| group.cores.contains(core)).collect();
+            if !taken.is_empty() {
+                let which = if taken.len() == 1 { "core" } else { "cores" };
+                let leave = if taken.len() == 1 { "leaves" } else { "leave" };
+                to.notes.push(format!(
+                    "{which} {} {leave} the group `{}` for `{}`: a core is in one group",
+                    format_cpulist(&taken),
+                    group.name,
+                    class.name
+                ));
+            }
+        }
+    }
 }
 
 /// The cores of each class.
@@ -128,11 +148,20 @@ impl Planner<'_> {
             }
             None => {
                 let levels: Vec<_> = self.offer.caches.iter().map(|cache| format!("L{}", cache.level)).collect();
+                let bandwidth = self.offer.bandwidth.is_some().then(|| "memory bandwidth".to_owned());
+                let levels: Vec<_> = levels.into_iter().chain(bandwidth).collect();
                 let has = if levels.is_empty() {
                     "nothing there can be divided".into()
                 } else {
                     format!("it can divide {}", levels.join(" and "))
                 };
+                if self.offer.unoffered.contains(&level) {
+                    let message = format!(
+                        "the processor can divide its L{level} by ways (`cat_l{level}` in /proc/cpuinfo), but the kernel offers none of \
+                         it: `rdt=l{level}cat` on the kernel command line switches it on (errata of some parts switch it off); {has}"
+                    );
+                    return Err(Refusal::lacking(key, message));
+                }
                 Err(Refusal::lacking(key, format!("{} cannot divide an L{level} by ways; {has}", self.offer.called)))
             }
         }

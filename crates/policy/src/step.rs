@@ -22,7 +22,7 @@ pub struct MountSettings {
     /// `cdpl2`: the same in the L2.
     #[serde(default)]
     pub cdp_l2: bool,
-    /// `mba_MBps`: bandwidth in MB/s.
+    /// `mba_MBps`: bandwidth in MiB/s.
     #[serde(default)]
     pub mbps: bool,
 }

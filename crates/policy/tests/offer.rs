@@ -2,7 +2,7 @@
 
 use waykeeper_platform::WayControl;
 use waykeeper_policy::offer::{BandwidthUnit, Missing, Shared, Texts};
-use waykeeper_policy::{Form, Loaded, Mask, Membership, MountSettings, Offer, lower, plan};
+use waykeeper_policy::{Assignment, Form, Loaded, Mask, Membership, MountSettings, Offer, Refusal, lower, plan};
 
 fn texts(files: &[(&str, &str)]) -> Texts {
     Texts(files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect())
@@ -113,7 +113,7 @@ fn limits_in_megabytes_need_their_mount() {
     assert!(planned(PLAIN).unwrap_err().message.contains("`mba_MBps`"));
     let assignment = planned("resctrl /sys/fs/resctrl resctrl rw,relatime,mba_MBps 0 0\n").unwrap();
     assert_eq!(assignment.mount, MountSettings { mbps: true, ..MountSettings::default() });
-    assert_eq!(assignment.classes[1].limits[0].value, 2000);
+    assert_eq!(assignment.classes[1].limits[0].value, 1907); // 2e9 / 2^20 = 1907.3: the kernel counts in MiB/s
 }
 
 #[test]
@@ -181,4 +181,111 @@ fn a_machine_says_what_it_lacks() {
     info[0].1 = "L3:what\n";
     let odd = Offer::of_linux(&server(PLAIN, &info)).unwrap_err().to_string();
     assert!(odd.contains("holds \"L3:what\""), "{odd}");
+}
+
+/// One class with cores 2 on the server, its share as text, after a change of the server's files.
+fn planned(mount: &str, info: &[(&str, &str)], class: &str) -> Result<(Assignment, Offer), Refusal> {
+    let mut files = server(mount, info);
+    files.0.insert("/proc/cpuinfo".into(), "vendor_id : GenuineIntel\nflags : fpu cat_l3 mba\n".into());
+    if !mount.contains(" /sys/fs/resctrl ") {
+        let moved = |path: String| path.replace("/sys/fs/resctrl", "/host-sys-fs/resctrl");
+        files = Texts(files.0.into_iter().map(|(path, text)| (moved(path), text)).collect());
+    }
+    let offer = Offer::of_linux(&files).unwrap();
+    let text = format!("title = 'x'\n[[classes]]\nname = 'rt'\ncores = '2'\n{class}\n");
+    let loaded = Loaded::from_text("my", "my.toml", &text).unwrap();
+    plan(&loaded, &offer, &Membership::unread(&loaded.policy)).map(|assignment| (assignment, offer))
+}
+
+/// The server without ways that `shareable_bits` gives to devices, and with these files besides.
+fn intel_with<'t>(more: &[(&'t str, &'t str)]) -> Vec<(&'t str, &'t str)> {
+    let mut info = intel();
+    info.retain(|(path, _)| *path != "info/L3/shareable_bits");
+    info.push(("info/L3/shareable_bits", "0\n"));
+    info.extend(more);
+    info
+}
+
+#[test]
+fn ways_of_io_alloc_are_nobodys_alone() {
+    let on = [("info/L3/io_alloc", "enabled\n"), ("info/L3/io_alloc_cbm", "0=1f;1=3\n")];
+    let (assignment, offer) = planned(PLAIN, &intel_with(&on), "l3 = '2 ways'").unwrap();
+    // Devices fill ways 0 to 4 of cache 0: the lowest two that are free are 5 and 6.
+    assert_eq!(assignment.classes[1].masks[0].mask, Mask(0x60));
+    let domains = &offer.cache(3).unwrap().domains;
+    assert_eq!((domains[0].devices(), domains[1].devices()), (Mask(0x1f), Mask(0x3)));
+    // Its class is one of the 16.
+    assert_eq!(offer.cache(3).unwrap().classes, Some(15));
+    let off = [("info/L3/io_alloc", "disabled\n"), ("info/L3/io_alloc_cbm", "0=1f;1=3\n")];
+    let (assignment, offer) = planned(PLAIN, &intel_with(&off), "l3 = '2 ways'").unwrap();
+    assert_eq!((assignment.classes[1].masks[0].mask, offer.cache(3).unwrap().classes), (Mask(0x3), Some(16)));
+}
+
+#[test]
+fn a_mask_on_ways_of_devices_is_not_given_alone() {
+    let refusal = planned(PLAIN, &intel(), "l3 = '0x40000'").unwrap_err();
+    assert!(refusal.message.contains("devices fill way 18 of L3 0"), "{}", refusal.message);
+    let shared = planned(PLAIN, &intel(), "l3 = { share = '0x40000', exclusive = false }").unwrap().0;
+    assert_eq!((shared.classes[1].masks[0].mask, shared.classes[1].masks[0].exclusive), (Mask(0x40000), false));
+}
+
+#[test]
+fn a_bit_is_half_a_way_with_two_sub_numa_nodes() {
+    let event = "mbm_total_bytes";
+    let nodes = [0, 1].map(|node| format!("mon_data/mon_L3_00/mon_sub_L3_{node:02}/{event}"));
+    let nodes = nodes.each_ref().map(|path| (path.as_str(), "0\n"));
+    let mut info = intel();
+    info.extend(nodes);
+    let (assignment, offer) = planned(PLAIN, &info, "l3 = 'at least 2 MiB'").unwrap();
+    // 20 MiB in 20 bits are 1 MiB a bit, and 512 KiB with two nodes: 4 bits. The other cache has no nodes.
+    assert_eq!(assignment.classes[1].masks[0].mask.count(), 4);
+    let sizes: Vec<u64> = offer.cache(3).unwrap().domains.iter().map(|domain| domain.size_bytes).collect();
+    assert_eq!(sizes, [10 << 20, 20 << 20]);
+}
+
+#[test]
+fn a_limit_without_a_known_domain_is_refused() {
+    let mut info = intel();
+    info[0] = ("schemata", "    MB:1= 100;2= 100\n    L3:0=fffff;1=fffff\n");
+    // 1 is an id of an L3 as well, but 2 is none: the numbers are not those of the L3 caches.
+    let refusal = planned(PLAIN, &info, "bandwidth = '30 %'").unwrap_err();
+    assert!(refusal.message.contains("no MB domain could be found for cores 2"), "{}", refusal.message);
+    assert_eq!(refusal.key, "classes.0.bandwidth");
+}
+
+#[test]
+fn cores_that_leave_a_group_are_noted() {
+    let mut info = intel();
+    info.extend([("video/mode", "shareable\n"), ("video/cpus_list", "2-3\n"), ("video/schemata", "L3:0=f;1=f\n")]);
+    let (assignment, _) = planned(PLAIN, &info, "l3 = '2 ways'").unwrap();
+    let notes = assignment.notes.join("\n");
+    assert!(notes.contains("core 2 leaves the group `video`"), "{notes}");
+    let (free, _) = planned(PLAIN, &intel(), "l3 = '2 ways'").unwrap();
+    assert!(!free.notes.join("\n").contains("leaves the group"));
+}
+
+#[test]
+fn a_kernel_that_offers_no_ways_names_its_switch() {
+    let info: Vec<_> = intel().into_iter().filter(|(path, _)| !path.starts_with("info/L3/")).collect();
+    let refusal = planned(PLAIN, &info, "l3 = '2 ways'").unwrap_err();
+    for told in ["cat_l3", "rdt=l3cat", "it can divide memory bandwidth"] {
+        assert!(refusal.message.contains(told), "{told}: {}", refusal.message);
+    }
+}
+
+#[test]
+fn scripts_write_where_resctrl_is_mounted() {
+    let elsewhere = "resctrl /host-sys-fs/resctrl resctrl rw,relatime 0 0\n";
+    let (assignment, offer) = planned(elsewhere, &intel(), "l3 = '2 ways'").unwrap();
+    let lowered = lower(&assignment, &offer, Form::Resctrl).unwrap();
+    let script = lowered.script(&assignment);
+    assert!(script.contains("> /host-sys-fs/resctrl/rt/schemata") && !script.contains("/sys/fs/"), "{script}");
+    // The usual place counts where there are two.
+    let two = format!("resctrl /host-sys-fs/resctrl resctrl rw 0 0\n{PLAIN}");
+    let (_, offer) = planned(&two, &intel(), "l3 = '2 ways'").unwrap();
+    assert_eq!(offer.resctrl.unwrap().at, "/sys/fs/resctrl");
+    // A place that a shell would read as more than a path.
+    let mut state = planned(elsewhere, &intel(), "l3 = '2 ways'").unwrap();
+    state.1.resctrl.as_mut().unwrap().at = "/a'$(reboot)".into();
+    assert!(lower(&state.0, &state.1, Form::Resctrl).unwrap_err().message.contains("no script can name safely"));
 }

@@ -147,8 +147,13 @@ fn locks_where_nothing_can_be_locked() {
 
 #[test]
 fn a_resctrl_that_stands_in_the_way() {
-    let state = |mounted, groups, mode: &str| ResctrlState { mounted, groups, root_mode: mode.into() };
-    let group = |name: &str, mode: &str| PresentGroup { name: name.into(), mode: mode.into() };
+    let state = |mounted, groups, mode: &str| ResctrlState {
+        at: "/sys/fs/resctrl".into(),
+        mounted,
+        groups,
+        root_mode: mode.into(),
+    };
+    let group = |name: &str, mode: &str| PresentGroup { name: name.into(), mode: mode.into(), cores: vec![] };
     let mut xeon = offer("xeon-d-2752ter");
     let policy = class("a", "cores = '0'\nl3 = 'half'");
     xeon.resctrl = Some(state(MountSettings::default(), vec![group("a", "shareable")], "shareable"));

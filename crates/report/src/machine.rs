@@ -253,7 +253,7 @@ fn shares(shares: &Shares) -> String {
 fn limits(limits: &Limits) -> String {
     let unit = match limits.unit {
         Unit::Percent => "percent",
-        Unit::MegabytesPerSecond => "MB/s",
+        Unit::MegabytesPerSecond => "MiB/s",
         Unit::EighthsOfGigabytePerSecond => "eighths of GB/s",
     };
     let classes = limits.classes.map_or(String::new(), |classes| format!(", {classes} classes"));

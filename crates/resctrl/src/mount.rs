@@ -12,7 +12,7 @@ pub struct MountOptions {
     pub cdp: bool,
     /// `cdpl2`: the same in the L2.
     pub cdpl2: bool,
-    /// `mba_MBps`: bandwidth in MB/s, with a software controller.
+    /// `mba_MBps`: bandwidth in MiB/s, with a software controller.
     pub mba_mbps: bool,
     /// `debug`: files with the hardware's identifiers.
     pub debug: bool,
@@ -98,7 +98,7 @@ impl Resctrl {
         text
     }
 
-    /// Whether bandwidth is given in MB/s.
+    /// Whether bandwidth is in MiB/s.
     pub(crate) fn in_mbps(&self, resource: ResourceId) -> bool {
         resource == ResourceId::Mb && self.mounted.is_some_and(|options| options.mba_mbps)
     }

@@ -3,7 +3,7 @@
 use crate::group::GroupId;
 use crate::{Bandwidth, Cache, CpuSet, Domain, Machine, MountOptions};
 
-/// Bandwidth in MB/s that no one is held to.
+/// Bandwidth in MiB/s that no one is held to.
 const UNLIMITED_MBPS: u32 = u32::MAX;
 
 /// A resource that can be allocated.
@@ -71,7 +71,7 @@ pub(crate) struct DomainState {
     pub cpus: CpuSet,
     /// What the hardware's registers hold: by CLOSID, with CDP data at 2 n and code at 2 n + 1.
     controls: Vec<u32>,
-    /// Targets of the software controller in MB/s, by CLOSID.
+    /// Targets of the software controller in MiB/s, by CLOSID.
     pub mbps: Vec<u32>,
     /// Settings that were parsed and wait for the rest of the write, by [`Kind`].
     pub staged: [Option<u32>; 3],

@@ -69,7 +69,7 @@ pub struct Limits {
 pub enum Unit {
     /// Percent.
     Percent,
-    /// MB/s, held by the kernel.
+    /// MiB/s, held by the kernel (`mba_MBps`).
     MegabytesPerSecond,
     /// 1/8 GB/s.
     EighthsOfGigabytePerSecond,

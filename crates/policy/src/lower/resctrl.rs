@@ -11,7 +11,8 @@ use crate::step::{MountSettings, Step};
 
 use super::{Form, Line, Lowered, control};
 
-const ROOT: &str = "/sys/fs/resctrl";
+/// Where resctrl is, in the lines before [`at_its_place`].
+const ROOT: &str = crate::offer::USUAL;
 
 /// Lowers an assignment.
 ///
@@ -34,7 +35,10 @@ pub fn lower(assignment: &Assignment, offer: &Offer) -> Result<Lowered, Refusal>
     let mut lines = vec![mount(assignment.mount, offer)];
     let mut notes = Vec::new();
     let classes = assignment.classes.split_first();
-    let Some((others, classes)) = classes else { return Ok(Lowered::shell(Form::Resctrl, lines, notes)) };
+    let Some((others, classes)) = classes else {
+        at_its_place(&mut lines, offer)?;
+        return Ok(Lowered::shell(Form::Resctrl, lines, notes));
+    };
     for text in schemata(others) {
         lines.push(write("schemata", text, "what the others keep; the rest is free for classes"));
     }
@@ -86,7 +90,25 @@ pub fn lower(assignment: &Assignment, offer: &Offer) -> Result<Lowered, Refusal>
         }
         lines.extend(class.members.iter().map(|member| members(&class.name, member)));
     }
+    at_its_place(&mut lines, offer)?;
     Ok(Lowered::shell(Form::Resctrl, lines, notes))
+}
+
+/// resctrl mounts once: where it is mounted elsewhere, the script writes there.
+fn at_its_place(lines: &mut [Line], offer: &Offer) -> Result<(), Refusal> {
+    let Some(state) = offer.resctrl.as_ref().filter(|state| state.at != ROOT) else { return Ok(()) };
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte);
+    if !state.at.bytes().all(is_plain) {
+        let message = format!(
+            "resctrl is mounted at `{}`, which no script can name safely; mount it at {ROOT}",
+            state.at.escape_default()
+        );
+        return Err(Refusal::lacking("", message));
+    }
+    for line in lines {
+        line.shell = line.shell.replace(ROOT, &state.at);
+    }
+    Ok(())
 }
 
 fn is_shown(cache: &&CacheOffer) -> bool {

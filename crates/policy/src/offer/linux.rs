@@ -43,7 +43,7 @@ pub enum Missing {
     Cores,
     /// The kernel has no resctrl.
     #[error(
-        "there is no resctrl (/proc/filesystems does not name it): the processor enumerates no cache or bandwidth allocation, the kernel was built without it, or this is a virtual machine"
+        "there is no resctrl (/proc/filesystems does not name it): the processor enumerates no cache or bandwidth allocation, the kernel was built without it, or this is a virtual machine; where registers alone can do it (`waykeeper machine` reports so), `waykeeper machine --platform > box.toml` writes the machine as a platform, and `waykeeper plan --for box.toml --as msr` plans for it"
     )]
     NoResctrl,
     /// resctrl is not mounted.
@@ -60,6 +60,9 @@ pub enum Missing {
         why: String,
     },
 }
+
+/// Where resctrl is mounted as a rule.
+pub const USUAL: &str = "/sys/fs/resctrl";
 
 /// What cannot be a group below the root of resctrl.
 const NOT_GROUPS: [&str; 3] = ["info", "mon_groups", "mon_data"];
@@ -82,6 +85,7 @@ impl Offer {
         for level in [2, 3] {
             offers.extend(reader.cache(level, &root, &groups)?);
         }
+        let levels: Vec<u8> = offers.iter().map(|cache: &CacheOffer| cache.level).collect();
         let siblings: BTreeSet<Vec<CoreId>> = cores.iter().filter_map(|core| siblings(tree, *core)).collect();
         let mut shared: BTreeMap<u8, BTreeSet<Vec<CoreId>>> = BTreeMap::new();
         for cache in caches.iter().filter(|cache| cache.cores.len() > 1) {
@@ -99,7 +103,9 @@ impl Offer {
                 .into_iter()
                 .map(|(level, groups)| Shared::Cache { level, groups: groups.into_iter().collect(), filter: false })
                 .collect(),
+            unoffered: processor.unoffered(&levels),
             resctrl: Some(ResctrlState {
+                at: mount.at.clone(),
                 mounted: mount.settings,
                 root_mode: reader.text("mode").unwrap_or_else(|| "shareable".into()),
                 groups: groups.into_iter().map(|(group, _)| group).collect(),
@@ -119,8 +125,11 @@ impl Mount {
     fn find(tree: &dyn Tree) -> Result<Self, Missing> {
         let mounts = tree.text("/proc/mounts").unwrap_or_default();
         let fields = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
-        let found = mounts.lines().map(fields).find(|fields| fields.get(2).is_some_and(|kind| kind == "resctrl"));
-        match found {
+        let found: Vec<_> =
+            mounts.lines().map(fields).filter(|it| it.get(2).is_some_and(|kind| kind == "resctrl")).collect();
+        // A room or a container can show a second one; the usual place comes first.
+        let usual = found.iter().find(|it| it[1] == USUAL).or(found.first()).cloned();
+        match usual {
             Some(fields) => {
                 let options: Vec<&str> = fields.get(3).map(|all| all.split(',').collect()).unwrap_or_default();
                 let has = |name| options.contains(&name);
@@ -170,7 +179,10 @@ impl Reader<'_> {
         for name in self.tree.names(&self.mount.at).into_iter().filter(|name| !NOT_GROUPS.contains(&name.as_str())) {
             let Some(mode) = self.text(&format!("{name}/mode")) else { continue };
             let schemata = self.schemata(&format!("{name}/schemata"))?;
-            groups.push((PresentGroup { name, mode }, schemata));
+            let list = self.text(&format!("{name}/cpus_list")).and_then(|text| parse_cpulist(text.trim()));
+            let mut cores = list.unwrap_or_default();
+            cores.sort_unstable();
+            groups.push((PresentGroup { name, mode, cores }, schemata));
         }
         Ok(groups)
     }
@@ -204,13 +216,17 @@ impl Reader<'_> {
                 cores: cache.cores.clone(),
                 bits: full.count(),
                 ways: cache.ways.unwrap_or_else(|| full.count()),
-                size_bytes: cache.size_bytes,
+                size_bytes: cache.size_bytes / self.sub_numa_nodes(level, *id),
+                io_alloc: self.io_alloc(name, *id),
                 shareable,
                 kept,
                 filled,
             });
         }
         let closids = self.need(&format!("info/{name}/num_closids"), number)?;
+        // The class of `io_alloc` is the kernel's highest one, and no group can have it.
+        let io_alloc = u32::from(domains.iter().any(|domain| !domain.io_alloc.is_empty()));
+        let closids = closids.saturating_sub(io_alloc);
         let flag = if level == 3 { "cdp_l3" } else { "cdp_l2" };
         Ok(Some(CacheOffer {
             level,
@@ -228,6 +244,30 @@ impl Reader<'_> {
         }))
     }
 
+    /// The bits of a cache that `io_alloc` has devices fill (Linux 6.19).
+    fn io_alloc(&self, name: &str, id: u32) -> Mask {
+        // With code and data apart, both files show the same mask.
+        if self.text(&format!("info/{name}/io_alloc")).as_deref() != Some("enabled") {
+            return Mask(0);
+        }
+        let text = self.text(&format!("info/{name}/io_alloc_cbm")).unwrap_or_default();
+        let of = |pair: &str| {
+            let (domain, mask) = pair.trim().split_once('=')?;
+            (domain.parse() == Ok(id)).then(|| u32::from_str_radix(mask, 16).ok())?
+        };
+        text.split([';', '\n']).filter_map(of).fold(Mask(0), |all, mask| all.with(Mask(mask)))
+    }
+
+    /// Nodes of sub-NUMA clustering in a cache of level 3, at least 1: each bit stands for that part of its size
+    /// (resctrl.rst, "Notes on Sub-NUMA Cluster mode").
+    fn sub_numa_nodes(&self, level: u8, id: u32) -> u64 {
+        if level != 3 {
+            return 1;
+        }
+        let names = self.tree.names(&format!("{}/mon_data/mon_L3_{id:02}", self.mount.at));
+        (names.iter().filter(|name| name.starts_with("mon_sub_L3_")).count() as u64).max(1)
+    }
+
     fn bandwidth(&self, root: &[SchemataLine]) -> Result<Option<BandwidthOffer>, Missing> {
         let Some(line) = root.iter().find(|line| line.name == "MB") else { return Ok(None) };
         let number = |text: &str| text.parse::<u32>().ok();
@@ -240,7 +280,14 @@ impl Reader<'_> {
             (false, false) if min == 0 => BandwidthUnit::EighthsOfGigabytePerSecond,
             (false, false) => return Ok(None),
         };
+        // Ids that are not those of the L3 caches are others', such as those of NUMA nodes: equal numbers say nothing then.
+        let ids = |all: &mut dyn Iterator<Item = u32>| all.collect::<BTreeSet<u32>>();
+        let of_l3 = ids(&mut self.caches.iter().filter(|cache| cache.level == 3).map(|cache| cache.id));
+        let are_l3 = ids(&mut line.values.iter().map(|(id, _)| *id)).is_subset(&of_l3);
         let cores = |id: u32| {
+            if !are_l3 {
+                return Vec::new();
+            }
             let cache = self.caches.iter().find(|cache| cache.level == 3 && cache.id == id);
             cache.map_or_else(Vec::new, |cache| cache.cores.clone())
         };

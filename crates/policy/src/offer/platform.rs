@@ -35,6 +35,7 @@ impl Offer {
             no_bandwidth: None,
             controls: ControlOffer::of_platform(platform),
             shared: shared(platform),
+            unoffered: Vec::new(),
             resctrl: None,
         };
         limits(platform, &mut offer);
@@ -106,6 +107,7 @@ fn domains<'s>(cache: &'s Seen) -> impl Iterator<Item = DomainOffer> + 's {
             bits,
             ways: cache.ways.value as u32,
             size_bytes: cache.size_kib.value * 1024,
+            io_alloc: Mask(0),
             shareable: if is_mpam { Mask::full(bits) } else { Mask(0) },
             kept: Mask(0),
             filled: Mask(0),

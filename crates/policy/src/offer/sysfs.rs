@@ -94,6 +94,12 @@ impl Processor {
         }
     }
 
+    /// Levels whose caches it can divide by ways, besides these that the kernel offers.
+    pub fn unoffered(&self, offered: &[u8]) -> Vec<u8> {
+        let can = |level: &u8| self.flags.contains(&format!("cat_l{level}"));
+        [2, 3].into_iter().filter(|level| can(level) && !offered.contains(level)).collect()
+    }
+
     /// Whether the kernel can lock memory into its caches.
     pub fn can_lock(&self) -> bool {
         self.vendor == "GenuineIntel" && self.family == 6 && LOCKING_MODELS.contains(&self.model)

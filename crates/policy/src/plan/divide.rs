@@ -143,7 +143,12 @@ impl Divider<'_, '_> {
             self.is_free(key, *mask)?;
             let devices = mask.within(self.ask.domain.devices());
             if !devices.is_empty() {
-                self.notes.push(format!("{called}: devices fill ways {} of `{name}` too", devices.ways()));
+                let message = format!(
+                    "devices fill {} of {called}, which {mask} would have alone; a mask without {}, or `exclusive = false`, would do",
+                    devices.named("way"),
+                    if devices.count() == 1 { "it" } else { "them" }
+                );
+                return Err(Refusal::lacking(key, message));
             }
         }
         self.owned.extend(masks.iter().map(|mask| (*mask, name.to_owned())));

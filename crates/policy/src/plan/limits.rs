@@ -1,5 +1,7 @@
 //! Limits of memory bandwidth in the machine's own steps.
 
+use waykeeper_platform::{CoreId, format_cpulist};
+
 use crate::assignment::{AssignedLimit, Assignment};
 use crate::bandwidth::BandwidthLimit;
 use crate::describe::Policy;
@@ -43,7 +45,7 @@ pub fn needs_rates(policy: &Policy, offer: &Offer) -> Result<bool, Refusal> {
 /// Gives classes their limits in every domain that they use.
 ///
 /// # Errors
-/// Limits below the machine's least, or in terms that it does not know.
+/// Limits below the machine's least, or in terms that it does not know; cores whose domain of bandwidth is unknown.
 pub fn limit(policy: &Policy, offer: &Offer, to: &mut Assignment) -> Result<(), Refusal> {
     let Some(bandwidth) = &offer.bandwidth else { return Ok(()) };
     let unit = if to.mount.mbps { BandwidthUnit::MegabytesPerSecond } else { bandwidth.unit };
@@ -54,6 +56,9 @@ pub fn limit(policy: &Policy, offer: &Offer, to: &mut Assignment) -> Result<(), 
             to.notes.push(format!("{limit} of bandwidth is no step of {}, and becomes {text}", offer.called));
         }
         let class = &mut to.classes[class];
+        if class.number > 0 {
+            domain_is_known(&key, &class.cores, offer, bandwidth)?;
+        }
         let roams = class.number == 0 || !class.members.is_empty();
         for (domain, cores) in &bandwidth.domains {
             if roams || class.cores.iter().any(|core| cores.contains(core)) {
@@ -62,6 +67,26 @@ pub fn limit(policy: &Policy, offer: &Offer, to: &mut Assignment) -> Result<(), 
         }
     }
     Ok(())
+}
+
+/// Refuses cores that lie in no domain whose cores are known: their limit would be written nowhere.
+fn domain_is_known(key: &str, cores: &[CoreId], offer: &Offer, bandwidth: &BandwidthOffer) -> Result<(), Refusal> {
+    let known = |core: &CoreId| bandwidth.domains.iter().any(|(_, cores)| cores.contains(core));
+    let lost: Vec<CoreId> = cores.iter().copied().filter(|core| !known(core)).collect();
+    if lost.is_empty() {
+        return Ok(());
+    }
+    let ids: Vec<String> = bandwidth.domains.iter().map(|(id, _)| id.to_string()).collect();
+    Err(Refusal::lacking(
+        key,
+        format!(
+            "no MB domain could be found for cores {}: {} has MB domains {}, and cores are known only where these are ids of its L3 caches; a class \
+             without cores (`tasks`, `cgroups`) is limited in every domain",
+            format_cpulist(&lost),
+            offer.called,
+            ids.join(", ")
+        ),
+    ))
 }
 
 /// A limit in the machine's unit, rounded down: it is the most that a class may take.
@@ -74,7 +99,8 @@ fn value(
     let wrong = |message: String| Err(Refusal::wrong(key, message));
     let (part, of) = match (limit, unit) {
         (BandwidthLimit::Percent(milli), BandwidthUnit::Percent) => (u64::from(milli), 1000),
-        (BandwidthLimit::Rate(rate), BandwidthUnit::MegabytesPerSecond) => (rate, 1),
+        // The kernel compares bytes / SZ_1M with the value (resctrl.rst: "in MiBps").
+        (BandwidthLimit::Rate(rate), BandwidthUnit::MegabytesPerSecond) => (rate * 1_000_000, 1 << 20),
         (BandwidthLimit::Rate(rate), BandwidthUnit::EighthsOfGigabytePerSecond) => (rate, 125),
         (BandwidthLimit::Percent(_), _) => {
             return wrong(format!("found {limit}, and bandwidth is limited in MB/s here; \"2 GB/s\" would do"));
@@ -98,7 +124,7 @@ fn value(
 fn shown(value: u32, unit: BandwidthUnit) -> String {
     match unit {
         BandwidthUnit::Percent => format!("{value} %"),
-        BandwidthUnit::MegabytesPerSecond => format!("{value} MB/s"),
+        BandwidthUnit::MegabytesPerSecond => format!("{value} MiB/s"),
         BandwidthUnit::EighthsOfGigabytePerSecond => format!("{} MB/s", u64::from(value) * 125),
     }
 }
