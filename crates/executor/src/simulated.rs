@@ -301,6 +301,7 @@ impl Executor for Simulated {
             NeighbourProgress {
                 core: neighbour.core,
                 per_second: bytes.map(|bytes| (accesses, accesses * bytes as f64)),
+                cpu_s_per_s: None,
             }
         });
         // A pass that was under way when there were samples enough is none of them.

@@ -84,6 +84,8 @@ pub struct NeighbourProgress {
     pub core: CoreId,
     /// Accesses and bytes a second; `None` for external commands.
     pub per_second: Option<(f64, f64)>,
+    /// Processor time a second of an external command's whole process tree; `None` for others, and where it was not seen.
+    pub cpu_s_per_s: Option<f64>,
 }
 
 /// What a simulated repeat took.

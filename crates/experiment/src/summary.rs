@@ -1,8 +1,8 @@
 //! One case from its repeats: figures that merge them, and a record of each.
 
 use crate::cases::Case;
-use crate::measurement::{Measured, Measurement};
-use crate::run::{CaseRecord, LongSample, NeighbourRecord, RepeatRecord, SampledRecord};
+use crate::measurement::{Measured, Measurement, NeighbourProgress};
+use crate::run::{CaseRecord, LongSample, NeighbourRecord, NeighbourWork, RepeatRecord, SampledRecord};
 use crate::samples::histogram;
 use crate::statistics::supports;
 
@@ -158,7 +158,15 @@ fn repeat_record(index: usize, measurement: &Measurement, tag: &str, throughput:
         placement: measurement.placement.clone(),
         disturbances: measurement.disturbances.clone(),
         counters: measurement.counters.clone(),
+        neighbours: measurement.neighbours.iter().filter_map(work).collect(),
     }
+}
+
+/// A neighbour's work; none where nothing of it was seen.
+fn work(progress: &NeighbourProgress) -> Option<NeighbourWork> {
+    let accesses_per_s = progress.per_second.map(|(accesses, _)| accesses);
+    let seen = accesses_per_s.is_some() || progress.cpu_s_per_s.is_some();
+    seen.then_some(NeighbourWork { core: progress.core, accesses_per_s, cpu_s_per_s: progress.cpu_s_per_s })
 }
 
 /// Neighbours of one workload are one entry, with all its cores.

@@ -101,6 +101,9 @@ pub struct Answer {
     pub observed_s: f64,
     /// Accesses of each neighbour while the target was observed; `None` for external commands.
     pub accesses: Vec<Option<u64>>,
+    /// Processor time a second of each external command's process tree, from the opening of the gate to the target's end;
+    /// `None` for others, and where it was not seen.
+    pub cpu_s_per_s: Vec<Option<f64>>,
     /// Where everything ran and lay.
     pub placement: BTreeMap<String, Placement>,
     /// What was asked of the system.
@@ -125,8 +128,9 @@ impl Answer {
             return Err(ExecutorError::Stopped);
         }
         let observed_s = self.observed_s;
-        let neighbours =
-            assignment.case.neighbours.iter().zip(&self.accesses).map(|(neighbour, accesses)| NeighbourProgress {
+        let neighbours = assignment.case.neighbours.iter().zip(self.accesses.iter().zip(&self.cpu_s_per_s)).map(
+            |(neighbour, (accesses, cpu_s_per_s))| NeighbourProgress {
+                cpu_s_per_s: *cpu_s_per_s,
                 core: neighbour.core,
                 per_second: accesses
                     .zip(neighbour.pattern.bytes_per_access(line_bytes))
@@ -135,7 +139,8 @@ impl Answer {
                         let rate = accesses as f64 / observed_s;
                         (rate, rate * bytes as f64)
                     }),
-            });
+            },
+        );
         let target = &assignment.case.target.pattern;
         let bytes_per_sample = target.accesses_per_sample().zip(target.bytes_per_access(line_bytes));
         Ok(Measurement {

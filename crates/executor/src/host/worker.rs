@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::thread::{Scope, ScopedJoinHandle};
+use std::time::{Duration, Instant};
 
 use waykeeper_experiment::run::{Placement, Privilege};
 use waykeeper_kernels::Progress;
@@ -108,10 +109,14 @@ impl<'scope, 'env> Setup<'scope, 'env> {
             external.1.go()?;
         }
         privileges.push(privilege("mlockall", lock_all().map(|()| "all memory of the loops is locked".into())));
+        let before = cpu_times(&externals);
+        let begun = Instant::now();
         self.gate.open();
 
         let observed = target.join().map_err(|_| "the target's thread panicked".to_owned())?;
         let observed = observed.ok_or("the target's thread was sent home")?;
+        let elapsed_s = begun.elapsed().as_secs_f64();
+        let after = cpu_times(&externals);
         for external in &mut externals {
             if let Some(status) = external.1.ended() {
                 return Err(format!(
@@ -120,7 +125,9 @@ impl<'scope, 'env> Setup<'scope, 'env> {
                 ));
             }
         }
-        Ok(answer(self.job, observed, placement.into_iter().flatten().flatten().collect(), std::mem::take(privileges)))
+        let cpu_s_per_s = cpu_s_per_s(&self.job.neighbours, &before, &after, elapsed_s);
+        let placement = placement.into_iter().flatten().flatten().collect();
+        Ok(Answer { cpu_s_per_s, ..answer(self.job, observed, placement, std::mem::take(privileges)) })
     }
 
     fn start_neighbour(
@@ -270,6 +277,26 @@ fn prepare_commands(neighbours: &[Part]) -> Result<Vec<(String, External)>, Stri
     commands.map(|(argv, core)| Ok((argv[0].clone(), External::prepare(argv, core)?))).collect()
 }
 
+/// Processor time of each command's process tree so far. The target's thread does not read it: that would disturb it.
+fn cpu_times(externals: &[(String, External)]) -> Vec<Option<Duration>> {
+    externals.iter().map(|(_, external)| external.cpu_time()).collect()
+}
+
+/// The rate of each neighbour's processor time; `before` and `after` have the commands only, in the neighbours' order.
+fn cpu_s_per_s(
+    neighbours: &[Part],
+    before: &[Option<Duration>],
+    after: &[Option<Duration>],
+    elapsed_s: f64,
+) -> Vec<Option<f64>> {
+    let mut commands = before.iter().zip(after);
+    let of = |part: &Part| {
+        let (before, after) = matches!(part.pattern, Pattern::Command { .. }).then(|| commands.next())??;
+        Some(after.as_ref()?.saturating_sub((*before)?).as_secs_f64() / elapsed_s).filter(|rate| rate.is_finite())
+    };
+    neighbours.iter().map(of).collect()
+}
+
 fn answer(
     job: &Job,
     observed: Observed,
@@ -287,6 +314,7 @@ fn answer(
     placement.insert("target, scheduling".into(), Placement { asked: asked.into(), got: observed.policy.into() });
     Answer {
         accesses: accesses.collect(),
+        cpu_s_per_s: vec![None; job.neighbours.len()],
         recorded: observed.recorded,
         observed_s: observed.observed_s,
         placement,
@@ -294,5 +322,22 @@ fn answer(
         disturbances: observed.disturbances,
         counters: observed.counters,
         cut_short: STOP.load(Ordering::Relaxed) != 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_commands_have_processor_time_and_each_has_its_own() {
+        let command = || Pattern::Command { argv: vec!["x".into()] };
+        let part = |pattern, core| Part { pattern, core };
+        let spin = Pattern::Tick { body: waykeeper_workload::TickBody::Nothing };
+        let parts = [part(command(), 1), part(spin, 2), part(command(), 3), part(command(), 4)];
+        let s = |s: f64| Some(Duration::from_secs_f64(s));
+        // Two seconds: the first worked all the time, the second was stopped, the third was not seen at the end.
+        let rates = cpu_s_per_s(&parts, &[s(1.0), s(5.0), s(0.0)], &[s(3.0), s(5.0), None], 2.0);
+        assert_eq!(rates, [Some(1.0), None, Some(0.0), None]);
     }
 }

@@ -242,6 +242,22 @@ pub struct RepeatRecord {
     /// Counters of the processor or of the simulator, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub counters: BTreeMap<String, u64>,
+    /// The work of each neighbour during this repeat, as far as it was seen.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub neighbours: Vec<NeighbourWork>,
+}
+
+/// The work of one neighbour during one repeat.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NeighbourWork {
+    /// Its core.
+    pub core: CoreId,
+    /// Accesses a second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accesses_per_s: Option<f64>,
+    /// Processor time a second of an external command's whole process tree. It says nothing of the pressure on memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_s_per_s: Option<f64>,
 }
 
 /// Where something was asked to be, and where it was.

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::layout::TableLayout;
 use crate::site::ExecutorKind;
-pub use case::{CaseRecord, NeighbourRecord, Placement, RepeatRecord};
+pub use case::{CaseRecord, NeighbourRecord, NeighbourWork, Placement, RepeatRecord};
 pub use fast_check::FastCheck;
 pub use figures::{BudgetRecord, ExpectationRecord, Met, Reference};
 pub use looks::{LongSample, MemoryPart, Occupancy, SamplePart, Shape};

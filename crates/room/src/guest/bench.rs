@@ -88,6 +88,7 @@ impl Bench for RoomBench {
             recorded,
             observed_s: observed_ns / 1e9,
             accesses: after.iter().zip(&before).map(|(after, before)| Some(after.saturating_sub(*before))).collect(),
+            cpu_s_per_s: vec![None; after.len()],
             placement: BTreeMap::from([("target".to_owned(), Placement { asked, got })]),
             privileges: Vec::new(),
             disturbances: BTreeMap::new(),
