@@ -84,16 +84,26 @@ fn own_group(mountinfo: &str, groups: &str) -> Option<PathBuf> {
 /// Processor time of a process, of all its present descendants, and of those that they have waited for. Resolution: the
 /// kernel's clock tick, mostly 10 ms. `None` where the process cannot be seen.
 pub fn tree_cpu_time(process: u32) -> Option<Duration> {
-    let all: Vec<Stat> = fs::read_dir("/proc")
-        .ok()?
-        .filter_map(|entry| {
-            let id: u32 = entry.ok()?.file_name().to_str()?.parse().ok()?;
-            Stat::parse(id, &fs::read_to_string(format!("/proc/{id}/stat")).ok()?)
-        })
-        .collect();
+    let all = all_processes()?;
     // SAFETY: no memory is passed.
     let ticks_per_s = unsafe { libc::sysconf(libc::_SC_CLK_TCK) }.max(1) as f64;
     tree_ticks(&all, process).map(|ticks| Duration::from_secs_f64(ticks as f64 / ticks_per_s))
+}
+
+/// The direct children of a process that can be seen, ended ones that nobody has waited for among them.
+pub fn children(process: u32) -> Vec<u32> {
+    let all = all_processes().unwrap_or_default();
+    all.iter().filter(|stat| stat.parent == process).map(|stat| stat.id).collect()
+}
+
+fn all_processes() -> Option<Vec<Stat>> {
+    let entries = fs::read_dir("/proc").ok()?;
+    let all = entries.filter_map(|entry| {
+        let id: u32 = entry.ok()?.file_name().to_str()?.parse().ok()?;
+        // A process's name may hold any bytes.
+        Stat::parse(id, &String::from_utf8_lossy(&fs::read(format!("/proc/{id}/stat")).ok()?))
+    });
+    Some(all.collect())
 }
 
 #[derive(Debug)]

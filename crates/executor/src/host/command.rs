@@ -3,14 +3,14 @@
 use std::collections::VecDeque;
 use std::ffi::CString;
 use std::io::{self, Read, Write};
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use waykeeper_linux::cgroup::{Cgroup, tree_cpu_time};
+use waykeeper_linux::cgroup::{Cgroup, children, tree_cpu_time};
 use waykeeper_linux::schedule;
 
 use super::guardian::{self, Group, Means, NO_GROUP, NOT_STARTED, Orders};
@@ -40,22 +40,30 @@ impl External {
 
     /// Starts the guardian alone. It is a fork: before memory is laid out, so that no page is shared with it.
     pub fn prepare(argv: &[String], core: u32) -> Result<Self, String> {
-        Self::prepare_with(argv, core, Means::default())
+        Self::prepare_with(argv, core, Means::default(), None)
     }
 
-    fn prepare_with(argv: &[String], core: u32, means: Means) -> Result<Self, String> {
+    /// As [`prepare`](Self::prepare). The program also ends when the caller's own parent does, even while the caller is
+    /// stopped (from Linux 5.3).
+    pub fn prepare_below(argv: &[String], core: u32, parent: u32) -> Result<Self, String> {
+        Self::prepare_with(argv, core, Means::default(), Some(parent))
+    }
+
+    fn prepare_with(argv: &[String], core: u32, means: Means, parent: Option<u32>) -> Result<Self, String> {
         let name = argv.first().cloned().unwrap_or_default();
-        Self::fork(argv, core, name.clone(), means).map_err(|error| cannot_start(&name, &error))
+        Self::fork(argv, core, name.clone(), means, parent).map_err(|error| cannot_start(&name, &error))
     }
 
-    fn fork(argv: &[String], core: u32, name: String, means: Means) -> io::Result<Self> {
+    fn fork(argv: &[String], core: u32, name: String, means: Means, parent: Option<u32>) -> io::Result<Self> {
         // The text of a refusal must not be made after the fork, where nothing may allocate.
         schedule::fits_mask(core)?;
         let text = |bytes: &[u8]| CString::new(bytes).map_err(io::Error::from);
         let arguments = argv.iter().map(|part| text(part.as_bytes())).collect::<io::Result<Vec<_>>>()?;
         let group = means.group.then(|| Cgroup::create().ok()).flatten();
         let (line, started, status, errors) = (io::pipe()?, io::pipe()?, io::pipe()?, io::pipe()?);
+        let parent = parent.and_then(watch);
         let orders = Orders {
+            parent: parent.as_ref().map_or(-1, AsRawFd::as_raw_fd),
             argv: arguments.iter().map(|part| part.as_ptr()).chain([std::ptr::null()]).collect(),
             core,
             line: line.0.as_raw_fd(),
@@ -138,6 +146,45 @@ impl Drop for External {
         drop(self.line.take());
         // SAFETY: no memory is passed. The guardian is this process's own child and was not waited for.
         unsafe { libc::waitpid(self.guardian, std::ptr::null_mut(), 0) };
+    }
+}
+
+/// A pidfd of the caller's parent, closed on `exec`; `None` before Linux 5.3, or where another process is the parent.
+fn watch(parent: u32) -> Option<OwnedFd> {
+    // SAFETY: no memory is passed; a descriptor that is returned is new and owned here.
+    let file = unsafe {
+        let file = libc::syscall(libc::SYS_pidfd_open, parent as libc::pid_t, 0) as RawFd;
+        (file >= 0).then(|| OwnedFd::from_raw_fd(file))
+    };
+    // Still the parent: the number was not reused before the descriptor was there.
+    file.filter(|_| std::os::unix::process::parent_id() == parent)
+}
+
+/// Makes this process adopt what a killed guardian leaves; dropping it kills all children of this process. For a worker,
+/// whose only children are guardians and what they left: it is dropped after all of its [`External`] values.
+#[derive(Debug)]
+pub struct Adopted(());
+
+impl Adopted {
+    /// Begins to adopt.
+    pub fn begin() -> Self {
+        // SAFETY: no memory is passed.
+        unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) };
+        Self(())
+    }
+}
+
+impl Drop for Adopted {
+    fn drop(&mut self) {
+        loop {
+            let left = children(std::process::id());
+            // SAFETY: no memory is passed; children that were not waited for keep their numbers.
+            let killed = left.iter().filter(|child| unsafe { libc::kill(**child as libc::pid_t, libc::SIGKILL) } == 0);
+            // SAFETY: as above.
+            if killed.count() == 0 || unsafe { libc::waitpid(-1, std::ptr::null_mut(), 0) } <= 0 {
+                return;
+            }
+        }
     }
 }
 

@@ -1,7 +1,9 @@
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use waykeeper_linux::schedule;
 
+use super::super::signals;
 use super::*;
 
 fn shell(script: &str) -> External {
@@ -46,7 +48,7 @@ fn all_descendants_end_with_the_value() {
 /// Takes single means of the kernel away, as old kernels do, and ends the family.
 fn ends_with(means: Means, mark: &str) {
     let argv = ["sh".to_owned(), "-c".to_owned(), family(mark)];
-    let mut external = External::prepare_with(&argv, schedule::allowed()[0], means).unwrap();
+    let mut external = External::prepare_with(&argv, schedule::allowed()[0], means, None).unwrap();
     external.go().unwrap();
     assert!(means.group || external.group.is_none(), "the program is in a group");
     eventually("five descendants", || running(mark) == 5);
@@ -137,6 +139,114 @@ fn all_descendants_end_when_the_starter_is_killed() {
         }
         eventually(&format!("nobody left after signal {signal}"), || running(&mark) == 0);
     }
+}
+
+/// A parent with SIGTERM blocked for its worker, and the worker with a program. Returns parent, worker and guardian.
+fn household(script: &str, means: Means) -> [libc::pid_t; 3] {
+    let (mut told, tell) = io::pipe().unwrap();
+    let argv = ["sh".to_owned(), "-c".to_owned(), script.to_owned()];
+    let core = schedule::allowed()[0];
+    // SAFETY: the forked processes never return into the test.
+    let parent = unsafe {
+        let parent = libc::fork();
+        if parent == 0 {
+            for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM] {
+                libc::signal(signal, libc::SIG_DFL);
+            }
+            let mut term = std::mem::zeroed::<libc::sigset_t>();
+            libc::sigaddset(&mut term, libc::SIGTERM);
+            libc::sigprocmask(libc::SIG_BLOCK, &term, std::ptr::null_mut());
+            if libc::fork() == 0 {
+                work(&argv, core, means, tell);
+            }
+            libc::sigprocmask(libc::SIG_UNBLOCK, &term, std::ptr::null_mut());
+            drop(tell);
+            loop {
+                libc::pause();
+            }
+        }
+        parent
+    };
+    drop(tell);
+    let mut ids = [0; 8];
+    told.read_exact(&mut ids).unwrap();
+    let id = |at: usize| i32::from_ne_bytes(ids[at..at + 4].try_into().unwrap());
+    [parent, id(0), id(4)]
+}
+
+/// What a worker does about its program.
+fn work(argv: &[String], core: u32, means: Means, mut tell: io::PipeWriter) -> ! {
+    let parent = std::os::unix::process::parent_id();
+    signals::catch();
+    let _ = schedule::end_with_parent();
+    {
+        let _adopted = Adopted::begin();
+        let mut external = External::prepare_with(argv, core, means, Some(parent)).unwrap();
+        external.go().unwrap();
+        let ids = [std::process::id() as i32, external.guardian].map(i32::to_ne_bytes).concat();
+        tell.write_all(&ids).unwrap();
+        while signals::STOP.load(Ordering::Relaxed) == 0 && external.ended().is_none() {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+    // SAFETY: ends the fork without the test's own clean-up.
+    unsafe { libc::_exit(0) }
+}
+
+fn send(process: libc::pid_t, signal: i32) {
+    // SAFETY: no memory is passed; the processes are of this test.
+    unsafe { libc::kill(process, signal) };
+}
+
+fn clean_up([parent, worker, _]: [libc::pid_t; 3]) {
+    send(worker, libc::SIGKILL);
+    send(parent, libc::SIGKILL);
+    // SAFETY: the parent is this test's own child.
+    unsafe { libc::waitpid(parent, std::ptr::null_mut(), 0) };
+}
+
+const SIGNALS: [i32; 5] = [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGKILL];
+
+/// Each side by each signal, each kind of descendant, with and without a group: nobody is left.
+#[test]
+fn nobody_is_left_whoever_dies_by_whichever_signal() {
+    for (group, side, signal) in [true, false]
+        .into_iter()
+        .flat_map(|group| (0..3).flat_map(move |side| SIGNALS.map(|signal| (group, side, signal))))
+    {
+        for (kind, script) in [
+            "sleep M & wait",
+            "(setsid sh -c 'sleep M & exit' &); sleep 7019.5",
+            "setsid sleep M & wait",
+            "nohup sleep M & wait",
+        ]
+        .iter()
+        .enumerate()
+        {
+            let mark = format!("70{}{side}{kind}{signal}.5", 20 + u8::from(group));
+            let ids = household(&script.replace('M', &mark), Means { group, ..Means::default() });
+            eventually("one descendant", || running(&mark) == 1);
+            send(ids[[1, 0, 2][side]], signal);
+            if side == 2 && signal != libc::SIGKILL {
+                // A guardian ends by SIGKILL alone, and goes on with its duty.
+                assert_eq!(running(&mark), 1);
+                send(ids[1], libc::SIGKILL);
+            }
+            eventually(&format!("nobody left: {mark}"), || running(&mark) == 0);
+            clean_up(ids);
+        }
+    }
+}
+
+#[test]
+fn a_stopped_worker_leaves_nobody_when_its_parent_is_killed() {
+    let mark = "7009.25";
+    let ids = household(&family(mark), Means { group: false, ..Means::default() });
+    eventually("five descendants", || running(mark) == 5);
+    send(ids[1], libc::SIGSTOP);
+    send(ids[0], libc::SIGKILL);
+    eventually("nobody left", || running(mark) == 0);
+    clean_up(ids);
 }
 
 #[test]

@@ -21,6 +21,8 @@ pub struct Orders {
     pub started: RawFd,
     /// Standard error of the program.
     pub errors: RawFd,
+    /// A pidfd whose process's end also ends everything, or -1.
+    pub parent: RawFd,
     /// The caller's ends of the pipes: they are closed first, whatever else stays open.
     pub callers: [RawFd; 4],
     /// No descriptor above this one is open.
@@ -83,7 +85,7 @@ pub unsafe fn guard(orders: &Orders) -> ! {
             libc::close(own);
         }
         // Lines of other guardians would keep those alive; so would the caller's standard output keep its reader.
-        close_all_but([orders.line, orders.status, orders.started, orders.errors], orders);
+        close_all_but([orders.line, orders.status, orders.started, orders.errors, orders.parent], orders);
         let mut child: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&mut child);
         libc::sigaddset(&mut child, libc::SIGCHLD);
@@ -102,8 +104,9 @@ pub unsafe fn guard(orders: &Orders) -> ! {
             let mut ready = [
                 libc::pollfd { fd: orders.line, events: libc::POLLIN, revents: 0 },
                 libc::pollfd { fd: children, events: libc::POLLIN, revents: 0 },
+                libc::pollfd { fd: orders.parent, events: libc::POLLIN, revents: 0 },
             ];
-            libc::poll(ready.as_mut_ptr(), 2, -1);
+            libc::poll(ready.as_mut_ptr(), 3, -1);
             let mut seen = [0_u8; 128];
             while libc::read(children, seen.as_mut_ptr().cast(), seen.len()) > 0 {}
             let mut status = 0_i32;
@@ -116,7 +119,11 @@ pub unsafe fn guard(orders: &Orders) -> ! {
                     libc::write(orders.status, (&raw const status).cast(), 4);
                 }
             }
-            if ready[0].revents != 0 {
+            if ready[2].revents != 0 {
+                // A stopped caller cannot act on the signal that it got when its parent ended.
+                libc::kill(libc::getppid(), libc::SIGCONT);
+            }
+            if ready[0].revents != 0 || ready[2].revents != 0 {
                 end(program, orders);
             }
         }
@@ -303,7 +310,7 @@ unsafe fn parent_of(all: RawFd, process: &[u8]) -> Option<i32> {
     number_of(fields.next()?)
 }
 
-unsafe fn close_all_but(mut kept: [RawFd; 4], orders: &Orders) {
+unsafe fn close_all_but(mut kept: [RawFd; 5], orders: &Orders) {
     kept.sort_unstable();
     let mut from = 0;
     for keep in kept {

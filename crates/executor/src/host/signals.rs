@@ -9,11 +9,19 @@ extern "C" fn stop(_: libc::c_int) {
     STOP.store(1, Ordering::Relaxed);
 }
 
-/// Makes SIGINT and SIGTERM set [`STOP`] instead of ending the process.
+/// Makes SIGINT and SIGTERM set [`STOP`] instead of ending the process, also where the launcher had blocked them.
 pub fn catch() {
     for signal in [libc::SIGINT, libc::SIGTERM] {
         // SAFETY: the handler does one atomic store, which is safe in a signal handler.
         unsafe { libc::signal(signal, stop as extern "C" fn(libc::c_int) as libc::sighandler_t) };
+    }
+    // SAFETY: the set is plain data of this stack.
+    unsafe {
+        let mut caught = std::mem::zeroed::<libc::sigset_t>();
+        libc::sigemptyset(&mut caught);
+        libc::sigaddset(&mut caught, libc::SIGINT);
+        libc::sigaddset(&mut caught, libc::SIGTERM);
+        libc::pthread_sigmask(libc::SIG_UNBLOCK, &caught, std::ptr::null_mut());
     }
 }
 

@@ -17,7 +17,7 @@ use waykeeper_linux::schedule;
 use waykeeper_linux::thread::{NoThread, spawn_scoped};
 use waykeeper_workload::{Pattern, Xorshift};
 
-use super::command::External;
+use super::command::{Adopted, External};
 use super::gate::Gate;
 use super::job::{Answer, Colours, Job, Part};
 use super::program::Runner;
@@ -91,7 +91,8 @@ struct Setup<'scope, 'env> {
 
 impl<'scope, 'env> Setup<'scope, 'env> {
     fn run(&self, progress: &'env [Progress], privileges: &mut Vec<Privilege>) -> Result<Answer, String> {
-        let mut externals = prepare_commands(&self.job.neighbours)?;
+        let _adopted = self.job.neighbours.iter().any(is_command).then(Adopted::begin);
+        let mut externals = prepare_commands(self.job)?;
         let (ready, set_up) = channel();
         let mut loops = 0;
         for (index, part) in self.job.neighbours.iter().enumerate() {
@@ -268,13 +269,17 @@ fn pages(name: &str, asked: &str, mapping: Option<&Mapping>) -> Placed {
     Some((name.to_owned(), Placement { asked: asked.into(), got }))
 }
 
+fn is_command(part: &Part) -> bool {
+    matches!(part.pattern, Pattern::Command { .. })
+}
+
 /// The guardians of the commands: they are forks, so they come before any memory is laid out.
-fn prepare_commands(neighbours: &[Part]) -> Result<Vec<(String, External)>, String> {
-    let commands = neighbours.iter().filter_map(|part| match &part.pattern {
+fn prepare_commands(job: &Job) -> Result<Vec<(String, External)>, String> {
+    let commands = job.neighbours.iter().filter_map(|part| match &part.pattern {
         Pattern::Command { argv } => Some((argv, part.core)),
         _ => None,
     });
-    commands.map(|(argv, core)| Ok((argv[0].clone(), External::prepare(argv, core)?))).collect()
+    commands.map(|(argv, core)| Ok((argv[0].clone(), External::prepare_below(argv, core, job.parent)?))).collect()
 }
 
 /// Processor time of each command's process tree so far. The target's thread does not read it: that would disturb it.
