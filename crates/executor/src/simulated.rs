@@ -300,6 +300,7 @@ impl Executor for Simulated {
             let bytes = neighbour.pattern.bytes_per_access(self.platform.line_bytes.value);
             NeighbourProgress {
                 core: neighbour.core,
+                accesses_per_s: Some(accesses).filter(|rate| rate.is_finite()),
                 per_second: bytes.map(|bytes| (accesses, accesses * bytes as f64)),
                 cpu_s_per_s: None,
             }

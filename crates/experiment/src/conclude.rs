@@ -14,6 +14,7 @@ use crate::statistics::{
     supports, verdict,
 };
 use crate::summary::summarize;
+use crate::work::{Arm, given_the_work};
 
 /// What follows from the repeats of all cases.
 #[derive(Debug, Clone, Default)]
@@ -67,7 +68,7 @@ pub fn conclude(experiment: &Experiment, plan: &Plan, measured: &[Measured], bud
             neighbour.effect = Some(judged.text().to_owned());
         }
         if case.mitigation != NONE {
-            record.verdict = all.verdict(index, &judged);
+            record.verdict = all.verdict(index, &judged, experiment.least_neighbour_work);
         }
     }
     if experiment.table.as_ref().is_some_and(|table| table.shape) {
@@ -139,16 +140,18 @@ impl All<'_> {
         })
     }
 
-    fn verdict(&self, mitigated: usize, neighbours: &Effect) -> Option<Verdict> {
+    fn verdict(&self, mitigated: usize, neighbours: &Effect, least_work: f64) -> Option<Verdict> {
         let unmitigated = self.find(&self.cases[mitigated], NONE, false)?;
         let Some(threshold_ns) = self.measured[unmitigated].excursion_above_ns else {
             let why = "the pilot gave too few samples to decide what an excursion is; a longer --duration, or \
                        excursions.over_min, would do";
             return Some(Verdict { kind: VerdictKind::CannotTell, text: format!("cannot tell, because {why}") });
         };
-        let arm = |index: usize| -> Vec<Repeat> { self.measured[index].repeats.iter().map(as_repeat).collect() };
-        let (unmitigated, mitigated) = (arm(unmitigated), arm(mitigated));
-        Some(verdict(&Arms { unmitigated: &unmitigated, mitigated: &mitigated, threshold_ns }, neighbours))
+        let repeats = |index: usize| -> Vec<Repeat> { self.measured[index].repeats.iter().map(as_repeat).collect() };
+        let arms = Arms { unmitigated: &repeats(unmitigated), mitigated: &repeats(mitigated), threshold_ns };
+        let placed = &self.cases[mitigated].neighbours;
+        let [without, with] = [unmitigated, mitigated].map(|index| Arm::of(&self.measured[index]));
+        Some(given_the_work(verdict(&arms, neighbours), placed, &without, &with, least_work))
     }
 }
 

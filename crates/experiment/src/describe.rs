@@ -63,6 +63,11 @@ pub struct Experiment {
     /// What counts as an excursion.
     #[serde(default)]
     pub excursions: Excursions,
+    /// The least share of its work per time that a neighbour must do, in each repeat, of what it did in the arm that it is
+    /// compared with. Where it did less, the mitigation gets no verdict.
+    #[serde(default = "nine_tenths", deserialize_with = "share", skip_serializing_if = "is_nine_tenths")]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub least_neighbour_work: f64,
     /// Whether a chase over the last-level cache is measured beside the target, as a second witness of the neighbours.
     #[serde(default = "yes")]
     pub sentinel: bool,
@@ -110,6 +115,17 @@ fn repeats<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> 
     let found = i64::deserialize(deserializer)?;
     let legal = u32::try_from(found).ok().filter(|repeats| (1..=1000).contains(repeats));
     legal.ok_or_else(|| de::Error::custom(format!("found {found}; expected 1 to 1000")))
+}
+fn nine_tenths() -> f64 {
+    0.9
+}
+fn is_nine_tenths(share: &f64) -> bool {
+    *share == nine_tenths()
+}
+fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    let found = f64::deserialize(deserializer)?;
+    let is_share = (0.0..=1.0).contains(&found);
+    is_share.then_some(found).ok_or_else(|| de::Error::custom(format!("found {found:?}; expected a share from 0 to 1")))
 }
 fn one() -> u64 {
     1

@@ -34,6 +34,7 @@ pub mod site;
 pub mod statistics;
 mod summary;
 pub mod sweep;
+mod work;
 
 pub use bundled::{bundled, find_bundled};
 pub use conclude::{Conclusion, case_tag, conclude};

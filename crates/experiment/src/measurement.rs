@@ -82,7 +82,9 @@ impl Measurement {
 pub struct NeighbourProgress {
     /// Its core.
     pub core: CoreId,
-    /// Accesses and bytes a second; `None` for external commands.
+    /// Accesses a second; `None` for external commands.
+    pub accesses_per_s: Option<f64>,
+    /// The same with the bytes a second of the lines that they touch, where an access has a size.
     pub per_second: Option<(f64, f64)>,
     /// Processor time a second of an external command's whole process tree; `None` for others, and where it was not seen.
     pub cpu_s_per_s: Option<f64>,

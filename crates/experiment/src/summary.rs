@@ -164,9 +164,9 @@ fn repeat_record(index: usize, measurement: &Measurement, tag: &str, throughput:
 
 /// A neighbour's work; none where nothing of it was seen.
 fn work(progress: &NeighbourProgress) -> Option<NeighbourWork> {
-    let accesses_per_s = progress.per_second.map(|(accesses, _)| accesses);
-    let seen = accesses_per_s.is_some() || progress.cpu_s_per_s.is_some();
-    seen.then_some(NeighbourWork { core: progress.core, accesses_per_s, cpu_s_per_s: progress.cpu_s_per_s })
+    let NeighbourProgress { core, accesses_per_s, cpu_s_per_s, .. } = *progress;
+    let seen = accesses_per_s.is_some() || cpu_s_per_s.is_some();
+    seen.then_some(NeighbourWork { core, accesses_per_s, cpu_s_per_s })
 }
 
 /// Neighbours of one workload are one entry, with all its cores.

@@ -193,3 +193,29 @@ fn a_neighbour_may_share_the_core_of_a_task_that_sleeps() {
         desk.run(&["run", "this-machine-colours", "--dry-run", "--set", "targets.0.workload=latency_loop"]).with(2);
     assert!(busy.stderr.contains("a neighbour needs a core of its own"), "{}", busy.stderr);
 }
+
+#[test]
+fn the_work_of_external_neighbours_is_their_processor_time() {
+    let _alone = this_machine();
+    let desk = Desk::new();
+    let experiment = "title = 'x'\nduration = '100 ms'\nrepeats = 2\nsentinel = false\n\
+         targets = [{ workload = 'latency_loop' }]\n\
+         neighbours = [{ workload = 'spin', group = 'busy' }, { workload = 'idle', group = 'idle' }]\n\
+         [workloads.spin]\nkind = 'command'\nargv = ['sh', '-c', 'while :; do :; done']\n\
+         [workloads.idle]\nkind = 'command'\nargv = ['sleep', '60']\n";
+    desk.file("work.toml", experiment);
+    let run = desk.run(&["run", "work.toml", "--json", "--out=kept"]).with(0).json();
+    let mut seen = 0;
+    for case in list(&run, "cases") {
+        let Some(neighbour) = case["neighbours"].as_array().and_then(|all| all.first()) else { continue };
+        for repeat in list(case, "repeats") {
+            let share = repeat["neighbours"][0]["cpu_s_per_s"].as_f64().unwrap();
+            // Other tenants may take a part of the core.
+            let expected = if neighbour["workload"] == "spin" { 0.3..1.1 } else { 0.0..0.1 };
+            assert!(expected.contains(&share), "{neighbour}: {share}");
+            assert!(repeat["neighbours"][0].get("accesses_per_s").is_none());
+            seen += 1;
+        }
+    }
+    assert_eq!(seen, 4);
+}

@@ -132,6 +132,7 @@ impl Answer {
             |(neighbour, (accesses, cpu_s_per_s))| NeighbourProgress {
                 cpu_s_per_s: *cpu_s_per_s,
                 core: neighbour.core,
+                accesses_per_s: accesses.filter(|_| observed_s > 0.0).map(|accesses| accesses as f64 / observed_s),
                 per_second: accesses
                     .zip(neighbour.pattern.bytes_per_access(line_bytes))
                     .filter(|_| observed_s > 0.0)

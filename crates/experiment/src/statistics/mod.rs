@@ -34,6 +34,7 @@ pub use rate::{
 };
 pub use support::{EXPECTED_ABOVE, samples_to_support, supports};
 pub use verdict::{Verdict, VerdictKind, verdict, what_was_lacking};
+pub(crate) use wording::digits;
 
 /// The confidence of every interval that is printed: 95 %.
 pub const CONFIDENCE: f64 = 0.95;

@@ -19,7 +19,7 @@ pub(super) fn range_ns(low: f64, high: f64) -> String {
 }
 
 /// A positive number with so many significant digits: plain from 0.0001 to below a million, else with an exponent.
-pub(super) fn digits(value: f64, significant: usize) -> String {
+pub(crate) fn digits(value: f64, significant: usize) -> String {
     if value == 0.0 || !value.is_finite() {
         return format!("{value}");
     }
