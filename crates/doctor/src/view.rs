@@ -166,6 +166,16 @@ impl View {
         line.map(|(_, flags)| flags.split_whitespace().map(str::to_owned).collect()).unwrap_or_default()
     }
 
+    /// The feature flags of one core: kinds of cores differ. Empty where they are not told.
+    pub(crate) fn flags_of(&self, core: u32) -> Vec<String> {
+        let text = self.root.text("/proc/cpuinfo").unwrap_or_default();
+        let mut lines = text.lines().filter_map(|line| line.split_once(':'));
+        let own = lines.by_ref().any(|(key, value)| key.trim() == "processor" && value.trim() == core.to_string());
+        let mut entry = lines.take_while(|(key, _)| key.trim() != "processor").filter(|_| own);
+        let flags = entry.find(|(key, _)| key.trim() == "flags").map(|(_, flags)| flags);
+        flags.unwrap_or_default().split_whitespace().map(str::to_owned).collect()
+    }
+
     /// Whose processor it is.
     pub(crate) fn vendor(&self) -> Result<Vendor, NotSeen> {
         let text = self.text("/proc/cpuinfo")?;

@@ -32,12 +32,13 @@ fn look(view: &View) -> Result<Looked, NotSeen> {
     let ways = view.text(&file)?.parse::<u32>().map_err(|_| NotSeen(format!("{file} holds no number")))?;
     let all = told.value.clone();
     let mut seen = vec![told, Seen::new(file, ways.to_string())];
+    let flags = view.flags_of(atom);
     let (place, mask) = match mask(view, atom) {
         Ok(mask) => mask,
-        // Where no core tells of L2 masks the kernel has reset none.
-        Err(_) if !view.flags().is_empty() && !view.flags().iter().any(|flag| flag == "cat_l2") => {
-            seen.push(Seen::new("/proc/cpuinfo", "flags without `cat_l2`"));
-            return fine("no core tells the kernel of L2 masks, so that it resets none", seen);
+        // Where the efficiency cores tell of no L2 masks the kernel has reset none.
+        Err(_) if !flags.is_empty() && !flags.iter().any(|flag| flag == "cat_l2") => {
+            seen.push(Seen::new("/proc/cpuinfo", format!("flags of core {atom} without `cat_l2`")));
+            return fine("efficiency cores tell the kernel of no L2 masks, so that it resets none", seen);
         }
         Err(why) => return Err(NotSeen(format!("the L2 masks of the efficiency cores cannot be read: {why}"))),
     };

@@ -42,6 +42,14 @@ fn look(view: &View) -> Result<Looked, NotSeen> {
                 view.root.absence(WORKQUEUES)
             ));
         }
+        // A process that has ended meanwhile has neither file.
+        let dark = |pid: &&String| {
+            let has = |file: &str| view.root.text(&format!("/proc/{pid}/{file}")).is_some();
+            pid.parse::<u32>().is_ok() && has("status") && !has("stat")
+        };
+        if let Some(pid) = view.root.names("/proc").iter().find(dark) {
+            return not_seen(view.root.absence(&format!("/proc/{pid}/stat")));
+        }
         if let Some(thread) = threads.iter().find(|thread| thread.cores.is_empty()) {
             return not_seen(format!("{} tells no cores of {}", thread.file, thread.name));
         }

@@ -321,7 +321,7 @@ const ROWS: &[Row] = &[
             // 0x3ff has 10 bits.
             (
                 |tree| {
-                    tree.put_register(6, 0xd10, 0x3ff);
+                    tree.put_register(6, 0xd10, 0x3ff).replace("/proc/cpuinfo", "fpu", "fpu cat_l2");
                 },
                 Serious,
                 "10 of the 16 ways",
@@ -329,6 +329,7 @@ const ROWS: &[Row] = &[
             (
                 |tree| {
                     tree.without("/msr/cpu6").put("/sys/fs/resctrl/info/L2/cbm_mask", "3ff");
+                    tree.replace("/proc/cpuinfo", "fpu", "fpu cat_l2");
                 },
                 Serious,
                 "10 of the 16 ways",
@@ -1145,6 +1146,21 @@ fn circle() -> Vec<u8> {
     let mut config = vec![0; 4096];
     config[0x100..0x104].copy_from_slice(&(0x100_u32 << 20 | 1 << 16 | 1).to_le_bytes());
     config
+}
+
+/// The tree of every row.
+pub fn trees() -> Vec<(String, Tree)> {
+    let changed = |id: &str, change: Change| {
+        let mut tree = Tree::tuned();
+        change(&mut tree);
+        (id.to_owned(), tree)
+    };
+    let of_row = |row: &'static Row| {
+        let found = row.found.iter().map(|(change, ..)| *change);
+        let changes = found.chain(row.hidden.iter().map(|(change, _)| *change)).chain(row.fine.iter().copied());
+        changes.map(|change| changed(row.id, change)).collect::<Vec<_>>()
+    };
+    ROWS.iter().flat_map(of_row).collect()
 }
 
 fn run(change: Change, id: &str) -> Finding {

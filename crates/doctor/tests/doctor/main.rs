@@ -5,4 +5,5 @@ mod both_ways;
 mod cores;
 mod fixtures;
 mod printed;
+mod properties;
 mod tree;

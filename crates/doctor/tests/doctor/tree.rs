@@ -21,7 +21,8 @@ impl Tree {
         tree.put("/proc/sys/kernel/osrelease", "6.6.30-rt30\n");
         tree.put("/proc/cmdline", TUNED_LINE);
         let cpuinfo = format!(
-            "processor\t: 0\nvendor_id\t: GenuineIntel\nmodel name\t: 13th Gen Intel(R) Core(TM) i7-13800HRE\nflags\t\t: {FLAGS}\n"
+            "processor\t: 0\nvendor_id\t: GenuineIntel\nmodel name\t: 13th Gen Intel(R) Core(TM) i7-13800HRE\nflags\t\t: {FLAGS}\n\n\
+             processor\t: 6\nflags\t\t: {FLAGS}\n"
         );
         tree.put("/proc/cpuinfo", &cpuinfo);
         tree.put("/proc/stat", "cpu  1 1 1 1 1 1 1 0 0 0\ncpu4 1 0 1 0 0 0 0 0 0 0\ncpu5 1 0 1 0 0 0 0 0 0 0\n");
@@ -150,11 +151,16 @@ impl Tree {
 
     /// The files.
     pub fn root(&self) -> Root {
+        self.recording().into()
+    }
+
+    /// The files, to be changed further.
+    pub fn recording(&self) -> Recording {
         let mut recording = Recording::default();
         for (path, text) in &self.files {
             recording.set(path, text.clone());
         }
-        recording.into()
+        recording
     }
 
     /// The machine, with the real-time cores 4 and 5.
