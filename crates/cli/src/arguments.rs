@@ -69,6 +69,8 @@ pub enum Command {
     Catalogue(Catalogue),
     /// Record the loads and stores of a program, or tell what a recording holds.
     Trace(Trace),
+    /// Print what a maintainer needs to know of this machine and a run, without names, addresses and serial numbers.
+    Bugreport(Bugreport),
     /// Print the JSON Schema of a kind of file, for editors and checkers.
     Schema(Schema),
 }
@@ -392,6 +394,23 @@ pub struct Restore {
     /// Print as JSON.
     #[arg(long)]
     pub json: bool,
+}
+
+/// Arguments of `bugreport`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  waykeeper bugreport > report.md                   read it before you send it
+  waykeeper bugreport --run waykeeper-runs/this-machine-...
+
+The report shows versions, what is applied, what the doctor found, the machine, and what a run was refused. Host names, network
+addresses, serial numbers, names of disks and the user's home folder are left out. Nothing is sent or changed.
+
+Exit status: 0 printed; 2 the run cannot be read.")]
+pub struct Bugreport {
+    /// The folder of a run that the report is about.
+    #[arg(long, value_name = "RUN")]
+    pub run: Option<PathBuf>,
 }
 
 /// Arguments of `doctor`.

@@ -2,6 +2,7 @@
 
 pub mod acting;
 pub mod apply;
+pub mod bugreport;
 pub mod catalogue;
 pub mod colours;
 pub mod compare;

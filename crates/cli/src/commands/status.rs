@@ -65,7 +65,15 @@ fn text(applied: Option<&Applied>, at_work: AtWork) -> String {
         AtWork::NotSeen(reason) => text += &format!("{}\n", one_line(&reason)),
         AtWork::Nobody => {}
     }
-    let Some(applied) = applied else { return text + "nothing is applied\n" };
+    match applied {
+        None => text + "nothing is applied\n",
+        Some(applied) => text + &applied_text(applied, busy),
+    }
+}
+
+/// What is applied, and how far; `busy` where a Waykeeper is at work on it.
+pub fn applied_text(applied: &Applied, busy: bool) -> String {
+    let mut text = String::new();
     let Applied { policy, began, pid, version, phase, steps, of, differences, left } = applied;
     let head = format!("{policy}, since {began}, by process {pid} (waykeeper {version})");
     text += &format!("{}\n", one_line(&head));

@@ -8,8 +8,24 @@ fn the_help_of_every_command_has_an_example_that_names_it() {
     let top = desk.run(&["--help"]).with(0).stdout;
     assert!(top.contains("waykeeper run this-machine"), "{top}");
     for command in [
-        "run", "list", "show", "compare", "plan", "decode", "apply", "status", "verify", "restore", "enter", "mount",
-        "watch", "load", "doctor", "trace", "schema",
+        "run",
+        "list",
+        "show",
+        "compare",
+        "plan",
+        "decode",
+        "apply",
+        "status",
+        "verify",
+        "restore",
+        "enter",
+        "mount",
+        "watch",
+        "load",
+        "doctor",
+        "trace",
+        "bugreport",
+        "schema",
     ] {
         let help = desk.run(&[command, "--help"]).with(0).stdout;
         let example = format!("  waykeeper {command}");

@@ -2,6 +2,7 @@
 
 mod acting;
 mod bad_input;
+mod bugreport;
 mod cases;
 mod decode;
 mod doctor;
@@ -17,6 +18,7 @@ mod plan;
 mod policies;
 mod program;
 mod references;
+mod released;
 mod schemas;
 mod shown;
 mod simulated;

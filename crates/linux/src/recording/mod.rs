@@ -19,7 +19,7 @@ use std::path::PathBuf;
 
 pub use manifest::Manifest;
 pub use patterns::PATTERNS;
-pub use private::LEFT_OUT;
+pub use private::{LEFT_OUT, nameless};
 pub use take::record;
 pub(crate) use take::takes;
 

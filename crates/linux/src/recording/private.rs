@@ -49,6 +49,31 @@ pub(super) fn cleaned(path: &str, text: String) -> Option<String> {
     }
 }
 
+/// A text for others: addresses and UUIDs, this machine's host name and this user's home folder are replaced.
+pub fn nameless(text: &str) -> String {
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let home = std::env::var("HOME").unwrap_or_default();
+    without_names(text, &host, &home)
+}
+
+fn without_names(text: &str, host: &str, home: &str) -> String {
+    // What stands in any text names nothing.
+    let text = if home.len() > 1 { text.replace(home, "~") } else { text.to_owned() };
+    let text = if host.len() > 2 && host != "localhost" { text.replace(host, "HOST") } else { text };
+    let is_edge = |c: char| !c.is_ascii_alphanumeric();
+    let word = |word: &str| {
+        let address = |part: &str| names_something(part.trim_matches(is_edge));
+        let parts = || word.split(['=', ',', '/', '@', '[', ']', '(', ')']);
+        match parts().any(address) {
+            false => word.to_owned(),
+            true => parts()
+                .filter(|part| address(part))
+                .fold(word.to_owned(), |word, part| word.replace(part.trim_matches(is_edge), "REMOVED")),
+        }
+    };
+    text.split_inclusive(char::is_whitespace).map(word).collect()
+}
+
 fn without(text: &str, dropped: impl Fn(&str) -> bool) -> String {
     text.lines().filter(|line| !dropped(line)).map(|line| format!("{line}\n")).collect()
 }
@@ -114,6 +139,17 @@ mod tests {
         let expected = "BOOT_IMAGE=removed root=removed isolcpus=2,3 x=removed mac=removed rdinit=/x nohz_full=2,3 \
                         srv=removed irqaffinity=0 v=1.2.3 quiet\n";
         assert_eq!(kept("/proc/cmdline", text).as_deref(), Some(expected));
+    }
+
+    #[test]
+    fn texts_for_others_name_no_host_no_user_and_no_address() {
+        let text = "build7: waykeeper run /home/jane/x.toml\n\tfrom 10.0.2.15, mac=52:54:00:12:34:56; 6.12.5-rt7 at 10:00:00\n";
+        let expected = "HOST: waykeeper run ~/x.toml\n\tfrom REMOVED, mac=REMOVED; 6.12.5-rt7 at 10:00:00\n";
+        assert_eq!(without_names(text, "build7", "/home/jane"), expected);
+        assert_eq!(
+            without_names(text, "", "/"),
+            text.replace("10.0.2.15", "REMOVED").replace("52:54:00:12:34:56", "REMOVED")
+        );
     }
 
     #[test]
