@@ -31,7 +31,7 @@ pub struct Header {
     pub is_part: bool,
     /// Records of each kind, in the order of [`Kind::ALL`].
     pub records: [u64; 4],
-    /// Instructions: all gaps, and one for each record.
+    /// Instructions, as the source counts them; where it does not, all gaps and one for each record but fetches.
     pub instructions: u64,
     /// Where the list of pages begins; 0 while the trace is being written.
     pub(crate) pages_at: u64,

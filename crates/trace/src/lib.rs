@@ -15,7 +15,7 @@
 //! | 10..12 | flags: 1 finished, 2 with instruction fetches, 4 ended before what was recorded |
 //! | 12..16 | length of the source, at most 64 KiB |
 //! | 16..48 | numbers of loads, stores, modifies, fetches |
-//! | 48..56 | instructions: all gaps, and one for each record but fetches |
+//! | 48..56 | instructions: as counted by the source; without one, all gaps, and one for each record but fetches |
 //! | 56..64 | where the pages begin |
 //! | 64.. | the source, UTF-8 |
 //! | then | blocks: length compressed, length, number of records (32 bits each), a zstd frame with checksum; three zeros end them |

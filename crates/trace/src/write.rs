@@ -72,6 +72,12 @@ impl<W: Write + Seek> Writer<W> {
         self.header.is_part = true;
     }
 
+    /// So many instructions ran, as the source counts them: records count one with a load and a store twice, and know none
+    /// after the last record.
+    pub fn set_instructions(&mut self, instructions: u64) {
+        self.header.instructions = instructions;
+    }
+
     /// Data accesses so far.
     pub fn accesses(&self) -> u64 {
         self.header.total() - self.header.count(Kind::Fetch)

@@ -134,6 +134,24 @@ fn cloudsuites_records_are_of_96_bytes() {
 }
 
 #[test]
+fn instructions_are_those_of_the_source_however_many_accesses_they_make() {
+    let counted = |content: Vec<u8>| {
+        let (_, mut events) = foreign::events(foreign::decompressed(Cursor::new(content)).unwrap()).unwrap();
+        let mut writer = Writer::new(Cursor::new(Vec::new()), "", true).unwrap();
+        foreign::convert(events.as_mut(), true, &mut writer, |_| true).unwrap();
+        writer.finish().unwrap().1.instructions
+    };
+    // One with a load and a store, and one after the last access.
+    let two = [([0x3000, 0, 0, 0], [0x1000, 0, 0, 0]), ([0; 4], [0; 4])];
+    let records = two.iter().zip([0x400, 0x404]).flat_map(|((stores, loads), at)| cloudsuite(at, *stores, *loads));
+    assert_eq!(counted(records.collect()), 2);
+    // Four lines `I` of lackey.
+    assert_eq!(counted(LACKEY.into()), 4);
+    // Data alone: an access is all that is known of an instruction.
+    assert_eq!(counted(b"0 10\n1 20\n".to_vec()), 2);
+}
+
+#[test]
 fn no_instruction_lies_at_address_0() {
     let told = convert(instruction(0, [0; 2], [0x1000, 0, 0, 0]), false).unwrap_err().to_string();
     assert!(told.contains("no known format"), "{told}");

@@ -7,6 +7,7 @@ mod cases;
 mod decode;
 mod doctor;
 mod exit_status;
+mod field;
 mod files;
 mod folders;
 mod help;

@@ -138,9 +138,11 @@ pub fn convert<W: Write + Seek>(
     mut go_on: impl FnMut(u64) -> bool,
 ) -> Result<(), TraceError> {
     let mut assembler = Assembler::new(fetches);
+    let mut instructions = 0;
     while let Some(event) = events.next_event()? {
         match event {
             Event::Instruction { address, bytes } => {
+                instructions += 1;
                 if let Some(record) = assembler.instruction(address, bytes) {
                     writer.push(&record)?;
                 }
@@ -152,6 +154,10 @@ pub fn convert<W: Write + Seek>(
                 }
             }
         }
+    }
+    // Data alone (Dinero's without fetches) has no instructions to count.
+    if instructions > 0 {
+        writer.set_instructions(instructions);
     }
     Ok(())
 }
