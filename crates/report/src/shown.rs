@@ -20,6 +20,17 @@ pub fn lines(text: &str) -> Cow<'_, str> {
     escaped(text, |c| (c.is_control() && c != '\n' && c != '\t') || is_unseen(c))
 }
 
+/// A text of TOML: the same characters as in [`lines`], as escapes of TOML's own, so that it still reads.
+pub fn toml(text: &str) -> String {
+    let is_hostile = |c: char| (c.is_control() && c != '\n' && c != '\t') || is_unseen(c);
+    let shown = |c: char| match u32::from(c) {
+        _ if !is_hostile(c) => c.to_string(),
+        number @ ..=0xffff => format!("\\u{number:04X}"),
+        number => format!("\\U{number:08X}"),
+    };
+    text.chars().map(shown).collect()
+}
+
 /// A copy for showing: each text in it is one line.
 ///
 /// A value that JSON cannot hold (a figure that is not finite) is returned as it is.
@@ -69,6 +80,12 @@ mod tests {
         let hostile = "a\x1b[2Jb\u{9b}31mc\u{202e}d\r\n\te\u{7f}\u{feff}";
         assert_eq!(one_line(hostile), r"a\u{1b}[2Jb\u{9b}31mc\u{202e}d\r\n\te\u{7f}\u{feff}");
         assert_eq!(lines(hostile), "a\\u{1b}[2Jb\\u{9b}31mc\\u{202e}d\\r\n\te\\u{7f}\\u{feff}");
+    }
+
+    #[test]
+    fn toml_has_escapes_of_its_own() {
+        let text = "a = \"x\u{9b}\u{202e}\u{e0001}\"\n";
+        assert_eq!(toml(text), "a = \"x\\u009B\\u202E\\U000E0001\"\n");
     }
 
     #[test]

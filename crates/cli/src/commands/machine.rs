@@ -11,7 +11,7 @@ use waykeeper_linux::recording::record;
 use waykeeper_linux::{Root, schedule};
 use waykeeper_report::shown::one_line;
 
-use super::output::{print, print_json};
+use super::output::{print, print_json, print_toml};
 use crate::arguments::Machine;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -37,7 +37,7 @@ pub fn machine(arguments: &Machine) -> Result<Exit, Failure> {
     } else if arguments.platform {
         let text = machine.platform_text(&latencies);
         machine.platform(&latencies)?;
-        print(&text)?;
+        print_toml(&text)?;
     } else {
         print(&waykeeper_report::machine(&machine, &latencies))?;
     }

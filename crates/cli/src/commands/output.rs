@@ -14,6 +14,11 @@ pub fn print(text: &str) -> Result<(), Failure> {
     print_while_read(text).map(drop)
 }
 
+/// Prints a text of TOML, which has escapes of its own.
+pub fn print_toml(text: &str) -> Result<(), Failure> {
+    write(&shown::toml(text)).map(drop)
+}
+
 /// Says something beside the output, on standard error: one line, with control characters as escapes.
 pub fn say(kind: Kind, text: &str) {
     let text = shown::one_line(text);

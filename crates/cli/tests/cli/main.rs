@@ -12,6 +12,7 @@ mod files;
 mod folders;
 mod help;
 mod host;
+mod hostile;
 mod interrupted;
 mod limits;
 mod machine;
