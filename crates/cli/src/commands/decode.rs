@@ -5,7 +5,7 @@ use waykeeper_experiment::InputError;
 use waykeeper_platform::Platform;
 use waykeeper_policy::register::{Decoded, Field, Named, all, find};
 
-use super::output::{print, print_json};
+use super::output::{Kind, print, print_json, say};
 use super::plan::platform;
 use crate::arguments::Decode;
 use crate::exit::Exit;
@@ -30,7 +30,11 @@ pub fn decode(arguments: &Decode) -> Result<Exit, Failure> {
         }
         return Ok(Exit::Done);
     };
-    let value = number(value).map_err(refuse)?;
+    let typed = value;
+    let value = number(typed).map_err(refuse)?;
+    if value > 9 && typed.bytes().all(|byte| byte.is_ascii_digit()) {
+        say(Kind::Note, &format!("{typed} is read as a decimal number; if `rdmsr` printed it, it is 0x{typed}"));
+    }
     let decoded = named.register.decode(value).map_err(|error| refuse(error.to_string()))?;
     match arguments.json {
         true => print_json(&Explained::new(&named, value, &decoded, platform.as_ref()))?,
@@ -39,12 +43,15 @@ pub fn decode(arguments: &Decode) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// A value as people write it.
+/// A value as people write it, or as `rdmsr` prints it: hexadecimal without `0x`, which only a letter in it shows.
 fn number(text: &str) -> Result<u64, String> {
     let refuse = || format!("found the value {text:?}, expected a number such as 0x1e or 30, of at most 64 bits");
     let digits = text.replace('_', "");
     let parsed = match digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
         Some(hex) if !hex.starts_with('+') => u64::from_str_radix(hex, 16),
+        None if digits.bytes().all(|byte| byte.is_ascii_hexdigit()) && digits.contains(|c: char| c.is_alphabetic()) => {
+            u64::from_str_radix(&digits, 16)
+        }
         None if !digits.starts_with('+') => digits.parse(),
         _ => return Err(refuse()),
     };

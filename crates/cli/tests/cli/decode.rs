@@ -49,6 +49,17 @@ fn the_list_and_the_fields_are_told() {
 }
 
 #[test]
+fn what_rdmsr_prints_is_hexadecimal() {
+    let value = |typed: &str| decode(&["IA32_L3_QOS_MASK_0", typed, "--json"]).with(0);
+    for (typed, expected) in [("7ff", "0x7ff"), ("c0", "0xc0"), ("0x10", "0x10"), ("9", "0x9"), ("10", "0xa")] {
+        let ended = value(typed);
+        assert_eq!(ended.json()["value"], expected);
+        // Ten, or sixteen as rdmsr prints it: nothing in it shows which.
+        assert_eq!(ended.stderr.contains("if `rdmsr` printed it, it is 0x10"), typed == "10", "{ended:?}");
+    }
+}
+
+#[test]
 fn what_is_no_register_or_no_value_is_refused() {
     for (arguments, expected) in [
         (&["CLUSTERPARTCR", "1"][..], "near it: CLUSTERPARTCR_EL1"),
