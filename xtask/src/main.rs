@@ -1,12 +1,13 @@
 //! Waykeeper's own chores.
 //!
-//! `cargo xtask test` runs everything that must hold before a change lands: formatting, lints, documentation, the rigs'
-//! packages, a short measurement of this machine, a simulated table, the resctrl model beside real kernels, the fuzzers, and
-//! all tests.
+//! `cargo xtask test` runs everything that must hold before a change lands: formatting, the dependencies' licences and
+//! sources, lints, documentation, the rigs' packages, a short measurement of this machine, a simulated table, the resctrl
+//! model beside real kernels, the fuzzers, and all tests.
 
 #[cfg(test)]
 mod book;
 mod clients_rig;
+mod dependencies;
 mod kernel_rig;
 mod packages;
 mod peers;
@@ -19,6 +20,7 @@ use std::process::ExitCode;
 const HELP: &str = "\
 cargo xtask test        run all checks and tests; installs the Debian packages they need when run as root
 cargo xtask packages    install those packages, or name them
+cargo xtask dependencies    check licences and sources of the dependencies with cargo-deny
 cargo xtask bench-peers [ROUNDS]    functional mode beside PyPI's pycachesim: the same addresses, in turns
 cargo xtask validate    compare all simulated figures with published ones, write docs/validation.md (takes an hour);
                         --only EXPERIMENT prints one chapter, --members N draws that many parameter sets
@@ -33,6 +35,7 @@ fn main() -> ExitCode {
     let result = match argument.as_deref() {
         Some("test") => test::all(),
         Some("packages") => packages::provide(),
+        Some("dependencies") => dependencies::check(),
         Some("bench-peers") => peers::compare(std::env::args().nth(2)),
         Some("validate") => validate::run(),
         Some("clients-rig") => clients_rig::run_with(&std::env::args().skip(2).collect::<Vec<_>>()),
