@@ -233,7 +233,7 @@ impl View {
         boot.then_some("the kernel keeps its boot core (0) for its own work on this architecture: leave it out")
     }
 
-    /// Cores that isolated partitions of cpusets keep from the scheduler, and what tells of each.
+    /// Cores that isolated partitions of cpusets keep from the scheduler, and what shows each.
     pub(crate) fn partitions(&self) -> (Vec<u32>, Vec<Seen>) {
         const SUM: &str = "/sys/fs/cgroup/cpuset.cpus.isolated";
         let (mut cores, mut seen) = (Vec::new(), Vec::new());

@@ -117,7 +117,7 @@ pub fn online(root: &Root) -> Result<Vec<CoreId>, NotDiscovered> {
 }
 
 /// The processors of `/proc/cpuinfo`, which lists those that are online. A core with a folder that it does not list must be
-/// offline by a file of its own, else the two tell of different machines.
+/// offline by a file of its own, else the two describe different machines.
 fn listed(root: &Root) -> Option<Vec<CoreId>> {
     const FOLDER: &str = "/sys/devices/system/cpu";
     let info = root.text("/proc/cpuinfo")?;

@@ -66,7 +66,7 @@ pub fn below(root: &Root) -> Below {
     }
 }
 
-/// A hypervisor that firmware's tables tell of.
+/// A hypervisor that firmware's tables report.
 fn by_firmware(root: &Root, info: &str, dmi: &[Option<String>; 2]) -> Option<Below> {
     let found = |name: String, file: &str, text: &str| {
         Some(Below::Hypervisor(name, (file.to_owned(), text.trim_matches('\0').replace('\0', " "))))

@@ -11,7 +11,7 @@ const MOST: usize = 4096;
 const PARTITION: &str = "cpuset.cpus.partition";
 const EFFECTIVE: &str = "cpuset.cpus.effective";
 
-/// The files of a partition that tell its cores and its state.
+/// The files of a partition that show its cores and its state.
 pub(crate) const FILES: [&str; 2] = [PARTITION, EFFECTIVE];
 
 /// An isolated partition.

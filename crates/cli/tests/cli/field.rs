@@ -133,7 +133,7 @@ fn a_hybrid_part_is_not_called_one_kind() {
     );
     let text = doctor("hybrid-called-one-kind", &[]);
     assert!(!text.contains("one kind of core"), "{text}");
-    assert!(text.contains("efficiency cores tell the kernel of no L2 masks"), "{text}");
+    assert!(text.contains("efficiency cores report no L2 masks to the kernel"), "{text}");
 }
 
 /// redhat-performance/tuned#719.

@@ -20,7 +20,7 @@ pub(super) const CHECK: Check = Check {
 fn look(view: &View) -> Result<Looked, NotSeen> {
     let devices = view.root.names(DEVICES);
     if devices.is_empty() {
-        return not_seen(format!("{DEVICES} tells of no devices"));
+        return not_seen(format!("{DEVICES} names no devices"));
     }
     let read = |device: &String, file: &str| view.root.text(&format!("{DEVICES}/{device}/{file}")).unwrap_or_default();
     // Display controllers have the class 03xxxx; Intel's integrated one is device 2 of bus 0 on every part.
@@ -33,7 +33,7 @@ fn look(view: &View) -> Result<Looked, NotSeen> {
             class.is_empty() || class.starts_with("0x03") && read(device, "vendor").is_empty()
         };
         if let Some(device) = devices.iter().find(dark) {
-            return not_seen(format!("{DEVICES}/{device} does not tell its class and vendor"));
+            return not_seen(format!("{DEVICES}/{device} does not report its class and vendor"));
         }
         return fine(format!("no integrated graphics of Intel among {} devices", devices.len()), vec![]);
     };

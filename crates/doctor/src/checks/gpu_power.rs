@@ -18,7 +18,7 @@ pub(super) const CHECK: Check = Check {
 fn look(view: &View) -> Result<Looked, NotSeen> {
     let devices = view.root.names(DEVICES);
     if devices.is_empty() {
-        return not_seen(format!("{DEVICES} tells of no devices"));
+        return not_seen(format!("{DEVICES} names no devices"));
     }
     let mut graphics = Vec::new();
     let mut unseen = None;

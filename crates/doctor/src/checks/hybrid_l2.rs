@@ -35,10 +35,10 @@ fn look(view: &View) -> Result<Looked, NotSeen> {
     let flags = view.flags_of(atom);
     let (place, mask) = match mask(view, atom) {
         Ok(mask) => mask,
-        // Where the efficiency cores tell of no L2 masks the kernel has reset none.
+        // Where the efficiency cores report no L2 masks, the kernel has reset none.
         Err(_) if !flags.is_empty() && !flags.iter().any(|flag| flag == "cat_l2") => {
             seen.push(Seen::new("/proc/cpuinfo", format!("flags of core {atom} without `cat_l2`")));
-            return fine("efficiency cores tell the kernel of no L2 masks, so that it resets none", seen);
+            return fine("efficiency cores report no L2 masks to the kernel, so it resets none", seen);
         }
         Err(why) => return Err(NotSeen(format!("the L2 masks of the efficiency cores cannot be read: {why}"))),
     };
@@ -62,7 +62,7 @@ fn look(view: &View) -> Result<Looked, NotSeen> {
 enum Kinds {
     /// What shows that they are alike.
     One(Vec<Seen>),
-    /// An efficiency core, and what tells of all of them.
+    /// An efficiency core, and what shows all of them.
     Two { atom: u32, seen: Seen },
 }
 
@@ -99,7 +99,7 @@ fn kinds(view: &View) -> Result<Kinds, NotSeen> {
         return Ok(Kinds::Two { atom, seen: Seen::new("CPUID leaf 0x1A", format_cpulist(&small)) });
     }
     if !cores.is_empty() {
-        return Err(NotSeen(format!("{CORE} names some cores, and nothing tells of what kind the others are")));
+        return Err(NotSeen(format!("{CORE} names some cores, and nothing shows the kind of the others")));
     }
     let known = |leaves: &Leaves| leaves.has(7, 0).then(|| leaves.get(7, 0).edx >> 15 & 1 == 1);
     match leaves.first().and_then(|(_, leaves)| known(leaves)) {

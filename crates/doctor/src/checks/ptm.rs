@@ -32,7 +32,7 @@ enum Told {
 fn look(view: &View) -> Result<Looked, NotSeen> {
     let devices = view.root.names(DEVICES);
     if devices.is_empty() {
-        return not_seen(format!("{DEVICES} tells of no devices"));
+        return not_seen(format!("{DEVICES} names no devices"));
     }
     let class = |device: &String| view.root.text(&format!("{DEVICES}/{device}/class")).unwrap_or_default();
     let network: Vec<&String> = devices.iter().filter(|device| class(device).starts_with("0x02")).collect();

@@ -353,7 +353,7 @@ const ROWS: &[Row] = &[
                 |tree| {
                     tree.without("/sys/devices/cpu_atom");
                 },
-                "of what kind the others are",
+                "the kind of the others",
             ),
             (
                 |tree| {
@@ -361,7 +361,7 @@ const ROWS: &[Row] = &[
                 },
                 "tells the kinds",
             ),
-            // Leaf 0x1A: 0x40 a P-core, 0x20 an E-core, whose L2 nothing tells of.
+            // Leaf 0x1A: 0x40 a P-core, 0x20 an E-core, whose L2 nothing reports.
             (
                 |tree| {
                     tree.without("/sys/devices/cpu_").without("/sys/devices/system/cpu/cpu6");
@@ -980,7 +980,7 @@ const ROWS: &[Row] = &[
             |tree| {
                 tree.without("/sys/bus/pci");
             },
-            "tells of no devices",
+            "names no devices",
         )],
         // A card in a slot fills no cache of the cores'.
         fine: &[|tree| {
@@ -1052,7 +1052,7 @@ const ROWS: &[Row] = &[
                 |tree| {
                     tree.without("/sys/bus/pci");
                 },
-                "tells of no devices",
+                "names no devices",
             ),
         ],
         fine: &[|tree| {
@@ -1080,7 +1080,7 @@ const ROWS: &[Row] = &[
                 |tree| {
                     tree.without("/sys/bus/pci");
                 },
-                "tells of no devices",
+                "names no devices",
             ),
         ],
         fine: &[

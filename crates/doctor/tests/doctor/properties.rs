@@ -29,7 +29,7 @@ const FOLDERS: [&str; 4] = ["/proc", "/proc/irq", "/sys/bus/pci/devices", "/sys/
 
 /// Answers that a second file holds up, in trees of rows that made only the first one differ.
 const HELD_UP: [(&str, &str); 2] = [
-    // The policy `performance` keeps every link awake, whatever else is told.
+    // The policy `performance` keeps every link awake, whatever else is set.
     ("aspm", "/link/"),
     // The version stands in /proc/version too.
     ("rt-throttling", "kernel/osrelease"),
