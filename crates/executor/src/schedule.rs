@@ -234,7 +234,8 @@ fn threshold_ns(pilot: &Measurement, over_min_ns: Option<f64>, floor_ns: f64) ->
     let ticks = match over_min_ns {
         Some(over) => min + over / samples.tick_ns,
         None => {
-            let at = |quantile| samples.histogram.value_at_quantile(quantile) as f64;
+            let histogram = samples.counts.to_histogram();
+            let at = |quantile| histogram.value_at_quantile(quantile) as f64;
             let median = at(0.5);
             (median + 3.0 * (at(0.99) - median)).max(1.1 * median).max(median + floor_ns / samples.tick_ns)
         }

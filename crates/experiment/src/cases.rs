@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use waykeeper_platform::Settings;
 
 use crate::describe::{Measure, Neighbour};
@@ -22,7 +23,7 @@ use crate::sentinel::sentinels;
 use crate::site::{ExecutorKind, Site};
 
 /// What a case is measured for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Purpose {
     /// A case of the experiment.
     Case,
@@ -31,7 +32,7 @@ pub enum Purpose {
 }
 
 /// One target x neighbours x mitigation, at one point of the sweeps.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Case {
     /// Unique within the experiment.
     pub name: String,
@@ -76,7 +77,7 @@ impl Case {
 }
 
 /// All cases of an experiment at a site, in the order in which they run.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// The cases; sentinel cases last.
     pub cases: Vec<Case>,

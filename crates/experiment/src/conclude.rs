@@ -181,7 +181,8 @@ fn loads_per_sample(case: &Case) -> f64 {
 
 fn observed(measurement: &Measurement) -> Option<Observed> {
     let samples = &measurement.samples;
-    let p99 = supports(samples.count, 0.99).then(|| samples.histogram.value_at_quantile(0.99) as f64 * samples.tick_ns);
+    let at_99 = || samples.counts.to_histogram().value_at_quantile(0.99) as f64;
+    let p99 = supports(samples.count, 0.99).then(|| at_99() * samples.tick_ns);
     // Time that the scheduler gave to others is no interference through caches and memory.
     let on_core_s = measurement.observed_s - measurement.off_core_s();
     Some(Observed {

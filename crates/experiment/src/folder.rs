@@ -19,7 +19,7 @@ use crate::error::InputError;
 use crate::measurement::Measured;
 use crate::place::flat;
 use crate::run::{Run, SCHEMA, check_numbers};
-use crate::samples::Samples;
+use crate::samples::{Counts, Samples};
 use crate::summary::repeat_tag;
 
 /// Name of the record in a run's folder.
@@ -41,8 +41,8 @@ pub fn write(folder: &Path, run: &Run, measured: &[Measured], experiment_toml: &
         return Err(io::Error::new(io::ErrorKind::AlreadyExists, "the folder is not empty"));
     }
     write_new(&folder.join(EXPERIMENT_FILE), experiment_toml.as_bytes())?;
-    write_log(&folder.join("samples.hlog"), measured, |samples| &samples.histogram)?;
-    write_log(&folder.join(EVENTS_FILE), measured, |samples| &samples.events)?;
+    write_log(&folder.join("samples.hlog"), measured, |samples| &samples.counts)?;
+    write_log(&folder.join(EVENTS_FILE), measured, |samples| &samples.event_counts)?;
     let text = serde_json::to_string_pretty(run).map_err(io::Error::other)?;
     let unfinished = folder.join("run.json.part");
     let whole =
@@ -59,7 +59,7 @@ fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// HdrHistogram's log format, version 1.2/1.3 as its tools read it: one line a repeat, tagged, in counter ticks.
-fn write_log(path: &Path, measured: &[Measured], of: fn(&Samples) -> &Histogram<u64>) -> io::Result<()> {
+fn write_log(path: &Path, measured: &[Measured], of: fn(&Samples) -> &Counts) -> io::Result<()> {
     let mut file = io::BufWriter::new(fs::File::create_new(path)?);
     let tick_ns = measured.iter().flat_map(|m| &m.repeats).map(|r| r.samples.tick_ns).next();
     let mut serializer = V2DeflateSerializer::new();
@@ -74,7 +74,7 @@ fn write_log(path: &Path, measured: &[Measured], of: fn(&Samples) -> &Histogram<
             let tag = repeat_tag(&case_tag(index), repeat);
             let length = Duration::from_secs_f64(measurement.observed_s.max(0.0));
             let tag = Tag::new(&tag).expect("a tag of letters, digits and dots is legal");
-            log.write_histogram(of(&measurement.samples), start, length, Some(tag))
+            log.write_histogram(&of(&measurement.samples).to_histogram(), start, length, Some(tag))
                 .map_err(|error| io::Error::other(error.to_string()))?;
             start += length;
         }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use waykeeper_platform::CoreId;
 
 use crate::off_core::{OFF_CORE_MS, within_samples_s};
@@ -9,7 +10,7 @@ use crate::run::{FastCheck, LongSample, Occupancy, Placement, Privilege, Sampled
 use crate::samples::Samples;
 
 /// What one repeat gave.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Measurement {
     /// The seed of this repeat.
     pub seed: u64,
@@ -78,7 +79,7 @@ impl Measurement {
 }
 
 /// What one neighbour did during a repeat.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NeighbourProgress {
     /// Its core.
     pub core: CoreId,
@@ -91,7 +92,7 @@ pub struct NeighbourProgress {
 }
 
 /// What a simulated repeat took.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Simulation {
     /// Wall time, seconds.
     pub wall_s: f64,

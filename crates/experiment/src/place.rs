@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 use waykeeper_platform::CoreId;
 use waykeeper_workload::{CacheShapes, Pattern, Workload, find_bundled};
@@ -16,7 +17,7 @@ use crate::sampled::Sampling;
 use crate::site::{ExecutorKind, Site};
 
 /// A workload on a core.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Placed {
     /// The workload's name.
     pub workload: String,

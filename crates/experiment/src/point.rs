@@ -79,7 +79,7 @@ impl JsonSchema for Label {
 }
 
 /// The point of each sweep that a case depends on, in the order of the sweeps.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Point(Vec<(String, String)>);
 
 impl Point {

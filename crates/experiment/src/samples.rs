@@ -1,17 +1,61 @@
 //! The samples of one repeat, from whichever executor.
 
 use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
 use waykeeper_workload::recorder::{OVERFLOW_FROM, bucket, lowest_value};
 
+/// The buckets of a recorder that have counts: lowest value in ticks and count, in ascending order.
+///
+/// A histogram with all its buckets takes 30 KiB. A long run has tens of thousands of repeats, and each of them has two.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Counts(Vec<(u64, u64)>);
+
+impl Counts {
+    /// Counts by value in ticks; values of [`OVERFLOW_FROM`] and more are counted in the last bucket.
+    pub fn new(counts: impl IntoIterator<Item = (u64, u64)>) -> Self {
+        let mut histogram = histogram();
+        for (ticks, count) in counts {
+            histogram.saturating_record_n(ticks, count);
+        }
+        Self::of(&histogram)
+    }
+
+    /// The counts of a histogram with the recorder's buckets.
+    pub fn of(histogram: &Histogram<u64>) -> Self {
+        let lowest = |value: u64| lowest_value(bucket(value.min(OVERFLOW_FROM - 1)));
+        Self(histogram.iter_recorded().map(|step| (lowest(step.value_iterated_to()), step.count_at_value())).collect())
+    }
+
+    /// All buckets.
+    pub fn to_histogram(&self) -> Histogram<u64> {
+        let mut histogram = histogram();
+        self.add_to(&mut histogram);
+        histogram
+    }
+
+    /// Adds the counts to a histogram with the recorder's buckets.
+    pub fn add_to(&self, histogram: &mut Histogram<u64>) {
+        for (ticks, count) in &self.0 {
+            histogram.saturating_record_n(*ticks, *count);
+        }
+    }
+
+    /// Lowest value of each bucket and its count.
+    pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.0.iter().copied()
+    }
+}
+
 /// Samples of one repeat, in ticks of a counter.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Samples {
     /// Length of a tick.
     pub tick_ns: f64,
     /// All samples below [`OVERFLOW_FROM`].
-    pub histogram: Histogram<u64>,
+    pub counts: Counts,
     /// The maxima of the excursion events.
-    pub events: Histogram<u64>,
+    pub event_counts: Counts,
     /// Number of samples, overflow included.
     pub count: u64,
     /// Sum of all samples, ticks.
@@ -42,8 +86,8 @@ impl Samples {
     pub fn new(tick_ns: f64) -> Self {
         Self {
             tick_ns,
-            histogram: histogram(),
-            events: histogram(),
+            counts: Counts::default(),
+            event_counts: Counts::default(),
             count: 0,
             sum: 0,
             min: None,
@@ -64,27 +108,25 @@ impl Samples {
     /// Samples above a limit in nanoseconds. Where the limit falls inside a bucket, the whole bucket counts as above
     /// only if its lowest value is.
     pub fn count_above_ns(&self, limit_ns: f64) -> u64 {
-        above(&self.histogram, limit_ns / self.tick_ns) + self.overflow
+        above(&self.counts, limit_ns / self.tick_ns) + self.overflow
     }
 
     /// Excursion events whose maximum is above a limit in nanoseconds.
     pub fn events_above_ns(&self, limit_ns: f64) -> u64 {
-        above(&self.events, limit_ns / self.tick_ns)
+        above(&self.event_counts, limit_ns / self.tick_ns)
     }
 }
 
-fn above(histogram: &Histogram<u64>, limit_ticks: f64) -> u64 {
-    histogram
-        .iter_recorded()
-        .filter(|step| lowest_value(bucket(step.value_iterated_to().min(OVERFLOW_FROM - 1))) as f64 > limit_ticks)
-        .map(|step| step.count_at_value())
-        .sum()
+fn above(counts: &Counts, limit_ticks: f64) -> u64 {
+    counts.iter().filter(|(lowest, _)| *lowest as f64 > limit_ticks).map(|(_, count)| count).sum()
 }
 
 /// Collects samples with the excursion rule of the C recorder: the simulator's counterpart of it.
 #[derive(Debug, Clone)]
 pub struct Collector {
     samples: Samples,
+    histogram: Histogram<u64>,
+    events: Histogram<u64>,
     threshold: u64,
     gap_ps: u64,
     event: Option<Event>,
@@ -99,7 +141,8 @@ struct Event {
 impl Collector {
     /// Samples above `threshold` ticks are excursions; those within `gap_ps` of an event's start belong to it.
     pub fn new(tick_ns: f64, threshold: u64, gap_ps: u64) -> Self {
-        Self { samples: Samples::new(tick_ns), threshold, gap_ps, event: None }
+        let (histogram, events) = (histogram(), histogram());
+        Self { samples: Samples::new(tick_ns), histogram, events, threshold, gap_ps, event: None }
     }
 
     /// Takes `count` samples of `ticks` each, the last of which ends at `at_ps`.
@@ -112,7 +155,7 @@ impl Collector {
             samples.max = Some((ticks, at_ps as f64 / 1e12));
         }
         if ticks < OVERFLOW_FROM {
-            samples.histogram.record_n(ticks, count).expect("the histogram spans every value below the overflow");
+            self.histogram.record_n(ticks, count).expect("the histogram spans every value below the overflow");
         } else {
             samples.overflow += count;
         }
@@ -136,7 +179,7 @@ impl Collector {
         if let Some(event) = self.event.take() {
             self.samples.excursion_events += 1;
             let max = event.max.min(OVERFLOW_FROM - 1);
-            self.samples.events.record(max).expect("the histogram spans every value below the overflow");
+            self.events.record(max).expect("the histogram spans every value below the overflow");
         }
     }
 
@@ -148,6 +191,6 @@ impl Collector {
     /// The samples, with the last event closed.
     pub fn finish(mut self) -> Samples {
         self.close();
-        self.samples
+        Samples { counts: Counts::of(&self.histogram), event_counts: Counts::of(&self.events), ..self.samples }
     }
 }

@@ -16,7 +16,7 @@ pub(crate) fn draw(records: &mut [CaseRecord], measured: &[Measured]) {
         let mut counts = vec![0_u64; STEPS];
         for repeat in &measured.repeats {
             let samples = &repeat.samples;
-            for step in samples.histogram.iter_recorded() {
+            for step in samples.counts.to_histogram().iter_recorded() {
                 let ns = step.value_iterated_to() as f64 * samples.tick_ns;
                 let at = ((ns - from_ns) / step_ns) as usize;
                 counts[at.min(STEPS - 1)] += step.count_at_value();

@@ -11,7 +11,7 @@ pub(crate) fn summarize(case: &Case, measured: &Measured, tag: &str) -> CaseReco
     let repeats = &measured.repeats;
     let mut merged = histogram();
     for repeat in repeats {
-        merged.add(&repeat.samples.histogram).expect("all histograms have the same bounds");
+        repeat.samples.counts.add_to(&mut merged);
     }
     let samples: u64 = repeats.iter().map(|r| r.samples.count).sum();
     let sum = |of: fn(&Measurement) -> u64| repeats.iter().map(of).sum::<u64>();

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use waykeeper_experiment::measurement::{Measurement, NeighbourProgress};
 use waykeeper_experiment::run::{Placement, Privilege};
-use waykeeper_experiment::samples::Samples;
+use waykeeper_experiment::samples::{Counts, Samples};
 use waykeeper_platform::CoreId;
 use waykeeper_workload::Pattern;
 
@@ -168,11 +168,8 @@ impl Answer {
 impl Recorded {
     fn into_samples(self, tick_ns: f64) -> Samples {
         let mut samples = Samples::new(tick_ns);
-        for (histogram, counts) in [(&mut samples.histogram, &self.counts), (&mut samples.events, &self.event_counts)] {
-            for (value, count) in counts {
-                histogram.saturating_record_n(*value, *count);
-            }
-        }
+        samples.counts = Counts::new(self.counts);
+        samples.event_counts = Counts::new(self.event_counts);
         samples.count = self.samples;
         samples.sum = self.sum;
         samples.min = self.min;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use waykeeper_experiment::samples::{Collector, Samples};
+use waykeeper_experiment::samples::{Collector, Counts, Samples};
 use waykeeper_kernels::Recorder;
 use waykeeper_workload::recorder::{OVERFLOW_FROM, bucket, lowest_value};
 
@@ -30,9 +30,10 @@ fn collected(timed: &[(u64, u64)], threshold: u64, gap: u64) -> Samples {
     collector.finish()
 }
 
-/// A histogram as counts by lowest value of a bucket.
-fn counts(histogram: &hdrhistogram::Histogram<u64>) -> BTreeMap<u64, u64> {
-    histogram
+/// The counts of a histogram with all its buckets, by lowest value of a bucket.
+fn counts(counts: &Counts) -> BTreeMap<u64, u64> {
+    counts
+        .to_histogram()
         .iter_recorded()
         .map(|step| (lowest_value(bucket(step.value_iterated_to())), step.count_at_value()))
         .collect()
@@ -72,12 +73,12 @@ proptest! {
         let first = timed.iter().find(|(ticks, _)| Some(ticks) == max);
         prop_assert_eq!(got.max.map(|(_, at_s)| at_s), first.map(|(_, end)| *end as f64 / 1e12));
         prop_assert_eq!(got.overflow, ticks.iter().filter(|ticks| **ticks >= OVERFLOW_FROM).count() as u64);
-        prop_assert_eq!(counts(&got.histogram), counted(ticks.iter().copied().filter(|ticks| *ticks < OVERFLOW_FROM)));
+        prop_assert_eq!(counts(&got.counts), counted(ticks.iter().copied().filter(|ticks| *ticks < OVERFLOW_FROM)));
         prop_assert_eq!(got.excursions, ticks.iter().filter(|ticks| **ticks > threshold).count() as u64);
         let events = event_maxima(&timed, threshold, gap);
         prop_assert_eq!(got.excursion_events, events.len() as u64);
         // No event may get lost above the histogram: its maximum then stands in the last bucket.
-        prop_assert_eq!(counts(&got.events), counted(events.iter().map(|max| (*max).min(OVERFLOW_FROM - 1))));
+        prop_assert_eq!(counts(&got.event_counts), counted(events.iter().map(|max| (*max).min(OVERFLOW_FROM - 1))));
     }
 
     #[test]
@@ -96,7 +97,7 @@ proptest! {
         prop_assert_eq!(got.overflow, recorder.overflow());
         prop_assert_eq!(got.excursions, recorder.excursions());
         prop_assert_eq!(got.excursion_events, recorder.clusters());
-        prop_assert_eq!(counts(&got.histogram), recorder.counts().collect());
+        prop_assert_eq!(counts(&got.counts), recorder.counts().collect());
     }
 
     #[test]
@@ -109,7 +110,7 @@ proptest! {
             (0..count).for_each(|_| collector.record(ticks, 1, 1_000_000));
             collector.finish()
         };
-        prop_assert_eq!(counts(&at_once.histogram), counts(&one_by_one.histogram));
+        prop_assert_eq!(counts(&at_once.counts), counts(&one_by_one.counts));
         prop_assert_eq!((at_once.count, at_once.sum, at_once.min, at_once.max), (one_by_one.count, one_by_one.sum, one_by_one.min, one_by_one.max));
         // A bucket is above a limit if its lowest value is.
         let above = if lowest_value(bucket(ticks)) as f64 > limit as f64 / 2.5 { count } else { 0 };
