@@ -96,6 +96,7 @@ Examples:
   waykeeper run agilex5-cluster-latency --set mitigations=nl3a --explain 1
   waykeeper run agilex5-cluster-latency --fast --set simulated_duration=1s
   waykeeper run my-experiment.toml --on host --out results/first
+  waykeeper run --resume results/first
 
 A budget is [MITIGATION:]METRIC<=DURATION[@RATE], METRIC one of max, jitter, mean, min, p50, p99, p99.9, p99.99:
   max<=10us           for every case; judged against one sample in 1000
@@ -106,7 +107,13 @@ Exit status: 0 done, and no budget was seen broken; 1 a budget was broken; 2 bad
 3 this machine cannot do it; 4 too little data to judge a budget; 130 interrupted.")]
 pub struct Run {
     /// A bundled experiment (see `waykeeper list`) or a file.
-    pub experiment: String,
+    #[arg(required_unless_present = "resume")]
+    pub experiment: Option<String>,
+    /// Go on with the run in this folder, which was interrupted or killed: repeats that are complete are not measured again.
+    #[arg(long, value_name = "DIR", conflicts_with_all = [
+        "experiment", "on", "duration", "repeats", "seed", "out", "sets", "budgets", "explain", "fast",
+    ])]
+    pub resume: Option<PathBuf>,
     /// Where to run it: by default on the host if its platform is `host`, else in the simulator.
     #[arg(long, value_enum)]
     pub on: Option<On>,

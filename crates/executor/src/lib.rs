@@ -18,5 +18,5 @@ pub use host::{
 };
 pub use measure::{Assignment, Executor, ExecutorError, Pace, Place};
 pub use policies::PolicyFiles;
-pub use schedule::{Finished, Progress, Settings, run};
+pub use schedule::{Begun, Finished, Keeper, Progress, Settings, run};
 pub use simulated::Simulated;

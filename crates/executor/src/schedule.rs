@@ -1,5 +1,6 @@
 //! The order in which repeats run: A B C A B C, so that drift hits all cases alike.
 
+use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -56,7 +57,26 @@ pub struct Finished {
     pub failed: Option<ExecutorError>,
 }
 
-/// Runs every case of a plan. A failure after each case was measured once keeps what was measured.
+/// What there is of a run that goes on.
+#[derive(Debug, Clone, Default)]
+pub struct Begun {
+    /// What is an excursion in each case, nanoseconds.
+    pub thresholds_ns: Vec<Option<f64>>,
+    /// The complete repeats, by the places of the case and of the repeat, from 0.
+    pub repeats: BTreeMap<(usize, usize), Measurement>,
+}
+
+/// Keeps what a run measures while it goes on.
+pub trait Keeper: Sync {
+    /// What is an excursion in each case is decided; the first repeat comes next.
+    fn begin(&self, thresholds_ns: &[Option<f64>]);
+
+    /// A repeat is complete. The places of the case and of the repeat are from 0.
+    fn keep(&self, case: usize, repeat: usize, measurement: &Measurement);
+}
+
+/// Runs every case of a plan, apart from the repeats that are there already. A failure after each case was measured once
+/// keeps what was measured.
 ///
 /// # Errors
 /// What the place turns out to be unable to do before each case was measured once.
@@ -64,21 +84,36 @@ pub fn run(
     executor: &dyn Executor,
     plan: &Plan,
     settings: &Settings,
+    begun: Option<Begun>,
+    keeper: &dyn Keeper,
     stop: &AtomicBool,
     progress: &(dyn Fn(Progress<'_>) + Sync),
 ) -> Result<Finished, ExecutorError> {
     let pace = executor.place().pace;
     let under_test = mitigations_under_test(plan);
-    let thresholds_ns = thresholds(executor, plan, settings, stop, &under_test)?;
+    let Begun { thresholds_ns, repeats } = match begun {
+        Some(begun) => begun,
+        None => {
+            let thresholds_ns = thresholds(executor, plan, settings, stop, &under_test)?;
+            Begun { thresholds_ns, repeats: BTreeMap::new() }
+        }
+    };
+    keeper.begin(&thresholds_ns);
     let cases = &plan.cases;
     let total = cases.len() * settings.repeats as usize;
     let slots: Vec<Mutex<Option<Result<Measurement, ExecutorError>>>> = (0..total).map(|_| Mutex::new(None)).collect();
-    let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(repeats.len()));
+    for ((case, repeat), measurement) in repeats {
+        *slots[repeat * cases.len() + case].lock().unwrap_or_else(|e| e.into_inner()) = Some(Ok(measurement));
+    }
     let broken = AtomicBool::new(false);
     let measure_next = || {
         let slot = next.fetch_add(1, Ordering::Relaxed);
         if slot >= total || stop.load(Ordering::Relaxed) || broken.load(Ordering::Relaxed) {
             return false;
+        }
+        if slots[slot].lock().unwrap_or_else(|e| e.into_inner()).is_some() {
+            return true;
         }
         let (repeat, index) = (slot / cases.len(), slot % cases.len());
         let case = &cases[index];
@@ -101,6 +136,9 @@ pub fn run(
         };
         let result = executor.measure(&assignment, stop);
         broken.fetch_or(result.is_err(), Ordering::Relaxed);
+        if let Some(measurement) = result.as_ref().ok().filter(|measurement| !measurement.cut_short) {
+            keeper.keep(index, repeat, measurement);
+        }
         *slots[slot].lock().unwrap_or_else(|e| e.into_inner()) = Some(result);
         done.fetch_add(1, Ordering::Relaxed);
         progress(Progress { case: &case.name, done: done.load(Ordering::Relaxed), total });

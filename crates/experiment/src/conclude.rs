@@ -7,7 +7,7 @@ use crate::describe::Experiment;
 use crate::measurement::{Measured, Measurement};
 use crate::met::judge_expectations;
 use crate::mitigation::NONE;
-use crate::run::{BudgetRecord, CaseRecord, ExpectationRecord};
+use crate::run::{BudgetRecord, CaseRecord, ExpectationRecord, Run};
 use crate::shape;
 use crate::statistics::{
     Arms, Budget, Effect, Figures, JudgementKind, Observed, Repeat, Seen, Verdict, VerdictKind, effect, judge,
@@ -83,6 +83,21 @@ pub fn conclude(experiment: &Experiment, plan: &Plan, measured: &[Measured], bud
     let cases = only(cases);
     let expectations = judge_expectations(experiment, &cases);
     Conclusion { cases, sentinels: only(sentinels), budgets: judged, expectations }
+}
+
+impl Run {
+    /// The record of a run, completed by what follows from its repeats.
+    #[must_use]
+    pub fn concluded(self, experiment: &Experiment, plan: &Plan, measured: &[Measured], budgets: &[Budget]) -> Self {
+        let Conclusion { cases, sentinels, budgets, expectations } = conclude(experiment, plan, measured, budgets);
+        let mut privileges = Vec::new();
+        for privilege in measured.iter().flat_map(|m| &m.repeats).flat_map(|r| &r.privileges) {
+            if !privileges.contains(privilege) {
+                privileges.push(privilege.clone());
+            }
+        }
+        Self { privileges, cases, sentinels, budgets, expectations, ..self }
+    }
 }
 
 struct All<'a> {

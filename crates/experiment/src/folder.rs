@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -21,53 +21,76 @@ use crate::place::flat;
 use crate::run::{Run, SCHEMA, check_numbers};
 use crate::samples::{Counts, Samples};
 use crate::summary::repeat_tag;
+use crate::unfinished::{self, REPEATS_FILE, Unfinished, put};
 
 /// Name of the record in a run's folder.
 pub const RUN_FILE: &str = "run.json";
 
 /// Name of the experiment as run.
-const EXPERIMENT_FILE: &str = "experiment.toml";
+pub(crate) const EXPERIMENT_FILE: &str = "experiment.toml";
 
 /// Name of the maxima of events beside it.
 const EVENTS_FILE: &str = "excursions.hlog";
 
-/// Writes a run into a new or empty folder. `run.json` comes last and at once: a folder that has it is whole.
+/// Name of the samples beside it.
+const SAMPLES_FILE: &str = "samples.hlog";
+
+/// Writes a run into a new or empty folder, or into that of its own unfinished run, whose log of repeats goes then.
+/// `run.json` comes last and at once: a folder that has it is whole.
 ///
 /// # Errors
-/// A folder that has something in it, or cannot be written.
+/// A folder that has something else in it, or cannot be written.
 pub fn write(folder: &Path, run: &Run, measured: &[Measured], experiment_toml: &str) -> io::Result<()> {
     fs::create_dir_all(folder)?;
-    if fs::read_dir(folder)?.next().is_some() {
-        return Err(io::Error::new(io::ErrorKind::AlreadyExists, "the folder is not empty"));
+    let begun = folder.join(REPEATS_FILE).exists();
+    if !begun {
+        expect_empty(folder)?;
+        put(folder, EXPERIMENT_FILE, experiment_toml.as_bytes())?;
     }
-    write_new(&folder.join(EXPERIMENT_FILE), experiment_toml.as_bytes())?;
-    write_log(&folder.join("samples.hlog"), measured, |samples| &samples.counts)?;
-    write_log(&folder.join(EVENTS_FILE), measured, |samples| &samples.event_counts)?;
+    put(folder, SAMPLES_FILE, &log(measured, |samples| &samples.counts)?)?;
+    put(folder, EVENTS_FILE, &log(measured, |samples| &samples.event_counts)?)?;
     let text = serde_json::to_string_pretty(run).map_err(io::Error::other)?;
-    let unfinished = folder.join("run.json.part");
-    let whole =
-        write_new(&unfinished, (text + "\n").as_bytes()).and_then(|()| fs::rename(&unfinished, folder.join(RUN_FILE)));
-    if whole.is_err() {
-        let _ = fs::remove_file(unfinished);
+    put(folder, RUN_FILE, (text + "\n").as_bytes())?;
+    // A run that was cut short can go on from its log.
+    if begun && !run.cut_short {
+        fs::remove_file(folder.join(REPEATS_FILE))?;
     }
-    whole
+    Ok(())
 }
 
-/// Never through a link that somebody else has put into the folder meanwhile.
-fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    fs::File::create_new(path)?.write_all(bytes)
+/// # Errors
+/// A folder with something in it.
+pub(crate) fn expect_empty(folder: &Path) -> io::Result<()> {
+    match fs::read_dir(folder)?.next() {
+        Some(_) => Err(io::Error::new(io::ErrorKind::AlreadyExists, "the folder is not empty")),
+        None => Ok(()),
+    }
+}
+
+/// Takes away what an interrupted run wrote beside its log: it follows from the log, and will be written anew.
+///
+/// # Errors
+/// Files that cannot be removed.
+pub fn take_conclusion_away(folder: &Path) -> io::Result<()> {
+    for name in [RUN_FILE, SAMPLES_FILE, EVENTS_FILE] {
+        match fs::remove_file(folder.join(name)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// HdrHistogram's log format, version 1.2/1.3 as its tools read it: one line a repeat, tagged, in counter ticks.
-fn write_log(path: &Path, measured: &[Measured], of: fn(&Samples) -> &Counts) -> io::Result<()> {
-    let mut file = io::BufWriter::new(fs::File::create_new(path)?);
+fn log(measured: &[Measured], of: fn(&Samples) -> &Counts) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
     let tick_ns = measured.iter().flat_map(|m| &m.repeats).map(|r| r.samples.tick_ns).next();
     let mut serializer = V2DeflateSerializer::new();
     let mut builder = IntervalLogWriterBuilder::new();
     if let Some(tick_ns) = tick_ns {
         builder.add_comment(&format!("[Values are ticks of {tick_ns} ns; tags are those of run.json]"));
     }
-    let mut log = builder.begin_log_with(&mut file, &mut serializer)?;
+    let mut log = builder.begin_log_with(&mut text, &mut serializer)?;
     let mut start = Duration::ZERO;
     for (index, measured) in measured.iter().enumerate() {
         for (repeat, measurement) in measured.repeats.iter().enumerate() {
@@ -79,15 +102,18 @@ fn write_log(path: &Path, measured: &[Measured], of: fn(&Samples) -> &Counts) ->
             start += length;
         }
     }
-    file.flush()
+    Ok(text)
 }
 
-/// Reads a run from its folder, or from its `run.json`.
+/// Reads a run from its folder, or from its `run.json`; of a run that has not ended, what is complete.
 ///
 /// # Errors
 /// A path that is neither, a record of a newer schema, a record that does not read.
 pub fn read(path: &Path) -> Result<Run, InputError> {
     let name = path.display().to_string();
+    if let Some(unfinished) = unfinished_in(path)? {
+        return unfinished.to_run(path);
+    }
     let file: PathBuf = if path.is_dir() { path.join(RUN_FILE) } else { path.into() };
     let text = fs::read_to_string(&file).map_err(|error| {
         let expected = "expected the folder that `waykeeper run` left, or the run.json in it";
@@ -129,6 +155,11 @@ pub fn read(path: &Path) -> Result<Run, InputError> {
     })
 }
 
+/// What a folder without a record has of a run that has not ended.
+fn unfinished_in(run: &Path) -> Result<Option<Unfinished>, InputError> {
+    if run.is_dir() && !run.join(RUN_FILE).exists() { unfinished::read(run) } else { Ok(None) }
+}
+
 /// The keys of the workloads that a run's experiment defines itself, by workload, from where [`read`] finds the run; none
 /// where its copy of the experiment is not there or does not read.
 pub fn workloads(run: &Path) -> Option<BTreeMap<String, BTreeMap<String, String>>> {
@@ -148,6 +179,15 @@ fn folder_of(run: &Path) -> &Path {
 /// # Errors
 /// A log that is not there or does not read.
 pub fn read_events(run: &Path) -> Result<BTreeMap<String, Histogram<u64>>, InputError> {
+    if let Some(unfinished) = unfinished_in(run)? {
+        let measured = unfinished.measured();
+        let tagged = measured.iter().enumerate().flat_map(|(case, measured)| {
+            let repeats = measured.repeats.iter().enumerate();
+            repeats
+                .map(move |(at, repeat)| (repeat_tag(&case_tag(case), at), repeat.samples.event_counts.to_histogram()))
+        });
+        return Ok(tagged.collect());
+    }
     let path = folder_of(run).join(EVENTS_FILE);
     let name = path.display().to_string();
     let text = fs::read(&path).map_err(|error| {

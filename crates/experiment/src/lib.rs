@@ -34,6 +34,7 @@ pub mod site;
 pub mod statistics;
 mod summary;
 pub mod sweep;
+pub mod unfinished;
 mod work;
 
 pub use bundled::{bundled, find_bundled};

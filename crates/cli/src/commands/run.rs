@@ -1,23 +1,26 @@
 //! `waykeeper run`: read, plan, measure, conclude, keep, print.
 
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use serde_json::json;
 use toml::Value;
-use waykeeper_executor::{Executor, ExecutorError, Finished, Settings};
+use waykeeper_executor::{Begun, Executor, ExecutorError, Finished, Settings};
 use waykeeper_experiment::cases::Plan;
 use waykeeper_experiment::run::{Refusal, Run as Record, SCHEMA, Tool};
 use waykeeper_experiment::site::{ExecutorKind, Site};
 use waykeeper_experiment::statistics::{Budget, JudgementKind};
 use waykeeper_experiment::sweep::Sweep;
-use waykeeper_experiment::{InputError, Loaded, Set, conclude, folder};
+use waykeeper_experiment::unfinished::{FORMAT, Header, Log, REPEATS_FILE, checksum_of};
+use waykeeper_experiment::{InputError, Loaded, Set, folder};
 use waykeeper_report::Length;
 use waykeeper_report::shown::one_line;
 
 use super::notes::notes;
 use super::out::Folder;
-use super::output::{print, print_json};
+use super::output::{Kind, print, print_json, say};
 use super::place;
+use super::repeats::{Repeats, files, hold, now};
 use crate::arguments::Run;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -26,7 +29,11 @@ use crate::stop;
 
 /// Runs an experiment.
 pub fn run(arguments: &Run) -> Result<Exit, Failure> {
-    let loaded = Loaded::open(&arguments.experiment, sets(arguments)?)?;
+    if let Some(folder) = &arguments.resume {
+        return super::resume::resume(arguments, folder);
+    }
+    let name = arguments.experiment.as_deref().unwrap_or_default();
+    let loaded = Loaded::open(name, sets(arguments)?)?;
     let budgets = budgets(arguments, &loaded)?;
     let executor = place::executor(&loaded, arguments.on)?;
     let site = &executor.place().site;
@@ -55,35 +62,102 @@ pub fn run(arguments: &Run) -> Result<Exit, Failure> {
         return Err(ExecutorError::Refused(why).into());
     }
     let out = Folder::prepare(arguments.out.as_deref(), &loaded.name)?;
-    let started = jiff::Timestamp::now().round(jiff::Unit::Second).unwrap_or_else(|_| jiff::Timestamp::now());
-
+    let _held = hold(out.path(), &format!("--out {}", out.path().display()))?;
+    let base = begun(&loaded, executor.as_ref(), &plan, &settings);
+    let experiment_toml = loaded.to_toml();
+    let header = Header {
+        format: FORMAT,
+        run: base.clone(),
+        plan: plan.clone(),
+        thresholds_ns: Vec::new(),
+        budgets: budgets.iter().map(ToString::to_string).collect(),
+        explain,
+        fast: arguments.fast,
+        experiment_crc: checksum_of(&experiment_toml),
+        files: files(&loaded)?,
+    };
+    let keeper = Repeats::new(Log::new(out.path()), header, experiment_toml);
     let stop = stop::on_ctrl_c();
-    let finished = measure(executor.as_ref(), &plan, &settings, &stop)?;
-    let record = record(&loaded, executor.as_ref(), &plan, &settings, &finished, &budgets, started.to_string());
-    let written = folder::write(out.path(), &record, &finished.measured, &loaded.to_toml());
+    let measuring = Measuring { executor: executor.as_ref(), plan: &plan, settings: &settings };
+    let finished = measure(&measuring, None, &keeper, out.path(), &stop)?;
+    conclude(arguments, &loaded, &plan, finished, base, &budgets, out.path())
+}
+
+/// What is measured, and where.
+pub struct Measuring<'a> {
+    /// The place.
+    pub executor: &'a dyn Executor,
+    /// The cases.
+    pub plan: &'a Plan,
+    /// How they are run.
+    pub settings: &'a Settings,
+}
+
+/// Measures what is not there yet.
+///
+/// # Errors
+/// A place that cannot go on before each case was measured once; an interruption before anything was measured.
+pub fn measure(
+    of: &Measuring<'_>,
+    begun: Option<Begun>,
+    keeper: &Repeats,
+    folder: &Path,
+    stop: &AtomicBool,
+) -> Result<Finished, Failure> {
+    let bar = Bar::new();
+    let outcome =
+        waykeeper_executor::run(of.executor, of.plan, of.settings, begun, keeper, stop, &|progress| bar.show(progress));
+    drop(bar);
+    let finished = outcome.inspect_err(|_| {
+        if keeper.is_begun() {
+            let folder = folder.display();
+            let message = format!(
+                "the repeats that are complete are kept: `waykeeper show {folder}` shows them, `waykeeper run --resume {folder}` \
+                 goes on"
+            );
+            say(Kind::Note, &message);
+        }
+    })?;
+    let nothing = finished.measured.iter().all(|measured| measured.repeats.is_empty());
+    if nothing { Err(Failure::Stopped) } else { Ok(finished) }
+}
+
+/// Concludes, keeps and prints.
+///
+/// # Errors
+/// A folder that cannot be written; why the place could not go on.
+pub fn conclude(
+    arguments: &Run,
+    loaded: &Loaded,
+    plan: &Plan,
+    finished: Finished,
+    base: Record,
+    budgets: &[Budget],
+    folder: &Path,
+) -> Result<Exit, Failure> {
+    let mut record = base.concluded(&loaded.experiment, plan, &finished.measured, budgets);
+    record.cut_short = finished.cut_short;
+    record.notes.extend(finished.failed.as_ref().map(|error| format!("The run ended early: {error}.")));
+    let written = folder::write(folder, &record, &finished.measured, &loaded.to_toml());
     // What was measured is shown also where it cannot be kept.
     if arguments.json {
         print_json(&record)?;
     } else {
-        let kept = if written.is_ok() {
-            format!("kept in {}\n", one_line(&out.path().display().to_string()))
-        } else {
-            String::new()
+        let place = one_line(&folder.display().to_string()).into_owned();
+        let kept = match &written {
+            Ok(()) if folder.join(REPEATS_FILE).exists() => {
+                format!("kept in {place}; `waykeeper run --resume {place}` goes on\n")
+            }
+            Ok(()) => format!("kept in {place}\n"),
+            Err(_) => String::new(),
         };
         print(&format!("{}\n{kept}", waykeeper_report::run(&record, waykeeper_report::Detail::Ordinary)))?;
     }
-    written.map_err(|error| Failure::Write { folder: out.path().to_owned(), error })?;
+    written.map_err(|error| Failure::Write { folder: folder.to_owned(), error })?;
     match finished.failed {
         Some(error) => Err(error.into()),
         None => Ok(exit(&record)),
     }
-}
-
-fn measure(executor: &dyn Executor, plan: &Plan, settings: &Settings, stop: &AtomicBool) -> Result<Finished, Failure> {
-    let bar = Bar::new();
-    let finished = waykeeper_executor::run(executor, plan, settings, stop, &|progress| bar.show(progress))?;
-    let nothing = finished.measured.iter().all(|measured| measured.repeats.is_empty());
-    if nothing { Err(Failure::Stopped) } else { Ok(finished) }
 }
 
 /// The overrides: `--set` as typed, and the options that stand for a field.
@@ -136,7 +210,8 @@ fn check_budgets(arguments: &Run, loaded: &Loaded, plan: &Plan, budgets: &[Budge
     Ok(())
 }
 
-fn settings(loaded: &Loaded, site: &Site) -> Settings {
+/// How an experiment is run at a site, without what the command line adds.
+pub fn settings(loaded: &Loaded, site: &Site) -> Settings {
     let experiment = &loaded.experiment;
     let simulated = experiment.simulated_duration.filter(|_| site.executor == ExecutorKind::Sim);
     Settings {
@@ -204,29 +279,14 @@ fn dry_run(
     Ok(exit)
 }
 
-fn record(
-    loaded: &Loaded,
-    executor: &dyn Executor,
-    plan: &Plan,
-    settings: &Settings,
-    finished: &Finished,
-    budgets: &[Budget],
-    started: String,
-) -> Record {
+/// The record of a run before anything of it is measured.
+fn begun(loaded: &Loaded, executor: &dyn Executor, plan: &Plan, settings: &Settings) -> Record {
     let place = executor.place();
-    let failure = finished.failed.as_ref().map(|error| format!("The run ended early: {error}."));
-    let conclusion = conclude(&loaded.experiment, plan, &finished.measured, budgets);
-    let mut privileges = Vec::new();
-    for privilege in finished.measured.iter().flat_map(|m| &m.repeats).flat_map(|r| &r.privileges) {
-        if !privileges.contains(privilege) {
-            privileges.push(privilege.clone());
-        }
-    }
     Record {
         schema: SCHEMA,
         tool: Tool { name: "waykeeper".into(), version: env!("CARGO_PKG_VERSION").into() },
         command_line: std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect(),
-        started,
+        started: now(),
         experiment: loaded.name.clone(),
         title: loaded.experiment.title.clone(),
         platform: place.site.platform.clone(),
@@ -235,19 +295,19 @@ fn record(
         simulated_samples: settings.simulated_samples,
         repeats: settings.repeats,
         seed: settings.seed,
-        cut_short: finished.cut_short,
+        cut_short: false,
         clock: place.clock.clone(),
         machine: place.machine.clone(),
         parameters: place.parameters.clone(),
-        privileges,
+        privileges: Vec::new(),
         refused: plan.refused.clone(),
         sweeps: loaded.experiment.sweep.iter().map(Sweep::record).collect(),
         table: loaded.experiment.table.clone(),
-        cases: conclusion.cases,
-        sentinels: conclusion.sentinels,
-        budgets: conclusion.budgets,
-        expectations: conclusion.expectations,
-        notes: place.notes.iter().cloned().chain(notes(loaded, plan, &place.site)).chain(failure).collect(),
+        cases: Vec::new(),
+        sentinels: Vec::new(),
+        budgets: Vec::new(),
+        expectations: Vec::new(),
+        notes: place.notes.iter().cloned().chain(notes(loaded, plan, &place.site)).collect(),
     }
 }
 
