@@ -4,14 +4,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use waykeeper_linux::signal;
+
 use crate::commands::output::{Kind, say};
 
 /// Signals that come closer together than this are one: `timeout` signals a process and its group.
 const ONE_PRESS: Duration = Duration::from_secs(1);
 
-/// A flag that the first Ctrl-C (or SIGTERM) sets.
+/// A flag that the first Ctrl-C (or SIGTERM, or SIGHUP where it is not ignored) sets.
 pub fn on_ctrl_c() -> Arc<AtomicBool> {
-    on_ctrl_c_or("nothing of this run was kept")
+    on_ctrl_c_or("what had not ended was not kept")
 }
 
 /// The same; at the second one the program says what that leaves behind.
@@ -20,6 +22,7 @@ pub fn on_ctrl_c_or(left: &'static str) -> Arc<AtomicBool> {
     let flag = Arc::clone(&stop);
     // Without a handler Ctrl-C ends the program at once and loses the run; there is nothing better to do then.
     let first = Mutex::new(None::<Instant>);
+    let outlives_terminal = signal::is_hang_up_ignored();
     let _ = ctrlc::set_handler(move || {
         flag.store(true, Ordering::Relaxed);
         let mut first = first.lock().unwrap_or_else(|e| e.into_inner());
@@ -28,5 +31,9 @@ pub fn on_ctrl_c_or(left: &'static str) -> Arc<AtomicBool> {
             std::process::exit(130);
         }
     });
+    // A run under `nohup` outlives its terminal, and its workers inherit that.
+    if outlives_terminal {
+        signal::ignore_hang_up();
+    }
     stop
 }

@@ -24,6 +24,7 @@ pub mod recording;
 pub mod registers;
 mod root;
 pub mod schedule;
+pub mod signal;
 pub mod thread;
 
 pub use architecture::architecture;

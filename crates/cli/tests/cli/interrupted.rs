@@ -2,14 +2,14 @@
 
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde_json::Value;
 
-use crate::program::{Desk, Ended, case, list, this_machine};
+use crate::program::{Desk, Ended, PROGRAM, case, list, this_machine};
 
 /// A neighbour that starts a process of its own and waits for it. Both have the marker in their command lines.
 fn experiment(marker: &str) -> String {
@@ -49,19 +49,16 @@ fn eventually(what: &str, done: impl Fn() -> bool) {
 #[test]
 fn what_was_measured_is_shown_also_where_it_cannot_be_kept() {
     let desk = Desk::new();
-    let mut command = desk.command(&["run", "agilex5-cluster-latency", "--duration=30ms", "--repeats=1", "--out=kept"]);
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let kept = desk.path().join("kept");
-    eventually("the folder", || kept.is_dir());
-    // Somebody else uses the folder meanwhile.
-    std::fs::write(kept.join("mine"), "mine").unwrap();
-    let ended = child.wait_with_output().unwrap();
-    let [told, error] = [ended.stdout, ended.stderr].map(|text| String::from_utf8(text).unwrap());
-    assert_eq!(ended.status.code(), Some(3), "{error}");
-    assert!(told.contains("nl3a+cp+qos") && !told.contains("kept in"), "{told}");
-    assert!(error.contains("the folder is not empty"), "{error}");
-    assert_eq!(desk.names().len(), 1);
-    assert!(kept.join("mine").is_file() && !kept.join("run.json").exists());
+    // No file may grow, as on a disk that is full.
+    let script = format!(
+        "trap '' XFSZ; ulimit -f 0; exec {PROGRAM} run agilex5-cluster-latency --duration=2ms --repeats=1 --out=kept"
+    );
+    let ended = Ended::of(Command::new("sh").arg("-c").arg(script).current_dir(desk.path())).with(3);
+    assert!(ended.stdout.contains("nl3a+cp+qos") && !ended.stdout.contains("kept in"), "{}", ended.stdout);
+    assert!(ended.stderr.contains("the log of repeats cannot be written"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("File too large"), "{}", ended.stderr);
+    assert_eq!(ended.stderr.matches("tries again").count(), 1, "it is said once: {}", ended.stderr);
+    assert_eq!(desk.names(), [""; 0]);
 }
 
 /// A run on this machine whose neighbours are running: the idle case has been measured once by then.
@@ -154,6 +151,32 @@ fn a_polite_request_to_end_does_the_same() {
 }
 
 #[test]
+fn a_terminal_that_goes_away_does_the_same() {
+    let _alone = this_machine();
+    let running = Running::start();
+    // What the kernel does to the whole group when its terminal hangs up.
+    kill_process_group(running.pid(), Signal::HUP).unwrap();
+    let (desk, ended) = running.ended();
+    ended.with(130);
+    check_cut_short(&desk.record("kept"));
+}
+
+#[test]
+fn a_run_under_nohup_outlives_its_terminal() {
+    let _alone = this_machine();
+    let desk = Desk::new();
+    let run = "run this-machine --duration=1s --repeats=1 --set sentinel=false --out=kept";
+    let script = format!("trap '' HUP; exec {PROGRAM} {run}");
+    let mut command = Command::new("sh");
+    let command = command.arg("-c").arg(script).current_dir(desk.path()).process_group(0);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    eventually("a worker", || alive(&["__worker"]).iter().any(|worker| parent(*worker) == Some(child.id())));
+    kill_process_group(Pid::from_child(&child), Signal::HUP).unwrap();
+    Ended::from(child.wait_with_output().unwrap()).with(0);
+    assert_eq!(desk.record("kept")["cut_short"], false);
+}
+
+#[test]
 fn a_program_that_is_killed_takes_workers_and_neighbours_with_it() {
     let _alone = this_machine();
     let running = Running::start();
@@ -166,6 +189,9 @@ fn a_program_that_is_killed_takes_workers_and_neighbours_with_it() {
     eventually("the worker's end", || alive(&["__worker"]).iter().all(|process| !worker.contains(process)));
     eventually("the neighbours' end", || running.neighbours().is_empty());
     assert!(!running.desk.path().join("kept/run.json").exists());
+    // The idle repeat had ended before the neighbours started.
+    let shown = running.desk.run(&["show", "kept", "--json"]).with(0).json();
+    assert_eq!((list(case(&shown, "idle"), "repeats").len(), list(case(&shown, "none"), "repeats").len()), (1, 0));
 }
 
 fn parent(process: u32) -> Option<u32> {

@@ -28,3 +28,4 @@ mod state;
 mod sweeps;
 mod tail;
 mod trace;
+mod unfinished;

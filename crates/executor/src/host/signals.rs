@@ -9,19 +9,24 @@ extern "C" fn stop(_: libc::c_int) {
     STOP.store(1, Ordering::Relaxed);
 }
 
-/// Makes SIGINT and SIGTERM set [`STOP`] instead of ending the process, also where the launcher had blocked them.
+/// Makes SIGINT, SIGTERM and SIGHUP set [`STOP`] instead of ending the process, also where the launcher had blocked them.
+/// SIGHUP stays ignored where it is: a run under `nohup` outlives its terminal.
 pub fn catch() {
-    for signal in [libc::SIGINT, libc::SIGTERM] {
+    let outlives_terminal = waykeeper_linux::signal::is_hang_up_ignored();
+    let caught = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
+    let caught = &caught[..if outlives_terminal { 2 } else { 3 }];
+    for &signal in caught {
         // SAFETY: the handler does one atomic store, which is safe in a signal handler.
         unsafe { libc::signal(signal, stop as extern "C" fn(libc::c_int) as libc::sighandler_t) };
     }
     // SAFETY: the set is plain data of this stack.
     unsafe {
-        let mut caught = std::mem::zeroed::<libc::sigset_t>();
-        libc::sigemptyset(&mut caught);
-        libc::sigaddset(&mut caught, libc::SIGINT);
-        libc::sigaddset(&mut caught, libc::SIGTERM);
-        libc::pthread_sigmask(libc::SIG_UNBLOCK, &caught, std::ptr::null_mut());
+        let mut set = std::mem::zeroed::<libc::sigset_t>();
+        libc::sigemptyset(&mut set);
+        for &signal in caught {
+            libc::sigaddset(&mut set, signal);
+        }
+        libc::pthread_sigmask(libc::SIG_UNBLOCK, &set, std::ptr::null_mut());
     }
 }
 
