@@ -1,6 +1,6 @@
 //! Exit statuses: what became of budgets, and what a place cannot do.
 
-use crate::program::{Desk, Ended, this_machine};
+use crate::program::{Desk, Ended, case, list, this_machine};
 
 fn judged(desk: &Desk, duration: &str, budgets: &[&str]) -> Ended {
     let mut arguments = vec![
@@ -101,7 +101,18 @@ fn a_neighbour_that_is_not_installed_is_3() {
 fn a_neighbour_that_ends_too_early_is_3() {
     let experiment = "title = 'x'\nsentinel = false\ntargets = [{ workload = 'latency_loop' }]\n\
          neighbours = [{ workload = 'brief' }]\n[workloads.brief]\nkind = 'command'\nargv = ['false']\n";
-    cannot(&Desk::new(), experiment, &["`false`", "ended by itself", "exit status: 1"]);
+    let _alone = this_machine();
+    let desk = Desk::new();
+    desk.file("impossible.toml", experiment);
+    let ended = desk.run(&["run", "impossible.toml", "--duration=10ms", "--repeats=1", "--out=kept"]).with(3);
+    assert!(ended.stdout.is_empty(), "{}", ended.stdout);
+    for word in ["error: ", "`false`", "ended by itself", "exit status: 1", "`waykeeper run --resume kept` goes on"] {
+        assert!(ended.stderr.contains(word), "{word}: {}", ended.stderr);
+    }
+    // The idle case had ended before: it is not lost.
+    let shown = desk.run(&["show", "kept", "--json"]).with(0).json();
+    let repeats = |name| list(case(&shown, name), "repeats").len();
+    assert_eq!((repeats("idle"), repeats("none")), (1, 0));
 }
 
 #[test]
