@@ -30,7 +30,7 @@ pub fn compare(rounds: Option<String>) -> Result<(), String> {
     let addresses = folder.join("addresses");
     std::fs::create_dir_all(&addresses).map_err(|error| format!("{}: {error}", addresses.display()))?;
     let python = peer_python(&folder)?;
-    run("build", &mut cargo("build --release --locked -p waykeeper-simulator --example functional_peer"))?;
+    run("build", &mut cargo("build --release --locked -p waykeeper-functional --example functional_peer"))?;
     let ours = target().join("release/examples/functional_peer");
     let made = Command::new(&ours).arg("make").arg(&addresses).output().map_err(|error| format!("make: {error}"))?;
     let listed = String::from_utf8_lossy(&made.stdout).into_owned();

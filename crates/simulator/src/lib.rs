@@ -39,7 +39,6 @@ pub mod explain;
 mod fast;
 pub mod filter;
 mod front;
-pub mod functional;
 pub mod hierarchy;
 pub mod label;
 mod latencies;

@@ -14,7 +14,8 @@ pub struct Refused {
 }
 
 impl Refused {
-    pub(crate) fn new(what: impl Into<String>, why: impl Into<String>) -> Self {
+    /// A refusal of what a key names, with the reason.
+    pub fn new(what: impl Into<String>, why: impl Into<String>) -> Self {
         Self { what: what.into(), why: why.into() }
     }
 }
