@@ -51,6 +51,8 @@ pub enum Command {
     Status(Status),
     /// Prove that what is applied is in force: read it back, and measure what it does.
     Verify(Verify),
+    /// Put tasks that come into the cgroups of an applied policy into their groups, until it is restored or Ctrl-C.
+    Follow(Follow),
     /// Put back what was there before a policy was applied, also after a crash.
     Restore(Restore),
     /// Run a command in a room: a simulated platform's resctrl, registers and processors, in the places of this machine's.
@@ -399,6 +401,34 @@ pub struct Restore {
     #[arg(long, value_name = "DIR", value_parser = folder)]
     pub root: Option<PathBuf>,
     /// Print as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `follow`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  waykeeper follow                                  once a second, until `waykeeper restore` or Ctrl-C
+  waykeeper follow --interval 100ms
+  waykeeper follow --count 1                        one look, for a hook that starts a container
+
+Classes can name cgroups. `waykeeper apply` moves the tasks that are there then; children of those are born in the class. A
+task that comes into the cgroup from elsewhere runs with what its old group has, until the next look moves it.
+
+Exit status: 0 nothing is applied any more, the count is reached, or Ctrl-C; 2 bad input; 3 there is nothing to follow,
+a task cannot be moved, or where it came from cannot be written down.")]
+pub struct Follow {
+    /// Time between two looks.
+    #[arg(long, value_name = "TIME", default_value = "1s")]
+    pub interval: String,
+    /// End after this many looks.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub count: Option<u64>,
+    /// Act on the files below this folder in the place of the running machine's.
+    #[arg(long, value_name = "DIR", value_parser = folder)]
+    pub root: Option<PathBuf>,
+    /// Print each look as one line of JSON.
     #[arg(long)]
     pub json: bool,
 }

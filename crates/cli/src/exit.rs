@@ -56,7 +56,7 @@ impl From<&Failure> for Exit {
             Failure::Apply(ApplyError::Refused(Refusal::BadStep(_) | Refusal::Input(_))) => Self::BadInput,
             Failure::Apply(ApplyError::RolledBack { cause: Cause::Interrupted }) => Self::Interrupted,
             Failure::Apply(ApplyError::RolledBack { cause: Cause::Refused(Refusal::Input(_)) }) => Self::BadInput,
-            Failure::Apply(_) | Failure::Restore(_) | Failure::Status(_) => Self::CannotDo,
+            Failure::Apply(_) | Failure::Restore(_) | Failure::Status(_) | Failure::Follow(_) => Self::CannotDo,
             Failure::Verify(VerifyError::NotMeasured(NotMeasured::Interrupted)) => Self::Interrupted,
             Failure::Verify(_) => Self::CannotDo,
             Failure::Stopped => Self::Interrupted,

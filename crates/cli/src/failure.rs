@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use waykeeper_control::{ApplyError, RestoreError, StatusError, VerifyError};
+use waykeeper_control::{ApplyError, FollowError, RestoreError, StatusError, VerifyError};
 use waykeeper_executor::ExecutorError;
 use waykeeper_experiment::InputError;
 use waykeeper_platform::PlatformError;
@@ -39,6 +39,9 @@ pub enum Failure {
     /// What was there before could not be put back.
     #[error("{0}")]
     Restore(#[from] RestoreError),
+    /// Cgroups cannot be followed.
+    #[error("{0}")]
+    Follow(#[from] FollowError),
     /// It cannot be told what is applied.
     #[error("{0}")]
     Status(#[from] StatusError),

@@ -33,6 +33,7 @@ fn main() -> std::process::ExitCode {
         Command::Apply(apply) => commands::apply::apply(apply),
         Command::Status(status) => commands::status::status(status),
         Command::Verify(verify) => commands::verify::verify(verify),
+        Command::Follow(follow) => commands::follow::follow(follow),
         Command::Restore(restore) => commands::restore::restore(restore),
         Command::Enter(enter) => commands::enter::enter(enter),
         Command::Mount(mount) => commands::mount::mount(mount),

@@ -6,6 +6,7 @@ use serde::Serialize;
 use waykeeper_policy::Step;
 
 use crate::Machine;
+use crate::cgroups::{self, FollowedCgroup, GatherError};
 use crate::change::{Change, describe};
 use crate::check::{Found, Refusal, check, check_tree};
 use crate::journal::{Before, FORMAT, Head, Journal, JournalError, Record};
@@ -41,6 +42,9 @@ pub struct Applied {
     pub mounted: bool,
     /// Values that the machine rounded without a word.
     pub rounded: Vec<Difference>,
+    /// What is there of each cgroup that the plan names; absent where it names none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cgroups: Vec<FollowedCgroup>,
 }
 
 /// Why a plan is not applied.
@@ -120,6 +124,9 @@ pub enum Cause {
     /// A register that takes writes and does nothing.
     #[error("{0}")]
     Inert(String),
+    /// A cgroup that never comes to rest.
+    #[error("{0}")]
+    Restless(String),
     /// The machine could not be read.
     #[error("{0}")]
     Machine(Box<MachineError>),
@@ -166,7 +173,7 @@ pub fn apply_with(
         });
     }
     let changes = Change::all_of(request.steps).map_err(Refusal::from)?;
-    let Found { mounted, before } = check(machine, &changes)?;
+    let Found { mounted, before, .. } = check(machine, &changes)?;
     let boot = this_boot(machine.system)?;
     let head = Head {
         format: FORMAT,
@@ -212,11 +219,15 @@ fn carry_out(
     for (index, (step, change)) in steps.iter().zip(&changes).enumerate() {
         go_on()?;
         journal.note(store, Record::Begin(index))?;
-        let left = perform::step(machine, step, change).map_err(|error| Cause::Step {
-            number: index + 1,
-            step: describe(step),
-            error: Box::new(error),
-        })?;
+        let failed = |error| Cause::Step { number: index + 1, step: describe(step), error: Box::new(error) };
+        let left = perform::step(machine, step, change).map_err(failed)?;
+        if let Change::Cgroup { cgroup, .. } = change {
+            cgroups::gather(machine, store, journal, cgroup).map_err(|error| match error {
+                GatherError::Machine(error) => failed(error),
+                GatherError::Journal(error) => Cause::Journal(error),
+                restless => Cause::Restless(restless.to_string()),
+            })?;
+        }
         if matches!(change, Change::Mount(_)) && journal.head.mounted.is_none() {
             let before: Before = check_tree(machine, &changes, &settings)?;
             journal.note(store, Record::Before(before))?;
@@ -228,9 +239,10 @@ fn carry_out(
     if let Some(difference) = differences.iter().find(|difference| !difference.rounded) {
         return Err(Cause::ReadBack(Box::new(difference.clone())));
     }
+    let (cgroups, _) = cgroups::differences(machine, &settings, &journal.head.before.tasks)?;
     journal.note(store, Record::Applied)?;
     let mounted = settings.mount.is_some() && journal.head.mounted.is_none();
-    Ok(Applied { policy: journal.head.policy.clone(), steps: steps.len(), mounted, rounded: differences })
+    Ok(Applied { policy: journal.head.policy.clone(), steps: steps.len(), mounted, rounded: differences, cgroups })
 }
 
 /// A step, and what it would change.

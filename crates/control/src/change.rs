@@ -1,6 +1,6 @@
 //! A step, understood: which settings it changes. Whatever is outside of what Waykeeper may change ends here.
 
-use waykeeper_policy::{MountSettings, Step};
+use waykeeper_policy::{MountSettings, Step, is_no_cgroup};
 
 use crate::cpus::{self, Cpus};
 use crate::registers;
@@ -30,6 +30,11 @@ pub(crate) enum Change {
         group: String,
         tids: Vec<i32>,
     },
+    /// The tasks of a cgroup and of those below it, now and later.
+    Cgroup {
+        group: String,
+        cgroup: String,
+    },
     /// A setting that lives and dies with its group.
     Other,
     Register {
@@ -58,6 +63,9 @@ pub fn describe(step: &Step) -> String {
         Step::Mounted(settings) => format!("mount resctrl {}", describe_mount(*settings)),
         Step::MakeGroup { group } => format!("make group {}", group.escape_debug()),
         Step::Write { path, text } => format!("write `{}` to {}", text.trim_end().escape_debug(), path.escape_debug()),
+        Step::Cgroup { group, cgroup } => {
+            format!("put the tasks of cgroup {} into group {}", cgroup.escape_debug(), group.escape_debug())
+        }
         Step::Register { cpu, register, value, mask } => {
             format!("write {value:#x} (mask {mask:#x}) to register {register:#x} of CPU {cpu}")
         }
@@ -98,6 +106,11 @@ impl Change {
                 Ok(Self::Group(group.clone()))
             }
             Step::Write { path, text } => Self::of_write(path, text, made),
+            Step::Cgroup { group, cgroup } => {
+                is_made(group, made)?;
+                is_no_cgroup(cgroup).map_or(Ok(()), Err)?;
+                Ok(Self::Cgroup { group: group.clone(), cgroup: cgroup.clone() })
+            }
             Step::Register { cpu, register, value, mask } => {
                 if registers::purpose(*register).is_none() {
                     return Err("this register is none of cache or bandwidth allocation; it is not written".into());
@@ -112,11 +125,8 @@ impl Change {
 
     fn of_write(path: &str, text: &str, made: &[String]) -> Result<Self, String> {
         let (group, file) = path.rsplit_once('/').unwrap_or(("", path));
-        if !group.is_empty() && !made.iter().any(|name| name == group) {
-            return Err(format!(
-                "no earlier step makes the group `{}`; groups of others stay as they are",
-                group.escape_debug()
-            ));
+        if !group.is_empty() {
+            is_made(group, made)?;
         }
         let line = text.strip_suffix('\n').ok_or("the text has to end with a newline")?;
         if text.len() > WRITE_MAX || text.contains('\0') {
@@ -166,6 +176,16 @@ impl Change {
     }
 }
 
+fn is_made(group: &str, made: &[String]) -> Result<(), String> {
+    match made.iter().any(|name| name == group) {
+        true => Ok(()),
+        false => Err(format!(
+            "no earlier step makes the group `{}`; groups of others stay as they are",
+            group.escape_debug()
+        )),
+    }
+}
+
 fn check_name(group: &str) -> Result<(), String> {
     const TAKEN: [&str; 6] = ["", ".", "..", "info", "mon_groups", "mon_data"];
     /// NAME_MAX of Linux.
@@ -202,6 +222,11 @@ mod tests {
             write("own/mode", "pseudo-locked\n"),
             write("own/size", "1\n"),
             Step::MakeGroup { group: "own".into() },
+            Step::Cgroup { group: "other".into(), cgroup: "rt.slice".into() },
+            Step::Cgroup { group: "".into(), cgroup: "rt.slice".into() },
+            Step::Cgroup { group: "own".into(), cgroup: "rt/../x".into() },
+            Step::Cgroup { group: "own".into(), cgroup: "/rt".into() },
+            Step::Cgroup { group: "own".into(), cgroup: "".into() },
             Step::MakeGroup { group: "a/b".into() },
             Step::MakeGroup { group: "info".into() },
             // IA32_BIOS_UPDT_TRIG: a slip that must not reach the machine.

@@ -1,9 +1,10 @@
 //! What is looked at before anything is written: a plan that cannot work ends here, and says why.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use waykeeper_policy::MountSettings;
 
+use crate::cgroups;
 use crate::change::{BadStep, Change, describe_mount};
 use crate::journal::{Before, RegisterBefore, TaskBefore};
 use crate::perform::MachineError;
@@ -52,6 +53,8 @@ fn cannot<T>(text: String) -> Result<T, Refusal> {
 pub(crate) struct Found {
     pub mounted: Option<MountSettings>,
     pub before: Before,
+    /// What is there of each cgroup of the plan, in words; those that are not there are absent.
+    pub cgroups: BTreeMap<String, String>,
 }
 
 /// Looks at everything that can be looked at without a change.
@@ -114,7 +117,8 @@ fn check_resctrl(machine: &mut Machine<'_>, changes: &[Change], settings: &Setti
         return input(format!("there is no task {tid}"));
     }
     let before = if mounted.is_some() { check_tree(machine, changes, settings)? } else { Before::default() };
-    Ok(Found { mounted, before })
+    let cgroups = mounted.map(|_| cgroups::now(machine.system, settings, &before)).unwrap_or_default();
+    Ok(Found { mounted, before, cgroups })
 }
 
 /// Looks at the groups of resctrl that is mounted.

@@ -15,4 +15,8 @@ impl Tree for Files {
     fn names(&self, path: &str) -> Vec<String> {
         self.0.names(path)
     }
+
+    fn folders(&self, path: &str) -> Vec<String> {
+        self.0.folders(path)
+    }
 }

@@ -105,6 +105,8 @@ pub(crate) enum Record {
     Begin(usize),
     /// It has been done.
     Done(usize, Left),
+    /// These tasks of a cgroup are about to be put into its group, and this is where they come from.
+    Moved(BTreeMap<i32, TaskBefore>),
     /// All steps have been done.
     Applied,
     /// These actions are about to put everything back.
@@ -132,6 +134,8 @@ pub struct Journal {
     pub(crate) done: usize,
     pub(crate) left: Vec<Left>,
     pub(crate) trying: bool,
+    /// Tasks of cgroups that were put into a group, and where they come from; those that come from the root may be absent.
+    pub(crate) moved: BTreeMap<i32, TaskBefore>,
     /// Whether all steps have been done.
     pub applied: bool,
     pub(crate) undo: Option<PendingUndo>,
@@ -235,6 +239,7 @@ impl Journal {
             done: 0,
             left: Vec::new(),
             trying: false,
+            moved: BTreeMap::new(),
             applied: false,
             undo: None,
             remains: None,
@@ -318,6 +323,14 @@ impl Journal {
         Ok(())
     }
 
+    /// Adds a line that the space for a restore was not reckoned with, where space for both is there.
+    pub(crate) fn note_more(&mut self, store: &mut dyn Store, record: Record) -> Result<(), JournalError> {
+        let bytes = line(&record)?.len() as u64;
+        let head = line(&self.head)?.len();
+        store.reserve(self.end, bytes + self.still_to_come(head))?;
+        self.note(store, record)
+    }
+
     fn take(&mut self, record: Record) {
         match record {
             Record::Before(before) => self.head.before = before,
@@ -328,6 +341,7 @@ impl Journal {
                 self.done = (step + 1).min(self.changes.len());
                 self.left.push(left);
             }
+            Record::Moved(tasks) => self.moved.extend(tasks),
             Record::Applied => self.applied = true,
             Record::Undo { actions, findings, left } => {
                 let actions = actions.into_iter().map(|it| (it, false)).collect();

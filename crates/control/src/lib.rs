@@ -8,10 +8,12 @@
 //! CPUs. [`host::Host`] is the running one.
 
 mod apply;
+mod cgroups;
 mod change;
 mod check;
 mod cpus;
 mod files;
+mod follow;
 pub mod host;
 mod journal;
 mod monitor;
@@ -35,9 +37,11 @@ mod undo;
 mod verify;
 
 pub use apply::{Applied, ApplyError, Cause, Preview, Request, apply, apply_with, preview};
+pub use cgroups::FollowedCgroup;
 pub use change::{BadStep, describe};
 pub use check::Refusal;
 pub use files::Files;
+pub use follow::{FollowError, Followed, Follower};
 pub use journal::{Before, FORMAT, Head, Journal, JournalError, RegisterBefore, TaskBefore};
 pub use monitor::{Counter, Monitored, MonitoredGroup, Share};
 pub use perform::MachineError;

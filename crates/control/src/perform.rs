@@ -1,10 +1,8 @@
 //! Doing what a change or an action says.
 
-use std::collections::BTreeMap;
-
 use crate::change::Change;
 use crate::cpus;
-use crate::journal::{Journal, Left, TaskBefore};
+use crate::journal::{Journal, Left};
 use crate::registers::RegisterError;
 use crate::settings::Place;
 use crate::snapshot::{self, Home, Snapshot, file};
@@ -13,7 +11,7 @@ use crate::{Machine, Tree, TreeError};
 use waykeeper_policy::Step;
 
 /// How often a group is looked through for tasks that were born while others were moved out.
-const PASSES: usize = 64;
+pub(crate) const PASSES: usize = 64;
 /// How many generations are followed to find the parent that was moved.
 const GENERATIONS: usize = 64;
 
@@ -38,6 +36,8 @@ pub(crate) fn step(machine: &mut Machine<'_>, step: &Step, change: &Change) -> R
         }
         Step::MakeGroup { group } => machine.tree.mkdir(group)?,
         Step::Write { path, text } => machine.tree.write(path, text)?,
+        // Done by `cgroups::gather`, which notes in the journal where the tasks come from.
+        Step::Cgroup { .. } => {}
         Step::Register { cpu, register, value, mask } => {
             set_bits(machine, Place { cpu: *cpu, register: *register }, *value, *mask)?;
         }
@@ -74,7 +74,7 @@ pub(crate) fn action(machine: &mut Machine<'_>, journal: &Journal, action: &Acti
                 result => Ok(result?),
             }
         }
-        Action::RemoveGroup { group } => remove_group(machine, &journal.head.before.tasks, group),
+        Action::RemoveGroup { group } => remove_group(machine, journal, group),
         Action::RootShares { text } => Ok(machine.tree.write("schemata", text)?),
         Action::Unmount if machine.tree.mounted()?.is_none() => Ok(()),
         Action::Unmount => Ok(machine.tree.unmount()?),
@@ -91,11 +91,7 @@ fn send_home(tree: &mut dyn Tree, tid: i32, home: &Home) -> Result<(), TreeError
 
 /// Tasks of a group go where the task was that they come from; then the group goes, and what is left in it goes to the
 /// root.
-fn remove_group(
-    machine: &mut Machine<'_>,
-    before: &BTreeMap<i32, TaskBefore>,
-    group: &str,
-) -> Result<(), MachineError> {
+fn remove_group(machine: &mut Machine<'_>, journal: &Journal, group: &str) -> Result<(), MachineError> {
     let is_open = match machine.tree.read(&file(group, "mode")) {
         Ok(mode) => !mode.starts_with("pseudo-lock"),
         Err(error) if error.is_absent() => return Ok(()),
@@ -103,7 +99,7 @@ fn remove_group(
     };
     for _ in 0..if is_open { PASSES } else { 0 } {
         let tasks = snapshot::tasks(&machine.tree.read(&file(group, "tasks"))?);
-        let homes = tasks.into_iter().map(|tid| (tid, home_of(machine, before, tid)));
+        let homes = tasks.into_iter().map(|tid| (tid, home_of(machine, journal, tid)));
         let homes: Vec<_> = homes.filter(|(_, home)| *home != Home::default()).collect();
         let mut moved = false;
         for (tid, home) in homes {
@@ -118,10 +114,12 @@ fn remove_group(
 }
 
 /// Where a task belongs: where it was itself, or where its process or the nearest of its ancestors was; else the root.
-fn home_of(machine: &Machine<'_>, before: &BTreeMap<i32, TaskBefore>, tid: i32) -> Home {
+fn home_of(machine: &Machine<'_>, journal: &Journal, tid: i32) -> Home {
     let recorded = |tid: i32| {
         let facts = machine.system.task(tid)?;
-        before.get(&tid).filter(|task| task.began == facts.began).map(|task| task.home.clone())
+        let at_first = journal.head.before.tasks.get(&tid).filter(|task| task.began == facts.began);
+        let later = || journal.moved.get(&tid).filter(|task| task.began == facts.began);
+        at_first.or_else(later).map(|task| task.home.clone())
     };
     let mut at = tid;
     for _ in 0..GENERATIONS {

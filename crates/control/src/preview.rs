@@ -16,7 +16,11 @@ pub(crate) fn now(change: &Change, found: &Found) -> String {
             None => "not mounted".into(),
         },
         Change::Group(_) => "not there".into(),
-        Change::Shares { .. } | Change::Cpus { .. } | Change::Tasks { .. } if found.mounted.is_none() => UNKNOWN.into(),
+        Change::Shares { .. } | Change::Cpus { .. } | Change::Tasks { .. } | Change::Cgroup { .. }
+            if found.mounted.is_none() =>
+        {
+            UNKNOWN.into()
+        }
         Change::Shares { group, shares } => match tree.groups.get(group) {
             Some(now) => {
                 let old = now.shares().into_iter().filter(|(domain, _)| shares.contains_key(domain)).collect();
@@ -33,6 +37,10 @@ pub(crate) fn now(change: &Change, found: &Found) -> String {
             let home = |tid: &i32| Some(format!("task {tid} in {}", name(&found.before.tasks.get(tid)?.home.control)));
             tids.iter().filter_map(home).collect::<Vec<_>>().join(", ")
         }
+        Change::Cgroup { cgroup, .. } => match found.cgroups.get(cgroup) {
+            Some(state) => state.clone(),
+            None => "not there; its tasks join when it comes, while `waykeeper follow` runs".into(),
+        },
         Change::Register { cpu, register, .. } => {
             let place = Place { cpu: *cpu, register: *register };
             let before = found.before.registers.iter().find(|before| before.place == place);

@@ -53,6 +53,7 @@ impl Settings {
         self.mount = self.mount.filter(|_| is_left(Setting::Mount));
         self.groups.clear();
         self.modes.clear();
+        self.cgroups.clear();
         self.shares.retain(|group, _| group.is_empty());
         for shares in self.shares.values_mut() {
             shares.retain(|domain, _| is_left(Setting::RootShare(domain.clone())));

@@ -38,6 +38,8 @@ pub(crate) struct Settings {
     pub cpus: BTreeMap<u32, String>,
     /// The group of each task that is named.
     pub tasks: BTreeMap<i32, String>,
+    /// The group of each cgroup that is named.
+    pub cgroups: BTreeMap<String, String>,
     pub registers: BTreeMap<Place, Bits>,
     /// The order in which registers are first written.
     pub register_order: Vec<Place>,
@@ -76,6 +78,7 @@ impl Settings {
                 self.cpus.extend(cpus.iter().map(|cpu| (*cpu, group.clone())));
             }
             Change::Tasks { group, tids } => self.tasks.extend(tids.iter().map(|tid| (*tid, group.clone()))),
+            Change::Cgroup { group, cgroup } => drop(self.cgroups.insert(cgroup.clone(), group.clone())),
             Change::Other => {}
             Change::Register { cpu, register, value, mask } => {
                 let place = Place { cpu: *cpu, register: *register };

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::Machine;
+use crate::cgroups::{self, FollowedCgroup};
 use crate::change::describe;
 use crate::journal::{Journal, JournalError};
 use crate::perform::{self, MachineError};
@@ -48,6 +49,9 @@ pub struct Status {
     pub of: usize,
     /// What does not read as it was left.
     pub differences: Vec<Difference>,
+    /// What is there of each cgroup that the plan names; absent where it names none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cgroups: Vec<FollowedCgroup>,
     /// What a restore has left, because others had changed it since, and how it reads now.
     pub left: Vec<String>,
 }
@@ -80,10 +84,14 @@ pub fn status(machine: &mut Machine<'_>, store: &mut dyn Store) -> Result<Option
         (_, None, None, true) => Phase::Applied,
         (_, None, None, false) => Phase::Applying,
     };
-    let differences = match phase {
-        Phase::Applied => read_back(machine, &left(&journal), &journal.head.before.tasks)?,
-        _ => Vec::new(),
-    };
+    let (mut differences, mut cgroups) = (Vec::new(), Vec::new());
+    if phase == Phase::Applied {
+        let (settings, tasks) = (left(&journal), &journal.head.before.tasks);
+        differences = read_back(machine, &settings, tasks)?;
+        let (found, missing) = cgroups::differences(machine, &settings, tasks)?;
+        cgroups = found;
+        differences.extend(missing);
+    }
     let left = match (phase, &journal.undo) {
         (Phase::Restoring, Some(pending)) => pending.left.clone(),
         (Phase::Remains, _) => undo(&journal, &perform::look(machine, &journal)?, OthersChanges::Leave).left,
@@ -99,6 +107,7 @@ pub fn status(machine: &mut Machine<'_>, store: &mut dyn Store) -> Result<Option
         steps: head.steps[..journal.begun].iter().map(describe).collect(),
         of: head.steps.len(),
         differences,
+        cgroups,
         left: left.into_iter().map(|Remainder { text, .. }| text).collect(),
     }))
 }

@@ -8,6 +8,9 @@ pub trait System {
     fn online_cpus(&self) -> Vec<u32>;
     /// A task (thread), if it lives.
     fn task(&self, tid: i32) -> Option<TaskFacts>;
+    /// The tasks (threads) of a cgroup and of those below it, but for those of the cgroups `others`; `None` where the cgroup
+    /// is not there.
+    fn cgroup(&self, path: &str, others: &[&str]) -> Option<Vec<i32>>;
     /// Why this processor cannot pseudo-lock; `None` where it may be able to.
     fn refuses_pseudo_lock(&self) -> Option<String>;
 }

@@ -7,6 +7,7 @@ use serde::Serialize;
 use waykeeper_linux::Root;
 
 use crate::Machine;
+use crate::cgroups::{self, FollowedCgroup};
 use crate::host::caches::{Cache, caches};
 use crate::journal::Journal;
 use crate::perform::MachineError;
@@ -26,6 +27,9 @@ pub struct Verified {
     pub policy: String,
     /// What does not read as it was left.
     pub differences: Vec<Difference>,
+    /// What is there of each cgroup that the plan names; absent where it names none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cgroups: Vec<FollowedCgroup>,
     /// What the probes say, one a class and cache.
     pub probes: Vec<Probed>,
     /// Caches that were set and cannot be probed, and why.
@@ -91,9 +95,16 @@ pub fn verify(
     }
     let settings = left(&journal);
     let tasks = &journal.head.before.tasks;
-    let differences = read_back(machine, &settings, tasks).map_err(StatusError::from)?;
-    let mut verified =
-        Verified { policy: journal.head.policy.clone(), differences, probes: Vec::new(), not_probed: Vec::new() };
+    let mut differences = read_back(machine, &settings, tasks).map_err(StatusError::from)?;
+    let (cgroups, missing) = cgroups::differences(machine, &settings, tasks).map_err(StatusError::from)?;
+    differences.extend(missing);
+    let mut verified = Verified {
+        policy: journal.head.policy.clone(),
+        differences,
+        cgroups,
+        probes: Vec::new(),
+        not_probed: Vec::new(),
+    };
     if probing.repeats == 0 {
         return Ok(verified);
     }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::cgroup::is_no_cgroup;
 use crate::cores::Cores;
 use crate::describe::Policy;
 use crate::share::{CacheShare, Extent};
@@ -65,6 +66,7 @@ fn members(policy: &Policy) -> Result<(), Finding> {
     // By core: the platform, whose name is empty for a list that holds everywhere, and the class.
     let mut owners: BTreeMap<u32, Vec<(String, usize)>> = BTreeMap::new();
     let mut tasks: BTreeMap<u32, usize> = BTreeMap::new();
+    let mut cgroups: BTreeMap<&str, usize> = BTreeMap::new();
     for (i, class) in policy.classes.iter().enumerate() {
         let key = format!("classes.{i}");
         if class.cores.is_none() && class.tasks.is_empty() && class.cgroups.is_empty() {
@@ -97,11 +99,12 @@ fn members(policy: &Policy) -> Result<(), Finding> {
             }
         }
         for (j, cgroup) in class.cgroups.iter().enumerate() {
-            let odd = |part: &str| part == ".." || part == ".";
-            let plain = |c: char| c.is_ascii_graphic() && !matches!(c, '\'' | '"' | '\\' | '$' | '`');
-            if cgroup.trim_matches('/').is_empty() || cgroup.split('/').any(odd) || !cgroup.chars().all(plain) {
-                let message = format!("found {cgroup:?}; expected a path below /sys/fs/cgroup, such as \"rt.slice\"");
-                return Err((format!("{key}.cgroups.{j}"), message));
+            let (key, name) = (format!("{key}.cgroups.{j}"), cgroup.trim_matches('/'));
+            if let Some(message) = is_no_cgroup(name) {
+                return Err((key, message));
+            }
+            if let Some(other) = cgroups.insert(name, i) {
+                return Err((key, format!("cgroup `{name}` is in class `{}` already", policy.classes[other].name)));
             }
         }
     }

@@ -50,7 +50,8 @@ pub struct Class {
     /// Its processes and threads, by number. A process is all its threads.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tasks: Vec<u32>,
-    /// Its cgroups: all their tasks, as paths below /sys/fs/cgroup.
+    /// Its cgroups: all their tasks and those of the cgroups below them, as paths below the mount of cgroup v2 or
+    /// /sys/fs/cgroup. They need not be there yet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cgroups: Vec<String>,
     /// Its share of every L2 that it uses; what is left of them where absent.

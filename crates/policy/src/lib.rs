@@ -8,6 +8,7 @@ mod amount;
 mod assignment;
 mod bandwidth;
 mod bundled;
+mod cgroup;
 mod check;
 mod clock;
 mod colours;
@@ -36,6 +37,7 @@ pub use assignment::{
 };
 pub use bandwidth::BandwidthLimit;
 pub use bundled::{bundled, find_bundled};
+pub use cgroup::{Cgroup, find_cgroup, is_no_cgroup};
 pub use clock::{Clock, ClockRange};
 pub use colours::Colours;
 pub use cores::{CoreList, Cores};

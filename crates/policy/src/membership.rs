@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::cgroup::find_cgroup;
 use crate::describe::Policy;
 use crate::offer::Tree;
 use crate::refusal::Refusal;
@@ -11,8 +12,14 @@ use crate::refusal::Refusal;
 pub struct Member {
     /// Which.
     pub named: Named,
-    /// Its threads now; `None` where nobody looked, because the plan is for another machine.
+    /// Its threads now; `None` where nobody looked, because the plan is for another machine, and of a cgroup that is not there.
     pub threads: Option<Vec<u32>>,
+    /// The folder of the cgroup; `None` of a task, where nobody looked, and where it is not there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
+    /// Whether somebody looked for the cgroup, and it is not there.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub absent: bool,
 }
 
 /// What a class names.
@@ -21,7 +28,7 @@ pub struct Member {
 pub enum Named {
     /// A process or thread.
     Task(u32),
-    /// A cgroup, as a path below /sys/fs/cgroup without a slash at its ends.
+    /// A cgroup, as a path below the mount of cgroup v2 or /sys/fs/cgroup, without a slash at its ends.
     Cgroup(String),
 }
 
@@ -44,48 +51,67 @@ fn named(policy: &Policy, class: usize) -> Vec<(String, Named)> {
 impl Membership {
     /// The members without their threads, for another machine.
     pub fn unread(policy: &Policy) -> Self {
-        let unread = |(_, named)| Member { named, threads: None };
+        let unread = |(_, named)| Member { named, threads: None, at: None, absent: false };
         Self((0..policy.classes.len()).map(|class| named(policy, class).into_iter().map(unread).collect()).collect())
     }
 
-    /// The members with the threads that they have now.
+    /// The members with the threads that they have now. A cgroup that is not there is kept: it may come.
     ///
     /// # Errors
-    /// A task or a cgroup that is not there.
+    /// A task that is not there.
     pub fn read(policy: &Policy, tree: &dyn Tree) -> Result<Self, Refusal> {
-        let read = |(key, named): (String, Named)| match threads(tree, &named) {
-            Some(threads) => Ok(Member { named, threads: Some(threads) }),
-            None => Err(match &named {
-                Named::Task(task) => Refusal::wrong(key, format!("there is no task {task}")),
-                Named::Cgroup(name) => Refusal::wrong(
-                    key,
-                    format!("there is no cgroup `{name}`: /sys/fs/cgroup/{name}/cgroup.threads cannot be read"),
-                ),
-            }),
-        };
-        let class = |class| named(policy, class).into_iter().map(read).collect::<Result<Vec<_>, _>>();
-        Ok(Self((0..policy.classes.len()).map(class).collect::<Result<_, _>>()?))
+        let all: Vec<Vec<(String, Named)>> = (0..policy.classes.len()).map(|class| named(policy, class)).collect();
+        let cgroups: Vec<&str> = all.iter().flatten().filter_map(|(_, named)| named.cgroup()).collect();
+        let read = |(key, named): &(String, Named)| read(tree, key, named, &cgroups);
+        let class = |class: &Vec<_>| class.iter().map(read).collect::<Result<Vec<_>, _>>();
+        Ok(Self(all.iter().map(class).collect::<Result<_, _>>()?))
     }
 }
 
-fn threads(tree: &dyn Tree, named: &Named) -> Option<Vec<u32>> {
-    match named {
-        Named::Task(task) => {
-            let status = tree.text(&format!("/proc/{task}/status"))?;
-            let process = status.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse::<u32>().ok()?;
-            if process != *task {
-                return Some(vec![*task]);
-            }
-            let mut threads: Vec<u32> =
-                tree.names(&format!("/proc/{task}/task")).iter().filter_map(|name| name.parse().ok()).collect();
-            threads.sort_unstable();
-            Some(threads)
-        }
-        Named::Cgroup(name) => {
-            let text = tree.text(&format!("/sys/fs/cgroup/{name}/cgroup.threads"))?;
-            Some(text.split_whitespace().filter_map(|tid| tid.parse().ok()).collect())
+impl Member {
+    /// A command that prints the threads of a cgroup and of those below it, one a line. Those of other PID namespaces read 0,
+    /// which resctrl takes for the process that writes it.
+    pub(crate) fn list_of_cgroup(&self) -> String {
+        let usual = || format!("/sys/fs/cgroup/{}", self.named.cgroup().unwrap_or_default());
+        let at = self.at.clone().unwrap_or_else(usual);
+        format!("find '{at}' '(' -name cgroup.threads -o -name tasks ')' -exec cat {{}} + | grep -vx 0")
+    }
+}
+
+impl Named {
+    fn cgroup(&self) -> Option<&str> {
+        match self {
+            Self::Cgroup(name) => Some(name),
+            Self::Task(_) => None,
         }
     }
+}
+
+fn read(tree: &dyn Tree, key: &str, named: &Named, cgroups: &[&str]) -> Result<Member, Refusal> {
+    let named = named.clone();
+    match &named {
+        Named::Task(task) => match threads_of_task(tree, *task) {
+            Some(threads) => Ok(Member { named, threads: Some(threads), at: None, absent: false }),
+            None => Err(Refusal::wrong(key, format!("there is no task {task}"))),
+        },
+        Named::Cgroup(name) => match find_cgroup(tree, name, cgroups) {
+            Some(found) => Ok(Member { named, threads: Some(found.threads), at: Some(found.at), absent: false }),
+            None => Ok(Member { named, threads: None, at: None, absent: true }),
+        },
+    }
+}
+
+/// The threads of a process, or a thread itself.
+fn threads_of_task(tree: &dyn Tree, task: u32) -> Option<Vec<u32>> {
+    let status = tree.text(&format!("/proc/{task}/status"))?;
+    let process = status.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse::<u32>().ok()?;
+    if process != task {
+        return Some(vec![task]);
+    }
+    let names = tree.names(&format!("/proc/{task}/task"));
+    let mut threads: Vec<u32> = names.iter().filter_map(|name| name.parse().ok()).collect();
+    threads.sort_unstable();
+    Some(threads)
 }
 
 #[cfg(test)]
@@ -101,13 +127,10 @@ mod tests {
             ("/proc/10/task/12/comm", "x\n"),
             ("/proc/12/status", "Name:\tx\nTgid:\t10\n"),
             ("/proc/12/task/10/comm", "x\n"),
-            ("/sys/fs/cgroup/rt.slice/cgroup.threads", "7\n8\n"),
         ];
         let tree = Texts(files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect());
-        assert_eq!(threads(&tree, &Named::Task(10)), Some(vec![10, 12]));
-        assert_eq!(threads(&tree, &Named::Task(12)), Some(vec![12]));
-        assert_eq!(threads(&tree, &Named::Task(13)), None);
-        assert_eq!(threads(&tree, &Named::Cgroup("rt.slice".into())), Some(vec![7, 8]));
-        assert_eq!(threads(&tree, &Named::Cgroup("absent".into())), None);
+        assert_eq!(threads_of_task(&tree, 10), Some(vec![10, 12]));
+        assert_eq!(threads_of_task(&tree, 12), Some(vec![12]));
+        assert_eq!(threads_of_task(&tree, 13), None);
     }
 }

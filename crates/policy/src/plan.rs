@@ -16,7 +16,7 @@ use crate::assignment::{Access, AssignedClass, AssignedLock, AssignedMask, Assig
 use crate::check::OTHERS;
 use crate::describe::Policy;
 use crate::load::Loaded;
-use crate::membership::Membership;
+use crate::membership::{Membership, Named};
 use crate::offer::{CacheOffer, DomainOffer, Offer};
 use crate::refusal::Refusal;
 use crate::share::CacheShare;
@@ -55,6 +55,7 @@ pub fn plan(loaded: &Loaded, offer: &Offer, membership: &Membership) -> Result<A
     }
     limits::limit(policy, offer, &mut assignment)?;
     note_taken_cores(offer, &mut assignment);
+    note_absent_cgroups(&mut assignment);
     controls::assign(policy, offer, &mut assignment)?;
     colours::assign(policy, offer, &mut assignment)?;
     lockdown::assign(policy, offer, &mut assignment)?;
@@ -77,6 +78,19 @@ fn note_taken_cores(offer: &Offer, to: &mut Assignment) {
                     class.name
                 ));
             }
+        }
+    }
+}
+
+/// A cgroup that comes later is no mistake; one that is misspelt is, and looks the same.
+fn note_absent_cgroups(to: &mut Assignment) {
+    for class in &to.classes {
+        for member in class.members.iter().filter(|member| member.absent) {
+            let Named::Cgroup(name) = &member.named else { continue };
+            to.notes.push(format!(
+                "there is no cgroup `{name}` now, so `{}` has none of its tasks yet: they join when it comes, while `waykeeper follow` runs",
+                class.name
+            ));
         }
     }
 }

@@ -45,6 +45,14 @@ pub enum Step {
         /// What is written, with its newline.
         text: String,
     },
+    /// Puts every task of a cgroup into a group, and of every cgroup below it that no other step names. Tasks that come
+    /// later are followed.
+    Cgroup {
+        /// Name of the group, which an earlier step makes.
+        group: String,
+        /// Path of the cgroup below the mount of cgroup v2 or `/sys/fs/cgroup`; it need not be there yet.
+        cgroup: String,
+    },
     /// Writes the bits of `mask` in a register of a CPU; the others stay.
     Register {
         /// Number of the CPU.

@@ -127,5 +127,9 @@ fn done(applied: &Applied) -> String {
         text += "the machine rounded without a word:\n";
         text += &indented(&applied.rounded);
     }
+    text += &indented(&applied.cgroups);
+    if !applied.cgroups.is_empty() {
+        text += "`waykeeper follow` puts tasks that come later into their groups, as long as it runs\n";
+    }
     text + "`waykeeper verify` tests whether it is in force, `waykeeper restore` undoes it\n"
 }

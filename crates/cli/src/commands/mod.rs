@@ -9,6 +9,7 @@ pub mod compare;
 pub mod decode;
 pub mod doctor;
 pub mod enter;
+pub mod follow;
 pub mod latency;
 pub mod list;
 pub mod load;

@@ -28,7 +28,7 @@ const KEYS: Duration = Duration::from_millis(50);
 
 /// Shows who holds which ways, what groups occupy and move, and the target's latency, until it is told to end.
 pub fn watch(arguments: &Watch) -> Result<Exit, Failure> {
-    let interval = interval(&arguments.interval)?;
+    let interval = interval(&arguments.interval, LEAST_INTERVAL_NS)?;
     let root = arguments.root.as_deref();
     let mut latency = Latency::of(arguments.target.as_deref(), arguments.region.as_deref(), root)?;
     let mut watcher = Watcher { before: None, begun: None };
@@ -56,17 +56,21 @@ pub fn watch(arguments: &Watch) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-fn interval(text: &str) -> Result<Duration, Failure> {
+/// The time between two looks, of `--interval`.
+///
+/// # Errors
+/// Where it is none, or below the least one.
+pub fn interval(text: &str, least_ns: f64) -> Result<Duration, Failure> {
     let bad = |why: String| InputError::in_option(format!("--interval {text}"), why);
     let ns = parse_duration_ns(text).map_err(|error| bad(error.to_string()))?;
-    match ns >= LEAST_INTERVAL_NS {
+    match ns >= least_ns {
         true => Ok(Duration::from_nanos(ns as u64)),
-        false => Err(bad("a look at every file takes a while; expected 50ms or more".into()).into()),
+        false => Err(bad(format!("a look at every file takes a while; expected {}ms or more", least_ns / 1e6)).into()),
     }
 }
 
 /// False where Ctrl-C came.
-fn sleep(interval: Duration, stop: &AtomicBool) -> bool {
+pub fn sleep(interval: Duration, stop: &AtomicBool) -> bool {
     let end = Instant::now() + interval;
     while Instant::now() < end {
         if stop.load(Ordering::Relaxed) {

@@ -354,6 +354,45 @@ fn plans_that_are_none() {
     assert!(missing.contains("none.json: the plan cannot be read"), "{missing}");
 }
 
+fn cgroup(group: &str, cgroup: &str) -> Value {
+    json!({ "cgroup": { "group": group, "cgroup": cgroup } })
+}
+
+#[test]
+fn cgroups_of_a_plan() {
+    let fake = Fake::with_resctrl("");
+    fake.file("proc/7/stat", "7 (pod) S 1 7 7 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 700 0 0\n");
+    fake.file("proc/7/status", "Name:\tpod\nTgid:\t7\nPid:\t7\n");
+    fake.file("sys/fs/resctrl/tasks", "1\n7\n");
+    fake.file("sys/fs/cgroup/pods/cgroup.threads", "");
+    fake.file("sys/fs/cgroup/pods/a/cgroup.threads", "7\n");
+    let steps = json!([group("x"), cgroup("x", "pods"), cgroup("x", "batch.slice")]);
+    let dry = fake.apply(&steps, &["--dry-run"]).with(0).stdout;
+    for line in [
+        "put the tasks of cgroup pods into group x\n      now: tasks: 1 in the root group\n",
+        "put the tasks of cgroup batch.slice into group x\n      now: not there; its tasks join when it comes, while \
+         `waykeeper follow` runs\n",
+    ] {
+        assert!(dry.contains(line), "{dry}");
+    }
+    let told = fake.refused(&json!([cgroup("theirs", "pods")]), 2);
+    assert!(told.contains("no earlier step makes the group `theirs`"), "{told}");
+    let told = fake.refused(&json!([group("x"), cgroup("x", "../pods")]), 2);
+    assert!(told.contains("expected a path below /sys/fs/cgroup"), "{told}");
+}
+
+#[test]
+fn nothing_to_follow() {
+    let fake = Fake::with_registers();
+    let told = fake.run(&["follow"]).with(3).stderr;
+    assert!(told.contains("nothing is applied: there is nothing to follow; `waykeeper apply` comes first"), "{told}");
+    let told = fake.run(&["follow", "--interval", "1ms"]).with(2).stderr;
+    assert!(told.contains("--interval 1ms") && told.contains("expected 10ms or more"), "{told}");
+    fake.apply(&halves(), &[]).with(0);
+    let told = fake.run(&["follow", "--count", "1"]).with(3).stderr;
+    assert!(told.contains("`plan` is applied, and names no cgroup: there is nothing to follow"), "{told}");
+}
+
 #[test]
 fn nothing_to_verify() {
     let told = Fake::with_registers().run(&["verify"]).with(3).stderr;

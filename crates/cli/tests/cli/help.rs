@@ -17,6 +17,7 @@ fn the_help_of_every_command_has_an_example_that_names_it() {
         "apply",
         "status",
         "verify",
+        "follow",
         "restore",
         "enter",
         "mount",

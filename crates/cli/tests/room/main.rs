@@ -1,5 +1,6 @@
 //! `enter` and `mount` as a user has them. These tests need root and /dev/fuse.
 
+mod cgroups;
 mod clocks;
 mod enter;
 mod mount;

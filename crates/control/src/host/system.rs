@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use waykeeper_linux::{Root, parse_cpulist};
+use waykeeper_policy::find_cgroup;
 
+use crate::files::Files;
 use crate::system::{System, TaskFacts};
 
 /// Facts from `/proc` and `/sys`.
@@ -39,6 +41,11 @@ impl System for HostSystem {
         let stat = self.root.text(&format!("/proc/{tid}/stat"))?;
         let status = self.root.text(&format!("/proc/{tid}/status"))?;
         task_facts(&stat, &status)
+    }
+
+    fn cgroup(&self, path: &str, others: &[&str]) -> Option<Vec<i32>> {
+        let found = find_cgroup(&Files(self.root.clone()), path, others)?;
+        Some(found.threads.into_iter().filter_map(|tid| tid.try_into().ok()).collect())
     }
 
     fn refuses_pseudo_lock(&self) -> Option<String> {

@@ -1,7 +1,9 @@
 //! Whether a line of the journal is one that this program writes after those before it. A journal decides what is written
 //! to a machine; one that somebody has changed must not reach further than the plan that it begins with.
 
-use super::{Before, Head, Journal, Record};
+use std::collections::BTreeMap;
+
+use super::{Before, Head, Journal, Record, TaskBefore};
 use crate::change::Change;
 use crate::cpus::Cpus;
 use crate::registers;
@@ -59,6 +61,7 @@ pub(super) fn record(journal: &Journal, record: &Record) -> Result<(), Wrong> {
                 && (left.mount.is_none() || matches!(change, Change::Mount(_)));
             if fits { Ok(()) } else { wrong(what(), "what it says to have left is not of what the step writes") }
         }
+        Record::Moved(tasks) => moved(journal, tasks),
         Record::Applied if !applying || *done != changes.len() => {
             wrong("applied", format!("{done} of {} steps are done", changes.len()))
         }
@@ -84,6 +87,24 @@ pub(super) fn record(journal: &Journal, record: &Record) -> Result<(), Wrong> {
             settings.iter().try_for_each(|setting| of_plan(&planned, setting))
         }
     }
+}
+
+/// Tasks that are followed come while the step is done or later, from a group that is none of the plan's.
+fn moved(journal: &Journal, tasks: &BTreeMap<i32, TaskBefore>) -> Result<(), Wrong> {
+    let is_cgroup = |change: &Change| matches!(change, Change::Cgroup { .. });
+    let Journal { changes, begun, undo, remains, .. } = journal;
+    if undo.is_some() || remains.is_some() || !changes[..*begun].iter().any(is_cgroup) {
+        return wrong("moved", "no step for a cgroup has begun, or all of it is being undone");
+    }
+    let groups = Settings::of(changes).groups;
+    for (tid, TaskBefore { home: Home { control, monitoring }, .. }) in tasks {
+        let fits = monitoring.as_ref().is_none_or(|path| is_group(path) && control_of(path) == control);
+        let is_control = is_group(control) && control_of(control) == control;
+        if *tid <= 0 || !is_control || !fits || groups.contains(control) {
+            return wrong(format!("moved, task {tid}"), "this is no group that it can have come from");
+        }
+    }
+    Ok(())
 }
 
 fn before(before: &Before, changes: &[Change]) -> Result<(), Wrong> {

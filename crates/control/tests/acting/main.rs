@@ -1,5 +1,6 @@
 //! Acting on the model of the kernel's resctrl: what is applied is undone to the last bit, whatever comes between.
 
+mod cgroups;
 mod cut;
 mod findings;
 mod forks;

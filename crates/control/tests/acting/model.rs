@@ -23,6 +23,10 @@ pub struct Known {
 pub struct Model {
     pub resctrl: Resctrl,
     pub tasks: BTreeMap<i32, Known>,
+    /// Tasks by cgroup; those that have ended may be among them.
+    pub cgroups: BTreeMap<String, Vec<i32>>,
+    /// How many children are born, one with each move of a task: in the cgroup and in the group that their parent leaves.
+    pub births: usize,
     pub registers: BTreeMap<(u32, u32), u64>,
     pub boot: String,
     /// What tells the mount of resctrl from others.
@@ -34,6 +38,8 @@ impl Model {
         Self {
             resctrl: Resctrl::new(machine),
             tasks: BTreeMap::new(),
+            cgroups: BTreeMap::new(),
+            births: 0,
             registers: BTreeMap::new(),
             boot: "first".into(),
             mount: None,
@@ -49,6 +55,19 @@ impl Model {
     pub fn start_thread(&mut self, parent: Option<i32>, process: i32, tid: i32) {
         self.resctrl.start_task(parent, Task { process, ..Task::new(tid) });
         self.tasks.insert(tid, Known { process, parent: parent.unwrap_or(0), began: tid as u64 });
+    }
+
+    /// A task forks just before it is moved.
+    fn forks(&mut self, path: &str, text: &str) {
+        let Some(parent) = text.trim().parse().ok().filter(|_| self.births > 0 && path.ends_with("tasks")) else {
+            return;
+        };
+        self.births -= 1;
+        let child = self.tasks.keys().last().copied().unwrap_or(0) + 1;
+        self.start(Some(parent), child);
+        for tids in self.cgroups.values_mut().filter(|tids| tids.contains(&parent)) {
+            tids.push(child);
+        }
     }
 
     pub fn end(&mut self, tid: i32) {
@@ -201,6 +220,7 @@ impl Tree for ModelTree {
     }
 
     fn write(&mut self, path: &str, text: &str) -> Result<(), TreeError> {
+        self.model.borrow_mut().forks(path, text);
         self.change("write", path, Operation::Write { path: path.into(), data: text.into() })
     }
 
@@ -271,6 +291,16 @@ impl System for ModelSystem {
     fn task(&self, tid: i32) -> Option<TaskFacts> {
         let task = *self.model.borrow().tasks.get(&tid)?;
         Some(TaskFacts { began: task.began, process: task.process, parent: task.parent })
+    }
+
+    fn cgroup(&self, path: &str, others: &[&str]) -> Option<Vec<i32>> {
+        let model = self.model.borrow();
+        let within = |name: &str, outer: &str| name == outer || name.starts_with(&format!("{outer}/"));
+        let apart =
+            |name: &str| others.iter().any(|other| *other != path && within(other, path) && within(name, other));
+        model.cgroups.get(path)?;
+        let inside = model.cgroups.iter().filter(|(name, _)| within(name, path) && !apart(name));
+        Some(inside.flat_map(|(_, tids)| tids).copied().filter(|tid| model.tasks.contains_key(tid)).collect())
     }
 
     fn refuses_pseudo_lock(&self) -> Option<String> {

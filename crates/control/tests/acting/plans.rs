@@ -17,6 +17,10 @@ pub fn group(name: &str) -> Step {
     Step::MakeGroup { group: name.into() }
 }
 
+pub fn cgroup_step(group: &str, cgroup: &str) -> Step {
+    Step::Cgroup { group: group.into(), cgroup: cgroup.into() }
+}
+
 /// What machine it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -39,6 +43,8 @@ impl Kind {
         (1..=3).for_each(|tid| model.start(None, tid));
         model.start_thread(Some(3), 3, 4);
         model.start(Some(3), 5);
+        let cgroups = [("pods", vec![1, 3]), ("pods/a", vec![2, 4]), ("batch", vec![5])];
+        model.cgroups = cgroups.map(|(path, tids)| (path.to_owned(), tids)).into();
         model
     }
 
@@ -116,7 +122,8 @@ pub fn live(model: &mut Model, history: &[Operation]) {
 pub fn plan(kind: Kind) -> impl Strategy<Value = Vec<Step>> {
     let shares = prop::option::weighted(0.7, line(kind));
     let mode = prop::option::weighted(0.4, prop::sample::select(&["exclusive", "exclusive", "pseudo-locksetup"][..]));
-    let members = (prop::option::weighted(0.7, cpus()), prop::collection::vec(1_i32..6, 0..3));
+    let cgroup = prop::option::weighted(0.4, prop::sample::select(&["pods", "pods/a", "batch", "absent"][..]));
+    let members = (prop::option::weighted(0.7, cpus()), cgroup, prop::collection::vec(1_i32..6, 0..3));
     let one = (shares, mode, members);
     let again = prop::option::weighted(0.7, line(kind));
     (
@@ -128,13 +135,14 @@ pub fn plan(kind: Kind) -> impl Strategy<Value = Vec<Step>> {
         .prop_map(move |(root, groups, again, back)| {
             let mut steps = vec![Step::Mounted(kind.settings())];
             steps.extend(root.map(|line| write("schemata", line)));
-            for (index, (shares, mode, (cpus, tasks))) in groups.into_iter().enumerate() {
+            for (index, (shares, mode, (cpus, cgroup, tasks))) in groups.into_iter().enumerate() {
                 let name = ["x", "y"][index];
                 steps.push(group(name));
                 let locks = mode == Some("pseudo-locksetup");
                 if !locks {
                     steps.extend(shares.clone().map(|line| write(format!("{name}/schemata"), line)));
                     steps.extend(cpus.map(|cpus| write(format!("{name}/cpus"), cpus)));
+                    steps.extend(cgroup.map(|cgroup| cgroup_step(name, cgroup)));
                     steps.extend(tasks.iter().map(|tid| write(format!("{name}/tasks"), format!("{tid}\n"))));
                 }
                 steps.extend(mode.map(|mode| write(format!("{name}/mode"), format!("{mode}\n"))));

@@ -171,3 +171,38 @@ fn what_a_later_version_wrote_is_named() {
     restore_with(&mut acting.machine(), &mut store, OthersChanges::Leave).unwrap();
     assert_eq!(acting.model.borrow_mut().everything(), machines("resctrl-applied").1.everything());
 }
+
+#[test]
+fn tasks_that_are_followed_come_from_groups_of_others_alone() {
+    use crate::plans::{Kind, cgroup_step, group};
+    let model = || {
+        let mut model = Kind::Plain.model(waykeeper_resctrl::Kernel::V6_18);
+        model.mkdir("theirs").unwrap();
+        model.write("theirs/tasks", "1\n").unwrap();
+        model
+    };
+    let cut = Cut::default();
+    let (mut acting, mut store) = (Acting::on(model(), &cut), Memory::with(&cut));
+    crate::identity::apply(&mut acting, &mut store, &[group("x"), cgroup_step("x", "pods")]).unwrap();
+    let good = String::from_utf8(store.bytes().unwrap()).unwrap();
+    let line =
+        good.lines().find(|line| line.contains("\"moved\"")).expect("a line for where task 1 came from").to_owned();
+    let applied = acting.model.borrow_mut().everything();
+    let mut refused = |bad: String| {
+        assert_ne!(bad, good);
+        let mut store = Memory::holding(bad.as_bytes());
+        let error = restore_with(&mut acting.machine(), &mut store, OthersChanges::Overwrite).unwrap_err().to_string();
+        assert!(error.contains("moved") && error.contains("nothing was written"), "{error}");
+        assert_eq!(acting.model.borrow_mut().everything(), applied);
+    };
+    for home in ["x", "../theirs", "info", "theirs/mon_groups/m", "a/b"] {
+        refused(good.replace(&line, &line.replace("theirs", home)));
+    }
+    refused(good.replace(&line, &line.replace("\"1\"", "\"-1\"")));
+    let monitoring = r#""control":"theirs","monitoring":"mon_groups/m""#;
+    refused(good.replace(&line, &line.replace(r#""control":"theirs""#, monitoring)));
+    // Before the step has begun, and in a plan that names no cgroup.
+    let first = r#"{"begin":0}"#;
+    refused(good.replace(&format!("{line}\n"), "").replace(first, &format!("{line}\n{first}")));
+    refused(journal("resctrl-applied").replace(r#""applied""#, &line));
+}

@@ -143,6 +143,6 @@ fn tasks(member: &Member) -> String {
     match (&member.named, &member.threads) {
         (Named::Task(task), Some(threads)) if threads.as_slice() == [*task] => task.to_string(),
         (Named::Task(task), _) => format!("$(ls /proc/{task}/task | paste -sd,)"),
-        (Named::Cgroup(name), _) => format!("$(paste -sd, '/sys/fs/cgroup/{name}/cgroup.threads')"),
+        (Named::Cgroup(_), _) => format!("$({} | paste -sd,)", member.list_of_cgroup()),
     }
 }

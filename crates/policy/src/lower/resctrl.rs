@@ -77,18 +77,22 @@ pub fn lower(assignment: &Assignment, offer: &Offer) -> Result<Lowered, Refusal>
             Guard::NotWanted => {}
         }
     }
-    let unread = |class: &AssignedClass| class.members.iter().any(|member| member.threads.is_none());
+    let unread = |class: &AssignedClass| {
+        class.members.iter().any(|member| member.threads.is_none() && matches!(member.named, Named::Task(_)))
+    };
     if classes.iter().any(unread) {
-        notes.push(
-            "the script looks for the threads of tasks and cgroups when it runs; this plan has none of them".into(),
-        );
+        notes.push("the script looks for the threads of tasks when it runs; this plan has none of them".into());
     }
-    for class in classes {
-        if !class.cores.is_empty() {
-            let list = format_cpulist(&class.cores);
-            lines.push(write(&path(&class.name, "cpus_list"), list, "its cores"));
-        }
-        lines.extend(class.members.iter().map(|member| members(&class.name, member)));
+    for class in classes.iter().filter(|class| !class.cores.is_empty()) {
+        lines.push(write(&path(&class.name, "cpus_list"), format_cpulist(&class.cores), "its cores"));
+    }
+    lines.extend(all_members(classes));
+    if classes.iter().flat_map(|class| &class.members).any(|member| matches!(member.named, Named::Cgroup(_))) {
+        notes.push(
+            "tasks that come into a cgroup after `apply` join its class while `waykeeper follow` runs; children of tasks that are in \
+             the class are born in it; the script moves those that are there when it runs"
+                .into(),
+        );
     }
     at_its_place(&mut lines, offer)?;
     Ok(Lowered::shell(Form::Resctrl, lines, notes))
@@ -212,22 +216,45 @@ fn guarded(class: &AssignedClass, offer: &Offer) -> Guard {
     Guard::Possible
 }
 
+/// The lines for cgroups, then those for tasks: who is named more closely comes later, and stays where that puts it.
+fn all_members(classes: &[AssignedClass]) -> Vec<Line> {
+    let all = classes.iter().flat_map(|class| class.members.iter().map(move |member| (class.name.as_str(), member)));
+    let depth = |member: &Member| match &member.named {
+        Named::Cgroup(name) => name.split('/').count(),
+        Named::Task(_) => usize::MAX,
+    };
+    let mut all: Vec<_> = all.collect();
+    all.sort_by_key(|(_, member)| depth(member));
+    all.into_iter().map(|(group, member)| members(group, member)).collect()
+}
+
 fn members(group: &str, member: &Member) -> Line {
     let path = path(group, "tasks");
-    let one = |thread: &u32| Step::Write { path: path.clone(), text: format!("{thread}\n") };
-    let steps: Vec<Step> = member.threads.iter().flatten().map(one).collect();
-    // One thread a write: older kernels take no more.
-    let (list, why) = match &member.named {
-        Named::Task(task) => (format!("$(ls /proc/{task}/task)"), format!("the threads of process {task}")),
-        Named::Cgroup(name) => (
-            format!("$(cat '/sys/fs/cgroup/{name}/cgroup.threads')"),
-            "the threads that the cgroup has now; later ones stay outside unless these start them".to_owned(),
-        ),
-    };
-    match (&member.named, &member.threads) {
-        (Named::Task(task), Some(threads)) if threads.as_slice() == [*task] => {
-            Line { shell: format!("echo {task} > {ROOT}/{path}"), why: format!("task {task}"), steps }
+    match &member.named {
+        Named::Task(task) => {
+            // One thread a write: older kernels take no more.
+            let one = |thread: &u32| Step::Write { path: path.clone(), text: format!("{thread}\n") };
+            let steps: Vec<Step> = member.threads.iter().flatten().map(one).collect();
+            match member.threads.as_deref() {
+                Some([only]) if only == task => {
+                    Line { shell: format!("echo {task} > {ROOT}/{path}"), why: format!("task {task}"), steps }
+                }
+                _ => Line {
+                    shell: format!("for t in $(ls /proc/{task}/task); do echo $t > {ROOT}/{path}; done"),
+                    why: format!("the threads of process {task}"),
+                    steps,
+                },
+            }
         }
-        _ => Line { shell: format!("for t in {list}; do echo $t > {ROOT}/{path}; done"), why, steps },
+        Named::Cgroup(name) => {
+            let list = member.list_of_cgroup();
+            // A task that ends before its turn is no failure.
+            let shell = format!("for t in $({list}); do echo $t > {ROOT}/{path} || test ! -e /proc/$t; done");
+            let why = match member.absent {
+                true => format!("cgroup {name} is not there now; its tasks join when it comes"),
+                false => format!("every task of cgroup {name} and below"),
+            };
+            Line { shell, why, steps: vec![Step::Cgroup { group: group.into(), cgroup: name.clone() }] }
+        }
     }
 }

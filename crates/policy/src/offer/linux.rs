@@ -16,6 +16,10 @@ pub trait Tree {
     fn text(&self, path: &str) -> Option<String>;
     /// The names in a folder; none where it is absent.
     fn names(&self, path: &str) -> Vec<String>;
+    /// The folders in a folder; what is none may be among them.
+    fn folders(&self, path: &str) -> Vec<String> {
+        self.names(path)
+    }
 }
 
 /// Files as a map from paths to texts.

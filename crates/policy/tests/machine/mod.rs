@@ -229,6 +229,11 @@ impl Model {
                 self.apply(&Operation::Mkdir { path: group.clone().into_bytes(), mode: 0o755 }).map(|_| ())
             }
             Step::Write { path, text } => self.write(path, text).map(|_| ()),
+            Step::Cgroup { group, cgroup } => {
+                let Some(found) = waykeeper_policy::find_cgroup(self, cgroup, &[]) else { return Ok(()) };
+                let write = |tid: &u32| self.write(&format!("{group}/tasks"), &format!("{tid}\n")).map(|_| ());
+                found.threads.iter().try_for_each(write)
+            }
             Step::Register { .. } => Err("this is resctrl".into()),
         }
     }
