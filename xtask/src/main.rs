@@ -1,9 +1,10 @@
 //! Waykeeper's own chores.
 //!
-//! `cargo xtask test` runs everything that must hold before a change lands: formatting, the dependencies' licences and
-//! sources, lints, documentation, the rigs' packages, a short measurement of this machine, a simulated table, the resctrl
+//! `cargo xtask test` runs everything that must hold before a change lands: formatting, the architecture, the dependencies'
+//! licences and sources, lints, documentation, the rigs' packages, a short measurement of this machine, a simulated table, the resctrl
 //! model beside real kernels, the fuzzers, and all tests.
 
+mod architecture;
 #[cfg(test)]
 mod book;
 mod clients_rig;
@@ -20,6 +21,7 @@ use std::process::ExitCode;
 const HELP: &str = "\
 cargo xtask test        run all checks and tests; installs the Debian packages they need when run as root
 cargo xtask packages    install those packages, or name them
+cargo xtask architecture    check docs/architecture.md against the crates and the folders of the simulator
 cargo xtask dependencies    check licences and sources of the dependencies with cargo-deny
 cargo xtask bench-peers [ROUNDS]    functional mode beside PyPI's pycachesim: the same addresses, in turns
 cargo xtask validate    compare all simulated figures with published ones, write docs/validation.md (takes an hour);
@@ -34,6 +36,7 @@ fn main() -> ExitCode {
     let argument = std::env::args().nth(1);
     let result = match argument.as_deref() {
         Some("test") => test::all(),
+        Some("architecture") => architecture::check(),
         Some("packages") => packages::provide(),
         Some("dependencies") => dependencies::check(),
         Some("bench-peers") => peers::compare(std::env::args().nth(2)),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::step::{become_last, cargo, run, target};
-use crate::{clients_rig, dependencies, kernel_rig, packages};
+use crate::{architecture, clients_rig, dependencies, kernel_rig, packages};
 
 /// The tests that try random inputs.
 const FUZZERS: [&str; 7] =
@@ -20,6 +20,7 @@ const FUZZ_MS: &str = "20000";
 pub fn all() -> Result<(), String> {
     packages::provide()?;
     run("formatting", &mut cargo("fmt --all --check"))?;
+    architecture::check()?;
     dependencies::check()?;
     run("lints", &mut cargo("clippy --workspace --all-targets --locked -- -D warnings"))?;
     run("documentation", cargo("doc --workspace --no-deps --locked").env("RUSTDOCFLAGS", "-D warnings"))?;

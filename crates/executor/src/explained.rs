@@ -2,8 +2,8 @@
 
 use waykeeper_experiment::run::{LongSample, MemoryPart, SamplePart};
 use waykeeper_simulator::Engine;
-use waykeeper_simulator::explain::{Explained, From, Part, What};
-use waykeeper_simulator::losses::{Cause, Lost};
+use waykeeper_simulator::observe::explain::{Explained, From, Part, What};
+use waykeeper_simulator::observe::losses::{Cause, Lost};
 
 /// The longest samples of an engine that was told to explain them, with times from the end of the warm-up at `warm_ps`.
 pub fn longest(engine: &Engine, warm_ps: u64) -> Vec<LongSample> {

@@ -1,6 +1,7 @@
 //! Caches that know the way of each line: any policy, with a mask of the ways that fills may use.
 
-use waykeeper_simulator::cache::{self, DIRTY};
+use waykeeper_simulator::caches::cache;
+use waykeeper_simulator::caches::flags::DIRTY;
 use waykeeper_workload::Xorshift;
 
 use crate::access::{EMPTY, STORE, Word};

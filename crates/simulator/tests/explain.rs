@@ -1,14 +1,14 @@
 //! What the target waited for in its longest samples: the parts, and why lines were lost.
 
 use waykeeper_platform::{Allocation, EntryTaken, Inclusion, Platform, Replacement, find_bundled};
-use waykeeper_simulator::access::{Answer, Want};
-use waykeeper_simulator::cache::Cache;
-use waykeeper_simulator::explain::{Explained, From, Part, What, losses_of};
-use waykeeper_simulator::filter::SnoopFilter;
-use waykeeper_simulator::hierarchy::Hierarchy;
-use waykeeper_simulator::losses::{Cause, Lost};
-use waykeeper_simulator::private::{Private, SecondLevel};
-use waykeeper_simulator::station::{Plan, SharedLevel};
+use waykeeper_simulator::caches::access::{Answer, Want};
+use waykeeper_simulator::caches::cache::Cache;
+use waykeeper_simulator::caches::hierarchy::Hierarchy;
+use waykeeper_simulator::caches::node::{Plan, SharedLevel};
+use waykeeper_simulator::caches::private::{Private, SecondLevel};
+use waykeeper_simulator::caches::snoop_filter::SnoopFilter;
+use waykeeper_simulator::observe::explain::{Explained, From, Part, What, losses_of};
+use waykeeper_simulator::observe::losses::{Cause, Lost};
 use waykeeper_simulator::{Engine, Program, Role, Samples};
 use waykeeper_workload::{Loop, Operation, Pattern, TickBody};
 

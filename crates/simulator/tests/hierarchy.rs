@@ -1,15 +1,17 @@
 //! The cluster's rules, one by one, worked out by hand.
 
 use waykeeper_platform::{Allocation, EntryTaken, Inclusion, Replacement};
-use waykeeper_simulator::access::{Answer, Want};
-use waykeeper_simulator::cache::{Cache, DIRTY, SHARED};
-use waykeeper_simulator::filter::SnoopFilter;
-use waykeeper_simulator::hierarchy::Hierarchy;
-use waykeeper_simulator::label::Label;
-use waykeeper_simulator::mode::NoAllocateMode;
-use waykeeper_simulator::private::{Private, SecondLevel};
-use waykeeper_simulator::station::{Plan, SharedLevel};
-use waykeeper_simulator::tags::Line;
+use waykeeper_simulator::caches::access::{Answer, Want};
+use waykeeper_simulator::caches::allocation::no_allocate_mode::NoAllocateMode;
+use waykeeper_simulator::caches::cache::Cache;
+use waykeeper_simulator::caches::flags::DIRTY;
+use waykeeper_simulator::caches::flags::SHARED;
+use waykeeper_simulator::caches::hierarchy::Hierarchy;
+use waykeeper_simulator::caches::node::{Plan, SharedLevel};
+use waykeeper_simulator::caches::private::{Private, SecondLevel};
+use waykeeper_simulator::caches::snoop_filter::SnoopFilter;
+use waykeeper_simulator::line::Line;
+use waykeeper_simulator::observe::label::Label;
 
 /// Two cores with one line of L1 and one of L2 each, a shared cache of one set and two ways, and a filter of given size.
 fn cluster(cluster_ways: usize, interconnect_ways: usize) -> Hierarchy {

@@ -2,15 +2,15 @@
 
 use proptest::prelude::*;
 use waykeeper_platform::{Allocation, EntryTaken, Inclusion, Replacement};
-use waykeeper_simulator::access::{Answer, Want};
-use waykeeper_simulator::cache::Cache;
-use waykeeper_simulator::filter::SnoopFilter;
-use waykeeper_simulator::hierarchy::{Hierarchy, Write};
-use waykeeper_simulator::label::Label;
-use waykeeper_simulator::mode::NoAllocateMode;
-use waykeeper_simulator::private::{Private, SecondLevel};
-use waykeeper_simulator::station::{Plan, SharedLevel};
-use waykeeper_simulator::tags::Line;
+use waykeeper_simulator::caches::access::{Answer, Want};
+use waykeeper_simulator::caches::allocation::no_allocate_mode::NoAllocateMode;
+use waykeeper_simulator::caches::cache::Cache;
+use waykeeper_simulator::caches::hierarchy::{Hierarchy, Write};
+use waykeeper_simulator::caches::node::{Plan, SharedLevel};
+use waykeeper_simulator::caches::private::{Private, SecondLevel};
+use waykeeper_simulator::caches::snoop_filter::SnoopFilter;
+use waykeeper_simulator::line::Line;
+use waykeeper_simulator::observe::label::Label;
 use waykeeper_workload::Xorshift;
 
 /// Small enough that every mechanism runs all the time: 3 cores of 8 to 16 lines, 32 shared lines, tight filters.
@@ -85,7 +85,10 @@ fn check(hierarchy: &Hierarchy, pending: &[Pending]) {
         if owners.count_ones() == 1 && in_shared {
             // Shared by two cores once, and one of them has lost it since.
             let place = shared(hierarchy).find(line).unwrap();
-            assert!(shared(hierarchy).flags(place) & waykeeper_simulator::cache::SHARED != 0, "line {line} is in both");
+            assert!(
+                shared(hierarchy).flags(place) & waykeeper_simulator::caches::flags::SHARED != 0,
+                "line {line} is in both"
+            );
         }
         let outer = filter(hierarchy, 1);
         let taken = hierarchy.stations[1].filter.as_ref().unwrap().taken;

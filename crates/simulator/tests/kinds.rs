@@ -4,13 +4,17 @@
 mod setups;
 
 use proptest::prelude::*;
-use setups::{Action, CORES, LINES, Setup, action, setup};
 use waykeeper_platform::{Allocation, EntryTaken, Inclusion};
-use waykeeper_simulator::access::{Answer, Want};
-use waykeeper_simulator::cache::{Cache, DIRTY, Flags, SHARED};
-use waykeeper_simulator::hierarchy::Hierarchy;
-use waykeeper_simulator::station::Unit;
-use waykeeper_simulator::tags::Line;
+use waykeeper_simulator::caches::access::{Answer, Want};
+use waykeeper_simulator::caches::cache::Cache;
+use waykeeper_simulator::caches::flags::DIRTY;
+use waykeeper_simulator::caches::flags::Flags;
+use waykeeper_simulator::caches::flags::SHARED;
+use waykeeper_simulator::caches::hierarchy::Hierarchy;
+use waykeeper_simulator::caches::node::Unit;
+use waykeeper_simulator::line::Line;
+
+use setups::{Action, CORES, LINES, Setup, action, setup};
 
 #[derive(Debug, Clone, Copy)]
 struct Pending {

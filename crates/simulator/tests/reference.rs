@@ -7,16 +7,20 @@ mod array;
 mod model;
 mod setups;
 
+use proptest::prelude::*;
+use waykeeper_simulator::caches::access::{Answer, Want};
+use waykeeper_simulator::caches::cache::Cache;
+use waykeeper_simulator::caches::flags::DIRTY;
+use waykeeper_simulator::caches::flags::SHARED;
+use waykeeper_simulator::caches::flags::label_of;
+use waykeeper_simulator::caches::hierarchy::Hierarchy;
+use waykeeper_simulator::caches::snoop_filter::SnoopFilter;
+use waykeeper_simulator::line::Line;
+use waykeeper_simulator::observe::label::Label;
+
 use array::{Array, Slot};
 use model::Model;
-use proptest::prelude::*;
 use setups::{Action, LINES, action, setup};
-use waykeeper_simulator::access::{Answer, Want};
-use waykeeper_simulator::cache::{Cache, DIRTY, SHARED};
-use waykeeper_simulator::filter::SnoopFilter;
-use waykeeper_simulator::hierarchy::Hierarchy;
-use waykeeper_simulator::label::Label;
-use waykeeper_simulator::tags::Line;
 
 /// What a cache holds, by set and way.
 fn held(cache: &Cache) -> Vec<(usize, usize, Slot)> {
@@ -31,7 +35,7 @@ fn held_with_labels(cache: &Cache) -> Vec<(usize, usize, Slot)> {
         let flags = cache.flags(place);
         let locked = cache.is_locked(place);
         let [dirty, shared] = [DIRTY, SHARED].map(|flag| flags & flag != 0);
-        let label = Label::of(flags);
+        let label = label_of(flags);
         Some((place.set(), place.way as usize, Slot { line, dirty, shared, locked, busy: false, label }))
     };
     sorted((0..LINES).filter_map(slot))

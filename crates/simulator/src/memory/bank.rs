@@ -1,9 +1,9 @@
 //! The requests of one bank that the controller holds, and which of them goes first.
 
+use crate::line::Line;
 use crate::memory::Handle;
 use crate::memory::layout::Place;
 use crate::memory::queue::Queue;
-use crate::tags::Line;
 
 /// Who waits for a read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -8,7 +8,7 @@
 use waykeeper_platform::ReadAfterWrite;
 
 use crate::bits::bits;
-use crate::counters::MemoryCounters;
+use crate::line::Line;
 use crate::memory::Handle;
 use crate::memory::bank::{Bank, Order, Read, Waiter, Write};
 use crate::memory::checks::CheckLines;
@@ -19,10 +19,8 @@ use crate::memory::parameters::{Parameters, Scheduler};
 use crate::memory::per_bank::{MOST_BANKS, PerBank};
 use crate::memory::queue::Queue;
 use crate::memory::stories::Stories;
-use crate::tags::Line;
-
-/// A time that never comes.
-pub const NEVER: u64 = u64::MAX;
+use crate::observe::counters::MemoryCounters;
+use crate::time::NEVER;
 
 /// A channel and its controller.
 #[derive(Debug, Clone)]

@@ -1,7 +1,7 @@
 //! The lines of check bits that a controller with inline ECC holds.
 
+use crate::line::Line;
 use crate::memory::layout::Place;
-use crate::tags::Line;
 
 #[derive(Debug, Clone, Copy)]
 struct Held {

@@ -3,11 +3,11 @@
 //! A transaction (precharge and activation if need be, then the column command) is placed as a whole when it begins. The
 //! data bus is used in the order in which transactions begin, and so are the activations of a rank.
 
-use crate::counters::MemoryCounters;
 use crate::memory::layout::Place;
 use crate::memory::parameters::{Parameters, Timing};
 use crate::memory::per_bank::PerBank;
 use crate::memory::refresh::Refresh;
+use crate::observe::counters::MemoryCounters;
 
 /// No row is open.
 const CLOSED: u32 = u32::MAX;

@@ -1,14 +1,15 @@
 //! What stands before the channels and is not always there: the gate and the memory-side cache.
 
-use crate::counters::MemoryCounters;
-use crate::memory::channel::{Channel, NEVER};
+use crate::line::Line;
+use crate::memory::channel::Channel;
 use crate::memory::gate::{Gate, Request, Room};
 use crate::memory::parameters::Parameters;
 use crate::memory::queue::Queue;
 use crate::memory::regulator::Regulator;
 use crate::memory::side_cache::SideCache;
 use crate::memory::{Handle, Memory};
-use crate::tags::Line;
+use crate::observe::counters::MemoryCounters;
+use crate::time::NEVER;
 
 /// The gate and the memory-side cache, as far as a memory has them.
 #[derive(Debug, Clone)]

@@ -7,12 +7,13 @@
 //! they came. One that holds classes back sees so many of each: what a class may not send yet takes no entry from the others.
 
 use crate::bits::bits;
-use crate::label::MOST_CLASSES;
+use crate::line::Line;
 use crate::memory::Handle;
+use crate::memory::Source;
 use crate::memory::queue::Queue;
 use crate::memory::regulator::Regulator;
-use crate::memory::{NEVER, Source};
-use crate::tags::Line;
+use crate::observe::label::MOST_CLASSES;
+use crate::time::NEVER;
 
 /// A request on its way into the memory.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

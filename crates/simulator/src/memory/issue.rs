@@ -1,8 +1,8 @@
 //! A channel's commands.
 
+use crate::line::Line;
 use crate::memory::bank::{Read, Waiter, Write};
 use crate::memory::channel::Channel;
-use crate::tags::Line;
 
 impl Channel {
     /// The same as [`Channel::issue`], where no write waits, and the oldest read goes first.

@@ -3,7 +3,7 @@
 //! From the lowest address bits up: the line in a piece of a channel, the channel, the line in a row, the bank, the rank,
 //! the row. Rows are numbered through all banks of a channel, so that a row's number tells its bank too.
 
-use crate::tags::Line;
+use crate::line::Line;
 
 /// How many lines lie where. All counts are powers of two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -34,18 +34,18 @@ mod stories;
 #[cfg(test)]
 mod tests;
 
-use crate::counters::{ClassTraffic, MemoryCounters};
-use crate::hierarchy::MOST_CORES;
-use crate::label::{MOST_CLASSES, MOST_MONITORS};
-use crate::tags::Line;
+use crate::caches::hierarchy::MOST_CORES;
+use crate::line::Line;
+use crate::observe::counters::{ClassTraffic, MemoryCounters};
+use crate::observe::label::{MOST_CLASSES, MOST_MONITORS};
+use crate::observe::story::Story;
+use crate::time::NEVER;
 use channel::Channel;
-pub use channel::NEVER;
 use front::Front;
 use gate::{Gate, Request};
 use parameters::Parameters;
 pub use per_bank::MOST_BANKS;
 use stories::Stories;
-pub use stories::Story;
 
 /// Names the one who waits for a read.
 pub type Handle = u32;

@@ -3,7 +3,7 @@
 //! MPAM's schemes are those of Arm's MPAM System Component Specification (IHI 0099); the delay is Intel's Memory
 //! Bandwidth Allocation, as the Software Developer's Manual describes it in words.
 
-use crate::label::MOST_CLASSES;
+use crate::observe::label::MOST_CLASSES;
 
 /// A scheme and its constants, in picoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,8 +7,9 @@
 use waykeeper_platform::Replacement;
 use waykeeper_workload::Xorshift;
 
-use crate::cache::{Cache, DIRTY};
-use crate::tags::Line;
+use crate::caches::cache::Cache;
+use crate::caches::flags::DIRTY;
+use crate::line::Line;
 
 /// Shape and rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

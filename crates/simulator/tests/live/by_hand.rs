@@ -1,12 +1,12 @@
 //! What a mask that is written leaves where it is, line by line.
 
 use waykeeper_platform::{Allocation, Replacement};
-use waykeeper_simulator::access::{Answer, Want};
-use waykeeper_simulator::cache::Cache;
-use waykeeper_simulator::hierarchy::Hierarchy;
-use waykeeper_simulator::label::Label;
-use waykeeper_simulator::private::Private;
-use waykeeper_simulator::station::{Plan, SharedLevel};
+use waykeeper_simulator::caches::access::{Answer, Want};
+use waykeeper_simulator::caches::cache::Cache;
+use waykeeper_simulator::caches::hierarchy::Hierarchy;
+use waykeeper_simulator::caches::node::{Plan, SharedLevel};
+use waykeeper_simulator::caches::private::Private;
+use waykeeper_simulator::observe::label::Label;
 
 /// Two cores with a first level of one line each before four shared ways of one set, the least recently used first.
 fn four_ways() -> Hierarchy {

@@ -1,7 +1,7 @@
 //! Any sequence of changes: it is the same twice, whatever is counted adds up, and nothing is left outstanding.
 
 use proptest::prelude::*;
-use waykeeper_simulator::label::MOST_MONITORS;
+use waykeeper_simulator::observe::label::MOST_MONITORS;
 use waykeeper_simulator::{Counters, Engine};
 use waykeeper_workload::Operation;
 

@@ -2,7 +2,7 @@
 
 use waykeeper_platform::{BandwidthControl, BandwidthScheme, Param, Settings};
 use waykeeper_simulator::Engine;
-use waykeeper_simulator::label::{MOST_CLASSES, MOST_MONITORS};
+use waykeeper_simulator::observe::label::{MOST_CLASSES, MOST_MONITORS};
 use waykeeper_workload::Operation;
 
 use crate::common::{LINE, MICROSECOND, MILLISECOND, chase, drain, idle, neighbour, run, stream, target};

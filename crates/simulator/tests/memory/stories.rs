@@ -1,6 +1,8 @@
 //! What became of reads that somebody asked about.
 
-use waykeeper_simulator::memory::{Memory, NEVER, Story};
+use waykeeper_simulator::memory::Memory;
+use waykeeper_simulator::observe::story::Story;
+use waykeeper_simulator::time::NEVER;
 
 use crate::common::{changed, read, row, write};
 

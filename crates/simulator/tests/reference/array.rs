@@ -1,8 +1,8 @@
 //! Sets of ways in the plainest form: what a cache and a filter have in common.
 
 use waykeeper_platform::Replacement;
-use waykeeper_simulator::label::Label;
-use waykeeper_simulator::tags::Line;
+use waykeeper_simulator::line::Line;
+use waykeeper_simulator::observe::label::Label;
 
 use crate::setups::Shape;
 

@@ -1,9 +1,9 @@
 //! The rules of the hierarchy, followed without haste: every question is answered by a look into the caches.
 
 use waykeeper_platform::{Allocation, EntryTaken, Inclusion};
-use waykeeper_simulator::access::{Answer, Want};
-use waykeeper_simulator::label::Label;
-use waykeeper_simulator::tags::Line;
+use waykeeper_simulator::caches::access::{Answer, Want};
+use waykeeper_simulator::line::Line;
+use waykeeper_simulator::observe::label::Label;
 
 use crate::array::{Array, Slot};
 use crate::setups::{CLASSES, CORES, CoreSetup, Setup, StationSetup, label_at_start};

@@ -2,14 +2,14 @@
 
 use proptest::prelude::*;
 use waykeeper_platform::{Allocation, EntryTaken, Inclusion, Replacement};
-use waykeeper_simulator::access::Want;
-use waykeeper_simulator::cache::Cache;
-use waykeeper_simulator::filter::SnoopFilter;
-use waykeeper_simulator::hierarchy::Hierarchy;
-use waykeeper_simulator::label::Label;
-use waykeeper_simulator::private::{Private, SecondLevel};
-use waykeeper_simulator::station::{Plan, SharedLevel};
-use waykeeper_simulator::tags::Line;
+use waykeeper_simulator::caches::access::Want;
+use waykeeper_simulator::caches::cache::Cache;
+use waykeeper_simulator::caches::hierarchy::Hierarchy;
+use waykeeper_simulator::caches::node::{Plan, SharedLevel};
+use waykeeper_simulator::caches::private::{Private, SecondLevel};
+use waykeeper_simulator::caches::snoop_filter::SnoopFilter;
+use waykeeper_simulator::line::Line;
+use waykeeper_simulator::observe::label::Label;
 
 pub const CORES: usize = 4;
 pub const CLASSES: usize = 4;

@@ -6,7 +6,8 @@ use waykeeper_platform::ReadAfterWrite;
 use super::Command::{self, Activate, Column, Precharge, Refresh};
 use crate::memory::layout::{Checks, Layout};
 use crate::memory::parameters::{Parameters, RefreshRule, Scheduler, Timing};
-use crate::memory::{Memory, NEVER, Source};
+use crate::memory::{Memory, Source};
+use crate::time::NEVER;
 
 fn at(command: &Command) -> u64 {
     match command {

@@ -1,0 +1,138 @@
+//! Lines that caches must give up because something further out needs their place.
+
+use crate::bits::bits;
+use crate::caches::cache::Evicted;
+use crate::caches::flags::Flags;
+use crate::caches::flags::WATCHED;
+use crate::caches::flags::class_of;
+use crate::caches::flags::merged;
+use crate::caches::hierarchy::Hierarchy;
+use crate::caches::node::Unit;
+use crate::caches::snoop_filter::Displaced;
+use crate::line::Line;
+use crate::observe::losses::{Cause, Lost};
+
+impl Hierarchy {
+    /// The same as [`Hierarchy::lose_entry`], where that happens seldom.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn lose_entry_seldom(&mut self, station: usize, out: Displaced) {
+        self.lose_entry(station, out);
+    }
+
+    /// A station's filter needs the entry of a line: everything further in loses it.
+    #[inline(always)]
+    pub(super) fn lose_entry(&mut self, station: usize, out: Displaced) {
+        let at = &mut self.stations[station];
+        let cause = match at.cache.is_some() {
+            true => {
+                if let Some(mode) = &mut at.mode {
+                    mode.evicted(self.now);
+                }
+                self.shared_counts.cluster_filter_evictions += 1;
+                Cause::ClusterFilter
+            }
+            false => {
+                self.shared_counts.interconnect_filter_evictions += 1;
+                Cause::InterconnectFilter
+            }
+        };
+        let first = self.stations[station].units[out.owners.trailing_zeros() as usize];
+        let (flags, core) = match first {
+            Unit::Core(core) if out.owners & (out.owners - 1) == 0 => {
+                (self.take_out_of_core(core, out.line, cause, false), core)
+            }
+            _ => {
+                let flags = self.take_out_of_units(station, out.owners, out.line, cause, false);
+                (flags, self.first_core(first))
+            }
+        };
+        if let Some(taken) = &mut self.taken
+            && class_of(flags) == taken.class
+        {
+            taken.lines[self.stations[station].kind_of_filter()].push(out.line);
+        }
+        self.arrive(station, core, Evicted { line: out.line, flags }, 0);
+    }
+
+    /// The first core of a unit: its share of the station's cache takes what the unit loses.
+    fn first_core(&self, unit: Unit) -> usize {
+        match unit {
+            Unit::Core(core) => core,
+            Unit::Station(inner) => self.stations[inner].cores.trailing_zeros() as usize,
+        }
+    }
+
+    /// An inclusive cache has lost a line: everything further in loses it too, instruction copies not left out. Gives the
+    /// flags of the copies there.
+    pub(super) fn lose_inside(&mut self, station: usize, out: Evicted) -> Flags {
+        let units = self.give_up_entry(station, out.line, true);
+        self.take_out_of_units(station, units, out.line, Cause::Inclusion, true)
+    }
+
+    /// Takes a station's entry of a line away; gives the units whose caches must be searched for it.
+    fn give_up_entry(&mut self, station: usize, line: Line, code: bool) -> u32 {
+        let owners = self.stations[station].filter.as_mut().map(|filter| filter.entries.release(line).unwrap_or(0));
+        match owners {
+            // Filters do not know of instruction copies.
+            Some(owners) if !code => owners,
+            _ => self.may_hold(station, line),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn take_out_of_units(&mut self, station: usize, units: u32, line: Line, cause: Cause, code: bool) -> Flags {
+        let mut flags = 0;
+        for unit in bits(units) {
+            flags = merged(flags, self.take_out(self.stations[station].units[unit], line, cause, code));
+        }
+        flags
+    }
+
+    /// Takes a line out of all snooped caches of a unit, and out of instruction caches if `code` is true or where an
+    /// inclusive cache loses it; gives the flags of its copies.
+    pub(super) fn take_out(&mut self, unit: Unit, line: Line, cause: Cause, code: bool) -> Flags {
+        match unit {
+            Unit::Core(core) => self.take_out_of_core(core, line, cause, code),
+            Unit::Station(inner) => self.take_out_of_station(inner, line, cause, code),
+        }
+    }
+
+    fn take_out_of_station(&mut self, station: usize, line: Line, cause: Cause, mut code: bool) -> Flags {
+        let mut flags = 0;
+        if let Some(shared) = &mut self.stations[station].cache
+            && let Some(had) = shared.remove(line)
+        {
+            flags = had;
+            let level = shared.level;
+            code |= shared.is_inclusive();
+            if had & WATCHED != 0 {
+                self.lost(line, cause, level);
+            }
+        }
+        let units = self.give_up_entry(station, line, code);
+        merged(flags, self.take_out_of_units(station, units, line, cause, code))
+    }
+
+    #[inline(always)]
+    fn take_out_of_core(&mut self, core: usize, line: Line, cause: Cause, code: bool) -> Flags {
+        if code && self.cores[core].l1i.remove(line).is_some() {
+            self.disturb(core);
+        }
+        let Some(had) = self.cores[core].invalidate(line) else { return 0 };
+        self.counts[core].lost(cause);
+        self.disturb(core);
+        if self.losses.watches(core) {
+            self.lost(line, cause, 0);
+        }
+        had | self.labels[core]
+    }
+
+    /// A line of a watched core went from its private caches (level 0) or a shared one.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn lost(&mut self, line: Line, cause: Cause, level: u8) {
+        self.losses.add(Lost { line, cause, level, by: self.at_work, at: self.now });
+    }
+}

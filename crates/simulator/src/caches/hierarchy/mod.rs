@@ -1,0 +1,313 @@
+//! All caches and what tracks them: private caches, shared caches, snoop filters. State only; time is elsewhere.
+//!
+//! A core's way outward leads over stations, each with a shared cache, a filter or both, to the memory. Kept at all
+//! times (and checked in `tests/invariants.rs`): a station's filter has an entry for every data line that lies further
+//! in than its cache; an exclusive cache has no line that a core inside holds alone; an inclusive one has every line
+//! that a core inside holds.
+//!
+//! Where a station has no filter, lines are followed exactly and without bounds: the caches of those who may hold a line
+//! are asked. A line that two cores read is clean in both: its changes go to the station where their ways meet.
+
+mod bypass;
+mod enter;
+mod forget;
+mod guard;
+mod in_flight;
+mod leave;
+mod levels;
+mod lose;
+mod passed;
+mod request;
+mod sharers;
+mod sharing;
+mod straight;
+
+use waykeeper_platform::EntryTaken;
+use waykeeper_workload::Xorshift;
+
+use crate::caches::access::{Answer, Want};
+use crate::caches::allocation::code::Code;
+use crate::caches::flags::Flags;
+use crate::caches::flags::SHARED;
+use crate::caches::flags::WATCHED;
+use crate::caches::flags::{flags_of, label_of};
+use crate::caches::node::{Plan, Route, Station, connect};
+use crate::caches::private::{Found, Leaving, Private};
+use crate::line::Line;
+use crate::observe::counters::{CoreCounters, SharedCounters};
+use crate::observe::label::Label;
+use crate::observe::losses::Losses;
+use crate::shortcuts::taken::TakenOf;
+use in_flight::InFlight;
+use sharers::Sharers;
+
+pub use guard::NotLocked;
+use levels::{Levels, To};
+pub use passed::Passed;
+pub use straight::Straight;
+
+/// The most cores: the filters tell so many apart.
+pub const MOST_CORES: usize = 31;
+
+/// A line on its way to memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Write {
+    /// Which line.
+    pub line: Line,
+    /// A core inside of every cache that it came through.
+    pub core: usize,
+    /// Of who brought it in.
+    pub label: Label,
+}
+
+/// All caches and the filters that track them.
+#[derive(Debug, Clone)]
+pub struct Hierarchy {
+    /// Private caches by core.
+    pub cores: Vec<Private>,
+    /// Shared caches and filters, inner ones first.
+    pub stations: Vec<Station>,
+    routes: Vec<Route>,
+    levels: Vec<Levels>,
+    /// By core, what its lines carry in shared caches: its label, and whether it is watched.
+    labels: Vec<Flags>,
+    /// Where no filter is: who may hold a line.
+    touched: Option<Sharers>,
+    /// Whether a shared cache takes lines on their way in.
+    takes_inward: bool,
+    /// Whether all cores have the way outward that [`straight`] is about.
+    is_straight: bool,
+    /// Lines under way that no filter of all cores knows.
+    under_way: InFlight,
+    /// Whether a filter of all cores has an entry for every line under way to a core.
+    filter_knows: bool,
+    /// Lines compete for entries if they agree in these bits: those of the filter with the fewest sets. None if some
+    /// filter finds its sets otherwise.
+    competing_bits: Option<Line>,
+    leaving: Leaving,
+    /// A station whose cache is about to give a line to a core, and the line, which nobody inside has: filters may say
+    /// otherwise already.
+    giving: (usize, Line),
+    /// The lines that hold instructions.
+    pub code: Code,
+    /// The time of the access or fill that is being worked on, and its core.
+    now: u64,
+    at_work: usize,
+    /// Lines of a class that filters have taken, if anybody asks.
+    pub taken: Option<Box<TakenOf>>,
+    /// Why lines of watched cores went.
+    pub losses: Losses,
+    /// Lines from here on lie in the on-chip RAM.
+    on_chip_from: Line,
+    /// Lines to be written to memory since this was last emptied.
+    pub writes: Vec<Write>,
+    /// Cores that lost a line since this was last cleared, one bit each, as far as they are told of it.
+    pub disturbed: u32,
+    /// The cores of which that is told, one bit each: all, unless somebody says so.
+    pub hears: u32,
+    /// Counts by core.
+    pub counts: Vec<CoreCounters>,
+    /// Counts of what is shared.
+    pub shared_counts: SharedCounters,
+    random: Xorshift,
+}
+
+impl Hierarchy {
+    /// Empty caches of up to 31 cores behind the stations of `plans`, inner ones first. The seed decides random choices.
+    ///
+    /// # Errors
+    /// The numbers of two plans that overlap without nesting, or of one that makes a core's way too long (twice).
+    pub fn new(cores: Vec<Private>, plans: Vec<Plan>, seed: u64) -> Result<Self, (usize, usize)> {
+        let (stations, routes) = connect(plans, cores.len())?;
+        let all = u32::MAX >> (32 - cores.len());
+        let unfiltered = |station: &Station| station.filter.is_none() && station.units.len() > 1;
+        let inclusive = |station: &Station| station.cache.as_ref().is_some_and(|shared| shared.takes_inward());
+        let knows = |station: &Station| station.cores == all && station.knows_under_way();
+        Ok(Self {
+            takes_inward: stations.iter().any(inclusive),
+            touched: stations.iter().any(|at| unfiltered(at) || inclusive(at)).then(Sharers::default),
+            under_way: InFlight::new(),
+            filter_knows: stations.iter().any(knows),
+            is_straight: straight::is_straight(&stations),
+            competing_bits: competing_bits(&stations),
+            levels: vec![Levels::default(); cores.len()],
+            labels: vec![0; cores.len()],
+            leaving: Leaving::default(),
+            giving: (0, Line::MAX),
+            code: Code::default(),
+            now: 0,
+            at_work: 0,
+            taken: None,
+            losses: Losses::default(),
+            on_chip_from: Line::MAX,
+            writes: Vec::new(),
+            disturbed: 0,
+            hears: u32::MAX,
+            counts: vec![CoreCounters::default(); cores.len()],
+            shared_counts: SharedCounters::default(),
+            random: Xorshift::new(seed),
+            cores,
+            stations,
+            routes,
+        })
+    }
+
+    /// One access of a core. Where the answer is not [`Answer::Memory`], [`Answer::UnderWay`] or busy, the line is then
+    /// where the access wants it, unless every way that it may fill there is locked.
+    #[inline(never)]
+    pub fn access(&mut self, core: usize, line: Line, want: Want, now: u64) -> Answer {
+        let private = &mut self.cores[core];
+        let found = match want {
+            Want::Read => private.data(line, 0, &mut self.leaving, &mut self.random),
+            Want::Fetch => private.instructions(line, &mut self.random),
+            Want::Write if self.levels[core].stores == To::First => {
+                let add = private.adds(true);
+                private.data(line, add, &mut self.leaving, &mut self.random)
+            }
+            _ => return self.bypass(core, line, want, now),
+        };
+        let (answer, flags) = match found {
+            Found::L1(flags) => (Answer::L1, flags),
+            Found::L2(flags) => {
+                self.begin(core, now);
+                self.send_off(core);
+                (Answer::L2, flags)
+            }
+            Found::Nowhere => {
+                self.begin(core, now);
+                return self.miss(core, line, want, self.destination(core, want));
+            }
+        };
+        if want == Want::Write {
+            self.begin(core, now);
+            self.stored(core, line, flags);
+        }
+        answer
+    }
+
+    #[inline(always)]
+    fn begin(&mut self, core: usize, now: u64) {
+        (self.at_work, self.now) = (core, now);
+    }
+
+    /// A request that the core's own caches could not answer.
+    #[inline(always)]
+    fn miss(&mut self, core: usize, line: Line, want: Want, to: To) -> Answer {
+        if self.losses.watches(core) {
+            self.watched_miss(core, line, want, to)
+        } else {
+            self.request(core, line, want, to)
+        }
+    }
+
+    #[inline(never)]
+    fn watched_miss(&mut self, core: usize, line: Line, want: Want, to: To) -> Answer {
+        let cause = self.losses.cause(line);
+        let answer = self.request(core, line, want, to);
+        let demanded = matches!(want, Want::Read | Want::Write | Want::Fetch | Want::Walk);
+        if demanded && matches!(answer, Answer::Shared(_) | Answer::OtherCore | Answer::Memory) {
+            self.counts[core].misses.add(cause);
+        }
+        answer
+    }
+
+    /// A core has lost a line, or has it no longer for itself.
+    #[inline(always)]
+    fn disturb(&mut self, core: usize) {
+        self.disturbed |= 1 << core & self.hears;
+    }
+
+    /// A core has changed a line whose copy here had these flags.
+    #[inline]
+    fn stored(&mut self, core: usize, line: Line, flags: Flags) {
+        if flags & SHARED != 0 {
+            self.own(core, line);
+        }
+        if self.cores[core].is_written_through() {
+            self.store_through(core, line);
+        }
+    }
+
+    /// Memory has answered a request. The line goes where `want` wants it, which may be further in than the request did.
+    #[cold]
+    #[inline(never)]
+    pub fn fill(&mut self, core: usize, line: Line, want: Want, now: u64) {
+        let mut to = self.destination(core, want);
+        if to == To::Memory {
+            return;
+        }
+        self.under_way.remove(line);
+        self.begin(core, now);
+        let route = self.routes[core];
+        for (at, stop) in route.stops().iter().enumerate().skip(to.tracked_from()).rev() {
+            let settled = match &mut self.stations[stop.station()].filter {
+                None => true,
+                Some(filter) => filter.taken == EntryTaken::AtRequest && filter.entries.settle(line),
+            };
+            if !settled && !self.take_entry(*stop, line, false) {
+                // There is no entry for it: it goes no further in than here.
+                to = To::Stop(at as u8);
+                break;
+            }
+        }
+        self.enter(core, line, 0, want, to, route.stops().len());
+    }
+
+    /// Whether two lines compete for entries in one of the filters, or are the same.
+    #[inline]
+    pub fn compete(&self, one: Line, other: Line) -> bool {
+        match self.competing_bits {
+            Some(bits) => (one ^ other) & bits == 0,
+            None => self.compete_anywhere(one, other),
+        }
+    }
+
+    fn compete_anywhere(&self, one: Line, other: Line) -> bool {
+        let compete = |station: &Station| station.filter.as_ref().is_some_and(|at| at.entries.same_set(one, other));
+        one == other || self.stations.iter().any(compete)
+    }
+
+    /// Lets the lines from this one on lie in the on-chip RAM: only first levels cache them. Cores must not have private
+    /// second levels.
+    pub fn set_on_chip_from(&mut self, line: Line) {
+        debug_assert!(self.cores.iter().all(|core| core.l2.is_none()));
+        self.on_chip_from = line;
+    }
+
+    /// Gives a core a label, whose class decides which ways it fills from now on. Lines in shared caches keep the label
+    /// of the core that brought them.
+    pub fn set_label(&mut self, core: usize, label: Label) {
+        self.labels[core] = self.labels[core] & WATCHED | flags_of(label);
+        if let Some(l2) = &mut self.cores[core].l2 {
+            l2.set_class(usize::from(label.class));
+        }
+    }
+
+    /// The label of a core.
+    pub fn label(&self, core: usize) -> Label {
+        label_of(self.labels[core])
+    }
+
+    /// Remembers from now on why lines that a core brings in are lost, and counts its misses by cause.
+    pub fn watch(&mut self, core: usize) {
+        self.labels[core] |= WATCHED;
+        self.losses.watch(core);
+    }
+
+    /// Bytes of memory that all of this takes.
+    pub fn bytes(&self) -> usize {
+        self.cores.iter().map(Private::bytes).sum::<usize>()
+            + self.stations.iter().map(Station::bytes).sum::<usize>()
+            + self.touched.as_ref().map_or(0, Sharers::bytes)
+            + self.under_way.bytes()
+            + self.losses.bytes()
+    }
+}
+
+/// The bits that decide whether lines compete for entries: all of them where there is no filter.
+fn competing_bits(stations: &[Station]) -> Option<Line> {
+    let filters = stations.iter().filter_map(|station| station.filter.as_ref());
+    filters
+        .map(|filter| filter.entries.linear_sets())
+        .try_fold(Line::MAX, |bits, sets| Some(bits & (sets? - 1) as Line))
+}

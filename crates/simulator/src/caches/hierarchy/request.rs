@@ -1,0 +1,203 @@
+//! The way outward of a request that the core's own caches could not answer.
+
+use waykeeper_platform::EntryTaken;
+
+use crate::caches::access::{Answer, Want};
+use crate::caches::flags::DIRTY;
+use crate::caches::flags::SHARED;
+use crate::caches::hierarchy::Hierarchy;
+use crate::caches::hierarchy::levels::To;
+use crate::caches::node::Stop;
+use crate::caches::snoop_filter::{Entry, Known};
+use crate::line::Line;
+
+impl Hierarchy {
+    /// Asks station after station, changing nothing on the way, and acts on the first that knows the line.
+    pub(super) fn request(&mut self, core: usize, line: Line, want: Want, to: To) -> Answer {
+        if line >= self.on_chip_from {
+            return self.take_from_on_chip_ram(core, line, want);
+        }
+        if self.under_way.contains(line) {
+            return Answer::UnderWay;
+        }
+        if let Some(touched) = &mut self.touched {
+            touched.add(line, core);
+        }
+        // A store is done in the first cache that has the line, wherever it would go else.
+        let first = if want.is_store() { 0 } else { to.first() };
+        if first > 0 && self.is_under_way_before(core, line, first) {
+            return Answer::UnderWay;
+        }
+        let (route, tracked_from) = (self.routes[core], to.tracked_from());
+        for (at, stop) in route.stops().iter().enumerate().skip(first) {
+            let station = &self.stations[stop.station()];
+            // What lies inside on this very way was asked before, except by a read that passes over caches.
+            let asked = if at > first || tracked_from <= at { stop.unit } else { 0 };
+            let holders = match &station.filter {
+                None => self.holders(stop.station(), line, asked),
+                Some(filter) => {
+                    let needs_entry = filter.taken == EntryTaken::AtRequest && at >= tracked_from;
+                    let look = filter.asked || needs_entry;
+                    match if look { filter.entries.look(line) } else { Known::Nothing } {
+                        Known::UnderWay if filter.asked => return Answer::UnderWay,
+                        Known::Held(owners) if filter.asked => owners & !asked,
+                        Known::NoRoom if needs_entry => return self.busy(stop.station()),
+                        _ => 0,
+                    }
+                }
+            };
+            if holders & !stop.unit != 0 {
+                return self.take_from_others(core, line, want, to, at, holders & !stop.unit);
+            }
+            if holders != 0 {
+                return Answer::OtherCore;
+            }
+            if station.cache.as_ref().is_some_and(|shared| shared.cache.find(line).is_some()) {
+                return self.take_from_cache(core, line, want, to, at);
+            }
+        }
+        if want == Want::Stream {
+            return self.write_without_reading(core, line, to);
+        }
+        for stop in route.stops().iter().skip(tracked_from) {
+            if self.stations[stop.station()].knows_under_way() {
+                let taken = self.take_entry(*stop, line, true);
+                debug_assert!(taken, "there was room");
+            }
+        }
+        if !self.filter_knows || matches!(to, To::Stop(_)) {
+            // The filter of a cache has no entry for a line that goes no further in than that.
+            self.under_way.add(line);
+        }
+        Answer::Memory
+    }
+
+    /// Whether a filter that an access passes over knows a line to be under way.
+    #[inline(never)]
+    fn is_under_way_before(&self, core: usize, line: Line, first: usize) -> bool {
+        self.routes[core].stops().iter().take(first).any(|stop| self.stations[stop.station()].awaits(line))
+    }
+
+    /// The first level takes a line of the on-chip RAM.
+    #[inline(never)]
+    fn take_from_on_chip_ram(&mut self, core: usize, line: Line, want: Want) -> Answer {
+        let Self { leaving, random, .. } = self;
+        let private = &mut self.cores[core];
+        match want {
+            Want::Fetch => private.fill_l1i(line, random),
+            Want::Read | Want::Write | Want::Update | Want::Prefetch { .. } | Want::Walk => {
+                private.fill_data(line, 0, private.adds(want.is_store()), leaving, random);
+            }
+            Want::Stream => return Answer::Sent,
+        }
+        self.send_off(core);
+        Answer::OnChip
+    }
+
+    /// The cache of a stop has the line, and nobody inside.
+    #[inline(never)]
+    fn take_from_cache(&mut self, core: usize, line: Line, want: Want, to: To, at: usize) -> Answer {
+        let station = self.routes[core].stops()[at].station();
+        if stores_in_place(want, to) {
+            return self.write_in_place(core, line, want, at);
+        }
+        self.giving = (station, line);
+        let taken = self.take_entries(core, line, to.tracked_from(), at + 1);
+        self.giving = (0, Line::MAX);
+        if let Err(busy) = taken {
+            return busy;
+        }
+        let alone = self.stations[station].alone;
+        let shared = self.stations[station].cache.as_mut().expect("it has the line");
+        let level = shared.level;
+        let stays = shared.takes_inward() || to.first() == at && to.tracked_from() > at;
+        let flags = match shared.cache.find(line) {
+            Some(_) if !stays => shared.remove(line).unwrap_or(0) & !alone,
+            Some(place) => {
+                shared.cache.clear(place, alone);
+                shared.cache.touch(place, 0) & !DIRTY
+            }
+            None => {
+                // Making room in a filter has pushed this very line out.
+                self.give_back_entries(core, line, to.tracked_from(), at + 1);
+                return self.request(core, line, want, to);
+            }
+        };
+        self.enter(core, line, flags & (DIRTY | SHARED), want, to, at);
+        Answer::Shared(level)
+    }
+
+    /// Units at a stop hold the line: from now on it is shared, unless it is to be changed.
+    #[inline(never)]
+    fn take_from_others(&mut self, core: usize, line: Line, want: Want, to: To, at: usize, units: u32) -> Answer {
+        if stores_in_place(want, to) {
+            self.take_away_elsewhere(core, line);
+            return self.request(core, line, want, to);
+        }
+        if let Err(busy) = self.take_entries(core, line, to.tracked_from(), at) {
+            return busy;
+        }
+        let stop = self.routes[core].stops()[at];
+        let station = stop.station();
+        let shared = self.stations[station].cache.as_ref();
+        let copy = shared.and_then(|shared| Some((shared, shared.cache.find(line)?)));
+        let answer = match copy {
+            Some((shared, place)) if shared.cache.flags(place) & SHARED != 0 => Answer::Shared(shared.level),
+            _ => Answer::OtherCore,
+        };
+        if to.tracked_from() <= at
+            && let Some(filter) = &mut self.stations[station].filter
+        {
+            filter.entries.add_owner(line, stop.unit);
+        }
+        self.share(station, units, core, line);
+        self.enter(core, line, SHARED, want, to, at);
+        answer
+    }
+
+    /// Takes entries for a line in the filters from the stop `first` to before the stop `end`; none if one has no room.
+    pub(super) fn take_entries(&mut self, core: usize, line: Line, first: usize, end: usize) -> Result<(), Answer> {
+        for at in first..end {
+            let stop = self.routes[core].stops()[at];
+            if !self.take_entry(stop, line, false) {
+                self.give_back_entries(core, line, first, at);
+                return Err(self.busy(stop.station()));
+            }
+        }
+        Ok(())
+    }
+
+    fn busy(&self, station: usize) -> Answer {
+        Answer::Busy(self.stations[station].kind_of_filter() as u8)
+    }
+
+    /// Takes the core's side off the entries of a line, from the stop `first` to before the stop `end`.
+    #[inline(never)]
+    pub(super) fn give_back_entries(&mut self, core: usize, line: Line, first: usize, end: usize) {
+        for at in first..end {
+            let stop = self.routes[core].stops()[at];
+            if let Some(filter) = &mut self.stations[stop.station()].filter {
+                filter.entries.drop_owner(line, stop.unit);
+            }
+        }
+    }
+
+    /// Takes an entry of a station's filter, where there is one; false if every entry of the set waits for a fill.
+    #[inline(never)]
+    pub(super) fn take_entry(&mut self, stop: Stop, line: Line, busy: bool) -> bool {
+        let Some(filter) = &mut self.stations[stop.station()].filter else { return true };
+        match filter.entries.take(line, stop.unit, busy, &mut self.random) {
+            Entry::AllBusy => false,
+            Entry::Taken(None) => true,
+            Entry::Taken(Some(out)) => {
+                self.lose_entry_seldom(stop.station(), out);
+                true
+            }
+        }
+    }
+}
+
+/// Whether an access changes the line in a shared cache instead of bringing it further in.
+fn stores_in_place(want: Want, to: To) -> bool {
+    want == Want::Stream || want.is_store() && matches!(to, To::Stop(_))
+}

@@ -1,0 +1,163 @@
+//! Lines that several caches hold: who they are, and what a reader or a writer does to them.
+
+use waykeeper_platform::Allocation;
+
+use crate::bits::bits;
+use crate::caches::cache::Evicted;
+use crate::caches::flags::DIRTY;
+use crate::caches::flags::Flags;
+use crate::caches::flags::SHARED;
+use crate::caches::flags::merged;
+use crate::caches::hierarchy::Hierarchy;
+use crate::caches::node::Unit;
+use crate::caches::snoop_filter::Known;
+use crate::line::Line;
+use crate::observe::losses::Cause;
+
+impl Hierarchy {
+    /// The units of a station without a filter that hold a line, but for those of `except`.
+    #[inline(never)]
+    pub(super) fn holders(&self, station: usize, line: Line, except: u32) -> u32 {
+        let at = &self.stations[station];
+        let units = &at.units;
+        let touched = self.touched.as_ref().map_or(u32::MAX, |touched| touched.cores(line)) & at.cores;
+        if except != 0 && (units.len() == 1 || touched.is_power_of_two()) {
+            // Only one core ever asked for lines near this one, and it is in the excepted unit.
+            return 0;
+        }
+        let holds = |at: &usize| self.holds(units[*at], line);
+        bits(self.may_hold(station, line) & !except).filter(holds).fold(0, |mask, at| mask | 1 << at)
+    }
+
+    /// The units of a station that may hold a line.
+    pub(super) fn may_hold(&self, station: usize, line: Line) -> u32 {
+        let may = self.touched.as_ref().map_or(u32::MAX, |touched| touched.cores(line));
+        let touches = |unit: &Unit| match unit {
+            Unit::Core(core) => may >> core & 1 == 1,
+            Unit::Station(inner) => may & self.stations[*inner].cores != 0,
+        };
+        let units = self.stations[station].units.iter().enumerate();
+        units.filter(|(_, unit)| touches(unit)).fold(0, |mask, (at, _)| mask | 1 << at)
+    }
+
+    /// Whether a data or unified cache of a unit holds a line.
+    fn holds(&self, unit: Unit, line: Line) -> bool {
+        match unit {
+            Unit::Core(core) => self.cores[core].holds(line),
+            Unit::Station(inner) => {
+                let cache = self.stations[inner].cache.as_ref();
+                cache.is_some_and(|shared| shared.cache.find(line).is_some()) || self.is_inside(inner, line)
+            }
+        }
+    }
+
+    /// Whether a cache further in than a station's own holds a line.
+    pub(super) fn is_inside(&self, station: usize, line: Line) -> bool {
+        self.units_with(station, line) != 0
+    }
+
+    /// The units of a station that hold a line.
+    fn units_with(&self, station: usize, line: Line) -> u32 {
+        match &self.stations[station].filter {
+            None => self.holders(station, line, 0),
+            Some(filter) => match filter.entries.look(line) {
+                Known::Held(owners) => owners,
+                Known::UnderWay | Known::Nothing | Known::NoRoom => 0,
+            },
+        }
+    }
+
+    /// A line that `units` of a station hold becomes shared: its changes go to the station's cache, which takes a copy
+    /// if it is not one for evictions only, or past it.
+    #[inline(never)]
+    pub(super) fn share(&mut self, station: usize, units: u32, core: usize, line: Line) {
+        let had = bits(units).fold(0, |had, unit| had | self.share_unit(self.stations[station].units[unit], line));
+        let flags = SHARED | had & DIRTY;
+        let out = Evicted { line, flags: flags | self.labels[core] };
+        let at = &mut self.stations[station];
+        let Some(shared) = &mut at.cache else { return self.write_back(self.stations[station].outer, core, out) };
+        match shared.cache.find(line) {
+            Some(place) => shared.cache.mark(place, flags),
+            None if shared.allocation == Allocation::Victim => {
+                self.write_back(self.stations[station].outer, core, out);
+            }
+            None => self.allocate(station, core, out),
+        }
+    }
+
+    /// Marks every copy in a unit as shared and clean; gives the flags that they had.
+    fn share_unit(&mut self, unit: Unit, line: Line) -> Flags {
+        let inner = match unit {
+            Unit::Core(core) => {
+                self.disturb(core);
+                return self.cores[core].share(line);
+            }
+            Unit::Station(inner) => inner,
+        };
+        let mut had = 0;
+        if let Some(shared) = &mut self.stations[inner].cache
+            && let Some(place) = shared.cache.find(line)
+        {
+            had = shared.cache.flags(place);
+            shared.cache.clear(place, DIRTY);
+            shared.cache.mark(place, SHARED);
+        }
+        bits(self.units_with(inner, line))
+            .fold(had, |had, unit| had | self.share_unit(self.stations[inner].units[unit], line))
+    }
+
+    /// A core changes a line that may be shared: all copies but those on its own way outward go.
+    #[inline(never)]
+    pub(super) fn own(&mut self, core: usize, line: Line) {
+        self.own_outside(core, line, 0);
+        self.cores[core].unshare(line);
+    }
+
+    /// A line is changed further in than a stop of a core: what there is of it from there on, but on the way of the core,
+    /// goes.
+    pub(super) fn own_outside(&mut self, core: usize, line: Line, from: usize) {
+        for at in from..self.routes[core].stops().len() {
+            let stop = self.routes[core].stops()[at];
+            let station = stop.station();
+            for unit in bits(self.units_with(station, line) & !stop.unit) {
+                self.take_out(self.stations[station].units[unit], line, Cause::Write, false);
+                if let Some(filter) = &mut self.stations[station].filter {
+                    filter.entries.drop_owner(line, 1 << unit);
+                }
+            }
+            if let Some(shared) = &mut self.stations[station].cache {
+                match shared.takes_inward() {
+                    false => drop(shared.remove(line)),
+                    true => {
+                        if let Some(place) = shared.cache.find(line) {
+                            shared.cache.clear(place, SHARED);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// A core is about to write a line that its own caches do not have: copies in other units of its stations go, and
+    /// what they changed goes outward.
+    pub(super) fn take_away_elsewhere(&mut self, core: usize, line: Line) {
+        for at in 0..self.routes[core].stops().len() {
+            let stop = self.routes[core].stops()[at];
+            let station = stop.station();
+            let units = self.units_with(station, line) & !stop.unit;
+            if units == 0 {
+                continue;
+            }
+            let mut flags = 0;
+            for unit in bits(units) {
+                flags = merged(flags, self.take_out(self.stations[station].units[unit], line, Cause::Write, false));
+                if let Some(filter) = &mut self.stations[station].filter {
+                    filter.entries.drop_owner(line, 1 << unit);
+                }
+            }
+            let left = self.units_with(station, line);
+            // Whether the station's cache may have a copy too is in the flags.
+            self.arrive_seldom(station, core, Evicted { line, flags }, left);
+        }
+    }
+}

@@ -1,0 +1,660 @@
+//! A core's way to the memory hierarchy: bounded outstanding misses, and what each answer costs.
+
+use crate::bits::bits;
+use crate::caches::access::{Answer, Want};
+use crate::caches::hierarchy::Hierarchy;
+use crate::core::latencies::Latencies;
+use crate::core::shared_mshrs::SharedMisses;
+use crate::line::EMPTY;
+use crate::line::Line;
+use crate::memory::{Handle, Memory, Source};
+use crate::observe::counters::FrontCounters;
+use crate::observe::explain::{Explainer, From, Part, What, losses_of};
+use crate::observe::label::Label;
+use crate::time::NEVER;
+
+/// The most misses that a core can have outstanding.
+pub const MOST_SLOTS: usize = 64;
+
+/// What the cores share.
+#[derive(Debug, Clone)]
+pub struct World {
+    /// Caches and filters.
+    pub hierarchy: Hierarchy,
+    /// The memory.
+    pub memory: Memory,
+    /// Shared caches whose outstanding misses are bounded.
+    pub misses: Vec<SharedMisses>,
+    /// Whether one of them may have room for a core that waits.
+    pub has_room: bool,
+    /// Who collects what the target waits for, if anybody does.
+    pub explainer: Option<Box<Explainer>>,
+}
+
+impl World {
+    /// Whether an access has left nothing that the engine must pass on: no write to memory, no loss that a core hears of, no
+    /// room for a core that waits.
+    #[inline(always)]
+    pub fn is_settled(&self) -> bool {
+        self.hierarchy.disturbed | u32::from(self.has_room) == 0 && self.hierarchy.writes.is_empty()
+    }
+}
+
+/// What became of an access.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Issued {
+    /// The first level has the line.
+    Hit,
+    /// The line is there at this time.
+    At(Arrival),
+    /// Memory will answer into this slot.
+    Pending(usize),
+    /// Memory will answer into this slot, which an earlier access waits for too.
+    Joined(usize),
+    /// A filter has no entry, a shared cache can wait for no further line, or another core waits for the line:
+    /// [`Port::retry_after`] tells when to try again.
+    Blocked,
+    /// All slots are taken, one of them until this time (or [`NEVER`], if all wait for memory).
+    Full(u64),
+}
+
+/// When a line comes, and from where.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Arrival {
+    /// The time.
+    pub at: u64,
+    /// Whether it comes from beyond the core's own caches.
+    pub beyond: bool,
+}
+
+/// How many lines a core can wait for at one time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds {
+    /// Lines that its first level waits for: 1 to [`MOST_SLOTS`].
+    pub all: usize,
+    /// Those among them that come from beyond its own caches.
+    pub beyond: Option<usize>,
+    /// Further lines that only prefetchers of its second level wait for.
+    pub for_second: usize,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Blocked {
+    line: Line,
+    since: u64,
+    every: u64,
+    /// It waits for a turn at this one of the shared caches whose misses are bounded.
+    turn: Option<usize>,
+}
+
+impl Blocked {
+    /// When it tries next, at `now` or later.
+    #[inline(always)]
+    fn next_try(&self, now: u64) -> u64 {
+        // A core that runs ahead may itself have made the room that it hears of.
+        let waited = now.saturating_sub(self.since);
+        // Numbers of 32 bits divide faster.
+        let tries = match (waited | self.every) >> 32 {
+            0 => u64::from((waited as u32).div_ceil(self.every as u32)),
+            _ => self.tries_long(waited),
+        };
+        self.since + tries.max(1) * self.every
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn tries_long(&self, waited: u64) -> u64 {
+        waited.div_ceil(self.every)
+    }
+
+    /// When it tries next if it waits for a turn at a cache; none if that is not known.
+    #[cold]
+    #[inline(never)]
+    fn turn_comes(&self, misses: &mut SharedMisses, core: usize, now: u64) -> Option<u64> {
+        let now = now.max(self.since);
+        let at = match misses.is_next(core, now) {
+            true => self.next_try(now),
+            // Its turn may come with a line that is on its way.
+            false => misses.next_time(now),
+        };
+        (at != NEVER).then_some(at)
+    }
+}
+
+/// A core's outstanding misses and latencies.
+#[derive(Debug, Clone)]
+pub struct Port {
+    /// Index of the core.
+    pub core: usize,
+    /// Whether independent accesses overlap.
+    pub out_of_order: bool,
+    /// Whether a load that waits stops the core at once.
+    pub stops_at_loads: bool,
+    /// Whether its reads go first before the memory controller.
+    pub first: bool,
+    /// Who its requests count for.
+    pub label: Label,
+    /// What answers cost.
+    pub latencies: Latencies,
+    /// What the core did before its caches.
+    pub counts: FrontCounters,
+    /// All slots of its own accesses, one bit each.
+    all: u64,
+    /// The slots that only prefetches to the second level may take, one bit each.
+    for_second: u64,
+    /// Slots that memory owes a line.
+    owed: u64,
+    /// Slots that are taken until a known time.
+    timed: u64,
+    /// Slots whose lines come, or came, from beyond the core's own caches.
+    beyond: u64,
+    most_beyond: Option<usize>,
+    blocked: Option<Blocked>,
+    /// Whether the world's explainer hears of its misses.
+    pub explains: bool,
+    /// Those of the shared caches on its way whose misses are bounded.
+    pub limits: Vec<usize>,
+    done: [u64; MOST_SLOTS],
+    asked: [Asked; MOST_SLOTS],
+}
+
+/// What memory was asked for.
+#[derive(Debug, Clone, Copy)]
+struct Asked {
+    line: Line,
+    want: Want,
+    /// On the short way: the entry of the line in the shared cache's filter.
+    entry: u8,
+}
+
+impl Port {
+    /// A port with nothing outstanding.
+    pub fn new(core: usize, out_of_order: bool, bounds: Bounds, latencies: Latencies) -> Self {
+        Self {
+            core,
+            out_of_order,
+            stops_at_loads: !out_of_order,
+            first: false,
+            label: Label::default(),
+            latencies,
+            counts: FrontCounters::default(),
+            all: u64::MAX >> (MOST_SLOTS - bounds.all),
+            for_second: match bounds.for_second {
+                0 => 0,
+                more => (u64::MAX >> (MOST_SLOTS - more)) << bounds.all,
+            },
+            owed: 0,
+            timed: 0,
+            beyond: 0,
+            most_beyond: bounds.beyond,
+            blocked: None,
+            explains: false,
+            limits: Vec::new(),
+            done: [0; MOST_SLOTS],
+            asked: [Asked { line: 0, want: Want::Read, entry: 0 }; MOST_SLOTS],
+        }
+    }
+
+    /// Begins an access.
+    #[inline]
+    pub fn issue(&mut self, world: &mut World, line: Line, want: Want, now: u64) -> Issued {
+        let hierarchy = &mut world.hierarchy;
+        if (self.free() == 0 || self.most_beyond.is_some())
+            && let Some(time) = self.full(hierarchy, line, want, now)
+        {
+            return Issued::Full(time);
+        }
+        if !self.limits.is_empty()
+            && let Some(refused) = self.out_of_turn(world, line, want, now)
+        {
+            return refused;
+        }
+        let hierarchy = &mut world.hierarchy;
+        let answer = hierarchy.access(self.core, line, want, now);
+        let counts = &mut hierarchy.counts[self.core];
+        counts.accesses += 1;
+        let issued = match answer {
+            Answer::L1 => {
+                counts.l1_hits += 1;
+                return match want {
+                    Want::Write => self.stored(world, now),
+                    _ => Issued::Hit,
+                };
+            }
+            Answer::L2 => {
+                counts.l2_hits += 1;
+                Issued::At(Arrival { at: self.taken_from(world, want, now, now + self.latencies.l2), beyond: false })
+            }
+            Answer::Shared(level) => {
+                counts.shared_hits += 1;
+                let at = now + self.latencies.shared[usize::from(level)];
+                let at = self.taken_from(world, want, now, at);
+                self.take_turns(world, level, at);
+                Issued::At(Arrival { at, beyond: true })
+            }
+            Answer::OnChip => {
+                counts.on_chip_reads += 1;
+                Issued::At(Arrival { at: now + self.latencies.on_chip, beyond: true })
+            }
+            Answer::OtherCore => {
+                counts.transfers += 1;
+                let at = now + self.latencies.other_core;
+                self.take_turns(world, u8::MAX, at);
+                Issued::At(Arrival { at, beyond: true })
+            }
+            Answer::Memory => {
+                counts.memory_reads += 1;
+                let slot = self.free().trailing_zeros() as usize;
+                self.ask_memory(world, slot, Asked { line, want, entry: 0 }, now);
+                Issued::Pending(slot)
+            }
+            Answer::UnderWay => match bits(self.owed).find(|slot| self.brings(*slot, line, hierarchy)) {
+                Some(slot) => {
+                    self.asked[slot].want = self.asked[slot].want.joined(want);
+                    Issued::Joined(slot)
+                }
+                None => self.block(hierarchy, line, now, self.latencies.retry[0]),
+            },
+            Answer::Busy(filter) => {
+                *[&mut counts.cluster_waits, &mut counts.interconnect_waits][usize::from(filter)] += 1;
+                self.block(hierarchy, line, now, self.latencies.retry[usize::from(filter)])
+            }
+            Answer::Sent if want == Want::Stream => {
+                self.counts.streamed_lines += 1;
+                // A line leaves the core once the memory has taken those before it.
+                let leaves = now + self.latencies.stream + world.memory.write_backlog();
+                Issued::At(Arrival { at: leaves, beyond: true })
+            }
+            Answer::Sent => self.sent(world, now),
+        };
+        if self.explains {
+            self.explain(world, (line, want), answer, issued, now);
+        }
+        issued
+    }
+
+    /// Whether reads of data that cannot wait for anything but slots, entries and memory may take the short way: they
+    /// overlap, nothing bounds them besides the slots, and nobody asks why they wait.
+    pub fn reads_straight(&self) -> bool {
+        !self.stops_at_loads
+            && !self.explains
+            && self.limits.is_empty()
+            && self.most_beyond.is_none()
+            && self.blocked.is_none_or(|blocked| blocked.turn.is_none())
+    }
+
+    /// A free slot.
+    #[inline(always)]
+    pub fn free_slot(&self) -> Option<usize> {
+        let free = self.free();
+        (free != 0).then(|| free.trailing_zeros() as usize)
+    }
+
+    /// On the short way: the hierarchy has let a read pass to memory, which answers into a free slot.
+    #[inline(always)]
+    pub fn ask(&mut self, world: &mut World, slot: usize, (line, entry): (Line, u8), now: u64) {
+        let counts = &mut world.hierarchy.counts[self.core];
+        counts.accesses += 1;
+        counts.memory_reads += 1;
+        self.ask_memory(world, slot, Asked { line, want: Want::Read, entry }, now);
+    }
+
+    /// On the short way: a shared cache's filter has no entry for a line.
+    #[inline(always)]
+    pub fn wait_for_entry(&mut self, world: &mut World, line: Line, now: u64) {
+        world.hierarchy.counts[self.core].cluster_waits += 1;
+        self.blocked = Some(Blocked { line, since: now, every: self.latencies.retry[0], turn: None });
+    }
+
+    /// A store hit the first level, and may have gone on to the memory.
+    #[inline]
+    fn stored(&self, world: &World, now: u64) -> Issued {
+        if world.hierarchy.cores[self.core].is_written_through() { self.sent(world, now) } else { Issued::Hit }
+    }
+
+    /// When a store that hits further out than the first level has left the core: it may have gone on to the memory, too.
+    #[inline]
+    fn taken_from(&self, world: &World, want: Want, now: u64, at: u64) -> u64 {
+        if want != Want::Write || world.hierarchy.writes.is_empty() {
+            return at;
+        }
+        match self.stored(world, now) {
+            Issued::At(arrival) => at.max(arrival.at),
+            _ => at,
+        }
+    }
+
+    /// A store that goes on to the memory leaves the core once the memory has taken those before it.
+    #[inline(never)]
+    fn sent(&self, world: &World, now: u64) -> Issued {
+        match world.memory.write_backlog() {
+            backlog if backlog > 0 && !world.hierarchy.writes.is_empty() => {
+                Issued::At(Arrival { at: now + backlog, beyond: true })
+            }
+            _ => Issued::Hit,
+        }
+    }
+
+    /// Tells the world's explainer of a miss.
+    #[cold]
+    #[inline(never)]
+    fn explain(&self, world: &mut World, (line, want): (Line, Want), answer: Answer, issued: Issued, now: u64) {
+        let from = match answer {
+            Answer::L1 | Answer::Sent => return,
+            Answer::L2 => From::SecondLevel,
+            Answer::Shared(level) => From::Shared(level),
+            Answer::OnChip => From::OnChip,
+            Answer::OtherCore => From::OtherCore,
+            Answer::Memory => From::Memory,
+            Answer::UnderWay => From::UnderWay,
+            Answer::Busy(filter) => From::Filter(filter),
+        };
+        let what = match want {
+            Want::Fetch => What::Code,
+            Want::Walk => What::PageTable,
+            Want::Read | Want::Write | Want::Update | Want::Prefetch { .. } | Want::Stream => What::Data,
+        };
+        let losses = &world.hierarchy.losses;
+        let (cause, lost) = (losses.cause(line), losses_of(losses, line, now));
+        let part = Part { asked_ps: now, came_ps: now, line, what, from, memory: None, cause, lost };
+        let Some(explainer) = &mut world.explainer else { return };
+        match issued {
+            Issued::At(arrival) => explainer.waits_until(arrival.at, part),
+            Issued::Pending(slot) | Issued::Joined(slot) => explainer.waits_for_slot(slot, part),
+            Issued::Blocked => explainer.waits_for_entry(part),
+            Issued::Hit | Issued::Full(_) => {}
+        }
+    }
+
+    /// Asks for a line on behalf of a prefetcher, if there is a slot for it and the line is further away than `level`.
+    /// Gives the slot that it takes and when the line is there, or [`NEVER`] if memory decides.
+    pub fn prefetch(&mut self, world: &mut World, line: Line, level: u8, now: u64) -> Option<(usize, u64)> {
+        let slot = self.slot_for_prefetch(level, now)?;
+        if world.hierarchy.cores[self.core].holds_up_to(level, line) {
+            return None;
+        }
+        if !self.limits.iter().all(|cache| world.misses[*cache].is_free(now)) {
+            return None;
+        }
+        let want = Want::Prefetch { level };
+        let answer = world.hierarchy.access(self.core, line, want, now);
+        let (at, beyond) = match answer {
+            _ if !answer.brings_nearer(level) => return None,
+            Answer::L2 => (now + self.latencies.l2, false),
+            Answer::Shared(held) => {
+                let at = now + self.latencies.shared[usize::from(held)];
+                self.take_turns(world, held, at);
+                (at, true)
+            }
+            Answer::OtherCore => {
+                let at = now + self.latencies.other_core;
+                self.take_turns(world, u8::MAX, at);
+                (at, true)
+            }
+            Answer::OnChip => (now + self.latencies.on_chip, true),
+            Answer::Memory => (NEVER, true),
+            _ => return None,
+        };
+        self.counts.prefetches += 1;
+        self.beyond = self.beyond & !(1 << slot) | u64::from(beyond) << slot;
+        if at == NEVER {
+            self.counts.prefetch_memory_reads += 1;
+            world.hierarchy.counts[self.core].memory_reads += 1;
+            self.ask_memory(world, slot, Asked { line, want, entry: 0 }, now);
+        } else {
+            self.timed |= 1 << slot;
+            self.done[slot] = at;
+        }
+        Some((slot, at))
+    }
+
+    fn slot_for_prefetch(&mut self, level: u8, now: u64) -> Option<usize> {
+        let slots = if level == 1 { self.all } else { self.all | self.for_second };
+        // The slots that nothing else may take come first; the last one of the core's own is left to it.
+        let offered = |port: &Self| {
+            let free = slots & !(port.owed | port.timed);
+            if free & !port.all != 0 || (free & port.all).count_ones() > 1 { free } else { 0 }
+        };
+        if offered(self) == 0 {
+            self.reclaim(now);
+        }
+        let full = self.most_beyond.is_some_and(|most| {
+            self.reclaim(now);
+            (self.beyond & (self.owed | self.timed)).count_ones() as usize >= most
+        });
+        let offered = if full { 0 } else { offered(self) };
+        (offered != 0).then(|| 63 - offered.leading_zeros() as usize)
+    }
+
+    /// Lines that this core's own accesses have read from memory: not those of page walks and prefetchers.
+    pub fn demand_reads(&self, world: &World) -> u64 {
+        let others = self.counts.walk_memory_reads + self.counts.prefetch_memory_reads;
+        world.hierarchy.counts[self.core].memory_reads - others
+    }
+
+    #[inline(always)]
+    fn ask_memory(&mut self, world: &mut World, slot: usize, asked: Asked, now: u64) {
+        self.owed |= 1 << slot;
+        self.beyond |= 1 << slot;
+        self.asked[slot] = asked;
+        let handle = (self.core * MOST_SLOTS + slot) as Handle;
+        let Label { class, monitor } = self.label;
+        let source = Source { core: self.core as u8, class, monitor, first: self.first };
+        world.memory.read(asked.line, handle, source, now);
+        if !self.limits.is_empty() {
+            self.limits_owe(world);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn limits_owe(&self, world: &mut World) {
+        self.limits.iter().for_each(|cache| world.misses[*cache].owe());
+    }
+
+    /// Whether memory owes a slot a line that is then in a cache.
+    fn brings(&self, slot: usize, line: Line, hierarchy: &Hierarchy) -> bool {
+        self.asked[slot].line == line && !hierarchy.passes_caches(self.core, self.asked[slot].want)
+    }
+
+    /// Refuses a request that would leave a shared cache which can wait for no further line, or where others were before.
+    #[inline(never)]
+    fn out_of_turn(&mut self, world: &mut World, line: Line, want: Want, now: u64) -> Option<Issued> {
+        // Nobody waits and there is room: nothing would change.
+        if self.limits.iter().all(|cache| world.misses[*cache].is_free(now)) {
+            return None;
+        }
+        let mine = bits(self.owed).any(|slot| self.asked[slot].line == line);
+        for at in 0..self.limits.len() {
+            let cache = self.limits[at];
+            let misses = &mut world.misses[cache];
+            if mine || world.hierarchy.is_within(self.core, line, want, misses.passes) {
+                misses.leave(self.core);
+            } else if !misses.may_begin(self.core, now) {
+                // Whoever is first may not have heard that there is room.
+                world.has_room |= misses.has_news(now);
+                return Some(match misses.next_time(now) {
+                    NEVER => {
+                        self.blocked = Some(Blocked { line, since: now, every: 1, turn: Some(cache) });
+                        Issued::Blocked
+                    }
+                    time => Issued::Full(time),
+                });
+            }
+            world.has_room |= world.misses[cache].has_news(now);
+        }
+        None
+    }
+
+    /// A line comes at a time from a cache of this level: the bounded caches before it wait for it. Who waits for one of them
+    /// must hear of it, because nobody tells when it has come.
+    #[inline(never)]
+    fn take_turns(&self, world: &mut World, level: u8, at: u64) {
+        for cache in &self.limits {
+            let misses = &mut world.misses[*cache];
+            if misses.level < level {
+                misses.take_until(at);
+                world.has_room |= misses.is_waited_for();
+            }
+        }
+    }
+
+    /// If there is no slot for a line that the core does not hold: when there will be one, or [`NEVER`] if memory decides.
+    #[inline(never)]
+    fn full(&mut self, hierarchy: &Hierarchy, line: Line, want: Want, now: u64) -> Option<u64> {
+        let full = |port: &Self| match port.most_beyond {
+            _ if port.free() == 0 => Some(port.timed),
+            Some(most) => {
+                let beyond = port.beyond & (port.owed | port.timed);
+                (beyond.count_ones() as usize >= most).then_some(port.timed & beyond)
+            }
+            None => None,
+        };
+        full(self)?;
+        self.reclaim(now);
+        let timed = full(self)?;
+        if want != Want::Fetch && hierarchy.cores[self.core].holds(line) {
+            return None;
+        }
+        Some(bits(timed).map(|slot| self.done[slot]).min().unwrap_or(NEVER))
+    }
+
+    #[inline(never)]
+    fn block(&mut self, hierarchy: &mut Hierarchy, line: Line, now: u64, every: u64) -> Issued {
+        hierarchy.counts[self.core].accesses -= 1;
+        self.blocked = Some(Blocked { line, since: now, every, turn: None });
+        Issued::Blocked
+    }
+
+    /// Whether an access waits for an entry of a filter, or for another core's fill.
+    #[inline]
+    pub fn is_blocked(&self) -> bool {
+        self.blocked.is_some()
+    }
+
+    /// The line for whose entry an access waits, or [`EMPTY`] if it waits for a turn; none if none waits.
+    #[inline(always)]
+    pub fn waits_for(&self) -> Option<Line> {
+        let blocked = self.blocked.as_ref()?;
+        Some(if blocked.turn.is_none() { blocked.line } else { EMPTY })
+    }
+
+    /// An access that waits is no longer wanted.
+    pub fn unblock(&mut self) {
+        self.blocked = None;
+    }
+
+    /// Takes over what another program of the same core has left: lines that are under way, and counts.
+    pub fn take_over(&mut self, before: Self) {
+        let Self { counts, owed, timed, beyond, done, asked, .. } = before;
+        (self.counts, self.owed, self.timed, self.beyond) = (counts, owed, timed, beyond);
+        (self.done, self.asked) = (done, asked);
+    }
+
+    /// A fill of `filled` has come. If that may unblock this core, gives the time of its next attempt: the requester
+    /// tries at fixed intervals, and only the first attempt after a fill into the same set can succeed.
+    #[inline(always)]
+    pub fn retry_after(&mut self, filled: Option<Line>, world: &mut World, now: u64) -> Option<u64> {
+        let blocked = self.blocked.as_ref()?;
+        let at = match (blocked.turn, filled) {
+            (Some(cache), _) => blocked.turn_comes(&mut world.misses[cache], self.core, now)?,
+            (None, Some(filled)) if world.hierarchy.compete(blocked.line, filled) => blocked.next_try(now),
+            (None, _) => return None,
+        };
+        self.blocked = None;
+        if self.explains {
+            Self::tell_of_entry(world, at);
+        }
+        Some(at)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn tell_of_entry(world: &mut World, at: u64) {
+        if let Some(explainer) = &mut world.explainer {
+            explainer.entry_came(at);
+        }
+    }
+
+    /// Keeps a slot for a line that comes at a known time, and gives it; none if all are taken.
+    #[inline]
+    pub fn keep_until(&mut self, arrival: Arrival) -> Option<usize> {
+        let free = self.free();
+        if free == 0 {
+            return None;
+        }
+        let slot = free.trailing_zeros() as usize;
+        self.timed |= 1 << slot;
+        self.beyond = self.beyond & !(1 << slot) | u64::from(arrival.beyond) << slot;
+        self.done[slot] = arrival.at;
+        Some(slot)
+    }
+
+    /// Memory has answered a slot; gives the line.
+    #[inline(always)]
+    pub fn answer(&mut self, slot: usize, world: &mut World, line_bytes: u64, now: u64) -> Line {
+        self.owed &= !(1 << slot);
+        if self.explains || !self.limits.is_empty() {
+            self.tell_of_answer(slot, world, now);
+        }
+        let hierarchy = &mut world.hierarchy;
+        hierarchy.counts[self.core].bytes_from_memory += line_bytes;
+        let Asked { line, want, entry } = self.asked[slot];
+        if want != Want::Read || !hierarchy.fill_straight(self.core, line, entry, now) {
+            hierarchy.fill(self.core, line, want, now);
+        }
+        line
+    }
+
+    /// Tells who else wants to know that memory has answered a slot.
+    #[cold]
+    #[inline(never)]
+    fn tell_of_answer(&self, slot: usize, world: &mut World, now: u64) {
+        self.limits.iter().for_each(|cache| world.misses[*cache].answered());
+        if self.explains
+            && let Some(explainer) = &mut world.explainer
+        {
+            let story = world.memory.story((self.core * MOST_SLOTS + slot) as Handle);
+            explainer.slot_came(slot, story, now);
+        }
+    }
+
+    /// The same as [`Port::answer`], for those who are not answered often.
+    #[inline(never)]
+    pub fn answer_rarely(&mut self, slot: usize, world: &mut World, line_bytes: u64, now: u64) -> Line {
+        self.answer(slot, world, line_bytes, now)
+    }
+
+    /// When everything outstanding is there: [`NEVER`] while memory owes an answer, 0 if there is nothing.
+    #[inline]
+    pub fn all_done(&self) -> u64 {
+        match self.owed {
+            0 => bits(self.timed).map(|slot| self.done[slot]).max().unwrap_or(0),
+            _ => NEVER,
+        }
+    }
+
+    /// Slots whose lines are not there at `now`, one bit each.
+    pub fn unfinished(&self, now: u64) -> u64 {
+        self.owed | bits(self.timed).filter(|slot| self.done[*slot] > now).fold(0, |mask, slot| mask | 1 << slot)
+    }
+
+    /// When a slot has its line: [`NEVER`] while memory owes it.
+    pub fn done_at(&self, slot: usize) -> u64 {
+        if self.owed >> slot & 1 == 1 { NEVER } else { self.done[slot] }
+    }
+
+    #[inline]
+    fn free(&self) -> u64 {
+        self.all & !(self.owed | self.timed)
+    }
+
+    #[inline]
+    fn reclaim(&mut self, now: u64) {
+        for slot in bits(self.timed) {
+            if self.done[slot] <= now {
+                self.timed &= !(1 << slot);
+            }
+        }
+    }
+}

@@ -1,0 +1,502 @@
+//! A running workload that is a stream of steps: everything but `tick`.
+
+mod agents;
+mod straight;
+mod touch;
+
+pub use touch::Touch;
+
+use std::collections::VecDeque;
+
+use waykeeper_workload::{Access, Operation, Pattern, Region as Which, Step, Stream, recorder};
+
+use crate::caches::access::Want;
+use crate::caches::allocation::code::Code;
+use crate::core::front::Front;
+use crate::core::front::tlb::{NONE, Page};
+use crate::core::front::translation::Side;
+use crate::core::placement::Region;
+use crate::core::port::{Port, World};
+use crate::core::window::{Room, Window};
+use crate::line::EMPTY;
+use crate::line::Line;
+use crate::observe::explain::What;
+use crate::observe::samples::Samples;
+use crate::shortcuts::background::Background;
+use crate::shortcuts::sampled::Sampled;
+use crate::time::NEVER;
+
+/// What a target does besides its stream: it reads the counter and records.
+#[derive(Debug, Clone)]
+pub struct Recorder {
+    /// Where it records.
+    pub region: Region,
+    /// Picoseconds between two values of the counter.
+    pub counter_tick: u64,
+    /// Picoseconds of a sample besides its accesses.
+    pub base: u64,
+}
+
+/// A running stream.
+#[derive(Debug, Clone)]
+pub struct Program {
+    /// Way to the memory.
+    pub port: Port,
+    window: Window,
+    /// What the core does before its caches, if it does anything.
+    pub front: Option<Box<Front>>,
+    pub(crate) stream: Stream,
+    /// Pages of devices that its event uses.
+    pub devices: Vec<Page>,
+    pub(crate) data: Region,
+    pub(crate) code: Region,
+    pub(crate) recorder: Option<Recorder>,
+    /// When it or its front acts next.
+    pub wake: u64,
+    /// When the core itself goes on.
+    pub(crate) core_at: u64,
+    pub(crate) now: u64,
+    /// What could not go on and is tried again first.
+    pub(crate) again: Option<Op>,
+    /// What follows before the stream goes on.
+    pub(crate) next: VecDeque<Op>,
+    waiting: Waiting,
+    last_load: LastLoad,
+    sample_start: u64,
+    reads_at_start: u64,
+    waited_until: u64,
+    blocked_since: u64,
+    /// Where it is in a pass that is measured in windows, if its passes are.
+    pub(crate) sampled: Option<Box<Sampled>>,
+    /// What it needs to go forward through what comes before its events, if it does.
+    pub(crate) background: Option<Box<Background>>,
+    /// Whether it takes the short way of [`straight`].
+    straight: bool,
+    /// The line that is read again on that way, or [`EMPTY`].
+    again_line: Line,
+    /// The last access on that way was none that the first level answered.
+    misses: bool,
+}
+
+/// When the value of the last load comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LastLoad {
+    /// At a time.
+    At(u64),
+    /// With the line of a slot; or, if nobody waits there any more, it came at this time or later.
+    In(usize, u64),
+    /// The load with this number waits for a walk.
+    Held(u64),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Op {
+    Touch(Touch),
+    Start,
+    End,
+    Compute(u64),
+    /// A branch was not foreseen; whether it decides on the last load.
+    Mispredicted(bool),
+    Delay(u64),
+    Period(u64),
+    /// A window of a pass begins or ends, or its distance is looked at.
+    Turn,
+    /// The pass goes forward without time to this access.
+    Forward(u64),
+    /// What comes before the next event goes forward without time, but for its last accesses.
+    Background,
+}
+
+/// What a core waits for that does not go on at a known time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Waiting {
+    /// Nothing, or a known time.
+    Nothing,
+    /// The line of this slot.
+    Slot(usize),
+    /// A slot.
+    AnySlot,
+    /// Every line that is under way.
+    AllSlots,
+    /// An entry of a filter.
+    Entry,
+    /// The end of a page walk.
+    Walk,
+    /// An entry of the store buffer.
+    Store,
+}
+
+impl Program {
+    /// A stream that begins at `start`; only one with a recorder takes samples.
+    pub fn new(
+        port: Port,
+        (window, front): (Window, Option<Box<Front>>),
+        stream: Stream,
+        [data, code]: [Region; 2],
+        recorder: Option<Recorder>,
+        start: u64,
+    ) -> Self {
+        Self {
+            port,
+            window,
+            front,
+            stream,
+            devices: Vec::new(),
+            data,
+            code,
+            recorder,
+            wake: start,
+            core_at: start,
+            now: start,
+            again: None,
+            next: VecDeque::with_capacity(4),
+            waiting: Waiting::Nothing,
+            last_load: LastLoad::At(start),
+            sample_start: start,
+            reads_at_start: 0,
+            waited_until: start,
+            blocked_since: start,
+            sampled: None,
+            background: None,
+            straight: false,
+            again_line: EMPTY,
+            misses: false,
+        }
+    }
+
+    /// Its samples take so many picoseconds besides their accesses.
+    pub fn set_base(&mut self, base: u64) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.base = base;
+        }
+    }
+
+    /// Acts from `wake` on, up to `horizon` at most: until then nobody else does anything. Gives when its last stretch
+    /// without a miss began.
+    #[inline(never)]
+    pub fn run(&mut self, world: &mut World, mut horizon: u64, samples: &mut dyn Samples) -> u64 {
+        let mut began = self.wake;
+        loop {
+            self.now = began;
+            if self.front_at() <= began {
+                self.run_front(world);
+            } else {
+                self.run_core(world, horizon, samples);
+            }
+            self.wake = self.core_at.min(self.front_at());
+            // After a miss the memory has something to do, perhaps before this program's next access.
+            horizon = horizon.min(world.memory.next_time());
+            if self.wake >= horizon || !world.is_settled() {
+                return began;
+            }
+            began = self.wake;
+        }
+    }
+
+    /// When the front acts next. While a request finds no entry in a filter, nothing else goes out.
+    #[inline]
+    fn front_at(&self) -> u64 {
+        match &self.front {
+            Some(front) if !self.port.is_blocked() => front.at,
+            _ => NEVER,
+        }
+    }
+
+    /// The core's own operations, until one misses or somebody else acts.
+    #[inline]
+    fn run_core(&mut self, world: &mut World, horizon: u64, samples: &mut dyn Samples) {
+        self.waiting = Waiting::Nothing;
+        while self.now <= horizon && self.now < self.front_at() {
+            let op = match self.again.take() {
+                Some(op) => op,
+                None if self.next.is_empty() => self.next_of_stream(),
+                None => self.next.pop_front().expect("it is not empty"),
+            };
+            let goes_on = match op {
+                Op::Touch(touch) => self.touch(touch, world),
+                Op::Compute(instructions) => self.compute(instructions),
+                Op::Mispredicted(on_load) => self.begin_again(on_load),
+                Op::Delay(ps) => {
+                    self.now += ps;
+                    true
+                }
+                Op::Period(ps) => {
+                    self.now = self.now.max(self.waited_until + ps);
+                    self.waited_until = self.now;
+                    true
+                }
+                Op::Start | Op::End if self.leaves_line(op, world) => true,
+                Op::Start => self.drained(op) && self.start_sample(world),
+                Op::End => self.drained(op) && self.end_sample(world, samples),
+                Op::Turn => self.turn(world),
+                Op::Forward(until) => self.drained(op) && self.go_forward(until, world),
+                Op::Background => self.drained(op) && self.go_to_event(world),
+            };
+            if !goes_on {
+                return;
+            }
+        }
+        self.core_at = self.now;
+    }
+
+    #[inline(always)]
+    fn next_of_stream(&mut self) -> Op {
+        loop {
+            if self.sampled.as_ref().is_some_and(|sampled| sampled.is_due(self.now)) {
+                return Op::Turn;
+            }
+            let step = self.stream.next();
+            if let (Some(sampled), Some(step)) = (&mut self.sampled, &step) {
+                sampled.count(step);
+            }
+            match step {
+                Some(Step::Access(access)) => return self.touch_of(access),
+                Some(Step::Start) if self.recorder.is_some() => return Op::Start,
+                Some(Step::End) if self.recorder.is_some() => return Op::End,
+                Some(Step::Start | Step::End) => {}
+                Some(Step::Compute { instructions, .. }) => return Op::Compute(instructions),
+                Some(Step::Mispredicted { on_shown }) => return Op::Mispredicted(on_shown),
+                Some(Step::Wait(ns)) => return Op::Period((ns * 1e3).round() as u64),
+                None => return Op::Delay(NEVER / 2),
+            }
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn touch_of(&self, access: Access) -> Op {
+        let (region, fetch) = match access.region {
+            Which::Data => (&self.data, false),
+            Which::Code => (&self.code, true),
+        };
+        let line = region.line(access.offset);
+        let loads = matches!(access.operation, Operation::Read | Operation::Modify);
+        let stores = matches!(access.operation, Operation::Write | Operation::Modify);
+        let want = match (fetch, stores) {
+            (true, _) => Want::Fetch,
+            (false, true) => Want::Write,
+            (false, false) => Want::Read,
+        };
+        let blocking = fetch || access.dependent || (loads && self.port.stops_at_loads);
+        let touch =
+            Touch { line, want, load: loads && !fetch, blocking, dependent: access.dependent, page: NONE, words: 0 };
+        Op::Touch(match &self.front {
+            Some(front) => front.complete(touch, region, access.offset),
+            None => touch,
+        })
+    }
+
+    /// Instructions without memory; as many as the window has room for, the others follow.
+    fn compute(&mut self, instructions: u64) -> bool {
+        match self.window.room(&self.port, self.now) {
+            Room::For(room) => {
+                let begin = instructions.min(room);
+                self.window.begin(begin);
+                self.now += self.port.latencies.instructions(begin);
+                self.again = (begin < instructions).then(|| Op::Compute(instructions - begin));
+                true
+            }
+            full => self.wait_for_window(full, Op::Compute(instructions)),
+        }
+    }
+
+    /// What was begun behind a branch that went the other way was in vain: the core begins again when the branch has its
+    /// value, and its pipeline is empty then.
+    #[inline(never)]
+    fn begin_again(&mut self, on_load: bool) -> bool {
+        let Some(misprediction) = self.port.latencies.misprediction else { return true };
+        let value_at = match self.last_load {
+            _ if !on_load => self.now + self.port.latencies.l1,
+            LastLoad::In(slot, _) if self.window.waits_for(slot) => match self.port.done_at(slot) {
+                NEVER => return self.wait(Waiting::Slot(slot), NEVER, Op::Mispredicted(on_load)),
+                time => time,
+            },
+            LastLoad::At(at) | LastLoad::In(_, at) => at,
+            LastLoad::Held(_) => return self.wait(Waiting::Walk, NEVER, Op::Mispredicted(on_load)),
+        };
+        self.now = self.now.max(value_at) + misprediction;
+        true
+    }
+
+    /// The window is full: `op` waits for its oldest load.
+    #[cold]
+    fn wait_for_window(&mut self, room: Room, op: Op) -> bool {
+        match room {
+            Room::AfterSlot(slot) => self.wait(Waiting::Slot(slot), self.port.done_at(slot), op),
+            Room::AfterWalk | Room::For(_) => self.wait(Waiting::Walk, NEVER, op),
+        }
+    }
+
+    /// `op` is tried again at a time, or when what the core waits for has come.
+    fn wait(&mut self, waiting: Waiting, until: u64, op: Op) -> bool {
+        self.again = Some(op);
+        self.blocked_since = self.now;
+        self.waiting = waiting;
+        self.core_at = until;
+        false
+    }
+
+    /// The counter is read when everything is there; until then `op` waits.
+    pub(crate) fn drained(&mut self, op: Op) -> bool {
+        match self.all_done() {
+            NEVER => self.wait(Waiting::AllSlots, NEVER, op),
+            time => {
+                self.now = self.now.max(time);
+                true
+            }
+        }
+    }
+
+    /// When everything that is outstanding is there.
+    fn all_done(&self) -> u64 {
+        match &self.front {
+            Some(front) if front.is_busy() => NEVER,
+            _ => self.port.all_done(),
+        }
+    }
+
+    #[inline(never)]
+    fn start_sample(&mut self, world: &mut World) -> bool {
+        self.sample_start = self.now;
+        if self.port.explains
+            && let Some(explainer) = &mut world.explainer
+        {
+            explainer.begins();
+        }
+        self.reads_at_start = self.port.demand_reads(world);
+        self.now += self.recorder.as_ref().map_or(0, |recorder| recorder.base);
+        if self.front.is_some() {
+            self.next.extend(self.devices.iter().map(|page| Op::Touch(Touch::device(*page))));
+        }
+        if self.sampled.is_some() {
+            self.begin_windows(world);
+        }
+        true
+    }
+
+    #[inline(never)]
+    fn end_sample(&mut self, world: &mut World, samples: &mut dyn Samples) -> bool {
+        let reads = self.port.demand_reads(world);
+        let (took, read) = match &mut self.sampled {
+            None => (self.now - self.sample_start, reads - self.reads_at_start),
+            Some(sampled) => match sampled.end_pass(self.now, reads) {
+                Some(estimate) => (estimate.ps(), estimate.reads_in_windows()),
+                None => return true,
+            },
+        };
+        let Some(Recorder { region, counter_tick, .. }) = &self.recorder else { return true };
+        // An estimate is read from the counter as if the pass had taken so long.
+        let ticks = (self.sample_start + took) / counter_tick - self.sample_start / counter_tick;
+        samples.record(ticks, 1, self.now);
+        if self.port.explains
+            && let Some(explainer) = &mut world.explainer
+        {
+            explainer.ended(ticks, self.sample_start, self.now, |_| What::Data);
+        }
+        self.port.counts.samples += 1;
+        self.port.counts.sample_memory_reads += read;
+        let count = recorder::count_offset(ticks.min(recorder::OVERFLOW_FROM - 1));
+        for offset in [0, count] {
+            let blocking = !self.port.out_of_order;
+            let line = region.line(offset);
+            let touch = Touch::store(line, blocking);
+            self.next.push_back(Op::Touch(match &self.front {
+                Some(front) => front.complete(touch, region, offset),
+                None => touch,
+            }));
+        }
+        self.next.extend(self.background.is_some().then_some(Op::Background));
+        true
+    }
+
+    /// An access that found no entry in a filter is tried again at a time.
+    #[inline(never)]
+    pub fn unblocked(&mut self, world: &mut World, at: u64) {
+        if self.waiting == Waiting::Entry {
+            world.hierarchy.counts[self.port.core].stalled_for_filters_ps += at - self.blocked_since;
+            self.waiting = Waiting::Nothing;
+            self.core_at = at;
+        }
+        if let Some(front) = &mut self.front {
+            front.put_off_until(at);
+        }
+        self.wake = self.core_at.min(self.front_at());
+    }
+
+    /// Memory has answered a slot.
+    #[inline(never)]
+    pub fn answered(&mut self, slot: usize, world: &mut World, now: u64) {
+        self.window.answered(slot);
+        if self.front.is_some() {
+            self.front_answered(slot, now);
+        }
+        let over = match self.waiting {
+            Waiting::Nothing | Waiting::Entry | Waiting::Walk => false,
+            Waiting::Slot(expected) => expected == slot,
+            Waiting::AnySlot | Waiting::Store => true,
+            Waiting::AllSlots => self.all_done() != NEVER,
+        };
+        if over {
+            world.hierarchy.counts[self.port.core].stalled_for_memory_ps += now - self.blocked_since;
+            self.waiting = Waiting::Nothing;
+            self.core_at = now;
+        }
+        self.wake = self.core_at.min(self.front_at());
+    }
+
+    /// What the event of this pattern touches, code first; nothing for a pattern without events.
+    pub fn event(&self, pattern: &Pattern) -> Vec<EventLine> {
+        let Pattern::Random { data_bytes, code_bytes, event_stride_lines, line_bytes, .. } = pattern else {
+            return Vec::new();
+        };
+        let lines = |side, region: &Region, from: u64, until: u64| -> Vec<EventLine> {
+            let offsets = (from..until).step_by((event_stride_lines * line_bytes) as usize);
+            offsets.map(|at| EventLine { side, line: region.line(at), address: region.address(at) }).collect()
+        };
+        let mut event = lines(Side::Instructions, &self.code, *code_bytes, pattern.code_bytes());
+        event.extend(lines(Side::Data, &self.data, *data_bytes, pattern.data_bytes()));
+        event
+    }
+
+    /// Lines of the first so many bytes of its code, one of each block of [`Code`] at least.
+    pub fn code(&self, bytes: u64, line_bytes: u64) -> Vec<Line> {
+        let offsets = (0..bytes).step_by((Code::STEP * line_bytes) as usize).chain(bytes.checked_sub(1));
+        offsets.map(|at| self.code.line(at)).collect()
+    }
+
+    /// Where its data lie.
+    pub fn data(&self) -> &Region {
+        &self.data
+    }
+
+    /// For a walk: the iteration of its outer loop.
+    pub fn outer_iteration(&self) -> u64 {
+        self.stream.outer_iteration().unwrap_or(0)
+    }
+
+    /// For a walk: so many iterations of the outer loop are over.
+    pub fn skip_outer(&mut self, iterations: u64) {
+        self.stream.start_at_outer(self.outer_iteration() + iterations);
+    }
+
+    /// The lines of the first so many bytes of its buffer.
+    pub fn buffer_lines(&self, bytes: u64, line_bytes: u64) -> Vec<Line> {
+        let mut lines: Vec<_> = (0..bytes).step_by(line_bytes as usize).map(|at| self.data.line(at)).collect();
+        lines.push(self.data.line(bytes - 1));
+        lines.dedup();
+        lines
+    }
+}
+
+/// A line that an event touches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EventLine {
+    /// How.
+    pub side: Side,
+    /// Which.
+    pub line: Line,
+    /// Where it is in the program's address space.
+    pub address: u64,
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,110 @@
+//! A program under way, of either kind.
+
+use waykeeper_workload::Pattern;
+
+use crate::core::front::Front;
+use crate::core::latencies::Latencies;
+use crate::core::port::Port;
+use crate::core::program::EventLine;
+use crate::core::program::Program as Stream;
+use crate::core::tick::Tick;
+use crate::line::Line;
+use crate::observe::counters::FrontCounters;
+
+/// A program under way.
+#[derive(Debug, Clone)]
+pub enum Running {
+    /// Steps of a stream.
+    Stream(Box<Stream>),
+    /// Passes of a tick loop.
+    Tick(Box<Tick>),
+}
+
+impl Running {
+    /// When it acts next.
+    #[inline]
+    pub fn wake(&self) -> u64 {
+        match self {
+            Self::Stream(stream) => stream.wake,
+            Self::Tick(tick) => tick.wake,
+        }
+    }
+
+    /// Index of its core.
+    pub fn core(&self) -> usize {
+        match self {
+            Self::Stream(stream) => stream.port.core,
+            Self::Tick(tick) => tick.port.core,
+        }
+    }
+
+    /// The tick loop, if it is one.
+    pub fn tick(&self) -> Option<&Tick> {
+        match self {
+            Self::Stream(_) => None,
+            Self::Tick(tick) => Some(tick),
+        }
+    }
+
+    /// Its way to the memory.
+    #[inline]
+    pub fn port(&mut self) -> &mut Port {
+        match self {
+            Self::Stream(stream) => &mut stream.port,
+            Self::Tick(tick) => &mut tick.port,
+        }
+    }
+
+    /// Its core goes on at another clock.
+    pub fn set_latencies(&mut self, latencies: Latencies, cycle_ns: f64) {
+        self.port().latencies = latencies;
+        if let Self::Tick(tick) = self {
+            tick.set_clock(cycle_ns);
+        }
+    }
+
+    /// What its core did before its caches.
+    pub fn front_counters(&self) -> FrontCounters {
+        match self {
+            Self::Stream(stream) => stream.port.counts,
+            Self::Tick(tick) => tick.port.counts,
+        }
+    }
+
+    /// Accesses before its events that it left out.
+    pub fn skipped(&self) -> u64 {
+        match self {
+            Self::Stream(stream) => stream.skipped_background().unwrap_or(0),
+            Self::Tick(_) => 0,
+        }
+    }
+
+    /// Whether it goes forward to its events without time.
+    pub fn goes_forward(&self) -> bool {
+        matches!(self, Self::Stream(stream) if stream.skipped_background().is_some())
+    }
+
+    /// The lines that its event touches: those of a tick loop, or of the event of a `random` workload.
+    pub fn event(&self, pattern: &Pattern) -> Vec<EventLine> {
+        match self {
+            Self::Stream(stream) => stream.event(pattern),
+            Self::Tick(tick) => tick.event(),
+        }
+    }
+
+    /// Lines of its instructions, one of each block that [`crate::caches::allocation::code::Code`] tells apart at least.
+    pub fn code(&self, pattern: &Pattern, line_bytes: u64) -> Vec<Line> {
+        match self {
+            Self::Stream(stream) => stream.code(pattern.code_bytes(), line_bytes),
+            Self::Tick(tick) => tick.code.clone(),
+        }
+    }
+
+    /// What its core does before its caches, if anything.
+    pub fn front(&mut self) -> Option<&mut Front> {
+        match self {
+            Self::Stream(stream) => stream.front.as_deref_mut(),
+            Self::Tick(_) => None,
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! What is seen of a simulation: counts, samples, labels, and why lines went and samples took so long.
+
+pub mod counters;
+pub mod explain;
+pub mod label;
+pub mod losses;
+pub mod samples;
+pub mod skipped;
+pub mod story;

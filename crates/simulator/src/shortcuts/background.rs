@@ -1,0 +1,119 @@
+//! What comes before an event, without time: all of it but its last accesses. Of the others only those are done that can
+//! touch what the event needs.
+
+use waykeeper_workload::Region as Which;
+
+use crate::caches::hierarchy::Passed;
+use crate::core::front::translation::Side;
+use crate::core::port::World;
+use crate::core::program::{EventLine, Op, Program};
+use crate::line::Line;
+use crate::shortcuts::forward::Before;
+
+/// So many accesses before each event take their time: the memory's rows and queues, and the time since the last refresh,
+/// are then what the whole background would have left.
+pub const IN_TIME: u64 = 64;
+
+/// So many of the last accesses to data are translated, whatever they touch, for what they leave in the TLBs.
+const TRANSLATED: u64 = 512;
+
+/// Which lines share a set of some cache or filter with a line that an event needs, its translations included.
+#[derive(Debug, Clone)]
+pub struct Background {
+    /// Lines are told apart by these bits.
+    bits: Line,
+    /// By side, data first, whether lines with these bits do.
+    shares: [Vec<bool>; 2],
+    /// Accesses that were left out.
+    skipped: u64,
+}
+
+impl Background {
+    /// For an event of these lines, and translations that lie in those.
+    fn new(passed: &Passed, event: &[EventLine], descriptors: &[Line]) -> Self {
+        let all = passed.first.iter().chain(&passed.outer);
+        let most = all.max().copied().unwrap_or(1);
+        let mut shares = [vec![false; most], vec![false; most]];
+        let mut mark = |side: usize, line: Line, sets: usize| {
+            shares[side].iter_mut().skip(line as usize % sets).step_by(sets).for_each(|shares| *shares = true);
+        };
+        for line in event.iter().map(|event| &event.line).chain(descriptors) {
+            for side in 0..2 {
+                // Also where the event needs nothing of it: whether an access goes on to the sets behind it depends on it.
+                mark(side, *line, passed.first[side]);
+                passed.outer.iter().for_each(|sets| mark(side, *line, *sets));
+            }
+        }
+        Self { bits: most as Line - 1, shares, skipped: 0 }
+    }
+
+    fn touches(&self, side: Side, line: Line) -> bool {
+        self.shares[side as usize][(line & self.bits) as usize]
+    }
+}
+
+impl Program {
+    /// From the next event on goes forward through what comes before its events, which touch these lines. Not if its core
+    /// prefetches, which depends on all accesses, nor without samples: then the background is what counts.
+    pub fn forward_background(&mut self, passed: &Passed, event: &[EventLine], data_bytes: u64) -> bool {
+        if self.recorder.is_none() || self.front.as_ref().is_some_and(|front| front.prefetchers.is_some()) {
+            return false;
+        }
+        let mut descriptors = Vec::new();
+        if let Some(translation) = self.front.as_ref().and_then(|front| front.translation.as_ref()) {
+            let background = (0..data_bytes).step_by(translation.page_bytes()).map(|at| self.data.address(at));
+            let addresses = background.chain(event.iter().map(|line| line.address));
+            let mut pages: Vec<_> =
+                addresses.map(|address| translation.page(address)).chain(self.devices.clone()).collect();
+            pages.sort_unstable();
+            pages.dedup();
+            let reads = 0..translation.tables.reads();
+            let of_page = |page| reads.clone().map(move |array| translation.tables.descriptor(page, array));
+            descriptors = pages.into_iter().flat_map(of_page).collect();
+        }
+        self.background = Some(Box::new(Background::new(passed, event, &descriptors)));
+        true
+    }
+
+    /// Accesses before events that were left out; none if it does not go forward.
+    pub fn skipped_background(&self) -> Option<u64> {
+        self.background.as_ref().map(|background| background.skipped)
+    }
+
+    /// Goes forward without time until few accesses are left before the next event. Others hear of what that did before
+    /// anything else happens.
+    #[inline(never)]
+    pub(crate) fn go_to_event(&mut self, world: &mut World) -> bool {
+        self.core_at = self.now;
+        if !world.is_settled() {
+            // What the last accesses in time have caused goes on in time.
+            self.again = Some(Op::Background);
+            return false;
+        }
+        let (Some([data, calls]), Some(mut background)) = (self.stream.before_event(), self.background.take()) else {
+            return false;
+        };
+        let before = Before::new(world);
+        let mut stream = std::mem::take(&mut self.stream);
+        let mut at = 0;
+        stream.accesses((data + calls).saturating_sub(IN_TIME), |access| {
+            let (side, region) = match access.region {
+                Which::Data => (Side::Data, &self.data),
+                Which::Code => (Side::Instructions, &self.code),
+            };
+            if background.touches(side, region.line(access.offset)) {
+                self.forward(access, world);
+            } else {
+                background.skipped += 1;
+                if side == Side::Data && at + TRANSLATED >= data {
+                    self.forward_page(access, world);
+                }
+            }
+            at += 1;
+        });
+        self.stream = stream;
+        before.restore(world);
+        self.background = Some(background);
+        false
+    }
+}

@@ -1,0 +1,10 @@
+//! Shortcuts: what is not simulated in full, and what stands in for it.
+
+pub mod background;
+pub mod estimate;
+pub mod fast;
+pub mod forward;
+pub mod sampled;
+pub mod sampling;
+pub mod skip;
+pub mod taken;

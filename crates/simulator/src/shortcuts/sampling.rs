@@ -1,0 +1,83 @@
+//! Sampled simulation: a target's pass is measured in windows, and goes forward between them without time.
+//!
+//! After Wunderlich et al., "SMARTS: Accelerating Microarchitecture Simulation via Rigorous Statistical Sampling" (ISCA
+//! 2003): systematic windows, caches that are kept warm functionally, and a detailed warm-up before each window. There a
+//! warm-up fills a pipeline; here it also gives neighbours the time to take back what they hold of shared caches.
+
+use waykeeper_workload::Xorshift;
+
+use crate::engine::Engine;
+use crate::engine::programs::Role;
+use crate::engine::running::Running;
+use crate::refused::Refused;
+use crate::shortcuts::estimate::Estimate;
+use crate::shortcuts::sampled::Sampled;
+
+/// How a pass is measured in windows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sampling {
+    /// Windows of a pass.
+    pub windows: u64,
+    /// Accesses in each.
+    pub accesses: u64,
+    /// Picoseconds in full detail before each.
+    pub warm_up_ps: u64,
+    /// Decides where in its share of the pass each window lies; the windows of equal seeds lie at equal accesses.
+    pub seed: u64,
+}
+
+impl Sampling {
+    /// The first access of a window of a pass of so many, without the offset that all windows of a pass have in common.
+    pub(crate) fn first_of(&self, window: u64, pass: u64) -> u64 {
+        (u128::from(pass) * u128::from(window) / u128::from(self.windows.max(1))) as u64
+    }
+
+    /// The accesses by which all windows of a pass can be later: as many as leave the last one within its share.
+    pub(crate) fn room(&self, pass: u64) -> Option<u64> {
+        (pass / self.windows.max(1)).checked_sub(self.accesses)
+    }
+}
+
+impl Engine {
+    /// Measures the target in windows from now on: its samples are estimates of whole passes, and
+    /// [`Engine::estimates`] tells what they rest on. To be called before anything has run.
+    ///
+    /// # Errors
+    /// A target that is no trace or takes no samples, windows that do not fit into a pass, and samples that are explained.
+    pub fn sample(&mut self, sampling: Sampling) -> Result<(), Refused> {
+        let refuse = |why: String| Err(Refused::new("sampled", why));
+        let Some(target) = self.programs.iter().position(|program| program.role == Role::Target) else {
+            return refuse("there is no target that takes samples".into());
+        };
+        let Some(pass) = self.programs[target].pattern.pass_length() else {
+            return refuse("the target is no trace; only passes of whole programs have windows".into());
+        };
+        if self.running[target].port().explains {
+            return refuse("its samples are being explained, which needs all of each".into());
+        }
+        if sampling.windows == 0 || sampling.accesses == 0 {
+            return refuse("expected one window of one access, or more".into());
+        }
+        if sampling.room(pass.accesses).is_none() {
+            let Sampling { windows, accesses, .. } = sampling;
+            let fit = pass.accesses / windows;
+            let why = format!(
+                "{windows} windows of {accesses} accesses do not fit into a pass of {}; of {fit} they would",
+                pass.accesses
+            );
+            return refuse(why);
+        }
+        let Running::Stream(stream) = &mut self.running[target] else { return refuse("the target is no trace".into()) };
+        stream.sample(Sampled::new(sampling, pass.accesses, Xorshift::new(sampling.seed)));
+        Ok(())
+    }
+
+    /// What the samples of a target that is measured in windows rest on, pass after pass.
+    pub fn estimates(&self) -> &[Estimate] {
+        let streams = self.running.iter().filter_map(|running| match running {
+            Running::Stream(stream) => stream.estimates(),
+            Running::Tick(_) => None,
+        });
+        streams.into_iter().next().unwrap_or_default()
+    }
+}
