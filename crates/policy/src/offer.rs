@@ -77,7 +77,7 @@ pub struct DomainOffer {
     pub size_bytes: u64,
     /// Bits that devices fill too.
     pub shareable: Mask,
-    /// Bits that `io_alloc` has devices fill now.
+    /// Bits that `io_alloc` has devices fill now, and any others that `bit_usage` shows as filled by devices.
     pub io_alloc: Mask,
     /// Bits that groups which are there already keep for themselves.
     pub kept: Mask,
@@ -95,6 +95,11 @@ impl DomainOffer {
     pub fn devices(&self) -> Mask {
         let fixed = if self.shareable == self.full() { Mask(0) } else { self.shareable };
         fixed.with(self.io_alloc)
+    }
+
+    /// The bits that the kernel takes for those of devices: no group gets them exclusively, and no region is locked there.
+    pub fn closed_to_exclusion(&self) -> Mask {
+        self.shareable.with(self.io_alloc)
     }
 }
 

@@ -243,6 +243,78 @@ fn a_bit_is_half_a_way_with_two_sub_numa_nodes() {
     assert_eq!(sizes, [10 << 20, 20 << 20]);
 }
 
+/// resctrl.rst, "bit_usage": the letters begin with the highest bit. No group is shown that has the ways of `E` and `P`.
+#[test]
+fn ways_that_are_in_use_by_what_no_group_shows() {
+    let mut info = intel();
+    info.push(("info/L3/bit_usage", "0=XXHHSSSSSSSSSSSSPEEE;1=XXSSSSSSSSSSSSSSSSSS\n"));
+    let (assignment, offer) = planned(PLAIN, &info, "l3 = '4 ways'").unwrap();
+    let domains = &offer.cache(3).unwrap().domains;
+    // H is 17 and 16, beside the 19 and 18 of `shareable_bits`; E and P are 3 to 0.
+    assert_eq!((domains[0].devices(), domains[0].kept), (Mask(0xf0000), Mask(0xf)));
+    assert_eq!((domains[1].devices(), domains[1].kept), (Mask(0xc0000), Mask(0)));
+    let mask = |class: usize| assignment.classes[class].masks.iter().find(|mask| mask.domain == 0).unwrap().mask;
+    assert_eq!((mask(1), mask(0)), (Mask(0xf0), Mask(0xfff00)));
+    for (l3, told) in [
+        ("'0x1'", "groups that resctrl has already fill ways 0"),
+        ("'0x8'", "groups that resctrl has already fill ways 3"),
+        ("{ share = '0xc', exclusive = false }", "keep a part of 0xc for themselves"),
+        ("'0x10000'", "devices fill way 16 of L3 0"),
+        ("'13 ways'", "12 are free (devices fill 16-19, groups that resctrl has already fill 0-3)"),
+    ] {
+        let refusal = planned(PLAIN, &info, &format!("l3 = {l3}")).unwrap_err();
+        assert!(refusal.message.contains(told), "{l3}: {}", refusal.message);
+    }
+}
+
+#[test]
+fn bit_usage_is_read_with_care() {
+    let with = |text: &'static str| {
+        let mut info = intel();
+        info.push(("info/L3/bit_usage", text));
+        Offer::of_linux(&server(PLAIN, &info))
+    };
+    // A letter of a later kernel: whatever it means, these ways are not simply free.
+    let later = with("0=SSSSSSSSSSSSSSSSSSS?;1=00000000000000000000\n").unwrap();
+    let kept: Vec<_> = later.cache(3).unwrap().domains.iter().map(|domain| domain.kept).collect();
+    assert_eq!(kept, [Mask(1), Mask(0)]);
+    // Devices that fill everything say nothing about any way, as `shareable_bits` of MPAM.
+    let all = with("0=XXXXXXXXXXXXXXXXXXXX;1=XXXXXXXXXXXXXXXXXXXX\n").unwrap();
+    assert_eq!(all.cache(3).unwrap().domains[0].devices(), Mask(0xc0000));
+    for text in ["0=SSSS;1=SSSS\n", "0=SSSSSSSSSSSSSSSSSSSS\n", "\n", "0=fffff;1=fffff\n"] {
+        let error = with(text).unwrap_err().to_string();
+        assert!(error.contains("/sys/fs/resctrl/info/L3/bit_usage holds") && error.contains("20 letters"), "{error}");
+    }
+}
+
+/// A file system in user space that serves resctrl, as `waykeeper mount` does.
+#[test]
+fn resctrl_that_is_served_from_user_space() {
+    let at = |mounts: &str| {
+        let mut files = server(mounts, &intel());
+        let of_usual = |(path, text): (&String, &String)| {
+            Some((path.replace("/sys/fs/resctrl", "/run/served"), text.clone())).filter(|(new, _)| new != path)
+        };
+        let copy: Vec<_> = files.0.iter().filter_map(of_usual).collect();
+        files.0.extend(copy);
+        Offer::of_linux(&files).map(|offer| offer.resctrl.unwrap())
+    };
+    let served = "waykeeper /run/served fuse.resctrl rw,nosuid,nodev,relatime,user_id=0,group_id=0,cdp 0 0\n";
+    let state = at(served).unwrap();
+    assert_eq!((state.at.as_str(), state.mounted.cdp), ("/run/served", true));
+    // The kernel's own comes first, wherever it is.
+    let kernels = "resctrl /host/sys/fs/resctrl resctrl rw 0 0\n";
+    let both = at(&format!("{served}{kernels}")).unwrap_err().to_string();
+    assert!(both.starts_with("/host/sys/fs/resctrl/"), "{both}");
+    assert_eq!(at(&format!("{served}{PLAIN}")).unwrap().at, "/sys/fs/resctrl");
+    // Any user can mount one, and a script that root runs would write where that user likes.
+    for owner in ["user_id=1000", "user_id=00", "rw"] {
+        let error = at(&served.replace("user_id=0", owner)).unwrap_err();
+        assert!(matches!(&error, Missing::OfUser { at, .. } if at == "/run/served"), "{error}");
+        assert_eq!(at(&format!("{}{PLAIN}", served.replace("user_id=0", owner))).unwrap().at, "/sys/fs/resctrl");
+    }
+}
+
 #[test]
 fn a_limit_without_a_known_domain_is_refused() {
     let mut info = intel();

@@ -208,7 +208,7 @@ fn guarded(class: &AssignedClass, offer: &Offer) -> Guard {
             if masks.peek().is_none() || masks.clone().any(|mask| !mask.exclusive) {
                 return Guard::No(format!("it has no ways of its own in {called}"));
             }
-            if masks.any(|mask| mask.mask.overlaps(domain.shareable)) {
+            if masks.any(|mask| mask.mask.overlaps(domain.closed_to_exclusion())) {
                 return Guard::No(format!("devices can fill its ways of {called}"));
             }
         }

@@ -55,6 +55,16 @@ pub enum Missing {
         "resctrl is not mounted, and only then tells what the machine has; `mount -t resctrl resctrl /sys/fs/resctrl` as root mounts it"
     )]
     NotMounted,
+    /// Only a user's file system calls itself resctrl.
+    #[error(
+        "{at} is a file system of the user {user} that calls itself resctrl; only root's are used, since a script that root runs writes there: `mount -t resctrl resctrl /sys/fs/resctrl`, or `waykeeper mount` as root, would do"
+    )]
+    OfUser {
+        /// Where it is mounted.
+        at: String,
+        /// Number of the user, as the table of mounts has it.
+        user: String,
+    },
     /// A file of resctrl is absent or odd.
     #[error("{path} {why}")]
     Odd {
@@ -129,10 +139,12 @@ impl Mount {
     fn find(tree: &dyn Tree) -> Result<Self, Missing> {
         let mounts = tree.text("/proc/mounts").unwrap_or_default();
         let fields = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
-        let found: Vec<_> =
-            mounts.lines().map(fields).filter(|it| it.get(2).is_some_and(|kind| kind == "resctrl")).collect();
-        // A room or a container can show a second one; the usual place comes first.
-        let usual = found.iter().find(|it| it[1] == USUAL).or(found.first()).cloned();
+        let resctrl = |it: &Vec<String>| it.get(2).is_some_and(|kind| kind == "resctrl" || kind == "fuse.resctrl");
+        let (others, found): (Vec<_>, Vec<_>) =
+            mounts.lines().map(fields).filter(resctrl).partition(|it| user_of(it).is_some_and(|user| user != "0"));
+        // A room or a container can show a second one: the usual place comes first, and then the kernel's own.
+        let kernels = |it: &&Vec<String>| it[2] == "resctrl";
+        let usual = found.iter().find(|it| it[1] == USUAL).or(found.iter().find(kernels)).or(found.first()).cloned();
         match usual {
             Some(fields) => {
                 let options: Vec<&str> = fields.get(3).map(|all| all.split(',').collect()).unwrap_or_default();
@@ -143,9 +155,50 @@ impl Mount {
             None => {
                 let known = tree.text("/proc/filesystems").unwrap_or_default();
                 let known = known.lines().any(|line| line.split_whitespace().last() == Some("resctrl"));
-                Err(if known { Missing::NotMounted } else { Missing::NoResctrl })
+                Err(match others.first() {
+                    Some(fields) => {
+                        Missing::OfUser { at: fields[1].clone(), user: user_of(fields).unwrap_or_default().into() }
+                    }
+                    None if known => Missing::NotMounted,
+                    None => Missing::NoResctrl,
+                })
             }
         }
+    }
+}
+
+/// The user who serves a file system by FUSE, from a line of the table of mounts.
+fn user_of(fields: &[String]) -> Option<&str> {
+    if fields.get(2)? != "fuse.resctrl" {
+        return None;
+    }
+    let user = fields.get(3)?.split(',').find_map(|option| option.strip_prefix("user_id="));
+    Some(user.unwrap_or("unknown"))
+}
+
+/// What the file `bit_usage` says of one cache.
+#[derive(Default)]
+struct Usage {
+    /// Bits that devices fill, also where groups do.
+    devices: Mask,
+    /// Bits of an exclusive group or a pseudo-locked region; also those with a letter that this program does not know.
+    kept: Mask,
+}
+
+impl Usage {
+    /// From the letters of one cache, highest bit first (resctrl.rst, "bit_usage").
+    fn of(letters: &str) -> Self {
+        let mut usage = Self::default();
+        for (bit, letter) in letters.chars().rev().enumerate() {
+            let bit = Mask(1 << bit);
+            match letter {
+                // Unused; used by groups.
+                '0' | 'S' => {}
+                'H' | 'X' => usage.devices = usage.devices.with(bit),
+                _ => usage.kept = usage.kept.with(bit),
+            }
+        }
+        usage
     }
 }
 
@@ -215,16 +268,19 @@ impl Reader<'_> {
                 );
             };
             let (kept, filled) = of_groups(groups, level, *id);
+            let usage = self.bit_usage(name, *id, full)?;
+            // Where devices fill all bits nothing is known about each of them, as with `shareable_bits`.
+            let by_devices = if usage.devices == full { Mask(0) } else { usage.devices.without(shareable) };
             domains.push(DomainOffer {
                 id: *id,
                 cores: cache.cores.clone(),
                 bits: full.count(),
                 ways: cache.ways.unwrap_or_else(|| full.count()),
                 size_bytes: cache.size_bytes / self.sub_numa_nodes(level, *id),
-                io_alloc: self.io_alloc(name, *id),
+                io_alloc: self.io_alloc(name, *id).with(by_devices),
                 shareable,
-                kept,
-                filled,
+                kept: kept.with(usage.kept),
+                filled: filled.with(usage.kept),
             });
         }
         let closids = self.need(&format!("info/{name}/num_closids"), number)?;
@@ -260,6 +316,20 @@ impl Reader<'_> {
             (domain.parse() == Ok(id)).then(|| u32::from_str_radix(mask, 16).ok())?
         };
         text.split([';', '\n']).filter_map(of).fold(Mask(0), |all, mask| all.with(Mask(mask)))
+    }
+
+    /// What `bit_usage` says of a cache; nothing where the kernel has no such file.
+    fn bit_usage(&self, name: &str, id: u32, full: Mask) -> Result<Usage, Missing> {
+        let file = format!("info/{name}/bit_usage");
+        let Some(text) = self.text(&file) else { return Ok(Usage::default()) };
+        let of = |pair: &str| {
+            let (domain, letters) = pair.trim().split_once('=')?;
+            (domain.parse() == Ok(id) && letters.chars().count() == full.count() as usize).then(|| Usage::of(letters))
+        };
+        text.split([';', '\n']).find_map(of).ok_or_else(|| {
+            let expected = format!("expected `{id}=` and {} letters in it", full.count());
+            self.odd(&file, &format!("holds {text:?}; {expected}"))
+        })
     }
 
     /// Nodes of sub-NUMA clustering in a cache of level 3, at least 1: each bit stands for that part of its size

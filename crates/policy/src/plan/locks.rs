@@ -67,8 +67,8 @@ pub fn find(policy: &Policy, offer: &Offer, mount: MountSettings) -> Result<Vec<
 /// Refuses a region that the kernel cannot allocate, or that devices would fill.
 pub fn fits(lock: &Lock, domain: &DomainOffer, assigned: Option<&AssignedLock>) -> Result<(), Refusal> {
     match assigned {
-        Some(region) if region.mask.overlaps(domain.shareable) => {
-            let ways = region.mask.within(domain.shareable).ways();
+        Some(region) if region.mask.overlaps(domain.closed_to_exclusion()) => {
+            let ways = region.mask.within(domain.closed_to_exclusion()).ways();
             let message = format!("devices fill ways {ways} of that cache, and Linux locks none of those");
             Err(Refusal::lacking(lock.key.clone(), message))
         }
