@@ -239,7 +239,7 @@ fn carry_out(
     if let Some(difference) = differences.iter().find(|difference| !difference.rounded) {
         return Err(Cause::ReadBack(Box::new(difference.clone())));
     }
-    let (cgroups, _) = cgroups::differences(machine, &settings, &journal.head.before.tasks)?;
+    let cgroups = cgroups::standing(machine, &settings, &journal.head.before.tasks)?.cgroups;
     journal.note(store, Record::Applied)?;
     let mounted = settings.mount.is_some() && journal.head.mounted.is_none();
     Ok(Applied { policy: journal.head.policy.clone(), steps: steps.len(), mounted, rounded: differences, cgroups })

@@ -1,15 +1,15 @@
 //! The tasks of cgroups: which are in their group, and which are to be put there.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
 use crate::Machine;
 use crate::journal::{Before, Journal, JournalError, Record, TaskBefore};
-use crate::perform::{MachineError, PASSES};
+use crate::perform::{GENERATIONS, MachineError, PASSES};
 use crate::read_back::Difference;
 use crate::settings::Settings;
-use crate::snapshot::{Home, Snapshot, file};
+use crate::snapshot::{self, Home, Snapshot, file};
 use crate::store::Store;
 use crate::system::System;
 use crate::undo::name;
@@ -40,6 +40,36 @@ impl std::fmt::Display for FollowedCgroup {
             }
         }
     }
+}
+
+/// Tasks of a group that is for cgroups, which are in none of these.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Strays {
+    /// The group.
+    pub group: String,
+    /// The tasks.
+    pub tasks: Vec<i32>,
+}
+
+impl std::fmt::Display for Strays {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { group, tasks } = self;
+        write!(
+            f,
+            "{} has tasks of none of its cgroups: {}; they have left them since, or somebody put them there, and they keep what the group has",
+            name(group),
+            listed(tasks)
+        )
+    }
+}
+
+/// How the cgroups of a plan stand.
+#[derive(Debug, Default)]
+pub(crate) struct Standing {
+    pub cgroups: Vec<FollowedCgroup>,
+    pub strays: Vec<Strays>,
+    /// Tasks that are outside of their group.
+    pub differences: Vec<Difference>,
 }
 
 /// A task of a cgroup that is not in its group.
@@ -88,14 +118,58 @@ fn tasks_of(
     cgroup: &str,
 ) -> Option<Vec<(i32, u64)>> {
     let others: Vec<&str> = settings.cgroups.keys().map(String::as_str).collect();
-    let by_number = |tid: i32| {
-        let is_same = |before: &TaskBefore| system.task(tid).is_some_and(|facts| facts.began == before.began);
-        settings.tasks.contains_key(&tid) && named.get(&tid).is_some_and(is_same)
-    };
     let alive = |tid: i32| Some((tid, system.task(tid)?));
     let all = system.cgroup(cgroup, &others)?.into_iter().filter_map(alive);
-    let own = all.filter(|(tid, facts)| !by_number(*tid) && !by_number(facts.process));
+    let own = all.filter(|(tid, facts)| {
+        !is_named(system, settings, named, *tid) && !is_named(system, settings, named, facts.process)
+    });
     Some(own.map(|(tid, facts)| (tid, facts.began)).collect())
+}
+
+/// Whether the plan names this very task by number.
+fn is_named(system: &dyn System, settings: &Settings, named: &BTreeMap<i32, TaskBefore>, tid: i32) -> bool {
+    let is_same = |before: &TaskBefore| system.task(tid).is_some_and(|facts| facts.began == before.began);
+    settings.tasks.contains_key(&tid) && named.get(&tid).is_some_and(is_same)
+}
+
+/// Tasks that are in groups for cgroups, and neither in a cgroup of the plan nor born of a task that it names by number.
+fn strays(
+    machine: &mut Machine<'_>,
+    settings: &Settings,
+    named: &BTreeMap<i32, TaskBefore>,
+) -> Result<Vec<Strays>, MachineError> {
+    let groups: BTreeSet<&String> = settings.cgroups.values().collect();
+    let mut held = Vec::new();
+    for group in groups {
+        match machine.tree.read(&file(group, "tasks")) {
+            Ok(text) => held.push((group, snapshot::tasks(&text))),
+            Err(error) if error.is_absent() => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    // The cgroups after the groups: a child that is born meanwhile is in its cgroup already.
+    let system = machine.system;
+    let inside: BTreeSet<i32> =
+        settings.cgroups.keys().filter_map(|cgroup| system.cgroup(cgroup, &[])).flatten().collect();
+    let is_born_of_named = |tid: i32| {
+        let mut at = tid;
+        for _ in 0..GENERATIONS {
+            let Some(facts) = system.task(at) else { break };
+            if is_named(system, settings, named, at) || is_named(system, settings, named, facts.process) {
+                return true;
+            }
+            at = facts.parent;
+        }
+        false
+    };
+    let is_stray = |tid: &i32| {
+        !inside.contains(tid) && system.task(*tid).is_some() && !system.is_zombie(*tid) && !is_born_of_named(*tid)
+    };
+    let of = |(group, tids): (&String, Vec<i32>)| Strays {
+        group: group.clone(),
+        tasks: tids.into_iter().filter(is_stray).collect(),
+    };
+    Ok(held.into_iter().map(of).filter(|strays| !strays.tasks.is_empty()).collect())
 }
 
 /// Looks at every cgroup of some settings. Changes nothing.
@@ -126,15 +200,19 @@ pub(crate) fn look(
     Ok(looks.collect())
 }
 
-/// What stands against a cgroup's being in force, as differences; and what is there of each.
-pub(crate) fn differences(
+/// How the cgroups of a plan stand now. Changes nothing.
+///
+/// # Errors
+/// What cannot be read.
+pub(crate) fn standing(
     machine: &mut Machine<'_>,
     settings: &Settings,
     named: &BTreeMap<i32, TaskBefore>,
-) -> Result<(Vec<FollowedCgroup>, Vec<Difference>), MachineError> {
+) -> Result<Standing, MachineError> {
     if settings.cgroups.is_empty() || machine.tree.mounted()?.is_none() {
-        return Ok((Vec::new(), Vec::new()));
+        return Ok(Standing::default());
     }
+    let strays = strays(machine, settings, named)?;
     let mut looks = look(machine, settings, named)?;
     // A task that has ended since is no difference.
     for look in &mut looks {
@@ -153,7 +231,7 @@ pub(crate) fn differences(
         }
     };
     let differences = looks.iter().filter(|look| !look.outside.is_empty()).map(difference).collect();
-    Ok((looks.iter().map(Look::followed).collect(), differences))
+    Ok(Standing { cgroups: looks.iter().map(Look::followed).collect(), strays, differences })
 }
 
 /// What is there of each cgroup before a plan, in words.

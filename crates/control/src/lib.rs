@@ -37,7 +37,7 @@ mod undo;
 mod verify;
 
 pub use apply::{Applied, ApplyError, Cause, Preview, Request, apply, apply_with, preview};
-pub use cgroups::FollowedCgroup;
+pub use cgroups::{FollowedCgroup, Strays};
 pub use change::{BadStep, describe};
 pub use check::Refusal;
 pub use files::Files;

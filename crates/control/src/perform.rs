@@ -13,7 +13,7 @@ use waykeeper_policy::Step;
 /// How often a group is looked through for tasks that were born while others were moved out.
 pub(crate) const PASSES: usize = 64;
 /// How many generations are followed to find the parent that was moved.
-const GENERATIONS: usize = 64;
+pub(crate) const GENERATIONS: usize = 64;
 
 /// Something that the machine did not do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

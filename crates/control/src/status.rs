@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::Machine;
-use crate::cgroups::{self, FollowedCgroup};
+use crate::cgroups::{self, FollowedCgroup, Standing, Strays};
 use crate::change::describe;
 use crate::journal::{Journal, JournalError};
 use crate::perform::{self, MachineError};
@@ -52,6 +52,9 @@ pub struct Status {
     /// What is there of each cgroup that the plan names; absent where it names none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cgroups: Vec<FollowedCgroup>,
+    /// Tasks of groups for cgroups that are in none of these; absent where there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub strays: Vec<Strays>,
     /// What a restore has left, because others had changed it since, and how it reads now.
     pub left: Vec<String>,
 }
@@ -84,13 +87,12 @@ pub fn status(machine: &mut Machine<'_>, store: &mut dyn Store) -> Result<Option
         (_, None, None, true) => Phase::Applied,
         (_, None, None, false) => Phase::Applying,
     };
-    let (mut differences, mut cgroups) = (Vec::new(), Vec::new());
+    let (mut differences, mut standing) = (Vec::new(), Standing::default());
     if phase == Phase::Applied {
         let (settings, tasks) = (left(&journal), &journal.head.before.tasks);
         differences = read_back(machine, &settings, tasks)?;
-        let (found, missing) = cgroups::differences(machine, &settings, tasks)?;
-        cgroups = found;
-        differences.extend(missing);
+        standing = cgroups::standing(machine, &settings, tasks)?;
+        differences.append(&mut standing.differences);
     }
     let left = match (phase, &journal.undo) {
         (Phase::Restoring, Some(pending)) => pending.left.clone(),
@@ -107,7 +109,8 @@ pub fn status(machine: &mut Machine<'_>, store: &mut dyn Store) -> Result<Option
         steps: head.steps[..journal.begun].iter().map(describe).collect(),
         of: head.steps.len(),
         differences,
-        cgroups,
+        cgroups: standing.cgroups,
+        strays: standing.strays,
         left: left.into_iter().map(|Remainder { text, .. }| text).collect(),
     }))
 }

@@ -8,6 +8,10 @@ pub trait System {
     fn online_cpus(&self) -> Vec<u32>;
     /// A task (thread), if it lives.
     fn task(&self, tid: i32) -> Option<TaskFacts>;
+    /// Whether a task has ended, and its parent has not asked for its status yet: resctrl shows it, and cgroups do not.
+    fn is_zombie(&self, _tid: i32) -> bool {
+        false
+    }
     /// The tasks (threads) of a cgroup and of those below it, but for those of the cgroups `others`; `None` where the cgroup
     /// is not there.
     fn cgroup(&self, path: &str, others: &[&str]) -> Option<Vec<i32>>;

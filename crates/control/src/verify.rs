@@ -7,7 +7,7 @@ use serde::Serialize;
 use waykeeper_linux::Root;
 
 use crate::Machine;
-use crate::cgroups::{self, FollowedCgroup};
+use crate::cgroups::{self, FollowedCgroup, Strays};
 use crate::host::caches::{Cache, caches};
 use crate::journal::Journal;
 use crate::perform::MachineError;
@@ -30,6 +30,9 @@ pub struct Verified {
     /// What is there of each cgroup that the plan names; absent where it names none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cgroups: Vec<FollowedCgroup>,
+    /// Tasks of groups for cgroups that are in none of these; absent where there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub strays: Vec<Strays>,
     /// What the probes say, one a class and cache.
     pub probes: Vec<Probed>,
     /// Caches that were set and cannot be probed, and why.
@@ -96,12 +99,13 @@ pub fn verify(
     let settings = left(&journal);
     let tasks = &journal.head.before.tasks;
     let mut differences = read_back(machine, &settings, tasks).map_err(StatusError::from)?;
-    let (cgroups, missing) = cgroups::differences(machine, &settings, tasks).map_err(StatusError::from)?;
-    differences.extend(missing);
+    let standing = cgroups::standing(machine, &settings, tasks).map_err(StatusError::from)?;
+    differences.extend(standing.differences);
     let mut verified = Verified {
         policy: journal.head.policy.clone(),
         differences,
-        cgroups,
+        cgroups: standing.cgroups,
+        strays: standing.strays,
         probes: Vec::new(),
         not_probed: Vec::new(),
     };

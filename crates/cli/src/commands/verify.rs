@@ -68,6 +68,7 @@ fn text(verified: &Verified, no_probe: bool) -> String {
         }
     };
     text += &indented(&verified.cgroups);
+    text += &indented(&verified.strays);
     text += &verified.probes.iter().map(told).collect::<String>();
     text += &verified.not_probed.iter().map(|reason| format!("not probed: {}\n", one_line(reason))).collect::<String>();
     if !no_probe && verified.probes.is_empty() && verified.not_probed.is_empty() {

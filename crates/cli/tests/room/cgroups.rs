@@ -61,6 +61,18 @@ fn the_whole_circle() {
 }
 
 #[test]
+fn who_leaves_a_cgroup_and_keeps_its_ways_is_shown() {
+    // A process that has ended and is not waited for is in no cgroup any more.
+    let script = "sh -c 'until test -e /run/go; do sleep 0.05; done; sleep 0.1 & exec sleep 1000' & parent=$!; echo $parent >> $cgroups/pods/a/cgroup.threads; \
+                  \"$wk\" follow --count 1 > /run/said; touch /run/go; sleep 1; \
+                  : > $cgroups/pods/a/cgroup.threads; echo $parent > $cgroups/pods/a/cgroup.threads; \
+                  \"$wk\" status > /run/said; echo $?; grep -o 'of none of its cgroups: [0-9, ]*' /run/said | \
+                  sed \"s/ $first$/ first/\"; \
+                  \"$wk\" verify --no-probe --json | grep -c strays";
+    assert_eq!(in_room(script), ["0", "of none of its cgroups: first", "1"]);
+}
+
+#[test]
 fn a_follower_ends_with_what_it_follows() {
     let script = "\"$wk\" follow --interval 20ms > /run/followed & follower=$!; \
                   echo $second >> $cgroups/pods/cgroup.threads; wait_for $second $group/tasks; \

@@ -43,6 +43,10 @@ impl System for HostSystem {
         task_facts(&stat, &status)
     }
 
+    fn is_zombie(&self, tid: i32) -> bool {
+        self.root.text(&format!("/proc/{tid}/stat")).is_some_and(|stat| is_zombie(&stat))
+    }
+
     fn cgroup(&self, path: &str, others: &[&str]) -> Option<Vec<i32>> {
         let found = find_cgroup(&Files(self.root.clone()), path, others)?;
         Some(found.threads.into_iter().filter_map(|tid| tid.try_into().ok()).collect())
@@ -51,6 +55,12 @@ impl System for HostSystem {
     fn refuses_pseudo_lock(&self) -> Option<String> {
         refuses_pseudo_lock(&self.root.text("/proc/cpuinfo")?)
     }
+}
+
+/// From `/proc/TID/stat` (proc_pid_stat(5): field 3 is the state).
+fn is_zombie(stat: &str) -> bool {
+    let rest = stat.rfind(')').and_then(|end| stat.get(end + 1..)).unwrap_or_default();
+    matches!(rest.split_whitespace().next(), Some("Z" | "X" | "x"))
 }
 
 /// From `/proc/TID/stat` (proc_pid_stat(5): field 4 is the parent, 22 the start) and `/proc/TID/status`.
@@ -91,6 +101,7 @@ mod tests {
         let stat = "42 (a ) b) S 7 42 42 0 -1 4194304 1 2 3 4 5 6 7 8 20 0 1 0 98765 1 2 3";
         let facts = task_facts(stat, "Name:\ta ) b\nTgid:\t41\nPid:\t42\n").unwrap();
         assert_eq!(facts, TaskFacts { began: 98765, process: 41, parent: 7 });
+        assert!(!is_zombie(stat) && is_zombie("42 (a ) S) Z 7 42") && !is_zombie("42 (Z) R 7"));
     }
 
     #[test]

@@ -184,6 +184,30 @@ fn a_task_that_was_moved_out_of_the_group_is_told_and_stays_there() {
 }
 
 #[test]
+fn tasks_of_a_group_that_are_in_none_of_its_cgroups_are_noted() {
+    let steps = [steps(), vec![write("x/tasks", "5\n")]].concat();
+    let (mut acting, mut store) = acting(model(), &steps);
+    assert_eq!(state(&mut acting, &mut store).strays, []);
+    let shared = acting.model.clone();
+    let mut model = shared.borrow_mut();
+    // 1 leaves its cgroup, 2 changes it, 3 ends, a foreign 20 comes, and 21 is born of 5, which is named by number.
+    model.cgroups = [("pods".to_owned(), vec![2, 3]), ("pods/a".to_owned(), vec![4])].into();
+    model.end(3);
+    model.start(None, 20);
+    model.write("x/tasks", "20\n").unwrap();
+    model.start(Some(5), 21);
+    drop(model);
+    let told = state(&mut acting, &mut store);
+    let strays: Vec<_> = told.strays.iter().map(ToString::to_string).collect();
+    let expected = "group x has tasks of none of its cgroups: 1, 20; they have left them since, or somebody put them there, \
+                    and they keep what the group has";
+    assert_eq!(strays, [expected]);
+    // Whoever changed its cgroup is in the wrong group, which is a difference.
+    let moved = ["group of cgroup pods, tasks 2: group x was written, it reads group y"];
+    assert_eq!(differences(&told), moved);
+}
+
+#[test]
 fn a_cgroup_that_is_not_there_may_come() {
     let mut empty = model();
     empty.cgroups.clear();

@@ -9,8 +9,9 @@ const UNMOUNTED: &str = "/sys/fs/resctrl";
 pub(super) fn read(reading: &Reading, identity: &Identity) -> Vec<Control> {
     let root = reading.root;
     let mounts = root.text("/proc/mounts").unwrap_or_default();
-    let mounted =
-        mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>()).find(|it| it.get(2) == Some(&"resctrl"));
+    // Served from user space it counts in the kernel's place alone: elsewhere it is another machine's, or a user's own.
+    let is_here = |it: &Vec<&str>| matches!(it[..], [_, _, "resctrl", ..] | [_, UNMOUNTED, "fuse.resctrl", ..]);
+    let mounted = mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>()).find(is_here);
     let at = mounted.as_ref().map_or(UNMOUNTED, |fields| fields[1]);
     let in_mbps = mounted.as_ref().and_then(|fields| fields.get(3)).is_some_and(|it| it.contains("mba_MBps"));
     let by = if identity.vendor.as_deref() == Some("Arm") { How::Mpam } else { How::Resctrl };

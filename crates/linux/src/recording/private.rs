@@ -37,7 +37,11 @@ pub(super) fn cleaned(path: &str, text: String) -> Option<String> {
         "proc/cmdline" => Some(command_line(&text)),
         "proc/cpuinfo" => Some(without(&text, |line| line.to_ascii_lowercase().starts_with("serial"))),
         "proc/mounts" => Some(without(&text, |line| {
-            !line.split(' ').nth(2).is_some_and(|kind| matches!(kind, "resctrl" | "hugetlbfs" | "cgroup" | "cgroup2"))
+            let fields: Vec<&str> = line.split(' ').collect();
+            !matches!(
+                fields[..],
+                [_, _, "resctrl" | "hugetlbfs" | "cgroup" | "cgroup2", ..] | [_, "/sys/fs/resctrl", "fuse.resctrl", ..]
+            )
         })),
         // Serial numbers, plants and names of partitions and guests stand between.
         "proc/sysinfo" => Some(without(&text, |line| {
@@ -164,6 +168,10 @@ mod tests {
         let text = "/dev/mapper/janes-root / ext4 rw 0 0\nserver:/home /home nfs4 rw 0 0\n\
                     resctrl /sys/fs/resctrl resctrl rw,cdp 0 0\n";
         assert_eq!(kept("/proc/mounts", text).as_deref(), Some("resctrl /sys/fs/resctrl resctrl rw,cdp 0 0\n"));
+        // Served from user space it is a machine's where the kernel's would be, and somebody's own elsewhere.
+        let served = "x /sys/fs/resctrl fuse.resctrl rw 0 0\n";
+        let text = format!("x /home/jane/r fuse.resctrl rw 0 0\n{served}");
+        assert_eq!(kept("/proc/mounts", &text).as_deref(), Some(served));
         let swaps = "Filename\tType\tSize\n/dev/nvme0n1p3 partition\t8388604\n";
         assert_eq!(kept("/proc/swaps", swaps).as_deref(), Some("Filename\tType\tSize\nremoved partition\t8388604\n"));
     }
