@@ -342,6 +342,7 @@ impl Executor for Simulated {
                 counts
             },
             cut_short: now < length && !enough,
+            not_counted: None,
             simulation: Some(Simulation {
                 wall_s: begun.elapsed().as_secs_f64(),
                 accesses: programs.iter().map(|p| simulated_of(p.core)).sum(),

@@ -96,8 +96,23 @@ impl Run {
                 privileges.push(privilege.clone());
             }
         }
-        Self { privileges, cases, sentinels, budgets, expectations, ..self }
+        let mut notes = self.notes;
+        notes.extend(not_counted(plan, measured));
+        Self { privileges, cases, sentinels, budgets, expectations, notes, ..self }
     }
+}
+
+/// A sentence for each repeat that does not count.
+fn not_counted(plan: &Plan, measured: &[Measured]) -> Vec<String> {
+    let repeats = plan.cases.iter().zip(measured).flat_map(|(case, measured)| {
+        let numbered = measured.repeats.iter().zip(1..);
+        numbered.filter_map(move |(repeat, number)| Some((case, number, repeat.not_counted.as_ref()?)))
+    });
+    let say = |(case, number, why): (&Case, usize, &String)| {
+        let kind = if case.purpose == Purpose::Sentinel { "sentinel" } else { "case" };
+        format!("Repeat {number} of the {kind} `{}` does not count: {why}.", case.name)
+    };
+    repeats.map(say).collect()
 }
 
 struct All<'a> {
@@ -123,7 +138,7 @@ impl All<'_> {
     fn slowdown_standard_error(&self, loaded: usize) -> Option<f64> {
         let case = &self.cases[loaded];
         let windows = |index: usize| -> Vec<f64> {
-            let sampled = self.measured[index].repeats.iter().filter_map(|repeat| repeat.sampled.as_ref());
+            let sampled = self.measured[index].counted().filter_map(|repeat| repeat.sampled.as_ref());
             sampled.flat_map(|sampled| sampled.window_ns.iter().copied()).collect()
         };
         ratio_standard_error(&windows(loaded), &windows(self.find(case, &case.mitigation, true)?))
@@ -184,7 +199,7 @@ fn ratio_standard_error(over: &[f64], under: &[f64]) -> Option<f64> {
 }
 
 fn complete(measured: &Measured) -> impl Iterator<Item = &Measurement> {
-    measured.repeats.iter().filter(|repeat| !repeat.cut_short)
+    measured.counted().filter(|repeat| !repeat.cut_short)
 }
 
 fn loads_per_sample(case: &Case) -> f64 {
@@ -217,7 +232,7 @@ fn as_repeat(measurement: &Measurement) -> Repeat {
         clusters: measurement.samples.excursion_events,
         max_ns: measurement.max_ns().unwrap_or_default(),
         resolution_ns: measurement.samples.tick_ns,
-        cut_short: measurement.cut_short,
+        cut_short: measurement.cut_short || measurement.not_counted.is_some(),
     }
 }
 
@@ -231,11 +246,11 @@ fn judge_budget(budget: &Budget, plan: &Plan, measured: &[Measured]) -> Vec<Budg
 }
 
 fn judge_case(budget: &Budget, case: &Case, measured: &Measured) -> BudgetRecord {
-    let repeats = &measured.repeats;
+    let repeats: Vec<&Measurement> = measured.counted().collect();
     let largest = repeats.iter().filter(|r| r.samples.max.is_some()).max_by_key(|r| r.samples.max.map(|(max, _)| max));
     let means: Vec<f64> = repeats.iter().filter_map(|r| r.samples.mean_ns()).collect();
     let longest_s = repeats.iter().map(|r| r.observed_s).fold(0.0, f64::max);
-    let largest_ns = largest.and_then(Measurement::max_ns).unwrap_or_default();
+    let largest_ns = largest.and_then(|r| r.max_ns()).unwrap_or_default();
     if budget.limit_ns >= longest_s * 1e9 && largest_ns <= budget.limit_ns {
         let text = format!(
             "too thin to say: the limit is as long as a repeat ({}), so nothing beyond it could have been seen",
@@ -253,8 +268,8 @@ fn judge_case(budget: &Budget, case: &Case, measured: &Measured) -> BudgetRecord
         &Figures {
             samples: repeats.iter().map(|r| r.samples.count).sum(),
             exposure_s: repeats.iter().map(|r| r.observed_s).sum(),
-            min_ns: repeats.iter().filter_map(Measurement::min_ns).reduce(f64::min),
-            max_ns: largest.and_then(Measurement::max_ns),
+            min_ns: repeats.iter().filter_map(|r| r.min_ns()).reduce(f64::min),
+            max_ns: largest.and_then(|r| r.max_ns()),
             max_at_s: largest.and_then(|r| r.samples.max).map(|(_, at)| at),
             repeat_means_ns: &means,
             samples_above: &|limit| repeats.iter().map(|r| r.samples.count_above_ns(limit)).sum(),

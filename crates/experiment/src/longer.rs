@@ -116,6 +116,7 @@ fn of_case(run: &Run, case: &CaseRecord, events: &BTreeMap<String, Histogram<u64
     let repeats: Vec<Heights> = case
         .repeats
         .iter()
+        .filter(|repeat| repeat.not_counted.is_none())
         .filter_map(|repeat| {
             let events = events.get(&repeat.histogram)?;
             let height = |ticks: u64| events.median_equivalent(ticks) as f64 * run.clock.tick_ns;

@@ -42,6 +42,9 @@ pub struct Measurement {
     pub counters: BTreeMap<String, u64>,
     /// It was interrupted before its time.
     pub cut_short: bool,
+    /// Why it does not count, where the conditions of its case did not hold all the time.
+    #[serde(default)]
+    pub not_counted: Option<String>,
     /// How it was simulated, where it was.
     pub simulation: Option<Simulation>,
 }
@@ -111,4 +114,11 @@ pub struct Measured {
     pub excursion_above_ns: Option<f64>,
     /// The repeats, in order.
     pub repeats: Vec<Measurement>,
+}
+
+impl Measured {
+    /// The repeats that figures and verdicts rest on.
+    pub fn counted(&self) -> impl Iterator<Item = &Measurement> {
+        self.repeats.iter().filter(|repeat| repeat.not_counted.is_none())
+    }
 }

@@ -3,6 +3,9 @@
 /// The name under which it stands among the disturbances, milliseconds.
 pub const OFF_CORE_MS: &str = "off_core_ms";
 
+/// The same of the time in which the quota of a control group kept the process off all cores, milliseconds.
+pub const THROTTLED_MS: &str = "throttled_ms";
+
 /// Samples that cover less of the time than this are those of a target that waits between them.
 const COVERED: f64 = 0.5;
 

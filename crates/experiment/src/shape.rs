@@ -14,7 +14,7 @@ pub(crate) fn draw(records: &mut [CaseRecord], measured: &[Measured]) {
     let step_ns = ((to_ns - from_ns) / STEPS as f64).max(f64::MIN_POSITIVE);
     for (record, measured) in records.iter_mut().zip(measured) {
         let mut counts = vec![0_u64; STEPS];
-        for repeat in &measured.repeats {
+        for repeat in measured.counted() {
             let samples = &repeat.samples;
             for step in samples.counts.to_histogram().iter_recorded() {
                 let ns = step.value_iterated_to() as f64 * samples.tick_ns;

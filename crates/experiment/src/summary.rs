@@ -8,13 +8,14 @@ use crate::statistics::supports;
 
 /// The record of a case. `tag` names its histograms: `tag.r1` is the first repeat's.
 pub(crate) fn summarize(case: &Case, measured: &Measured, tag: &str) -> CaseRecord {
-    let repeats = &measured.repeats;
+    let counted: Vec<&Measurement> = measured.counted().collect();
+    let repeats = counted.as_slice();
     let mut merged = histogram();
     for repeat in repeats {
         repeat.samples.counts.add_to(&mut merged);
     }
     let samples: u64 = repeats.iter().map(|r| r.samples.count).sum();
-    let sum = |of: fn(&Measurement) -> u64| repeats.iter().map(of).sum::<u64>();
+    let sum = |of: fn(&Measurement) -> u64| repeats.iter().map(|repeat| of(repeat)).sum::<u64>();
     let tick_ns = repeats.first().map(|r| r.samples.tick_ns);
     let percentile = |quantile: f64| {
         // A percentile that falls into the overflow is not in the histogram.
@@ -24,8 +25,8 @@ pub(crate) fn summarize(case: &Case, measured: &Measured, tag: &str) -> CaseReco
             .map(|tick| merged.value_at_quantile(quantile) as f64 * tick)
     };
     let total: f64 = repeats.iter().map(|r| r.samples.sum as f64 * r.samples.tick_ns).sum();
-    let min_ns = repeats.iter().filter_map(Measurement::min_ns).reduce(f64::min);
-    let max_ns = repeats.iter().filter_map(Measurement::max_ns).reduce(f64::max);
+    let min_ns = repeats.iter().filter_map(|r| r.min_ns()).reduce(f64::min);
+    let max_ns = repeats.iter().filter_map(|r| r.max_ns()).reduce(f64::max);
     // The highest value of a bucket may exceed the largest sample in it.
     let percentile = |quantile: f64| percentile(quantile).map(|value| max_ns.map_or(value, |max| value.min(max)));
     let simulated: Vec<_> = repeats.iter().filter_map(|r| r.simulation).collect();
@@ -58,14 +59,19 @@ pub(crate) fn summarize(case: &Case, measured: &Measured, tag: &str) -> CaseReco
         sampled: sampled(repeats),
         slowdown_standard_error: None,
         shape: None,
-        longest: longest(repeats),
+        longest: longest(&measured.repeats),
         occupancy: repeats.first().and_then(|repeat| repeat.occupancy.clone()),
         overflow: sum(|r| r.samples.overflow),
         excursion_above_ns: measured.excursion_above_ns,
         missed_periods: sum(|r| r.samples.missed_periods),
         excursions: sum(|r| r.samples.excursions),
         excursion_events: sum(|r| r.samples.excursion_events),
-        repeats: repeats.iter().enumerate().map(|(index, r)| repeat_record(index, r, tag, case.throughput)).collect(),
+        repeats: measured
+            .repeats
+            .iter()
+            .enumerate()
+            .map(|(index, r)| repeat_record(index, r, tag, case.throughput))
+            .collect(),
         verdict: None,
         reference: case.reference.clone(),
         simulated_s: is_simulated.then_some(run_length_s),
@@ -79,7 +85,8 @@ pub(crate) fn summarize(case: &Case, measured: &Measured, tag: &str) -> CaseReco
 /// The longest samples of all repeats: as many as one repeat gave.
 fn longest(repeats: &[Measurement]) -> Vec<LongSample> {
     let most = repeats.iter().map(|repeat| repeat.longest.len()).max().unwrap_or(0);
-    let numbered = repeats.iter().zip(1..).flat_map(|(repeat, number)| {
+    let counted = repeats.iter().zip(1..).filter(|(repeat, _)| repeat.not_counted.is_none());
+    let numbered = counted.flat_map(|(repeat, number)| {
         repeat.longest.iter().map(move |sample| LongSample { repeat: number, ..sample.clone() })
     });
     let mut all: Vec<LongSample> = numbered.collect();
@@ -89,13 +96,13 @@ fn longest(repeats: &[Measurement]) -> Vec<LongSample> {
 }
 
 /// The mean over the repeats, where all have the figure.
-fn mean(repeats: &[Measurement], of: fn(&Measurement) -> Option<f64>) -> Option<f64> {
-    let figures: Vec<f64> = repeats.iter().map(of).collect::<Option<_>>()?;
+fn mean(repeats: &[&Measurement], of: fn(&Measurement) -> Option<f64>) -> Option<f64> {
+    let figures: Vec<f64> = repeats.iter().map(|repeat| of(repeat)).collect::<Option<_>>()?;
     (!figures.is_empty()).then(|| figures.iter().sum::<f64>() / figures.len() as f64)
 }
 
 /// Bytes over time, all repeats together. All repeats of a case are counted in the same way.
-fn bandwidth(repeats: &[Measurement]) -> Option<f64> {
+fn bandwidth(repeats: &[&Measurement]) -> Option<f64> {
     if repeats.iter().any(|repeat| repeat.target_bytes_per_s.is_some()) {
         return mean(repeats, Measurement::bandwidth_bytes_per_s);
     }
@@ -104,14 +111,14 @@ fn bandwidth(repeats: &[Measurement]) -> Option<f64> {
     bytes.filter(|_| ns > 0.0).map(|bytes| bytes * 1e9 / ns)
 }
 
-fn misses(repeats: &[Measurement]) -> Option<f64> {
+fn misses(repeats: &[&Measurement]) -> Option<f64> {
     let misses: Option<u64> = repeats.iter().map(|repeat| repeat.misses).sum();
     let samples: u64 = repeats.iter().map(|repeat| repeat.samples.count).sum();
     misses.filter(|_| samples > 0).map(|misses| misses as f64 / samples as f64)
 }
 
 /// What all repeats rest on. The times of windows stand with each repeat.
-fn sampled(repeats: &[Measurement]) -> Option<SampledRecord> {
+fn sampled(repeats: &[&Measurement]) -> Option<SampledRecord> {
     let estimated = repeats.iter().filter_map(|repeat| Some((repeat.sampled.as_ref()?, repeat.samples.count)));
     SampledRecord::merged(estimated).map(|all| SampledRecord { window_ns: Vec::new(), ..all })
 }
@@ -154,6 +161,7 @@ fn repeat_record(index: usize, measurement: &Measurement, tag: &str, throughput:
         excursion_events: samples.excursion_events,
         histogram: repeat_tag(tag, index),
         cut_short: measurement.cut_short,
+        not_counted: measurement.not_counted.clone(),
         seed: measurement.seed,
         placement: measurement.placement.clone(),
         disturbances: measurement.disturbances.clone(),
@@ -170,7 +178,7 @@ fn work(progress: &NeighbourProgress) -> Option<NeighbourWork> {
 }
 
 /// Neighbours of one workload are one entry, with all its cores.
-fn neighbours(case: &Case, repeats: &[Measurement]) -> Vec<NeighbourRecord> {
+fn neighbours(case: &Case, repeats: &[&Measurement]) -> Vec<NeighbourRecord> {
     let mut records: Vec<NeighbourRecord> = Vec::new();
     for neighbour in &case.neighbours {
         let alike =
@@ -190,7 +198,7 @@ fn neighbours(case: &Case, repeats: &[Measurement]) -> Vec<NeighbourRecord> {
             let rates = measurement.neighbours.iter().filter(|n| record.cores.contains(&n.core)).map(|n| n.per_second);
             rates.sum::<Option<Sum>>()
         };
-        let rates: Option<Vec<Sum>> = repeats.iter().map(of_record).collect();
+        let rates: Option<Vec<Sum>> = repeats.iter().map(|repeat| of_record(repeat)).collect();
         if let Some(rates) = rates.filter(|rates| !rates.is_empty()) {
             let n = rates.len() as f64;
             record.accesses_per_s = Some(rates.iter().map(|pair| pair.0).sum::<f64>() / n);

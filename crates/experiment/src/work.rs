@@ -75,7 +75,8 @@ pub(crate) struct Arm<'a> {
 
 impl<'a> Arm<'a> {
     pub fn of(measured: &'a Measured) -> Self {
-        let numbered = measured.repeats.iter().zip(1..).filter(|(repeat, _)| !repeat.cut_short);
+        let numbered =
+            measured.repeats.iter().zip(1..).filter(|(repeat, _)| !repeat.cut_short && repeat.not_counted.is_none());
         Self { repeats: numbered.map(|(repeat, number)| (number, repeat.neighbours.as_slice())).collect() }
     }
 

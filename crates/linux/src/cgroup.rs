@@ -17,7 +17,9 @@ impl Cgroup {
     /// No cgroup v2, or no permission to create a group there.
     pub fn create() -> io::Result<Self> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
-        let own = own_group(&fs::read_to_string("/proc/self/mountinfo")?, &fs::read_to_string("/proc/self/cgroup")?)
+        let [mounts, groups] = own_texts()?;
+        let own = own_group(&mounts, &groups, Version::Two)
+            .map(|(_, own)| own)
             .ok_or_else(|| io::Error::new(io::ErrorKind::Unsupported, "cgroup v2 is not mounted"))?;
         let name = format!("waykeeper-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
         let path = own.join(name);
@@ -65,19 +67,69 @@ impl Drop for Cgroup {
     }
 }
 
-/// The directory of the caller's group, by the texts of its `mountinfo` and `cgroup`.
-fn own_group(mountinfo: &str, groups: &str) -> Option<PathBuf> {
-    let own = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
+/// Time in which a quota (`cpu.max`, `cpu.cfs_quota_us`) kept the caller's control group, or one above it, off a core, since
+/// the group was made; summed over cores. `None` where no group has a quota that can be seen.
+pub fn throttled() -> Option<Duration> {
+    let [mounts, groups] = own_texts().ok()?;
+    [Version::Two, Version::One].into_iter().find_map(|version| {
+        let (top, own) = own_group(&mounts, &groups, version)?;
+        let above = own.ancestors().take_while(|group| group.starts_with(&top));
+        let times = above.filter_map(|group| throttled_in(&fs::read_to_string(group.join("cpu.stat")).ok()?, version));
+        times.reduce(|sum, time| sum + time)
+    })
+}
+
+/// The time in a `cpu.stat`: microseconds in version 2, nanoseconds in version 1.
+fn throttled_in(stat: &str, version: Version) -> Option<Duration> {
+    let value = |key: &str| -> Option<u64> {
+        let line = stat.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' '))?;
+        line.trim().parse().ok()
+    };
+    match version {
+        Version::Two => value("throttled_usec").map(Duration::from_micros),
+        Version::One => value("throttled_time").map(Duration::from_nanos),
+    }
+}
+
+/// The two kinds of hierarchies of control groups.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Version {
+    /// The hierarchy of the controller `cpu`.
+    One,
+    Two,
+}
+
+fn own_texts() -> io::Result<[String; 2]> {
+    Ok([fs::read_to_string("/proc/self/mountinfo")?, fs::read_to_string("/proc/self/cgroup")?])
+}
+
+/// Where the hierarchy is mounted, and the directory of the caller's group, by the texts of its `mountinfo` and `cgroup`.
+fn own_group(mountinfo: &str, groups: &str, version: Version) -> Option<(PathBuf, PathBuf)> {
+    let has_cpu = |list: &str| list.split(',').any(|controller| controller == "cpu");
+    let own = groups.lines().find_map(|line| {
+        let (controllers, own) = line.split_once(':')?.1.split_once(':')?;
+        let is_it = match version {
+            Version::One => has_cpu(controllers),
+            Version::Two => controllers.is_empty(),
+        };
+        is_it.then_some(own)
+    })?;
     mountinfo.lines().find_map(|line| {
         let (mount, kind) = line.split_once(" - ")?;
-        if kind.split(' ').next()? != "cgroup2" {
+        let mut kind = kind.split(' ');
+        let is_it = match (version, kind.next()?) {
+            (Version::One, "cgroup") => has_cpu(kind.nth(1)?),
+            (Version::Two, "cgroup2") => true,
+            _ => false,
+        };
+        if !is_it {
             return None;
         }
         let mut fields = mount.split(' ').skip(3);
         let (top, point) = (fields.next()?, fields.next()?);
         let below = Path::new(own).strip_prefix(top).ok()?;
         let escaped = below.components().any(|part| part == std::path::Component::ParentDir);
-        (!escaped).then(|| Path::new(point).join(below))
+        (!escaped).then(|| (point.into(), Path::new(point).join(below)))
     })
 }
 
@@ -146,12 +198,28 @@ mod tests {
     fn the_own_group_is_found_in_hybrid_and_unified_systems() {
         let hybrid = "38 31 0:35 / /sys/fs/cgroup/blkio rw - cgroup cgroup rw,blkio\n\
                       41 31 0:38 / /sys/fs/cgroup/unified rw,relatime shared:3 - cgroup2 cgroup2 rw\n";
-        let own = own_group(hybrid, "4:memory:/other\n0::/user.slice/a\n");
-        assert_eq!(own, Some("/sys/fs/cgroup/unified/user.slice/a".into()));
+        let own = |mounts, groups, version| own_group(mounts, groups, version).map(|(_, own)| own);
+        let two = Version::Two;
+        let unified = own(hybrid, "4:memory:/other\n0::/user.slice/a\n", two);
+        assert_eq!(unified, Some("/sys/fs/cgroup/unified/user.slice/a".into()));
         let inside = "41 31 0:38 /docker/x /sys/fs/cgroup rw - cgroup2 cgroup rw\n";
-        assert_eq!(own_group(inside, "0::/docker/x/y\n"), Some("/sys/fs/cgroup/y".into()));
-        assert_eq!(own_group(inside, "0::/elsewhere\n"), None);
-        assert_eq!(own_group("1 2 0:1 / / rw - ext4 a rw\n", "0::/\n"), None);
+        assert_eq!(own(inside, "0::/docker/x/y\n", two), Some("/sys/fs/cgroup/y".into()));
+        assert_eq!(own(inside, "0::/elsewhere\n", two), None);
+        assert_eq!(own("1 2 0:1 / / rw - ext4 a rw\n", "0::/\n", two), None);
+        let old = "40 31 0:37 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n\
+                   42 31 0:39 / /sys/fs/cgroup/cpu,cpuacct rw shared:9 - cgroup cgroup rw,cpu,cpuacct\n";
+        let own = own(old, "5:cpuset:/b\n3:cpu,cpuacct:/user.slice\n0::/\n", Version::One);
+        assert_eq!(own, Some("/sys/fs/cgroup/cpu,cpuacct/user.slice".into()));
+    }
+
+    #[test]
+    fn throttled_time_has_the_unit_of_its_version() {
+        let two = "usage_usec 5\nnr_periods 9\nnr_throttled 2\nthrottled_usec 1500\n";
+        let one = "nr_periods 9\nnr_throttled 2\nthrottled_time 2500000\n";
+        assert_eq!(throttled_in(two, Version::Two), Some(Duration::from_micros(1500)));
+        assert_eq!(throttled_in(one, Version::One), Some(Duration::from_micros(2500)));
+        // A group without a quota, as the topmost.
+        assert_eq!(throttled_in("usage_usec 5\n", Version::Two), None);
     }
 
     #[test]

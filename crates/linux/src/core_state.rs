@@ -11,6 +11,9 @@ pub struct CoreState {
     totals: BTreeMap<&'static str, f64>,
 }
 
+/// The name of the time that a hypervisor took from a core, milliseconds.
+pub const STEAL_MS: &str = "steal_ms";
+
 /// IA32 MSR_SMI_COUNT: the number of system-management interrupts since reset (Intel SDM vol. 4).
 const MSR_SMI_COUNT: u64 = 0x34;
 
@@ -26,7 +29,7 @@ impl CoreState {
                 totals.insert(name, value);
             }
         };
-        put("steal_ms", steal_ms(root, core));
+        put(STEAL_MS, steal_ms(root, core));
         if let Some((all, nmi)) = interrupts(root, core) {
             put("interrupts", Some(all as f64));
             put("nmis", nmi.map(|n| n as f64));

@@ -30,6 +30,18 @@ pub fn pin(core: u32) -> io::Result<()> {
     Ok(sched_setaffinity(None, &set)?)
 }
 
+/// Takes a core out of those that the calling thread may use.
+///
+/// # Errors
+/// There is no other core.
+pub fn leave(core: u32) -> io::Result<()> {
+    let mut set = sched_getaffinity(None)?;
+    if (core as usize) < CpuSet::MAX_CPU {
+        set.unset(core as usize);
+    }
+    Ok(sched_setaffinity(None, &set)?)
+}
+
 /// The cores that the calling thread may use.
 pub fn allowed() -> Vec<u32> {
     let Ok(set) = sched_getaffinity(None) else { return Vec::new() };
@@ -104,6 +116,8 @@ pub struct ThreadUsage {
     pub major_faults: u64,
     /// Nanoseconds in which the thread wanted to run and another had the core, where the kernel tells.
     pub waited_ns: Option<u64>,
+    /// Nanoseconds in which the thread ran.
+    pub ran_ns: u64,
 }
 
 impl ThreadUsage {
@@ -121,8 +135,14 @@ impl ThreadUsage {
             minor_faults: usage.ru_minflt as u64,
             major_faults: usage.ru_majflt as u64,
             waited_ns: waited_ns(),
+            ran_ns: ran_ns(),
         }
     }
+}
+
+fn ran_ns() -> u64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs()
 }
 
 /// The second number of `/proc/thread-self/schedstat`: time spent waiting on a run queue.

@@ -153,7 +153,7 @@ fn judge([a, b]: [&Run; 2], (a_case, b_case): Pair<'_>) -> String {
             clusters: repeat.excursion_events,
             max_ns: repeat.max_ns.unwrap_or_default(),
             resolution_ns: run.clock.tick_ns,
-            cut_short: repeat.cut_short,
+            cut_short: repeat.cut_short || repeat.not_counted.is_some(),
         });
         repeats.collect()
     };

@@ -1,7 +1,7 @@
 //! The sections below the tables; each gives its entries.
 
 use waykeeper_experiment::mitigation::NONE;
-use waykeeper_experiment::off_core::OFF_CORE_MS;
+use waykeeper_experiment::off_core::{OFF_CORE_MS, THROTTLED_MS};
 use waykeeper_experiment::run::{BudgetRecord, CaseRecord, Privilege, RepeatRecord, Run};
 use waykeeper_experiment::statistics::JudgementKind;
 
@@ -210,7 +210,8 @@ pub fn disturbances(run: &Run) -> Vec<String> {
         ("thermal_throttles", "thermal throttle", "thermal throttles"),
     ];
     let of_case = |case: &CaseRecord| {
-        let sum = |name: &str| case.repeats.iter().filter_map(|repeat| repeat.disturbances.get(name)).sum::<f64>();
+        let counted_repeats = || case.repeats.iter().filter(|repeat| repeat.not_counted.is_none());
+        let sum = |name: &str| counted_repeats().filter_map(|repeat| repeat.disturbances.get(name)).sum::<f64>();
         let mut found: Vec<_> = SHOWN
             .iter()
             .filter(|(name, ..)| sum(name) > 0.0)
@@ -218,6 +219,9 @@ pub fn disturbances(run: &Run) -> Vec<String> {
             .collect();
         if sum("steal_ms") > 0.0 {
             found.push(format!("{} stolen by the hypervisor", seconds(sum("steal_ms") / 1e3)));
+        }
+        if sum(THROTTLED_MS) > 0.0 {
+            found.push(format!("its control group throttled for {}", seconds(sum(THROTTLED_MS) / 1e3)));
         }
         if case.missed_periods > 0 {
             found.push(format!(
@@ -227,7 +231,7 @@ pub fn disturbances(run: &Run) -> Vec<String> {
         }
         let share = |seconds: f64| seconds / case.run_length_s;
         let (all, in_samples) =
-            (share(sum(OFF_CORE_MS) / 1e3), share(case.repeats.iter().map(RepeatRecord::off_core_s).sum()));
+            (share(sum(OFF_CORE_MS) / 1e3), share(counted_repeats().map(RepeatRecord::off_core_s).sum()));
         if in_samples > OFF_CORE_NOTABLE {
             found.push(format!(
                 "OFF ITS CORE for {:.0} % of the time, which the mean, the slowdown and the maximum contain",

@@ -114,6 +114,8 @@ pub struct Answer {
     pub counters: BTreeMap<String, u64>,
     /// Whether it was stopped before its time.
     pub cut_short: bool,
+    /// Why it does not count, where the conditions of its case did not hold all the time.
+    pub not_counted: Option<String>,
 }
 
 impl Answer {
@@ -160,6 +162,7 @@ impl Answer {
             disturbances: self.disturbances,
             counters: self.counters,
             cut_short: self.cut_short,
+            not_counted: self.not_counted,
             simulation: None,
         })
     }

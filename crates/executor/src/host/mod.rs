@@ -13,7 +13,9 @@ mod policy;
 mod probe;
 mod program;
 mod signals;
+mod standstill;
 mod target;
+mod watch;
 mod worker;
 
 use std::io::{Read, Write};
@@ -65,7 +67,9 @@ impl Executor for Host {
         let case = assignment.case;
         let applied = policy::applied(&parts(&case.mitigation), &self.policies, case.target.core, stop)?;
         let region = applied.as_ref().and_then(|applied| applied.region.clone());
-        let answer = self.bench.run(&Job { region, ..self.job(assignment) }, stop)?;
+        let mut answer = self.bench.run(&Job { region, ..self.job(assignment) }, stop)?;
+        let lost = applied.as_ref().and_then(policy::AppliedPolicy::lost);
+        answer.not_counted = [answer.not_counted, lost].into_iter().flatten().reduce(|a, b| format!("{a}; {b}"));
         applied.map_or(Ok(()), policy::AppliedPolicy::restore)?;
         answer.into_measurement(assignment, self.tick_ns, self.line_bytes, stop.load(Ordering::Relaxed))
     }

@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use waykeeper_control::host::Host as Acting;
-use waykeeper_control::{Files, OthersChanges, Request, Restored, StateDirectory, WAYS_ON, apply, restore};
+use waykeeper_control::{
+    Files, OthersChanges, Phase, Request, Restored, StateDirectory, Status, WAYS_ON, apply, restore, status,
+};
 use waykeeper_linux::Root;
 use waykeeper_platform::CoreId;
 use waykeeper_policy::{Form, Membership, Offer, Refusal, Step, lower, plan};
@@ -69,6 +71,22 @@ pub fn applied(
 }
 
 impl AppliedPolicy {
+    /// Why the repeat that has just ended does not count: the policy's settings are read again, and must be as they were
+    /// left.
+    pub fn lost(&self) -> Option<String> {
+        let name = &self.name;
+        let lost = |what: String| format!("the policy `{name}` did not hold to the end: {what}");
+        match status(&mut Acting::at(Path::new("/")).machine(), &mut self.state.clone()) {
+            Ok(Some(Status { phase: Phase::Applied, differences, .. })) if differences.is_empty() => None,
+            Ok(Some(Status { phase: Phase::Applied, differences, .. })) => {
+                let differences: Vec<_> = differences.iter().map(ToString::to_string).collect();
+                Some(lost(differences.join(", ")))
+            }
+            Ok(_) => Some(lost("it was taken back by somebody else".into())),
+            Err(error) => Some(format!("it was not seen whether the policy `{name}` held to the end: {error}")),
+        }
+    }
+
     /// Puts the former state back.
     ///
     /// # Errors

@@ -6,17 +6,21 @@ use waykeeper_experiment::off_core::OFF_CORE_MS;
 use waykeeper_experiment::run::Privilege;
 use waykeeper_kernels::{Progress, Recorder, clock};
 use waykeeper_linux::Root;
-use waykeeper_linux::core_state::{CoreState, frequency_mhz};
+use waykeeper_linux::core_state::{CoreState, STEAL_MS, frequency_mhz};
 use waykeeper_linux::memory::{Mapping, Pages};
 use waykeeper_linux::perf::Counters;
-use waykeeper_linux::schedule::{self, ThreadUsage};
+use waykeeper_linux::{schedule, thread};
 
 use waykeeper_workload::Pattern;
 
 use super::job::{Job, Recorded};
 use super::program::Runner;
 use super::signals::STOP;
+use super::standstill::Account;
 use super::worker::privilege;
+
+/// The kernel's name of the policy of real-time threads, and what it is called among the privileges.
+const SCHED_FIFO: &str = "SCHED_FIFO";
 
 /// Real-time priority of a target: above threaded interrupt handlers (50), below the kernel's own 99.
 pub const FIFO_PRIORITY: i32 = 80;
@@ -38,6 +42,10 @@ pub struct Observed {
     pub privileges: Vec<Privilege>,
     pub disturbances: BTreeMap<String, f64>,
     pub counters: BTreeMap<String, u64>,
+    /// The core at the end.
+    pub core: u32,
+    /// Why the repeat does not count, as far as the target knows it.
+    pub not_counted: Vec<String>,
 }
 
 /// Runs the target on the calling thread, which is pinned already.
@@ -57,15 +65,17 @@ pub fn observe(job: &Job, runner: &mut Runner, progress: &[Progress]) -> Observe
     recorder.reset(above, gap);
 
     let counters = Counters::start();
-    let before = Snapshot::take(&root, core, progress);
+    let before = Snapshot::at_the_beginning(&root, core, progress);
     let begun = clock::now();
     runner.run_target(&mut recorder, begun + job.duration_ticks, &STOP);
     let ended = clock::now();
-    let after = Snapshot::take(&root, core, progress);
+    let core_at_the_end = schedule::current_core();
+    let after = Snapshot::at_the_end(&root, core, progress);
 
     let observed_s = (ended - begun) as f64 * job.tick_ns / 1e9;
     let mut disturbances = after.disturbances_since(&before);
     disturbances.extend(clock_against_system(job, &before, &after));
+    let not_counted = not_counted(&before, &after, &disturbances, &privileges);
     disturbances.extend(frequency_mhz(&root, core).map(|mhz| ("frequency_mhz".to_owned(), mhz)));
     Observed {
         recorded: recorded(&recorder, begun, job.tick_ns),
@@ -75,7 +85,28 @@ pub fn observe(job: &Job, runner: &mut Runner, progress: &[Progress]) -> Observe
         privileges,
         disturbances,
         counters: counters.stop(),
+        core: core_at_the_end,
+        not_counted,
     }
+}
+
+/// What happened to the target itself meanwhile, so that its samples are none of its case.
+fn not_counted(
+    before: &Snapshot,
+    after: &Snapshot,
+    disturbances: &BTreeMap<String, f64>,
+    privileges: &[Privilege],
+) -> Vec<String> {
+    let steal_ns = disturbances.get(STEAL_MS).map_or(0.0, |ms| ms * 1e6);
+    let moves = after.migrations.zip(before.migrations).map(|(after, before)| after.saturating_sub(before));
+    let moved =
+        moves.filter(|moves| *moves > 0).map(|moves| format!("the target was moved between cores, {moves} times"));
+    let was_realtime = privileges.iter().any(|privilege| privilege.what == SCHED_FIFO && privilege.granted);
+    let policy = schedule::policy();
+    let demoted = (was_realtime && policy != SCHED_FIFO)
+        .then(|| format!("the target lost {SCHED_FIFO} and had {policy} at the end"));
+    let still = after.account.stood_still_since(&before.account, steal_ns);
+    [moved, demoted, still].into_iter().flatten().collect()
 }
 
 /// Long enough for a buffer's first pass too, which comes after one period.
@@ -96,7 +127,7 @@ fn become_realtime(job: &Job) -> Vec<Privilege> {
     };
     vec![
         privilege("RLIMIT_RTTIME", watchdog.map(|()| "the kernel ends a loop that does not end".into())),
-        privilege("SCHED_FIFO", fifo.map(|()| format!("priority {FIFO_PRIORITY}"))),
+        privilege(SCHED_FIFO, fifo.map(|()| format!("priority {FIFO_PRIORITY}"))),
     ]
 }
 
@@ -112,35 +143,42 @@ fn wash(bytes: u64) {
 
 struct Snapshot {
     core: CoreState,
-    thread: ThreadUsage,
+    migrations: Option<u64>,
     accesses: Vec<u64>,
     ticks: u64,
-    system_ns: f64,
+    account: Account,
 }
 
 impl Snapshot {
-    fn take(root: &Root, core: u32, progress: &[Progress]) -> Self {
-        let time = rustix::time::clock_gettime(rustix::time::ClockId::MonotonicRaw);
-        Self {
-            ticks: clock::now(),
-            system_ns: time.tv_sec as f64 * 1e9 + time.tv_nsec as f64,
-            core: CoreState::read(root, core),
-            accesses: progress.iter().map(Progress::accesses).collect(),
-            thread: ThreadUsage::read(),
-        }
+    /// What is read with the least time between it and the first sample comes last: reading files may make a thread wait.
+    fn at_the_beginning(root: &Root, core: u32, progress: &[Progress]) -> Self {
+        let (core, migrations) = (CoreState::read(root, core), thread::migrations());
+        let accesses = progress.iter().map(Progress::accesses).collect();
+        let account = Account::read();
+        Self { core, migrations, accesses, account, ticks: clock::now() }
+    }
+
+    fn at_the_end(root: &Root, core: u32, progress: &[Progress]) -> Self {
+        let (ticks, account) = (clock::now(), Account::read());
+        let accesses = progress.iter().map(Progress::accesses).collect();
+        Self { ticks, account, accesses, migrations: thread::migrations(), core: CoreState::read(root, core) }
     }
 
     fn disturbances_since(&self, before: &Self) -> BTreeMap<String, f64> {
         let mut found = self.core.since(&before.core);
         for (name, now, then) in [
-            ("involuntary_switches", self.thread.involuntary_switches, before.thread.involuntary_switches),
-            ("voluntary_switches", self.thread.voluntary_switches, before.thread.voluntary_switches),
-            ("minor_faults", self.thread.minor_faults, before.thread.minor_faults),
-            ("major_faults", self.thread.major_faults, before.thread.major_faults),
+            (
+                "involuntary_switches",
+                self.account.usage.involuntary_switches,
+                before.account.usage.involuntary_switches,
+            ),
+            ("voluntary_switches", self.account.usage.voluntary_switches, before.account.usage.voluntary_switches),
+            ("minor_faults", self.account.usage.minor_faults, before.account.usage.minor_faults),
+            ("major_faults", self.account.usage.major_faults, before.account.usage.major_faults),
         ] {
             found.insert(name.into(), now.saturating_sub(then) as f64);
         }
-        let waited = self.thread.waited_ns.zip(before.thread.waited_ns);
+        let waited = self.account.usage.waited_ns.zip(before.account.usage.waited_ns);
         found.extend(waited.map(|(now, then)| (OFF_CORE_MS.to_owned(), now.saturating_sub(then) as f64 / 1e6)));
         found
     }
@@ -148,7 +186,7 @@ impl Snapshot {
 
 /// How far the counter ran apart from the system's clock meanwhile: a jump of either shows here.
 fn clock_against_system(job: &Job, before: &Snapshot, after: &Snapshot) -> Option<(String, f64)> {
-    let system_ns = after.system_ns - before.system_ns;
+    let system_ns = after.account.system_ns - before.account.system_ns;
     let counter_ns = after.ticks.wrapping_sub(before.ticks) as f64 * job.tick_ns;
     (system_ns > 0.0).then(|| ("clock_against_system_ppm".to_owned(), (counter_ns / system_ns - 1.0) * 1e6))
 }

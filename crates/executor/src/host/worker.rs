@@ -8,8 +8,10 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread::{Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
+use waykeeper_experiment::off_core::THROTTLED_MS;
 use waykeeper_experiment::run::{Placement, Privilege};
 use waykeeper_kernels::Progress;
+use waykeeper_linux::cgroup;
 use waykeeper_linux::format_cpulist;
 use waykeeper_linux::latency::forbid_idle_states;
 use waykeeper_linux::memory::{Mapping, Pages, lock_all};
@@ -23,6 +25,7 @@ use super::job::{Answer, Colours, Job, Part};
 use super::program::Runner;
 use super::signals::{self, STOP};
 use super::target::{self, Observed};
+use super::watch::{Loop, Watch};
 
 /// Non-zero once the neighbours are to end. They go on until the target has been observed.
 static NEIGHBOURS_STOP: AtomicU32 = AtomicU32::new(0);
@@ -102,22 +105,25 @@ impl<'scope, 'env> Setup<'scope, 'env> {
                 loops += 1;
             }
         }
-        let target = self.start_target(progress, ready).map_err(|error| error.to_string())?;
-        let placement = (0..=loops)
+        let (ending, ended) = channel();
+        let target = self.start_target(progress, ready, ending).map_err(|error| error.to_string())?;
+        let placed = (0..=loops)
             .map(|_| set_up.recv().unwrap_or_else(|_| Err("a thread ended before it was set up".into())))
             .collect::<Result<Vec<_>, String>>()?;
         for external in &mut externals {
             external.1.go()?;
         }
         privileges.push(privilege("mlockall", lock_all().map(|()| "all memory of the loops is locked".into())));
-        let before = cpu_times(&externals);
+        let mut watch = Watch::new(placed, self.job.target.core);
+        let before = (cpu_times(&externals), cgroup::throttled());
         let begun = Instant::now();
         self.gate.open();
 
+        watch.until_ended(&ended);
         let observed = target.join().map_err(|_| "the target's thread panicked".to_owned())?;
-        let observed = observed.ok_or("the target's thread was sent home")?;
+        let mut observed = observed.ok_or("the target's thread was sent home")?;
         let elapsed_s = begun.elapsed().as_secs_f64();
-        let after = cpu_times(&externals);
+        let after = (cpu_times(&externals), cgroup::throttled());
         for external in &mut externals {
             if let Some(status) = external.1.ended() {
                 return Err(format!(
@@ -126,9 +132,13 @@ impl<'scope, 'env> Setup<'scope, 'env> {
                 ));
             }
         }
-        let cpu_s_per_s = cpu_s_per_s(&self.job.neighbours, &before, &after, elapsed_s);
-        let placement = placement.into_iter().flatten().flatten().collect();
-        Ok(Answer { cpu_s_per_s, ..answer(self.job, observed, placement, std::mem::take(privileges)) })
+        let cpu_s_per_s = cpu_s_per_s(&self.job.neighbours, &before.0, &after.0, elapsed_s);
+        watch.saw(TARGET, observed.core);
+        add_throttling(&mut observed, before.1.zip(after.1));
+        // Where it was seen says more than how often it was moved.
+        let moved = watch.moved();
+        observed.not_counted.splice(0..0, moved);
+        Ok(Answer { cpu_s_per_s, ..answer(self.job, observed, watch.placement(), std::mem::take(privileges)) })
     }
 
     fn start_neighbour(
@@ -150,15 +160,11 @@ impl<'scope, 'env> Setup<'scope, 'env> {
                     // Neighbours that run in lock step would disturb less than they can.
                     runner.start_at_outer(Xorshift::new(seed ^ (index as u64 + 1)).next_u64());
                     let name = format!("neighbour on core {}", part.core);
-                    let _ = ready.send(Ok(vec![
-                        placed(&name, part.core),
-                        match memory {
-                            Memory::Coloured(_, wanted) => {
-                                in_colours(&format!("{name}, memory"), wanted, mapping.as_ref())
-                            }
-                            _ => pages(&format!("{name}, memory"), "huge pages", mapping.as_ref()),
-                        },
-                    ]));
+                    let memory = match memory {
+                        Memory::Coloured(_, wanted) => in_colours(&format!("{name}, memory"), wanted, mapping.as_ref()),
+                        _ => pages(&format!("{name}, memory"), "huge pages", mapping.as_ref()),
+                    };
+                    let _ = ready.send(Ok(Loop::here(name, part.core, memory)));
                     if gate.pass() {
                         runner.run_neighbour(progress, &NEIGHBOURS_STOP);
                     }
@@ -176,6 +182,7 @@ impl<'scope, 'env> Setup<'scope, 'env> {
         &self,
         progress: &'env [Progress],
         ready: Sender<SetUp>,
+        ending: Sender<()>,
     ) -> Result<ScopedJoinHandle<'scope, Option<Observed>>, NoThread> {
         let (gate, job) = (self.gate, self.job);
         let work = move || {
@@ -193,9 +200,10 @@ impl<'scope, 'env> Setup<'scope, 'env> {
                         Memory::Coloured(_, wanted) => in_colours("target, memory", wanted, mapping.as_ref()),
                         Memory::Own(_) => pages("target, memory", wanted, mapping.as_ref()),
                     };
-                    let _ = ready.send(Ok(vec![placed("target", job.target.core), memory]));
+                    let _ = ready.send(Ok(Loop::here(TARGET.into(), job.target.core, memory)));
                     let observed = gate.pass().then(|| target::observe(job, &mut runner, progress));
                     NEIGHBOURS_STOP.store(1, Ordering::Relaxed);
+                    let _ = ending.send(());
                     drop(runner);
                     observed
                 }
@@ -210,7 +218,13 @@ impl<'scope, 'env> Setup<'scope, 'env> {
 }
 
 type Placed = Option<(String, Placement)>;
-type SetUp = Result<Vec<Placed>, String>;
+type SetUp = Result<Loop, String>;
+
+/// The target's key among the placements.
+const TARGET: &str = "target";
+
+/// Less throttled time than this is not worth a repeat.
+const THROTTLED_LEAST: Duration = Duration::from_millis(1);
 
 /// Where a workload's memory comes from.
 #[derive(Debug, Clone, Copy)]
@@ -245,9 +259,17 @@ fn lay_out(part: &Part, memory: Memory<'_>, seed: u64) -> Result<(Option<Mapping
     Ok((mapping, runner))
 }
 
-fn placed(name: &str, core: u32) -> Placed {
-    let got = format!("core {}", schedule::current_core());
-    Some((name.to_owned(), Placement { asked: format!("core {core}"), got }))
+/// Quotas of control groups are for threads that are not real-time. Neighbours that were throttled show in their work.
+fn add_throttling(observed: &mut Observed, times: Option<(Duration, Duration)>) {
+    let Some((before, after)) = times else { return };
+    let throttled = after.saturating_sub(before);
+    observed.disturbances.insert(THROTTLED_MS.into(), throttled.as_secs_f64() * 1e3);
+    if throttled >= THROTTLED_LEAST && observed.policy == "SCHED_OTHER" {
+        observed.not_counted.push(format!(
+            "the quota of its control group (cpu.max) kept it off its core for up to {:.3} s",
+            throttled.as_secs_f64()
+        ));
+    }
 }
 
 fn in_region(region: &Path, mapping: Option<&Mapping>) -> Placed {
@@ -305,7 +327,7 @@ fn cpu_s_per_s(
 fn answer(
     job: &Job,
     observed: Observed,
-    placement: Vec<(String, Placement)>,
+    mut placement: BTreeMap<String, Placement>,
     mut privileges: Vec<Privilege>,
 ) -> Answer {
     privileges.extend(observed.privileges);
@@ -314,7 +336,6 @@ fn answer(
         .iter()
         .zip(&observed.accesses)
         .map(|(part, accesses)| (!matches!(part.pattern, Pattern::Command { .. })).then_some(*accesses));
-    let mut placement: BTreeMap<String, Placement> = placement.into_iter().collect();
     let asked = if job.fifo { "SCHED_FIFO" } else { "SCHED_OTHER" };
     placement.insert("target, scheduling".into(), Placement { asked: asked.into(), got: observed.policy.into() });
     Answer {
@@ -327,6 +348,7 @@ fn answer(
         disturbances: observed.disturbances,
         counters: observed.counters,
         cut_short: STOP.load(Ordering::Relaxed) != 0,
+        not_counted: (!observed.not_counted.is_empty()).then(|| observed.not_counted.join("; ")),
     }
 }
 

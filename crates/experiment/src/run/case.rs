@@ -231,6 +231,10 @@ pub struct RepeatRecord {
     /// It was interrupted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cut_short: bool,
+    /// Why it does not count: the conditions of its case did not hold all the time. The figures of the case and its verdict
+    /// leave it out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_counted: Option<String>,
     /// The seed of this repeat.
     pub seed: u64,
     /// Placement asked and got, by what was placed.

@@ -31,8 +31,8 @@ pub struct Repeat {
     pub max_ns: f64,
     /// What the clock or the counter resolves, in nanoseconds; maxima that are equal at this step are ties. 0 if exact.
     pub resolution_ns: f64,
-    /// Whether it ended early for a reason that has nothing to do with what it measured (Ctrl-C). Such a repeat is not
-    /// compared. One that ended early *because* of what it measured, as by a watchdog, must not be marked.
+    /// Whether it ended early, or the conditions of its case did not hold all the time, for a reason that has nothing to do
+    /// with what it measured (Ctrl-C, a stopped process). Such a repeat is not compared. One that ended early *because* of what it measured, as by a watchdog, must not be marked.
     pub cut_short: bool,
 }
 

@@ -94,6 +94,7 @@ impl Bench for RoomBench {
             disturbances: BTreeMap::new(),
             counters: BTreeMap::from([("memory_reads".to_owned(), reads)]),
             cut_short,
+            not_counted: None,
         })
     }
 
