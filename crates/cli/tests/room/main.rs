@@ -4,6 +4,7 @@ mod cgroups;
 mod clocks;
 mod enter;
 mod mount;
+mod policies;
 mod user;
 
 use std::process::Command;

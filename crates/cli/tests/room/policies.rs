@@ -1,0 +1,35 @@
+//! Policies as mitigations of a run in a room, while somebody else writes to the same resctrl.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::waykeeper;
+
+const EXPERIMENT: &str = "title = 'x'\nsentinel = false\nduration = '1 ms'\nrepeats = 2\n\
+    targets = [{ workload = 'latency_loop', core = 2 }]\nneighbours = [{ workload = 'way_hammer', cores = [1] }]\n\
+    mitigations = ['tcc-halves']\n";
+
+/// Once the policy's group is there, somebody gives it one way more.
+const SCRIPT: &str = "waykeeper=$1; $waykeeper run mine.toml --on host --out kept > out & run=$!\n\
+    until printf 'L3:0=ff800\\n' > /sys/fs/resctrl/real-time/schemata; do kill -0 $run || exit 9; sleep 0.01; done\n\
+    wait $run";
+
+#[test]
+fn a_repeat_whose_policy_others_changed_does_not_count() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("mine.toml"), EXPERIMENT).unwrap();
+    let program = env!("CARGO_BIN_EXE_waykeeper");
+    let room = ["enter", "xeon-d-2752ter", "--", "sh", "-c", SCRIPT, "sh", program];
+    let output = waykeeper(&room).current_dir(folder.path()).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let record = fs::read_to_string(folder.path().join("kept/run.json")).unwrap();
+    let run: Value = serde_json::from_str(&record).unwrap();
+    let repeats = run["cases"].as_array().unwrap().iter().flat_map(|case| case["repeats"].as_array().unwrap());
+    let left_out: Vec<&str> = repeats.filter_map(|repeat| repeat.get("not_counted")?.as_str()).collect();
+    let why =
+        "the policy `tcc-halves` did not hold to the end: real-time/schemata L3:0: ffc00 was written, it reads ff800";
+    assert_eq!(left_out, [why], "one was changed, and the next one was applied anew");
+    let report = fs::read_to_string(folder.path().join("out")).unwrap();
+    assert!(report.contains("does not count: the policy `tcc-halves` did not hold"), "{report}");
+}
