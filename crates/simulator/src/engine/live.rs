@@ -184,8 +184,8 @@ impl Engine {
     }
 
     fn never_skips(&self) -> Result<(), Refused> {
-        let goes_forward = self.running.iter().any(Running::goes_forward);
-        match self.skip.is_some() || goes_forward {
+        let leaves_out = self.running.iter().any(|running| running.skipped().is_some());
+        match self.shortcuts.are_taken() || leaves_out {
             true => Err(Refused::new("skipping", "what runs cannot change on the fast path")),
             false => Ok(()),
         }

@@ -12,8 +12,13 @@ pub mod programs;
 pub mod regions;
 pub mod running;
 mod settings;
+pub mod shortcut;
 pub mod sink;
 pub mod start;
+#[cfg(test)]
+pub mod test_platform;
+#[cfg(test)]
+mod tests;
 pub mod wakes;
 
 use waykeeper_platform::{CoreId, Platform, Settings};
@@ -30,6 +35,7 @@ use crate::engine::memories::Memory;
 use crate::engine::programs::{Program, Role, check_programs};
 use crate::engine::regions::Region;
 use crate::engine::running::Running;
+use crate::engine::shortcut::{Later, Shortcuts};
 use crate::engine::sink::Sink;
 use crate::engine::start::Starter;
 use crate::engine::wakes::Wakes;
@@ -41,8 +47,6 @@ use crate::observe::explain::{Explained, Explainer};
 use crate::observe::label::{Label, MOST_CLASSES};
 use crate::observe::samples::Samples;
 use crate::refused::Refused;
-use crate::shortcuts::fast::Later;
-use crate::shortcuts::skip::Skip;
 
 /// A platform with programs on it, at some time.
 #[derive(Debug, Clone)]
@@ -76,8 +80,8 @@ pub struct Engine {
     pub(crate) memories: Vec<Option<Memory>>,
     pub(crate) line_bytes: u64,
     pub(crate) now: u64,
-    /// The fast path, if it is on.
-    pub(crate) skip: Option<Box<Skip>>,
+    /// What jumps over time, if anything does.
+    shortcuts: Shortcuts,
 }
 
 /// A core on which no program runs.
@@ -149,7 +153,7 @@ impl Engine {
             memories: Vec::new(),
             line_bytes: platform.line_bytes.value,
             now: 0,
-            skip: None,
+            shortcuts: Shortcuts::none(),
         };
         engine.list_programs();
         engine.apply(&settings)?;
@@ -226,8 +230,8 @@ impl Engine {
     #[inline(always)]
     fn advance_through_events(&mut self, mut until_ps: u64, samples: &mut Later) -> u64 {
         loop {
-            if self.skip.as_ref().is_some_and(|skip| skip.is_due(self.now)) && self.may_skip() {
-                let skipped = self.try_skip(until_ps, samples);
+            if self.shortcuts.are_due(self.now) && self.is_target_quiet() {
+                let skipped = self.jump_ahead(until_ps, samples);
                 self.settle(samples);
                 until_ps -= skipped;
                 samples.by += skipped;
@@ -405,7 +409,7 @@ impl Engine {
     /// counted from now on. False if there is no target that takes samples, all of each.
     pub fn explain(&mut self, most: usize, from_ps: u64) -> bool {
         let Some(target) = self.programs.iter().position(|program| program.role == Role::Target) else { return false };
-        if matches!(&self.running[target], Running::Stream(stream) if stream.estimates().is_some()) {
+        if !self.running[target].measures_all() {
             return false;
         }
         let port = self.running[target].port();

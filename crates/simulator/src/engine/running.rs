@@ -71,17 +71,20 @@ impl Running {
         }
     }
 
-    /// Accesses before its events that it left out.
-    pub fn skipped(&self) -> u64 {
+    /// Accesses that its detour left out; none if it takes none that leaves any out.
+    pub fn skipped(&self) -> Option<u64> {
         match self {
-            Self::Stream(stream) => stream.skipped_background().unwrap_or(0),
-            Self::Tick(_) => 0,
+            Self::Stream(stream) => stream.detour.as_ref()?.skipped(),
+            Self::Tick(_) => None,
         }
     }
 
-    /// Whether it goes forward to its events without time.
-    pub fn goes_forward(&self) -> bool {
-        matches!(self, Self::Stream(stream) if stream.skipped_background().is_some())
+    /// Whether its samples, if it takes any, are measured in full.
+    pub fn measures_all(&self) -> bool {
+        match self {
+            Self::Stream(stream) => stream.detour.as_ref().is_none_or(|detour| detour.measures_all()),
+            Self::Tick(_) => true,
+        }
     }
 
     /// The lines that its event touches: those of a tick loop, or of the event of a `random` workload.

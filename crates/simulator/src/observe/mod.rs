@@ -1,5 +1,6 @@
 //! What is seen of a simulation: counts, samples, labels, and why lines went and samples took so long.
 
+pub mod back_invalidated;
 pub mod counters;
 pub mod explain;
 pub mod label;

@@ -1,14 +1,17 @@
 //! What comes before an event, without time: all of it but its last accesses. Of the others only those are done that can
 //! touch what the event needs.
 
+use std::any::Any;
+
 use waykeeper_workload::Region as Which;
 
 use crate::caches::hierarchy::Passed;
 use crate::core::front::translation::Side;
 use crate::core::port::World;
-use crate::core::program::{EventLine, Op, Program};
+use crate::core::program::detour::Detour;
+use crate::core::program::{EventLine, Program};
 use crate::line::Line;
-use crate::shortcuts::forward::Before;
+use crate::shortcuts::forward::{Before, forward, forward_page};
 
 /// So many accesses before each event take their time: the memory's rows and queues, and the time since the last refresh,
 /// are then what the whole background would have left.
@@ -52,68 +55,72 @@ impl Background {
     }
 }
 
-impl Program {
-    /// From the next event on goes forward through what comes before its events, which touch these lines. Not if its core
-    /// prefetches, which depends on all accesses, nor without samples: then the background is what counts.
-    pub fn forward_background(&mut self, passed: &Passed, event: &[EventLine], data_bytes: u64) -> bool {
-        if self.recorder.is_none() || self.front.as_ref().is_some_and(|front| front.prefetchers.is_some()) {
-            return false;
-        }
-        let mut descriptors = Vec::new();
-        if let Some(translation) = self.front.as_ref().and_then(|front| front.translation.as_ref()) {
-            let background = (0..data_bytes).step_by(translation.page_bytes()).map(|at| self.data.address(at));
-            let addresses = background.chain(event.iter().map(|line| line.address));
-            let mut pages: Vec<_> =
-                addresses.map(|address| translation.page(address)).chain(self.devices.clone()).collect();
-            pages.sort_unstable();
-            pages.dedup();
-            let reads = 0..translation.tables.reads();
-            let of_page = |page| reads.clone().map(move |array| translation.tables.descriptor(page, array));
-            descriptors = pages.into_iter().flat_map(of_page).collect();
-        }
-        self.background = Some(Box::new(Background::new(passed, event, &descriptors)));
-        true
+/// Lets a program go forward, from its next event on, through what comes before its events, which touch these lines; false
+/// if its core prefetches, which depends on all accesses, or it takes no samples: then the background is what counts.
+pub fn forward_background(program: &mut Program, passed: &Passed, event: &[EventLine], data_bytes: u64) -> bool {
+    if program.recorder.is_none() || program.front.as_ref().is_some_and(|front| front.prefetchers.is_some()) {
+        return false;
+    }
+    let mut descriptors = Vec::new();
+    if let Some(translation) = program.front.as_ref().and_then(|front| front.translation.as_ref()) {
+        let background = (0..data_bytes).step_by(translation.page_bytes()).map(|at| program.data.address(at));
+        let addresses = background.chain(event.iter().map(|line| line.address));
+        let mut pages: Vec<_> =
+            addresses.map(|address| translation.page(address)).chain(program.devices.clone()).collect();
+        pages.sort_unstable();
+        pages.dedup();
+        let reads = 0..translation.tables.reads();
+        let of_page = |page| reads.clone().map(move |array| translation.tables.descriptor(page, array));
+        descriptors = pages.into_iter().flat_map(of_page).collect();
+    }
+    program.detour = Some(Box::new(Background::new(passed, event, &descriptors)));
+    true
+}
+
+impl Detour for Background {
+    fn recorded(&mut self) -> Option<u64> {
+        // There is one way only.
+        Some(0)
     }
 
-    /// Accesses before events that were left out; none if it does not go forward.
-    pub fn skipped_background(&self) -> Option<u64> {
-        self.background.as_ref().map(|background| background.skipped)
-    }
-
-    /// Goes forward without time until few accesses are left before the next event. Others hear of what that did before
-    /// anything else happens.
-    #[inline(never)]
-    pub(crate) fn go_to_event(&mut self, world: &mut World) -> bool {
-        self.core_at = self.now;
-        if !world.is_settled() {
-            // What the last accesses in time have caused goes on in time.
-            self.again = Some(Op::Background);
-            return false;
-        }
-        let (Some([data, calls]), Some(mut background)) = (self.stream.before_event(), self.background.take()) else {
-            return false;
-        };
+    /// Goes forward without time until few accesses are left before the next event.
+    fn leave(&mut self, program: &mut Program, _number: u64, world: &mut World) {
+        let Some([data, calls]) = program.stream.before_event() else { return };
         let before = Before::new(world);
-        let mut stream = std::mem::take(&mut self.stream);
+        let mut stream = std::mem::take(&mut program.stream);
         let mut at = 0;
         stream.accesses((data + calls).saturating_sub(IN_TIME), |access| {
             let (side, region) = match access.region {
-                Which::Data => (Side::Data, &self.data),
-                Which::Code => (Side::Instructions, &self.code),
+                Which::Data => (Side::Data, &program.data),
+                Which::Code => (Side::Instructions, &program.code),
             };
-            if background.touches(side, region.line(access.offset)) {
-                self.forward(access, world);
+            if self.touches(side, region.line(access.offset)) {
+                forward(program, access, world);
             } else {
-                background.skipped += 1;
+                self.skipped += 1;
                 if side == Side::Data && at + TRANSLATED >= data {
-                    self.forward_page(access, world);
+                    forward_page(program, access, world);
                 }
             }
             at += 1;
         });
-        self.stream = stream;
+        program.stream = stream;
         before.restore(world);
-        self.background = Some(background);
-        false
+    }
+
+    fn measures_all(&self) -> bool {
+        true
+    }
+
+    fn skipped(&self) -> Option<u64> {
+        Some(self.skipped)
+    }
+
+    fn boxed(&self) -> Box<dyn Detour> {
+        Box::new(self.clone())
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
     }
 }

@@ -1,6 +1,6 @@
 //! The engine's side of the fast path: who may skip, and what a skip does.
 
-use waykeeper_platform::{CoreId, Platform};
+use waykeeper_platform::Platform;
 use waykeeper_workload::{Operation, Pattern};
 
 use crate::core::placement::Course as Memory;
@@ -9,12 +9,13 @@ use crate::engine::build::kind_of;
 use crate::engine::controls::TARGET_CLASS;
 use crate::engine::programs::{Program, Role};
 use crate::engine::running::Running;
+use crate::engine::shortcut::Shortcut;
 use crate::engine::sink::Sink;
 use crate::line::Line;
+use crate::observe::back_invalidated::BackInvalidated;
 use crate::observe::samples::Samples;
-use crate::shortcuts::background::IN_TIME;
+use crate::shortcuts::background::{IN_TIME, forward_background};
 use crate::shortcuts::skip::{At, Course, Jump, Regular, Skip, Walker};
-use crate::shortcuts::taken::TakenOf;
 
 /// Lines in a set after which none that was there before is left: 1.6 % of 16 ways with random victims.
 const ENOUGH_TO_FILL: u64 = 64;
@@ -34,12 +35,12 @@ impl Engine {
         if self.forward_background() {
             return true;
         }
-        self.skip = self.walkers().filter(|walkers| !walkers.is_empty()).map(|walkers| {
-            Box::new(Skip::new(walkers, self.running.len(), self.now, |program| self.steps_of(program)))
-        });
-        let taken = TakenOf { class: usize::from(TARGET_CLASS), ..TakenOf::default() };
-        self.world.hierarchy.taken = self.skip.is_some().then(|| Box::new(taken));
-        self.skip.is_some()
+        let Some(walkers) = self.walkers().filter(|walkers| !walkers.is_empty()) else { return false };
+        let skip = Skip::new(walkers, self.running.len(), self.now, |program| self.steps_of(program));
+        let class = usize::from(TARGET_CLASS);
+        self.world.hierarchy.back_invalidated = Some(Box::new(BackInvalidated { class, ..BackInvalidated::default() }));
+        self.take_shortcuts(Box::new(skip));
+        true
     }
 
     /// Lets a lone target with events go forward to them, if it is one and can.
@@ -54,7 +55,7 @@ impl Engine {
             return false;
         }
         let event = alone.event(&started.pattern);
-        alone.forward_background(&passed, &event, *data_bytes)
+        forward_background(alone, &passed, &event, *data_bytes)
     }
 
     /// The neighbours, if all of them can skip beside this target.
@@ -121,67 +122,37 @@ impl Engine {
         accesses as f64 / self.per_step(program) as f64
     }
 
-    /// Picoseconds that were skipped.
-    pub fn skipped_ps(&self) -> u64 {
-        self.skip.as_ref().map_or(0, |skip| skip.skipped)
-    }
-
-    /// Accesses that a core's program skipped.
-    pub(crate) fn skipped_accesses(&self, core: CoreId) -> u64 {
-        let forward: u64 =
-            self.running.iter().filter(|program| self.cores[program.core()] == core).map(Running::skipped).sum();
-        let Some(skip) = &self.skip else { return forward };
-        let of_core = self.running.iter().zip(&skip.accesses).filter(|(program, _)| self.cores[program.core()] == core);
-        forward + of_core.map(|(_, accesses)| accesses).sum::<u64>()
-    }
-
-    /// Whether the target, if there is one, makes passes without a miss: only then is it worth a look who can skip.
-    #[inline]
-    pub(crate) fn may_skip(&self) -> bool {
-        self.running.iter().all(|program| !matches!(program, Running::Tick(tick) if !tick.is_quiet()))
-    }
-
-    /// Skips if everybody can, up to `until` of simulated time; gives the picoseconds.
-    #[inline(never)]
-    pub(crate) fn try_skip(&mut self, until: u64, samples: &mut dyn Samples) -> u64 {
-        let Some(mut skip) = self.skip.take() else { return 0 };
+    /// Skips if everybody can, up to `until` of simulated time; returns the picoseconds.
+    fn try_skip(&mut self, skip: &mut Skip, until: u64, samples: &mut dyn Samples) -> u64 {
         let needed = self.quiet_lines().filter(|_| until > self.now);
-        let jump = needed.and_then(|needed| Some((self.jump(&mut skip, until, &needed)?, needed)));
-        let mut skipped = 0;
-        if let Some((Jump { length, steps, walked, surveyed }, needed)) = jump {
-            // Where it surveys, a neighbour meets nothing of what the others have in their own caches: they have jumped
-            // over these sets.
-            if !surveyed {
-                self.look_what_is_taken(&mut skip, &walked);
-            }
-            self.pass_over_seldom_lines(&mut skip, &steps);
-            self.lose_own(&mut skip, &needed, &walked, &steps);
-            self.forget_edges(&skip, &needed, &walked, &steps);
-            if let Some(taken) = &mut self.world.hierarchy.taken {
-                taken.lines.iter_mut().for_each(Vec::clear);
-            }
-            for (program, started) in self.running.iter_mut().zip(&self.programs) {
-                if let Running::Tick(tick) = program {
-                    let mut samples = Sink::of(started, samples);
-                    tick.count_quiet_passes(self.now, &mut samples);
-                    tick.skip(length, self.now + length, &mut samples);
-                }
-            }
-            let programs: Vec<_> = skip.programs().collect();
-            for (program, steps) in programs.into_iter().zip(steps) {
-                skip.accesses[program] += steps * self.per_step(program);
-                if let Running::Stream(stream) = &mut self.running[program] {
-                    stream.skip_outer(steps);
-                }
-            }
-            skip.skipped += length;
-            skipped = length;
-            if let Some(explainer) = &mut self.world.explainer {
-                explainer.skipped(self.now, skip.skipped);
+        let jump = needed.and_then(|needed| Some((self.jump(skip, until, &needed)?, needed)));
+        let Some((Jump { length, steps, walked, surveyed }, needed)) = jump else { return 0 };
+        // Where it surveys, a neighbour meets nothing of what the others have in their own caches: they have jumped
+        // over these sets.
+        if !surveyed {
+            self.look_what_is_taken(skip, &walked);
+        }
+        self.pass_over_seldom_lines(skip, &steps);
+        self.lose_own(skip, &needed, &walked, &steps);
+        self.forget_edges(skip, &needed, &walked, &steps);
+        if let Some(taken) = &mut self.world.hierarchy.back_invalidated {
+            taken.lines.iter_mut().for_each(Vec::clear);
+        }
+        for (program, started) in self.running.iter_mut().zip(&self.programs) {
+            if let Running::Tick(tick) = program {
+                let mut samples = Sink::of(started, samples);
+                tick.count_quiet_passes(self.now, &mut samples);
+                tick.skip(length, self.now + length, &mut samples);
             }
         }
-        self.skip = Some(skip);
-        skipped
+        let programs: Vec<_> = skip.programs().collect();
+        for (program, steps) in programs.into_iter().zip(steps) {
+            skip.accesses[program] += steps * self.per_step(program);
+            if let Running::Stream(stream) = &mut self.running[program] {
+                stream.skip_outer(steps);
+            }
+        }
+        length
     }
 
     fn jump(&self, skip: &mut Skip, until: u64, needed: &[Line]) -> Option<Jump> {
@@ -262,7 +233,7 @@ impl Engine {
     /// Counts how often walkers have passed the sets of lines that the target touches seldom, and how many filters took.
     fn look_what_is_taken(&mut self, skip: &mut Skip, walked: &[(u64, u64)]) {
         let Some(tick) = self.running.iter().find_map(Running::tick) else { return };
-        let Some(lost) = self.world.hierarchy.taken.as_ref().map(|taken| &taken.lines) else { return };
+        let Some(lost) = self.world.hierarchy.back_invalidated.as_ref().map(|lost| &lost.lines) else { return };
         let sets = self.world.hierarchy.filter_sets(tick.port.core);
         let walkers = skip.programs().zip(walked).enumerate();
         let walked: Vec<_> =
@@ -301,6 +272,24 @@ impl Engine {
     }
 }
 
+impl Shortcut for Skip {
+    fn look_at(&self) -> u64 {
+        self.look_at
+    }
+
+    fn take(&mut self, engine: &mut Engine, until: u64, samples: &mut dyn Samples) -> u64 {
+        engine.try_skip(self, until, samples)
+    }
+
+    fn skipped_accesses(&self, program: usize) -> u64 {
+        self.accesses[program]
+    }
+
+    fn boxed(&self) -> Box<dyn Shortcut> {
+        Box::new(self.clone())
+    }
+}
+
 /// Whether so many of the accesses that take their time before an event reach the memory that its rows and its refreshes are
 /// where they would be if all did: the others go forward without a word to it.
 fn memory_hears(platform: &Platform, program: &Program) -> bool {
@@ -310,24 +299,4 @@ fn memory_hears(platform: &Platform, program: &Program) -> bool {
     // Calls come last, and data before them.
     let calls = code_calls.min(IN_TIME);
     missed(calls, code_bytes) + missed(IN_TIME - calls, data_bytes) >= IN_TIME / 4
-}
-
-/// Samples as they come, later by what was skipped.
-pub struct Later<'s> {
-    /// Who gets them.
-    pub samples: &'s mut dyn Samples,
-    /// Picoseconds.
-    pub by: u64,
-}
-
-impl Samples for Later<'_> {
-    #[inline]
-    fn record(&mut self, ticks: u64, count: u64, at_ps: u64) {
-        self.samples.record(ticks, count, at_ps + self.by);
-    }
-
-    #[inline]
-    fn record_of(&mut self, core: CoreId, ticks: u64, count: u64, at_ps: u64) {
-        self.samples.record_of(core, ticks, count, at_ps + self.by);
-    }
 }

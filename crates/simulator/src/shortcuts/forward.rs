@@ -43,117 +43,116 @@ impl Before {
     }
 }
 
-impl Program {
-    /// One access.
-    pub(crate) fn forward(&mut self, access: Access, world: &mut World) {
-        let Op::Touch(touch) = self.touch_of(access) else { return };
-        self.port.counts.forwarded_accesses += 1;
-        self.forward_translation(&touch, world);
-        let Some(want) = self.forward_run(touch, world) else { return };
-        let answer = self.bring(touch.line, want, world);
-        if matches!(want, Want::Read | Want::Write) {
-            self.forward_prefetches(touch.line, answer, world);
-        }
+/// One access.
+pub fn forward(program: &mut Program, access: Access, world: &mut World) {
+    let Op::Touch(touch) = program.touch_of(access) else { return };
+    program.port.counts.forwarded_accesses += 1;
+    translate(program, &touch, world);
+    let Some(want) = store_run(program, touch, world) else { return };
+    let answer = bring(program, touch.line, want, world);
+    if matches!(want, Want::Read | Want::Write) {
+        prefetch(program, touch.line, answer, world);
     }
+}
 
-    /// The translation of an access, and nothing else.
-    pub(crate) fn forward_page(&mut self, access: Access, world: &mut World) {
-        if let Op::Touch(touch) = self.touch_of(access) {
-            self.forward_translation(&touch, world);
-        }
+/// The translation of an access, and nothing else.
+pub fn forward_page(program: &mut Program, access: Access, world: &mut World) {
+    if let Op::Touch(touch) = program.touch_of(access) {
+        translate(program, &touch, world);
     }
+}
 
-    /// A translation that no TLB has is walked for.
-    fn forward_translation(&mut self, touch: &Touch, world: &mut World) {
-        let (side, page) = (touch.side(), touch.page);
-        let Some(translation) = self.translation().filter(|_| page != NONE) else { return };
-        if matches!(translation.look_up(side, page), Looked::Found(_)) {
-            return;
-        }
-        let lines: Vec<Line> =
-            (0..translation.tables.reads()).map(|array| translation.tables.descriptor(page, array)).collect();
-        for line in lines {
-            self.bring(line, Want::Walk, world);
-        }
-        if let Some(translation) = self.translation() {
-            translation.fill(side, page);
-            // The access asks again once its walk has ended.
-            translation.look_up(side, page);
-        }
+/// A translation that no TLB has is walked for.
+fn translate(program: &mut Program, touch: &Touch, world: &mut World) {
+    let (side, page) = (touch.side(), touch.page);
+    let Some(translation) = translation(program).filter(|_| page != NONE) else { return };
+    if matches!(translation.look_up(side, page), Looked::Found(_)) {
+        return;
     }
-
-    fn translation(&mut self) -> Option<&mut Translation> {
-        self.front.as_mut().and_then(|front| front.translation.as_mut())
+    let lines: Vec<Line> =
+        (0..translation.tables.reads()).map(|array| translation.tables.descriptor(page, array)).collect();
+    for line in lines {
+        bring(program, line, Want::Walk, world);
     }
-
-    fn prefetchers(&mut self) -> Option<&mut Prefetchers> {
-        self.front.as_mut().and_then(|front| front.prefetchers.as_mut())
+    if let Some(translation) = self::translation(program) {
+        translation.fill(side, page);
+        // The access asks again once its walk has ended.
+        translation.look_up(side, page);
     }
+}
 
-    /// What a run of stores makes of an access: how it goes on, if it does.
-    fn forward_run(&mut self, touch: Touch, world: &mut World) -> Option<Want> {
-        loop {
-            let Some(streaming) = self.front.as_mut().and_then(|front| front.streaming.as_mut()) else {
-                return Some(touch.want);
-            };
-            if touch.words == 0 {
-                if streaming.gathers(touch.line) {
-                    streaming.leave();
-                    self.bring(touch.line, Want::Write, world);
-                }
-                return Some(touch.want);
-            }
-            match streaming.store(touch.line, touch.words) {
-                Stored::AsUsual => return Some(touch.want),
-                Stored::Full => return Some(Want::Stream),
-                Stored::Gathered => return None,
-                Stored::After(incomplete) => _ = self.bring(incomplete, Want::Write, world),
-            }
-        }
-    }
+fn translation(program: &mut Program) -> Option<&mut Translation> {
+    program.front.as_mut().and_then(|front| front.translation.as_mut())
+}
 
-    /// Brings a line to where it is wanted. One that finds every entry of a filter's set taken by lines under way, which
-    /// takes time to change, stays away.
-    fn bring(&mut self, line: Line, want: Want, world: &mut World) -> Answer {
-        let (core, now) = (self.port.core, self.now);
-        let answer = world.hierarchy.access(core, line, want, now);
-        if answer == Answer::Memory {
-            world.memory.forward(line, false);
-            world.hierarchy.fill(core, line, want, now);
-        }
-        while let Some(write) = world.hierarchy.writes.pop() {
-            world.memory.forward(write.line, true);
-        }
-        answer
-    }
+fn prefetchers(program: &mut Program) -> Option<&mut Prefetchers> {
+    program.front.as_mut().and_then(|front| front.prefetchers.as_mut())
+}
 
-    /// What prefetchers make of an answer, as in [`Program::after_caches`].
-    fn forward_prefetches(&mut self, line: Line, answer: Answer, world: &mut World) {
-        let Some(prefetchers) = self.prefetchers() else { return };
-        let trains = match answer {
-            Answer::L1 | Answer::Sent => prefetchers.first_use(line),
-            Answer::Busy(_) => false,
-            _ => true,
+/// What a run of stores makes of an access: how it goes on, if it does.
+fn store_run(program: &mut Program, touch: Touch, world: &mut World) -> Option<Want> {
+    loop {
+        let Some(streaming) = program.front.as_mut().and_then(|front| front.streaming.as_mut()) else {
+            return Some(touch.want);
         };
-        if !trains {
-            return;
-        }
-        prefetchers.missed(line);
-        let mut wishes = std::mem::take(&mut prefetchers.wishes);
-        for (line, level) in wishes.drain(..) {
-            if world.hierarchy.cores[self.port.core].holds_up_to(level, line) {
-                continue;
+        if touch.words == 0 {
+            if streaming.gathers(touch.line) {
+                streaming.leave();
+                bring(program, touch.line, Want::Write, world);
             }
-            let answer = self.bring(line, Want::Prefetch { level }, world);
-            if let Some(prefetchers) = self.prefetchers().filter(|_| answer.brings_nearer(level)) {
-                prefetchers.asked(line);
-            }
+            return Some(touch.want);
         }
-        if let Some(prefetchers) = self.prefetchers() {
-            prefetchers.wishes = wishes;
+        match streaming.store(touch.line, touch.words) {
+            Stored::AsUsual => return Some(touch.want),
+            Stored::Full => return Some(Want::Stream),
+            Stored::Gathered => return None,
+            Stored::After(incomplete) => _ = bring(program, incomplete, Want::Write, world),
         }
     }
 }
 
+/// Brings a line to where it is wanted. One that finds every entry of a filter's set taken by lines in flight, which
+/// takes time to change, stays away.
+fn bring(program: &Program, line: Line, want: Want, world: &mut World) -> Answer {
+    let (core, now) = (program.port.core, program.now);
+    let answer = world.hierarchy.access(core, line, want, now);
+    if answer == Answer::Memory {
+        world.memory.forward(line, false);
+        world.hierarchy.fill(core, line, want, now);
+    }
+    while let Some(write) = world.hierarchy.writes.pop() {
+        world.memory.forward(write.line, true);
+    }
+    answer
+}
+
+/// What prefetchers make of an answer, as in [`Program::after_caches`].
+fn prefetch(program: &mut Program, line: Line, answer: Answer, world: &mut World) {
+    let core = program.port.core;
+    let Some(prefetchers) = prefetchers(program) else { return };
+    let trains = match answer {
+        Answer::L1 | Answer::Sent => prefetchers.first_use(line),
+        Answer::Busy(_) => false,
+        _ => true,
+    };
+    if !trains {
+        return;
+    }
+    prefetchers.missed(line);
+    let mut wishes = std::mem::take(&mut prefetchers.wishes);
+    for (line, level) in wishes.drain(..) {
+        if world.hierarchy.cores[core].holds_up_to(level, line) {
+            continue;
+        }
+        let answer = bring(program, line, Want::Prefetch { level }, world);
+        if let Some(prefetchers) = self::prefetchers(program).filter(|_| answer.brings_nearer(level)) {
+            prefetchers.asked(line);
+        }
+    }
+    if let Some(prefetchers) = self::prefetchers(program) {
+        prefetchers.wishes = wishes;
+    }
+}
+
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;

@@ -1,11 +1,14 @@
 //! Where a program is in a pass that is measured in windows, and what comes next.
 
+use std::any::Any;
+
 use waykeeper_workload::{Step, Xorshift};
 
 use crate::core::port::World;
+use crate::core::program::detour::{Detour, Measured};
 use crate::core::program::{Op, Program};
 use crate::shortcuts::estimate::{Estimate, Window};
-use crate::shortcuts::forward::Before;
+use crate::shortcuts::forward::{Before, forward};
 use crate::shortcuts::sampling::Sampling;
 use crate::time::NEVER;
 
@@ -72,38 +75,6 @@ impl Sampled {
             seen: Vec::new(),
             estimates: Vec::new(),
         }
-    }
-
-    /// A pass begins. Gives the access to go forward to, if there is one.
-    fn begin_pass(&mut self, now: u64, reads: u64) -> Option<u64> {
-        let room = self.sampling.room(self.pass).unwrap_or(0);
-        self.offset = self.random.below(room + 1);
-        (self.position, self.instructions, self.window) = (0, 0, 0);
-        self.since = (now, 0);
-        self.approach(now, reads)
-    }
-
-    /// Whether something is to be done before the stream goes on.
-    pub(crate) fn is_due(&self, now: u64) -> bool {
-        self.position >= self.due_at || now >= self.look_at
-    }
-
-    /// Does what is due. Gives the access to go forward to, if there is one.
-    #[inline(never)]
-    fn turn(&mut self, now: u64, reads: u64) -> Option<u64> {
-        if self.open.is_some() {
-            self.close(now, reads);
-            return self.approach(now, reads);
-        }
-        if self.position >= self.due_at {
-            self.open(now, reads, now - self.since.0);
-            return None;
-        }
-        self.take_pace(now);
-        self.look_at = now + self.sampling.warm_up_ps;
-        let left = self.due_at - self.position;
-        let needed = self.needed();
-        (left > FAR * needed).then(|| self.due_at - needed)
     }
 
     /// Between windows: gives the access to go forward to, or stays in detail.
@@ -173,20 +144,18 @@ impl Sampled {
         u64::try_from(needed).unwrap_or(NEVER)
     }
 
-    /// The pass is over: what its windows say of it, if there was one.
-    pub(crate) fn end_pass(&mut self, now: u64, reads: u64) -> Option<&Estimate> {
-        self.close(now, reads);
-        (self.due_at, self.look_at) = (NEVER, NEVER);
-        let windows = std::mem::take(&mut self.seen);
-        if windows.is_empty() {
-            return None;
-        }
-        self.estimates.push(Estimate { accesses: self.position, instructions: self.instructions, windows });
-        self.estimates.last()
+    /// What its samples rest on, pass after pass.
+    pub fn estimates(&self) -> &[Estimate] {
+        &self.estimates
+    }
+}
+
+impl Detour for Sampled {
+    fn is_due(&self, now: u64) -> bool {
+        self.position >= self.due_at || now >= self.look_at
     }
 
-    /// The stream has given a step.
-    pub(crate) fn count(&mut self, step: &Step) {
+    fn count(&mut self, step: &Step) {
         match step {
             Step::Access(_) => {
                 self.position += 1;
@@ -196,62 +165,81 @@ impl Sampled {
             _ => {}
         }
     }
-}
 
-impl Program {
-    /// Measures it in windows from the next pass on.
-    pub fn sample(&mut self, sampled: Sampled) {
-        self.sampled = Some(Box::new(sampled));
-    }
-
-    /// What its samples rest on; none if it is measured in full.
-    pub fn estimates(&self) -> Option<&[Estimate]> {
-        self.sampled.as_ref().map(|sampled| sampled.estimates.as_slice())
-    }
-
-    /// A pass begins whose first counter value has just been read.
+    /// A pass begins whose first counter value has just been read: the access to go forward to, if there is one.
     #[inline(never)]
-    pub(crate) fn begin_windows(&mut self, world: &World) {
-        let (now, reads) = (self.now, self.port.demand_reads(world));
-        let forward = self.sampled.as_mut().and_then(|sampled| sampled.begin_pass(now, reads));
-        self.next.extend(forward.map(Op::Forward));
+    fn begin(&mut self, now: u64, reads: u64) -> Option<u64> {
+        let room = self.sampling.room(self.pass).unwrap_or(0);
+        self.offset = self.random.below(room + 1);
+        (self.position, self.instructions, self.window) = (0, 0, 0);
+        self.since = (now, 0);
+        self.approach(now, reads)
     }
 
-    /// A window begins or ends, or its distance is looked at.
-    pub(crate) fn turn(&mut self, world: &World) -> bool {
-        let (now, reads) = (self.now, self.port.demand_reads(world));
-        let forward = self.sampled.as_mut().and_then(|sampled| sampled.turn(now, reads));
-        self.next.extend(forward.map(Op::Forward));
-        true
-    }
-
-    /// Goes forward without time until the stream has given so many accesses, or to the end of the pass. Others hear of
-    /// what that did before anything else happens.
+    /// A window begins or ends, or its distance is looked at: the access to go forward to, if there is one.
     #[inline(never)]
-    pub(crate) fn go_forward(&mut self, until: u64, world: &mut World) -> bool {
-        self.core_at = self.now;
-        if !world.is_settled() {
-            // What the last accesses in time have caused goes on in time.
-            self.again = Some(Op::Forward(until));
-            return false;
+    fn turn(&mut self, now: u64, reads: u64) -> Option<u64> {
+        if self.open.is_some() {
+            self.close(now, reads);
+            return self.approach(now, reads);
         }
-        let Some(mut sampled) = self.sampled.take() else { return false };
+        if self.position >= self.due_at {
+            self.open(now, reads, now - self.since.0);
+            return None;
+        }
+        self.take_pace(now);
+        self.look_at = now + self.sampling.warm_up_ps;
+        let left = self.due_at - self.position;
+        let needed = self.needed();
+        (left > FAR * needed).then(|| self.due_at - needed)
+    }
+
+    /// The pass is over: what its windows say of it, if there was one.
+    fn end(&mut self, now: u64, reads: u64, _measured: Measured) -> Option<Measured> {
+        self.close(now, reads);
+        (self.due_at, self.look_at) = (NEVER, NEVER);
+        let windows = std::mem::take(&mut self.seen);
+        if windows.is_empty() {
+            return None;
+        }
+        let estimate = Estimate { accesses: self.position, instructions: self.instructions, windows };
+        let measured = Measured { ps: estimate.ps(), memory_reads: estimate.reads_in_windows() };
+        self.estimates.push(estimate);
+        Some(measured)
+    }
+
+    /// Goes forward without time until the stream has returned so many accesses, or to the end of the pass.
+    fn leave(&mut self, program: &mut Program, until: u64, world: &mut World) {
         let before = Before::new(world);
-        while sampled.position < until {
-            let Some(step) = self.stream.next() else { break };
-            sampled.count(&step);
+        while self.position < until {
+            let Some(step) = program.stream.next() else { break };
+            self.count(&step);
             match step {
-                Step::Access(access) => self.forward(access, world),
+                Step::Access(access) => forward(program, access, world),
                 Step::End => {
-                    self.again = Some(Op::End);
+                    program.again = Some(Op::End);
                     break;
                 }
                 Step::Compute { .. } | Step::Mispredicted { .. } | Step::Start | Step::Wait(_) => {}
             }
         }
         before.restore(world);
-        sampled.in_detail(self.now);
-        self.sampled = Some(sampled);
+        self.in_detail(program.now);
+    }
+
+    fn measures_all(&self) -> bool {
         false
+    }
+
+    fn skipped(&self) -> Option<u64> {
+        None
+    }
+
+    fn boxed(&self) -> Box<dyn Detour> {
+        Box::new(self.clone())
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
     }
 }

@@ -68,16 +68,16 @@ impl Engine {
             return refuse(why);
         }
         let Running::Stream(stream) = &mut self.running[target] else { return refuse("the target is no trace".into()) };
-        stream.sample(Sampled::new(sampling, pass.accesses, Xorshift::new(sampling.seed)));
+        stream.detour = Some(Box::new(Sampled::new(sampling, pass.accesses, Xorshift::new(sampling.seed))));
         Ok(())
     }
 
     /// What the samples of a target that is measured in windows rest on, pass after pass.
     pub fn estimates(&self) -> &[Estimate] {
-        let streams = self.running.iter().filter_map(|running| match running {
-            Running::Stream(stream) => stream.estimates(),
+        let sampled = self.running.iter().find_map(|running| match running {
+            Running::Stream(stream) => stream.detour.as_ref()?.as_any().downcast_ref::<Sampled>(),
             Running::Tick(_) => None,
         });
-        streams.into_iter().next().unwrap_or_default()
+        sampled.map_or(&[], Sampled::estimates)
     }
 }

@@ -192,9 +192,8 @@ pub struct Skip {
     random: Xorshift,
     /// The beginning of this window.
     window: u64,
-    look_at: u64,
-    /// Picoseconds that were skipped.
-    pub skipped: u64,
+    /// When it is worth a look again.
+    pub look_at: u64,
     /// Accesses that were skipped, by program.
     pub accesses: Vec<u64>,
     /// How often filters have taken lines of the target when they were passed in time.
@@ -218,16 +217,9 @@ impl Skip {
             random: Xorshift::new(1),
             window: now,
             look_at,
-            skipped: 0,
             accesses: vec![0; programs],
             taken: Taken::default(),
         }
-    }
-
-    /// Whether it is time to look.
-    #[inline]
-    pub fn is_due(&self, now: u64) -> bool {
-        now >= self.look_at
     }
 
     /// How far everybody can skip from `now`, for `most` picoseconds at most, given where each program is and the
@@ -389,7 +381,7 @@ mod tests {
         let mut skip = Skip::new(vec![walker], 1, 0, |_| 0.0);
         let (mut iteration, mut now, mut jumped, mut jumps) = (0, 0, 0, 0);
         while iteration < 512 * 4000 {
-            if skip.is_due(now) {
+            if now >= skip.look_at {
                 let at = |_| At { iteration, steps: f64::from(steps.get()) };
                 if let Some(jump) = skip.plan(now, u64::MAX, at, &[128]) {
                     jumped += jump.length;

@@ -92,12 +92,3 @@ mod tests {
         }
     }
 }
-
-/// Lines of a class that filters have taken, of shared caches and others.
-#[derive(Debug, Clone, Default)]
-pub struct TakenOf {
-    /// The class.
-    pub class: usize,
-    /// The lines.
-    pub lines: [Vec<Line>; 2],
-}

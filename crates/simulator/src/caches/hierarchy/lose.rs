@@ -47,10 +47,10 @@ impl Hierarchy {
                 (flags, self.first_core(first))
             }
         };
-        if let Some(taken) = &mut self.taken
-            && class_of(flags) == taken.class
+        if let Some(lost) = &mut self.back_invalidated
+            && class_of(flags) == lost.class
         {
-            taken.lines[self.stations[station].kind_of_filter()].push(out.line);
+            lost.lines[self.stations[station].kind_of_filter()].push(out.line);
         }
         self.arrive(station, core, Evicted { line: out.line, flags }, 0);
     }

@@ -34,10 +34,10 @@ use crate::caches::flags::{flags_of, label_of};
 use crate::caches::node::{Plan, Route, Station, connect};
 use crate::caches::private::{Found, Leaving, Private};
 use crate::line::Line;
+use crate::observe::back_invalidated::BackInvalidated;
 use crate::observe::counters::{CoreCounters, SharedCounters};
 use crate::observe::label::Label;
 use crate::observe::losses::Losses;
-use crate::shortcuts::taken::TakenOf;
 use in_flight::InFlight;
 use sharers::Sharers;
 
@@ -93,8 +93,8 @@ pub struct Hierarchy {
     /// The time of the access or fill that is being worked on, and its core.
     now: u64,
     at_work: usize,
-    /// Lines of a class that filters have taken, if anybody asks.
-    pub taken: Option<Box<TakenOf>>,
+    /// Lines of a class that were back-invalidated, if anybody asks.
+    pub back_invalidated: Option<Box<BackInvalidated>>,
     /// Why lines of watched cores went.
     pub losses: Losses,
     /// Lines from here on lie in the on-chip RAM.
@@ -137,7 +137,7 @@ impl Hierarchy {
             code: Code::default(),
             now: 0,
             at_work: 0,
-            taken: None,
+            back_invalidated: None,
             losses: Losses::default(),
             on_chip_from: Line::MAX,
             writes: Vec::new(),

@@ -1,6 +1,7 @@
 //! A running workload that is a stream of steps: everything but `tick`.
 
 mod agents;
+pub mod detour;
 mod straight;
 mod touch;
 
@@ -17,13 +18,12 @@ use crate::core::front::tlb::{NONE, Page};
 use crate::core::front::translation::Side;
 use crate::core::placement::Region;
 use crate::core::port::{Port, World};
+use crate::core::program::detour::{Detour, Measured};
 use crate::core::window::{Room, Window};
 use crate::line::EMPTY;
 use crate::line::Line;
 use crate::observe::explain::What;
 use crate::observe::samples::Samples;
-use crate::shortcuts::background::Background;
-use crate::shortcuts::sampled::Sampled;
 use crate::time::NEVER;
 
 /// What a target does besides its stream: it reads the counter and records.
@@ -66,10 +66,8 @@ pub struct Program {
     reads_at_start: u64,
     waited_until: u64,
     blocked_since: u64,
-    /// Where it is in a pass that is measured in windows, if its passes are.
-    pub(crate) sampled: Option<Box<Sampled>>,
-    /// What it needs to go forward through what comes before its events, if it does.
-    pub(crate) background: Option<Box<Background>>,
+    /// What takes over between its steps, if anything does.
+    pub detour: Option<Box<dyn Detour>>,
     /// Whether it takes the short way of [`straight`].
     straight: bool,
     /// The line that is read again on that way, or [`EMPTY`].
@@ -99,12 +97,10 @@ pub(crate) enum Op {
     Mispredicted(bool),
     Delay(u64),
     Period(u64),
-    /// A window of a pass begins or ends, or its distance is looked at.
+    /// Something is due of the detour.
     Turn,
-    /// The pass goes forward without time to this access.
-    Forward(u64),
-    /// What comes before the next event goes forward without time, but for its last accesses.
-    Background,
+    /// The detour takes over, with this number of its own.
+    Leave(u64),
 }
 
 /// What a core waits for that does not go on at a known time.
@@ -156,8 +152,7 @@ impl Program {
             reads_at_start: 0,
             waited_until: start,
             blocked_since: start,
-            sampled: None,
-            background: None,
+            detour: None,
             straight: false,
             again_line: EMPTY,
             misses: false,
@@ -229,8 +224,7 @@ impl Program {
                 Op::Start => self.drained(op) && self.start_sample(world),
                 Op::End => self.drained(op) && self.end_sample(world, samples),
                 Op::Turn => self.turn(world),
-                Op::Forward(until) => self.drained(op) && self.go_forward(until, world),
-                Op::Background => self.drained(op) && self.go_to_event(world),
+                Op::Leave(number) => self.drained(op) && self.leave(number, world),
             };
             if !goes_on {
                 return;
@@ -242,12 +236,12 @@ impl Program {
     #[inline(always)]
     fn next_of_stream(&mut self) -> Op {
         loop {
-            if self.sampled.as_ref().is_some_and(|sampled| sampled.is_due(self.now)) {
+            if self.detour.as_ref().is_some_and(|detour| detour.is_due(self.now)) {
                 return Op::Turn;
             }
             let step = self.stream.next();
-            if let (Some(sampled), Some(step)) = (&mut self.sampled, &step) {
-                sampled.count(step);
+            if let (Some(detour), Some(step)) = (&mut self.detour, &step) {
+                detour.count(step);
             }
             match step {
                 Some(Step::Access(access)) => return self.touch_of(access),
@@ -367,8 +361,9 @@ impl Program {
         if self.front.is_some() {
             self.next.extend(self.devices.iter().map(|page| Op::Touch(Touch::device(*page))));
         }
-        if self.sampled.is_some() {
-            self.begin_windows(world);
+        if let Some(detour) = &mut self.detour {
+            let leaves = detour.begin(self.now, self.port.demand_reads(world));
+            self.next.extend(leaves.map(Op::Leave));
         }
         true
     }
@@ -376,16 +371,15 @@ impl Program {
     #[inline(never)]
     fn end_sample(&mut self, world: &mut World, samples: &mut dyn Samples) -> bool {
         let reads = self.port.demand_reads(world);
-        let (took, read) = match &mut self.sampled {
-            None => (self.now - self.sample_start, reads - self.reads_at_start),
-            Some(sampled) => match sampled.end_pass(self.now, reads) {
-                Some(estimate) => (estimate.ps(), estimate.reads_in_windows()),
-                None => return true,
-            },
+        let measured = Measured { ps: self.now - self.sample_start, memory_reads: reads - self.reads_at_start };
+        let measured = match &mut self.detour {
+            None => Some(measured),
+            Some(detour) => detour.end(self.now, reads, measured),
         };
+        let Some(Measured { ps, memory_reads }) = measured else { return true };
         let Some(Recorder { region, counter_tick, .. }) = &self.recorder else { return true };
         // An estimate is read from the counter as if the pass had taken so long.
-        let ticks = (self.sample_start + took) / counter_tick - self.sample_start / counter_tick;
+        let ticks = (self.sample_start + ps) / counter_tick - self.sample_start / counter_tick;
         samples.record(ticks, 1, self.now);
         if self.port.explains
             && let Some(explainer) = &mut world.explainer
@@ -393,7 +387,7 @@ impl Program {
             explainer.ended(ticks, self.sample_start, self.now, |_| What::Data);
         }
         self.port.counts.samples += 1;
-        self.port.counts.sample_memory_reads += read;
+        self.port.counts.sample_memory_reads += memory_reads;
         let count = recorder::count_offset(ticks.min(recorder::OVERFLOW_FROM - 1));
         for offset in [0, count] {
             let blocking = !self.port.out_of_order;
@@ -404,7 +398,8 @@ impl Program {
                 None => touch,
             }));
         }
-        self.next.extend(self.background.is_some().then_some(Op::Background));
+        let leaves = self.detour.as_mut().and_then(|detour| detour.recorded());
+        self.next.extend(leaves.map(Op::Leave));
         true
     }
 
@@ -497,6 +492,3 @@ pub struct EventLine {
     /// Where it is in the program's address space.
     pub address: u64,
 }
-
-#[cfg(test)]
-mod tests;

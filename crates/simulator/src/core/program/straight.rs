@@ -16,8 +16,7 @@ impl Program {
         self.leave_straight();
         self.straight = self.stream.only_reads()
             && self.front.is_none()
-            && self.sampled.is_none()
-            && self.background.is_none()
+            && self.detour.is_none()
             && self.recorder.is_none()
             && self.next.is_empty()
             && self.window.is_unbounded()

@@ -2,14 +2,16 @@
 
 use std::path::PathBuf;
 
-use waykeeper_platform::{CoreKind, Param, Platform, Tlb, TlbSide, Translation, find_bundled};
+use waykeeper_platform::{Platform, find_bundled};
 use waykeeper_trace::{Kind, Record, Writer};
 use waykeeper_workload::{Pattern, TraceSource, Xorshift};
 
 use crate::core::front::translation::{Looked, Side};
+use crate::core::program::detour::Detour;
 use crate::engine::Engine;
 use crate::engine::programs::{Program, Role};
 use crate::engine::running::Running;
+use crate::engine::test_platform::translated;
 use crate::observe::samples::Discard;
 use crate::shortcuts::sampled::Sampled;
 use crate::shortcuts::sampling::Sampling;
@@ -31,30 +33,6 @@ fn recording() -> PathBuf {
     }
     writer.finish().unwrap();
     path
-}
-
-pub fn param<T>(value: T) -> Param<T> {
-    Param::documented(value, "test")
-}
-
-/// TLBs that the pages do not fit into.
-pub fn translated(kind: &mut CoreKind) {
-    let tlb = |side, entries, hit_cycles| Tlb {
-        side,
-        entries: param(entries),
-        ways: param(4),
-        hit_cycles: param(hit_cycles),
-        lockable_entries: None,
-    };
-    kind.tlbs = vec![tlb(TlbSide::Data, 16, 0), tlb(TlbSide::Unified, 256, 5)];
-    kind.translation = Some(Translation {
-        page_kib: param(4),
-        walk_reads: param(2),
-        descriptor_bytes: param(8),
-        walks_from_level: param(2),
-        walkers: None,
-    });
-    kind.prefetchers.clear();
 }
 
 fn engine(path: &std::path::Path) -> Engine {
@@ -104,8 +82,7 @@ fn going_forward_leaves_what_accesses_in_time_leave() {
     let mut forward = engine(&path);
     let Running::Stream(stream) = &mut forward.running[0] else { unreachable!("a trace is a stream") };
     let sampling = Sampling { windows: 1, accesses: 1, warm_up_ps: 0, seed: 1 };
-    stream.sample(Sampled::new(sampling, accesses + 1, Xorshift::new(1)));
-    stream.go_forward(accesses, &mut forward.world);
+    Sampled::new(sampling, accesses + 1, Xorshift::new(1)).leave(stream, accesses, &mut forward.world);
     assert_eq!(forward.running[0].front_counters().forwarded_accesses, accesses);
     assert_eq!(*forward.counters().core(0).unwrap(), Default::default(), "nothing is counted");
     assert_eq!(forward.counters().memory.reads, 0);

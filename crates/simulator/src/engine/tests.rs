@@ -7,8 +7,8 @@ use crate::core::program::Op;
 use crate::engine::Engine;
 use crate::engine::programs::{Program, Role};
 use crate::engine::running::Running;
+use crate::engine::test_platform::{param, translated};
 use crate::observe::samples::Discard;
-use crate::shortcuts::forward::tests::{param, translated};
 
 /// An out-of-order core whose branches cost nothing but their wait.
 fn engine() -> Engine {

@@ -1,0 +1,123 @@
+//! Shortcuts in time: the engine offers its present state, and may get a later one back. It knows no more of them than this.
+
+use std::fmt::Debug;
+
+use waykeeper_platform::CoreId;
+
+use crate::core::tick::Tick;
+use crate::engine::Engine;
+use crate::engine::running::Running;
+use crate::observe::samples::Samples;
+use crate::time::NEVER;
+
+/// Jumps over time that need not be simulated.
+pub trait Shortcut: Debug + Send + Sync {
+    /// The engine's time, in picoseconds, from which on it is worth a look.
+    fn look_at(&self) -> u64;
+
+    /// Jumps from the engine's present time, over `until` picoseconds of its time at most, and returns the picoseconds
+    /// that were jumped over; 0 if it cannot now. The samples of that time go to `samples`.
+    fn take(&mut self, engine: &mut Engine, until: u64, samples: &mut dyn Samples) -> u64;
+
+    /// Accesses that a program has skipped, by the number of the program.
+    fn skipped_accesses(&self, program: usize) -> u64;
+
+    /// A copy.
+    fn boxed(&self) -> Box<dyn Shortcut>;
+}
+
+/// Shortcuts of an engine: none at first.
+#[derive(Debug, Clone)]
+pub struct Shortcuts {
+    shortcut: Option<Box<dyn Shortcut>>,
+    /// When it is worth a look.
+    look_at: u64,
+    /// Picoseconds that were skipped.
+    skipped: u64,
+}
+
+impl Clone for Box<dyn Shortcut> {
+    fn clone(&self) -> Self {
+        self.boxed()
+    }
+}
+
+impl Shortcuts {
+    /// None.
+    pub fn none() -> Self {
+        Self { shortcut: None, look_at: NEVER, skipped: 0 }
+    }
+
+    /// Whether it is time to look.
+    #[inline(always)]
+    pub fn are_due(&self, now: u64) -> bool {
+        now >= self.look_at
+    }
+
+    /// Whether there are any.
+    pub fn are_taken(&self) -> bool {
+        self.shortcut.is_some()
+    }
+}
+
+impl Engine {
+    /// Takes a shortcut wherever it can from now on.
+    pub(crate) fn take_shortcuts(&mut self, shortcut: Box<dyn Shortcut>) {
+        self.shortcuts.look_at = shortcut.look_at();
+        self.shortcuts.shortcut = Some(shortcut);
+    }
+
+    /// Whether the target, if there is one, makes passes without a miss: only then is it worth a look.
+    #[inline]
+    pub(super) fn is_target_quiet(&self) -> bool {
+        self.running.iter().filter_map(Running::tick).all(Tick::is_quiet)
+    }
+
+    /// Takes the shortcut if it leads anywhere, up to `until` of simulated time; returns the picoseconds.
+    #[inline(never)]
+    pub(super) fn jump_ahead(&mut self, until: u64, samples: &mut dyn Samples) -> u64 {
+        let Some(mut shortcut) = self.shortcuts.shortcut.take() else { return 0 };
+        let skipped = shortcut.take(self, until, samples);
+        self.take_shortcuts(shortcut);
+        self.shortcuts.skipped += skipped;
+        if let Some(explainer) = &mut self.world.explainer
+            && skipped > 0
+        {
+            explainer.skipped(self.now, self.shortcuts.skipped);
+        }
+        skipped
+    }
+
+    /// Picoseconds that were skipped.
+    pub fn skipped_ps(&self) -> u64 {
+        self.shortcuts.skipped
+    }
+
+    /// Accesses that a core's program skipped.
+    pub(super) fn skipped_accesses(&self, core: CoreId) -> u64 {
+        let of_core = || self.running.iter().enumerate().filter(|(_, program)| self.cores[program.core()] == core);
+        let forward: u64 = of_core().filter_map(|(_, program)| program.skipped()).sum();
+        let shortcut = self.shortcuts.shortcut.as_ref();
+        forward + shortcut.map_or(0, |shortcut| of_core().map(|(at, _)| shortcut.skipped_accesses(at)).sum())
+    }
+}
+
+/// Samples as they come, later by what was skipped.
+pub struct Later<'s> {
+    /// Who gets them.
+    pub samples: &'s mut dyn Samples,
+    /// Picoseconds.
+    pub by: u64,
+}
+
+impl Samples for Later<'_> {
+    #[inline]
+    fn record(&mut self, ticks: u64, count: u64, at_ps: u64) {
+        self.samples.record(ticks, count, at_ps + self.by);
+    }
+
+    #[inline]
+    fn record_of(&mut self, core: CoreId, ticks: u64, count: u64, at_ps: u64) {
+        self.samples.record_of(core, ticks, count, at_ps + self.by);
+    }
+}
