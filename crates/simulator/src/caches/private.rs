@@ -5,10 +5,7 @@ use waykeeper_workload::Xorshift;
 
 use crate::caches::allocation::class_ways::ClassWays;
 use crate::caches::cache::{Cache, Evicted};
-use crate::caches::flags::DIRTY;
-use crate::caches::flags::Flags;
-use crate::caches::flags::HELD;
-use crate::caches::flags::SHARED;
+use crate::caches::flags::{DIRTY, Flags, HELD, SHARED};
 use crate::line::Line;
 
 /// A second level and its relation to the first-level data cache.

@@ -3,9 +3,11 @@
 pub mod devices;
 pub mod front;
 pub mod latencies;
+pub mod mshrs;
 pub mod placement;
 pub mod port;
 pub mod program;
+pub mod retry;
 pub mod shared_mshrs;
 pub mod tick;
 pub mod window;

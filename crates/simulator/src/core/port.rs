@@ -1,20 +1,17 @@
-//! A core's way to the memory hierarchy: bounded outstanding misses, and what each answer costs.
+//! A core's way to the memory hierarchy, and what each answer costs.
 
-use crate::bits::bits;
 use crate::caches::access::{Answer, Want};
 use crate::caches::hierarchy::Hierarchy;
 use crate::core::latencies::Latencies;
+use crate::core::mshrs::{Arrival, Asked, Bounds, MOST_SLOTS, Mshrs};
+use crate::core::retry::Blocked;
 use crate::core::shared_mshrs::SharedMisses;
-use crate::line::EMPTY;
-use crate::line::Line;
+use crate::line::{EMPTY, Line};
 use crate::memory::{Handle, Memory, Source};
 use crate::observe::counters::FrontCounters;
 use crate::observe::explain::{Explainer, From, Part, What, losses_of};
 use crate::observe::label::Label;
 use crate::time::NEVER;
-
-/// The most misses that a core can have outstanding.
-pub const MOST_SLOTS: usize = 64;
 
 /// What the cores share.
 #[derive(Debug, Clone)]
@@ -58,70 +55,7 @@ pub enum Issued {
     Full(u64),
 }
 
-/// When a line comes, and from where.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Arrival {
-    /// The time.
-    pub at: u64,
-    /// Whether it comes from beyond the core's own caches.
-    pub beyond: bool,
-}
-
-/// How many lines a core can wait for at one time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bounds {
-    /// Lines that its first level waits for: 1 to [`MOST_SLOTS`].
-    pub all: usize,
-    /// Those among them that come from beyond its own caches.
-    pub beyond: Option<usize>,
-    /// Further lines that only prefetchers of its second level wait for.
-    pub for_second: usize,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Blocked {
-    line: Line,
-    since: u64,
-    every: u64,
-    /// It waits for a turn at this one of the shared caches whose misses are bounded.
-    turn: Option<usize>,
-}
-
-impl Blocked {
-    /// When it tries next, at `now` or later.
-    #[inline(always)]
-    fn next_try(&self, now: u64) -> u64 {
-        // A core that runs ahead may itself have made the room that it hears of.
-        let waited = now.saturating_sub(self.since);
-        // Numbers of 32 bits divide faster.
-        let tries = match (waited | self.every) >> 32 {
-            0 => u64::from((waited as u32).div_ceil(self.every as u32)),
-            _ => self.tries_long(waited),
-        };
-        self.since + tries.max(1) * self.every
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn tries_long(&self, waited: u64) -> u64 {
-        waited.div_ceil(self.every)
-    }
-
-    /// When it tries next if it waits for a turn at a cache; none if that is not known.
-    #[cold]
-    #[inline(never)]
-    fn turn_comes(&self, misses: &mut SharedMisses, core: usize, now: u64) -> Option<u64> {
-        let now = now.max(self.since);
-        let at = match misses.is_next(core, now) {
-            true => self.next_try(now),
-            // Its turn may come with a line that is on its way.
-            false => misses.next_time(now),
-        };
-        (at != NEVER).then_some(at)
-    }
-}
-
-/// A core's outstanding misses and latencies.
+/// A core's way to the hierarchy and the memory.
 #[derive(Debug, Clone)]
 pub struct Port {
     /// Index of the core.
@@ -138,33 +72,13 @@ pub struct Port {
     pub latencies: Latencies,
     /// What the core did before its caches.
     pub counts: FrontCounters,
-    /// All slots of its own accesses, one bit each.
-    all: u64,
-    /// The slots that only prefetches to the second level may take, one bit each.
-    for_second: u64,
-    /// Slots that memory owes a line.
-    owed: u64,
-    /// Slots that are taken until a known time.
-    timed: u64,
-    /// Slots whose lines come, or came, from beyond the core's own caches.
-    beyond: u64,
-    most_beyond: Option<usize>,
+    /// The lines that it waits for.
+    pub mshrs: Mshrs,
     blocked: Option<Blocked>,
     /// Whether the world's explainer hears of its misses.
     pub explains: bool,
     /// Those of the shared caches on its way whose misses are bounded.
     pub limits: Vec<usize>,
-    done: [u64; MOST_SLOTS],
-    asked: [Asked; MOST_SLOTS],
-}
-
-/// What memory was asked for.
-#[derive(Debug, Clone, Copy)]
-struct Asked {
-    line: Line,
-    want: Want,
-    /// On the short way: the entry of the line in the shared cache's filter.
-    entry: u8,
 }
 
 impl Port {
@@ -178,20 +92,10 @@ impl Port {
             label: Label::default(),
             latencies,
             counts: FrontCounters::default(),
-            all: u64::MAX >> (MOST_SLOTS - bounds.all),
-            for_second: match bounds.for_second {
-                0 => 0,
-                more => (u64::MAX >> (MOST_SLOTS - more)) << bounds.all,
-            },
-            owed: 0,
-            timed: 0,
-            beyond: 0,
-            most_beyond: bounds.beyond,
+            mshrs: Mshrs::new(bounds),
             blocked: None,
             explains: false,
             limits: Vec::new(),
-            done: [0; MOST_SLOTS],
-            asked: [Asked { line: 0, want: Want::Read, entry: 0 }; MOST_SLOTS],
         }
     }
 
@@ -199,7 +103,7 @@ impl Port {
     #[inline]
     pub fn issue(&mut self, world: &mut World, line: Line, want: Want, now: u64) -> Issued {
         let hierarchy = &mut world.hierarchy;
-        if (self.free() == 0 || self.most_beyond.is_some())
+        if self.mshrs.may_be_full()
             && let Some(time) = self.full(hierarchy, line, want, now)
         {
             return Issued::Full(time);
@@ -244,13 +148,13 @@ impl Port {
             }
             Answer::Memory => {
                 counts.memory_reads += 1;
-                let slot = self.free().trailing_zeros() as usize;
+                let slot = self.mshrs.free().trailing_zeros() as usize;
                 self.ask_memory(world, slot, Asked { line, want, entry: 0 }, now);
                 Issued::Pending(slot)
             }
-            Answer::UnderWay => match bits(self.owed).find(|slot| self.brings(*slot, line, hierarchy)) {
+            Answer::UnderWay => match self.slot_that_brings(line, hierarchy) {
                 Some(slot) => {
-                    self.asked[slot].want = self.asked[slot].want.joined(want);
+                    self.mshrs.join(slot, want);
                     Issued::Joined(slot)
                 }
                 None => self.block(hierarchy, line, now, self.latencies.retry[0]),
@@ -279,15 +183,8 @@ impl Port {
         !self.stops_at_loads
             && !self.explains
             && self.limits.is_empty()
-            && self.most_beyond.is_none()
+            && !self.mshrs.tell_beyond()
             && self.blocked.is_none_or(|blocked| blocked.turn.is_none())
-    }
-
-    /// A free slot.
-    #[inline(always)]
-    pub fn free_slot(&self) -> Option<usize> {
-        let free = self.free();
-        (free != 0).then(|| free.trailing_zeros() as usize)
     }
 
     /// On the short way: the hierarchy has let a read pass to memory, which answers into a free slot.
@@ -369,7 +266,7 @@ impl Port {
     /// Asks for a line on behalf of a prefetcher, if there is a slot for it and the line is further away than `level`.
     /// Gives the slot that it takes and when the line is there, or [`NEVER`] if memory decides.
     pub fn prefetch(&mut self, world: &mut World, line: Line, level: u8, now: u64) -> Option<(usize, u64)> {
-        let slot = self.slot_for_prefetch(level, now)?;
+        let slot = self.mshrs.for_prefetch(level, now)?;
         if world.hierarchy.cores[self.core].holds_up_to(level, line) {
             return None;
         }
@@ -396,34 +293,14 @@ impl Port {
             _ => return None,
         };
         self.counts.prefetches += 1;
-        self.beyond = self.beyond & !(1 << slot) | u64::from(beyond) << slot;
         if at == NEVER {
             self.counts.prefetch_memory_reads += 1;
             world.hierarchy.counts[self.core].memory_reads += 1;
             self.ask_memory(world, slot, Asked { line, want, entry: 0 }, now);
         } else {
-            self.timed |= 1 << slot;
-            self.done[slot] = at;
+            self.mshrs.take(slot, Arrival { at, beyond });
         }
         Some((slot, at))
-    }
-
-    fn slot_for_prefetch(&mut self, level: u8, now: u64) -> Option<usize> {
-        let slots = if level == 1 { self.all } else { self.all | self.for_second };
-        // The slots that nothing else may take come first; the last one of the core's own is left to it.
-        let offered = |port: &Self| {
-            let free = slots & !(port.owed | port.timed);
-            if free & !port.all != 0 || (free & port.all).count_ones() > 1 { free } else { 0 }
-        };
-        if offered(self) == 0 {
-            self.reclaim(now);
-        }
-        let full = self.most_beyond.is_some_and(|most| {
-            self.reclaim(now);
-            (self.beyond & (self.owed | self.timed)).count_ones() as usize >= most
-        });
-        let offered = if full { 0 } else { offered(self) };
-        (offered != 0).then(|| 63 - offered.leading_zeros() as usize)
     }
 
     /// Lines that this core's own accesses have read from memory: not those of page walks and prefetchers.
@@ -434,9 +311,7 @@ impl Port {
 
     #[inline(always)]
     fn ask_memory(&mut self, world: &mut World, slot: usize, asked: Asked, now: u64) {
-        self.owed |= 1 << slot;
-        self.beyond |= 1 << slot;
-        self.asked[slot] = asked;
+        self.mshrs.ask(slot, asked);
         let handle = (self.core * MOST_SLOTS + slot) as Handle;
         let Label { class, monitor } = self.label;
         let source = Source { core: self.core as u8, class, monitor, first: self.first };
@@ -452,9 +327,9 @@ impl Port {
         self.limits.iter().for_each(|cache| world.misses[*cache].owe());
     }
 
-    /// Whether memory owes a slot a line that is then in a cache.
-    fn brings(&self, slot: usize, line: Line, hierarchy: &Hierarchy) -> bool {
-        self.asked[slot].line == line && !hierarchy.passes_caches(self.core, self.asked[slot].want)
+    /// The slot that memory owes a line which is then in a cache.
+    fn slot_that_brings(&self, line: Line, hierarchy: &Hierarchy) -> Option<usize> {
+        self.mshrs.owed_for(line).find(|slot| !hierarchy.passes_caches(self.core, self.mshrs.asked(*slot).want))
     }
 
     /// Refuses a request that would leave a shared cache which can wait for no further line, or where others were before.
@@ -464,7 +339,7 @@ impl Port {
         if self.limits.iter().all(|cache| world.misses[*cache].is_free(now)) {
             return None;
         }
-        let mine = bits(self.owed).any(|slot| self.asked[slot].line == line);
+        let mine = self.mshrs.owed_for(line).next().is_some();
         for at in 0..self.limits.len() {
             let cache = self.limits[at];
             let misses = &mut world.misses[cache];
@@ -502,21 +377,11 @@ impl Port {
     /// If there is no slot for a line that the core does not hold: when there will be one, or [`NEVER`] if memory decides.
     #[inline(never)]
     fn full(&mut self, hierarchy: &Hierarchy, line: Line, want: Want, now: u64) -> Option<u64> {
-        let full = |port: &Self| match port.most_beyond {
-            _ if port.free() == 0 => Some(port.timed),
-            Some(most) => {
-                let beyond = port.beyond & (port.owed | port.timed);
-                (beyond.count_ones() as usize >= most).then_some(port.timed & beyond)
-            }
-            None => None,
-        };
-        full(self)?;
-        self.reclaim(now);
-        let timed = full(self)?;
+        let timed = self.mshrs.full(now)?;
         if want != Want::Fetch && hierarchy.cores[self.core].holds(line) {
             return None;
         }
-        Some(bits(timed).map(|slot| self.done[slot]).min().unwrap_or(NEVER))
+        Some(self.mshrs.first_done(timed))
     }
 
     #[inline(never)]
@@ -546,9 +411,8 @@ impl Port {
 
     /// Takes over what another program of the same core has left: lines that are under way, and counts.
     pub fn take_over(&mut self, before: Self) {
-        let Self { counts, owed, timed, beyond, done, asked, .. } = before;
-        (self.counts, self.owed, self.timed, self.beyond) = (counts, owed, timed, beyond);
-        (self.done, self.asked) = (done, asked);
+        self.counts = before.counts;
+        self.mshrs.take_over(before.mshrs);
     }
 
     /// A fill of `filled` has come. If that may unblock this core, gives the time of its next attempt: the requester
@@ -576,30 +440,15 @@ impl Port {
         }
     }
 
-    /// Keeps a slot for a line that comes at a known time, and gives it; none if all are taken.
-    #[inline]
-    pub fn keep_until(&mut self, arrival: Arrival) -> Option<usize> {
-        let free = self.free();
-        if free == 0 {
-            return None;
-        }
-        let slot = free.trailing_zeros() as usize;
-        self.timed |= 1 << slot;
-        self.beyond = self.beyond & !(1 << slot) | u64::from(arrival.beyond) << slot;
-        self.done[slot] = arrival.at;
-        Some(slot)
-    }
-
     /// Memory has answered a slot; gives the line.
     #[inline(always)]
     pub fn answer(&mut self, slot: usize, world: &mut World, line_bytes: u64, now: u64) -> Line {
-        self.owed &= !(1 << slot);
+        let Asked { line, want, entry } = self.mshrs.answered(slot);
         if self.explains || !self.limits.is_empty() {
             self.tell_of_answer(slot, world, now);
         }
         let hierarchy = &mut world.hierarchy;
         hierarchy.counts[self.core].bytes_from_memory += line_bytes;
-        let Asked { line, want, entry } = self.asked[slot];
         if want != Want::Read || !hierarchy.fill_straight(self.core, line, entry, now) {
             hierarchy.fill(self.core, line, want, now);
         }
@@ -623,38 +472,5 @@ impl Port {
     #[inline(never)]
     pub fn answer_rarely(&mut self, slot: usize, world: &mut World, line_bytes: u64, now: u64) -> Line {
         self.answer(slot, world, line_bytes, now)
-    }
-
-    /// When everything outstanding is there: [`NEVER`] while memory owes an answer, 0 if there is nothing.
-    #[inline]
-    pub fn all_done(&self) -> u64 {
-        match self.owed {
-            0 => bits(self.timed).map(|slot| self.done[slot]).max().unwrap_or(0),
-            _ => NEVER,
-        }
-    }
-
-    /// Slots whose lines are not there at `now`, one bit each.
-    pub fn unfinished(&self, now: u64) -> u64 {
-        self.owed | bits(self.timed).filter(|slot| self.done[*slot] > now).fold(0, |mask, slot| mask | 1 << slot)
-    }
-
-    /// When a slot has its line: [`NEVER`] while memory owes it.
-    pub fn done_at(&self, slot: usize) -> u64 {
-        if self.owed >> slot & 1 == 1 { NEVER } else { self.done[slot] }
-    }
-
-    #[inline]
-    fn free(&self) -> u64 {
-        self.all & !(self.owed | self.timed)
-    }
-
-    #[inline]
-    fn reclaim(&mut self, now: u64) {
-        for slot in bits(self.timed) {
-            if self.done[slot] <= now {
-                self.timed &= !(1 << slot);
-            }
-        }
     }
 }

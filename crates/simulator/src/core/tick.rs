@@ -13,8 +13,7 @@ use crate::core::program::EventLine;
 use crate::line::Line;
 use crate::observe::explain::What;
 use crate::observe::samples::Samples;
-use crate::time::NEVER;
-use crate::time::ps;
+use crate::time::{NEVER, ps};
 
 /// A delay that passes have now and then on an idle machine.
 #[derive(Debug, Clone)]
@@ -178,7 +177,7 @@ impl Tick {
                 Issued::At(arrival) => {
                     self.missed = true;
                     at += 1;
-                    if blocking || self.port.keep_until(arrival).is_none() {
+                    if blocking || self.port.mshrs.keep_until(arrival).is_none() {
                         world.hierarchy.counts[self.port.core].stalled_for_shared_ps += arrival.at - self.now;
                         self.now = arrival.at;
                     }
@@ -211,7 +210,7 @@ impl Tick {
 
     /// The counter is read when everything is there.
     fn drain(&mut self, world: &mut World) {
-        match self.port.all_done() {
+        match self.port.mshrs.all_done() {
             NEVER => self.sleep(State::Draining, NEVER),
             time => {
                 let time = time.max(self.now);
@@ -256,7 +255,7 @@ impl Tick {
                 *stalled += now - self.blocked_since;
                 self.sleep(State::Touching(at), now);
             }
-            State::Draining if self.port.all_done() != NEVER => {
+            State::Draining if self.port.mshrs.all_done() != NEVER => {
                 *stalled += now - self.blocked_since;
                 self.now = now;
                 self.drain(world);

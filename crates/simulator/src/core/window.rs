@@ -1,7 +1,7 @@
 //! How far a core runs ahead of the oldest load that waits.
 
 use crate::bits::bits;
-use crate::core::port::{MOST_SLOTS, Port};
+use crate::core::mshrs::{MOST_SLOTS, Mshrs};
 
 /// The instructions that an out-of-order core holds. A load leaves when its line is there and everything before it has
 /// left; stores leave at once, into the store buffer.
@@ -51,12 +51,12 @@ impl Window {
 
     /// How many instructions can begin at `now`.
     #[inline]
-    pub fn room(&mut self, port: &Port, now: u64) -> Room {
+    pub fn room(&mut self, mshrs: &Mshrs, now: u64) -> Room {
         if self.waiting == 0 && self.held.is_empty() {
             return Room::For(u64::MAX);
         }
         match self.left() {
-            0 => self.look(port, now),
+            0 => self.look(mshrs, now),
             room => Room::For(room),
         }
     }
@@ -68,8 +68,8 @@ impl Window {
     }
 
     /// Finds the oldest load that still waits.
-    fn look(&mut self, port: &Port, now: u64) -> Room {
-        self.waiting &= port.unfinished(now);
+    fn look(&mut self, mshrs: &Mshrs, now: u64) -> Room {
+        self.waiting &= mshrs.unfinished(now);
         let slot = bits(self.waiting).min_by_key(|slot| self.load[*slot]);
         let held = self.held.iter().min().copied();
         self.oldest = match (slot.map(|slot| self.load[slot]), held) {

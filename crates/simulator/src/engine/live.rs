@@ -4,11 +4,9 @@ use waykeeper_platform::{BandwidthControl, CoreId};
 
 use crate::core::placement::Region;
 use crate::core::port::Port;
-use crate::engine::Engine;
-use crate::engine::build;
-use crate::engine::programs::Program;
-use crate::engine::programs::can_run;
+use crate::engine::programs::{Program, can_run};
 use crate::engine::running::Running;
+use crate::engine::{Engine, build};
 use crate::observe::counters::{CoreCounters, FrontCounters};
 use crate::observe::label::{Label, MOST_CLASSES, MOST_MONITORS};
 use crate::observe::samples::Discard;

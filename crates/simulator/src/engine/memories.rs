@@ -3,9 +3,8 @@
 use waykeeper_platform::CoreId;
 
 use crate::core::placement::Region;
-use crate::engine::Engine;
-use crate::engine::build;
 use crate::engine::programs::Program;
+use crate::engine::{Engine, build};
 use crate::refused::Refused;
 
 /// Names memory that was given out for no program in particular.

@@ -3,9 +3,8 @@
 use waykeeper_platform::CoreId;
 
 use crate::core::placement;
-use crate::engine::Engine;
-use crate::engine::build;
 use crate::engine::programs::Program;
+use crate::engine::{Engine, build};
 use crate::observe::samples::Discard;
 use crate::refused::Refused;
 

@@ -6,11 +6,9 @@ use crate::caches::hierarchy::NotLocked;
 use crate::core::front::Front;
 use crate::core::front::translation::Side;
 use crate::core::program::EventLine;
-use crate::engine::Engine;
-use crate::engine::build;
 use crate::engine::controls::{OTHERS_CLASS, TARGET_CLASS, ways_of_groups};
 use crate::engine::running::Running;
-use crate::engine::start;
+use crate::engine::{Engine, build, start};
 use crate::refused::Refused;
 use crate::time::ps;
 

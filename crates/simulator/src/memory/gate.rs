@@ -8,10 +8,9 @@
 
 use crate::bits::bits;
 use crate::line::Line;
-use crate::memory::Handle;
-use crate::memory::Source;
 use crate::memory::queue::Queue;
 use crate::memory::regulator::Regulator;
+use crate::memory::{Handle, Source};
 use crate::observe::label::MOST_CLASSES;
 use crate::time::NEVER;
 

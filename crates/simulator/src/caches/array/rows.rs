@@ -6,8 +6,7 @@ use waykeeper_platform::Replacement;
 use crate::caches::array::set_index::SetIndex;
 use crate::caches::array::tags::equal;
 use crate::caches::replacement::fresh;
-use crate::line::EMPTY;
-use crate::line::Line;
+use crate::line::{EMPTY, Line};
 
 /// A set and one of its ways.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,8 +1,7 @@
 //! Accesses that do not bring their line to the first level.
 
 use crate::caches::access::{Answer, Want};
-use crate::caches::flags::DIRTY;
-use crate::caches::flags::SHARED;
+use crate::caches::flags::{DIRTY, SHARED};
 use crate::caches::hierarchy::levels::To;
 use crate::caches::hierarchy::{Hierarchy, Write};
 use crate::line::Line;

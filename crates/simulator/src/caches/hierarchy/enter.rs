@@ -2,10 +2,7 @@
 
 use crate::caches::access::Want;
 use crate::caches::cache::Evicted;
-use crate::caches::flags::DIRTY;
-use crate::caches::flags::Flags;
-use crate::caches::flags::SHARED;
-use crate::caches::flags::class_of;
+use crate::caches::flags::{DIRTY, Flags, SHARED, class_of};
 use crate::caches::hierarchy::Hierarchy;
 use crate::caches::hierarchy::levels::To;
 use crate::line::Line;

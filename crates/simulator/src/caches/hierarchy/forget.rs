@@ -3,9 +3,7 @@
 use waykeeper_platform::Allocation;
 
 use crate::caches::cache::Evicted;
-use crate::caches::flags::DIRTY;
-use crate::caches::flags::HELD;
-use crate::caches::flags::class_of;
+use crate::caches::flags::{DIRTY, HELD, class_of};
 use crate::caches::hierarchy::Hierarchy;
 use crate::caches::node::SharedLevel;
 use crate::caches::snoop_filter::Displaced;

@@ -3,15 +3,7 @@
 use waykeeper_platform::Allocation;
 
 use crate::caches::cache::Evicted;
-use crate::caches::flags::DIRTY;
-use crate::caches::flags::Flags;
-use crate::caches::flags::HELD;
-use crate::caches::flags::LABEL;
-use crate::caches::flags::SHARED;
-use crate::caches::flags::WATCHED;
-use crate::caches::flags::class_of;
-use crate::caches::flags::label_of;
-use crate::caches::flags::merged;
+use crate::caches::flags::{DIRTY, Flags, HELD, LABEL, SHARED, WATCHED, class_of, label_of, merged};
 use crate::caches::hierarchy::{Hierarchy, Write};
 use crate::caches::node::{SharedLevel, Station, Stop};
 use crate::observe::losses::Cause;

@@ -2,10 +2,7 @@
 
 use crate::bits::bits;
 use crate::caches::cache::Evicted;
-use crate::caches::flags::Flags;
-use crate::caches::flags::WATCHED;
-use crate::caches::flags::class_of;
-use crate::caches::flags::merged;
+use crate::caches::flags::{Flags, WATCHED, class_of, merged};
 use crate::caches::hierarchy::Hierarchy;
 use crate::caches::node::Unit;
 use crate::caches::snoop_filter::Displaced;

@@ -27,10 +27,7 @@ use waykeeper_workload::Xorshift;
 
 use crate::caches::access::{Answer, Want};
 use crate::caches::allocation::code::Code;
-use crate::caches::flags::Flags;
-use crate::caches::flags::SHARED;
-use crate::caches::flags::WATCHED;
-use crate::caches::flags::{flags_of, label_of};
+use crate::caches::flags::{Flags, SHARED, WATCHED, flags_of, label_of};
 use crate::caches::node::{Plan, Route, Station, connect};
 use crate::caches::private::{Found, Leaving, Private};
 use crate::line::Line;

@@ -3,8 +3,7 @@
 use waykeeper_platform::EntryTaken;
 
 use crate::caches::access::{Answer, Want};
-use crate::caches::flags::DIRTY;
-use crate::caches::flags::SHARED;
+use crate::caches::flags::{DIRTY, SHARED};
 use crate::caches::hierarchy::Hierarchy;
 use crate::caches::hierarchy::levels::To;
 use crate::caches::node::Stop;

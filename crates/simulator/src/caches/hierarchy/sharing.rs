@@ -4,10 +4,7 @@ use waykeeper_platform::Allocation;
 
 use crate::bits::bits;
 use crate::caches::cache::Evicted;
-use crate::caches::flags::DIRTY;
-use crate::caches::flags::Flags;
-use crate::caches::flags::SHARED;
-use crate::caches::flags::merged;
+use crate::caches::flags::{DIRTY, Flags, SHARED, merged};
 use crate::caches::hierarchy::Hierarchy;
 use crate::caches::node::Unit;
 use crate::caches::snoop_filter::Known;

@@ -2,8 +2,7 @@
 
 use waykeeper_platform::PrefetcherKind;
 
-use crate::line::EMPTY;
-use crate::line::Line;
+use crate::line::{EMPTY, Line};
 
 /// Pages that a stride prefetcher follows at one time; the one that missed the longest time ago makes room.
 const PAGES: usize = 16;

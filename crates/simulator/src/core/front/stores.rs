@@ -26,14 +26,14 @@ impl StoreBuffer {
     pub fn is_full(&mut self, port: &Port, now: u64) -> bool {
         let taken = |buffer: &Self| buffer.slots.count_ones() as usize + buffer.later.len();
         if taken(self) >= self.entries {
-            self.slots &= port.unfinished(now);
+            self.slots &= port.mshrs.unfinished(now);
         }
         taken(self) >= self.entries
     }
 
     /// When one of the slots has its line: a time, or never if memory decides.
     pub fn next_done(&self, port: &Port) -> u64 {
-        bits(self.slots).map(|slot| port.done_at(slot)).min().unwrap_or(u64::MAX)
+        bits(self.slots).map(|slot| port.mshrs.done_at(slot)).min().unwrap_or(u64::MAX)
     }
 
     /// A store waits for a slot.

@@ -92,7 +92,7 @@ impl Program {
         let slot = match issued {
             Issued::Hit => None,
             Issued::At(arrival) => {
-                let slot = self.port.keep_until(arrival);
+                let slot = self.port.mshrs.keep_until(arrival);
                 if slot.is_none() {
                     let answered = Held { at: arrival.at, is_answered: true, ..held };
                     return self.hold_again(answered);
@@ -136,7 +136,7 @@ impl Program {
         front.stores_at = now;
         let slot = match self.port.issue(world, line, Want::Write, now) {
             Issued::Hit => None,
-            Issued::At(arrival) => self.port.keep_until(arrival),
+            Issued::At(arrival) => self.port.mshrs.keep_until(arrival),
             Issued::Pending(slot) | Issued::Joined(slot) => Some(slot),
             Issued::Blocked => return false,
             Issued::Full(time) => {

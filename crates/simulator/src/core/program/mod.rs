@@ -20,8 +20,7 @@ use crate::core::placement::Region;
 use crate::core::port::{Port, World};
 use crate::core::program::detour::{Detour, Measured};
 use crate::core::window::{Room, Window};
-use crate::line::EMPTY;
-use crate::line::Line;
+use crate::line::{EMPTY, Line};
 use crate::observe::explain::What;
 use crate::observe::samples::Samples;
 use crate::time::NEVER;
@@ -281,7 +280,7 @@ impl Program {
 
     /// Instructions without memory; as many as the window has room for, the others follow.
     fn compute(&mut self, instructions: u64) -> bool {
-        match self.window.room(&self.port, self.now) {
+        match self.window.room(&self.port.mshrs, self.now) {
             Room::For(room) => {
                 let begin = instructions.min(room);
                 self.window.begin(begin);
@@ -300,7 +299,7 @@ impl Program {
         let Some(misprediction) = self.port.latencies.misprediction else { return true };
         let value_at = match self.last_load {
             _ if !on_load => self.now + self.port.latencies.l1,
-            LastLoad::In(slot, _) if self.window.waits_for(slot) => match self.port.done_at(slot) {
+            LastLoad::In(slot, _) if self.window.waits_for(slot) => match self.port.mshrs.done_at(slot) {
                 NEVER => return self.wait(Waiting::Slot(slot), NEVER, Op::Mispredicted(on_load)),
                 time => time,
             },
@@ -315,7 +314,7 @@ impl Program {
     #[cold]
     fn wait_for_window(&mut self, room: Room, op: Op) -> bool {
         match room {
-            Room::AfterSlot(slot) => self.wait(Waiting::Slot(slot), self.port.done_at(slot), op),
+            Room::AfterSlot(slot) => self.wait(Waiting::Slot(slot), self.port.mshrs.done_at(slot), op),
             Room::AfterWalk | Room::For(_) => self.wait(Waiting::Walk, NEVER, op),
         }
     }
@@ -344,7 +343,7 @@ impl Program {
     fn all_done(&self) -> u64 {
         match &self.front {
             Some(front) if front.is_busy() => NEVER,
-            _ => self.port.all_done(),
+            _ => self.port.mshrs.all_done(),
         }
     }
 

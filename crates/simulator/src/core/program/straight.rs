@@ -92,7 +92,7 @@ impl Program {
         while now <= horizon {
             let again = std::mem::replace(&mut self.again_line, EMPTY);
             let line = if again == EMPTY { self.data.line(self.stream.next_read()) } else { again };
-            let read = match self.port.free_slot() {
+            let read = match self.port.mshrs.free_slot() {
                 Some(slot) => Some(slot).zip(world.hierarchy.read_straight(self.port.core, line, self.misses, now)),
                 None => None,
             };

@@ -4,11 +4,11 @@ use crate::caches::access::Want;
 use crate::core::front::streaming::Stored;
 use crate::core::front::tlb::{NONE, Page};
 use crate::core::front::translation::{Looked, Side};
-use crate::core::port::{Arrival, Issued, World};
+use crate::core::mshrs::Arrival;
+use crate::core::port::{Issued, World};
 use crate::core::program::{LastLoad, Op, Program, Waiting};
 use crate::core::window::Room;
-use crate::line::EMPTY;
-use crate::line::Line;
+use crate::line::{EMPTY, Line};
 use crate::time::NEVER;
 
 /// One access: what stops the core until its value is there, and what only delays the next access.
@@ -56,7 +56,7 @@ impl Program {
     /// One access; false if somebody else may have to act before the next one.
     #[inline(always)]
     pub(super) fn touch(&mut self, touch: Touch, world: &mut World) -> bool {
-        let room = self.window.room(&self.port, self.now);
+        let room = self.window.room(&self.port.mshrs, self.now);
         if !matches!(room, Room::For(_)) {
             return self.wait_for_window(room, Op::Touch(touch));
         }
@@ -141,7 +141,7 @@ impl Program {
         if touch.blocking {
             return false;
         }
-        let Some(slot) = self.port.keep_until(arrival) else { return false };
+        let Some(slot) = self.port.mshrs.keep_until(arrival) else { return false };
         self.claim(slot);
         if touch.load {
             self.window.wait_for(slot, false);

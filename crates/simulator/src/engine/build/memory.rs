@@ -1,7 +1,9 @@
 //! From a platform's memory to its channels.
 
-use waykeeper_platform::{BandwidthControl, BandwidthScheme, CheckBits, CommandOrder, Drain, Ecc};
-use waykeeper_platform::{Memory as Description, MemoryCache, Param, Platform, PriorityReach, Refresh};
+use waykeeper_platform::{
+    BandwidthControl, BandwidthScheme, CheckBits, CommandOrder, Drain, Ecc, Memory as Description, MemoryCache, Param,
+    Platform, PriorityReach, Refresh,
+};
 use waykeeper_workload::Xorshift;
 
 use crate::engine::build::need;

@@ -3,7 +3,8 @@
 use waykeeper_platform::{CoreKind, Execution, Platform, PrivateCache, SnoopFilter};
 
 use crate::core::latencies::{LEVELS, Latencies};
-use crate::core::port::{Bounds, MOST_SLOTS, Port};
+use crate::core::mshrs::{Bounds, MOST_SLOTS};
+use crate::core::port::Port;
 use crate::core::window::Window;
 use crate::engine::build::{kind_of, limits, need};
 use crate::refused::Refused;

@@ -1,0 +1,227 @@
+//! The miss-status holding registers (MSHRs) of a core: how many lines it can wait for at one time, and for which it does.
+
+use crate::bits::bits;
+use crate::caches::access::Want;
+use crate::line::Line;
+use crate::time::NEVER;
+
+/// The most MSHRs of a core.
+pub const MOST_SLOTS: usize = 64;
+
+/// How many lines a core can wait for at one time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds {
+    /// Lines that its first level waits for: 1 to [`MOST_SLOTS`].
+    pub all: usize,
+    /// Those among them that come from beyond its own caches.
+    pub beyond: Option<usize>,
+    /// Further lines that only prefetchers of its second level wait for.
+    pub for_second: usize,
+}
+
+/// When a line comes, and from where.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Arrival {
+    /// The time.
+    pub at: u64,
+    /// Whether it comes from beyond the core's own caches.
+    pub beyond: bool,
+}
+
+/// What memory was asked for.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked {
+    /// The line.
+    pub line: Line,
+    /// What it is wanted for.
+    pub want: Want,
+    /// On the short way: the entry of the line in the shared cache's filter.
+    pub entry: u8,
+}
+
+/// The lines that a core waits for, a slot each.
+#[derive(Debug, Clone)]
+pub struct Mshrs {
+    /// All slots of its own accesses, one bit each.
+    all: u64,
+    /// The slots that only prefetches to the second level may take, one bit each.
+    for_second: u64,
+    /// Slots that memory owes a line.
+    owed: u64,
+    /// Slots that are taken until a known time.
+    timed: u64,
+    /// Slots whose lines come, or came, from beyond the core's own caches.
+    beyond: u64,
+    most_beyond: Option<usize>,
+    done: [u64; MOST_SLOTS],
+    asked: [Asked; MOST_SLOTS],
+}
+
+impl Mshrs {
+    /// All are free.
+    pub fn new(bounds: Bounds) -> Self {
+        Self {
+            all: u64::MAX >> (MOST_SLOTS - bounds.all),
+            for_second: match bounds.for_second {
+                0 => 0,
+                more => (u64::MAX >> (MOST_SLOTS - more)) << bounds.all,
+            },
+            owed: 0,
+            timed: 0,
+            beyond: 0,
+            most_beyond: bounds.beyond,
+            done: [0; MOST_SLOTS],
+            asked: [Asked { line: 0, want: Want::Read, entry: 0 }; MOST_SLOTS],
+        }
+    }
+
+    /// The free slots, one bit each.
+    #[inline(always)]
+    pub fn free(&self) -> u64 {
+        self.all & !(self.owed | self.timed)
+    }
+
+    /// A free slot.
+    #[inline(always)]
+    pub fn free_slot(&self) -> Option<usize> {
+        let free = self.free();
+        (free != 0).then(|| free.trailing_zeros() as usize)
+    }
+
+    /// Whether lines from beyond the core's own caches have a limit of their own.
+    #[inline(always)]
+    pub fn tell_beyond(&self) -> bool {
+        self.most_beyond.is_some()
+    }
+
+    /// Whether [`Mshrs::full`] must be asked.
+    #[inline(always)]
+    pub fn may_be_full(&self) -> bool {
+        self.free() == 0 || self.tell_beyond()
+    }
+
+    /// If no line can be waited for besides those that are: the slots, one bit each, that are free at a known time.
+    #[inline(always)]
+    pub fn full(&mut self, now: u64) -> Option<u64> {
+        self.limit_reached()?;
+        self.reclaim(now);
+        self.limit_reached()
+    }
+
+    fn limit_reached(&self) -> Option<u64> {
+        match self.most_beyond {
+            _ if self.free() == 0 => Some(self.timed),
+            Some(most) => {
+                let beyond = self.beyond & (self.owed | self.timed);
+                (beyond.count_ones() as usize >= most).then_some(self.timed & beyond)
+            }
+            None => None,
+        }
+    }
+
+    /// When the first of some slots has its line; [`NEVER`] for none.
+    pub fn first_done(&self, slots: u64) -> u64 {
+        bits(slots).map(|slot| self.done[slot]).min().unwrap_or(NEVER)
+    }
+
+    /// A slot for a prefetch to a level, if one is left to it.
+    pub fn for_prefetch(&mut self, level: u8, now: u64) -> Option<usize> {
+        let slots = if level == 1 { self.all } else { self.all | self.for_second };
+        // The slots that nothing else may take come first; the last one of the core's own is left to it.
+        let offered = |mshrs: &Self| {
+            let free = slots & !(mshrs.owed | mshrs.timed);
+            if free & !mshrs.all != 0 || (free & mshrs.all).count_ones() > 1 { free } else { 0 }
+        };
+        if offered(self) == 0 {
+            self.reclaim(now);
+        }
+        let full = self.most_beyond.is_some_and(|most| {
+            self.reclaim(now);
+            (self.beyond & (self.owed | self.timed)).count_ones() as usize >= most
+        });
+        let offered = if full { 0 } else { offered(self) };
+        (offered != 0).then(|| 63 - offered.leading_zeros() as usize)
+    }
+
+    /// Memory owes a slot a line from now on.
+    #[inline(always)]
+    pub fn ask(&mut self, slot: usize, asked: Asked) {
+        self.owed |= 1 << slot;
+        self.beyond |= 1 << slot;
+        self.asked[slot] = asked;
+    }
+
+    /// What memory was asked for.
+    pub fn asked(&self, slot: usize) -> Asked {
+        self.asked[slot]
+    }
+
+    /// The slots that memory owes this line.
+    #[inline(always)]
+    pub fn owed_for(&self, line: Line) -> impl Iterator<Item = usize> + '_ {
+        bits(self.owed).filter(move |slot| self.asked[*slot].line == line)
+    }
+
+    /// A further access waits for the line of a slot.
+    #[inline(always)]
+    pub fn join(&mut self, slot: usize, want: Want) {
+        self.asked[slot].want = self.asked[slot].want.joined(want);
+    }
+
+    /// Memory has answered a slot: what it was asked for.
+    #[inline(always)]
+    pub fn answered(&mut self, slot: usize) -> Asked {
+        self.owed &= !(1 << slot);
+        self.asked[slot]
+    }
+
+    /// Takes a slot for a line that comes at a known time.
+    #[inline(always)]
+    pub fn take(&mut self, slot: usize, arrival: Arrival) {
+        self.timed |= 1 << slot;
+        self.beyond = self.beyond & !(1 << slot) | u64::from(arrival.beyond) << slot;
+        self.done[slot] = arrival.at;
+    }
+
+    /// The same for a free slot, which is returned; none if all are taken.
+    #[inline]
+    pub fn keep_until(&mut self, arrival: Arrival) -> Option<usize> {
+        let slot = self.free_slot()?;
+        self.take(slot, arrival);
+        Some(slot)
+    }
+
+    /// Takes over the lines in flight that another program of the same core has asked for.
+    pub fn take_over(&mut self, before: Self) {
+        let Self { owed, timed, beyond, done, asked, .. } = before;
+        (self.owed, self.timed, self.beyond, self.done, self.asked) = (owed, timed, beyond, done, asked);
+    }
+
+    /// When everything outstanding is there: [`NEVER`] while memory owes an answer, 0 if there is nothing.
+    #[inline]
+    pub fn all_done(&self) -> u64 {
+        match self.owed {
+            0 => bits(self.timed).map(|slot| self.done[slot]).max().unwrap_or(0),
+            _ => NEVER,
+        }
+    }
+
+    /// Slots whose lines are not there at `now`, one bit each.
+    pub fn unfinished(&self, now: u64) -> u64 {
+        self.owed | bits(self.timed).filter(|slot| self.done[*slot] > now).fold(0, |mask, slot| mask | 1 << slot)
+    }
+
+    /// When a slot has its line: [`NEVER`] while memory owes it.
+    pub fn done_at(&self, slot: usize) -> u64 {
+        if self.owed >> slot & 1 == 1 { NEVER } else { self.done[slot] }
+    }
+
+    #[inline]
+    fn reclaim(&mut self, now: u64) {
+        for slot in bits(self.timed) {
+            if self.done[slot] <= now {
+                self.timed &= !(1 << slot);
+            }
+        }
+    }
+}
