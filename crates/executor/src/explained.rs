@@ -52,7 +52,7 @@ fn from(from: From) -> String {
         From::OtherCore => "another core".into(),
         From::Filter(0) => "an entry of the cluster's snoop filter".into(),
         From::Filter(_) => "an entry of the interconnect's snoop filter".into(),
-        From::UnderWay => "a line under way".into(),
+        From::InFlight => "a line under way".into(),
         From::Memory => "memory".into(),
     }
 }

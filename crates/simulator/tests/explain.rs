@@ -4,8 +4,9 @@ use waykeeper_platform::{Allocation, EntryTaken, Inclusion, Platform, Replacemen
 use waykeeper_simulator::caches::access::{Answer, Want};
 use waykeeper_simulator::caches::cache::Cache;
 use waykeeper_simulator::caches::hierarchy::Hierarchy;
-use waykeeper_simulator::caches::node::{Plan, SharedLevel};
+use waykeeper_simulator::caches::node::Plan;
 use waykeeper_simulator::caches::private::{Private, SecondLevel};
+use waykeeper_simulator::caches::shared_level::SharedLevel;
 use waykeeper_simulator::caches::snoop_filter::SnoopFilter;
 use waykeeper_simulator::observe::explain::{Explained, From, Part, What, losses_of};
 use waykeeper_simulator::observe::losses::{Cause, Lost};

@@ -6,8 +6,9 @@ use waykeeper_simulator::caches::allocation::no_allocate_mode::NoAllocateMode;
 use waykeeper_simulator::caches::cache::Cache;
 use waykeeper_simulator::caches::flags::{DIRTY, SHARED};
 use waykeeper_simulator::caches::hierarchy::Hierarchy;
-use waykeeper_simulator::caches::node::{Plan, SharedLevel};
+use waykeeper_simulator::caches::node::Plan;
 use waykeeper_simulator::caches::private::{Private, SecondLevel};
+use waykeeper_simulator::caches::shared_level::SharedLevel;
 use waykeeper_simulator::caches::snoop_filter::SnoopFilter;
 use waykeeper_simulator::line::Line;
 use waykeeper_simulator::observe::label::Label;
@@ -30,7 +31,7 @@ fn cluster_with(cluster_ways: usize, interconnect_ways: usize, mode: Option<NoAl
 
 /// The shared cache.
 fn shared(hierarchy: &Hierarchy) -> &Cache {
-    &hierarchy.stations[0].cache.as_ref().unwrap().cache
+    &hierarchy.nodes[0].cache.as_ref().unwrap().cache
 }
 
 fn read_through(hierarchy: &mut Hierarchy, core: usize, line: Line, want: Want) {
@@ -81,7 +82,7 @@ fn the_clusters_filter_throws_a_line_out_of_its_core_into_the_shared_cache() {
     // The entry of line 3 waits for its fill, so line 2 makes room next, and then there is none.
     assert_eq!(cluster.access(1, 4, Want::Read, 0), Answer::Memory);
     assert_eq!(cluster.access(0, 5, Want::Read, 0), Answer::Busy(0));
-    assert_eq!(cluster.access(1, 3, Want::Read, 0), Answer::UnderWay);
+    assert_eq!(cluster.access(1, 3, Want::Read, 0), Answer::InFlight);
     cluster.fill(1, 3, Want::Read, 0);
     assert_eq!(cluster.access(0, 5, Want::Read, 0), Answer::Memory);
 }
@@ -96,7 +97,7 @@ fn in_no_allocate_mode_what_is_thrown_out_goes_to_memory() {
     assert!(shared(&cluster).find(1).is_none());
     read_through(&mut cluster, 0, 3, Want::Read);
     assert_eq!(written(&cluster), [1], "line 2 was not changed, so nothing is written");
-    let outer = cluster.stations[1].filter.as_ref().unwrap();
+    let outer = cluster.nodes[1].filter.as_ref().unwrap();
     assert_eq!(outer.entries.held().collect::<Vec<_>>(), [3]);
 }
 
@@ -143,18 +144,18 @@ fn a_line_that_a_neighbour_pushes_outward_goes_to_the_ways_of_its_own_class() {
     read_through(&mut caches, 0, 2, Want::Read);
     read_through(&mut caches, 1, 3, Want::Read);
     read_through(&mut caches, 1, 4, Want::Read);
-    let outer = &caches.stations[1].cache.as_ref().unwrap().cache;
+    let outer = &caches.nodes[1].cache.as_ref().unwrap().cache;
     assert_eq!(outer.find(1).map(|place| place.way), Some(1));
     assert_eq!(caches.occupancy(3, 0).unwrap()[..2], [0, 1]);
     assert_eq!([0, 5].map(|monitor| caches.shared_level(3, 0).unwrap().0.held()[monitor]), [0, 1]);
 }
 
 #[test]
-fn a_line_under_way_to_the_shared_cache_is_not_asked_for_twice() {
+fn a_line_in_flight_to_the_shared_cache_is_not_asked_for_twice() {
     let mut cluster = cluster(8, 8);
     assert_eq!(cluster.access(0, 1, Want::Prefetch { level: 3 }, 0), Answer::Memory);
     // The cluster's filter has no entry for it: it goes no further in than the shared cache.
-    assert_eq!(cluster.access(1, 1, Want::Read, 0), Answer::UnderWay);
+    assert_eq!(cluster.access(1, 1, Want::Read, 0), Answer::InFlight);
     cluster.fill(0, 1, Want::Prefetch { level: 3 }, 0);
     assert_eq!(cluster.access(1, 1, Want::Read, 0), Answer::Shared(3));
 }
@@ -164,7 +165,7 @@ fn a_store_that_joins_a_load_changes_the_line_where_the_load_wants_it() {
     let mut cluster = cluster(8, 8);
     cluster.set_store_level(0, 3);
     assert_eq!(cluster.access(0, 1, Want::Read, 0), Answer::Memory);
-    assert_eq!(cluster.access(0, 1, Want::Write, 0), Answer::UnderWay);
+    assert_eq!(cluster.access(0, 1, Want::Write, 0), Answer::InFlight);
     cluster.fill(0, 1, Want::Read.joined(Want::Write), 0);
     let l1d = &cluster.cores[0].l1d;
     assert_eq!(l1d.find(1).map(|place| l1d.flags(place)), Some(DIRTY));

@@ -6,8 +6,9 @@ use waykeeper_simulator::caches::access::{Answer, Want};
 use waykeeper_simulator::caches::allocation::no_allocate_mode::NoAllocateMode;
 use waykeeper_simulator::caches::cache::Cache;
 use waykeeper_simulator::caches::hierarchy::{Hierarchy, Write};
-use waykeeper_simulator::caches::node::{Plan, SharedLevel};
+use waykeeper_simulator::caches::node::Plan;
 use waykeeper_simulator::caches::private::{Private, SecondLevel};
+use waykeeper_simulator::caches::shared_level::SharedLevel;
 use waykeeper_simulator::caches::snoop_filter::SnoopFilter;
 use waykeeper_simulator::line::Line;
 use waykeeper_simulator::observe::label::Label;
@@ -38,12 +39,12 @@ fn hierarchy(seed: u64, interconnect_ways: usize, interconnect_taken: EntryTaken
 
 /// The shared cache.
 fn shared(hierarchy: &Hierarchy) -> &Cache {
-    &hierarchy.stations[0].cache.as_ref().unwrap().cache
+    &hierarchy.nodes[0].cache.as_ref().unwrap().cache
 }
 
 /// The filter of the cluster, or of the interconnect.
-fn filter(hierarchy: &Hierarchy, station: usize) -> &SnoopFilter {
-    &hierarchy.stations[station].filter.as_ref().unwrap().entries
+fn filter(hierarchy: &Hierarchy, node: usize) -> &SnoopFilter {
+    &hierarchy.nodes[node].filter.as_ref().unwrap().entries
 }
 
 /// An access and how long after the one before it comes.
@@ -73,9 +74,9 @@ fn check(hierarchy: &Hierarchy, pending: &[Pending]) {
     for line in 0..48 {
         let owners: u32 = in_cores(line).fold(0, |mask, core| mask | 1 << core);
         let in_shared = shared(hierarchy).find(line).is_some();
-        let under_way = pending.iter().any(|pending| pending.line == line);
+        let in_flight = pending.iter().any(|pending| pending.line == line);
         let entry = filter(hierarchy, 0).find(line);
-        if under_way {
+        if in_flight {
             assert!(entry.is_some_and(|place| filter(hierarchy, 0).is_busy(place)), "line {line} is not busy");
             assert!(owners == 0 && !in_shared, "line {line} is both cached and under way");
         } else {
@@ -91,8 +92,8 @@ fn check(hierarchy: &Hierarchy, pending: &[Pending]) {
             );
         }
         let outer = filter(hierarchy, 1);
-        let taken = hierarchy.stations[1].filter.as_ref().unwrap().taken;
-        let expected = under_way && taken == EntryTaken::AtRequest;
+        let taken = hierarchy.nodes[1].filter.as_ref().unwrap().taken;
+        let expected = in_flight && taken == EntryTaken::AtRequest;
         assert_eq!(outer.find(line).is_some(), owners != 0 || in_shared || expected, "interconnect, line {line}");
     }
     for (core, private) in hierarchy.cores.iter().enumerate() {

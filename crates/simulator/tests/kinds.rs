@@ -38,10 +38,10 @@ fn in_core(hierarchy: &Hierarchy, core: usize, line: Line) -> Option<Flags> {
 fn in_unit(hierarchy: &Hierarchy, unit: Unit, line: Line) -> bool {
     match unit {
         Unit::Core(core) => in_core(hierarchy, core, line).is_some(),
-        Unit::Station(at) => {
-            let station = &hierarchy.stations[at];
-            station.cache.as_ref().is_some_and(|shared| shared.cache.find(line).is_some())
-                || station.units.iter().any(|unit| in_unit(hierarchy, *unit, line))
+        Unit::Node(at) => {
+            let node = &hierarchy.nodes[at];
+            node.cache.as_ref().is_some_and(|shared| shared.cache.find(line).is_some())
+                || node.units.iter().any(|unit| in_unit(hierarchy, *unit, line))
         }
     }
 }
@@ -50,7 +50,7 @@ fn in_unit(hierarchy: &Hierarchy, unit: Unit, line: Line) -> bool {
 /// changes a line that a cache further out has changed before does not take the older change away from there.
 fn changes(hierarchy: &Hierarchy) -> Vec<usize> {
     let private = hierarchy.cores.iter().flat_map(|core| [Some(&core.l1d), core.l2.as_ref().map(|l2| &l2.cache)]);
-    let shared = hierarchy.stations.iter().map(|at| at.cache.as_ref().map(|shared| &shared.cache));
+    let shared = hierarchy.nodes.iter().map(|at| at.cache.as_ref().map(|shared| &shared.cache));
     let caches: Vec<_> = private.chain(shared).flatten().collect();
     let count = |line| caches.iter().filter(|cache| flags(cache, line).is_some_and(|flags| flags & DIRTY != 0)).count();
     (0..LINES).map(count).collect()
@@ -59,42 +59,42 @@ fn changes(hierarchy: &Hierarchy) -> Vec<usize> {
 fn check(hierarchy: &Hierarchy, pending: &[Pending]) {
     for line in 0..LINES {
         let cores: Vec<_> = (0..CORES).filter_map(|core| Some((core, in_core(hierarchy, core, line)?))).collect();
-        let under_way = pending.iter().any(|pending| pending.line == line);
+        let in_flight = pending.iter().any(|pending| pending.line == line);
         let shared_copies =
-            hierarchy.stations.iter().filter_map(|at| flags(&at.cache.as_ref()?.cache, line)).collect::<Vec<_>>();
-        if under_way {
+            hierarchy.nodes.iter().filter_map(|at| flags(&at.cache.as_ref()?.cache, line)).collect::<Vec<_>>();
+        if in_flight {
             assert!(cores.is_empty() && shared_copies.is_empty(), "line {line} is both cached and under way");
         }
         if cores.len() > 1 {
             assert!(cores.iter().all(|(_, flags)| flags & SHARED != 0), "line {line} is in {cores:?} without notice");
             assert!(cores.iter().all(|(_, flags)| flags & DIRTY == 0), "line {line} is in {cores:?} and changed");
         }
-        for (at, station) in hierarchy.stations.iter().enumerate() {
-            let inside = station.units.iter().enumerate().filter(|(_, unit)| in_unit(hierarchy, **unit, line));
+        for (at, node) in hierarchy.nodes.iter().enumerate() {
+            let inside = node.units.iter().enumerate().filter(|(_, unit)| in_unit(hierarchy, **unit, line));
             let inside = inside.fold(0u32, |mask, (bit, _)| mask | 1 << bit);
-            if let Some(filter) = &station.filter {
+            if let Some(filter) = &node.filter {
                 let entry = filter.entries.find(line);
                 let busy = entry.is_some_and(|place| filter.entries.is_busy(place));
-                let of_inside = pending.iter().any(|p| p.line == line && station.cores >> p.core & 1 == 1);
-                assert!(!busy || (of_inside && filter.taken == EntryTaken::AtRequest), "station {at}, line {line}");
+                let of_inside = pending.iter().any(|p| p.line == line && node.cores >> p.core & 1 == 1);
+                assert!(!busy || (of_inside && filter.taken == EntryTaken::AtRequest), "node {at}, line {line}");
                 if !busy {
                     let owners = entry.map_or(0, |place| filter.entries.owners(place));
-                    assert_eq!(owners, inside, "the filter of station {at} about line {line}");
+                    assert_eq!(owners, inside, "the filter of node {at} about line {line}");
                 }
             }
-            let Some(shared) = &station.cache else { continue };
+            let Some(shared) = &node.cache else { continue };
             let copy = flags(&shared.cache, line);
             match shared.allocation {
                 Allocation::Inclusive => {
-                    assert!(copy.is_some() || inside == 0, "line {line} is inside of station {at} but not in it");
+                    assert!(copy.is_some() || inside == 0, "line {line} is inside of node {at} but not in it");
                     let fetched = (0..CORES)
-                        .filter(|core| station.cores >> core & 1 == 1)
+                        .filter(|core| node.cores >> core & 1 == 1)
                         .any(|core| hierarchy.cores[core].l1i.find(line).is_some());
-                    assert!(copy.is_some() || !fetched, "instruction line {line}, station {at}");
+                    assert!(copy.is_some() || !fetched, "instruction line {line}, node {at}");
                 }
                 Allocation::ExclusiveUntilShared | Allocation::Victim => {
                     let shared = copy.is_some_and(|flags| flags & SHARED != 0);
-                    assert!(copy.is_none() || inside == 0 || shared, "line {line} is in station {at} and inside");
+                    assert!(copy.is_none() || inside == 0 || shared, "line {line} is in node {at} and inside");
                 }
                 Allocation::NonInclusive => {}
             }
@@ -124,7 +124,7 @@ fn run(setup: &Setup, actions: &[Action], mut each: impl FnMut(&Hierarchy, &[Pen
                 match answer {
                     Answer::Memory if want == Want::Walk && setup.reads_past_caches(core) => {}
                     Answer::Memory => pending.push(Pending { core, line, want }),
-                    Answer::UnderWay => {
+                    Answer::InFlight => {
                         let own = pending.iter_mut().find(|p| p.core == core && p.line == line);
                         own.into_iter().for_each(|own| own.want = own.want.joined(want));
                     }

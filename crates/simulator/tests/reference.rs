@@ -66,17 +66,17 @@ fn compare(hierarchy: &Hierarchy, model: &Model) -> Result<(), TestCaseError> {
             prop_assert_eq!(held(&l2.cache), expected(expect), "L2 of core {}", at);
         }
     }
-    for (at, (station, expect)) in hierarchy.stations.iter().zip(&model.stations).enumerate() {
-        if let (Some(shared), Some(expect)) = (&station.cache, &expect.cache) {
+    for (at, (node, expect)) in hierarchy.nodes.iter().zip(&model.nodes).enumerate() {
+        if let (Some(shared), Some(expect)) = (&node.cache, &expect.cache) {
             let expected = sorted(expect.lines.held());
-            prop_assert_eq!(held_with_labels(&shared.cache), &expected[..], "cache of station {}", at);
+            prop_assert_eq!(held_with_labels(&shared.cache), &expected[..], "cache of node {}", at);
             for (monitor, lines) in shared.held().iter().enumerate() {
                 let counted = expected.iter().filter(|(.., slot)| usize::from(slot.label.monitor) == monitor).count();
-                prop_assert_eq!(*lines as usize, counted, "lines of monitor {} in station {}", monitor, at);
+                prop_assert_eq!(*lines as usize, counted, "lines of monitor {} in node {}", monitor, at);
             }
         }
-        if let (Some(filter), Some((expect, _))) = (&station.filter, &expect.filter) {
-            prop_assert_eq!(entries(&filter.entries), expected(expect), "filter of station {}", at);
+        if let (Some(filter), Some((expect, _))) = (&node.filter, &expect.filter) {
+            prop_assert_eq!(entries(&filter.entries), expected(expect), "filter of node {}", at);
         }
     }
     Ok(())
@@ -100,7 +100,7 @@ proptest! {
                     match answer {
                         Answer::Memory if want == Want::Walk && setup.reads_past_caches(core) => {}
                         Answer::Memory => pending.push((core, line, want)),
-                        Answer::UnderWay => {
+                        Answer::InFlight => {
                             let own = pending.iter_mut().find(|(by, of, _)| (*by, *of) == (core, line));
                             own.into_iter().for_each(|(_, _, before)| *before = before.joined(want));
                         }

@@ -59,7 +59,7 @@ pub enum Answer {
     /// Nowhere: the entries are taken, and [`fill`](crate::caches::hierarchy::Hierarchy::fill) must follow when memory has answered.
     Memory,
     /// The line is already under way.
-    UnderWay,
+    InFlight,
     /// Every entry of a filter's set waits for a fill: of a shared cache's filter (0) or the interconnect's (1).
     Busy(u8),
     /// A store that needs no answer: a cache has taken it, or it is among the writes to memory.
@@ -73,7 +73,7 @@ impl Answer {
             Self::L2 => level == 1,
             Self::Shared(held) => held > level,
             Self::OtherCore | Self::OnChip | Self::Memory => true,
-            Self::L1 | Self::UnderWay | Self::Busy(_) | Self::Sent => false,
+            Self::L1 | Self::InFlight | Self::Busy(_) | Self::Sent => false,
         }
     }
 }

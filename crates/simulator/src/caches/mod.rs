@@ -9,4 +9,5 @@ pub mod hierarchy;
 pub mod node;
 pub mod private;
 pub mod replacement;
+pub mod shared_level;
 pub mod snoop_filter;

@@ -1,81 +1,20 @@
-//! Stations on the way from the cores to the memory: what lies inside each, its cache and its filter.
+//! Nodes on the way from the cores to the memory: what lies inside each, its cache and its filter.
 
-use waykeeper_platform::{Allocation, EntryTaken};
-use waykeeper_workload::Xorshift;
+use waykeeper_platform::EntryTaken;
 
-use crate::caches::allocation::class_ways::ClassWays;
 use crate::caches::allocation::no_allocate_mode::NoAllocateMode;
-use crate::caches::cache::{Cache, Evicted};
-use crate::caches::flags::{Flags, SHARED, monitor_of};
+use crate::caches::flags::{Flags, SHARED};
+use crate::caches::shared_level::SharedLevel;
 use crate::caches::snoop_filter::{Known, SnoopFilter};
 use crate::line::Line;
-use crate::observe::label::MOST_MONITORS;
 
-/// The most stations on the way of a core: three shared caches and the interconnect.
+/// The most nodes on the way of a core: three shared caches and the interconnect.
 pub const MOST_STOPS: usize = 4;
 
-/// A shared cache and who may fill it.
-#[derive(Debug, Clone)]
-pub struct SharedLevel {
-    /// 2 or 3.
-    pub level: u8,
-    /// The cache.
-    pub cache: Cache,
-    /// When it takes a line.
-    pub allocation: Allocation,
-    /// Who may fill which ways. Only lines on their way in are known to be instructions.
-    pub ways: ClassWays,
-    /// Lines by the monitor of who brought them.
-    held: Box<[u32; MOST_MONITORS]>,
-}
-
-impl SharedLevel {
-    /// An empty cache that everyone fills without bounds.
-    pub fn new(level: u8, cache: Cache, allocation: Allocation) -> Self {
-        Self { level, allocation, ways: ClassWays::new(cache.all_ways()), held: Box::new([0; MOST_MONITORS]), cache }
-    }
-
-    /// Puts a line that is not there into one of these ways; see [`Cache::insert`].
-    #[inline(always)]
-    pub fn insert(&mut self, line: Line, flags: Flags, ways: u32, random: &mut Xorshift) -> Option<Evicted> {
-        let out = self.cache.insert(line, flags, ways, random);
-        self.held[monitor_of(flags)] += 1;
-        if let Some(out) = out {
-            // The line itself, if it found no way.
-            self.held[monitor_of(out.flags)] -= 1;
-        }
-        out
-    }
-
-    /// Takes a line out and gives its flags.
-    #[inline]
-    pub fn remove(&mut self, line: Line) -> Option<Flags> {
-        let flags = self.cache.remove(line)?;
-        self.held[monitor_of(flags)] -= 1;
-        Some(flags)
-    }
-
-    /// Lines that are here, by the monitor of who brought them.
-    pub fn held(&self) -> &[u32; MOST_MONITORS] {
-        &self.held
-    }
-
-    /// Whether lines pass through it on their way in. Other kinds take lines on their way out.
-    #[inline(always)]
-    pub fn takes_inward(&self) -> bool {
-        matches!(self.allocation, Allocation::Inclusive | Allocation::NonInclusive)
-    }
-
-    /// Whether what lies inside must be here too.
-    pub fn is_inclusive(&self) -> bool {
-        self.allocation == Allocation::Inclusive
-    }
-}
-
-/// A finite filter that tracks the lines in caches further in than its station's own.
+/// A finite filter that tracks the lines in caches further in than its node's own.
 #[derive(Debug, Clone)]
 pub struct Filter {
-    /// The entries; owners are the station's units.
+    /// The entries; owners are the node's units.
     pub entries: SnoopFilter,
     /// When a line gets its entry.
     pub taken: EntryTaken,
@@ -84,18 +23,18 @@ pub struct Filter {
     pub asked: bool,
 }
 
-/// What lies directly inside a station.
+/// What lies directly inside a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     /// A core's private caches.
     Core(usize),
-    /// A station further in.
-    Station(usize),
+    /// A node further in.
+    Node(usize),
 }
 
-/// A station: a shared cache, a filter, both, or just a place where ways from several cores meet.
+/// A node: a shared cache, a filter, both, or just a place where ways from several cores meet.
 #[derive(Debug, Clone)]
-pub struct Station {
+pub struct Node {
     /// The cores inside, one bit each.
     pub cores: u32,
     /// What lies directly inside; an owner's bit in the filter is its number here.
@@ -106,33 +45,33 @@ pub struct Station {
     pub filter: Option<Filter>,
     /// Evictions from inside bypass the cache while it is on.
     pub mode: Option<NoAllocateMode>,
-    /// The next station outward; the memory where there is none.
+    /// The next node outward; the memory where there is none.
     pub outer: Option<Stop>,
     /// The flag that a line here no longer needs once nobody inside holds it: none if caches outside may.
     pub alone: Flags,
 }
 
-/// A station as a core, or a station further in, meets it.
+/// A node as a core, or a node further in, meets it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Stop {
-    station: u32,
+    node: u32,
     /// The bit of the unit that comes from inside.
     pub unit: u32,
 }
 
 impl Stop {
-    fn new(station: usize, unit: u32) -> Self {
-        Self { station: station as u32, unit }
+    fn new(node: usize, unit: u32) -> Self {
+        Self { node: node as u32, unit }
     }
 
-    /// Number of the station.
+    /// Number of the node.
     #[inline(always)]
-    pub fn station(self) -> usize {
-        self.station as usize
+    pub fn node(self) -> usize {
+        self.node as usize
     }
 }
 
-/// What a hierarchy is built from: stations, inner ones first.
+/// What a hierarchy is built from: nodes, inner ones first.
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// The cores inside, one bit each. Any two plans nest or have no core in common.
@@ -146,13 +85,13 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// A station of these cores with nothing in it.
+    /// A node of these cores with nothing in it.
     pub fn new(cores: u32) -> Self {
         Self { cores, cache: None, filter: None, mode: None }
     }
 }
 
-/// The stations of a core, inner ones first.
+/// The nodes of a core, inner ones first.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Route {
     stops: [Stop; MOST_STOPS],
@@ -173,12 +112,12 @@ impl Route {
     }
 }
 
-/// The stations of `plans` for so many cores, and the route of each core. Cores that have no station, or stations that
+/// The nodes of `plans` for so many cores, and the route of each core. Cores that have no node, or nodes that
 /// meet nowhere, get one without a cache in front of the memory.
 ///
 /// # Errors
 /// The numbers of two plans that overlap without nesting, or of one that makes a route too long (twice).
-pub fn connect(mut plans: Vec<Plan>, cores: usize) -> Result<(Vec<Station>, Vec<Route>), (usize, usize)> {
+pub fn connect(mut plans: Vec<Plan>, cores: usize) -> Result<(Vec<Node>, Vec<Route>), (usize, usize)> {
     let all = u32::MAX >> (32 - cores);
     for (at, plan) in plans.iter().enumerate() {
         let clash = |inner: &&Plan| inner.cores & plan.cores != 0 && inner.cores & !plan.cores != 0;
@@ -191,39 +130,38 @@ pub fn connect(mut plans: Vec<Plan>, cores: usize) -> Result<(Vec<Station>, Vec<
     }
     let covers: Vec<_> = plans.iter().map(|plan| plan.cores).collect();
     let outer_of = |at: usize| (at + 1..covers.len()).find(|outer| covers[*outer] & covers[at] != 0);
-    let mut stations: Vec<Station> = plans.into_iter().map(Station::unconnected).collect();
+    let mut nodes: Vec<Node> = plans.into_iter().map(Node::unconnected).collect();
     let mut routes = vec![Route::default(); cores];
     for (core, route) in routes.iter_mut().enumerate() {
         let mut next = (0..covers.len()).find(|at| covers[*at] >> core & 1 == 1);
         let mut unit = Unit::Core(core);
         while let Some(at) = next {
             let Some(stop) = route.stops.get_mut(route.len as usize) else { return Err((at, at)) };
-            *stop = Stop::new(at, stations[at].bit_of(unit));
+            *stop = Stop::new(at, nodes[at].bit_of(unit));
             route.len += 1;
-            unit = Unit::Station(at);
+            unit = Unit::Node(at);
             next = outer_of(at);
         }
     }
-    for at in 0..stations.len() {
-        stations[at].outer = outer_of(at).map(|outer| Stop::new(outer, stations[outer].bit_of(Unit::Station(at))));
+    for at in 0..nodes.len() {
+        nodes[at].outer = outer_of(at).map(|outer| Stop::new(outer, nodes[outer].bit_of(Unit::Node(at))));
     }
-    for at in 0..stations.len() {
-        let outside = std::iter::successors(stations[at].outer, |stop| stations[stop.station()].outer);
-        let others_outside = outside.into_iter().any(|stop| stations[stop.station()].units.len() > 1);
-        let knows = |inner: usize| stations[inner].cores == stations[at].cores && stations[inner].knows_under_way();
+    for at in 0..nodes.len() {
+        let outside = std::iter::successors(nodes[at].outer, |stop| nodes[stop.node()].outer);
+        let others_outside = outside.into_iter().any(|stop| nodes[stop.node()].units.len() > 1);
+        let knows = |inner: usize| nodes[inner].cores == nodes[at].cores && nodes[inner].knows_in_flight();
         let covered = (0..at).any(knows);
-        let station = &mut stations[at];
-        station.alone = if others_outside { 0 } else { SHARED };
-        if let Some(filter) = &mut station.filter {
-            filter.asked = station.units.len() > 1
-                || station.cache.is_some()
-                || (filter.taken == EntryTaken::AtRequest && !covered);
+        let node = &mut nodes[at];
+        node.alone = if others_outside { 0 } else { SHARED };
+        if let Some(filter) = &mut node.filter {
+            filter.asked =
+                node.units.len() > 1 || node.cache.is_some() || (filter.taken == EntryTaken::AtRequest && !covered);
         }
     }
-    Ok((stations, routes))
+    Ok((nodes, routes))
 }
 
-impl Station {
+impl Node {
     fn unconnected(plan: Plan) -> Self {
         Self {
             cores: plan.cores,
@@ -251,17 +189,17 @@ impl Station {
     }
 
     /// Whether its filter has an entry for every line under way to a core inside.
-    pub fn knows_under_way(&self) -> bool {
+    pub fn knows_in_flight(&self) -> bool {
         self.filter.as_ref().is_some_and(|filter| filter.taken == EntryTaken::AtRequest)
     }
 
     /// Whether its filter knows a line to be under way.
     pub fn awaits(&self, line: Line) -> bool {
         let filter = self.filter.as_ref().filter(|filter| filter.taken == EntryTaken::AtRequest);
-        filter.is_some_and(|filter| filter.entries.look(line) == Known::UnderWay)
+        filter.is_some_and(|filter| filter.entries.look(line) == Known::InFlight)
     }
 
-    /// Bytes of memory that the station takes.
+    /// Bytes of memory that the node takes.
     pub fn bytes(&self) -> usize {
         self.cache.as_ref().map_or(0, |shared| shared.cache.bytes())
             + self.filter.as_ref().map_or(0, |filter| filter.entries.bytes())
@@ -272,30 +210,30 @@ impl Station {
 mod tests {
     use super::*;
 
-    fn stations_of(routes: &[Route], core: usize) -> Vec<usize> {
-        routes[core].stops().iter().map(|stop| stop.station()).collect()
+    fn nodes_of(routes: &[Route], core: usize) -> Vec<usize> {
+        routes[core].stops().iter().map(|stop| stop.node()).collect()
     }
 
     #[test]
     fn clusters_and_single_cores_meet_in_front_of_the_memory() {
         // Cores 0 and 1 alone, 2 and 3 share, 4 and 5 share.
-        let (stations, routes) = connect(vec![Plan::new(0b001100), Plan::new(0b110000)], 6).unwrap();
-        assert_eq!([0, 2, 5].map(|core| stations_of(&routes, core)), [vec![2], vec![0, 2], vec![1, 2]]);
-        use Unit::{Core, Station};
-        assert_eq!(stations[2].units, [Core(0), Core(1), Station(0), Station(1)]);
-        assert_eq!(stations[1].outer, Some(Stop::new(2, 0b1000)));
-        assert_eq!([0, 2].map(|at| stations[at].alone), [0, SHARED]);
+        let (nodes, routes) = connect(vec![Plan::new(0b001100), Plan::new(0b110000)], 6).unwrap();
+        assert_eq!([0, 2, 5].map(|core| nodes_of(&routes, core)), [vec![2], vec![0, 2], vec![1, 2]]);
+        use Unit::{Core, Node};
+        assert_eq!(nodes[2].units, [Core(0), Core(1), Node(0), Node(1)]);
+        assert_eq!(nodes[1].outer, Some(Stop::new(2, 0b1000)));
+        assert_eq!([0, 2].map(|at| nodes[at].alone), [0, SHARED]);
     }
 
     #[test]
-    fn the_outermost_station_of_all_cores_is_the_last() {
-        let (stations, routes) = connect(vec![Plan::new(0b1100), Plan::new(0b1111), Plan::new(0b1111)], 4).unwrap();
-        assert_eq!((stations.len(), stations_of(&routes, 0), stations_of(&routes, 3)), (3, vec![1, 2], vec![0, 1, 2]));
-        assert_eq!([0, 1].map(|at| stations[at].alone), [0, SHARED]);
+    fn the_outermost_node_of_all_cores_is_the_last() {
+        let (nodes, routes) = connect(vec![Plan::new(0b1100), Plan::new(0b1111), Plan::new(0b1111)], 4).unwrap();
+        assert_eq!((nodes.len(), nodes_of(&routes, 0), nodes_of(&routes, 3)), (3, vec![1, 2], vec![0, 1, 2]));
+        assert_eq!([0, 1].map(|at| nodes[at].alone), [0, SHARED]);
     }
 
     #[test]
-    fn overlapping_stations_are_refused() {
+    fn overlapping_nodes_are_refused() {
         assert_eq!(connect(vec![Plan::new(0b0111), Plan::new(0b1100)], 4).unwrap_err(), (0, 1));
         assert_eq!(
             connect(vec![Plan::new(0b0111), Plan::new(0b0011)], 4).unwrap_err(),

@@ -39,7 +39,7 @@ pub enum Refusal {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Known {
     /// It is under way.
-    UnderWay,
+    InFlight,
     /// Who holds it, one bit each.
     Held(u32),
     /// Nothing, and an entry could be had for it.
@@ -96,7 +96,7 @@ impl SnoopFilter {
         with_rows!(&self.rows.sets, rows => {
             let row = &rows[set];
             match row.way_of(line) {
-                Some(way) if row.barred >> way & 1 == 1 => Known::UnderWay,
+                Some(way) if row.barred >> way & 1 == 1 => Known::InFlight,
                 Some(way) => Known::Held(row.known(way)),
                 None if row.barred != all => Known::Nothing,
                 None => Known::NoRoom,
@@ -243,7 +243,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_an_entry_without_a_fill_under_way_makes_room() {
+    fn only_an_entry_without_a_fill_in_flight_makes_room() {
         let mut filter = SnoopFilter::new(1, 3, Replacement::Random);
         let mut random = Xorshift::new(3);
         assert_eq!(filter.take(1, 0b01, true, &mut random), Entry::Taken(None));
@@ -251,7 +251,7 @@ mod tests {
         assert_eq!(filter.take(3, 0b01, true, &mut random), Entry::Taken(None));
         let displaced = Displaced { line: 2, owners: 0b10 };
         assert_eq!(filter.take(4, 0b01, true, &mut random), Entry::Taken(Some(displaced)));
-        assert_eq!([1, 5].map(|line| filter.look(line)), [Known::UnderWay, Known::NoRoom]);
+        assert_eq!([1, 5].map(|line| filter.look(line)), [Known::InFlight, Known::NoRoom]);
         assert_eq!(filter.take(5, 0b01, true, &mut random), Entry::AllBusy);
         filter.settle(3);
         assert_eq!([3, 5].map(|line| filter.look(line)), [Known::Held(0b01), Known::Nothing]);

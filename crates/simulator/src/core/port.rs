@@ -152,7 +152,7 @@ impl Port {
                 self.ask_memory(world, slot, Asked { line, want, entry: 0 }, now);
                 Issued::Pending(slot)
             }
-            Answer::UnderWay => match self.slot_that_brings(line, hierarchy) {
+            Answer::InFlight => match self.slot_that_brings(line, hierarchy) {
                 Some(slot) => {
                     self.mshrs.join(slot, want);
                     Issued::Joined(slot)
@@ -243,7 +243,7 @@ impl Port {
             Answer::OnChip => From::OnChip,
             Answer::OtherCore => From::OtherCore,
             Answer::Memory => From::Memory,
-            Answer::UnderWay => From::UnderWay,
+            Answer::InFlight => From::InFlight,
             Answer::Busy(filter) => From::Filter(filter),
         };
         let what = match want {

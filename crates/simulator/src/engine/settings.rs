@@ -266,7 +266,7 @@ impl Engine {
             NotLocked::GivesAway => {
                 format!("the cache of level {level} gives away the lines that are used, so it can lock none")
             }
-            NotLocked::UnderWay => "it is on its way from the memory just now; try again later".into(),
+            NotLocked::InFlight => "it is on its way from the memory just now; try again later".into(),
             NotLocked::NoRoom if room < lines => {
                 format!("they are {} KiB, and these groups hold {}", kib(lines), kib(room))
             }

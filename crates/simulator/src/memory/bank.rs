@@ -10,7 +10,7 @@ use crate::memory::queue::Queue;
 pub enum Waiter {
     /// The one with that handle.
     Handle(Handle),
-    /// A [`super::channel::Joint`] with that number.
+    /// A [`super::joint::Joints`] with that number.
     Joint(u32),
     /// The controller itself.
     #[default]

@@ -21,7 +21,6 @@ mod checks;
 mod dram;
 mod front;
 mod gate;
-mod issue;
 mod joint;
 pub mod layout;
 pub mod parameters;

@@ -37,7 +37,7 @@ pub enum From {
     /// An entry of a filter: of a shared cache (0) or of the interconnect (1). All attempts are one part.
     Filter(u8),
     /// A line that was under way already.
-    UnderWay,
+    InFlight,
     /// Memory.
     Memory,
 }

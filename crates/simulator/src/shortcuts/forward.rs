@@ -31,7 +31,7 @@ impl Before {
         Self {
             counts: hierarchy.counts.clone(),
             shared: hierarchy.shared_counts,
-            modes: hierarchy.stations.iter_mut().map(|station| station.mode.take()).collect(),
+            modes: hierarchy.nodes.iter_mut().map(|node| node.mode.take()).collect(),
         }
     }
 
@@ -39,7 +39,7 @@ impl Before {
     pub fn restore(self, world: &mut World) {
         let hierarchy = &mut world.hierarchy;
         (hierarchy.counts, hierarchy.shared_counts) = (self.counts, self.shared);
-        hierarchy.stations.iter_mut().zip(self.modes).for_each(|(station, mode)| station.mode = mode);
+        hierarchy.nodes.iter_mut().zip(self.modes).for_each(|(node, mode)| node.mode = mode);
     }
 }
 

@@ -4,8 +4,9 @@ use waykeeper_platform::{Allocation, Replacement};
 use waykeeper_simulator::caches::access::{Answer, Want};
 use waykeeper_simulator::caches::cache::Cache;
 use waykeeper_simulator::caches::hierarchy::Hierarchy;
-use waykeeper_simulator::caches::node::{Plan, SharedLevel};
+use waykeeper_simulator::caches::node::Plan;
 use waykeeper_simulator::caches::private::Private;
+use waykeeper_simulator::caches::shared_level::SharedLevel;
 use waykeeper_simulator::observe::label::Label;
 
 /// Two cores with a first level of one line each before four shared ways of one set, the least recently used first.
@@ -32,13 +33,13 @@ fn read_all(caches: &mut Hierarchy, core: usize, lines: std::ops::RangeInclusive
 
 /// What lies in each of the four ways.
 fn ways(caches: &Hierarchy) -> [u32; 4] {
-    let cache = &caches.stations[0].cache.as_ref().unwrap().cache;
+    let cache = &caches.nodes[0].cache.as_ref().unwrap().cache;
     let way = |way| cache.held().find(|line| cache.find(*line).unwrap().way == way).unwrap_or(0);
     [0, 1, 2, 3].map(way)
 }
 
 fn held(caches: &Hierarchy, monitor: usize) -> u32 {
-    caches.stations[0].cache.as_ref().unwrap().held()[monitor]
+    caches.nodes[0].cache.as_ref().unwrap().held()[monitor]
 }
 
 #[test]

@@ -6,11 +6,11 @@ use waykeeper_simulator::line::Line;
 use waykeeper_simulator::observe::label::Label;
 
 use crate::array::{Array, Slot};
-use crate::setups::{CLASSES, CORES, CoreSetup, Setup, StationSetup, label_at_start};
+use crate::setups::{CLASSES, CORES, CoreSetup, NodeSetup, Setup, label_at_start};
 
 const ALL: u32 = u32::MAX;
 
-/// Where a line is wanted: a private level, or the cache of the station at this place of the core's way.
+/// Where a line is wanted: a private level, or the cache of the node at this place of the core's way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum To {
     First,
@@ -23,7 +23,7 @@ pub enum To {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Unit {
     Core(usize),
-    Station(usize),
+    Node(usize),
 }
 
 pub struct Core {
@@ -70,7 +70,7 @@ fn higher(one: Label, other: Label) -> Label {
     if number(one) > number(other) { one } else { other }
 }
 
-pub struct Station {
+pub struct Node {
     cores: u32,
     pub cache: Option<Cache>,
     pub filter: Option<(Array, EntryTaken)>,
@@ -78,16 +78,16 @@ pub struct Station {
 
 pub struct Model {
     pub cores: Vec<Core>,
-    pub stations: Vec<Station>,
+    pub nodes: Vec<Node>,
     /// With whether they go to a shared cache only.
-    pub under_way: Vec<(Line, bool)>,
+    pub in_flight: Vec<(Line, bool)>,
     pub writes: Vec<(Line, Label)>,
-    /// A station, and a line of its cache that nobody inside has while entries are made for it.
+    /// A node, and a line of its cache that nobody inside has while entries are made for it.
     giving: Option<(usize, Line)>,
 }
 
-impl Station {
-    fn new(setup: &StationSetup) -> Self {
+impl Node {
+    fn new(setup: &NodeSetup) -> Self {
         let cache = setup.cache.map(|(level, shape, allocation)| {
             let ways = Ways::new(std::array::from_fn(|class| setup.ways_of(class, shape)));
             Cache { level, lines: Array::new(shape), allocation, ways }
@@ -117,15 +117,15 @@ impl Model {
             ways: Ways::new([[ALL; 2]; CLASSES]),
             leaving: Vec::new(),
         };
-        let mut stations: Vec<_> = setup.stations.iter().map(Station::new).collect();
+        let mut nodes: Vec<_> = setup.nodes.iter().map(Node::new).collect();
         let all = (1 << CORES) - 1;
-        if stations.iter().all(|station| station.cores != all) {
-            stations.push(Station { cores: all, cache: None, filter: None });
+        if nodes.iter().all(|node| node.cores != all) {
+            nodes.push(Node { cores: all, cache: None, filter: None });
         }
         Self {
             cores: setup.cores.iter().enumerate().map(core).collect(),
-            stations,
-            under_way: Vec::new(),
+            nodes,
+            in_flight: Vec::new(),
             writes: Vec::new(),
             giving: None,
         }
@@ -134,19 +134,19 @@ impl Model {
     // Who lies where -----------------------------------------------------------------------------------------------
 
     fn way_of(&self, core: usize) -> Vec<usize> {
-        (0..self.stations.len()).filter(|at| self.stations[*at].cores >> core & 1 == 1).collect()
+        (0..self.nodes.len()).filter(|at| self.nodes[*at].cores >> core & 1 == 1).collect()
     }
 
-    fn outer(&self, station: usize) -> Option<usize> {
-        (station + 1..self.stations.len()).find(|at| self.stations[*at].cores & self.stations[station].cores != 0)
+    fn outer(&self, node: usize) -> Option<usize> {
+        (node + 1..self.nodes.len()).find(|at| self.nodes[*at].cores & self.nodes[node].cores != 0)
     }
 
-    /// Core by core, what a station sees first of each: the core, or a station further in.
-    fn units(&self, station: usize) -> Vec<Unit> {
+    /// Core by core, what a node sees first of each: the core, or a node further in.
+    fn units(&self, node: usize) -> Vec<Unit> {
         let mut units = Vec::new();
-        for core in (0..CORES).filter(|core| self.stations[station].cores >> core & 1 == 1) {
-            let unit = match self.way_of(core).into_iter().take_while(|at| *at != station).last() {
-                Some(inner) => Unit::Station(inner),
+        for core in (0..CORES).filter(|core| self.nodes[node].cores >> core & 1 == 1) {
+            let unit = match self.way_of(core).into_iter().take_while(|at| *at != node).last() {
+                Some(inner) => Unit::Node(inner),
                 None => Unit::Core(core),
             };
             if !units.contains(&unit) {
@@ -156,14 +156,14 @@ impl Model {
         units
     }
 
-    /// The unit of a station on a core's way.
-    fn own_unit(&self, station: usize, core: usize) -> Unit {
-        let inner = self.way_of(core).into_iter().take_while(|at| *at != station).last();
-        inner.map_or(Unit::Core(core), Unit::Station)
+    /// The unit of a node on a core's way.
+    fn own_unit(&self, node: usize, core: usize) -> Unit {
+        let inner = self.way_of(core).into_iter().take_while(|at| *at != node).last();
+        inner.map_or(Unit::Core(core), Unit::Node)
     }
 
-    fn others_outside(&self, station: usize) -> bool {
-        let mut outside = std::iter::successors(self.outer(station), |at| self.outer(*at));
+    fn others_outside(&self, node: usize) -> bool {
+        let mut outside = std::iter::successors(self.outer(node), |at| self.outer(*at));
         outside.any(|at| self.units(at).len() > 1)
     }
 
@@ -175,31 +175,31 @@ impl Model {
     fn holds(&self, unit: Unit, line: Line) -> bool {
         match unit {
             Unit::Core(core) => self.core_holds(core, line),
-            Unit::Station(at) => self.cached_at(at, line) || self.inside(at, line),
+            Unit::Node(at) => self.cached_at(at, line) || self.inside(at, line),
         }
     }
 
-    fn cached_at(&self, station: usize, line: Line) -> bool {
-        self.stations[station].cache.as_ref().is_some_and(|cache| cache.lines.has(line))
+    fn cached_at(&self, node: usize, line: Line) -> bool {
+        self.nodes[node].cache.as_ref().is_some_and(|cache| cache.lines.has(line))
     }
 
-    /// Whether a line lies further in than a station's cache, as far as the station knows: a filter hears of a line that
+    /// Whether a line lies further in than a node's cache, as far as the node knows: a filter hears of a line that
     /// leaves a core when it is told.
-    fn inside(&self, station: usize, line: Line) -> bool {
-        match &self.stations[station].filter {
-            _ if self.is_about_to_give(station, line) => false,
+    fn inside(&self, node: usize, line: Line) -> bool {
+        match &self.nodes[node].filter {
+            _ if self.is_about_to_give(node, line) => false,
             Some((filter, _)) => filter.get(line).is_some_and(|entry| !entry.busy),
-            None => !self.holders(station, line).is_empty(),
+            None => !self.holders(node, line).is_empty(),
         }
     }
 
-    fn is_about_to_give(&self, station: usize, line: Line) -> bool {
-        let within = |outer: usize| station <= outer && self.stations[outer].cores & self.stations[station].cores != 0;
+    fn is_about_to_give(&self, node: usize, line: Line) -> bool {
+        let within = |outer: usize| node <= outer && self.nodes[outer].cores & self.nodes[node].cores != 0;
         self.giving.is_some_and(|(outer, given)| given == line && within(outer))
     }
 
-    fn holders(&self, station: usize, line: Line) -> Vec<Unit> {
-        self.units(station).into_iter().filter(|unit| self.holds(*unit, line)).collect()
+    fn holders(&self, node: usize, line: Line) -> Vec<Unit> {
+        self.units(node).into_iter().filter(|unit| self.holds(*unit, line)).collect()
     }
 
     fn place(&self, core: usize, level: u8) -> To {
@@ -209,7 +209,7 @@ impl Model {
         if level == 2 && self.cores[core].l2.is_some() {
             return To::Second;
         }
-        let fits = |at: &usize| self.stations[*at].cache.as_ref().is_some_and(|cache| cache.level >= level);
+        let fits = |at: &usize| self.nodes[*at].cache.as_ref().is_some_and(|cache| cache.level >= level);
         self.way_of(core).iter().position(fits).map_or(To::Memory, To::Stop)
     }
 
@@ -321,7 +321,7 @@ impl Model {
             return l2.with(line, |slot| slot.dirty = true);
         }
         for at in self.way_of(core) {
-            if let Some(cache) = self.stations[at].cache.as_mut().filter(|cache| cache.lines.has(line)) {
+            if let Some(cache) = self.nodes[at].cache.as_mut().filter(|cache| cache.lines.has(line)) {
                 return cache.lines.with(line, |slot| slot.dirty = true);
             }
         }
@@ -330,7 +330,7 @@ impl Model {
 
     // Requests -----------------------------------------------------------------------------------------------------
 
-    /// Stations of a way whose filters track a line that goes there.
+    /// Nodes of a way whose filters track a line that goes there.
     fn tracking(&self, core: usize, to: To) -> Vec<usize> {
         let way = self.way_of(core);
         match to {
@@ -349,26 +349,25 @@ impl Model {
         };
         let tracking = self.tracking(core, to);
         let passed = way.iter().take(first).filter(|_| to != To::Memory);
-        let busy =
-            |at: &usize| self.stations[*at].filter.as_ref().and_then(|(f, _)| f.get(line)).is_some_and(|e| e.busy);
+        let busy = |at: &usize| self.nodes[*at].filter.as_ref().and_then(|(f, _)| f.get(line)).is_some_and(|e| e.busy);
         if passed.into_iter().any(busy) {
-            return Answer::UnderWay;
+            return Answer::InFlight;
         }
         let stops_at_once = want == Want::Stream || (want == Want::Write && matches!(to, To::Stop(_)));
-        for (at, station) in way.iter().copied().enumerate().skip(first) {
+        for (at, node) in way.iter().copied().enumerate().skip(first) {
             // All that know of lines under way speak up where they are asked, the innermost first.
-            let entry = self.stations[station].filter.as_ref().and_then(|(filter, _)| filter.get(line));
+            let entry = self.nodes[node].filter.as_ref().and_then(|(filter, _)| filter.get(line));
             let by_filter = !self.none_knows_for_all();
             let known = |to_cache: bool| entry.is_some_and(|e| e.busy) || !by_filter || to_cache;
-            if self.under_way.iter().any(|(held, to_cache)| *held == line && known(*to_cache)) {
-                return Answer::UnderWay;
+            if self.in_flight.iter().any(|(held, to_cache)| *held == line && known(*to_cache)) {
+                return Answer::InFlight;
             }
-            let full = |s: &Station| s.filter.as_ref().is_some_and(|(f, _)| !f.has(line) && !f.has_room(line, ALL));
-            if self.stations[station].at_request() && tracking.contains(&station) && full(&self.stations[station]) {
-                return self.busy(station);
+            let full = |s: &Node| s.filter.as_ref().is_some_and(|(f, _)| !f.has(line) && !f.has_room(line, ALL));
+            if self.nodes[node].at_request() && tracking.contains(&node) && full(&self.nodes[node]) {
+                return self.busy(node);
             }
-            let own = self.own_unit(station, core);
-            let holders = self.holders(station, line);
+            let own = self.own_unit(node, core);
+            let holders = self.holders(node, line);
             let others: Vec<_> = holders.iter().copied().filter(|unit| *unit != own).collect();
             if !others.is_empty() {
                 if stops_at_once {
@@ -380,7 +379,7 @@ impl Model {
             if !holders.is_empty() && at == first && matches!(to, To::Stop(_)) && want != Want::Stream {
                 return Answer::OtherCore;
             }
-            if self.cached_at(station, line) {
+            if self.cached_at(node, line) {
                 if stops_at_once {
                     return self.store_at(core, line, want, at);
                 }
@@ -392,30 +391,30 @@ impl Model {
                 self.writes.push((line, self.cores[core].label));
                 return Answer::Sent;
             }
-            for station in tracking {
-                if !self.take_entry(station, line, false) {
-                    return self.busy(station);
+            for node in tracking {
+                if !self.take_entry(node, line, false) {
+                    return self.busy(node);
                 }
             }
             self.enter(core, Slot { line, ..Slot::default() }, want, to, way.len());
             return Answer::Sent;
         }
-        for station in tracking {
-            if self.stations[station].at_request() {
-                assert!(self.take_entry(station, line, true));
+        for node in tracking {
+            if self.nodes[node].at_request() {
+                assert!(self.take_entry(node, line, true));
             }
         }
-        self.under_way.push((line, matches!(to, To::Stop(_))));
+        self.in_flight.push((line, matches!(to, To::Stop(_))));
         Answer::Memory
     }
 
     /// Whether no filter that all cores ask knows of lines under way: then it is known exactly, from the start.
     fn none_knows_for_all(&self) -> bool {
-        !self.stations.iter().any(|station| station.cores == (1 << CORES) - 1 && station.at_request())
+        !self.nodes.iter().any(|node| node.cores == (1 << CORES) - 1 && node.at_request())
     }
 
-    fn busy(&self, station: usize) -> Answer {
-        Answer::Busy(if self.stations[station].cache.is_some() { 0 } else { 1 })
+    fn busy(&self, node: usize) -> Answer {
+        Answer::Busy(if self.nodes[node].cache.is_some() { 0 } else { 1 })
     }
 
     fn take_from_others(&mut self, core: usize, line: Line, want: Want, to: To, at: usize, others: &[Unit]) -> Answer {
@@ -424,8 +423,8 @@ impl Model {
         for inner in way[..at].iter().filter(|inner| tracking.contains(inner)) {
             assert!(self.take_entry(*inner, line, false));
         }
-        let station = way[at];
-        let copy = self.stations[station].cache.as_ref().and_then(|c| Some((c.level, c.lines.get(line)?)));
+        let node = way[at];
+        let copy = self.nodes[node].cache.as_ref().and_then(|c| Some((c.level, c.lines.get(line)?)));
         let answer = match copy {
             Some((level, slot)) if slot.shared => Answer::Shared(level),
             _ => Answer::OtherCore,
@@ -435,13 +434,13 @@ impl Model {
             dirty |= self.clean(*unit, line);
         }
         let slot = Slot { line, dirty, shared: true, label: self.cores[core].label, ..Slot::default() };
-        match self.stations[station].cache.as_mut() {
+        match self.nodes[node].cache.as_mut() {
             Some(cache) if cache.lines.has(line) => cache.lines.with(line, |slot| {
                 slot.dirty |= dirty;
                 slot.shared = true;
             }),
-            Some(cache) if cache.allocation != Allocation::Victim => self.allocate(station, core, slot),
-            _ => self.write_back(self.outer(station), core, slot),
+            Some(cache) if cache.allocation != Allocation::Victim => self.allocate(node, core, slot),
+            _ => self.write_back(self.outer(node), core, slot),
         }
         self.enter(core, Slot { dirty: false, ..slot }, want, to, at);
         answer
@@ -462,9 +461,9 @@ impl Model {
                 clean(&mut self.cores[core].l1d);
                 self.cores[core].l2.iter_mut().for_each(clean);
             }
-            Unit::Station(station) => {
-                self.stations[station].cache.iter_mut().for_each(|cache| clean(&mut cache.lines));
-                for unit in self.units(station) {
+            Unit::Node(node) => {
+                self.nodes[node].cache.iter_mut().for_each(|cache| clean(&mut cache.lines));
+                for unit in self.units(node) {
                     dirty |= self.clean(unit, line);
                 }
             }
@@ -476,18 +475,18 @@ impl Model {
         let way = self.way_of(core);
         let tracking = self.tracking(core, to);
         self.giving = Some((way[at], line));
-        for station in way[..=at].iter().filter(|station| tracking.contains(station)) {
-            assert!(self.take_entry(*station, line, false));
+        for node in way[..=at].iter().filter(|node| tracking.contains(node)) {
+            assert!(self.take_entry(*node, line, false));
         }
         self.giving = None;
-        let station = way[at];
-        let (alone, inward) = (!self.others_outside(station), self.stations[station].inward());
-        let cache = self.stations[station].cache.as_mut().unwrap();
+        let node = way[at];
+        let (alone, inward) = (!self.others_outside(node), self.nodes[node].inward());
+        let cache = self.nodes[node].cache.as_mut().unwrap();
         let level = cache.level;
         if !cache.lines.has(line) {
             // Room for an entry was made at the cost of this very line.
-            for station in way[..=at].iter().filter(|station| tracking.contains(station)) {
-                self.drop_entry_unless_held(*station, line);
+            for node in way[..=at].iter().filter(|node| tracking.contains(node)) {
+                self.drop_entry_unless_held(*node, line);
             }
             return self.request(core, line, want, to);
         }
@@ -503,8 +502,8 @@ impl Model {
     }
 
     fn store_at(&mut self, core: usize, line: Line, want: Want, at: usize) -> Answer {
-        let station = self.way_of(core)[at];
-        let cache = self.stations[station].cache.as_mut().unwrap();
+        let node = self.way_of(core)[at];
+        let cache = self.nodes[node].cache.as_mut().unwrap();
         let level = cache.level;
         let shared = cache.lines.touch(line).unwrap().shared;
         cache.lines.with(line, |slot| {
@@ -522,14 +521,14 @@ impl Model {
         if to == To::Memory {
             return;
         }
-        self.under_way.retain(|(held, _)| *held != line);
+        self.in_flight.retain(|(held, _)| *held != line);
         let way = self.way_of(core);
-        for station in self.tracking(core, to).into_iter().rev() {
-            let Some((filter, taken)) = &mut self.stations[station].filter else { continue };
+        for node in self.tracking(core, to).into_iter().rev() {
+            let Some((filter, taken)) = &mut self.nodes[node].filter else { continue };
             if *taken == EntryTaken::AtRequest && filter.has(line) {
                 filter.with(line, |slot| slot.busy = false);
-            } else if !self.take_entry(station, line, false) {
-                to = To::Stop(way.iter().position(|at| *at == station).unwrap());
+            } else if !self.take_entry(node, line, false) {
+                to = To::Stop(way.iter().position(|at| *at == node).unwrap());
                 break;
             }
         }
@@ -538,7 +537,7 @@ impl Model {
 
     // In and out ---------------------------------------------------------------------------------------------------
 
-    /// A line comes from outside of the first `from` stations of a core's way.
+    /// A line comes from outside of the first `from` nodes of a core's way.
     fn enter(&mut self, core: usize, mut slot: Slot, want: Want, to: To, from: usize) {
         let way = self.way_of(core);
         slot.label = self.cores[core].label;
@@ -552,29 +551,29 @@ impl Model {
             _ => None,
         };
         for at in (last.unwrap_or(0)..from).rev() {
-            let station = way[at];
-            let (ends, inward) = (last == Some(at), self.stations[station].inward());
-            let Some(cache) = self.stations[station].cache.as_mut() else { continue };
+            let node = way[at];
+            let (ends, inward) = (last == Some(at), self.nodes[node].inward());
+            let Some(cache) = self.nodes[node].cache.as_mut() else { continue };
             let stored = ends && want.is_store();
             let code = want == Want::Fetch;
             let here = Slot { dirty: slot.dirty || stored, ..slot };
             if !inward {
                 if ends {
-                    self.arrive(station, core, here);
+                    self.arrive(node, core, here);
                 }
                 continue;
             }
             let mask = cache.ways.of(slot.label, code);
             let inclusive = cache.allocation == Allocation::Inclusive;
             match cache.lines.put(here, mask) {
-                Ok(Some(out)) => self.evicted(station, core, out),
+                Ok(Some(out)) => self.evicted(node, core, out),
                 Ok(None) => {}
                 Err(here) if ends || inclusive => {
                     let tracking = self.tracking(core, to);
                     way[..=at].iter().filter(|at| tracking.contains(at)).for_each(|at| {
                         self.drop_entry_unless_held(*at, slot.line);
                     });
-                    return self.left_station(station, core, Slot { dirty: here.dirty || want.is_store(), ..here });
+                    return self.left_node(node, core, Slot { dirty: here.dirty || want.is_store(), ..here });
                 }
                 Err(_) => continue,
             }
@@ -663,19 +662,19 @@ impl Model {
 
     fn send_off(&mut self, core: usize) {
         for (out, kept) in std::mem::take(&mut self.cores[core].leaving) {
-            let station = self.way_of(core)[0];
+            let node = self.way_of(core)[0];
             let out = Slot { label: self.cores[core].label, ..out };
             if kept {
-                self.write_back(Some(station), core, out);
+                self.write_back(Some(node), core, out);
             } else {
-                self.drop_entry_unless_held(station, out.line);
-                self.arrive(station, core, Slot { locked: false, ..out });
+                self.drop_entry_unless_held(node, out.line);
+                self.arrive(node, core, Slot { locked: false, ..out });
             }
         }
     }
 
-    fn left_station(&mut self, station: usize, core: usize, out: Slot) {
-        match self.outer(station) {
+    fn left_node(&mut self, node: usize, core: usize, out: Slot) {
+        match self.outer(node) {
             Some(outer) => {
                 self.drop_entry_unless_held(outer, out.line);
                 self.arrive(outer, core, out);
@@ -684,22 +683,22 @@ impl Model {
         }
     }
 
-    fn drop_entry_unless_held(&mut self, station: usize, line: Line) {
-        if self.holders(station, line).is_empty()
-            && let Some((filter, _)) = &mut self.stations[station].filter
+    fn drop_entry_unless_held(&mut self, node: usize, line: Line) {
+        if self.holders(node, line).is_empty()
+            && let Some((filter, _)) = &mut self.nodes[node].filter
         {
             filter.take(line);
         }
     }
 
-    /// A line comes to a station from inside.
-    fn arrive(&mut self, station: usize, core: usize, out: Slot) {
-        let last = !self.inside(station, out.line);
-        let alone = last && !self.others_outside(station);
-        let inward = self.stations[station].inward();
-        let outer = self.outer(station);
-        let Some(cache) = self.stations[station].cache.as_mut() else {
-            return if last { self.left_station(station, core, out) } else { self.write_back(outer, core, out) };
+    /// A line comes to a node from inside.
+    fn arrive(&mut self, node: usize, core: usize, out: Slot) {
+        let last = !self.inside(node, out.line);
+        let alone = last && !self.others_outside(node);
+        let inward = self.nodes[node].inward();
+        let outer = self.outer(node);
+        let Some(cache) = self.nodes[node].cache.as_mut() else {
+            return if last { self.left_node(node, core, out) } else { self.write_back(outer, core, out) };
         };
         if cache.lines.has(out.line) {
             if last || inward {
@@ -713,37 +712,37 @@ impl Model {
         let out = Slot { busy: false, ..out };
         match cache.allocation {
             Allocation::ExclusiveUntilShared | Allocation::Victim if last => {
-                self.allocate(station, core, Slot { shared: out.shared && !alone, ..out });
+                self.allocate(node, core, Slot { shared: out.shared && !alone, ..out });
             }
-            Allocation::NonInclusive if out.dirty => self.allocate(station, core, out),
-            _ if last => self.left_station(station, core, out),
+            Allocation::NonInclusive if out.dirty => self.allocate(node, core, out),
+            _ if last => self.left_node(node, core, out),
             _ => self.write_back(outer, core, out),
         }
     }
 
-    fn allocate(&mut self, station: usize, core: usize, slot: Slot) {
-        let cache = self.stations[station].cache.as_mut().unwrap();
+    fn allocate(&mut self, node: usize, core: usize, slot: Slot) {
+        let cache = self.nodes[node].cache.as_mut().unwrap();
         let mask = cache.ways.of(slot.label, false);
         match cache.lines.put(Slot { locked: false, ..slot }, mask) {
             Ok(None) => {}
-            Ok(Some(out)) | Err(out) => self.evicted(station, core, out),
+            Ok(Some(out)) | Err(out) => self.evicted(node, core, out),
         }
     }
 
-    fn evicted(&mut self, station: usize, core: usize, mut out: Slot) {
-        let allocation = self.stations[station].cache.as_ref().unwrap().allocation;
+    fn evicted(&mut self, node: usize, core: usize, mut out: Slot) {
+        let allocation = self.nodes[node].cache.as_ref().unwrap().allocation;
         if allocation == Allocation::Inclusive {
-            for unit in self.units(station) {
+            for unit in self.units(node) {
                 let (dirty, label) = self.take_out(unit, out.line, true);
                 (out.dirty, out.label) = (out.dirty | dirty, higher(out.label, label));
             }
-            self.drop_entry_unless_held(station, out.line);
+            self.drop_entry_unless_held(node, out.line);
         }
         let out = Slot { locked: false, ..out };
-        if self.inside(station, out.line) {
-            self.write_back(self.outer(station), core, out);
+        if self.inside(node, out.line) {
+            self.write_back(self.outer(node), core, out);
         } else {
-            self.left_station(station, core, out);
+            self.left_node(node, core, out);
         }
     }
 
@@ -752,8 +751,8 @@ impl Model {
             return;
         }
         while let Some(at) = outer {
-            let inward = self.stations[at].inward();
-            if let Some(cache) = self.stations[at].cache.as_mut() {
+            let inward = self.nodes[at].inward();
+            if let Some(cache) = self.nodes[at].cache.as_mut() {
                 if cache.lines.has(out.line) {
                     return cache.lines.with(out.line, |slot| slot.dirty = true);
                 }
@@ -769,19 +768,19 @@ impl Model {
     // Lines that are taken away ------------------------------------------------------------------------------------
 
     /// False if every entry of the set waits for a fill.
-    fn take_entry(&mut self, station: usize, line: Line, busy: bool) -> bool {
-        let Some((filter, _)) = &mut self.stations[station].filter else { return true };
+    fn take_entry(&mut self, node: usize, line: Line, busy: bool) -> bool {
+        let Some((filter, _)) = &mut self.nodes[node].filter else { return true };
         match filter.put(Slot { line, busy, ..Slot::default() }, ALL) {
             Err(_) => return false,
             Ok(None) => {}
             Ok(Some(out)) => {
-                let owners = self.holders(station, out.line);
+                let owners = self.holders(node, out.line);
                 let first = match owners[0] {
                     Unit::Core(core) => core,
-                    Unit::Station(inner) => self.stations[inner].cores.trailing_zeros() as usize,
+                    Unit::Node(inner) => self.nodes[inner].cores.trailing_zeros() as usize,
                 };
                 let out = self.take_out_of_all(&owners, out.line);
-                self.arrive(station, first, out);
+                self.arrive(node, first, out);
             }
         }
         true
@@ -791,8 +790,8 @@ impl Model {
         let shared = |array: &Array| array.get(line).is_some_and(|slot| slot.shared);
         match unit {
             Unit::Core(core) => shared(&self.cores[core].l1d) || self.cores[core].l2.as_ref().is_some_and(shared),
-            Unit::Station(at) => {
-                self.stations[at].cache.as_ref().is_some_and(|cache| shared(&cache.lines))
+            Unit::Node(at) => {
+                self.nodes[at].cache.as_ref().is_some_and(|cache| shared(&cache.lines))
                     || self.units(at).into_iter().any(|unit| self.is_shared_in(unit, line))
             }
         }
@@ -824,8 +823,8 @@ impl Model {
                 let was_there = first.is_some() || second.is_some();
                 (dirty(first) | dirty(second), if was_there { core.label } else { Label::default() })
             }
-            Unit::Station(at) => {
-                let cache = self.stations[at].cache.as_mut();
+            Unit::Node(at) => {
+                let cache = self.nodes[at].cache.as_mut();
                 let inclusive = cache.as_ref().is_some_and(|cache| cache.allocation == Allocation::Inclusive);
                 let had = cache.and_then(|cache| cache.lines.take(line));
                 let (mut changed, mut label) = (dirty(had), had.map_or(Label::default(), |slot| slot.label));
@@ -839,7 +838,7 @@ impl Model {
         }
     }
 
-    /// A core changes a line: copies in other units of its stations go, and its own are its alone.
+    /// A core changes a line: copies in other units of its nodes go, and its own are its alone.
     fn make_own(&mut self, core: usize, line: Line) {
         self.make_own_outside(core, line, 0, &[]);
         let core = &mut self.cores[core];
@@ -847,18 +846,18 @@ impl Model {
         core.l2.iter_mut().for_each(|l2| l2.with(line, |slot| slot.shared = false));
     }
 
-    /// Filters of the stations `awaited` have an entry for the line on its way in.
+    /// Filters of the nodes `awaited` have an entry for the line on its way in.
     fn make_own_outside(&mut self, core: usize, line: Line, from: usize, awaited: &[usize]) {
-        for station in self.way_of(core).into_iter().skip(from) {
-            let own = self.own_unit(station, core);
-            for unit in self.units(station).into_iter().filter(|unit| *unit != own) {
+        for node in self.way_of(core).into_iter().skip(from) {
+            let own = self.own_unit(node, core);
+            for unit in self.units(node).into_iter().filter(|unit| *unit != own) {
                 self.take_out(unit, line, false);
             }
-            if !awaited.contains(&station) {
-                self.drop_entry_unless_held(station, line);
+            if !awaited.contains(&node) {
+                self.drop_entry_unless_held(node, line);
             }
-            let inward = self.stations[station].inward();
-            if let Some(cache) = self.stations[station].cache.as_mut() {
+            let inward = self.nodes[node].inward();
+            if let Some(cache) = self.nodes[node].cache.as_mut() {
                 match inward {
                     true => cache.lines.with(line, |slot| slot.shared = false),
                     false => drop(cache.lines.take(line)),
@@ -868,15 +867,15 @@ impl Model {
     }
 
     fn take_away_elsewhere(&mut self, core: usize, line: Line) {
-        for station in self.way_of(core) {
-            let own = self.own_unit(station, core);
-            let others: Vec<_> = self.holders(station, line).into_iter().filter(|unit| *unit != own).collect();
+        for node in self.way_of(core) {
+            let own = self.own_unit(node, core);
+            let others: Vec<_> = self.holders(node, line).into_iter().filter(|unit| *unit != own).collect();
             if others.is_empty() {
                 continue;
             }
             let out = self.take_out_of_all(&others, line);
-            self.drop_entry_unless_held(station, line);
-            self.arrive(station, core, out);
+            self.drop_entry_unless_held(node, line);
+            self.arrive(node, core, out);
         }
     }
 
@@ -888,31 +887,31 @@ impl Model {
             return self.cores[core].l2.as_mut().filter(|_| !exclusive).map(|l2| (To::Second, l2));
         }
         let way = self.way_of(core);
-        let at = way.iter().position(|at| self.stations[*at].cache.as_ref().is_some_and(|c| c.level == level))?;
-        if !self.stations[way[at]].inward() {
+        let at = way.iter().position(|at| self.nodes[*at].cache.as_ref().is_some_and(|c| c.level == level))?;
+        if !self.nodes[way[at]].inward() {
             return None;
         }
-        Some((To::Stop(at), &mut self.stations[way[at]].cache.as_mut().unwrap().lines))
+        Some((To::Stop(at), &mut self.nodes[way[at]].cache.as_mut().unwrap().lines))
     }
 
     pub fn lock(&mut self, core: usize, line: Line, level: u8, ways: u32) -> bool {
-        let under_way = self.under_way.iter().any(|(held, _)| *held == line);
+        let in_flight = self.in_flight.iter().any(|(held, _)| *held == line);
         let Some((to, array)) = self.lockable(core, level) else { return false };
         if array.way_of(line).is_some_and(|way| ways >> way & 1 == 1) {
             array.with(line, |slot| slot.locked = true);
             return true;
         }
-        if !array.has_room(line, ways) || under_way {
+        if !array.has_room(line, ways) || in_flight {
             return false;
         }
-        let root = self.stations.len() - 1;
-        if let (true, label) = self.take_out(Unit::Station(root), line, false) {
+        let root = self.nodes.len() - 1;
+        if let (true, label) = self.take_out(Unit::Node(root), line, false) {
             self.writes.push((line, label));
         }
-        for station in self.tracking(core, to) {
-            if !self.take_entry(station, line, false) {
-                for station in self.tracking(core, to) {
-                    self.drop_entry_unless_held(station, line);
+        for node in self.tracking(core, to) {
+            if !self.take_entry(node, line, false) {
+                for node in self.tracking(core, to) {
+                    self.drop_entry_unless_held(node, line);
                 }
                 return false;
             }
@@ -928,8 +927,8 @@ impl Model {
     fn ways_at(&mut self, core: usize, to: To) -> &mut Ways {
         match to {
             To::Stop(at) => {
-                let station = self.way_of(core)[at];
-                &mut self.stations[station].cache.as_mut().unwrap().ways
+                let node = self.way_of(core)[at];
+                &mut self.nodes[node].cache.as_mut().unwrap().ways
             }
             _ => &mut self.cores[core].ways,
         }
@@ -941,7 +940,7 @@ impl Model {
                 l2.unlock(ALL);
             }
         }
-        for cache in self.stations.iter_mut().filter_map(|at| at.cache.as_mut()).filter(|at| at.level == level) {
+        for cache in self.nodes.iter_mut().filter_map(|at| at.cache.as_mut()).filter(|at| at.level == level) {
             cache.lines.unlock(ALL);
         }
     }
@@ -955,8 +954,8 @@ impl Model {
         }
         let is_it = |cache: &&mut Cache| cache.level == level;
         let way = self.way_of(core);
-        let stations = self.stations.iter_mut().enumerate().filter(|(at, _)| way.contains(at));
-        let mut caches = stations.filter_map(|(_, station)| station.cache.as_mut()).filter(is_it);
+        let nodes = self.nodes.iter_mut().enumerate().filter(|(at, _)| way.contains(at));
+        let mut caches = nodes.filter_map(|(_, node)| node.cache.as_mut()).filter(is_it);
         caches.next().map(|cache| (&mut cache.lines, &mut cache.ways))
     }
 

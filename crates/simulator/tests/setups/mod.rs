@@ -5,8 +5,9 @@ use waykeeper_platform::{Allocation, EntryTaken, Inclusion, Replacement};
 use waykeeper_simulator::caches::access::Want;
 use waykeeper_simulator::caches::cache::Cache;
 use waykeeper_simulator::caches::hierarchy::Hierarchy;
-use waykeeper_simulator::caches::node::{Plan, SharedLevel};
+use waykeeper_simulator::caches::node::Plan;
 use waykeeper_simulator::caches::private::{Private, SecondLevel};
+use waykeeper_simulator::caches::shared_level::SharedLevel;
 use waykeeper_simulator::caches::snoop_filter::SnoopFilter;
 use waykeeper_simulator::line::Line;
 use waykeeper_simulator::observe::label::Label;
@@ -38,7 +39,7 @@ pub struct CoreSetup {
 }
 
 #[derive(Debug, Clone)]
-pub struct StationSetup {
+pub struct NodeSetup {
     pub cores: u32,
     pub cache: Option<(u8, Shape, Allocation)>,
     pub filter: Option<(Shape, EntryTaken)>,
@@ -50,7 +51,7 @@ pub struct StationSetup {
 #[derive(Debug, Clone)]
 pub struct Setup {
     pub cores: Vec<CoreSetup>,
-    pub stations: Vec<StationSetup>,
+    pub nodes: Vec<NodeSetup>,
     pub seed: u64,
 }
 
@@ -127,7 +128,7 @@ fn core(random: bool) -> impl Strategy<Value = CoreSetup> {
     })
 }
 
-fn station(cores: u32, level: Option<u8>, random: bool) -> impl Strategy<Value = StationSetup> {
+fn node(cores: u32, level: Option<u8>, random: bool) -> impl Strategy<Value = NodeSetup> {
     use Allocation::{ExclusiveUntilShared, Inclusive, NonInclusive, Victim};
     let kinds = prop::sample::select(vec![ExclusiveUntilShared, Inclusive, NonInclusive, Victim]);
     let cache = (shape(1..6usize, 1..6usize, random), kinds);
@@ -135,7 +136,7 @@ fn station(cores: u32, level: Option<u8>, random: bool) -> impl Strategy<Value =
     let filter = prop::option::of((shape(1..4usize, 2..9usize, random), taken));
     let mask = || prop_oneof![3 => Just(0u32), 1 => 1..32u32];
     let masks = prop::array::uniform4((mask(), mask()));
-    (cache, filter, masks).prop_map(move |((shape, kind), filter, masks)| StationSetup {
+    (cache, filter, masks).prop_map(move |((shape, kind), filter, masks)| NodeSetup {
         cores,
         cache: level.map(|level| (level, shape, kind)),
         filter,
@@ -160,18 +161,18 @@ pub fn setup(random: bool) -> impl Strategy<Value = Setup> {
         vec![(0b1111, Some(2)), (0b1111, Some(3))],
         vec![(0b0001, Some(2)), (0b0111, Some(3))],
     ];
-    let stations = prop::sample::select(places).prop_flat_map(move |places| {
-        places.into_iter().map(|(cores, level)| station(cores, level, random).boxed()).collect::<Vec<_>>()
+    let nodes = prop::sample::select(places).prop_flat_map(move |places| {
+        places.into_iter().map(|(cores, level)| node(cores, level, random).boxed()).collect::<Vec<_>>()
     });
-    (prop::collection::vec(core(random), CORES), stations, any::<u64>()).prop_map(|(mut cores, stations, seed)| {
+    (prop::collection::vec(core(random), CORES), nodes, any::<u64>()).prop_map(|(mut cores, nodes, seed)| {
         // A level 2 is private or shared, not both.
-        for station in stations.iter().filter(|station| matches!(station.cache, Some((2, ..)))) {
-            for (at, core) in cores.iter_mut().enumerate().filter(|(at, _)| station.cores >> at & 1 == 1) {
+        for node in nodes.iter().filter(|node| matches!(node.cache, Some((2, ..)))) {
+            for (at, core) in cores.iter_mut().enumerate().filter(|(at, _)| node.cores >> at & 1 == 1) {
                 let _ = at;
                 core.l2 = None;
             }
         }
-        Setup { cores, stations, seed }
+        Setup { cores, nodes, seed }
     })
 }
 
@@ -243,15 +244,15 @@ impl Setup {
             let private = Private::new(cache(core.l1d), cache(core.l1i), l2);
             if core.written_through { private.written_through() } else { private }
         };
-        let plan = |station: &StationSetup| Plan {
-            cores: station.cores,
-            cache: station.cache.map(|(level, shape, kind)| SharedLevel::new(level, cache(shape), kind)),
-            filter: station
+        let plan = |node: &NodeSetup| Plan {
+            cores: node.cores,
+            cache: node.cache.map(|(level, shape, kind)| SharedLevel::new(level, cache(shape), kind)),
+            filter: node
                 .filter
                 .map(|(shape, taken)| (SnoopFilter::new(shape.sets, shape.ways, shape.replacement), taken)),
             mode: None,
         };
-        let (cores, plans) = (self.cores.iter().map(private).collect(), self.stations.iter().map(plan).collect());
+        let (cores, plans) = (self.cores.iter().map(private).collect(), self.nodes.iter().map(plan).collect());
         let mut hierarchy = Hierarchy::new(cores, plans, self.seed).unwrap();
         for (at, core) in self.cores.iter().enumerate() {
             hierarchy.set_walk_level(at, core.walks);
@@ -259,11 +260,11 @@ impl Setup {
             hierarchy.set_store_level(at, core.stores);
         }
         (0..CORES).for_each(|core| hierarchy.set_label(core, label_at_start(core)));
-        for station in &self.stations {
-            let Some((level, shape, _)) = station.cache else { continue };
+        for node in &self.nodes {
+            let Some((level, shape, _)) = node.cache else { continue };
             for class in 0..CLASSES {
-                let core = station.cores.trailing_zeros() as usize;
-                assert!(hierarchy.set_ways(level, core, class, station.ways_of(class, shape)));
+                let core = node.cores.trailing_zeros() as usize;
+                assert!(hierarchy.set_ways(level, core, class, node.ways_of(class, shape)));
             }
         }
         hierarchy
@@ -280,14 +281,14 @@ impl Setup {
     #[allow(dead_code, reason = "not every test asks")]
     pub fn reads_past_caches(&self, core: usize) -> bool {
         let setup = &self.cores[core];
-        let shared = self.stations.iter().filter(|at| at.cores >> core & 1 == 1).filter_map(|at| at.cache);
+        let shared = self.nodes.iter().filter(|at| at.cores >> core & 1 == 1).filter_map(|at| at.cache);
         setup.walks > 1
             && !(setup.walks == 2 && setup.l2.is_some())
             && !shared.into_iter().any(|(level, ..)| level >= setup.walks)
     }
 }
 
-impl StationSetup {
+impl NodeSetup {
     /// The ways that a class's data and instructions fill.
     pub fn ways_of(&self, class: usize, shape: Shape) -> [u32; 2] {
         let all = (1 << shape.ways) - 1;

@@ -3,3 +3,4 @@
 pub mod class_ways;
 pub mod code;
 pub mod no_allocate_mode;
+pub mod rule;

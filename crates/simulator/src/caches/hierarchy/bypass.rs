@@ -75,7 +75,7 @@ impl Hierarchy {
             return l2.cache.mark(place, DIRTY);
         }
         for stop in self.routes[core].stops() {
-            if let Some(shared) = &mut self.stations[stop.station()].cache
+            if let Some(shared) = &mut self.nodes[stop.node()].cache
                 && let Some(place) = shared.cache.find(line)
             {
                 return shared.cache.mark(place, DIRTY);
@@ -86,8 +86,8 @@ impl Hierarchy {
 
     /// A store to a line that the cache of a stop has, and no core inside.
     pub(super) fn write_in_place(&mut self, core: usize, line: Line, want: Want, at: usize) -> Answer {
-        let station = self.routes[core].stops()[at].station();
-        let shared = self.stations[station].cache.as_mut().expect("it has the line");
+        let node = self.routes[core].stops()[at].node();
+        let shared = self.nodes[node].cache.as_mut().expect("it has the line");
         let place = shared.cache.find(line).expect("it has the line");
         let level = shared.level;
         let flags = shared.cache.touch(place, DIRTY);

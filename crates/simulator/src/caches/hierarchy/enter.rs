@@ -43,8 +43,8 @@ impl Hierarchy {
     fn pass_stops(&mut self, core: usize, line: Line, flags: &mut Flags, want: Want, to: To, from: usize) -> bool {
         let code = want == Want::Fetch;
         for at in (to.first()..from).rev() {
-            let station = self.routes[core].stops()[at].station();
-            let Some(shared) = &mut self.stations[station].cache else { continue };
+            let node = self.routes[core].stops()[at].node();
+            let Some(shared) = &mut self.nodes[node].cache else { continue };
             let last = to == To::Stop(at as u8);
             if !last && !shared.takes_inward() {
                 continue;
@@ -52,13 +52,13 @@ impl Hierarchy {
             let changed = if last && want.is_store() { DIRTY } else { 0 };
             let carried = *flags | changed | self.labels[core];
             if !shared.takes_inward() {
-                self.arrive_seldom(station, core, Evicted { line, flags: carried }, 0);
+                self.arrive_seldom(node, core, Evicted { line, flags: carried }, 0);
                 continue;
             }
             let ways = shared.ways.of(class_of(carried))[usize::from(code)];
             match shared.insert(line, carried, ways, &mut self.random) {
                 None => {}
-                Some(out) if out.line != line => self.evicted(station, core, out, self.pushed_out()),
+                Some(out) if out.line != line => self.evicted(node, core, out, self.pushed_out()),
                 Some(mut out) => {
                     // Every way that it may fill is locked.
                     let (level, inclusive) = (shared.level, shared.is_inclusive());
@@ -71,7 +71,7 @@ impl Hierarchy {
                             out.flags |= DIRTY;
                         }
                         self.give_back_entries(core, line, to.tracked_from(), at + 1);
-                        self.leave_station(station, core, out);
+                        self.leave_node(node, core, out);
                         return false;
                     }
                     continue;

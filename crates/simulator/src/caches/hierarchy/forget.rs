@@ -5,7 +5,7 @@ use waykeeper_platform::Allocation;
 use crate::caches::cache::Evicted;
 use crate::caches::flags::{DIRTY, HELD, class_of};
 use crate::caches::hierarchy::Hierarchy;
-use crate::caches::node::SharedLevel;
+use crate::caches::shared_level::SharedLevel;
 use crate::caches::snoop_filter::Displaced;
 use crate::line::Line;
 use crate::observe::losses::Cause;
@@ -15,7 +15,7 @@ impl Hierarchy {
     /// differ modulo this never meet.
     pub fn least_sets(&self) -> Option<usize> {
         let shared = self.shared_caches().map(|shared| shared.cache.linear_sets());
-        let filters = self.stations.iter().filter_map(|station| Some(station.filter.as_ref()?.entries.linear_sets()));
+        let filters = self.nodes.iter().filter_map(|node| Some(node.filter.as_ref()?.entries.linear_sets()));
         shared.chain(filters).collect::<Option<Vec<_>>>()?.into_iter().min()
     }
 
@@ -42,7 +42,7 @@ impl Hierarchy {
     }
 
     fn shared_caches(&self) -> impl Iterator<Item = &SharedLevel> {
-        self.stations.iter().filter_map(|station| station.cache.as_ref())
+        self.nodes.iter().filter_map(|node| node.cache.as_ref())
     }
 
     /// Whether every shared cache gives up clean lines without a word to the cores.
@@ -52,8 +52,7 @@ impl Hierarchy {
 
     /// Whether a line is in a core's own caches or in a shared one on its way.
     pub fn is_held(&self, core: usize, line: Line) -> bool {
-        let mut caches =
-            self.routes[core].stops().iter().filter_map(|stop| self.stations[stop.station()].cache.as_ref());
+        let mut caches = self.routes[core].stops().iter().filter_map(|stop| self.nodes[stop.node()].cache.as_ref());
         self.cores[core].holds(line) || caches.any(|shared| shared.cache.find(line).is_some())
     }
 
@@ -61,7 +60,7 @@ impl Hierarchy {
     pub fn has_entries(&self, core: usize, line: Line) -> [bool; 2] {
         let mut has = [false; 2];
         for stop in self.routes[core].stops() {
-            let at = &self.stations[stop.station()];
+            let at = &self.nodes[stop.node()];
             has[at.kind_of_filter()] |= at.filter.as_ref().is_some_and(|filter| filter.entries.find(line).is_some());
         }
         has
@@ -72,7 +71,7 @@ impl Hierarchy {
     pub fn filter_sets(&self, core: usize) -> [Option<usize>; 2] {
         let mut sets = [None; 2];
         for stop in self.routes[core].stops() {
-            let at = &self.stations[stop.station()];
+            let at = &self.nodes[stop.node()];
             if let Some(filter) = &at.filter {
                 sets[at.kind_of_filter()] = filter.entries.linear_sets();
             }
@@ -95,7 +94,7 @@ impl Hierarchy {
         let route = self.routes[core];
         let walker = class_of(self.labels[walker]);
         for stop in route.stops() {
-            let at = &mut self.stations[stop.station()];
+            let at = &mut self.nodes[stop.node()];
             let chance = chances[at.kind_of_filter()];
             if let Some(filter) = &mut at.filter
                 && filter.entries.linear_sets().is_some_and(|sets| fills(sets as u64))
@@ -103,17 +102,17 @@ impl Hierarchy {
                 && (self.random.below(1 << 32) as f64) < chance * 2f64.powi(32)
                 && let Some(owners) = filter.entries.release(line)
             {
-                self.lose_entry_seldom(stop.station(), Displaced { line, owners });
+                self.lose_entry_seldom(stop.node(), Displaced { line, owners });
             }
-            let at = &mut self.stations[stop.station()];
+            let at = &mut self.nodes[stop.node()];
             if let Some(shared) = &mut at.cache
                 && shared.cache.linear_sets().is_some_and(|sets| fills(sets as u64))
                 && let Some(place) = shared.cache.find(line)
                 && shared.ways.of(walker)[0] >> place.way & 1 == 1
                 && let Some(flags) = shared.remove(line)
-                && !self.is_inside(stop.station(), line)
+                && !self.is_inside(stop.node(), line)
             {
-                self.leave_station(stop.station(), core, Evicted { line, flags });
+                self.leave_node(stop.node(), core, Evicted { line, flags });
             }
         }
     }
@@ -128,7 +127,7 @@ impl Hierarchy {
         self.now = now;
         let route = self.routes[core];
         for stop in route.stops() {
-            let at = &mut self.stations[stop.station()];
+            let at = &mut self.nodes[stop.node()];
             if at.mode.as_ref().is_none_or(|mode| !mode.is_enabled()) {
                 continue;
             }
@@ -136,10 +135,10 @@ impl Hierarchy {
             let leaves = |flags| flags & (DIRTY | HELD) == 0 && class_of(flags) != usize::from(kept);
             let out: Vec<Evicted> = shared.cache.held_with(line).filter(|out| leaves(out.flags)).collect();
             for out in out {
-                let shared = self.stations[stop.station()].cache.as_mut().expect("it was there");
+                let shared = self.nodes[stop.node()].cache.as_mut().expect("it was there");
                 shared.remove(out.line);
-                if !self.is_inside(stop.station(), out.line) {
-                    self.leave_station(stop.station(), core, out);
+                if !self.is_inside(stop.node(), out.line) {
+                    self.leave_node(stop.node(), core, out);
                 }
             }
         }

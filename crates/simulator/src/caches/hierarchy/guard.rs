@@ -8,7 +8,8 @@ use crate::caches::cache::Cache;
 use crate::caches::flags::{DIRTY, class_of, label_of};
 use crate::caches::hierarchy::levels::To;
 use crate::caches::hierarchy::{Hierarchy, Write};
-use crate::caches::node::{SharedLevel, Unit};
+use crate::caches::node::Unit;
+use crate::caches::shared_level::SharedLevel;
 use crate::line::Line;
 use crate::observe::label::MOST_CLASSES;
 use crate::observe::losses::Cause;
@@ -23,7 +24,7 @@ pub enum NotLocked {
     /// All of the ways hold locked lines in its set already, or a filter has no entry for it.
     NoRoom,
     /// It is on its way from the memory.
-    UnderWay,
+    InFlight,
 }
 
 impl Hierarchy {
@@ -41,8 +42,8 @@ impl Hierarchy {
             return true;
         }
         let Some(at) = self.stop_of(core, |held| held == level) else { return false };
-        let station = self.routes[core].stops()[at].station();
-        change(&mut self.stations[station].cache.as_mut().expect("the stop has a cache").ways);
+        let node = self.routes[core].stops()[at].node();
+        change(&mut self.nodes[node].cache.as_mut().expect("the stop has a cache").ways);
         true
     }
 
@@ -67,11 +68,11 @@ impl Hierarchy {
         if !cache.has_room(line, ways) {
             return Err(NotLocked::NoRoom);
         }
-        if self.is_under_way(line) {
-            return Err(NotLocked::UnderWay);
+        if self.is_in_flight(line) {
+            return Err(NotLocked::InFlight);
         }
         self.flush(core, line);
-        if let Some(touched) = &mut self.touched {
+        if let Some(touched) = &mut self.sharers {
             touched.add(line, core);
         }
         let all = self.routes[core].stops().len();
@@ -122,7 +123,7 @@ impl Hierarchy {
             return Some(l2.ways());
         }
         let at = self.stop_of(core, |held| held == level)?;
-        Some(&self.stations[self.routes[core].stops()[at].station()].cache.as_ref()?.ways)
+        Some(&self.nodes[self.routes[core].stops()[at].node()].cache.as_ref()?.ways)
     }
 
     /// A core's private or shared cache of a level.
@@ -131,8 +132,8 @@ impl Hierarchy {
             return self.cores[core].l2.as_mut().map(|l2| &mut l2.cache);
         }
         let at = self.stop_of(core, |held| held == level)?;
-        let station = self.routes[core].stops()[at].station();
-        self.stations[station].cache.as_mut().map(|shared| &mut shared.cache)
+        let node = self.routes[core].stops()[at].node();
+        self.nodes[node].cache.as_mut().map(|shared| &mut shared.cache)
     }
 
     /// Opens all locks of a level, in all its caches. Lines stay.
@@ -140,14 +141,14 @@ impl Hierarchy {
         for l2 in self.cores.iter_mut().filter_map(|core| core.l2.as_mut()).filter(|_| level == 2) {
             l2.cache.unlock_all();
         }
-        let shared = self.stations.iter_mut().filter_map(|station| station.cache.as_mut());
+        let shared = self.nodes.iter_mut().filter_map(|node| node.cache.as_mut());
         shared.filter(|shared| shared.level == level).for_each(|shared| shared.cache.unlock_all());
     }
 
     /// Takes a line out of all data and unified caches; what was changed is written to memory, on the way of a core.
     pub fn flush(&mut self, core: usize, line: Line) {
-        // The last station is that of all cores.
-        let flags = self.take_out(Unit::Station(self.stations.len() - 1), line, Cause::Write, false);
+        // The last node is that of all cores.
+        let flags = self.take_out(Unit::Node(self.nodes.len() - 1), line, Cause::Write, false);
         if flags & DIRTY != 0 {
             self.writes.push(Write { line, core, label: label_of(flags) });
         }
@@ -158,7 +159,7 @@ impl Hierarchy {
         let private = &self.cores[core];
         let first = if want == Want::Fetch { &private.l1i } else { &private.l1d };
         let holds = |stop: &crate::caches::node::Stop| {
-            let shared = self.stations[stop.station()].cache.as_ref();
+            let shared = self.nodes[stop.node()].cache.as_ref();
             shared.is_some_and(|shared| shared.level <= level && shared.cache.find(line).is_some())
         };
         first.find(line).is_some()
@@ -170,8 +171,8 @@ impl Hierarchy {
     /// The shared cache of a level that a core uses, and its cores, one bit each.
     pub fn shared_level(&self, level: u8, core: usize) -> Option<(&SharedLevel, u32)> {
         let at = self.stop_of(core, |held| held == level)?;
-        let station = &self.stations[self.routes[core].stops()[at].station()];
-        Some((station.cache.as_ref()?, station.cores))
+        let node = &self.nodes[self.routes[core].stops()[at].node()];
+        Some((node.cache.as_ref()?, node.cores))
     }
 
     /// Lines that the shared cache of a level holds which a core uses, by the class of who brought them in.
@@ -187,8 +188,8 @@ impl Hierarchy {
         match to {
             To::Second => self.cores[core].l2.as_mut().map(|l2| &mut l2.cache),
             To::Stop(at) => {
-                let station = self.routes[core].stops()[usize::from(at)].station();
-                let shared = self.stations[station].cache.as_mut();
+                let node = self.routes[core].stops()[usize::from(at)].node();
+                let shared = self.nodes[node].cache.as_mut();
                 shared.filter(|shared| shared.takes_inward()).map(|shared| &mut shared.cache)
             }
             To::First | To::Instructions | To::Memory => None,
@@ -200,26 +201,26 @@ impl Hierarchy {
         let class = usize::from(self.label(core).class);
         match to {
             To::Stop(at) => {
-                let station = self.routes[core].stops()[usize::from(at)].station();
-                self.stations[station].cache.as_mut().map_or(0, |shared| shared.ways.swap_data(class, ways))
+                let node = self.routes[core].stops()[usize::from(at)].node();
+                self.nodes[node].cache.as_mut().map_or(0, |shared| shared.ways.swap_data(class, ways))
             }
             _ => self.cores[core].l2.as_mut().map_or(0, |l2| std::mem::replace(&mut l2.data_ways, ways)),
         }
     }
 
-    fn is_under_way(&self, line: Line) -> bool {
-        self.under_way.contains(line) || self.stations.iter().any(|station| station.awaits(line))
+    fn is_in_flight(&self, line: Line) -> bool {
+        self.in_flight.contains(line) || self.nodes.iter().any(|node| node.awaits(line))
     }
 
     /// Allows or forbids the no-allocate mode of shared caches; false if none has one.
     pub fn set_no_allocate_mode(&mut self, allowed: bool, now: u64) -> bool {
-        let modes = self.stations.iter_mut().filter_map(|station| station.mode.as_mut());
+        let modes = self.nodes.iter_mut().filter_map(|node| node.mode.as_mut());
         modes.map(|mode| mode.set_enabled(allowed, now)).count() > 0
     }
 
     /// How long no-allocate modes were on up to `now`, and how often they began.
     pub fn no_allocate_totals(&self, now: u64) -> (u64, u64) {
-        let totals = self.stations.iter().filter_map(|station| Some(station.mode.as_ref()?.totals(now)));
+        let totals = self.nodes.iter().filter_map(|node| Some(node.mode.as_ref()?.totals(now)));
         totals.fold((0, 0), |sum, total| (sum.0 + total.0, sum.1 + total.1))
     }
 }

@@ -65,12 +65,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_under_way_until_it_has_come() {
-        let mut under_way = InFlight::new();
-        (0..1000).for_each(|i| under_way.add(i * 2048));
-        under_way.remove(2048);
-        under_way.remove(5);
-        let there: Vec<_> = [0, 2048, 4096, 5].into_iter().map(|line| under_way.contains(line)).collect();
+    fn a_line_is_in_flight_until_it_has_come() {
+        let mut in_flight = InFlight::new();
+        (0..1000).for_each(|i| in_flight.add(i * 2048));
+        in_flight.remove(2048);
+        in_flight.remove(5);
+        let there: Vec<_> = [0, 2048, 4096, 5].into_iter().map(|line| in_flight.contains(line)).collect();
         assert_eq!(there, [true, false, true, false]);
     }
 }

@@ -2,10 +2,12 @@
 
 use waykeeper_platform::Allocation;
 
+use crate::caches::allocation::rule::{Outward, on_way_out};
 use crate::caches::cache::Evicted;
 use crate::caches::flags::{DIRTY, Flags, HELD, LABEL, SHARED, WATCHED, class_of, label_of, merged};
 use crate::caches::hierarchy::{Hierarchy, Write};
-use crate::caches::node::{SharedLevel, Station, Stop};
+use crate::caches::node::{Node, Stop};
+use crate::caches::shared_level::SharedLevel;
 use crate::observe::losses::Cause;
 
 /// What a line carries through caches on its way out.
@@ -30,31 +32,31 @@ impl Hierarchy {
         self.leave_unit(stop, core, out);
     }
 
-    /// A line is no longer in a unit of a station, and may go to the share of `core` there.
+    /// A line is no longer in a unit of a node, and may go to the share of `core` there.
     #[inline(always)]
     fn leave_unit(&mut self, stop: Stop, core: usize, out: Evicted) {
-        let left = match &mut self.stations[stop.station()].filter {
+        let left = match &mut self.nodes[stop.node()].filter {
             Some(filter) => filter.entries.drop_owner(out.line, stop.unit),
-            None => self.holders(stop.station(), out.line, stop.unit),
+            None => self.holders(stop.node(), out.line, stop.unit),
         };
-        self.arrive_seldom(stop.station(), core, out, left);
+        self.arrive_seldom(stop.node(), core, out, left);
     }
 
     /// The same as [`Hierarchy::arrive`], for lines that come there seldom.
     #[cold]
     #[inline(never)]
-    pub(super) fn arrive_seldom(&mut self, station: usize, core: usize, out: Evicted, left: u32) {
-        self.arrive(station, core, out, left);
+    pub(super) fn arrive_seldom(&mut self, node: usize, core: usize, out: Evicted, left: u32) {
+        self.arrive(node, core, out, left);
     }
 
-    /// A line arrives at a station from inside, where the units `left` still hold it.
+    /// A line arrives at a node from inside, where the units `left` still hold it.
     #[inline(always)]
-    pub(super) fn arrive(&mut self, station: usize, core: usize, out: Evicted, left: u32) {
-        let at = &mut self.stations[station];
+    pub(super) fn arrive(&mut self, node: usize, core: usize, out: Evicted, left: u32) {
+        let at = &mut self.nodes[node];
         let outer = at.outer;
         let Some(shared) = &mut at.cache else {
             return match left {
-                0 => self.leave_station(station, core, out),
+                0 => self.leave_node(node, core, out),
                 _ => self.write_back(outer, core, out),
             };
         };
@@ -72,41 +74,34 @@ impl Hierarchy {
         } else {
             debug_assert!(shared.cache.find(out.line).is_none(), "line {:#x} is in both", out.line);
         }
-        if inward {
-            let clean = out.flags & DIRTY == 0;
-            return match (shared.allocation, left) {
-                (Allocation::NonInclusive, _) if !clean => self.allocate(station, core, out),
-                (_, 0) => self.leave_station(station, core, out),
-                _ => self.write_back(outer, core, out),
-            };
-        }
-        if left != 0 {
-            return self.write_back(outer, core, out);
-        }
-        if let Some(mode) = &mut at.mode
-            && mode.is_on(self.now)
-        {
-            let level = shared.level;
-            self.shared_counts.bypassed += 1;
-            if out.flags & WATCHED != 0 {
-                self.lost(out.line, Cause::NotAllocated, level);
+        let passed = Evicted { flags: out.flags & !alone, ..out };
+        match on_way_out(shared.allocation, (out.flags & DIRTY != 0, left != 0), at.mode.as_mut(), self.now) {
+            Outward::Allocated if inward => self.allocate(node, core, out),
+            Outward::Allocated => self.allocate(node, core, passed),
+            Outward::PassedOn => self.leave_node(node, core, out),
+            Outward::WrittenBack => self.write_back(outer, core, out),
+            Outward::Bypassed => {
+                let level = shared.level;
+                self.shared_counts.bypassed += 1;
+                if out.flags & WATCHED != 0 {
+                    self.lost(out.line, Cause::NotAllocated, level);
+                }
+                self.leave_node(node, core, passed);
             }
-            return self.leave_station(station, core, Evicted { flags: out.flags & !alone, ..out });
         }
-        self.allocate(station, core, Evicted { flags: out.flags & !alone, ..out });
     }
 
-    /// A station's cache takes a line, into the ways of the class of who brought it in.
+    /// A node's cache takes a line, into the ways of the class of who brought it in.
     #[inline(always)]
-    pub(super) fn allocate(&mut self, station: usize, core: usize, line: Evicted) {
+    pub(super) fn allocate(&mut self, node: usize, core: usize, line: Evicted) {
         self.shared_counts.allocations += 1;
-        let shared = self.stations[station].cache.as_mut().expect("the station has a cache");
+        let shared = self.nodes[node].cache.as_mut().expect("the node has a cache");
         let flags = line.flags & (DIRTY | SHARED | CARRIED);
         let code = shared.ways.tell_code() && self.code.has(line.line);
         let ways = shared.ways.of(class_of(flags))[usize::from(code)];
         if let Some(out) = shared.insert(line.line, flags, ways, &mut self.random) {
             let cause = if out.line == line.line { Cause::Refused } else { self.pushed_out() };
-            self.evicted(station, core, out, cause);
+            self.evicted(node, core, out, cause);
         }
     }
 
@@ -116,48 +111,48 @@ impl Hierarchy {
         if self.losses.watches(self.at_work) { Cause::Own } else { Cause::Neighbour }
     }
 
-    /// A station's cache lost a line by replacement, or did not take it, for this reason.
+    /// A node's cache lost a line by replacement, or did not take it, for this reason.
     #[inline(always)]
-    pub(super) fn evicted(&mut self, station: usize, core: usize, out: Evicted, cause: Cause) {
-        let takes_inward = self.stations[station].cache.as_ref().is_none_or(SharedLevel::takes_inward);
+    pub(super) fn evicted(&mut self, node: usize, core: usize, out: Evicted, cause: Cause) {
+        let takes_inward = self.nodes[node].cache.as_ref().is_none_or(SharedLevel::takes_inward);
         if takes_inward || out.flags & (WATCHED | SHARED) != 0 {
-            self.evicted_from_many(station, core, out, cause);
+            self.evicted_from_many(node, core, out, cause);
         } else {
             // Nobody inside has it.
-            self.leave_station(station, core, out);
+            self.leave_node(node, core, out);
         }
     }
 
     /// The same where cores may have the line, or somebody asks why it went.
     #[inline(never)]
-    fn evicted_from_many(&mut self, station: usize, core: usize, mut out: Evicted, cause: Cause) {
-        let shared = self.stations[station].cache.as_ref().expect("the station has a cache");
+    fn evicted_from_many(&mut self, node: usize, core: usize, mut out: Evicted, cause: Cause) {
+        let shared = self.nodes[node].cache.as_ref().expect("the node has a cache");
         if out.flags & WATCHED != 0 {
             self.lost(out.line, cause, shared.level);
         }
-        let held = match self.stations[station].cache.as_ref().map(|shared| shared.allocation) {
+        let held = match self.nodes[node].cache.as_ref().map(|shared| shared.allocation) {
             Some(Allocation::Inclusive) => {
-                out.flags = merged(out.flags, self.lose_inside(station, out));
+                out.flags = merged(out.flags, self.lose_inside(node, out));
                 false
             }
-            _ if (station, out.line) == self.giving => false,
-            Some(Allocation::NonInclusive) => self.is_inside(station, out.line),
+            _ if (node, out.line) == self.giving => false,
+            Some(Allocation::NonInclusive) => self.is_inside(node, out.line),
             // A shared line may still be in cores when an exclusive cache drops its copy.
-            _ => out.flags & SHARED != 0 && self.is_inside(station, out.line),
+            _ => out.flags & SHARED != 0 && self.is_inside(node, out.line),
         };
         match held {
-            true => self.write_back(self.stations[station].outer, core, out),
-            false => self.leave_station(station, core, out),
+            true => self.write_back(self.nodes[node].outer, core, out),
+            false => self.leave_node(node, core, out),
         }
     }
 
-    /// A line is no longer in a station's cache, nor further in.
+    /// A line is no longer in a node's cache, nor further in.
     #[inline(always)]
-    pub(super) fn leave_station(&mut self, station: usize, core: usize, out: Evicted) {
-        let Some(stop) = self.stations[station].outer else { return self.write_to_memory(core, out) };
-        match &mut self.stations[stop.station()] {
+    pub(super) fn leave_node(&mut self, node: usize, core: usize, out: Evicted) {
+        let Some(stop) = self.nodes[node].outer else { return self.write_to_memory(core, out) };
+        match &mut self.nodes[stop.node()] {
             // Behind this filter is the memory, whoever else has the line.
-            Station { cache: None, filter: Some(filter), outer: None, .. } => {
+            Node { cache: None, filter: Some(filter), outer: None, .. } => {
                 filter.entries.drop_owner(out.line, stop.unit);
                 self.write_to_memory(core, out);
             }
@@ -185,13 +180,13 @@ impl Hierarchy {
     #[inline(never)]
     fn write_out(&mut self, mut outer: Option<Stop>, core: usize, out: Evicted) {
         while let Some(stop) = outer {
-            let at = &mut self.stations[stop.station()];
+            let at = &mut self.nodes[stop.node()];
             if let Some(shared) = &mut at.cache {
                 if let Some(place) = shared.cache.find(out.line) {
                     return shared.cache.mark(place, DIRTY);
                 }
                 if shared.takes_inward() {
-                    return self.allocate(stop.station(), core, out);
+                    return self.allocate(stop.node(), core, out);
                 }
             }
             outer = at.outer;

@@ -87,8 +87,8 @@ impl Hierarchy {
 
     /// The first stop of a core with a cache whose level fulfils this.
     pub(super) fn stop_of(&self, core: usize, fits: impl Fn(u8) -> bool) -> Option<usize> {
-        let fits = |station: usize| self.stations[station].cache.as_ref().is_some_and(|shared| fits(shared.level));
-        self.routes[core].stops().iter().position(|stop| fits(stop.station()))
+        let fits = |node: usize| self.nodes[node].cache.as_ref().is_some_and(|shared| fits(shared.level));
+        self.routes[core].stops().iter().position(|stop| fits(stop.node()))
     }
 
     /// Lets a core's page walks look into caches from this level on; the first level does where this is not called.

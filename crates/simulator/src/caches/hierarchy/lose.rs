@@ -13,14 +13,14 @@ impl Hierarchy {
     /// The same as [`Hierarchy::lose_entry`], where that happens seldom.
     #[cold]
     #[inline(never)]
-    pub(super) fn lose_entry_seldom(&mut self, station: usize, out: Displaced) {
-        self.lose_entry(station, out);
+    pub(super) fn lose_entry_seldom(&mut self, node: usize, out: Displaced) {
+        self.lose_entry(node, out);
     }
 
-    /// A station's filter needs the entry of a line: everything further in loses it.
+    /// A node's filter needs the entry of a line: everything further in loses it.
     #[inline(always)]
-    pub(super) fn lose_entry(&mut self, station: usize, out: Displaced) {
-        let at = &mut self.stations[station];
+    pub(super) fn lose_entry(&mut self, node: usize, out: Displaced) {
+        let at = &mut self.nodes[node];
         let cause = match at.cache.is_some() {
             true => {
                 if let Some(mode) = &mut at.mode {
@@ -34,55 +34,55 @@ impl Hierarchy {
                 Cause::InterconnectFilter
             }
         };
-        let first = self.stations[station].units[out.owners.trailing_zeros() as usize];
+        let first = self.nodes[node].units[out.owners.trailing_zeros() as usize];
         let (flags, core) = match first {
             Unit::Core(core) if out.owners & (out.owners - 1) == 0 => {
                 (self.take_out_of_core(core, out.line, cause, false), core)
             }
             _ => {
-                let flags = self.take_out_of_units(station, out.owners, out.line, cause, false);
+                let flags = self.take_out_of_units(node, out.owners, out.line, cause, false);
                 (flags, self.first_core(first))
             }
         };
         if let Some(lost) = &mut self.back_invalidated
             && class_of(flags) == lost.class
         {
-            lost.lines[self.stations[station].kind_of_filter()].push(out.line);
+            lost.lines[self.nodes[node].kind_of_filter()].push(out.line);
         }
-        self.arrive(station, core, Evicted { line: out.line, flags }, 0);
+        self.arrive(node, core, Evicted { line: out.line, flags }, 0);
     }
 
-    /// The first core of a unit: its share of the station's cache takes what the unit loses.
+    /// The first core of a unit: its share of the node's cache takes what the unit loses.
     fn first_core(&self, unit: Unit) -> usize {
         match unit {
             Unit::Core(core) => core,
-            Unit::Station(inner) => self.stations[inner].cores.trailing_zeros() as usize,
+            Unit::Node(inner) => self.nodes[inner].cores.trailing_zeros() as usize,
         }
     }
 
     /// An inclusive cache has lost a line: everything further in loses it too, instruction copies not left out. Gives the
     /// flags of the copies there.
-    pub(super) fn lose_inside(&mut self, station: usize, out: Evicted) -> Flags {
-        let units = self.give_up_entry(station, out.line, true);
-        self.take_out_of_units(station, units, out.line, Cause::Inclusion, true)
+    pub(super) fn lose_inside(&mut self, node: usize, out: Evicted) -> Flags {
+        let units = self.give_up_entry(node, out.line, true);
+        self.take_out_of_units(node, units, out.line, Cause::Inclusion, true)
     }
 
-    /// Takes a station's entry of a line away; gives the units whose caches must be searched for it.
-    fn give_up_entry(&mut self, station: usize, line: Line, code: bool) -> u32 {
-        let owners = self.stations[station].filter.as_mut().map(|filter| filter.entries.release(line).unwrap_or(0));
+    /// Takes a node's entry of a line away; gives the units whose caches must be searched for it.
+    fn give_up_entry(&mut self, node: usize, line: Line, code: bool) -> u32 {
+        let owners = self.nodes[node].filter.as_mut().map(|filter| filter.entries.release(line).unwrap_or(0));
         match owners {
             // Filters do not know of instruction copies.
             Some(owners) if !code => owners,
-            _ => self.may_hold(station, line),
+            _ => self.may_hold(node, line),
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn take_out_of_units(&mut self, station: usize, units: u32, line: Line, cause: Cause, code: bool) -> Flags {
+    fn take_out_of_units(&mut self, node: usize, units: u32, line: Line, cause: Cause, code: bool) -> Flags {
         let mut flags = 0;
         for unit in bits(units) {
-            flags = merged(flags, self.take_out(self.stations[station].units[unit], line, cause, code));
+            flags = merged(flags, self.take_out(self.nodes[node].units[unit], line, cause, code));
         }
         flags
     }
@@ -92,13 +92,13 @@ impl Hierarchy {
     pub(super) fn take_out(&mut self, unit: Unit, line: Line, cause: Cause, code: bool) -> Flags {
         match unit {
             Unit::Core(core) => self.take_out_of_core(core, line, cause, code),
-            Unit::Station(inner) => self.take_out_of_station(inner, line, cause, code),
+            Unit::Node(inner) => self.take_out_of_node(inner, line, cause, code),
         }
     }
 
-    fn take_out_of_station(&mut self, station: usize, line: Line, cause: Cause, mut code: bool) -> Flags {
+    fn take_out_of_node(&mut self, node: usize, line: Line, cause: Cause, mut code: bool) -> Flags {
         let mut flags = 0;
-        if let Some(shared) = &mut self.stations[station].cache
+        if let Some(shared) = &mut self.nodes[node].cache
             && let Some(had) = shared.remove(line)
         {
             flags = had;
@@ -108,8 +108,8 @@ impl Hierarchy {
                 self.lost(line, cause, level);
             }
         }
-        let units = self.give_up_entry(station, line, code);
-        merged(flags, self.take_out_of_units(station, units, line, cause, code))
+        let units = self.give_up_entry(node, line, code);
+        merged(flags, self.take_out_of_units(node, units, line, cause, code))
     }
 
     #[inline(always)]

@@ -1,12 +1,12 @@
 //! All caches and what tracks them: private caches, shared caches, snoop filters. State only; time is elsewhere.
 //!
-//! A core's way outward leads over stations, each with a shared cache, a filter or both, to the memory. Kept at all
-//! times (and checked in `tests/invariants.rs`): a station's filter has an entry for every data line that lies further
+//! A core's way outward leads over nodes, each with a shared cache, a filter or both, to the memory. Kept at all
+//! times (and checked in `tests/invariants.rs`): a node's filter has an entry for every data line that lies further
 //! in than its cache; an exclusive cache has no line that a core inside holds alone; an inclusive one has every line
 //! that a core inside holds.
 //!
-//! Where a station has no filter, lines are followed exactly and without bounds: the caches of those who may hold a line
-//! are asked. A line that two cores read is clean in both: its changes go to the station where their ways meet.
+//! Where a node has no filter, lines are followed exactly and without bounds: the caches of those who may hold a line
+//! are asked. A line that two cores read is clean in both: its changes go to the node where their ways meet.
 
 mod bypass;
 mod enter;
@@ -28,7 +28,7 @@ use waykeeper_workload::Xorshift;
 use crate::caches::access::{Answer, Want};
 use crate::caches::allocation::code::Code;
 use crate::caches::flags::{Flags, SHARED, WATCHED, flags_of, label_of};
-use crate::caches::node::{Plan, Route, Station, connect};
+use crate::caches::node::{Node, Plan, Route, connect};
 use crate::caches::private::{Found, Leaving, Private};
 use crate::line::Line;
 use crate::observe::back_invalidated::BackInvalidated;
@@ -63,26 +63,26 @@ pub struct Hierarchy {
     /// Private caches by core.
     pub cores: Vec<Private>,
     /// Shared caches and filters, inner ones first.
-    pub stations: Vec<Station>,
+    pub nodes: Vec<Node>,
     routes: Vec<Route>,
     levels: Vec<Levels>,
     /// By core, what its lines carry in shared caches: its label, and whether it is watched.
     labels: Vec<Flags>,
     /// Where no filter is: who may hold a line.
-    touched: Option<Sharers>,
+    sharers: Option<Sharers>,
     /// Whether a shared cache takes lines on their way in.
     takes_inward: bool,
     /// Whether all cores have the way outward that [`straight`] is about.
     is_straight: bool,
     /// Lines under way that no filter of all cores knows.
-    under_way: InFlight,
+    in_flight: InFlight,
     /// Whether a filter of all cores has an entry for every line under way to a core.
     filter_knows: bool,
     /// Lines compete for entries if they agree in these bits: those of the filter with the fewest sets. None if some
     /// filter finds its sets otherwise.
     competing_bits: Option<Line>,
     leaving: Leaving,
-    /// A station whose cache is about to give a line to a core, and the line, which nobody inside has: filters may say
+    /// A node whose cache is about to give a line to a core, and the line, which nobody inside has: filters may say
     /// otherwise already.
     giving: (usize, Line),
     /// The lines that hold instructions.
@@ -110,23 +110,23 @@ pub struct Hierarchy {
 }
 
 impl Hierarchy {
-    /// Empty caches of up to 31 cores behind the stations of `plans`, inner ones first. The seed decides random choices.
+    /// Empty caches of up to 31 cores behind the nodes of `plans`, inner ones first. The seed decides random choices.
     ///
     /// # Errors
     /// The numbers of two plans that overlap without nesting, or of one that makes a core's way too long (twice).
     pub fn new(cores: Vec<Private>, plans: Vec<Plan>, seed: u64) -> Result<Self, (usize, usize)> {
-        let (stations, routes) = connect(plans, cores.len())?;
+        let (nodes, routes) = connect(plans, cores.len())?;
         let all = u32::MAX >> (32 - cores.len());
-        let unfiltered = |station: &Station| station.filter.is_none() && station.units.len() > 1;
-        let inclusive = |station: &Station| station.cache.as_ref().is_some_and(|shared| shared.takes_inward());
-        let knows = |station: &Station| station.cores == all && station.knows_under_way();
+        let unfiltered = |node: &Node| node.filter.is_none() && node.units.len() > 1;
+        let inclusive = |node: &Node| node.cache.as_ref().is_some_and(|shared| shared.takes_inward());
+        let knows = |node: &Node| node.cores == all && node.knows_in_flight();
         Ok(Self {
-            takes_inward: stations.iter().any(inclusive),
-            touched: stations.iter().any(|at| unfiltered(at) || inclusive(at)).then(Sharers::default),
-            under_way: InFlight::new(),
-            filter_knows: stations.iter().any(knows),
-            is_straight: straight::is_straight(&stations),
-            competing_bits: competing_bits(&stations),
+            takes_inward: nodes.iter().any(inclusive),
+            sharers: nodes.iter().any(|at| unfiltered(at) || inclusive(at)).then(Sharers::default),
+            in_flight: InFlight::new(),
+            filter_knows: nodes.iter().any(knows),
+            is_straight: straight::is_straight(&nodes),
+            competing_bits: competing_bits(&nodes),
             levels: vec![Levels::default(); cores.len()],
             labels: vec![0; cores.len()],
             leaving: Leaving::default(),
@@ -144,12 +144,12 @@ impl Hierarchy {
             shared_counts: SharedCounters::default(),
             random: Xorshift::new(seed),
             cores,
-            stations,
+            nodes,
             routes,
         })
     }
 
-    /// One access of a core. Where the answer is not [`Answer::Memory`], [`Answer::UnderWay`] or busy, the line is then
+    /// One access of a core. Where the answer is not [`Answer::Memory`], [`Answer::InFlight`] or busy, the line is then
     /// where the access wants it, unless every way that it may fill there is locked.
     #[inline(never)]
     pub fn access(&mut self, core: usize, line: Line, want: Want, now: u64) -> Answer {
@@ -233,11 +233,11 @@ impl Hierarchy {
         if to == To::Memory {
             return;
         }
-        self.under_way.remove(line);
+        self.in_flight.remove(line);
         self.begin(core, now);
         let route = self.routes[core];
         for (at, stop) in route.stops().iter().enumerate().skip(to.tracked_from()).rev() {
-            let settled = match &mut self.stations[stop.station()].filter {
+            let settled = match &mut self.nodes[stop.node()].filter {
                 None => true,
                 Some(filter) => filter.taken == EntryTaken::AtRequest && filter.entries.settle(line),
             };
@@ -260,8 +260,8 @@ impl Hierarchy {
     }
 
     fn compete_anywhere(&self, one: Line, other: Line) -> bool {
-        let compete = |station: &Station| station.filter.as_ref().is_some_and(|at| at.entries.same_set(one, other));
-        one == other || self.stations.iter().any(compete)
+        let compete = |node: &Node| node.filter.as_ref().is_some_and(|at| at.entries.same_set(one, other));
+        one == other || self.nodes.iter().any(compete)
     }
 
     /// Lets the lines from this one on lie in the on-chip RAM: only first levels cache them. Cores must not have private
@@ -294,16 +294,16 @@ impl Hierarchy {
     /// Bytes of memory that all of this takes.
     pub fn bytes(&self) -> usize {
         self.cores.iter().map(Private::bytes).sum::<usize>()
-            + self.stations.iter().map(Station::bytes).sum::<usize>()
-            + self.touched.as_ref().map_or(0, Sharers::bytes)
-            + self.under_way.bytes()
+            + self.nodes.iter().map(Node::bytes).sum::<usize>()
+            + self.sharers.as_ref().map_or(0, Sharers::bytes)
+            + self.in_flight.bytes()
             + self.losses.bytes()
     }
 }
 
 /// The bits that decide whether lines compete for entries: all of them where there is no filter.
-fn competing_bits(stations: &[Station]) -> Option<Line> {
-    let filters = stations.iter().filter_map(|station| station.filter.as_ref());
+fn competing_bits(nodes: &[Node]) -> Option<Line> {
+    let filters = nodes.iter().filter_map(|node| node.filter.as_ref());
     filters
         .map(|filter| filter.entries.linear_sets())
         .try_fold(Line::MAX, |bits, sets| Some(bits & (sets? - 1) as Line))

@@ -20,11 +20,11 @@ impl Hierarchy {
             outer.push(private.last().linear_sets()?);
         }
         for stop in self.routes[core].stops() {
-            let station = &self.stations[stop.station()];
-            if let Some(shared) = &station.cache {
+            let node = &self.nodes[stop.node()];
+            if let Some(shared) = &node.cache {
                 outer.push(shared.cache.linear_sets()?);
             }
-            if let Some(filter) = &station.filter {
+            if let Some(filter) = &node.filter {
                 outer.push(filter.entries.linear_sets()?);
             }
         }

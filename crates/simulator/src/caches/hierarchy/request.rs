@@ -11,36 +11,36 @@ use crate::caches::snoop_filter::{Entry, Known};
 use crate::line::Line;
 
 impl Hierarchy {
-    /// Asks station after station, changing nothing on the way, and acts on the first that knows the line.
+    /// Asks node after node, changing nothing on the way, and acts on the first that knows the line.
     pub(super) fn request(&mut self, core: usize, line: Line, want: Want, to: To) -> Answer {
         if line >= self.on_chip_from {
             return self.take_from_on_chip_ram(core, line, want);
         }
-        if self.under_way.contains(line) {
-            return Answer::UnderWay;
+        if self.in_flight.contains(line) {
+            return Answer::InFlight;
         }
-        if let Some(touched) = &mut self.touched {
+        if let Some(touched) = &mut self.sharers {
             touched.add(line, core);
         }
         // A store is done in the first cache that has the line, wherever it would go else.
         let first = if want.is_store() { 0 } else { to.first() };
-        if first > 0 && self.is_under_way_before(core, line, first) {
-            return Answer::UnderWay;
+        if first > 0 && self.is_in_flight_before(core, line, first) {
+            return Answer::InFlight;
         }
         let (route, tracked_from) = (self.routes[core], to.tracked_from());
         for (at, stop) in route.stops().iter().enumerate().skip(first) {
-            let station = &self.stations[stop.station()];
+            let node = &self.nodes[stop.node()];
             // What lies inside on this very way was asked before, except by a read that passes over caches.
             let asked = if at > first || tracked_from <= at { stop.unit } else { 0 };
-            let holders = match &station.filter {
-                None => self.holders(stop.station(), line, asked),
+            let holders = match &node.filter {
+                None => self.holders(stop.node(), line, asked),
                 Some(filter) => {
                     let needs_entry = filter.taken == EntryTaken::AtRequest && at >= tracked_from;
                     let look = filter.asked || needs_entry;
                     match if look { filter.entries.look(line) } else { Known::Nothing } {
-                        Known::UnderWay if filter.asked => return Answer::UnderWay,
+                        Known::InFlight if filter.asked => return Answer::InFlight,
                         Known::Held(owners) if filter.asked => owners & !asked,
-                        Known::NoRoom if needs_entry => return self.busy(stop.station()),
+                        Known::NoRoom if needs_entry => return self.busy(stop.node()),
                         _ => 0,
                     }
                 }
@@ -51,7 +51,7 @@ impl Hierarchy {
             if holders != 0 {
                 return Answer::OtherCore;
             }
-            if station.cache.as_ref().is_some_and(|shared| shared.cache.find(line).is_some()) {
+            if node.cache.as_ref().is_some_and(|shared| shared.cache.find(line).is_some()) {
                 return self.take_from_cache(core, line, want, to, at);
             }
         }
@@ -59,22 +59,22 @@ impl Hierarchy {
             return self.write_without_reading(core, line, to);
         }
         for stop in route.stops().iter().skip(tracked_from) {
-            if self.stations[stop.station()].knows_under_way() {
+            if self.nodes[stop.node()].knows_in_flight() {
                 let taken = self.take_entry(*stop, line, true);
                 debug_assert!(taken, "there was room");
             }
         }
         if !self.filter_knows || matches!(to, To::Stop(_)) {
             // The filter of a cache has no entry for a line that goes no further in than that.
-            self.under_way.add(line);
+            self.in_flight.add(line);
         }
         Answer::Memory
     }
 
     /// Whether a filter that an access passes over knows a line to be under way.
     #[inline(never)]
-    fn is_under_way_before(&self, core: usize, line: Line, first: usize) -> bool {
-        self.routes[core].stops().iter().take(first).any(|stop| self.stations[stop.station()].awaits(line))
+    fn is_in_flight_before(&self, core: usize, line: Line, first: usize) -> bool {
+        self.routes[core].stops().iter().take(first).any(|stop| self.nodes[stop.node()].awaits(line))
     }
 
     /// The first level takes a line of the on-chip RAM.
@@ -96,18 +96,18 @@ impl Hierarchy {
     /// The cache of a stop has the line, and nobody inside.
     #[inline(never)]
     fn take_from_cache(&mut self, core: usize, line: Line, want: Want, to: To, at: usize) -> Answer {
-        let station = self.routes[core].stops()[at].station();
+        let node = self.routes[core].stops()[at].node();
         if stores_in_place(want, to) {
             return self.write_in_place(core, line, want, at);
         }
-        self.giving = (station, line);
+        self.giving = (node, line);
         let taken = self.take_entries(core, line, to.tracked_from(), at + 1);
         self.giving = (0, Line::MAX);
         if let Err(busy) = taken {
             return busy;
         }
-        let alone = self.stations[station].alone;
-        let shared = self.stations[station].cache.as_mut().expect("it has the line");
+        let alone = self.nodes[node].alone;
+        let shared = self.nodes[node].cache.as_mut().expect("it has the line");
         let level = shared.level;
         let stays = shared.takes_inward() || to.first() == at && to.tracked_from() > at;
         let flags = match shared.cache.find(line) {
@@ -137,19 +137,19 @@ impl Hierarchy {
             return busy;
         }
         let stop = self.routes[core].stops()[at];
-        let station = stop.station();
-        let shared = self.stations[station].cache.as_ref();
+        let node = stop.node();
+        let shared = self.nodes[node].cache.as_ref();
         let copy = shared.and_then(|shared| Some((shared, shared.cache.find(line)?)));
         let answer = match copy {
             Some((shared, place)) if shared.cache.flags(place) & SHARED != 0 => Answer::Shared(shared.level),
             _ => Answer::OtherCore,
         };
         if to.tracked_from() <= at
-            && let Some(filter) = &mut self.stations[station].filter
+            && let Some(filter) = &mut self.nodes[node].filter
         {
             filter.entries.add_owner(line, stop.unit);
         }
-        self.share(station, units, core, line);
+        self.share(node, units, core, line);
         self.enter(core, line, SHARED, want, to, at);
         answer
     }
@@ -160,14 +160,14 @@ impl Hierarchy {
             let stop = self.routes[core].stops()[at];
             if !self.take_entry(stop, line, false) {
                 self.give_back_entries(core, line, first, at);
-                return Err(self.busy(stop.station()));
+                return Err(self.busy(stop.node()));
             }
         }
         Ok(())
     }
 
-    fn busy(&self, station: usize) -> Answer {
-        Answer::Busy(self.stations[station].kind_of_filter() as u8)
+    fn busy(&self, node: usize) -> Answer {
+        Answer::Busy(self.nodes[node].kind_of_filter() as u8)
     }
 
     /// Takes the core's side off the entries of a line, from the stop `first` to before the stop `end`.
@@ -175,21 +175,21 @@ impl Hierarchy {
     pub(super) fn give_back_entries(&mut self, core: usize, line: Line, first: usize, end: usize) {
         for at in first..end {
             let stop = self.routes[core].stops()[at];
-            if let Some(filter) = &mut self.stations[stop.station()].filter {
+            if let Some(filter) = &mut self.nodes[stop.node()].filter {
                 filter.entries.drop_owner(line, stop.unit);
             }
         }
     }
 
-    /// Takes an entry of a station's filter, where there is one; false if every entry of the set waits for a fill.
+    /// Takes an entry of a node's filter, where there is one; false if every entry of the set waits for a fill.
     #[inline(never)]
     pub(super) fn take_entry(&mut self, stop: Stop, line: Line, busy: bool) -> bool {
-        let Some(filter) = &mut self.stations[stop.station()].filter else { return true };
+        let Some(filter) = &mut self.nodes[stop.node()].filter else { return true };
         match filter.entries.take(line, stop.unit, busy, &mut self.random) {
             Entry::AllBusy => false,
             Entry::Taken(None) => true,
             Entry::Taken(Some(out)) => {
-                self.lose_entry_seldom(stop.station(), out);
+                self.lose_entry_seldom(stop.node(), out);
                 true
             }
         }

@@ -12,28 +12,28 @@ use crate::line::Line;
 use crate::observe::losses::Cause;
 
 impl Hierarchy {
-    /// The units of a station without a filter that hold a line, but for those of `except`.
+    /// The units of a node without a filter that hold a line, but for those of `except`.
     #[inline(never)]
-    pub(super) fn holders(&self, station: usize, line: Line, except: u32) -> u32 {
-        let at = &self.stations[station];
+    pub(super) fn holders(&self, node: usize, line: Line, except: u32) -> u32 {
+        let at = &self.nodes[node];
         let units = &at.units;
-        let touched = self.touched.as_ref().map_or(u32::MAX, |touched| touched.cores(line)) & at.cores;
+        let touched = self.sharers.as_ref().map_or(u32::MAX, |touched| touched.cores(line)) & at.cores;
         if except != 0 && (units.len() == 1 || touched.is_power_of_two()) {
             // Only one core ever asked for lines near this one, and it is in the excepted unit.
             return 0;
         }
         let holds = |at: &usize| self.holds(units[*at], line);
-        bits(self.may_hold(station, line) & !except).filter(holds).fold(0, |mask, at| mask | 1 << at)
+        bits(self.may_hold(node, line) & !except).filter(holds).fold(0, |mask, at| mask | 1 << at)
     }
 
-    /// The units of a station that may hold a line.
-    pub(super) fn may_hold(&self, station: usize, line: Line) -> u32 {
-        let may = self.touched.as_ref().map_or(u32::MAX, |touched| touched.cores(line));
+    /// The units of a node that may hold a line.
+    pub(super) fn may_hold(&self, node: usize, line: Line) -> u32 {
+        let may = self.sharers.as_ref().map_or(u32::MAX, |touched| touched.cores(line));
         let touches = |unit: &Unit| match unit {
             Unit::Core(core) => may >> core & 1 == 1,
-            Unit::Station(inner) => may & self.stations[*inner].cores != 0,
+            Unit::Node(inner) => may & self.nodes[*inner].cores != 0,
         };
-        let units = self.stations[station].units.iter().enumerate();
+        let units = self.nodes[node].units.iter().enumerate();
         units.filter(|(_, unit)| touches(unit)).fold(0, |mask, (at, _)| mask | 1 << at)
     }
 
@@ -41,44 +41,44 @@ impl Hierarchy {
     fn holds(&self, unit: Unit, line: Line) -> bool {
         match unit {
             Unit::Core(core) => self.cores[core].holds(line),
-            Unit::Station(inner) => {
-                let cache = self.stations[inner].cache.as_ref();
+            Unit::Node(inner) => {
+                let cache = self.nodes[inner].cache.as_ref();
                 cache.is_some_and(|shared| shared.cache.find(line).is_some()) || self.is_inside(inner, line)
             }
         }
     }
 
-    /// Whether a cache further in than a station's own holds a line.
-    pub(super) fn is_inside(&self, station: usize, line: Line) -> bool {
-        self.units_with(station, line) != 0
+    /// Whether a cache further in than a node's own holds a line.
+    pub(super) fn is_inside(&self, node: usize, line: Line) -> bool {
+        self.units_with(node, line) != 0
     }
 
-    /// The units of a station that hold a line.
-    fn units_with(&self, station: usize, line: Line) -> u32 {
-        match &self.stations[station].filter {
-            None => self.holders(station, line, 0),
+    /// The units of a node that hold a line.
+    fn units_with(&self, node: usize, line: Line) -> u32 {
+        match &self.nodes[node].filter {
+            None => self.holders(node, line, 0),
             Some(filter) => match filter.entries.look(line) {
                 Known::Held(owners) => owners,
-                Known::UnderWay | Known::Nothing | Known::NoRoom => 0,
+                Known::InFlight | Known::Nothing | Known::NoRoom => 0,
             },
         }
     }
 
-    /// A line that `units` of a station hold becomes shared: its changes go to the station's cache, which takes a copy
+    /// A line that `units` of a node hold becomes shared: its changes go to the node's cache, which takes a copy
     /// if it is not one for evictions only, or past it.
     #[inline(never)]
-    pub(super) fn share(&mut self, station: usize, units: u32, core: usize, line: Line) {
-        let had = bits(units).fold(0, |had, unit| had | self.share_unit(self.stations[station].units[unit], line));
+    pub(super) fn share(&mut self, node: usize, units: u32, core: usize, line: Line) {
+        let had = bits(units).fold(0, |had, unit| had | self.share_unit(self.nodes[node].units[unit], line));
         let flags = SHARED | had & DIRTY;
         let out = Evicted { line, flags: flags | self.labels[core] };
-        let at = &mut self.stations[station];
-        let Some(shared) = &mut at.cache else { return self.write_back(self.stations[station].outer, core, out) };
+        let at = &mut self.nodes[node];
+        let Some(shared) = &mut at.cache else { return self.write_back(self.nodes[node].outer, core, out) };
         match shared.cache.find(line) {
             Some(place) => shared.cache.mark(place, flags),
             None if shared.allocation == Allocation::Victim => {
-                self.write_back(self.stations[station].outer, core, out);
+                self.write_back(self.nodes[node].outer, core, out);
             }
-            None => self.allocate(station, core, out),
+            None => self.allocate(node, core, out),
         }
     }
 
@@ -89,10 +89,10 @@ impl Hierarchy {
                 self.disturb(core);
                 return self.cores[core].share(line);
             }
-            Unit::Station(inner) => inner,
+            Unit::Node(inner) => inner,
         };
         let mut had = 0;
-        if let Some(shared) = &mut self.stations[inner].cache
+        if let Some(shared) = &mut self.nodes[inner].cache
             && let Some(place) = shared.cache.find(line)
         {
             had = shared.cache.flags(place);
@@ -100,7 +100,7 @@ impl Hierarchy {
             shared.cache.mark(place, SHARED);
         }
         bits(self.units_with(inner, line))
-            .fold(had, |had, unit| had | self.share_unit(self.stations[inner].units[unit], line))
+            .fold(had, |had, unit| had | self.share_unit(self.nodes[inner].units[unit], line))
     }
 
     /// A core changes a line that may be shared: all copies but those on its own way outward go.
@@ -115,14 +115,14 @@ impl Hierarchy {
     pub(super) fn own_outside(&mut self, core: usize, line: Line, from: usize) {
         for at in from..self.routes[core].stops().len() {
             let stop = self.routes[core].stops()[at];
-            let station = stop.station();
-            for unit in bits(self.units_with(station, line) & !stop.unit) {
-                self.take_out(self.stations[station].units[unit], line, Cause::Write, false);
-                if let Some(filter) = &mut self.stations[station].filter {
+            let node = stop.node();
+            for unit in bits(self.units_with(node, line) & !stop.unit) {
+                self.take_out(self.nodes[node].units[unit], line, Cause::Write, false);
+                if let Some(filter) = &mut self.nodes[node].filter {
                     filter.entries.drop_owner(line, 1 << unit);
                 }
             }
-            if let Some(shared) = &mut self.stations[station].cache {
+            if let Some(shared) = &mut self.nodes[node].cache {
                 match shared.takes_inward() {
                     false => drop(shared.remove(line)),
                     true => {
@@ -135,26 +135,26 @@ impl Hierarchy {
         }
     }
 
-    /// A core is about to write a line that its own caches do not have: copies in other units of its stations go, and
+    /// A core is about to write a line that its own caches do not have: copies in other units of its nodes go, and
     /// what they changed goes outward.
     pub(super) fn take_away_elsewhere(&mut self, core: usize, line: Line) {
         for at in 0..self.routes[core].stops().len() {
             let stop = self.routes[core].stops()[at];
-            let station = stop.station();
-            let units = self.units_with(station, line) & !stop.unit;
+            let node = stop.node();
+            let units = self.units_with(node, line) & !stop.unit;
             if units == 0 {
                 continue;
             }
             let mut flags = 0;
             for unit in bits(units) {
-                flags = merged(flags, self.take_out(self.stations[station].units[unit], line, Cause::Write, false));
-                if let Some(filter) = &mut self.stations[station].filter {
+                flags = merged(flags, self.take_out(self.nodes[node].units[unit], line, Cause::Write, false));
+                if let Some(filter) = &mut self.nodes[node].filter {
                     filter.entries.drop_owner(line, 1 << unit);
                 }
             }
-            let left = self.units_with(station, line);
-            // Whether the station's cache may have a copy too is in the flags.
-            self.arrive_seldom(station, core, Evicted { line, flags }, left);
+            let left = self.units_with(node, line);
+            // Whether the node's cache may have a copy too is in the flags.
+            self.arrive_seldom(node, core, Evicted { line, flags }, left);
         }
     }
 }

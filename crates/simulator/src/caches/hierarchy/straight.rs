@@ -5,7 +5,7 @@
 use waykeeper_platform::EntryTaken;
 
 use crate::caches::hierarchy::Hierarchy;
-use crate::caches::node::{Station, Unit};
+use crate::caches::node::{Node, Unit};
 use crate::caches::snoop_filter::{Entry, Refusal};
 use crate::line::Line;
 
@@ -20,26 +20,26 @@ pub enum Straight {
     Busy,
 }
 
-/// The number of the station with the shared cache.
+/// The number of the node with the shared cache.
 const SHARED: usize = 0;
 
-/// The number of the station without one.
+/// The number of the node without one.
 const OUTER: usize = 1;
 
-/// The one unit of the outer station.
+/// The one unit of the outer node.
 const ALL: u32 = 1;
 
 /// Whether all cores have the straight way, and no other.
-pub(super) fn is_straight(stations: &[Station]) -> bool {
-    let [shared, outer] = stations else { return false };
-    let taken = |station: &Station, taken| station.filter.as_ref().is_some_and(|filter| filter.taken == taken);
-    let asked = |station: &Station| station.filter.as_ref().is_some_and(|filter| filter.asked);
+pub(super) fn is_straight(nodes: &[Node]) -> bool {
+    let [shared, outer] = nodes else { return false };
+    let taken = |node: &Node, taken| node.filter.as_ref().is_some_and(|filter| filter.taken == taken);
+    let asked = |node: &Node| node.filter.as_ref().is_some_and(|filter| filter.asked);
     shared.cache.as_ref().is_some_and(|cache| !cache.takes_inward())
         && shared.units.iter().enumerate().all(|(at, unit)| *unit == Unit::Core(at))
         && taken(shared, EntryTaken::AtRequest)
         && asked(shared)
         && outer.cache.is_none()
-        && outer.units == [Unit::Station(SHARED)]
+        && outer.units == [Unit::Node(SHARED)]
         && taken(outer, EntryTaken::AtFill)
         && !asked(outer)
 }
@@ -62,7 +62,7 @@ impl Hierarchy {
         if !misses && self.hits_first(core, line) {
             return Some(Straight::Hit);
         }
-        let Station { filter: Some(filter), cache: Some(shared), .. } = &mut self.stations[SHARED] else { return None };
+        let Node { filter: Some(filter), cache: Some(shared), .. } = &mut self.nodes[SHARED] else { return None };
         let is_shared = || shared.cache.find(line).is_some();
         match filter.entries.take_for(line, 1 << core, &mut self.random, is_shared) {
             Err(Refusal::NoRoom) => Some(Straight::Busy),
@@ -90,7 +90,7 @@ impl Hierarchy {
     /// nothing has changed, and [`Hierarchy::fill`] is the way.
     #[inline(always)]
     pub fn fill_straight(&mut self, core: usize, line: Line, entry: u8, now: u64) -> bool {
-        let [Station { filter: Some(shared), .. }, Station { filter: Some(outer), .. }] = &mut self.stations[..] else {
+        let [Node { filter: Some(shared), .. }, Node { filter: Some(outer), .. }] = &mut self.nodes[..] else {
             return false;
         };
         if !self.is_straight || !shared.entries.settle_in(line, entry) {

@@ -51,7 +51,7 @@ fn state(engine: &mut Engine) -> (Vec<Vec<Option<u8>>>, Vec<Looked>) {
     let Running::Stream(stream) = &mut running[0] else { unreachable!("a trace is a stream") };
     let hierarchy = &world.hierarchy;
     let private = &hierarchy.cores[0];
-    let shared = hierarchy.stations.iter().filter_map(|station| Some(&station.cache.as_ref()?.cache));
+    let shared = hierarchy.nodes.iter().filter_map(|node| Some(&node.cache.as_ref()?.cache));
     let caches: Vec<_> =
         [Some(&private.l1d), private.l2.as_ref().map(|l2| &l2.cache)].into_iter().flatten().chain(shared).collect();
     let lines: Vec<_> = (0..BYTES).step_by(64).map(|at| stream.data().line(at)).collect();

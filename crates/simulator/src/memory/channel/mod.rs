@@ -1,9 +1,12 @@
-//! A channel: its controller's queues in front of its dies. What may be issued when is here, what is issued in
-//! [`super::issue`].
+//! A channel: its controller's queues in front of its dies. When a bank issues its next command is here, which command
+//! that is in [`issue`], and when writes go before reads in [`write_ageing`].
 //!
 //! Reads beyond the controller's capacity wait in front of it, where a priority counts. Writes wait until they have aged,
 //! until many have gathered, or until no read is left: so each of them is written in the end. A read of a line that a
 //! write waits for goes after that write.
+
+mod issue;
+mod write_ageing;
 
 use waykeeper_platform::ReadAfterWrite;
 
@@ -16,7 +19,7 @@ use crate::memory::dram::Dram;
 use crate::memory::joint::Joints;
 use crate::memory::layout::{Checks, Layout, Place, Steps};
 use crate::memory::parameters::{Parameters, Scheduler};
-use crate::memory::per_bank::{MOST_BANKS, PerBank};
+use crate::memory::per_bank::PerBank;
 use crate::memory::queue::Queue;
 use crate::memory::stories::Stories;
 use crate::observe::counters::MemoryCounters;
@@ -25,42 +28,42 @@ use crate::time::NEVER;
 /// A channel and its controller.
 #[derive(Debug, Clone)]
 pub struct Channel {
-    pub(super) layout: Layout,
+    pub(in crate::memory) layout: Layout,
     steps: Option<Steps>,
-    pub(super) rules: Scheduler,
-    pub(super) crossing: u64,
-    pub(super) order: Order,
+    pub(in crate::memory) rules: Scheduler,
+    pub(in crate::memory) crossing: u64,
+    pub(in crate::memory) order: Order,
     /// Whether the reads of a bank go in the order of their coming.
     in_order: bool,
-    pub(super) dram: Dram,
-    pub(super) banks: PerBank<Bank>,
+    pub(in crate::memory) dram: Dram,
+    pub(in crate::memory) banks: PerBank<Bank>,
     /// When each bank issues its next command, or never.
     next: PerBank<u64>,
     /// The banks that will issue one, one bit each.
     active: u64,
     /// The banks with writes, one bit each.
-    pub(super) with_writes: u64,
+    pub(in crate::memory) with_writes: u64,
     /// The first of them and its time, or never.
     first: usize,
     first_time: u64,
     /// Reads in the controller.
-    pub(super) admitted: usize,
+    pub(in crate::memory) admitted: usize,
     /// Those of them that wait for a write.
-    pub(super) held: usize,
+    pub(in crate::memory) held: usize,
     /// Reads in front of the controller, those of higher priority apart.
-    pub(super) outside: [Queue<(Line, Handle)>; 2],
+    pub(in crate::memory) outside: [Queue<(Line, Handle)>; 2],
     answers: Queue<(u64, Handle)>,
     /// When the first of them comes, or never.
     answer_time: u64,
     /// Writes in the controller.
-    pub(super) writes: usize,
-    pub(super) draining: bool,
+    pub(in crate::memory) writes: usize,
+    pub(in crate::memory) draining: bool,
     /// Writes that have gone since writes went first.
-    pub(super) drained: usize,
+    pub(in crate::memory) drained: usize,
     /// Reads that go before writes go first again: those that waited when as many writes had gone as the controller holds.
-    pub(super) owed: usize,
+    pub(in crate::memory) owed: usize,
     checks: Option<CheckLines>,
-    pub(super) joints: Joints,
+    pub(in crate::memory) joints: Joints,
     /// The line that was read last since this was cleared; it may be one of check bits.
     pub fetched: Option<Line>,
     /// What becomes of some reads, if anybody asks.
@@ -173,23 +176,17 @@ impl Channel {
         self.in_order && self.writes == 0
     }
 
-    /// Sets the age at which writes go first.
-    pub fn set_write_age(&mut self, age: u64, now: u64) {
-        self.rules.write_age = age;
-        self.plan_banks(self.with_writes, now);
-    }
-
     /// A line has been read for somebody, who has it at a time. The bus is used in the order of the commands, so answers come
     /// in that order too.
     #[inline(always)]
-    pub(super) fn answer(&mut self, at: u64, handle: Handle) {
+    pub(in crate::memory) fn answer(&mut self, at: u64, handle: Handle) {
         self.answer_time = self.answer_time.min(at);
         self.answers.push_back((at, handle));
     }
 
     /// The controller takes a read.
     #[inline(always)]
-    pub(super) fn admit(&mut self, line: Line, handle: Handle, first: bool, now: u64) {
+    pub(in crate::memory) fn admit(&mut self, line: Line, handle: Handle, first: bool, now: u64) {
         let place = match self.steps {
             Some(steps) => steps.place(line),
             None => self.layout.place(line),
@@ -281,72 +278,15 @@ impl Channel {
         self.plan(place.bank, now);
     }
 
-    /// Writes go first from now on if there are many, and no reads are owed their turn.
-    pub(super) fn may_drain(&mut self, now: u64) {
-        if self.writes >= self.rules.write_high && !self.draining && self.owed == 0 {
-            (self.draining, self.drained) = (true, 0);
-            self.plan_after_turn(now);
-        }
-    }
-
-    /// A write has gone: ends a drain when few are left, or when reads have waited for as many as the controller holds.
-    pub(super) fn may_end_drain(&mut self, now: u64) {
-        if !self.draining {
-            return;
-        }
-        self.drained += 1;
-        let long = self.drained >= self.rules.write_entries.min(2 * self.rules.write_high) && self.has_reads();
-        if self.writes <= self.rules.write_low || long {
-            self.draining = false;
-            self.owed = if long { self.admitted - self.held } else { 0 };
-            self.plan_after_turn(now);
-        }
-    }
-
-    /// A read has gone.
-    pub(super) fn repay(&mut self, now: u64) {
-        if self.owed > 0 {
-            self.owed = if self.has_reads() { self.owed - 1 } else { 0 };
-            if self.owed == 0 {
-                self.plan_banks(self.with_writes, now);
-                self.may_drain(now);
-            }
-        }
-    }
-
     /// Whether a read waits for its turn. Held ones do not count: they would keep away the writes that they wait for.
     #[inline]
-    pub(super) fn has_reads(&self) -> bool {
+    pub(in crate::memory) fn has_reads(&self) -> bool {
         self.admitted > self.held
-    }
-
-    /// Whether writes need not wait for their age.
-    #[inline]
-    fn writes_are_free(&self) -> bool {
-        self.draining || !self.has_reads()
-    }
-
-    /// The write of a bank that goes next, by its place in the queue, and when it may, without regard to its bank.
-    #[inline(always)]
-    pub(super) fn next_write(&self, bank: usize) -> Option<(usize, Write, u64)> {
-        if self.with_writes >> bank & 1 == 0 {
-            return None;
-        }
-        let queue = &self.banks[bank];
-        if self.writes_are_free() {
-            let (at, write) = queue.first_write(self.order, self.dram.open_row(bank))?;
-            Some((at, write, 0))
-        } else if self.owed > 0 && !queue.reads.is_empty() {
-            None
-        } else {
-            let write = queue.writes.front()?;
-            Some((0, write, write.arrived.saturating_add(self.rules.write_age)))
-        }
     }
 
     /// The read of a bank that goes next, by its place in the queue.
     #[inline(always)]
-    pub(super) fn next_read(&self, bank: usize) -> Option<(usize, Read)> {
+    pub(in crate::memory) fn next_read(&self, bank: usize) -> Option<(usize, Read)> {
         if self.draining && self.rules.drains_channel {
             return None;
         }
@@ -354,7 +294,7 @@ impl Channel {
     }
 
     /// Where a read lines up that no longer waits for a write.
-    pub(super) fn release(&mut self, bank: usize, line: Line) {
+    pub(in crate::memory) fn release(&mut self, bank: usize, line: Line) {
         let queue = &mut self.banks[bank];
         for read in queue.held.extract_if(.., |read| read.line == line) {
             self.held -= 1;
@@ -368,21 +308,15 @@ impl Channel {
     /// Sets the times of the banks whose bits are set.
     #[cold]
     #[inline(never)]
-    pub(super) fn plan_banks(&mut self, banks: u64, now: u64) {
+    pub(in crate::memory) fn plan_banks(&mut self, banks: u64, now: u64) {
         for bank in bits(banks) {
             self.plan(bank, now);
         }
     }
 
-    /// Writes go first now, or no longer.
-    pub(super) fn plan_after_turn(&mut self, now: u64) {
-        let all = u64::MAX >> (MOST_BANKS - self.layout.all_banks());
-        self.plan_banks(if self.rules.drains_channel { all } else { self.with_writes }, now);
-    }
-
     /// Sets the time of a bank's next command.
     #[inline(always)]
-    pub(super) fn plan(&mut self, bank: usize, now: u64) {
+    pub(in crate::memory) fn plan(&mut self, bank: usize, now: u64) {
         match self.reads_in_order() {
             true => self.plan_oldest(bank, now),
             false => self.plan_any(bank, now),
@@ -391,7 +325,7 @@ impl Channel {
 
     /// The same where no write waits, and the oldest read goes first.
     #[inline(always)]
-    pub(super) fn plan_oldest(&mut self, bank: usize, now: u64) {
+    pub(in crate::memory) fn plan_oldest(&mut self, bank: usize, now: u64) {
         let oldest = self.banks[bank].reads.front();
         self.set_next(bank, oldest.map_or(NEVER, |read| self.dram.ready(read.place(bank), now)));
     }
@@ -407,7 +341,7 @@ impl Channel {
     }
 
     #[inline(always)]
-    pub(super) fn set_next(&mut self, bank: usize, next: u64) {
+    pub(in crate::memory) fn set_next(&mut self, bank: usize, next: u64) {
         self.next[bank] = next;
         match next {
             NEVER => self.active &= !(1 << bank),
