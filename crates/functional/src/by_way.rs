@@ -1,7 +1,6 @@
 //! Caches that know the way of each line: any policy, with a mask of the ways that fills may use.
 
-use waykeeper_simulator::caches::cache;
-use waykeeper_simulator::caches::flags::DIRTY;
+use waykeeper_simulator::{Cache, DIRTY};
 use waykeeper_workload::Xorshift;
 
 use crate::access::{EMPTY, STORE, Word};
@@ -11,7 +10,7 @@ use crate::level::{Level, StoreHit};
 /// A cache of lines by set and way.
 #[derive(Debug, Clone)]
 pub struct ByWay {
-    cache: cache::Cache,
+    cache: Cache,
     fill_ways: u32,
     mark_only: bool,
     random: Xorshift,
@@ -21,7 +20,7 @@ impl ByWay {
     /// An empty cache.
     pub fn new(level: &Level, seed: u64) -> Self {
         Self {
-            cache: cache::Cache::new(level.sets as usize, level.ways as usize, level.replacement),
+            cache: Cache::new(level.sets as usize, level.ways as usize, level.replacement),
             fill_ways: level.fill_ways.unwrap_or(level.all_ways()),
             mark_only: level.store_hit == StoreHit::MarkOnly,
             random: Xorshift::new(seed),

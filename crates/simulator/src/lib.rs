@@ -25,16 +25,25 @@
 //! seed give the same samples on any machine.
 
 mod bits;
-pub mod caches;
 mod core;
 mod engine;
-pub mod line;
-pub mod memory;
 pub mod observe;
 mod refused;
 mod shortcuts;
-pub mod time;
 
+// What only this crate's own tests look at.
+macro_rules! internals {
+    ($($module:ident)*) => {$(
+        #[cfg(feature = "internals")]
+        pub mod $module;
+        #[cfg(not(feature = "internals"))]
+        mod $module;
+    )*};
+}
+internals! { caches line memory time }
+
+pub use caches::cache::{Cache, Evicted};
+pub use caches::flags::{DIRTY, Flags};
 pub use engine::Engine;
 pub use engine::controls::TARGET_CLASS;
 pub use engine::memories::MemoryId;

@@ -3,11 +3,11 @@
 //! | file | is |
 //! |---|---|
 //! | [`layout`] | where a line lies |
-//! | `channel`, `bank`, `issue` | a controller: its queues, what goes first, what is issued |
+//! | `channel`, `bank` | a controller: its queues, what goes first, what is issued, when writes go before reads |
 //! | `per_bank` | something for each bank |
 //! | `dram`, `refresh` | the dies: when commands are allowed |
 //! | `checks`, `joint` | inline ECC |
-//! | `front`, `gate` | what stands before the channels: a limit of the way, bounded write queues |
+//! | `upstream`, `arbiter` | what stands before the channels: a limit of the way, bounded write queues |
 //! | [`regulator`] | bandwidth regulation by class |
 //! | [`side_cache`] | a cache at the memory's side |
 //! | `stories` | what became of reads that somebody asked about |
@@ -15,12 +15,11 @@
 //! Assumed for simplicity: a transaction is placed as a whole when it begins, so that a later one that could fill a gap
 //! on the data bus before it does not; the way through the interconnect is added to the answer, not split in two.
 
+mod arbiter;
 mod bank;
 mod channel;
 mod checks;
 mod dram;
-mod front;
-mod gate;
 mod joint;
 pub mod layout;
 pub mod parameters;
@@ -32,6 +31,7 @@ pub mod side_cache;
 mod stories;
 #[cfg(test)]
 mod tests;
+mod upstream;
 
 use crate::caches::hierarchy::MOST_CORES;
 use crate::line::Line;
@@ -39,12 +39,12 @@ use crate::observe::counters::{ClassTraffic, MemoryCounters};
 use crate::observe::label::{MOST_CLASSES, MOST_MONITORS};
 use crate::observe::story::Story;
 use crate::time::NEVER;
+use arbiter::{Arbiter, Request};
 use channel::Channel;
-use front::Front;
-use gate::{Gate, Request};
 use parameters::Parameters;
 pub use per_bank::MOST_BANKS;
 use stories::Stories;
+use upstream::Upstream;
 
 /// Names the one who waits for a read.
 pub type Handle = u32;
@@ -74,9 +74,9 @@ impl Source {
 pub struct Memory {
     channels: Vec<Channel>,
     /// What stands before the channels, while it makes any difference.
-    front: Option<Box<Front>>,
+    upstream: Option<Box<Upstream>>,
     /// The same while it makes none.
-    idle_front: Option<Box<Front>>,
+    idle_upstream: Option<Box<Upstream>>,
     /// The next command or answer of each channel.
     times: Vec<u64>,
     /// The channel that acts next (the lowest one, if there are several), and when.
@@ -101,8 +101,8 @@ impl Memory {
         let channels = of.layout.channels;
         let mut memory = Self {
             channels: vec![Channel::new(of); channels],
-            front: Front::new(of).map(Box::new),
-            idle_front: None,
+            upstream: Upstream::new(of).map(Box::new),
+            idle_upstream: None,
             times: vec![NEVER; channels],
             next: 0,
             next_command: NEVER,
@@ -112,7 +112,7 @@ impl Memory {
             classes: [ClassTraffic::default(); MOST_CLASSES],
             monitors: Box::new([ClassTraffic::default(); MONITORS]),
         };
-        memory.use_front();
+        memory.use_upstream();
         memory
     }
 
@@ -122,7 +122,7 @@ impl Memory {
         self.classes[usize::from(source.class) % MOST_CLASSES].bytes_read += self.line_bytes;
         self.monitors[source.number()].bytes_read += self.line_bytes;
         let (channel, in_channel) = self.channels[0].layout.channel(line);
-        if self.front.is_some() {
+        if self.upstream.is_some() {
             return self.arrive(Request::read(line, (channel, in_channel), handle, source), now);
         }
         if self.channels[channel].read(in_channel, handle, source.first, now) {
@@ -136,7 +136,7 @@ impl Memory {
         self.classes[usize::from(source.class) % MOST_CLASSES].bytes_written += self.line_bytes;
         self.monitors[source.number()].bytes_written += self.line_bytes;
         let (channel, in_channel) = self.channels[0].layout.channel(line);
-        if self.front.is_some() {
+        if self.upstream.is_some() {
             return self.arrive(Request::write(line, (channel, in_channel), source), now);
         }
         self.channels[channel].write(in_channel, now);
@@ -145,7 +145,8 @@ impl Memory {
 
     /// The time that the writes take at the peak rate which the controllers have no room for: 0 as long as they take them all.
     pub fn write_backlog(&self) -> u64 {
-        let before = self.front.as_ref().and_then(|front| front.gate.as_ref()).map_or(0, Gate::writes_waiting);
+        let before =
+            self.upstream.as_ref().and_then(|upstream| upstream.arbiter.as_ref()).map_or(0, Arbiter::writes_waiting);
         let beyond = self.channels.iter().map(Channel::writes_beyond).sum::<u64>();
         (before + beyond) * self.line_time
     }
@@ -159,8 +160,8 @@ impl Memory {
     /// Does what is due at `now`, which is [`Memory::next_time`]: gives who was answered, or issues one command.
     #[inline(always)]
     pub fn step(&mut self, now: u64) -> Option<Handle> {
-        if self.front.is_some() {
-            return self.step_with_front(now);
+        if self.upstream.is_some() {
+            return self.step_with_upstream(now);
         }
         let at = self.next;
         let channel = &mut self.channels[at];
@@ -181,7 +182,8 @@ impl Memory {
     /// Sets a class's stride, share or portions, and whether anything is regulated at all; false if there is no
     /// regulator.
     pub fn set_bandwidth(&mut self, class: u8, share: u64, enabled: bool, now: u64) -> bool {
-        let Some(regulator) = self.front.as_mut().and_then(|front| front.gate.as_mut()?.regulator.as_mut()) else {
+        let Some(regulator) = self.upstream.as_mut().and_then(|upstream| upstream.arbiter.as_mut()?.regulator.as_mut())
+        else {
             return false;
         };
         regulator.set(class, share, enabled);
@@ -191,7 +193,8 @@ impl Memory {
 
     /// Sets the stride, share or portions of one class, where the others keep theirs; false if there is no regulator.
     pub fn set_share(&mut self, class: u8, share: u64, now: u64) -> bool {
-        let Some(regulator) = self.front.as_mut().and_then(|front| front.gate.as_mut()?.regulator.as_mut()) else {
+        let Some(regulator) = self.upstream.as_mut().and_then(|upstream| upstream.arbiter.as_mut()?.regulator.as_mut())
+        else {
             return false;
         };
         regulator.set_one(class, share);
@@ -201,10 +204,10 @@ impl Memory {
 
     /// Sets what allocates in the memory-side cache; false if there is none. Lines stay where they are.
     pub fn set_memory_cache(&mut self, read: bool, dirty_write: bool) -> bool {
-        let front = self.front.as_mut().or(self.idle_front.as_mut());
-        let Some(cache) = front.and_then(|front| front.cache.as_mut()) else { return false };
+        let upstream = self.upstream.as_mut().or(self.idle_upstream.as_mut());
+        let Some(cache) = upstream.and_then(|upstream| upstream.cache.as_mut()) else { return false };
         cache.set_allocation(read, dirty_write);
-        self.use_front();
+        self.use_upstream();
         true
     }
 
@@ -223,8 +226,8 @@ impl Memory {
     /// What was counted.
     pub fn counts(&self) -> MemoryCounters {
         let channels = self.channels.iter().map(|channel| &channel.counts);
-        let front = self.front.iter().chain(&self.idle_front).map(|front| &front.counts);
-        channels.chain(front).fold(MemoryCounters::default(), |sum, counts| sum.plus(counts))
+        let upstream = self.upstream.iter().chain(&self.idle_upstream).map(|upstream| &upstream.counts);
+        channels.chain(upstream).fold(MemoryCounters::default(), |sum, counts| sum.plus(counts))
     }
 
     /// Bytes asked for, by class.
@@ -241,8 +244,8 @@ impl Memory {
     #[inline]
     fn plan(&mut self, channel: usize) {
         self.plan_alone(channel);
-        if let Some(front) = &self.front {
-            self.next_time = self.next_time.min(front.next_time());
+        if let Some(upstream) = &self.upstream {
+            self.next_time = self.next_time.min(upstream.next_time());
         }
     }
 

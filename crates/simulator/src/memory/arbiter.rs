@@ -53,7 +53,7 @@ const MARKS: usize = 8192;
 
 /// Requests in front of the channels.
 #[derive(Debug, Clone)]
-pub struct Gate {
+pub struct Arbiter {
     /// Regulates the classes, if anything does.
     pub regulator: Option<Regulator>,
     /// Requests that are seen at one time; of each class, where the regulator holds classes back.
@@ -82,14 +82,14 @@ pub struct Gate {
     next_time: u64,
 }
 
-/// What a gate needs to know of the memory behind it.
+/// What an arbiter needs to know of the memory behind it.
 pub trait Room {
     /// Whether a request can go on.
     fn has_room(&self, request: &Request) -> bool;
 }
 
-impl Gate {
-    /// A gate without requests. The regulator, if any, sees `entries` of them.
+impl Arbiter {
+    /// An arbiter without requests. The regulator, if any, sees `entries` of them.
     pub fn new(channels: usize, line_time: u64, regulator: Option<(Regulator, usize)>) -> Self {
         let (regulator, entries) =
             regulator.map_or((None, usize::MAX), |(regulator, entries)| (Some(regulator), entries));

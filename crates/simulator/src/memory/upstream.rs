@@ -1,8 +1,8 @@
-//! What stands before the channels and is not always there: the gate and the memory-side cache.
+//! What stands before the channels and is not always there: the arbiter and the memory-side cache.
 
 use crate::line::Line;
+use crate::memory::arbiter::{Arbiter, Request, Room};
 use crate::memory::channel::Channel;
-use crate::memory::gate::{Gate, Request, Room};
 use crate::memory::parameters::Parameters;
 use crate::memory::queue::Queue;
 use crate::memory::regulator::Regulator;
@@ -11,11 +11,11 @@ use crate::memory::{Handle, Memory};
 use crate::observe::counters::MemoryCounters;
 use crate::time::NEVER;
 
-/// The gate and the memory-side cache, as far as a memory has them.
+/// The arbiter and the memory-side cache, as far as a memory has them.
 #[derive(Debug, Clone)]
-pub struct Front {
+pub struct Upstream {
     /// Makes requests wait.
-    pub gate: Option<Gate>,
+    pub arbiter: Option<Arbiter>,
     /// Answers reads, takes writes.
     pub cache: Option<SideCache>,
     /// Its answers.
@@ -24,7 +24,7 @@ pub struct Front {
     pub counts: MemoryCounters,
 }
 
-/// What a request meets behind the gate.
+/// What a request meets behind the arbiter.
 struct Inside<'a> {
     channels: &'a [Channel],
     cache: Option<&'a SideCache>,
@@ -40,16 +40,16 @@ impl Room for Inside<'_> {
     }
 }
 
-impl Front {
+impl Upstream {
     /// What a memory has before its channels; nothing if it has nothing there.
     pub fn new(of: &Parameters) -> Option<Self> {
         let bounded = of.scheduler.write_entries != usize::MAX;
-        let has_gate = bounded || of.line_time > 0 || of.regulation.is_some();
+        let has_arbiter = bounded || of.line_time > 0 || of.regulation.is_some();
         let regulator = of.regulation.map(|(scheme, entries)| (Regulator::new(scheme), entries));
-        let gate = has_gate.then(|| Gate::new(of.layout.channels, of.line_time, regulator));
+        let arbiter = has_arbiter.then(|| Arbiter::new(of.layout.channels, of.line_time, regulator));
         let cache = of.cache.map(SideCache::new);
-        (has_gate || cache.is_some()).then(|| Self {
-            gate,
+        (has_arbiter || cache.is_some()).then(|| Self {
+            arbiter,
             cache,
             hits: Queue::new(),
             counts: MemoryCounters::default(),
@@ -58,21 +58,21 @@ impl Front {
 
     /// Whether it makes any difference.
     fn is_of_use(&self) -> bool {
-        self.gate.is_some() || self.cache.as_ref().is_some_and(SideCache::is_of_use)
+        self.arbiter.is_some() || self.cache.as_ref().is_some_and(SideCache::is_of_use)
     }
 
     /// When something happens here.
     #[inline]
     pub fn next_time(&self) -> u64 {
         let hit = self.hits.front().map_or(NEVER, |(at, _)| at);
-        hit.min(self.gate.as_ref().map_or(NEVER, Gate::next_time))
+        hit.min(self.arbiter.as_ref().map_or(NEVER, Arbiter::next_time))
     }
 }
 
 impl Memory {
     /// What an access that takes no time does to the memory-side cache, whose changed lines leave it without traffic.
     pub fn forward(&mut self, line: Line, write: bool) {
-        let Some(cache) = self.front.as_mut().and_then(|front| front.cache.as_mut()) else { return };
+        let Some(cache) = self.upstream.as_mut().and_then(|upstream| upstream.cache.as_mut()) else { return };
         if write {
             if cache.takes_write(line) {
                 cache.write(line);
@@ -84,41 +84,41 @@ impl Memory {
 
     /// Whether a memory-side cache takes part.
     pub fn caches(&self) -> bool {
-        let cache = self.front.as_ref().and_then(|front| front.cache.as_ref());
+        let cache = self.upstream.as_ref().and_then(|upstream| upstream.cache.as_ref());
         cache.is_some_and(SideCache::is_of_use)
     }
 
     /// Looks at the front only while it makes a difference.
-    pub(super) fn use_front(&mut self) {
-        if self.front.is_none() {
-            self.front = self.idle_front.take();
+    pub(super) fn use_upstream(&mut self) {
+        if self.upstream.is_none() {
+            self.upstream = self.idle_upstream.take();
         }
-        if self.front.as_ref().is_some_and(|front| !front.is_of_use()) {
-            self.idle_front = self.front.take();
+        if self.upstream.as_ref().is_some_and(|upstream| !upstream.is_of_use()) {
+            self.idle_upstream = self.upstream.take();
         }
     }
 
     #[cold]
     #[inline(never)]
     pub(super) fn arrive(&mut self, request: Request, now: u64) {
-        let Some(Front { gate: Some(gate), cache, .. }) = self.front.as_deref_mut() else {
+        let Some(Upstream { arbiter: Some(arbiter), cache, .. }) = self.upstream.as_deref_mut() else {
             return self.enter(request, now);
         };
         let inside = Inside { channels: &self.channels, cache: cache.as_ref() };
-        if gate.lets_through(&request, now, &inside) {
+        if arbiter.lets_through(&request, now, &inside) {
             return self.enter(request, now);
         }
-        gate.arrive(request, now);
+        arbiter.arrive(request, now);
         self.pass(now);
     }
 
     #[cold]
     #[inline(never)]
-    pub(super) fn step_with_front(&mut self, now: u64) -> Option<Handle> {
-        let front = self.front.as_mut()?;
-        if front.hits.front().is_some_and(|(at, _)| at <= now) {
-            let answered = front.hits.pop_front().map(|(_, handle)| handle);
-            self.next_time = self.next_command.min(front.next_time());
+    pub(super) fn step_with_upstream(&mut self, now: u64) -> Option<Handle> {
+        let upstream = self.upstream.as_mut()?;
+        if upstream.hits.front().is_some_and(|(at, _)| at <= now) {
+            let answered = upstream.hits.pop_front().map(|(_, handle)| handle);
+            self.next_time = self.next_command.min(upstream.next_time());
             return answered;
         }
         if self.next_command > now {
@@ -132,29 +132,29 @@ impl Memory {
         self.allocate_fetched(channel, now);
         self.plan(channel);
         // A command may have made room, and what it fetched may be what another request looks for.
-        let news = |front: &Front| front.cache.is_some() || front.next_time() <= now;
-        let news = self.channels[channel].room() != room || self.front.as_deref().is_some_and(news);
+        let news = |upstream: &Upstream| upstream.cache.is_some() || upstream.next_time() <= now;
+        let news = self.channels[channel].room() != room || self.upstream.as_deref().is_some_and(news);
         if answered.is_none() && news {
             self.pass(now);
         }
         answered
     }
 
-    /// Lets requests through the gate.
+    /// Lets requests through the arbiter.
     pub(super) fn pass(&mut self, now: u64) {
         loop {
-            let Some(front) = &mut self.front else { return };
-            let Some(gate) = &mut front.gate else { break };
-            let inside = Inside { channels: &self.channels, cache: front.cache.as_ref() };
-            let Some(request) = gate.pass(now, &inside) else { break };
+            let Some(upstream) = &mut self.upstream else { return };
+            let Some(arbiter) = &mut upstream.arbiter else { break };
+            let inside = Inside { channels: &self.channels, cache: upstream.cache.as_ref() };
+            let Some(request) = arbiter.pass(now, &inside) else { break };
             self.enter(request, now);
         }
-        if let Some(front) = &self.front {
-            self.next_time = self.next_command.min(front.next_time());
+        if let Some(upstream) = &self.upstream {
+            self.next_time = self.next_command.min(upstream.next_time());
         }
     }
 
-    /// A request is through the gate: the cache deals with it, or its channel.
+    /// A request is through the arbiter: the cache deals with it, or its channel.
     fn enter(&mut self, request: Request, now: u64) {
         if !self.enter_cache(&request, now) {
             let Request { channel, in_channel, first, .. } = request;
@@ -169,21 +169,21 @@ impl Memory {
 
     /// Whether the cache has dealt with a request.
     fn enter_cache(&mut self, request: &Request, now: u64) -> bool {
-        let Some(front) = &mut self.front else { return false };
-        let Some(cache) = &mut front.cache else { return false };
+        let Some(upstream) = &mut self.upstream else { return false };
+        let Some(cache) = &mut upstream.cache else { return false };
         match request.reader {
             Some(handle) => {
                 let hit = cache.read(request.line);
                 if hit {
-                    front.counts.cache_hits += 1;
-                    front.hits.push_back((now + cache.hit, handle));
+                    upstream.counts.cache_hits += 1;
+                    upstream.hits.push_back((now + cache.hit, handle));
                 }
                 hit
             }
             None => {
                 let takes = cache.takes_write(request.line);
                 if takes {
-                    front.counts.cache_writes += 1;
+                    upstream.counts.cache_writes += 1;
                     if let Some(evicted) = cache.write(request.line) {
                         self.write_evicted(evicted, now);
                     }
@@ -195,7 +195,7 @@ impl Memory {
 
     /// The line of data that a channel has fetched, if it has, goes into the cache.
     fn allocate_fetched(&mut self, channel: usize, now: u64) {
-        let Some(cache) = self.front.as_mut().and_then(|front| front.cache.as_mut()) else { return };
+        let Some(cache) = self.upstream.as_mut().and_then(|upstream| upstream.cache.as_mut()) else { return };
         let Channel { layout, fetched: Some(in_channel), .. } = self.channels[channel] else { return };
         if u64::from(in_channel) < layout.lines
             && cache.takes_reads()
@@ -206,8 +206,8 @@ impl Memory {
     }
 
     fn write_evicted(&mut self, line: u32, now: u64) {
-        if let Some(front) = &mut self.front {
-            front.counts.cache_evictions += 1;
+        if let Some(upstream) = &mut self.upstream {
+            upstream.counts.cache_evictions += 1;
         }
         let (channel, in_channel) = self.channels[0].layout.channel(line);
         self.channels[channel].write(in_channel, now);
