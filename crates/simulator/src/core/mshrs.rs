@@ -6,12 +6,12 @@ use crate::line::Line;
 use crate::time::NEVER;
 
 /// The most MSHRs of a core.
-pub const MOST_SLOTS: usize = 64;
+pub const MOST_MSHRS: usize = 64;
 
 /// How many lines a core can wait for at one time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
-    /// Lines that its first level waits for: 1 to [`MOST_SLOTS`].
+    /// Lines that its first level waits for: 1 to [`MOST_MSHRS`].
     pub all: usize,
     /// Those among them that come from beyond its own caches.
     pub beyond: Option<usize>,
@@ -39,51 +39,51 @@ pub struct Asked {
     pub entry: u8,
 }
 
-/// The lines that a core waits for, a slot each.
+/// The lines that a core waits for, an MSHR each.
 #[derive(Debug, Clone)]
 pub struct Mshrs {
-    /// All slots of its own accesses, one bit each.
+    /// All MSHRs of its own accesses, one bit each.
     all: u64,
-    /// The slots that only prefetches to the second level may take, one bit each.
+    /// The MSHRs that only prefetches to the second level may take, one bit each.
     for_second: u64,
-    /// Slots that memory owes a line.
+    /// MSHRs that memory owes a line.
     owed: u64,
-    /// Slots that are taken until a known time.
+    /// MSHRs that are taken until a known time.
     timed: u64,
-    /// Slots whose lines come, or came, from beyond the core's own caches.
+    /// MSHRs whose lines come, or came, from beyond the core's own caches.
     beyond: u64,
     most_beyond: Option<usize>,
-    done: [u64; MOST_SLOTS],
-    asked: [Asked; MOST_SLOTS],
+    done: [u64; MOST_MSHRS],
+    asked: [Asked; MOST_MSHRS],
 }
 
 impl Mshrs {
     /// All are free.
     pub fn new(bounds: Bounds) -> Self {
         Self {
-            all: u64::MAX >> (MOST_SLOTS - bounds.all),
+            all: u64::MAX >> (MOST_MSHRS - bounds.all),
             for_second: match bounds.for_second {
                 0 => 0,
-                more => (u64::MAX >> (MOST_SLOTS - more)) << bounds.all,
+                more => (u64::MAX >> (MOST_MSHRS - more)) << bounds.all,
             },
             owed: 0,
             timed: 0,
             beyond: 0,
             most_beyond: bounds.beyond,
-            done: [0; MOST_SLOTS],
-            asked: [Asked { line: 0, want: Want::Read, entry: 0 }; MOST_SLOTS],
+            done: [0; MOST_MSHRS],
+            asked: [Asked { line: 0, want: Want::Read, entry: 0 }; MOST_MSHRS],
         }
     }
 
-    /// The free slots, one bit each.
+    /// The free MSHRs, one bit each.
     #[inline(always)]
     pub fn free(&self) -> u64 {
         self.all & !(self.owed | self.timed)
     }
 
-    /// A free slot.
+    /// A free MSHR.
     #[inline(always)]
-    pub fn free_slot(&self) -> Option<usize> {
+    pub fn free_mshr(&self) -> Option<usize> {
         let free = self.free();
         (free != 0).then(|| free.trailing_zeros() as usize)
     }
@@ -100,7 +100,7 @@ impl Mshrs {
         self.free() == 0 || self.tell_beyond()
     }
 
-    /// If no line can be waited for besides those that are: the slots, one bit each, that are free at a known time.
+    /// If no line can be waited for besides those that are: the MSHRs, one bit each, that are free at a known time.
     #[inline(always)]
     pub fn full(&mut self, now: u64) -> Option<u64> {
         self.limit_reached()?;
@@ -119,17 +119,17 @@ impl Mshrs {
         }
     }
 
-    /// When the first of some slots has its line; [`NEVER`] for none.
-    pub fn first_done(&self, slots: u64) -> u64 {
-        bits(slots).map(|slot| self.done[slot]).min().unwrap_or(NEVER)
+    /// When the first of some MSHRs has its line; [`NEVER`] for none.
+    pub fn first_done(&self, mshrs: u64) -> u64 {
+        bits(mshrs).map(|mshr| self.done[mshr]).min().unwrap_or(NEVER)
     }
 
-    /// A slot for a prefetch to a level, if one is left to it.
+    /// An MSHR for a prefetch to a level, if one is left to it.
     pub fn for_prefetch(&mut self, level: u8, now: u64) -> Option<usize> {
-        let slots = if level == 1 { self.all } else { self.all | self.for_second };
-        // The slots that nothing else may take come first; the last one of the core's own is left to it.
+        let suitable = if level == 1 { self.all } else { self.all | self.for_second };
+        // The MSHRs that nothing else may take come first; the last one of the core's own is left to it.
         let offered = |mshrs: &Self| {
-            let free = slots & !(mshrs.owed | mshrs.timed);
+            let free = suitable & !(mshrs.owed | mshrs.timed);
             if free & !mshrs.all != 0 || (free & mshrs.all).count_ones() > 1 { free } else { 0 }
         };
         if offered(self) == 0 {
@@ -143,52 +143,52 @@ impl Mshrs {
         (offered != 0).then(|| 63 - offered.leading_zeros() as usize)
     }
 
-    /// Memory owes a slot a line from now on.
+    /// Memory owes an MSHR a line from now on.
     #[inline(always)]
-    pub fn ask(&mut self, slot: usize, asked: Asked) {
-        self.owed |= 1 << slot;
-        self.beyond |= 1 << slot;
-        self.asked[slot] = asked;
+    pub fn ask(&mut self, mshr: usize, asked: Asked) {
+        self.owed |= 1 << mshr;
+        self.beyond |= 1 << mshr;
+        self.asked[mshr] = asked;
     }
 
     /// What memory was asked for.
-    pub fn asked(&self, slot: usize) -> Asked {
-        self.asked[slot]
+    pub fn asked(&self, mshr: usize) -> Asked {
+        self.asked[mshr]
     }
 
-    /// The slots that memory owes this line.
+    /// The MSHRs that memory owes this line.
     #[inline(always)]
     pub fn owed_for(&self, line: Line) -> impl Iterator<Item = usize> + '_ {
-        bits(self.owed).filter(move |slot| self.asked[*slot].line == line)
+        bits(self.owed).filter(move |mshr| self.asked[*mshr].line == line)
     }
 
-    /// A further access waits for the line of a slot.
+    /// A further access waits for the line of an MSHR.
     #[inline(always)]
-    pub fn join(&mut self, slot: usize, want: Want) {
-        self.asked[slot].want = self.asked[slot].want.joined(want);
+    pub fn join(&mut self, mshr: usize, want: Want) {
+        self.asked[mshr].want = self.asked[mshr].want.joined(want);
     }
 
-    /// Memory has answered a slot: what it was asked for.
+    /// Memory has answered an MSHR: what it was asked for.
     #[inline(always)]
-    pub fn answered(&mut self, slot: usize) -> Asked {
-        self.owed &= !(1 << slot);
-        self.asked[slot]
+    pub fn answered(&mut self, mshr: usize) -> Asked {
+        self.owed &= !(1 << mshr);
+        self.asked[mshr]
     }
 
-    /// Takes a slot for a line that comes at a known time.
+    /// Takes an MSHR for a line that comes at a known time.
     #[inline(always)]
-    pub fn take(&mut self, slot: usize, arrival: Arrival) {
-        self.timed |= 1 << slot;
-        self.beyond = self.beyond & !(1 << slot) | u64::from(arrival.beyond) << slot;
-        self.done[slot] = arrival.at;
+    pub fn take(&mut self, mshr: usize, arrival: Arrival) {
+        self.timed |= 1 << mshr;
+        self.beyond = self.beyond & !(1 << mshr) | u64::from(arrival.beyond) << mshr;
+        self.done[mshr] = arrival.at;
     }
 
-    /// The same for a free slot, which is returned; none if all are taken.
+    /// The same for a free MSHR, which is returned; none if all are taken.
     #[inline]
     pub fn keep_until(&mut self, arrival: Arrival) -> Option<usize> {
-        let slot = self.free_slot()?;
-        self.take(slot, arrival);
-        Some(slot)
+        let mshr = self.free_mshr()?;
+        self.take(mshr, arrival);
+        Some(mshr)
     }
 
     /// Takes over the lines in flight that another program of the same core has asked for.
@@ -201,26 +201,26 @@ impl Mshrs {
     #[inline]
     pub fn all_done(&self) -> u64 {
         match self.owed {
-            0 => bits(self.timed).map(|slot| self.done[slot]).max().unwrap_or(0),
+            0 => bits(self.timed).map(|mshr| self.done[mshr]).max().unwrap_or(0),
             _ => NEVER,
         }
     }
 
-    /// Slots whose lines are not there at `now`, one bit each.
+    /// MSHRs whose lines are not there at `now`, one bit each.
     pub fn unfinished(&self, now: u64) -> u64 {
-        self.owed | bits(self.timed).filter(|slot| self.done[*slot] > now).fold(0, |mask, slot| mask | 1 << slot)
+        self.owed | bits(self.timed).filter(|mshr| self.done[*mshr] > now).fold(0, |mask, mshr| mask | 1 << mshr)
     }
 
-    /// When a slot has its line: [`NEVER`] while memory owes it.
-    pub fn done_at(&self, slot: usize) -> u64 {
-        if self.owed >> slot & 1 == 1 { NEVER } else { self.done[slot] }
+    /// When an MSHR has its line: [`NEVER`] while memory owes it.
+    pub fn done_at(&self, mshr: usize) -> u64 {
+        if self.owed >> mshr & 1 == 1 { NEVER } else { self.done[mshr] }
     }
 
     #[inline]
     fn reclaim(&mut self, now: u64) {
-        for slot in bits(self.timed) {
-            if self.done[slot] <= now {
-                self.timed &= !(1 << slot);
+        for mshr in bits(self.timed) {
+            if self.done[mshr] <= now {
+                self.timed &= !(1 << mshr);
             }
         }
     }

@@ -3,9 +3,9 @@
 use crate::caches::access::{Answer, Want};
 use crate::caches::hierarchy::Hierarchy;
 use crate::core::latencies::Latencies;
-use crate::core::mshrs::{Arrival, Asked, Bounds, MOST_SLOTS, Mshrs};
+use crate::core::mshrs::{Arrival, Asked, Bounds, MOST_MSHRS, Mshrs};
 use crate::core::retry::Blocked;
-use crate::core::shared_mshrs::SharedMisses;
+use crate::core::shared_mshrs::SharedMshrs;
 use crate::line::{EMPTY, Line};
 use crate::memory::{Handle, Memory, Source};
 use crate::observe::counters::FrontCounters;
@@ -21,7 +21,7 @@ pub struct World {
     /// The memory.
     pub memory: Memory,
     /// Shared caches whose outstanding misses are bounded.
-    pub misses: Vec<SharedMisses>,
+    pub misses: Vec<SharedMshrs>,
     /// Whether one of them may have room for a core that waits.
     pub has_room: bool,
     /// Who collects what the target waits for, if anybody does.
@@ -44,14 +44,14 @@ pub enum Issued {
     Hit,
     /// The line is there at this time.
     At(Arrival),
-    /// Memory will answer into this slot.
+    /// Memory will answer into this MSHR.
     Pending(usize),
-    /// Memory will answer into this slot, which an earlier access waits for too.
+    /// Memory will answer into this MSHR, which an earlier access waits for too.
     Joined(usize),
     /// A filter has no entry, a shared cache can wait for no further line, or another core waits for the line:
     /// [`Port::retry_after`] tells when to try again.
     Blocked,
-    /// All slots are taken, one of them until this time (or [`NEVER`], if all wait for memory).
+    /// All MSHRs are taken, one of them until this time (or [`NEVER`], if all wait for memory).
     Full(u64),
 }
 
@@ -148,14 +148,14 @@ impl Port {
             }
             Answer::Memory => {
                 counts.memory_reads += 1;
-                let slot = self.mshrs.free().trailing_zeros() as usize;
-                self.ask_memory(world, slot, Asked { line, want, entry: 0 }, now);
-                Issued::Pending(slot)
+                let mshr = self.mshrs.free().trailing_zeros() as usize;
+                self.ask_memory(world, mshr, Asked { line, want, entry: 0 }, now);
+                Issued::Pending(mshr)
             }
-            Answer::InFlight => match self.slot_that_brings(line, hierarchy) {
-                Some(slot) => {
-                    self.mshrs.join(slot, want);
-                    Issued::Joined(slot)
+            Answer::InFlight => match self.mshr_that_brings(line, hierarchy) {
+                Some(mshr) => {
+                    self.mshrs.join(mshr, want);
+                    Issued::Joined(mshr)
                 }
                 None => self.block(hierarchy, line, now, self.latencies.retry[0]),
             },
@@ -177,8 +177,8 @@ impl Port {
         issued
     }
 
-    /// Whether reads of data that cannot wait for anything but slots, entries and memory may take the short way: they
-    /// overlap, nothing bounds them besides the slots, and nobody asks why they wait.
+    /// Whether reads of data that cannot wait for anything but MSHRs, entries and memory may take the short way: they
+    /// overlap, nothing bounds them besides the MSHRs, and nobody asks why they wait.
     pub fn reads_straight(&self) -> bool {
         !self.stops_at_loads
             && !self.explains
@@ -187,13 +187,13 @@ impl Port {
             && self.blocked.is_none_or(|blocked| blocked.turn.is_none())
     }
 
-    /// On the short way: the hierarchy has let a read pass to memory, which answers into a free slot.
+    /// On the short way: the hierarchy has let a read pass to memory, which answers into a free MSHR.
     #[inline(always)]
-    pub fn ask(&mut self, world: &mut World, slot: usize, (line, entry): (Line, u8), now: u64) {
+    pub fn ask(&mut self, world: &mut World, mshr: usize, (line, entry): (Line, u8), now: u64) {
         let counts = &mut world.hierarchy.counts[self.core];
         counts.accesses += 1;
         counts.memory_reads += 1;
-        self.ask_memory(world, slot, Asked { line, want: Want::Read, entry }, now);
+        self.ask_memory(world, mshr, Asked { line, want: Want::Read, entry }, now);
     }
 
     /// On the short way: a shared cache's filter has no entry for a line.
@@ -257,16 +257,16 @@ impl Port {
         let Some(explainer) = &mut world.explainer else { return };
         match issued {
             Issued::At(arrival) => explainer.waits_until(arrival.at, part),
-            Issued::Pending(slot) | Issued::Joined(slot) => explainer.waits_for_slot(slot, part),
+            Issued::Pending(mshr) | Issued::Joined(mshr) => explainer.waits_for_mshr(mshr, part),
             Issued::Blocked => explainer.waits_for_entry(part),
             Issued::Hit | Issued::Full(_) => {}
         }
     }
 
-    /// Asks for a line on behalf of a prefetcher, if there is a slot for it and the line is further away than `level`.
-    /// Gives the slot that it takes and when the line is there, or [`NEVER`] if memory decides.
+    /// Asks for a line on behalf of a prefetcher, if there is an MSHR for it and the line is further away than `level`.
+    /// Gives the MSHR that it takes and when the line is there, or [`NEVER`] if memory decides.
     pub fn prefetch(&mut self, world: &mut World, line: Line, level: u8, now: u64) -> Option<(usize, u64)> {
-        let slot = self.mshrs.for_prefetch(level, now)?;
+        let mshr = self.mshrs.for_prefetch(level, now)?;
         if world.hierarchy.cores[self.core].holds_up_to(level, line) {
             return None;
         }
@@ -296,11 +296,11 @@ impl Port {
         if at == NEVER {
             self.counts.prefetch_memory_reads += 1;
             world.hierarchy.counts[self.core].memory_reads += 1;
-            self.ask_memory(world, slot, Asked { line, want, entry: 0 }, now);
+            self.ask_memory(world, mshr, Asked { line, want, entry: 0 }, now);
         } else {
-            self.mshrs.take(slot, Arrival { at, beyond });
+            self.mshrs.take(mshr, Arrival { at, beyond });
         }
-        Some((slot, at))
+        Some((mshr, at))
     }
 
     /// Lines that this core's own accesses have read from memory: not those of page walks and prefetchers.
@@ -310,9 +310,9 @@ impl Port {
     }
 
     #[inline(always)]
-    fn ask_memory(&mut self, world: &mut World, slot: usize, asked: Asked, now: u64) {
-        self.mshrs.ask(slot, asked);
-        let handle = (self.core * MOST_SLOTS + slot) as Handle;
+    fn ask_memory(&mut self, world: &mut World, mshr: usize, asked: Asked, now: u64) {
+        self.mshrs.ask(mshr, asked);
+        let handle = (self.core * MOST_MSHRS + mshr) as Handle;
         let Label { class, monitor } = self.label;
         let source = Source { core: self.core as u8, class, monitor, first: self.first };
         world.memory.read(asked.line, handle, source, now);
@@ -327,9 +327,9 @@ impl Port {
         self.limits.iter().for_each(|cache| world.misses[*cache].owe());
     }
 
-    /// The slot that memory owes a line which is then in a cache.
-    fn slot_that_brings(&self, line: Line, hierarchy: &Hierarchy) -> Option<usize> {
-        self.mshrs.owed_for(line).find(|slot| !hierarchy.passes_caches(self.core, self.mshrs.asked(*slot).want))
+    /// The MSHR that memory owes a line which is then in a cache.
+    fn mshr_that_brings(&self, line: Line, hierarchy: &Hierarchy) -> Option<usize> {
+        self.mshrs.owed_for(line).find(|mshr| !hierarchy.passes_caches(self.core, self.mshrs.asked(*mshr).want))
     }
 
     /// Refuses a request that would leave a shared cache which can wait for no further line, or where others were before.
@@ -374,7 +374,7 @@ impl Port {
         }
     }
 
-    /// If there is no slot for a line that the core does not hold: when there will be one, or [`NEVER`] if memory decides.
+    /// If there is no MSHR for a line that the core does not hold: when there will be one, or [`NEVER`] if memory decides.
     #[inline(never)]
     fn full(&mut self, hierarchy: &Hierarchy, line: Line, want: Want, now: u64) -> Option<u64> {
         let timed = self.mshrs.full(now)?;
@@ -440,12 +440,12 @@ impl Port {
         }
     }
 
-    /// Memory has answered a slot; gives the line.
+    /// Memory has answered an MSHR; gives the line.
     #[inline(always)]
-    pub fn answer(&mut self, slot: usize, world: &mut World, line_bytes: u64, now: u64) -> Line {
-        let Asked { line, want, entry } = self.mshrs.answered(slot);
+    pub fn answer(&mut self, mshr: usize, world: &mut World, line_bytes: u64, now: u64) -> Line {
+        let Asked { line, want, entry } = self.mshrs.answered(mshr);
         if self.explains || !self.limits.is_empty() {
-            self.tell_of_answer(slot, world, now);
+            self.tell_of_answer(mshr, world, now);
         }
         let hierarchy = &mut world.hierarchy;
         hierarchy.counts[self.core].bytes_from_memory += line_bytes;
@@ -455,22 +455,22 @@ impl Port {
         line
     }
 
-    /// Tells who else wants to know that memory has answered a slot.
+    /// Tells who else wants to know that memory has answered an MSHR.
     #[cold]
     #[inline(never)]
-    fn tell_of_answer(&self, slot: usize, world: &mut World, now: u64) {
+    fn tell_of_answer(&self, mshr: usize, world: &mut World, now: u64) {
         self.limits.iter().for_each(|cache| world.misses[*cache].answered());
         if self.explains
             && let Some(explainer) = &mut world.explainer
         {
-            let story = world.memory.story((self.core * MOST_SLOTS + slot) as Handle);
-            explainer.slot_came(slot, story, now);
+            let story = world.memory.story((self.core * MOST_MSHRS + mshr) as Handle);
+            explainer.mshr_came(mshr, story, now);
         }
     }
 
     /// The same as [`Port::answer`], for those who are not answered often.
     #[inline(never)]
-    pub fn answer_rarely(&mut self, slot: usize, world: &mut World, line_bytes: u64, now: u64) -> Line {
-        self.answer(slot, world, line_bytes, now)
+    pub fn answer_rarely(&mut self, mshr: usize, world: &mut World, line_bytes: u64, now: u64) -> Line {
+        self.answer(mshr, world, line_bytes, now)
     }
 }

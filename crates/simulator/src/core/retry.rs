@@ -1,6 +1,6 @@
 //! When a request is tried again that found no entry in a filter, or no room in a shared cache's MSHRs.
 
-use crate::core::shared_mshrs::SharedMisses;
+use crate::core::shared_mshrs::SharedMshrs;
 use crate::line::Line;
 use crate::time::NEVER;
 
@@ -40,7 +40,7 @@ impl Blocked {
     /// When it tries next if it waits for a turn at a cache; none if that is not known.
     #[cold]
     #[inline(never)]
-    pub fn turn_comes(&self, misses: &mut SharedMisses, core: usize, now: u64) -> Option<u64> {
+    pub fn turn_comes(&self, misses: &mut SharedMshrs, core: usize, now: u64) -> Option<u64> {
         let now = now.max(self.since);
         let at = match misses.is_next(core, now) {
             true => self.next_try(now),

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 /// The lines that a shared cache waits for. Cores that find no room get it in the order in which they came.
 #[derive(Debug, Clone)]
-pub struct SharedMisses {
+pub struct SharedMshrs {
     /// Level of the cache.
     pub level: u8,
     /// A request that a cache up to this level answers does not wait: those of its own level do while it is full if it then
@@ -18,7 +18,7 @@ pub struct SharedMisses {
     waiting: VecDeque<usize>,
 }
 
-impl SharedMisses {
+impl SharedMshrs {
     /// A cache of a level that waits for `most` lines, and meanwhile answers what it holds or lets that wait, too.
     pub fn new(level: u8, most: usize, hits_wait: bool) -> Self {
         Self { level, passes: level - u8::from(hits_wait), most, owed: 0, timed: Vec::new(), waiting: VecDeque::new() }
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn cores_get_room_in_the_order_in_which_they_came() {
-        let mut misses = SharedMisses::new(2, 2, false);
+        let mut misses = SharedMshrs::new(2, 2, false);
         assert!(misses.may_begin(0, 0));
         misses.owe();
         assert!(misses.may_begin(1, 0));

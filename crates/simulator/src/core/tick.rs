@@ -71,7 +71,7 @@ enum State {
     Touching(usize),
     /// A filter has no entry for this touch.
     Blocked(usize),
-    /// Memory owes the line of this slot.
+    /// Memory owes the line of this MSHR.
     Waiting(usize, usize),
     /// All touches are made; memory owes some of their lines.
     Draining,
@@ -184,12 +184,12 @@ impl Tick {
                     // What the access changed elsewhere must be seen before the next one.
                     return self.sleep(State::Touching(at), self.now);
                 }
-                Issued::Pending(slot) | Issued::Joined(slot) => {
+                Issued::Pending(mshr) | Issued::Joined(mshr) => {
                     self.missed = true;
                     self.blocked_since = self.now;
                     at += 1;
                     return match blocking {
-                        true => self.sleep(State::Waiting(slot, at), NEVER),
+                        true => self.sleep(State::Waiting(mshr, at), NEVER),
                         false => self.sleep(State::Touching(at), self.now),
                     };
                 }
@@ -243,11 +243,11 @@ impl Tick {
         }
     }
 
-    /// Memory has answered a slot.
-    pub fn answered(&mut self, slot: usize, world: &mut World, now: u64) {
+    /// Memory has answered an MSHR.
+    pub fn answered(&mut self, mshr: usize, world: &mut World, now: u64) {
         let stalled = &mut world.hierarchy.counts[self.port.core].stalled_for_memory_ps;
         match self.state {
-            State::Waiting(expected, at) if expected == slot => {
+            State::Waiting(expected, at) if expected == mshr => {
                 *stalled += now - self.blocked_since;
                 self.sleep(State::Touching(at), now);
             }

@@ -1,7 +1,7 @@
 //! How far a core runs ahead of the oldest load that waits.
 
 use crate::bits::bits;
-use crate::core::mshrs::{MOST_SLOTS, Mshrs};
+use crate::core::mshrs::{MOST_MSHRS, Mshrs};
 
 /// The instructions that an out-of-order core holds. A load leaves when its line is there and everything before it has
 /// left; stores leave at once, into the store buffer.
@@ -13,9 +13,9 @@ pub struct Window {
     begun: u64,
     /// No load that waits is older than this.
     oldest: u64,
-    /// Slots of the port that loads wait for, one bit each, and the oldest load of each.
+    /// MSHRs of the port that loads wait for, one bit each, and the oldest load of each.
     waiting: u64,
-    load: [u64; MOST_SLOTS],
+    load: [u64; MOST_MSHRS],
     /// Loads that wait for their translations.
     held: Vec<u64>,
 }
@@ -25,8 +25,8 @@ pub struct Window {
 pub enum Room {
     /// So many.
     For(u64),
-    /// None before this slot has its line.
-    AfterSlot(usize),
+    /// None before this MSHR has its line.
+    AfterMshr(usize),
     /// None before a translation has come.
     AfterWalk,
 }
@@ -39,7 +39,7 @@ impl Window {
             begun: 0,
             oldest: 0,
             waiting: 0,
-            load: [0; MOST_SLOTS],
+            load: [0; MOST_MSHRS],
             held: Vec::new(),
         }
     }
@@ -70,14 +70,14 @@ impl Window {
     /// Finds the oldest load that still waits.
     fn look(&mut self, mshrs: &Mshrs, now: u64) -> Room {
         self.waiting &= mshrs.unfinished(now);
-        let slot = bits(self.waiting).min_by_key(|slot| self.load[*slot]);
+        let mshr = bits(self.waiting).min_by_key(|mshr| self.load[*mshr]);
         let held = self.held.iter().min().copied();
-        self.oldest = match (slot.map(|slot| self.load[slot]), held) {
+        self.oldest = match (mshr.map(|mshr| self.load[mshr]), held) {
             (None, None) => return Room::For(u64::MAX),
-            (slot, held) => slot.unwrap_or(u64::MAX).min(held.unwrap_or(u64::MAX)),
+            (mshr, held) => mshr.unwrap_or(u64::MAX).min(held.unwrap_or(u64::MAX)),
         };
-        match (self.left(), slot) {
-            (0, Some(slot)) if self.load[slot] == self.oldest => Room::AfterSlot(slot),
+        match (self.left(), mshr) {
+            (0, Some(mshr)) if self.load[mshr] == self.oldest => Room::AfterMshr(mshr),
             (0, _) => Room::AfterWalk,
             (room, _) => Room::For(room),
         }
@@ -89,28 +89,28 @@ impl Window {
         self.begun += instructions;
     }
 
-    /// The instruction that began last is a load that waits for a slot; `joins` if an older one may wait for it too.
+    /// The instruction that began last is a load that waits for an MSHR; `joins` if an older one may wait for it too.
     #[inline]
-    pub fn wait_for(&mut self, slot: usize, joins: bool) {
+    pub fn wait_for(&mut self, mshr: usize, joins: bool) {
         if self.size != u64::MAX {
-            self.wait_as(self.begun - 1, slot, joins);
+            self.wait_as(self.begun - 1, mshr, joins);
         }
     }
 
-    /// A load that was held waits for a slot.
-    pub fn wait_as(&mut self, load: u64, slot: usize, joins: bool) {
+    /// A load that was held waits for an MSHR.
+    pub fn wait_as(&mut self, load: u64, mshr: usize, joins: bool) {
         if self.size == u64::MAX {
             return;
         }
-        if joins && self.waiting >> slot & 1 == 1 {
-            self.load[slot] = self.load[slot].min(load);
+        if joins && self.waiting >> mshr & 1 == 1 {
+            self.load[mshr] = self.load[mshr].min(load);
             return;
         }
         if self.waiting == 0 && self.held.is_empty() {
             self.oldest = load;
         }
-        self.waiting |= 1 << slot;
-        self.load[slot] = load;
+        self.waiting |= 1 << mshr;
+        self.load[mshr] = load;
     }
 
     /// An instruction begins that waits for its translation; gives its number.
@@ -131,14 +131,14 @@ impl Window {
         self.held.retain(|held| *held != load);
     }
 
-    /// Whether a load waits for a slot, or its line came since the last look.
-    pub fn waits_for(&self, slot: usize) -> bool {
-        self.waiting >> slot & 1 == 1
+    /// Whether a load waits for an MSHR, or its line came since the last look.
+    pub fn waits_for(&self, mshr: usize) -> bool {
+        self.waiting >> mshr & 1 == 1
     }
 
-    /// A slot has its line.
+    /// An MSHR has its line.
     #[inline]
-    pub fn answered(&mut self, slot: usize) {
-        self.waiting &= !(1 << slot);
+    pub fn answered(&mut self, mshr: usize) {
+        self.waiting &= !(1 << mshr);
     }
 }

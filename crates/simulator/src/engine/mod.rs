@@ -27,7 +27,7 @@ use waykeeper_workload::Xorshift;
 use crate::bits::bits;
 use crate::caches::allocation::code::Code;
 use crate::caches::hierarchy::{MOST_CORES, Write};
-use crate::core::mshrs::MOST_SLOTS;
+use crate::core::mshrs::MOST_MSHRS;
 use crate::core::port::{Port, World};
 use crate::core::tick::Tick;
 use crate::engine::build::need;
@@ -271,20 +271,20 @@ impl Engine {
 
     #[inline(always)]
     fn answer(&mut self, handle: Handle, now: u64) {
-        let (core, slot) = (handle as usize / MOST_SLOTS, handle as usize % MOST_SLOTS);
+        let (core, mshr) = (handle as usize / MOST_MSHRS, handle as usize % MOST_MSHRS);
         let answered = self.on_core[core];
-        let Some(program) = self.running.get_mut(answered) else { return self.answer_stopped(core, slot, now) };
+        let Some(program) = self.running.get_mut(answered) else { return self.answer_stopped(core, mshr, now) };
         let filled = match program {
             Running::Stream(stream) => {
-                let filled = stream.port.answer(slot, &mut self.world, self.line_bytes, now);
+                let filled = stream.port.answer(mshr, &mut self.world, self.line_bytes, now);
                 if !stream.goes_on_as_planned() {
-                    stream.answered(slot, &mut self.world, now);
+                    stream.answered(mshr, &mut self.world, now);
                     self.wakes.change(answered, stream.wake);
                 }
                 filled
             }
             Running::Tick(tick) => {
-                let filled = answer_tick(tick, slot, &mut self.world, self.line_bytes, now);
+                let filled = answer_tick(tick, mshr, &mut self.world, self.line_bytes, now);
                 self.wakes.change(answered, tick.wake);
                 filled
             }
@@ -296,9 +296,9 @@ impl Engine {
 
     /// Memory has answered what a program had asked for that was stopped since.
     #[cold]
-    fn answer_stopped(&mut self, core: usize, slot: usize, now: u64) {
+    fn answer_stopped(&mut self, core: usize, mshr: usize, now: u64) {
         let port = self.ports[core].as_mut().expect("somebody has asked");
-        let filled = port.answer_rarely(slot, &mut self.world, self.line_bytes, now);
+        let filled = port.answer_rarely(mshr, &mut self.world, self.line_bytes, now);
         self.retry(Some(filled), now);
     }
 
@@ -414,9 +414,9 @@ impl Engine {
         }
         let port = self.running[target].port();
         port.explains = true;
-        let first = (port.core * MOST_SLOTS) as Handle;
+        let first = (port.core * MOST_MSHRS) as Handle;
         self.world.hierarchy.watch(port.core);
-        self.world.memory.follow(first..first + MOST_SLOTS as Handle);
+        self.world.memory.follow(first..first + MOST_MSHRS as Handle);
         self.world.explainer = Some(Box::new(Explainer::new(most, from_ps)));
         true
     }
@@ -470,9 +470,9 @@ fn run_tick(tick: &mut Tick, world: &mut World, samples: &mut dyn Samples) -> (u
 
 #[cold]
 #[inline(never)]
-fn answer_tick(tick: &mut Tick, slot: usize, world: &mut World, line_bytes: u64, now: u64) -> Line {
-    let filled = tick.port.answer_rarely(slot, world, line_bytes, now);
-    tick.answered(slot, world, now);
+fn answer_tick(tick: &mut Tick, mshr: usize, world: &mut World, line_bytes: u64, now: u64) -> Line {
+    let filled = tick.port.answer_rarely(mshr, world, line_bytes, now);
+    tick.answered(mshr, world, now);
     filled
 }
 

@@ -33,14 +33,14 @@ mod stories;
 mod tests;
 mod upstream;
 
+use arbiter::{Arbiter, Request};
+use channel::Channel;
 use crate::caches::hierarchy::MOST_CORES;
 use crate::line::Line;
 use crate::observe::counters::{ClassTraffic, MemoryCounters};
 use crate::observe::label::{MOST_CLASSES, MOST_MONITORS};
 use crate::observe::story::Story;
 use crate::time::NEVER;
-use arbiter::{Arbiter, Request};
-use channel::Channel;
 use parameters::Parameters;
 pub use per_bank::MOST_BANKS;
 use stories::Stories;

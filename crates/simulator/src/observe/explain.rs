@@ -104,7 +104,7 @@ const MOST_PARTS: usize = 256;
 /// What an open part waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Awaits {
-    Slot(usize),
+    Mshr(usize),
     Entry,
 }
 
@@ -147,9 +147,9 @@ impl Explainer {
         }
     }
 
-    /// The core waits for the line of a slot.
-    pub fn waits_for_slot(&mut self, slot: usize, part: Part) {
-        self.open.push((Awaits::Slot(slot), part));
+    /// The core waits for the line of an MSHR.
+    pub fn waits_for_mshr(&mut self, mshr: usize, part: Part) {
+        self.open.push((Awaits::Mshr(mshr), part));
     }
 
     /// The core waits for another attempt.
@@ -157,9 +157,9 @@ impl Explainer {
         self.open.push((Awaits::Entry, part));
     }
 
-    /// The line of a slot has come from memory.
-    pub fn slot_came(&mut self, slot: usize, story: Option<Story>, now: u64) {
-        self.came(Awaits::Slot(slot), story, now);
+    /// The line of an MSHR has come from memory.
+    pub fn mshr_came(&mut self, mshr: usize, story: Option<Story>, now: u64) {
+        self.came(Awaits::Mshr(mshr), story, now);
     }
 
     /// The next attempt is at a time.

@@ -2,7 +2,7 @@
 //!
 //! Every line is there at once: what an in-order core does that waits for each line, all its caches, filters and TLBs see in
 //! the same order. Other cores' lines that overlap in time come in the order of their accesses. Prefetchers see the same
-//! misses, and always find a slot. Nothing is counted but the accesses themselves.
+//! misses, and always find an MSHR. Nothing is counted but the accesses themselves.
 
 use waykeeper_workload::Access;
 

@@ -132,11 +132,11 @@ impl Front {
         self.held.push(Held { touch, load, at: NEVER, is_answered: false });
     }
 
-    /// No store waits for this slot any more.
+    /// No store waits for this MSHR any more.
     #[inline]
-    pub fn forget(&mut self, slot: usize) {
+    pub fn forget(&mut self, mshr: usize) {
         if let Some(stores) = &mut self.stores {
-            stores.forget(slot);
+            stores.forget(mshr);
         }
     }
 

@@ -10,51 +10,51 @@ use crate::line::Line;
 #[derive(Debug, Clone)]
 pub struct StoreBuffer {
     entries: usize,
-    /// Slots of the port that stores wait for, one bit each.
-    slots: u64,
-    /// Lines that no slot was free for, the oldest first.
+    /// MSHRs of the port that stores wait for, one bit each.
+    mshrs: u64,
+    /// Lines that no MSHR was free for, the oldest first.
     later: VecDeque<Line>,
 }
 
 impl StoreBuffer {
     /// An empty buffer.
     pub fn new(entries: usize) -> Self {
-        Self { entries, slots: 0, later: VecDeque::new() }
+        Self { entries, mshrs: 0, later: VecDeque::new() }
     }
 
     /// Whether a further store has to wait before the buffer at `now`.
     pub fn is_full(&mut self, port: &Port, now: u64) -> bool {
-        let taken = |buffer: &Self| buffer.slots.count_ones() as usize + buffer.later.len();
+        let taken = |buffer: &Self| buffer.mshrs.count_ones() as usize + buffer.later.len();
         if taken(self) >= self.entries {
-            self.slots &= port.mshrs.unfinished(now);
+            self.mshrs &= port.mshrs.unfinished(now);
         }
         taken(self) >= self.entries
     }
 
-    /// When one of the slots has its line: a time, or never if memory decides.
+    /// When one of the MSHRs has its line: a time, or never if memory decides.
     pub fn next_done(&self, port: &Port) -> u64 {
-        bits(self.slots).map(|slot| port.mshrs.done_at(slot)).min().unwrap_or(u64::MAX)
+        bits(self.mshrs).map(|mshr| port.mshrs.done_at(mshr)).min().unwrap_or(u64::MAX)
     }
 
-    /// A store waits for a slot.
-    pub fn wait_for(&mut self, slot: usize) {
-        self.slots |= 1 << slot;
+    /// A store waits for an MSHR.
+    pub fn wait_for(&mut self, mshr: usize) {
+        self.mshrs |= 1 << mshr;
     }
 
-    /// A slot has its line, or waits for something else.
+    /// An MSHR has its line, or waits for something else.
     #[inline]
-    pub fn forget(&mut self, slot: usize) {
-        self.slots &= !(1 << slot);
+    pub fn forget(&mut self, mshr: usize) {
+        self.mshrs &= !(1 << mshr);
     }
 
-    /// A store waits for a free slot.
+    /// A store waits for a free MSHR.
     pub fn put_off(&mut self, line: Line) {
         if !self.later.contains(&line) {
             self.later.push_back(line);
         }
     }
 
-    /// The store that gets the next free slot.
+    /// The store that gets the next free MSHR.
     pub fn first_put_off(&self) -> Option<Line> {
         self.later.front().copied()
     }

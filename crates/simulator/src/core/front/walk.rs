@@ -23,8 +23,8 @@ pub struct Walk {
 pub enum Awaits {
     /// Nothing.
     Nothing,
-    /// The line of this slot.
-    Slot(usize),
-    /// A slot.
-    AnySlot,
+    /// The line of this MSHR.
+    Mshr(usize),
+    /// An MSHR.
+    AnyMshr,
 }

@@ -1,4 +1,4 @@
-//! What goes on beside the core: page walks, accesses that waited for one, stores that waited for a slot.
+//! What goes on beside the core: page walks, accesses that waited for one, stores that waited for an MSHR.
 
 use crate::caches::access::Want;
 use crate::core::front::Held;
@@ -29,7 +29,7 @@ impl Program {
 
     /// Whether the core waits for everything, and everything is there or comes at a known time.
     fn is_drained(&self) -> bool {
-        self.waiting == Waiting::AllSlots && self.all_done() != NEVER
+        self.waiting == Waiting::AllMshrs && self.all_done() != NEVER
     }
 
     /// What the core waits for may have come: it tries again.
@@ -62,17 +62,17 @@ impl Program {
         (walk.at, walk.awaits) = match issued {
             Issued::Hit => (now + self.port.latencies.l1, Awaits::Nothing),
             Issued::At(arrival) => (arrival.at, Awaits::Nothing),
-            Issued::Pending(slot) | Issued::Joined(slot) => (NEVER, Awaits::Slot(slot)),
+            Issued::Pending(mshr) | Issued::Joined(mshr) => (NEVER, Awaits::Mshr(mshr)),
             Issued::Blocked => (now, Awaits::Nothing),
-            Issued::Full(time) => (time, Awaits::AnySlot),
+            Issued::Full(time) => (time, Awaits::AnyMshr),
         };
         if !matches!(issued, Issued::Blocked | Issued::Full(_)) {
             walk.array += 1;
             self.port.counts.walk_reads += 1;
         }
-        if let Issued::Pending(slot) = issued {
+        if let Issued::Pending(mshr) = issued {
             self.port.counts.walk_memory_reads += 1;
-            self.claim(slot);
+            self.claim(mshr);
         }
         false
     }
@@ -89,29 +89,29 @@ impl Program {
         }
         let issued = self.port.issue(world, touch.line, touch.want, now);
         let issued = self.after_caches(touch, issued, world);
-        let slot = match issued {
+        let mshr = match issued {
             Issued::Hit => None,
             Issued::At(arrival) => {
-                let slot = self.port.mshrs.keep_until(arrival);
-                if slot.is_none() {
+                let mshr = self.port.mshrs.keep_until(arrival);
+                if mshr.is_none() {
                     let answered = Held { at: arrival.at, is_answered: true, ..held };
                     return self.hold_again(answered);
                 }
-                slot
+                mshr
             }
-            Issued::Pending(slot) | Issued::Joined(slot) => Some(slot),
+            Issued::Pending(mshr) | Issued::Joined(mshr) => Some(mshr),
             Issued::Blocked => return self.hold_again(held),
             Issued::Full(time) => return self.hold_again(Held { at: time, ..held }),
         };
         let value_at = now + self.port.latencies.l1;
-        self.comes(&held, slot.map_or(LastLoad::At(value_at), |slot| LastLoad::In(slot, value_at)));
-        if let Some(slot) = slot {
-            let joined = issued == Issued::Joined(slot);
+        self.comes(&held, mshr.map_or(LastLoad::At(value_at), |mshr| LastLoad::In(mshr, value_at)));
+        if let Some(mshr) = mshr {
+            let joined = issued == Issued::Joined(mshr);
             if !joined {
-                self.claim(slot);
+                self.claim(mshr);
             }
             if touch.load {
-                self.window.wait_as(held.load, slot, joined);
+                self.window.wait_as(held.load, mshr, joined);
             }
         }
         self.window.release(held.load);
@@ -128,16 +128,16 @@ impl Program {
         self.front.as_deref_mut().expect("it holds an access").ready.push_front(held);
     }
 
-    /// The oldest store that found no slot tries again; true if it has become a request.
+    /// The oldest store that found no MSHR tries again; true if it has become a request.
     fn send_put_off(&mut self, world: &mut World) -> bool {
         let now = self.now;
         let front = self.front.as_deref_mut().expect("it has a store buffer");
         let Some(line) = front.stores.as_ref().and_then(|stores| stores.first_put_off()) else { return false };
         front.stores_at = now;
-        let slot = match self.port.issue(world, line, Want::Write, now) {
+        let mshr = match self.port.issue(world, line, Want::Write, now) {
             Issued::Hit => None,
             Issued::At(arrival) => self.port.mshrs.keep_until(arrival),
-            Issued::Pending(slot) | Issued::Joined(slot) => Some(slot),
+            Issued::Pending(mshr) | Issued::Joined(mshr) => Some(mshr),
             Issued::Blocked => return false,
             Issued::Full(time) => {
                 front.stores_at = time;
@@ -145,23 +145,23 @@ impl Program {
             }
         };
         front.stores.as_mut().expect("it has a store buffer").take_put_off();
-        if let Some(slot) = slot {
-            self.window.answered(slot);
-            self.buffer(slot);
+        if let Some(mshr) = mshr {
+            self.window.answered(mshr);
+            self.buffer(mshr);
         }
         true
     }
 
-    /// Memory has answered a slot: walks go on, and what found no slot tries again.
+    /// Memory has answered an MSHR: walks go on, and what found no MSHR tries again.
     #[inline(never)]
-    pub(super) fn front_answered(&mut self, slot: usize, now: u64) {
+    pub(super) fn front_answered(&mut self, mshr: usize, now: u64) {
         let Some(front) = &mut self.front else { return };
         for walk in &mut front.walks {
-            if walk.awaits == Awaits::Slot(slot) || walk.awaits == Awaits::AnySlot {
+            if walk.awaits == Awaits::Mshr(mshr) || walk.awaits == Awaits::AnyMshr {
                 (walk.at, walk.awaits) = (now, Awaits::Nothing);
             }
         }
-        front.forget(slot);
+        front.forget(mshr);
         if let Some(held) = front.ready.front_mut()
             && !held.is_answered
         {

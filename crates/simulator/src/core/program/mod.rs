@@ -80,7 +80,7 @@ pub struct Program {
 enum LastLoad {
     /// At a time.
     At(u64),
-    /// With the line of a slot; or, if nobody waits there any more, it came at this time or later.
+    /// With the line of an MSHR; or, if nobody waits there any more, it came at this time or later.
     In(usize, u64),
     /// The load with this number waits for a walk.
     Held(u64),
@@ -107,12 +107,12 @@ pub(crate) enum Op {
 enum Waiting {
     /// Nothing, or a known time.
     Nothing,
-    /// The line of this slot.
-    Slot(usize),
-    /// A slot.
-    AnySlot,
+    /// The line of this MSHR.
+    Mshr(usize),
+    /// An MSHR.
+    AnyMshr,
     /// Every line that is under way.
-    AllSlots,
+    AllMshrs,
     /// An entry of a filter.
     Entry,
     /// The end of a page walk.
@@ -299,8 +299,8 @@ impl Program {
         let Some(misprediction) = self.port.latencies.misprediction else { return true };
         let value_at = match self.last_load {
             _ if !on_load => self.now + self.port.latencies.l1,
-            LastLoad::In(slot, _) if self.window.waits_for(slot) => match self.port.mshrs.done_at(slot) {
-                NEVER => return self.wait(Waiting::Slot(slot), NEVER, Op::Mispredicted(on_load)),
+            LastLoad::In(mshr, _) if self.window.waits_for(mshr) => match self.port.mshrs.done_at(mshr) {
+                NEVER => return self.wait(Waiting::Mshr(mshr), NEVER, Op::Mispredicted(on_load)),
                 time => time,
             },
             LastLoad::At(at) | LastLoad::In(_, at) => at,
@@ -314,7 +314,7 @@ impl Program {
     #[cold]
     fn wait_for_window(&mut self, room: Room, op: Op) -> bool {
         match room {
-            Room::AfterSlot(slot) => self.wait(Waiting::Slot(slot), self.port.mshrs.done_at(slot), op),
+            Room::AfterMshr(mshr) => self.wait(Waiting::Mshr(mshr), self.port.mshrs.done_at(mshr), op),
             Room::AfterWalk | Room::For(_) => self.wait(Waiting::Walk, NEVER, op),
         }
     }
@@ -331,7 +331,7 @@ impl Program {
     /// The counter is read when everything is there; until then `op` waits.
     pub(crate) fn drained(&mut self, op: Op) -> bool {
         match self.all_done() {
-            NEVER => self.wait(Waiting::AllSlots, NEVER, op),
+            NEVER => self.wait(Waiting::AllMshrs, NEVER, op),
             time => {
                 self.now = self.now.max(time);
                 true
@@ -416,18 +416,18 @@ impl Program {
         self.wake = self.core_at.min(self.front_at());
     }
 
-    /// Memory has answered a slot.
+    /// Memory has answered an MSHR.
     #[inline(never)]
-    pub fn answered(&mut self, slot: usize, world: &mut World, now: u64) {
-        self.window.answered(slot);
+    pub fn answered(&mut self, mshr: usize, world: &mut World, now: u64) {
+        self.window.answered(mshr);
         if self.front.is_some() {
-            self.front_answered(slot, now);
+            self.front_answered(mshr, now);
         }
         let over = match self.waiting {
             Waiting::Nothing | Waiting::Entry | Waiting::Walk => false,
-            Waiting::Slot(expected) => expected == slot,
-            Waiting::AnySlot | Waiting::Store => true,
-            Waiting::AllSlots => self.all_done() != NEVER,
+            Waiting::Mshr(expected) => expected == mshr,
+            Waiting::AnyMshr | Waiting::Store => true,
+            Waiting::AllMshrs => self.all_done() != NEVER,
         };
         if over {
             world.hierarchy.counts[self.port.core].stalled_for_memory_ps += now - self.blocked_since;

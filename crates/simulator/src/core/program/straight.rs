@@ -53,7 +53,7 @@ impl Program {
         self.straight
     }
 
-    /// Whether an answer changes nothing for the core: it takes the short way, and waits for no slot.
+    /// Whether an answer changes nothing for the core: it takes the short way, and waits for no MSHR.
     #[inline(always)]
     pub fn goes_on_as_planned(&self) -> bool {
         self.straight && matches!(self.waiting, Waiting::Nothing | Waiting::Entry)
@@ -92,8 +92,8 @@ impl Program {
         while now <= horizon {
             let again = std::mem::replace(&mut self.again_line, EMPTY);
             let line = if again == EMPTY { self.data.line(self.stream.next_read()) } else { again };
-            let read = match self.port.mshrs.free_slot() {
-                Some(slot) => Some(slot).zip(world.hierarchy.read_straight(self.port.core, line, self.misses, now)),
+            let read = match self.port.mshrs.free_mshr() {
+                Some(mshr) => Some(mshr).zip(world.hierarchy.read_straight(self.port.core, line, self.misses, now)),
                 None => None,
             };
             match read {
@@ -103,9 +103,9 @@ impl Program {
                     self.window.begin(1);
                     now += self.port.latencies.pace;
                 }
-                Some((slot, Straight::Asked(entry))) => {
+                Some((mshr, Straight::Asked(entry))) => {
                     self.misses = true;
-                    self.port.ask(world, slot, (line, entry), now);
+                    self.port.ask(world, mshr, (line, entry), now);
                     self.window.begin(1);
                     self.now = now;
                     self.core_at = now + self.port.latencies.pace;

@@ -107,22 +107,22 @@ impl Program {
                     arrival.at
                 };
             }
-            Issued::Pending(slot) | Issued::Joined(slot) => {
+            Issued::Pending(mshr) | Issued::Joined(mshr) => {
                 self.window.begin(1);
-                let joined = issued == Issued::Joined(slot);
+                let joined = issued == Issued::Joined(mshr);
                 if !joined {
-                    self.claim(slot);
+                    self.claim(mshr);
                 }
                 if blocking {
                     self.blocked_since = self.now;
-                    self.waiting = Waiting::Slot(slot);
+                    self.waiting = Waiting::Mshr(mshr);
                     self.core_at = NEVER;
                 } else {
                     if load {
-                        self.window.wait_for(slot, joined);
-                        self.last_load = LastLoad::In(slot, self.now + l1);
+                        self.window.wait_for(mshr, joined);
+                        self.last_load = LastLoad::In(mshr, self.now + l1);
                     } else if want.is_store() {
-                        self.buffer(slot);
+                        self.buffer(mshr);
                     }
                     self.core_at = self.now + pace;
                 }
@@ -130,7 +130,7 @@ impl Program {
             Issued::Blocked if FRONT && self.puts_off(&touch, self.now) => self.core_at = self.now + pace,
             Issued::Blocked => return self.wait(Waiting::Entry, NEVER, Op::Touch(touch)),
             Issued::Full(time) if FRONT && self.puts_off(&touch, time) => self.core_at = self.now + pace,
-            Issued::Full(time) => return self.wait(Waiting::AnySlot, time, Op::Touch(touch)),
+            Issued::Full(time) => return self.wait(Waiting::AnyMshr, time, Op::Touch(touch)),
         }
         false
     }
@@ -141,35 +141,35 @@ impl Program {
         if touch.blocking {
             return false;
         }
-        let Some(slot) = self.port.mshrs.keep_until(arrival) else { return false };
-        self.claim(slot);
+        let Some(mshr) = self.port.mshrs.keep_until(arrival) else { return false };
+        self.claim(mshr);
         if touch.load {
-            self.window.wait_for(slot, false);
-            self.last_load = LastLoad::In(slot, self.now + self.port.latencies.l1);
+            self.window.wait_for(mshr, false);
+            self.last_load = LastLoad::In(mshr, self.now + self.port.latencies.l1);
         } else if touch.want.is_store() {
-            self.buffer(slot);
+            self.buffer(mshr);
         }
         true
     }
 
-    /// A slot was free and is taken: whoever waited for its last line does not wait for this one.
+    /// An MSHR was free and is taken: whoever waited for its last line does not wait for this one.
     #[inline]
-    pub(super) fn claim(&mut self, slot: usize) {
-        self.window.answered(slot);
+    pub(super) fn claim(&mut self, mshr: usize) {
+        self.window.answered(mshr);
         if let Some(front) = &mut self.front {
-            front.forget(slot);
+            front.forget(mshr);
         }
     }
 
-    /// A store waits for a slot in the store buffer.
+    /// A store waits for an MSHR in the store buffer.
     #[inline]
-    pub(super) fn buffer(&mut self, slot: usize) {
+    pub(super) fn buffer(&mut self, mshr: usize) {
         if let Some(stores) = self.front.as_mut().and_then(|front| front.stores.as_mut()) {
-            stores.wait_for(slot);
+            stores.wait_for(mshr);
         }
     }
 
-    /// A store that finds no slot waits in the store buffer, where there is one: the core goes on.
+    /// A store that finds no MSHR waits in the store buffer, where there is one: the core goes on.
     fn puts_off(&mut self, touch: &Touch, until: u64) -> bool {
         let Some(front) = &mut self.front else { return false };
         let Some(stores) = &mut front.stores else { return false };
@@ -291,11 +291,11 @@ impl Program {
         front.wished = !prefetchers.wishes.is_empty();
         let mut wishes = std::mem::take(&mut prefetchers.wishes);
         for (line, level) in wishes.drain(..) {
-            let Some((slot, at)) = self.port.prefetch(world, line, level, now) else { continue };
+            let Some((mshr, at)) = self.port.prefetch(world, line, level, now) else { continue };
             prefetchers.asked(line);
-            self.window.answered(slot);
+            self.window.answered(mshr);
             if let Some(stores) = &mut front.stores {
-                stores.forget(slot);
+                stores.forget(mshr);
             }
             if at != NEVER {
                 front.late.push((line, at));

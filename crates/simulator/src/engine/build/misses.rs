@@ -2,7 +2,7 @@
 
 use waykeeper_platform::{CoreId, Platform, SharedCache};
 
-use crate::core::shared_mshrs::SharedMisses;
+use crate::core::shared_mshrs::SharedMshrs;
 
 /// Each such cache, copies included, inner ones first.
 fn bounded(platform: &Platform) -> impl Iterator<Item = (&SharedCache, &Vec<CoreId>, usize)> {
@@ -12,9 +12,9 @@ fn bounded(platform: &Platform) -> impl Iterator<Item = (&SharedCache, &Vec<Core
 }
 
 /// What each waits for: nothing yet.
-pub fn misses(platform: &Platform) -> Vec<SharedMisses> {
+pub fn misses(platform: &Platform) -> Vec<SharedMshrs> {
     let hits_wait = |cache: &SharedCache| cache.hits_wait_when_full.as_ref().is_some_and(|wait| wait.value);
-    bounded(platform).map(|(cache, _, most)| SharedMisses::new(cache.level, most, hits_wait(cache))).collect()
+    bounded(platform).map(|(cache, _, most)| SharedMshrs::new(cache.level, most, hits_wait(cache))).collect()
 }
 
 /// Those that a core's requests pass.

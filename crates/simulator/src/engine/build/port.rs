@@ -3,7 +3,7 @@
 use waykeeper_platform::{CoreKind, Execution, Platform, PrivateCache, SnoopFilter};
 
 use crate::core::latencies::{LEVELS, Latencies};
-use crate::core::mshrs::{Bounds, MOST_SLOTS};
+use crate::core::mshrs::{Bounds, MOST_MSHRS};
 use crate::core::port::Port;
 use crate::core::window::Window;
 use crate::engine::build::{kind_of, limits, need};
@@ -34,15 +34,15 @@ fn bounds(kind: &CoreKind, at: usize) -> Result<Bounds, Refused> {
     let of = |cache: &Option<PrivateCache>| cache.as_ref()?.outstanding_misses.as_ref().map(|most| most.value as usize);
     // Fetches come one at a time, so that the data side's bound is the core's.
     let all = of(&kind.l1d).unwrap_or(of_core).min(of_core);
-    if all == 0 || all > MOST_SLOTS {
-        let why = format!("{all} outstanding misses; the simulator holds 1 to {MOST_SLOTS}");
+    if all == 0 || all > MOST_MSHRS {
+        let why = format!("{all} outstanding misses; the simulator holds 1 to {MOST_MSHRS}");
         return Err(Refused::new(key, why));
     }
     let second = of(&kind.l2).unwrap_or(0);
     Ok(Bounds {
         all,
         beyond: of(&kind.l2).filter(|most| *most < all),
-        for_second: second.min(MOST_SLOTS).saturating_sub(all),
+        for_second: second.min(MOST_MSHRS).saturating_sub(all),
     })
 }
 

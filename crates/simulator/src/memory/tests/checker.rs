@@ -3,11 +3,11 @@
 use proptest::prelude::*;
 use waykeeper_platform::ReadAfterWrite;
 
-use super::Command::{self, Activate, Column, Precharge, Refresh};
 use crate::memory::layout::{Checks, Layout};
 use crate::memory::parameters::{Parameters, RefreshRule, Scheduler, Timing};
 use crate::memory::{Memory, Source};
 use crate::time::NEVER;
+use super::Command::{self, Activate, Column, Precharge, Refresh};
 
 fn at(command: &Command) -> u64 {
     match command {
