@@ -233,6 +233,12 @@ impl View {
         boot.then_some("the kernel keeps its boot core (0) for its own work on this architecture: leave it out")
     }
 
+    /// Whether the scheduler leaves every real-time core alone already.
+    pub(crate) fn is_isolated(&self) -> bool {
+        let booted = self.root.text("/sys/devices/system/cpu/isolated").and_then(|text| parse_cpulist(&text));
+        self.lacking(&[booted.unwrap_or_default(), self.partitions().0].concat()).is_empty()
+    }
+
     /// Cores that isolated partitions of cpusets keep from the scheduler, and what shows each.
     pub(crate) fn partitions(&self) -> (Vec<u32>, Vec<Seen>) {
         const SUM: &str = "/sys/fs/cgroup/cpuset.cpus.isolated";

@@ -61,7 +61,8 @@ fn look(view: &View) -> Result<Looked, NotSeen> {
         .map(|thread| Seen::new(thread.file.clone(), format!("{} ({})", thread.list, thread.name)))
         .collect();
     seen.extend(queues.iter().map(|(_, text)| Seen::new(WORKQUEUES, text.clone())));
-    let mut fixes = vec![isolating(view, isolcpus(view))];
+    // A thread keeps its list where the scheduler leaves the core alone: only moving it changes what it may.
+    let mut fixes: Vec<Fix> = (!view.is_isolated()).then(|| isolating(view, isolcpus(view))).into_iter().collect();
     if let Some(first) = roaming.first() {
         fixes.push(Fix::Command(format!("taskset -pc {} {}   (and so for the others)", view.other_list(), first.pid)));
     }

@@ -61,7 +61,7 @@ pub fn advise(view: &View) -> Advice {
     for wish in wishes(view) {
         let name = wish.parameter.split('=').next().unwrap_or_default();
         let booted = words.get(name);
-        let (wanted, there) = reconciled(booted, &wish.parameter, view.last);
+        let (wanted, there) = reconciled(booted, &wish.parameter, view);
         let parameter =
             |replaces: Option<String>| Parameter { parameter: wanted.clone(), reason: wish.reason.into(), replaces };
         match (booted, wish.needed) {
@@ -84,17 +84,20 @@ pub fn advise(view: &View) -> Advice {
 
 /// What a parameter is to be beside what was booted, and whether it is so already. Cores that somebody has set apart for
 /// another purpose stay set apart.
-fn reconciled(booted: Option<&Word>, wanted: &str, last: u32) -> (String, bool) {
+fn reconciled(booted: Option<&Word>, wanted: &str, view: &View) -> (String, bool) {
     let (name, value) = wanted.split_once('=').map_or((wanted, None), |(name, value)| (name, Some(value)));
     let Some(booted) = booted else { return (wanted.to_owned(), false) };
-    let parts =
-        |value: Option<&'_ str>| parse_parameter(name, value?, last).filter(|(_, cores)| !cores.is_empty()).map(owned);
+    let parts = |value: Option<&'_ str>| {
+        parse_parameter(name, value?, view.last).filter(|(_, cores)| !cores.is_empty()).map(owned)
+    };
     let lists = parts(booted.value.as_deref()).zip(parts(value));
     match lists {
-        // Interrupts may go to fewer cores than there are others, and to no real-time one.
+        // Interrupts may go to fewer cores than there are others, also to those that went offline since, and to no
+        // real-time one.
         Some(((_, old), (_, new))) if name == "irqaffinity" => {
             let misprint = unknown(booted).is_some();
-            (wanted.to_owned(), !misprint && old.iter().all(|core| new.contains(core)))
+            let apart = old.iter().all(|core| !view.rt_cores.contains(core));
+            (wanted.to_owned(), !misprint && apart && old.iter().any(|core| new.contains(core)))
         }
         Some(((old_flags, old), (new_flags, new))) if CORE_LISTS.contains(&name) => {
             let all = |old: &[u32]| new.iter().all(|core| old.contains(core));

@@ -6,4 +6,5 @@ mod cores;
 mod fixtures;
 mod printed;
 mod properties;
+mod taken;
 mod tree;

@@ -8,10 +8,10 @@ use crate::both_ways;
 use crate::tree::Tree;
 
 /// A tree with its real-time cores.
-type Case = (String, Recording, Option<&'static str>);
+pub type Case = (String, Recording, Option<&'static str>);
 
 /// Every tree that the tests of this crate have.
-fn trees() -> Vec<Case> {
+pub fn trees() -> Vec<Case> {
     let made_up = [("hybrid", hybrid()), ("xeon", xeon()), ("epyc", epyc()), ("arm", arm())];
     let mut trees: Vec<Case> = made_up.map(|(name, it)| (name.to_owned(), it.recording(), None)).into();
     trees.push(("tuned".into(), Tree::tuned().recording(), Some("4-5")));
@@ -19,7 +19,7 @@ fn trees() -> Vec<Case> {
     trees
 }
 
-fn view(recording: &Recording, cores: Option<&str>) -> Option<View> {
+pub fn view(recording: &Recording, cores: Option<&str>) -> Option<View> {
     let view = View::new(Root::from(recording.clone()), cores).ok()?;
     Some(View { smis: Smis::NotCounted("a tree stands still".into()), ..view })
 }
