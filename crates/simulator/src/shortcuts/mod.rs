@@ -1,6 +1,7 @@
 //! Shortcuts: what is not simulated in full, and what stands in for it.
 
 pub mod background;
+pub mod course;
 pub mod estimate;
 pub mod fast;
 pub mod forward;

@@ -2,39 +2,29 @@
 
 mod agents;
 pub mod detour;
+mod lines;
+mod sample;
 mod straight;
 mod touch;
 
+pub use lines::EventLine;
+pub use sample::Recorder;
 pub use touch::Touch;
 
 use std::collections::VecDeque;
 
-use waykeeper_workload::{Access, Operation, Pattern, Region as Which, Step, Stream, recorder};
+use waykeeper_workload::{Access, Operation, Region as Which, Step, Stream};
 
 use crate::caches::access::Want;
-use crate::caches::allocation::code::Code;
 use crate::core::front::Front;
 use crate::core::front::tlb::{NONE, Page};
-use crate::core::front::translation::Side;
 use crate::core::placement::Region;
 use crate::core::port::{Port, World};
-use crate::core::program::detour::{Detour, Measured};
+use crate::core::program::detour::Detour;
 use crate::core::window::{Room, Window};
 use crate::line::{EMPTY, Line};
-use crate::observe::explain::What;
 use crate::observe::samples::Samples;
 use crate::time::NEVER;
-
-/// What a target does besides its stream: it reads the counter and records.
-#[derive(Debug, Clone)]
-pub struct Recorder {
-    /// Where it records.
-    pub region: Region,
-    /// Picoseconds between two values of the counter.
-    pub counter_tick: u64,
-    /// Picoseconds of a sample besides its accesses.
-    pub base: u64,
-}
 
 /// A running stream.
 #[derive(Debug, Clone)]
@@ -347,61 +337,6 @@ impl Program {
         }
     }
 
-    #[inline(never)]
-    fn start_sample(&mut self, world: &mut World) -> bool {
-        self.sample_start = self.now;
-        if self.port.explains
-            && let Some(explainer) = &mut world.explainer
-        {
-            explainer.begins();
-        }
-        self.reads_at_start = self.port.demand_reads(world);
-        self.now += self.recorder.as_ref().map_or(0, |recorder| recorder.base);
-        if self.front.is_some() {
-            self.next.extend(self.devices.iter().map(|page| Op::Touch(Touch::device(*page))));
-        }
-        if let Some(detour) = &mut self.detour {
-            let leaves = detour.begin(self.now, self.port.demand_reads(world));
-            self.next.extend(leaves.map(Op::Leave));
-        }
-        true
-    }
-
-    #[inline(never)]
-    fn end_sample(&mut self, world: &mut World, samples: &mut dyn Samples) -> bool {
-        let reads = self.port.demand_reads(world);
-        let measured = Measured { ps: self.now - self.sample_start, memory_reads: reads - self.reads_at_start };
-        let measured = match &mut self.detour {
-            None => Some(measured),
-            Some(detour) => detour.end(self.now, reads, measured),
-        };
-        let Some(Measured { ps, memory_reads }) = measured else { return true };
-        let Some(Recorder { region, counter_tick, .. }) = &self.recorder else { return true };
-        // An estimate is read from the counter as if the pass had taken so long.
-        let ticks = (self.sample_start + ps) / counter_tick - self.sample_start / counter_tick;
-        samples.record(ticks, 1, self.now);
-        if self.port.explains
-            && let Some(explainer) = &mut world.explainer
-        {
-            explainer.ended(ticks, self.sample_start, self.now, |_| What::Data);
-        }
-        self.port.counts.samples += 1;
-        self.port.counts.sample_memory_reads += memory_reads;
-        let count = recorder::count_offset(ticks.min(recorder::OVERFLOW_FROM - 1));
-        for offset in [0, count] {
-            let blocking = !self.port.out_of_order;
-            let line = region.line(offset);
-            let touch = Touch::store(line, blocking);
-            self.next.push_back(Op::Touch(match &self.front {
-                Some(front) => front.complete(touch, region, offset),
-                None => touch,
-            }));
-        }
-        let leaves = self.detour.as_mut().and_then(|detour| detour.recorded());
-        self.next.extend(leaves.map(Op::Leave));
-        true
-    }
-
     /// An access that found no entry in a filter is tried again at a time.
     #[inline(never)]
     pub fn unblocked(&mut self, world: &mut World, at: u64) {
@@ -437,31 +372,6 @@ impl Program {
         self.wake = self.core_at.min(self.front_at());
     }
 
-    /// What the event of this pattern touches, code first; nothing for a pattern without events.
-    pub fn event(&self, pattern: &Pattern) -> Vec<EventLine> {
-        let Pattern::Random { data_bytes, code_bytes, event_stride_lines, line_bytes, .. } = pattern else {
-            return Vec::new();
-        };
-        let lines = |side, region: &Region, from: u64, until: u64| -> Vec<EventLine> {
-            let offsets = (from..until).step_by((event_stride_lines * line_bytes) as usize);
-            offsets.map(|at| EventLine { side, line: region.line(at), address: region.address(at) }).collect()
-        };
-        let mut event = lines(Side::Instructions, &self.code, *code_bytes, pattern.code_bytes());
-        event.extend(lines(Side::Data, &self.data, *data_bytes, pattern.data_bytes()));
-        event
-    }
-
-    /// Lines of the first so many bytes of its code, one of each block of [`Code`] at least.
-    pub fn code(&self, bytes: u64, line_bytes: u64) -> Vec<Line> {
-        let offsets = (0..bytes).step_by((Code::STEP * line_bytes) as usize).chain(bytes.checked_sub(1));
-        offsets.map(|at| self.code.line(at)).collect()
-    }
-
-    /// Where its data lie.
-    pub fn data(&self) -> &Region {
-        &self.data
-    }
-
     /// For a walk: the iteration of its outer loop.
     pub fn outer_iteration(&self) -> u64 {
         self.stream.outer_iteration().unwrap_or(0)
@@ -471,23 +381,4 @@ impl Program {
     pub fn skip_outer(&mut self, iterations: u64) {
         self.stream.start_at_outer(self.outer_iteration() + iterations);
     }
-
-    /// The lines of the first so many bytes of its buffer.
-    pub fn buffer_lines(&self, bytes: u64, line_bytes: u64) -> Vec<Line> {
-        let mut lines: Vec<_> = (0..bytes).step_by(line_bytes as usize).map(|at| self.data.line(at)).collect();
-        lines.push(self.data.line(bytes - 1));
-        lines.dedup();
-        lines
-    }
-}
-
-/// A line that an event touches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct EventLine {
-    /// How.
-    pub side: Side,
-    /// Which.
-    pub line: Line,
-    /// Where it is in the program's address space.
-    pub address: u64,
 }

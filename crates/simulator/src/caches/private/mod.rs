@@ -1,52 +1,17 @@
 //! The caches of one core.
 
+mod leaving;
+mod second_level;
+
+pub use leaving::Leaving;
+pub use second_level::SecondLevel;
+
 use waykeeper_platform::Inclusion;
 use waykeeper_workload::Xorshift;
 
-use crate::caches::allocation::class_ways::ClassWays;
 use crate::caches::cache::{Cache, Evicted};
 use crate::caches::flags::{DIRTY, Flags, HELD, SHARED};
 use crate::line::Line;
-
-/// A second level and its relation to the first-level data cache.
-#[derive(Debug, Clone)]
-pub struct SecondLevel {
-    /// The cache.
-    pub cache: Cache,
-    /// The relation.
-    pub inclusion: Inclusion,
-    /// Ways that data of the core's present class may fill.
-    pub data_ways: u32,
-    /// Ways that its instructions may fill.
-    pub code_ways: u32,
-    class: usize,
-    ways: ClassWays,
-}
-
-impl SecondLevel {
-    /// A second level that everything may fill.
-    pub fn new(cache: Cache, inclusion: Inclusion) -> Self {
-        let all = cache.all_ways();
-        Self { inclusion, data_ways: all, code_ways: all, class: 0, ways: ClassWays::new(all), cache }
-    }
-
-    /// The core is in another class.
-    pub fn set_class(&mut self, class: usize) {
-        self.class = class;
-        [self.data_ways, self.code_ways] = self.ways.of(class);
-    }
-
-    /// Changes which ways classes fill.
-    pub fn change_ways(&mut self, change: impl FnOnce(&mut ClassWays)) {
-        change(&mut self.ways);
-        self.set_class(self.class);
-    }
-
-    /// Which ways classes fill.
-    pub fn ways(&self) -> &ClassWays {
-        &self.ways
-    }
-}
 
 /// The caches of one core. Instruction copies are not snooped: they stay when the second level loses their line.
 #[derive(Debug, Clone)]
@@ -59,41 +24,6 @@ pub struct Private {
     pub l2: Option<SecondLevel>,
     /// What a store adds to the flags of a line of the first level: nothing if it goes on outward at once.
     store: Flags,
-}
-
-/// Lines that leave a core for one that comes in, in their order: one, or two where the second level is non-inclusive.
-#[derive(Debug, Clone, Copy)]
-pub struct Leaving {
-    lines: [Evicted; 2],
-    count: u32,
-    next: u32,
-}
-
-impl Default for Leaving {
-    fn default() -> Self {
-        Self { lines: [Evicted { line: 0, flags: 0 }; 2], count: 0, next: 0 }
-    }
-}
-
-impl Leaving {
-    #[inline(always)]
-    fn push(&mut self, out: Evicted) {
-        self.lines[self.count as usize] = out;
-        self.count += 1;
-    }
-
-    /// The next of them, which is then no longer here.
-    #[inline(always)]
-    #[expect(clippy::should_implement_trait, reason = "it is a queue that is filled again, not an iterator")]
-    pub fn next(&mut self) -> Option<Evicted> {
-        if self.next == self.count {
-            (self.next, self.count) = (0, 0);
-            return None;
-        }
-        let out = self.lines[self.next as usize];
-        self.next += 1;
-        Some(out)
-    }
 }
 
 /// Where a private lookup ended.

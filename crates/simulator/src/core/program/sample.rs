@@ -1,0 +1,78 @@
+//! A sample of a stream: the counter is read where it begins and where it ends, and the difference is recorded.
+
+use waykeeper_workload::recorder;
+
+use crate::core::placement::Region;
+use crate::core::port::World;
+use crate::core::program::detour::Measured;
+use crate::core::program::{Op, Program, Touch};
+use crate::observe::explain::What;
+use crate::observe::samples::Samples;
+
+/// What a target does besides its stream: it reads the counter and records.
+#[derive(Debug, Clone)]
+pub struct Recorder {
+    /// Where it records.
+    pub region: Region,
+    /// Picoseconds between two values of the counter.
+    pub counter_tick: u64,
+    /// Picoseconds of a sample besides its accesses.
+    pub base: u64,
+}
+
+impl Program {
+    #[inline(never)]
+    pub(super) fn start_sample(&mut self, world: &mut World) -> bool {
+        self.sample_start = self.now;
+        if self.port.explains
+            && let Some(explainer) = &mut world.explainer
+        {
+            explainer.begins();
+        }
+        self.reads_at_start = self.port.demand_reads(world);
+        self.now += self.recorder.as_ref().map_or(0, |recorder| recorder.base);
+        if self.front.is_some() {
+            self.next.extend(self.devices.iter().map(|page| Op::Touch(Touch::device(*page))));
+        }
+        if let Some(detour) = &mut self.detour {
+            let leaves = detour.begin(self.now, self.port.demand_reads(world));
+            self.next.extend(leaves.map(Op::Leave));
+        }
+        true
+    }
+
+    #[inline(never)]
+    pub(super) fn end_sample(&mut self, world: &mut World, samples: &mut dyn Samples) -> bool {
+        let reads = self.port.demand_reads(world);
+        let measured = Measured { ps: self.now - self.sample_start, memory_reads: reads - self.reads_at_start };
+        let measured = match &mut self.detour {
+            None => Some(measured),
+            Some(detour) => detour.end(self.now, reads, measured),
+        };
+        let Some(Measured { ps, memory_reads }) = measured else { return true };
+        let Some(Recorder { region, counter_tick, .. }) = &self.recorder else { return true };
+        // An estimate is read from the counter as if the pass had taken so long.
+        let ticks = (self.sample_start + ps) / counter_tick - self.sample_start / counter_tick;
+        samples.record(ticks, 1, self.now);
+        if self.port.explains
+            && let Some(explainer) = &mut world.explainer
+        {
+            explainer.ended(ticks, self.sample_start, self.now, |_| What::Data);
+        }
+        self.port.counts.samples += 1;
+        self.port.counts.sample_memory_reads += memory_reads;
+        let count = recorder::count_offset(ticks.min(recorder::OVERFLOW_FROM - 1));
+        for offset in [0, count] {
+            let blocking = !self.port.out_of_order;
+            let line = region.line(offset);
+            let touch = Touch::store(line, blocking);
+            self.next.push_back(Op::Touch(match &self.front {
+                Some(front) => front.complete(touch, region, offset),
+                None => touch,
+            }));
+        }
+        let leaves = self.detour.as_mut().and_then(|detour| detour.recorded());
+        self.next.extend(leaves.map(Op::Leave));
+        true
+    }
+}
