@@ -7,7 +7,7 @@ pub mod mshrs;
 pub mod placement;
 pub mod port;
 pub mod program;
-pub mod retry;
 pub mod shared_mshrs;
 pub mod tick;
 pub mod window;
+pub mod world;

@@ -199,7 +199,7 @@ pub(crate) fn class_exists(class: u8) -> Result<(), Refused> {
 
 impl Port {
     /// The program of this port has stopped: it waits for no turn any more, only for what it has asked for.
-    fn give_up(&mut self, world: &mut crate::core::port::World, now: u64) {
+    fn give_up(&mut self, world: &mut crate::core::world::World, now: u64) {
         self.unblock();
         for cache in self.limits.clone() {
             world.misses[cache].leave(self.core);

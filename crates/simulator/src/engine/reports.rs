@@ -3,10 +3,9 @@
 use waykeeper_platform::CoreId;
 
 use crate::core::mshrs::MOST_MSHRS;
-use crate::engine::Engine;
-use crate::engine::build;
 use crate::engine::controls::TARGET_CLASS;
 use crate::engine::programs::Role;
+use crate::engine::{Engine, build};
 use crate::memory::Handle;
 use crate::observe::counters::{CoreCounters, Counters};
 use crate::observe::explain::{Explained, Explainer};

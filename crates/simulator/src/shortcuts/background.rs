@@ -7,9 +7,9 @@ use waykeeper_workload::Region as Which;
 
 use crate::caches::hierarchy::Passed;
 use crate::core::front::translation::Side;
-use crate::core::port::World;
 use crate::core::program::detour::Detour;
 use crate::core::program::{EventLine, Program};
+use crate::core::world::World;
 use crate::line::Line;
 use crate::shortcuts::forward::{Before, forward, forward_page};
 

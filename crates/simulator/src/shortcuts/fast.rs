@@ -15,8 +15,7 @@ use crate::line::Line;
 use crate::observe::back_invalidated::BackInvalidated;
 use crate::observe::samples::Samples;
 use crate::shortcuts::background::{IN_TIME, forward_background};
-use crate::shortcuts::course::Course;
-use crate::shortcuts::course::Regular;
+use crate::shortcuts::course::{Course, Regular};
 use crate::shortcuts::skip::{At, Jump, Skip, Walker};
 
 /// Lines in a set after which none that was there before is left: 1.6 % of 16 ways with random victims.

@@ -12,8 +12,8 @@ use crate::core::front::prefetch::Prefetchers;
 use crate::core::front::streaming::Stored;
 use crate::core::front::tlb::NONE;
 use crate::core::front::translation::{Looked, Translation};
-use crate::core::port::World;
 use crate::core::program::{Op, Program, Touch};
+use crate::core::world::World;
 use crate::line::Line;
 use crate::observe::counters::{CoreCounters, SharedCounters};
 

@@ -4,9 +4,9 @@ use std::any::Any;
 
 use waykeeper_workload::{Step, Xorshift};
 
-use crate::core::port::World;
 use crate::core::program::detour::{Detour, Measured};
 use crate::core::program::{Op, Program};
+use crate::core::world::World;
 use crate::shortcuts::estimate::{Estimate, Window};
 use crate::shortcuts::forward::{Before, forward};
 use crate::shortcuts::sampling::Sampling;

@@ -3,8 +3,9 @@
 use crate::caches::access::Want;
 use crate::core::front::Held;
 use crate::core::front::walk::Awaits;
-use crate::core::port::{Issued, World};
+use crate::core::port::Issued;
 use crate::core::program::{LastLoad, Program, Waiting};
+use crate::core::world::World;
 use crate::time::NEVER;
 
 impl Program {

@@ -5,8 +5,8 @@ use std::fmt::Debug;
 
 use waykeeper_workload::Step;
 
-use crate::core::port::World;
 use crate::core::program::{Op, Program};
+use crate::core::world::World;
 
 /// What a sample is said to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,9 +3,9 @@
 use waykeeper_workload::recorder;
 
 use crate::core::placement::Region;
-use crate::core::port::World;
 use crate::core::program::detour::Measured;
 use crate::core::program::{Op, Program, Touch};
+use crate::core::world::World;
 use crate::observe::explain::What;
 use crate::observe::samples::Samples;
 

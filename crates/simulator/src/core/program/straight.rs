@@ -4,8 +4,8 @@
 use crate::caches::access::Want;
 use crate::caches::hierarchy::Straight;
 use crate::core::front::tlb::NONE;
-use crate::core::port::World;
 use crate::core::program::{Op, Program, Touch, Waiting};
+use crate::core::world::World;
 use crate::line::EMPTY;
 use crate::observe::samples::Discard;
 use crate::time::NEVER;

@@ -5,9 +5,10 @@ use crate::core::front::streaming::Stored;
 use crate::core::front::tlb::{NONE, Page};
 use crate::core::front::translation::{Looked, Side};
 use crate::core::mshrs::Arrival;
-use crate::core::port::{Issued, World};
+use crate::core::port::Issued;
 use crate::core::program::{LastLoad, Op, Program, Waiting};
 use crate::core::window::Room;
+use crate::core::world::World;
 use crate::line::{EMPTY, Line};
 use crate::time::NEVER;
 

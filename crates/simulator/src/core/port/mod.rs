@@ -1,41 +1,20 @@
 //! A core's way to the memory hierarchy, and what each answer costs.
 
+mod explain;
+mod prefetch;
+pub mod retry;
+mod turns;
+
 use crate::caches::access::{Answer, Want};
 use crate::caches::hierarchy::Hierarchy;
 use crate::core::latencies::Latencies;
 use crate::core::mshrs::{Arrival, Asked, Bounds, MOST_MSHRS, Mshrs};
-use crate::core::retry::Blocked;
-use crate::core::shared_mshrs::SharedMshrs;
+use crate::core::port::retry::Blocked;
+use crate::core::world::World;
 use crate::line::{EMPTY, Line};
-use crate::memory::{Handle, Memory, Source};
+use crate::memory::{Handle, Source};
 use crate::observe::counters::FrontCounters;
-use crate::observe::explain::{Explainer, From, Part, What, losses_of};
 use crate::observe::label::Label;
-use crate::time::NEVER;
-
-/// What the cores share.
-#[derive(Debug, Clone)]
-pub struct World {
-    /// Caches and filters.
-    pub hierarchy: Hierarchy,
-    /// The memory.
-    pub memory: Memory,
-    /// Shared caches whose outstanding misses are bounded.
-    pub misses: Vec<SharedMshrs>,
-    /// Whether one of them may have room for a core that waits.
-    pub has_room: bool,
-    /// Who collects what the target waits for, if anybody does.
-    pub explainer: Option<Box<Explainer>>,
-}
-
-impl World {
-    /// Whether an access has left nothing that the engine must pass on: no write to memory, no loss that a core hears of, no
-    /// room for a core that waits.
-    #[inline(always)]
-    pub fn is_settled(&self) -> bool {
-        self.hierarchy.disturbed | u32::from(self.has_room) == 0 && self.hierarchy.writes.is_empty()
-    }
-}
 
 /// What became of an access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,7 +30,7 @@ pub enum Issued {
     /// A filter has no entry, a shared cache can wait for no further line, or another core waits for the line:
     /// [`Port::retry_after`] tells when to try again.
     Blocked,
-    /// All MSHRs are taken, one of them until this time (or [`NEVER`], if all wait for memory).
+    /// All MSHRs are taken, one of them until this time (or [`NEVER`](crate::time::NEVER), if all wait for memory).
     Full(u64),
 }
 
@@ -232,77 +211,6 @@ impl Port {
         }
     }
 
-    /// Tells the world's explainer of a miss.
-    #[cold]
-    #[inline(never)]
-    fn explain(&self, world: &mut World, (line, want): (Line, Want), answer: Answer, issued: Issued, now: u64) {
-        let from = match answer {
-            Answer::L1 | Answer::Sent => return,
-            Answer::L2 => From::SecondLevel,
-            Answer::Shared(level) => From::Shared(level),
-            Answer::OnChip => From::OnChip,
-            Answer::OtherCore => From::OtherCore,
-            Answer::Memory => From::Memory,
-            Answer::InFlight => From::InFlight,
-            Answer::Busy(filter) => From::Filter(filter),
-        };
-        let what = match want {
-            Want::Fetch => What::Code,
-            Want::Walk => What::PageTable,
-            Want::Read | Want::Write | Want::Update | Want::Prefetch { .. } | Want::Stream => What::Data,
-        };
-        let losses = &world.hierarchy.losses;
-        let (cause, lost) = (losses.cause(line), losses_of(losses, line, now));
-        let part = Part { asked_ps: now, came_ps: now, line, what, from, memory: None, cause, lost };
-        let Some(explainer) = &mut world.explainer else { return };
-        match issued {
-            Issued::At(arrival) => explainer.waits_until(arrival.at, part),
-            Issued::Pending(mshr) | Issued::Joined(mshr) => explainer.waits_for_mshr(mshr, part),
-            Issued::Blocked => explainer.waits_for_entry(part),
-            Issued::Hit | Issued::Full(_) => {}
-        }
-    }
-
-    /// Asks for a line on behalf of a prefetcher, if there is an MSHR for it and the line is further away than `level`.
-    /// Gives the MSHR that it takes and when the line is there, or [`NEVER`] if memory decides.
-    pub fn prefetch(&mut self, world: &mut World, line: Line, level: u8, now: u64) -> Option<(usize, u64)> {
-        let mshr = self.mshrs.for_prefetch(level, now)?;
-        if world.hierarchy.cores[self.core].holds_up_to(level, line) {
-            return None;
-        }
-        if !self.limits.iter().all(|cache| world.misses[*cache].is_free(now)) {
-            return None;
-        }
-        let want = Want::Prefetch { level };
-        let answer = world.hierarchy.access(self.core, line, want, now);
-        let (at, beyond) = match answer {
-            _ if !answer.brings_nearer(level) => return None,
-            Answer::L2 => (now + self.latencies.l2, false),
-            Answer::Shared(held) => {
-                let at = now + self.latencies.shared[usize::from(held)];
-                self.take_turns(world, held, at);
-                (at, true)
-            }
-            Answer::OtherCore => {
-                let at = now + self.latencies.other_core;
-                self.take_turns(world, u8::MAX, at);
-                (at, true)
-            }
-            Answer::OnChip => (now + self.latencies.on_chip, true),
-            Answer::Memory => (NEVER, true),
-            _ => return None,
-        };
-        self.counts.prefetches += 1;
-        if at == NEVER {
-            self.counts.prefetch_memory_reads += 1;
-            world.hierarchy.counts[self.core].memory_reads += 1;
-            self.ask_memory(world, mshr, Asked { line, want, entry: 0 }, now);
-        } else {
-            self.mshrs.take(mshr, Arrival { at, beyond });
-        }
-        Some((mshr, at))
-    }
-
     /// Lines that this core's own accesses have read from memory: not those of page walks and prefetchers.
     pub fn demand_reads(&self, world: &World) -> u64 {
         let others = self.counts.walk_memory_reads + self.counts.prefetch_memory_reads;
@@ -321,60 +229,12 @@ impl Port {
         }
     }
 
-    #[cold]
-    #[inline(never)]
-    fn limits_owe(&self, world: &mut World) {
-        self.limits.iter().for_each(|cache| world.misses[*cache].owe());
-    }
-
     /// The MSHR that memory owes a line which is then in a cache.
     fn mshr_that_brings(&self, line: Line, hierarchy: &Hierarchy) -> Option<usize> {
         self.mshrs.owed_for(line).find(|mshr| !hierarchy.passes_caches(self.core, self.mshrs.asked(*mshr).want))
     }
 
-    /// Refuses a request that would leave a shared cache which can wait for no further line, or where others were before.
-    #[inline(never)]
-    fn out_of_turn(&mut self, world: &mut World, line: Line, want: Want, now: u64) -> Option<Issued> {
-        // Nobody waits and there is room: nothing would change.
-        if self.limits.iter().all(|cache| world.misses[*cache].is_free(now)) {
-            return None;
-        }
-        let mine = self.mshrs.owed_for(line).next().is_some();
-        for at in 0..self.limits.len() {
-            let cache = self.limits[at];
-            let misses = &mut world.misses[cache];
-            if mine || world.hierarchy.is_within(self.core, line, want, misses.passes) {
-                misses.leave(self.core);
-            } else if !misses.may_begin(self.core, now) {
-                // Whoever is first may not have heard that there is room.
-                world.has_room |= misses.has_news(now);
-                return Some(match misses.next_time(now) {
-                    NEVER => {
-                        self.blocked = Some(Blocked { line, since: now, every: 1, turn: Some(cache) });
-                        Issued::Blocked
-                    }
-                    time => Issued::Full(time),
-                });
-            }
-            world.has_room |= world.misses[cache].has_news(now);
-        }
-        None
-    }
-
-    /// A line comes at a time from a cache of this level: the bounded caches before it wait for it. Who waits for one of them
-    /// must hear of it, because nobody tells when it has come.
-    #[inline(never)]
-    fn take_turns(&self, world: &mut World, level: u8, at: u64) {
-        for cache in &self.limits {
-            let misses = &mut world.misses[*cache];
-            if misses.level < level {
-                misses.take_until(at);
-                world.has_room |= misses.is_waited_for();
-            }
-        }
-    }
-
-    /// If there is no MSHR for a line that the core does not hold: when there will be one, or [`NEVER`] if memory decides.
+    /// If there is no MSHR for a line that the core does not hold: when there will be one, or [`NEVER`](crate::time::NEVER) if memory decides.
     #[inline(never)]
     fn full(&mut self, hierarchy: &Hierarchy, line: Line, want: Want, now: u64) -> Option<u64> {
         let timed = self.mshrs.full(now)?;
@@ -432,14 +292,6 @@ impl Port {
         Some(at)
     }
 
-    #[cold]
-    #[inline(never)]
-    fn tell_of_entry(world: &mut World, at: u64) {
-        if let Some(explainer) = &mut world.explainer {
-            explainer.entry_came(at);
-        }
-    }
-
     /// Memory has answered an MSHR; gives the line.
     #[inline(always)]
     pub fn answer(&mut self, mshr: usize, world: &mut World, line_bytes: u64, now: u64) -> Line {
@@ -453,19 +305,6 @@ impl Port {
             hierarchy.fill(self.core, line, want, now);
         }
         line
-    }
-
-    /// Tells who else wants to know that memory has answered an MSHR.
-    #[cold]
-    #[inline(never)]
-    fn tell_of_answer(&self, mshr: usize, world: &mut World, now: u64) {
-        self.limits.iter().for_each(|cache| world.misses[*cache].answered());
-        if self.explains
-            && let Some(explainer) = &mut world.explainer
-        {
-            let story = world.memory.story((self.core * MOST_MSHRS + mshr) as Handle);
-            explainer.mshr_came(mshr, story, now);
-        }
     }
 
     /// The same as [`Port::answer`], for those who are not answered often.

@@ -1,0 +1,30 @@
+//! The caches, the memory and the shared MSHRs, behind all cores.
+
+use crate::caches::hierarchy::Hierarchy;
+use crate::core::shared_mshrs::SharedMshrs;
+use crate::memory::Memory;
+use crate::observe::explain::Explainer;
+
+/// What the cores share.
+#[derive(Debug, Clone)]
+pub struct World {
+    /// Caches and filters.
+    pub hierarchy: Hierarchy,
+    /// The memory.
+    pub memory: Memory,
+    /// Shared caches whose outstanding misses are bounded.
+    pub misses: Vec<SharedMshrs>,
+    /// Whether one of them may have room for a core that waits.
+    pub has_room: bool,
+    /// Who collects what the target waits for, if anybody does.
+    pub explainer: Option<Box<Explainer>>,
+}
+
+impl World {
+    /// Whether an access has left nothing that the engine must pass on: no write to memory, no loss that a core hears of, no
+    /// room for a core that waits.
+    #[inline(always)]
+    pub fn is_settled(&self) -> bool {
+        self.hierarchy.disturbed | u32::from(self.has_room) == 0 && self.hierarchy.writes.is_empty()
+    }
+}
