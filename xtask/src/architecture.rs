@@ -3,7 +3,9 @@
 //!
 //! Arrows point downwards: a row may use the rows below it. Uses that run upwards inside the simulator are counted and held
 //! to [`ALLOWED`], which may only shrink. What is counted are paths in the code (`use` and others, in macros and tests too),
-//! not links in comments.
+//! not links in comments, and calls of [`methods`] that a higher folder adds to a type of a lower one.
+
+mod methods;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -12,6 +14,7 @@ use std::path::{Path, PathBuf};
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
+use self::methods::File;
 use crate::step::root;
 
 /// Uses between folders of the simulator that run upwards: from, to, how many. A smaller number is an error too, so that
@@ -33,14 +36,16 @@ pub fn check() -> Result<(), String> {
     let source = Path::new(root()).join("crates/simulator/src");
     let order: Vec<String> = table(&page, FOLDERS).into_iter().map(|row| row.0).collect();
     wrong.extend(folders_disagree(&order, &folders(&source)?));
-    let uses = uses_of(&source)?;
+    let files = files_of(&source)?;
+    let uses = uses_of(&files);
     wrong.extend(uses.iter().filter(|one| is_unknown(&order, one)).map(|one| {
         let Use { file, path, .. } = one;
         format!(
             "{file}: `crate::{path}` is neither a folder nor a module of the root; name it by the file that it is in"
         )
     }));
-    let upwards: Vec<&Use> = uses.iter().filter(|one| runs_upwards(&order, one)).collect();
+    let calls = methods::upward_calls(&order, &files);
+    let upwards: Vec<&Use> = uses.iter().filter(|one| runs_upwards(&order, one)).chain(&calls).collect();
     println!("uses between folders of the simulator that run upwards: {}", upwards.len());
     wrong.extend(more_or_fewer(&upwards, &ALLOWED));
     match wrong.as_slice() {
@@ -173,8 +178,15 @@ fn is_unknown(order: &[String], one: &Use) -> bool {
     height(order, to) == 0 && !Path::new(root()).join(format!("crates/simulator/src/{to}.rs")).exists()
 }
 
-/// The paths of all files that leave their folders. The root's own file is left out: it names what other crates use.
-fn uses_of(source: &Path) -> Result<Vec<Use>, String> {
+/// The module that a file is, from the source folder on.
+fn module_of(file: &str) -> Vec<String> {
+    let mut module: Vec<String> = file.trim_end_matches(".rs").split('/').map(str::to_owned).collect();
+    module.pop_if(|last| last == "mod");
+    module
+}
+
+/// All files. The root's own file is left out: it names what other crates use.
+fn files_of(source: &Path) -> Result<Vec<File>, String> {
     let mut found = Vec::new();
     let mut ahead = entries(source)?;
     while let Some(path) = ahead.pop() {
@@ -182,23 +194,27 @@ fn uses_of(source: &Path) -> Result<Vec<Use>, String> {
             ahead.extend(entries(&path)?);
             continue;
         }
-        let file = path.strip_prefix(source).unwrap_or(&path).with_extension("");
-        let mut module: Vec<String> =
-            file.components().map(|part| part.as_os_str().to_string_lossy().into_owned()).collect();
-        module.pop_if(|last| last == "mod");
-        if path.extension().is_none_or(|ending| ending != "rs") || module == ["lib"] {
+        let name = path.strip_prefix(source).unwrap_or(&path).display().to_string();
+        if !name.ends_with(".rs") || name == "lib.rs" {
             continue;
         }
-        let tokens: TokenStream = read(&path)?.parse().map_err(|error| format!("{}: {error}", path.display()))?;
-        let mut paths = Vec::new();
-        collect(tokens, &module, &mut paths);
-        let from = module[0].clone();
-        let file = path.strip_prefix(source).unwrap_or(&path).display().to_string();
-        let leaves = paths.into_iter().filter(|path| path.split("::").next() != Some(&from));
-        found.extend(leaves.map(|path| Use { file: file.clone(), from: from.clone(), path }));
+        let code = read(&path)?.parse().map_err(|error| format!("{}: {error}", path.display()))?;
+        found.push(File { folder: module_of(&name)[0].clone(), name, code });
     }
-    found.sort_by(|one, other| (&one.file, &one.path).cmp(&(&other.file, &other.path)));
+    found.sort_by(|one, other| one.name.cmp(&other.name));
     Ok(found)
+}
+
+/// The paths of all files that leave their folders.
+fn uses_of(files: &[File]) -> Vec<Use> {
+    let mut found = Vec::new();
+    for File { folder, name, code } in files {
+        let mut paths = Vec::new();
+        collect(code.clone(), &module_of(name), &mut paths);
+        let leaves = paths.into_iter().filter(|path| path.split("::").next() != Some(folder));
+        found.extend(leaves.map(|path| Use { file: name.clone(), from: folder.clone(), path }));
+    }
+    found
 }
 
 /// Adds the paths that begin with `crate`, or with a `super` that is the root, in the code of a module.
