@@ -189,12 +189,14 @@ pub(crate) fn look(
     let tasks: Vec<_> =
         cgroups.map(|(cgroup, group)| (cgroup, group, tasks_of(machine.system, settings, named, cgroup))).collect();
     let tree = Snapshot::take(machine.tree)?;
+    let control: BTreeMap<i32, &String> =
+        tree.control().flat_map(|(path, group)| group.tasks.iter().map(move |tid| (*tid, path))).collect();
     let looks = tasks.into_iter().map(|(cgroup, group, tasks)| {
         // One that resctrl does not show has ended meanwhile, or is another PID namespace's.
+        let strangers = tasks.iter().flatten().filter(|(tid, _)| control.get(tid).is_some_and(|there| *there != group));
         let home =
             |(tid, began): &(i32, u64)| Some(Outside { tid: *tid, began: *began, home: tree.home_of_task(*tid)? });
-        let homes = tasks.iter().flatten().filter_map(home);
-        let outside = homes.filter(|task| task.home.control != *group).collect();
+        let outside = strangers.filter_map(home).collect();
         Look { cgroup: cgroup.clone(), group: group.clone(), tasks: tasks.map(|it| it.len()), outside }
     });
     Ok(looks.collect())

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::assignment::AssignedClass;
 use crate::cgroup::find_cgroup;
 use crate::describe::Policy;
 use crate::offer::Tree;
@@ -76,6 +77,19 @@ impl Member {
         let at = self.at.clone().unwrap_or_else(usual);
         format!("find '{at}' '(' -name cgroup.threads -o -name tasks ')' -exec cat {{}} + | grep -vx 0")
     }
+}
+
+/// The members of all classes, those of cgroups from the outside in, and then tasks: who is named more closely comes later,
+/// and stays where that puts it.
+pub(crate) fn from_outside_in(classes: &[AssignedClass]) -> Vec<(&AssignedClass, &Member)> {
+    let depth = |member: &Member| match &member.named {
+        Named::Cgroup(name) => name.split('/').count(),
+        Named::Task(_) => usize::MAX,
+    };
+    let mut all: Vec<_> =
+        classes.iter().flat_map(|class| class.members.iter().map(move |member| (class, member))).collect();
+    all.sort_by_key(|(_, member)| depth(member));
+    all
 }
 
 impl Named {

@@ -89,10 +89,8 @@ fn cgroups_that_are_none() {
         .unwrap();
 }
 
-#[test]
-fn a_shell_moves_every_task_and_not_itself() {
-    let dir = tempfile::tempdir().unwrap();
-    let at = dir.path().to_str().unwrap();
+/// Cgroups as files below a folder, and the tree that shows them: `pods` has the tasks 7, 8 and 9 at three depths.
+fn on_disk(at: &str) -> Texts {
     let pods = format!("{at}/cgroups/pods");
     // 0 is a task of another PID namespace. A shell that writes it moves itself.
     let files = [
@@ -107,6 +105,13 @@ fn a_shell_moves_every_task_and_not_itself() {
     let mounts = format!("cgroup2 {at}/cgroups cgroup2 rw 0 0\n");
     let mut tree = texts(&[("/proc/mounts", &mounts)]);
     tree.0.extend(files.iter().map(|(path, text)| (path.clone(), (*text).to_owned())));
+    tree
+}
+
+#[test]
+fn a_shell_moves_every_task_and_not_itself() {
+    let dir = tempfile::tempdir().unwrap();
+    let tree = on_disk(dir.path().to_str().unwrap());
     let policy = "title = 'x'\n[[classes]]\nname = 'outer'\ncgroups = ['pods', 'absent']\nl3 = '2 ways'\n";
     let (_, lowered) = planned(policy, &tree);
     // The lines that move tasks, with a log in the place of the kernel's file.
@@ -120,4 +125,39 @@ fn a_shell_moves_every_task_and_not_itself() {
     let mut moved: Vec<_> = log.lines().collect();
     moved.sort_unstable();
     assert_eq!(moved, ["7", "8", "9", "end"]);
+}
+
+#[test]
+fn pqos_gets_the_tasks_of_cgroups_from_the_outside_in() {
+    let dir = tempfile::tempdir().unwrap();
+    let tree = on_disk(dir.path().to_str().unwrap());
+    let policy = "title = 'x'
+[[classes]]
+name = 'inner'
+cgroups = ['pods/a/b']
+l3 = '2 ways'
+[[classes]]
+name = 'outer'
+cgroups = ['pods', 'absent']
+l3 = '2 ways'
+";
+    let (assignment, _) = planned(policy, &tree);
+    let lowered = lower(&assignment, &offer(), Form::Pqos).unwrap();
+    // In the place of pqos a function that writes down its last argument.
+    let lines: Vec<_> =
+        lowered.lines.iter().map(|line| line.shell.as_str()).filter(|line| line.contains("pid:")).collect();
+    let script = format!("set -eu\npqos() {{ echo \"$3\" >> log; }}\n{}\necho end >> log\n", lines.join("\n"));
+    let output = Command::new("sh").args(["-c", &script]).current_dir(dir.path()).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let log = fs::read_to_string(dir.path().join("log")).unwrap();
+    let sorted = |line: &str| {
+        let (class, tasks) = line.split_once('=').unwrap_or((line, ""));
+        let mut tasks: Vec<_> = tasks.split(',').collect();
+        tasks.sort_unstable();
+        format!("{class} {}", tasks.join(" "))
+    };
+    // Class 2 is `outer`. Nothing is asked of pqos for the cgroup that is not there.
+    let moved: Vec<_> = log.lines().map(sorted).collect();
+    assert_eq!(moved, ["pid:2 7 8 9", "pid:1 9", "end "]);
+    assert!(lowered.notes.join("\n").contains("nothing follows later ones"), "{:?}", lowered.notes);
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use waykeeper_platform::{CoreId, WayControl};
 
 use crate::assignment::{Access, AssignedClass, Assignment};
-use crate::membership::{Member, Named};
+use crate::membership::{Member, Named, from_outside_in};
 use crate::offer::{BandwidthUnit, Offer};
 use crate::refusal::Refusal;
 
@@ -67,18 +67,30 @@ pub fn lower(assignment: &Assignment, offer: &Offer) -> Result<Lowered, Refusal>
     let with_cores = assignment.classes.iter().filter(|class| !class.cores.is_empty());
     let parts: Vec<_> = with_cores.map(|class| format!("llc:{}={}", class.number, cores(&class.cores))).collect();
     lines.extend(command("-a", &parts, "the cores of each class".into()));
-    for class in &assignment.classes {
-        for member in &class.members {
-            let part = [format!("pid:{}={}", class.number, tasks(member))];
-            lines.extend(command("-a", &part, format!("tasks of {}", named(assignment, class.number))));
+    let mut notes = Vec::new();
+    for (class, member) in from_outside_in(&assignment.classes) {
+        let why = format!("tasks of {}", named(assignment, class.number));
+        match &member.named {
+            Named::Task(task) => {
+                let part = [format!("pid:{}={}", class.number, tasks(*task, member))];
+                lines.extend(command("-a", &part, why));
+            }
+            Named::Cgroup(name) => {
+                // pqos takes an empty list for a mistake.
+                let (list, number) = (member.list_of_cgroup(), class.number);
+                let run = format!("pqos {iface} -a \"pid:{number}=$t\"");
+                let shell = format!("t=$({list} | paste -sd,); test -z \"$t\" || {run}");
+                lines.push(Line { shell, why, steps: Vec::new() });
+                notes.push(format!(
+                    "the script moves the tasks that cgroup `{name}` has when it runs, and nothing follows later ones; `waykeeper apply` \
+                     and `follow` do, as resctrl"
+                ));
+            }
         }
     }
-    let notes = match by_register {
-        true => {
-            vec!["a register that reads back as written can be inert all the same; only its effect proves it".into()]
-        }
-        false => Vec::new(),
-    };
+    if by_register {
+        notes.push("a register that reads back as written can be inert all the same; only its effect proves it".into());
+    }
     Ok(Lowered::shell(Form::Pqos, lines, notes))
 }
 
@@ -139,10 +151,9 @@ fn cores(cores: &[CoreId]) -> String {
     runs.iter().map(run).collect::<Vec<_>>().join(",")
 }
 
-fn tasks(member: &Member) -> String {
-    match (&member.named, &member.threads) {
-        (Named::Task(task), Some(threads)) if threads.as_slice() == [*task] => task.to_string(),
-        (Named::Task(task), _) => format!("$(ls /proc/{task}/task | paste -sd,)"),
-        (Named::Cgroup(_), _) => format!("$({} | paste -sd,)", member.list_of_cgroup()),
+fn tasks(task: u32, member: &Member) -> String {
+    match member.threads.as_deref() {
+        Some([only]) if *only == task => task.to_string(),
+        _ => format!("$(ls /proc/{task}/task | paste -sd,)"),
     }
 }

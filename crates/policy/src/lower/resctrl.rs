@@ -4,7 +4,7 @@
 use waykeeper_platform::{WayControl, format_cpulist};
 
 use crate::assignment::{Access, AssignedClass, Assignment};
-use crate::membership::{Member, Named};
+use crate::membership::{Member, Named, from_outside_in};
 use crate::offer::{CacheOffer, Offer};
 use crate::refusal::Refusal;
 use crate::step::{MountSettings, Step};
@@ -86,7 +86,7 @@ pub fn lower(assignment: &Assignment, offer: &Offer) -> Result<Lowered, Refusal>
     for class in classes.iter().filter(|class| !class.cores.is_empty()) {
         lines.push(write(&path(&class.name, "cpus_list"), format_cpulist(&class.cores), "its cores"));
     }
-    lines.extend(all_members(classes));
+    lines.extend(from_outside_in(classes).into_iter().map(|(class, member)| members(&class.name, member)));
     if classes.iter().flat_map(|class| &class.members).any(|member| matches!(member.named, Named::Cgroup(_))) {
         notes.push(
             "tasks that come into a cgroup after `apply` join its class while `waykeeper follow` runs; children of tasks that are in \
@@ -214,18 +214,6 @@ fn guarded(class: &AssignedClass, offer: &Offer) -> Guard {
         }
     }
     Guard::Possible
-}
-
-/// The lines for cgroups, then those for tasks: who is named more closely comes later, and stays where that puts it.
-fn all_members(classes: &[AssignedClass]) -> Vec<Line> {
-    let all = classes.iter().flat_map(|class| class.members.iter().map(move |member| (class.name.as_str(), member)));
-    let depth = |member: &Member| match &member.named {
-        Named::Cgroup(name) => name.split('/').count(),
-        Named::Task(_) => usize::MAX,
-    };
-    let mut all: Vec<_> = all.collect();
-    all.sort_by_key(|(_, member)| depth(member));
-    all.into_iter().map(|(group, member)| members(group, member)).collect()
 }
 
 fn members(group: &str, member: &Member) -> Line {
