@@ -107,6 +107,19 @@ impl Follower {
         store: &mut dyn Store,
         moves: bool,
     ) -> Result<Followed, FollowError> {
+        match self.try_look(machine, store, moves) {
+            // A restore has begun since the journal was read, and removed a group or the mount.
+            Err(FollowError::NoGroup(_) | FollowError::Machine(_)) if !is_applied(store)? => Ok(Followed::Nothing),
+            looked => looked,
+        }
+    }
+
+    fn try_look(
+        &mut self,
+        machine: &mut Machine<'_>,
+        store: &mut dyn Store,
+        moves: bool,
+    ) -> Result<Followed, FollowError> {
         let Some(mut journal) = Journal::load(store)? else { return Ok(Followed::Nothing) };
         if journal.head.boot != this_boot(machine.system)? || journal.undo.is_some() || journal.remains.is_some() {
             return Ok(Followed::Nothing);
@@ -156,4 +169,10 @@ impl Follower {
         }
         left
     }
+}
+
+/// Whether something is applied, and nobody has begun to undo it.
+fn is_applied(store: &mut dyn Store) -> Result<bool, JournalError> {
+    let journal = Journal::load(store)?;
+    Ok(journal.is_some_and(|it| it.applied && it.undo.is_none() && it.remains.is_none()))
 }

@@ -1,6 +1,8 @@
 //! Classes by cgroup: who is put where, who is followed, and where all of them end.
 
-use waykeeper_control::{ApplyError, FollowError, Followed, Follower, Phase, Restored, Status, status};
+use std::io;
+
+use waykeeper_control::{ApplyError, FollowError, Followed, Follower, Phase, Restored, Status, Store, status};
 use waykeeper_policy::Step;
 use waykeeper_resctrl::Kernel;
 
@@ -238,6 +240,59 @@ fn nothing_is_followed_where_nothing_can_be() {
     // A group that somebody else makes in its place has tasks of theirs.
     bare.model.borrow_mut().boot = "second".into();
     assert!(matches!(follower.look_with(&mut bare.machine(), &mut store, true), Ok(Followed::Nothing)));
+}
+
+/// A journal that is read before somebody else goes on with it.
+struct ReadBefore {
+    first: Option<Vec<u8>>,
+    then: Memory,
+}
+
+impl Store for ReadBefore {
+    fn read(&mut self) -> io::Result<Option<Vec<u8>>> {
+        self.first.take().map_or_else(|| self.then.read(), |bytes| Ok(Some(bytes)))
+    }
+
+    fn create(&mut self, bytes: &[u8], space: u64) -> io::Result<()> {
+        self.then.create(bytes, space)
+    }
+
+    fn append(&mut self, end: u64, bytes: &[u8]) -> io::Result<()> {
+        self.then.append(end, bytes)
+    }
+
+    fn reserve(&mut self, end: u64, bytes: u64) -> io::Result<()> {
+        self.then.reserve(end, bytes)
+    }
+
+    fn remove(&mut self) -> io::Result<()> {
+        self.then.remove()
+    }
+}
+
+#[test]
+fn a_restore_in_the_middle_of_a_look_ends_the_following() {
+    // Cut before each of its effects: the groups go one by one, and the journal last.
+    let mut effect = 0;
+    loop {
+        let cut = Cut::default();
+        let (mut acting, mut store) = (Acting::on(model(), &cut), Memory::with(&cut));
+        apply(&mut acting, &mut store, &steps()).unwrap();
+        let applied = store.bytes();
+        cut.again(effect);
+        let done = cut.survive(|| restore(&mut acting, &mut store, false));
+        cut.heal();
+        let mut stale = ReadBefore { first: applied, then: store };
+        let looked = Follower::default().look_with(&mut acting.machine(), &mut stale, false);
+        // Whatever has gone by then, it is the restore's doing and no failure.
+        assert!(matches!(looked, Ok(Followed::Nothing | Followed::Looked { moved: 0, .. })), "{effect}: {looked:?}");
+        if done.is_some() {
+            assert!(matches!(looked, Ok(Followed::Nothing)), "{looked:?}");
+            break;
+        }
+        effect += 1;
+    }
+    assert!(effect > 5, "{effect}");
 }
 
 #[test]
