@@ -30,6 +30,8 @@ pub struct Assignment<'a> {
     pub excursion_above_ns: Option<f64>,
     /// Excursions within this time of the first one are one event, nanoseconds.
     pub gap_ns: f64,
+    /// The longest sample is kept of each interval of this length, nanoseconds.
+    pub peak_interval_ns: f64,
     /// The caches are washed first: the mitigation is not that of the measurement before.
     pub wash: bool,
     /// Mitigations that some case of the experiment has: they are off unless this case has them.

@@ -33,6 +33,8 @@ pub struct Settings {
     pub excursion_over_min_ns: Option<f64>,
     /// Excursions within this time of the first one are one event, nanoseconds.
     pub gap_ns: f64,
+    /// The longest sample is kept of each interval of this length, nanoseconds.
+    pub peak_interval_ns: f64,
 }
 
 /// What is going on.
@@ -131,6 +133,7 @@ pub fn run(
             check_fast: settings.fast && repeat == 0 && case.purpose == Purpose::Case,
             excursion_above_ns: thresholds_ns[index],
             gap_ns: settings.gap_ns,
+            peak_interval_ns: settings.peak_interval_ns,
             wash: before.is_none_or(|before| before.mitigation != case.mitigation),
             under_test: &under_test,
         };
@@ -232,6 +235,7 @@ fn thresholds(
             check_fast: false,
             excursion_above_ns: None,
             gap_ns: settings.gap_ns,
+            peak_interval_ns: settings.peak_interval_ns,
             wash: false,
             under_test,
         };

@@ -244,7 +244,8 @@ impl Executor for Simulated {
         }
         let tick_ns = engine.tick_ns();
         let threshold = assignment.excursion_above_ns.map_or(u64::MAX, |ns| (ns / tick_ns).round() as u64);
-        let mut collector = Collector::new(tick_ns, threshold, (assignment.gap_ns * 1e3) as u64);
+        let [gap_ps, interval_ps] = [assignment.gap_ns, assignment.peak_interval_ns].map(|ns| (ns * 1e3) as u64);
+        let mut collector = Collector::new(tick_ns, threshold, gap_ps, interval_ps);
         let length = (assignment.duration_s * PS_PER_S) as u64;
         // The first pass counts, and begins with empty caches, as in full where a pass is longer than the warm-up.
         let warm = if case.sampled.is_some() { 0 } else { warm_up_ps(&case.target.pattern) };
@@ -343,6 +344,7 @@ impl Executor for Simulated {
             },
             cut_short: now < length && !enough,
             not_counted: None,
+            started: None,
             simulation: Some(Simulation {
                 wall_s: begun.elapsed().as_secs_f64(),
                 accesses: programs.iter().map(|p| simulated_of(p.core)).sum(),

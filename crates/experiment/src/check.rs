@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use waykeeper_workload::Nanoseconds;
+
 use crate::describe::OneOrMany;
 use crate::error::InputError;
 use crate::expectation::Statement;
@@ -26,6 +28,9 @@ fn no_sweep(name: &str, known: &[&str]) -> String {
         known => format!("found `{name}`, which no sweep is called; expected one of: {}", known.join(", ")),
     }
 }
+
+/// Intervals of a repeat.
+const MOST_PEAKS: f64 = 100_000.0;
 
 impl Loaded {
     pub(crate) fn check(&self) -> Result<(), InputError> {
@@ -57,10 +62,28 @@ impl Loaded {
             let message = format!("found {}; expected 1 ns or more, such as `100 us`", experiment.excursions.gap);
             return Err(self.error("excursions.gap", message));
         }
+        self.check_peak_interval()?;
         self.check_references()?;
         self.check_layout()?;
         self.check_expectations()?;
         self.check_names()
+    }
+
+    /// What a repeat keeps must stay small, however long it is.
+    fn check_peak_interval(&self) -> Result<(), InputError> {
+        let experiment = &self.experiment;
+        let interval = experiment.peak_interval;
+        let longest = [Some(experiment.duration), experiment.simulated_duration].into_iter().flatten();
+        let longest = longest.max_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or(experiment.duration);
+        if interval.0 >= 1e3 && longest.0 / interval.0 <= MOST_PEAKS {
+            return Ok(());
+        }
+        let least = Nanoseconds((longest.0 / MOST_PEAKS).max(1e3));
+        let message = format!(
+            "found {interval}; expected {least} or more for a duration of {longest}, so that a repeat has at most \
+             {MOST_PEAKS} intervals"
+        );
+        Err(self.error("peak_interval", message))
     }
 
     fn check_references(&self) -> Result<(), InputError> {

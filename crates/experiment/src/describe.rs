@@ -63,6 +63,10 @@ pub struct Experiment {
     /// What counts as an excursion.
     #[serde(default)]
     pub excursions: Excursions,
+    /// Of a repeat that is longer than this, the longest sample of each such interval is kept with its time: the timeline of
+    /// a long run.
+    #[serde(default = "five_minutes", skip_serializing_if = "is_five_minutes")]
+    pub peak_interval: Nanoseconds,
     /// The least share of its work per time that a neighbour must do, in each repeat, of what it did in the arm that it is
     /// compared with. Where it did less, the mitigation gets no verdict.
     #[serde(default = "nine_tenths", deserialize_with = "share", skip_serializing_if = "is_nine_tenths")]
@@ -282,6 +286,14 @@ pub struct Excursions {
     /// Excursions within this time of the first one are one event.
     #[serde(default = "gap")]
     pub gap: Nanoseconds,
+}
+
+fn five_minutes() -> Nanoseconds {
+    Nanoseconds(300e9)
+}
+
+fn is_five_minutes(interval: &Nanoseconds) -> bool {
+    *interval == five_minutes()
 }
 
 fn gap() -> Nanoseconds {

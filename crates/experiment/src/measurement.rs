@@ -14,6 +14,9 @@ use crate::samples::Samples;
 pub struct Measurement {
     /// The seed of this repeat.
     pub seed: u64,
+    /// When it began, RFC 3339; none in simulated time.
+    #[serde(default)]
+    pub started: Option<String>,
     /// The target's samples.
     pub samples: Samples,
     /// How long the target was observed, seconds.

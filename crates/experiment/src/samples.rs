@@ -64,6 +64,10 @@ pub struct Samples {
     pub min: Option<u64>,
     /// Largest sample, ticks, and when it ended, seconds from the start.
     pub max: Option<(u64, f64)>,
+    /// The largest sample of each interval, ticks, and when it ended, seconds from the start; empty where there was one
+    /// interval only. An interval in which no sample ended has none.
+    #[serde(default)]
+    pub peaks: Vec<(u64, f64)>,
     /// Samples of [`OVERFLOW_FROM`] ticks and more.
     pub overflow: u64,
     /// Counter readings that went backwards.
@@ -92,6 +96,7 @@ impl Samples {
             sum: 0,
             min: None,
             max: None,
+            peaks: Vec::new(),
             overflow: 0,
             backwards: 0,
             missed_periods: 0,
@@ -130,6 +135,38 @@ pub struct Collector {
     threshold: u64,
     gap_ps: u64,
     event: Option<Event>,
+    peaks: Peaks,
+}
+
+/// The largest sample of each interval.
+#[derive(Debug, Clone)]
+struct Peaks {
+    interval_ps: u64,
+    /// The intervals that have ended.
+    ended: Vec<(u64, f64)>,
+    /// Where the present one ends.
+    until_ps: u64,
+    present: Option<(u64, f64)>,
+}
+
+impl Peaks {
+    fn record(&mut self, ticks: u64, at_ps: u64) {
+        if at_ps >= self.until_ps {
+            self.ended.extend(self.present.take());
+            self.until_ps = (at_ps / self.interval_ps + 1).saturating_mul(self.interval_ps);
+        }
+        if self.present.is_none_or(|(max, _)| ticks > max) {
+            self.present = Some((ticks, at_ps as f64 / 1e12));
+        }
+    }
+
+    /// Of one interval the repeat's own maximum says it all.
+    fn finish(mut self) -> Vec<(u64, f64)> {
+        if !self.ended.is_empty() {
+            self.ended.extend(self.present);
+        }
+        self.ended
+    }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -139,10 +176,13 @@ struct Event {
 }
 
 impl Collector {
-    /// Samples above `threshold` ticks are excursions; those within `gap_ps` of an event's start belong to it.
-    pub fn new(tick_ns: f64, threshold: u64, gap_ps: u64) -> Self {
+    /// Samples above `threshold` ticks are excursions; those within `gap_ps` of an event's start belong to it. The largest
+    /// sample is kept of each interval of `interval_ps`.
+    pub fn new(tick_ns: f64, threshold: u64, gap_ps: u64, interval_ps: u64) -> Self {
         let (histogram, events) = (histogram(), histogram());
-        Self { samples: Samples::new(tick_ns), histogram, events, threshold, gap_ps, event: None }
+        let interval_ps = interval_ps.max(1);
+        let peaks = Peaks { interval_ps, ended: Vec::new(), until_ps: interval_ps, present: None };
+        Self { samples: Samples::new(tick_ns), histogram, events, threshold, gap_ps, event: None, peaks }
     }
 
     /// Takes `count` samples of `ticks` each, the last of which ends at `at_ps`.
@@ -154,6 +194,7 @@ impl Collector {
         if samples.max.is_none_or(|(max, _)| ticks > max) {
             samples.max = Some((ticks, at_ps as f64 / 1e12));
         }
+        self.peaks.record(ticks, at_ps);
         if ticks < OVERFLOW_FROM {
             self.histogram.record_n(ticks, count).expect("the histogram spans every value below the overflow");
         } else {
@@ -191,6 +232,11 @@ impl Collector {
     /// The samples, with the last event closed.
     pub fn finish(mut self) -> Samples {
         self.close();
-        Samples { counts: Counts::of(&self.histogram), event_counts: Counts::of(&self.events), ..self.samples }
+        Samples {
+            counts: Counts::of(&self.histogram),
+            event_counts: Counts::of(&self.events),
+            peaks: self.peaks.finish(),
+            ..self.samples
+        }
     }
 }

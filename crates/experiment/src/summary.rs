@@ -2,7 +2,7 @@
 
 use crate::cases::Case;
 use crate::measurement::{Measured, Measurement, NeighbourProgress};
-use crate::run::{CaseRecord, LongSample, NeighbourRecord, NeighbourWork, RepeatRecord, SampledRecord};
+use crate::run::{CaseRecord, LongSample, NeighbourRecord, NeighbourWork, Peak, RepeatRecord, SampledRecord};
 use crate::samples::histogram;
 use crate::statistics::supports;
 
@@ -154,6 +154,12 @@ fn repeat_record(index: usize, measurement: &Measurement, tag: &str, throughput:
         misses_per_sample: measurement.misses_per_sample(),
         sampled: measurement.sampled.clone(),
         max_at_s: samples.max.map(|(_, at)| at),
+        started: measurement.started.clone(),
+        peaks: samples
+            .peaks
+            .iter()
+            .map(|(ticks, at_s)| Peak { at_s: *at_s, max_ns: *ticks as f64 * samples.tick_ns })
+            .collect(),
         overflow: samples.overflow,
         backwards: samples.backwards,
         missed_periods: samples.missed_periods,

@@ -20,4 +20,4 @@ mod recorder;
 
 pub use kernel::{Kernel, KernelError};
 pub use memory::{Memory, Progress};
-pub use recorder::Recorder;
+pub use recorder::{Peak, Recorder};

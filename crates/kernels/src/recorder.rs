@@ -8,6 +8,15 @@ use crate::ffi;
 
 const BUCKETS: usize = shape::BUCKETS as usize;
 
+/// The largest sample of an interval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Peak {
+    /// Its length, ticks.
+    pub ticks: u64,
+    /// The raw reading of the counter that ended it.
+    pub at: u64,
+}
+
 /// Every sample of a run, in a fixed number of cache lines: the twin of `struct wk_recorder` in `c/recorder.h`.
 ///
 /// A quiet sample touches the first header line and one line of the histogram of samples. All values are in ticks of the
@@ -108,6 +117,23 @@ impl Recorder {
     /// The raw reading of the counter that ended the largest sample (the first of them); 0 while there is none.
     pub fn max_at(&self) -> u64 {
         self.max_at
+    }
+
+    /// Takes the largest sample since the last call, so that the next interval has a maximum of its own; `None` where there
+    /// was none. The maximum is that of all samples again after [`put_back`](Self::put_back).
+    pub fn take_peak(&mut self) -> Option<Peak> {
+        let peak = (self.max_at != 0).then_some(Peak { ticks: self.max, at: self.max_at });
+        (self.max, self.max_at, self.attention_above) = (0, 0, 0);
+        peak
+    }
+
+    /// Puts back the largest of what was taken, the first of equal ones. Nothing is recorded after it.
+    pub fn put_back(&mut self, peaks: &[Peak]) {
+        for peak in peaks {
+            if self.max_at == 0 || peak.ticks > self.max {
+                (self.max, self.max_at) = (peak.ticks, peak.at);
+            }
+        }
     }
 
     /// The sum of all samples.

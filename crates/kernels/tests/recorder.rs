@@ -113,6 +113,40 @@ proptest! {
         prop_assert_eq!(recorder.cluster_counts().collect::<Vec<_>>(), histogram(&maxima));
         prop_assert_eq!(recorder.cluster_overflow(), maxima.iter().filter(|m| **m >= OVERFLOW_FROM).count() as u64);
     }
+
+    #[test]
+    fn peaks_are_the_maxima_between_them_and_change_nothing_else(
+        readings in readings(),
+        every in 1_usize..10,
+        above in 0_u64..400,
+    ) {
+        let (mut split, mut whole) = (Recorder::new_boxed(), Recorder::new_boxed());
+        split.reset(above, 100);
+        whole.reset(above, 100);
+        let mut peaks = Vec::new();
+        for interval in readings.chunks(every) {
+            for (start, end) in interval {
+                prop_assert_eq!(split.record(*start, *end), whole.record(*start, *end));
+            }
+            let samples = interval.iter().filter(|(start, end)| start <= end).map(|(start, end)| (end - start, *end));
+            let longest = samples.clone().map(|(ticks, _)| ticks).max();
+            let first = samples.clone().find(|(ticks, _)| Some(*ticks) == longest);
+            let peak = split.take_peak();
+            // A sample of no ticks after others is no peak: with a clock so coarse there is nothing to see in it.
+            if longest != Some(0) {
+                prop_assert_eq!(peak.map(|peak| (peak.ticks, peak.at)), first);
+            }
+            peaks.extend(peak);
+        }
+        split.put_back(&peaks);
+        prop_assert_eq!((split.min(), split.max()), (whole.min(), whole.max()));
+        if whole.max() != Some(0) {
+            prop_assert_eq!(split.max_at(), whole.max_at());
+        }
+        prop_assert_eq!((split.samples(), split.sum()), (whole.samples(), whole.sum()));
+        prop_assert_eq!((split.excursions(), split.clusters()), (whole.excursions(), whole.clusters()));
+        prop_assert!(split.counts().eq(whole.counts()) && split.cluster_counts().eq(whole.cluster_counts()));
+    }
 }
 
 #[test]

@@ -16,6 +16,7 @@ mod matrix;
 mod metric;
 mod pairs;
 mod parameters;
+mod peaks;
 mod plan;
 mod references;
 mod register;

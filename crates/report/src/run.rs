@@ -9,6 +9,7 @@ use crate::headline::headline;
 use crate::longest::longest;
 use crate::matrix::matrix;
 use crate::metric::figure;
+use crate::peaks::peaks;
 use crate::references::references;
 use crate::sections;
 use crate::shapes::shapes;
@@ -42,6 +43,7 @@ pub fn run(run: &Run, detail: Detail) -> String {
         section("the last shared cache, over time", sections::occupancy(run)),
         section("neighbours", if of_cases { sections::neighbours(run) } else { Vec::new() }),
         section("verdicts, compared with no mitigation", if of_cases { sections::verdicts(run) } else { Vec::new() }),
+        section("peaks over time", peaks(run)),
         section("budgets", sections::budgets(run)),
         section("simulation", sections::simulation(run)),
         section("what else happened on the target's core", sections::disturbances(run)),

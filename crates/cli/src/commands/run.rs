@@ -224,6 +224,7 @@ pub fn settings(loaded: &Loaded, site: &Site) -> Settings {
         seed: experiment.seed,
         excursion_over_min_ns: experiment.excursions.over_min.map(|over| over.0),
         gap_ns: experiment.excursions.gap.0,
+        peak_interval_ns: experiment.peak_interval.0,
     }
 }
 
@@ -293,6 +294,7 @@ fn begun(loaded: &Loaded, executor: &dyn Executor, plan: &Plan, settings: &Setti
         executor: place.site.executor,
         duration_s: settings.duration_s,
         simulated_samples: settings.simulated_samples,
+        peak_interval_s: Some(settings.peak_interval_ns / 1e9).filter(|interval| settings.duration_s > *interval),
         repeats: settings.repeats,
         seed: settings.seed,
         cut_short: false,

@@ -301,3 +301,21 @@ fn the_fast_path_is_compared_with_the_full_one() {
         assert!(!said.contains("the fast path beside"), "{said}");
     }
 }
+
+#[test]
+fn a_repeat_of_several_intervals_has_a_timeline() {
+    let desk = Desk::new();
+    let run = ["run", "agilex5-cluster-latency", "--duration=4ms", "--repeats=1", "--set=mitigations=[]", "--out=kept"];
+    let interval = |interval: &str| desk.run(&[&run[..], &["--set", &format!("peak_interval={interval}")]].concat());
+    let shown = interval("1ms").with(0).stdout;
+    assert!(shown.contains("peaks over time") && shown.contains("4 intervals of 1 ms"), "{shown}");
+    let run = desk.record("kept");
+    assert_eq!(run["peak_interval_s"], 0.001);
+    let repeat = &list(case(&run, "none"), "repeats")[0];
+    let peaks = list(repeat, "peaks");
+    let of = |key: &str| peaks.iter().map(|peak| peak[key].as_f64().unwrap()).collect::<Vec<_>>();
+    assert_eq!(of("at_s").iter().map(|at| (at * 1e3) as u32).collect::<Vec<_>>(), [0, 1, 2, 3]);
+    assert_eq!(of("max_ns").into_iter().reduce(f64::max), repeat["max_ns"].as_f64());
+    let error = interval("1ns").with(2).stderr;
+    assert!(error.contains("peak_interval: found 1 ns; expected 1 us or more"), "{error}");
+}

@@ -51,6 +51,8 @@ pub struct Job {
     pub excursion_above_ticks: Option<u64>,
     /// Excursions within this time of the first one are one event.
     pub gap_ticks: u64,
+    /// The longest sample is kept of each interval of this length.
+    pub peak_interval_ticks: u64,
     /// 0: no wash.
     pub wash_bytes: u64,
     /// Whether the target runs under SCHED_FIFO.
@@ -76,6 +78,8 @@ pub struct Recorded {
     pub max: Option<u64>,
     /// When that was, seconds since the target was first observed.
     pub max_at_s: f64,
+    /// The largest of each interval, and when that was; empty where there was one interval only.
+    pub peaks: Vec<(u64, f64)>,
     /// Samples beyond all buckets.
     pub overflow: u64,
     /// Pairs of readings that were none, because the counter ran backwards.
@@ -148,6 +152,7 @@ impl Answer {
         let bytes_per_sample = target.accesses_per_sample().zip(target.bytes_per_access(line_bytes));
         Ok(Measurement {
             seed: assignment.seed,
+            started: None,
             bytes_per_sample: bytes_per_sample.map(|(accesses, bytes)| accesses * bytes),
             target_bytes_per_s: None,
             misses: None,
@@ -177,6 +182,7 @@ impl Recorded {
         samples.sum = self.sum;
         samples.min = self.min;
         samples.max = self.max.map(|max| (max, self.max_at_s));
+        samples.peaks = self.peaks;
         samples.overflow = self.overflow;
         samples.backwards = self.backwards;
         samples.missed_periods = self.missed_periods;

@@ -67,11 +67,14 @@ impl Executor for Host {
         let case = assignment.case;
         let applied = policy::applied(&parts(&case.mitigation), &self.policies, case.target.core, stop)?;
         let region = applied.as_ref().and_then(|applied| applied.region.clone());
+        let started = now();
         let mut answer = self.bench.run(&Job { region, ..self.job(assignment) }, stop)?;
         let lost = applied.as_ref().and_then(policy::AppliedPolicy::lost);
         answer.not_counted = [answer.not_counted, lost].into_iter().flatten().reduce(|a, b| format!("{a}; {b}"));
         applied.map_or(Ok(()), policy::AppliedPolicy::restore)?;
-        answer.into_measurement(assignment, self.tick_ns, self.line_bytes, stop.load(Ordering::Relaxed))
+        let stopped = stop.load(Ordering::Relaxed);
+        let measurement = answer.into_measurement(assignment, self.tick_ns, self.line_bytes, stopped)?;
+        Ok(Measurement { started: Some(started), ..measurement })
     }
 
     fn refuses(&self, case: &Case) -> Option<String> {
@@ -104,6 +107,7 @@ impl Host {
             tick_ns: self.tick_ns,
             excursion_above_ticks: assignment.excursion_above_ns.map(ticks),
             gap_ticks: ticks(assignment.gap_ns),
+            peak_interval_ticks: ticks(assignment.peak_interval_ns).max(1),
             wash_bytes: if assignment.wash { self.wash_bytes } else { 0 },
             // A loop under FIFO that never sleeps would starve a neighbour on its own core.
             fifo: on(FIFO) && (mitigations.contains(&FIFO) || !shares_its_core(case)),
@@ -112,6 +116,12 @@ impl Host {
             colours: colours::of(&mitigations, self.place.site.core(case.target.core)),
         }
     }
+}
+
+/// The time, RFC 3339, to the second.
+fn now() -> String {
+    let now = jiff::Timestamp::now();
+    now.round(jiff::Unit::Second).unwrap_or(now).to_string()
 }
 
 fn shares_its_core(case: &Case) -> bool {

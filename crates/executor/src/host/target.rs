@@ -1,10 +1,11 @@
 //! The target's side of a repeat: warm up, then observe, and note what else happened on its core.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
 
 use waykeeper_experiment::off_core::OFF_CORE_MS;
 use waykeeper_experiment::run::Privilege;
-use waykeeper_kernels::{Progress, Recorder, clock};
+use waykeeper_kernels::{Peak, Progress, Recorder, clock};
 use waykeeper_linux::Root;
 use waykeeper_linux::core_state::{CoreState, STEAL_MS, frequency_mhz};
 use waykeeper_linux::memory::{Mapping, Pages};
@@ -67,7 +68,7 @@ pub fn observe(job: &Job, runner: &mut Runner, progress: &[Progress]) -> Observe
     let counters = Counters::start();
     let before = Snapshot::at_the_beginning(&root, core, progress);
     let begun = clock::now();
-    runner.run_target(&mut recorder, begun + job.duration_ticks, &STOP);
+    let peaks = run_in_intervals(job, runner, &mut recorder, begun);
     let ended = clock::now();
     let core_at_the_end = schedule::current_core();
     let after = Snapshot::at_the_end(&root, core, progress);
@@ -78,7 +79,7 @@ pub fn observe(job: &Job, runner: &mut Runner, progress: &[Progress]) -> Observe
     let not_counted = not_counted(&before, &after, &disturbances, &privileges);
     disturbances.extend(frequency_mhz(&root, core).map(|mhz| ("frequency_mhz".to_owned(), mhz)));
     Observed {
-        recorded: recorded(&recorder, begun, job.tick_ns),
+        recorded: recorded(&recorder, peaks, begun, job.tick_ns),
         observed_s,
         accesses: after.accesses.iter().zip(&before.accesses).map(|(a, b)| a - b).collect(),
         policy: schedule::policy(),
@@ -88,6 +89,32 @@ pub fn observe(job: &Job, runner: &mut Runner, progress: &[Progress]) -> Observe
         core: core_at_the_end,
         not_counted,
     }
+}
+
+/// Runs the target to its end, and takes the largest sample of each interval out of the recorder. Between two intervals lie
+/// some nanoseconds in which no sample is taken.
+fn run_in_intervals(job: &Job, runner: &mut Runner, recorder: &mut Recorder, begun: u64) -> Vec<Peak> {
+    let last = begun.saturating_add(job.duration_ticks);
+    let intervals = job.duration_ticks.div_ceil(job.peak_interval_ticks);
+    // No memory is asked for meanwhile.
+    let mut peaks = Vec::with_capacity(usize::try_from(intervals).unwrap_or(0).min(1 << 20));
+    let mut until = begun;
+    while until < last {
+        until = interval_end(until, job.peak_interval_ticks, last);
+        runner.run_target(recorder, until, &STOP);
+        peaks.extend(recorder.take_peak());
+        if STOP.load(Ordering::Relaxed) != 0 {
+            break;
+        }
+    }
+    recorder.put_back(&peaks);
+    peaks
+}
+
+/// Where the interval that begins at `from` ends. A remainder that only the rounding to ticks has left is no interval.
+fn interval_end(from: u64, interval: u64, last: u64) -> u64 {
+    let end = from.saturating_add(interval).min(last);
+    if last - end < interval / 100 { last } else { end }
 }
 
 /// What happened to the target itself meanwhile, so that its samples are none of its case.
@@ -191,14 +218,17 @@ fn clock_against_system(job: &Job, before: &Snapshot, after: &Snapshot) -> Optio
     (system_ns > 0.0).then(|| ("clock_against_system_ppm".to_owned(), (counter_ns / system_ns - 1.0) * 1e6))
 }
 
-fn recorded(recorder: &Recorder, begun: u64, tick_ns: f64) -> Recorded {
+fn recorded(recorder: &Recorder, peaks: Vec<Peak>, begun: u64, tick_ns: f64) -> Recorded {
+    let since_s = |at: u64| at.saturating_sub(begun) as f64 * tick_ns / 1e9;
+    let peaks = if peaks.len() > 1 { peaks } else { Vec::new() };
     let nonzero = |pairs: &mut dyn Iterator<Item = (u64, u64)>| pairs.filter(|(_, count)| *count > 0).collect();
     Recorded {
         samples: recorder.samples(),
         sum: recorder.sum(),
         min: recorder.min(),
         max: recorder.max(),
-        max_at_s: recorder.max_at().saturating_sub(begun) as f64 * tick_ns / 1e9,
+        max_at_s: since_s(recorder.max_at()),
+        peaks: peaks.into_iter().map(|peak| (peak.ticks, since_s(peak.at))).collect(),
         overflow: recorder.overflow(),
         backwards: recorder.backwards(),
         missed_periods: recorder.missed_periods(),
@@ -206,5 +236,20 @@ fn recorded(recorder: &Recorder, begun: u64, tick_ns: f64) -> Recorded {
         events: recorder.clusters(),
         counts: nonzero(&mut recorder.counts()),
         event_counts: nonzero(&mut recorder.cluster_counts()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::interval_end;
+
+    #[test]
+    fn a_remainder_of_some_ticks_is_no_interval() {
+        assert_eq!(interval_end(0, 1000, 5000), 1000);
+        assert_eq!(interval_end(4000, 1000, 5003), 5003);
+        assert_eq!(interval_end(4000, 1000, 5100), 5000);
+        assert_eq!(interval_end(5000, 1000, 5100), 5100);
+        assert_eq!(interval_end(0, 1, 2), 1);
+        assert_eq!(interval_end(u64::MAX - 5, 1000, u64::MAX), u64::MAX);
     }
 }

@@ -215,6 +215,13 @@ pub struct RepeatRecord {
     /// When the largest sample ended, from the start of the repeat.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_at_s: Option<f64>,
+    /// When it began, RFC 3339 (machines only).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started: Option<String>,
+    /// The largest sample of each interval (`peak_interval_s` of the run), where the repeat has more than one. An interval in
+    /// which no sample ended has none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub peaks: Vec<Peak>,
     /// Samples beyond the histogram's range.
     pub overflow: u64,
     /// Readings of the counter that went backwards: no sample was made of them.
@@ -249,6 +256,15 @@ pub struct RepeatRecord {
     /// The work of each neighbour during this repeat, as far as it was seen.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub neighbours: Vec<NeighbourWork>,
+}
+
+/// The largest sample of an interval.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Peak {
+    /// When it ended, seconds from the start of the repeat.
+    pub at_s: f64,
+    /// Its length, nanoseconds.
+    pub max_ns: f64,
 }
 
 /// The work of one neighbour during one repeat.

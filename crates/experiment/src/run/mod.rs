@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::layout::TableLayout;
 use crate::site::ExecutorKind;
-pub use case::{CaseRecord, NeighbourRecord, NeighbourWork, Placement, RepeatRecord};
+pub use case::{CaseRecord, NeighbourRecord, NeighbourWork, Peak, Placement, RepeatRecord};
 pub use fast_check::FastCheck;
 pub use figures::{BudgetRecord, ExpectationRecord, Met, Reference};
 pub use looks::{LongSample, MemoryPart, Occupancy, SamplePart, Shape};
@@ -50,6 +50,9 @@ pub struct Run {
     /// A repeat of a case with samples ends with so many, if they come before that length (simulator only).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulated_samples: Option<u64>,
+    /// The interval of `peaks`, seconds, where a repeat is longer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peak_interval_s: Option<f64>,
     /// Repeats as asked.
     pub repeats: u32,
     /// The seed.

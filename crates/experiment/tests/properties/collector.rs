@@ -25,7 +25,7 @@ fn timed(samples: &[(u64, u64)]) -> Vec<(u64, u64)> {
 }
 
 fn collected(timed: &[(u64, u64)], threshold: u64, gap: u64) -> Samples {
-    let mut collector = Collector::new(1.0, threshold, gap);
+    let mut collector = Collector::new(1.0, threshold, gap, u64::MAX);
     timed.iter().for_each(|(ticks, end)| collector.record(*ticks, 1, *end));
     collector.finish()
 }
@@ -101,12 +101,30 @@ proptest! {
     }
 
     #[test]
+    fn peaks_are_the_maxima_of_their_intervals(
+        samples in prop::collection::vec((0_u64..5000, 1_u64..500), 1..200),
+        interval in 1_u64..20_000,
+    ) {
+        let timed = timed(&samples);
+        let mut collector = Collector::new(1.0, u64::MAX, 0, interval);
+        timed.iter().for_each(|(ticks, end)| collector.record(*ticks, 1, *end));
+        let mut expected: BTreeMap<u64, (u64, f64)> = BTreeMap::new();
+        for (ticks, end) in &timed {
+            let here = (*ticks, *end as f64 / 1e12);
+            expected.entry(end / interval).and_modify(|max| if *ticks > max.0 { *max = here }).or_insert(here);
+        }
+        let expected: Vec<_> = expected.into_values().collect();
+        let got = collector.finish();
+        prop_assert_eq!(got.peaks, if expected.len() > 1 { expected } else { Vec::new() });
+    }
+
+    #[test]
     fn several_samples_at_once_are_as_many_one_by_one(ticks in 1_u64..100_000, count in 1_u64..50, limit in 0_u64..100_000) {
-        let mut at_once = Collector::new(2.5, u64::MAX, 0);
+        let mut at_once = Collector::new(2.5, u64::MAX, 0, u64::MAX);
         at_once.record(ticks, count, 1_000_000);
         let at_once = at_once.finish();
         let one_by_one = {
-            let mut collector = Collector::new(2.5, u64::MAX, 0);
+            let mut collector = Collector::new(2.5, u64::MAX, 0, u64::MAX);
             (0..count).for_each(|_| collector.record(ticks, 1, 1_000_000));
             collector.finish()
         };

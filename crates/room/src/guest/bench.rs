@@ -211,6 +211,7 @@ mod tests {
             tick_ns: 1.0,
             excursion_above_ticks: Some(20),
             gap_ticks: 0,
+            peak_interval_ticks: 1,
             wash_bytes: 0,
             fifo: false,
             huge_pages: false,
