@@ -90,9 +90,9 @@ fn the_longest_samples_come_first_and_their_parts_lie_within_them() {
             assert!(!sample.parts.is_empty() && sample.parts.is_sorted_by_key(|part| part.asked_ps));
             for part in &sample.parts {
                 assert!(sample.began_ps <= part.asked_ps && part.came_ps <= sample.ended_ps, "{part:?}");
-                let Some(story) = part.memory else { continue };
-                let queued = story.held_until_ps.unwrap_or(story.admitted_ps);
-                let times = [part.asked_ps, story.admitted_ps, queued, story.issued_ps, part.came_ps];
+                let Some(read_path) = part.memory else { continue };
+                let queued = read_path.held_until_ps.unwrap_or(read_path.admitted_ps);
+                let times = [part.asked_ps, read_path.admitted_ps, queued, read_path.issued_ps, part.came_ps];
                 assert!(times.is_sorted(), "{part:?}");
             }
             let tried_again = |pair: &[Part]| pair[0].from == pair[1].from && pair[0].came_ps == pair[1].asked_ps;

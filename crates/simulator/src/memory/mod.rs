@@ -10,7 +10,7 @@
 //! | `upstream`, `arbiter` | what stands before the channels: a limit of the way, bounded write queues |
 //! | [`regulator`] | bandwidth regulation by class |
 //! | [`side_cache`] | a cache at the memory's side |
-//! | `stories` | what became of reads that somebody asked about |
+//! | `read_paths` | what became of reads that somebody asked about |
 //!
 //! Assumed for simplicity: a transaction is placed as a whole when it begins, so that a later one that could fill a gap
 //! on the data bus before it does not; the way through the interconnect is added to the answer, not split in two.
@@ -28,7 +28,7 @@ mod queue;
 mod refresh;
 pub mod regulator;
 pub mod side_cache;
-mod stories;
+mod read_paths;
 #[cfg(test)]
 mod tests;
 mod upstream;
@@ -39,11 +39,11 @@ use crate::caches::hierarchy::MOST_CORES;
 use crate::line::Line;
 use crate::observe::counters::{ClassTraffic, MemoryCounters};
 use crate::observe::label::{MOST_CLASSES, MOST_MONITORS};
-use crate::observe::story::Story;
+use crate::observe::read_path::ReadPath;
 use crate::time::NEVER;
 use parameters::Parameters;
 pub use per_bank::MOST_BANKS;
-use stories::Stories;
+use read_paths::ReadPaths;
 use upstream::Upstream;
 
 /// Names the one who waits for a read.
@@ -214,13 +214,13 @@ impl Memory {
     /// Remembers from now on what becomes of the reads with these handles.
     pub fn follow(&mut self, handles: std::ops::Range<Handle>) {
         for channel in &mut self.channels {
-            channel.stories = Some(Box::new(Stories::new(handles.clone())));
+            channel.read_paths = Some(Box::new(ReadPaths::new(handles.clone())));
         }
     }
 
     /// What became of a read that was answered: nothing if no channel had it, or nobody follows it.
-    pub fn story(&mut self, handle: Handle) -> Option<Story> {
-        self.channels.iter_mut().find_map(|channel| channel.stories.as_mut()?.take(handle))
+    pub fn read_path(&mut self, handle: Handle) -> Option<ReadPath> {
+        self.channels.iter_mut().find_map(|channel| channel.read_paths.as_mut()?.take(handle))
     }
 
     /// What was counted.

@@ -5,8 +5,8 @@
 
 use crate::line::Line;
 use crate::observe::losses::{Cause, Losses, Lost};
+use crate::observe::read_path::ReadPath;
 use crate::observe::skipped::Skipped;
-use crate::observe::story::Story;
 
 /// What a line is to the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +56,7 @@ pub struct Part {
     /// Where it came from.
     pub from: From,
     /// How it got through the memory's channel, where it did.
-    pub memory: Option<Story>,
+    pub memory: Option<ReadPath>,
     /// Why it was not nearer: cold if it was never here.
     pub cause: Cause,
     /// The losses since it was last here, the earliest first, as far as they are remembered: from the core's own caches
@@ -74,8 +74,8 @@ impl Part {
     /// From the engine's own time to one that counts what was skipped.
     fn count_skipped(&mut self, skipped: &Skipped) {
         let Self { asked_ps, came_ps, memory, lost, .. } = self;
-        let of_memory = memory.iter_mut().flat_map(|story| {
-            let Story { admitted_ps, held_until_ps, issued_ps, .. } = story;
+        let of_memory = memory.iter_mut().flat_map(|read_path| {
+            let ReadPath { admitted_ps, held_until_ps, issued_ps, .. } = read_path;
             [Some(admitted_ps), held_until_ps.as_mut(), Some(issued_ps)].into_iter().flatten()
         });
         let times = [asked_ps, came_ps].into_iter().chain(of_memory).chain(lost.iter_mut().map(|lost| &mut lost.at));
@@ -158,8 +158,8 @@ impl Explainer {
     }
 
     /// The line of an MSHR has come from memory.
-    pub fn mshr_came(&mut self, mshr: usize, story: Option<Story>, now: u64) {
-        self.came(Awaits::Mshr(mshr), story, now);
+    pub fn mshr_came(&mut self, mshr: usize, read_path: Option<ReadPath>, now: u64) {
+        self.came(Awaits::Mshr(mshr), read_path, now);
     }
 
     /// The next attempt is at a time.
@@ -167,13 +167,13 @@ impl Explainer {
         self.came(Awaits::Entry, None, at);
     }
 
-    fn came(&mut self, awaited: Awaits, story: Option<Story>, now: u64) {
+    fn came(&mut self, awaited: Awaits, read_path: Option<ReadPath>, now: u64) {
         let came: Vec<_> = self.open.extract_if(.., |(awaits, _)| *awaits == awaited).collect();
         for (_, part) in came {
             if let Some(last) = self.parts.last_mut().filter(|last| last.is_tried_again_by(&part)) {
                 last.came_ps = now;
             } else {
-                let memory = story.filter(|_| part.from == From::Memory);
+                let memory = read_path.filter(|_| part.from == From::Memory);
                 self.add(Part { came_ps: now, memory, ..part });
             }
         }

@@ -5,6 +5,6 @@ pub mod counters;
 pub mod explain;
 pub mod label;
 pub mod losses;
+pub mod read_path;
 pub mod samples;
 pub mod skipped;
-pub mod story;

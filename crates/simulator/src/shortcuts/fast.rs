@@ -131,13 +131,13 @@ impl Engine {
         // Where it surveys, a neighbour meets nothing of what the others have in their own caches: they have jumped
         // over these sets.
         if !surveyed {
-            self.look_what_is_taken(skip, &walked);
+            self.count_back_invalidations(skip, &walked);
         }
         self.pass_over_seldom_lines(skip, &steps);
         self.lose_own(skip, &needed, &walked, &steps);
         self.forget_edges(skip, &needed, &walked, &steps);
-        if let Some(taken) = &mut self.world.hierarchy.back_invalidated {
-            taken.lines.iter_mut().for_each(Vec::clear);
+        if let Some(counts) = &mut self.world.hierarchy.back_invalidated {
+            counts.lines.iter_mut().for_each(Vec::clear);
         }
         for (program, started) in self.running.iter_mut().zip(&self.programs) {
             if let Running::Tick(tick) = program {
@@ -232,15 +232,15 @@ impl Engine {
     }
 
     /// Counts how often walkers have passed the sets of lines that the target touches seldom, and how many filters took.
-    fn look_what_is_taken(&mut self, skip: &mut Skip, walked: &[(u64, u64)]) {
+    fn count_back_invalidations(&mut self, skip: &mut Skip, walked: &[(u64, u64)]) {
         let Some(tick) = self.running.iter().find_map(Running::tick) else { return };
         let Some(lost) = self.world.hierarchy.back_invalidated.as_ref().map(|lost| &lost.lines) else { return };
         let sets = self.world.hierarchy.filter_sets(tick.port.core);
         let walkers = skip.programs().zip(walked).enumerate();
         let walked: Vec<_> =
             walkers.map(|(walker, (program, walked))| (walker, self.iterations(program, *walked))).collect();
-        let mut taken = std::mem::take(&mut skip.taken);
-        taken.seen(lost, |line, filter| {
+        let mut counts = std::mem::take(&mut skip.back_invalidations);
+        counts.seen(lost, |line, filter| {
             let Some(sets) = sets[filter] else { return 0 };
             let passes = |(walker, (first, last)): &&(usize, (u64, u64))| {
                 // The first and the last step are not whole, and of the last but one lines may be under way.
@@ -248,14 +248,14 @@ impl Engine {
             };
             walked.iter().filter(passes).count() as u64
         });
-        skip.taken = taken;
+        skip.back_invalidations = counts;
     }
 
     /// The target loses lines, apart from those of its quiet passes, whose sets are jumped over.
     fn pass_over_seldom_lines(&mut self, skip: &mut Skip, steps: &[u64]) {
         let walks: Vec<_> =
             skip.programs().map(|program| (self.running[program].core(), self.iteration(program))).collect();
-        let chances = skip.taken.chances();
+        let chances = skip.back_invalidations.chances();
         for at in 0..self.running.len() {
             let Running::Tick(tick) = &mut self.running[at] else { continue };
             let core = tick.port.core;
@@ -268,7 +268,8 @@ impl Engine {
             let hierarchy = &self.world.hierarchy;
             let Running::Tick(tick) = &mut self.running[at] else { continue };
             let seldom = tick.seldom_lines(&self.world);
-            skip.taken.watch(seldom.iter().map(|line| (*line, hierarchy.has_entries(core, *line))).collect());
+            skip.back_invalidations
+                .watch(seldom.iter().map(|line| (*line, hierarchy.has_entries(core, *line))).collect());
         }
     }
 }

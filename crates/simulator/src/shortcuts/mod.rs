@@ -1,5 +1,6 @@
 //! Shortcuts: what is not simulated in full, and what stands in for it.
 
+pub mod back_invalidations;
 pub mod background;
 pub mod course;
 pub mod estimate;
@@ -8,4 +9,3 @@ pub mod forward;
 pub mod sampled;
 pub mod sampling;
 pub mod skip;
-pub mod taken;

@@ -22,8 +22,8 @@ use std::collections::BTreeMap;
 use waykeeper_workload::Xorshift;
 
 use crate::line::Line;
+use crate::shortcuts::back_invalidations::BackInvalidations;
 use crate::shortcuts::course::{Course, MOST_STEPS};
-use crate::shortcuts::taken::Taken;
 
 /// The pace is a mean over about so many surveys: windows in which nobody comes near the target's sets, at places that are
 /// spread evenly over what is jumped over. Where walkers meet in a bank of the memory decides on their pace, and so the
@@ -132,7 +132,7 @@ pub struct Skip {
     /// Accesses that were skipped, by program.
     pub accesses: Vec<u64>,
     /// How often filters have taken lines of the target when they were passed in time.
-    pub taken: Taken,
+    pub back_invalidations: BackInvalidations,
 }
 
 impl Skip {
@@ -153,7 +153,7 @@ impl Skip {
             window: now,
             look_at,
             accesses: vec![0; programs],
-            taken: Taken::default(),
+            back_invalidations: BackInvalidations::default(),
         }
     }
 

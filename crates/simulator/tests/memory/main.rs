@@ -4,7 +4,7 @@ mod arbiter;
 mod cache;
 mod common;
 mod ecc;
+mod read_paths;
 mod regulation;
 mod scheduling;
-mod stories;
 mod timing;

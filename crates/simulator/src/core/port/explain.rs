@@ -63,8 +63,8 @@ impl Port {
         if self.explains
             && let Some(explainer) = &mut world.explainer
         {
-            let story = world.memory.story((self.core * MOST_MSHRS + mshr) as Handle);
-            explainer.mshr_came(mshr, story, now);
+            let read_path = world.memory.read_path((self.core * MOST_MSHRS + mshr) as Handle);
+            explainer.mshr_came(mshr, read_path, now);
         }
     }
 }

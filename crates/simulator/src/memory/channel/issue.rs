@@ -61,7 +61,7 @@ impl Channel {
     #[inline(always)]
     fn transfer_read(&mut self, bank: usize, read: Read, now: u64) {
         let end = self.dram.transfer(read.place(bank), false, now, &mut self.counts);
-        if self.stories.is_some() {
+        if self.read_paths.is_some() {
             self.tell_of_read(bank, read.line, now);
         }
         match read.waiter {
@@ -86,10 +86,10 @@ impl Channel {
     #[cold]
     #[inline(never)]
     fn tell_of_read(&mut self, bank: usize, line: Line, now: u64) {
-        let Some(stories) = &mut self.stories else { return };
+        let Some(read_paths) = &mut self.read_paths else { return };
         let [refreshed, _] = self.dram.refresh.due(bank, now);
-        stories.issued(line, bank, refreshed, now);
-        stories.command(bank);
+        read_paths.issued(line, bank, refreshed, now);
+        read_paths.command(bank);
     }
 
     /// Takes the next read in front of the controller, if there is one, and room for it.
@@ -108,8 +108,8 @@ impl Channel {
 
     fn issue_write(&mut self, bank: usize, at: usize, write: Write, now: u64) {
         self.dram.transfer(write.place(bank), true, now, &mut self.counts);
-        if let Some(stories) = &mut self.stories {
-            stories.command(bank);
+        if let Some(read_paths) = &mut self.read_paths {
+            read_paths.command(bank);
         }
         self.counts.writes += 1;
         self.writes -= 1;
@@ -120,8 +120,8 @@ impl Channel {
         self.may_end_drain(now);
         if !self.banks[bank].writes_line(write.line) {
             let had_reads = self.has_reads();
-            if let Some(stories) = &mut self.stories {
-                stories.released(write.line, now);
+            if let Some(read_paths) = &mut self.read_paths {
+                read_paths.released(write.line, now);
             }
             self.release(bank, write.line);
             if !had_reads && self.has_reads() && self.writes > 0 {

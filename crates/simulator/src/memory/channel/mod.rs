@@ -21,7 +21,7 @@ use crate::memory::layout::{Checks, Layout, Place, Steps};
 use crate::memory::parameters::{Parameters, Scheduler};
 use crate::memory::per_bank::PerBank;
 use crate::memory::queue::Queue;
-use crate::memory::stories::Stories;
+use crate::memory::read_paths::ReadPaths;
 use crate::observe::counters::MemoryCounters;
 use crate::time::NEVER;
 
@@ -67,7 +67,7 @@ pub struct Channel {
     /// The line that was read last since this was cleared; it may be one of check bits.
     pub fetched: Option<Line>,
     /// What becomes of some reads, if anybody asks.
-    pub stories: Option<Box<Stories>>,
+    pub read_paths: Option<Box<ReadPaths>>,
     /// What was counted.
     pub counts: MemoryCounters,
 }
@@ -102,7 +102,7 @@ impl Channel {
             checks: (of.layout.checks != Checks::Nowhere).then(|| CheckLines::new(of.check_lines)),
             joints: Joints::default(),
             fetched: None,
-            stories: None,
+            read_paths: None,
             counts: MemoryCounters::default(),
         }
     }
@@ -191,7 +191,7 @@ impl Channel {
             Some(steps) => steps.place(line),
             None => self.layout.place(line),
         };
-        if self.stories.is_some() {
+        if self.read_paths.is_some() {
             self.tell_of_admission(line, handle, place.bank, now);
         }
         if self.checks.is_none() {
@@ -204,10 +204,10 @@ impl Channel {
     #[cold]
     #[inline(never)]
     fn tell_of_admission(&mut self, line: Line, handle: Handle, bank: usize, now: u64) {
-        let Some(stories) = &mut self.stories else { return };
+        let Some(read_paths) = &mut self.read_paths else { return };
         let ahead = self.banks[bank].reads.iter().count();
         let [_, refreshed] = self.dram.refresh.due(bank, now);
-        stories.admitted(handle, line, bank, [ahead as u64, refreshed], now);
+        read_paths.admitted(handle, line, bank, [ahead as u64, refreshed], now);
     }
 
     /// A read is answered when both its data and, unless the controller has it, the line of check bits are there.

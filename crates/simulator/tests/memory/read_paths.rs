@@ -1,7 +1,7 @@
 //! What became of reads that somebody asked about.
 
 use waykeeper_simulator::memory::Memory;
-use waykeeper_simulator::observe::story::Story;
+use waykeeper_simulator::observe::read_path::ReadPath;
 use waykeeper_simulator::time::NEVER;
 
 use crate::common::{changed, read, row, write};
@@ -21,8 +21,8 @@ fn a_read_tells_who_was_before_it_and_until_when_it_waited() {
     read(&mut memory, row(1), 65);
     finish(&mut memory);
     // The first opens its row at 1000, which may be closed at 1000 + tRC - tRP = 1030: then the second is issued.
-    let story = Story { admitted_ps: 1000, issued_ps: 1030, reads_ahead: 1, ..Story::default() };
-    assert_eq!([3, 65, 65].map(|handle| memory.story(handle)), [None, Some(story), None]);
+    let read_path = ReadPath { admitted_ps: 1000, issued_ps: 1030, reads_ahead: 1, ..ReadPath::default() };
+    assert_eq!([3, 65, 65].map(|handle| memory.read_path(handle)), [None, Some(read_path), None]);
 }
 
 #[test]
@@ -33,9 +33,9 @@ fn a_read_tells_of_the_write_that_it_waited_for() {
     read(&mut memory, row(2), 64);
     finish(&mut memory);
     // The write is issued at once; its data end at 1000 + tRCD + CWL + 5 = 1035, and the read's may follow: 1035 - CL.
-    let story =
-        Story { admitted_ps: 1000, held_until_ps: Some(1000), issued_ps: 1015, passed_by: 1, ..Story::default() };
-    assert_eq!(memory.story(64), Some(story));
+    let read_path =
+        ReadPath { admitted_ps: 1000, held_until_ps: Some(1000), issued_ps: 1015, passed_by: 1, ..ReadPath::default() };
+    assert_eq!(memory.read_path(64), Some(read_path));
 }
 
 #[test]
@@ -45,12 +45,12 @@ fn a_read_tells_of_the_refresh_that_it_met() {
     // The refresh began at 900 and takes 500.
     read(&mut memory, row(0), 64);
     finish(&mut memory);
-    assert_eq!(memory.story(64).map(|story| story.refreshes), Some(1));
+    assert_eq!(memory.read_path(64).map(|read_path| read_path.refreshes), Some(1));
     let mut memory = changed(|parameters| parameters.refresh.phase = 400);
     memory.follow(64..128);
     read(&mut memory, row(0), 64);
     finish(&mut memory);
-    assert_eq!(memory.story(64).map(|story| story.refreshes), Some(0), "it was over");
+    assert_eq!(memory.read_path(64).map(|read_path| read_path.refreshes), Some(0), "it was over");
 }
 
 #[test]

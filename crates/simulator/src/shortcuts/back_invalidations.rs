@@ -8,7 +8,7 @@ const MOST_PASSES: u64 = 64;
 /// What was seen in time of lines that the target touches seldom, for the filter of a cluster and that of the interconnect.
 /// Lines that every pass touches tell little: the target itself is at work in their sets, and brings them back at once.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Taken {
+pub struct BackInvalidations {
     /// Lines that are looked at since the last jump, and which filters had an entry of them then.
     watched: Vec<(Line, [bool; 2])>,
     /// Steps of neighbours through the set of a line that had an entry.
@@ -17,7 +17,7 @@ pub struct Taken {
     lines: [f64; 2],
 }
 
-impl Taken {
+impl BackInvalidations {
     /// From now on these lines are looked at; filters have an entry of them or not.
     pub fn watch(&mut self, lines: Vec<(Line, [bool; 2])>) {
         self.watched = lines;
@@ -69,25 +69,25 @@ mod tests {
 
     #[test]
     fn only_lines_with_an_entry_tell() {
-        let mut taken = Taken::default();
-        assert_eq!(taken.chances(), [1.0, 1.0]);
-        taken.watch(vec![(7, [true, false]), (8, [true, true]), (9, [true, true])]);
+        let mut counts = BackInvalidations::default();
+        assert_eq!(counts.chances(), [1.0, 1.0]);
+        counts.watch(vec![(7, [true, false]), (8, [true, true]), (9, [true, true])]);
         // 9 is not passed. In the cluster's filter 7 goes in the one pass, 8 stays through two.
-        taken.seen(&[vec![7, 9, 11], vec![7]], |line, _| u64::from(line % 3) * u64::from(line != 9));
-        assert_eq!(taken.chances(), [1.0 / 3.0, 0.0]);
+        counts.seen(&[vec![7, 9, 11], vec![7]], |line, _| u64::from(line % 3) * u64::from(line != 9));
+        assert_eq!(counts.chances(), [1.0 / 3.0, 0.0]);
     }
 
     #[test]
     fn the_probability_is_found_however_many_passes_a_window_has() {
         let mut random = waykeeper_workload::Xorshift::new(5);
         for (chance, passes) in [(0.02, 2), (0.3, 1), (0.3, 4), (0.9, 2)] {
-            let mut taken = Taken::default();
+            let mut counts = BackInvalidations::default();
             for _ in 0..20_000 {
-                taken.watch(vec![(1, [true, false])]);
+                counts.watch(vec![(1, [true, false])]);
                 let goes = (0..passes).any(|_| (random.below(1 << 20) as f64) < chance * f64::from(1 << 20));
-                taken.seen(&[if goes { vec![1] } else { vec![] }, vec![]], |_, _| passes);
+                counts.seen(&[if goes { vec![1] } else { vec![] }, vec![]], |_, _| passes);
             }
-            let found = taken.chances()[0];
+            let found = counts.chances()[0];
             assert!((found - chance).abs() < 0.01 + 0.02 * chance, "{chance} in {passes} passes: {found}");
         }
     }

@@ -7,7 +7,7 @@ use std::ops::Range;
 use crate::line::Line;
 use crate::memory::Handle;
 use crate::memory::per_bank::MOST_BANKS;
-use crate::observe::story::Story;
+use crate::observe::read_path::ReadPath;
 
 /// A read in the controller.
 #[derive(Debug, Clone, Copy)]
@@ -18,37 +18,37 @@ struct Open {
     /// Commands and refreshes of its bank before it came.
     commands: u64,
     refreshed: u64,
-    story: Story,
+    read_path: ReadPath,
 }
 
-/// The stories of a range of readers.
+/// The reads of a range of readers.
 #[derive(Debug, Clone)]
-pub struct Stories {
+pub struct ReadPaths {
     of: Range<Handle>,
     open: Vec<Open>,
-    told: Vec<(Handle, Story)>,
+    done: Vec<(Handle, ReadPath)>,
     /// Commands by bank.
     commands: [u64; MOST_BANKS],
 }
 
-impl Stories {
+impl ReadPaths {
     /// Follows these readers.
     pub fn new(of: Range<Handle>) -> Self {
-        Self { of, open: Vec::new(), told: Vec::new(), commands: [0; MOST_BANKS] }
+        Self { of, open: Vec::new(), done: Vec::new(), commands: [0; MOST_BANKS] }
     }
 
     /// The controller takes a read, with so many reads of its bank before it and refreshes over.
     pub fn admitted(&mut self, handle: Handle, line: Line, bank: usize, [ahead, refreshed]: [u64; 2], now: u64) {
         if self.of.contains(&handle) {
-            let story = Story { admitted_ps: now, reads_ahead: ahead as u32, ..Story::default() };
-            self.open.push(Open { handle, line, bank, commands: self.commands[bank], refreshed, story });
+            let read_path = ReadPath { admitted_ps: now, reads_ahead: ahead as u32, ..ReadPath::default() };
+            self.open.push(Open { handle, line, bank, commands: self.commands[bank], refreshed, read_path });
         }
     }
 
     /// Reads of a line no longer wait for a write.
     pub fn released(&mut self, line: Line, now: u64) {
         for open in self.open.iter_mut().filter(|open| open.line == line) {
-            open.story.held_until_ps = Some(now);
+            open.read_path.held_until_ps = Some(now);
         }
     }
 
@@ -62,17 +62,17 @@ impl Stories {
         let commands = self.commands[bank];
         for open in self.open.extract_if(.., |open| (open.line, open.bank) == (line, bank)) {
             let others = (commands - open.commands) as u32;
-            let passed_by = others.saturating_sub(open.story.reads_ahead);
+            let passed_by = others.saturating_sub(open.read_path.reads_ahead);
             let refreshes = refreshed.saturating_sub(open.refreshed) as u32;
-            let story = Story { issued_ps: now, passed_by, refreshes, ..open.story };
-            self.told.push((open.handle, story));
+            let read_path = ReadPath { issued_ps: now, passed_by, refreshes, ..open.read_path };
+            self.done.push((open.handle, read_path));
         }
     }
 
-    /// The story of a reader that was answered.
-    pub fn take(&mut self, handle: Handle) -> Option<Story> {
-        let at = self.told.iter().position(|(of, _)| *of == handle)?;
-        Some(self.told.swap_remove(at).1)
+    /// The way of the read of a reader that was answered.
+    pub fn take(&mut self, handle: Handle) -> Option<ReadPath> {
+        let at = self.done.iter().position(|(of, _)| *of == handle)?;
+        Some(self.done.swap_remove(at).1)
     }
 }
 
@@ -82,14 +82,14 @@ mod tests {
 
     #[test]
     fn a_read_knows_who_went_before_it() {
-        let mut stories = Stories::new(64..128);
-        stories.admitted(3, 9, 1, [0, 6], 5);
-        stories.admitted(70, 9, 1, [2, 6], 10);
+        let mut read_paths = ReadPaths::new(64..128);
+        read_paths.admitted(3, 9, 1, [0, 6], 5);
+        read_paths.admitted(70, 9, 1, [2, 6], 10);
         // Two reads that were before it, then a write; bank 0 does not count.
-        [1, 1, 0, 1].into_iter().for_each(|bank| stories.command(bank));
-        stories.issued(9, 1, 7, 50);
-        let story =
-            Story { admitted_ps: 10, issued_ps: 50, reads_ahead: 2, passed_by: 1, refreshes: 1, ..Story::default() };
-        assert_eq!([3, 70, 70].map(|handle| stories.take(handle)), [None, Some(story), None]);
+        [1, 1, 0, 1].into_iter().for_each(|bank| read_paths.command(bank));
+        read_paths.issued(9, 1, 7, 50);
+        let read_path =
+            ReadPath { admitted_ps: 10, issued_ps: 50, reads_ahead: 2, passed_by: 1, refreshes: 1, ..ReadPath::default() };
+        assert_eq!([3, 70, 70].map(|handle| read_paths.take(handle)), [None, Some(read_path), None]);
     }
 }

@@ -2,7 +2,7 @@
 
 /// How a read got through its channel. Times are in picoseconds from time 0.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Story {
+pub struct ReadPath {
     /// When the controller took it.
     pub admitted_ps: u64,
     /// Until when it waited for a write of the same line, if it did.
