@@ -16,6 +16,7 @@ use waykeeper_platform::read_text;
 
 use crate::conclude::case_tag;
 use crate::error::InputError;
+use crate::kept_file::read_kept;
 use crate::measurement::Measured;
 use crate::place::flat;
 use crate::run::{Run, SCHEMA, check_numbers};
@@ -115,7 +116,10 @@ pub fn read(path: &Path) -> Result<Run, InputError> {
         return unfinished.to_run(path);
     }
     let file: PathBuf = if path.is_dir() { path.join(RUN_FILE) } else { path.into() };
-    let text = fs::read_to_string(&file).map_err(|error| {
+    // A record that is named itself may come through a pipe.
+    let is_kept = path.is_dir() || file.is_file();
+    let text = if is_kept { read_kept(&file).and_then(text) } else { read_text(&file) };
+    let text = text.map_err(|error| {
         let expected = "expected the folder that `waykeeper run` left, or the run.json in it";
         InputError::in_file(&name, format!("this is not a run ({}: {error}); {expected}", file.display()))
     })?;
@@ -155,6 +159,10 @@ pub fn read(path: &Path) -> Result<Run, InputError> {
     })
 }
 
+fn text(bytes: Vec<u8>) -> io::Result<String> {
+    String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+}
+
 /// What a folder without a record has of a run that has not ended.
 fn unfinished_in(run: &Path) -> Result<Option<Unfinished>, InputError> {
     if run.is_dir() && !run.join(RUN_FILE).exists() { unfinished::read(run) } else { Ok(None) }
@@ -190,7 +198,7 @@ pub fn read_events(run: &Path) -> Result<BTreeMap<String, Histogram<u64>>, Input
     }
     let path = folder_of(run).join(EVENTS_FILE);
     let name = path.display().to_string();
-    let text = fs::read(&path).map_err(|error| {
+    let text = read_kept(&path).map_err(|error| {
         InputError::in_file(
             &name,
             format!("{error}; expected the maxima of events, which `waykeeper run` keeps beside run.json"),

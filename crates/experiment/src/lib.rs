@@ -11,6 +11,7 @@ pub mod expectation;
 mod explain;
 mod files;
 pub mod folder;
+mod kept_file;
 pub mod layout;
 mod load;
 mod longer;

@@ -84,7 +84,7 @@ pub fn applied_text(applied: &Applied, busy: bool) -> String {
         Phase::Applied if differences.is_empty() => {
             format!("all {of} steps are done, and the machine reads as it was left\n")
         }
-        Phase::Applied => format!("all {of} steps were done; not as they were left are\n{}", indented(differences)),
+        Phase::Applied => format!("all {of} steps were done; changed since `apply`:\n{}", indented(differences)),
         Phase::Applying if busy => format!("{} of {of} steps have begun\n", steps.len()),
         Phase::Applying => {
             format!("cut off after {} of {of} steps had begun; `waykeeper restore` undoes them\n", steps.len())

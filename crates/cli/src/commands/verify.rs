@@ -64,7 +64,7 @@ fn text(verified: &Verified, no_probe: bool) -> String {
     let mut text = match verified.differences.is_empty() {
         true => format!("{}: every setting reads as it was left\n", one_line(&verified.policy)),
         false => {
-            format!("{}: not as they were left are\n{}", one_line(&verified.policy), indented(&verified.differences))
+            format!("{}: changed since `apply`:\n{}", one_line(&verified.policy), indented(&verified.differences))
         }
     };
     text += &indented(&verified.cgroups);

@@ -203,6 +203,31 @@ fn neither_links_nor_pipes_are_read_or_written_as_a_log() {
 }
 
 #[test]
+fn a_pipe_in_a_runs_folder_holds_nobody_up() {
+    let desk = desk();
+    desk.run(&["run", "mine.toml", "--duration=1ms", "--repeats=1", "--out=kept"]).with(0);
+    let pipe = |name: &str| {
+        let path = desk.path().join("kept").join(name);
+        fs::remove_file(&path).unwrap();
+        assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+    };
+    pipe("excursions.hlog");
+    let error = desk.run(&["tail", "kept"]).with(2).stderr;
+    assert!(error.contains("kept/excursions.hlog") && error.contains("no regular file"), "{error}");
+    // A record that is named itself may come through one, as from `ssh`.
+    let script = format!("cat kept/run.json | {} show /dev/stdin", crate::program::PROGRAM);
+    Ended::of(Command::new("sh").arg("-c").arg(script).current_dir(desk.path())).with(0);
+    pipe("run.json");
+    for command in [&["show", "kept"][..], &["tail", "kept"], &["compare", "kept", "kept"], &["run", "--resume=kept"]] {
+        let error = desk.run(command).with(2).stderr;
+        let said = error.contains("no regular file")
+            || error.contains("it has no log of repeats")
+            || error.contains("complete");
+        assert!(error.contains("kept") && said, "{command:?}: {error}");
+    }
+}
+
+#[test]
 fn a_folder_takes_one_run_at_a_time() {
     let desk = desk();
     killed(&desk, 2);

@@ -2,16 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
-use rustix::fs::{Mode, OFlags, open};
+use rustix::fs::OFlags;
 use serde::de::DeserializeOwned;
 
 use super::{Entry, FORMAT, Gap, Header, REPEATS_FILE};
 use crate::conclude::case_tag;
 use crate::error::{InputError, Origin};
 use crate::folder::EXPERIMENT_FILE;
+use crate::kept_file::open_regular;
 use crate::load::Loaded;
 use crate::measurement::{Measured, Measurement};
 use crate::run::{Run, SCHEMA};
@@ -46,7 +47,7 @@ pub struct Unfinished {
 /// A log that is none, or that was changed.
 pub fn read(folder: &Path) -> Result<Option<Unfinished>, InputError> {
     let name = folder.join(REPEATS_FILE).display().to_string();
-    let Some(file) = open_regular(folder, REPEATS_FILE)? else { return Ok(None) };
+    let Some(file) = open_kept(folder, REPEATS_FILE)? else { return Ok(None) };
     let mut lines = Lines { name, reader: BufReader::new(file), number: 0, end: 0, torn: false };
     let Some(header) = lines.next::<Header>()? else {
         return Err(lines.bad("its first line is not whole; no repeat is in it: run the experiment anew"));
@@ -196,7 +197,7 @@ fn check(header: &Header) -> Result<(), String> {
 fn experiment(folder: &Path, header: &Header) -> Result<String, InputError> {
     let name = folder.join(EXPERIMENT_FILE).display().to_string();
     let bad = |why: String| InputError::in_file(&name, why);
-    let Some(file) = open_regular(folder, EXPERIMENT_FILE)? else {
+    let Some(file) = open_kept(folder, EXPERIMENT_FILE)? else {
         return Err(bad("it is missing; expected the experiment, as the run left it beside repeats.log".into()));
     };
     let mut text = String::new();
@@ -208,18 +209,15 @@ fn experiment(folder: &Path, header: &Header) -> Result<String, InputError> {
 }
 
 /// A file of the folder: no link, no pipe.
-fn open_regular(folder: &Path, name: &str) -> Result<Option<File>, InputError> {
+fn open_kept(folder: &Path, name: &str) -> Result<Option<File>, InputError> {
     let path = folder.join(name);
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let bad = |why: String| InputError::in_file(&path.display().to_string(), why);
-    let file = match open(&path, flags, Mode::empty()) {
-        Ok(file) => File::from(file),
-        Err(rustix::io::Errno::NOENT) => return Ok(None),
-        Err(error) => return Err(bad(format!("{error}; expected a file, as `waykeeper run` left it"))),
-    };
-    match file.metadata() {
-        Ok(metadata) if metadata.is_file() => Ok(Some(file)),
-        _ => Err(bad("this is no regular file; expected one, as `waykeeper run` left it".into())),
+    match open_regular(&path, OFlags::NOFOLLOW) {
+        Ok(file) => Ok(Some(file)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => {
+            let message = format!("{error}; expected a file, as `waykeeper run` left it");
+            Err(InputError::in_file(&path.display().to_string(), message))
+        }
     }
 }
 
