@@ -1,6 +1,6 @@
 //! Waykeeper's own chores.
 //!
-//! `cargo xtask test` runs everything that must hold before a change lands: formatting, the architecture, the dependencies'
+//! `cargo xtask test` runs everything that must hold before a change lands: formatting, the architecture, the words of the documentation, the dependencies'
 //! licences and sources, lints, documentation, the rigs' packages, a short measurement of this machine, a simulated table, the resctrl
 //! model beside real kernels, the fuzzers, and all tests.
 
@@ -15,6 +15,7 @@ mod peers;
 mod step;
 mod test;
 mod validate;
+mod words;
 
 use std::process::ExitCode;
 
@@ -22,6 +23,7 @@ const HELP: &str = "\
 cargo xtask test        run all checks and tests; installs the Debian packages they need when run as root
 cargo xtask packages    install those packages, or name them
 cargo xtask architecture    check docs/architecture.md against the crates and the folders of the simulator
+cargo xtask words       check the documentation and `--help` against xtask/words.txt
 cargo xtask dependencies    check licences and sources of the dependencies with cargo-deny
 cargo xtask bench-peers [ROUNDS]    functional mode beside PyPI's pycachesim: the same addresses, in turns
 cargo xtask validate    compare all simulated figures with published ones, write docs/validation.md (takes an hour);
@@ -37,6 +39,7 @@ fn main() -> ExitCode {
     let result = match argument.as_deref() {
         Some("test") => test::all(),
         Some("architecture") => architecture::check(),
+        Some("words") => words::check(),
         Some("packages") => packages::provide(),
         Some("dependencies") => dependencies::check(),
         Some("bench-peers") => peers::compare(std::env::args().nth(2)),

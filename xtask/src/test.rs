@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::step::{become_last, cargo, run, target};
-use crate::{architecture, clients_rig, dependencies, kernel_rig, packages};
+use crate::{architecture, clients_rig, dependencies, kernel_rig, packages, words};
 
 /// The tests that try random inputs.
 const FUZZERS: [&str; 7] =
@@ -21,6 +21,7 @@ pub fn all() -> Result<(), String> {
     packages::provide()?;
     run("formatting", &mut cargo("fmt --all --check"))?;
     architecture::check()?;
+    words::check()?;
     dependencies::check()?;
     run("lints", &mut cargo("clippy --workspace --all-targets --locked -- -D warnings"))?;
     run("documentation", cargo("doc --workspace --no-deps --locked").env("RUSTDOCFLAGS", "-D warnings"))?;

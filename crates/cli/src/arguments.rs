@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 
-/// Finds, fixes and proves cache and memory interference on real-time multicore machines.
+/// Measures, reduces and verifies cache and memory interference on real-time multicore machines.
 #[derive(Debug, Parser)]
 #[command(name = "waykeeper", version, about, arg_required_else_help = true, max_term_width = 110)]
 #[command(after_help = "\
@@ -15,7 +15,7 @@ Examples:
   waykeeper list                                    experiments, policies, platforms and workloads
   waykeeper show waykeeper-runs/this-machine-...    print a run again
   waykeeper compare RUN RUN                         two runs side by side
-  waykeeper tail RUN --over 24h                     what a longer run would show, if its tail tells
+  waykeeper tail RUN --over 24h                     what a longer run would show, if its tail allows
   waykeeper plan tcc-halves --for i7-13800hre       who would get which ways, and how to write it
   waykeeper doctor --rt-cores 2-3                   what keeps this machine from answering in time
 
@@ -39,7 +39,7 @@ pub enum Command {
     Show(Show),
     /// Compare two runs, case by case.
     Compare(Compare),
-    /// Tell what the highest peaks of a kept run say about the maximum of a longer one.
+    /// Extrapolate the highest peaks of a kept run to a longer one, or say why that is impossible.
     Tail(Tail),
     /// Resolve a policy for a machine: who gets what, what that leaves open, and the exact writes. Changes nothing.
     Plan(Plan),
@@ -47,9 +47,9 @@ pub enum Command {
     Decode(Decode),
     /// Apply a policy to this machine, with a journal of every old value.
     Apply(Apply),
-    /// Tell what is applied, and whether the machine still reads as it was written.
+    /// Show what is applied, and whether the machine still reads as it was written.
     Status(Status),
-    /// Prove that what is applied is in force: read it back, and measure what it does.
+    /// Check that what is applied is in force: read it back, and measure what it does.
     Verify(Verify),
     /// Put tasks that come into the cgroups of an applied policy into their groups, until it is restored or Ctrl-C.
     Follow(Follow),
@@ -59,17 +59,17 @@ pub enum Command {
     Enter(Enter),
     /// Mount a simulated platform's resctrl at a folder, until Ctrl-C.
     Mount(Mount),
-    /// Show live who holds which ways, what each group occupies and moves, and a target's latency.
+    /// Live view of cache ways, occupancy and bandwidth per group, and of a target's latency.
     Watch(Watch),
     /// Run workloads as neighbours until Ctrl-C.
     Load(Load),
     /// Find what keeps this machine from answering in time, and what helps against it. Changes nothing.
     Doctor(Doctor),
-    /// Tell what a machine is: cores, caches, clocks, and every control with how it was found.
+    /// Show what a machine is: cores, caches, clocks, and every control with how it was found.
     Machine(Machine),
     /// Look up a processor in the tables of Intel's guide to Time Coordinated Compute.
     Catalogue(Catalogue),
-    /// Record the loads and stores of a program, or tell what a recording holds.
+    /// Record the loads and stores of a program, or show what a recording holds.
     Trace(Trace),
     /// Print what a maintainer needs to know of this machine and a run, without names, addresses and serial numbers.
     Bugreport(Bugreport),
@@ -140,8 +140,8 @@ pub struct Run {
     /// Explain the N longest samples of each case: what the core waited for, part by part (simulator only) [N: 3].
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "3", value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub explain: Option<u16>,
-    /// Skip what cannot touch the target, of its neighbours or of what comes before its events: many times faster, rates of
-    /// long samples within some percent of those in full (simulator only; cases that cannot skip are simulated in full).
+    /// Skip simulated accesses that cannot affect the target: many times faster, rates of long
+    /// samples within some percent of those in full (simulator only; cases that cannot skip are simulated in full).
     #[arg(long)]
     pub fast: bool,
     /// Print run.json instead of the table.
@@ -301,7 +301,7 @@ pub struct Decode {
     /// Its value: hexadecimal with 0x, decimal without.
     #[arg(requires = "register")]
     pub value: Option<String>,
-    /// Tell sizes and clocks of this platform: a bundled one or a file.
+    /// Show sizes and clocks of this platform: a bundled one or a file.
     #[arg(long = "for", value_name = "PLATFORM")]
     pub platform: Option<String>,
     /// Print as JSON.
@@ -367,7 +367,7 @@ pub struct Apply {
 Example:
   waykeeper status --json
 
-Exit status: 0 nothing is applied, or it is applied and holds; 1 something differs, or was cut off; 3 it cannot be told.")]
+Exit status: 0 nothing is applied, or it is applied and holds; 1 something differs, or was cut off; 3 not seen.")]
 pub struct Status {
     /// Look at the files below this folder in the place of the running machine's.
     #[arg(long, value_name = "DIR", value_parser = folder)]
@@ -385,7 +385,7 @@ Examples:
   waykeeper restore --force                         also what others have changed since
   waykeeper restore --keep                          accept what others have changed since
 
-What others have changed since stays as it is, and is told (`waykeeper status` tells it beforehand); the journal then keeps what was
+What others have changed since stays as it is, and is reported (`waykeeper status` shows it beforehand); the journal then keeps what was
 there before, until --force puts that back too or --keep accepts the change. After a reboot nothing is written: the settings went
 with the boot.
 
@@ -458,7 +458,7 @@ Examples:
   waykeeper doctor --rt-cores 2,3 --json
   waykeeper doctor --cmdline --rt-cores 4-5         the kernel parameters to add, each with its reason
 
-What cannot be seen (no file, no permission, a virtual machine) is told, and is never taken for fine; root sees more.
+What cannot be seen (no file, no permission, a virtual machine) is reported, and is never taken for fine; root sees more.
 
 Exit status: 0 nothing serious; 1 something serious was found; 2 bad input.")]
 pub struct Doctor {
@@ -485,16 +485,16 @@ pub struct Doctor {
 Examples:
   waykeeper verify
   waykeeper verify --no-probe                       read back only
-  waykeeper verify --try                            without a setting: can the probe tell here?
+  waykeeper verify --try                            without a setting: does the probe work here?
   waykeeper verify --colours                        do page colours divide this machine's L2?
 
 Exit status: 0 it reads as written, and every mask that was set is in force; 1 something does not read as written, or a mask
-does nothing; 3 nothing is applied, or it cannot be told; 4 a probe was inconclusive or not possible; 130 interrupted.")]
+does nothing; 3 nothing is applied, or it was not seen; 4 a probe was inconclusive or not possible; 130 interrupted.")]
 pub struct Verify {
     /// Read back only.
     #[arg(long)]
     pub no_probe: bool,
-    /// Run the probe although nothing is set: what it says is then `inert`, or that it cannot tell here.
+    /// Run the probe although nothing is set: what it says is then `inert`, or `inconclusive`.
     #[arg(long = "try", conflicts_with = "no_probe")]
     pub try_probe: bool,
     /// Probe instead whether page colours keep two workloads that take turns on one core apart in its L2.
@@ -520,7 +520,7 @@ Examples:
   waykeeper watch --count 1 --json                  one look, for programs
 
 In a room (`waykeeper enter`) it shows the simulated machine, and times are simulated ones.
-Rates are between two looks; what the machine does not tell stays empty. A maximum is the longest that was seen.")]
+Rates are between two looks; what the machine does not report stays empty. A maximum is the longest that was seen.")]
 pub struct Watch {
     /// Run this workload on this core and show its latency.
     #[arg(long, value_name = "WORKLOAD@CORE")]
@@ -549,7 +549,7 @@ pub struct Watch {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  waykeeper load cache_stressor@2-3                 disturb from cores 2 and 3 until Ctrl-C
+  waykeeper load cache_stressor@2-3                 interfere from cores 2 and 3 until Ctrl-C
   waykeeper load cache_stressor@2 stream_write@3    two workloads
 
 In a room (`waykeeper enter`) the workloads run on the simulated cores; their groups are those of this command's task.")]
@@ -631,7 +631,7 @@ pub struct Trace {
     /// Record one pass of a bundled program, such as `disparity_cif`, from inside; needs no valgrind.
     #[arg(long, value_name = "NAME")]
     pub workload: Option<String>,
-    /// Tell what a recording holds, and check all of it.
+    /// Show what a recording holds, and check all of it.
     #[arg(long, value_name = "FILE")]
     pub info: Option<PathBuf>,
     /// The new file [default: NAME.wkt].

@@ -1,4 +1,4 @@
-//! Waykeeper finds, fixes and proves cache and memory interference on real-time multicore machines.
+//! Waykeeper measures, reduces and verifies cache and memory interference on real-time multicore machines.
 
 // Text of others is escaped in one place: `commands::output`.
 #![deny(clippy::print_stdout, clippy::print_stderr)]

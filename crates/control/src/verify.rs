@@ -62,7 +62,7 @@ pub enum VerifyError {
     #[error("nothing is applied: there is nothing to verify; `waykeeper verify --try` runs the probe all the same")]
     Nothing,
     /// It is not applied as a whole.
-    #[error("`{0}` is not applied as a whole: `waykeeper status` tells how far it is, `waykeeper restore` undoes it")]
+    #[error("`{0}` is not applied as a whole: `waykeeper status` shows how far it is, `waykeeper restore` undoes it")]
     Partly(String),
     /// The probe could not run.
     #[error("the probe: {0}")]

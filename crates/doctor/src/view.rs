@@ -182,14 +182,14 @@ impl View {
         match architecture(&self.root).as_deref() {
             Some("x86_64" | "i386" | "i586" | "i686") => {}
             Some(_) => return Ok(Vendor::NotX86),
-            None => return Err(NotSeen("/proc/cpuinfo tells neither a maker nor an architecture".into())),
+            None => return Err(NotSeen("/proc/cpuinfo shows neither a maker nor an architecture".into())),
         }
         let line = text.lines().find(|line| line.starts_with("vendor_id")).unwrap_or_default();
         match line.split_once(':').map(|(_, maker)| maker.trim()) {
             Some("GenuineIntel") => Ok(Vendor::Intel),
             Some("AuthenticAMD") => Ok(Vendor::Amd),
             Some(_) => Ok(Vendor::OtherX86),
-            None => Err(NotSeen("/proc/cpuinfo tells no maker (vendor_id)".into())),
+            None => Err(NotSeen("/proc/cpuinfo shows no maker (vendor_id)".into())),
         }
     }
 

@@ -124,7 +124,7 @@ fn shared_core(loaded: &Loaded, target: &Placed, cores_key: &str, neighbour: &st
     match target_key.filter(|key| is_typed(key) && !is_typed(cores_key)) {
         Some(key) => {
             let message = format!(
-                "found core {core}, which `{cores_key}` gives to `{neighbour}`; a target needs a core of its own"
+                "found core {core}, which `{cores_key}` assigns to `{neighbour}`; a target needs a core of its own"
             );
             loaded.error(&key, message)
         }

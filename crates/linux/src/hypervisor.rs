@@ -58,7 +58,7 @@ pub fn below(root: &Root) -> Below {
     match architecture(root).as_deref() {
         // The flag is the architecture's own: CPUID leaf 1 has a bit that is kept for it.
         Some("x86_64" | "i686") if flags.is_some() => Below::Machine(INFO.into(), "flags without `hypervisor`".into()),
-        Some("x86_64" | "i686") => Below::Unknown(format!("{INFO} tells no flags")),
+        Some("x86_64" | "i686") => Below::Unknown(format!("{INFO} shows no flags")),
         Some("ppc64" | "ppc64le") if value(&info, "machine").is_some_and(|name| name.starts_with("PowerNV")) => {
             Below::Machine(INFO.into(), "machine: PowerNV".into())
         }
@@ -128,7 +128,7 @@ fn by_board(root: &Root, dmi: [Option<String>; 2]) -> Below {
             "this architecture has no flag for a hypervisor, and whether {TYPE} is there is not known"
         )),
         None => Below::Unknown(format!(
-            "this architecture has no flag for a hypervisor, and neither DMI ({VENDOR}) nor a device tree ({TREE}) tells"
+            "this architecture has no flag for a hypervisor, and neither DMI ({VENDOR}) nor a device tree ({TREE}) shows one"
         )),
     }
 }

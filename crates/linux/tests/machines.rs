@@ -301,7 +301,7 @@ fn a_mask_tells_who_shares_a_cache_where_no_list_does() {
         recording.remove(&format!("/sys/devices/system/cpu/cpu{cpu}/cache/index3/shared_cpu_map"));
     }
     let notes = machine(recording).notes.join("\n");
-    assert!(notes.contains("no file tells which cores share the caches of level 3"), "{notes}");
+    assert!(notes.contains("no file shows which cores share the caches of level 3"), "{notes}");
 }
 
 #[test]

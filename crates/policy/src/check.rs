@@ -35,7 +35,10 @@ pub(crate) fn check(policy: &Policy) -> Result<(), Finding> {
     let controls = policy.lockdown.is_some() || policy.no_allocate_mode.is_some() || policy.ring.is_some();
     let nobody = policy.classes.is_empty() && policy.pseudo_locks.is_empty() && policy.others == Default::default();
     if nobody && !controls {
-        return Err((String::new(), "it gives nobody anything; expected a class, a pseudo-lock or `others`".into()));
+        return Err((
+            String::new(),
+            "it assigns nothing to anybody; expected a class, a pseudo-lock or `others`".into(),
+        ));
     }
     if policy.title.contains(char::is_control) || policy.title.trim().is_empty() {
         return Err(("title".into(), "expected one line of text".into()));

@@ -99,7 +99,7 @@ fn mask(entry: &Entry) -> String {
             "L{}: masks of {} bits ({:#x}), {} classes, not enumerated by CPUID [{}]",
             mask.level, mask.bits, mask.mask, mask.classes, mask.section
         ),
-        None => "no mask of the last-level cache is given; CPUID leaf 0x10 tells it where the processor has one".into(),
+        None => "no mask of the last-level cache is given; CPUID leaf 0x10 shows it where the processor has one".into(),
     }
 }
 

@@ -46,7 +46,7 @@ fn heading(machine: &Machine) -> String {
     if let Some(constant) = clock.constant {
         counter.push(if constant { "of constant rate" } else { "whose rate changes with the clock" }.into());
         if clock.counter_khz.is_none() {
-            counter.push("its frequency told by nothing".into());
+            counter.push("its frequency unknown".into());
         }
     }
     let counter = (!counter.is_empty()).then(|| format!("counter {}", counter.join(", ")));

@@ -46,8 +46,8 @@ pub fn run(run: &Run, detail: Detail) -> String {
         section("peaks over time", peaks(run)),
         section("budgets", sections::budgets(run)),
         section("simulation", sections::simulation(run)),
-        section("what else happened on the target's core", sections::disturbances(run)),
-        section("not to be had here", sections::refusals(run)),
+        section("other events on the target's core", sections::disturbances(run)),
+        section("unavailable on this machine", sections::refusals(run)),
         section("notes", sections::notes(run, of_cases)),
     ];
     sections.into_iter().flatten().collect::<Vec<_>>().join("\n\n") + "\n"

@@ -131,7 +131,7 @@ pub fn simulation(run: &Run) -> Vec<String> {
             entries.push(format!("{word} parameters: {}", keys.join(", ")));
         }
     }
-    entries.push("`waykeeper show RUN --parameters` gives each with its value, range, reason and source.".into());
+    entries.push("`waykeeper show RUN --parameters` lists each with its value, range, reason and source.".into());
     entries
 }
 
@@ -225,7 +225,7 @@ pub fn disturbances(run: &Run) -> Vec<String> {
         }
         if case.missed_periods > 0 {
             found.push(format!(
-                "{} MISSED: no pass began in them, so no sample tells of them",
+                "{} MISSED: no pass began in them, so no sample shows them",
                 counted(case.missed_periods, "period", "periods")
             ));
         }

@@ -124,7 +124,7 @@ fn done(applied: &Applied) -> String {
         text += "resctrl was mounted for it\n";
     }
     if !applied.rounded.is_empty() {
-        text += "the machine rounded without a word:\n";
+        text += "the kernel rounded silently:\n";
         text += &indented(&applied.rounded);
     }
     text += &indented(&applied.cgroups);

@@ -26,7 +26,7 @@ pub fn colours(repeats: usize, json: bool, stop: &AtomicBool) -> Result<Exit, Fa
     let found = discover(&Root::default()).map_err(|error| Failure::NoOffer(error.to_string()))?;
     let core = schedule::allowed().last().copied().unwrap_or(0);
     let cache = found.platform.caches(core).into_iter().find(|cache| cache.level == 2);
-    let cache = cache.ok_or_else(|| Failure::NoOffer(format!("core {core} tells of no L2")))?;
+    let cache = cache.ok_or_else(|| Failure::NoOffer(format!("core {core} shows no L2")))?;
     let plan =
         ColourPlan { core, cache_bytes: cache.size_bytes, ways: cache.ways, line_bytes: cache.line_bytes, repeats };
     let measured = measure_colours(&plan, stop).map_err(VerifyError::NotMeasured)?;
@@ -50,7 +50,7 @@ fn text(told: &Told) -> String {
             "colours do NOTHING: {}; the cache hashes its index, or the host does not back this machine with huge pages",
             survived(survival)
         ),
-        Verdict::Inconclusive { reason, .. } => format!("it cannot be told: {reason}"),
+        Verdict::Inconclusive { reason, .. } => format!("inconclusive: {reason}"),
     };
     let addresses = match measured.confirmed {
         true => "each page's colour is confirmed by the kernel's page map",

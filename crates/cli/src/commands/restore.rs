@@ -51,8 +51,7 @@ fn text(restored: &Restored, force: bool) -> String {
             indented(left)
         ),
         Restored::Partly { policy, began, findings, left, failures } => {
-            let then =
-                if force { "given up" } else { "`waykeeper restore` tries again, with --force it gives them up" };
+            let then = if force { "dropped" } else { "`waykeeper restore` tries again, with --force it drops them" };
             let all: Vec<String> = findings.iter().chain(left).cloned().collect();
             let failed = indented(failures);
             format!("{}{}, is undone but for\n{failed}{then}\n", found(&all), applied(policy, began))

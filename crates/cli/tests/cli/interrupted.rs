@@ -75,7 +75,9 @@ impl Running {
         // Digits, for it is the fraction of a time to sleep.
         let marker = format!("{:07}{:03}", std::process::id(), STARTED.fetch_add(1, Ordering::Relaxed));
         desk.file("long.toml", &experiment(&marker));
-        let mut command = desk.command(&["run", "long.toml", "--out=kept"]);
+        // Whoever runs the tests under `nohup` ignores SIGHUP, and so would the program.
+        let mut command = Command::new("env");
+        command.args(["--default-signal=HUP", PROGRAM, "run", "long.toml", "--out=kept"]).current_dir(desk.path());
         // A group of its own, as a shell gives it: what reaches the group does not reach the tests.
         let child = command.process_group(0).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let running = Self { desk, marker, child };

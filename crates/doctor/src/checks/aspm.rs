@@ -44,7 +44,7 @@ fn look(view: &View) -> Result<Looked, NotSeen> {
     if policy.contains("[performance]") || !states.is_empty() {
         return fine("no link sleeps", seen);
     }
-    not_seen(format!("{POLICY} leaves it to firmware, and no device below {DEVICES} tells the state of its link"))
+    not_seen(format!("{POLICY} leaves it to firmware, and no device below {DEVICES} shows the state of its link"))
 }
 
 fn states(view: &View, device: &str) -> Vec<Seen> {

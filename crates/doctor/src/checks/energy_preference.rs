@@ -7,7 +7,7 @@ use crate::view::View;
 pub(super) const CHECK: Check = Check {
     id: "energy-preference",
     subject: "what the processor's own frequency control prefers (HWP, CPPC)",
-    why: "With HWP the processor chooses the frequency itself; unless it is told to prefer performance it slows a core \
+    why: "With HWP the processor chooses the frequency itself; unless it is set to prefer performance it slows a core \
           that was idle, whatever the governor.",
     source: "Linux Documentation/admin-guide/pm/intel_pstate.rst and amd-pstate.rst; TCC user guide 5.3 and 5.3.3",
     look,
@@ -39,7 +39,7 @@ fn look(view: &View) -> Result<Looked, NotSeen> {
                     "wrmsr -p {core} 0x774 VALUE   (HWP_REQUEST with minimum = maximum; the TCC guide's 5.3.3 has values)"
                 )),
             ];
-            return found(Severity::Warning, format!("Core {core} is told to prefer `{preference}`."), seen, fixes);
+            return found(Severity::Warning, format!("Core {core} is set to prefer `{preference}`."), seen, fixes);
         }
     }
     fine("performance", seen)

@@ -44,7 +44,7 @@ fn look(view: &View) -> Result<Looked, NotSeen> {
         Some(bits) => {
             format!("The graphics processor may fill the ways {bits:?} of the L3, beside the cores.").replace('"', "")
         }
-        None => "A graphics processor shares the last-level cache; no file tells how much of it.".into(),
+        None => "A graphics processor shares the last-level cache; no file shows how much of it.".into(),
     };
     let fixes = vec![
         Fix::Firmware("GT CLOS: Enabled (part of TCC Mode)".into()),

@@ -113,7 +113,7 @@ fn kinds(view: &View) -> Result<Kinds, NotSeen> {
         _ if !view.root.names("/sys/devices/cpu").is_empty() => {
             Ok(Kinds::One(vec![Seen::new("/sys/devices/cpu", "counters of one kind")]))
         }
-        _ => Err(NotSeen(format!("neither {ATOM} nor CPUID leaf 0x1A tells the kinds of all cores"))),
+        _ => Err(NotSeen(format!("neither {ATOM} nor CPUID leaf 0x1A shows the kinds of all cores"))),
     }
 }
 

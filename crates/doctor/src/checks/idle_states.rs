@@ -50,7 +50,7 @@ fn look(view: &View) -> Result<Looked, NotSeen> {
     if !told && deep.is_none() {
         let mut cores = view.rt_cores.iter().map(|core| format!("/sys/devices/system/cpu/cpu{core}/cpuidle"));
         let folder = cores.find(|folder| view.root.names(folder).is_empty()).unwrap_or_default();
-        return not_seen(format!("{folder} tells no states, so how the core idles is unknown"));
+        return not_seen(format!("{folder} shows no states, so how the core idles is unknown"));
     }
     match deep {
         Some(state) => {

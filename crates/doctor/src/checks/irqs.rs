@@ -33,7 +33,7 @@ struct Irq {
 fn look(view: &View) -> Result<Looked, NotSeen> {
     let numbers: Vec<u32> = view.root.names("/proc/irq").iter().filter_map(|name| name.parse().ok()).collect();
     if numbers.is_empty() {
-        return not_seen("/proc/irq tells of no interrupts");
+        return not_seen("/proc/irq lists no interrupts");
     }
     let table = view.root.text("/proc/interrupts").unwrap_or_default();
     // Every interrupt with a number has a folder on the machine, with an affinity in it.

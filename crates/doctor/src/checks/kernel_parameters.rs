@@ -8,7 +8,7 @@ use crate::view::View;
 pub(super) const CHECK: Check = Check {
     id: "kernel-parameters",
     subject: "kernel parameters that do nothing",
-    why: "The kernel passes what it does not know on to init without a word: what the parameter was to prevent still happens.",
+    why: "The kernel passes what it does not know on to init silently: what the parameter was to prevent still happens.",
     source: "TCC user guide 3.4, 3.8 and chapter 4, each parameter looked up in the images of 6.1, 6.12, 6.18 and 7.3",
     look,
 };

@@ -38,7 +38,7 @@ fn look(view: &View) -> Result<Looked, NotSeen> {
     if roaming.is_empty() && queues.is_none() {
         if !queues_seen {
             return not_seen(format!(
-                "where unbound workqueues may run is not told: {}",
+                "where unbound workqueues may run is not shown: {}",
                 view.root.absence(WORKQUEUES)
             ));
         }
@@ -51,7 +51,7 @@ fn look(view: &View) -> Result<Looked, NotSeen> {
             return not_seen(view.root.absence(&format!("/proc/{pid}/stat")));
         }
         if let Some(thread) = threads.iter().find(|thread| thread.cores.is_empty()) {
-            return not_seen(format!("{} tells no cores of {}", thread.file, thread.name));
+            return not_seen(format!("{} shows no cores of {}", thread.file, thread.name));
         }
         return fine(format!("none of {} may, but those of the cores themselves", threads.len()), vec![]);
     }

@@ -20,7 +20,7 @@ pub(super) const CHECK: Check = Check {
 
 fn look(view: &View) -> Result<Looked, NotSeen> {
     let version =
-        view.version().ok_or_else(|| NotSeen("the kernel's version is not told, on which it depends".into()))?;
+        view.version().ok_or_else(|| NotSeen("the kernel's version is not shown, on which it depends".into()))?;
     if version >= FAIR_SERVER { fair_server(view) } else { throttling(view) }
 }
 
@@ -44,7 +44,7 @@ fn fair_server(view: &View) -> Result<Looked, NotSeen> {
         let folder = format!("/sys/kernel/debug/sched/fair_server/cpu{core}");
         let file = format!("{folder}/runtime");
         let runtime = view.text(&file).map_err(|NotSeen(why)| {
-            NotSeen(format!("since 6.12 only debugfs tells it (mount -t debugfs none /sys/kernel/debug), and {why}"))
+            NotSeen(format!("since 6.12 only debugfs shows it (mount -t debugfs none /sys/kernel/debug), and {why}"))
         })?;
         seen.push(Seen::new(&file, runtime.clone()));
         if runtime != "0" {

@@ -21,7 +21,7 @@ fn look(view: &View) -> Result<Looked, NotSeen> {
     }
     let flags = view.flags();
     if flags.is_empty() {
-        return not_seen("/proc/cpuinfo tells no flags");
+        return not_seen("/proc/cpuinfo shows no flags");
     }
     let can = ["split_lock_detect", "bus_lock_detect"].into_iter().filter(|name| flags.iter().any(|flag| flag == name));
     let can: Vec<&str> = can.collect();

@@ -26,7 +26,7 @@ fn look(view: &View) -> Result<Looked, NotSeen> {
     }
     let tables = view.root.names(TABLES);
     if tables.is_empty() {
-        return not_seen(format!("{TABLES} tells of no tables"));
+        return not_seen(format!("{TABLES} lists no tables"));
     }
     // RTCT, before 2021 PTCT: the table through which firmware tells of TCC.
     let Some(table) = tables.iter().find(|name| name.starts_with("RTCT") || name.starts_with("PTCT")) else {
@@ -44,7 +44,7 @@ fn look(view: &View) -> Result<Looked, NotSeen> {
         if let Some(card) = cards(view).into_iter().find(|card| rc6(view, card).is_none()) {
             return not_seen(format!("{CARDS}/{card} does not tell whether RC6 is off"));
         }
-        return fine("it tells of TCC, and what shows is as TCC Mode sets it; the switch itself does not show", seen);
+        return fine("it reports TCC, and what shows is as TCC Mode sets it; the switch itself does not show", seen);
     }
     let fixes = vec![Fix::Firmware("Intel TCC Mode: Enabled".into())]
         .into_iter()

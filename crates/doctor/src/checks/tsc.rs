@@ -19,7 +19,7 @@ fn look(view: &View) -> Result<Looked, NotSeen> {
     }
     let flags = view.flags();
     if flags.is_empty() {
-        return not_seen("/proc/cpuinfo tells no flags");
+        return not_seen("/proc/cpuinfo shows no flags");
     }
     let has = |name: &str| flags.iter().any(|flag| flag == name);
     let missing: Vec<&str> = ["constant_tsc", "nonstop_tsc"].into_iter().filter(|name| !has(name)).collect();

@@ -34,7 +34,7 @@ fn look(view: &View) -> Result<Looked, NotSeen> {
     }
     let severity = if stolen.is_some_and(|ms| ms > 0) { Severity::Serious } else { Severity::Warning };
     let told = match stolen {
-        Some(0) => ", which has taken no time from the real-time cores that it tells of",
+        Some(0) => ", which has taken no time from the real-time cores that it reports",
         Some(_) => ", which has taken time from the real-time cores",
         None => "",
     };

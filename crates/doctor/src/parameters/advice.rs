@@ -128,7 +128,7 @@ fn nosmt(view: &View) -> Result<(), &'static str> {
     let shared = siblings.map(|siblings| siblings.iter().any(|(_, others)| !others.is_empty()));
     match (active.as_deref(), shared) {
         (Some("0"), _) | (None, Some(false)) => return Err("no core has a second thread that is online"),
-        (None, None) => return Err("whether cores have a second thread is not told"),
+        (None, None) => return Err("whether cores have a second thread is not shown"),
         _ => {}
     }
     match view.second_threads() {
@@ -138,7 +138,7 @@ fn nosmt(view: &View) -> Result<(), &'static str> {
              put the other thread offline at run time (`waykeeper doctor`, smt)",
         ),
         None => {
-            Err("whether the real-time cores are the first threads of their cores, which alone it leaves, is not told")
+            Err("whether the real-time cores are the first threads of their cores, which alone it leaves, is not shown")
         }
     }
 }

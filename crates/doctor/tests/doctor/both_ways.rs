@@ -138,7 +138,7 @@ const ROWS: &[Row] = &[
                 |tree| {
                     tree.put("/proc/cpuinfo", "vendor_id\t: GenuineIntel\n");
                 },
-                "tells no flags",
+                "shows no flags",
             ),
         ],
         fine: &[],
@@ -178,7 +178,7 @@ const ROWS: &[Row] = &[
                     tree.without("/sys/devices/system/cpu/cpu4/cpuidle")
                         .without("/sys/devices/system/cpu/cpu5/cpuidle");
                 },
-                "tells no states",
+                "shows no states",
             ),
             (GUEST, "virtual machine"),
         ],
@@ -272,7 +272,7 @@ const ROWS: &[Row] = &[
                 |tree| {
                     tree.without("/proc/irq");
                 },
-                "tells of no interrupts",
+                "lists no interrupts",
             ),
             (
                 |tree| {
@@ -607,7 +607,7 @@ const ROWS: &[Row] = &[
                 |tree| {
                     tree.without("/proc/2/status");
                 },
-                "/proc/2/status tells no cores of kthreadd",
+                "/proc/2/status shows no cores of kthreadd",
             ),
         ],
         fine: &[|tree| {
@@ -1126,7 +1126,7 @@ const ROWS: &[Row] = &[
                 |tree| {
                     tree.without("/sys/firmware");
                 },
-                "tells of no tables",
+                "lists no tables",
             ),
             (GUEST, "virtual machine"),
         ],

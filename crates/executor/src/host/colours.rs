@@ -121,7 +121,7 @@ fn geometry(core: &SiteCore, level: Level, hashed: Option<bool>) -> Result<Geome
             }
             None => {
                 return Err(format!(
-                    "nothing on this machine tells whether the L{} chooses a line's set by plain bits of its address (CPUID leaf 4 \
+                    "nothing on this machine shows whether the L{} chooses a line's set by plain bits of its address (CPUID leaf 4 \
                      of Intel's processors alone does), and most last levels hash; l2-colours needs no such word",
                     cache.level
                 ));
@@ -177,7 +177,7 @@ mod tests {
         core.caches.0.push(last);
         let (bytes, ways, colouring) = geometry(&core, Level::Last, Some(false)).unwrap();
         assert_eq!((bytes, ways, colouring.count()), (6 << 20, 12, 128));
-        for (hashed, words) in [(Some(true), "a hash of its whole address"), (None, "nothing on this machine tells")] {
+        for (hashed, words) in [(Some(true), "a hash of its whole address"), (None, "nothing on this machine shows")] {
             let why = geometry(&core, Level::Last, hashed).unwrap_err();
             assert!(why.contains(words), "{why}");
         }

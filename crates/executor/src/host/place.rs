@@ -153,7 +153,7 @@ fn notes(facts: &Facts) -> Vec<String> {
     let mut notes = Vec::new();
     if facts.hypervisor.is_some() {
         notes.push(
-            "This is a virtual machine: the hypervisor takes cores away unseen, and other tenants may share the caches and the memory. Steal time tells part of it.".into(),
+            "This is a virtual machine: the hypervisor takes cores away unseen, and other tenants may share the caches and the memory. Steal time shows part of it.".into(),
         );
     }
     notes.extend(facts.realtime_throttling.as_deref().and_then(throttling_note));

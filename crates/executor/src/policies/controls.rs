@@ -41,7 +41,7 @@ fn both<T: PartialEq>(
     let theirs = of(others[0]);
     if others.iter().any(|other| of(other) != theirs) {
         return Err(format!(
-            "`{}` gives the neighbours different {what}; in the simulator they have one",
+            "`{}` sets different {what} for the neighbours; in the simulator they have one",
             parties.name
         ));
     }
@@ -105,7 +105,7 @@ fn clocks(parties: &Parties, platform: &Platform) -> Result<Option<Clocks>, Stri
     let first = theirs.next().flatten();
     if theirs.any(|ghz| ghz != first) {
         return Err(format!(
-            "`{}` gives the neighbours different clocks; in the simulator they have one",
+            "`{}` sets different clocks for the neighbours; in the simulator they have one",
             parties.name
         ));
     }

@@ -93,7 +93,7 @@ fn way_groups(parties: &Parties, level: u8) -> Result<Option<WayGroups>, String>
     let masks_of = |class: &AssignedClass| (mask(class, data), mask(class, code));
     if others.iter().any(|other| masks_of(other) != masks_of(others[0])) {
         return Err(format!(
-            "`{}` gives the neighbours different shares of the target's L{level}; in the simulator they have one",
+            "`{}` sets different shares of the target's L{level} for the neighbours; in the simulator they have one",
             parties.name
         ));
     }

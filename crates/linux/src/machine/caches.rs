@@ -105,7 +105,7 @@ fn one(reading: &Reading, cpu: CoreId, index: u32, notes: &mut Vec<String>) -> O
         _ => CacheUse::Unified,
     };
     let Some(size_kib) = read("size").as_deref().and_then(size_kib) else {
-        notes.push(format!("the kernel tells no size of the caches of level {level}"));
+        notes.push(format!("the kernel shows no size of the caches of level {level}"));
         return Some(None);
     };
     let told = cpuid(reading, cpu, level, holds);
@@ -118,7 +118,7 @@ fn one(reading: &Reading, cpu: CoreId, index: u32, notes: &mut Vec<String>) -> O
     let told_by = crate::discover::listed_or_masked(read, "shared_cpu_list", "shared_cpu_map");
     if told_by.is_none() {
         notes.push(format!(
-            "no file tells which cores share the caches of level {level}: each stands here as one core's"
+            "no file shows which cores share the caches of level {level}: each stands here as one core's"
         ));
     }
     let mut by = told_by.unwrap_or_else(|| vec![cpu]);

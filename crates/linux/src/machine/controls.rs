@@ -203,7 +203,7 @@ fn unenumerated_l2(reading: &Reading, caches: &[Cache], controls: &mut Vec<Contr
     for cache in caches.iter().filter(|cache| cache.level == 2 && cache.holds == CacheUse::Unified) {
         let Some(ways) = cache.ways else { continue };
         let says = format!(
-            "hybrid parts have it, a bit a way, here {ways}; firmware (L2 QoS Enumeration) decides whether CPUID tells ({}, \
+            "hybrid parts have it, a bit a way, here {ways}; firmware (L2 QoS Enumeration) decides whether CPUID shows it ({}, \
              section 5.4.3)",
             catalogue().document
         );

@@ -78,7 +78,7 @@ pub enum NotProbed {
     #[error("only Intel's registers can be probed, and this is {0}")]
     NotIntel(String),
     /// The kernel owns the registers.
-    #[error("resctrl is mounted, so the kernel owns the registers, and tells what there is; nothing was probed")]
+    #[error("resctrl is mounted, so the kernel owns the registers, and shows what there is; nothing was probed")]
     KernelOwns,
     /// The device could not be opened.
     #[error("/dev/cpu/{cpu}/msr: {error}; it takes root and the module msr (`modprobe msr`)")]

@@ -220,7 +220,7 @@ fn memory_is_possible(platform: &Platform, at: &At, set: &Settings) -> Result<()
         && !(12..=20).contains(&colouring.address_bit)
     {
         let bit = colouring.address_bit;
-        let message = format!("bit {bit} tells no colours apart here; 12 to 20 would do");
+        let message = format!("bit {bit} distinguishes no colours here; 12 to 20 would do");
         return at.wrong("colouring.address_bit", message);
     }
     Ok(())

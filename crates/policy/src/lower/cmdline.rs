@@ -54,7 +54,7 @@ pub fn lower(assignment: &Assignment, offer: &Offer) -> Result<Lowered, Refusal>
     text += &lines.iter().map(|line| line.shell.as_str()).collect::<Vec<_>>().join(" ");
     text.push('\n');
     let mut notes =
-        vec!["they isolate the cores; what the policy gives them is written by another form beside them".into()];
+        vec!["they isolate the cores; what the policy assigns to them is written by another form beside them".into()];
     if cores.contains(&0) {
         notes.push(
             "the kernel boots on core 0 and leaves timekeeping there; another core is easier to keep quiet".into(),

@@ -67,7 +67,7 @@ pub fn lower(assignment: &Assignment, offer: &Offer) -> Result<Lowered, Refusal>
                 lines.push(write(
                     &path(&class.name, "mode"),
                     "exclusive".into(),
-                    "the kernel gives these ways to no other group",
+                    "the kernel assigns these ways to no other group",
                 ));
             }
             Guard::No(why) => notes.push(format!(

@@ -52,7 +52,7 @@ pub enum Missing {
     NoResctrl,
     /// resctrl is not mounted.
     #[error(
-        "resctrl is not mounted, and only then tells what the machine has; `mount -t resctrl resctrl /sys/fs/resctrl` as root mounts it"
+        "resctrl is not mounted, and only then shows what the machine has; `mount -t resctrl resctrl /sys/fs/resctrl` as root mounts it"
     )]
     NotMounted,
     /// Only a user's file system calls itself resctrl.

@@ -55,7 +55,7 @@ write_age_ns = {{ value = 2000.0, is = "assumed", range = [250.0, 8000.0], reaso
 write_high_watermark = {{ value = 32, is = "assumed", range = [16, 64], reason = "usual" }}
 write_low_watermark = {{ value = 8, is = "assumed", range = [4, 16], reason = "usual" }}
 read_after_write = {{ value = "last", is = "assumed", range = ["first", "last"], reason = "not public" }}
-priorities = {{ value = false, is = "assumed", range = [false, true], reason = "nothing tells of any" }}
+priorities = {{ value = false, is = "assumed", range = [false, true], reason = "no sign of any" }}
 order = {{ value = "row_hits_first", is = "assumed", range = ["arrival", "row_hits_first"], reason = "usual" }}
 write_entries = {{ value = 64, is = "assumed", range = [64, 128], reason = "usual: twice the watermark" }}
 "#

@@ -7,7 +7,7 @@ use super::{CPUID, Measured, SYSFS, rounded};
 use crate::machine::part_names::arm_part;
 use crate::machine::{Cache, CacheUse, Cores, How, Machine};
 
-const CLOCK: &str = "neither the kernel nor CPUID tells a frequency";
+const CLOCK: &str = "neither the kernel nor CPUID shows a frequency";
 
 impl Machine {
     pub(super) fn core_kind(&self, kind: &Cores, latencies: &[Measured]) -> CoreKind {
@@ -26,7 +26,7 @@ impl Machine {
                     format!("{:.2} ns from {:.2} to {:.2}, at {} GHz", ns.value, ns.least, ns.greatest, clock.value);
                 measured(cycles, why)
             }
-            None => assumed(usual, range, "usual; `waykeeper machine --measure` tells"),
+            None => assumed(usual, range, "usual; `waykeeper machine --measure` measures it"),
         };
         let l2 = cache(2, CacheUse::Unified).or(cache(2, CacheUse::Data));
         CoreKind {
@@ -37,18 +37,20 @@ impl Machine {
                     let order = Param::documented(Execution::InOrder, SYSFS);
                     Param { reason: Some(format!("{name} by MIDR_EL1; Arm's manual has it in order")), ..order }
                 }
-                _ => {
-                    assumed(Execution::OutOfOrder, [Execution::InOrder, Execution::OutOfOrder], "nothing tells; usual")
-                }
+                _ => assumed(
+                    Execution::OutOfOrder,
+                    [Execution::InOrder, Execution::OutOfOrder],
+                    "nothing shows it; usual",
+                ),
             }),
             outstanding_misses: Some(if out_of_order {
-                assumed(12, [6, 32], "nothing tells; 10 to 16 are usual, more in large cores")
+                assumed(12, [6, 32], "nothing shows it; 10 to 16 are usual, more in large cores")
             } else {
-                assumed(4, [2, 16], "nothing tells; usual for small cores")
+                assumed(4, [2, 16], "nothing shows it; usual for small cores")
             }),
-            issue_width: Some(assumed(if out_of_order { 4 } else { 2 }, [1, 8], "nothing tells; usual")),
-            window_instructions: out_of_order.then(|| assumed(256, [64, 512], "nothing tells; usual")),
-            store_buffer_entries: Some(assumed(if out_of_order { 56 } else { 8 }, [4, 112], "nothing tells; usual")),
+            issue_width: Some(assumed(if out_of_order { 4 } else { 2 }, [1, 8], "nothing shows it; usual")),
+            window_instructions: out_of_order.then(|| assumed(256, [64, 512], "nothing shows it; usual")),
+            store_buffer_entries: Some(assumed(if out_of_order { 56 } else { 8 }, [4, 112], "nothing shows it; usual")),
             l1d: Some(match cache(1, CacheUse::Data).or(cache(1, CacheUse::Unified)) {
                 Some(found) => PrivateCache { hit_cycles: Some(hit(1, 4, [2, 6])), ..private(found) },
                 None => PrivateCache { hit_cycles: Some(hit(1, 4, [2, 6])), ..unknown() },
@@ -61,7 +63,7 @@ impl Machine {
                     None => assumed(
                         Inclusion::InclusiveOfL1d,
                         [Inclusion::InclusiveOfL1d, Inclusion::NonInclusive],
-                        "nothing tells",
+                        "nothing shows it",
                     ),
                 };
                 let mut second = PrivateCache {
@@ -109,9 +111,9 @@ fn documented<T>(value: T, reason: &str) -> Param<T> {
 /// The pseudo-LRU that so many ways allow.
 pub(super) fn replacement(ways: u64) -> Param<Replacement> {
     let (value, why) = if ways.is_power_of_two() {
-        (Replacement::TreePlru, "nothing tells; a tree of bits is usual")
+        (Replacement::TreePlru, "nothing shows it; a tree of bits is usual")
     } else {
-        (Replacement::BitPlru, "nothing tells; some pseudo-LRU that so many ways allow")
+        (Replacement::BitPlru, "nothing shows it; some pseudo-LRU that so many ways allow")
     };
     assumed(value, [value, Replacement::Lru], why)
 }
@@ -128,7 +130,7 @@ pub(super) fn index(cache: &Cache) -> Option<Index> {
     let hashed = match cache.hashed {
         Some(true) => documented(true, "says that its sets are chosen by a hash"),
         None if cache.level > 2 => {
-            assumed(false, [false, true], "nothing tells how its sets are chosen; many last levels hash")
+            assumed(false, [false, true], "nothing shows how its sets are chosen; many last levels hash")
         }
         _ => return None,
     };

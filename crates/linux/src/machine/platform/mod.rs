@@ -98,7 +98,7 @@ impl Machine {
         let mut sources = BTreeMap::from([
             (
                 SYSFS.to_owned(),
-                "what the kernel of this machine tells: /sys/devices/system/cpu, /proc/meminfo".to_owned(),
+                "what the kernel of this machine shows: /sys/devices/system/cpu, /proc/meminfo".to_owned(),
             ),
             (CPUID.to_owned(), "CPUID leaves of this machine".to_owned()),
         ]);
@@ -150,7 +150,7 @@ impl Machine {
                 assumed(
                     ns,
                     [0.2, 1.0],
-                    "no leaf tells the frequency of the time-stamp counter; usually the base frequency",
+                    "no leaf shows the frequency of the time-stamp counter; usually the base frequency",
                 )
             }
             None => assumed(1.0, [1.0, 52.1], "CNTFRQ_EL0 was not read; 19.2 MHz to 1 GHz are usual"),

@@ -88,8 +88,8 @@ impl Machine {
                 rounded(ns.value, 2),
                 format!("from {:.2} to {:.2} ns; with what misses in the TLBs", ns.least, ns.greatest),
             ),
-            None if cache.level == 2 => assumed(7.0, [3.0, 20.0], "usual; `waykeeper machine --measure` tells"),
-            None => assumed(20.0, [8.0, 60.0], "usual; `waykeeper machine --measure` tells"),
+            None if cache.level == 2 => assumed(7.0, [3.0, 20.0], "usual; `waykeeper machine --measure` measures it"),
+            None => assumed(20.0, [8.0, 60.0], "usual; `waykeeper machine --measure` measures it"),
         });
         let plru = super::cores::replacement(ways.value);
         shared.replacement = Some(match cache.level {
@@ -97,7 +97,7 @@ impl Machine {
             _ => assumed(
                 Replacement::Biased,
                 [Replacement::Biased, Replacement::Random],
-                "nothing tells; adaptive policies are usual in last-level caches",
+                "nothing shows it; adaptive policies are usual in last-level caches",
             ),
         });
         shared.allocation = Some(match (cache.inclusive, cache.level) {
@@ -108,12 +108,12 @@ impl Machine {
             (_, 2) => assumed(
                 Allocation::NonInclusive,
                 [Allocation::NonInclusive, Allocation::Inclusive],
-                "nothing tells more; usual for a second level of a cluster",
+                "nothing shows more; usual for a second level of a cluster",
             ),
             _ => assumed(
                 Allocation::Victim,
                 [Allocation::Victim, Allocation::NonInclusive],
-                "nothing tells more; usual for a last level beside large second levels",
+                "nothing shows more; usual for a last level beside large second levels",
             ),
         });
         shared.index = index(cache);

@@ -12,7 +12,7 @@ const MOST_CORES: usize = 31;
 /// The head of the file: what it is, and what is left out.
 pub fn comments(machine: &Machine, platform: &Platform) -> String {
     let mut lines = vec![
-        "Found on the machine; what nothing on it tells is assumed, with a range: look at those before you believe a simulation."
+        "Found on the machine; what nothing on it shows is assumed, with a range: look at those before you believe a simulation."
             .to_owned(),
     ];
     let mut left = left_out(machine);
@@ -20,7 +20,7 @@ pub fn comments(machine: &Machine, platform: &Platform) -> String {
     if cores > MOST_CORES {
         lines.push(format!("It can be planned for; the simulator takes {MOST_CORES} cores, and it has {cores}."));
     }
-    left.push("TLBs, prefetchers, snoop filters and write streaming, which nothing tells".into());
+    left.push("TLBs, prefetchers, snoop filters and write streaming, which nothing shows".into());
     lines.push(format!("Left out: {}.", left.join("; ")));
     lines.iter().map(|line| format!("# {line}\n")).collect()
 }
