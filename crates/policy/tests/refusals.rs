@@ -182,7 +182,7 @@ fn a_resctrl_that_stands_in_the_way() {
 fn files_that_are_no_policy() {
     let half = "cores = '0'\nl3 = 'half'";
     for (text, told) in [
-        (String::new(), "my.toml: it gives nobody anything"),
+        (String::new(), "my.toml: it assigns nothing to anybody"),
         (class("a", "cores = '0'\nl3 = 'haf'"), "my.toml:5: classes.0.l3: found \"haf\", expected a share such as"),
         (class("a", "cores = '0'\nl3 = 4"), "my.toml:5: classes.0.l3: found `4`, expected a share such as"),
         (

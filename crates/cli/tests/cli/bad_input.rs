@@ -213,7 +213,7 @@ fn neighbours() {
 fn a_core_that_was_typed_is_the_mistake_where_it_meets_one_of_the_file() {
     let neighbour = ["[[neighbours]]\nworkload = 'way_hammer'\ncores = [2, 3]\n"];
     let told = errors_in_files(&neighbour, SMALL, &["--set", "targets.0.core=2"]);
-    let expected = "error: --set targets.0.core=2: targets.0.core: found core 2, which `neighbours.0.cores` gives to `way_hammer`; \
+    let expected = "error: --set targets.0.core=2: targets.0.core: found core 2, which `neighbours.0.cores` assigns to `way_hammer`; \
                     a target needs a core of its own\n";
     assert!(told.contains(expected), "{told}");
     let both = ["--set", "targets.0.core=2", "--set", "neighbours.0.cores=2"];

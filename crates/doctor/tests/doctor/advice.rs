@@ -194,7 +194,7 @@ fn nosmt_never_takes_a_real_time_core_offline() {
     // Whether there are second threads is not known: nothing says that there are none.
     tree.without("/sys/devices/system/cpu/smt").without("/sys/devices/system/cpu/cpu4/topology");
     let unseen = advise(&tree.view());
-    assert!(unseen.left_out.iter().any(|left| left.parameter == "nosmt" && left.reason.contains("not told")));
+    assert!(unseen.left_out.iter().any(|left| left.parameter == "nosmt" && left.reason.contains("not shown")));
 }
 
 #[test]

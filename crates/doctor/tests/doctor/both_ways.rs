@@ -359,7 +359,7 @@ const ROWS: &[Row] = &[
                 |tree| {
                     tree.without("/sys/devices/cpu_");
                 },
-                "tells the kinds",
+                "shows the kinds",
             ),
             // Leaf 0x1A: 0x40 a P-core, 0x20 an E-core, whose L2 nothing reports.
             (
@@ -964,7 +964,7 @@ const ROWS: &[Row] = &[
                         .put("/sys/bus/pci/devices/0000:00:02.0/vendor", "0x8086");
                 },
                 Warning,
-                "no file tells how much",
+                "no file shows how much",
             ),
             (
                 |tree| {
