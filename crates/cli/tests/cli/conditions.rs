@@ -2,30 +2,17 @@
 
 use std::path::Path;
 use std::process::{Child, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use serde_json::Value;
 
-use crate::program::{Desk, Ended, case, list, this_machine};
+use crate::program::{Desk, Ended, case, eventually, list, this_machine};
 
 /// Three repeats of a second each. In the second one something happens.
 const EXPERIMENT: &str = "title = 'x'\nsentinel = false\nduration = '1 s'\nrepeats = 3\n\
     targets = [{ workload = 'latency_loop' }]\n";
-
-/// Waits until `found` finds something.
-#[track_caller]
-fn eventually<T>(what: &str, found: impl Fn() -> Option<T>) -> T {
-    let begun = Instant::now();
-    loop {
-        if let Some(found) = found() {
-            return found;
-        }
-        assert!(begun.elapsed() < Duration::from_secs(60), "{what} has not happened");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
 
 /// The worker of a run that measures, once so many repeats have ended and its target has been observed for a while.
 fn observing(desk: &Desk, child: &Child, ended: usize) -> Pid {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde_json::Value;
 
-use crate::program::{Desk, Ended, PROGRAM, case, list, this_machine};
+use crate::program::{self, Desk, Ended, PROGRAM, case, list, this_machine};
 
 /// A neighbour that starts a process of its own and waits for it. Both have the marker in their command lines.
 fn experiment(marker: &str) -> String {
@@ -39,11 +39,7 @@ fn alive(words: &[&str]) -> Vec<u32> {
 /// Waits until `done` holds; fails after a long while.
 #[track_caller]
 fn eventually(what: &str, done: impl Fn() -> bool) {
-    let begun = Instant::now();
-    while !done() {
-        assert!(begun.elapsed() < Duration::from_secs(60), "{what} has not happened");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    program::eventually(what, || done().then_some(()));
 }
 
 #[test]

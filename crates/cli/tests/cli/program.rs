@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -15,6 +16,19 @@ pub fn this_machine() -> MutexGuard<'static, ()> {
     static MACHINE: Mutex<()> = Mutex::new(());
     // A test that failed leaves the machine as it was.
     MACHINE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Waits until `found` finds something; fails after a long while.
+#[track_caller]
+pub fn eventually<T>(what: &str, found: impl Fn() -> Option<T>) -> T {
+    let begun = Instant::now();
+    loop {
+        if let Some(found) = found() {
+            return found;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(60), "{what} has not happened");
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 /// The root of the repository: where the bundled files lie.

@@ -23,7 +23,7 @@ const TRANSLATED: u64 = 512;
 /// Which lines share a set of some cache or filter with a line that an event needs, its translations included.
 #[derive(Debug, Clone)]
 pub struct Background {
-    /// Lines are told apart by these bits.
+    /// Lines are distinguished by these bits.
     bits: Line,
     /// By side, data first, whether lines with these bits do.
     shares: [Vec<bool>; 2],

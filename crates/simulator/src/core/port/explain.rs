@@ -55,7 +55,7 @@ impl Port {
         }
     }
 
-    /// Tells who else wants to know that memory has answered an MSHR.
+    /// Counts an answer of memory at the shared MSHRs that waited for it, and reports it to the explainer.
     #[cold]
     #[inline(never)]
     pub(super) fn tell_of_answer(&self, mshr: usize, world: &mut World, now: u64) {
