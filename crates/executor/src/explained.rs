@@ -1,6 +1,6 @@
 //! The target's longest samples in the words of a run.
 
-use waykeeper_experiment::run::{LongSample, MemoryPart, SamplePart};
+use waykeeper_run::{LongSample, MemoryPart, SamplePart};
 use waykeeper_simulator::Engine;
 use waykeeper_simulator::observe::explain::{Explained, From, Part, What};
 use waykeeper_simulator::observe::losses::{Cause, Lost};

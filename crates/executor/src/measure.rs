@@ -3,9 +3,9 @@
 use std::sync::atomic::AtomicBool;
 
 use waykeeper_experiment::cases::Case;
-use waykeeper_experiment::measurement::Measurement;
-use waykeeper_experiment::run::{Clock, Machine, Parameters};
 use waykeeper_experiment::site::Site;
+use waykeeper_run::measurement::Measurement;
+use waykeeper_run::{Clock, Machine, Parameters};
 
 /// One repeat to be measured.
 #[derive(Debug, Clone, Copy)]

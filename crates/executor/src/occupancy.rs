@@ -1,8 +1,8 @@
 //! Who holds how much of a simulated shared cache, over time.
 
 use waykeeper_experiment::cases::Case;
-use waykeeper_experiment::run::Occupancy;
 use waykeeper_platform::Platform;
+use waykeeper_run::Occupancy;
 use waykeeper_simulator::Engine;
 
 /// As many looks as a line of a terminal has room for.

@@ -5,9 +5,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use waykeeper_experiment::cases::{Case, Plan, Purpose};
-use waykeeper_experiment::measurement::{Measured, Measurement};
 use waykeeper_experiment::mitigation::{NONE, parts};
 use waykeeper_linux::thread::spawn_scoped;
+use waykeeper_run::measurement::{Measured, Measurement};
 use waykeeper_workload::Xorshift;
 
 use crate::measure::{Assignment, Executor, ExecutorError, Pace};

@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use waykeeper_experiment::cases::{Case, Placed};
-use waykeeper_experiment::measurement::{Measurement, NeighbourProgress, Simulation};
 use waykeeper_experiment::mitigation::parts;
-use waykeeper_experiment::run::{Clock, FastCheck, Machine, Parameter, Parameters, SampledRecord};
 use waykeeper_experiment::sampled::Sampling;
-use waykeeper_experiment::samples::{Collector, Samples};
 use waykeeper_experiment::site::{ExecutorKind, Offer, Site, SiteCore, cache_shapes, refused_elsewhere};
 use waykeeper_platform::{Mitigation, Platform};
+use waykeeper_run::measurement::{Measurement, NeighbourProgress, Simulation};
+use waykeeper_run::samples::{Collector, Samples};
+use waykeeper_run::{Clock, FastCheck, Machine, Parameter, Parameters, SampledRecord};
 use waykeeper_simulator::{Counters, Engine, Estimate, Program, Refused, Role};
 use waykeeper_workload::Pattern;
 

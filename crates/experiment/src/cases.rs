@@ -13,13 +13,14 @@ use crate::load::{Loaded, Variant};
 use crate::mitigation::{self, NONE};
 use crate::offers;
 use crate::place;
-pub use crate::place::{Placed, called};
+pub use crate::place::{Placed, called, flat};
 use crate::point::Point;
-use crate::reference::{Published, Reference};
-use crate::run::Refusal;
+use crate::published::Reference;
+use crate::reference::Published;
 use crate::sampled::Sampling;
 pub use crate::sentinel::SENTINEL;
 use crate::sentinel::sentinels;
+use crate::site::Refusal;
 use crate::site::{ExecutorKind, Site};
 
 /// What a case is measured for.

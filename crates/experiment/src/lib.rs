@@ -1,49 +1,32 @@
-//! Experiments: files, the case matrix, samples, the run schema, statistics and verdicts.
+//! Experiments: files, and the matrix of cases that a file comes to at a site.
 
 mod bundled;
 pub mod cases;
 mod check;
-mod conclude;
 mod cores;
 pub mod describe;
 mod error;
 pub mod expectation;
 mod explain;
 mod files;
-pub mod folder;
-mod kept_file;
 pub mod layout;
 mod load;
-mod longer;
-pub mod measurement;
-mod met;
 pub mod mitigation;
-pub mod off_core;
 mod offers;
 mod place;
 pub mod point;
 pub mod published;
 mod reference;
-pub mod run;
 pub mod sampled;
-pub mod samples;
 pub mod schema;
 mod sentinel;
 mod set;
-mod shape;
 pub mod site;
-pub mod statistics;
-mod summary;
 pub mod sweep;
-pub mod unfinished;
-mod work;
 
 pub use bundled::{bundled, find_bundled};
-pub use conclude::{Conclusion, case_tag, conclude};
 pub use cores::{NeighbourCores, TargetCore};
 pub use error::{InputError, Origin};
 pub use files::is_policy_file;
 pub use load::{Loaded, Variant};
-pub use longer::{AN_HOUR_S, Forecast, Longer, NO_EXCURSIONS, longer};
-pub use met::judge_expectations;
 pub use set::Set;

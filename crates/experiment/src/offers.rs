@@ -4,7 +4,7 @@ use crate::describe::Combine;
 use crate::error::InputError;
 use crate::load::Loaded;
 use crate::mitigation;
-use crate::run::Refusal;
+use crate::site::Refusal;
 use crate::site::{ExecutorKind, Offer, Site};
 
 /// The mitigations to be run, `none` first, and those that cannot be had.

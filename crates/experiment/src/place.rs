@@ -262,7 +262,7 @@ fn reaches(table: &Table, path: &[&str]) -> bool {
 }
 
 /// Values by dotted key, as text.
-pub(crate) fn flat(table: &Table) -> BTreeMap<String, String> {
+pub fn flat(table: &Table) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for (key, value) in table {
         match value {

@@ -131,6 +131,46 @@ impl Figure {
     }
 }
 
+/// Published figures.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Reference {
+    /// Published minimum.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_ns: Option<f64>,
+    /// Published mean.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean_ns: Option<f64>,
+    /// Published maximum.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_ns: Option<f64>,
+    /// Published slowdown by the neighbours, under the same mitigation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slowdown: Option<f64>,
+    /// Published bandwidth of the target.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bandwidth_bytes_per_s: Option<f64>,
+    /// Published bandwidth of the target and its neighbours together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total_bandwidth_bytes_per_s: Option<f64>,
+    /// Published reads of the memory in one sample.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub misses_per_sample: Option<f64>,
+    /// How long it was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_length_s: Option<f64>,
+    /// How many samples it is of, where that was published in place of a time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_samples: Option<u64>,
+    /// Where it stands.
+    pub source: String,
+    /// Figures that were imposed on the model: they agree by construction.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub imposed: Vec<String>,
+    /// Figures that parameters of the model were fitted on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fitted: Vec<String>,
+}
+
 impl ReferenceFigures {
     /// A figure, where it was published.
     pub fn figure(&self, figure: Figure) -> Option<f64> {

@@ -9,12 +9,8 @@ use crate::load::{Loaded, Variant};
 use crate::mitigation;
 use crate::place::{self, bundled_workload};
 use crate::point::Label;
-use crate::published::{self, Figure, ReferenceFigures};
-use crate::run;
+use crate::published::{self, Figure, Reference, ReferenceFigures};
 use crate::site::Site;
-
-/// Published figures of one case, as the run keeps them.
-pub type Reference = run::Reference;
 
 /// What was published, at one point of the sweeps.
 pub(crate) struct Published<'a> {

@@ -1,4 +1,4 @@
-//! The JSON Schemas of every kind of file, for editors and checkers.
+//! The JSON Schemas of the files that are written by hand, for editors and checkers.
 
 use schemars::{Schema, schema_for};
 
@@ -15,9 +15,4 @@ pub fn platform() -> Schema {
 /// Of a workload file.
 pub fn workload() -> Schema {
     schema_for!(waykeeper_workload::Workload)
-}
-
-/// Of `run.json`.
-pub fn run() -> Schema {
-    schema_for!(crate::run::Run)
 }

@@ -46,6 +46,15 @@ pub enum Offer {
     Refused(String),
 }
 
+/// Something that this place cannot do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Refusal {
+    /// What.
+    pub what: String,
+    /// Why.
+    pub why: String,
+}
+
 /// Offers of a place that can apply none of what other places know; `elsewhere` gives the reasons by name.
 pub fn refused_elsewhere(elsewhere: &BTreeMap<String, String>) -> BTreeMap<String, Offer> {
     elsewhere.iter().map(|(name, why)| (name.clone(), Offer::Refused(why.clone()))).collect()

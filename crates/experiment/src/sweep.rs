@@ -7,7 +7,6 @@ use toml::{Table, Value};
 
 use crate::describe::OneOrMany;
 use crate::point::{Label, Point};
-use crate::run::SweepRecord;
 
 /// One dimension of an experiment. Several sweeps form a grid; each of its points makes cases of its own, but a case that
 /// is the same at all points of a sweep is run once.
@@ -40,6 +39,15 @@ pub struct SweepPoint {
     /// What is set there: keys as `--set` names them (`targets.0.core = 1`).
     #[schemars(with = "std::collections::BTreeMap<String, serde_json::Value>")]
     pub set: Table,
+}
+
+/// A sweep as it was run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SweepRecord {
+    /// Its name.
+    pub name: String,
+    /// The names of the points that were run, in their order.
+    pub points: Vec<String>,
 }
 
 impl Sweep {

@@ -11,8 +11,8 @@ use bolero::{TypeGenerator, check};
 use waykeeper_experiment::cases::Plan;
 use waykeeper_experiment::describe::Experiment;
 use waykeeper_experiment::site::{ExecutorKind, Offer, Site, SiteCore};
-use waykeeper_experiment::statistics::Budget;
 use waykeeper_experiment::{InputError, Loaded, Set};
+use waykeeper_statistics::Budget;
 use waykeeper_workload::{CacheShape, CacheShapes};
 
 /// A site with four cores, two of which have no caches that anybody knows.

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use waykeeper_experiment::run::{CaseRecord, Run};
-use waykeeper_experiment::statistics::{Answer, Arms, Repeat, compare as compare_repeats, what_was_lacking};
+use waykeeper_run::{CaseRecord, Run};
+use waykeeper_statistics::{Answer, Arms, Repeat, compare as compare_repeats, what_was_lacking};
 
 use crate::differences::{another_target, differences};
 use crate::length::Length;

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use waykeeper_experiment::cases::called;
-use waykeeper_experiment::run::{CaseRecord, Run};
 use waykeeper_experiment::site::ExecutorKind;
+use waykeeper_run::{CaseRecord, Run};
 
 use crate::comparison::Side;
 use crate::figure::{cores, counted};

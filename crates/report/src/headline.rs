@@ -1,7 +1,7 @@
 //! The lines above the table: what was run, on what, timed by what.
 
-use waykeeper_experiment::run::{CaseRecord, Run};
 use waykeeper_experiment::site::ExecutorKind;
+use waykeeper_run::{CaseRecord, Run};
 
 use crate::figure::{cores, seconds, three_digits};
 use crate::length::Length;

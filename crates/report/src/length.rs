@@ -1,6 +1,6 @@
 //! How long the repeats of a case are.
 
-use waykeeper_experiment::run::Run;
+use waykeeper_run::Run;
 
 use crate::figure::{counted, seconds};
 

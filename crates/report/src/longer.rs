@@ -1,6 +1,6 @@
 //! What a run says about the maxima of a longer one.
 
-use waykeeper_experiment::{Forecast, Longer, NO_EXCURSIONS};
+use waykeeper_run::{Forecast, Longer, NO_EXCURSIONS};
 
 use crate::figure::{ratio, seconds, three_digits, time};
 use crate::table::{columns, table};

@@ -1,6 +1,6 @@
 //! The longest samples, part by part.
 
-use waykeeper_experiment::run::{CaseRecord, LongSample, MemoryPart, Run, SamplePart};
+use waykeeper_run::{CaseRecord, LongSample, MemoryPart, Run, SamplePart};
 
 use crate::figure::{counted, seconds, time};
 use crate::text::paragraph;

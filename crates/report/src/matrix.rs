@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use waykeeper_experiment::cases::called;
 use waykeeper_experiment::layout::Metric;
 use waykeeper_experiment::mitigation::NONE;
-use waykeeper_experiment::run::{CaseRecord, Run, SweepRecord};
+use waykeeper_experiment::sweep::SweepRecord;
+use waykeeper_run::{CaseRecord, Run};
 
 use crate::metric::figure;
 use crate::table::{Column, table};

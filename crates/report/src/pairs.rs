@@ -1,6 +1,6 @@
 //! Which cases of two runs stand side by side.
 
-use waykeeper_experiment::run::CaseRecord;
+use waykeeper_run::CaseRecord;
 
 /// A case of each run.
 pub type Pair<'r> = (&'r CaseRecord, &'r CaseRecord);

@@ -1,6 +1,6 @@
 //! The parameters of a simulated platform, as a run kept them.
 
-use waykeeper_experiment::run::Run;
+use waykeeper_run::Run;
 
 use crate::text::paragraph;
 

@@ -1,6 +1,6 @@
 //! The largest sample of each interval of a long run: whether the worst came at the beginning, once, or again and again.
 
-use waykeeper_experiment::run::{CaseRecord, Peak, RepeatRecord, Run};
+use waykeeper_run::{CaseRecord, Peak, RepeatRecord, Run};
 
 use crate::figure::{counted, seconds, time};
 

@@ -2,7 +2,8 @@
 
 use waykeeper_experiment::layout::Metric;
 use waykeeper_experiment::published::Figure;
-use waykeeper_experiment::run::{CaseRecord, Reference, Run};
+use waykeeper_experiment::published::Reference;
+use waykeeper_run::{CaseRecord, Run};
 
 use crate::figure::{count, ratio, seconds};
 use crate::metric::figure;

@@ -1,8 +1,8 @@
 //! A run as text: headline, tables, what they show, what a reader must know.
 
 use waykeeper_experiment::layout::Metric;
-use waykeeper_experiment::run::{CaseRecord, Run};
-use waykeeper_experiment::statistics::Verdict;
+use waykeeper_run::{CaseRecord, Run};
+use waykeeper_statistics::Verdict;
 
 use crate::figure::{count, ratio, seconds, time};
 use crate::headline::headline;

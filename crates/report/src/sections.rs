@@ -1,9 +1,9 @@
 //! The sections below the tables; each gives its entries.
 
 use waykeeper_experiment::mitigation::NONE;
-use waykeeper_experiment::off_core::{OFF_CORE_MS, THROTTLED_MS};
-use waykeeper_experiment::run::{BudgetRecord, CaseRecord, Privilege, RepeatRecord, Run};
-use waykeeper_experiment::statistics::JudgementKind;
+use waykeeper_run::off_core::{OFF_CORE_MS, THROTTLED_MS};
+use waykeeper_run::{BudgetRecord, CaseRecord, Privilege, RepeatRecord, Run};
+use waykeeper_statistics::JudgementKind;
 
 use crate::figure::{counted, ratio, scaled, seconds, three_digits};
 use crate::shapes::shares;

@@ -1,6 +1,6 @@
 //! The shapes of distributions, one line a case, all on one axis.
 
-use waykeeper_experiment::run::{CaseRecord, Run, Shape};
+use waykeeper_run::{CaseRecord, Run, Shape};
 
 use crate::figure::time;
 use crate::text::paragraph;

@@ -11,8 +11,9 @@ use std::sync::LazyLock;
 use bolero::{TypeGenerator, check};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use waykeeper_experiment::{InputError, folder, longer};
+use waykeeper_experiment::InputError;
 use waykeeper_report::{Comparison, Detail, Side};
+use waykeeper_run::{folder, longer};
 
 /// The `run.json` and `excursions.hlog` of runs of released versions.
 static KEPT: LazyLock<Vec<(Value, Vec<u8>)>> = LazyLock::new(|| {

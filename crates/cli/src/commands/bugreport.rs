@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use waykeeper_doctor::{View, examine};
-use waykeeper_experiment::folder;
-use waykeeper_experiment::run::Run;
 use waykeeper_linux::machine::Machine;
 use waykeeper_linux::recording::{LEFT_OUT, nameless, record};
 use waykeeper_linux::{Recording, Root};
+use waykeeper_run::Run;
+use waykeeper_run::folder;
 
 use super::acting::applied;
 use super::output::print;

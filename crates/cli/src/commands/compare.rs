@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use waykeeper_experiment::folder;
 use waykeeper_report::{Comparison, Side};
+use waykeeper_run::folder;
 
 use super::output::{print, print_json};
 use crate::arguments::Compare;

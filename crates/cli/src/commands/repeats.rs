@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use waykeeper_executor::Keeper;
-use waykeeper_experiment::measurement::Measurement;
-use waykeeper_experiment::unfinished::{Ended, Entry, Header, Log, checksum, lock};
-use waykeeper_experiment::{InputError, Loaded, case_tag};
+use waykeeper_experiment::{InputError, Loaded};
 use waykeeper_platform::find_bundled;
+use waykeeper_run::case_tag;
+use waykeeper_run::measurement::Measurement;
+use waykeeper_run::unfinished::{Ended, Entry, Header, Log, checksum, lock};
 
 use super::output::{Kind, say};
 use crate::failure::Failure;

@@ -4,11 +4,12 @@ use std::path::Path;
 
 use serde_json::Value;
 use waykeeper_executor::{Begun, Place, Settings};
+use waykeeper_experiment::InputError;
 use waykeeper_experiment::cases::{Case, Plan};
-use waykeeper_experiment::run::Run as Record;
 use waykeeper_experiment::site::ExecutorKind;
-use waykeeper_experiment::unfinished::{self, Entry, Header, Log, Unfinished, checksum};
-use waykeeper_experiment::{InputError, folder};
+use waykeeper_run::Run as Record;
+use waykeeper_run::folder;
+use waykeeper_run::unfinished::{self, Entry, Header, Log, Unfinished, checksum};
 
 use super::output::print;
 use super::repeats::{Repeats, hold, now};

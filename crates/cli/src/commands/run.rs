@@ -7,14 +7,16 @@ use serde_json::json;
 use toml::Value;
 use waykeeper_executor::{Begun, Executor, ExecutorError, Finished, Settings};
 use waykeeper_experiment::cases::Plan;
-use waykeeper_experiment::run::{Refusal, Run as Record, SCHEMA, Tool};
+use waykeeper_experiment::site::Refusal;
 use waykeeper_experiment::site::{ExecutorKind, Site};
-use waykeeper_experiment::statistics::{Budget, JudgementKind};
 use waykeeper_experiment::sweep::Sweep;
-use waykeeper_experiment::unfinished::{FORMAT, Header, Log, REPEATS_FILE, checksum_of};
-use waykeeper_experiment::{InputError, Loaded, Set, folder};
+use waykeeper_experiment::{InputError, Loaded, Set};
 use waykeeper_report::Length;
 use waykeeper_report::shown::one_line;
+use waykeeper_run::folder;
+use waykeeper_run::unfinished::{FORMAT, Header, Log, REPEATS_FILE, checksum_of};
+use waykeeper_run::{Run as Record, SCHEMA, Tool};
+use waykeeper_statistics::{Budget, JudgementKind};
 
 use super::notes::notes;
 use super::out::Folder;
@@ -179,12 +181,12 @@ fn sets(arguments: &Run) -> Result<Vec<Set>, InputError> {
 fn budgets(arguments: &Run, loaded: &Loaded) -> Result<Vec<Budget>, InputError> {
     let mut budgets = Vec::new();
     for (index, text) in loaded.experiment.budgets.as_slice().iter().enumerate() {
-        budgets.push(text.parse().map_err(|error: waykeeper_experiment::statistics::BadBudget| {
+        budgets.push(text.parse().map_err(|error: waykeeper_statistics::BadBudget| {
             loaded.error(&format!("budgets.{index}"), error.to_string())
         })?);
     }
     for text in &arguments.budgets {
-        budgets.push(text.parse().map_err(|error: waykeeper_experiment::statistics::BadBudget| {
+        budgets.push(text.parse().map_err(|error: waykeeper_statistics::BadBudget| {
             InputError::in_option(format!("--budget '{text}'"), error.to_string())
         })?);
     }

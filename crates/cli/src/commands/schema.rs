@@ -14,7 +14,7 @@ pub fn schema(arguments: &Schema) -> Result<Exit, Failure> {
         SchemaOf::Platform => schema::platform(),
         SchemaOf::Workload => schema::workload(),
         SchemaOf::Policy => waykeeper_policy::schema(),
-        SchemaOf::Run => schema::run(),
+        SchemaOf::Run => waykeeper_run::schema(),
         SchemaOf::Doctor => waykeeper_doctor::schema(),
         SchemaOf::Machine => waykeeper_linux::machine::Machine::json_schema(),
         SchemaOf::Catalogue => waykeeper_platform::catalogue::schema(),

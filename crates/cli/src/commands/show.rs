@@ -1,7 +1,7 @@
 //! `waykeeper show`.
 
-use waykeeper_experiment::folder;
 use waykeeper_report::Detail;
+use waykeeper_run::folder;
 
 use super::output::{print, print_json};
 use crate::arguments::Show;

@@ -1,6 +1,6 @@
 //! `waykeeper tail`.
 
-use waykeeper_experiment::longer;
+use waykeeper_run::longer;
 use waykeeper_workload::parse_duration_ns;
 
 use super::output::{print, print_json};

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use waykeeper_experiment::unfinished::{self, REPEATS_FILE};
+use waykeeper_run::unfinished::{self, REPEATS_FILE};
 
 use crate::program::{Desk, Ended, list, names_in};
 

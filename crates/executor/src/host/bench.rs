@@ -4,10 +4,10 @@ use std::fmt::Debug;
 use std::sync::atomic::AtomicBool;
 
 use waykeeper_experiment::cases::Case;
-use waykeeper_experiment::run::Clock;
 use waykeeper_kernels::clock;
 use waykeeper_linux::schedule;
 use waykeeper_platform::CoreId;
+use waykeeper_run::Clock;
 
 use super::job::{Answer, Job};
 use super::{ask_worker, limits};

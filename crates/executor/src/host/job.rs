@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use waykeeper_experiment::measurement::{Measurement, NeighbourProgress};
-use waykeeper_experiment::run::{Placement, Privilege};
-use waykeeper_experiment::samples::{Counts, Samples};
 use waykeeper_platform::CoreId;
+use waykeeper_run::measurement::{Measurement, NeighbourProgress};
+use waykeeper_run::samples::{Counts, Samples};
+use waykeeper_run::{Placement, Privilege};
 use waykeeper_workload::Pattern;
 
 use crate::measure::{Assignment, ExecutorError};

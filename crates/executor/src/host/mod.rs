@@ -24,10 +24,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use waykeeper_experiment::cases::{Case, Placed};
-use waykeeper_experiment::measurement::Measurement;
 use waykeeper_experiment::mitigation::parts;
 use waykeeper_linux::thread::spawn;
 use waykeeper_linux::{FIFO, HUGE_PAGES};
+use waykeeper_run::measurement::Measurement;
 
 use crate::measure::{Assignment, Executor, ExecutorError, Place};
 use crate::policies::PolicyFiles;

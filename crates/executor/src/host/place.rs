@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use waykeeper_experiment::run::Machine;
 use waykeeper_experiment::site::{ExecutorKind, Offer, Site, SiteCore, cache_shapes, refused_elsewhere};
 use waykeeper_linux::{Discovered, Facts, HUGE_PAGES, Root, discover, facts};
 use waykeeper_platform::{CoreId, Platform};
+use waykeeper_run::Machine;
 
 use super::bench::{Bench, Workers};
 use super::{Host, WASH_MOST, WASH_TIMES, colours, policy, probe};

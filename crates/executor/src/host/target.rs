@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
-use waykeeper_experiment::off_core::OFF_CORE_MS;
-use waykeeper_experiment::run::Privilege;
 use waykeeper_kernels::{Peak, Progress, Recorder, clock};
 use waykeeper_linux::Root;
 use waykeeper_linux::core_state::{CoreState, STEAL_MS, frequency_mhz};
 use waykeeper_linux::memory::{Mapping, Pages};
 use waykeeper_linux::perf::Counters;
 use waykeeper_linux::{schedule, thread};
+use waykeeper_run::Privilege;
+use waykeeper_run::off_core::OFF_CORE_MS;
 
 use waykeeper_workload::Pattern;
 

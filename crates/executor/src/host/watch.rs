@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-use waykeeper_experiment::run::Placement;
 use waykeeper_linux::{format_cpulist, schedule, thread};
+use waykeeper_run::Placement;
 
 /// How often it is looked. A loop that left its core for less may be missed, where the kernel does not count migrations.
 const INTERVAL: Duration = Duration::from_millis(100);

@@ -8,8 +8,6 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread::{Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
-use waykeeper_experiment::off_core::THROTTLED_MS;
-use waykeeper_experiment::run::{Placement, Privilege};
 use waykeeper_kernels::Progress;
 use waykeeper_linux::cgroup;
 use waykeeper_linux::format_cpulist;
@@ -17,6 +15,8 @@ use waykeeper_linux::latency::forbid_idle_states;
 use waykeeper_linux::memory::{Mapping, Pages, lock_all};
 use waykeeper_linux::schedule;
 use waykeeper_linux::thread::{NoThread, spawn_scoped};
+use waykeeper_run::off_core::THROTTLED_MS;
+use waykeeper_run::{Placement, Privilege};
 use waykeeper_workload::{Pattern, Xorshift};
 
 use super::command::{Adopted, External};

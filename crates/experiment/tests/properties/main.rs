@@ -1,6 +1,5 @@
-//! Properties of overrides, of the case matrix, of sweeps and of the collector of samples.
+//! Properties of overrides, of the case matrix and of sweeps.
 
-mod collector;
 mod matrix;
 mod overrides;
 mod sweeps;

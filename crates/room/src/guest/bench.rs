@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use waykeeper_executor::{Answer, Bench, ExecutorError, Job, Pace, Part, Recorded};
 use waykeeper_experiment::cases::Case;
-use waykeeper_experiment::run::{Clock, Placement};
 use waykeeper_platform::{CoreId, Platform};
+use waykeeper_run::{Clock, Placement};
 use waykeeper_workload::Pattern;
 
 use crate::socket::client::Client;

@@ -1,0 +1,300 @@
+//! From repeats to figures, effects, verdicts and judged budgets.
+
+use waykeeper_experiment::cases::{Case, Plan, Purpose};
+use waykeeper_experiment::describe::Experiment;
+use waykeeper_experiment::mitigation::NONE;
+use waykeeper_statistics::{
+    Arms, Budget, Effect, Figures, JudgementKind, Observed, Repeat, Seen, Verdict, VerdictKind, effect, judge,
+    supports, verdict,
+};
+use waykeeper_workload::{Pattern, format_ns};
+
+use crate::measurement::{Measured, Measurement};
+use crate::met::judge_expectations;
+use crate::record::{BudgetRecord, CaseRecord, ExpectationRecord, Run};
+use crate::shape;
+use crate::summary::summarize;
+use crate::work::{Arm, given_the_work};
+
+/// What follows from the repeats of all cases.
+#[derive(Debug, Clone, Default)]
+pub struct Conclusion {
+    /// Records of the experiment's cases.
+    pub cases: Vec<CaseRecord>,
+    /// Records of the sentinel's cases.
+    pub sentinels: Vec<CaseRecord>,
+    /// Judged budgets.
+    pub budgets: Vec<BudgetRecord>,
+    /// Statements of the experiment, met or not.
+    pub expectations: Vec<ExpectationRecord>,
+}
+
+/// The tag of a case's histograms.
+pub fn case_tag(index: usize) -> String {
+    format!("c{:02}", index + 1)
+}
+
+/// Draws the conclusions. `measured` has one entry for each case of the plan, in its order.
+pub fn conclude(experiment: &Experiment, plan: &Plan, measured: &[Measured], budgets: &[Budget]) -> Conclusion {
+    let all = All { cases: &plan.cases, measured };
+    let mut records: Vec<CaseRecord> = plan
+        .cases
+        .iter()
+        .zip(measured)
+        .enumerate()
+        .map(|(index, (case, measured))| summarize(case, measured, &case_tag(index)))
+        .collect();
+    // What a piece of work takes: the mean of the samples, or of a byte where there are none.
+    let of_byte = |record: &CaseRecord| record.bandwidth_bytes_per_s.map(|bandwidth| 1e9 / bandwidth);
+    let means: Vec<Option<f64>> = records.iter().map(|record| record.mean_ns.or_else(|| of_byte(record))).collect();
+    for (index, case) in plan.cases.iter().enumerate().filter(|(_, case)| case.purpose == Purpose::Case) {
+        let record = &mut records[index];
+        let ratio = |to: Option<usize>| Some(means[index]? / means[to?]?);
+        if case.solo() {
+            record.cost = if case.mitigation == NONE { None } else { ratio(all.find(case, NONE, true)) };
+            continue;
+        }
+        record.slowdown = ratio(all.find(case, &case.mitigation, true));
+        if record.sampled.is_some() {
+            record.slowdown_standard_error = all.slowdown_standard_error(index);
+        }
+        if case.throughput {
+            // Effects and verdicts are about samples.
+            continue;
+        }
+        let judged = all.effect_of_group(case);
+        for neighbour in &mut record.neighbours {
+            neighbour.effective = judged.is_effective();
+            neighbour.effect = Some(judged.text().to_owned());
+        }
+        if case.mitigation != NONE {
+            record.verdict = all.verdict(index, &judged, experiment.least_neighbour_work);
+        }
+    }
+    if experiment.table.as_ref().is_some_and(|table| table.shape) {
+        let count = plan.cases.iter().take_while(|case| case.purpose == Purpose::Case).count();
+        shape::draw(&mut records[..count], measured);
+    }
+    let judged = budgets.iter().flat_map(|budget| judge_budget(budget, plan, measured)).collect();
+    let (sentinels, cases): (Vec<_>, Vec<_>) =
+        records.into_iter().zip(&plan.cases).partition(|(_, case)| case.purpose == Purpose::Sentinel);
+    let only =
+        |list: Vec<(CaseRecord, &Case)>| -> Vec<CaseRecord> { list.into_iter().map(|(record, _)| record).collect() };
+    let cases = only(cases);
+    let expectations = judge_expectations(experiment, &cases);
+    Conclusion { cases, sentinels: only(sentinels), budgets: judged, expectations }
+}
+
+impl Run {
+    /// The record of a run, completed by what follows from its repeats.
+    #[must_use]
+    pub fn concluded(self, experiment: &Experiment, plan: &Plan, measured: &[Measured], budgets: &[Budget]) -> Self {
+        let Conclusion { cases, sentinels, budgets, expectations } = conclude(experiment, plan, measured, budgets);
+        let mut privileges = Vec::new();
+        for privilege in measured.iter().flat_map(|m| &m.repeats).flat_map(|r| &r.privileges) {
+            if !privileges.contains(privilege) {
+                privileges.push(privilege.clone());
+            }
+        }
+        let mut notes = self.notes;
+        notes.extend(not_counted(plan, measured));
+        Self { privileges, cases, sentinels, budgets, expectations, notes, ..self }
+    }
+}
+
+/// A sentence for each repeat that does not count.
+fn not_counted(plan: &Plan, measured: &[Measured]) -> Vec<String> {
+    let repeats = plan.cases.iter().zip(measured).flat_map(|(case, measured)| {
+        let numbered = measured.repeats.iter().zip(1..);
+        numbered.filter_map(move |(repeat, number)| Some((case, number, repeat.not_counted.as_ref()?)))
+    });
+    let say = |(case, number, why): (&Case, usize, &String)| {
+        let kind = if case.purpose == Purpose::Sentinel { "sentinel" } else { "case" };
+        format!("Repeat {number} of the {kind} `{}` does not count: {why}.", case.name)
+    };
+    repeats.map(say).collect()
+}
+
+struct All<'a> {
+    cases: &'a [Case],
+    measured: &'a [Measured],
+}
+
+impl All<'_> {
+    /// The case of the same target and group under another mitigation, solo or not.
+    fn find(&self, like: &Case, mitigation: &str, solo: bool) -> Option<usize> {
+        self.cases.iter().position(|case| {
+            case.purpose == Purpose::Case
+                && case.target == like.target
+                && case.mitigation == mitigation
+                && like.point.contains(&case.point)
+                && case.solo() == solo
+                && (solo || case.group == like.group)
+        })
+    }
+
+    /// Standard error of the ratio of the windows' times with and without neighbours, all repeats together. The windows are
+    /// the same in both cases, so that only how their slowdowns differ counts, and not that some are longer.
+    fn slowdown_standard_error(&self, loaded: usize) -> Option<f64> {
+        let case = &self.cases[loaded];
+        let windows = |index: usize| -> Vec<f64> {
+            let sampled = self.measured[index].counted().filter_map(|repeat| repeat.sampled.as_ref());
+            sampled.flat_map(|sampled| sampled.window_ns.iter().copied()).collect()
+        };
+        ratio_standard_error(&windows(loaded), &windows(self.find(case, &case.mitigation, true)?))
+    }
+
+    fn effect_of_group(&self, case: &Case) -> Effect {
+        let target = |solo| {
+            let found = self.find(case, NONE, solo);
+            found.map_or_else(Vec::new, |index| complete(&self.measured[index]).filter_map(observed).collect())
+        };
+        let sentinel = |solo: bool| -> Vec<f64> {
+            let found = self.cases.iter().position(|other| {
+                other.purpose == Purpose::Sentinel
+                    && other.target.core == case.target.core
+                    && if solo { other.solo() } else { other.neighbours == case.neighbours }
+            });
+            found.map_or_else(Vec::new, |index| {
+                let loads = loads_per_sample(&self.cases[index]);
+                complete(&self.measured[index]).filter_map(|r| Some(r.on_core_mean_ns()? / loads)).collect()
+            })
+        };
+        let (solo, loaded) = (target(true), target(false));
+        let (sentinel_solo, sentinel_loaded) = (sentinel(true), sentinel(false));
+        effect(&Seen {
+            target_solo: &solo,
+            target_loaded: &loaded,
+            sentinel_solo_ns: &sentinel_solo,
+            sentinel_loaded_ns: &sentinel_loaded,
+        })
+    }
+
+    fn verdict(&self, mitigated: usize, neighbours: &Effect, least_work: f64) -> Option<Verdict> {
+        let unmitigated = self.find(&self.cases[mitigated], NONE, false)?;
+        let Some(threshold_ns) = self.measured[unmitigated].excursion_above_ns else {
+            let why = "the pilot gave too few samples to decide what an excursion is; a longer --duration, or \
+                       excursions.over_min, would do";
+            return Some(Verdict { kind: VerdictKind::CannotTell, text: format!("cannot tell, because {why}") });
+        };
+        let repeats = |index: usize| -> Vec<Repeat> { self.measured[index].repeats.iter().map(as_repeat).collect() };
+        let arms = Arms { unmitigated: &repeats(unmitigated), mitigated: &repeats(mitigated), threshold_ns };
+        let placed = &self.cases[mitigated].neighbours;
+        let [without, with] = [unmitigated, mitigated].map(|index| Arm::of(&self.measured[index]));
+        Some(given_the_work(verdict(&arms, neighbours), placed, &without, &with, least_work))
+    }
+}
+
+/// Standard error of the ratio of two sums of corresponding figures (the usual ratio estimator's); none for less than two
+/// pairs, or where they do not correspond.
+fn ratio_standard_error(over: &[f64], under: &[f64]) -> Option<f64> {
+    let n = under.len() as f64;
+    if over.len() != under.len() || over.len() < 2 {
+        return None;
+    }
+    let mean = under.iter().sum::<f64>() / n;
+    let ratio = over.iter().sum::<f64>() / under.iter().sum::<f64>();
+    let squares: f64 = over.iter().zip(under).map(|(over, under)| (over - ratio * under).powi(2)).sum();
+    Some((squares / (n - 1.0) / n).sqrt() / mean).filter(|error| error.is_finite())
+}
+
+fn complete(measured: &Measured) -> impl Iterator<Item = &Measurement> {
+    measured.counted().filter(|repeat| !repeat.cut_short)
+}
+
+fn loads_per_sample(case: &Case) -> f64 {
+    match case.target.pattern {
+        Pattern::Chase { batch, .. } => batch as f64,
+        _ => 1.0,
+    }
+}
+
+fn observed(measurement: &Measurement) -> Option<Observed> {
+    let samples = &measurement.samples;
+    let at_99 = || samples.counts.to_histogram().value_at_quantile(0.99) as f64;
+    let p99 = supports(samples.count, 0.99).then(|| at_99() * samples.tick_ns);
+    // Time that the scheduler gave to others is no interference through caches and memory.
+    let on_core_s = measurement.observed_s - measurement.off_core_s();
+    Some(Observed {
+        mean_ns: measurement.on_core_mean_ns()?,
+        p99_ns: p99,
+        max_ns: measurement.max_ns()?,
+        clusters_per_s: samples.excursion_events as f64 / on_core_s,
+        exposure_s: measurement.observed_s,
+    })
+}
+
+fn as_repeat(measurement: &Measurement) -> Repeat {
+    Repeat {
+        samples: measurement.samples.count,
+        exposure_s: measurement.observed_s,
+        off_core_s: measurement.off_core_s(),
+        clusters: measurement.samples.excursion_events,
+        max_ns: measurement.max_ns().unwrap_or_default(),
+        resolution_ns: measurement.samples.tick_ns,
+        cut_short: measurement.cut_short || measurement.not_counted.is_some(),
+    }
+}
+
+fn judge_budget(budget: &Budget, plan: &Plan, measured: &[Measured]) -> Vec<BudgetRecord> {
+    let covered = plan
+        .cases
+        .iter()
+        .zip(measured)
+        .filter(|(case, _)| case.purpose == Purpose::Case && budget.applies_to(&case.mitigation));
+    covered.map(|(case, measured)| judge_case(budget, case, measured)).collect()
+}
+
+fn judge_case(budget: &Budget, case: &Case, measured: &Measured) -> BudgetRecord {
+    let repeats: Vec<&Measurement> = measured.counted().collect();
+    let largest = repeats.iter().filter(|r| r.samples.max.is_some()).max_by_key(|r| r.samples.max.map(|(max, _)| max));
+    let means: Vec<f64> = repeats.iter().filter_map(|r| r.samples.mean_ns()).collect();
+    let longest_s = repeats.iter().map(|r| r.observed_s).fold(0.0, f64::max);
+    let largest_ns = largest.and_then(|r| r.max_ns()).unwrap_or_default();
+    if budget.limit_ns >= longest_s * 1e9 && largest_ns <= budget.limit_ns {
+        let text = format!(
+            "too thin to say: the limit is as long as a repeat ({}), so nothing beyond it could have been seen",
+            format_ns(longest_s * 1e9)
+        );
+        return BudgetRecord {
+            budget: budget.to_string(),
+            case: case.name.clone(),
+            kind: JudgementKind::TooThin,
+            text,
+        };
+    }
+    let judgement = judge(
+        budget,
+        &Figures {
+            samples: repeats.iter().map(|r| r.samples.count).sum(),
+            exposure_s: repeats.iter().map(|r| r.observed_s).sum(),
+            min_ns: repeats.iter().filter_map(|r| r.min_ns()).reduce(f64::min),
+            max_ns: largest.and_then(|r| r.max_ns()),
+            max_at_s: largest.and_then(|r| r.samples.max).map(|(_, at)| at),
+            repeat_means_ns: &means,
+            samples_above: &|limit| repeats.iter().map(|r| r.samples.count_above_ns(limit)).sum(),
+            // Events are told apart only above the threshold that the loop was given.
+            clusters_above: &|limit| {
+                let threshold = measured.excursion_above_ns?;
+                (limit >= threshold).then(|| repeats.iter().map(|r| r.samples.events_above_ns(limit)).sum())
+            },
+        },
+    );
+    BudgetRecord { budget: budget.to_string(), case: case.name.clone(), kind: judgement.kind, text: judgement.text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ratio_standard_error;
+
+    #[test]
+    fn windows_that_slow_down_alike_leave_no_error_however_long_they_are() {
+        let under = [10.0, 1000.0, 300.0];
+        let error = |over: &[f64]| ratio_standard_error(over, &under);
+        assert!(error(&under.map(|ns| 3.0 * ns)).unwrap() < 1e-12);
+        // Residuals of +10 and -10 to a ratio of 1: s = 10 (over two degrees of freedom), over the root of 3 and 436.7.
+        let other = error(&[20.0, 990.0, 300.0]).unwrap();
+        assert!((other - 10.0 / 3f64.sqrt() / (1310.0 / 3.0)).abs() < 1e-9, "{other}");
+        assert_eq!((error(&[1.0, 2.0]), ratio_standard_error(&[1.0], &[1.0])), (None, None));
+    }
+}

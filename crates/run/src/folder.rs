@@ -1,0 +1,233 @@
+//! The folder that a run leaves: `run.json`, `samples.hlog`, `excursions.hlog`, `experiment.toml`.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use base64::prelude::{BASE64_STANDARD, Engine};
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::interval_log::{
+    IntervalLogIterator, IntervalLogWriterBuilder, LogEntry, LogIteratorError, Tag,
+};
+use hdrhistogram::serialization::{Deserializer, V2DeflateSerializer};
+use waykeeper_experiment::InputError;
+use waykeeper_experiment::cases::flat;
+use waykeeper_platform::read_text;
+
+use crate::conclude::case_tag;
+use crate::kept_file::read_kept;
+use crate::measurement::Measured;
+use crate::record::{Run, SCHEMA, check_numbers};
+use crate::samples::{Counts, Samples};
+use crate::summary::repeat_tag;
+use crate::unfinished::{self, REPEATS_FILE, Unfinished, put};
+
+/// Name of the record in a run's folder.
+pub const RUN_FILE: &str = "run.json";
+
+/// Name of the experiment as run.
+pub(crate) const EXPERIMENT_FILE: &str = "experiment.toml";
+
+/// Name of the maxima of events beside it.
+const EVENTS_FILE: &str = "excursions.hlog";
+
+/// Name of the samples beside it.
+const SAMPLES_FILE: &str = "samples.hlog";
+
+/// Writes a run into a new or empty folder, or into that of its own unfinished run, whose log of repeats goes then.
+/// `run.json` comes last and at once: a folder that has it is whole.
+///
+/// # Errors
+/// A folder that has something else in it, or cannot be written.
+pub fn write(folder: &Path, run: &Run, measured: &[Measured], experiment_toml: &str) -> io::Result<()> {
+    fs::create_dir_all(folder)?;
+    let begun = folder.join(REPEATS_FILE).exists();
+    if !begun {
+        expect_empty(folder)?;
+        put(folder, EXPERIMENT_FILE, experiment_toml.as_bytes())?;
+    }
+    put(folder, SAMPLES_FILE, &log(measured, |samples| &samples.counts)?)?;
+    put(folder, EVENTS_FILE, &log(measured, |samples| &samples.event_counts)?)?;
+    let text = serde_json::to_string_pretty(run).map_err(io::Error::other)?;
+    put(folder, RUN_FILE, (text + "\n").as_bytes())?;
+    // A run that was cut short can go on from its log.
+    if begun && !run.cut_short {
+        fs::remove_file(folder.join(REPEATS_FILE))?;
+    }
+    Ok(())
+}
+
+/// # Errors
+/// A folder with something in it.
+pub(crate) fn expect_empty(folder: &Path) -> io::Result<()> {
+    match fs::read_dir(folder)?.next() {
+        Some(_) => Err(io::Error::new(io::ErrorKind::AlreadyExists, "the folder is not empty")),
+        None => Ok(()),
+    }
+}
+
+/// Takes away what an interrupted run wrote beside its log: it follows from the log, and will be written anew.
+///
+/// # Errors
+/// Files that cannot be removed.
+pub fn take_conclusion_away(folder: &Path) -> io::Result<()> {
+    for name in [RUN_FILE, SAMPLES_FILE, EVENTS_FILE] {
+        match fs::remove_file(folder.join(name)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// HdrHistogram's log format, version 1.2/1.3 as its tools read it: one line a repeat, tagged, in counter ticks.
+fn log(measured: &[Measured], of: fn(&Samples) -> &Counts) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    let tick_ns = measured.iter().flat_map(|m| &m.repeats).map(|r| r.samples.tick_ns).next();
+    let mut serializer = V2DeflateSerializer::new();
+    let mut builder = IntervalLogWriterBuilder::new();
+    if let Some(tick_ns) = tick_ns {
+        builder.add_comment(&format!("[Values are ticks of {tick_ns} ns; tags are those of run.json]"));
+    }
+    let mut log = builder.begin_log_with(&mut text, &mut serializer)?;
+    let mut start = Duration::ZERO;
+    for (index, measured) in measured.iter().enumerate() {
+        for (repeat, measurement) in measured.repeats.iter().enumerate() {
+            let tag = repeat_tag(&case_tag(index), repeat);
+            let length = Duration::from_secs_f64(measurement.observed_s.max(0.0));
+            let tag = Tag::new(&tag).expect("a tag of letters, digits and dots is legal");
+            log.write_histogram(&of(&measurement.samples).to_histogram(), start, length, Some(tag))
+                .map_err(|error| io::Error::other(error.to_string()))?;
+            start += length;
+        }
+    }
+    Ok(text)
+}
+
+/// Reads a run from its folder, or from its `run.json`; of a run that has not ended, what is complete.
+///
+/// # Errors
+/// A path that is neither, a record of a newer schema, a record that does not read.
+pub fn read(path: &Path) -> Result<Run, InputError> {
+    let name = path.display().to_string();
+    if let Some(unfinished) = unfinished_in(path)? {
+        return unfinished.to_run(path);
+    }
+    let file: PathBuf = if path.is_dir() { path.join(RUN_FILE) } else { path.into() };
+    // A record that is named itself may come through a pipe.
+    let is_kept = path.is_dir() || file.is_file();
+    let text = if is_kept { read_kept(&file).and_then(text) } else { read_text(&file) };
+    let text = text.map_err(|error| {
+        let expected = "expected the folder that `waykeeper run` left, or the run.json in it";
+        InputError::in_file(&name, format!("this is not a run ({}: {error}); {expected}", file.display()))
+    })?;
+    let file = file.display().to_string();
+    let value: serde_json::Value = serde_json::from_str(&text).map_err(|error| InputError {
+        origin: waykeeper_experiment::Origin::File { name: file.clone(), line: Some(error.line()) },
+        key: String::new(),
+        message: format!("this is not JSON: {error}"),
+    })?;
+    let schema = value.get("schema").and_then(serde_json::Value::as_u64).ok_or_else(|| {
+        let mut error = InputError::in_file(
+            &file,
+            format!("there is no version number in it; expected a whole number up to {SCHEMA}"),
+        );
+        error.key = "schema".into();
+        error
+    })?;
+    if schema > u64::from(SCHEMA) {
+        let mut error = InputError::in_file(
+            &file,
+            format!(
+                "found version {schema}, written by a newer Waykeeper; this one reads up to version {SCHEMA}: update it to read this run"
+            ),
+        );
+        error.key = "schema".into();
+        return Err(error);
+    }
+    check_numbers(&value).map_err(|(key, number)| InputError {
+        origin: waykeeper_experiment::Origin::File { name: file.clone(), line: None },
+        key,
+        message: format!("found {number}; no quantity of a run is negative: the file was changed or damaged"),
+    })?;
+    serde_path_to_error::deserialize(value).map_err(|error| InputError {
+        origin: waykeeper_experiment::Origin::File { name: file, line: None },
+        key: error.path().to_string(),
+        message: error.inner().to_string(),
+    })
+}
+
+fn text(bytes: Vec<u8>) -> io::Result<String> {
+    String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+}
+
+/// What a folder without a record has of a run that has not ended.
+fn unfinished_in(run: &Path) -> Result<Option<Unfinished>, InputError> {
+    if run.is_dir() && !run.join(RUN_FILE).exists() { unfinished::read(run) } else { Ok(None) }
+}
+
+/// The keys of the workloads that a run's experiment defines itself, by workload, from where [`read`] finds the run; none
+/// where its copy of the experiment is not there or does not read.
+pub fn workloads(run: &Path) -> Option<BTreeMap<String, BTreeMap<String, String>>> {
+    let text = read_text(folder_of(run).join(EXPERIMENT_FILE)).ok()?;
+    let document: toml::Table = text.parse().ok()?;
+    let Some(own) = document.get("workloads") else { return Some(BTreeMap::new()) };
+    let own = own.as_table()?.iter().filter_map(|(name, workload)| Some((name.clone(), flat(workload.as_table()?))));
+    Some(own.collect())
+}
+
+fn folder_of(run: &Path) -> &Path {
+    if run.is_dir() { run } else { run.parent().unwrap_or(Path::new(".")) }
+}
+
+/// Reads the maxima of the events of a run, by the tag of their repeat, from where [`read`] finds it.
+///
+/// # Errors
+/// A log that is not there or does not read.
+pub fn read_events(run: &Path) -> Result<BTreeMap<String, Histogram<u64>>, InputError> {
+    if let Some(unfinished) = unfinished_in(run)? {
+        let measured = unfinished.measured();
+        let tagged = measured.iter().enumerate().flat_map(|(case, measured)| {
+            let repeats = measured.repeats.iter().enumerate();
+            repeats
+                .map(move |(at, repeat)| (repeat_tag(&case_tag(case), at), repeat.samples.event_counts.to_histogram()))
+        });
+        return Ok(tagged.collect());
+    }
+    let path = folder_of(run).join(EVENTS_FILE);
+    let name = path.display().to_string();
+    let text = read_kept(&path).map_err(|error| {
+        InputError::in_file(
+            &name,
+            format!("{error}; expected the maxima of events, which `waykeeper run` keeps beside run.json"),
+        )
+    })?;
+    let damaged = |line: Option<usize>, why: &str| InputError {
+        origin: waykeeper_experiment::Origin::File { name: name.clone(), line },
+        key: String::new(),
+        message: format!(
+            "{why}; expected a log in HdrHistogram's format, as `waykeeper run` left it: a whole copy of the run's folder would \
+             do, or a new run of the experiment.toml in it"
+        ),
+    };
+    let bad = |why: &str| damaged(None, why);
+    let mut found = BTreeMap::new();
+    for entry in IntervalLogIterator::new(&text) {
+        let entry = entry.map_err(|LogIteratorError::ParseError { offset }| {
+            let line = 1 + text[..offset].iter().filter(|byte| **byte == b'\n').count();
+            damaged(Some(line), "this line is no histogram of the log, or only a part of one")
+        })?;
+        let LogEntry::Interval(interval) = entry else { continue };
+        let tag = interval.tag().ok_or_else(|| bad("a histogram has no tag"))?.as_str().to_owned();
+        let encoded = BASE64_STANDARD
+            .decode(interval.encoded_histogram())
+            .map_err(|error| bad(&format!("the histogram {tag} is not base64 ({error})")))?;
+        let histogram = Deserializer::new()
+            .deserialize(&mut encoded.as_slice())
+            .map_err(|error| bad(&format!("the histogram {tag} does not read ({error})")))?;
+        found.insert(tag, histogram);
+    }
+    Ok(found)
+}

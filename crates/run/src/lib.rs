@@ -1,0 +1,20 @@
+//! Runs: the samples of the repeats, what follows from them, and the folder that holds both.
+
+mod conclude;
+pub mod folder;
+mod kept_file;
+mod longer;
+pub mod measurement;
+mod met;
+pub mod off_core;
+mod record;
+pub mod samples;
+mod shape;
+mod summary;
+pub mod unfinished;
+mod work;
+
+pub use conclude::{Conclusion, case_tag, conclude};
+pub use longer::{AN_HOUR_S, Forecast, Longer, NO_EXCURSIONS, longer};
+pub use met::judge_expectations;
+pub use record::*;

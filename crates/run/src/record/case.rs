@@ -1,0 +1,294 @@
+//! One case of a run, its repeats and its neighbours.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use waykeeper_experiment::layout::Metric;
+use waykeeper_experiment::mitigation::NONE;
+use waykeeper_experiment::published::Reference;
+use waykeeper_platform::CoreId;
+use waykeeper_statistics::Verdict;
+
+use super::fast_check::FastCheck;
+use super::looks::{LongSample, Occupancy, Shape};
+use super::sampled::SampledRecord;
+use crate::off_core::{OFF_CORE_MS, within_samples_s};
+
+/// One case, its repeats merged.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CaseRecord {
+    /// Unique within the run.
+    pub name: String,
+    /// Name of the target's workload.
+    pub target: String,
+    /// Core of the target.
+    pub core: CoreId,
+    /// What ran beside it; empty for a solo case.
+    pub neighbours: Vec<NeighbourRecord>,
+    /// `none`, or the mitigations joined by `+`.
+    pub mitigation: String,
+    /// Keys of the target's workload that had other values, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub target_with: BTreeMap<String, String>,
+    /// The points of those sweeps that matter to this case, by the sweep's name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub point: BTreeMap<String, String>,
+    /// Number of samples.
+    pub samples: u64,
+    /// Time over which the target was observed, all repeats together.
+    pub run_length_s: f64,
+    /// Smallest sample.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_ns: Option<f64>,
+    /// Mean of all samples.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean_ns: Option<f64>,
+    /// Median.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p50_ns: Option<f64>,
+    /// 99th percentile, where there are samples enough.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p99_ns: Option<f64>,
+    /// 99.9th percentile, where there are samples enough.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p99_9_ns: Option<f64>,
+    /// 99.99th percentile, where there are samples enough.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p99_99_ns: Option<f64>,
+    /// Largest sample; it belongs to `run_length_s` and bounds nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_ns: Option<f64>,
+    /// Maximum minus minimum.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jitter_ns: Option<f64>,
+    /// Mean over the mean of the solo case under the same mitigation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slowdown: Option<f64>,
+    /// What the mitigation itself costs: its solo mean over the unmitigated solo mean.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
+    /// Bytes a second of the lines that the target touched: within its samples, or in all where its throughput counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bandwidth_bytes_per_s: Option<f64>,
+    /// Bytes a second of the target and its neighbours together, where the target's throughput counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total_bandwidth_bytes_per_s: Option<f64>,
+    /// Lines that the target's core read from memory, for each sample (simulator only).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub misses_per_sample: Option<f64>,
+    /// What the samples rest on, where they are estimates from windows of whole passes (simulator only).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sampled: Option<SampledRecord>,
+    /// Standard error of the slowdown of such samples, from how the windows' slowdowns differ.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slowdown_standard_error: Option<f64>,
+    /// The shape of the distribution, where the experiment asks for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shape: Option<Shape>,
+    /// Who held how much of the last shared cache during the first repeat, where the experiment asks for it (simulator only).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub occupancy: Option<Occupancy>,
+    /// The longest samples with what the core waited for in them, the longest first, where that was asked for (simulator
+    /// only).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub longest: Vec<LongSample>,
+    /// Samples beyond the histogram's range (their maximum is exact all the same).
+    pub overflow: u64,
+    /// Samples above this are excursions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub excursion_above_ns: Option<f64>,
+    /// Releases that a periodic target came too late for: whole periods in which no pass began.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub missed_periods: u64,
+    /// Samples above the threshold.
+    pub excursions: u64,
+    /// Separate events among them.
+    pub excursion_events: u64,
+    /// The repeats.
+    pub repeats: Vec<RepeatRecord>,
+    /// What the mitigation did, compared with none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Verdict>,
+    /// Published figures of this case.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reference: Option<Reference>,
+    /// Simulated time, all repeats together (simulator only).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub simulated_s: Option<f64>,
+    /// Wall time that the simulation took from the end of each warm-up, all repeats together (simulator only).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wall_s: Option<f64>,
+    /// Simulated accesses of all cores, all repeats together (simulator only).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accesses: Option<u64>,
+    /// Accesses that the fast path skipped, all repeats together (simulator only).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub skipped_accesses: u64,
+    /// The fast path beside the full one, at the beginning of the first repeat.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fast_check: Option<FastCheck>,
+}
+
+impl RepeatRecord {
+    /// How long others had the target's core, seconds, as far as that is known to lie within samples: see
+    /// [`within_samples_s`].
+    pub fn off_core_s(&self) -> f64 {
+        let off_core_ms = self.disturbances.get(OFF_CORE_MS).copied().unwrap_or_default();
+        within_samples_s(off_core_ms, self.samples, self.mean_ns.unwrap_or_default(), self.run_length_s)
+    }
+}
+
+impl CaseRecord {
+    /// The figure of a metric, where the case has it.
+    pub fn figure(&self, metric: Metric) -> Option<f64> {
+        match metric {
+            Metric::Latency | Metric::Mean => self.mean_ns,
+            Metric::Min => self.min_ns,
+            Metric::P50 => self.p50_ns,
+            Metric::P99 => self.p99_ns,
+            Metric::Max => self.max_ns,
+            Metric::Jitter => self.jitter_ns,
+            Metric::Slowdown => self.slowdown,
+            Metric::Cost => self.cost.or((self.mitigation == NONE).then_some(1.0)),
+            Metric::Bandwidth => self.bandwidth_bytes_per_s,
+            Metric::TotalBandwidth => self.total_bandwidth_bytes_per_s,
+            Metric::Misses => self.misses_per_sample,
+        }
+    }
+}
+
+/// A neighbour of a case.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NeighbourRecord {
+    /// Name of its workload.
+    pub workload: String,
+    /// Keys of the workload that had other values, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub with: BTreeMap<String, String>,
+    /// The cores that ran it.
+    pub cores: Vec<CoreId>,
+    /// Accesses a second on all its cores together, mean over the repeats.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accesses_per_s: Option<f64>,
+    /// Bytes a second of the lines that these accesses touch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes_per_s: Option<f64>,
+    /// Whether the group it belongs to moved the unmitigated target or the sentinel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effective: Option<bool>,
+    /// What that judgement rests on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effect: Option<String>,
+}
+
+/// One repeat of a case.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RepeatRecord {
+    /// Number, from 1.
+    pub repeat: u32,
+    /// Number of samples.
+    pub samples: u64,
+    /// Time over which the target was observed.
+    pub run_length_s: f64,
+    /// Smallest sample.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_ns: Option<f64>,
+    /// Mean.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean_ns: Option<f64>,
+    /// Largest sample.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_ns: Option<f64>,
+    /// Bytes a second of the lines that the target touched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bandwidth_bytes_per_s: Option<f64>,
+    /// Bytes a second of the target and its neighbours together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total_bandwidth_bytes_per_s: Option<f64>,
+    /// Lines that the target's core read from memory, for each sample.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub misses_per_sample: Option<f64>,
+    /// What the samples rest on, where they are estimates from windows of whole passes (simulator only).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sampled: Option<SampledRecord>,
+    /// When the largest sample ended, from the start of the repeat.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_at_s: Option<f64>,
+    /// When it began, RFC 3339 (machines only).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started: Option<String>,
+    /// The largest sample of each interval (`peak_interval_s` of the run), where the repeat has more than one. An interval in
+    /// which no sample ended has none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub peaks: Vec<Peak>,
+    /// Samples beyond the histogram's range.
+    pub overflow: u64,
+    /// Readings of the counter that went backwards: no sample was made of them.
+    pub backwards: u64,
+    /// Releases that a periodic target came too late for: whole periods in which no pass began.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub missed_periods: u64,
+    /// Samples above the threshold.
+    pub excursions: u64,
+    /// Separate events among them.
+    pub excursion_events: u64,
+    /// Tag of its histograms in `samples.hlog` and `excursions.hlog`.
+    pub histogram: String,
+    /// It was interrupted.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cut_short: bool,
+    /// Why it does not count: the conditions of its case did not hold all the time. The figures of the case and its verdict
+    /// leave it out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_counted: Option<String>,
+    /// The seed of this repeat.
+    pub seed: u64,
+    /// Placement asked and got, by what was placed.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub placement: BTreeMap<String, Placement>,
+    /// What else disturbed the target's core, by name (`context_switches`, `page_faults`, `interrupts`, ...).
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub disturbances: BTreeMap<String, f64>,
+    /// Counters of the processor or of the simulator, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub counters: BTreeMap<String, u64>,
+    /// The work of each neighbour during this repeat, as far as it was seen.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub neighbours: Vec<NeighbourWork>,
+}
+
+/// The largest sample of an interval.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Peak {
+    /// When it ended, seconds from the start of the repeat.
+    pub at_s: f64,
+    /// Its length, nanoseconds.
+    pub max_ns: f64,
+}
+
+/// The work of one neighbour during one repeat.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NeighbourWork {
+    /// Its core.
+    pub core: CoreId,
+    /// Accesses a second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accesses_per_s: Option<f64>,
+    /// Processor time a second of an external command's whole process tree. It says nothing of the pressure on memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_s_per_s: Option<f64>,
+}
+
+/// Where something was asked to be, and where it was.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Placement {
+    /// As asked.
+    pub asked: String,
+    /// As got.
+    pub got: String,
+}
+
+pub(super) fn is_zero(count: &u64) -> bool {
+    *count == 0
+}

@@ -1,0 +1,120 @@
+//! What made a run, and where: the program, the clock, the machine or the parameters of the simulated one.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The program that wrote a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Tool {
+    /// `waykeeper`.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+}
+
+/// The clock that timed the samples.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Clock {
+    /// `TSC`, `CNTVCT`, or the simulated counter.
+    pub name: String,
+    /// Ticks in a second.
+    pub frequency_hz: f64,
+    /// Length of a tick.
+    pub tick_ns: f64,
+    /// The smallest step that was seen between two readings.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resolution_ns: Option<f64>,
+    /// Median time of one reading; it is part of every sample and is not subtracted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_overhead_ns: Option<f64>,
+    /// Spread of repeated measurements of the frequency against the system's clock, parts in a million.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stability_ppm: Option<f64>,
+    /// Whether the processor says that the counter runs at one rate in all power states.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub invariant: Option<bool>,
+}
+
+/// The machine that a run ran on.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Machine {
+    /// Processor model as the system names it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processor: Option<String>,
+    /// Instruction set.
+    pub architecture: String,
+    /// Number of cores that could be used.
+    pub cores: u32,
+    /// Caches of the target's core, such as `L1d 48 KiB 12-way`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub caches: Vec<String>,
+    /// Kernel release and version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<String>,
+    /// Kernel command line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel_command_line: Option<String>,
+    /// Preemption model, where the kernel tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preemption: Option<String>,
+    /// The clock source of the kernel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clocksource: Option<String>,
+    /// Frequency governor of the target's core.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub governor: Option<String>,
+    /// Whether SMT is on, as the kernel says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub smt: Option<String>,
+    /// Cores that the kernel isolates.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub isolated: Option<String>,
+    /// Cores without a scheduling tick.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nohz_full: Option<String>,
+    /// The hypervisor, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hypervisor: Option<String>,
+    /// Transparent huge pages setting.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transparent_hugepages: Option<String>,
+    /// Share of time that real-time tasks may take, as `runtime_us/period_us`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub realtime_throttling: Option<String>,
+}
+
+/// Something asked of the system.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub struct Privilege {
+    /// What was asked for, such as `SCHED_FIFO`.
+    pub what: String,
+    /// Whether it was given.
+    pub granted: bool,
+    /// What was got, or why it was refused.
+    pub detail: String,
+}
+
+/// What the figures of a simulated platform rest on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Parameters {
+    /// How many parameters are documented, measured, assumed, fitted and imposed.
+    pub counts: BTreeMap<String, u32>,
+    /// Every parameter.
+    pub list: Vec<Parameter>,
+}
+
+/// One parameter of a simulated platform.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Parameter {
+    /// Path of its key in the platform file.
+    pub key: String,
+    /// Its value as TOML.
+    pub value: String,
+    /// `documented`, `measured`, `assumed`, `fitted` or `imposed`.
+    pub is: String,
+    /// Source, range and reason.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub note: String,
+}

@@ -1,0 +1,52 @@
+//! How figures read in a sentence.
+
+use waykeeper_workload::format_ns;
+
+/// A p-value with two digits: `p = 0.0079`, or `p < 0.001`.
+pub(super) fn p_value(p: f64) -> String {
+    if p < 0.001 { "p < 0.001".into() } else { format!("p = {}", digits(p, 2)) }
+}
+
+/// A rate per second with three digits: `12.1/s`.
+pub(super) fn per_second(rate: f64) -> String {
+    format!("{}/s", digits(rate, 3))
+}
+
+/// Two durations as a range, or the one that both are.
+pub(super) fn range_ns(low: f64, high: f64) -> String {
+    let (low, high) = (format_ns(low), format_ns(high));
+    if low == high { low } else { format!("{low} to {high}") }
+}
+
+/// A positive number with so many significant digits: plain from 0.0001 to below a million, else with an exponent.
+pub fn digits(value: f64, significant: usize) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return format!("{value}");
+    }
+    // Printing with an exponent rounds first, so that 9.996 with three digits knows it has become 10.0.
+    let rounded = format!("{value:.*e}", significant - 1);
+    let exponent: i32 = rounded.rsplit('e').next().and_then(|e| e.parse().ok()).unwrap_or(0);
+    if !(-4..6).contains(&exponent) {
+        return rounded;
+    }
+    let decimals = (significant as i32 - 1 - exponent).max(0) as usize;
+    format!("{value:.decimals$}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_keep_their_significant_digits() {
+        let cases = [(0.0079365, "0.00794"), (12.06, "12.1"), (9.996, "10.0"), (0.0, "0"), (123456.0, "123456")];
+        for (value, text) in cases {
+            assert_eq!(digits(value, 3), text);
+        }
+        assert_eq!(digits(2.9957e-6, 2), "3.0e-6");
+        assert_eq!(digits(f64::INFINITY, 2), "inf");
+        assert_eq!(p_value(0.0079365), "p = 0.0079");
+        assert_eq!(p_value(1e-9), "p < 0.001");
+        assert_eq!(range_ns(75.0, 75.0), "75 ns");
+    }
+}
