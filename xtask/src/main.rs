@@ -27,7 +27,7 @@ cargo xtask words       check the documentation and `--help` against xtask/words
 cargo xtask dependencies    check licences and sources of the dependencies with cargo-deny
 cargo xtask bench-peers [ROUNDS]    functional mode beside PyPI's pycachesim: the same addresses, in turns
 cargo xtask validate    compare all simulated figures with published ones, write docs/validation.md (takes an hour);
-                        --only EXPERIMENT prints one chapter, --members N draws that many parameter sets
+                        --only TITLE makes one chapter, --members N draws that many parameter sets
 cargo xtask kernel-rig [--ops N] [--seed S] [--kernel V]... [--setup NAME]... [--replay FILE]...
                         [--circle NAME]...
                         compare the resctrl model with real kernels under QEMU (docs/resctrl.md)
@@ -43,7 +43,7 @@ fn main() -> ExitCode {
         Some("packages") => packages::provide(),
         Some("dependencies") => dependencies::check(),
         Some("bench-peers") => peers::compare(std::env::args().nth(2)),
-        Some("validate") => validate::run(),
+        Some("validate") => validate::run_with(std::env::args().skip(2)),
         Some("clients-rig") => clients_rig::run_with(&std::env::args().skip(2).collect::<Vec<_>>()),
         Some("kernel-rig") => kernel_rig::run_with(std::env::args().skip(2)),
         _ => {

@@ -4,12 +4,12 @@ use std::fmt::Write;
 
 use serde_json::Value as Json;
 
-use crate::ensemble::{Effect, Ensemble};
-use crate::figures::{Expected, Kind, Name, Published, expected, figure};
-use crate::listed::listed;
-use crate::plan::{Length, Part};
-use crate::spread::Spread;
-use crate::tails::tails;
+use super::ensemble::{Effect, Ensemble};
+use super::figures::{Expected, Kind, Name, Published, expected, figure};
+use super::listed::listed;
+use super::plan::{Length, Part};
+use super::spread::Spread;
+use super::tails::tails;
 
 /// Everything about one experiment.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::plan::{Length, Part};
+use super::plan::{Length, Part};
 
 /// The program, and where runs are kept.
 #[derive(Debug, Clone)]

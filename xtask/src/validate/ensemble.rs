@@ -7,10 +7,10 @@ use toml::Value;
 use waykeeper_platform::Platform;
 use waykeeper_workload::Xorshift;
 
-use crate::figures::{Kind, Name, Published, figure};
-use crate::knob::{Knob, knobs, with};
-use crate::plan::{Length, Part};
-use crate::runner::Runner;
+use super::figures::{Kind, Name, Published, figure};
+use super::knob::{Knob, knobs, with};
+use super::plan::{Length, Part};
+use super::runner::Runner;
 
 /// What was drawn, and what came of it.
 #[derive(Debug, Clone, Default)]

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-use crate::plan::{Part, Plan};
+use super::plan::Part;
 
 const FIRST: &str = "Made at commit ";
 
@@ -79,7 +79,8 @@ fn digest(bytes: &[u8]) -> String {
 ///
 /// # Errors
 /// A chapter that does not say what it was made from, or a file that cannot be read.
-pub fn changed(root: &Path, plan: &Plan, document: &str) -> Result<Vec<String>, String> {
+#[cfg(test)]
+pub fn changed(root: &Path, plan: &super::plan::Plan, document: &str) -> Result<Vec<String>, String> {
     let mut changed = Vec::new();
     for part in &plan.experiments {
         let title = part.title();
@@ -114,6 +115,7 @@ pub fn chapters(document: &str) -> impl Iterator<Item = (&str, &str)> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::plan::Plan;
     use super::*;
 
     const PLAN_TEXT: &str = "

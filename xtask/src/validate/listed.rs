@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde_json::Value as Json;
 
-use crate::document::short;
+use super::document::short;
 
 /// The table as Markdown; nothing if no case has the figure.
 pub fn listed(run: &Json, metric: &str) -> String {

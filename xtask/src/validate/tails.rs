@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use serde_json::Value as Json;
 
-use crate::document::{Chapter, ratio, short};
-use crate::figures::Kind;
+use super::document::{Chapter, ratio, short};
+use super::figures::Kind;
 
 /// A table of the published maxima that name the length of their run; nothing where there are none.
 pub fn tails(text: &mut String, of: &Chapter<'_>) {
