@@ -6,8 +6,9 @@ use std::process::Command;
 use crate::step::run;
 
 /// A program that a rig runs, and the package that has it.
-const NEEDED: [(&str, &str); 6] = [
+const NEEDED: [(&str, &str); 7] = [
     ("cc", "gcc"),
+    ("cyclictest", "rt-tests"),
     ("valgrind", "valgrind"),
     ("qemu-aarch64", "qemu-user"),
     ("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu"),

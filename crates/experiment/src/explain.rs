@@ -3,7 +3,7 @@
 use toml::{Table, Value};
 pub use waykeeper_platform::explain::{Mistake, one_line};
 use waykeeper_platform::explain::{no_list_for_table, read};
-use waykeeper_workload::{Buffer, Chase, Command, Random, Streaming, Tick, Trace, Walk, Workload};
+use waykeeper_workload::{Buffer, Chase, Command, Random, Streaming, Tick, Trace, Wakeup, Walk, Workload};
 
 use crate::describe::Experiment;
 
@@ -64,6 +64,13 @@ fn inside_kind(mut table: Table) -> Option<Mistake> {
         "tick" => read::<Tick>(value).err(),
         "trace" => read::<Trace>(value).err(),
         "command" => read::<Command>(value).err(),
+        "wakeup" => inside_body(value.as_table()).or_else(|| read::<Wakeup>(value).err()),
         _ => None,
     }
+}
+
+/// The body of a wake-up is a workload too.
+fn inside_body(wakeup: Option<&Table>) -> Option<Mistake> {
+    let (inner, message) = inside_kind(wakeup?.get("body")?.as_table()?.clone())?;
+    Some((std::iter::once("body".to_owned()).chain(inner).collect(), message))
 }

@@ -135,10 +135,9 @@ fn shared_core(loaded: &Loaded, target: &Placed, cores_key: &str, neighbour: &st
     }
 }
 
-/// Whether others can run on the target's core while it sleeps: on Linux, beside a periodic task.
+/// Whether others can run on the target's core while it waits for its next period: on Linux, beside a periodic task.
 fn leaves_its_core(site: &Site, target: &Placed) -> bool {
-    let sleeps = matches!(&target.pattern, Pattern::Buffer { period_ns, .. } if *period_ns > 0.0);
-    sleeps && site.executor == ExecutorKind::Host
+    target.pattern.period_ns().is_some_and(|ns| ns > 0.0) && site.executor == ExecutorKind::Host
 }
 
 fn cores_of(

@@ -127,8 +127,14 @@ impl Site {
             Pattern::Command { .. } => {
                 Some("an external command has no samples of its own; it can only be a neighbour".into())
             }
-            _ => self.refuses_recording(pattern),
+            _ => self.refuses_sleep(pattern).or_else(|| self.refuses_recording(pattern)),
         }
+    }
+
+    /// Nothing sleeps on a simulated platform.
+    fn refuses_sleep(&self, pattern: &Pattern) -> Option<String> {
+        let why = pattern.needs_linux().filter(|_| self.executor == ExecutorKind::Sim)?;
+        Some(format!("{why}; use `--on host` or another workload"))
     }
 
     /// A recording says where a program went, not what it did.
@@ -143,6 +149,7 @@ impl Site {
     pub fn refuses_neighbour(&self, pattern: &Pattern) -> Option<String> {
         (self.executor == ExecutorKind::Sim && matches!(pattern, Pattern::Command { .. }))
             .then(|| "an external command cannot run in the simulator; use `--on host` or another workload".into())
+            .or_else(|| self.refuses_sleep(pattern))
             .or_else(|| self.refuses_recording(pattern))
     }
 }

@@ -28,6 +28,11 @@ void wk_chase_target(const struct wk_run *run, struct wk_chase *chase, struct wk
 	wk_close_cluster(recorder);
 }
 
+void wk_chase_pass(struct wk_chase *chase)
+{
+	chase->at = follow(chase->at, chase->batch);
+}
+
 void wk_chase_neighbour(const struct wk_run *run, struct wk_chase *chase)
 {
 	do {

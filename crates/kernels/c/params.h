@@ -82,4 +82,14 @@ void wk_random_neighbour(const struct wk_run *run, struct wk_random *random);
 void wk_tick_target(const struct wk_run *run, struct wk_tick *tick, struct wk_recorder *recorder);
 void wk_tick_neighbour(const struct wk_run *run, struct wk_tick *tick);
 
+/*
+ * One pass without any reading of the counter, for a loop that times it from outside: both loops of a walk, a batch of a
+ * chase, a buffer once, the background and the event of `random`, the body of a tick.
+ */
+void wk_walk_pass(struct wk_walk *walk);
+void wk_chase_pass(struct wk_chase *chase);
+void wk_buffer_pass(struct wk_buffer *buffer);
+void wk_random_pass(struct wk_random *random);
+void wk_tick_pass(struct wk_tick *tick);
+
 #endif

@@ -58,6 +58,12 @@ void wk_random_target(const struct wk_run *run, struct wk_random *random, struct
 	wk_close_cluster(recorder);
 }
 
+void wk_random_pass(struct wk_random *random)
+{
+	background(random);
+	event(random);
+}
+
 void wk_random_neighbour(const struct wk_run *run, struct wk_random *random)
 {
 	uint64_t accesses = random->data_accesses + random->data_modifies + random->code_calls +

@@ -44,6 +44,20 @@ WK_ALWAYS_INLINE void neighbour(const struct wk_run *run, uint64_t amount, enum 
 	} while (!wk_publish(run, NEIGHBOUR_CHUNK));
 }
 
+void wk_tick_pass(struct wk_tick *tick)
+{
+	switch ((enum wk_body)tick->body) {
+	case WK_NOTHING:
+		break;
+	case WK_ADDS:
+		run_body(WK_ADDS, tick->amount);
+		break;
+	case WK_LOOP:
+		run_body(WK_LOOP, tick->amount);
+		break;
+	}
+}
+
 void wk_tick_target(const struct wk_run *run, struct wk_tick *tick, struct wk_recorder *recorder)
 {
 	switch ((enum wk_body)tick->body) {

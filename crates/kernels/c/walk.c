@@ -53,6 +53,31 @@ WK_ALWAYS_INLINE void neighbour(const struct wk_run *run, struct wk_walk *walk, 
 	} while (!wk_publish(run, NEIGHBOUR_CHUNK));
 }
 
+WK_ALWAYS_INLINE void pass(const struct wk_walk *walk, enum wk_operation operation)
+{
+	unsigned char *address = walk->data;
+	for (uint64_t left = walk->outer_count; left != 0; left--, address += walk->outer_stride)
+		inner_loop(address, walk->inner_count, walk->inner_stride, operation);
+}
+
+void wk_walk_pass(struct wk_walk *walk)
+{
+	switch ((enum wk_operation)walk->operation) {
+	case WK_READ:
+		pass(walk, WK_READ);
+		break;
+	case WK_WRITE:
+		pass(walk, WK_WRITE);
+		break;
+	case WK_MODIFY:
+		pass(walk, WK_MODIFY);
+		break;
+	case WK_PREFETCH:
+		pass(walk, WK_PREFETCH);
+		break;
+	}
+}
+
 void wk_walk_target(const struct wk_run *run, struct wk_walk *walk, struct wk_recorder *recorder)
 {
 	walk->inner_at = 0;

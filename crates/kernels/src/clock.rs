@@ -64,7 +64,7 @@ pub fn measure() -> Clock {
 }
 
 /// Ticks per second, measured once in a process over one interval of 20 ms; good to some ten millionths.
-pub(crate) fn frequency_hz() -> f64 {
+pub fn frequency_hz() -> f64 {
     static FREQUENCY: OnceLock<f64> = OnceLock::new();
     *FREQUENCY.get_or_init(|| {
         let before = paired_reading();

@@ -15,6 +15,12 @@ unsafe extern "C" {
     pub fn wk_tick_target(run: *const Run, tick: *mut Tick, recorder: *mut Recorder);
     pub fn wk_tick_neighbour(run: *const Run, tick: *mut Tick);
 
+    pub fn wk_walk_pass(walk: *mut Walk);
+    pub fn wk_chase_pass(chase: *mut Chase);
+    pub fn wk_buffer_pass(buffer: *mut Buffer);
+    pub fn wk_random_pass(random: *mut Random);
+    pub fn wk_tick_pass(tick: *mut Tick);
+
     pub fn wk_close_cluster(recorder: *mut Recorder);
     pub fn wk_entry_record(recorder: *mut Recorder, start: u64, end: u64) -> bool;
     pub fn wk_entry_now() -> u64;

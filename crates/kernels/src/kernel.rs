@@ -31,6 +31,12 @@ pub enum KernelError {
         /// The program, or the file of its trace.
         program: String,
     },
+    /// A thread that sleeps needs an operating system, which the freestanding loops do without.
+    #[error("`{kind}` waits for the operating system; there is no kernel for it")]
+    Waits {
+        /// Its kind.
+        kind: &'static str,
+    },
     /// The memory is too small.
     #[error("the workload needs {needed} bytes of memory and was given {given}")]
     TooLittleMemory {
@@ -149,6 +155,21 @@ impl Kernel {
         }
     }
 
+    /// Runs one pass on this thread and times nothing: both loops of a walk, a batch of a chase, a buffer once, the
+    /// background and the event of `random`, the body of a tick.
+    pub fn run_pass(&mut self) {
+        // SAFETY: as in `run_target`.
+        unsafe {
+            match &mut self.block {
+                Block::Walk(walk) => ffi::wk_walk_pass(walk),
+                Block::Chase(chase) => ffi::wk_chase_pass(chase),
+                Block::Buffer(buffer) => ffi::wk_buffer_pass(buffer),
+                Block::Random(random) => ffi::wk_random_pass(random),
+                Block::Tick(tick) => ffi::wk_tick_pass(tick),
+            }
+        }
+    }
+
     /// For a walk: begins at this iteration of the outer loop (modulo its count), so that several neighbours do not run
     /// in lock step. Does nothing to other patterns. The twin of
     /// [`Stream::start_at_outer`](waykeeper_workload::Stream::start_at_outer).
@@ -196,6 +217,7 @@ fn check(pattern: &Pattern) -> Result<(), KernelError> {
         }
         Pattern::Tick { .. } => Ok(()),
         Pattern::Trace { source, .. } => Err(KernelError::WholeProgram { program: source.to_string() }),
+        Pattern::Wakeup { .. } => Err(KernelError::Waits { kind: "wakeup" }),
         Pattern::Command { argv } => {
             Err(KernelError::ExternalProgram { program: argv.first().cloned().unwrap_or_default() })
         }
@@ -260,6 +282,6 @@ fn lay_out(pattern: &Pattern, memory: &Memory, code: Option<&Arena>, seed: u64) 
             event_stride_lines,
         }),
         Pattern::Tick { body } => Block::Tick(Tick::from(body)),
-        Pattern::Trace { .. } | Pattern::Command { .. } => unreachable!("refused by `check`"),
+        Pattern::Trace { .. } | Pattern::Command { .. } | Pattern::Wakeup { .. } => unreachable!("refused by `check`"),
     }
 }

@@ -45,6 +45,11 @@ impl Progress {
         self.0.load(Ordering::Relaxed)
     }
 
+    /// Adds accesses: of a workload that is no loop of this crate. One thread at a time adds to it.
+    pub fn add(&self, accesses: u64) {
+        self.0.store(self.accesses() + accesses, Ordering::Relaxed);
+    }
+
     pub(crate) fn as_ptr(&self) -> *mut u64 {
         self.0.as_ptr()
     }

@@ -82,6 +82,7 @@ impl Recorder {
         self.cluster_is_open = 0;
         self.cluster_start = 0;
         self.cluster_max = 0;
+        self.missed_periods = 0;
         self.counts.fill(0);
         self.cluster_counts.fill(0);
     }
@@ -153,7 +154,12 @@ impl Recorder {
         self.backwards
     }
 
-    /// Releases that a periodic loop (`buffer`) came too late for: whole periods in which no pass began.
+    /// Counts releases that a periodic loop outside this crate came too late for.
+    pub fn miss_periods(&mut self, releases: u64) {
+        self.missed_periods = self.missed_periods.saturating_add(releases);
+    }
+
+    /// Releases that a periodic loop came too late for: whole periods in which no pass began.
     pub fn missed_periods(&self) -> u64 {
         self.missed_periods
     }

@@ -5,13 +5,13 @@ use std::thread;
 use std::time::Duration;
 
 use waykeeper_kernels::{Kernel, KernelError, Memory, Progress, Recorder, clock};
-use waykeeper_workload::{Loop, Operation, Order, Pattern, TickBody};
+use waykeeper_workload::{Figure, Loop, Operation, Order, Pattern, TickBody};
 
 /// Page-aligned memory that outlives the kernels of one test.
 #[derive(Clone)]
 #[repr(align(4096))]
 struct Page {
-    _bytes: [u8; 4096],
+    bytes: [u8; 4096],
 }
 
 fn memory(pages: &mut [Page]) -> Memory {
@@ -20,7 +20,7 @@ fn memory(pages: &mut [Page]) -> Memory {
 }
 
 fn pages() -> Vec<Page> {
-    vec![Page { _bytes: [0; 4096] }; 16]
+    vec![Page { bytes: [0; 4096] }; 16]
 }
 
 /// One small pattern of every kind and operation, with its accesses in one sample.
@@ -135,6 +135,36 @@ fn the_stop_flag_ends_either_role() {
 }
 
 #[test]
+fn a_pass_of_a_walk_or_buffer_makes_each_access_once() {
+    let (outer, inner) = (Loop { count: 3, stride: 4096 }, Loop { count: 50, stride: 64 });
+    let operation = Operation::Modify;
+    for (pattern, accesses) in [
+        (Pattern::Walk { operation, outer, inner }, 150),
+        (Pattern::Buffer { bytes: 4096, stride: 32, operation, period_ns: 1e9 }, 128),
+    ] {
+        let mut pages = pages();
+        let mut kernel = Kernel::new(&pattern, memory(&mut pages), 1).unwrap();
+        kernel.start_at_outer(2);
+        kernel.run_pass();
+        drop(kernel);
+        // Each access adds 1 to its word, of which only the first byte changes.
+        let bytes: Vec<u8> = pages.iter().flat_map(|page| page.bytes).collect();
+        assert_eq!(bytes.iter().filter(|byte| **byte == 1).count(), accesses, "{pattern:?}");
+        assert!(bytes.iter().all(|byte| *byte <= 1), "{pattern:?}");
+    }
+}
+
+#[test]
+fn every_kind_has_a_pass_that_ends() {
+    for (pattern, _) in patterns() {
+        let mut pages = pages();
+        let mut kernel = Kernel::new(&pattern, memory(&mut pages), 1).unwrap();
+        kernel.run_pass();
+        kernel.run_pass();
+    }
+}
+
+#[test]
 fn a_loop_of_more_increments_takes_longer_and_so_do_more_adds() {
     let fastest = |body| {
         let mut kernel = Kernel::new(&Pattern::Tick { body }, Memory::none(), 1).unwrap();
@@ -160,6 +190,8 @@ fn what_cannot_run_is_refused_with_the_reason() {
     };
     let command = refusal(&Pattern::Command { argv: vec!["stress-ng".into()] });
     assert!(command.contains("stress-ng") && command.contains("process"), "{command}");
+    let wakeup = refusal(&Pattern::Wakeup { period_ns: 1e6, figure: Figure::WakeupLatency, body: None });
+    assert!(wakeup.contains("`wakeup` waits for the operating system"), "{wakeup}");
     let chase = refusal(&Pattern::Chase { elements: 100, stride: 64, order: Order::Linear, batch: 1 });
     assert!(chase.contains("6400") && chase.contains("given 0"), "{chase}");
     let adds = refusal(&Pattern::Tick { body: TickBody::Adds(8193) });

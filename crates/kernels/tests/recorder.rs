@@ -201,6 +201,7 @@ fn at_most_one_cluster_is_in_every_gap() {
 fn a_reset_forgets_everything() {
     let mut recorder = Recorder::new_boxed();
     recorder.reset(10, 0);
+    recorder.miss_periods(3);
     recorder.record(0, OVERFLOW_FROM);
     recorder.record(0, 20);
     recorder.record(1, 0);
@@ -209,7 +210,7 @@ fn a_reset_forgets_everything() {
     recorder.record(7, 12);
     assert_eq!((recorder.samples(), recorder.sum(), recorder.backwards(), recorder.overflow()), (1, 5, 0, 0));
     assert_eq!((recorder.min(), recorder.max(), recorder.max_at()), (Some(5), Some(5), 12));
-    assert_eq!((recorder.excursions(), recorder.clusters()), (0, 0));
+    assert_eq!((recorder.excursions(), recorder.clusters(), recorder.missed_periods()), (0, 0, 0));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use waykeeper_platform::{Colouring, Param, Platform, Settings, WayGroups, find_bundled};
 use waykeeper_simulator::{Engine, Program, Role, Samples, can_run};
-use waykeeper_workload::{Loop, Operation, Order, Pattern, TickBody};
+use waykeeper_workload::{Figure, Loop, Operation, Order, Pattern, TickBody};
 
 const MILLISECOND: u64 = 1_000_000_000;
 
@@ -390,6 +390,7 @@ fn what_cannot_run_is_refused_with_its_key() {
     let tick = || target(1, latency_loop());
     let neighbour = |core, pattern| Program { core, pattern, role: Role::Neighbour };
     let command = || Pattern::Command { argv: vec!["stress-ng".into()] };
+    let wakeup = Pattern::Wakeup { period_ns: 1e6, figure: Figure::WakeupLatency, body: None };
     let huge = Pattern::Chase { elements: 1 << 26, stride: 64, order: Order::Linear, batch: 1 };
     for (programs, mitigations, what, why) in [
         (vec![tick()], vec!["foo"], "mitigations.foo", "it has ageing, colouring, cp, ddr4-ecc, "),
@@ -402,6 +403,7 @@ fn what_cannot_run_is_refused_with_its_key() {
             "stress-ng",
         ),
         (vec![tick(), target(2, latency_loop())], vec![], "targets.1", "one target"),
+        (vec![target(1, wakeup)], vec![], "targets.0.workload", "nothing sleeps or wakes"),
         (vec![target(1, huge)], vec![], "memory.size_mib", "4096 MiB"),
     ] {
         let error = refused(&programs, &mitigations);

@@ -13,6 +13,7 @@ mod random;
 pub mod recorder;
 mod stream;
 mod trace;
+mod wakeup;
 mod workload;
 
 pub use bundled::{Bundled, bundled, find_bundled};
@@ -22,5 +23,6 @@ pub use quantity::{BadQuantity, CacheLevel, CacheShape, CacheShapes, Count, Size
 pub use random::Xorshift;
 pub use stream::{Access, Region, Step, Stream};
 pub use trace::{PassLength, Trace, TraceSource, load as load_trace, record_program};
+pub use wakeup::{Figure, Wakeup};
 pub use waykeeper_programs::{ImageSize, ProgramName, Spec};
 pub use workload::{Body, Buffer, Chase, Command, CountedLoop, Random, Refused, Streaming, Tick, Walk, Workload};

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::trace::TraceSource;
+use crate::wakeup::Figure;
 
 /// What an access does to its address. Every access is 8 bytes wide and aligned, but for those of a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -139,6 +140,15 @@ pub enum Pattern {
         /// Program and arguments.
         argv: Vec<String>,
     },
+    /// Sleep until a programmed time, once every period, then run one pass of the body; a sample is one wake-up.
+    Wakeup {
+        /// Nanoseconds from one programmed wake-up to the next, at least 1000.
+        period_ns: f64,
+        /// What is timed.
+        figure: Figure,
+        /// What runs after each wake-up.
+        body: Option<Box<Pattern>>,
+    },
 }
 
 /// Lines from the first of so many to the last one, both included.
@@ -157,6 +167,7 @@ impl Pattern {
                 data_bytes + spread(*event_data_lines, *event_stride_lines) * line_bytes
             }
             Self::Trace { data_bytes, .. } => *data_bytes,
+            Self::Wakeup { body, .. } => body.as_ref().map_or(0, |body| body.data_bytes()),
             Self::Tick { .. } | Self::Command { .. } => 0,
         }
     }
@@ -168,12 +179,14 @@ impl Pattern {
                 code_bytes + spread(*event_code_lines, *event_stride_lines) * line_bytes
             }
             Self::Trace { code_bytes, .. } => *code_bytes,
+            Self::Wakeup { body: Some(body), .. } => body.code_bytes(),
             _ => 0,
         }
     }
 
     /// Bytes of lines that one access touches anew: a whole line, or the stride where that is less. 0 for `tick`, which has
-    /// no buffer; `None` for a whole program, whose accesses are of all kinds.
+    /// no buffer, and a wake-up without a body; `None` for a whole program, whose accesses are of all kinds, and for a body,
+    /// whose passes are counted.
     pub fn bytes_per_access(&self, line_bytes: u64) -> Option<u64> {
         match self {
             Self::Walk { inner, outer, .. } => {
@@ -182,9 +195,28 @@ impl Pattern {
             }
             Self::Buffer { stride, .. } | Self::Chase { stride, .. } => Some((*stride).min(line_bytes)),
             Self::Random { line_bytes, .. } => Some(*line_bytes),
-            Self::Tick { .. } => Some(0),
-            Self::Trace { .. } | Self::Command { .. } => None,
+            Self::Tick { .. } | Self::Wakeup { body: None, .. } => Some(0),
+            Self::Trace { .. } | Self::Command { .. } | Self::Wakeup { .. } => None,
         }
+    }
+
+    /// Nanoseconds from one release to the next; `None` for a workload without a period.
+    pub fn period_ns(&self) -> Option<f64> {
+        match self {
+            Self::Buffer { period_ns, .. } | Self::Wakeup { period_ns, .. } => Some(*period_ns),
+            _ => None,
+        }
+    }
+
+    /// Whether the workload sleeps, so that others can run on its core meanwhile.
+    pub fn sleeps(&self) -> bool {
+        matches!(self, Self::Wakeup { .. })
+    }
+
+    /// Why the workload cannot run on a simulated platform, where only Linux can do what it does.
+    pub fn needs_linux(&self) -> Option<&'static str> {
+        let wakes = "Linux wakes it, and nothing sleeps or wakes on a simulated platform";
+        matches!(self, Self::Wakeup { .. }).then_some(wakes)
     }
 
     /// Accesses in one sample. None where they are not counted.
@@ -206,7 +238,7 @@ impl Pattern {
             Self::Random { data_accesses, data_modifies, code_calls, event_data_lines, event_code_lines, .. } => {
                 Some(data_accesses + data_modifies + code_calls + event_data_lines + event_code_lines)
             }
-            Self::Tick { .. } | Self::Trace { .. } | Self::Command { .. } => None,
+            Self::Tick { .. } | Self::Trace { .. } | Self::Command { .. } | Self::Wakeup { .. } => None,
         }
     }
 }

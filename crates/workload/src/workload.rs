@@ -7,6 +7,7 @@ use crate::duration::Nanoseconds;
 use crate::pattern::{Loop, Operation, Order, Pattern, TickBody};
 use crate::quantity::{BadQuantity, CacheShapes, Count, Size};
 use crate::trace::Trace;
+use crate::wakeup::Wakeup;
 
 /// An access pattern. `kind` says which; the other keys belong to that kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -28,6 +29,8 @@ pub enum Workload {
     Trace(Trace),
     /// An external program (host only).
     Command(Command),
+    /// A thread that sleeps until a programmed time, once every period (host only).
+    Wakeup(Wakeup),
 }
 
 /// One loop of a walk.
@@ -207,6 +210,7 @@ impl Workload {
             Self::Tick(w) => &w.title,
             Self::Trace(w) => &w.title,
             Self::Command(w) => &w.title,
+            Self::Wakeup(w) => &w.title,
         }
         .as_deref()
         .unwrap_or_default()
@@ -330,6 +334,7 @@ impl Workload {
                 }
                 Pattern::Command { argv: command.argv.clone() }
             }
+            Self::Wakeup(wakeup) => wakeup.resolve(caches)?,
         })
     }
 }

@@ -268,6 +268,12 @@ fn workloads_of_the_file() {
                 "[workloads.w]\nkind = 'tick'\nbody = 64\n",
                 "[workloads.w]\nkind = 'buffer'\nsize = 'L1'\nstride = '1 line'\nperiod = 10\n",
                 "[workloads.w]\nkind = 'command'\nargv = 'stress-ng --cache 1'\n",
+                "[workloads.w]\nkind = 'wakeup'\n",
+                "[workloads.w]\nkind = 'wakeup'\nperiod = '1 ms'\nfigure = 'latency'\n",
+                "[workloads.w]\nkind = 'wakeup'\nperiod = '1 ms'\nbody = 'rta_128k'\n",
+                "[workloads.w]\nkind = 'wakeup'\nperiod = '1 ms'\nbody = { kind = 'stream', operation = 'read', sise = 'L1' }\n",
+                "[workloads.w]\nkind = 'wakeup'\nperiod = '1 ms'\nbody = { size = 'L1' }\n",
+                "[workloads.w]\nkind = 'wakeup'\nperiod = '1 ms'\nbody = { kind = 'wander' }\n",
             ],
             SMALL,
             &[],
@@ -298,6 +304,25 @@ fn sizes_that_come_to_nothing() {
             ],
             SMALL,
             &["--set=targets.0.workload=w"],
+        ),
+    );
+}
+
+#[test]
+fn wake_ups() {
+    snapshot(
+        "wake_ups",
+        errors_in_files(
+            &[
+                "[workloads.w]\nkind = 'wakeup'\nperiod = '0 s'\n",
+                "[workloads.w]\nkind = 'wakeup'\nperiod = '10 ns'\n",
+                "[workloads.w]\nkind = 'wakeup'\nperiod = '1 ms'\nfigure = 'response_time'\n",
+                "[workloads.w]\nkind = 'wakeup'\nperiod = '1 ms'\nbody = { kind = 'stream', operation = 'read', size = '4 B' }\n",
+                "[workloads.w]\nkind = 'wakeup'\nperiod = '1 ms'\nbody = { kind = 'wakeup', period = '1 ms' }\n",
+                "[workloads.w]\nkind = 'wakeup'\nperiod = '1 ms'\nbody = { kind = 'trace', file = 'x.wkt' }\n",
+            ],
+            "title = 'x'\nplatform = 'host'\ntargets = [{ workload = 'w' }]\n",
+            &[],
         ),
     );
 }

@@ -11,8 +11,7 @@ use serde_json::Value;
 use crate::program::{Desk, Ended, case, eventually, list, this_machine};
 
 /// Three repeats of a second each. In the second one something happens.
-const EXPERIMENT: &str = "title = 'x'\nsentinel = false\nduration = '1 s'\nrepeats = 3\n\
-    targets = [{ workload = 'latency_loop' }]\n";
+const EXPERIMENT: &str = "title = 'x'\nsentinel = false\nduration = '1 s'\nrepeats = 3\n";
 
 /// The worker of a run that measures, once so many repeats have ended and its target has been observed for a while.
 fn observing(desk: &Desk, child: &Child, ended: usize) -> Pid {
@@ -41,7 +40,11 @@ fn target_thread(worker: Pid) -> Pid {
 }
 
 fn start(desk: &Desk) -> Child {
-    desk.file("mine.toml", EXPERIMENT);
+    start_with(desk, "latency_loop")
+}
+
+fn start_with(desk: &Desk, target: &str) -> Child {
+    desk.file("mine.toml", &format!("{EXPERIMENT}targets = [{{ workload = '{target}' }}]\n"));
     let mut command = desk.command(&["run", "mine.toml", "--out=kept"]);
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
@@ -79,6 +82,21 @@ fn a_worker_that_was_stopped_is_no_sample_of_interference() {
     assert!(why.contains("its process was stopped or frozen"), "{why}");
     // It is there to be looked at all the same.
     assert!(repeat["max_ns"].as_f64().unwrap() > 190e6, "{repeat}");
+}
+
+#[test]
+fn a_sleeper_that_was_stopped_does_not_count_and_one_that_only_sleeps_does() {
+    let _alone = this_machine();
+    let desk = Desk::new();
+    let child = start_with(&desk, "wakeup_1ms");
+    let worker = observing(&desk, &child, 1);
+    kill_process(worker, Signal::STOP).unwrap();
+    std::thread::sleep(Duration::from_millis(200));
+    kill_process(worker, Signal::CONT).unwrap();
+    let (why, repeat) = check_second_left_out(&desk, child);
+    assert!(why.contains("its process was stopped or frozen"), "{why}");
+    // 200 ms are 200 periods; the one that it was woken for at the end is a sample.
+    assert!(repeat["missed_periods"].as_u64().unwrap() >= 190, "{repeat}");
 }
 
 #[test]

@@ -17,13 +17,14 @@ const SHORT: [&str; 6] =
     ["run", "this-machine", "--duration=20ms", "--repeats=2", "--set=mitigations=[]", "--out=kept"];
 
 /// One line of a log of histograms.
-struct Line {
+pub struct Line {
     tag: String,
     length_s: f64,
-    histogram: Histogram<u64>,
+    /// In ticks.
+    pub histogram: Histogram<u64>,
 }
 
-fn read_log(path: &Path) -> Vec<Line> {
+pub fn read_log(path: &Path) -> Vec<Line> {
     let text = std::fs::read(path).unwrap();
     let lines = IntervalLogIterator::new(&text).filter_map(|entry| match entry.unwrap() {
         LogEntry::Interval(interval) => Some(Line {

@@ -30,3 +30,4 @@ mod sweeps;
 mod tail;
 mod trace;
 mod unfinished;
+mod wakeup;

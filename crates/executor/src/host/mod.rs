@@ -16,6 +16,7 @@ mod signals;
 mod standstill;
 mod target;
 mod watch;
+mod woken;
 mod worker;
 
 use std::io::{Read, Write};
@@ -110,7 +111,7 @@ impl Host {
             peak_interval_ticks: ticks(assignment.peak_interval_ns).max(1),
             wash_bytes: if assignment.wash { self.wash_bytes } else { 0 },
             // A loop under FIFO that never sleeps would starve a neighbour on its own core.
-            fifo: on(FIFO) && (mitigations.contains(&FIFO) || !shares_its_core(case)),
+            fifo: on(FIFO) && (mitigations.contains(&FIFO) || !shares_its_core(case) || case.target.pattern.sleeps()),
             huge_pages: on(HUGE_PAGES),
             region: None,
             colours: colours::of(&mitigations, self.place.site.core(case.target.core)),

@@ -1,4 +1,4 @@
-//! Whole programs on this machine: a sample is one pass of the real program.
+//! What a thread of this machine runs: a timed loop, a whole program (a sample is one pass of the real one), or a sleeper.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -7,12 +7,17 @@ use waykeeper_linux::memory::Mapping;
 use waykeeper_programs::{Plain, Program};
 use waykeeper_workload::{Pattern, TraceSource};
 
+use super::woken::Sleeper;
+use super::woken::rest::Rest;
+
 /// What a thread runs: a timed loop or a whole program. It works in a mapping that must outlive it.
 pub enum Runner {
     /// A timed loop.
     Kernel(Kernel),
     /// A program.
     Program(Box<Program>, Words),
+    /// A thread that sleeps until it is woken.
+    Sleeper(Sleeper),
 }
 
 /// The memory that a program works in.
@@ -42,6 +47,11 @@ impl Runner {
     /// # Errors
     /// A pattern that cannot run, or a mapping that is too small for it.
     pub unsafe fn new(pattern: &Pattern, mapping: Option<&Mapping>, seed: u64) -> Result<Self, KernelError> {
+        if let Pattern::Wakeup { period_ns, figure, body } = pattern {
+            // SAFETY: the mapping is handed on under the same terms.
+            let body = body.as_ref().map(|body| unsafe { Self::new(body, mapping, seed) }).transpose()?;
+            return Ok(Self::Sleeper(Sleeper::wakeup(*period_ns, *figure, body)));
+        }
         if let Pattern::Trace { source: TraceSource::Program(spec), .. } = pattern {
             let program = Program::new(*spec);
             let (needed, given) = (4 * program.words() as u64, mapping.map_or(0, |mapping| mapping.length() as u64));
@@ -65,6 +75,7 @@ impl Runner {
     pub fn run_target(&mut self, recorder: &mut Recorder, deadline: u64, stop: &AtomicU32) {
         match self {
             Self::Kernel(kernel) => kernel.run_target(recorder, deadline, stop),
+            Self::Sleeper(sleeper) => sleeper.run_target(recorder, deadline, stop),
             Self::Program(program, words) => loop {
                 // SAFETY: the mapping outlives the runner.
                 let words = unsafe { words.get() };
@@ -83,6 +94,7 @@ impl Runner {
     pub fn run_neighbour(&mut self, progress: &Progress, stop: &AtomicU32) {
         match self {
             Self::Kernel(kernel) => kernel.run_neighbour(progress, u64::MAX, stop),
+            Self::Sleeper(sleeper) => sleeper.run_neighbour(progress, stop),
             Self::Program(program, words) => {
                 // SAFETY: the mapping outlives the runner.
                 let words = unsafe { words.get() };
@@ -90,6 +102,26 @@ impl Runner {
                     program.step(words, &mut Plain);
                 }
             }
+        }
+    }
+
+    /// Runs one pass and times nothing; a sleeper is no body of another, and does nothing.
+    pub fn run_pass(&mut self) {
+        match self {
+            Self::Kernel(kernel) => kernel.run_pass(),
+            Self::Program(program, words) => {
+                // SAFETY: the mapping outlives the runner.
+                program.run(unsafe { words.get() });
+            }
+            Self::Sleeper(_) => {}
+        }
+    }
+
+    /// Sleeps of the thread's own will so far; none but for a sleeper.
+    pub fn rest(&self) -> Rest {
+        match self {
+            Self::Sleeper(sleeper) => sleeper.rest(),
+            _ => Rest::default(),
         }
     }
 

@@ -18,6 +18,7 @@ use super::job::{Job, Recorded};
 use super::program::Runner;
 use super::signals::STOP;
 use super::standstill::Account;
+use super::woken::rest::Rest;
 use super::worker::privilege;
 
 /// The kernel's name of the policy of real-time threads, and what it is called among the privileges.
@@ -66,12 +67,12 @@ pub fn observe(job: &Job, runner: &mut Runner, progress: &[Progress]) -> Observe
     recorder.reset(above, gap);
 
     let counters = Counters::start();
-    let before = Snapshot::at_the_beginning(&root, core, progress);
+    let before = Snapshot::at_the_beginning(&root, core, progress, runner.rest());
     let begun = clock::now();
     let peaks = run_in_intervals(job, runner, &mut recorder, begun);
     let ended = clock::now();
     let core_at_the_end = schedule::current_core();
-    let after = Snapshot::at_the_end(&root, core, progress);
+    let after = Snapshot::at_the_end(&root, core, progress, runner.rest());
 
     let observed_s = (ended - begun) as f64 * job.tick_ns / 1e9;
     let mut disturbances = after.disturbances_since(&before);
@@ -136,12 +137,9 @@ fn not_counted(
     [moved, demoted, still].into_iter().flatten().collect()
 }
 
-/// Long enough for a buffer's first pass too, which comes after one period.
+/// Long enough for the first pass of a periodic workload too, which comes after one period.
 fn warm_up_ns(pattern: &Pattern) -> f64 {
-    match pattern {
-        Pattern::Buffer { period_ns, .. } => WARM_UP_NS.max(1.5 * period_ns),
-        _ => WARM_UP_NS,
-    }
+    pattern.period_ns().map_or(WARM_UP_NS, |period_ns| WARM_UP_NS.max(1.5 * period_ns))
 }
 
 fn become_realtime(job: &Job) -> Vec<Privilege> {
@@ -178,15 +176,15 @@ struct Snapshot {
 
 impl Snapshot {
     /// What is read with the least time between it and the first sample comes last: reading files may make a thread wait.
-    fn at_the_beginning(root: &Root, core: u32, progress: &[Progress]) -> Self {
+    fn at_the_beginning(root: &Root, core: u32, progress: &[Progress], rest: Rest) -> Self {
         let (core, migrations) = (CoreState::read(root, core), thread::migrations());
         let accesses = progress.iter().map(Progress::accesses).collect();
-        let account = Account::read();
+        let account = Account::read(rest);
         Self { core, migrations, accesses, account, ticks: clock::now() }
     }
 
-    fn at_the_end(root: &Root, core: u32, progress: &[Progress]) -> Self {
-        let (ticks, account) = (clock::now(), Account::read());
+    fn at_the_end(root: &Root, core: u32, progress: &[Progress], rest: Rest) -> Self {
+        let (ticks, account) = (clock::now(), Account::read(rest));
         let accesses = progress.iter().map(Progress::accesses).collect();
         Self { ticks, account, accesses, migrations: thread::migrations(), core: CoreState::read(root, core) }
     }
@@ -199,12 +197,13 @@ impl Snapshot {
                 self.account.usage.involuntary_switches,
                 before.account.usage.involuntary_switches,
             ),
-            ("voluntary_switches", self.account.usage.voluntary_switches, before.account.usage.voluntary_switches),
             ("minor_faults", self.account.usage.minor_faults, before.account.usage.minor_faults),
             ("major_faults", self.account.usage.major_faults, before.account.usage.major_faults),
         ] {
             found.insert(name.into(), now.saturating_sub(then) as f64);
         }
+        // Those of a sleeper's own will are no disturbance.
+        found.insert("voluntary_switches".into(), self.account.waits_since(&before.account) as f64);
         let waited = self.account.usage.waited_ns.zip(before.account.usage.waited_ns);
         found.extend(waited.map(|(now, then)| (OFF_CORE_MS.to_owned(), now.saturating_sub(then) as f64 / 1e6)));
         found

@@ -32,7 +32,9 @@ fn bundled_patterns() -> Vec<(&'static str, Pattern)> {
         let parsed: Workload = toml::from_str(workload.text).unwrap();
         (workload.name, parsed.resolve(&small_machine()).unwrap())
     });
-    resolved.filter(|(_, pattern)| !matches!(pattern, Pattern::Trace { .. } | Pattern::Command { .. })).collect()
+    let no_kernel =
+        |pattern: &Pattern| matches!(pattern, Pattern::Trace { .. } | Pattern::Command { .. } | Pattern::Wakeup { .. });
+    resolved.filter(|(_, pattern)| !no_kernel(pattern)).collect()
 }
 
 fn walk(operation: Operation) -> Pattern {
@@ -44,7 +46,7 @@ fn has_visible_accesses(pattern: &Pattern) -> bool {
     match pattern {
         Pattern::Walk { operation, .. } | Pattern::Buffer { operation, .. } => *operation != Operation::Prefetch,
         Pattern::Chase { .. } | Pattern::Random { .. } => true,
-        Pattern::Tick { .. } | Pattern::Trace { .. } | Pattern::Command { .. } => false,
+        Pattern::Tick { .. } | Pattern::Trace { .. } | Pattern::Command { .. } | Pattern::Wakeup { .. } => false,
     }
 }
 

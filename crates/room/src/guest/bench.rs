@@ -101,7 +101,13 @@ impl Bench for RoomBench {
     fn refuses(&self, case: &Case) -> Option<String> {
         let placed = std::iter::once(&case.target).chain(&case.neighbours);
         let command = placed.map(|placed| &placed.pattern).find(|pattern| matches!(pattern, Pattern::Command { .. }));
-        command.map(|_| format!("case `{}` runs a program, and the cores of a room are simulated", case.name))
+        let why =
+            command.map(|_| format!("case `{}` runs a program, and the cores of a room are simulated", case.name));
+        why.or_else(|| {
+            let mut placed = std::iter::once(&case.target).chain(&case.neighbours);
+            let why = placed.find_map(|placed| placed.pattern.needs_linux())?;
+            Some(format!("case `{}` cannot run here: {why}, and the cores of a room are simulated", case.name))
+        })
     }
 
     fn cores(&self) -> Vec<CoreId> {
