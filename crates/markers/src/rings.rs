@@ -1,0 +1,180 @@
+//! The shared memory, on Waykeeper's side.
+
+use std::ffi::c_void;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::ptr;
+use std::sync::atomic::Ordering;
+
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+
+use crate::layout::{
+    ABI, BEGIN, BYTES, ENTRIES, Entry, Header, MAGIC, NAME_BYTES, NAMES_AT, PAGE, SLOT_BYTES, SLOTS, Slot,
+};
+
+/// Phases are numbers below this.
+pub const PHASES: u32 = 64;
+
+/// The clock of a thread's markers is the processor's counter.
+pub const CLOCK_COUNTER: u32 = 1;
+
+/// The clock of a thread's markers is `CLOCK_MONOTONIC_RAW`, nanoseconds.
+pub const CLOCK_MONOTONIC_RAW: u32 = 2;
+
+/// A marker that a program made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mark {
+    /// Which of the program's threads, in the order in which they made their first marker.
+    pub thread: u32,
+    /// Its phase, below [`PHASES`] unless the program is wrong.
+    pub phase: u32,
+    /// Whether a pass begins; it ends otherwise.
+    pub begins: bool,
+    /// When, in units of the thread's clock.
+    pub at: u64,
+    /// Counts the thread's markers, those that were dropped too.
+    pub sequence: u32,
+}
+
+/// A thread that makes markers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Writer {
+    /// Its process.
+    pub process: u32,
+    /// Its number in the kernel.
+    pub thread: u32,
+    /// What its times count.
+    pub clock: u32,
+    /// Markers that found the ring full.
+    pub lost: u64,
+}
+
+/// Rings of a program's threads. The memory has no name in any file system: it is gone with its users.
+#[derive(Debug)]
+pub struct Rings {
+    file: OwnedFd,
+    start: *mut c_void,
+    tails: Vec<u64>,
+}
+
+// SAFETY: the mapping is shared with another process anyway; this value alone reads the rings.
+unsafe impl Send for Rings {}
+
+impl Rings {
+    /// Makes empty rings for the first 64 threads. The file has its final size: no program can take pages away.
+    ///
+    /// # Errors
+    /// No memory file, or no room to map it.
+    pub fn create() -> io::Result<Self> {
+        let file = memfd_create("waykeeper-markers", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
+        ftruncate(&file, BYTES as u64)?;
+        fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
+        // SAFETY: a new mapping, of a file that cannot shrink.
+        let start =
+            unsafe { mmap(ptr::null_mut(), BYTES, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED, &file, 0)? };
+        let header = start.cast::<Header>();
+        // SAFETY: the mapping is large enough, and nobody else has it yet.
+        unsafe {
+            (*header).magic = MAGIC;
+            (*header).abi = ABI;
+            (*header).slots = SLOTS;
+            (*header).entries = ENTRIES;
+            (*header).slot_bytes = SLOT_BYTES as u32;
+            (*header).first_slot = PAGE as u64;
+        }
+        Ok(Self { file, start, tails: vec![0; SLOTS as usize] })
+    }
+
+    /// The file to hand over.
+    pub fn file(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+
+    /// The value of [`VARIABLE`](crate::VARIABLE) for a program that inherits the file's descriptor.
+    pub fn variable(&self) -> String {
+        let number = self.file.as_raw_fd();
+        format!("{number}:/proc/{}/fd/{number}", std::process::id())
+    }
+
+    /// Threads that made markers and have a ring.
+    pub fn writers(&self) -> Vec<Writer> {
+        let slots = (0..self.in_use()).map(|number| self.slot(number));
+        slots
+            .map(|slot| Writer {
+                process: slot.process.load(Ordering::Relaxed),
+                thread: slot.thread.load(Ordering::Relaxed),
+                clock: slot.clock.load(Ordering::Relaxed),
+                lost: slot.lost.load(Ordering::Relaxed),
+            })
+            .collect()
+    }
+
+    /// Threads that asked for a ring when none was left.
+    pub fn without_ring(&self) -> u32 {
+        self.claimed().saturating_sub(SLOTS)
+    }
+
+    /// The name that the program gave a phase.
+    pub fn phase_name(&self, phase: u32) -> Option<String> {
+        let mut name = [0; NAME_BYTES];
+        let at = NAMES_AT + (phase.min(PHASES - 1) as usize) * NAME_BYTES;
+        // SAFETY: within the first page. The program may write meanwhile: what is read are bytes, in any case.
+        unsafe { ptr::copy_nonoverlapping(self.start.cast::<u8>().add(at), name.as_mut_ptr(), NAME_BYTES) };
+        let length = name.iter().position(|byte| *byte == 0).unwrap_or(NAME_BYTES);
+        (phase < PHASES && length > 0).then(|| String::from_utf8_lossy(&name[..length]).into_owned())
+    }
+
+    /// Takes the markers that are there, thread by thread, each thread's in its own order.
+    pub fn drain(&mut self, mut each: impl FnMut(Mark)) {
+        for number in 0..self.in_use() {
+            let tail = self.tails[number as usize];
+            let head = self.slot(number).head.load(Ordering::Acquire);
+            // A program that writes nonsense gets no more than a ring's worth of it.
+            let new = head.wrapping_sub(tail).min(u64::from(ENTRIES));
+            for index in 0..new {
+                let entry = self.entry(number, tail.wrapping_add(index));
+                each(Mark {
+                    thread: number,
+                    phase: entry.mark & !BEGIN,
+                    begins: entry.mark & BEGIN != 0,
+                    at: entry.time,
+                    sequence: entry.sequence,
+                });
+            }
+            self.tails[number as usize] = head;
+            self.slot(number).tail.store(head, Ordering::Release);
+        }
+    }
+
+    fn claimed(&self) -> u32 {
+        // SAFETY: the header lies at the mapping's start; its fields are atomic.
+        unsafe { (*self.start.cast::<Header>()).claimed.load(Ordering::Acquire) }
+    }
+
+    /// Slots whose thread has written who it is.
+    fn in_use(&self) -> u32 {
+        let claimed = self.claimed().min(SLOTS);
+        (0..claimed).take_while(|number| self.slot(*number).in_use.load(Ordering::Acquire) != 0).count() as u32
+    }
+
+    fn slot(&self, number: u32) -> &Slot {
+        let at = PAGE + number as usize * SLOT_BYTES;
+        // SAFETY: within the mapping, which begins on a page; all fields are atomic.
+        unsafe { &*self.start.cast::<u8>().add(at).cast::<Slot>() }
+    }
+
+    fn entry(&self, number: u32, index: u64) -> Entry {
+        let at = PAGE + number as usize * SLOT_BYTES + PAGE;
+        let index = (index & u64::from(ENTRIES - 1)) as usize;
+        // SAFETY: within the slot. The program may write meanwhile; any bytes are an entry.
+        unsafe { self.start.cast::<u8>().add(at).cast::<Entry>().add(index).read_volatile() }
+    }
+}
+
+impl Drop for Rings {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is this value's own.
+        let _ = unsafe { munmap(self.start, BYTES) };
+    }
+}
