@@ -11,6 +11,7 @@ use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 #[command(after_help = "\
 Examples:
   waykeeper run this-machine                        measure this machine, no root needed
+  waykeeper run this-machine -- ./my-program        measure a program of yours, by markers in its source
   waykeeper run agilex5-cluster-latency             simulate a platform beside its published figures
   waykeeper list                                    experiments, policies, platforms and workloads
   waykeeper show waykeeper-runs/this-machine-...    print a run again
@@ -69,6 +70,8 @@ pub enum Command {
     Machine(Machine),
     /// Look up a processor in the tables of Intel's guide to Time Coordinated Compute.
     Catalogue(Catalogue),
+    /// Print the file that marks passes in a program of yours, so that `run -- PROGRAM` can measure them.
+    Markers(Markers),
     /// Record the loads and stores of a program, or show what a recording holds.
     Trace(Trace),
     /// Print what a maintainer needs to know of this machine and a run, without names, addresses and serial numbers.
@@ -98,6 +101,7 @@ Examples:
   waykeeper run agilex5-cluster-latency --set mitigations=nl3a --explain 1
   waykeeper run agilex5-cluster-latency --fast --set simulated_duration=1s
   waykeeper run my-experiment.toml --on host --out results/first
+  waykeeper run this-machine --core 3 -- ./rta --config x
   waykeeper run --resume results/first
 
 A budget is [MITIGATION:]METRIC<=DURATION[@RATE], METRIC one of max, jitter, mean, min, p50, p99, p99.9, p99.99:
@@ -150,6 +154,73 @@ pub struct Run {
     /// Print the cases, where each would run and for how long, and what would be refused; run nothing.
     #[arg(long)]
     pub dry_run: bool,
+    /// A program of yours and its arguments, after `--`: the only target, in the place of those of the experiment.
+    #[command(flatten)]
+    pub program: TargetProgram,
+}
+
+/// A program as target.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Your own program")]
+pub struct TargetProgram {
+    /// Its core [default: an isolated one, else the last].
+    #[arg(long, value_name = "N", requires = "command")]
+    pub core: Option<u32>,
+    /// What marks where a pass of it begins and ends: markers in its source, functions, its activations, or its start and end.
+    #[arg(long, value_enum, value_name = "SOURCE", requires = "command")]
+    pub passes: Option<PassesFrom>,
+    /// The phase that is measured, by number or name, where the program marks several.
+    #[arg(long, value_name = "PHASE", requires = "command")]
+    pub phase: Option<String>,
+    /// The function at whose entry a pass begins.
+    #[arg(long, value_name = "FUNCTION", requires = "command")]
+    pub begin: Option<String>,
+    /// The function at whose return a pass ends [default: that of --begin].
+    #[arg(long, value_name = "FUNCTION", requires = "command")]
+    pub end: Option<String>,
+    /// The program and its arguments.
+    #[arg(last = true, value_name = "COMMAND", conflicts_with = "resume")]
+    pub command: Vec<OsString>,
+}
+
+/// What marks where passes of a program begin and end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum PassesFrom {
+    /// Markers in its source (`waykeeper markers`).
+    Markers,
+    /// Functions, by uprobes.
+    Functions,
+    /// From each wake-up of a thread to its next sleep.
+    Period,
+    /// From the program's start to its end, again and again.
+    Process,
+}
+
+/// Arguments of `markers`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  waykeeper markers c > waykeeper.h
+  waykeeper markers python > waykeeper.py
+
+Mark a pass with wk_begin(0) and wk_end(0), then: waykeeper run this-machine -- ./program
+docs/your-program.md has the whole way.")]
+pub struct Markers {
+    /// The language of the program.
+    #[arg(value_enum)]
+    pub language: MarkerLanguage,
+}
+
+/// A language that markers exist for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum MarkerLanguage {
+    /// C and C++: waykeeper.h.
+    #[value(alias = "c++", alias = "cpp")]
+    C,
+    /// Rust: waykeeper.rs.
+    Rust,
+    /// Python: waykeeper.py.
+    Python,
 }
 
 fn whole_number(text: &str) -> Result<i64, String> {

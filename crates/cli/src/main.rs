@@ -42,6 +42,7 @@ fn main() -> std::process::ExitCode {
         Command::Doctor(doctor) => commands::doctor::doctor(doctor),
         Command::Machine(machine) => commands::machine::machine(machine),
         Command::Catalogue(catalogue) => commands::catalogue::catalogue(catalogue),
+        Command::Markers(markers) => commands::markers::markers(markers),
         Command::Trace(trace) => commands::trace::trace(trace),
         Command::Bugreport(bugreport) => commands::bugreport::bugreport(bugreport),
         Command::Schema(schema) => commands::schema::schema(schema),

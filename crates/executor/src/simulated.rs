@@ -192,6 +192,7 @@ fn site(platform: &Platform, elsewhere: &BTreeMap<String, String>, files: &Polic
         cores,
         mitigations,
         needs_buffer: Vec::new(),
+        needs_own_memory: Vec::new(),
     }
 }
 
@@ -344,6 +345,7 @@ impl Executor for Simulated {
             },
             cut_short: now < length && !enough,
             not_counted: None,
+            remarks: Vec::new(),
             started: None,
             simulation: Some(Simulation {
                 wall_s: begun.elapsed().as_secs_f64(),

@@ -77,6 +77,8 @@ pub struct Site {
     pub mitigations: BTreeMap<String, Offer>,
     /// Those of them that act on the target's buffer, and so need it to have one.
     pub needs_buffer: Vec<String>,
+    /// Those of them that place the target's memory, and so need it to be Waykeeper's own.
+    pub needs_own_memory: Vec<String>,
 }
 
 /// The data and unified caches of a core of a platform.
@@ -117,15 +119,21 @@ impl Site {
 
     /// Why a mitigation means nothing for a target, where it does.
     pub fn means_nothing(&self, mitigation: &str, target: &Pattern) -> Option<String> {
-        let no_buffer = self.needs_buffer.iter().any(|name| name == mitigation) && target.data_bytes() == 0;
+        let is_in = |names: &[String]| names.iter().any(|name| name == mitigation);
+        // A program has memory, though nobody knows how much.
+        if matches!(target, Pattern::Command { .. }) {
+            let why = "the memory of an external program cannot be placed from outside";
+            return is_in(&self.needs_own_memory).then(|| why.into());
+        }
+        let no_buffer = is_in(&self.needs_buffer) && target.data_bytes() == 0;
         no_buffer.then(|| "the target has no buffer, so its pages make no difference".into())
     }
 
     /// Whether the executor can run a pattern as target, and if not why.
     pub fn refuses_target(&self, pattern: &Pattern) -> Option<String> {
         match pattern {
-            Pattern::Command { .. } => {
-                Some("an external command has no samples of its own; it can only be a neighbour".into())
+            Pattern::Command { .. } if self.executor == ExecutorKind::Sim => {
+                Some("an external program cannot run in the simulator; use `--on host`, or a recording of it (`waykeeper trace`)".into())
             }
             _ => self.refuses_sleep(pattern).or_else(|| self.refuses_recording(pattern)),
         }

@@ -38,6 +38,7 @@ fn site(executor: ExecutorKind) -> Site {
         auto_core: 1,
         mitigations: BTreeMap::from(offers),
         needs_buffer: vec!["hugepages".into()],
+        needs_own_memory: Vec::new(),
     }
 }
 

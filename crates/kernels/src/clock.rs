@@ -74,7 +74,7 @@ pub fn frequency_hz() -> f64 {
 }
 
 /// A reading of the counter and of `CLOCK_MONOTONIC_RAW` (ns) at the same moment.
-fn paired_reading() -> (u64, i128) {
+pub fn paired_reading() -> (u64, i128) {
     let mut best = (u64::MAX, 0, 0);
     for _ in 0..PAIRING_TRIES {
         let before = now();

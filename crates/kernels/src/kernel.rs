@@ -218,7 +218,7 @@ fn check(pattern: &Pattern) -> Result<(), KernelError> {
         Pattern::Tick { .. } => Ok(()),
         Pattern::Trace { source, .. } => Err(KernelError::WholeProgram { program: source.to_string() }),
         Pattern::Wakeup { .. } => Err(KernelError::Waits { kind: "wakeup" }),
-        Pattern::Command { argv } => {
+        Pattern::Command { argv, .. } => {
             Err(KernelError::ExternalProgram { program: argv.first().cloned().unwrap_or_default() })
         }
     }

@@ -188,7 +188,8 @@ fn what_cannot_run_is_refused_with_the_reason() {
         Ok(_) => panic!("{pattern:?} was accepted"),
         Err(error) => error.to_string(),
     };
-    let command = refusal(&Pattern::Command { argv: vec!["stress-ng".into()] });
+    let command =
+        refusal(&Pattern::Command { argv: vec!["stress-ng".into()], passes: waykeeper_workload::Passes::Process });
     assert!(command.contains("stress-ng") && command.contains("process"), "{command}");
     let wakeup = refusal(&Pattern::Wakeup { period_ns: 1e6, figure: Figure::WakeupLatency, body: None });
     assert!(wakeup.contains("`wakeup` waits for the operating system"), "{wakeup}");

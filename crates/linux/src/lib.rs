@@ -25,6 +25,7 @@ pub mod registers;
 mod root;
 pub mod schedule;
 pub mod signal;
+pub mod task;
 pub mod thread;
 
 pub use architecture::architecture;

@@ -77,10 +77,18 @@ pub fn least_timer_slack() -> io::Result<()> {
 
 /// The scheduling policy of the calling thread, by its kernel name.
 pub fn policy() -> &'static str {
+    policy_of(0)
+}
+
+/// The scheduling policy of a thread by its number in the kernel; 0 is the calling one. `not seen` where it is gone.
+pub fn policy_of(thread: u32) -> &'static str {
     // SAFETY: no memory is passed.
-    match unsafe { libc::sched_getscheduler(0) } {
+    let policy = unsafe { libc::sched_getscheduler(thread as libc::pid_t) };
+    match if policy < 0 { policy } else { policy & !libc::SCHED_RESET_ON_FORK } {
+        ..=-1 => "not seen",
         libc::SCHED_FIFO => "SCHED_FIFO",
         libc::SCHED_RR => "SCHED_RR",
+        libc::SCHED_DEADLINE => "SCHED_DEADLINE",
         libc::SCHED_BATCH => "SCHED_BATCH",
         libc::SCHED_IDLE => "SCHED_IDLE",
         _ => "SCHED_OTHER",

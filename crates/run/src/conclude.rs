@@ -98,6 +98,7 @@ impl Run {
         }
         let mut notes = self.notes;
         notes.extend(not_counted(plan, measured));
+        notes.extend(remarks(plan, measured));
         Self { privileges, cases, sentinels, budgets, expectations, notes, ..self }
     }
 }
@@ -113,6 +114,21 @@ fn not_counted(plan: &Plan, measured: &[Measured]) -> Vec<String> {
         format!("Repeat {number} of the {kind} `{}` does not count: {why}.", case.name)
     };
     repeats.map(say).collect()
+}
+
+/// A sentence for each case with repeats that have remarks: those of the first one, and how many more there are.
+fn remarks(plan: &Plan, measured: &[Measured]) -> Vec<String> {
+    let of = |(case, measured): (&Case, &Measured)| {
+        let mut remarked = measured.repeats.iter().zip(1..).filter(|(repeat, _)| !repeat.remarks.is_empty());
+        let (first, number) = remarked.next()?;
+        let more = match remarked.count() {
+            0 => String::new(),
+            1 => " One more repeat of it has remarks.".into(),
+            more => format!(" {more} more repeats of it have remarks."),
+        };
+        Some(format!("Repeat {number} of the case `{}`: {}.{more}", case.name, first.remarks.join("; ")))
+    };
+    plan.cases.iter().zip(measured).filter_map(of).collect()
 }
 
 struct All<'a> {

@@ -48,6 +48,9 @@ pub struct Measurement {
     /// Why it does not count, where the conditions of its case did not hold all the time.
     #[serde(default)]
     pub not_counted: Option<String>,
+    /// What a reader of its samples must know: passes that are missing, a program that ended early.
+    #[serde(default)]
+    pub remarks: Vec<String>,
     /// How it was simulated, where it was.
     pub simulation: Option<Simulation>,
 }

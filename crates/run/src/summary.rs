@@ -169,6 +169,7 @@ fn repeat_record(index: usize, measurement: &Measurement, tag: &str, throughput:
         histogram: repeat_tag(tag, index),
         cut_short: measurement.cut_short,
         not_counted: measurement.not_counted.clone(),
+        remarks: measurement.remarks.clone(),
         seed: measurement.seed,
         placement: measurement.placement.clone(),
         disturbances: measurement.disturbances.clone(),

@@ -389,8 +389,8 @@ fn what_cannot_run_is_refused_with_its_key() {
         |programs: &[Program], mitigations: &[&str]| Engine::new(&platform, programs, mitigations, 1).unwrap_err();
     let tick = || target(1, latency_loop());
     let neighbour = |core, pattern| Program { core, pattern, role: Role::Neighbour };
-    let command = || Pattern::Command { argv: vec!["stress-ng".into()] };
     let wakeup = Pattern::Wakeup { period_ns: 1e6, figure: Figure::WakeupLatency, body: None };
+    let command = || Pattern::Command { argv: vec!["stress-ng".into()], passes: waykeeper_workload::Passes::Process };
     let huge = Pattern::Chase { elements: 1 << 26, stride: 64, order: Order::Linear, batch: 1 };
     for (programs, mitigations, what, why) in [
         (vec![tick()], vec!["foo"], "mitigations.foo", "it has ageing, colouring, cp, ddr4-ecc, "),

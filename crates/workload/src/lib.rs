@@ -7,6 +7,7 @@
 
 mod bundled;
 mod duration;
+mod passes;
 mod pattern;
 mod quantity;
 mod random;
@@ -18,6 +19,7 @@ mod workload;
 
 pub use bundled::{Bundled, bundled, find_bundled};
 pub use duration::{BadDuration, Nanoseconds, format_ns, parse_duration_ns};
+pub use passes::{PassSource, Passes, Phase};
 pub use pattern::{Loop, Operation, Order, Pattern, TickBody};
 pub use quantity::{BadQuantity, CacheLevel, CacheShape, CacheShapes, Count, Size};
 pub use random::Xorshift;

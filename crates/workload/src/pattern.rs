@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::passes::Passes;
 use crate::trace::TraceSource;
 use crate::wakeup::Figure;
 
@@ -139,6 +140,8 @@ pub enum Pattern {
     Command {
         /// Program and arguments.
         argv: Vec<String>,
+        /// Its passes, where it is a target.
+        passes: Passes,
     },
     /// Sleep until a programmed time, once every period, then run one pass of the body; a sample is one wake-up.
     Wakeup {

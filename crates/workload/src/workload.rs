@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::duration::Nanoseconds;
+use crate::passes::{PassSource, Passes, Phase};
 use crate::pattern::{Loop, Operation, Order, Pattern, TickBody};
 use crate::quantity::{BadQuantity, CacheShapes, Count, Size};
 use crate::trace::Trace;
@@ -177,15 +178,70 @@ pub struct Tick {
     pub body: Option<Body>,
 }
 
-/// A program of someone else's, such as stress-ng, as a neighbour. Host only.
+/// An external program: a neighbour, such as stress-ng, or a target, whose passes are measured. Host only.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Command {
     /// One line for `waykeeper list`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// Program and arguments; it is pinned to the neighbour's core and killed at the end.
+    /// Program and arguments; it is pinned to its core and ended after the measurement.
     pub argv: Vec<String>,
+    /// What tells where a pass of a target begins and ends; markers where absent. A neighbour has no passes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub passes: Option<PassSource>,
+    /// The phase whose passes are measured, by number or name, where the program marks several (`markers` only).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<Phase>,
+    /// The function at whose entry a pass begins (`functions` only).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub begin: Option<String>,
+    /// The function at whose return a pass ends; that of `begin` where absent (`functions` only).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end: Option<String>,
+}
+
+/// Phases are numbers below this: as in `waykeeper.h`.
+const PHASES: u32 = 64;
+
+impl Command {
+    /// Its passes.
+    ///
+    /// # Errors
+    /// A key that belongs to another source of passes, or that is missing for this one.
+    fn passes(&self) -> Result<Passes, Refused> {
+        let functions = self.begin.is_some() || self.end.is_some();
+        let implied = if functions { PassSource::Functions } else { PassSource::Markers };
+        let source = self.passes.unwrap_or(implied);
+        let only = |key: &str, set: bool, of: PassSource| match set && source != of {
+            true => Err(refused(key, &format!("it is for passes from `{of}`, and `passes` is `{source}`"))),
+            false => Ok(()),
+        };
+        only("phase", self.phase.is_some(), PassSource::Markers)?;
+        only("begin", self.begin.is_some(), PassSource::Functions)?;
+        only("end", self.end.is_some(), PassSource::Functions)?;
+        Ok(match source {
+            PassSource::Markers => match &self.phase {
+                Some(Phase::Number(number)) if *number >= PHASES => {
+                    return Err(refused("phase", &format!("found {number}; phases are numbered 0 to {}", PHASES - 1)));
+                }
+                phase => Passes::Markers { phase: phase.clone() },
+            },
+            PassSource::Functions => match (&self.begin, &self.end) {
+                (Some(begin), end) if !begin.is_empty() && end.as_deref() != Some("") => {
+                    Passes::Functions { begin: begin.clone(), end: end.as_ref().unwrap_or(begin).clone() }
+                }
+                _ => {
+                    return Err(refused(
+                        "begin",
+                        "it names no function; the function at whose entry a pass begins would do",
+                    ));
+                }
+            },
+            PassSource::Period => Passes::Period,
+            PassSource::Process => Passes::Process,
+        })
+    }
 }
 
 /// Why a workload has no meaning on a machine: the key within the workload, and the reason.
@@ -332,7 +388,7 @@ impl Workload {
                 if command.argv.is_empty() || command.argv[0].is_empty() {
                     return Err(refused("argv", "it names no program; `[\"stress-ng\", \"--vm\", \"1\"]` would do"));
                 }
-                Pattern::Command { argv: command.argv.clone() }
+                Pattern::Command { argv: command.argv.clone(), passes: command.passes()? }
             }
             Self::Wakeup(wakeup) => wakeup.resolve(caches)?,
         })

@@ -175,6 +175,7 @@ fn sets(arguments: &Run) -> Result<Vec<Set>, InputError> {
             sets.push(Set::from_option(format!("--{option} {value}"), option, Value::Integer(value)));
         }
     }
+    sets.extend(super::target_program::sets(&arguments.program)?);
     Ok(sets)
 }
 

@@ -31,3 +31,4 @@ mod tail;
 mod trace;
 mod unfinished;
 mod wakeup;
+mod your_program;

@@ -14,6 +14,7 @@ use waykeeper_linux::cgroup::{Cgroup, children, tree_cpu_time};
 use waykeeper_linux::schedule;
 
 use super::guardian::{self, Group, Means, NO_GROUP, NOT_STARTED, Orders};
+pub use super::guardian::{AsTarget, Ended};
 
 /// Bytes of a program's standard error that are kept, the last ones.
 const KEPT: usize = 1024;
@@ -30,6 +31,15 @@ pub struct External {
     group: Option<Cgroup>,
 }
 
+/// What a program that is measured gets beside its core.
+#[derive(Debug, Clone)]
+pub struct Surroundings {
+    /// Variables beside those of this process.
+    pub variables: Vec<(String, String)>,
+    /// The rest.
+    pub as_target: AsTarget,
+}
+
 impl External {
     /// Starts `argv` on a core.
     pub fn start(argv: &[String], core: u32) -> Result<Self, String> {
@@ -40,32 +50,58 @@ impl External {
 
     /// Starts the guardian alone. It is a fork: before memory is laid out, so that no page is shared with it.
     pub fn prepare(argv: &[String], core: u32) -> Result<Self, String> {
-        Self::prepare_with(argv, core, Means::default(), None)
+        Self::prepare_with(argv, core, Means::default(), None, None)
     }
 
     /// As [`prepare`](Self::prepare). The program also ends when the caller's own parent does, even while the caller is
     /// stopped (from Linux 5.3).
     pub fn prepare_below(argv: &[String], core: u32, parent: u32) -> Result<Self, String> {
-        Self::prepare_with(argv, core, Means::default(), Some(parent))
+        Self::prepare_with(argv, core, Means::default(), Some(parent), None)
     }
 
-    fn prepare_with(argv: &[String], core: u32, means: Means, parent: Option<u32>) -> Result<Self, String> {
+    /// As [`prepare_below`](Self::prepare_below), for the program that is measured.
+    pub fn prepare_target(
+        argv: &[String],
+        core: u32,
+        parent: u32,
+        surroundings: &Surroundings,
+    ) -> Result<Self, String> {
+        Self::prepare_with(argv, core, Means::default(), Some(parent), Some(surroundings))
+    }
+
+    fn prepare_with(
+        argv: &[String],
+        core: u32,
+        means: Means,
+        parent: Option<u32>,
+        target: Option<&Surroundings>,
+    ) -> Result<Self, String> {
         let name = argv.first().cloned().unwrap_or_default();
-        Self::fork(argv, core, name.clone(), means, parent).map_err(|error| cannot_start(&name, &error))
+        Self::fork(argv, core, means, parent, target).map_err(|error| cannot_start(&name, &error))
     }
 
-    fn fork(argv: &[String], core: u32, name: String, means: Means, parent: Option<u32>) -> io::Result<Self> {
+    fn fork(
+        argv: &[String],
+        core: u32,
+        means: Means,
+        parent: Option<u32>,
+        target: Option<&Surroundings>,
+    ) -> io::Result<Self> {
+        let name = argv.first().cloned().unwrap_or_default();
         // The text of a refusal must not be made after the fork, where nothing may allocate.
         schedule::fits_mask(core)?;
         let text = |bytes: &[u8]| CString::new(bytes).map_err(io::Error::from);
         let arguments = argv.iter().map(|part| text(part.as_bytes())).collect::<io::Result<Vec<_>>>()?;
+        let environment = environment(target.map(|target| target.variables.as_slice()).unwrap_or_default())?;
         let group = means.group.then(|| Cgroup::create().ok()).flatten();
         let (line, started, status, errors) = (io::pipe()?, io::pipe()?, io::pipe()?, io::pipe()?);
         let parent = parent.and_then(watch);
         let orders = Orders {
             parent: parent.as_ref().map_or(-1, AsRawFd::as_raw_fd),
             argv: arguments.iter().map(|part| part.as_ptr()).chain([std::ptr::null()]).collect(),
+            environment: environment.iter().map(|part| part.as_ptr()).chain([std::ptr::null()]).collect(),
             core,
+            target: target.map(|target| target.as_target),
             line: line.0.as_raw_fd(),
             status: status.1.as_raw_fd(),
             started: started.1.as_raw_fd(),
@@ -117,13 +153,49 @@ impl External {
         if unsafe { libc::poll(&mut ready, 1, 0) } <= 0 {
             return None;
         }
-        let mut status = [0; 4];
-        let how = match self.status.read_exact(&mut status) {
-            Ok(()) => ExitStatus::from_raw(i32::from_ne_bytes(status)).to_string(),
+        let how = match self.read_end() {
+            Ok(ended) => ExitStatus::from_raw(ended.status).to_string(),
             Err(_) => "its guardian process was killed".to_owned(),
         };
+        Some(self.with_last_words(how))
+    }
+
+    /// Whether it has ended, and how, after waiting for at most so long. `None`: it still runs.
+    pub fn wait(&mut self, longest: Duration) -> Option<io::Result<Ended>> {
+        let mut ready = libc::pollfd { fd: self.status.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        let milliseconds = i32::try_from(longest.as_millis()).unwrap_or(i32::MAX);
+        // SAFETY: one descriptor, which outlives the call.
+        let ended = unsafe { libc::poll(&mut ready, 1, milliseconds) } > 0;
+        ended.then(|| self.read_end())
+    }
+
+    /// A text about its end, with its last lines on standard error, where it wrote any.
+    pub fn with_last_words(&self, how: String) -> String {
         let said = self.last_words();
-        Some(if said.is_empty() { how } else { format!("{how}; its last lines on standard error: {said}") })
+        if said.is_empty() { how } else { format!("{how}; its last lines on standard error: {said}") }
+    }
+
+    /// Its process, while it runs.
+    pub fn process(&self) -> Option<u32> {
+        children(self.guardian as u32).first().copied()
+    }
+
+    /// Asks the program to end (SIGTERM) and waits for at most so long. Whoever drops this value kills what is left.
+    pub fn terminate(&mut self, longest: Duration) {
+        if let Some(process) = self.process() {
+            // SAFETY: no memory is passed. The guardian waits for the program: its number was not given to another one,
+            // except in the moment between its end and this call.
+            unsafe { libc::kill(process as libc::pid_t, libc::SIGTERM) };
+            let _ = self.wait(longest);
+        }
+    }
+
+    fn read_end(&mut self) -> io::Result<Ended> {
+        let mut bytes = [0; size_of::<Ended>()];
+        self.status.read_exact(&mut bytes)?;
+        let long = |at: usize| u64::from_ne_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
+        let status = i32::from_ne_bytes(bytes[..4].try_into().expect("four bytes"));
+        Ok(Ended { status, reserved: 0, begun: long(8), ended: long(16) })
     }
 
     /// Processor time of the program and all its descendants so far: to the microsecond from the program's own cgroup,
@@ -188,6 +260,14 @@ impl Drop for Adopted {
     }
 }
 
+/// This process's environment and more, as `exec` takes it.
+fn environment(more: &[(String, String)]) -> io::Result<Vec<CString>> {
+    let own = std::env::vars_os().filter(|(name, _)| more.iter().all(|(other, _)| name != other.as_str()));
+    let own = own.map(|(name, value)| [name.as_bytes(), b"=", value.as_bytes()].concat());
+    let more = more.iter().map(|(name, value)| format!("{name}={value}").into_bytes());
+    own.chain(more).map(|text| CString::new(text).map_err(io::Error::from)).collect()
+}
+
 /// The files of a group that the guardian uses.
 fn paths(group: &Cgroup) -> io::Result<Group> {
     let path = |name: &str| CString::new(group.path().join(name).as_os_str().as_bytes()).map_err(io::Error::from);
@@ -207,7 +287,7 @@ fn highest_descriptor() -> RawFd {
 }
 
 fn cannot_start(name: &str, error: &io::Error) -> String {
-    format!("the program `{name}` cannot be started: {error}; install it, or use another neighbour")
+    format!("the program `{name}` cannot be started: {error}; install it, or use another program")
 }
 
 fn keep_last(source: &mut io::PipeReader, kept: &Mutex<VecDeque<u8>>) {

@@ -48,7 +48,7 @@ fn all_descendants_end_with_the_value() {
 /// Takes single means of the kernel away, as old kernels do, and ends the family.
 fn ends_with(means: Means, mark: &str) {
     let argv = ["sh".to_owned(), "-c".to_owned(), family(mark)];
-    let mut external = External::prepare_with(&argv, schedule::allowed()[0], means, None).unwrap();
+    let mut external = External::prepare_with(&argv, schedule::allowed()[0], means, None, None).unwrap();
     external.go().unwrap();
     assert!(means.group || external.group.is_none(), "the program is in a group");
     eventually("five descendants", || running(mark) == 5);
@@ -181,7 +181,7 @@ fn work(argv: &[String], core: u32, means: Means, mut tell: io::PipeWriter) -> !
     let _ = schedule::end_with_parent();
     {
         let _adopted = Adopted::begin();
-        let mut external = External::prepare_with(argv, core, means, Some(parent)).unwrap();
+        let mut external = External::prepare_with(argv, core, means, Some(parent), None).unwrap();
         external.go().unwrap();
         let ids = [std::process::id() as i32, external.guardian].map(i32::to_ne_bytes).concat();
         tell.write_all(&ids).unwrap();

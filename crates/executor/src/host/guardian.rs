@@ -5,6 +5,7 @@
 use std::ffi::CString;
 use std::os::fd::RawFd;
 
+use waykeeper_kernels::clock;
 use waykeeper_linux::schedule;
 
 /// What the guardian needs, allocated before the fork.
@@ -12,7 +13,11 @@ use waykeeper_linux::schedule;
 pub struct Orders {
     /// A list of pointers into the arguments, with a null pointer at its end.
     pub argv: Vec<*const libc::c_char>,
+    /// The environment, with a null pointer at its end.
+    pub environment: Vec<*const libc::c_char>,
     pub core: u32,
+    /// What a target gets beside its core.
+    pub target: Option<AsTarget>,
     /// A byte starts the program; the end of file ends everything.
     pub line: RawFd,
     /// Receives the wait status of the program.
@@ -30,6 +35,28 @@ pub struct Orders {
     /// The program's own group.
     pub group: Option<Group>,
     pub means: Means,
+}
+
+/// What a target gets beside its core, as far as it can be given from outside.
+#[derive(Debug, Clone, Copy)]
+pub struct AsTarget {
+    /// A descriptor that the program inherits, or -1.
+    pub inherits: RawFd,
+    /// Priority under SCHED_FIFO, and the longest time in microseconds that it may run without sleeping.
+    pub realtime: Option<(i32, u64)>,
+    /// No transparent huge pages, whatever the machine's setting.
+    pub small_pages: bool,
+}
+
+/// How the program ended, as the guardian writes it: the wait status, the counter when it was forked, and when its end was
+/// seen.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct Ended {
+    pub status: i32,
+    pub reserved: u32,
+    pub begun: u64,
+    pub ended: u64,
 }
 
 /// Paths of a control group.
@@ -85,7 +112,12 @@ pub unsafe fn guard(orders: &Orders) -> ! {
             libc::close(own);
         }
         // Lines of other guardians would keep those alive; so would the caller's standard output keep its reader.
-        close_all_but([orders.line, orders.status, orders.started, orders.errors, orders.parent], orders);
+        let inherited = orders.target.map_or(-1, |target| target.inherits);
+        close_all_but([orders.line, orders.status, orders.started, orders.errors, orders.parent, inherited], orders);
+        if orders.target.is_some() {
+            // The target's core is its own; where there is no other, the guardian stays.
+            let _ = schedule::leave(orders.core);
+        }
         let mut child: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&mut child);
         libc::sigaddset(&mut child, libc::SIGCHLD);
@@ -94,6 +126,7 @@ pub unsafe fn guard(orders: &Orders) -> ! {
         if libc::read(orders.line, (&raw mut byte).cast(), 1) != 1 {
             end(0, orders);
         }
+        let begun = clock::now();
         let program = libc::fork();
         if program == 0 {
             begin(orders);
@@ -111,12 +144,13 @@ pub unsafe fn guard(orders: &Orders) -> ! {
             while libc::read(children, seen.as_mut_ptr().cast(), seen.len()) > 0 {}
             let mut status = 0_i32;
             loop {
-                let ended = libc::waitpid(-1, &mut status, libc::WNOHANG);
-                if ended <= 0 {
+                let child = libc::waitpid(-1, &mut status, libc::WNOHANG);
+                if child <= 0 {
                     break;
                 }
-                if ended == program {
-                    libc::write(orders.status, (&raw const status).cast(), 4);
+                if child == program {
+                    let ended = Ended { status, reserved: 0, begun, ended: clock::now() };
+                    libc::write(orders.status, (&raw const ended).cast(), size_of::<Ended>());
                 }
             }
             if ready[2].revents != 0 {
@@ -155,13 +189,34 @@ unsafe fn begin(orders: &Orders) -> ! {
         let why = match schedule::pin(orders.core) {
             Err(error) => error.raw_os_error().unwrap_or(libc::EINVAL),
             Ok(()) => {
-                libc::execvp(orders.argv[0], orders.argv.as_ptr());
+                if let Some(target) = &orders.target {
+                    prepare_target(target);
+                }
+                libc::execvpe(orders.argv[0], orders.argv.as_ptr(), orders.environment.as_ptr());
                 *libc::__errno_location()
             }
         };
         libc::write(orders.started, (&raw const NOT_STARTED).cast(), 1);
         libc::write(orders.started, (&raw const why).cast(), 4);
         libc::_exit(127)
+    }
+}
+
+/// What is refused here shows when the caller looks at the program.
+unsafe fn prepare_target(target: &AsTarget) {
+    // SAFETY: the parameter blocks outlive the calls.
+    unsafe {
+        if target.inherits >= 0 {
+            libc::fcntl(target.inherits, libc::F_SETFD, 0);
+        }
+        if target.small_pages {
+            libc::prctl(libc::PR_SET_THP_DISABLE, 1, 0, 0, 0);
+        }
+        if let Some((priority, longest_us)) = target.realtime
+            && schedule::limit_realtime(longest_us).is_ok()
+        {
+            let _ = schedule::fifo(priority);
+        }
     }
 }
 
@@ -310,7 +365,7 @@ unsafe fn parent_of(all: RawFd, process: &[u8]) -> Option<i32> {
     number_of(fields.next()?)
 }
 
-unsafe fn close_all_but(mut kept: [RawFd; 5], orders: &Orders) {
+unsafe fn close_all_but(mut kept: [RawFd; 6], orders: &Orders) {
     kept.sort_unstable();
     let mut from = 0;
     for keep in kept {

@@ -120,6 +120,8 @@ pub struct Answer {
     pub cut_short: bool,
     /// Why it does not count, where the conditions of its case did not hold all the time.
     pub not_counted: Option<String>,
+    /// What a reader of its samples must know.
+    pub remarks: Vec<String>,
 }
 
 impl Answer {
@@ -168,6 +170,7 @@ impl Answer {
             counters: self.counters,
             cut_short: self.cut_short,
             not_counted: self.not_counted,
+            remarks: self.remarks,
             simulation: None,
         })
     }

@@ -11,7 +11,8 @@ const SHARE: f64 = 0.5;
 
 /// Why this machine cannot run a case: buffers that would not fit, a program that is not there.
 pub fn refuses(case: &Case) -> Option<String> {
-    too_large(case).or_else(|| case.neighbours.iter().find_map(|neighbour| not_installed(&neighbour.pattern)))
+    let mut placed = std::iter::once(&case.target).chain(&case.neighbours);
+    too_large(case).or_else(|| placed.find_map(|placed| not_installed(&placed.pattern)))
 }
 
 fn too_large(case: &Case) -> Option<String> {
@@ -30,12 +31,12 @@ fn too_large(case: &Case) -> Option<String> {
 }
 
 fn not_installed(pattern: &Pattern) -> Option<String> {
-    let Pattern::Command { argv } = pattern else { return None };
+    let Pattern::Command { argv, .. } = pattern else { return None };
     let program = argv.first()?;
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = match program.contains('/') {
         true => Path::new(program).exists(),
         false => std::env::split_paths(&path).any(|folder| folder.join(program).exists()),
     };
-    (!found).then(|| format!("the program `{program}` is not on this machine; install it, or use another neighbour"))
+    (!found).then(|| format!("the program `{program}` is not on this machine; install it, or use another workload"))
 }

@@ -113,7 +113,7 @@ impl LiveNeighbour {
     /// A core or memory that cannot be had, or a workload that cannot run here.
     pub fn start(pattern: Pattern, core: u32) -> Result<Self, String> {
         let stop = Arc::new(AtomicU32::new(0));
-        if let Pattern::Command { argv } = &pattern {
+        if let Pattern::Command { argv, .. } = &pattern {
             let external = External::start(argv, core)?;
             return Ok(Self { stop, thread: None, external: Some(external) });
         }

@@ -93,6 +93,7 @@ fn site(
         cores,
         auto_core,
         mitigations,
+        needs_own_memory: colours::NAMES.map(String::from).to_vec(),
         needs_buffer: std::iter::once(HUGE_PAGES).chain(colours::NAMES).map(String::from).collect(),
     })
 }

@@ -22,14 +22,14 @@ use super::woken::rest::Rest;
 use super::worker::privilege;
 
 /// The kernel's name of the policy of real-time threads, and what it is called among the privileges.
-const SCHED_FIFO: &str = "SCHED_FIFO";
+pub(super) const SCHED_FIFO: &str = "SCHED_FIFO";
 
 /// Real-time priority of a target: above threaded interrupt handlers (50), below the kernel's own 99.
 pub const FIFO_PRIORITY: i32 = 80;
 
 /// The target and its neighbours run this long before the first sample counts: caches and predictors are then in the
 /// state that the neighbours leave them in.
-const WARM_UP_NS: f64 = 50e6;
+pub(super) const WARM_UP_NS: f64 = 50e6;
 
 /// A real-time loop that goes on this much longer than it should is ended by the kernel.
 const WATCHDOG_SPARE_US: u64 = 5_000_000;
@@ -113,7 +113,7 @@ fn run_in_intervals(job: &Job, runner: &mut Runner, recorder: &mut Recorder, beg
 }
 
 /// Where the interval that begins at `from` ends. A remainder that only the rounding to ticks has left is no interval.
-fn interval_end(from: u64, interval: u64, last: u64) -> u64 {
+pub(super) fn interval_end(from: u64, interval: u64, last: u64) -> u64 {
     let end = from.saturating_add(interval).min(last);
     if last - end < interval / 100 { last } else { end }
 }
@@ -217,7 +217,7 @@ fn clock_against_system(job: &Job, before: &Snapshot, after: &Snapshot) -> Optio
     (system_ns > 0.0).then(|| ("clock_against_system_ppm".to_owned(), (counter_ns / system_ns - 1.0) * 1e6))
 }
 
-fn recorded(recorder: &Recorder, peaks: Vec<Peak>, begun: u64, tick_ns: f64) -> Recorded {
+pub(super) fn recorded(recorder: &Recorder, peaks: Vec<Peak>, begun: u64, tick_ns: f64) -> Recorded {
     let since_s = |at: u64| at.saturating_sub(begun) as f64 * tick_ns / 1e9;
     let peaks = if peaks.len() > 1 { peaks } else { Vec::new() };
     let nonzero = |pairs: &mut dyn Iterator<Item = (u64, u64)>| pairs.filter(|(_, count)| *count > 0).collect();

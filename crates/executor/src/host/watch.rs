@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use waykeeper_linux::{format_cpulist, schedule, thread};
 use waykeeper_run::Placement;
@@ -17,8 +17,8 @@ pub struct Loop {
     pub name: String,
     /// The core that it was asked to run on.
     pub core: u32,
-    /// Its thread.
-    pub thread: u32,
+    /// Its thread; `None` where somebody else looks.
+    pub thread: Option<u32>,
     /// Where its memory lies, by the key among the placements.
     pub memory: Option<(String, Placement)>,
 }
@@ -26,7 +26,7 @@ pub struct Loop {
 impl Loop {
     /// The calling thread as a loop.
     pub fn here(name: String, core: u32, memory: Option<(String, Placement)>) -> Self {
-        Self { name, core, thread: thread::own_id(), memory }
+        Self { name, core, thread: Some(thread::own_id()), memory }
     }
 }
 
@@ -55,6 +55,14 @@ impl Watch {
         }
     }
 
+    /// Looks, where the last look is long enough ago.
+    pub fn look_when_due(&mut self, last: &mut Instant) {
+        if self.looks && last.elapsed() >= INTERVAL {
+            *last = Instant::now();
+            self.look();
+        }
+    }
+
     /// The loop of that name was seen on a core.
     pub fn saw(&mut self, name: &str, core: u32) {
         for (_, cores) in self.loops.iter_mut().filter(|(it, _)| it.name == name) {
@@ -64,7 +72,7 @@ impl Watch {
 
     fn look(&mut self) {
         for (it, cores) in &mut self.loops {
-            let core = thread::last_core(it.thread);
+            let core = it.thread.and_then(thread::last_core);
             cores.extend(core.filter(|core| !cores.contains(core)));
         }
     }
@@ -107,7 +115,7 @@ mod tests {
     use super::*;
 
     fn watch(cores: &[u32]) -> Watch {
-        let it = Loop { name: "target".into(), core: 1, thread: 0, memory: None };
+        let it = Loop { name: "target".into(), core: 1, thread: None, memory: None };
         Watch { loops: vec![(it, cores.to_vec())], looks: false }
     }
 

@@ -22,6 +22,7 @@ use waykeeper_workload::{Pattern, Xorshift};
 use super::command::{Adopted, External};
 use super::gate::Gate;
 use super::job::{Answer, Colours, Job, Part};
+use super::passes::{Beside, ProgramTarget};
 use super::program::Runner;
 use super::signals::{self, STOP};
 use super::target::{self, Observed};
@@ -94,7 +95,9 @@ struct Setup<'scope, 'env> {
 
 impl<'scope, 'env> Setup<'scope, 'env> {
     fn run(&self, progress: &'env [Progress], privileges: &mut Vec<Privilege>) -> Result<Answer, String> {
-        let _adopted = self.job.neighbours.iter().any(is_command).then(Adopted::begin);
+        let commands = std::iter::once(&self.job.target).chain(&self.job.neighbours).any(is_command);
+        let _adopted = commands.then(Adopted::begin);
+        let mut program = ProgramTarget::prepare(self.job)?;
         let mut externals = prepare_commands(self.job)?;
         let (ready, set_up) = channel();
         let mut loops = 0;
@@ -106,22 +109,42 @@ impl<'scope, 'env> Setup<'scope, 'env> {
             }
         }
         let (ending, ended) = channel();
-        let target = self.start_target(progress, ready, ending).map_err(|error| error.to_string())?;
-        let placed = (0..=loops)
+        let target = match &program {
+            Some(_) => None,
+            None => Some(self.start_target(progress, ready, ending).map_err(|error| error.to_string())?),
+        };
+        loops += usize::from(target.is_some());
+        let mut placed = (0..loops)
             .map(|_| set_up.recv().unwrap_or_else(|_| Err("a thread ended before it was set up".into())))
             .collect::<Result<Vec<_>, String>>()?;
         for external in &mut externals {
             external.1.go()?;
         }
         privileges.push(privilege("mlockall", lock_all().map(|()| "all memory of the loops is locked".into())));
+        if program.is_some() {
+            placed.push(Loop { name: TARGET.into(), core: self.job.target.core, thread: None, memory: None });
+        }
         let mut watch = Watch::new(placed, self.job.target.core);
+        if let Some(program) = &mut program {
+            program.start()?;
+        }
         let before = (cpu_times(&externals), cgroup::throttled());
         let begun = Instant::now();
         self.gate.open();
 
-        watch.until_ended(&ended);
-        let observed = target.join().map_err(|_| "the target's thread panicked".to_owned())?;
-        let mut observed = observed.ok_or("the target's thread was sent home")?;
+        let (mut observed, beside) = match (program, target) {
+            (Some(program), _) => {
+                let observed = program.observe(progress, &mut watch);
+                NEIGHBOURS_STOP.store(1, Ordering::Relaxed);
+                observed?
+            }
+            (None, target) => {
+                watch.until_ended(&ended);
+                let observed = target.map(ScopedJoinHandle::join).transpose();
+                let observed = observed.map_err(|_| "the target's thread panicked".to_owned())?.flatten();
+                (observed.ok_or("the target's thread was sent home")?, Beside::default())
+            }
+        };
         let elapsed_s = begun.elapsed().as_secs_f64();
         let after = (cpu_times(&externals), cgroup::throttled());
         for external in &mut externals {
@@ -138,7 +161,9 @@ impl<'scope, 'env> Setup<'scope, 'env> {
         // Where it was seen says more than how often it was moved.
         let moved = watch.moved();
         observed.not_counted.splice(0..0, moved);
-        Ok(Answer { cpu_s_per_s, ..answer(self.job, observed, watch.placement(), std::mem::take(privileges)) })
+        let placement = watch.placement().into_iter().chain(beside.placements).collect();
+        let answer = answer(self.job, observed, placement, std::mem::take(privileges));
+        Ok(Answer { cpu_s_per_s, remarks: beside.remarks, ..answer })
     }
 
     fn start_neighbour(
@@ -298,7 +323,7 @@ fn is_command(part: &Part) -> bool {
 /// The guardians of the commands: they are forks, so they come before any memory is laid out.
 fn prepare_commands(job: &Job) -> Result<Vec<(String, External)>, String> {
     let commands = job.neighbours.iter().filter_map(|part| match &part.pattern {
-        Pattern::Command { argv } => Some((argv, part.core)),
+        Pattern::Command { argv, .. } => Some((argv, part.core)),
         _ => None,
     });
     commands.map(|(argv, core)| Ok((argv[0].clone(), External::prepare_below(argv, core, job.parent)?))).collect()
@@ -348,17 +373,20 @@ fn answer(
         disturbances: observed.disturbances,
         counters: observed.counters,
         cut_short: STOP.load(Ordering::Relaxed) != 0,
+        remarks: Vec::new(),
         not_counted: (!observed.not_counted.is_empty()).then(|| observed.not_counted.join("; ")),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use waykeeper_workload::Passes;
+
     use super::*;
 
     #[test]
     fn only_commands_have_processor_time_and_each_has_its_own() {
-        let command = || Pattern::Command { argv: vec!["x".into()] };
+        let command = || Pattern::Command { argv: vec!["x".into()], passes: Passes::Process };
         let part = |pattern, core| Part { pattern, core };
         let spin = Pattern::Tick { body: waykeeper_workload::TickBody::Nothing };
         let parts = [part(command(), 1), part(spin, 2), part(command(), 3), part(command(), 4)];

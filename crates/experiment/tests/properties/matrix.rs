@@ -27,6 +27,7 @@ pub fn site(cores: u32) -> Site {
         auto_core: cores - 1,
         mitigations: BTreeMap::from(["a", "b", "c", "d"].map(offer)),
         needs_buffer: vec!["hugepages".into()],
+        needs_own_memory: Vec::new(),
     }
 }
 

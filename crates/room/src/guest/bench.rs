@@ -95,6 +95,7 @@ impl Bench for RoomBench {
             counters: BTreeMap::from([("memory_reads".to_owned(), reads)]),
             cut_short,
             not_counted: None,
+            remarks: Vec::new(),
         })
     }
 

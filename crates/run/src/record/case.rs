@@ -242,6 +242,9 @@ pub struct RepeatRecord {
     /// leave it out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_counted: Option<String>,
+    /// What a reader of its samples must know: passes that are missing, a program that ended early.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
     /// The seed of this repeat.
     pub seed: u64,
     /// Placement asked and got, by what was placed.

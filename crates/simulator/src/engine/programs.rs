@@ -74,7 +74,7 @@ pub fn check_programs(platform: &Platform, programs: &[Program]) -> Result<(), R
 pub fn can_run(platform: &Platform, pattern: &Pattern) -> Result<(), Refused> {
     let refuse = |why: String| Err(Refused::new("workload", why));
     match pattern {
-        Pattern::Command { argv } => {
+        Pattern::Command { argv, .. } => {
             let program = argv.first().map(String::as_str).unwrap_or_default();
             refuse(format!("`{program}` is an external program; a simulated platform runs access patterns only"))
         }

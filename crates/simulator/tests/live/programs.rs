@@ -147,7 +147,10 @@ fn what_cannot_start_or_stop_is_refused_and_changes_nothing() {
     let before = engine.clone();
     assert!(start(&mut engine, target(1, latency_loop())).why.contains("has a program already"));
     assert!(start(&mut engine, target(9, latency_loop())).why.contains("the cores are [0, 1, 2, 3]"));
-    let command = waykeeper_workload::Pattern::Command { argv: vec!["stress-ng".into()] };
+    let command = waykeeper_workload::Pattern::Command {
+        argv: vec!["stress-ng".into()],
+        passes: waykeeper_workload::Passes::Process,
+    };
     assert_eq!(start(&mut engine, neighbour(2, command)).what, "workload");
     assert!(engine.stop_program(2).unwrap_err().why.contains("has no program"));
     assert!(engine.explain(1, 0));

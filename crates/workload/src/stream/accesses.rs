@@ -182,7 +182,7 @@ mod tests {
             event_stride_lines: 1,
             line_bytes: 64,
         };
-        for pattern in [tick, nothing, Pattern::Command { argv: vec![] }] {
+        for pattern in [tick, nothing, Pattern::Command { argv: vec![], passes: crate::Passes::Process }] {
             pattern.stream(1).accesses(5, |access| panic!("{access:?}"));
         }
     }

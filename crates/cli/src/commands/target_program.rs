@@ -1,0 +1,85 @@
+//! `run ... -- COMMAND`: a program of the user's in the place of the experiment's targets.
+
+use std::path::Path;
+
+use toml::{Table, Value};
+use waykeeper_experiment::{InputError, Set};
+
+use crate::arguments::{PassesFrom, TargetProgram};
+
+/// The fields of the experiment that the options stand for; none without a program.
+///
+/// # Errors
+/// A name that is not UTF-8, or a folder that is gone.
+pub fn sets(arguments: &TargetProgram) -> Result<Vec<Set>, InputError> {
+    let Some(program) = arguments.command.first() else { return Ok(Vec::new()) };
+    let typed: Vec<_> = arguments.command.iter().map(|part| part.to_string_lossy()).collect();
+    let option = format!("-- {}", typed.join(" "));
+    let mut argv = Vec::new();
+    for part in &arguments.command {
+        let text = part.to_str().ok_or_else(|| {
+            let found = part.to_string_lossy();
+            InputError::in_option(&option, format!("found `{found}`, which is not UTF-8; expected another file name"))
+        })?;
+        argv.push(Value::String(text.to_owned()));
+    }
+    // The experiment may lie in another folder; the command is typed in this one.
+    if program.to_str().is_some_and(|program| program.contains('/')) {
+        let path = std::path::absolute(program).map_err(|error| InputError::in_option(&option, error.to_string()))?;
+        argv[0] = Value::String(path.to_string_lossy().into_owned());
+    }
+    let mut workload = Table::new();
+    workload.insert("kind".into(), "command".into());
+    workload.insert("argv".into(), Value::Array(argv));
+    if let Some(passes) = arguments.passes {
+        workload.insert("passes".into(), name_of(passes).into());
+    }
+    if let Some(phase) = &arguments.phase {
+        let number = phase.parse::<i64>().ok().map(Value::Integer);
+        workload.insert("phase".into(), number.unwrap_or_else(|| phase.clone().into()));
+    }
+    for (key, function) in [("begin", &arguments.begin), ("end", &arguments.end)] {
+        workload.extend(function.iter().map(|function| (key.to_owned(), function.clone().into())));
+    }
+    let name = workload_name(Path::new(program));
+    let core = arguments.core.map_or_else(|| Value::from("auto"), |core| Value::Integer(core.into()));
+    let target = Table::from_iter([("workload".to_owned(), name.clone().into()), ("core".to_owned(), core)]);
+    let set = |path: &[&str], value| {
+        let path = path.iter().map(|part| (*part).to_owned()).collect();
+        Set { option: option.clone(), path, value }
+    };
+    Ok(vec![
+        set(&["workloads", &name], Value::Table(workload)),
+        set(&["targets"], Value::Array(vec![Value::Table(target)])),
+    ])
+}
+
+fn name_of(passes: PassesFrom) -> &'static str {
+    match passes {
+        PassesFrom::Markers => "markers",
+        PassesFrom::Functions => "functions",
+        PassesFrom::Period => "period",
+        PassesFrom::Process => "process",
+    }
+}
+
+/// The file's name, as far as a workload can have it. A bundled workload of that name may be a neighbour.
+fn workload_name(program: &Path) -> String {
+    let stem = program.file_name().unwrap_or_default().to_string_lossy();
+    let letter = |c: char| if c.is_ascii_alphanumeric() || "_-.".contains(c) { c } else { '_' };
+    let name: String = stem.chars().map(letter).collect();
+    let is_taken = name.is_empty() || waykeeper_workload::find_bundled(&name).is_some();
+    if is_taken { format!("{name}_program") } else { name }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::workload_name;
+
+    #[test]
+    fn a_program_has_a_name_of_its_own_among_the_workloads() {
+        assert_eq!(workload_name("/opt/x y/my rta".as_ref()), "my_rta");
+        assert_eq!(workload_name("stream_modify".as_ref()), "stream_modify_program");
+        assert_eq!(workload_name("..".as_ref()), "_program");
+    }
+}

@@ -1,0 +1,247 @@
+//! A program of the user's as target.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::program::{Desk, Ended, case, list, repository, this_machine};
+
+/// One case and nothing beside it: passes alone count here.
+const ALONE: [&str; 8] = [
+    "run",
+    "this-machine",
+    "--repeats=1",
+    "--set=sentinel=false",
+    "--set=mitigations=[]",
+    "--set=neighbours=[]",
+    "--out=kept",
+    "--duration=300ms",
+];
+
+/// Compiles C with the header that the program prints.
+fn compile(desk: &Desk, source: &str) {
+    let header = desk.run(&["markers", "c"]).with(0).stdout;
+    desk.file("waykeeper.h", &header);
+    desk.file("mine.c", source);
+    let mut cc = Command::new("cc");
+    cc.args(["-O1", "-g", "-Wall", "-Wextra", "-Werror", "-o", "mine", "mine.c"]).current_dir(desk.path());
+    Ended::of(&mut cc).with(0);
+}
+
+/// A program whose main function is this.
+fn main_of(body: &str) -> String {
+    format!(
+        "#define _GNU_SOURCE\n#include <signal.h>\n#include <stdio.h>\n#include \"waykeeper.h\"\n\
+         static inline void rest(long us) {{ struct timespec t = {{ 0, us * 1000 }}; nanosleep(&t, NULL); }}\n\
+         int main(void)\n{{\n{body}\n}}\n"
+    )
+}
+
+fn example(name: &str) -> PathBuf {
+    repository().join("examples/your-program").join(name)
+}
+
+fn run(desk: &Desk, more: &[&str]) -> Ended {
+    desk.run(&[&ALONE, more].concat())
+}
+
+fn idle(desk: &Desk) -> Value {
+    case(&desk.record("kept"), "idle").clone()
+}
+
+fn samples(desk: &Desk) -> u64 {
+    idle(desk)["samples"].as_u64().unwrap()
+}
+
+fn remarks(desk: &Desk) -> Vec<String> {
+    let idle = idle(desk);
+    let remarks = list(&idle, "repeats")[0].get("remarks").and_then(Value::as_array).cloned().unwrap_or_default();
+    remarks.iter().map(|remark| remark.as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn passes_of_the_cookbooks_task_are_samples() {
+    let _alone = this_machine();
+    let desk = Desk::new();
+    compile(&desk, &std::fs::read_to_string(example("cookbook.c")).unwrap());
+    // 300 ms of a period of 10 ms are 30 passes; one may begin late.
+    run(&desk, &["--", "./mine"]).with(0);
+    assert!((29..=30).contains(&samples(&desk)), "{}", idle(&desk));
+    let idle = idle(&desk);
+    assert_eq!(idle["target"], "mine");
+    // Four thousand loads take a microsecond at the very least, and far less than a period.
+    let (min, mean) = (idle["min_ns"].as_f64().unwrap(), idle["mean_ns"].as_f64().unwrap());
+    assert!(min > 1e3 && mean < 5e6, "{idle}");
+    let placement = &list(&idle, "repeats")[0]["placement"];
+    assert_eq!(placement["target, passes"]["got"], "phase 0 `read`, 1 thread");
+    assert_eq!(remarks(&desk), [""; 0]);
+}
+
+#[test]
+fn a_pass_of_the_cookbooks_task_reads_every_line_of_its_buffer() {
+    let desk = Desk::new();
+    compile(&desk, &std::fs::read_to_string(example("cookbook.c")).unwrap());
+    let lackey = |passes: &str| {
+        let mut valgrind = Command::new("valgrind");
+        valgrind
+            .args(["--tool=lackey", "--trace-mem=yes", "./mine", "131072", "1000", passes])
+            .current_dir(desk.path());
+        let ended = Ended::of(&mut valgrind).with(0);
+        let buffer = u64::from_str_radix(ended.stdout.trim().trim_start_matches("0x"), 16).unwrap();
+        let loads = ended.stderr.lines().filter_map(|line| line.strip_prefix(" L "));
+        let loads = loads.filter_map(|line| {
+            let (address, bytes) = line.split_once(',')?;
+            let address = u64::from_str_radix(address, 16).ok()?;
+            (bytes == "4" && (buffer..buffer + 131_072).contains(&address)).then_some(address)
+        });
+        loads.collect::<Vec<_>>()
+    };
+    let one = lackey("1");
+    let lines: BTreeSet<u64> = one.iter().map(|address| address / 64).collect();
+    // 128 KiB are 4096 steps of 32 bytes, and 2048 lines of 64.
+    assert_eq!((one.len(), lines.len()), (4096, 2048));
+    assert_eq!(lackey("3").len(), 3 * 4096);
+}
+
+#[test]
+fn a_python_program_is_measured_too() {
+    let _alone = this_machine();
+    let desk = Desk::new();
+    desk.file("waykeeper.py", &desk.run(&["markers", "python"]).with(0).stdout);
+    desk.file("control.py", &std::fs::read_to_string(example("control.py")).unwrap());
+    run(&desk, &["--", "python3", "control.py"]).with(0);
+    assert!((25..=30).contains(&samples(&desk)), "{}", idle(&desk));
+}
+
+#[test]
+fn a_program_without_markers_is_measured_by_its_whole_runs() {
+    let _alone = this_machine();
+    let desk = Desk::new();
+    run(&desk, &["--passes=process", "--", "sleep", "0.05"]).with(0);
+    // A run sleeps for 50 ms; the last one is finished.
+    assert!((2..=6).contains(&samples(&desk)), "{}", idle(&desk));
+    assert!(idle(&desk)["min_ns"].as_f64().unwrap() >= 50e6, "{}", idle(&desk));
+    std::fs::remove_dir_all(desk.path().join("kept")).unwrap();
+    let failed = run(&desk, &["--passes=process", "--", "ls", "/nothing-here"]).with(3);
+    assert!(failed.stderr.contains("a run of the program `ls` failed: exit status: 2; its last lines"), "{failed:?}");
+}
+
+#[test]
+fn the_phase_is_chosen_by_number_or_name() {
+    let _alone = this_machine();
+    let desk = Desk::new();
+    // Phase 4 sleeps for two milliseconds, the other one does nothing.
+    compile(
+        &desk,
+        &main_of("wk_name(4, \"slow\"); for (;;) { wk_begin(1); wk_end(1); wk_begin(4); rest(2000); wk_end(4); }"),
+    );
+    let ambiguous = run(&desk, &["--", "./mine"]).with(3);
+    assert!(ambiguous.stderr.contains("marks 2 phases: 1, 4 `slow`; choose one with"), "{ambiguous:?}");
+    for (phase, slow) in [("1", false), ("4", true), ("slow", true)] {
+        std::fs::remove_dir_all(desk.path().join("kept")).unwrap_or(());
+        run(&desk, &["--phase", phase, "--", "./mine"]).with(0);
+        let min_ns = idle(&desk)["min_ns"].as_f64().unwrap();
+        assert_eq!(min_ns >= 2e6, slow, "phase {phase}: {min_ns} ns");
+    }
+    std::fs::remove_dir_all(desk.path().join("kept")).unwrap();
+    let unknown = run(&desk, &["--phase=quick", "--", "./mine"]).with(3);
+    assert!(unknown.stderr.contains("has no phase `quick`; it marks phase 1, 4 `slow`"), "{unknown:?}");
+}
+
+#[test]
+fn markers_without_their_other_are_remarked() {
+    let _alone = this_machine();
+    let desk = Desk::new();
+    compile(&desk, &main_of("for (;;) { wk_begin(0); rest(100); wk_begin(0); wk_end(0); wk_end(0); rest(1000); }"));
+    let ended = run(&desk, &["--", "./mine"]).with(0);
+    assert!(samples(&desk) > 50, "{}", idle(&desk));
+    let remarks = remarks(&desk);
+    assert_eq!(remarks.len(), 2, "{remarks:?}");
+    assert!(remarks[0].ends_with(" `wk_begin` of a phase that was open already"), "{remarks:?}");
+    assert!(remarks[1].ends_with(" `wk_end` of a phase that was not open"), "{remarks:?}");
+    assert!(ended.stdout.contains("Repeat 1 of the case `idle`: "), "{}", ended.stdout);
+}
+
+#[test]
+fn programs_that_end_too_early_or_never_mark_a_pass_are_one_clear_error() {
+    let _alone = this_machine();
+    let desk = Desk::new();
+    let refused = |body: &str, expected: &[&str]| {
+        compile(&desk, &main_of(body));
+        let ended = run(&desk, &["--", "./mine"]).with(3);
+        for text in expected {
+            assert!(ended.stderr.contains(text), "{text}: {ended:?}");
+        }
+        assert_eq!(ended.stderr.lines().count(), 1, "{ended:?}");
+    };
+    refused("return 0;", &["ended by itself before it made a pass: exit status: 0", "waykeeper markers c"]);
+    refused("wk_begin(0); return 0;", &["it made markers, but no `wk_end` that belongs to a `wk_begin`"]);
+    refused(
+        "wk_begin(0); wk_end(0); fputs(\"no sensor\", stderr); return 7;",
+        &["ended by itself before the measurement began: exit status: 7", "no sensor"],
+    );
+    refused(
+        "for (int i = 0; i < 200; i++) { wk_begin(0); wk_end(0); rest(1000); } abort();",
+        &["ended by itself", "after the measurement began: signal: 6 (SIGABRT)"],
+    );
+    refused(
+        "wk_begin(0); wk_end(0); rest(100000); wk_begin(0); for (;;) rest(1000);",
+        &["phase 0 of the program", "began and had not ended", "its end has no marker"],
+    );
+}
+
+#[test]
+fn a_program_that_ends_well_is_measured_as_long_as_it_ran() {
+    let _alone = this_machine();
+    let desk = Desk::new();
+    compile(&desk, &main_of("for (int i = 0; i < 200; i++) { wk_begin(0); wk_end(0); rest(1000); } return 0;"));
+    run(&desk, &["--", "./mine"]).with(0);
+    let remarks = remarks(&desk);
+    assert!(remarks[0].starts_with("the program ended by itself after 0."), "{remarks:?}");
+    assert!(remarks[0].ends_with(" of 0.300 s"), "{remarks:?}");
+}
+
+#[test]
+fn nothing_of_a_program_is_left_behind() {
+    let _alone = this_machine();
+    let desk = Desk::new();
+    // It ignores SIGTERM, and leaves a daemon in a session of its own.
+    compile(
+        &desk,
+        &main_of(
+            "signal(SIGTERM, SIG_IGN); if (fork() == 0) { setsid(); if (fork() == 0) for (;;) rest(100000); return 0; }\n\
+             for (;;) { wk_begin(0); wk_end(0); rest(1000); }",
+        ),
+    );
+    let name = "wk-left-behind";
+    std::fs::rename(desk.path().join("mine"), desk.path().join(name)).unwrap();
+    run(&desk, &["--", "./wk-left-behind"]).with(0);
+    let comm = |entry: std::io::Result<std::fs::DirEntry>| std::fs::read_to_string(entry.unwrap().path().join("comm"));
+    let left =
+        std::fs::read_dir("/proc").unwrap().filter_map(|entry| comm(entry).ok()).filter(|comm| comm.trim() == name);
+    assert_eq!(left.count(), 0);
+}
+
+#[test]
+fn a_program_is_a_case_as_any_other() {
+    let _alone = this_machine();
+    let desk = Desk::new();
+    compile(&desk, &std::fs::read_to_string(example("cookbook.c")).unwrap());
+    desk.file(
+        "mine.toml",
+        "title = 'x'\nduration = '200 ms'\nrepeats = 1\nsentinel = false\nmitigations = ['fifo', 'hugepages']\n\
+         targets = [{ workload = 'task' }]\nneighbours = [{ workload = 'latency_loop' }]\n\
+         [workloads.task]\nkind = 'command'\nargv = ['./mine']\nphase = 'read'\n",
+    );
+    desk.run(&["run", "mine.toml", "--out=kept", "--budget=max<=1s"]).with(4);
+    let run = desk.record("kept");
+    let scheduling =
+        |name: &str| list(case(&run, name), "repeats")[0]["placement"]["target, scheduling"]["got"].clone();
+    assert_eq!(scheduling("none"), "SCHED_OTHER");
+    let fifo = list(&run, "privileges").iter().find(|privilege| privilege["what"] == "SCHED_FIFO").unwrap();
+    let expected = if fifo["granted"] == true { "SCHED_FIFO" } else { "SCHED_OTHER" };
+    assert_eq!(scheduling("fifo"), expected);
+    assert!(case(&run, "hugepages, idle")["samples"].as_u64().unwrap() >= 15);
+}

@@ -1,0 +1,176 @@
+//! An external program as target: it runs on its core as it is, and its passes are observed from other cores.
+
+mod collector;
+mod marked;
+mod tasks;
+mod whole;
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use waykeeper_kernels::{Progress, clock};
+use waykeeper_linux::Root;
+use waykeeper_linux::core_state::{CoreState, frequency_mhz};
+use waykeeper_run::{Placement, Privilege};
+use waykeeper_workload::{Passes, Pattern};
+
+use super::command::{AsTarget, Surroundings};
+use super::job::{Job, Recorded};
+use super::target::{FIFO_PRIORITY, Observed, SCHED_FIFO};
+use super::watch::Watch;
+use marked::Marked;
+use whole::Whole;
+
+/// A real-time program may run this much longer than it is observed without ever sleeping before the kernel ends it.
+const WATCHDOG_SPARE_US: u64 = 60_000_000;
+
+/// What was found out about a program beside its samples.
+#[derive(Debug, Default)]
+pub struct Beside {
+    /// Where it and its memory were, and how its passes were known.
+    pub placements: BTreeMap<String, Placement>,
+    /// What a reader of its samples must know.
+    pub remarks: Vec<String>,
+}
+
+/// An external program that is the target of a job.
+pub enum ProgramTarget<'j> {
+    /// It runs all the time, and something tells where its passes begin and end.
+    Marked(Box<Marked<'j>>),
+    /// It runs again and again.
+    Whole(Whole<'j>),
+}
+
+impl<'j> ProgramTarget<'j> {
+    /// Prepares the job's target, where it is an external program: before memory is laid out, for its guardian is a fork.
+    ///
+    /// # Errors
+    /// What this machine lacks for it.
+    pub fn prepare(job: &'j Job) -> Result<Option<Self>, String> {
+        let Pattern::Command { argv, passes } = &job.target.pattern else { return Ok(None) };
+        if let Some(region) = &job.region {
+            return Err(format!(
+                "the policy locks {} for the target's memory, and the memory of the program `{}` cannot be put there from \
+                 outside; expected a policy without `lock`, or a program that maps this file itself",
+                region.display(),
+                argv[0]
+            ));
+        }
+        if job.colours.is_some() {
+            return Err(format!(
+                "the pages of the program `{}` cannot be given colours from outside; expected a mitigation without colours",
+                argv[0]
+            ));
+        }
+        Ok(Some(match passes {
+            Passes::Process => Self::Whole(Whole::new(job, argv)),
+            Passes::Markers { phase } => Self::Marked(Box::new(Marked::with_markers(job, argv, phase.as_ref())?)),
+            Passes::Functions { .. } | Passes::Period => {
+                return Err("passes from functions and from the period are not supported yet; expected markers".into());
+            }
+        }))
+    }
+
+    /// Starts it, and waits until it is at work.
+    ///
+    /// # Errors
+    /// A program that cannot be started, that ends at once, or whose passes are not seen.
+    pub fn start(&mut self) -> Result<(), String> {
+        match self {
+            Self::Marked(marked) => marked.start(),
+            Self::Whole(_) => Ok(()),
+        }
+    }
+
+    /// Observes it for the job's length; everything runs.
+    ///
+    /// # Errors
+    /// A program that ends too early, or whose passes cannot be told.
+    pub fn observe(self, progress: &[Progress], watch: &mut Watch) -> Result<(Observed, Beside), String> {
+        let mut view = View { progress, watch, looked: Instant::now() };
+        match self {
+            Self::Marked(marked) => marked.observe(&mut view),
+            Self::Whole(whole) => whole.observe(&mut view),
+        }
+    }
+}
+
+/// What is looked at beside the program meanwhile.
+pub struct View<'v> {
+    progress: &'v [Progress],
+    watch: &'v mut Watch,
+    looked: Instant,
+}
+
+impl View<'_> {
+    /// Looks at the neighbours, where the last look is long enough ago.
+    fn look(&mut self) {
+        self.watch.look_when_due(&mut self.looked);
+    }
+
+    fn accesses(&self) -> Vec<u64> {
+        self.progress.iter().map(Progress::accesses).collect()
+    }
+}
+
+/// What a program gets beside its core.
+fn surroundings(job: &Job, inherits: i32, mut variables: Vec<(String, String)>) -> Surroundings {
+    if job.huge_pages {
+        variables.push(huge_pages_of_malloc());
+    }
+    let longest_us = (job.duration_ticks as f64 * job.tick_ns / 1e3) as u64 + WATCHDOG_SPARE_US;
+    let realtime = job.fifo.then_some((FIFO_PRIORITY, longest_us));
+    Surroundings { variables, as_target: AsTarget { inherits, realtime, small_pages: !job.huge_pages } }
+}
+
+/// The C library's `malloc` then asks for transparent huge pages (glibc 2.35 and later).
+fn huge_pages_of_malloc() -> (String, String) {
+    const NAME: &str = "GLIBC_TUNABLES";
+    let own = std::env::var(NAME).map(|own| own + ":").unwrap_or_default();
+    (NAME.into(), format!("{own}glibc.malloc.hugetlb=1"))
+}
+
+/// The machine at one end of the observation.
+struct End {
+    core: CoreState,
+    accesses: Vec<u64>,
+    ticks: u64,
+}
+
+impl End {
+    fn read(job: &Job, view: &View<'_>) -> Self {
+        let core = CoreState::read(&Root::default(), job.target.core);
+        Self { core, accesses: view.accesses(), ticks: clock::now() }
+    }
+}
+
+/// What the observation between two ends comes to.
+fn observed(job: &Job, before: &End, after: &End, recorded: Recorded, tasks: &tasks::Tasks) -> Observed {
+    let mut disturbances = after.core.since(&before.core);
+    disturbances.extend(tasks.disturbances());
+    disturbances.extend(frequency_mhz(&Root::default(), job.target.core).map(|mhz| ("frequency_mhz".to_owned(), mhz)));
+    let policy = tasks.policy();
+    let mut privileges = Vec::new();
+    if job.fifo {
+        let detail = match policy == SCHED_FIFO {
+            true => format!("the program began with priority {FIFO_PRIORITY}"),
+            false => format!("the program ran under {policy}"),
+        };
+        privileges.push(Privilege { what: SCHED_FIFO.into(), granted: policy == SCHED_FIFO, detail });
+    }
+    Observed {
+        recorded,
+        observed_s: after.ticks.saturating_sub(before.ticks) as f64 * job.tick_ns / 1e9,
+        accesses: after.accesses.iter().zip(&before.accesses).map(|(a, b)| a - b).collect(),
+        policy,
+        privileges,
+        disturbances,
+        counters: BTreeMap::new(),
+        core: tasks.last_core().unwrap_or(job.target.core),
+        not_counted: tasks.not_counted(),
+    }
+}
+
+fn placement(asked: impl Into<String>, got: impl Into<String>) -> Placement {
+    Placement { asked: asked.into(), got: got.into() }
+}

@@ -1,0 +1,97 @@
+//! A program that runs again and again: each run, from its start to its end, is a sample.
+
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use waykeeper_kernels::{Recorder, clock};
+
+use super::super::command::{Ended, External};
+use super::super::job::Job;
+use super::super::signals::STOP;
+use super::super::target::{Observed, WARM_UP_NS, interval_end, recorded};
+use super::tasks::Tasks;
+use super::{Beside, End, View, observed, placement, surroundings};
+
+/// How often the neighbours are looked at while the program runs.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// A run that takes this much longer than the whole measurement is given up.
+const SPARE_S: f64 = 40.0;
+
+/// The program.
+pub struct Whole<'j> {
+    job: &'j Job,
+    argv: &'j [String],
+    tasks: Tasks,
+}
+
+impl<'j> Whole<'j> {
+    /// Nothing is started yet.
+    pub fn new(job: &'j Job, argv: &'j [String]) -> Self {
+        Self { job, argv, tasks: Tasks::on(job.target.core) }
+    }
+
+    /// Runs it until the job's length is over; a run that has begun is finished. The first runs, 50 ms or one, do not count.
+    pub fn observe(mut self, view: &mut View<'_>) -> Result<(Observed, Beside), String> {
+        let warm = clock::now() + (WARM_UP_NS / self.job.tick_ns) as u64;
+        while self.run(view)?.is_some() && clock::now() < warm {}
+        let mut recorder = Recorder::new_boxed();
+        recorder.reset(self.job.excursion_above_ticks.unwrap_or(u64::MAX), self.job.gap_ticks);
+        let before = End::read(self.job, view);
+        let last = before.ticks.saturating_add(self.job.duration_ticks);
+        let mut until = interval_end(before.ticks, self.job.peak_interval_ticks, last);
+        let mut peaks = Vec::new();
+        let mut runs = 0_u64;
+        while clock::now() < last {
+            let Some(ended) = self.run(view)? else { break };
+            while ended.ended >= until && until < last {
+                peaks.extend(recorder.take_peak());
+                until = interval_end(until, self.job.peak_interval_ticks, last);
+            }
+            recorder.record(ended.begun, ended.ended);
+            runs += 1;
+        }
+        let after = End::read(self.job, view);
+        peaks.extend(recorder.take_peak());
+        recorder.close_cluster();
+        recorder.put_back(&peaks);
+        let recorded = recorded(&recorder, peaks, before.ticks, self.job.tick_ns);
+        let mut placements = self.tasks.memory(self.job.huge_pages);
+        let got = format!("{runs} runs of the program, each from the fork to its end");
+        placements.insert("target, passes".into(), placement("process", got));
+        Ok((observed(self.job, &before, &after, recorded, &self.tasks), Beside { placements, remarks: Vec::new() }))
+    }
+
+    /// One run; `None` where the measurement was stopped meanwhile.
+    fn run(&mut self, view: &mut View<'_>) -> Result<Option<Ended>, String> {
+        let surroundings = surroundings(self.job, -1, Vec::new());
+        let mut external = External::prepare_target(self.argv, self.job.target.core, self.job.parent, &surroundings)?;
+        external.go()?;
+        let begun = clock::now();
+        let longest = self.job.duration_ticks as f64 * self.job.tick_ns / 1e9 + SPARE_S;
+        loop {
+            if let Some(ended) = external.wait(LOOK) {
+                let ended = ended.map_err(|_| format!("the guardian of the program `{}` was killed", self.argv[0]))?;
+                let status = ExitStatus::from_raw(ended.status);
+                if !status.success() {
+                    let how = external.with_last_words(status.to_string());
+                    return Err(format!(
+                        "a run of the program `{}` failed: {how}; expected exit status 0",
+                        self.argv[0]
+                    ));
+                }
+                return Ok(Some(ended));
+            }
+            view.look();
+            self.tasks.look(external.process().map(|process| (process, process)).into_iter());
+            if STOP.load(std::sync::atomic::Ordering::Relaxed) != 0 {
+                return Ok(None);
+            }
+            if (clock::now() - begun) as f64 * self.job.tick_ns / 1e9 > longest {
+                let message = "it had not ended after";
+                return Err(format!("a run of the program `{}` was given up: {message} {longest:.0} s", self.argv[0]));
+            }
+        }
+    }
+}
