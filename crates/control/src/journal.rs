@@ -6,6 +6,7 @@ mod trust;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use waykeeper_policy::{MountSettings, Step};
 
 use crate::change::Change;
@@ -77,17 +78,15 @@ pub struct RegisterBefore {
 }
 
 /// What a step left behind, as read back.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Left {
     /// The shares of the group that it wrote to.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schemata: Option<String>,
     /// The value of the register that it wrote.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub register: Option<u64>,
     /// What tells the mount of resctrl from others.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mount: Option<MountSeen>,
 }
 

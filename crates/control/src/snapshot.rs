@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::cpus::{self, Cpus};
 use crate::schemata::{self, Shares};
@@ -20,11 +21,11 @@ pub struct Snapshot {
 }
 
 /// One group.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Group {
     /// `shareable` and so on; absent in monitoring groups.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<String>,
     /// Its CPUs; none of a group that is pseudo-locked, which only names those of its cache.
     pub cpus: Cpus,
@@ -32,18 +33,17 @@ pub struct Group {
     #[serde(skip)]
     pub tasks: Vec<i32>,
     /// Its line-by-line settings, as text; absent in monitoring groups.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schemata: Option<String>,
 }
 
 /// Where a CPU or a task is: its control group, and the monitoring group within where there is one.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Home {
     /// Path of the control group, empty for the root.
     pub control: String,
     /// Path of the monitoring group.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub monitoring: Option<String>,
 }
 

@@ -3,16 +3,17 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use waykeeper_policy::MountSettings;
 
 /// What tells a mount of resctrl from others.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MountSeen {
     /// The device of the file system. Another one is another mount; a later mount may get the same.
     pub device: String,
     /// The number of the mount in this mount namespace, where the kernel says it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub number: Option<String>,
 }
 

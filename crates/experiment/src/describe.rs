@@ -7,6 +7,7 @@ use std::marker::PhantomData;
 use schemars::JsonSchema;
 use serde::de::{self, value::StrDeserializer};
 use serde::{Deserialize, Deserializer, Serialize};
+use serde_with::skip_serializing_none;
 use toml::Table;
 use waykeeper_platform::Settings;
 use waykeeper_workload::{Nanoseconds, Workload};
@@ -19,6 +20,7 @@ use crate::sampled::Sampled;
 use crate::sweep::Sweep;
 
 /// An experiment: targets, neighbours and mitigations on a platform. Every combination of them is a case.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Experiment {
@@ -26,7 +28,6 @@ pub struct Experiment {
     pub title: String,
     /// What results call it: by default the name of its file without the ending. A run writes it into its copy of the
     /// experiment, whose file has another name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// `host` for the machine it runs on, the name of a bundled platform, or the path of a platform file.
     #[serde(default = "host")]
@@ -35,11 +36,9 @@ pub struct Experiment {
     #[serde(default = "two_seconds")]
     pub duration: Nanoseconds,
     /// Length in the simulator, where it differs from `duration`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulated_duration: Option<Nanoseconds>,
     /// In the simulator a repeat ends with so many samples, if they come before its duration: for targets whose samples
     /// are long, such as whole programs, and for publications that count samples.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub simulated_samples: Option<u64>,
     /// How often each case is run, each time with fresh memory; verdicts need 5 or more.
@@ -93,10 +92,8 @@ pub struct Experiment {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sweep: Vec<Sweep>,
     /// What the tables show.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub table: Option<TableLayout>,
     /// The set-up that the reference figures belong to.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<Published>,
     /// Published figures, one entry a case.
     #[serde(default)]
@@ -179,11 +176,11 @@ impl Measure {
 }
 
 /// A mitigation of an experiment's own.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Assignment {
     /// One line: what it does.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// The settings, by control, as in a platform file.
     #[serde(default)]
@@ -191,6 +188,7 @@ pub struct Assignment {
 }
 
 /// Workloads that interfere.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Neighbour {
@@ -204,7 +202,6 @@ pub struct Neighbour {
     #[serde(default)]
     pub cores: NeighbourCores,
     /// Neighbours of one group run at the same time.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
 }
 
@@ -276,12 +273,12 @@ pub enum Combine {
 }
 
 /// What counts as an excursion, and which excursions are one event.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Excursions {
     /// A sample this far over the minimum of the unmitigated solo case is an excursion. Where absent, a short pilot run
     /// of that case decides: its median plus three times the distance from there to its 99th percentile.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over_min: Option<Nanoseconds>,
     /// Excursions within this time of the first one are one event.
     #[serde(default = "gap")]

@@ -5,29 +5,28 @@ use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::describe::OneOrMany;
 use crate::layout::Metric;
 use crate::point::Label;
 
 /// Statements about one figure, each of which a run is found to meet or not. They never change the exit status.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Expectation {
     /// What is said, in words.
     pub says: String,
     /// Where it is said; as for the published figures where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     /// The statements: cases, named by their mitigation, and numbers, in order: `none > four-segments`,
     /// `pseudo-lock == 0`, `5-1 <= 1.05`, `one-segment >= 0.7 x none`. `, idle` names a case without neighbours, and
     /// square brackets the point of a sweep: `none[size 8 KiB] < none[size 128 MiB]`.
     pub order: OneOrMany<String>,
     /// The figure that they are about; that of the table where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<Metric>,
     /// The target's workload; each target's where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
     /// The points of sweeps at which they must hold; every point of a sweep that is absent.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

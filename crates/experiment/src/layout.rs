@@ -4,8 +4,10 @@ use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 /// What the tables show: the figure that the experiment is about, and how a grid of sweeps becomes rows and columns.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TableLayout {
@@ -13,10 +15,8 @@ pub struct TableLayout {
     #[serde(default)]
     pub metric: Metric,
     /// The sweep whose points are the rows; the last one where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows: Option<String>,
     /// The sweep whose points are the columns, or `mitigation`, which it is where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub columns: Option<String>,
     /// Whether the shape of each distribution is drawn, on one axis for all.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

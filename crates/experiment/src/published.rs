@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::describe::{Neighbour, Target};
 use crate::point::Label;
@@ -12,6 +13,7 @@ use crate::point::Label;
 ///
 /// Where `target` is absent, target and neighbours are those of this file, before any option of the command line changed
 /// them, at the same point of the sweeps.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Published {
@@ -20,13 +22,10 @@ pub struct Published {
     /// The platform they were measured on.
     pub platform: String,
     /// How long each was measured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_length_s: Option<f64>,
     /// How many samples each is of, where that was published in place of a time.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_samples: Option<u64>,
     /// The target, with its core as a number.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<Target>,
     /// The neighbours, with their cores as numbers.
     #[serde(default)]
@@ -34,13 +33,13 @@ pub struct Published {
 }
 
 /// Published figures of one case of the published set-up.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReferenceFigures {
     /// `none`, or a mitigation as the list above names it.
     pub mitigation: String,
     /// The target's workload, where the file has several targets.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
     /// The points of the sweeps that the figures belong to: `{ size = "128 MiB" }`. A sweep that is absent does not matter.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -49,28 +48,20 @@ pub struct ReferenceFigures {
     #[serde(default = "yes")]
     pub neighbours: bool,
     /// Published minimum.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_ns: Option<f64>,
     /// Published mean.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_ns: Option<f64>,
     /// Published maximum.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_ns: Option<f64>,
     /// Published slowdown by the neighbours, under the same mitigation.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slowdown: Option<f64>,
     /// Published bandwidth of the target.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bandwidth_bytes_per_s: Option<f64>,
     /// Published bandwidth of the target and its neighbours together.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_bandwidth_bytes_per_s: Option<f64>,
     /// Published reads of the memory in one sample; 0 is a figure too.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub misses_per_sample: Option<f64>,
     /// Run length where it differs from the publication's.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_length_s: Option<f64>,
     /// Figures of this row (`min_ns`, `mean_ns`, `max_ns`) that were imposed on the model: they agree by construction.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -132,34 +123,26 @@ impl Figure {
 }
 
 /// Published figures.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Reference {
     /// Published minimum.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_ns: Option<f64>,
     /// Published mean.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_ns: Option<f64>,
     /// Published maximum.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_ns: Option<f64>,
     /// Published slowdown by the neighbours, under the same mitigation.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slowdown: Option<f64>,
     /// Published bandwidth of the target.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bandwidth_bytes_per_s: Option<f64>,
     /// Published bandwidth of the target and its neighbours together.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_bandwidth_bytes_per_s: Option<f64>,
     /// Published reads of the memory in one sample.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub misses_per_sample: Option<f64>,
     /// How long it was measured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_length_s: Option<f64>,
     /// How many samples it is of, where that was published in place of a time.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_samples: Option<u64>,
     /// Where it stands.
     pub source: String,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::front::{Event, Prefetcher, Tlb, Translation, WriteStreaming};
 use crate::index::Index;
@@ -17,6 +18,7 @@ use crate::way_control::WayControl;
 pub type CoreId = u32;
 
 /// A machine as data. What only a simulation needs is optional: a machine that was discovered has only its geometry.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Platform {
@@ -28,15 +30,12 @@ pub struct Platform {
     #[serde(default)]
     pub sources: BTreeMap<String, String>,
     /// What the processor calls itself, where it has the CPUID instruction.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpuid: Option<Cpuid>,
     /// The instruction set of its cores; unknown where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub architecture: Option<Param<Architecture>>,
     /// Bytes in a cache line.
     pub line_bytes: Param<u64>,
     /// The counter that timed loops read.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counter: Option<Counter>,
     /// The cores, by kind.
     pub cores: Vec<CoreKind>,
@@ -44,16 +43,13 @@ pub struct Platform {
     #[serde(default)]
     pub shared_caches: Vec<SharedCache>,
     /// What lies between the last shared cache and the memory.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interconnect: Option<Interconnect>,
     /// The memory and its controller.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<Memory>,
     /// Other memories that the machine can be built or set up with, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub alternative_memories: BTreeMap<String, Memory>,
     /// Memory on the chip, beside the caches.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_chip_ram: Option<OnChipRam>,
     /// Named assignments of this platform's controls: what an experiment can list as a mitigation.
     #[serde(default)]
@@ -114,6 +110,7 @@ pub struct Counter {
 }
 
 /// Cores of one kind.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CoreKind {
@@ -122,42 +119,30 @@ pub struct CoreKind {
     /// The numbers of these cores.
     pub ids: Vec<CoreId>,
     /// Clock in GHz.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock_ghz: Option<Param<f64>>,
     /// Control: levels of performance that the hardware counts for 100 MHz of clock (Intel Speed Shift, HWP).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub performance_per_100_mhz: Option<Param<f64>>,
     /// The lowest bit of MPIDR_EL1 in which these cores have their number: 0 or 8. Firmware starts a core by it (PSCI).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mpidr_shift: Option<Param<u64>>,
     /// Whether later accesses may pass an earlier one that waits for memory.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub execution: Option<Param<Execution>>,
     /// Lines that a core can wait for at one time.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outstanding_misses: Option<Param<u64>>,
     /// Instructions that begin in one cycle; 1 where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub issue_width: Option<Param<u64>>,
     /// Instructions without memory that a program runs in one cycle, in the mean, while no branch goes another way than
     /// foreseen: they wait for each other. `issue_width` where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions_per_cycle: Option<Param<f64>>,
     /// Instructions that an out-of-order core can be ahead of the oldest one that waits; unlimited where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window_instructions: Option<Param<u64>>,
     /// Instructions that an in-order core begins from a load to the first use of its value, the load included: a load
     /// that waits stops the core there. At the load itself where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_use_instructions: Option<Param<u64>>,
     /// Stores that can wait for their lines while the core goes on; bounded by `outstanding_misses` alone where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub store_buffer_entries: Option<Param<u64>>,
     /// Cycles from a branch that went another way than foreseen to the next instruction; all are foreseen where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub misprediction_cycles: Option<Param<u64>>,
     /// Runs of full-line stores; every store allocates where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_streaming: Option<WriteStreaming>,
     /// Hardware prefetchers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -166,22 +151,16 @@ pub struct CoreKind {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tlbs: Vec<Tlb>,
     /// Page walks; needed where there are TLBs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub translation: Option<Translation>,
     /// First-level data cache.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub l1d: Option<PrivateCache>,
     /// First-level instruction cache.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub l1i: Option<PrivateCache>,
     /// Private second-level cache.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub l2: Option<PrivateCache>,
     /// What a `tick` workload costs on these cores.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tick_loop: Option<TickLoop>,
     /// What the event of a `random` workload costs on these cores besides its accesses; nothing where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event: Option<Event>,
 }
 
@@ -234,6 +213,7 @@ pub enum Inclusion {
 }
 
 /// A cache of one core.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PrivateCache {
@@ -242,34 +222,24 @@ pub struct PrivateCache {
     /// Associativity.
     pub ways: Param<u64>,
     /// Core cycles from a load to the use of its value.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hit_cycles: Option<Param<u64>>,
     /// The choice of the victim.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replacement: Option<Param<Replacement>>,
     /// Relation to the first level; for a second level only.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inclusion: Option<Param<Inclusion>>,
     /// Lines that this level can wait for at one time; bounded by the core's `outstanding_misses` alone where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outstanding_misses: Option<Param<u64>>,
     /// Whether a store that misses brings its line here; it does where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_allocate: Option<Param<bool>>,
     /// Whether a changed line waits here until it is evicted; it does where absent. Otherwise each store goes on outward.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_back: Option<Param<bool>>,
     /// Control: the ways form this many equal groups that can be given to classes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub way_groups: Option<Param<u64>>,
     /// Control: the registers behind `way_groups`; unknown where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub way_control: Option<Param<WayControl>>,
     /// Control: classes that can be told apart here.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub classes: Option<Param<u64>>,
     /// How the set is chosen; by the lowest bits of the line address where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub index: Option<Index>,
 }
 

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::param::Param;
 
@@ -42,6 +43,7 @@ pub enum PrefetcherKind {
 }
 
 /// A translation look-aside buffer.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Tlb {
@@ -54,7 +56,6 @@ pub struct Tlb {
     /// Core cycles that a hit here adds; 0 for a first level.
     pub hit_cycles: Param<u64>,
     /// Control: further fully associative entries that software can fill and lock.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lockable_entries: Option<Param<u64>>,
 }
 
@@ -71,6 +72,7 @@ pub enum TlbSide {
 }
 
 /// How translations are found that no TLB holds.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Translation {
@@ -83,7 +85,6 @@ pub struct Translation {
     /// The first cache that a walk looks into: 1 (the data cache) or 2; one beyond the last cache is the memory.
     pub walks_from_level: Param<u64>,
     /// Walks that an out-of-order core can have under way at one time; 1 where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub walkers: Option<Param<u64>>,
 }
 

@@ -2,28 +2,26 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::describe::Replacement;
 use crate::param::Param;
 use crate::shared::SnoopFilter;
 
 /// What lies between the last shared cache and the memory.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Interconnect {
     /// Nanoseconds that a read spends on its way to the memory controller and back, without waiting.
     pub crossing_ns: Param<f64>,
     /// Nanoseconds from one line to the next through the way to the memory, over all channels; no limit where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line_ns: Option<Param<f64>>,
     /// Control: MHz of a step of the clock of the ring and the last shared cache (Intel, MSR 0x620).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ring_step_mhz: Option<Param<u64>>,
     /// The interconnect's own filter, which tracks all lines in the cluster.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub snoop_filter: Option<SnoopFilter>,
     /// A cache at the memory's side of the interconnect (system memory cache).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_cache: Option<MemoryCache>,
 }
 
@@ -63,13 +61,13 @@ pub struct OnChipRam {
 }
 
 /// Memory channels and their controllers.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(transform = may_come_from_a_part)]
 pub struct Memory {
     /// One of the bundled memories (`platforms/memory/`), which gives what is absent here. An alternative memory takes
     /// `size_mib`, `placement` and `scheduler` from the platform's `memory` where it does not give them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<String>,
     /// Kind and speed, for people.
     pub kind: String,
@@ -78,21 +76,16 @@ pub struct Memory {
     /// How physical pages are given to workloads.
     pub placement: Param<Placement>,
     /// Independent channels; 1 where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channels: Option<Param<u64>>,
     /// Consecutive bytes in one channel before the next follows; a line where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel_interleave_bytes: Option<Param<u64>>,
     /// Whether the channel is a hash of all address bits above its pieces; it is the lowest of them where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel_hash: Option<Param<bool>>,
     /// Ranks of each channel; 1 where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ranks: Option<Param<u64>>,
     /// Banks of each rank.
     pub banks: Param<u64>,
     /// Whether bank and rank are hashed with the lowest bits of the row; they are not where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bank_hash: Option<Param<bool>>,
     /// Consecutive bytes in one bank before the next bank follows; also the bytes of one open row.
     pub row_bytes: Param<u64>,
@@ -107,47 +100,37 @@ pub struct Memory {
     /// Data bus time of one line.
     pub line_transfer_ns: Param<f64>,
     /// Column command to the first data of a write; `cl_ns` where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwl_ns: Option<Param<f64>>,
     /// Activation to activation in different banks of a rank; no limit where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trrd_ns: Option<Param<f64>>,
     /// The time in which a rank can begin four activations; no limit where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tfaw_ns: Option<Param<f64>>,
     /// End of a write's data to the precharge of its bank; no limit where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub twr_ns: Option<Param<f64>>,
     /// Read command to the precharge of its bank; 0 where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trtp_ns: Option<Param<f64>>,
     /// End of a write's data to the next read command of the rank; no limit where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub twtr_ns: Option<Param<f64>>,
     /// Idle time of the data bus between a read and a write, and between ranks; 0 where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turnaround_ns: Option<Param<f64>>,
     /// From one refresh to the next: of all banks, or of the next bank if `refresh` is per bank.
     pub trefi_ns: Param<f64>,
     /// Length of a refresh.
     pub trfc_ns: Param<f64>,
     /// What one refresh closes; all banks of the channel where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refresh: Option<Param<Refresh>>,
     /// Error correction; none where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ecc: Option<Param<Ecc>>,
     /// Where inline ECC has its check bits; in the row of their data where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check_bits: Option<Param<CheckBits>>,
     /// Lines of check bits that the controller of each channel holds with inline ECC; 8 where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check_buffer_lines: Option<Param<u64>>,
     /// The controller's choice of the next command.
     pub scheduler: Scheduler,
 }
 
 /// The controller's choice of the next command: reads before writes, oldest first in each bank.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Scheduler {
@@ -160,24 +143,19 @@ pub struct Scheduler {
     /// ... until so many are left.
     pub write_low_watermark: Param<u64>,
     /// Which reads wait meanwhile; those of banks with writes where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drain: Option<Param<Drain>>,
     /// A read of a line that a write is waiting for goes after that write; where it lines up then.
     pub read_after_write: Param<ReadAfterWrite>,
     /// Control: classes can be given a higher priority before the controller.
     pub priorities: Param<bool>,
     /// How far a priority reaches; before the controller only where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority_reach: Option<Param<PriorityReach>>,
     /// The order of the reads of one bank, and of its writes; that of their arrival where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub order: Option<Param<CommandOrder>>,
     /// Younger requests of an open row that may pass the oldest one, with `row_hits_first`; 16 where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub row_hits_in_a_row: Option<Param<u64>>,
     /// Writes that the controller of each channel holds at most; unlimited where absent. A further one makes its class wait:
     /// it and everything that comes after it wait in front of the controller.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_entries: Option<Param<u64>>,
 }
 

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 /// A named assignment of controls.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -15,60 +16,46 @@ pub struct Mitigation {
 }
 
 /// Settings of controls; what is absent stays as it is.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
     /// Whether the shared cache may enter its no-allocate mode.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub no_allocate_mode: Option<bool>,
     /// Which way groups of the outermost shared cache each class fills.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub way_groups: Option<WayGroups>,
     /// Which way groups of the second level (shared or private) each class fills, where it is not the outermost one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub l2_way_groups: Option<WayGroups>,
     /// The class whose requests go first before the memory controller.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<Priority>,
     /// Memory of two colours, one for the target.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub colouring: Option<Colouring>,
     /// Lines of the target that are loaded into ways which nobody fills any more.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lock: Option<Lock>,
     /// Whether the pages of the target's event are in locked entries of the TLBs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tlb_lock: Option<bool>,
     /// KiB that one translation covers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page_kib: Option<u64>,
     /// Whether the lines of the target's event lie in the on-chip RAM.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_chip_ram: Option<bool>,
     /// Regulation of bandwidth beyond the shared cache.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bandwidth: Option<Bandwidth>,
     /// Whether hardware prefetchers work.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefetchers: Option<bool>,
     /// Whether runs of full-line stores bypass the caches.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_streaming: Option<bool>,
     /// Allocation in the memory-side cache.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_cache: Option<MemoryCacheAllocation>,
     /// One of the platform's `alternative_memories`. It decides at the start and cannot change later.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<String>,
     /// Nanoseconds after which a waiting write goes before reads.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_age_ns: Option<f64>,
     /// Clocks of the cores in GHz.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock_ghz: Option<Clocks>,
 }
 
 /// Groups of ways by class.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WayGroups {
@@ -77,14 +64,13 @@ pub struct WayGroups {
     /// Groups that all other cores fill, with data where `others_code` is given.
     pub others: Vec<u8>,
     /// Groups that the target's core fills with code (CDP).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_code: Option<Vec<u8>>,
     /// Groups that all other cores fill with code (CDP).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub others_code: Option<Vec<u8>>,
 }
 
 /// Lines of the target that are loaded into ways which nobody fills any more.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Lock {
@@ -95,7 +81,6 @@ pub struct Lock {
     /// Which lines.
     pub what: Locked,
     /// How many of them, from the first; all of them where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lines: Option<u64>,
 }
 
@@ -132,14 +117,13 @@ pub struct MemoryCacheAllocation {
 }
 
 /// Clocks of the cores in GHz.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Clocks {
     /// The target's core.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<f64>,
     /// All other cores.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub others: Option<f64>,
 }
 

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 /// How a parameter is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -32,6 +33,7 @@ impl std::fmt::Display for Basis {
 }
 
 /// A value with its basis. The unit is part of the key's name (`_ns`, `_cycles`, `_kib`).
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(
     deny_unknown_fields,
@@ -44,16 +46,12 @@ pub struct Param<T> {
     /// How it is known.
     pub is: Basis,
     /// A key of the file's `sources`, or a citation; required unless assumed or imposed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     /// The range of an assumed value.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub range: Option<[T; 2]>,
     /// Why this value was assumed, fitted or imposed, or how it was derived.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The published figures a fitted value was chosen for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fitted_on: Option<Vec<String>>,
 }
 

@@ -4,6 +4,7 @@ use std::ops::RangeInclusive;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::describe::{CoreId, Replacement};
 use crate::index::Index;
@@ -11,6 +12,7 @@ use crate::param::Param;
 use crate::way_control::WayControl;
 
 /// A cache that several cores share.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SharedCache {
@@ -26,57 +28,40 @@ pub struct SharedCache {
     /// Associativity.
     pub ways: Param<u64>,
     /// Nanoseconds from the access to the line in the core's first level: the private levels before it are in this.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hit_ns: Option<Param<f64>>,
     /// The choice of the victim among the ways that a class may fill.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replacement: Option<Param<Replacement>>,
     /// When a line is allocated.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allocation: Option<Param<Allocation>>,
     /// Control: the ways form this many equal groups that can be given to classes. A mask guards fills; hits ignore it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub way_groups: Option<Param<u64>>,
     /// Control: the registers behind `way_groups`; unknown where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub way_control: Option<Param<WayControl>>,
     /// Control: whether Linux can lock a region of memory into this cache (pseudo-locking).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pseudo_lock: Option<Param<bool>>,
     /// Control: whether code and data can have masks of their own (CDP).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code_data_masks: Option<Param<bool>>,
     /// Control: classes that can be told apart here.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub classes: Option<Param<u64>>,
     /// Control: priorities that the requests of a class can have beyond this cache, 0 the lowest.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority_levels: Option<Param<u64>>,
     /// Physical address of the registers that control this cache.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub registers_at: Option<Param<u64>>,
     /// How the set is chosen; by the lowest bits of the line address where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub index: Option<Index>,
     /// Lines that this cache can wait for at one time, over all cores; unlimited where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outstanding_misses: Option<Param<u64>>,
     /// Whether hits wait, too, while the cache can wait for no further line; they go ahead where absent. A cache that has no
     /// place to remember a miss may stop taking requests, since it knows which of them miss only afterwards (Valsan, Yun and
     /// Farshchi, "Taming non-blocking caches to improve isolation in multicore real-time systems", RTAS 2016).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hits_wait_when_full: Option<Param<bool>>,
     /// Control: classes' requests beyond this cache can be regulated.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bandwidth_control: Option<BandwidthControl>,
     /// Monitoring of what classes occupy here and of their traffic to memory, as Linux shows it in resctrl.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub monitoring: Option<Monitoring>,
     /// The filter that tracks the lines in the cores' private caches.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub snoop_filter: Option<SnoopFilter>,
     /// The mode in which evictions from the cores bypass this cache.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub no_allocate_mode: Option<NoAllocateMode>,
 }
 
@@ -138,6 +123,7 @@ pub enum Allocation {
 }
 
 /// How classes' requests beyond a cache can be regulated.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BandwidthControl {
@@ -149,10 +135,8 @@ pub struct BandwidthControl {
     pub queue_entries: Param<u64>,
     /// Nanoseconds over which a maximum or a minimum is accounted, and in which each portion comes up once; of no meaning
     /// for `delay` and `stride`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window_ns: Option<Param<f64>>,
     /// Nanoseconds that each step below the full share adds to every request; for `delay` only.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay_step_ns: Option<Param<f64>>,
 }
 
@@ -226,6 +210,7 @@ pub enum EntryTaken {
 }
 
 /// A mode in which evictions from the cores bypass the shared cache, because its filter evicts too often.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NoAllocateMode {
@@ -236,6 +221,5 @@ pub struct NoAllocateMode {
     /// and ends after so many nanoseconds without one.
     pub quiet_ns: Param<f64>,
     /// Control: the bit of CLUSTERACTLR_EL1 that switches the mode off (Arm DSU).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disable_bit: Option<Param<u64>>,
 }

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::bandwidth::BandwidthLimit;
 use crate::clock::{Clock, ClockRange};
@@ -12,6 +13,7 @@ use crate::priority::Priority;
 use crate::share::CacheShare;
 
 /// Who gets which share of which resource, in terms that hold on any machine.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Policy {
@@ -24,14 +26,11 @@ pub struct Policy {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pseudo_locks: Vec<PseudoLock>,
     /// Memory that software without an operating system locks into a cache and a TLB.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lockdown: Option<Lockdown>,
     /// Whether the cluster may enter the mode in which evictions from the cores bypass the last shared cache: `false`
     /// switches it off.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub no_allocate_mode: Option<bool>,
     /// Clock of the ring and the last shared cache.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ring: Option<Clock>,
     /// Everyone else: every core and task that no class names. They get what is left unless this says less.
     #[serde(default, skip_serializing_if = "Others::is_default")]
@@ -39,13 +38,13 @@ pub struct Policy {
 }
 
 /// Some cores and tasks, and what they get.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Class {
     /// Its name; resctrl's group is called so.
     pub name: String,
     /// Its cores: "4,5", "0-3,8", [4, 5], or one list for each platform, { NAME = "4,5" }.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cores: Option<Cores>,
     /// Its processes and threads, by number. A process is all its threads.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -55,54 +54,41 @@ pub struct Class {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cgroups: Vec<String>,
     /// Its share of every L2 that it uses; what is left of them where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub l2: Option<CacheShare>,
     /// Its share of every L3 that it uses; what is left of them where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub l3: Option<CacheShare>,
     /// The most that it may take of the memory bandwidth; no limit where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bandwidth: Option<BandwidthLimit>,
     /// Priority of its requests on the bus: "highest", "lowest", or a level; as it is where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<Priority>,
     /// How much of the bandwidth it gets when not all can have what they want, against the others' weights; 1 where
     /// absent, if anybody has one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weight: Option<u32>,
     /// Clock of its cores: "3.6 GHz", or "0.4 GHz to base"; as it is where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock: Option<ClockRange>,
     /// Share of the last shared cache by page colour, for hypervisors.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub colours: Option<Colours>,
 }
 
 /// What is said of everyone else.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Others {
     /// Their share of every L2, within what the classes leave; all of that where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub l2: Option<CacheShare>,
     /// Their share of every L3, within what the classes leave; all of that where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub l3: Option<CacheShare>,
     /// The most that they may take of the memory bandwidth; no limit where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bandwidth: Option<BandwidthLimit>,
     /// Priority of their requests on the bus: "highest", "lowest", or a level; as it is where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<Priority>,
     /// How much of the bandwidth they get when not all can have what they want, against the others' weights; 1 where
     /// absent, if anybody has one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weight: Option<u32>,
     /// Clock of their cores: "3.6 GHz", or "0.4 GHz to base"; as it is where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock: Option<ClockRange>,
     /// Share of the last shared cache by page colour, for hypervisors.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub colours: Option<Colours>,
 }
 

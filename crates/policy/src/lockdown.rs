@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::cores::Cores;
 use crate::share::CacheShare;
@@ -12,13 +13,13 @@ use crate::text_value::as_text;
 
 /// Code and data that are loaded into ways of a shared cache which nobody fills afterwards, and pages whose translations
 /// stay in a TLB. Software without an operating system does it once, at its start.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Lockdown {
     /// The core that loads it, and whose TLB keeps the pages.
     pub core: Cores,
     /// The share of the second level that holds the lines.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub l2: Option<CacheShare>,
     /// The memory that is loaded into that share.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -29,16 +30,15 @@ pub struct Lockdown {
 }
 
 /// Memory that is locked: from `start` to `end`, or `size` bytes of it.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LockedLines {
     /// Where it begins.
     pub start: Location,
     /// The first byte after it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<Location>,
     /// How long it is, in bytes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u32>,
 }
 

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_with::skip_serializing_none;
 
 use crate::amount::{Amount, EXPECTED};
 use crate::mask::End;
@@ -58,23 +59,19 @@ pub(crate) enum Written {
 }
 
 /// A share that says more than how much.
+#[skip_serializing_none]
 #[derive(Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Table {
     /// How much: "half", "1/3", "25 %", "4 ways", "2 segments" (bits of a mask), "at least 1 MiB", or a mask, "0x3f".
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     share: Option<String>,
     /// How much for instruction fetches; `data` says how much for the rest (CDP).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     code: Option<String>,
     /// How much for everything but instruction fetches.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     data: Option<String>,
     /// The end of the cache that it is taken from; `low` where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     at: Option<At>,
     /// Whether nobody else fills these ways; true where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     exclusive: Option<bool>,
 }
 

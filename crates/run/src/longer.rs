@@ -5,6 +5,7 @@ use std::path::Path;
 
 use hdrhistogram::Histogram;
 use serde::Serialize;
+use serde_with::skip_serializing_none;
 use waykeeper_experiment::InputError;
 use waykeeper_statistics::{Heights, LEAST_PEAKS, Outlook, Unsettled, outlook};
 use waykeeper_workload::format_ns;
@@ -25,29 +26,27 @@ const NO_SAMPLES: &str = "no sample was taken";
 const NO_THRESHOLD: &str = "it was not decided what an excursion is: the pilot gave too few samples";
 
 /// What one case says. What does not apply is absent.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Longer {
     /// Name of the case.
     pub case: String,
     /// The largest sample seen.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub seen_max_ns: Option<f64>,
     /// The time in which it was seen.
     pub run_length_s: f64,
     /// The length of the run that is asked about.
     pub over_s: f64,
     /// A published maximum of a run of that length.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub published_max_ns: Option<f64>,
     /// The maximum of such runs.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub forecast: Option<Forecast>,
     /// Why there is no forecast.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub unsettled: Option<String>,
 }
 
 /// The maximum that runs of some length would show, with what that rests on; as in [`waykeeper_statistics::Forecast`].
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Forecast {
     /// Half of the runs would show less.
@@ -55,7 +54,6 @@ pub struct Forecast {
     /// The 95 % interval for the median; without an upper end where the peaks set none.
     pub median_low_ns: f64,
     /// Its upper end.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub median_high_ns: Option<f64>,
     /// Between this and the next figure 95 of 100 runs would lie, if the fit were right.
     pub runs_low_ns: f64,

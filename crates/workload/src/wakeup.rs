@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::duration::Nanoseconds;
 use crate::pattern::Pattern;
@@ -22,21 +23,19 @@ pub enum Figure {
 }
 
 /// Sleep until a programmed time, once every period, then run the body. One sample is one wake-up. Host only.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Wakeup {
     /// One line for `waykeeper list`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// Time from one programmed wake-up to the next.
     pub period: Nanoseconds,
     /// A workload of which one pass runs after each wake-up: a `walk`, `stream`, `chase`, `random`, `tick` or program; none
     /// where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<Box<Workload>>,
     /// What is timed: `wakeup_latency`, or `response_time`, to the end of the body; the response time where absent and there is
     /// a body.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub figure: Option<Figure>,
 }
 

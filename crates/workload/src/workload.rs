@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::duration::Nanoseconds;
 use crate::passes::{PassSource, Passes, Phase};
@@ -45,11 +46,11 @@ pub struct CountedLoop {
 }
 
 /// Two nested affine loops: the inner one runs fully for each step of the outer one. One sample is one inner loop.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Walk {
     /// One line for `waykeeper list`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// What each access does.
     pub operation: Operation,
@@ -61,47 +62,44 @@ pub struct Walk {
 
 /// Every line of a buffer, again and again: line after line, or with a longer `stride` in passes that begin one line
 /// further each. One sample is 4 KiB, or one pass with a longer stride.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Streaming {
     /// One line for `waykeeper list`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// What each access does.
     pub operation: Operation,
     /// Bytes of the buffer.
     pub size: Size,
     /// Bytes from one access to the next; one line where absent. Above a line it is a whole number of lines.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stride: Option<Size>,
 }
 
 /// Dependent loads: each gives the address of the next. One sample is `batch` loads.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Chase {
     /// One line for `waykeeper list`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// Bytes covered.
     pub size: Size,
     /// Bytes between places; one line where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stride: Option<Size>,
     /// Random or linear.
     #[serde(default)]
     pub order: Order,
     /// Loads in one sample; 64 where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub batch: Option<Count>,
 }
 
 /// A buffer that is walked once every period. One sample is one pass.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Buffer {
     /// One line for `waykeeper list`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// Bytes walked.
     pub size: Size,
@@ -119,18 +117,17 @@ fn read() -> Operation {
 }
 
 /// Random reads and calls in the background, then an event whose lines are its own. One sample is one event.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Random {
     /// One line for `waykeeper list`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// Data that the background reads.
     pub data: Size,
     /// Reads between two events.
     pub data_accesses: Count,
     /// Changes of data that the background makes between two events, after the reads; none where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data_modifies: Option<Count>,
     /// Whether the numbers of reads, changes and calls are drawn anew before each event, each of them from 0 to twice the
     /// one given; otherwise they are those given.
@@ -146,10 +143,8 @@ pub struct Random {
     pub event_code_lines: Count,
     /// Pages of devices that the event uses, on simulated platforms: their addresses are translated like all others, and what
     /// the devices take is part of the core's base cost. None where absent; this machine leaves them out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event_device_pages: Option<Count>,
     /// Lines from one line of the event to the next one, code and data; 1 (they follow each other) where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event_stride_lines: Option<Count>,
 }
 
@@ -167,37 +162,32 @@ pub enum Body {
 }
 
 /// Read the counter in a loop and keep statistics. One sample is one pass.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Tick {
     /// One line for `waykeeper list`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// Work between two readings; none where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<Body>,
 }
 
 /// An external program: a neighbour, such as stress-ng, or a target, whose passes are measured. Host only.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Command {
     /// One line for `waykeeper list`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// Program and arguments; it is pinned to its core and ended after the measurement.
     pub argv: Vec<String>,
     /// What tells where a pass of a target begins and ends; markers where absent. A neighbour has no passes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub passes: Option<PassSource>,
     /// The phase whose passes are measured, by number or name, where the program marks several (`markers` only).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<Phase>,
     /// The function at whose entry a pass begins (`functions` only).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub begin: Option<String>,
     /// The function at whose return a pass ends; that of `begin` where absent (`functions` only).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<String>,
 }
 

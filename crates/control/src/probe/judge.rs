@@ -1,6 +1,7 @@
 //! The verdict of the capacity probe, from three sets of times.
 
 use serde::Serialize;
+use serde_with::skip_serializing_none;
 
 /// Times of a walk through the chase, one a repeat, in nanoseconds an access.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -37,6 +38,7 @@ pub struct Survival {
 }
 
 /// What the probe says.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "verdict", rename_all = "snake_case")]
 pub enum Verdict {
@@ -55,7 +57,6 @@ pub enum Verdict {
         /// Why.
         reason: String,
         /// How much stayed, where the controls say what that means.
-        #[serde(skip_serializing_if = "Option::is_none")]
         survival: Option<Survival>,
     },
 }

@@ -2,10 +2,12 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use super::Slip;
 
 /// What TCC Mode sets in Intel's reference firmware of a platform.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Firmware {
@@ -18,7 +20,6 @@ pub struct Firmware {
     /// The settings.
     pub settings: Vec<Setting>,
     /// What the guide prints otherwise.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slip: Option<Slip>,
 }
 
@@ -41,6 +42,7 @@ pub struct Setting {
 }
 
 /// The pins of timed GPIO of a platform.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TimedGpio {
@@ -53,11 +55,11 @@ pub struct TimedGpio {
     /// The pins.
     pub pins: Vec<Pin>,
     /// What the guide prints otherwise.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slip: Option<Slip>,
 }
 
 /// A pin of timed GPIO.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Pin {
@@ -66,6 +68,5 @@ pub struct Pin {
     /// Its name on Intel's reference board.
     pub name: String,
     /// Its ball on the package, where the guide tells.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ball: Option<String>,
 }

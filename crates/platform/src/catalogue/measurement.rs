@@ -2,10 +2,12 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use super::Slip;
 
 /// A machine that Intel measured under load.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Measurement {
@@ -26,7 +28,6 @@ pub struct Measurement {
     /// The section of the guide.
     pub section: String,
     /// What the guide prints otherwise in the configuration.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slip: Option<Slip>,
     /// The masks that were set.
     pub masks: Vec<Masks>,
@@ -57,38 +58,31 @@ pub enum Test {
 }
 
 /// A row of results.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Outcome {
     /// The test.
     pub test: Test,
     /// How packets reach the program.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driver: Option<String>,
     /// The network controller.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ethernet: Option<String>,
     /// The period in microseconds.
     pub period_us: u32,
     /// Thousands of instructions in a cycle's computation.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thousand_instructions: Option<u32>,
     /// Whether firmware was in TCC Mode.
     pub tcc_mode: bool,
     /// Mean in microseconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub average_us: Option<f64>,
     /// Maximum in microseconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub maximum_us: Option<f64>,
     /// Maximum minus minimum in microseconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jitter_us: Option<f64>,
     /// Millions of cycles that the maximum is of.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub million_cycles: Option<u32>,
     /// What the guide prints otherwise, or what in it cannot be.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slip: Option<Slip>,
 }
 

@@ -2,10 +2,12 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use super::Slip;
 
 /// A processor with TCC.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Processor {
@@ -22,22 +24,19 @@ pub struct Processor {
     /// Cores of all kinds.
     pub cores: u32,
     /// Efficiency cores among them, on hybrid parts.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub efficiency_cores: Option<u32>,
     /// Thermal design power in watts, where the guide tells.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tdp_w: Option<f64>,
     /// Whether it is made for functional safety, where the guide tells.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub functional_safety: Option<bool>,
     /// The section of the guide.
     pub section: String,
     /// What the guide prints otherwise.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slip: Option<Slip>,
 }
 
 /// The capacity mask of a processor's last-level cache.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CapacityMask {
@@ -54,6 +53,5 @@ pub struct CapacityMask {
     /// The section of the guide.
     pub section: String,
     /// What the guide prints otherwise.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slip: Option<Slip>,
 }

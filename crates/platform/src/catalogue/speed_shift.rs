@@ -2,10 +2,12 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use super::Slip;
 
 /// How many cores of a processor may be raised, to what, while the others stay at or below their base frequency.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SpeedShift {
@@ -22,16 +24,15 @@ pub struct SpeedShift {
     /// ... to this, GHz.
     pub raised_ghz: f64,
     /// Most for the E-cores, GHz, where the guide tells.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub efficiency_ghz: Option<f64>,
     /// The section of the guide.
     pub section: String,
     /// What the guide prints otherwise.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slip: Option<Slip>,
 }
 
 /// A register of the guide's example.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Register {
@@ -46,26 +47,23 @@ pub struct Register {
     /// Its value in hexadecimal.
     pub value: String,
     /// The frequency that it asks for, GHz.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ghz: Option<f64>,
     /// Units of the register's ratio in a GHz.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio_per_ghz: Option<f64>,
     /// What else is to be known of it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// The section of the guide.
     pub section: String,
 }
 
 /// Estimated failures.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Reliability {
     /// The conditions.
     pub conditions: String,
     /// Junction temperature in degrees Celsius.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub junction_c: Option<u32>,
     /// Years of use, of each of the following.
     pub years: Vec<u32>,

@@ -1,6 +1,7 @@
 //! What is said over a room's socket.
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use waykeeper_platform::CoreId;
 use waykeeper_workload::{Pattern, Workload};
 
@@ -63,15 +64,14 @@ pub enum Ask {
 }
 
 /// A workload to start.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Start {
     /// What it is called.
     pub name: String,
     /// The workload, as in a workload file. Its sizes are resolved for the core.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workload: Option<Workload>,
     /// In its place: what it does, with all sizes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pattern: Option<Pattern>,
     /// The core.
     pub core: CoreId,
@@ -79,16 +79,12 @@ pub struct Start {
     #[serde(default)]
     pub target: bool,
     /// The task whose groups are the workload's, by its number in the room; those of the core without.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pid: Option<i32>,
     /// The group of a pseudo-locked region that is its buffer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub region: Option<String>,
     /// The number of the memory that is its buffer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<u64>,
     /// Only so many samples are kept, the first ones.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub samples: Option<u64>,
     /// Whether it runs on when the connection that started it ends.
     #[serde(default)]

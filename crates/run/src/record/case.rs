@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use waykeeper_experiment::layout::Metric;
 use waykeeper_experiment::mitigation::NONE;
 use waykeeper_experiment::published::Reference;
@@ -16,6 +17,7 @@ use super::sampled::SampledRecord;
 use crate::off_core::{OFF_CORE_MS, within_samples_s};
 
 /// One case, its repeats merged.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CaseRecord {
     /// Unique within the run.
@@ -39,55 +41,38 @@ pub struct CaseRecord {
     /// Time over which the target was observed, all repeats together.
     pub run_length_s: f64,
     /// Smallest sample.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_ns: Option<f64>,
     /// Mean of all samples.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_ns: Option<f64>,
     /// Median.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p50_ns: Option<f64>,
     /// 99th percentile, where there are samples enough.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p99_ns: Option<f64>,
     /// 99.9th percentile, where there are samples enough.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p99_9_ns: Option<f64>,
     /// 99.99th percentile, where there are samples enough.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p99_99_ns: Option<f64>,
     /// Largest sample; it belongs to `run_length_s` and bounds nothing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_ns: Option<f64>,
     /// Maximum minus minimum.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jitter_ns: Option<f64>,
     /// Mean over the mean of the solo case under the same mitigation.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slowdown: Option<f64>,
     /// What the mitigation itself costs: its solo mean over the unmitigated solo mean.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
     /// Bytes a second of the lines that the target touched: within its samples, or in all where its throughput counts.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bandwidth_bytes_per_s: Option<f64>,
     /// Bytes a second of the target and its neighbours together, where the target's throughput counts.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_bandwidth_bytes_per_s: Option<f64>,
     /// Lines that the target's core read from memory, for each sample (simulator only).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub misses_per_sample: Option<f64>,
     /// What the samples rest on, where they are estimates from windows of whole passes (simulator only).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampled: Option<SampledRecord>,
     /// Standard error of the slowdown of such samples, from how the windows' slowdowns differ.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slowdown_standard_error: Option<f64>,
     /// The shape of the distribution, where the experiment asks for it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shape: Option<Shape>,
     /// Who held how much of the last shared cache during the first repeat, where the experiment asks for it (simulator only).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub occupancy: Option<Occupancy>,
     /// The longest samples with what the core waited for in them, the longest first, where that was asked for (simulator
     /// only).
@@ -96,7 +81,6 @@ pub struct CaseRecord {
     /// Samples beyond the histogram's range (their maximum is exact all the same).
     pub overflow: u64,
     /// Samples above this are excursions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub excursion_above_ns: Option<f64>,
     /// Releases that a periodic target came too late for: whole periods in which no pass began.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -108,25 +92,19 @@ pub struct CaseRecord {
     /// The repeats.
     pub repeats: Vec<RepeatRecord>,
     /// What the mitigation did, compared with none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Verdict>,
     /// Published figures of this case.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reference: Option<Reference>,
     /// Simulated time, all repeats together (simulator only).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulated_s: Option<f64>,
     /// Wall time that the simulation took from the end of each warm-up, all repeats together (simulator only).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wall_s: Option<f64>,
     /// Simulated accesses of all cores, all repeats together (simulator only).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accesses: Option<u64>,
     /// Accesses that the fast path skipped, all repeats together (simulator only).
     #[serde(default, skip_serializing_if = "is_zero")]
     pub skipped_accesses: u64,
     /// The fast path beside the full one, at the beginning of the first repeat.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fast_check: Option<FastCheck>,
 }
 
@@ -159,6 +137,7 @@ impl CaseRecord {
 }
 
 /// A neighbour of a case.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NeighbourRecord {
     /// Name of its workload.
@@ -169,20 +148,17 @@ pub struct NeighbourRecord {
     /// The cores that ran it.
     pub cores: Vec<CoreId>,
     /// Accesses a second on all its cores together, mean over the repeats.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accesses_per_s: Option<f64>,
     /// Bytes a second of the lines that these accesses touch.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes_per_s: Option<f64>,
     /// Whether the group it belongs to moved the unmitigated target or the sentinel.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effective: Option<bool>,
     /// What that judgement rests on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effect: Option<String>,
 }
 
 /// One repeat of a case.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RepeatRecord {
     /// Number, from 1.
@@ -192,31 +168,22 @@ pub struct RepeatRecord {
     /// Time over which the target was observed.
     pub run_length_s: f64,
     /// Smallest sample.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_ns: Option<f64>,
     /// Mean.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_ns: Option<f64>,
     /// Largest sample.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_ns: Option<f64>,
     /// Bytes a second of the lines that the target touched.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bandwidth_bytes_per_s: Option<f64>,
     /// Bytes a second of the target and its neighbours together.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_bandwidth_bytes_per_s: Option<f64>,
     /// Lines that the target's core read from memory, for each sample.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub misses_per_sample: Option<f64>,
     /// What the samples rest on, where they are estimates from windows of whole passes (simulator only).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampled: Option<SampledRecord>,
     /// When the largest sample ended, from the start of the repeat.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_at_s: Option<f64>,
     /// When it began, RFC 3339 (machines only).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started: Option<String>,
     /// The largest sample of each interval (`peak_interval_s` of the run), where the repeat has more than one. An interval in
     /// which no sample ended has none.
@@ -240,7 +207,6 @@ pub struct RepeatRecord {
     pub cut_short: bool,
     /// Why it does not count: the conditions of its case did not hold all the time. The figures of the case and its verdict
     /// leave it out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_counted: Option<String>,
     /// What a reader of its samples must know: passes that are missing, a program that ended early.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -271,15 +237,14 @@ pub struct Peak {
 }
 
 /// The work of one neighbour during one repeat.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NeighbourWork {
     /// Its core.
     pub core: CoreId,
     /// Accesses a second.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accesses_per_s: Option<f64>,
     /// Processor time a second of an external command's whole process tree. It says nothing of the pressure on memory.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_s_per_s: Option<f64>,
 }
 

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use waykeeper_experiment::layout::Metric;
 use waykeeper_statistics::JudgementKind;
 
@@ -19,12 +20,12 @@ pub struct BudgetRecord {
 }
 
 /// Whether a run met a statement of its experiment.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ExpectationRecord {
     /// What is said, in words.
     pub says: String,
     /// Where it is said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     /// The statement.
     pub statement: String,

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use super::case::is_zero;
 
@@ -33,6 +34,7 @@ pub struct LongSample {
 }
 
 /// One thing that the core waited for in a sample.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SamplePart {
     /// When it was asked for, from the start of the sample; below 0 for what was under way before.
@@ -45,13 +47,10 @@ pub struct SamplePart {
     /// the cluster's snoop filter` (or the interconnect's), `a line under way`.
     pub from: String,
     /// What made the line go: absent where it was never here, or long ago.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost: Option<String>,
     /// How long before it was asked for the line had gone.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost_before_ns: Option<f64>,
     /// How the time in the memory was spent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryPart>,
 }
 

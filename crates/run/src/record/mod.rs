@@ -12,6 +12,7 @@ mod sampled;
 
 use schemars::{JsonSchema, Schema, schema_for};
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use waykeeper_experiment::layout::TableLayout;
 use waykeeper_experiment::site::{ExecutorKind, Refusal};
 use waykeeper_experiment::sweep::SweepRecord;
@@ -28,6 +29,7 @@ pub use sampled::SampledRecord;
 pub const SCHEMA: u32 = 1;
 
 /// A whole run.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Run {
     /// Version of this schema.
@@ -49,10 +51,8 @@ pub struct Run {
     /// Length of a case and repeat as asked, seconds.
     pub duration_s: f64,
     /// A repeat of a case with samples ends with so many, if they come before that length (simulator only).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulated_samples: Option<u64>,
     /// The interval of `peaks`, seconds, where a repeat is longer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_interval_s: Option<f64>,
     /// Repeats as asked.
     pub repeats: u32,
@@ -65,7 +65,6 @@ pub struct Run {
     /// The machine that it ran on.
     pub machine: Machine,
     /// What the platform's figures rest on (simulator only).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parameters: Option<Parameters>,
     /// What was asked of the system, and what it gave.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -77,7 +76,6 @@ pub struct Run {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sweeps: Vec<SweepRecord>,
     /// What the tables show, where the experiment says so.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub table: Option<TableLayout>,
     /// The cases, in the order of the experiment.
     pub cases: Vec<CaseRecord>,

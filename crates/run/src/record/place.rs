@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 /// The program that wrote a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -15,6 +16,7 @@ pub struct Tool {
 }
 
 /// The clock that timed the samples.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Clock {
     /// `TSC`, `CNTVCT`, or the simulated counter.
@@ -24,24 +26,20 @@ pub struct Clock {
     /// Length of a tick.
     pub tick_ns: f64,
     /// The smallest step that was seen between two readings.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolution_ns: Option<f64>,
     /// Median time of one reading; it is part of every sample and is not subtracted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_overhead_ns: Option<f64>,
     /// Spread of repeated measurements of the frequency against the system's clock, parts in a million.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stability_ppm: Option<f64>,
     /// Whether the processor says that the counter runs at one rate in all power states.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub invariant: Option<bool>,
 }
 
 /// The machine that a run ran on.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Machine {
     /// Processor model as the system names it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processor: Option<String>,
     /// Instruction set.
     pub architecture: String,
@@ -51,37 +49,26 @@ pub struct Machine {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub caches: Vec<String>,
     /// Kernel release and version.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<String>,
     /// Kernel command line.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel_command_line: Option<String>,
     /// Preemption model, where the kernel tells.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preemption: Option<String>,
     /// The clock source of the kernel.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clocksource: Option<String>,
     /// Frequency governor of the target's core.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub governor: Option<String>,
     /// Whether SMT is on, as the kernel says it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub smt: Option<String>,
     /// Cores that the kernel isolates.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub isolated: Option<String>,
     /// Cores without a scheduling tick.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nohz_full: Option<String>,
     /// The hypervisor, where there is one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hypervisor: Option<String>,
     /// Transparent huge pages setting.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transparent_hugepages: Option<String>,
     /// Share of time that real-time tasks may take, as `runtime_us/period_us`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub realtime_throttling: Option<String>,
 }
 

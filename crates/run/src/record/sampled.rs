@@ -2,9 +2,11 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 /// The windows in which the passes of a program were measured. Their samples are estimates: what the windows took, scaled
 /// to the accesses of the whole pass.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SampledRecord {
     /// Windows of all passes together.
@@ -15,10 +17,8 @@ pub struct SampledRecord {
     pub share: f64,
     /// Standard error of the mean, from the spread between the windows of each pass, as if they had been drawn at random;
     /// what differs from repeat to repeat is not in it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub standard_error_ns: Option<f64>,
     /// The shortest simulated time in full detail before a window, where there was any between it and the one before.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shortest_warm_up_ns: Option<f64>,
     /// Time of each window, pass after pass.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

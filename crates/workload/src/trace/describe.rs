@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use waykeeper_programs::{ImageSize, Program, ProgramName, Spec};
 use waykeeper_trace::PAGE;
 
@@ -11,26 +12,21 @@ use crate::workload::{Refused, refused};
 
 /// A whole program: one that Waykeeper has itself (`program`, `size`), on the host and simulated; or what was recorded of
 /// any (`file`), simulated only. One sample is one pass.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Trace {
     /// One line for `waykeeper list`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// The program.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<ProgramName>,
     /// The size of its image.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<ImageSize>,
     /// What its image is made from; 1 where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
     /// For disparity: how many shifts are tried, 1 to 64; 64 where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shifts: Option<u32>,
     /// A trace: of `waykeeper trace`, lackey, Dinero or ChampSim.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
 }
 
