@@ -188,7 +188,7 @@ fn programs_that_end_too_early_or_never_mark_a_pass_are_one_clear_error() {
     );
     refused(
         "wk_begin(0); wk_end(0); rest(100000); wk_begin(0); for (;;) rest(1000);",
-        &["phase 0 of the program", "began and had not ended", "its end has no marker"],
+        &["phase 0 of the program", "began and had not ended", "nothing marks its end"],
     );
 }
 
@@ -244,4 +244,60 @@ fn a_program_is_a_case_as_any_other() {
     let expected = if fifo["granted"] == true { "SCHED_FIFO" } else { "SCHED_OTHER" };
     assert_eq!(scheduling("fifo"), expected);
     assert!(case(&run, "hugepages, idle")["samples"].as_u64().unwrap() >= 15);
+}
+
+/// A program of which one and the same piece of work is marked, is a function, and is an activation: 2 ms, every 10 ms.
+const THREEFOLD: &str = "#define _GNU_SOURCE\n#include <time.h>\n#include \"waykeeper.h\"\n\
+    static long long now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec * 1000000000ll + t.tv_nsec; }\n\
+    __attribute__((noinline)) void work(void) { wk_begin(0); long long end = now() + 2000000; while (now() < end) ; wk_end(0); }\n\
+    int main(void)\n{\n\tlong long next = now();\n\tfor (;;) {\n\t\tnext += 10000000;\n\
+    \t\tstruct timespec t = { next / 1000000000, next % 1000000000 };\n\
+    \t\twhile (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) != 0) ;\n\t\twork();\n\t}\n}\n";
+
+#[test]
+fn markers_functions_and_the_period_agree() {
+    let _alone = this_machine();
+    let desk = Desk::new();
+    compile(&desk, THREEFOLD);
+    let mut medians = Vec::new();
+    for (passes, got) in [
+        (&["--passes=markers"][..], "phase 0, 1 thread"),
+        (&["--begin=work"][..], "from function to function, by uprobes, 1 thread"),
+        (&["--passes=period"][..], "from each wake-up of the first thread to its next sleep, 1 thread"),
+    ] {
+        std::fs::remove_dir_all(desk.path().join("kept")).unwrap_or(());
+        run(&desk, &[passes, &["--", "./mine"]].concat()).with(0);
+        let idle = idle(&desk);
+        // The same passes: one each 10 ms, the first or the last of them beyond the edge.
+        assert!((28..=31).contains(&idle["samples"].as_u64().unwrap()), "{passes:?}: {idle}");
+        assert_eq!(list(&idle, "repeats")[0]["placement"]["target, passes"]["got"], got);
+        assert_eq!(remarks(&desk), [""; 0], "{passes:?}");
+        medians.push(idle["p50_ns"].as_f64().unwrap());
+        println!("{passes:?}: median {} ns", medians.last().unwrap());
+    }
+    // The same work: markers see it from inside the function, uprobes with a trap at either end, the scheduler with the wake-up.
+    let [markers, functions, period] = medians[..] else { unreachable!() };
+    assert!((2e6..2.2e6).contains(&markers), "{medians:?}");
+    assert!(functions >= markers - 20e3 && functions <= markers + 100e3, "{medians:?}");
+    assert!(period >= markers - 20e3 && period <= markers + 500e3, "{medians:?}");
+}
+
+#[test]
+fn functions_that_are_not_there_are_named_with_those_that_are() {
+    let _alone = this_machine();
+    let desk = Desk::new();
+    compile(&desk, THREEFOLD);
+    let unknown = run(&desk, &["--begin=wrok", "--", "./mine"]).with(3);
+    assert!(unknown.stderr.contains("mine has no function `wrok`; expected `work`, or "), "{unknown:?}");
+    let script = run(&desk, &["--begin=main", "--", "/usr/bin/env"]).with(3);
+    assert!(
+        script.stderr.contains("has no function `main`") || script.stderr.contains("was not stripped"),
+        "{script:?}"
+    );
+    desk.file("script", "#!/bin/sh\n");
+    let script = run(&desk, &["--begin=main", "--", "./script"]).with(3);
+    assert!(script.stderr.contains("is no ELF program"), "{script:?}");
+    // A function that is never called.
+    let never = run(&desk, &["--begin=main", "--", "./mine"]).with(3);
+    assert!(never.stderr.contains("made no pass within 20 s; expected functions that it calls"), "{never:?}");
 }

@@ -1,7 +1,9 @@
 //! An external program as target: it runs on its core as it is, and its passes are observed from other cores.
 
+mod anchor;
 mod collector;
 mod marked;
+mod source;
 mod tasks;
 mod whole;
 
@@ -64,10 +66,7 @@ impl<'j> ProgramTarget<'j> {
         }
         Ok(Some(match passes {
             Passes::Process => Self::Whole(Whole::new(job, argv)),
-            Passes::Markers { phase } => Self::Marked(Box::new(Marked::with_markers(job, argv, phase.as_ref())?)),
-            Passes::Functions { .. } | Passes::Period => {
-                return Err("passes from functions and from the period are not supported yet; expected markers".into());
-            }
+            passes => Self::Marked(Box::new(Marked::new(job, argv, passes)?)),
         }))
     }
 

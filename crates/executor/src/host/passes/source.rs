@@ -1,0 +1,209 @@
+//! What says where passes begin and end.
+
+use std::collections::BTreeMap;
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+
+use waykeeper_linux::events::{Activations, Event, Function, Functions};
+use waykeeper_linux::{Root, online};
+use waykeeper_markers::{CLOCK_MONOTONIC_RAW, Mark, Rings, Unpaired, VARIABLE};
+use waykeeper_workload::Passes;
+
+use super::anchor::Anchor;
+
+/// Where the beginnings and ends of passes come from.
+pub enum Source {
+    /// The program's markers.
+    Markers(Rings),
+    /// Functions that it calls.
+    Functions(Functions, Threads),
+    /// Wake-ups and sleeps of its first thread.
+    Period(Activations, Threads),
+}
+
+/// Threads in whose name the kernel reported events.
+#[derive(Debug, Default)]
+pub struct Threads {
+    /// By their numbers in the kernel: process, place among the threads, number of the next mark.
+    known: BTreeMap<u32, (u32, u32, u32)>,
+    lost: u64,
+}
+
+impl Threads {
+    /// An event as a mark. `lost` counts the events that are missing so far.
+    fn mark(&mut self, event: Event, clock: Anchor, lost: u64) -> Mark {
+        if lost > self.lost {
+            // A gap in the numbers: no pass is made across it.
+            self.known.values_mut().for_each(|(_, _, next)| *next = next.wrapping_add(1));
+            self.lost = lost;
+        }
+        let place = self.known.len() as u32;
+        let (_, thread, next) = self.known.entry(event.thread).or_insert((event.process, place, 0));
+        let sequence = *next;
+        *next = next.wrapping_add(1);
+        Mark { thread: *thread, phase: 0, begins: event.begins, at: clock.ticks(event.at_ns), sequence }
+    }
+
+    fn list(&self) -> Vec<(u32, u32)> {
+        self.known.iter().map(|(thread, (process, ..))| (*process, *thread)).collect()
+    }
+}
+
+impl Source {
+    /// Opens the source for a program that will run on a core.
+    ///
+    /// # Errors
+    /// What this machine lacks, a function that the program does not have.
+    pub fn open(passes: &Passes, program: &str, core: u32) -> Result<Self, String> {
+        match passes {
+            Passes::Functions { begin, end } => {
+                let file = file_of(program).ok_or_else(|| format!("the program `{program}` is not on this machine"))?;
+                let find = |name: &str| Function::find(&file, name).map_err(|error| error.to_string());
+                let open = Functions::open(&find(begin)?, &find(end)?, core);
+                let functions = open.map_err(|error| unavailable("passes from functions need uprobes", &error))?;
+                Ok(Self::Functions(functions, Threads::default()))
+            }
+            Passes::Period => {
+                let cores = online(&Root::default()).map_err(|error| error.to_string())?;
+                let open = Activations::open(core, &cores);
+                let activations = open
+                    .map_err(|error| unavailable("passes from the period need the scheduler's tracepoints", &error))?;
+                Ok(Self::Period(activations, Threads::default()))
+            }
+            Passes::Markers { .. } | Passes::Process => {
+                let rings = Rings::create().map_err(|error| format!("no shared memory for markers: {error}"))?;
+                Ok(Self::Markers(rings))
+            }
+        }
+    }
+
+    /// The descriptor and the variables that the program gets.
+    pub fn handed_over(&self) -> (i32, Vec<(String, String)>) {
+        match self {
+            Self::Markers(rings) => (rings.file().as_raw_fd(), vec![(VARIABLE.to_owned(), rings.variable())]),
+            _ => (-1, Vec::new()),
+        }
+    }
+
+    /// The program runs as this process.
+    pub fn started(&mut self, process: Option<u32>) {
+        if let (Self::Period(activations, _), Some(process)) = (self, process) {
+            activations.follow(process);
+        }
+    }
+
+    /// Takes the marks that are there, their times in ticks of the counter.
+    pub fn drain(&mut self, clock: Anchor, mut each: impl FnMut(Mark)) {
+        match self {
+            Self::Markers(rings) => {
+                let writers = rings.writers();
+                let raw = |thread: u32| {
+                    writers.get(thread as usize).is_some_and(|writer| writer.clock == CLOCK_MONOTONIC_RAW)
+                };
+                rings.drain(|mark| {
+                    let at = if raw(mark.thread) { clock.ticks(mark.at) } else { mark.at };
+                    each(Mark { at, ..mark });
+                });
+            }
+            Self::Functions(functions, threads) => {
+                let lost = functions.lost();
+                functions.drain(|event| each(threads.mark(event, clock, lost)));
+            }
+            Self::Period(activations, threads) => {
+                let lost = activations.lost();
+                activations.drain(|event| each(threads.mark(event, clock, lost)));
+            }
+        }
+    }
+
+    /// The threads that made marks: process and thread.
+    pub fn threads(&self) -> Vec<(u32, u32)> {
+        match self {
+            Self::Markers(rings) => rings.writers().iter().map(|writer| (writer.process, writer.thread)).collect(),
+            Self::Functions(_, threads) | Self::Period(_, threads) => threads.list(),
+        }
+    }
+
+    /// The name that the program gave a phase.
+    pub fn phase_name(&self, phase: u32) -> Option<String> {
+        match self {
+            Self::Markers(rings) => rings.phase_name(phase),
+            _ => None,
+        }
+    }
+
+    /// What was measured, in the words of the file.
+    pub fn described(&self, called: &str) -> String {
+        match self {
+            Self::Markers(_) => format!("phase {called}"),
+            Self::Functions(..) => "from function to function, by uprobes".into(),
+            Self::Period(..) => "from each wake-up of the first thread to its next sleep".into(),
+        }
+    }
+
+    /// What is missing, and what was part of no pass.
+    pub fn complaints(&self, unpaired: Unpaired) -> Vec<String> {
+        let (begun, ended, missing, without_ring) = match self {
+            Self::Markers(rings) => {
+                // What was dropped last is not followed by a marker that shows the gap.
+                let dropped = rings.writers().iter().map(|writer| writer.lost).sum();
+                let lost = unpaired.lost.max(dropped);
+                let missing = (lost, "markers dropped because a ring was full: their passes are missing");
+                let begun = "`wk_begin` of a phase that was open already";
+                (begun, "`wk_end` of a phase that was not open", missing, rings.without_ring())
+            }
+            Self::Functions(functions, _) => {
+                let missing = (functions.lost(), "events dropped because a buffer was full: their passes are missing");
+                (
+                    "entries of the first function before the second one returned",
+                    "returns without an entry before",
+                    missing,
+                    0,
+                )
+            }
+            Self::Period(activations, _) => {
+                let missing =
+                    (activations.lost(), "events dropped because a buffer was full: their passes are missing");
+                ("wake-ups before the next sleep", "sleeps without a wake-up before", missing, 0)
+            }
+        };
+        let counted = [
+            (unpaired.begins, begun),
+            (unpaired.ends, ended),
+            missing,
+            (unpaired.unknown_phase, "markers of a phase above 63"),
+            (u64::from(without_ring), "threads without a ring (64 threads get one): their passes are missing"),
+        ];
+        let counted = counted.into_iter().filter(|(count, _)| *count > 0);
+        counted.map(|(count, what)| format!("{count} {what}")).collect()
+    }
+
+    /// What would do, where no pass was made.
+    pub fn no_passes(&self) -> String {
+        match self {
+            Self::Markers(rings) if rings.writers().is_empty() => {
+                "; expected markers in its source (`waykeeper markers c` prints `waykeeper.h`), or `passes = \"process\"`, \
+                 which measures whole runs of it"
+                    .into()
+            }
+            Self::Markers(_) => "; it made markers, but no `wk_end` that belongs to a `wk_begin`".into(),
+            Self::Functions(..) => "; expected functions that it calls on its core, of which the second one returns".into(),
+            Self::Period(..) => "; expected a program whose first thread sleeps and is woken again and again".into(),
+        }
+    }
+}
+
+fn unavailable(what: &str, error: &std::io::Error) -> String {
+    format!(
+        "{what}, which are unavailable here: {error}; expected root (or CAP_PERFMON) and a kernel that has them, or markers"
+    )
+}
+
+/// The file of a program, as the shell finds it.
+fn file_of(program: &str) -> Option<PathBuf> {
+    if program.contains('/') {
+        return Some(PathBuf::from(program));
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| Path::is_file(file))
+}

@@ -1,0 +1,88 @@
+//! Where a function lies in a program's file.
+
+use std::path::{Path, PathBuf};
+
+use object::{Object, ObjectSegment, ObjectSymbol, SymbolKind};
+
+/// A function of a program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Function {
+    /// The program's file.
+    pub file: PathBuf,
+    /// Where the function begins in the file, bytes.
+    pub offset: u64,
+}
+
+/// Why a function is not found: what was found, and what would do.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct NoFunction(String);
+
+/// So many names are proposed for one that is not found.
+const PROPOSED: usize = 3;
+
+impl Function {
+    /// Finds a function by its name in the symbol tables of an ELF file.
+    ///
+    /// # Errors
+    /// A file that is no ELF program, has no symbols, or has no such function; names that are alike.
+    pub fn find(file: &Path, name: &str) -> Result<Self, NoFunction> {
+        let shown = file.display();
+        let bytes = std::fs::read(file).map_err(|error| NoFunction(format!("{shown} cannot be read: {error}")))?;
+        let program = object::File::parse(&*bytes).map_err(|error| {
+            NoFunction(format!(
+                "{shown} is no ELF program ({error}); functions of scripts and libraries are not supported"
+            ))
+        })?;
+        let all = program.symbols().chain(program.dynamic_symbols());
+        let functions: Vec<(&str, u64)> = all
+            .filter(|symbol| symbol.kind() == SymbolKind::Text && symbol.is_definition())
+            .filter_map(|symbol| Some((symbol.name().ok()?, symbol.address())))
+            .collect();
+        if functions.is_empty() {
+            return Err(NoFunction(format!("{shown} has no symbols; expected a program that was not stripped")));
+        }
+        let Some((_, address)) = functions.iter().find(|(found, _)| *found == name) else {
+            let names = alike(name, functions.iter().map(|(found, _)| *found));
+            return Err(NoFunction(format!("{shown} has no function `{name}`; expected {names}")));
+        };
+        let segment = program.segments().find_map(|segment| {
+            let within = address.checked_sub(segment.address()).filter(|within| *within < segment.size())?;
+            Some(segment.file_range().0 + within)
+        });
+        let offset =
+            segment.ok_or_else(|| NoFunction(format!("`{name}` of {shown} lies in no segment of the file")))?;
+        Ok(Self { file: file.to_owned(), offset })
+    }
+}
+
+/// The names that are nearest to one, as a list.
+fn alike<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> String {
+    let mut ranked: Vec<(f64, &str)> = names.map(|other| (strsim::jaro_winkler(name, other), other)).collect();
+    ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
+    ranked.dedup_by(|a, b| a.1 == b.1);
+    let nearest: Vec<_> = ranked.iter().take(PROPOSED).map(|(_, other)| format!("`{other}`")).collect();
+    nearest.join(", or ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_are_alike_come_first() {
+        let names = ["main", "read_buffer", "_start", "red_buffer", "read_buffers"];
+        assert_eq!(alike("read_bufer", names.into_iter()), "`read_buffer`, or `read_buffers`, or `red_buffer`");
+    }
+
+    #[test]
+    fn what_is_no_program_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let script = folder.path().join("script");
+        std::fs::write(&script, "#!/bin/sh\n").unwrap();
+        let refused = Function::find(&script, "main").unwrap_err().to_string();
+        assert!(refused.contains("is no ELF program"), "{refused}");
+        let gone = Function::find(&folder.path().join("gone"), "main").unwrap_err().to_string();
+        assert!(gone.contains("cannot be read: No such file"), "{gone}");
+    }
+}
