@@ -12,7 +12,7 @@ use waykeeper_policy::{MountSettings, Step};
 use crate::change::Change;
 use crate::remainder::{Remainder, Setting};
 use crate::schemata::Shares;
-use crate::settings::{Place, Settings};
+use crate::settings::{CpuRegister, Settings};
 use crate::snapshot::{Home, Snapshot};
 use crate::store::Store;
 use crate::tree::MountSeen;
@@ -72,7 +72,7 @@ pub struct TaskBefore {
 #[serde(deny_unknown_fields)]
 pub struct RegisterBefore {
     /// Which one.
-    pub place: Place,
+    pub place: CpuRegister,
     /// Its whole value.
     pub value: u64,
 }
@@ -411,11 +411,11 @@ impl Journal {
     }
 
     /// The registers as the steps left them.
-    pub(crate) fn registers_left(&self) -> BTreeMap<Place, u64> {
+    pub(crate) fn registers_left(&self) -> BTreeMap<CpuRegister, u64> {
         let mut values = BTreeMap::new();
         for (change, left) in self.changes.iter().zip(&self.left) {
             if let (Change::Register { cpu, register, .. }, Some(value)) = (change, left.register) {
-                values.insert(Place { cpu: *cpu, register: *register }, value);
+                values.insert(CpuRegister { cpu: *cpu, register: *register }, value);
             }
         }
         values

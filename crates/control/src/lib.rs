@@ -49,7 +49,7 @@ pub use read_back::Difference;
 pub use registers::{RegisterError, Registers};
 pub use remainder::{OthersChanges, WAYS_ON};
 pub use restore::{RestoreError, Restored, restore, restore_with};
-pub use settings::Place;
+pub use settings::CpuRegister;
 pub use snapshot::{Group, Home, Snapshot};
 pub use state::{Held, Holder, LockError, StateDirectory, Untrusted};
 pub use status::{Phase, Status, StatusError, status};

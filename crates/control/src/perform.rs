@@ -4,7 +4,7 @@ use crate::change::Change;
 use crate::cpus;
 use crate::journal::{Journal, Left};
 use crate::registers::RegisterError;
-use crate::settings::Place;
+use crate::settings::CpuRegister;
 use crate::snapshot::{self, Home, Snapshot, file};
 use crate::undo::{Action, Now};
 use crate::{Machine, Tree, TreeError};
@@ -39,7 +39,7 @@ pub(crate) fn step(machine: &mut Machine<'_>, step: &Step, change: &Change) -> R
         // Done by `cgroups::gather`, which notes in the journal where the tasks come from.
         Step::Cgroup { .. } => {}
         Step::Register { cpu, register, value, mask } => {
-            set_bits(machine, Place { cpu: *cpu, register: *register }, *value, *mask)?;
+            set_bits(machine, CpuRegister { cpu: *cpu, register: *register }, *value, *mask)?;
         }
     }
     let mut left = Left::default();
@@ -53,7 +53,12 @@ pub(crate) fn step(machine: &mut Machine<'_>, step: &Step, change: &Change) -> R
 }
 
 /// Sets some bits of a register, and leaves the others.
-pub(crate) fn set_bits(machine: &mut Machine<'_>, place: Place, value: u64, mask: u64) -> Result<(), RegisterError> {
+pub(crate) fn set_bits(
+    machine: &mut Machine<'_>,
+    place: CpuRegister,
+    value: u64,
+    mask: u64,
+) -> Result<(), RegisterError> {
     let old = machine.registers.read(place.cpu, place.register)?;
     machine.registers.write(place.cpu, place.register, old & !mask | value)
 }
@@ -141,7 +146,7 @@ pub(crate) fn look(machine: &mut Machine<'_>, journal: &Journal) -> Result<Now, 
     // One of a CPU that is offline by now does not stand in the way of those that are to be put back.
     let of_plan = journal.planned_settings().registers;
     for before in journal.head.before.registers.iter().filter(|before| of_plan.contains_key(&before.place)) {
-        let Place { cpu, register } = before.place;
+        let CpuRegister { cpu, register } = before.place;
         now.registers.insert(before.place, machine.registers.read(cpu, register)?);
     }
     if journal.changes.iter().any(Change::is_resctrl) {

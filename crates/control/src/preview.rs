@@ -3,7 +3,7 @@
 use crate::change::{Change, describe_mount};
 use crate::check::Found;
 use crate::schemata;
-use crate::settings::Place;
+use crate::settings::CpuRegister;
 use crate::undo::name;
 
 /// What is there now of the settings that a change is about.
@@ -42,7 +42,7 @@ pub(crate) fn now(change: &Change, found: &Found) -> String {
             None => "not there; its tasks join when it comes, while `waykeeper follow` runs".into(),
         },
         Change::Register { cpu, register, .. } => {
-            let place = Place { cpu: *cpu, register: *register };
+            let place = CpuRegister { cpu: *cpu, register: *register };
             let before = found.before.registers.iter().find(|before| before.place == place);
             before.map_or_else(String::new, |before| format!("{:#x}", before.value))
         }

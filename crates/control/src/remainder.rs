@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::schemata::Domain;
-use crate::settings::{Place, Settings};
+use crate::settings::{CpuRegister, Settings};
 
 /// What happens to settings that others have changed since.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub const WAYS_ON: &str =
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Setting {
-    Register(Place),
+    Register(CpuRegister),
     Cpu(u32),
     Task(i32),
     RootShare(Domain),

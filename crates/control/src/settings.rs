@@ -11,7 +11,7 @@ use crate::schemata::Shares;
 /// A register of a CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Place {
+pub struct CpuRegister {
     /// Number of the CPU.
     pub cpu: u32,
     /// Number of the register.
@@ -40,9 +40,9 @@ pub(crate) struct Settings {
     pub tasks: BTreeMap<i32, String>,
     /// The group of each cgroup that is named.
     pub cgroups: BTreeMap<String, String>,
-    pub registers: BTreeMap<Place, Bits>,
+    pub registers: BTreeMap<CpuRegister, Bits>,
     /// The order in which registers are first written.
-    pub register_order: Vec<Place>,
+    pub register_order: Vec<CpuRegister>,
 }
 
 impl Settings {
@@ -81,7 +81,7 @@ impl Settings {
             Change::Cgroup { group, cgroup } => drop(self.cgroups.insert(cgroup.clone(), group.clone())),
             Change::Other => {}
             Change::Register { cpu, register, value, mask } => {
-                let place = Place { cpu: *cpu, register: *register };
+                let place = CpuRegister { cpu: *cpu, register: *register };
                 if !self.register_order.contains(&place) {
                     self.register_order.push(place);
                 }
@@ -129,7 +129,7 @@ mod tests {
         let write = |value, mask| Step::Register { cpu: 1, register: 0xc8f, value, mask };
         let changes = Change::all_of(&[write(1 << 32, 0xffff_ffff << 32), write(5, 0x3ff)]).unwrap();
         let settings = Settings::of(&changes);
-        let bits = settings.registers[&Place { cpu: 1, register: 0xc8f }];
+        let bits = settings.registers[&CpuRegister { cpu: 1, register: 0xc8f }];
         // Class 1 in the upper half, RMID 5 in the ten lowest bits.
         assert_eq!(bits, Bits { value: 0x1_0000_0005, mask: 0xffff_ffff_0000_03ff });
     }

@@ -11,7 +11,7 @@ use crate::cpus::Cpus;
 use crate::journal::Journal;
 use crate::remainder::{OthersChanges, Remainder, Setting};
 use crate::schemata::{self, Shares};
-use crate::settings::{Place, Settings};
+use crate::settings::{CpuRegister, Settings};
 use crate::snapshot::{Home, Snapshot, control_of};
 use crate::tree::MountSeen;
 
@@ -20,7 +20,7 @@ use crate::tree::MountSeen;
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub(crate) enum Action {
     /// Bits of a register.
-    Register { place: Place, value: u64, mask: u64 },
+    Register { place: CpuRegister, value: u64, mask: u64 },
     /// All CPUs of a group.
     Cpus { group: String, cpus: Cpus },
     /// A task goes home, if it still lives.
@@ -42,7 +42,7 @@ pub(crate) struct Now {
     pub tree: Snapshot,
     /// When each task of the journal that still lives began.
     pub tasks: BTreeMap<i32, u64>,
-    pub registers: BTreeMap<Place, u64>,
+    pub registers: BTreeMap<CpuRegister, u64>,
 }
 
 /// Actions in their order, and what was found that is not as it was left.
@@ -110,7 +110,7 @@ impl Planner<'_> {
             }
             let under_way = self.journal.trying || self.is_under_way(place);
             let as_left = left.get(place).is_some_and(|left| (left ^ now) & mask == 0);
-            let Place { cpu, register } = place;
+            let CpuRegister { cpu, register } = place;
             let what =
                 || format!("register {register:#x} of CPU {cpu} reads {now:#x}, which is not what was left there");
             if under_way || as_left || self.overrides(Setting::Register(*place), what()) {
@@ -119,9 +119,9 @@ impl Planner<'_> {
         }
     }
 
-    fn is_under_way(&self, place: &Place) -> bool {
+    fn is_under_way(&self, place: &CpuRegister) -> bool {
         let last = self.journal.is_under_way().then(|| &self.journal.changes[self.journal.begun - 1]);
-        matches!(last, Some(Change::Register { cpu, register, .. }) if *place == Place { cpu: *cpu, register: *register })
+        matches!(last, Some(Change::Register { cpu, register, .. }) if *place == CpuRegister { cpu: *cpu, register: *register })
     }
 
     /// Whether there is a resctrl that something of the plan can be in.

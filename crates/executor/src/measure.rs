@@ -62,7 +62,7 @@ pub struct Pace {
 
 /// What a place says about itself.
 #[derive(Debug, Clone)]
-pub struct Place {
+pub struct OfferedSite {
     /// How long its pilots and sentinels take.
     pub pace: Pace,
     /// Its cores and mitigations.
@@ -80,7 +80,7 @@ pub struct Place {
 /// A place that runs cases.
 pub trait Executor: Sync {
     /// What the place says about itself.
-    fn place(&self) -> &Place;
+    fn place(&self) -> &OfferedSite;
 
     /// Why the place cannot run a case, where that can be told before it is tried.
     fn refuses(&self, case: &Case) -> Option<String>;

@@ -17,7 +17,7 @@ use waykeeper_workload::Pattern;
 
 use crate::explained;
 use crate::fast_check;
-use crate::measure::{Assignment, Executor, ExecutorError, Pace, Place};
+use crate::measure::{Assignment, Executor, ExecutorError, OfferedSite, Pace};
 use crate::not_given::not_given;
 use crate::occupancy::Watch;
 use crate::policies::{self, PolicyFiles, is_policy, located, offers, settings, the_policy};
@@ -27,7 +27,7 @@ use crate::policies::{self, PolicyFiles, is_policy, located, offers, settings, t
 pub struct Simulated {
     platform: Platform,
     policies: PolicyFiles,
-    place: Place,
+    place: OfferedSite,
 }
 
 /// Caches and filters fill before the first sample counts: 5 ms is one pass of a chase over a few MiB. A buffer also
@@ -100,7 +100,7 @@ impl Simulated {
                 platform.name
             ))
         })?;
-        let place = Place {
+        let place = OfferedSite {
             pace: PACE,
             site: site(&platform, elsewhere, policies),
             clock: Clock {
@@ -228,7 +228,7 @@ impl waykeeper_simulator::Samples for Collecting<'_> {
 }
 
 impl Executor for Simulated {
-    fn place(&self) -> &Place {
+    fn place(&self) -> &OfferedSite {
         &self.place
     }
 

@@ -15,7 +15,7 @@ use serde::Serialize;
 
 pub use explain::Meaning;
 pub use named::{Named, NotFound, find};
-pub use place::{Block, Place};
+pub use place::{Block, RegisterAddress};
 pub use value::{Decoded, DecodedField, EncodeError};
 
 /// A register, or several of the same kind.
@@ -26,7 +26,7 @@ pub struct Register {
     /// What it is for.
     pub title: &'static str,
     /// How it is reached; of numbered ones the first.
-    pub place: Place,
+    pub place: RegisterAddress,
     /// How many there are of this kind.
     pub count: u32,
     /// Bits.

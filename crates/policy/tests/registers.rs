@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use waykeeper_platform::{Platform, find_bundled};
-use waykeeper_policy::register::{Place, Register, all, find};
+use waykeeper_policy::register::{Register, RegisterAddress, all, find};
 
 fn register(name: &str) -> &'static Register {
     find(name).unwrap().register
@@ -34,7 +34,7 @@ fn no_two_registers_share_a_name_or_a_place() {
             let one = first.nth(number).unwrap();
             assert!(names.insert(one.name().to_uppercase()), "{}", one.name());
             assert!(
-                places.insert(one.place()) || one.place() == Place::Msr(0xca0),
+                places.insert(one.place()) || one.place() == RegisterAddress::Msr(0xca0),
                 "{} at {}",
                 one.name(),
                 one.place()
@@ -47,7 +47,7 @@ fn no_two_registers_share_a_name_or_a_place() {
                 continue;
             }
             let place = match one.place() {
-                Place::Msr(number) => format!("{number:#X}").replace("0X", "0x"),
+                RegisterAddress::Msr(number) => format!("{number:#X}").replace("0X", "0x"),
                 place => place.to_string(),
             };
             assert_eq!(find(&place), Ok(one), "{place}");

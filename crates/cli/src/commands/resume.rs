@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::Value;
-use waykeeper_executor::{Begun, Place, Settings};
+use waykeeper_executor::{Begun, OfferedSite, Settings};
 use waykeeper_experiment::InputError;
 use waykeeper_experiment::cases::{Case, Plan};
 use waykeeper_experiment::site::ExecutorKind;
@@ -89,7 +89,7 @@ fn found(folder: &Path) -> Result<Unfinished, Result<Failure, &'static str>> {
 }
 
 /// What is not as it was when the run began.
-fn difference(header: &Header, place: &Place, plan: &Plan) -> Option<String> {
+fn difference(header: &Header, place: &OfferedSite, plan: &Plan) -> Option<String> {
     let (then, version) = (&header.run, env!("CARGO_PKG_VERSION"));
     if then.tool.version != version {
         return Some(format!(
@@ -115,7 +115,7 @@ fn difference(header: &Header, place: &Place, plan: &Plan) -> Option<String> {
     machine.or_else(parameters).or_else(|| clock(header, place)).or_else(|| cases(&header.plan.cases, &plan.cases))
 }
 
-fn clock(header: &Header, place: &Place) -> Option<String> {
+fn clock(header: &Header, place: &OfferedSite) -> Option<String> {
     let (was, is) = (&header.run.clock, &place.clock);
     if was.name != is.name {
         return Some(format!("samples were timed by {}, and would be by {}", was.name, is.name));

@@ -31,7 +31,7 @@ use waykeeper_linux::thread::spawn;
 use waykeeper_linux::{FIFO, HUGE_PAGES};
 use waykeeper_run::measurement::Measurement;
 
-use crate::measure::{Assignment, Executor, ExecutorError, Place};
+use crate::measure::{Assignment, Executor, ExecutorError, OfferedSite};
 use crate::policies::PolicyFiles;
 pub use bench::Bench;
 pub use job::{Answer, Job, Part, Recorded};
@@ -51,7 +51,7 @@ const WASH_MOST: u64 = 256 << 20;
 /// Runs cases on this machine.
 #[derive(Debug)]
 pub struct Host {
-    place: Place,
+    place: OfferedSite,
     bench: Box<dyn Bench>,
     tick_ns: f64,
     line_bytes: u64,
@@ -61,7 +61,7 @@ pub struct Host {
 }
 
 impl Executor for Host {
-    fn place(&self) -> &Place {
+    fn place(&self) -> &OfferedSite {
         &self.place
     }
 

@@ -9,7 +9,7 @@ use waykeeper_run::Machine;
 
 use super::bench::{Bench, Workers};
 use super::{Host, WASH_MOST, WASH_TIMES, colours, policy, probe};
-use crate::measure::{ExecutorError, Place};
+use crate::measure::{ExecutorError, OfferedSite};
 use crate::policies::{self, PolicyFiles};
 
 impl Host {
@@ -38,7 +38,7 @@ impl Host {
         let tick_ns = clock.tick_ns;
         let llc = cache_shapes(&found.platform, site.auto_core).0.iter().map(|shape| shape.size_bytes).max();
         let facts = facts(&root, site.auto_core);
-        let place = Place {
+        let place = OfferedSite {
             pace: bench.pace(),
             notes: notes(&facts).into_iter().chain(bench.notes()).collect(),
             machine: machine(facts, &found.platform, &site),

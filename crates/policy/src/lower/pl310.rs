@@ -10,7 +10,7 @@ use crate::lockdown::{Location, LockedLines};
 use crate::mask::Mask;
 use crate::offer::{LockdownOffer, Offer};
 use crate::refusal::Refusal;
-use crate::register::{Place, known};
+use crate::register::{RegisterAddress, known};
 
 use super::write::RegisterWrite;
 use super::{Form, Line, Lowered};
@@ -240,7 +240,7 @@ fn symbols(assignment: &Assignment) -> Vec<&str> {
 /// Access to the hardware, which another header can replace.
 fn port() -> String {
     let p15 = |register: &str| match known(register).place() {
-        Place::Coprocessor { op1, crn, crm, op2 } => format!("p15, {op1}, %0, c{crn}, c{crm}, {op2}"),
+        RegisterAddress::Coprocessor { op1, crn, crm, op2 } => format!("p15, {op1}, %0, c{crn}, c{crm}, {op2}"),
         _ => String::new(),
     };
     PORT.replace("{actlr}", &p15("CORTEX_A9_ACTLR")).replace("{tlb_lockdown}", &p15("CORTEX_A9_TLB_LOCKDOWN"))

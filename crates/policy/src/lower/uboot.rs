@@ -11,7 +11,7 @@ use super::{Form, Line, Lowered};
 
 /// Instructions of AArch64 (Arm, Architecture Reference Manual DDI 0487, C6.2).
 mod instruction {
-    use crate::register::Place;
+    use crate::register::RegisterAddress;
 
     const ISB: u32 = 0xd503_3fdf;
     const RET: u32 = 0xd65f_03c0;
@@ -26,19 +26,19 @@ mod instruction {
         std::iter::once(first).chain(shifts.map(|shift| word(0xf280_0000, shift))).collect()
     }
 
-    fn system(place: Place, op: u32, register: u32) -> Option<u32> {
-        let Place::System { op0, op1, crn, crm, op2 } = place else { return None };
+    fn system(place: RegisterAddress, op: u32, register: u32) -> Option<u32> {
+        let RegisterAddress::System { op0, op1, crn, crm, op2 } = place else { return None };
         let fields = [(op0 - 2, 19), (op1, 16), (crn, 12), (crm, 8), (op2, 5)];
         Some(fields.iter().fold(op | register, |word, (value, shift)| word | u32::from(*value) << shift))
     }
 
     /// `msr place, xN`.
-    pub fn write(place: Place, register: u32) -> Option<u32> {
+    pub fn write(place: RegisterAddress, register: u32) -> Option<u32> {
         system(place, 0xd510_0000, register)
     }
 
     /// `mrs xN, place`.
-    pub fn read(place: Place, register: u32) -> Option<u32> {
+    pub fn read(place: RegisterAddress, register: u32) -> Option<u32> {
         system(place, 0xd530_0000, register)
     }
 

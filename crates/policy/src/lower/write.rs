@@ -4,7 +4,7 @@ use serde::{Serialize, Serializer};
 use waykeeper_platform::{CoreId, format_cpulist};
 
 use crate::refusal::Refusal;
-use crate::register::{EncodeError, Named, Place, known};
+use crate::register::{EncodeError, Named, RegisterAddress, known};
 
 /// A write to a register.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -15,7 +15,7 @@ pub struct RegisterWrite {
     pub register: String,
     /// How it is reached.
     #[serde(serialize_with = "as_text")]
-    pub place: Place,
+    pub place: RegisterAddress,
     /// The value of the bits of `mask`.
     pub value: u64,
     /// The bits that are written; the others stay.
@@ -24,7 +24,7 @@ pub struct RegisterWrite {
     pub why: String,
 }
 
-fn as_text<S: Serializer>(place: &Place, serializer: S) -> Result<S::Ok, S::Error> {
+fn as_text<S: Serializer>(place: &RegisterAddress, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(place)
 }
 

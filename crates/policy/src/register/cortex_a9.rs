@@ -1,7 +1,7 @@
 //! System registers of the Arm Cortex-A9 that locking needs.
 
 use super::explain::Meaning;
-use super::{Field, Place, Register, bits, flag};
+use super::{Field, Register, RegisterAddress, bits, flag};
 
 const fn p15(
     name: &'static str,
@@ -10,7 +10,15 @@ const fn p15(
     fields: &'static [Field],
     source: &'static str,
 ) -> Register {
-    Register { name, title, place: Place::Coprocessor { op1: 0, crn, crm, op2 }, count: 1, width: 32, fields, source }
+    Register {
+        name,
+        title,
+        place: RegisterAddress::Coprocessor { op1: 0, crn, crm, op2 },
+        count: 1,
+        width: 32,
+        fields,
+        source,
+    }
 }
 
 pub const REGISTERS: &[Register] = &[

@@ -1,19 +1,19 @@
 //! Arm DynamIQ Shared Unit of the first generation (Cortex-A55, A75, A76, A77, A78), and the bits that give software access to it.
 
 use super::explain::Meaning;
-use super::{Field, Place, Register, bits, flag};
+use super::{Field, Register, RegisterAddress, bits, flag};
 
 const ENCODING: &str = "encoding: TF-A, include/lib/cpus/aarch64/dsu_def.h";
 
 /// A system register of the cluster: S3_0_C15_C`crm`_`op2`.
-const fn cluster(crm: u8, op2: u8) -> Place {
-    Place::System { op0: 3, op1: 0, crn: 15, crm, op2 }
+const fn cluster(crm: u8, op2: u8) -> RegisterAddress {
+    RegisterAddress::System { op0: 3, op1: 0, crn: 15, crm, op2 }
 }
 
 const fn register(
     name: &'static str,
     title: &'static str,
-    place: Place,
+    place: RegisterAddress,
     width: u32,
     fields: &'static [Field],
     source: &'static str,
@@ -170,7 +170,7 @@ pub const REGISTERS: &[Register] = &[
     register(
         "ACTLR_EL3",
         "which registers EL2 and EL1 may write",
-        Place::System { op0: 3, op1: 6, crn: 1, crm: 0, op2: 1 },
+        RegisterAddress::System { op0: 3, op1: 6, crn: 1, crm: 0, op2: 1 },
         64,
         ACCESS,
         ACCESS_SOURCE,
@@ -178,7 +178,7 @@ pub const REGISTERS: &[Register] = &[
     register(
         "ACTLR_EL2",
         "which registers EL1 may write",
-        Place::System { op0: 3, op1: 4, crn: 1, crm: 0, op2: 1 },
+        RegisterAddress::System { op0: 3, op1: 4, crn: 1, crm: 0, op2: 1 },
         64,
         ACCESS,
         ACCESS_SOURCE,

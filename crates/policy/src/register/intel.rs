@@ -1,7 +1,7 @@
 //! Model-specific registers of Intel, and AMD's where they differ.
 
 use super::explain::Meaning;
-use super::{Field, Place, Register, bits, flag};
+use super::{Field, Register, RegisterAddress, bits, flag};
 
 const SDM: &str = "Intel, Software Developer's Manual, volumes 3 and 4; intel-cmt-cat, lib/cpu_registers.h";
 const TCC: &str = "Intel, Time Coordinated Compute user guide, chapter 5.3.3; fields as widely published (Software Developer's Manual, volume 3, hardware-controlled performance states)";
@@ -13,7 +13,7 @@ const fn msr(
     fields: &'static [Field],
     source: &'static str,
 ) -> Register {
-    Register { name, title, place: Place::Msr(number), count: 1, width: 64, fields, source }
+    Register { name, title, place: RegisterAddress::Msr(number), count: 1, width: 64, fields, source }
 }
 
 const fn family(mut first: Register, count: u32) -> Register {

@@ -2,7 +2,7 @@
 
 use super::explain::Meaning;
 use super::place::Block;
-use super::{Field, Place, Register, bits, flag};
+use super::{Field, Register, RegisterAddress, bits, flag};
 
 const CORE: &str = "TF-A, include/arch/aarch64/arch.h; Arm, Architecture Reference Manual DDI 0487 as widely published";
 const MSC: &str = "Linux, drivers/resctrl/mpam_internal.h; Arm, MPAM system component specification IHI 0099";
@@ -13,12 +13,12 @@ const fn system(
     [op1, crm, op2]: [u8; 3],
     fields: &'static [Field],
 ) -> Register {
-    let place = Place::System { op0: 3, op1, crn: 10, crm, op2 };
+    let place = RegisterAddress::System { op0: 3, op1, crn: 10, crm, op2 };
     Register { name, title, place, count: 1, width: 64, fields, source: CORE }
 }
 
 const fn msc(name: &'static str, title: &'static str, offset: u32, fields: &'static [Field]) -> Register {
-    let place = Place::Memory { block: Block::Mpam, offset, step: 4 };
+    let place = RegisterAddress::Memory { block: Block::Mpam, offset, step: 4 };
     Register { name, title, place, count: 1, width: 32, fields, source: MSC }
 }
 

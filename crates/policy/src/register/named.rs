@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Place, Register, all};
+use super::{Register, RegisterAddress, all};
 
 /// One register: of numbered ones, which.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +44,7 @@ impl Named {
     }
 
     /// How it is reached.
-    pub fn place(&self) -> Place {
+    pub fn place(&self) -> RegisterAddress {
         self.register.place.nth(self.number)
     }
 
@@ -94,7 +94,7 @@ pub fn find(name: &str) -> Result<Named, NotFound> {
         // A register by itself comes before one of a row that reaches over its number.
         let (single, rows): (Vec<_>, Vec<_>) = all().partition(|register| register.count == 1);
         for register in single.into_iter().chain(rows) {
-            if let Place::Msr(first) = register.place
+            if let RegisterAddress::Msr(first) = register.place
                 && let Some(number) = number.checked_sub(first).filter(|number| *number < register.count)
             {
                 return Ok(Named { register, number });

@@ -2,13 +2,13 @@
 
 use super::explain::Meaning;
 use super::place::Block;
-use super::{Field, Place, Register, bits, flag};
+use super::{Field, Register, RegisterAddress, bits, flag};
 
 const SOURCE: &str =
     "OP-TEE, core/arch/arm/include/kernel/tz_ssvce_def.h; Arm, L2C-310 TRM DDI 0246 as widely published";
 
 const fn at(name: &'static str, title: &'static str, offset: u32, fields: &'static [Field]) -> Register {
-    let place = Place::Memory { block: Block::Pl310, offset, step: 8 };
+    let place = RegisterAddress::Memory { block: Block::Pl310, offset, step: 8 };
     Register { name, title, place, count: 1, width: 32, fields, source: SOURCE }
 }
 

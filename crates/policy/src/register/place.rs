@@ -7,7 +7,7 @@ use serde::Serialize;
 /// How a register is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Place {
+pub enum RegisterAddress {
     /// A model-specific register of an x86 processor.
     Msr(u32),
     /// A system register of AArch64: S`op0`_`op1`_C`crn`_C`crm`_`op2`.
@@ -55,7 +55,7 @@ pub enum Block {
     Mpam,
 }
 
-impl Place {
+impl RegisterAddress {
     /// The place of the register `number` places after this one.
     pub(super) fn nth(self, number: u32) -> Self {
         match self {
@@ -92,7 +92,7 @@ impl Block {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for RegisterAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Msr(number) => write!(f, "{number:#x}"),

@@ -3,7 +3,7 @@
 use waykeeper_platform::Replacement;
 use waykeeper_workload::Xorshift;
 
-use crate::caches::array::rows::{Place, Row, Rows, with_rows};
+use crate::caches::array::rows::{SetWay, Row, Rows, with_rows};
 use crate::caches::array::set_index::SetIndex;
 use crate::caches::flags::Flags;
 use crate::caches::replacement;
@@ -49,13 +49,13 @@ impl Cache {
 
     /// The place of a line. Any way hits, whatever mask fills obey.
     #[inline(always)]
-    pub fn find(&self, line: Line) -> Option<Place> {
+    pub fn find(&self, line: Line) -> Option<SetWay> {
         self.rows.find(line)
     }
 
     /// Remembers a use of a place and adds flags to it; gives its flags.
     #[inline]
-    pub fn touch(&mut self, place: Place, add: Flags) -> Flags {
+    pub fn touch(&mut self, place: SetWay, add: Flags) -> Flags {
         let Rows { sets, ways, policy, .. } = &mut self.rows;
         with_rows!(sets, rows => {
             let row = &mut rows[place.set()];
@@ -68,18 +68,18 @@ impl Cache {
 
     /// Adds flags to a place without a use.
     #[inline]
-    pub fn mark(&mut self, place: Place, add: Flags) {
+    pub fn mark(&mut self, place: SetWay, add: Flags) {
         *self.rows.known_mut(place) |= add;
     }
 
     /// Takes flags from a place.
-    pub fn clear(&mut self, place: Place, take: Flags) {
+    pub fn clear(&mut self, place: SetWay, take: Flags) {
         *self.rows.known_mut(place) &= !take;
     }
 
     /// The flags of a place.
     #[inline]
-    pub fn flags(&self, place: Place) -> Flags {
+    pub fn flags(&self, place: SetWay) -> Flags {
         self.rows.known(place)
     }
 
@@ -111,13 +111,13 @@ impl Cache {
     }
 
     /// Keeps the line at a place from making room.
-    pub fn lock(&mut self, place: Place) {
+    pub fn lock(&mut self, place: SetWay) {
         self.rows.bar(place);
     }
 
     /// Whether the line at a place is locked.
     #[inline]
-    pub fn is_locked(&self, place: Place) -> bool {
+    pub fn is_locked(&self, place: SetWay) -> bool {
         self.rows.is_barred(place)
     }
 

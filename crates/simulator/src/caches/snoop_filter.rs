@@ -3,7 +3,7 @@
 use waykeeper_platform::Replacement;
 use waykeeper_workload::Xorshift;
 
-use crate::caches::array::rows::{Place, Row, Rows, with_rows};
+use crate::caches::array::rows::{SetWay, Row, Rows, with_rows};
 use crate::caches::array::set_index::SetIndex;
 use crate::caches::replacement;
 use crate::line::Line;
@@ -73,19 +73,19 @@ impl SnoopFilter {
 
     /// The place of a line.
     #[inline(always)]
-    pub fn find(&self, line: Line) -> Option<Place> {
+    pub fn find(&self, line: Line) -> Option<SetWay> {
         self.rows.find(line)
     }
 
     /// Who holds the line at a place.
     #[inline]
-    pub fn owners(&self, place: Place) -> u32 {
+    pub fn owners(&self, place: SetWay) -> u32 {
         self.rows.known(place)
     }
 
     /// Whether the line at a place is still under way.
     #[inline]
-    pub fn is_busy(&self, place: Place) -> bool {
+    pub fn is_busy(&self, place: SetWay) -> bool {
         self.rows.is_barred(place)
     }
 

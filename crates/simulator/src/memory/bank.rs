@@ -2,7 +2,7 @@
 
 use crate::line::Line;
 use crate::memory::Handle;
-use crate::memory::layout::Place;
+use crate::memory::layout::BankRow;
 use crate::memory::queue::Queue;
 
 /// Who waits for a read.
@@ -130,15 +130,15 @@ impl Bank {
 impl Read {
     /// Where it goes, in that bank.
     #[inline]
-    pub fn place(&self, bank: usize) -> Place {
-        Place { bank, row: self.row }
+    pub fn place(&self, bank: usize) -> BankRow {
+        BankRow { bank, row: self.row }
     }
 }
 
 impl Write {
     /// Where it goes, in that bank.
     #[inline]
-    pub fn place(&self, bank: usize) -> Place {
-        Place { bank, row: self.row }
+    pub fn place(&self, bank: usize) -> BankRow {
+        BankRow { bank, row: self.row }
     }
 }

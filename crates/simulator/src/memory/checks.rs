@@ -1,12 +1,12 @@
 //! The lines of check bits that a controller with inline ECC holds.
 
 use crate::line::Line;
-use crate::memory::layout::Place;
+use crate::memory::layout::BankRow;
 
 #[derive(Debug, Clone, Copy)]
 struct Held {
     line: Line,
-    place: Place,
+    place: BankRow,
     changed: bool,
 }
 
@@ -24,7 +24,7 @@ pub struct Use {
     /// It must be read.
     pub read: bool,
     /// Another one makes room and must be written.
-    pub write: Option<(Line, Place)>,
+    pub write: Option<(Line, BankRow)>,
 }
 
 impl CheckLines {
@@ -34,7 +34,7 @@ impl CheckLines {
     }
 
     /// Uses a line; `changes` if its data are written.
-    pub fn take(&mut self, line: Line, place: Place, changes: bool) -> Use {
+    pub fn take(&mut self, line: Line, place: BankRow, changes: bool) -> Use {
         if let Some(at) = self.held.iter().position(|held| held.line == line) {
             let held = self.held.remove(at);
             self.held.push(Held { changed: held.changed | changes, ..held });

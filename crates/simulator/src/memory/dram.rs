@@ -3,7 +3,7 @@
 //! A transaction (precharge and activation if need be, then the column command) is placed as a whole when it begins. The
 //! data bus is used in the order in which transactions begin, and so are the activations of a rank.
 
-use crate::memory::layout::Place;
+use crate::memory::layout::BankRow;
 use crate::memory::parameters::{Parameters, Timing};
 use crate::memory::per_bank::PerBank;
 use crate::memory::refresh::Refresh;
@@ -84,7 +84,7 @@ impl Dram {
 
     /// When a bank can begin with a row.
     #[inline]
-    pub fn ready(&self, place: Place, now: u64) -> u64 {
+    pub fn ready(&self, place: BankRow, now: u64) -> u64 {
         let bank = &self.banks[place.bank];
         let at = if bank.open_row == place.row { bank.next_column } else { bank.next_column.max(bank.next_precharge) };
         at.max(now)
@@ -93,7 +93,7 @@ impl Dram {
     /// When its refreshes and its rank let a bank begin that is ready at `now`: whoever begins before has the data bus from
     /// then on.
     #[inline(always)]
-    pub fn allowed(&self, place: Place, write: bool, now: u64) -> u64 {
+    pub fn allowed(&self, place: BankRow, write: bool, now: u64) -> u64 {
         let now = self.refresh.free(place.bank, now);
         if !self.ranks_limit {
             return now;
@@ -110,7 +110,7 @@ impl Dram {
 
     /// Opens the row if need be and moves one line over the bus; gives the end of the transfer.
     #[inline(always)]
-    pub fn transfer(&mut self, place: Place, write: bool, now: u64, counts: &mut MemoryCounters) -> u64 {
+    pub fn transfer(&mut self, place: BankRow, write: bool, now: u64, counts: &mut MemoryCounters) -> u64 {
         let refreshed = self.refresh.catch_up(place.bank, now);
         counts.refreshes += refreshed.new;
         let timing = &self.timing;

@@ -45,7 +45,7 @@ pub const COVERED: u32 = 8;
 
 /// Place of a line in its channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct BankRow {
     /// Bank, counted through all ranks: rank x banks + bank.
     pub bank: usize,
     /// Row, counted through all banks.
@@ -66,10 +66,10 @@ pub struct Steps {
 impl Steps {
     /// The place of a line in its channel.
     #[inline(always)]
-    pub fn place(self, line: Line) -> Place {
+    pub fn place(self, line: Line) -> BankRow {
         let row = line >> self.row;
         let above = (u64::from(row) >> self.above) as u32;
-        Place { bank: ((row ^ above) & self.mask) as usize, row }
+        BankRow { bank: ((row ^ above) & self.mask) as usize, row }
     }
 }
 
@@ -119,7 +119,7 @@ impl Layout {
 
     /// The place of a line in its channel.
     #[inline]
-    pub fn place(&self, line: Line) -> Place {
+    pub fn place(&self, line: Line) -> BankRow {
         let row = match self.checks {
             Checks::SameRow => line / self.data_lines(),
             Checks::Nowhere | Checks::BehindData => line >> self.row_lines.trailing_zeros(),
@@ -128,7 +128,7 @@ impl Layout {
     }
 
     /// The place of the check bits of a line of data.
-    pub fn place_of_checks(&self, line: Line) -> Place {
+    pub fn place_of_checks(&self, line: Line) -> BankRow {
         match self.checks {
             Checks::SameRow => self.place(line),
             Checks::Nowhere | Checks::BehindData => {
@@ -157,9 +157,9 @@ impl Layout {
     }
 
     #[inline]
-    fn place_of_row(&self, row: u32) -> Place {
+    fn place_of_row(&self, row: u32) -> BankRow {
         let mask = self.all_banks() - 1;
         let above = if self.bank_hash { row as usize >> self.all_banks().trailing_zeros() } else { 0 };
-        Place { bank: (row as usize ^ above) & mask, row }
+        BankRow { bank: (row as usize ^ above) & mask, row }
     }
 }

@@ -10,13 +10,13 @@ use crate::line::{EMPTY, Line};
 
 /// A set and one of its ways.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct SetWay {
     set: u32,
     /// Number of the way.
     pub way: u32,
 }
 
-impl Place {
+impl SetWay {
     /// Number of the set.
     #[inline(always)]
     pub fn set(self) -> usize {
@@ -174,10 +174,10 @@ impl<T: Copy + Default> Rows<T> {
 
     /// The place of a line.
     #[inline(always)]
-    pub fn find(&self, line: Line) -> Option<Place> {
+    pub fn find(&self, line: Line) -> Option<SetWay> {
         let set = self.set_of(line);
         let way = with_rows!(&self.sets, rows => rows[set].way_of(line));
-        way.map(|way| Place { set: set as u32, way: way as u32 })
+        way.map(|way| SetWay { set: set as u32, way: way as u32 })
     }
 
     /// Takes a line out and gives what was known of it.
@@ -192,13 +192,13 @@ impl<T: Copy + Default> Rows<T> {
 
     /// What is known of the line at a place.
     #[inline(always)]
-    pub fn known(&self, place: Place) -> T {
+    pub fn known(&self, place: SetWay) -> T {
         with_rows!(&self.sets, rows => rows[place.set()].known(place.way as usize))
     }
 
     /// The same to be changed.
     #[inline(always)]
-    pub fn known_mut(&mut self, place: Place) -> &mut T {
+    pub fn known_mut(&mut self, place: SetWay) -> &mut T {
         with_rows!(&mut self.sets, rows => rows[place.set()].known_mut(place.way as usize))
     }
 
@@ -210,12 +210,12 @@ impl<T: Copy + Default> Rows<T> {
 
     /// Whether the line at a place must not make room.
     #[inline(always)]
-    pub fn is_barred(&self, place: Place) -> bool {
+    pub fn is_barred(&self, place: SetWay) -> bool {
         self.barred(place.set()) >> place.way & 1 == 1
     }
 
     /// Keeps the line at a place from making room.
-    pub fn bar(&mut self, place: Place) {
+    pub fn bar(&mut self, place: SetWay) {
         with_rows!(&mut self.sets, rows => rows[place.set()].barred |= 1 << place.way);
     }
 

@@ -17,7 +17,7 @@ use crate::memory::bank::{Bank, Order, Read, Waiter, Write};
 use crate::memory::checks::CheckLines;
 use crate::memory::dram::Dram;
 use crate::memory::joint::Joints;
-use crate::memory::layout::{Checks, Layout, Place, Steps};
+use crate::memory::layout::{Checks, Layout, BankRow, Steps};
 use crate::memory::parameters::{Parameters, Scheduler};
 use crate::memory::per_bank::PerBank;
 use crate::memory::queue::Queue;
@@ -213,7 +213,7 @@ impl Channel {
     /// A read is answered when both its data and, unless the controller has it, the line of check bits are there.
     #[cold]
     #[inline(never)]
-    fn admit_with_checks(&mut self, line: Line, handle: Handle, first: bool, place: Place, now: u64) {
+    fn admit_with_checks(&mut self, line: Line, handle: Handle, first: bool, place: BankRow, now: u64) {
         let waiter = Waiter::Joint(self.joints.begin(handle));
         self.enqueue_read(Read { line, row: place.row, waiter, first }, place.bank, now);
         let Waiter::Joint(joint) = waiter else { return };
@@ -270,7 +270,7 @@ impl Channel {
         self.plan(bank, now);
     }
 
-    fn enqueue_write(&mut self, line: Line, place: Place, now: u64) {
+    fn enqueue_write(&mut self, line: Line, place: BankRow, now: u64) {
         self.writes += 1;
         self.with_writes |= 1 << place.bank;
         self.banks[place.bank].writes.push_back(Write { line, row: place.row, arrived: now });

@@ -2,7 +2,7 @@
 
 mod checker;
 
-use super::layout::Place;
+use super::layout::BankRow;
 use super::parameters::Timing;
 
 /// A command as the dies see it.
@@ -19,13 +19,13 @@ pub enum Command {
 }
 
 /// The commands that open a row.
-pub fn opening(place: Place, precharges: bool, activation: u64, timing: &Timing) -> impl Iterator<Item = Command> {
-    let Place { bank, row } = place;
+pub fn opening(place: BankRow, precharges: bool, activation: u64, timing: &Timing) -> impl Iterator<Item = Command> {
+    let BankRow { bank, row } = place;
     let precharge = precharges.then(|| Command::Precharge { at: activation - timing.trp, bank });
     precharge.into_iter().chain([Command::Activate { at: activation, bank, row }])
 }
 
 /// The command that moves a line.
-pub fn column(place: Place, write: bool, at: u64) -> Command {
+pub fn column(place: BankRow, write: bool, at: u64) -> Command {
     Command::Column { at, bank: place.bank, row: place.row, write }
 }
