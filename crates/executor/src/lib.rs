@@ -16,7 +16,7 @@ pub use assignments::check_assignments;
 pub use host::{
     Answer, Bench, Host, Job, LiveNeighbour, LiveTarget, Part, Recent, Recorded, WORKER_ARGUMENT, worker_main,
 };
-pub use measure::{Assignment, Executor, ExecutorError, OfferedSite, Pace};
+pub use measure::{Executor, ExecutorError, OfferedSite, Pace, PlannedRepeat};
 pub use policies::PolicyFiles;
 pub use schedule::{Begun, Finished, Keeper, Progress, Settings, run};
 pub use simulated::Simulated;

@@ -9,7 +9,7 @@ use waykeeper_run::{Clock, Machine, Parameters};
 
 /// One repeat to be measured.
 #[derive(Debug, Clone, Copy)]
-pub struct Assignment<'a> {
+pub struct PlannedRepeat<'a> {
     /// The case.
     pub case: &'a Case,
     /// Seed of this repeat: placement, phases, random orders.
@@ -89,7 +89,7 @@ pub trait Executor: Sync {
     ///
     /// # Errors
     /// What the place cannot do.
-    fn measure(&self, assignment: &Assignment<'_>, stop: &AtomicBool) -> Result<Measurement, ExecutorError>;
+    fn measure(&self, assignment: &PlannedRepeat<'_>, stop: &AtomicBool) -> Result<Measurement, ExecutorError>;
 
     /// Whether it can say what the target waited for in a sample.
     fn explains(&self) -> bool {

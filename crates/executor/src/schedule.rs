@@ -10,7 +10,7 @@ use waykeeper_linux::thread::spawn_scoped;
 use waykeeper_run::measurement::{Measured, Measurement};
 use waykeeper_workload::Xorshift;
 
-use crate::measure::{Assignment, Executor, ExecutorError, Pace};
+use crate::measure::{Executor, ExecutorError, Pace, PlannedRepeat};
 
 /// How an experiment is run.
 #[derive(Debug, Clone)]
@@ -122,7 +122,7 @@ pub fn run(
         progress(Progress { case: &case.name, done: done.load(Ordering::Relaxed), total });
         let seed = repeat_seed(settings.seed, repeat);
         let before = if index == 0 { cases.last() } else { cases.get(index - 1) };
-        let assignment = Assignment {
+        let assignment = PlannedRepeat {
             case,
             seed,
             duration_s: length(case, settings.duration_s, pace),
@@ -224,7 +224,7 @@ fn thresholds(
         }
         let pilot =
             plan.cases.iter().find(|c| c.target == case.target && c.solo() && c.mitigation == NONE).unwrap_or(case);
-        let assignment = Assignment {
+        let assignment = PlannedRepeat {
             case: pilot,
             seed: settings.seed,
             duration_s: settings.duration_s.min(pace.pilot_s),
@@ -255,7 +255,7 @@ const PILOT_SAMPLES: u64 = 100;
 
 fn pilot_run(
     executor: &dyn Executor,
-    mut assignment: Assignment<'_>,
+    mut assignment: PlannedRepeat<'_>,
     longest_s: f64,
     stop: &AtomicBool,
 ) -> Result<Measurement, ExecutorError> {

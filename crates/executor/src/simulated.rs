@@ -17,7 +17,7 @@ use waykeeper_workload::Pattern;
 
 use crate::explained;
 use crate::fast_check;
-use crate::measure::{Assignment, Executor, ExecutorError, OfferedSite, Pace};
+use crate::measure::{Executor, ExecutorError, OfferedSite, Pace, PlannedRepeat};
 use crate::not_given::not_given;
 use crate::occupancy::Watch;
 use crate::policies::{self, PolicyFiles, is_policy, located, offers, settings, the_policy};
@@ -232,7 +232,7 @@ impl Executor for Simulated {
         &self.place
     }
 
-    fn measure(&self, assignment: &Assignment<'_>, stop: &AtomicBool) -> Result<Measurement, ExecutorError> {
+    fn measure(&self, assignment: &PlannedRepeat<'_>, stop: &AtomicBool) -> Result<Measurement, ExecutorError> {
         let case = assignment.case;
         let programs = Self::programs(case);
         let mut engine = self

@@ -83,7 +83,7 @@ pub struct Experiment {
     /// Mitigations of this experiment's own, for a simulated platform: settings of its controls by name. A name that the
     /// platform has too is replaced.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub assignments: BTreeMap<String, Assignment>,
+    pub assignments: BTreeMap<String, OwnMitigation>,
     /// Where files are that this experiment names by relative paths: the path of each. A run writes it into its copy of
     /// the experiment, which stands in another folder.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -179,7 +179,8 @@ impl Measure {
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Assignment {
+#[serde(rename = "Assignment")]
+pub struct OwnMitigation {
     /// One line: what it does.
     pub title: Option<String>,
     /// The settings, by control, as in a platform file.

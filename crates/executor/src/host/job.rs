@@ -10,7 +10,7 @@ use waykeeper_run::samples::{Counts, Samples};
 use waykeeper_run::{Placement, Privilege};
 use waykeeper_workload::Pattern;
 
-use crate::measure::{Assignment, ExecutorError};
+use crate::measure::{ExecutorError, PlannedRepeat};
 
 /// A workload on a core.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -127,7 +127,7 @@ pub struct Answer {
 impl Answer {
     pub(crate) fn into_measurement(
         self,
-        assignment: &Assignment<'_>,
+        assignment: &PlannedRepeat<'_>,
         tick_ns: f64,
         line_bytes: u64,
         stopped: bool,

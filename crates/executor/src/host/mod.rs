@@ -31,7 +31,7 @@ use waykeeper_linux::thread::spawn;
 use waykeeper_linux::{FIFO, HUGE_PAGES};
 use waykeeper_run::measurement::Measurement;
 
-use crate::measure::{Assignment, Executor, ExecutorError, OfferedSite};
+use crate::measure::{Executor, ExecutorError, OfferedSite, PlannedRepeat};
 use crate::policies::PolicyFiles;
 pub use bench::Bench;
 pub use job::{Answer, Job, Part, Recorded};
@@ -65,7 +65,7 @@ impl Executor for Host {
         &self.place
     }
 
-    fn measure(&self, assignment: &Assignment<'_>, stop: &AtomicBool) -> Result<Measurement, ExecutorError> {
+    fn measure(&self, assignment: &PlannedRepeat<'_>, stop: &AtomicBool) -> Result<Measurement, ExecutorError> {
         let case = assignment.case;
         let applied = policy::applied(&parts(&case.mitigation), &self.policies, case.target.core, stop)?;
         let region = applied.as_ref().and_then(|applied| applied.region.clone());
@@ -93,7 +93,7 @@ impl Host {
     pub const MITIGATIONS: [&'static str; 6] =
         [FIFO, HUGE_PAGES, colours::APART, colours::SHARED, colours::LAST_APART, colours::LAST_SHARED];
 
-    fn job(&self, assignment: &Assignment<'_>) -> Job {
+    fn job(&self, assignment: &PlannedRepeat<'_>) -> Job {
         let case = assignment.case;
         let ticks = |ns: f64| (ns / self.tick_ns).round() as u64;
         let mitigations = parts(&case.mitigation);
