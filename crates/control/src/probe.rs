@@ -14,4 +14,4 @@ mod measure;
 pub use arrange::{Arrangement, Level, NotArranged, arrange};
 pub use colours::{Coloration, ColourPlan, measure_colours};
 pub use judge::{Samples, Survival, Verdict, judge};
-pub use measure::{Here, NotMeasured, Plan, Prober};
+pub use measure::{Here, NotMeasured, ProbePlan, Prober};

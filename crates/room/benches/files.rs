@@ -11,7 +11,7 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use waykeeper_platform::{Platform, find_bundled};
 use waykeeper_resctrl::Kernel;
 use waykeeper_room::backing::{Backing, Sink};
-use waykeeper_room::{Load, Placed, Plan, Room, simulated};
+use waykeeper_room::{Load, Placed, Room, RoomSpec, simulated};
 
 fn platform() -> Platform {
     Platform::from_toml(find_bundled("xeon-d-2752ter").unwrap().text, "xeon-d-2752ter").unwrap()
@@ -28,7 +28,7 @@ fn room() -> Room {
     let platform = platform();
     let loads: Vec<_> = loads(&platform).into_iter().map(|load| (load, 0)).collect();
     let backing = simulated(&platform).unwrap();
-    let room = Room::open(Plan::new(platform, Kernel::V6_12), backing).unwrap();
+    let room = Room::open(RoomSpec::new(platform, Kernel::V6_12), backing).unwrap();
     room.start(&loads).unwrap();
     room
 }

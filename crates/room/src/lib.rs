@@ -23,7 +23,7 @@ pub use enter::{Entry, enter};
 pub use files::Mounted;
 pub use load::{BadLoad, Load, Placed, placeholder};
 pub use machine::{NoResctrl, machine_of};
-pub use room::{Plan, Room};
+pub use room::{Room, RoomSpec};
 pub use simulated::simulated;
 pub use still::Still;
 pub use watchdog::Watchdog;

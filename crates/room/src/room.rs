@@ -31,7 +31,7 @@ const LIMBO_EVERY: Duration = Duration::from_secs(1);
 
 /// What a room is made of.
 #[derive(Debug, Clone)]
-pub struct Plan {
+pub struct RoomSpec {
     /// The platform.
     pub platform: Platform,
     /// The kernel that is seen on it.
@@ -44,7 +44,7 @@ pub struct Plan {
     pub limbo_every: Duration,
 }
 
-impl Plan {
+impl RoomSpec {
     /// A platform with a kernel, for tasks of this process namespace.
     pub fn new(platform: Platform, kernel: Kernel) -> Self {
         let machine = machine_of(&platform, kernel);
@@ -162,8 +162,8 @@ impl Room {
     ///
     /// # Errors
     /// When the system has no thread left.
-    pub fn open(plan: Plan, backing: Box<dyn Backing>) -> io::Result<Self> {
-        let Plan { platform, kernel, machine, proc, limbo_every } = plan;
+    pub fn open(plan: RoomSpec, backing: Box<dyn Backing>) -> io::Result<Self> {
+        let RoomSpec { platform, kernel, machine, proc, limbo_every } = plan;
         let (machine, no_resctrl) = match machine {
             Ok(machine) => (Some(machine), None),
             Err(none) => (None, Some(none)),

@@ -18,7 +18,7 @@ use waykeeper_platform::{CoreId, Platform, find_bundled};
 use waykeeper_resctrl::{Caller, Kernel, Operation, Reply};
 use waykeeper_room::backing::{Backing, Control, Counts, Monitored, Sink, Work};
 use waykeeper_room::socket::protocol::{Outcome, Status};
-use waykeeper_room::{Plan, Room, simulated};
+use waykeeper_room::{Room, RoomSpec, simulated};
 
 const MILLISECOND: u64 = 1_000_000_000;
 /// Time in which a room settles: some passes of the chase, and more than the others need to fill the L3.
@@ -109,7 +109,7 @@ impl Stage {
         let platform = Platform::from_toml(find_bundled("xeon-d-2752ter").unwrap().text, "x").unwrap();
         let until = Arc::new(AtomicU64::new(0));
         let backing = Box::new(Gated { inner: simulated(&platform).unwrap(), until: Arc::clone(&until) });
-        let mut plan = Plan::new(platform, Kernel::V6_12);
+        let mut plan = RoomSpec::new(platform, Kernel::V6_12);
         plan.proc = "/nowhere".into();
         let stage = Self { room: Room::open(plan, backing).unwrap(), until };
         let make = Operation::Mkdir { path: b"rt".to_vec(), mode: 0o755 };

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use waykeeper_platform::{Platform, find_bundled};
 use waykeeper_resctrl::{Kernel, example};
-use waykeeper_room::{Plan, Room, Still};
+use waykeeper_room::{Room, RoomSpec, Still};
 
 const CLIENTS: usize = 64;
 /// The example machine has 8 classes for bandwidth, one of them the root's.
@@ -40,7 +40,7 @@ fn main() -> ExitCode {
 fn hammer(seconds: u64) -> ExitCode {
     let folder = tempfile::tempdir().expect("a folder");
     let text = find_bundled("xeon-d-2752ter").expect("a platform").text;
-    let mut plan = Plan::new(Platform::from_toml(text, "xeon-d-2752ter").expect("whole"), Kernel::V6_12);
+    let mut plan = RoomSpec::new(Platform::from_toml(text, "xeon-d-2752ter").expect("whole"), Kernel::V6_12);
     let mut machine = example::server();
     machine.kernel = Kernel::V6_12;
     plan.machine = Ok(machine);

@@ -9,7 +9,7 @@ use bolero::{TypeGenerator, check};
 use waykeeper_platform::{Platform, find_bundled};
 use waykeeper_resctrl::{Caller, Kernel, Operation, Reply};
 use waykeeper_room::socket::protocol::Outcome;
-use waykeeper_room::{Plan, Room, Still};
+use waykeeper_room::{Room, RoomSpec, Still};
 
 const FILES: [&str; 8] = [
     "schemata",
@@ -35,7 +35,7 @@ fn rooms() -> &'static [Room] {
         ];
         let room = |(name, kernel)| {
             let platform = Platform::from_toml(find_bundled(name).unwrap().text, name).unwrap();
-            let mut plan = Plan::new(platform, kernel);
+            let mut plan = RoomSpec::new(platform, kernel);
             plan.proc = "/nowhere".into();
             Room::open(plan, Box::new(Still::default())).unwrap()
         };

@@ -4,7 +4,7 @@ use waykeeper_platform::{Allocation, EntryTaken, Inclusion, Platform, Replacemen
 use waykeeper_simulator::caches::access::{Answer, Want};
 use waykeeper_simulator::caches::cache::Cache;
 use waykeeper_simulator::caches::hierarchy::Hierarchy;
-use waykeeper_simulator::caches::node::Plan;
+use waykeeper_simulator::caches::node::HierarchyPlan;
 use waykeeper_simulator::caches::private::{Private, SecondLevel};
 use waykeeper_simulator::caches::shared_level::SharedLevel;
 use waykeeper_simulator::caches::snoop_filter::SnoopFilter;
@@ -134,7 +134,7 @@ fn the_losses_of_a_line_are_told_in_their_order() {
     let core = || Private::new(cache(1), cache(1), Some(SecondLevel::new(cache(2), Inclusion::ExclusiveOfL1d)));
     let shared = SharedLevel::new(3, cache(1), Allocation::ExclusiveUntilShared);
     let filter = Some((SnoopFilter::new(1, 4, Replacement::Lru), EntryTaken::AtRequest));
-    let plan = Plan { cores: 0b11, cache: Some(shared), filter, mode: None };
+    let plan = HierarchyPlan { cores: 0b11, cache: Some(shared), filter, mode: None };
     let mut caches = Hierarchy::new(vec![core(), core()], vec![plan], 1).unwrap();
     caches.watch(0);
     let read = |caches: &mut Hierarchy, core, line, now| {

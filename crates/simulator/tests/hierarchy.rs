@@ -6,7 +6,7 @@ use waykeeper_simulator::caches::allocation::no_allocate_mode::NoAllocateMode;
 use waykeeper_simulator::caches::cache::Cache;
 use waykeeper_simulator::caches::flags::{DIRTY, SHARED};
 use waykeeper_simulator::caches::hierarchy::Hierarchy;
-use waykeeper_simulator::caches::node::Plan;
+use waykeeper_simulator::caches::node::HierarchyPlan;
 use waykeeper_simulator::caches::private::{Private, SecondLevel};
 use waykeeper_simulator::caches::shared_level::SharedLevel;
 use waykeeper_simulator::caches::snoop_filter::SnoopFilter;
@@ -24,8 +24,8 @@ fn cluster_with(cluster_ways: usize, interconnect_ways: usize, mode: Option<NoAl
     let core = || Private::new(cache(1), cache(1), l2());
     let filter = |ways| Some((SnoopFilter::new(1, ways, Replacement::Lru), EntryTaken::AtRequest));
     let cache = Some(SharedLevel::new(3, cache(2), Allocation::ExclusiveUntilShared));
-    let cluster = Plan { cores: 0b11, cache, filter: filter(cluster_ways), mode };
-    let interconnect = Plan { filter: filter(interconnect_ways), ..Plan::new(0b11) };
+    let cluster = HierarchyPlan { cores: 0b11, cache, filter: filter(cluster_ways), mode };
+    let interconnect = HierarchyPlan { filter: filter(interconnect_ways), ..HierarchyPlan::new(0b11) };
     Hierarchy::new(vec![core(), core()], vec![cluster, interconnect], 1).unwrap()
 }
 
@@ -134,7 +134,7 @@ fn a_line_that_a_neighbour_pushes_outward_goes_to_the_ways_of_its_own_class() {
     // Two cores with one line of L1, an L2 of one line and an L3 of one set and two ways, both for evictions.
     let cache = |ways| Cache::new(1, ways, Replacement::Lru);
     let level = |level, ways| Some(SharedLevel::new(level, cache(ways), Allocation::Victim));
-    let plan = |level| Plan { cache: level, ..Plan::new(0b11) };
+    let plan = |level| HierarchyPlan { cache: level, ..HierarchyPlan::new(0b11) };
     let cores = (0..2).map(|_| Private::new(cache(1), cache(1), None)).collect();
     let mut caches = Hierarchy::new(cores, vec![plan(level(2, 1)), plan(level(3, 2))], 1).unwrap();
     caches.set_label(0, Label { class: 1, monitor: 5 });

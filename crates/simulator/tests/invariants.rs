@@ -6,7 +6,7 @@ use waykeeper_simulator::caches::access::{Answer, Want};
 use waykeeper_simulator::caches::allocation::no_allocate_mode::NoAllocateMode;
 use waykeeper_simulator::caches::cache::Cache;
 use waykeeper_simulator::caches::hierarchy::{Hierarchy, Write};
-use waykeeper_simulator::caches::node::Plan;
+use waykeeper_simulator::caches::node::HierarchyPlan;
 use waykeeper_simulator::caches::private::{Private, SecondLevel};
 use waykeeper_simulator::caches::shared_level::SharedLevel;
 use waykeeper_simulator::caches::snoop_filter::SnoopFilter;
@@ -23,13 +23,14 @@ fn hierarchy(seed: u64, interconnect_ways: usize, interconnect_taken: EntryTaken
     };
     let filter = |ways| SnoopFilter::new(4, ways, Replacement::Random);
     let l3 = SharedLevel::new(3, cache(4, 8, Replacement::Random), Allocation::ExclusiveUntilShared);
-    let cluster = Plan {
+    let cluster = HierarchyPlan {
         cores: 0b111,
         cache: Some(l3),
         filter: Some((filter(5), EntryTaken::AtRequest)),
         mode: Some(NoAllocateMode::new(8, 1000, 300)),
     };
-    let interconnect = Plan { filter: Some((filter(interconnect_ways), interconnect_taken)), ..Plan::new(0b111) };
+    let interconnect =
+        HierarchyPlan { filter: Some((filter(interconnect_ways), interconnect_taken)), ..HierarchyPlan::new(0b111) };
     let cores = [Some(Inclusion::ExclusiveOfL1d), Some(Inclusion::InclusiveOfL1d), None].map(core);
     let mut hierarchy = Hierarchy::new(cores.into(), vec![cluster, interconnect], seed).unwrap();
     hierarchy.set_label(0, Label { class: 1, monitor: 1 });

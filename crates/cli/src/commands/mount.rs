@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use waykeeper_room::{Plan, Room, Watchdog, machine_of, placeholder};
+use waykeeper_room::{Room, RoomSpec, Watchdog, machine_of, placeholder};
 
 use super::enter::Furnished;
 use super::output::{Kind, say};
@@ -37,7 +37,7 @@ pub fn mount(arguments: &Mount) -> Result<Exit, Failure> {
     }
     let mut watchdog = Watchdog::start(at).map_err(cannot)?;
     let stop = stop::on_ctrl_c_or("the mount is taken away");
-    let room = Room::open(Plan::new(platform, kernel), backing).map_err(cannot)?;
+    let room = Room::open(RoomSpec::new(platform, kernel), backing).map_err(cannot)?;
     let mounted = room.mount_resctrl(at).map_err(cannot)?;
     watchdog.mounted(mounted.id()).map_err(cannot)?;
     room.start(&placed).map_err(Failure::Room)?;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::measure::Plan;
+use super::measure::ProbePlan;
 
 /// A chase fills this part of its share: the rest leaves room for the unevenness of hashed indices. Assumed.
 const FILL: u64 = 2;
@@ -43,7 +43,7 @@ pub struct Arrangement {
     pub other: String,
     /// Cores and sizes.
     #[serde(flatten)]
-    pub plan: Plan,
+    pub plan: ProbePlan,
 }
 
 /// Why a cache cannot be probed.
@@ -96,7 +96,7 @@ fn one(level: &Level, class: &str, repeats: usize) -> Result<Arrangement, Option
             level.private_bytes >> 10
         )));
     }
-    let plan = Plan {
+    let plan = ProbePlan {
         core,
         neighbour: *neighbour,
         same_class: cores_of(class).nth(1).unwrap_or(core),
@@ -138,7 +138,7 @@ mod tests {
     fn halves_are_probed_from_the_class_that_was_set() {
         let arranged = arranged(&level(0x3f, 0xfc0)).unwrap();
         // Six of twelve MiB, half filled; four times the cache is streamed.
-        let plan = Plan {
+        let plan = ProbePlan {
             core: 4,
             neighbour: 0,
             same_class: 5,

@@ -16,7 +16,7 @@ use waykeeper_linux::thread::apart;
 use waykeeper_workload::Pattern;
 
 use super::judge::Samples;
-use super::measure::{NotMeasured, PRIORITY, Plan};
+use super::measure::{NotMeasured, PRIORITY, ProbePlan};
 
 /// A chase fills this part of its half of the cache, so that not every piece of bad luck in the replacement counts. Assumed.
 const FILL: u64 = 2;
@@ -55,9 +55,9 @@ pub struct Coloration {
 
 impl ColourPlan {
     /// The walks: a chase, and a stream for each intruder.
-    fn walks(&self) -> Plan {
+    fn walks(&self) -> ProbePlan {
         let half = self.cache_bytes / 2;
-        Plan {
+        ProbePlan {
             core: self.core,
             neighbour: self.core,
             same_class: self.core,

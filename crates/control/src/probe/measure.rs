@@ -19,7 +19,7 @@ pub(super) const PRIORITY: i32 = 1;
 
 /// What is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Plan {
+pub struct ProbePlan {
     /// The core of the chase.
     pub core: u32,
     /// The core of the neighbour in the other class.
@@ -123,7 +123,7 @@ pub trait Prober {
     ///
     /// # Errors
     /// See [`NotMeasured`].
-    fn measure(&self, plan: &Plan, stop: &AtomicBool) -> Result<Samples, NotMeasured>;
+    fn measure(&self, plan: &ProbePlan, stop: &AtomicBool) -> Result<Samples, NotMeasured>;
 }
 
 /// The cores of this machine.
@@ -131,12 +131,12 @@ pub trait Prober {
 pub struct Here;
 
 impl Prober for Here {
-    fn measure(&self, plan: &Plan, stop: &AtomicBool) -> Result<Samples, NotMeasured> {
+    fn measure(&self, plan: &ProbePlan, stop: &AtomicBool) -> Result<Samples, NotMeasured> {
         measure(plan, stop)
     }
 }
 
-impl Plan {
+impl ProbePlan {
     /// How many elements the chase has.
     pub fn elements(&self) -> u64 {
         (self.chase_bytes / self.line_bytes).max(2)
@@ -158,7 +158,7 @@ impl Plan {
     }
 }
 
-fn measure(plan: &Plan, stop: &AtomicBool) -> Result<Samples, NotMeasured> {
+fn measure(plan: &ProbePlan, stop: &AtomicBool) -> Result<Samples, NotMeasured> {
     let elements = plan.elements();
     let tick_ns = 1e9 / clock::measure().frequency_hz;
     thread::scope(|scope| {
@@ -196,7 +196,7 @@ mod tests {
     fn every_arrangement_is_measured_every_time() {
         let cores = schedule::allowed();
         let (first, last) = (cores[0], cores[cores.len() - 1]);
-        let plan = Plan {
+        let plan = ProbePlan {
             core: first,
             neighbour: last,
             same_class: first,
@@ -211,7 +211,7 @@ mod tests {
             assert!(times.iter().all(|time| *time > 0.0 && time.is_finite()), "{times:?}");
         }
         assert!(matches!(measure(&plan, &AtomicBool::new(true)), Err(NotMeasured::Interrupted)));
-        let nowhere = Plan { neighbour: 1_000_000, ..plan };
+        let nowhere = ProbePlan { neighbour: 1_000_000, ..plan };
         assert!(matches!(measure(&nowhere, &AtomicBool::new(false)), Err(NotMeasured::Core { core: 1_000_000, .. })));
     }
 }

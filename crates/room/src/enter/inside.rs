@@ -18,7 +18,7 @@ use super::mounts::Mounts;
 use super::syscalls::{install, pass, take};
 use crate::load::placeholder;
 use crate::machine::machine_of;
-use crate::room::{Plan, Room};
+use crate::room::{Room, RoomSpec};
 
 /// Where the room's own things are.
 const OWN: &str = "/run/waykeeper";
@@ -43,7 +43,7 @@ pub(super) fn run(entry: Entry, alive: &OwnedFd) -> io::Result<i32> {
         let pid = placeholder(&load)?;
         placed.push((load, pid));
     }
-    let room = Room::open(Plan::new(platform, kernel), backing)?;
+    let room = Room::open(RoomSpec::new(platform, kernel), backing)?;
     let resctrl = match &machine {
         Some(_) => Some(room.mount_resctrl(Path::new("/sys/fs/resctrl"))?),
         None => None,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 use waykeeper_platform::{Platform, find_bundled};
 use waykeeper_resctrl::{Kernel, Machine, MountOptions};
-use waykeeper_room::{Mounted, Plan, Room, Still};
+use waykeeper_room::{Mounted, Room, RoomSpec, Still};
 
 /// Tasks that every tree here has.
 pub const TASKS: [i32; 3] = [101, 102, 103];
@@ -26,17 +26,17 @@ pub fn platform(name: &str) -> Platform {
 impl Ground {
     /// A platform's tree.
     pub fn of_platform(name: &str, kernel: Kernel) -> Self {
-        Self::new(Plan::new(platform(name), kernel))
+        Self::new(RoomSpec::new(platform(name), kernel))
     }
 
     /// Any machine's tree.
     pub fn of_machine(machine: Machine) -> Self {
-        let mut plan = Plan::new(platform("xeon-d-2752ter"), machine.kernel);
+        let mut plan = RoomSpec::new(platform("xeon-d-2752ter"), machine.kernel);
         plan.machine = Ok(machine);
         Self::new(plan)
     }
 
-    fn new(mut plan: Plan) -> Self {
+    fn new(mut plan: RoomSpec) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let proc = folder.path().join("proc");
         for task in TASKS {

@@ -73,7 +73,7 @@ impl Stop {
 
 /// What a hierarchy is built from: nodes, inner ones first.
 #[derive(Debug, Clone)]
-pub struct Plan {
+pub struct HierarchyPlan {
     /// The cores inside, one bit each. Any two plans nest or have no core in common.
     pub cores: u32,
     /// The shared cache.
@@ -84,7 +84,7 @@ pub struct Plan {
     pub mode: Option<NoAllocateMode>,
 }
 
-impl Plan {
+impl HierarchyPlan {
     /// A node of these cores with nothing in it.
     pub fn new(cores: u32) -> Self {
         Self { cores, cache: None, filter: None, mode: None }
@@ -117,16 +117,16 @@ impl Route {
 ///
 /// # Errors
 /// The numbers of two plans that overlap without nesting, or of one that makes a route too long (twice).
-pub fn connect(mut plans: Vec<Plan>, cores: usize) -> Result<(Vec<Node>, Vec<Route>), (usize, usize)> {
+pub fn connect(mut plans: Vec<HierarchyPlan>, cores: usize) -> Result<(Vec<Node>, Vec<Route>), (usize, usize)> {
     let all = u32::MAX >> (32 - cores);
     for (at, plan) in plans.iter().enumerate() {
-        let clash = |inner: &&Plan| inner.cores & plan.cores != 0 && inner.cores & !plan.cores != 0;
+        let clash = |inner: &&HierarchyPlan| inner.cores & plan.cores != 0 && inner.cores & !plan.cores != 0;
         if let Some(inner) = plans[..at].iter().position(|inner| clash(&inner)) {
             return Err((inner, at));
         }
     }
     if !plans.iter().any(|plan| plan.cores == all) {
-        plans.push(Plan::new(all));
+        plans.push(HierarchyPlan::new(all));
     }
     let covers: Vec<_> = plans.iter().map(|plan| plan.cores).collect();
     let outer_of = |at: usize| (at + 1..covers.len()).find(|outer| covers[*outer] & covers[at] != 0);
@@ -162,7 +162,7 @@ pub fn connect(mut plans: Vec<Plan>, cores: usize) -> Result<(Vec<Node>, Vec<Rou
 }
 
 impl Node {
-    fn unconnected(plan: Plan) -> Self {
+    fn unconnected(plan: HierarchyPlan) -> Self {
         Self {
             cores: plan.cores,
             units: Vec::new(),
@@ -217,7 +217,7 @@ mod tests {
     #[test]
     fn clusters_and_single_cores_meet_in_front_of_the_memory() {
         // Cores 0 and 1 alone, 2 and 3 share, 4 and 5 share.
-        let (nodes, routes) = connect(vec![Plan::new(0b001100), Plan::new(0b110000)], 6).unwrap();
+        let (nodes, routes) = connect(vec![HierarchyPlan::new(0b001100), HierarchyPlan::new(0b110000)], 6).unwrap();
         assert_eq!([0, 2, 5].map(|core| nodes_of(&routes, core)), [vec![2], vec![0, 2], vec![1, 2]]);
         use Unit::{Core, Node};
         assert_eq!(nodes[2].units, [Core(0), Core(1), Node(0), Node(1)]);
@@ -227,19 +227,19 @@ mod tests {
 
     #[test]
     fn the_outermost_node_of_all_cores_is_the_last() {
-        let (nodes, routes) = connect(vec![Plan::new(0b1100), Plan::new(0b1111), Plan::new(0b1111)], 4).unwrap();
+        let (nodes, routes) = connect(vec![HierarchyPlan::new(0b1100), HierarchyPlan::new(0b1111), HierarchyPlan::new(0b1111)], 4).unwrap();
         assert_eq!((nodes.len(), nodes_of(&routes, 0), nodes_of(&routes, 3)), (3, vec![1, 2], vec![0, 1, 2]));
         assert_eq!([0, 1].map(|at| nodes[at].alone), [0, SHARED]);
     }
 
     #[test]
     fn overlapping_nodes_are_refused() {
-        assert_eq!(connect(vec![Plan::new(0b0111), Plan::new(0b1100)], 4).unwrap_err(), (0, 1));
+        assert_eq!(connect(vec![HierarchyPlan::new(0b0111), HierarchyPlan::new(0b1100)], 4).unwrap_err(), (0, 1));
         assert_eq!(
-            connect(vec![Plan::new(0b0111), Plan::new(0b0011)], 4).unwrap_err(),
+            connect(vec![HierarchyPlan::new(0b0111), HierarchyPlan::new(0b0011)], 4).unwrap_err(),
             (0, 1),
             "inner ones come first"
         );
-        assert_eq!(connect(vec![Plan::new(1); 5], 1).unwrap_err(), (4, 4));
+        assert_eq!(connect(vec![HierarchyPlan::new(1); 5], 1).unwrap_err(), (4, 4));
     }
 }

@@ -4,7 +4,7 @@ use waykeeper_platform::{Allocation, Replacement};
 use waykeeper_simulator::caches::access::{Answer, Want};
 use waykeeper_simulator::caches::cache::Cache;
 use waykeeper_simulator::caches::hierarchy::Hierarchy;
-use waykeeper_simulator::caches::node::Plan;
+use waykeeper_simulator::caches::node::HierarchyPlan;
 use waykeeper_simulator::caches::private::Private;
 use waykeeper_simulator::caches::shared_level::SharedLevel;
 use waykeeper_simulator::observe::label::Label;
@@ -14,7 +14,7 @@ fn four_ways() -> Hierarchy {
     let cache = |ways| Cache::new(1, ways, Replacement::Lru);
     let shared = SharedLevel::new(3, cache(4), Allocation::NonInclusive);
     let cores = (0..2).map(|_| Private::new(cache(1), cache(1), None)).collect();
-    Hierarchy::new(cores, vec![Plan { cache: Some(shared), ..Plan::new(0b11) }], 1).unwrap()
+    Hierarchy::new(cores, vec![HierarchyPlan { cache: Some(shared), ..HierarchyPlan::new(0b11) }], 1).unwrap()
 }
 
 fn read(caches: &mut Hierarchy, core: usize, line: u32) -> Answer {

@@ -5,7 +5,7 @@ use waykeeper_platform::{Allocation, EntryTaken, Inclusion, Replacement};
 use waykeeper_simulator::caches::access::Want;
 use waykeeper_simulator::caches::cache::Cache;
 use waykeeper_simulator::caches::hierarchy::Hierarchy;
-use waykeeper_simulator::caches::node::Plan;
+use waykeeper_simulator::caches::node::HierarchyPlan;
 use waykeeper_simulator::caches::private::{Private, SecondLevel};
 use waykeeper_simulator::caches::shared_level::SharedLevel;
 use waykeeper_simulator::caches::snoop_filter::SnoopFilter;
@@ -244,7 +244,7 @@ impl Setup {
             let private = Private::new(cache(core.l1d), cache(core.l1i), l2);
             if core.written_through { private.written_through() } else { private }
         };
-        let plan = |node: &NodeSetup| Plan {
+        let plan = |node: &NodeSetup| HierarchyPlan {
             cores: node.cores,
             cache: node.cache.map(|(level, shape, kind)| SharedLevel::new(level, cache(shape), kind)),
             filter: node

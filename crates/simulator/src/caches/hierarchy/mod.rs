@@ -28,7 +28,7 @@ use waykeeper_workload::Xorshift;
 use crate::caches::access::{Answer, Want};
 use crate::caches::allocation::code::Code;
 use crate::caches::flags::{Flags, SHARED, WATCHED, flags_of, label_of};
-use crate::caches::node::{Node, Plan, Route, connect};
+use crate::caches::node::{Node, HierarchyPlan, Route, connect};
 use crate::caches::private::{Found, Leaving, Private};
 use crate::line::Line;
 use crate::observe::back_invalidated::BackInvalidated;
@@ -114,7 +114,7 @@ impl Hierarchy {
     ///
     /// # Errors
     /// The numbers of two plans that overlap without nesting, or of one that makes a core's way too long (twice).
-    pub fn new(cores: Vec<Private>, plans: Vec<Plan>, seed: u64) -> Result<Self, (usize, usize)> {
+    pub fn new(cores: Vec<Private>, plans: Vec<HierarchyPlan>, seed: u64) -> Result<Self, (usize, usize)> {
         let (nodes, routes) = connect(plans, cores.len())?;
         let all = u32::MAX >> (32 - cores.len());
         let unfiltered = |node: &Node| node.filter.is_none() && node.units.len() > 1;

@@ -8,7 +8,7 @@ use crate::caches::allocation::no_allocate_mode::NoAllocateMode;
 use crate::caches::array::set_index::SetIndex;
 use crate::caches::cache::Cache;
 use crate::caches::hierarchy::{Hierarchy, MOST_CORES};
-use crate::caches::node::{MOST_STOPS, Plan};
+use crate::caches::node::{HierarchyPlan, MOST_STOPS};
 use crate::caches::private::{Private, SecondLevel};
 use crate::caches::shared_level::SharedLevel;
 use crate::caches::snoop_filter::SnoopFilter;
@@ -42,7 +42,10 @@ pub fn hierarchy(platform: &Platform, seed: u64) -> Result<Hierarchy, Refused> {
     let outer = platform.interconnect.as_ref().and_then(|interconnect| interconnect.snoop_filter.as_ref());
     if let Some(outer) = outer {
         let entries = filter(outer, "interconnect.snoop_filter")?;
-        plans.push(Plan { filter: Some((entries, outer.taken.value)), ..Plan::new(u32::MAX >> (32 - ids.len())) });
+        plans.push(HierarchyPlan {
+            filter: Some((entries, outer.taken.value)),
+            ..HierarchyPlan::new(u32::MAX >> (32 - ids.len()))
+        });
     }
     let mut hierarchy = Hierarchy::new(cores, plans, seed).map_err(|clash| {
         let name = |at: usize| of.get(at).map_or("interconnect".to_owned(), |at| format!("shared_caches.{at}"));
@@ -119,7 +122,7 @@ fn private(kind: &CoreKind, at: usize, line: u64) -> Result<Private, Refused> {
     Ok(if writes_back(&kind.l1d) { private } else { private.written_through() })
 }
 
-fn shared(shared: &SharedCache, path: &str, mask: u32, line: u64) -> Result<Plan, Refused> {
+fn shared(shared: &SharedCache, path: &str, mask: u32, line: u64) -> Result<HierarchyPlan, Refused> {
     let replacement = need(&shared.replacement, &format!("{path}.replacement"))?.value;
     let allocation = need(&shared.allocation, &format!("{path}.allocation"))?.value;
     let cache = cache(path, &shared.size_kib, &shared.ways, shared.index.as_ref(), replacement, line)?;
@@ -133,7 +136,7 @@ fn shared(shared: &SharedCache, path: &str, mask: u32, line: u64) -> Result<Plan
     let entries = |described: &Described| -> Result<_, Refused> {
         Ok((filter(described, &format!("{path}.snoop_filter"))?, described.taken.value))
     };
-    Ok(Plan {
+    Ok(HierarchyPlan {
         cores: mask,
         cache: Some(SharedLevel::new(shared.level, cache, allocation)),
         filter: shared.snoop_filter.as_ref().map(entries).transpose()?,
