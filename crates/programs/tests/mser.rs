@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
-use waykeeper_programs::mser::{Mser, Region};
+use waykeeper_programs::mser::{ExtremalRegion, Mser};
 use waykeeper_programs::{Image, Plain};
 
-fn run(image: &Image) -> Vec<Region> {
+fn run(image: &Image) -> Vec<ExtremalRegion> {
     let mut mser = Mser::new(image.width, image.height);
     let mut memory = vec![0; mser.words()];
     mser.lay_out(image, &mut memory);
@@ -149,7 +149,7 @@ proptest! {
         let found = run(&image);
         let expected = by_definition(&image);
         prop_assert_eq!(found.len(), expected.len());
-        let pixels = |region: &Region| {
+        let pixels = |region: &ExtremalRegion| {
             let sets = sets_at(&image, region.value.into());
             sets.into_iter().find(|set| set.contains(&region.pixel)).expect("its pixel is dark enough")
         };

@@ -108,7 +108,7 @@ mod region {
 
 /// A region, as a pass found it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Region {
+pub struct ExtremalRegion {
     /// Number of the region around it; its own where there is none.
     pub parent: usize,
     /// One of its pixels, counted row after row.
@@ -210,9 +210,9 @@ impl Mser {
     }
 
     /// All regions that the last pass found, each before the one around it.
-    pub fn regions(&self, memory: &[u32]) -> Vec<Region> {
+    pub fn regions(&self, memory: &[u32]) -> Vec<ExtremalRegion> {
         let words = &memory[self.arrays.regions.all()];
-        let region = |words: &[u32]| Region {
+        let region = |words: &[u32]| ExtremalRegion {
             parent: words[region::PARENT] as usize,
             pixel: words[region::INDEX] as usize,
             value: words[region::VALUE] as u8,

@@ -13,7 +13,7 @@ const ARENA_GRAIN: u64 = 2 << 20;
 
 /// A piece of memory that a program uses: from offsets to lines.
 #[derive(Debug, Clone)]
-pub struct Region {
+pub struct MemoryRegion {
     /// Where it begins in the program's address space; physical memory begins there too if it is contiguous and has no
     /// colour.
     start: u64,
@@ -162,7 +162,7 @@ impl Allocator {
     }
 
     /// A region of an owner, or None if it does not fit into an arena or none is left.
-    pub fn region(&mut self, wanted: Wanted, owner: u64, random: &mut Xorshift) -> Option<Region> {
+    pub fn region(&mut self, wanted: Wanted, owner: u64, random: &mut Xorshift) -> Option<MemoryRegion> {
         let halves = if wanted.colour.is_some() { 2 } else { 1 };
         let room = wanted.bytes.checked_next_multiple_of(wanted.page)?.checked_mul(halves)?;
         let arena = self.take(room, owner, wanted.large)?;
@@ -175,7 +175,7 @@ impl Allocator {
     }
 
     /// A region between two addresses, or None if it does not fit.
-    fn region_between(&self, start: u64, end: u64, wanted: Wanted, random: &mut Xorshift) -> Option<Region> {
+    fn region_between(&self, start: u64, end: u64, wanted: Wanted, random: &mut Xorshift) -> Option<MemoryRegion> {
         let Wanted { bytes, colour, page, contiguous, .. } = wanted;
         let line_shift = self.line_shift;
         if contiguous || self.placement == Placement::Contiguous {
@@ -185,7 +185,7 @@ impl Allocator {
             let aligned = |to: u64| end.checked_sub(start.next_multiple_of(to) + size).map(|spare| (to, spare / to));
             let (to, spare) = aligned(natural).or_else(|| aligned(PAGE))?;
             let start = start.next_multiple_of(to) + random.below(spare + 1) * to;
-            return Some(Region { start, frames: None, colour, line_shift, moved: NOT_MOVED });
+            return Some(MemoryRegion { start, frames: None, colour, line_shift, moved: NOT_MOVED });
         }
         let (first, pages) = (start.div_ceil(page), bytes.div_ceil(page).max(1));
         let mut numbers: Vec<u32> = (first..end / page).map(|number| number as u32).collect();
@@ -197,7 +197,7 @@ impl Allocator {
         }
         numbers.truncate(pages as usize);
         let frames = Some(Frames { numbers, page_log2: page.trailing_zeros() });
-        Some(Region { start: first * page, frames, colour, line_shift, moved: NOT_MOVED })
+        Some(MemoryRegion { start: first * page, frames, colour, line_shift, moved: NOT_MOVED })
     }
 }
 
@@ -210,7 +210,7 @@ pub enum Course {
     Apart,
 }
 
-impl Region {
+impl MemoryRegion {
     /// The course of its lines through `sets` sets that the lowest bits of the line decide; none if it is in pieces.
     pub fn course(&self, sets: u64) -> Option<Course> {
         if self.frames.is_some() || self.moved != NOT_MOVED {

@@ -7,7 +7,7 @@ use waykeeper_workload::{Xorshift, recorder};
 
 use crate::caches::access::Want;
 use crate::core::front::translation::Side;
-use crate::core::placement::Region;
+use crate::core::placement::MemoryRegion;
 use crate::core::port::{Issued, Port};
 use crate::core::program::EventLine;
 use crate::core::world::World;
@@ -37,7 +37,7 @@ pub struct Tick {
     /// Lines that a pass changes: its stack and the recorder's header.
     pub data: Vec<Line>,
     /// The recorder.
-    pub recorder: Region,
+    pub recorder: MemoryRegion,
     /// Core cycles of a pass without a miss.
     pass_cycles: u64,
     /// Picoseconds of such a pass.
@@ -87,7 +87,7 @@ impl Tick {
         port: Port,
         code: Vec<Line>,
         data: Vec<Line>,
-        recorder: Region,
+        recorder: MemoryRegion,
         (pass_cycles, cycle_ns): (u64, f64),
         counter_tick: u64,
         jitter: IdleJitter,

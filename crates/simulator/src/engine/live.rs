@@ -2,7 +2,7 @@
 
 use waykeeper_platform::{BandwidthControl, CoreId};
 
-use crate::core::placement::Region;
+use crate::core::placement::MemoryRegion;
 use crate::core::port::Port;
 use crate::engine::programs::{Program, can_run};
 use crate::engine::running::Running;
@@ -24,7 +24,7 @@ impl Engine {
         self.start_in(program, None)
     }
 
-    pub(crate) fn start_in(&mut self, program: Program, buffer: Option<Region>) -> Result<(), Refused> {
+    pub(crate) fn start_in(&mut self, program: Program, buffer: Option<MemoryRegion>) -> Result<(), Refused> {
         self.never_skips()?;
         build::kind_of(&self.platform, program.core).map_err(|refused| Refused::new("core", refused.why))?;
         let core = self.core("core", program.core)?;

@@ -2,7 +2,7 @@
 
 use waykeeper_platform::CoreId;
 
-use crate::core::placement::Region;
+use crate::core::placement::MemoryRegion;
 use crate::engine::programs::Program;
 use crate::engine::{Engine, build};
 use crate::refused::Refused;
@@ -14,7 +14,7 @@ pub struct MemoryId(u32);
 /// Such memory; none once it was taken back.
 #[derive(Debug, Clone)]
 pub(crate) struct Memory {
-    region: Region,
+    region: MemoryRegion,
     bytes: u64,
     given: Vec<u64>,
     /// The core whose program has it as its buffer.

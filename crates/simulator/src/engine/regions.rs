@@ -21,7 +21,7 @@ pub(crate) struct Region {
     ways: u32,
     lines: u64,
     held: u64,
-    memory: placement::Region,
+    memory: placement::MemoryRegion,
     /// What is given back when it is unlocked.
     given: Vec<u64>,
     /// The core whose program has it as its buffer.

@@ -5,7 +5,7 @@ use waykeeper_workload::{Pattern, TickBody, Xorshift, recorder};
 
 use crate::core::devices::Devices;
 use crate::core::front::translation::TableShape;
-use crate::core::placement::{Allocator, Colour, PAGE, Region, Wanted};
+use crate::core::placement::{Allocator, Colour, MemoryRegion, PAGE, Wanted};
 use crate::core::program::{Program as Stream, Recorder};
 use crate::core::tick::{IdleJitter, Tick};
 use crate::engine::build::{self, need};
@@ -73,7 +73,7 @@ impl Starter {
         &mut self,
         program: &Program,
         core: usize,
-        buffer: Option<Region>,
+        buffer: Option<MemoryRegion>,
         now: u64,
     ) -> Result<(Running, Vec<u64>), Refused> {
         let before = (self.allocator.clone(), self.on_chip, self.randoms.clone());
@@ -87,14 +87,14 @@ impl Starter {
     }
 
     /// A contiguous piece of memory for no program; with what to give back.
-    pub fn contiguous(&mut self, bytes: u64) -> Result<(Region, Vec<u64>), Refused> {
+    pub fn contiguous(&mut self, bytes: u64) -> Result<(MemoryRegion, Vec<u64>), Refused> {
         let region =
             self.region(bytes, Layout { colour: None, page: PAGE, contiguous: true, buffer: false }, self.no_core())?;
         Ok((region, self.allocator.take_given()))
     }
 
     /// A piece of memory as a program of such a core would get it for its buffer; with what to give back.
-    pub fn buffer(&mut self, kind: &CoreKind, bytes: u64) -> Result<(Region, Vec<u64>), Refused> {
+    pub fn buffer(&mut self, kind: &CoreKind, bytes: u64) -> Result<(MemoryRegion, Vec<u64>), Refused> {
         let translation = kind.translation.as_ref().filter(|_| !kind.tlbs.is_empty());
         let page = translation.map_or(PAGE, |translation| translation.page_kib.value << 10);
         let region =
@@ -112,7 +112,13 @@ impl Starter {
         self.allocator.take_back(memory);
     }
 
-    fn place(&mut self, program: &Program, core: usize, buffer: Option<Region>, now: u64) -> Result<Running, Refused> {
+    fn place(
+        &mut self,
+        program: &Program,
+        core: usize,
+        buffer: Option<MemoryRegion>,
+        now: u64,
+    ) -> Result<Running, Refused> {
         let platform = self.platform.clone();
         let (at, kind) = build::kind_of(&platform, program.core)?;
         let layout = self.layout(program, kind)?;
@@ -176,7 +182,7 @@ impl Starter {
 
     /// Puts the lines of the target's event into the on-chip RAM, whose addresses follow those of the memory: those of its
     /// event, or the code and the stack of a tick loop.
-    fn move_event(&mut self, program: &Program, [code, data, stack]: [&mut Region; 3]) -> Result<(), Refused> {
+    fn move_event(&mut self, program: &Program, [code, data, stack]: [&mut MemoryRegion; 3]) -> Result<(), Refused> {
         let refuse = |why: String| Err(Refused::new("on_chip_ram", why));
         let Some(ram) = &self.platform.on_chip_ram else { return refuse("the platform has none".into()) };
         let (pattern, code_bytes) = (&program.pattern, code_bytes(&self.platform, program)?);
@@ -218,7 +224,7 @@ impl Starter {
         layout: Layout,
         devices: &Devices,
         core: usize,
-    ) -> Result<Option<(TableShape, Region)>, Refused> {
+    ) -> Result<Option<(TableShape, MemoryRegion)>, Refused> {
         let Some(shape) = build::tables(kind, layout.page, devices.until) else { return Ok(None) };
         Ok(Some((shape, self.region(shape.bytes(), Layout { page: PAGE, ..layout }, core)?)))
     }
@@ -229,9 +235,9 @@ impl Starter {
         program: &Program,
         body: TickBody,
         core: usize,
-        code: Region,
-        recorder: Region,
-        stack: &Region,
+        code: MemoryRegion,
+        recorder: MemoryRegion,
+        stack: &MemoryRegion,
         begin: u64,
     ) -> Result<Running, Refused> {
         let (at, kind) = build::kind_of(&self.platform, program.core)?;
@@ -269,7 +275,7 @@ impl Starter {
         Ok(build::tick(need(&self.platform.counter, "counter")?))
     }
 
-    fn region(&mut self, bytes: u64, layout: Layout, owner: usize) -> Result<Region, Refused> {
+    fn region(&mut self, bytes: u64, layout: Layout, owner: usize) -> Result<MemoryRegion, Refused> {
         let Layout { colour, page, contiguous, buffer } = layout;
         let wanted = Wanted { bytes, colour, page, contiguous, large: buffer };
         self.allocator.region(wanted, owner as u64, &mut self.randoms[owner]).ok_or_else(|| {

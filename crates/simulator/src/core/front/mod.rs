@@ -16,7 +16,7 @@ use crate::core::front::streaming::Streaming;
 use crate::core::front::tlb::Page;
 use crate::core::front::translation::{Side, Translation};
 use crate::core::front::walk::{Awaits, Walk};
-use crate::core::placement::Region;
+use crate::core::placement::MemoryRegion;
 use crate::core::program::Touch;
 use crate::line::Line;
 use crate::time::NEVER;
@@ -100,7 +100,7 @@ impl Front {
 
     /// Adds to an access what the front must know of it.
     #[inline]
-    pub fn complete(&self, mut touch: Touch, region: &Region, offset: u64) -> Touch {
+    pub fn complete(&self, mut touch: Touch, region: &MemoryRegion, offset: u64) -> Touch {
         if let Some(translation) = &self.translation {
             touch.page = translation.page(region.address(offset));
         }

@@ -1,7 +1,7 @@
 //! From pages to frames: the TLBs of a core, and what a walk through the page tables reads.
 
 use crate::core::front::tlb::{NONE, Page, Tlb};
-use crate::core::placement::Region;
+use crate::core::placement::MemoryRegion;
 use crate::line::Line;
 
 /// What accesses a lookup is for.
@@ -18,7 +18,7 @@ pub enum Side {
 /// it cover as many as fit into 4 KiB of the next one.
 #[derive(Debug, Clone)]
 pub struct PageTables {
-    memory: Region,
+    memory: MemoryRegion,
     /// First byte of each array in that memory.
     starts: Vec<u64>,
     /// log2 of the pages that a descriptor of each array covers.
@@ -59,7 +59,7 @@ impl TableShape {
 
 impl PageTables {
     /// Tables of a shape in their memory.
-    pub fn new(shape: TableShape, memory: Region) -> Self {
+    pub fn new(shape: TableShape, memory: MemoryRegion) -> Self {
         let covers_log2 = shape.covers_log2();
         let mut end = 0;
         let starts = covers_log2.iter().map(|covers| {

@@ -4,7 +4,7 @@ use waykeeper_workload::Pattern;
 
 use crate::caches::allocation::code::Code;
 use crate::core::front::translation::Side;
-use crate::core::placement::Region;
+use crate::core::placement::MemoryRegion;
 use crate::core::program::Program;
 use crate::line::Line;
 
@@ -25,7 +25,7 @@ impl Program {
         let Pattern::Random { data_bytes, code_bytes, event_stride_lines, line_bytes, .. } = pattern else {
             return Vec::new();
         };
-        let lines = |side, region: &Region, from: u64, until: u64| -> Vec<EventLine> {
+        let lines = |side, region: &MemoryRegion, from: u64, until: u64| -> Vec<EventLine> {
             let offsets = (from..until).step_by((event_stride_lines * line_bytes) as usize);
             offsets.map(|at| EventLine { side, line: region.line(at), address: region.address(at) }).collect()
         };
@@ -41,7 +41,7 @@ impl Program {
     }
 
     /// Where its data lie.
-    pub fn data(&self) -> &Region {
+    pub fn data(&self) -> &MemoryRegion {
         &self.data
     }
 

@@ -18,7 +18,7 @@ use waykeeper_workload::{Access, Operation, Region as Which, Step, Stream};
 use crate::caches::access::Want;
 use crate::core::front::Front;
 use crate::core::front::tlb::{NONE, Page};
-use crate::core::placement::Region;
+use crate::core::placement::MemoryRegion;
 use crate::core::port::Port;
 use crate::core::program::detour::Detour;
 use crate::core::window::{Room, Window};
@@ -38,8 +38,8 @@ pub struct Program {
     pub(crate) stream: Stream,
     /// Pages of devices that its event uses.
     pub devices: Vec<Page>,
-    pub(crate) data: Region,
-    pub(crate) code: Region,
+    pub(crate) data: MemoryRegion,
+    pub(crate) code: MemoryRegion,
     pub(crate) recorder: Option<Recorder>,
     /// When it or its front acts next.
     pub wake: u64,
@@ -118,7 +118,7 @@ impl Program {
         port: Port,
         (window, front): (Window, Option<Box<Front>>),
         stream: Stream,
-        [data, code]: [Region; 2],
+        [data, code]: [MemoryRegion; 2],
         recorder: Option<Recorder>,
         start: u64,
     ) -> Self {

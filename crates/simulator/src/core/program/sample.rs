@@ -2,7 +2,7 @@
 
 use waykeeper_workload::recorder;
 
-use crate::core::placement::Region;
+use crate::core::placement::MemoryRegion;
 use crate::core::program::detour::Measured;
 use crate::core::program::{Op, Program, Touch};
 use crate::core::world::World;
@@ -13,7 +13,7 @@ use crate::observe::samples::Samples;
 #[derive(Debug, Clone)]
 pub struct Recorder {
     /// Where it records.
-    pub region: Region,
+    pub region: MemoryRegion,
     /// Picoseconds between two values of the counter.
     pub counter_tick: u64,
     /// Picoseconds of a sample besides its accesses.

@@ -8,7 +8,7 @@ use crate::core::front::stores::StoreBuffer;
 use crate::core::front::streaming::Streaming;
 use crate::core::front::tlb::Tlb;
 use crate::core::front::translation::{PageTables, TableShape, Translation};
-use crate::core::placement::Region;
+use crate::core::placement::MemoryRegion;
 use crate::engine::build::kind_of;
 use crate::refused::Refused;
 
@@ -27,7 +27,7 @@ pub fn front(
     platform: &Platform,
     core: usize,
     page_bytes: u64,
-    tables: Option<(TableShape, Region)>,
+    tables: Option<(TableShape, MemoryRegion)>,
 ) -> Result<Option<Box<Front>>, Refused> {
     let (at, kind) = kind_of(platform, platform.core_ids()[core])?;
     let line_bytes = platform.line_bytes.value;
