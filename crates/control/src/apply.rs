@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde::Serialize;
 use waykeeper_policy::Step;
 
-use crate::Machine;
+use crate::MachineAccess;
 use crate::cgroups::{self, FollowedCgroup, GatherError};
 use crate::change::{Change, describe};
 use crate::check::{Found, Refusal, check, check_tree};
@@ -146,7 +146,7 @@ impl From<MachineError> for Cause {
 /// # Errors
 /// See [`ApplyError`]: whatever the error, the machine is as it was before, but for [`ApplyError::Stuck`].
 pub fn apply(
-    machine: &mut Machine<'_>,
+    machine: &mut MachineAccess<'_>,
     state: &StateDirectory,
     request: &Request<'_>,
     stop: &AtomicBool,
@@ -160,7 +160,7 @@ pub fn apply(
 /// # Errors
 /// As [`apply`].
 pub fn apply_with(
-    machine: &mut Machine<'_>,
+    machine: &mut MachineAccess<'_>,
     store: &mut dyn Store,
     request: &Request<'_>,
     stop: &AtomicBool,
@@ -202,7 +202,7 @@ pub fn apply_with(
 }
 
 fn carry_out(
-    machine: &mut Machine<'_>,
+    machine: &mut MachineAccess<'_>,
     store: &mut dyn Store,
     journal: &mut Journal,
     stop: &AtomicBool,
@@ -258,7 +258,7 @@ pub struct Preview {
 ///
 /// # Errors
 /// Where the plan would be refused.
-pub fn preview(machine: &mut Machine<'_>, steps: &[Step]) -> Result<Vec<Preview>, Refusal> {
+pub fn preview(machine: &mut MachineAccess<'_>, steps: &[Step]) -> Result<Vec<Preview>, Refusal> {
     let changes = Change::all_of(steps)?;
     let found = check(machine, &changes)?;
     let now = |change: &Change| crate::preview::now(change, &found);

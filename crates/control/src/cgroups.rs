@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use crate::Machine;
+use crate::MachineAccess;
 use crate::journal::{Before, Journal, JournalError, Record, TaskBefore};
 use crate::perform::{GENERATIONS, MachineError, PASSES};
 use crate::read_back::Difference;
@@ -134,7 +134,7 @@ fn is_named(system: &dyn System, settings: &Settings, named: &BTreeMap<i32, Task
 
 /// Tasks that are in groups for cgroups, and neither in a cgroup of the plan nor born of a task that it names by number.
 fn strays(
-    machine: &mut Machine<'_>,
+    machine: &mut MachineAccess<'_>,
     settings: &Settings,
     named: &BTreeMap<i32, TaskBefore>,
 ) -> Result<Vec<Strays>, MachineError> {
@@ -177,7 +177,7 @@ fn strays(
 /// # Errors
 /// What cannot be read.
 pub(crate) fn look(
-    machine: &mut Machine<'_>,
+    machine: &mut MachineAccess<'_>,
     settings: &Settings,
     named: &BTreeMap<i32, TaskBefore>,
 ) -> Result<Vec<Look>, MachineError> {
@@ -207,7 +207,7 @@ pub(crate) fn look(
 /// # Errors
 /// What cannot be read.
 pub(crate) fn standing(
-    machine: &mut Machine<'_>,
+    machine: &mut MachineAccess<'_>,
     settings: &Settings,
     named: &BTreeMap<i32, TaskBefore>,
 ) -> Result<Standing, MachineError> {
@@ -271,7 +271,7 @@ pub(crate) enum GatherError {
 /// # Errors
 /// What the machine answered for a task that lives; a journal that cannot be written.
 pub(crate) fn put(
-    machine: &mut Machine<'_>,
+    machine: &mut MachineAccess<'_>,
     store: &mut dyn Store,
     journal: &mut Journal,
     look: &Look,
@@ -295,7 +295,8 @@ pub(crate) fn put(
     }
     let mut moved = 0;
     for task in &look.outside {
-        let lives = |machine: &Machine<'_>| machine.system.task(task.tid).is_some_and(|it| it.began == task.began);
+        let lives =
+            |machine: &MachineAccess<'_>| machine.system.task(task.tid).is_some_and(|it| it.began == task.began);
         if !lives(machine) {
             continue;
         }
@@ -315,7 +316,7 @@ pub(crate) fn put(
 /// # Errors
 /// As [`put`]; a cgroup that never comes to rest.
 pub(crate) fn gather(
-    machine: &mut Machine<'_>,
+    machine: &mut MachineAccess<'_>,
     store: &mut dyn Store,
     journal: &mut Journal,
     cgroup: &str,

@@ -12,7 +12,7 @@ use crate::registers::belongs_to_resctrl;
 use crate::schemata::show;
 use crate::settings::Settings;
 use crate::snapshot::{Snapshot, file};
-use crate::{Machine, Tree, TreeError};
+use crate::{MachineAccess, Tree, TreeError};
 
 /// Why a plan is not carried out. Nothing has been written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -58,7 +58,7 @@ pub(crate) struct Found {
 }
 
 /// Looks at everything that can be looked at without a change.
-pub(crate) fn check(machine: &mut Machine<'_>, changes: &[Change]) -> Result<Found, Refusal> {
+pub(crate) fn check(machine: &mut MachineAccess<'_>, changes: &[Change]) -> Result<Found, Refusal> {
     if changes.is_empty() {
         return input("the plan has no steps: there is nothing to apply".into());
     }
@@ -76,7 +76,7 @@ pub(crate) fn check(machine: &mut Machine<'_>, changes: &[Change]) -> Result<Fou
     }
 }
 
-fn check_cpus(machine: &Machine<'_>, settings: &Settings) -> Result<(), Refusal> {
+fn check_cpus(machine: &MachineAccess<'_>, settings: &Settings) -> Result<(), Refusal> {
     let online: BTreeSet<u32> = machine.system.online_cpus().into_iter().collect();
     let named = settings.cpus.keys().copied().chain(settings.registers.keys().map(|place| place.cpu));
     let missing: BTreeSet<u32> = named.filter(|cpu| !online.contains(cpu)).collect();
@@ -87,7 +87,7 @@ fn check_cpus(machine: &Machine<'_>, settings: &Settings) -> Result<(), Refusal>
     }
 }
 
-fn check_resctrl(machine: &mut Machine<'_>, changes: &[Change], settings: &Settings) -> Result<Found, Refusal> {
+fn check_resctrl(machine: &mut MachineAccess<'_>, changes: &[Change], settings: &Settings) -> Result<Found, Refusal> {
     if let Some(reason) = machine.tree.unusable() {
         return cannot(reason);
     }
@@ -123,7 +123,7 @@ fn check_resctrl(machine: &mut Machine<'_>, changes: &[Change], settings: &Setti
 
 /// Looks at the groups of resctrl that is mounted.
 pub(crate) fn check_tree(
-    machine: &mut Machine<'_>,
+    machine: &mut MachineAccess<'_>,
     changes: &[Change],
     settings: &Settings,
 ) -> Result<Before, Refusal> {
@@ -233,7 +233,7 @@ fn check_monitoring(now: &Snapshot, changes: &[Change]) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn check_registers(machine: &mut Machine<'_>, settings: &Settings) -> Result<Found, Refusal> {
+fn check_registers(machine: &mut MachineAccess<'_>, settings: &Settings) -> Result<Found, Refusal> {
     let resctrls = settings.registers.keys().any(|place| belongs_to_resctrl(place.register));
     if resctrls && machine.tree.mounted()?.is_some() {
         return cannot(

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::Machine;
+use crate::MachineAccess;
 use crate::cgroups::{self, FollowedCgroup, GatherError, Look};
 use crate::journal::{Journal, JournalError};
 use crate::perform::MachineError;
@@ -82,7 +82,7 @@ impl Follower {
     ///
     /// # Errors
     /// See [`FollowError`].
-    pub fn look(&mut self, machine: &mut Machine<'_>, state: &StateDirectory) -> Result<Followed, FollowError> {
+    pub fn look(&mut self, machine: &mut MachineAccess<'_>, state: &StateDirectory) -> Result<Followed, FollowError> {
         let mut store = state.clone();
         let first = self.look_with(machine, &mut store, false)?;
         let missing = |it: &FollowedCgroup, left: &[i32]| it.outside.iter().any(|tid| !left.contains(tid));
@@ -103,7 +103,7 @@ impl Follower {
     /// As [`look`](Self::look).
     pub fn look_with(
         &mut self,
-        machine: &mut Machine<'_>,
+        machine: &mut MachineAccess<'_>,
         store: &mut dyn Store,
         moves: bool,
     ) -> Result<Followed, FollowError> {
@@ -116,7 +116,7 @@ impl Follower {
 
     fn try_look(
         &mut self,
-        machine: &mut Machine<'_>,
+        machine: &mut MachineAccess<'_>,
         store: &mut dyn Store,
         moves: bool,
     ) -> Result<Followed, FollowError> {

@@ -12,7 +12,7 @@ pub use registers::HostRegisters;
 pub use system::HostSystem;
 pub use tree::HostTree;
 
-use crate::Machine;
+use crate::MachineAccess;
 
 /// The running machine, or files below a directory that stand for it.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ impl Host {
     }
 
     /// To act on.
-    pub fn machine(&mut self) -> Machine<'_> {
-        Machine { tree: &mut self.tree, registers: &mut self.registers, system: &self.system }
+    pub fn machine(&mut self) -> MachineAccess<'_> {
+        MachineAccess { tree: &mut self.tree, registers: &mut self.registers, system: &self.system }
     }
 }

@@ -4,7 +4,7 @@
 //! one, and reads everything back. [`restore`] puts the old values back, also after an apply that was cut off between any two
 //! writes. [`status`] tells what is applied and whether it still holds.
 //!
-//! A [`Machine`] is three things to act on: a [`Tree`] (resctrl), [`Registers`], and a [`System`] that knows tasks and
+//! A [`MachineAccess`] is three things to act on: a [`Tree`] (resctrl), [`Registers`], and a [`System`] that knows tasks and
 //! CPUs. [`host::Host`] is the running one.
 
 mod apply;
@@ -54,6 +54,6 @@ pub use snapshot::{Group, Home, Snapshot};
 pub use state::{Held, Holder, LockError, StateDirectory, Untrusted};
 pub use status::{Phase, Status, StatusError, status};
 pub use store::Store;
-pub use system::{BootUnknown, Machine, System, TaskFacts};
+pub use system::{BootUnknown, MachineAccess, System, TaskFacts};
 pub use tree::{MountSeen, Tree, TreeError};
 pub use verify::{Probed, Probing, Verified, VerifyError, try_probe, verify};

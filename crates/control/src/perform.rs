@@ -7,7 +7,7 @@ use crate::registers::RegisterError;
 use crate::settings::CpuRegister;
 use crate::snapshot::{self, Home, Snapshot, file};
 use crate::undo::{Action, Now};
-use crate::{Machine, Tree, TreeError};
+use crate::{MachineAccess, Tree, TreeError};
 use waykeeper_policy::Step;
 
 /// How often a group is looked through for tasks that were born while others were moved out.
@@ -27,7 +27,7 @@ pub enum MachineError {
 }
 
 /// Does a step, and reads back what it left.
-pub(crate) fn step(machine: &mut Machine<'_>, step: &Step, change: &Change) -> Result<Left, MachineError> {
+pub(crate) fn step(machine: &mut MachineAccess<'_>, step: &Step, change: &Change) -> Result<Left, MachineError> {
     match step {
         Step::Mounted(settings) => {
             if machine.tree.mounted()?.is_none() {
@@ -54,7 +54,7 @@ pub(crate) fn step(machine: &mut Machine<'_>, step: &Step, change: &Change) -> R
 
 /// Sets some bits of a register, and leaves the others.
 pub(crate) fn set_bits(
-    machine: &mut Machine<'_>,
+    machine: &mut MachineAccess<'_>,
     place: CpuRegister,
     value: u64,
     mask: u64,
@@ -64,12 +64,13 @@ pub(crate) fn set_bits(
 }
 
 /// Does an action. Doing it again changes nothing.
-pub(crate) fn action(machine: &mut Machine<'_>, journal: &Journal, action: &Action) -> Result<(), MachineError> {
+pub(crate) fn action(machine: &mut MachineAccess<'_>, journal: &Journal, action: &Action) -> Result<(), MachineError> {
     match action {
         Action::Register { place, value, mask } => Ok(set_bits(machine, *place, *value, *mask)?),
         Action::Cpus { group, cpus } => Ok(machine.tree.write(&file(group, "cpus_list"), &cpus::format_list(cpus))?),
         Action::Task { tid, began, home } => {
-            let lives = |machine: &Machine<'_>| machine.system.task(*tid).is_some_and(|task| task.began == *began);
+            let lives =
+                |machine: &MachineAccess<'_>| machine.system.task(*tid).is_some_and(|task| task.began == *began);
             if !lives(machine) {
                 return Ok(());
             }
@@ -96,7 +97,7 @@ fn send_home(tree: &mut dyn Tree, tid: i32, home: &Home) -> Result<(), TreeError
 
 /// Tasks of a group go where the task was that they come from; then the group goes, and what is left in it goes to the
 /// root.
-fn remove_group(machine: &mut Machine<'_>, journal: &Journal, group: &str) -> Result<(), MachineError> {
+fn remove_group(machine: &mut MachineAccess<'_>, journal: &Journal, group: &str) -> Result<(), MachineError> {
     let is_open = match machine.tree.read(&file(group, "mode")) {
         Ok(mode) => !mode.starts_with("pseudo-lock"),
         Err(error) if error.is_absent() => return Ok(()),
@@ -119,7 +120,7 @@ fn remove_group(machine: &mut Machine<'_>, journal: &Journal, group: &str) -> Re
 }
 
 /// Where a task belongs: where it was itself, or where its process or the nearest of its ancestors was; else the root.
-fn home_of(machine: &Machine<'_>, journal: &Journal, tid: i32) -> Home {
+fn home_of(machine: &MachineAccess<'_>, journal: &Journal, tid: i32) -> Home {
     let recorded = |tid: i32| {
         let facts = machine.system.task(tid)?;
         let at_first = journal.head.before.tasks.get(&tid).filter(|task| task.began == facts.began);
@@ -141,7 +142,7 @@ fn home_of(machine: &Machine<'_>, journal: &Journal, tid: i32) -> Home {
 ///
 /// # Errors
 /// What cannot be read.
-pub(crate) fn look(machine: &mut Machine<'_>, journal: &Journal) -> Result<Now, MachineError> {
+pub(crate) fn look(machine: &mut MachineAccess<'_>, journal: &Journal) -> Result<Now, MachineError> {
     let mut now = Now::default();
     // One of a CPU that is offline by now does not stand in the way of those that are to be put back.
     let of_plan = journal.planned_settings().registers;

@@ -10,7 +10,7 @@ use crate::schemata;
 use crate::settings::Settings;
 use crate::snapshot::{Snapshot, file};
 use crate::undo::name;
-use crate::{Machine, Tree};
+use crate::{MachineAccess, Tree};
 
 /// A setting that does not read as it was written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -33,7 +33,7 @@ impl std::fmt::Display for Difference {
 
 /// Reads every setting, and returns those that differ.
 pub(crate) fn read_back(
-    machine: &mut Machine<'_>,
+    machine: &mut MachineAccess<'_>,
     settings: &Settings,
     tasks: &BTreeMap<i32, TaskBefore>,
 ) -> Result<Vec<Difference>, MachineError> {
@@ -73,7 +73,7 @@ fn task_setting(tid: i32) -> String {
 }
 
 /// Tasks end; that is no difference.
-fn is_dead(machine: &Machine<'_>, tasks: &BTreeMap<i32, TaskBefore>, difference: &Difference) -> bool {
+fn is_dead(machine: &MachineAccess<'_>, tasks: &BTreeMap<i32, TaskBefore>, difference: &Difference) -> bool {
     let mut dead =
         tasks.iter().filter(|(tid, before)| machine.system.task(**tid).is_none_or(|facts| facts.began != before.began));
     dead.any(|(tid, _)| difference.setting == task_setting(*tid))

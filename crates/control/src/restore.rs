@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::Machine;
+use crate::MachineAccess;
 use crate::journal::{Journal, JournalError, PendingUndo, Record};
 use crate::perform::{self, MachineError};
 use crate::remainder::{OthersChanges, Remainder};
@@ -85,7 +85,7 @@ pub enum RestoreError {
 /// # Errors
 /// Where it could not begin.
 pub fn restore(
-    machine: &mut Machine<'_>,
+    machine: &mut MachineAccess<'_>,
     state: &StateDirectory,
     others: OthersChanges,
 ) -> Result<Restored, RestoreError> {
@@ -98,7 +98,7 @@ pub fn restore(
 /// # Errors
 /// Where it could not begin.
 pub fn restore_with(
-    machine: &mut Machine<'_>,
+    machine: &mut MachineAccess<'_>,
     store: &mut dyn Store,
     others: OthersChanges,
 ) -> Result<Restored, RestoreError> {
@@ -157,7 +157,7 @@ pub(crate) struct Undone {
 /// Works out what is to be done, writes that down, and does it. A restore that was cut off goes on where it was; what it
 /// was to leave comes after that where it is to be overwritten now.
 pub(crate) fn put_back(
-    machine: &mut Machine<'_>,
+    machine: &mut MachineAccess<'_>,
     store: &mut dyn Store,
     journal: &mut Journal,
     others: OthersChanges,
@@ -177,7 +177,7 @@ pub(crate) fn put_back(
 }
 
 fn put_back_once(
-    machine: &mut Machine<'_>,
+    machine: &mut MachineAccess<'_>,
     store: &mut dyn Store,
     journal: &mut Journal,
     others: OthersChanges,

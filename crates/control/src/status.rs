@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::Machine;
+use crate::MachineAccess;
 use crate::cgroups::{self, FollowedCgroup, Standing, Strays};
 use crate::change::describe;
 use crate::journal::{Journal, JournalError};
@@ -77,7 +77,7 @@ pub enum StatusError {
 ///
 /// # Errors
 /// Where the journal or the machine cannot be read.
-pub fn status(machine: &mut Machine<'_>, store: &mut dyn Store) -> Result<Option<Status>, StatusError> {
+pub fn status(machine: &mut MachineAccess<'_>, store: &mut dyn Store) -> Result<Option<Status>, StatusError> {
     let Some(journal) = Journal::load(store)? else { return Ok(None) };
     let rebooted = journal.head.boot != this_boot(machine.system)?;
     let phase = match (rebooted, &journal.undo, &journal.remains, journal.applied) {

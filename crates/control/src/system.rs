@@ -44,7 +44,7 @@ pub(crate) fn this_boot(system: &dyn System) -> Result<String, BootUnknown> {
 }
 
 /// The machine that is acted on.
-pub struct Machine<'m> {
+pub struct MachineAccess<'m> {
     /// resctrl.
     pub tree: &'m mut dyn crate::Tree,
     /// Model-specific registers.

@@ -1,7 +1,7 @@
 //! Whether registers take what is written to them. Reading alone proves nothing: some parts show masks that do nothing, and
 //! some that cannot be written.
 
-use crate::Machine;
+use crate::MachineAccess;
 use crate::apply::Cause;
 use crate::journal::RegisterBefore;
 use crate::perform::MachineError;
@@ -10,7 +10,7 @@ use crate::settings::{Bits, Settings};
 
 /// Writes another value to each register, reads it back, and puts the old one back at once.
 pub(crate) fn try_registers(
-    machine: &mut Machine<'_>,
+    machine: &mut MachineAccess<'_>,
     settings: &Settings,
     before: &[RegisterBefore],
 ) -> Result<(), Cause> {

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use serde::Serialize;
 use waykeeper_linux::Root;
 
-use crate::Machine;
+use crate::MachineAccess;
 use crate::cgroups::{self, FollowedCgroup, Strays};
 use crate::host::caches::{Cache, caches};
 use crate::journal::Journal;
@@ -83,7 +83,7 @@ pub struct Probing<'p> {
 /// # Errors
 /// See [`VerifyError`]. What is found is no error.
 pub fn verify(
-    machine: &mut Machine<'_>,
+    machine: &mut MachineAccess<'_>,
     store: &mut dyn Store,
     root: &Root,
     probing: Probing<'_>,
@@ -134,7 +134,7 @@ pub fn verify(
 }
 
 /// The group that this process is in, where that is not the root: then its CPUs' classes do not count.
-fn own_group(machine: &mut Machine<'_>, settings: &Settings) -> Result<Option<String>, StatusError> {
+fn own_group(machine: &mut MachineAccess<'_>, settings: &Settings) -> Result<Option<String>, StatusError> {
     if !settings.registers.is_empty() || machine.tree.mounted().map_err(MachineError::from)?.is_none() {
         return Ok(None);
     }
@@ -194,7 +194,7 @@ fn level_of(cache: &Cache, all: &[Cache], classes: BTreeMap<u32, String>) -> Lev
 
 /// Every cache that was set, with the classes that were set in it.
 fn levels(
-    machine: &mut Machine<'_>,
+    machine: &mut MachineAccess<'_>,
     journal: &Journal,
     settings: &Settings,
     root: &Root,
@@ -258,7 +258,7 @@ impl Classes {
     }
 }
 
-fn classes_of_tree(machine: &mut Machine<'_>, settings: &Settings) -> Result<Classes, MachineError> {
+fn classes_of_tree(machine: &mut MachineAccess<'_>, settings: &Settings) -> Result<Classes, MachineError> {
     let now = Snapshot::take(machine.tree)?;
     let mut classes = Classes { set: settings.groups.iter().cloned().collect(), ..Classes::default() };
     for (path, group) in now.control().filter(|(_, group)| !group.is_locking()) {
@@ -280,7 +280,7 @@ const MASKS: [(u8, u32, u32); 2] = [(3, 0xc90, 128), (2, 0xd10, 64)];
 const PQR_ASSOC: u32 = 0xc8f;
 
 fn classes_of_registers(
-    machine: &mut Machine<'_>,
+    machine: &mut MachineAccess<'_>,
     journal: &Journal,
     cores: &[u32],
     root: &Root,

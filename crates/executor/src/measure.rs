@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use waykeeper_experiment::cases::Case;
 use waykeeper_experiment::site::Site;
 use waykeeper_run::measurement::Measurement;
-use waykeeper_run::{Clock, Machine, Parameters};
+use waykeeper_run::{Clock, MachineRecord, Parameters};
 
 /// One repeat to be measured.
 #[derive(Debug, Clone, Copy)]
@@ -70,7 +70,7 @@ pub struct OfferedSite {
     /// The clock that times the samples.
     pub clock: Clock,
     /// The machine.
-    pub machine: Machine,
+    pub machine: MachineRecord,
     /// What its figures rest on, where they are simulated.
     pub parameters: Option<Parameters>,
     /// What a reader of its figures must know.

@@ -11,7 +11,7 @@ use waykeeper_experiment::site::{ExecutorKind, Offer, Site, SiteCore, cache_shap
 use waykeeper_platform::{Mitigation, Platform};
 use waykeeper_run::measurement::{Measurement, NeighbourProgress, Simulation};
 use waykeeper_run::samples::{Collector, Samples};
-use waykeeper_run::{Clock, FastCheck, Machine, Parameter, Parameters, SampledRecord};
+use waykeeper_run::{Clock, FastCheck, MachineRecord, Parameter, Parameters, SampledRecord};
 use waykeeper_simulator::{Counters, Engine, Estimate, Program, Refused, Role};
 use waykeeper_workload::Pattern;
 
@@ -112,10 +112,10 @@ impl Simulated {
                 stability_ppm: None,
                 invariant: None,
             },
-            machine: Machine {
+            machine: MachineRecord {
                 architecture: "simulated".into(),
                 cores: platform.core_ids().len() as u32,
-                ..Machine::default()
+                ..MachineRecord::default()
             },
             parameters: Some(parameters(&platform)),
             notes: std::iter::once(

@@ -1,13 +1,13 @@
 //! A machine to try things on.
 
-use crate::{Architecture, Bandwidth, Cache, Cpus, Domain, Event, Kernel, Machine, Monitoring, Throttle};
+use crate::{Architecture, Bandwidth, Cache, Cpus, Domain, Event, Kernel, Monitoring, ResctrlMachine, Throttle};
 
 /// An Intel server with two sockets of two cores: L3 allocation with CDP, memory bandwidth allocation, monitoring.
-pub fn server() -> Machine {
+pub fn server() -> ResctrlMachine {
     let sockets = || {
         vec![Domain { id: 0, cpus: [0, 1].into_iter().collect() }, Domain { id: 1, cpus: [2, 3].into_iter().collect() }]
     };
-    Machine {
+    ResctrlMachine {
         kernel: Kernel::V6_1,
         architecture: Architecture::Intel,
         cpus: Cpus { possible: 4, parsed: 4, online: (0..4).collect() },

@@ -1,6 +1,6 @@
 //! The kernel's resctrl as a pure state machine.
 //!
-//! A [`Machine`] says what the hardware has and which kernel runs. A [`Resctrl`] on it can be mounted, and then takes
+//! A [`ResctrlMachine`] says what the hardware has and which kernel runs. A [`Resctrl`] on it can be mounted, and then takes
 //! [`Operation`]s on its files: it answers with the bytes, or with the error number and the text of
 //! `info/last_cmd_status`, that the kernel would answer with. It does no I/O. What happens outside is told to it: tasks
 //! that start and end, what the hardware's counters say, the passing of time in limbo.
@@ -58,7 +58,7 @@ pub use cpu_set::CpuSet;
 pub use errno::Errno;
 pub use hardware::HardwareControls;
 pub use kernel::Kernel;
-pub use machine::{Architecture, Bandwidth, Cache, Cpus, Domain, Event, Machine, Monitoring, Throttle};
+pub use machine::{Architecture, Bandwidth, Cache, Cpus, Domain, Event, Monitoring, ResctrlMachine, Throttle};
 pub use mount::MountOptions;
 pub use operation::{Attributes, Caller, Entry, Operation, Refusal, Reply};
 pub use process::Task;
@@ -68,7 +68,7 @@ pub use resource::{Kind, ResourceId};
 /// resctrl on a machine.
 #[derive(Clone, Debug)]
 pub struct Resctrl {
-    machine: Machine,
+    machine: ResctrlMachine,
     mounted: Option<MountOptions>,
     resources: Vec<resource::Resource>,
     schemas: Vec<resource::Schema>,
@@ -93,7 +93,7 @@ pub struct Resctrl {
 
 impl Resctrl {
     /// resctrl as it is after boot: not mounted, no tasks, all counters at 0.
-    pub fn new(machine: Machine) -> Self {
+    pub fn new(machine: ResctrlMachine) -> Self {
         let monitoring = machine.monitoring.as_ref();
         let classes = match machine.architecture {
             Architecture::Mpam => machine.l3.iter().chain(&machine.l2).map(|cache| cache.closids).min().unwrap_or(1),
@@ -124,7 +124,7 @@ impl Resctrl {
     }
 
     /// The machine.
-    pub fn machine(&self) -> &Machine {
+    pub fn machine(&self) -> &ResctrlMachine {
         &self.machine
     }
 

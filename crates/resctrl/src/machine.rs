@@ -135,7 +135,7 @@ pub struct Monitoring {
 
 /// A machine as resctrl sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Machine {
+pub struct ResctrlMachine {
     /// The kernel that runs.
     pub kernel: Kernel,
     /// Whose rules hold.
@@ -156,7 +156,7 @@ pub struct Machine {
     pub pseudo_lock: bool,
 }
 
-impl Machine {
+impl ResctrlMachine {
     /// Whether the events' configuration can be read and written on this kernel.
     pub(crate) fn configurable_events(&self) -> Option<u32> {
         let monitoring = self.monitoring.as_ref()?;

@@ -1,7 +1,7 @@
 //! Resources that can be allocated, their domains' settings, and the lines of `schemata` that they get.
 
 use crate::group::GroupId;
-use crate::{Bandwidth, Cache, CpuSet, Domain, Machine, MountOptions};
+use crate::{Bandwidth, Cache, CpuSet, Domain, MountOptions, ResctrlMachine};
 
 /// Bandwidth in MiB/s that no one is held to.
 const UNLIMITED_MBPS: u32 = u32::MAX;
@@ -120,7 +120,7 @@ fn slot(closid: u32, kind: Kind) -> usize {
 
 impl Resource {
     /// What a machine has, in the kernel's order.
-    pub fn all(machine: &Machine, options: MountOptions) -> Vec<Resource> {
+    pub fn all(machine: &ResctrlMachine, options: MountOptions) -> Vec<Resource> {
         let cache = |id, cache: &Option<Cache>, cdp| {
             cache.as_ref().map(|cache| {
                 let default = full_mask(cache.mask_bits);

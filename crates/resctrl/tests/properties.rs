@@ -1,7 +1,9 @@
 //! What holds in every state that operations can lead to.
 
 use proptest::prelude::*;
-use waykeeper_resctrl::{Kernel, Kind, Machine, MountOptions, Operation, Reply, Resctrl, ResourceId, Task, example};
+use waykeeper_resctrl::{
+    Kernel, Kind, MountOptions, Operation, Reply, Resctrl, ResctrlMachine, ResourceId, Task, example,
+};
 
 const GROUPS: [&str; 4] = ["", "a/", "b/", "c/"];
 
@@ -35,7 +37,7 @@ fn operation() -> impl Strategy<Value = Operation> {
 }
 
 fn fresh(kernel: Kernel) -> Resctrl {
-    let mut machine: Machine = example::server();
+    let mut machine: ResctrlMachine = example::server();
     machine.kernel = kernel;
     if let Some(l3) = &mut machine.l3 {
         l3.shareable = 0;

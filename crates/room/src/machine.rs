@@ -2,7 +2,7 @@
 
 use waykeeper_platform::{BandwidthScheme, CoreId, Platform, WayControl};
 use waykeeper_resctrl::{
-    Architecture, Bandwidth, Cache, CpuSet, Cpus, Domain, Event, Kernel, Machine, Monitoring, Throttle,
+    Architecture, Bandwidth, Cache, CpuSet, Cpus, Domain, Event, Kernel, Monitoring, ResctrlMachine, Throttle,
 };
 
 use crate::instances::{Divided, divided, is_arm};
@@ -29,7 +29,7 @@ pub struct NoResctrl {
 ///
 /// # Errors
 /// A platform on which this kernel would offer no resctrl at all.
-pub fn machine_of(platform: &Platform, kernel: Kernel) -> Result<Machine, NoResctrl> {
+pub fn machine_of(platform: &Platform, kernel: Kernel) -> Result<ResctrlMachine, NoResctrl> {
     let refuse = |why: String| Err(NoResctrl { platform: platform.name.clone(), why });
     let caches = [3, 2].map(|level| divided(platform, level));
     let shown = caches.iter().flatten().filter(|cache| is_shown(cache.control));
@@ -51,7 +51,7 @@ pub fn machine_of(platform: &Platform, kernel: Kernel) -> Result<Machine, NoResc
     let pseudo_lock = l3.iter().chain(&l2).any(|cache| cache.pseudo_lock);
     let cores = platform.core_ids();
     let possible = cores.last().map_or(0, |last| last + 1);
-    Ok(Machine {
+    Ok(ResctrlMachine {
         kernel,
         architecture: if mpam { Architecture::Mpam } else { Architecture::Intel },
         cpus: Cpus { possible, parsed: possible, online: set(&cores) },

@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use waykeeper_platform::{CoreId, Platform};
-use waykeeper_resctrl::{Caller, Kernel, Machine, MountOptions, Operation, Refusal, Reply, Resctrl};
+use waykeeper_resctrl::{Caller, Kernel, MountOptions, Operation, Refusal, Reply, Resctrl, ResctrlMachine};
 
 use crate::backing::{Backing, Buffer, Work};
 use crate::files::Mounted;
@@ -37,7 +37,7 @@ pub struct RoomSpec {
     /// The kernel that is seen on it.
     pub kernel: Kernel,
     /// The machine that the kernel found there, or why it found nothing for resctrl.
-    pub machine: Result<Machine, NoResctrl>,
+    pub machine: Result<ResctrlMachine, NoResctrl>,
     /// The folder in which tasks are looked for: /proc of the room's processes.
     pub proc: PathBuf,
     /// How often the kernel looks whether freed RMIDs are clean.

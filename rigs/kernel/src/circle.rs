@@ -145,7 +145,7 @@ impl Circle {
         let machine = host.machine();
         let (mut tree, mut registers) = (knife.tree(machine.tree), knife.registers(machine.registers));
         let mut machine =
-            waykeeper_control::Machine { tree: &mut tree, registers: &mut registers, system: machine.system };
+            waykeeper_control::MachineAccess { tree: &mut tree, registers: &mut registers, system: machine.system };
         let state = StateDirectory::at(STATE);
         let outcome = match state.lock("rig") {
             Err(error) => Err(error.to_string()),

@@ -1,6 +1,6 @@
 //! Both sides step by step, and the shortest sequence that still ends in a difference.
 
-use waykeeper_resctrl::Machine;
+use waykeeper_resctrl::ResctrlMachine;
 
 use crate::astray::leads_astray;
 use crate::modelled::Modelled;
@@ -38,7 +38,7 @@ pub fn both(subject: &mut dyn Subject, model: &mut Modelled, step: &Step) -> (Ou
 }
 
 /// Runs a sequence from a fresh start up to the first difference.
-pub fn first_difference(subject: &mut dyn Subject, machine: &Machine, steps: &[Step]) -> Option<Difference> {
+pub fn first_difference(subject: &mut dyn Subject, machine: &ResctrlMachine, steps: &[Step]) -> Option<Difference> {
     subject.reset();
     let mut model = Modelled::new(machine.clone());
     steps.iter().enumerate().find_map(|(at, step)| {
@@ -52,7 +52,7 @@ pub fn first_difference(subject: &mut dyn Subject, machine: &Machine, steps: &[S
 }
 
 /// Leaves out of a sequence that ends in a difference what it does not need: halves, quarters, down to single steps.
-pub fn shrink(subject: &mut dyn Subject, machine: &Machine, steps: Vec<Step>) -> Vec<Step> {
+pub fn shrink(subject: &mut dyn Subject, machine: &ResctrlMachine, steps: Vec<Step>) -> Vec<Step> {
     let mut steps = steps;
     let mut length = steps.len() / 2;
     while length > 0 {

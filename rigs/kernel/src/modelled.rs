@@ -1,6 +1,6 @@
 //! Steps on the model.
 
-use waykeeper_resctrl::{Attributes, Caller, Event, Machine, Operation, Reading, Reply, Resctrl, Task};
+use waykeeper_resctrl::{Attributes, Caller, Event, Operation, Reading, Reply, Resctrl, ResctrlMachine, Task};
 
 use crate::step::{Answer, Outcome, Step};
 
@@ -18,7 +18,7 @@ pub struct Modelled {
 
 impl Modelled {
     /// After boot, with the guest itself as process 1 and full caches.
-    pub fn new(machine: Machine) -> Self {
+    pub fn new(machine: ResctrlMachine) -> Self {
         let mut resctrl = Resctrl::new(machine);
         resctrl.start_task(None, Task::new(1));
         resctrl.set_all_counters(Event::LlcOccupancy, Reading::Value(FULL.into()));

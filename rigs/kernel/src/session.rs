@@ -1,7 +1,7 @@
 //! What the guest does with a plan. Lines that begin with `RIG` are for the host.
 
 use fastrand::Rng;
-use waykeeper_resctrl::{Machine, Operation};
+use waykeeper_resctrl::{Operation, ResctrlMachine};
 
 use crate::circle;
 use crate::compare::{Difference, Subject as _, both, first_difference, shrink};
@@ -23,7 +23,7 @@ const LOOK_EVERY: usize = 200;
 #[derive(Debug)]
 pub struct Session {
     plan: Plan,
-    machine: Machine,
+    machine: ResctrlMachine,
     real: Real,
     operations: usize,
     looks: usize,

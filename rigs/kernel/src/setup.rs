@@ -1,7 +1,8 @@
 //! The emulated machines: what QEMU is told, and what the model is told.
 
 use waykeeper_resctrl::{
-    Architecture, Bandwidth, Cache, CpuSet, Cpus, Domain, Event, Kernel, Machine, Monitoring, MountOptions, Throttle,
+    Architecture, Bandwidth, Cache, CpuSet, Cpus, Domain, Event, Kernel, Monitoring, MountOptions, ResctrlMachine,
+    Throttle,
 };
 
 /// Sizes of QEMU's caches in bytes.
@@ -85,7 +86,7 @@ impl Setup {
     }
 
     /// The machine as the model sees it.
-    pub fn machine(&self, kernel: Kernel) -> Machine {
+    pub fn machine(&self, kernel: Kernel) -> ResctrlMachine {
         let value = |name| self.register(name).map_or(0, |(first, _)| first);
         let amd = value("amd") == 1;
         let haswell = value("hsw") == 1;
@@ -128,7 +129,7 @@ impl Setup {
             llc_bytes: if amd { AMD_L2_BYTES } else { L3_BYTES },
             configurable: (value("bmec") == 1).then_some(0x7f),
         });
-        Machine {
+        ResctrlMachine {
             kernel,
             architecture: if amd { Architecture::Amd } else { Architecture::Intel },
             cpus: Cpus { possible: POSSIBLE, parsed: POSSIBLE, online: (0..SOCKETS * CORES).collect() },

@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 
 use rustix::process::{Signal, getpid, kill_process};
 use waykeeper_control::{
-    Machine, OthersChanges, Request, Restored, StateDirectory, Store, Tree, TreeError, apply_with, restore,
+    MachineAccess, OthersChanges, Request, Restored, StateDirectory, Store, Tree, TreeError, apply_with, restore,
     restore_with,
 };
 use waykeeper_policy::{MountSettings, Step};
@@ -169,10 +169,10 @@ fn a_process_to_kill() {
     let _held = state.lock(work).unwrap();
     let killer = std::cell::RefCell::new(Killer { left: effect.parse().unwrap() });
     let mut acting = Acting::on(machine(folder), &Cut::default());
-    let Machine { tree, registers, system } = acting.machine();
+    let MachineAccess { tree, registers, system } = acting.machine();
     let mut tree: Killed<'_, dyn Tree + '_> = Killed { inner: tree, killer: &killer, folder };
     let mut store = Killed { inner: &mut state.clone(), killer: &killer, folder };
-    let mut machine = Machine { tree: &mut tree, registers, system };
+    let mut machine = MachineAccess { tree: &mut tree, registers, system };
     match work {
         "apply" => {
             let request = Request { policy: "test", version: "0", steps: &steps() };

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use waykeeper_control::{Machine, MountSeen, RegisterError, Registers, System, TaskFacts, Tree, TreeError};
+use waykeeper_control::{MachineAccess, MountSeen, RegisterError, Registers, System, TaskFacts, Tree, TreeError};
 use waykeeper_policy::MountSettings;
 use waykeeper_resctrl::{Kernel, MountOptions, Operation, Refusal, Reply, Resctrl, Task};
 
@@ -34,7 +34,7 @@ pub struct Model {
 }
 
 impl Model {
-    pub fn new(machine: waykeeper_resctrl::Machine) -> Self {
+    pub fn new(machine: waykeeper_resctrl::ResctrlMachine) -> Self {
         Self {
             resctrl: Resctrl::new(machine),
             tasks: BTreeMap::new(),
@@ -149,8 +149,8 @@ impl Acting {
         }
     }
 
-    pub fn machine(&mut self) -> Machine<'_> {
-        Machine { tree: &mut self.tree, registers: &mut self.registers, system: &self.system }
+    pub fn machine(&mut self) -> MachineAccess<'_> {
+        MachineAccess { tree: &mut self.tree, registers: &mut self.registers, system: &self.system }
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use waykeeper_experiment::site::{ExecutorKind, Offer, Site, SiteCore, cache_shapes, refused_elsewhere};
 use waykeeper_linux::{Discovered, Facts, HUGE_PAGES, Root, discover, facts};
 use waykeeper_platform::{CoreId, Platform};
-use waykeeper_run::Machine;
+use waykeeper_run::MachineRecord;
 
 use super::bench::{Bench, Workers};
 use super::{Host, WASH_MOST, WASH_TIMES, colours, policy, probe};
@@ -103,8 +103,8 @@ fn auto_core(cores: &[SiteCore], isolated: &[CoreId]) -> Option<CoreId> {
     ids().rfind(|id| isolated.contains(id)).or_else(|| ids().next_back())
 }
 
-fn machine(facts: Facts, platform: &Platform, site: &Site) -> Machine {
-    Machine {
+fn machine(facts: Facts, platform: &Platform, site: &Site) -> MachineRecord {
+    MachineRecord {
         processor: facts.processor,
         architecture: std::env::consts::ARCH.into(),
         cores: site.cores.len() as u32,

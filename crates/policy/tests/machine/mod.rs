@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use waykeeper_policy::Step;
 use waykeeper_policy::offer::Tree;
 use waykeeper_resctrl::{
-    Architecture, Bandwidth, Cache, CpuSet, Cpus, Domain, Kernel, Machine, MountOptions, Operation, Reply, Resctrl,
-    Task, Throttle,
+    Architecture, Bandwidth, Cache, CpuSet, Cpus, Domain, Kernel, MountOptions, Operation, Reply, Resctrl,
+    ResctrlMachine, Task, Throttle,
 };
 
 const CORES: u32 = 8;
@@ -26,7 +26,7 @@ pub struct Group {
 /// A random machine.
 #[derive(Debug, Clone)]
 pub struct Random {
-    pub machine: Machine,
+    pub machine: ResctrlMachine,
     pub mount: MountOptions,
     pub groups: Vec<Group>,
 }
@@ -93,7 +93,7 @@ pub fn machine() -> impl Strategy<Value = Random> {
                 };
                 let named = |(i, group): (usize, &Group)| Group { name: format!("there{i}"), ..group.clone() };
                 Random {
-                    machine: Machine {
+                    machine: ResctrlMachine {
                         kernel,
                         architecture: Architecture::Intel,
                         cpus: Cpus { possible: CORES, parsed: CORES, online: (0..CORES).collect() },

@@ -1,6 +1,6 @@
 //! New groups, and how many there can be.
 
-use waykeeper_resctrl::{Errno, Kernel, Machine, MountOptions, example};
+use waykeeper_resctrl::{Errno, Kernel, MountOptions, ResctrlMachine, example};
 
 use crate::{Mounted, error, silent};
 
@@ -20,7 +20,7 @@ fn there_are_as_many_groups_as_the_smallest_resource_has_classes() {
 
 #[test]
 fn the_newest_kernels_begin_every_operation_with_an_empty_status() {
-    let mut fs = Mounted::on(Machine { kernel: Kernel::V7_3, ..example::server() }, MountOptions::default());
+    let mut fs = Mounted::on(ResctrlMachine { kernel: Kernel::V7_3, ..example::server() }, MountOptions::default());
     for number in 1..8 {
         assert_eq!(fs.mkdir(&format!("g{number}")), Ok(()));
     }
@@ -40,7 +40,7 @@ fn names_that_are_taken_or_odd() {
     assert_eq!(fs.mkdir("mon_data/x"), silent(Errno::EPERM));
     assert_eq!(fs.mkdir("mon_groups/mon_groups"), silent(Errno::EPERM));
     assert_eq!(fs.mkdir("no/x"), silent(Errno::ENOENT));
-    let mut newest = Mounted::on(Machine { kernel: Kernel::V7_3, ..example::server() }, MountOptions::default());
+    let mut newest = Mounted::on(ResctrlMachine { kernel: Kernel::V7_3, ..example::server() }, MountOptions::default());
     assert_eq!(newest.mkdir("info/x"), silent(Errno::ENODEV));
     assert_eq!(newest.mkdir("mon_data/x"), silent(Errno::EPERM));
 }
@@ -58,7 +58,7 @@ fn only_groups_can_be_removed() {
 
 #[test]
 fn a_machine_that_only_monitors_has_monitoring_groups_alone() {
-    let machine = Machine { l3: None, mb: None, ..example::server() };
+    let machine = ResctrlMachine { l3: None, mb: None, ..example::server() };
     let mut fs = Mounted::on(machine, MountOptions::default());
     assert_eq!(fs.mkdir("g"), silent(Errno::EPERM));
     assert_eq!(fs.mkdir("mon_groups/m"), Ok(()));
@@ -68,7 +68,7 @@ fn a_machine_that_only_monitors_has_monitoring_groups_alone() {
 
 #[test]
 fn a_machine_that_only_allocates_has_no_monitoring() {
-    let mut fs = Mounted::on(Machine { monitoring: None, ..example::server() }, MountOptions::default());
+    let mut fs = Mounted::on(ResctrlMachine { monitoring: None, ..example::server() }, MountOptions::default());
     assert_eq!(fs.mkdir("g"), Ok(()));
     assert_eq!(fs.names("g"), ["cpus", "cpus_list", "mode", "schemata", "size", "tasks"]);
     assert_eq!(fs.mkdir("g/x"), silent(Errno::EPERM));

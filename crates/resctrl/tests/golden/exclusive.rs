@@ -1,6 +1,6 @@
 //! Exclusive groups.
 
-use waykeeper_resctrl::{Errno, Machine, MountOptions, example};
+use waykeeper_resctrl::{Errno, MountOptions, ResctrlMachine, example};
 
 use crate::{Mounted, error};
 
@@ -51,7 +51,7 @@ fn a_new_group_takes_the_first_run_of_what_is_left() {
 #[test]
 fn without_bits_there_is_no_new_group() {
     let l3 = waykeeper_resctrl::Cache { shareable: 0, ..example::server().l3.expect("a cache") };
-    let mut fs = Mounted::on(Machine { l3: Some(l3), ..example::server() }, MountOptions::default());
+    let mut fs = Mounted::on(ResctrlMachine { l3: Some(l3), ..example::server() }, MountOptions::default());
     fs.mkdir("a").expect("a free class");
     fs.write("schemata", "L3:1=1\n").expect("a mask");
     fs.write("schemata", "L3:0=1\n").expect("a mask");
@@ -72,7 +72,7 @@ fn modes_are_named_exactly() {
 
 #[test]
 fn exclusiveness_is_about_caches() {
-    let machine = Machine { l3: None, ..example::server() };
+    let machine = ResctrlMachine { l3: None, ..example::server() };
     let mut fs = Mounted::on(machine, MountOptions::default());
     assert_eq!(fs.refused("mode", "exclusive\n"), "Cannot be exclusive without CAT/CDP\n");
 }

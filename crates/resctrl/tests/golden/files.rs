@@ -1,6 +1,6 @@
 //! Which files there are, their permissions and formats.
 
-use waykeeper_resctrl::{Errno, Kernel, Machine, MountOptions, Operation, Reply, Resctrl, example};
+use waykeeper_resctrl::{Errno, Kernel, MountOptions, Operation, Reply, Resctrl, ResctrlMachine, example};
 
 use crate::{Mounted, silent};
 
@@ -40,7 +40,7 @@ fn older_kernels_pad_names_and_numbers() {
 
 #[test]
 fn newer_kernels_pad_names_alone() {
-    let machine = Machine { kernel: Kernel::V6_18, ..example::server() };
+    let machine = ResctrlMachine { kernel: Kernel::V6_18, ..example::server() };
     let mut fs = Mounted::on(machine, MountOptions::default());
     assert_eq!(fs.read("schemata"), "    MB:0=100;1=100\n    L3:0=fffff;1=fffff\n");
 }
@@ -83,7 +83,7 @@ fn info_says_what_the_machine_has() {
 fn the_debug_option_shows_the_hardwares_identifiers() {
     let options = MountOptions { debug: true, ..MountOptions::default() };
     assert_eq!(Resctrl::new(example::server()).mount(options), Err(Errno::EINVAL));
-    let mut fs = Mounted::on(Machine { kernel: Kernel::V6_12, ..example::server() }, options);
+    let mut fs = Mounted::on(ResctrlMachine { kernel: Kernel::V6_12, ..example::server() }, options);
     fs.mkdir("g").expect("a free class");
     assert_eq!((fs.read("g/ctrl_hw_id"), fs.read("g/mon_hw_id")), ("1\n".into(), "1\n".into()));
     assert_eq!(fs.0.shown_options(), ",debug");
@@ -127,7 +127,7 @@ fn root_too_needs_a_permission_bit() {
 fn names_are_hashed_as_signed_bytes_by_the_oldest_kernels() {
     // As 6.1.0-56-amd64 and 7.3.4 listed a mount without monitoring.
     let order = |kernel| {
-        let machine = Machine { kernel, monitoring: None, mb: None, ..example::server() };
+        let machine = ResctrlMachine { kernel, monitoring: None, mb: None, ..example::server() };
         let mut fs = Mounted::on(machine, MountOptions::default());
         let mkdir = Operation::Mkdir { path: b"\xff\xfe".to_vec(), mode: 0o755 };
         assert_eq!(fs.0.apply(&mkdir), Ok(Reply::Done));
@@ -142,7 +142,7 @@ fn names_are_hashed_as_signed_bytes_by_the_oldest_kernels() {
 #[test]
 fn a_mount_of_what_is_mounted_clears_the_status_before_7() {
     for (kernel, status) in [(Kernel::V6_18, "ok\n"), (Kernel::V7_3, "Unknown or unsupported resource name 'X'\n")] {
-        let mut fs = Mounted::on(Machine { kernel, ..example::server() }, MountOptions::default());
+        let mut fs = Mounted::on(ResctrlMachine { kernel, ..example::server() }, MountOptions::default());
         assert_eq!(fs.refused("schemata", "X:0=1\n"), "Unknown or unsupported resource name 'X'\n");
         assert_eq!(fs.0.mount(MountOptions::default()), Err(Errno::EBUSY));
         assert_eq!(String::from_utf8(fs.0.status()).as_deref(), Ok(status));
@@ -155,7 +155,7 @@ fn new_groups_and_cpus_clear_the_status_since_6_18_and_reading_since_7() {
     for (kernel, after_mkdir, after_read) in
         [(Kernel::V6_12, old, old), (Kernel::V6_18, "ok\n", old), (Kernel::V7_3, "ok\n", "ok\n")]
     {
-        let mut fs = Mounted::on(Machine { kernel, ..example::server() }, MountOptions::default());
+        let mut fs = Mounted::on(ResctrlMachine { kernel, ..example::server() }, MountOptions::default());
         fs.refused("schemata", "X:0=1\n");
         assert_eq!(fs.mkdir("a"), Ok(()));
         assert_eq!(fs.read("info/last_cmd_status"), after_mkdir);

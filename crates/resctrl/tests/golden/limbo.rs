@@ -1,13 +1,13 @@
 //! RMIDs, the limbo in which freed ones wait, and counters.
 
-use waykeeper_resctrl::{Errno, Event, Kernel, Machine, Monitoring, MountOptions, Reading, example};
+use waykeeper_resctrl::{Errno, Event, Kernel, Monitoring, MountOptions, Reading, ResctrlMachine, example};
 
 use crate::{Mounted, error};
 
 /// Four RMIDs, one of them the root's; a threshold of 10 MiB, which is 160 counts.
 fn few(kernel: Kernel) -> Mounted {
     let monitoring = Monitoring { rmids: 4, ..example::server().monitoring.expect("monitoring") };
-    let machine = Machine { kernel, monitoring: Some(monitoring), ..example::server() };
+    let machine = ResctrlMachine { kernel, monitoring: Some(monitoring), ..example::server() };
     Mounted::on(machine, MountOptions::default())
 }
 
@@ -44,7 +44,10 @@ fn older_kernels_look_at_the_own_domain_before() {
         let mut monitoring = example::server().monitoring.expect("monitoring");
         monitoring.rmids = 2;
         monitoring.domains.truncate(1);
-        Mounted::on(Machine { kernel, monitoring: Some(monitoring), ..example::server() }, MountOptions::default())
+        Mounted::on(
+            ResctrlMachine { kernel, monitoring: Some(monitoring), ..example::server() },
+            MountOptions::default(),
+        )
     };
     for (kernel, again) in [(Kernel::V6_1, Ok(())), (Kernel::V6_12, error(Errno::EBUSY, "Out of RMIDs\n"))] {
         let mut fs = one(kernel);

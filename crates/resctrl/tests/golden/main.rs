@@ -11,7 +11,7 @@ mod monitoring_groups;
 mod platforms;
 mod pseudo_lock;
 
-use waykeeper_resctrl::{Errno, Machine, MountOptions, Operation, Reply, Resctrl, example};
+use waykeeper_resctrl::{Errno, MountOptions, Operation, Reply, Resctrl, ResctrlMachine, example};
 
 /// A mounted file system, with operations by text.
 pub(crate) struct Mounted(pub Resctrl);
@@ -22,7 +22,7 @@ impl Mounted {
         Mounted::on(example::server(), MountOptions::default())
     }
 
-    pub(crate) fn on(machine: Machine, options: MountOptions) -> Self {
+    pub(crate) fn on(machine: ResctrlMachine, options: MountOptions) -> Self {
         let mut resctrl = Resctrl::new(machine);
         resctrl.mount(options).expect("the options fit the machine");
         Mounted(resctrl)

@@ -1,6 +1,6 @@
 //! Masks in `schemata`: every check with its text.
 
-use waykeeper_resctrl::{Cache, Errno, Kernel, Machine, MountOptions, example};
+use waykeeper_resctrl::{Cache, Errno, Kernel, MountOptions, ResctrlMachine, example};
 
 use crate::{Mounted, error};
 
@@ -50,13 +50,14 @@ fn a_wrong_line_leaves_all_masks_as_they_were() {
 #[test]
 fn only_the_first_run_of_ones_counts_for_the_least_number_of_bits() {
     let cache = Cache { min_bits: 2, cdp: false, ..example::server().l3.expect("a cache") };
-    let mut fs = Mounted::on(Machine { l3: Some(cache), mb: None, ..example::server() }, MountOptions::default());
+    let mut fs =
+        Mounted::on(ResctrlMachine { l3: Some(cache), mb: None, ..example::server() }, MountOptions::default());
     assert_eq!(fs.refused("schemata", "L3:0=1\n"), "Need at least 2 bits in the mask\n");
     // 6.1 pads masks to the width that CPUID told; here it told none.
     assert_eq!(fs.write("schemata", "L3:0=300\n"), Ok(()));
     assert_eq!(fs.read("schemata").lines().next(), Some("L3:0=300;1=fffff"));
     let sparse = Cache { min_bits: 2, sparse: true, ..example::server().l3.expect("a cache") };
-    let machine = Machine { kernel: Kernel::V6_18, l3: Some(sparse), ..example::server() };
+    let machine = ResctrlMachine { kernel: Kernel::V6_18, l3: Some(sparse), ..example::server() };
     let mut fs = Mounted::on(machine, MountOptions::default());
     assert_eq!(fs.refused("schemata", "L3:0=d\n"), "Need at least 2 bits in the mask\n");
     assert_eq!(fs.write("schemata", "L3:0=b\n"), Ok(()));
@@ -65,8 +66,8 @@ fn only_the_first_run_of_ones_counts_for_the_least_number_of_bits() {
 #[test]
 fn holes_are_asked_for_since_6_7() {
     let sparse = Cache { sparse: true, ..example::server().l3.expect("a cache") };
-    let old = Machine { l3: Some(sparse), ..example::server() };
-    let new = Machine { kernel: Kernel::V6_12, ..old.clone() };
+    let old = ResctrlMachine { l3: Some(sparse), ..example::server() };
+    let new = ResctrlMachine { kernel: Kernel::V6_12, ..old.clone() };
     let mut fs = Mounted::on(old, MountOptions::default());
     assert_eq!(fs.refused("schemata", "L3:0=5\n"), "The mask 5 has non-consecutive 1-bits\n");
     let mut fs = Mounted::on(new, MountOptions::default());
@@ -76,7 +77,7 @@ fn holes_are_asked_for_since_6_7() {
 
 #[test]
 fn the_newest_kernels_say_so_when_the_newline_is_missing() {
-    let mut fs = Mounted::on(Machine { kernel: Kernel::V7_3, ..example::server() }, MountOptions::default());
+    let mut fs = Mounted::on(ResctrlMachine { kernel: Kernel::V7_3, ..example::server() }, MountOptions::default());
     assert_eq!(fs.write("schemata", "L3:0=f"), error(Errno::EINVAL, "schemata: Invalid input\n"));
     assert_eq!(fs.write("mode", ""), error(Errno::EINVAL, "mode: Invalid input\n"));
     // Reading a group's file clears the status.
@@ -90,7 +91,7 @@ fn the_status_holds_511_bytes() {
     let name = "x".repeat(600);
     let expected = format!("Unknown or unsupported resource name '{}", "x".repeat(511 - 38));
     assert_eq!(fs.refused("schemata", &format!("{name}:0=f\n")), expected);
-    let mut fs = Mounted::on(Machine { kernel: Kernel::V7_3, ..example::server() }, MountOptions::default());
+    let mut fs = Mounted::on(ResctrlMachine { kernel: Kernel::V7_3, ..example::server() }, MountOptions::default());
     assert_eq!(fs.refused("schemata", &format!("{name}:0=f\n")), expected + "[truncated]\n");
 }
 

@@ -1,11 +1,11 @@
 //! Tasks and CPUs.
 
-use waykeeper_resctrl::{Caller, Errno, Kernel, Machine, MountOptions, Operation, Task, example};
+use waykeeper_resctrl::{Caller, Errno, Kernel, MountOptions, Operation, ResctrlMachine, Task, example};
 
 use crate::{Mounted, error};
 
 fn with_tasks(kernel: Kernel) -> Mounted {
-    let mut fs = Mounted::on(Machine { kernel, ..example::server() }, MountOptions::default());
+    let mut fs = Mounted::on(ResctrlMachine { kernel, ..example::server() }, MountOptions::default());
     for tid in [1, 10, 20] {
         fs.0.start_task(None, Task::new(tid));
     }

@@ -1,11 +1,11 @@
 //! Monitoring groups that are renamed and moved.
 
-use waykeeper_resctrl::{Errno, Kernel, Machine, MountOptions, Task, example};
+use waykeeper_resctrl::{Errno, Kernel, MountOptions, ResctrlMachine, Task, example};
 
 use crate::{Mounted, error, silent};
 
 fn groups(kernel: Kernel) -> Mounted {
-    let mut fs = Mounted::on(Machine { kernel, ..example::server() }, MountOptions::default());
+    let mut fs = Mounted::on(ResctrlMachine { kernel, ..example::server() }, MountOptions::default());
     fs.0.start_task(None, Task::new(10));
     for path in ["a", "b", "a/mon_groups/m", "a/mon_groups/n"] {
         fs.mkdir(path).expect("free identifiers");

@@ -1,12 +1,12 @@
 //! Architectures other than Intel's.
 
 use waykeeper_resctrl::{
-    Architecture, Bandwidth, Cache, Errno, Kernel, Machine, Monitoring, MountOptions, Resctrl, example,
+    Architecture, Bandwidth, Cache, Errno, Kernel, Monitoring, MountOptions, Resctrl, ResctrlMachine, example,
 };
 
 use crate::{Mounted, error};
 
-fn amd() -> Machine {
+fn amd() -> ResctrlMachine {
     let server = example::server();
     let units = Bandwidth {
         min: 0,
@@ -17,7 +17,7 @@ fn amd() -> Machine {
         closids: 16,
         ..server.mb.clone().expect("a bandwidth")
     };
-    Machine {
+    ResctrlMachine {
         kernel: Kernel::V7_3,
         architecture: Architecture::Amd,
         l3: server.l3.clone().map(|l3| Cache { min_bits: 0, sparse: true, shareable: 0, ..l3 }),
@@ -28,9 +28,9 @@ fn amd() -> Machine {
     }
 }
 
-fn mpam() -> Machine {
+fn mpam() -> ResctrlMachine {
     let server = example::server();
-    Machine {
+    ResctrlMachine {
         kernel: Kernel::V7_3,
         architecture: Architecture::Mpam,
         l3: server.l3.clone().map(|l3| Cache { shareable: 0xfffff, sparse: true, closids: 4, ..l3 }),
@@ -56,7 +56,7 @@ fn amd_has_units_of_bandwidth_and_any_mask() {
 
 #[test]
 fn kernels_before_6_3_do_not_know_slow_memory() {
-    let mut fs = Mounted::on(Machine { kernel: Kernel::V6_1, ..amd() }, MountOptions::default());
+    let mut fs = Mounted::on(ResctrlMachine { kernel: Kernel::V6_1, ..amd() }, MountOptions::default());
     // Values are as wide as a mask of 20 bits.
     assert_eq!(fs.read("schemata"), "    MB:0= 2048;1= 2048\n    L3:0=fffff;1=fffff\n");
 }

@@ -1,12 +1,12 @@
 //! Pseudo-locked regions.
 
-use waykeeper_resctrl::{Errno, LockedRegion, Machine, MountOptions, ResourceId, Task, example};
+use waykeeper_resctrl::{Errno, LockedRegion, MountOptions, ResctrlMachine, ResourceId, Task, example};
 
 use crate::{Mounted, error};
 
 /// A machine that can, with a group `p` that has nothing in it, and bits 0 to 7 free in domain 0.
 fn ready() -> Mounted {
-    let machine = Machine { pseudo_lock: true, ..example::server() };
+    let machine = ResctrlMachine { pseudo_lock: true, ..example::server() };
     let mut fs = Mounted::on(machine, MountOptions::default());
     fs.mkdir("p").expect("a free class");
     fs.write("schemata", "L3:0=3ff00\n").expect("a mask");
@@ -42,7 +42,7 @@ fn a_group_must_be_empty_and_the_machine_able() {
 
 #[test]
 fn cdp_and_pseudo_locking_exclude_each_other() {
-    let machine = Machine { pseudo_lock: true, ..example::server() };
+    let machine = ResctrlMachine { pseudo_lock: true, ..example::server() };
     let mut fs = Mounted::on(machine, MountOptions { cdp: true, ..MountOptions::default() });
     fs.mkdir("p").expect("a free class");
     assert_eq!(fs.refused("p/mode", "pseudo-locksetup\n"), "CDP enabled\n");

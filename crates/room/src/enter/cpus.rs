@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use waykeeper_platform::{CoreId, Platform, format_cpulist};
-use waykeeper_resctrl::Machine;
+use waykeeper_resctrl::ResctrlMachine;
 
 use crate::instances::is_arm;
 
@@ -13,7 +13,7 @@ const COMMON_FLAGS: &str = "fpu vme de pse tsc msr pae mce cx8 apic sep mtrr pge
                             sse2 ht syscall nx rdtscp lm constant_tsc rep_good nopl nonstop_tsc cpuid";
 
 /// /proc/cpuinfo.
-pub(super) fn cpuinfo(platform: &Platform, machine: Option<&Machine>) -> String {
+pub(super) fn cpuinfo(platform: &Platform, machine: Option<&ResctrlMachine>) -> String {
     let cores = platform.core_ids();
     let mut text = String::new();
     for core in &cores {
@@ -46,7 +46,7 @@ pub(super) fn cpuinfo(platform: &Platform, machine: Option<&Machine>) -> String 
 }
 
 /// The flags by which clients know what the processor enumerates.
-fn flags(machine: Option<&Machine>) -> String {
+fn flags(machine: Option<&ResctrlMachine>) -> String {
     let mut flags = vec![COMMON_FLAGS];
     if let Some(machine) = machine {
         flags.push("rdt_a");

@@ -9,7 +9,7 @@ use std::process::Command;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_change, unmount};
 use rustix::process::{Pid, Signal, WaitOptions, set_parent_process_death_signal, wait};
-use waykeeper_resctrl::Machine;
+use waykeeper_resctrl::ResctrlMachine;
 
 use super::Entry;
 use super::cover::{at, bind, cover, lay_over};
@@ -56,7 +56,7 @@ pub(super) fn run(entry: Entry, alive: &OwnedFd) -> io::Result<i32> {
 }
 
 /// Everything that does not change while the room is there.
-fn lay_out(platform: &waykeeper_platform::Platform, machine: Option<&Machine>) -> io::Result<()> {
+fn lay_out(platform: &waykeeper_platform::Platform, machine: Option<&ResctrlMachine>) -> io::Result<()> {
     let hosts_filesystems = std::fs::read_to_string("/proc/filesystems")?;
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     mount("proc", "/proc", "proc", flags, None::<&std::ffi::CStr>)

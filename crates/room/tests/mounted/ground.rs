@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 use waykeeper_platform::{Platform, find_bundled};
-use waykeeper_resctrl::{Kernel, Machine, MountOptions};
+use waykeeper_resctrl::{Kernel, MountOptions, ResctrlMachine};
 use waykeeper_room::{Mounted, Room, RoomSpec, Still};
 
 /// Tasks that every tree here has.
@@ -30,7 +30,7 @@ impl Ground {
     }
 
     /// Any machine's tree.
-    pub fn of_machine(machine: Machine) -> Self {
+    pub fn of_machine(machine: ResctrlMachine) -> Self {
         let mut plan = RoomSpec::new(platform("xeon-d-2752ter"), machine.kernel);
         plan.machine = Ok(machine);
         Self::new(plan)

@@ -21,7 +21,7 @@ pub use case::{CaseRecord, NeighbourRecord, NeighbourWork, Peak, Placement, Repe
 pub use fast_check::FastCheck;
 pub use figures::{BudgetRecord, ExpectationRecord, Met};
 pub use looks::{LongSample, MemoryPart, Occupancy, SamplePart, Shape};
-pub use place::{Clock, Machine, Parameter, Parameters, Privilege, Tool};
+pub use place::{Clock, MachineRecord, Parameter, Parameters, Privilege, Tool};
 pub(crate) use ranges::check_numbers;
 pub use sampled::SampledRecord;
 
@@ -63,7 +63,7 @@ pub struct Run {
     /// The clock that timed the samples.
     pub clock: Clock,
     /// The machine that it ran on.
-    pub machine: Machine,
+    pub machine: MachineRecord,
     /// What the platform's figures rest on (simulator only).
     pub parameters: Option<Parameters>,
     /// What was asked of the system, and what it gave.

@@ -38,7 +38,8 @@ pub struct Clock {
 /// The machine that a run ran on.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Machine {
+#[serde(rename = "Machine")]
+pub struct MachineRecord {
     /// Processor model as the system names it.
     pub processor: Option<String>,
     /// Instruction set.

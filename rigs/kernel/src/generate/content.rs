@@ -1,6 +1,6 @@
 //! What is written: nearly right for the file, or noise.
 
-use waykeeper_resctrl::{Machine, Operation};
+use waykeeper_resctrl::{Operation, ResctrlMachine};
 
 use super::Generator;
 use crate::modelled::Modelled;
@@ -136,7 +136,7 @@ impl Generator {
         }
     }
 
-    fn schemata(&mut self, machine: &Machine) -> Vec<u8> {
+    fn schemata(&mut self, machine: &ResctrlMachine) -> Vec<u8> {
         let lines = [1, 1, 1, 1, 1, 2, 2, 3][self.rng.usize(..8)];
         let mut text = Vec::new();
         for _ in 0..lines {
@@ -154,7 +154,7 @@ impl Generator {
         text
     }
 
-    fn known_name(&mut self, machine: &Machine) -> &'static &'static str {
+    fn known_name(&mut self, machine: &ResctrlMachine) -> &'static &'static str {
         let cache = |present, cdp, names: [&'static &'static str; 3]| match (present, cdp) {
             (true, true) => names.to_vec(),
             (true, false) => names[..1].to_vec(),
@@ -169,7 +169,7 @@ impl Generator {
         names.get(self.rng.usize(..names.len().max(1))).copied().unwrap_or(&"L3")
     }
 
-    fn pair(&mut self, machine: &Machine, name: &str) -> String {
+    fn pair(&mut self, machine: &ResctrlMachine, name: &str) -> String {
         let id = match self.rng.u32(..40) {
             0 => self.word(&["", "x", " 0", "+0", "0x0", "-1", "99999999999999999999", "*"]),
             1 => self.rng.u32(2..10).to_string(),
@@ -195,7 +195,7 @@ impl Generator {
         }
     }
 
-    fn mask(&mut self, machine: &Machine, name: &str) -> String {
+    fn mask(&mut self, machine: &ResctrlMachine, name: &str) -> String {
         let cache = if name.contains("L2") { &machine.l2 } else { &machine.l3 };
         let bits = cache.as_ref().map_or(8, |cache| cache.mask_bits);
         let run = |start: u32, length: u32| ((1_u64 << length) - 1) << start;
