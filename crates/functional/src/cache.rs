@@ -10,14 +10,14 @@ use crate::lru::Recency;
 
 /// A cache by what must be known of its lines.
 #[derive(Debug, Clone)]
-pub enum Cache {
+pub enum CacheState {
     /// Lines in the order of their last use: all that LRU needs.
     Recency(Recency),
     /// Lines by way: for masks, and for all other policies.
     ByWay(ByWay),
 }
 
-impl Cache {
+impl CacheState {
     /// An empty cache of a level that was checked.
     pub fn new(level: &Level, seed: u64) -> Self {
         let mark_only = level.store_hit == StoreHit::MarkOnly;

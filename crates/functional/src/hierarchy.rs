@@ -6,7 +6,7 @@ use waykeeper_simulator::Refused;
 use crate::access::{Access, Word};
 use crate::addresses::Addresses;
 use crate::block::{BLOCK, Block, Meaning};
-use crate::cache::Cache;
+use crate::cache::CacheState;
 use crate::counts::Counts;
 use crate::level::Level;
 
@@ -14,7 +14,7 @@ use crate::level::Level;
 #[derive(Debug, Clone)]
 pub struct Hierarchy {
     levels: Vec<Level>,
-    caches: Vec<Cache>,
+    caches: Vec<CacheState>,
     counts: Vec<Counts>,
     line_shift: u32,
     block: Block,
@@ -45,7 +45,7 @@ impl Hierarchy {
         for (at, level) in levels.iter().enumerate() {
             level.check(at)?;
         }
-        let cache = |(at, level)| Cache::new(level, seed.wrapping_add(at as u64));
+        let cache = |(at, level)| CacheState::new(level, seed.wrapping_add(at as u64));
         Ok(Self {
             caches: levels.iter().enumerate().map(cache).collect(),
             counts: vec![Counts::default(); levels.len()],
@@ -149,8 +149,8 @@ impl Hierarchy {
         };
         described.check_mask(level, mask)?;
         match &mut self.caches[level] {
-            Cache::ByWay(cache) => cache.set_fill_ways(mask),
-            Cache::Recency(_) => {
+            CacheState::ByWay(cache) => cache.set_fill_ways(mask),
+            CacheState::Recency(_) => {
                 let why = "an LRU level made without a mask does not know its ways; one that allows all would do";
                 return Err(Refused::new(format!("levels.{level}.fill_ways"), why));
             }

@@ -61,7 +61,7 @@ fn caches_are_those_of_the_description() {
     for description in all() {
         let machine = found(&description);
         let cache = |cpu: u32, level: u8, holds: CacheUse| {
-            let mine = |cache: &&waykeeper_linux::machine::Cache| {
+            let mine = |cache: &&waykeeper_linux::machine::CacheKind| {
                 (cache.level, cache.holds) == (level, holds) && cache.shared_by.iter().any(|it| it.contains(&cpu))
             };
             machine.caches.iter().find(mine).cloned()

@@ -1,6 +1,6 @@
 //! What a machine is: cores, caches and controls at a glance.
 
-use waykeeper_linux::machine::{Cache, CacheUse, Control, Cores, How, Limits, Machine, Measured, Shares, Unit};
+use waykeeper_linux::machine::{CacheKind, CacheUse, Control, Cores, How, Limits, Machine, Measured, Shares, Unit};
 use waykeeper_platform::format_cpulist;
 
 use crate::table::{columns, table};
@@ -134,7 +134,7 @@ fn caches(machine: &Machine) -> String {
     table(&columns, &rows)
 }
 
-fn cache_row(machine: &Machine, cache: &Cache) -> Vec<String> {
+fn cache_row(machine: &Machine, cache: &CacheKind) -> Vec<String> {
     let number = |number: Option<u64>| number.map_or(String::new(), |number| number.to_string());
     let kind = match cache.holds {
         CacheUse::Data => "d",

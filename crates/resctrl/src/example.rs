@@ -1,6 +1,8 @@
 //! A machine to try things on.
 
-use crate::{Architecture, Bandwidth, Cache, Cpus, Domain, Event, Kernel, Monitoring, ResctrlMachine, Throttle};
+use crate::{
+    AllocatableCache, Architecture, Bandwidth, Cpus, Domain, Event, Kernel, Monitoring, ResctrlMachine, Throttle,
+};
 
 /// An Intel server with two sockets of two cores: L3 allocation with CDP, memory bandwidth allocation, monitoring.
 pub fn server() -> ResctrlMachine {
@@ -11,7 +13,7 @@ pub fn server() -> ResctrlMachine {
         kernel: Kernel::V6_1,
         architecture: Architecture::Intel,
         cpus: Cpus { possible: 4, parsed: 4, online: (0..4).collect() },
-        l3: Some(Cache {
+        l3: Some(AllocatableCache {
             domains: sockets(),
             mask_bits: 20,
             min_bits: 1,

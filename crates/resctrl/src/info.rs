@@ -7,7 +7,7 @@ use crate::group::Mode;
 use crate::number::unsigned_32;
 use crate::resource::{DomainState, Resource, Scale, Schema, full_mask};
 use crate::text::c_string;
-use crate::{Cache, Errno, Event, Monitoring, Resctrl, Throttle};
+use crate::{AllocatableCache, Errno, Event, Monitoring, Resctrl, Throttle};
 
 impl Resctrl {
     pub(crate) fn show_info(&self, file: File, schema: Option<&Schema>) -> Result<Vec<u8>, Errno> {
@@ -59,13 +59,13 @@ impl Resctrl {
     }
 
     /// Whether masks with holes are taken.
-    pub(crate) fn allows_holes(&self, cache: &Cache) -> bool {
+    pub(crate) fn allows_holes(&self, cache: &AllocatableCache) -> bool {
         let asked = self.machine.kernel.knows_sparse_masks() || self.machine.architecture != crate::Architecture::Intel;
         cache.sparse && asked
     }
 
     /// For every domain one letter a bit, the highest bit first: who uses it.
-    fn bit_usage(&self, schema: &Schema, cache: &Cache) -> String {
+    fn bit_usage(&self, schema: &Schema, cache: &AllocatableCache) -> String {
         let resource: &Resource = &self.resources[schema.resource];
         let mut text = String::new();
         for (index, domain) in resource.domains.iter().enumerate() {

@@ -58,7 +58,9 @@ pub use cpu_set::CpuSet;
 pub use errno::Errno;
 pub use hardware::HardwareControls;
 pub use kernel::Kernel;
-pub use machine::{Architecture, Bandwidth, Cache, Cpus, Domain, Event, Monitoring, ResctrlMachine, Throttle};
+pub use machine::{
+    AllocatableCache, Architecture, Bandwidth, Cpus, Domain, Event, Monitoring, ResctrlMachine, Throttle,
+};
 pub use mount::MountOptions;
 pub use operation::{Attributes, Caller, Entry, Operation, Refusal, Reply};
 pub use process::Task;

@@ -35,7 +35,7 @@ pub struct Domain {
 
 /// A cache that can be allocated (CAT, MPAM cache portions).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cache {
+pub struct AllocatableCache {
     /// Its instances, ascending by id.
     pub domains: Vec<Domain>,
     /// Bits in a mask, at most 32.
@@ -143,9 +143,9 @@ pub struct ResctrlMachine {
     /// The CPUs.
     pub cpus: Cpus,
     /// Allocation of the level 3 cache.
-    pub l3: Option<Cache>,
+    pub l3: Option<AllocatableCache>,
     /// Allocation of the level 2 caches.
-    pub l2: Option<Cache>,
+    pub l2: Option<AllocatableCache>,
     /// Allocation of memory bandwidth.
     pub mb: Option<Bandwidth>,
     /// Allocation of the bandwidth of slow memory (AMD); kernels before 6.3 do not know it.

@@ -1,7 +1,7 @@
 //! Resources that can be allocated, their domains' settings, and the lines of `schemata` that they get.
 
 use crate::group::GroupId;
-use crate::{Bandwidth, Cache, CpuSet, Domain, MountOptions, ResctrlMachine};
+use crate::{AllocatableCache, Bandwidth, CpuSet, Domain, MountOptions, ResctrlMachine};
 
 /// Bandwidth in MiB/s that no one is held to.
 const UNLIMITED_MBPS: u32 = u32::MAX;
@@ -50,7 +50,7 @@ pub enum Kind {
 /// What a resource's settings look like.
 #[derive(Clone, Debug)]
 pub(crate) enum Scale {
-    Mask(Cache),
+    Mask(AllocatableCache),
     Bandwidth(Bandwidth),
 }
 
@@ -121,7 +121,7 @@ fn slot(closid: u32, kind: Kind) -> usize {
 impl Resource {
     /// What a machine has, in the kernel's order.
     pub fn all(machine: &ResctrlMachine, options: MountOptions) -> Vec<Resource> {
-        let cache = |id, cache: &Option<Cache>, cdp| {
+        let cache = |id, cache: &Option<AllocatableCache>, cdp| {
             cache.as_ref().map(|cache| {
                 let default = full_mask(cache.mask_bits);
                 let domains = cache.domains.iter().map(|domain| DomainState::new(domain, cache.closids, default));
@@ -144,7 +144,7 @@ impl Resource {
     }
 
     /// The cache behind it, if there is one.
-    pub fn cache(&self) -> Option<&Cache> {
+    pub fn cache(&self) -> Option<&AllocatableCache> {
         match &self.scale {
             Scale::Mask(cache) => Some(cache),
             Scale::Bandwidth(_) => None,

@@ -2,7 +2,8 @@
 
 use waykeeper_platform::{BandwidthScheme, CoreId, Platform, WayControl};
 use waykeeper_resctrl::{
-    Architecture, Bandwidth, Cache, CpuSet, Cpus, Domain, Event, Kernel, Monitoring, ResctrlMachine, Throttle,
+    AllocatableCache, Architecture, Bandwidth, CpuSet, Cpus, Domain, Event, Kernel, Monitoring, ResctrlMachine,
+    Throttle,
 };
 
 use crate::instances::{Divided, divided, is_arm};
@@ -88,9 +89,9 @@ fn domains(groups: &[Vec<CoreId>]) -> Vec<Domain> {
     groups.iter().enumerate().map(|(id, group)| Domain { id: id as u32, cpus: set(group) }).collect()
 }
 
-fn allocation(platform: &Platform, cache: &Divided) -> Cache {
+fn allocation(platform: &Platform, cache: &Divided) -> AllocatableCache {
     let mpam = cache.control == Some(WayControl::MpamPortions);
-    Cache {
+    AllocatableCache {
         domains: domains(&cache.groups),
         mask_bits: cache.bits,
         min_bits: 1,

@@ -1,8 +1,8 @@
 //! The emulated machines: what QEMU is told, and what the model is told.
 
 use waykeeper_resctrl::{
-    Architecture, Bandwidth, Cache, CpuSet, Cpus, Domain, Event, Kernel, Monitoring, MountOptions, ResctrlMachine,
-    Throttle,
+    AllocatableCache, Architecture, Bandwidth, CpuSet, Cpus, Domain, Event, Kernel, Monitoring, MountOptions,
+    ResctrlMachine, Throttle,
 };
 
 /// Sizes of QEMU's caches in bytes.
@@ -92,7 +92,7 @@ impl Setup {
         let haswell = value("hsw") == 1;
         let sparse = value("sparse") == 1;
         let l3_domains = if self.l3_of_cores() { cores() } else { sockets() };
-        let cache = |domains: Vec<Domain>, (mask_bits, closids): (u32, u32), size_bytes| Cache {
+        let cache = |domains: Vec<Domain>, (mask_bits, closids): (u32, u32), size_bytes| AllocatableCache {
             domains,
             mask_bits,
             min_bits: if amd { 0 } else { 1 },
@@ -103,11 +103,16 @@ impl Setup {
             size_bytes,
             line_bytes: 64,
         };
-        let l3 = self
-            .register("l3")
-            .map(|size| Cache { shareable: value("shareable"), ..cache(l3_domains.clone(), size, L3_BYTES) });
+        let l3 = self.register("l3").map(|size| AllocatableCache {
+            shareable: value("shareable"),
+            ..cache(l3_domains.clone(), size, L3_BYTES)
+        });
         let l3 = match haswell {
-            true => Some(Cache { min_bits: 2, shareable: 0xc0000, ..cache(l3_domains.clone(), (20, 4), L3_BYTES) }),
+            true => Some(AllocatableCache {
+                min_bits: 2,
+                shareable: 0xc0000,
+                ..cache(l3_domains.clone(), (20, 4), L3_BYTES)
+            }),
             false => l3,
         };
         let bandwidth = |closids| Bandwidth {

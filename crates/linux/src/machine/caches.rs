@@ -23,7 +23,8 @@ pub enum CacheUse {
 
 /// Caches of one kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Cache {
+#[serde(rename = "Cache")]
+pub struct CacheKind {
     /// Level.
     pub level: u8,
     /// What it holds.
@@ -50,16 +51,16 @@ pub struct Cache {
 
 /// A cache as a core sees it.
 struct Seen {
-    cache: Cache,
+    cache: CacheKind,
     by: Vec<CoreId>,
     id: Option<u32>,
 }
 
-pub(super) fn read(reading: &Reading, notes: &mut Vec<String>) -> Vec<Cache> {
-    let mut kinds: Vec<Cache> = Vec::new();
+pub(super) fn read(reading: &Reading, notes: &mut Vec<String>) -> Vec<CacheKind> {
+    let mut kinds: Vec<CacheKind> = Vec::new();
     for cpu in &reading.cpus {
         for seen in (0..16).map_while(|index| one(reading, *cpu, index, notes)).flatten() {
-            let same = |other: &&mut Cache| {
+            let same = |other: &&mut CacheKind| {
                 (other.level, other.holds, other.size_kib, other.ways, other.line_bytes, other.inclusive)
                     == (
                         seen.cache.level,
@@ -76,7 +77,7 @@ pub(super) fn read(reading: &Reading, notes: &mut Vec<String>) -> Vec<Cache> {
                     kind.shared_by.push(seen.by);
                     kind.ids.push(seen.id);
                 }
-                None => kinds.push(Cache { shared_by: vec![seen.by], ids: vec![seen.id], ..seen.cache }),
+                None => kinds.push(CacheKind { shared_by: vec![seen.by], ids: vec![seen.id], ..seen.cache }),
             }
         }
     }
@@ -127,7 +128,7 @@ fn one(reading: &Reading, cpu: CoreId, index: u32, notes: &mut Vec<String>) -> O
     let sets = number("number_of_sets").or_else(|| Some(size_kib * 1024 / ways? / line_bytes?));
     let leaf = if reading.has_amd_leaves(cpu) { "0x8000001D" } else { "4" };
     Some(Some(Seen {
-        cache: Cache {
+        cache: CacheKind {
             level,
             holds,
             size_kib,

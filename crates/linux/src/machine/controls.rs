@@ -6,7 +6,7 @@ use waykeeper_platform::CoreId;
 use waykeeper_platform::catalogue::catalogue;
 
 use super::identity::Identity;
-use super::{Cache, CacheUse, Reading, cpuid_controls, other_controls, resctrl_controls};
+use super::{CacheKind, CacheUse, Reading, cpuid_controls, other_controls, resctrl_controls};
 
 /// Something that shares or guards a resource.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -152,7 +152,12 @@ pub(crate) fn add(controls: &mut Vec<Control>, control: Control, notes: &mut Vec
 }
 
 /// In the order of trust: what the kernel offers, what the processor enumerates, what a document says.
-pub(super) fn read(reading: &Reading, identity: &Identity, caches: &[Cache], notes: &mut Vec<String>) -> Vec<Control> {
+pub(super) fn read(
+    reading: &Reading,
+    identity: &Identity,
+    caches: &[CacheKind],
+    notes: &mut Vec<String>,
+) -> Vec<Control> {
     let mut controls = Vec::new();
     for control in resctrl_controls::read(reading, identity)
         .into_iter()
@@ -178,7 +183,7 @@ fn by_catalogue(identity: &Identity) -> Option<Control> {
         mask.section
     );
     let mut control =
-        Control::new(&format!("l{}_ways", mask.level), Cache::ways_name(mask.level, false), How::Catalogue, says);
+        Control::new(&format!("l{}_ways", mask.level), CacheKind::ways_name(mask.level, false), How::Catalogue, says);
     control.shares = Some(Shares {
         level: mask.level,
         bits: Some(mask.bits),
@@ -194,7 +199,7 @@ fn by_catalogue(identity: &Identity) -> Option<Control> {
 
 /// Hybrid parts with CAT have masks for the second level that CPUID does not tell of unless firmware is told to; their
 /// lengths differ by kind of core (the guide, section 5.4.3).
-fn unenumerated_l2(reading: &Reading, caches: &[Cache], controls: &mut Vec<Control>) {
+fn unenumerated_l2(reading: &Reading, caches: &[CacheKind], controls: &mut Vec<Control>) {
     let hybrid = reading.leaves.iter().any(|(_, leaves)| leaves.get(7, 0).edx >> 15 & 1 == 1);
     let by_catalogue = controls.iter().any(|it| it.found.iter().any(|evidence| evidence.by == How::Catalogue));
     if !hybrid || !by_catalogue || controls.iter().any(|control| control.id == "l2_ways") {
@@ -207,7 +212,7 @@ fn unenumerated_l2(reading: &Reading, caches: &[Cache], controls: &mut Vec<Contr
              section 5.4.3)",
             catalogue().document
         );
-        let mut control = Control::new("l2_ways", Cache::ways_name(2, false), How::Catalogue, says);
+        let mut control = Control::new("l2_ways", CacheKind::ways_name(2, false), How::Catalogue, says);
         let mut cpus: Vec<_> = cache.shared_by.iter().flatten().copied().collect();
         cpus.sort_unstable();
         control.cpus = Some(cpus);

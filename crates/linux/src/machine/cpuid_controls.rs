@@ -1,7 +1,7 @@
 //! Controls that CPUID enumerates: leaf 0x10 (Intel, and the masks of AMD), leaf 0xF, leaf 0x80000020 (AMD).
 
 use super::controls::{Control, How, Limits, Shares, Unit};
-use super::{Cache, Reading};
+use super::{CacheKind, Reading};
 use crate::cpuid::Leaves;
 
 /// From the first core that has them: kinds of cores that differ here are told apart by their caches.
@@ -48,7 +48,7 @@ fn ways(leaves: &Leaves, level: u8) -> Option<Control> {
     };
     let (bits, classes) = (u32::from(bits), u32::from(classes) + 1);
     let says = format!("leaf {leaf}: {bits} bits, {classes} classes{}", if cdp { ", code and data apart" } else { "" });
-    let mut control = Control::new(&format!("l{level}_ways"), Cache::ways_name(level, false), How::Cpuid, says);
+    let mut control = Control::new(&format!("l{level}_ways"), CacheKind::ways_name(level, false), How::Cpuid, says);
     // AMD takes masks with holes and does not say so here; the kernel knows it by the maker (arch_has_sparse_bitmasks).
     let amd = leaves.decoder().get_vendor_info().is_some_and(|vendor| vendor.as_str() == "AuthenticAMD");
     control.shares = Some(Shares {
@@ -63,7 +63,7 @@ fn ways(leaves: &Leaves, level: u8) -> Option<Control> {
     Some(control)
 }
 
-impl Cache {
+impl CacheKind {
     pub(super) fn ways_name(level: u8, mpam: bool) -> String {
         if mpam { format!("L{level} portions (Arm MPAM)") } else { format!("L{level} ways (CAT)") }
     }

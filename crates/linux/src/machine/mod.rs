@@ -21,7 +21,7 @@ use crate::discover::NotDiscovered;
 use crate::root::Root;
 
 pub(crate) use caches::size_kib;
-pub use caches::{Cache, CacheUse, index_is_hashed};
+pub use caches::{CacheKind, CacheUse, index_is_hashed};
 pub use clock::Clock;
 pub use controls::{Control, Evidence, How, Limits, Shares, Unit};
 pub use cores::Cores;
@@ -42,7 +42,7 @@ pub struct Machine {
     /// Cores that the kernel isolates from its scheduler.
     pub isolated: Vec<CoreId>,
     /// The caches, inner ones first, each kind once.
-    pub caches: Vec<Cache>,
+    pub caches: Vec<CacheKind>,
     /// NUMA nodes.
     pub nodes: Vec<Node>,
     /// Memory in MiB.

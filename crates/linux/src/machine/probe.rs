@@ -10,7 +10,7 @@ use std::os::unix::fs::FileExt;
 use waykeeper_platform::CoreId;
 
 use super::controls::{Control, How, Shares, add};
-use super::{Cache, Machine};
+use super::{CacheKind, Machine};
 
 /// Model-specific registers of one core.
 pub trait Registers {
@@ -158,7 +158,7 @@ impl Machine {
         for Probed { level, bits, classes } in found {
             let says = format!("core {cpu} keeps masks of {bits} bits; {classes} registers can be read");
             let mut control =
-                Control::new(&format!("l{level}_ways"), Cache::ways_name(*level, false), How::Probe, says);
+                Control::new(&format!("l{level}_ways"), CacheKind::ways_name(*level, false), How::Probe, says);
             control.shares =
                 Some(Shares { level: *level, bits: Some(*bits), classes: Some(*classes), ..Shares::default() });
             control.detail =

@@ -2,7 +2,7 @@
 
 use super::controls::{Control, How, Limits, Shares, Unit};
 use super::identity::Identity;
-use super::{Cache, Reading};
+use super::{CacheKind, Reading};
 
 const UNMOUNTED: &str = "/sys/fs/resctrl";
 
@@ -51,7 +51,7 @@ fn ways(reading: &Reading, at: &str, level: u8, by: How) -> Option<Control> {
     // With code and data apart the kernel counts half of the classes.
     let classes = number("num_closids").map(|classes| if apart { classes * 2 } else { classes });
     let says = format!("info/{folder}: {bits} bits{}", classes.map_or(String::new(), |it| format!(", {it} classes")));
-    let mut control = Control::new(&format!("l{level}_ways"), Cache::ways_name(level, by == How::Mpam), by, says);
+    let mut control = Control::new(&format!("l{level}_ways"), CacheKind::ways_name(level, by == How::Mpam), by, says);
     control.shares = Some(Shares {
         level,
         bits: Some(bits),

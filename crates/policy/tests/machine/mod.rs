@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use waykeeper_policy::Step;
 use waykeeper_policy::offer::Tree;
 use waykeeper_resctrl::{
-    Architecture, Bandwidth, Cache, CpuSet, Cpus, Domain, Kernel, MountOptions, Operation, Reply, Resctrl,
+    AllocatableCache, Architecture, Bandwidth, CpuSet, Cpus, Domain, Kernel, MountOptions, Operation, Reply, Resctrl,
     ResctrlMachine, Task, Throttle,
 };
 
@@ -36,10 +36,10 @@ fn domains(size: u32) -> Vec<Domain> {
     (0..CORES / size).map(of).collect()
 }
 
-fn cache(sizes: &'static [u32], locks: bool) -> impl Strategy<Value = Cache> {
+fn cache(sizes: &'static [u32], locks: bool) -> impl Strategy<Value = AllocatableCache> {
     let shareable = prop_oneof![3 => Just(0_u32), 1 => (1_u32..4).prop_map(|bits| (1 << bits) - 1)];
     (prop::sample::select(sizes), 2_u32..=20, 1_u32..3, 2_u32..9, shareable, any::<bool>(), any::<bool>()).prop_map(
-        move |(size, bits, min, closids, devices, sparse, cdp)| Cache {
+        move |(size, bits, min, closids, devices, sparse, cdp)| AllocatableCache {
             domains: domains(size),
             mask_bits: bits,
             // Processors with a least number above one are older than those that lock.
@@ -122,7 +122,7 @@ fn list(cpus: &CpuSet) -> String {
     cpus.list() + "\n"
 }
 
-fn cache_files(files: &mut BTreeMap<String, String>, level: u32, cache: &Cache) {
+fn cache_files(files: &mut BTreeMap<String, String>, level: u32, cache: &AllocatableCache) {
     for domain in &cache.domains {
         for cpu in domain.cpus.iter() {
             let folder = format!("/sys/devices/system/cpu/cpu{cpu}/cache/index{}", level - 1);
@@ -142,7 +142,7 @@ impl Model {
     pub fn new(random: &Random) -> Self {
         let machine = &random.machine;
         let mut files = BTreeMap::new();
-        let cdp = |name: &str, cache: &Option<Cache>| match cache.as_ref().is_some_and(|cache| cache.cdp) {
+        let cdp = |name: &str, cache: &Option<AllocatableCache>| match cache.as_ref().is_some_and(|cache| cache.cdp) {
             true => format!(" {name}"),
             false => String::new(),
         };

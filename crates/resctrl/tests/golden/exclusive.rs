@@ -50,7 +50,7 @@ fn a_new_group_takes_the_first_run_of_what_is_left() {
 
 #[test]
 fn without_bits_there_is_no_new_group() {
-    let l3 = waykeeper_resctrl::Cache { shareable: 0, ..example::server().l3.expect("a cache") };
+    let l3 = waykeeper_resctrl::AllocatableCache { shareable: 0, ..example::server().l3.expect("a cache") };
     let mut fs = Mounted::on(ResctrlMachine { l3: Some(l3), ..example::server() }, MountOptions::default());
     fs.mkdir("a").expect("a free class");
     fs.write("schemata", "L3:1=1\n").expect("a mask");

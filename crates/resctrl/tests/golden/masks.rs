@@ -1,6 +1,6 @@
 //! Masks in `schemata`: every check with its text.
 
-use waykeeper_resctrl::{Cache, Errno, Kernel, MountOptions, ResctrlMachine, example};
+use waykeeper_resctrl::{AllocatableCache, Errno, Kernel, MountOptions, ResctrlMachine, example};
 
 use crate::{Mounted, error};
 
@@ -49,14 +49,14 @@ fn a_wrong_line_leaves_all_masks_as_they_were() {
 
 #[test]
 fn only_the_first_run_of_ones_counts_for_the_least_number_of_bits() {
-    let cache = Cache { min_bits: 2, cdp: false, ..example::server().l3.expect("a cache") };
+    let cache = AllocatableCache { min_bits: 2, cdp: false, ..example::server().l3.expect("a cache") };
     let mut fs =
         Mounted::on(ResctrlMachine { l3: Some(cache), mb: None, ..example::server() }, MountOptions::default());
     assert_eq!(fs.refused("schemata", "L3:0=1\n"), "Need at least 2 bits in the mask\n");
     // 6.1 pads masks to the width that CPUID told; here it told none.
     assert_eq!(fs.write("schemata", "L3:0=300\n"), Ok(()));
     assert_eq!(fs.read("schemata").lines().next(), Some("L3:0=300;1=fffff"));
-    let sparse = Cache { min_bits: 2, sparse: true, ..example::server().l3.expect("a cache") };
+    let sparse = AllocatableCache { min_bits: 2, sparse: true, ..example::server().l3.expect("a cache") };
     let machine = ResctrlMachine { kernel: Kernel::V6_18, l3: Some(sparse), ..example::server() };
     let mut fs = Mounted::on(machine, MountOptions::default());
     assert_eq!(fs.refused("schemata", "L3:0=d\n"), "Need at least 2 bits in the mask\n");
@@ -65,7 +65,7 @@ fn only_the_first_run_of_ones_counts_for_the_least_number_of_bits() {
 
 #[test]
 fn holes_are_asked_for_since_6_7() {
-    let sparse = Cache { sparse: true, ..example::server().l3.expect("a cache") };
+    let sparse = AllocatableCache { sparse: true, ..example::server().l3.expect("a cache") };
     let old = ResctrlMachine { l3: Some(sparse), ..example::server() };
     let new = ResctrlMachine { kernel: Kernel::V6_12, ..old.clone() };
     let mut fs = Mounted::on(old, MountOptions::default());

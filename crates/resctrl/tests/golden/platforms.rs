@@ -1,7 +1,8 @@
 //! Architectures other than Intel's.
 
 use waykeeper_resctrl::{
-    Architecture, Bandwidth, Cache, Errno, Kernel, Monitoring, MountOptions, Resctrl, ResctrlMachine, example,
+    AllocatableCache, Architecture, Bandwidth, Errno, Kernel, Monitoring, MountOptions, Resctrl, ResctrlMachine,
+    example,
 };
 
 use crate::{Mounted, error};
@@ -20,7 +21,7 @@ fn amd() -> ResctrlMachine {
     ResctrlMachine {
         kernel: Kernel::V7_3,
         architecture: Architecture::Amd,
-        l3: server.l3.clone().map(|l3| Cache { min_bits: 0, sparse: true, shareable: 0, ..l3 }),
+        l3: server.l3.clone().map(|l3| AllocatableCache { min_bits: 0, sparse: true, shareable: 0, ..l3 }),
         mb: Some(units.clone()),
         smba: Some(units),
         monitoring: server.monitoring.clone().map(|it| Monitoring { configurable: Some(0x7f), ..it }),
@@ -33,7 +34,7 @@ fn mpam() -> ResctrlMachine {
     ResctrlMachine {
         kernel: Kernel::V7_3,
         architecture: Architecture::Mpam,
-        l3: server.l3.clone().map(|l3| Cache { shareable: 0xfffff, sparse: true, closids: 4, ..l3 }),
+        l3: server.l3.clone().map(|l3| AllocatableCache { shareable: 0xfffff, sparse: true, closids: 4, ..l3 }),
         mb: None,
         monitoring: server.monitoring.clone().map(|it| Monitoring { rmids: 2, ..it }),
         ..server

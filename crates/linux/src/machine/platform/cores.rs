@@ -5,7 +5,7 @@ use waykeeper_platform::{CoreKind, Execution, Inclusion, Index, Param, PrivateCa
 use super::assumed::{assumed, measured, tick_loop};
 use super::{CPUID, Measured, SYSFS, rounded};
 use crate::machine::part_names::arm_part;
-use crate::machine::{Cache, CacheUse, Cores, How, Machine};
+use crate::machine::{CacheKind, CacheUse, Cores, How, Machine};
 
 const CLOCK: &str = "neither the kernel nor CPUID shows a frequency";
 
@@ -118,7 +118,7 @@ pub(super) fn replacement(ways: u64) -> Param<Replacement> {
     assumed(value, [value, Replacement::Lru], why)
 }
 
-pub(super) fn ways(cache: &Cache) -> Param<u64> {
+pub(super) fn ways(cache: &CacheKind) -> Param<u64> {
     match cache.ways {
         Some(ways) => Param::documented(ways, SYSFS),
         None => assumed(8, [4, 16], "the kernel does not tell its ways"),
@@ -126,7 +126,7 @@ pub(super) fn ways(cache: &Cache) -> Param<u64> {
 }
 
 /// By address where absent. Of a last level that says nothing either is possible, and it is said so.
-pub(super) fn index(cache: &Cache) -> Option<Index> {
+pub(super) fn index(cache: &CacheKind) -> Option<Index> {
     let hashed = match cache.hashed {
         Some(true) => documented(true, "says that its sets are chosen by a hash"),
         None if cache.level > 2 => {
@@ -137,7 +137,7 @@ pub(super) fn index(cache: &Cache) -> Option<Index> {
     Some(Index { slices: None, hashed })
 }
 
-fn private(cache: &Cache) -> PrivateCache {
+fn private(cache: &CacheKind) -> PrivateCache {
     let ways = ways(cache);
     let mut private = PrivateCache::new(Param::documented(cache.size_kib, SYSFS), ways.clone());
     private.replacement = Some(replacement(ways.value));

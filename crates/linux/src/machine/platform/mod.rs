@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use waykeeper_platform::{Architecture, CoreId, Counter, Cpuid, Interconnect, Param, Platform, PlatformError};
 
-use super::{Cache, CacheUse, Machine};
+use super::{CacheKind, CacheUse, Machine};
 use assumed::{assumed, measured, times};
 
 /// Latencies of one kind of core, measured.
@@ -163,13 +163,13 @@ impl Machine {
     }
 
     /// The cache of that level and use that a core has.
-    fn cache_of(&self, cpu: CoreId, level: u8, holds: CacheUse) -> Option<&Cache> {
-        let mine = |cache: &&Cache| cache.shared_by.iter().any(|group| group.contains(&cpu));
+    fn cache_of(&self, cpu: CoreId, level: u8, holds: CacheUse) -> Option<&CacheKind> {
+        let mine = |cache: &&CacheKind| cache.shared_by.iter().any(|group| group.contains(&cpu));
         self.caches.iter().filter(|cache| cache.level == level && cache.holds == holds).find(mine)
     }
 
     /// Whether a cache has one physical core at most.
-    fn is_private(&self, cache: &Cache) -> bool {
+    fn is_private(&self, cache: &CacheKind) -> bool {
         cache.shared_by.iter().all(|group| self.first_threads(group).len() <= 1)
     }
 }

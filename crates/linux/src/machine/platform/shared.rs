@@ -9,7 +9,7 @@ use waykeeper_platform::{
 use super::assumed::{assumed, measured};
 use super::cores::{index, trusted, ways};
 use super::{CATALOGUE, CPUID, Measured, RESCTRL, SYSFS, rounded};
-use crate::machine::{Cache, CacheUse, Control, How, Machine, Shares, Unit};
+use crate::machine::{CacheKind, CacheUse, Control, How, Machine, Shares, Unit};
 
 /// The groups of ways that masks can give, and the registers behind them.
 pub(super) struct Groups {
@@ -64,7 +64,7 @@ impl Machine {
 
     pub(super) fn shared_caches(&self, latencies: &[Measured]) -> Vec<SharedCache> {
         let unified = self.caches.iter().filter(|cache| cache.level > 1 && cache.holds != CacheUse::Instructions);
-        let shared: Vec<&Cache> = unified.filter(|cache| cache.level > 2 || !self.is_private(cache)).collect();
+        let shared: Vec<&CacheKind> = unified.filter(|cache| cache.level > 2 || !self.is_private(cache)).collect();
         let mut found: Vec<SharedCache> = shared.iter().filter_map(|cache| self.shared(cache, latencies)).collect();
         found.sort_by_key(|cache| cache.level);
         let outermost = found.iter().map(|cache| cache.level).max();
@@ -75,7 +75,7 @@ impl Machine {
         found
     }
 
-    fn shared(&self, cache: &Cache, latencies: &[Measured]) -> Option<SharedCache> {
+    fn shared(&self, cache: &CacheKind, latencies: &[Measured]) -> Option<SharedCache> {
         let mut groups: Vec<_> = cache.shared_by.iter().map(|group| self.first_threads(group)).collect();
         groups.retain(|group| !group.is_empty());
         let first = groups.first()?.clone();
