@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use waykeeper_control::probe::NotMeasured;
-use waykeeper_control::{ApplyError, Cause, Refusal, VerifyError};
+use waykeeper_control::{ApplyError, Cause, NotCarriedOut, VerifyError};
 
 use crate::failure::Failure;
 
@@ -53,9 +53,9 @@ impl From<&Failure> for Exit {
             Failure::Machine(_) | Failure::Room(_) => Self::CannotDo,
             Failure::Lacking(_) | Failure::NoOffer(_) | Failure::NotWatched(_) => Self::CannotDo,
             Failure::Executor(_) | Failure::Write { .. } | Failure::Output(_) => Self::CannotDo,
-            Failure::Apply(ApplyError::Refused(Refusal::BadStep(_) | Refusal::Input(_))) => Self::BadInput,
+            Failure::Apply(ApplyError::Refused(NotCarriedOut::BadStep(_) | NotCarriedOut::Input(_))) => Self::BadInput,
             Failure::Apply(ApplyError::RolledBack { cause: Cause::Interrupted }) => Self::Interrupted,
-            Failure::Apply(ApplyError::RolledBack { cause: Cause::Refused(Refusal::Input(_)) }) => Self::BadInput,
+            Failure::Apply(ApplyError::RolledBack { cause: Cause::Refused(NotCarriedOut::Input(_)) }) => Self::BadInput,
             Failure::Apply(_) | Failure::Restore(_) | Failure::Status(_) | Failure::Follow(_) => Self::CannotDo,
             Failure::Verify(VerifyError::NotMeasured(NotMeasured::Interrupted)) => Self::Interrupted,
             Failure::Verify(_) => Self::CannotDo,

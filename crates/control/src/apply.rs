@@ -8,7 +8,7 @@ use waykeeper_policy::Step;
 use crate::MachineAccess;
 use crate::cgroups::{self, FollowedCgroup, GatherError};
 use crate::change::{Change, describe};
-use crate::check::{Found, Refusal, check, check_tree};
+use crate::check::{Found, NotCarriedOut, check, check_tree};
 use crate::journal::{Before, FORMAT, Head, Journal, JournalError, Record};
 use crate::perform::{self, MachineError};
 use crate::read_back::{Difference, read_back};
@@ -79,7 +79,7 @@ pub enum ApplyError {
     },
     /// The plan cannot work here. Nothing has been written to the machine.
     #[error("{0}")]
-    Refused(#[from] Refusal),
+    Refused(#[from] NotCarriedOut),
     /// What would be applied could not be told from what a reboot has reset.
     #[error("{0}")]
     Boot(#[from] BootUnknown),
@@ -117,7 +117,7 @@ pub enum Cause {
     },
     /// What only a mounted resctrl shows stands against it.
     #[error("{0}")]
-    Refused(#[from] Refusal),
+    Refused(#[from] NotCarriedOut),
     /// A setting does not hold.
     #[error("a setting does not read as it was written: {0}")]
     ReadBack(Box<Difference>),
@@ -172,7 +172,7 @@ pub fn apply_with(
             None => ApplyError::Already { policy, began },
         });
     }
-    let changes = Change::all_of(request.steps).map_err(Refusal::from)?;
+    let changes = Change::all_of(request.steps).map_err(NotCarriedOut::from)?;
     let Found { mounted, before, .. } = check(machine, &changes)?;
     let boot = this_boot(machine.system)?;
     let head = Head {
@@ -258,7 +258,7 @@ pub struct Preview {
 ///
 /// # Errors
 /// Where the plan would be refused.
-pub fn preview(machine: &mut MachineAccess<'_>, steps: &[Step]) -> Result<Vec<Preview>, Refusal> {
+pub fn preview(machine: &mut MachineAccess<'_>, steps: &[Step]) -> Result<Vec<Preview>, NotCarriedOut> {
     let changes = Change::all_of(steps)?;
     let found = check(machine, &changes)?;
     let now = |change: &Change| crate::preview::now(change, &found);

@@ -16,7 +16,7 @@ use crate::{MachineAccess, Tree, TreeError};
 
 /// Why a plan is not carried out. Nothing has been written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
+pub enum NotCarriedOut {
     /// A step that cannot be part of any plan.
     #[error("{0}")]
     BadStep(#[from] BadStep),
@@ -28,24 +28,24 @@ pub enum Refusal {
     Cannot(String),
 }
 
-impl From<TreeError> for Refusal {
+impl From<TreeError> for NotCarriedOut {
     fn from(error: TreeError) -> Self {
         Self::Cannot(error.to_string())
     }
 }
 
-impl From<MachineError> for Refusal {
+impl From<MachineError> for NotCarriedOut {
     fn from(error: MachineError) -> Self {
         Self::Cannot(error.to_string())
     }
 }
 
-fn input<T>(text: String) -> Result<T, Refusal> {
-    Err(Refusal::Input(text))
+fn input<T>(text: String) -> Result<T, NotCarriedOut> {
+    Err(NotCarriedOut::Input(text))
 }
 
-fn cannot<T>(text: String) -> Result<T, Refusal> {
-    Err(Refusal::Cannot(text))
+fn cannot<T>(text: String) -> Result<T, NotCarriedOut> {
+    Err(NotCarriedOut::Cannot(text))
 }
 
 /// What was found: the mount, and everything that was there before as far as it can be known yet.
@@ -58,7 +58,7 @@ pub(crate) struct Found {
 }
 
 /// Looks at everything that can be looked at without a change.
-pub(crate) fn check(machine: &mut MachineAccess<'_>, changes: &[Change]) -> Result<Found, Refusal> {
+pub(crate) fn check(machine: &mut MachineAccess<'_>, changes: &[Change]) -> Result<Found, NotCarriedOut> {
     if changes.is_empty() {
         return input("the plan has no steps: there is nothing to apply".into());
     }
@@ -76,7 +76,7 @@ pub(crate) fn check(machine: &mut MachineAccess<'_>, changes: &[Change]) -> Resu
     }
 }
 
-fn check_cpus(machine: &MachineAccess<'_>, settings: &Settings) -> Result<(), Refusal> {
+fn check_cpus(machine: &MachineAccess<'_>, settings: &Settings) -> Result<(), NotCarriedOut> {
     let online: BTreeSet<u32> = machine.system.online_cpus().into_iter().collect();
     let named = settings.cpus.keys().copied().chain(settings.registers.keys().map(|place| place.cpu));
     let missing: BTreeSet<u32> = named.filter(|cpu| !online.contains(cpu)).collect();
@@ -87,7 +87,11 @@ fn check_cpus(machine: &MachineAccess<'_>, settings: &Settings) -> Result<(), Re
     }
 }
 
-fn check_resctrl(machine: &mut MachineAccess<'_>, changes: &[Change], settings: &Settings) -> Result<Found, Refusal> {
+fn check_resctrl(
+    machine: &mut MachineAccess<'_>,
+    changes: &[Change],
+    settings: &Settings,
+) -> Result<Found, NotCarriedOut> {
     if let Some(reason) = machine.tree.unusable() {
         return cannot(reason);
     }
@@ -126,7 +130,7 @@ pub(crate) fn check_tree(
     machine: &mut MachineAccess<'_>,
     changes: &[Change],
     settings: &Settings,
-) -> Result<Before, Refusal> {
+) -> Result<Before, NotCarriedOut> {
     let tree = Snapshot::take(machine.tree)?;
     if let Some(group) = settings.groups.iter().find(|group| tree.groups.contains_key(*group)) {
         return input(format!(
@@ -151,7 +155,7 @@ pub(crate) fn check_tree(
 }
 
 /// Every group needs a class of its own, of every resource.
-fn check_classes(tree: &mut dyn Tree, now: &Snapshot, settings: &Settings) -> Result<(), Refusal> {
+fn check_classes(tree: &mut dyn Tree, now: &Snapshot, settings: &Settings) -> Result<(), NotCarriedOut> {
     let mut classes = None;
     for resource in tree.directories("info")? {
         // Monitoring has no classes.
@@ -173,7 +177,7 @@ fn check_classes(tree: &mut dyn Tree, now: &Snapshot, settings: &Settings) -> Re
 }
 
 /// The kernel gives no reason for an unknown domain, so that it is looked for here.
-fn check_domains(now: &Snapshot, changes: &[Change]) -> Result<(), Refusal> {
+fn check_domains(now: &Snapshot, changes: &[Change]) -> Result<(), NotCarriedOut> {
     let root = now.groups.get("").map(|root| root.shares()).unwrap_or_default();
     for (place, change) in changes.iter().enumerate() {
         let Change::Shares { shares, .. } = change else { continue };
@@ -190,7 +194,7 @@ fn check_domains(now: &Snapshot, changes: &[Change]) -> Result<(), Refusal> {
 }
 
 /// What `info` says of masks and percentages, so that a dry run finds it too; the kernel has the last word.
-fn check_values(tree: &mut dyn Tree, changes: &[Change]) -> Result<(), Refusal> {
+fn check_values(tree: &mut dyn Tree, changes: &[Change]) -> Result<(), NotCarriedOut> {
     for (place, change) in changes.iter().enumerate() {
         let Change::Shares { shares, .. } = change else { continue };
         for (domain, value) in shares {
@@ -219,7 +223,7 @@ fn check_values(tree: &mut dyn Tree, changes: &[Change]) -> Result<(), Refusal> 
 }
 
 /// Whoever gives the root CPUs takes all CPUs from its monitoring groups.
-fn check_monitoring(now: &Snapshot, changes: &[Change]) -> Result<(), Refusal> {
+fn check_monitoring(now: &Snapshot, changes: &[Change]) -> Result<(), NotCarriedOut> {
     for change in changes {
         let Change::Cpus { group, cpus } = change else { continue };
         let mut inside = now.monitoring().filter(|(path, _)| path.starts_with("mon_groups/"));
@@ -233,7 +237,7 @@ fn check_monitoring(now: &Snapshot, changes: &[Change]) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn check_registers(machine: &mut MachineAccess<'_>, settings: &Settings) -> Result<Found, Refusal> {
+fn check_registers(machine: &mut MachineAccess<'_>, settings: &Settings) -> Result<Found, NotCarriedOut> {
     let resctrls = settings.registers.keys().any(|place| belongs_to_resctrl(place.register));
     if resctrls && machine.tree.mounted()?.is_some() {
         return cannot(

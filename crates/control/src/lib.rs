@@ -39,7 +39,7 @@ mod verify;
 pub use apply::{Applied, ApplyError, Cause, Preview, Request, apply, apply_with, preview};
 pub use cgroups::{FollowedCgroup, Strays};
 pub use change::{BadStep, describe};
-pub use check::Refusal;
+pub use check::NotCarriedOut;
 pub use files::Files;
 pub use follow::{FollowError, Followed, Follower};
 pub use journal::{Before, FORMAT, Head, Journal, JournalError, RegisterBefore, TaskBefore};

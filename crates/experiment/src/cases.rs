@@ -20,7 +20,7 @@ use crate::reference::Published;
 use crate::sampled::Sampling;
 pub use crate::sentinel::SENTINEL;
 use crate::sentinel::sentinels;
-use crate::site::Refusal;
+use crate::site::RefusalRecord;
 use crate::site::{ExecutorKind, Site};
 
 /// What a case is measured for.
@@ -83,7 +83,7 @@ pub struct Plan {
     /// The cases; sentinel cases last.
     pub cases: Vec<Case>,
     /// What the site cannot do.
-    pub refused: Vec<Refusal>,
+    pub refused: Vec<RefusalRecord>,
 }
 
 /// More cases than anyone waits for.
@@ -128,11 +128,11 @@ fn at_point(
     variant: &Variant,
     site: &Site,
     cases: &mut Vec<Case>,
-    refused: &mut Vec<Refusal>,
+    refused: &mut Vec<RefusalRecord>,
 ) -> Result<(), InputError> {
     let (loaded, experiment) = (&variant.loaded, &variant.loaded.experiment);
     let (mitigations, not_offered) = offers::offered(loaded, site)?;
-    let mut refuse = |refusal: Refusal| {
+    let mut refuse = |refusal: RefusalRecord| {
         if !refused.contains(&refusal) {
             refused.push(refusal);
         }
@@ -159,7 +159,7 @@ fn at_point(
         for mitigation in &mitigations {
             let part_means_nothing = |part| site.means_nothing(part, &target.pattern);
             if let Some(why) = mitigation::parts(mitigation).into_iter().find_map(part_means_nothing) {
-                refuse(Refusal { what: format!("mitigation {mitigation} for {}", target.workload), why });
+                refuse(RefusalRecord { what: format!("mitigation {mitigation} for {}", target.workload), why });
                 continue;
             }
             let own = |part: &str| Some((part.to_owned(), experiment.assignments.get(part)?.set.clone()));

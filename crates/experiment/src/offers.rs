@@ -4,11 +4,11 @@ use crate::describe::Combine;
 use crate::error::InputError;
 use crate::load::Loaded;
 use crate::mitigation;
-use crate::site::Refusal;
+use crate::site::RefusalRecord;
 use crate::site::{ExecutorKind, Offer, Site};
 
 /// The mitigations to be run, `none` first, and those that cannot be had.
-pub(crate) fn offered(loaded: &Loaded, site: &Site) -> Result<(Vec<String>, Vec<Refusal>), InputError> {
+pub(crate) fn offered(loaded: &Loaded, site: &Site) -> Result<(Vec<String>, Vec<RefusalRecord>), InputError> {
     let experiment = &loaded.experiment;
     let listed = experiment.mitigations.as_slice();
     if experiment.combine == Combine::Cross && listed.len() > mitigation::MOST_CROSSED {
@@ -43,13 +43,13 @@ pub(crate) fn offered(loaded: &Loaded, site: &Site) -> Result<(Vec<String>, Vec<
             }
         }
     }
-    let mut refused: Vec<Refusal> = Vec::new();
+    let mut refused: Vec<RefusalRecord> = Vec::new();
     let offered = mitigation::expand(listed, experiment.combine)
         .into_iter()
         .filter(|name| {
             let why = mitigation::parts(name).into_iter().find_map(|part| refusal(loaded, site, part));
             if let Some(why) = &why {
-                refused.push(Refusal { what: format!("mitigation {name}"), why: why.clone() });
+                refused.push(RefusalRecord { what: format!("mitigation {name}"), why: why.clone() });
             }
             why.is_none()
         })

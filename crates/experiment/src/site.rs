@@ -48,7 +48,8 @@ pub enum Offer {
 
 /// Something that this place cannot do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Refusal {
+#[serde(rename = "Refusal")]
+pub struct RefusalRecord {
     /// What.
     pub what: String,
     /// Why.

@@ -2,7 +2,7 @@
 
 use crate::text::c_string;
 use crate::tree::{Content, NodeId, Owner, Tree};
-use crate::{Caller, Entry, Errno, Operation, Refusal, Reply, Resctrl};
+use crate::{Caller, Entry, Errno, Operation, OperationError, Reply, Resctrl};
 
 /// The longest write: a page.
 const WRITE_MAX: usize = 4096;
@@ -12,7 +12,7 @@ impl Resctrl {
     ///
     /// # Errors
     /// What the kernel would answer.
-    pub fn apply(&mut self, operation: &Operation) -> Result<Reply, Refusal> {
+    pub fn apply(&mut self, operation: &Operation) -> Result<Reply, OperationError> {
         self.apply_for(&Caller::default(), operation)
     }
 
@@ -20,7 +20,7 @@ impl Resctrl {
     ///
     /// # Errors
     /// What the kernel would answer.
-    pub fn apply_for(&mut self, caller: &Caller, operation: &Operation) -> Result<Reply, Refusal> {
+    pub fn apply_for(&mut self, caller: &Caller, operation: &Operation) -> Result<Reply, OperationError> {
         let result = match operation {
             Operation::Read { path } => self.read(path).map(Reply::Bytes),
             Operation::Write { path, data } => self.write(caller, path, data).map(|()| Reply::Written(data.len())),
@@ -33,7 +33,7 @@ impl Resctrl {
             Operation::Unlink { path } => self.unlink(path),
             Operation::Create { path } => self.create(path),
         };
-        result.map_err(|errno| Refusal { errno, status: self.status() })
+        result.map_err(|errno| OperationError { errno, status: self.status() })
     }
 
     /// What `info/last_cmd_status` shows.

@@ -62,7 +62,7 @@ pub use machine::{
     AllocatableCache, Architecture, Bandwidth, Cpus, Domain, Event, Monitoring, ResctrlMachine, Throttle,
 };
 pub use mount::MountOptions;
-pub use operation::{Attributes, Caller, Entry, Operation, Refusal, Reply};
+pub use operation::{Attributes, Caller, Entry, Operation, OperationError, Reply};
 pub use process::Task;
 pub use pseudo_lock::LockedRegion;
 pub use resource::{Kind, ResourceId};

@@ -109,7 +109,7 @@ pub struct Attributes {
 
 /// An operation that did not succeed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
+pub struct OperationError {
     /// The error number.
     pub errno: Errno,
     /// What `info/last_cmd_status` shows afterwards; `ok` and a newline when the kernel gave no reason.

@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use waykeeper_platform::{CoreId, Platform};
-use waykeeper_resctrl::{Caller, Kernel, MountOptions, Operation, Refusal, Reply, Resctrl, ResctrlMachine};
+use waykeeper_resctrl::{Caller, Kernel, MountOptions, Operation, OperationError, Reply, Resctrl, ResctrlMachine};
 
 use crate::backing::{Backing, Buffer, Work};
 use crate::files::Mounted;
@@ -77,7 +77,7 @@ impl Shared {
     }
 
     /// Carries out an operation on resctrl's files.
-    pub fn apply(&self, caller: &Caller, operation: &Operation) -> Result<Reply, Refusal> {
+    pub fn apply(&self, caller: &Caller, operation: &Operation) -> Result<Reply, OperationError> {
         if asks_for_tasks(operation) {
             self.look_at_tasks();
         }
@@ -222,7 +222,7 @@ impl Room {
     ///
     /// # Errors
     /// What the kernel would answer.
-    pub fn apply(&self, caller: &Caller, operation: &Operation) -> Result<Reply, Refusal> {
+    pub fn apply(&self, caller: &Caller, operation: &Operation) -> Result<Reply, OperationError> {
         self.shared.apply(caller, operation)
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use waykeeper_platform::CoreId;
 use waykeeper_resctrl::{
-    Architecture, Caller, Event, HardwareControls, LockedRegion, Operation, Reading, Refusal, Reply, Resctrl,
+    Architecture, Caller, Event, HardwareControls, LockedRegion, Operation, OperationError, Reading, Reply, Resctrl,
     ResourceId,
 };
 
@@ -69,7 +69,7 @@ impl State {
     }
 
     /// Carries out an operation on resctrl's files.
-    pub fn apply(&mut self, runner: &Runner, caller: &Caller, operation: &Operation) -> Result<Reply, Refusal> {
+    pub fn apply(&mut self, runner: &Runner, caller: &Caller, operation: &Operation) -> Result<Reply, OperationError> {
         let changes = matches!(
             operation,
             Operation::Write { .. } | Operation::Mkdir { .. } | Operation::Rmdir { .. } | Operation::Rename { .. }

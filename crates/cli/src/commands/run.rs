@@ -7,7 +7,7 @@ use serde_json::json;
 use toml::Value;
 use waykeeper_executor::{Begun, Executor, ExecutorError, Finished, Settings};
 use waykeeper_experiment::cases::Plan;
-use waykeeper_experiment::site::Refusal;
+use waykeeper_experiment::site::RefusalRecord;
 use waykeeper_experiment::site::{ExecutorKind, Site};
 use waykeeper_experiment::sweep::Sweep;
 use waykeeper_experiment::{InputError, Loaded, Set};
@@ -241,7 +241,7 @@ fn dry_run(
 ) -> Result<Exit, Failure> {
     // A dry run ends as the run would.
     let exit = if impossible.is_some() { Exit::CannotDo } else { Exit::Done };
-    plan.refused.extend(impossible.map(|why| Refusal { what: "the whole run".into(), why }));
+    plan.refused.extend(impossible.map(|why| RefusalRecord { what: "the whole run".into(), why }));
     let ignored = notes(loaded, &plan, site);
     if !arguments.json {
         let Settings { repeats, duration_s, simulated_samples: samples, .. } = *settings;

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use waykeeper_control::{MachineAccess, MountSeen, RegisterError, Registers, System, TaskFacts, Tree, TreeError};
 use waykeeper_policy::MountSettings;
-use waykeeper_resctrl::{Kernel, MountOptions, Operation, Refusal, Reply, Resctrl, Task};
+use waykeeper_resctrl::{Kernel, MountOptions, Operation, OperationError, Reply, Resctrl, Task};
 
 use crate::cut::Cut;
 
@@ -75,15 +75,15 @@ impl Model {
         self.tasks.remove(&tid);
     }
 
-    pub fn write(&mut self, path: &str, text: &str) -> Result<Reply, Refusal> {
+    pub fn write(&mut self, path: &str, text: &str) -> Result<Reply, OperationError> {
         self.resctrl.apply(&Operation::Write { path: path.into(), data: text.into() })
     }
 
-    pub fn mkdir(&mut self, path: &str) -> Result<Reply, Refusal> {
+    pub fn mkdir(&mut self, path: &str) -> Result<Reply, OperationError> {
         self.resctrl.apply(&Operation::Mkdir { path: path.into(), mode: 0o755 })
     }
 
-    pub fn rmdir(&mut self, path: &str) -> Result<Reply, Refusal> {
+    pub fn rmdir(&mut self, path: &str) -> Result<Reply, OperationError> {
         self.resctrl.apply(&Operation::Rmdir { path: path.into() })
     }
 
@@ -159,7 +159,7 @@ struct ModelTree {
     cut: Cut,
 }
 
-fn refused(action: &'static str, path: &str, refusal: Refusal) -> TreeError {
+fn refused(action: &'static str, path: &str, refusal: OperationError) -> TreeError {
     let status = String::from_utf8_lossy(&refusal.status).trim().to_owned();
     TreeError {
         action,

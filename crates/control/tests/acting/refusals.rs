@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use waykeeper_control::{ApplyError, Refusal, Request, apply_with, preview};
+use waykeeper_control::{ApplyError, NotCarriedOut, Request, apply_with, preview};
 use waykeeper_policy::{MountSettings, Step};
 use waykeeper_resctrl::Kernel;
 
@@ -12,7 +12,7 @@ use crate::model::{Acting, Model};
 use crate::plans::{Kind, group, write};
 
 /// The refusal, and that nothing was written before it, nor by a preview.
-fn refused(model: &Model, steps: &[Step]) -> Refusal {
+fn refused(model: &Model, steps: &[Step]) -> NotCarriedOut {
     let cut = Cut::default();
     let (mut acting, mut store) = (Acting::on(model.clone(), &cut), Memory::with(&cut));
     let error = apply(&mut acting, &mut store, steps).unwrap_err();
@@ -29,7 +29,7 @@ fn model() -> Model {
 #[track_caller]
 fn input(steps: &[Step], expected: &str) {
     let refusal = refused(&model(), steps);
-    assert!(matches!(refusal, Refusal::Input(_) | Refusal::BadStep(_)), "{refusal:?}");
+    assert!(matches!(refusal, NotCarriedOut::Input(_) | NotCarriedOut::BadStep(_)), "{refusal:?}");
     assert!(refusal.to_string().contains(expected), "{refusal}");
 }
 
@@ -80,7 +80,7 @@ fn mounts() {
 #[test]
 fn a_pseudo_lock_where_there_is_none() {
     let refusal = refused(&model(), &[group("x"), write("x/mode", "pseudo-locksetup\n")]);
-    assert_eq!(refusal, Refusal::Cannot("this processor cannot pseudo-lock".into()));
+    assert_eq!(refusal, NotCarriedOut::Cannot("this processor cannot pseudo-lock".into()));
 }
 
 #[test]

@@ -207,7 +207,7 @@ impl Model {
     }
 
     fn apply(&self, operation: &Operation) -> Result<Reply, String> {
-        let refused = |refusal: waykeeper_resctrl::Refusal| {
+        let refused = |refusal: waykeeper_resctrl::OperationError| {
             format!("{}: {}", refusal.errno, String::from_utf8_lossy(&refusal.status).trim_end())
         };
         self.resctrl.borrow_mut().apply(operation).map_err(refused)

@@ -14,7 +14,7 @@ use schemars::{JsonSchema, Schema, schema_for};
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 use waykeeper_experiment::layout::TableLayout;
-use waykeeper_experiment::site::{ExecutorKind, Refusal};
+use waykeeper_experiment::site::{ExecutorKind, RefusalRecord};
 use waykeeper_experiment::sweep::SweepRecord;
 
 pub use case::{CaseRecord, NeighbourRecord, NeighbourWork, Peak, Placement, RepeatRecord};
@@ -71,7 +71,7 @@ pub struct Run {
     pub privileges: Vec<Privilege>,
     /// What this place could not do.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub refused: Vec<Refusal>,
+    pub refused: Vec<RefusalRecord>,
     /// The sweeps of the experiment, with the points that were run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sweeps: Vec<SweepRecord>,

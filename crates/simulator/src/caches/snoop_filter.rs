@@ -28,7 +28,7 @@ pub enum Entry {
 
 /// Why there is no new entry for a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refusal {
+pub enum NoEntry {
     /// It is known, here or elsewhere.
     Known,
     /// Every entry of its set waits for a fill.
@@ -119,21 +119,21 @@ impl SnoopFilter {
         owners: u32,
         random: &mut Xorshift,
         unless: impl FnOnce() -> bool,
-    ) -> Result<(u8, Option<Displaced>), Refusal> {
+    ) -> Result<(u8, Option<Displaced>), NoEntry> {
         let (set, all) = (self.rows.set_of(line), self.rows.all_ways());
         let Rows { sets, ways, policy, .. } = &mut self.rows;
         with_rows!(sets, rows => {
             let row = &mut rows[set];
             if row.way_of(line).is_some() {
-                return Err(Refusal::Known);
+                return Err(NoEntry::Known);
             }
             if row.barred == all {
-                return Err(Refusal::NoRoom);
+                return Err(NoEntry::NoRoom);
             }
             if unless() {
-                return Err(Refusal::Known);
+                return Err(NoEntry::Known);
             }
-            enter(row, (*policy, *ways, all), (line, owners, true), random).ok_or(Refusal::NoRoom)
+            enter(row, (*policy, *ways, all), (line, owners, true), random).ok_or(NoEntry::NoRoom)
         })
     }
 

@@ -6,7 +6,7 @@ use waykeeper_platform::EntryTaken;
 
 use crate::caches::hierarchy::Hierarchy;
 use crate::caches::node::{Node, Unit};
-use crate::caches::snoop_filter::{Entry, Refusal};
+use crate::caches::snoop_filter::{Entry, NoEntry};
 use crate::line::Line;
 
 /// What becomes of a read on the straight way.
@@ -65,8 +65,8 @@ impl Hierarchy {
         let Node { filter: Some(filter), cache: Some(shared), .. } = &mut self.nodes[SHARED] else { return None };
         let is_shared = || shared.cache.find(line).is_some();
         match filter.entries.take_for(line, 1 << core, &mut self.random, is_shared) {
-            Err(Refusal::NoRoom) => Some(Straight::Busy),
-            Err(Refusal::Known) => (misses && self.hits_first(core, line)).then_some(Straight::Hit),
+            Err(NoEntry::NoRoom) => Some(Straight::Busy),
+            Err(NoEntry::Known) => (misses && self.hits_first(core, line)).then_some(Straight::Hit),
             Ok((entry, displaced)) => {
                 self.begin(core, now);
                 if let Some(out) = displaced {
