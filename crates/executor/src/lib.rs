@@ -18,5 +18,5 @@ pub use host::{
 };
 pub use measure::{Executor, ExecutorError, OfferedSite, Pace, PlannedRepeat};
 pub use policies::PolicyFiles;
-pub use schedule::{Begun, Finished, Keeper, Progress, Settings, run};
+pub use schedule::{Begun, Finished, Keeper, Progress, RunSettings, run};
 pub use simulated::Simulated;

@@ -14,7 +14,7 @@ use crate::measure::{Executor, ExecutorError, Pace, PlannedRepeat};
 
 /// How an experiment is run.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct RunSettings {
     /// Length of a case and repeat, seconds.
     pub duration_s: f64,
     /// In the simulator a repeat ends with so many samples, if they come before its duration.
@@ -85,7 +85,7 @@ pub trait Keeper: Sync {
 pub fn run(
     executor: &dyn Executor,
     plan: &Plan,
-    settings: &Settings,
+    settings: &RunSettings,
     begun: Option<Begun>,
     keeper: &dyn Keeper,
     stop: &AtomicBool,
@@ -202,7 +202,7 @@ fn length(case: &Case, duration_s: f64, pace: Pace) -> f64 {
 fn thresholds(
     executor: &dyn Executor,
     plan: &Plan,
-    settings: &Settings,
+    settings: &RunSettings,
     stop: &AtomicBool,
     under_test: &[String],
 ) -> Result<Vec<Option<f64>>, ExecutorError> {

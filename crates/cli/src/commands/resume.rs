@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::Value;
-use waykeeper_executor::{Begun, OfferedSite, Settings};
+use waykeeper_executor::{Begun, OfferedSite, RunSettings};
 use waykeeper_experiment::InputError;
 use waykeeper_experiment::cases::{Case, Plan};
 use waykeeper_experiment::site::ExecutorKind;
@@ -55,7 +55,7 @@ pub fn resume(arguments: &Run, folder: &Path) -> Result<Exit, Failure> {
     log.append(&Entry::Resumed { at: now() }).map_err(cannot_write)?;
     let unfinished = found(folder).map_err(|why| why.unwrap_or_else(|message| refuse(message.into())))?;
 
-    let settings = Settings {
+    let settings = RunSettings {
         explain: unfinished.header.explain,
         fast: unfinished.header.fast,
         ..settings(&loaded, &executor.place().site)

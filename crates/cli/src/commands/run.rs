@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use serde_json::json;
 use toml::Value;
-use waykeeper_executor::{Begun, Executor, ExecutorError, Finished, Settings};
+use waykeeper_executor::{Begun, Executor, ExecutorError, Finished, RunSettings};
 use waykeeper_experiment::cases::Plan;
 use waykeeper_experiment::site::RefusalRecord;
 use waykeeper_experiment::site::{ExecutorKind, Site};
@@ -56,7 +56,7 @@ pub fn run(arguments: &Run) -> Result<Exit, Failure> {
         return Err(InputError::in_option("--fast", message).into());
     }
     let explain = arguments.explain.map_or(0, usize::from);
-    let settings = Settings { explain, fast: arguments.fast, ..settings(&loaded, site) };
+    let settings = RunSettings { explain, fast: arguments.fast, ..settings(&loaded, site) };
     if arguments.dry_run {
         return dry_run(arguments, &loaded, plan, impossible, site, &settings);
     }
@@ -92,7 +92,7 @@ pub struct Measuring<'a> {
     /// The cases.
     pub plan: &'a Plan,
     /// How they are run.
-    pub settings: &'a Settings,
+    pub settings: &'a RunSettings,
 }
 
 /// Measures what is not there yet.
@@ -214,10 +214,10 @@ fn check_budgets(arguments: &Run, loaded: &Loaded, plan: &Plan, budgets: &[Budge
 }
 
 /// How an experiment is run at a site, without what the command line adds.
-pub fn settings(loaded: &Loaded, site: &Site) -> Settings {
+pub fn settings(loaded: &Loaded, site: &Site) -> RunSettings {
     let experiment = &loaded.experiment;
     let simulated = experiment.simulated_duration.filter(|_| site.executor == ExecutorKind::Sim);
-    Settings {
+    RunSettings {
         duration_s: simulated.unwrap_or(experiment.duration).seconds(),
         simulated_samples: experiment.simulated_samples.filter(|_| site.executor == ExecutorKind::Sim),
         explain: 0,
@@ -237,14 +237,14 @@ fn dry_run(
     mut plan: Plan,
     impossible: Option<String>,
     site: &Site,
-    settings: &Settings,
+    settings: &RunSettings,
 ) -> Result<Exit, Failure> {
     // A dry run ends as the run would.
     let exit = if impossible.is_some() { Exit::CannotDo } else { Exit::Done };
     plan.refused.extend(impossible.map(|why| RefusalRecord { what: "the whole run".into(), why }));
     let ignored = notes(loaded, &plan, site);
     if !arguments.json {
-        let Settings { repeats, duration_s, simulated_samples: samples, .. } = *settings;
+        let RunSettings { repeats, duration_s, simulated_samples: samples, .. } = *settings;
         let plan = waykeeper_report::plan(&plan, site, Length { repeats, duration_s, samples });
         print(&ignored.into_iter().fold(plan, |plan, note| plan + &one_line(&note) + "\n"))?;
         return Ok(exit);
@@ -284,7 +284,7 @@ fn dry_run(
 }
 
 /// The record of a run before anything of it is measured.
-fn begun(loaded: &Loaded, executor: &dyn Executor, plan: &Plan, settings: &Settings) -> Record {
+fn begun(loaded: &Loaded, executor: &dyn Executor, plan: &Plan, settings: &RunSettings) -> Record {
     let place = executor.place();
     Record {
         schema: SCHEMA,
