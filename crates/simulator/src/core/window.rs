@@ -22,7 +22,7 @@ pub struct Window {
 
 /// Whether instructions can begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Room {
+pub enum WindowSpace {
     /// So many.
     For(u64),
     /// None before this MSHR has its line.
@@ -51,13 +51,13 @@ impl Window {
 
     /// How many instructions can begin at `now`.
     #[inline]
-    pub fn room(&mut self, mshrs: &Mshrs, now: u64) -> Room {
+    pub fn room(&mut self, mshrs: &Mshrs, now: u64) -> WindowSpace {
         if self.waiting == 0 && self.held.is_empty() {
-            return Room::For(u64::MAX);
+            return WindowSpace::For(u64::MAX);
         }
         match self.left() {
             0 => self.look(mshrs, now),
-            room => Room::For(room),
+            room => WindowSpace::For(room),
         }
     }
 
@@ -68,18 +68,18 @@ impl Window {
     }
 
     /// Finds the oldest load that still waits.
-    fn look(&mut self, mshrs: &Mshrs, now: u64) -> Room {
+    fn look(&mut self, mshrs: &Mshrs, now: u64) -> WindowSpace {
         self.waiting &= mshrs.unfinished(now);
         let mshr = bits(self.waiting).min_by_key(|mshr| self.load[*mshr]);
         let held = self.held.iter().min().copied();
         self.oldest = match (mshr.map(|mshr| self.load[mshr]), held) {
-            (None, None) => return Room::For(u64::MAX),
+            (None, None) => return WindowSpace::For(u64::MAX),
             (mshr, held) => mshr.unwrap_or(u64::MAX).min(held.unwrap_or(u64::MAX)),
         };
         match (self.left(), mshr) {
-            (0, Some(mshr)) if self.load[mshr] == self.oldest => Room::AfterMshr(mshr),
-            (0, _) => Room::AfterWalk,
-            (room, _) => Room::For(room),
+            (0, Some(mshr)) if self.load[mshr] == self.oldest => WindowSpace::AfterMshr(mshr),
+            (0, _) => WindowSpace::AfterWalk,
+            (room, _) => WindowSpace::For(room),
         }
     }
 

@@ -83,7 +83,7 @@ pub struct Arbiter {
 }
 
 /// What an arbiter needs to know of the memory behind it.
-pub trait Room {
+pub trait QueueSpace {
     /// Whether a request can go on.
     fn has_room(&self, request: &Request) -> bool;
 }
@@ -132,7 +132,7 @@ impl Arbiter {
 
     /// Whether a request that comes now passes at once; if so, it has.
     #[inline]
-    pub fn lets_through(&mut self, request: &Request, now: u64, room: &impl Room) -> bool {
+    pub fn lets_through(&mut self, request: &Request, now: u64, room: &impl QueueSpace) -> bool {
         if !self.is_empty() || now < self.next_free || !room.has_room(request) {
             return false;
         }
@@ -163,7 +163,7 @@ impl Arbiter {
     }
 
     /// The next request that passes at `now`, if one can; called until it gives none.
-    pub fn pass(&mut self, now: u64, room: &impl Room) -> Option<Request> {
+    pub fn pass(&mut self, now: u64, room: &impl QueueSpace) -> Option<Request> {
         if self.is_empty() {
             self.next_time = NEVER;
             return None;
@@ -230,13 +230,13 @@ impl Arbiter {
         self.regulator.as_ref().map_or(now, |regulator| regulator.allowed(request.class, now))
     }
 
-    fn can_enter(&self, request: &Request, room: &impl Room) -> bool {
+    fn can_enter(&self, request: &Request, room: &impl QueueSpace) -> bool {
         room.has_room(request) && !self.is_behind_write(request)
     }
 
     /// Among the first requests of all queues, the queue of the one that passes: by priority, then as the regulator has it,
     /// then the oldest. And when the next one can, if no room comes for the others.
-    fn look(&self, now: u64, room: &impl Room) -> (Option<usize>, u64) {
+    fn look(&self, now: u64, room: &impl QueueSpace) -> (Option<usize>, u64) {
         let (mut best, mut next_time) = (None, NEVER);
         for (channel, waiting) in self.waiting.iter().enumerate() {
             for queue in bits(*waiting) {

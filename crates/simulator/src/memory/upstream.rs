@@ -1,7 +1,7 @@
 //! What stands before the channels and is not always there: the arbiter and the memory-side cache.
 
 use crate::line::Line;
-use crate::memory::arbiter::{Arbiter, Request, Room};
+use crate::memory::arbiter::{Arbiter, Request, QueueSpace};
 use crate::memory::channel::Channel;
 use crate::memory::parameters::Parameters;
 use crate::memory::queue::Queue;
@@ -30,7 +30,7 @@ struct Inside<'a> {
     cache: Option<&'a SideCache>,
 }
 
-impl Room for Inside<'_> {
+impl QueueSpace for Inside<'_> {
     fn has_room(&self, request: &Request) -> bool {
         let channel = &self.channels[request.channel];
         match request.reader {

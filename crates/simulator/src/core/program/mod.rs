@@ -21,7 +21,7 @@ use crate::core::front::tlb::{NONE, Page};
 use crate::core::placement::MemoryRegion;
 use crate::core::port::Port;
 use crate::core::program::detour::Detour;
-use crate::core::window::{Room, Window};
+use crate::core::window::{Window, WindowSpace};
 use crate::core::world::World;
 use crate::line::{EMPTY, Line};
 use crate::observe::samples::Samples;
@@ -272,7 +272,7 @@ impl Program {
     /// Instructions without memory; as many as the window has room for, the others follow.
     fn compute(&mut self, instructions: u64) -> bool {
         match self.window.room(&self.port.mshrs, self.now) {
-            Room::For(room) => {
+            WindowSpace::For(room) => {
                 let begin = instructions.min(room);
                 self.window.begin(begin);
                 self.now += self.port.latencies.instructions(begin);
@@ -303,10 +303,10 @@ impl Program {
 
     /// The window is full: `op` waits for its oldest load.
     #[cold]
-    fn wait_for_window(&mut self, room: Room, op: Op) -> bool {
+    fn wait_for_window(&mut self, room: WindowSpace, op: Op) -> bool {
         match room {
-            Room::AfterMshr(mshr) => self.wait(Waiting::Mshr(mshr), self.port.mshrs.done_at(mshr), op),
-            Room::AfterWalk | Room::For(_) => self.wait(Waiting::Walk, NEVER, op),
+            WindowSpace::AfterMshr(mshr) => self.wait(Waiting::Mshr(mshr), self.port.mshrs.done_at(mshr), op),
+            WindowSpace::AfterWalk | WindowSpace::For(_) => self.wait(Waiting::Walk, NEVER, op),
         }
     }
 

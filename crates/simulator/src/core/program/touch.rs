@@ -7,7 +7,7 @@ use crate::core::front::translation::{Looked, Side};
 use crate::core::mshrs::Arrival;
 use crate::core::port::Issued;
 use crate::core::program::{LastLoad, Op, Program, Waiting};
-use crate::core::window::Room;
+use crate::core::window::WindowSpace;
 use crate::core::world::World;
 use crate::line::{EMPTY, Line};
 use crate::time::NEVER;
@@ -58,7 +58,7 @@ impl Program {
     #[inline(always)]
     pub(super) fn touch(&mut self, touch: Touch, world: &mut World) -> bool {
         let room = self.window.room(&self.port.mshrs, self.now);
-        if !matches!(room, Room::For(_)) {
+        if !matches!(room, WindowSpace::For(_)) {
             return self.wait_for_window(room, Op::Touch(touch));
         }
         match self.front.is_some() {
