@@ -2,17 +2,17 @@
 //!
 //! `CLEAN` promises that no word is a store and no line is dirty; `FULL` that rows are no longer than sets.
 
-use super::row::Row;
+use super::row::RecencyRow;
 use crate::access::{EMPTY, STORE, Word};
 use crate::counts::Passed;
 
 /// The sets of a cache.
-pub struct Table<'a, R: Row, const FULL: bool> {
+pub struct Table<'a, R: RecencyRow, const FULL: bool> {
     rows: &'a mut [R::Words],
     ways: u32,
 }
 
-impl<'a, R: Row, const FULL: bool> Table<'a, R, FULL> {
+impl<'a, R: RecencyRow, const FULL: bool> Table<'a, R, FULL> {
     /// A table of `words`, a power of two of rows, of each of which `ways` are in use.
     pub fn new(words: &'a mut [Word], ways: usize) -> Self {
         let rows = R::rows(words);
@@ -40,7 +40,7 @@ impl<'a, R: Row, const FULL: bool> Table<'a, R, FULL> {
 /// A loop.
 pub trait Walk {
     /// Takes a block of words through a table.
-    fn walk<R: Row, const FULL: bool>(table: &mut Table<R, FULL>, words: &[Word], out: &mut Out) -> Passed;
+    fn walk<R: RecencyRow, const FULL: bool>(table: &mut Table<R, FULL>, words: &[Word], out: &mut Out) -> Passed;
 }
 
 /// Nearly all words hit, or nearly all miss: a branch tells which, and the host guesses it. With `MARK_ONLY`, stores that
@@ -107,7 +107,13 @@ impl Out<'_> {
 /// # Safety
 /// As for [`Out::push`].
 #[inline(always)]
-unsafe fn miss<R: Row, const CLEAN: bool>(row: R, last: Word, word: Word, passed: &mut Passed, out: &mut Out) -> R {
+unsafe fn miss<R: RecencyRow, const CLEAN: bool>(
+    row: R,
+    last: Word,
+    word: Word,
+    passed: &mut Passed,
+    out: &mut Out,
+) -> R {
     if CLEAN {
         // SAFETY: as the caller promises.
         unsafe { out.push_clean(word, 1) };
@@ -123,7 +129,7 @@ unsafe fn miss<R: Row, const CLEAN: bool>(row: R, last: Word, word: Word, passed
 
 impl<const CLEAN: bool, const MARK_ONLY: bool> Walk for Steady<CLEAN, MARK_ONLY> {
     #[inline(always)]
-    fn walk<R: Row, const FULL: bool>(table: &mut Table<R, FULL>, words: &[Word], out: &mut Out) -> Passed {
+    fn walk<R: RecencyRow, const FULL: bool>(table: &mut Table<R, FULL>, words: &[Word], out: &mut Out) -> Passed {
         let (in_use, last) = (table.in_use(), table.ways() as usize - 1);
         let mut passed = Passed::default();
         for word in words {
@@ -150,7 +156,7 @@ impl<const CLEAN: bool, const MARK_ONLY: bool> Walk for Steady<CLEAN, MARK_ONLY>
 
 impl<const CLEAN: bool> Walk for SameSet<CLEAN> {
     #[inline(always)]
-    fn walk<R: Row, const FULL: bool>(table: &mut Table<R, FULL>, words: &[Word], out: &mut Out) -> Passed {
+    fn walk<R: RecencyRow, const FULL: bool>(table: &mut Table<R, FULL>, words: &[Word], out: &mut Out) -> Passed {
         let (in_use, last) = (table.in_use(), table.ways() as usize - 1);
         let sets = table.rows.len() - 1;
         let mut passed = Passed::default();
@@ -180,7 +186,7 @@ impl<const CLEAN: bool> Walk for SameSet<CLEAN> {
 
 impl<const CLEAN: bool, const MARK_ONLY: bool> Walk for Mixed<CLEAN, MARK_ONLY> {
     #[inline(always)]
-    fn walk<R: Row, const FULL: bool>(table: &mut Table<R, FULL>, words: &[Word], out: &mut Out) -> Passed {
+    fn walk<R: RecencyRow, const FULL: bool>(table: &mut Table<R, FULL>, words: &[Word], out: &mut Out) -> Passed {
         let (in_use, last) = (table.in_use(), table.ways() - 1);
         let mut passed = Passed::default();
         for word in words {

@@ -1,6 +1,6 @@
 //! Rows in plain Rust, for hosts without a version of their own.
 
-use super::row::Row;
+use super::row::RecencyRow;
 use crate::access::{EMPTY, STORE, Word};
 
 /// A row of `N` words.
@@ -11,7 +11,7 @@ fn bits<const N: usize>(words: [Word; N], is: impl Fn(Word) -> bool) -> u32 {
     words.iter().enumerate().fold(0, |bits, (at, word)| bits | u32::from(is(*word)) << at)
 }
 
-impl<const N: usize> Row for Plain<N> {
+impl<const N: usize> RecencyRow for Plain<N> {
     const LENGTH: usize = N;
 
     type Words = [Word; N];

@@ -4,7 +4,7 @@ use crate::access::Word;
 
 /// A set's words in registers, the most recently used first. The surplus ones of a row that is longer than the set are
 /// anything.
-pub trait Row: Copy {
+pub trait RecencyRow: Copy {
     /// Words of a row.
     const LENGTH: usize;
 

@@ -4,7 +4,7 @@
 use super::avx2::{self, Octets, OnAvx2, Quad};
 use super::loops::{Mixed, SameSet, Steady, Table, Walk, pass};
 use super::plain::Plain;
-use super::row::Row;
+use super::row::RecencyRow;
 use crate::access::{EMPTY, Word};
 use crate::counts::Passed;
 use crate::sample::neighbours_agree;
@@ -167,7 +167,7 @@ impl Recency {
         }
     }
 
-    fn table<R: Row, const FULL: bool>(&mut self) -> Table<'_, R, FULL> {
+    fn table<R: RecencyRow, const FULL: bool>(&mut self) -> Table<'_, R, FULL> {
         let words = &mut self.words[self.start..][..self.sets * row_of(self.ways)];
         Table::new(words, self.ways)
     }

@@ -3,7 +3,7 @@
 use waykeeper_platform::Replacement;
 use waykeeper_workload::Xorshift;
 
-use crate::caches::array::rows::{SetWay, Row, Rows, with_rows};
+use crate::caches::array::rows::{SetWay, CacheSet, Rows, with_rows};
 use crate::caches::array::set_index::SetIndex;
 use crate::caches::flags::Flags;
 use crate::caches::replacement;
@@ -171,7 +171,7 @@ impl Cache {
 /// is no such way.
 #[inline(never)]
 fn replace<const W: usize>(
-    row: &mut Row<W, Flags>,
+    row: &mut CacheSet<W, Flags>,
     (policy, ways): (Replacement, usize),
     line: Evicted,
     mask: u32,

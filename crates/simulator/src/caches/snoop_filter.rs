@@ -3,7 +3,7 @@
 use waykeeper_platform::Replacement;
 use waykeeper_workload::Xorshift;
 
-use crate::caches::array::rows::{SetWay, Row, Rows, with_rows};
+use crate::caches::array::rows::{SetWay, CacheSet, Rows, with_rows};
 use crate::caches::array::set_index::SetIndex;
 use crate::caches::replacement;
 use crate::line::Line;
@@ -216,7 +216,7 @@ impl SnoopFilter {
 /// it was, or nothing if all wait.
 #[inline(always)]
 fn enter<const W: usize>(
-    row: &mut Row<W, u32>,
+    row: &mut CacheSet<W, u32>,
     (policy, ways, all): (Replacement, usize, u32),
     (line, owners, busy): (Line, u32, bool),
     random: &mut Xorshift,

@@ -8,7 +8,7 @@ mod octets;
 mod quad;
 
 use super::loops::{Out, Table, Walk};
-use super::row::Row;
+use super::row::RecencyRow;
 use crate::access::Word;
 use crate::counts::Passed;
 
@@ -29,7 +29,7 @@ pub unsafe fn walk<W: Walk, R: OnAvx2, const FULL: bool>(
 }
 
 /// The rows of this module.
-pub trait OnAvx2: Row {}
+pub trait OnAvx2: RecencyRow {}
 
 impl OnAvx2 for Quad {}
 impl OnAvx2 for Octets<1> {}

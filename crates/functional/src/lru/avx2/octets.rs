@@ -4,7 +4,7 @@ use std::arch::x86_64::*;
 
 use super::{first, raised};
 use crate::access::{EMPTY, Word};
-use crate::lru::row::Row;
+use crate::lru::row::RecencyRow;
 
 const RAISED_OF_EIGHT: [[u32; 8]; 8] = raised();
 
@@ -25,7 +25,7 @@ impl<const N: usize> Octets<N> {
     }
 }
 
-impl<const N: usize> Row for Octets<N> {
+impl<const N: usize> RecencyRow for Octets<N> {
     const LENGTH: usize = 8 * N;
 
     type Words = [[Word; 8]; N];

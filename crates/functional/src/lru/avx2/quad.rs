@@ -4,7 +4,7 @@ use std::arch::x86_64::*;
 
 use super::{first, raised};
 use crate::access::{EMPTY, Word};
-use crate::lru::row::Row;
+use crate::lru::row::RecencyRow;
 
 const RAISED_OF_FOUR: [[u32; 4]; 4] = raised();
 
@@ -12,7 +12,7 @@ const RAISED_OF_FOUR: [[u32; 4]; 4] = raised();
 #[derive(Clone, Copy)]
 pub struct Quad(__m128i);
 
-impl Row for Quad {
+impl RecencyRow for Quad {
     const LENGTH: usize = 4;
 
     type Words = [Word; 4];

@@ -28,7 +28,7 @@ impl SetWay {
 /// are cut to it saves a look at the bound.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
-pub struct Row<const W: usize, T> {
+pub struct CacheSet<const W: usize, T> {
     lines: [Line; W],
     /// What is known of each line.
     of_line: [T; W],
@@ -40,7 +40,7 @@ pub struct Row<const W: usize, T> {
     pub barred: u32,
 }
 
-impl<const W: usize, T: Copy + Default> Row<W, T> {
+impl<const W: usize, T: Copy + Default> CacheSet<W, T> {
     fn new(policy: Replacement) -> Self {
         let order = std::array::from_fn(|way| fresh(policy, way));
         Self { lines: [EMPTY; W], of_line: [T::default(); W], order, used: 0, barred: 0 }
@@ -94,11 +94,11 @@ impl<const W: usize, T: Copy + Default> Row<W, T> {
 #[derive(Debug, Clone)]
 pub enum Sets<T> {
     /// Up to 8 ways.
-    Eight(Box<[Row<8, T>]>),
+    Eight(Box<[CacheSet<8, T>]>),
     /// Up to 16 ways.
-    Sixteen(Box<[Row<16, T>]>),
+    Sixteen(Box<[CacheSet<16, T>]>),
     /// Up to 32 ways.
-    ThirtyTwo(Box<[Row<32, T>]>),
+    ThirtyTwo(Box<[CacheSet<32, T>]>),
 }
 
 /// Does the same with the sets of an array, whatever room each has.
@@ -132,9 +132,9 @@ impl<T: Copy + Default> Rows<T> {
     pub fn new(sets: usize, ways: usize, policy: Replacement, index: SetIndex) -> Self {
         assert!(sets > 0 && (1..=32).contains(&ways), "{sets} sets of {ways} ways");
         let sets = match ways {
-            0..=8 => Sets::Eight(vec![Row::new(policy); sets].into()),
-            9..=16 => Sets::Sixteen(vec![Row::new(policy); sets].into()),
-            _ => Sets::ThirtyTwo(vec![Row::new(policy); sets].into()),
+            0..=8 => Sets::Eight(vec![CacheSet::new(policy); sets].into()),
+            9..=16 => Sets::Sixteen(vec![CacheSet::new(policy); sets].into()),
+            _ => Sets::ThirtyTwo(vec![CacheSet::new(policy); sets].into()),
         };
         Self { sets, ways, policy, all: u32::MAX >> (32 - ways), index }
     }
