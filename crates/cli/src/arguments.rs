@@ -101,7 +101,7 @@ Examples:
   waykeeper run agilex5-cluster-latency --set mitigations=nl3a --explain 1
   waykeeper run agilex5-cluster-latency --fast --set simulated_duration=1s
   waykeeper run my-experiment.toml --on host --out results/first
-  waykeeper run this-machine --core 3 -- ./rta --config x
+  waykeeper run --core 3 -- ./rta --config x
   waykeeper run --resume results/first
 
 A budget is [MITIGATION:]METRIC<=DURATION[@RATE], METRIC one of max, jitter, mean, min, p50, p99, p99.9, p99.99:
@@ -112,8 +112,8 @@ A budget is [MITIGATION:]METRIC<=DURATION[@RATE], METRIC one of max, jitter, mea
 Exit status: 0 done, and no budget was seen broken; 1 a budget was broken; 2 bad input;
 3 this machine cannot do it; 4 too little data to judge a budget; 130 interrupted.")]
 pub struct Run {
-    /// A bundled experiment (see `waykeeper list`) or a file.
-    #[arg(required_unless_present = "resume")]
+    /// A bundled experiment (see `waykeeper list`) or a file [default with a program: this-machine].
+    #[arg(required_unless_present_any = ["resume", "command"])]
     pub experiment: Option<String>,
     /// Go on with the run in this folder, which was interrupted or killed: repeats that are complete are not measured again.
     #[arg(long, value_name = "DIR", conflicts_with_all = [

@@ -169,7 +169,10 @@ pub fn pattern(name: &str, core: u32) -> Result<Pattern, String> {
 /// The same for a target.
 fn timed(name: &str, core: u32) -> Result<Pattern, String> {
     match pattern(name, core)? {
-        Pattern::Command { .. } => Err(format!("`{name}` is a command: it has no samples")),
+        Pattern::Command { .. } => Err(format!(
+            "`{name}` is an external program, whose passes are not shown live; expected a timed loop, or \
+             `waykeeper run -- PROGRAM`, which measures it"
+        )),
         pattern => Ok(pattern),
     }
 }

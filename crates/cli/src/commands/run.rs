@@ -34,7 +34,8 @@ pub fn run(arguments: &Run) -> Result<Exit, Failure> {
     if let Some(folder) = &arguments.resume {
         return super::resume::resume(arguments, folder);
     }
-    let name = arguments.experiment.as_deref().unwrap_or_default();
+    // A program alone is measured on this machine.
+    let name = arguments.experiment.as_deref().unwrap_or("this-machine");
     let loaded = Loaded::open(name, sets(arguments)?)?;
     let budgets = budgets(arguments, &loaded)?;
     let executor = place::executor(&loaded, arguments.on)?;

@@ -301,3 +301,30 @@ fn functions_that_are_not_there_are_named_with_those_that_are() {
     let never = run(&desk, &["--begin=main", "--", "./mine"]).with(3);
     assert!(never.stderr.contains("made no pass within 20 s; expected functions that it calls"), "{never:?}");
 }
+
+#[test]
+fn an_argument_of_a_program_can_be_swept() {
+    let _alone = this_machine();
+    let desk = Desk::new();
+    compile(&desk, &std::fs::read_to_string(example("cookbook.c")).unwrap());
+    std::fs::rename(desk.path().join("mine"), desk.path().join("cookbook")).unwrap();
+    desk.file("footprint.toml", &std::fs::read_to_string(example("footprint.toml")).unwrap());
+    desk.run(&["run", "footprint.toml", "--out=kept", "--repeats=1", "--duration=100ms", "--set=sentinel=false"])
+        .with(0);
+    let run = desk.record("kept");
+    let mean = |bytes: &str| case(&run, &format!("idle [footprint {bytes}]"))["mean_ns"].as_f64().unwrap();
+    // Sixteen times the loads, and a last size beyond a second level, against a first one within a first level.
+    assert!(mean("524288") > 4.0 * mean("32768") && mean("8388608") > 4.0 * mean("524288"), "{run}");
+}
+
+#[test]
+fn a_program_alone_is_measured_on_this_machine() {
+    let desk = Desk::new();
+    let plan = desk.run(&["run", "--dry-run", "--json", "--", "sleep", "1"]).with(0).json();
+    assert_eq!(
+        (&plan["experiment"], &plan["cases"][0]["target"]["workload"]),
+        (&"this-machine".into(), &"sleep".into())
+    );
+    let simulated = desk.run(&["run", "agilex5-cluster-latency", "--", "sleep", "1"]).with(2);
+    assert!(simulated.stderr.contains("an external program cannot run in the simulator"), "{simulated:?}");
+}
