@@ -3,7 +3,7 @@
 use toml::{Table, Value};
 pub use waykeeper_platform::explain::{Mistake, one_line};
 use waykeeper_platform::explain::{no_list_for_table, read};
-use waykeeper_workload::{Buffer, Chase, Command, Random, Streaming, Tick, Trace, Wakeup, Walk, Workload};
+use waykeeper_workload::{Buffer, Chase, Command, Interrupt, Random, Streaming, Tick, Trace, Wakeup, Walk, Workload};
 
 use crate::describe::Experiment;
 
@@ -65,6 +65,7 @@ fn inside_kind(mut table: Table) -> Option<Mistake> {
         "trace" => read::<Trace>(value).err(),
         "command" => read::<Command>(value).err(),
         "wakeup" => inside_body(value.as_table()).or_else(|| read::<Wakeup>(value).err()),
+        "interrupt" => read::<Interrupt>(value).err(),
         _ => None,
     }
 }

@@ -218,6 +218,7 @@ fn check(pattern: &Pattern) -> Result<(), KernelError> {
         Pattern::Tick { .. } => Ok(()),
         Pattern::Trace { source, .. } => Err(KernelError::WholeProgram { program: source.to_string() }),
         Pattern::Wakeup { .. } => Err(KernelError::Waits { kind: "wakeup" }),
+        Pattern::Interrupt { .. } => Err(KernelError::Waits { kind: "interrupt" }),
         Pattern::Command { argv, .. } => {
             Err(KernelError::ExternalProgram { program: argv.first().cloned().unwrap_or_default() })
         }
@@ -282,6 +283,8 @@ fn lay_out(pattern: &Pattern, memory: &Memory, code: Option<&Arena>, seed: u64) 
             event_stride_lines,
         }),
         Pattern::Tick { body } => Block::Tick(Tick::from(body)),
-        Pattern::Trace { .. } | Pattern::Command { .. } | Pattern::Wakeup { .. } => unreachable!("refused by `check`"),
+        Pattern::Trace { .. } | Pattern::Command { .. } | Pattern::Wakeup { .. } | Pattern::Interrupt { .. } => {
+            unreachable!("refused by `check`")
+        }
     }
 }

@@ -122,6 +122,20 @@ pub fn end_with_parent() -> io::Result<()> {
     Ok(rustix::process::set_parent_process_death_signal(Some(Signal::TERM))?)
 }
 
+/// How often the calling thread has waited since it began: one system call, and no file is read.
+pub fn voluntary_switches() -> u64 {
+    own_usage().ru_nvcsw as u64
+}
+
+fn own_usage() -> libc::rusage {
+    // SAFETY: rusage is plain data, and the call fills it.
+    unsafe {
+        let mut usage = std::mem::zeroed::<libc::rusage>();
+        libc::getrusage(libc::RUSAGE_THREAD, &mut usage);
+        usage
+    }
+}
+
 /// Context switches and page faults of the calling thread since it began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ThreadUsage {
@@ -142,12 +156,7 @@ pub struct ThreadUsage {
 impl ThreadUsage {
     /// Reads the totals of the calling thread.
     pub fn read() -> Self {
-        // SAFETY: rusage is plain data, and the call fills it.
-        let usage = unsafe {
-            let mut usage = std::mem::zeroed::<libc::rusage>();
-            libc::getrusage(libc::RUSAGE_THREAD, &mut usage);
-            usage
-        };
+        let usage = own_usage();
         Self {
             involuntary_switches: usage.ru_nivcsw as u64,
             voluntary_switches: usage.ru_nvcsw as u64,

@@ -7,6 +7,7 @@
 
 mod bundled;
 mod duration;
+mod interrupt;
 mod passes;
 mod pattern;
 mod quantity;
@@ -19,6 +20,7 @@ mod workload;
 
 pub use bundled::{Bundled, bundled, find_bundled};
 pub use duration::{BadDuration, Nanoseconds, format_ns, parse_duration_ns};
+pub use interrupt::{Interrupt, InterruptSource};
 pub use passes::{PassSource, Passes, Phase};
 pub use pattern::{Loop, Operation, Order, Pattern, TickBody};
 pub use quantity::{BadQuantity, CacheLevel, CacheShape, CacheShapes, Count, Size};

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::interrupt::InterruptSource;
 use crate::passes::Passes;
 use crate::trace::TraceSource;
 use crate::wakeup::Figure;
@@ -152,6 +153,13 @@ pub enum Pattern {
         /// What runs after each wake-up.
         body: Option<Box<Pattern>>,
     },
+    /// Sleep until an event of the kernel, once every period; a sample is one event.
+    Interrupt {
+        /// Where the event comes from, and where the thread sees it.
+        source: InterruptSource,
+        /// Nanoseconds from one event to the next, at least 1000.
+        period_ns: f64,
+    },
 }
 
 /// Lines from the first of so many to the last one, both included.
@@ -171,7 +179,7 @@ impl Pattern {
             }
             Self::Trace { data_bytes, .. } => *data_bytes,
             Self::Wakeup { body, .. } => body.as_ref().map_or(0, |body| body.data_bytes()),
-            Self::Tick { .. } | Self::Command { .. } => 0,
+            Self::Tick { .. } | Self::Command { .. } | Self::Interrupt { .. } => 0,
         }
     }
 
@@ -188,7 +196,7 @@ impl Pattern {
     }
 
     /// Bytes of lines that one access touches anew: a whole line, or the stride where that is less. 0 for `tick`, which has
-    /// no buffer, and a wake-up without a body; `None` for a whole program, whose accesses are of all kinds, and for a body,
+    /// no buffer, for an interrupt, and for a wake-up without a body; `None` for a whole program, whose accesses are of all kinds, and for a body,
     /// whose passes are counted.
     pub fn bytes_per_access(&self, line_bytes: u64) -> Option<u64> {
         match self {
@@ -198,7 +206,7 @@ impl Pattern {
             }
             Self::Buffer { stride, .. } | Self::Chase { stride, .. } => Some((*stride).min(line_bytes)),
             Self::Random { line_bytes, .. } => Some(*line_bytes),
-            Self::Tick { .. } | Self::Wakeup { body: None, .. } => Some(0),
+            Self::Tick { .. } | Self::Wakeup { body: None, .. } | Self::Interrupt { .. } => Some(0),
             Self::Trace { .. } | Self::Command { .. } | Self::Wakeup { .. } => None,
         }
     }
@@ -206,20 +214,22 @@ impl Pattern {
     /// Nanoseconds from one release to the next; `None` for a workload without a period.
     pub fn period_ns(&self) -> Option<f64> {
         match self {
-            Self::Buffer { period_ns, .. } | Self::Wakeup { period_ns, .. } => Some(*period_ns),
+            Self::Buffer { period_ns, .. } | Self::Wakeup { period_ns, .. } | Self::Interrupt { period_ns, .. } => {
+                Some(*period_ns)
+            }
             _ => None,
         }
     }
 
     /// Whether the workload sleeps, so that others can run on its core meanwhile.
     pub fn sleeps(&self) -> bool {
-        matches!(self, Self::Wakeup { .. })
+        matches!(self, Self::Wakeup { .. } | Self::Interrupt { .. })
     }
 
     /// Why the workload cannot run on a simulated platform, where only Linux can do what it does.
     pub fn needs_linux(&self) -> Option<&'static str> {
         let wakes = "Linux wakes it, and nothing sleeps or wakes on a simulated platform";
-        matches!(self, Self::Wakeup { .. }).then_some(wakes)
+        self.sleeps().then_some(wakes)
     }
 
     /// Accesses in one sample. None where they are not counted.
@@ -241,7 +251,11 @@ impl Pattern {
             Self::Random { data_accesses, data_modifies, code_calls, event_data_lines, event_code_lines, .. } => {
                 Some(data_accesses + data_modifies + code_calls + event_data_lines + event_code_lines)
             }
-            Self::Tick { .. } | Self::Trace { .. } | Self::Command { .. } | Self::Wakeup { .. } => None,
+            Self::Tick { .. }
+            | Self::Trace { .. }
+            | Self::Command { .. }
+            | Self::Wakeup { .. }
+            | Self::Interrupt { .. } => None,
         }
     }
 }

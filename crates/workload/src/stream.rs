@@ -167,7 +167,7 @@ impl Pattern {
             }
             Self::Tick { body } => State::Tick { body: *body, phase: Phase::Before },
             Self::Trace { source, line_bytes, .. } => State::Trace(Box::new(Replay::new(source, *line_bytes))),
-            Self::Command { .. } | Self::Wakeup { .. } => State::Nothing,
+            Self::Command { .. } | Self::Wakeup { .. } | Self::Interrupt { .. } => State::Nothing,
         };
         Stream { state }
     }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
 use crate::duration::Nanoseconds;
+use crate::interrupt::Interrupt;
 use crate::passes::{PassSource, Passes, Phase};
 use crate::pattern::{Loop, Operation, Order, Pattern, TickBody};
 use crate::quantity::{BadQuantity, CacheShapes, Count, Size};
@@ -33,6 +34,8 @@ pub enum Workload {
     Command(Command),
     /// A thread that sleeps until a programmed time, once every period (host only).
     Wakeup(Wakeup),
+    /// A thread that sleeps until an event of the kernel, once every period (host only).
+    Interrupt(Interrupt),
 }
 
 /// One loop of a walk.
@@ -142,7 +145,8 @@ pub struct Random {
     /// Code lines that the event runs through.
     pub event_code_lines: Count,
     /// Pages of devices that the event uses, on simulated platforms: their addresses are translated like all others, and what
-    /// the devices take is part of the core's base cost. None where absent; this machine leaves them out.
+    /// the devices take is part of the core's base cost. None where absent. On this machine a target that has them is refused, and
+    /// neighbours leave them out.
     pub event_device_pages: Option<Count>,
     /// Lines from one line of the event to the next one, code and data; 1 (they follow each other) where absent.
     pub event_stride_lines: Option<Count>,
@@ -257,6 +261,7 @@ impl Workload {
             Self::Trace(w) => &w.title,
             Self::Command(w) => &w.title,
             Self::Wakeup(w) => &w.title,
+            Self::Interrupt(w) => &w.title,
         }
         .as_deref()
         .unwrap_or_default()
@@ -381,6 +386,7 @@ impl Workload {
                 Pattern::Command { argv: command.argv.clone(), passes: command.passes()? }
             }
             Self::Wakeup(wakeup) => wakeup.resolve(caches)?,
+            Self::Interrupt(interrupt) => interrupt.resolve()?,
         })
     }
 }

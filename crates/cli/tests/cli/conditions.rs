@@ -86,9 +86,16 @@ fn a_worker_that_was_stopped_is_no_sample_of_interference() {
 
 #[test]
 fn a_sleeper_that_was_stopped_does_not_count_and_one_that_only_sleeps_does() {
+    for target in ["wakeup_1ms", "interrupt_1ms"] {
+        check_stopped_sleeper(target);
+    }
+}
+
+#[track_caller]
+fn check_stopped_sleeper(target: &str) {
     let _alone = this_machine();
     let desk = Desk::new();
-    let child = start_with(&desk, "wakeup_1ms");
+    let child = start_with(&desk, target);
     let worker = observing(&desk, &child, 1);
     kill_process(worker, Signal::STOP).unwrap();
     std::thread::sleep(Duration::from_millis(200));

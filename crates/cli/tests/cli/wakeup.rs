@@ -80,6 +80,7 @@ fn nothing_wakes_on_a_simulated_platform() {
     let keys = "title = 'x'\nplatform = 'zynq7000'\n";
     for (lines, key) in [
         ("targets = [{ workload = 'wakeup_1ms', core = 0 }]\n", "targets.0.workload"),
+        ("targets = [{ workload = 'interrupt_1ms', core = 0 }]\n", "targets.0.workload"),
         (
             "targets = [{ workload = 'latency_loop', core = 0 }]\nneighbours = [{ workload = 'wakeup_task', cores = [1] }]\n",
             "neighbours.0.workload",
@@ -89,6 +90,39 @@ fn nothing_wakes_on_a_simulated_platform() {
         let ended = desk.run(&["run", "mine.toml"]).with(2);
         assert!(ended.stderr.contains(key) && ended.stderr.contains("nothing sleeps or wakes"), "{}", ended.stderr);
     }
+}
+
+#[test]
+fn every_source_of_interrupts_is_measured_and_its_repeats_count() {
+    let _alone = this_machine();
+    let desk = Desk::new();
+    let arguments = ["run", "interrupt-latency", "--duration=200ms", "--repeats=1", "--set=mitigations=[]", "--json"];
+    let run = desk.run(&arguments).with(0).json();
+    for source in ["timer_signal", "timerfd", "timerfd_epoll", "eventfd", "loopback"] {
+        for beside in ["idle", "none"] {
+            let case = case(&run, &format!("{source}: {beside}"));
+            let repeat = &list(case, "repeats")[0];
+            assert!(repeat.get("not_counted").is_none() && repeat["backwards"] == 0, "{case}");
+            // From an event to a thread takes more than nothing, and in the middle less than a period.
+            assert!(figure(case, "min_ns") > 0.0 && figure(case, "p50_ns") < 1e6, "{case}");
+            let missed = repeat.get("missed_periods").and_then(Value::as_f64).unwrap_or(0.0);
+            assert!(figure(repeat, "samples") + missed >= 150.0, "{case}");
+        }
+    }
+}
+
+#[test]
+fn an_event_with_devices_is_no_interrupt_of_this_machine() {
+    let _alone = this_machine();
+    let desk = Desk::new();
+    let ended = desk.run(&["run", "zynq-interrupt-latency", "--on=host"]).with(3);
+    assert!(ended.stderr.contains("no interrupt") && ended.stderr.contains("interrupt-latency"), "{}", ended.stderr);
+    // As a neighbour it is what it does to the caches that counts.
+    run(
+        &desk,
+        "targets = [{ workload = 'latency_loop', core = 0 }]\n\
+         neighbours = [{ workload = 'interrupt_handler', cores = [1] }]\n",
+    );
 }
 
 /// Rounds of either tool, in turns, and the length of each.

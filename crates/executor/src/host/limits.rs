@@ -9,10 +9,10 @@ use waykeeper_workload::Pattern;
 /// A case may take this share of the memory that is available: the rest keeps the machine from swapping.
 const SHARE: f64 = 0.5;
 
-/// Why this machine cannot run a case: buffers that would not fit, a program that is not there.
+/// Why this machine cannot run a case: buffers that would not fit, a program or a device that is not there.
 pub fn refuses(case: &Case) -> Option<String> {
     let mut placed = std::iter::once(&case.target).chain(&case.neighbours);
-    too_large(case).or_else(|| placed.find_map(|placed| not_installed(&placed.pattern)))
+    no_devices(case).or_else(|| too_large(case)).or_else(|| placed.find_map(|placed| not_installed(&placed.pattern)))
 }
 
 fn too_large(case: &Case) -> Option<String> {
@@ -28,6 +28,18 @@ fn too_large(case: &Case) -> Option<String> {
             available >> 20
         )
     })
+}
+
+/// An event that uses devices stands for an interrupt. A loop of this machine reaches no device, so its figures would be those of
+/// no interrupt.
+fn no_devices(case: &Case) -> Option<String> {
+    let Pattern::Random { event_device_pages: pages @ 1.., .. } = case.target.pattern else { return None };
+    Some(format!(
+        "the event of `{}` uses {pages} pages of devices (`event_device_pages`) as an interrupt and its handler do, and a \
+         loop on this machine reaches none: its figures would be those of no interrupt. `waykeeper run interrupt-latency` \
+         measures interrupts here; a workload of your own without that key measures the loop",
+        case.target.workload
+    ))
 }
 
 fn not_installed(pattern: &Pattern) -> Option<String> {

@@ -20,6 +20,22 @@ pub enum Runner {
     Sleeper(Sleeper),
 }
 
+/// Why a pattern cannot run here.
+#[derive(Debug, thiserror::Error)]
+pub enum RunnerError {
+    /// As a timed loop.
+    #[error(transparent)]
+    Kernel(#[from] KernelError),
+    /// As a sleeper.
+    #[error("nothing wakes this thread by `{source_name}`: {error}; another `source` would do")]
+    NotWoken {
+        /// Its key in a file.
+        source_name: &'static str,
+        /// The system's answer.
+        error: std::io::Error,
+    },
+}
+
 /// The memory that a program works in.
 pub struct Words {
     start: *mut u32,
@@ -46,17 +62,21 @@ impl Runner {
     ///
     /// # Errors
     /// A pattern that cannot run, or a mapping that is too small for it.
-    pub unsafe fn new(pattern: &Pattern, mapping: Option<&Mapping>, seed: u64) -> Result<Self, KernelError> {
+    pub unsafe fn new(pattern: &Pattern, mapping: Option<&Mapping>, seed: u64) -> Result<Self, RunnerError> {
         if let Pattern::Wakeup { period_ns, figure, body } = pattern {
             // SAFETY: the mapping is handed on under the same terms.
             let body = body.as_ref().map(|body| unsafe { Self::new(body, mapping, seed) }).transpose()?;
             return Ok(Self::Sleeper(Sleeper::wakeup(*period_ns, *figure, body)));
         }
+        if let Pattern::Interrupt { source, period_ns } = pattern {
+            let cannot = |error| RunnerError::NotWoken { source_name: source.name(), error };
+            return Ok(Self::Sleeper(Sleeper::interrupt(*source, *period_ns).map_err(cannot)?));
+        }
         if let Pattern::Trace { source: TraceSource::Program(spec), .. } = pattern {
             let program = Program::new(*spec);
             let (needed, given) = (4 * program.words() as u64, mapping.map_or(0, |mapping| mapping.length() as u64));
             let Some(mapping) = mapping.filter(|_| given >= needed) else {
-                return Err(KernelError::TooLittleMemory { needed, given });
+                return Err(KernelError::TooLittleMemory { needed, given }.into());
             };
             let mut words = Words { start: mapping.start().cast(), length: program.words() };
             // SAFETY: the mapping was given just now.

@@ -135,7 +135,9 @@ fn arguments(pattern: &Pattern, seed: u64) -> Vec<String> {
             TickBody::Adds(adds) => ("tick", vec![1, *adds]),
             TickBody::Loop(increments) => ("tick", vec![2, *increments]),
         },
-        Pattern::Trace { .. } | Pattern::Command { .. } | Pattern::Wakeup { .. } => panic!("there is no kernel for it"),
+        Pattern::Trace { .. } | Pattern::Command { .. } | Pattern::Wakeup { .. } | Pattern::Interrupt { .. } => {
+            panic!("there is no kernel for it")
+        }
     };
     [kind.to_owned()].into_iter().chain(numbers.iter().map(u64::to_string)).collect()
 }

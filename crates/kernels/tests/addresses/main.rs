@@ -32,8 +32,12 @@ fn bundled_patterns() -> Vec<(&'static str, Pattern)> {
         let parsed: Workload = toml::from_str(workload.text).unwrap();
         (workload.name, parsed.resolve(&small_machine()).unwrap())
     });
-    let no_kernel =
-        |pattern: &Pattern| matches!(pattern, Pattern::Trace { .. } | Pattern::Command { .. } | Pattern::Wakeup { .. });
+    let no_kernel = |pattern: &Pattern| {
+        matches!(
+            pattern,
+            Pattern::Trace { .. } | Pattern::Command { .. } | Pattern::Wakeup { .. } | Pattern::Interrupt { .. }
+        )
+    };
     resolved.filter(|(_, pattern)| !no_kernel(pattern)).collect()
 }
 
@@ -46,7 +50,11 @@ fn has_visible_accesses(pattern: &Pattern) -> bool {
     match pattern {
         Pattern::Walk { operation, .. } | Pattern::Buffer { operation, .. } => *operation != Operation::Prefetch,
         Pattern::Chase { .. } | Pattern::Random { .. } => true,
-        Pattern::Tick { .. } | Pattern::Trace { .. } | Pattern::Command { .. } | Pattern::Wakeup { .. } => false,
+        Pattern::Tick { .. }
+        | Pattern::Trace { .. }
+        | Pattern::Command { .. }
+        | Pattern::Wakeup { .. }
+        | Pattern::Interrupt { .. } => false,
     }
 }
 

@@ -1,20 +1,30 @@
 //! Threads that sleep and are woken by the kernel, once every period.
 
+mod eventfd;
+mod loopback;
 mod releases;
 pub mod rest;
+mod sender;
 mod source;
 mod time;
+mod timer_signal;
+mod timerfd;
 
+use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use waykeeper_kernels::{Progress, Recorder, clock};
 use waykeeper_linux::schedule;
-use waykeeper_workload::Figure;
+use waykeeper_workload::{Figure, InterruptSource};
 
 use super::program::Runner;
-use rest::Rest;
+use eventfd::Eventfd;
+use loopback::Loopback;
+use rest::{Rest, Resting};
 use source::{Sleep, Source};
 use time::{now_ns, sleep_until, until_reading_ns};
+use timer_signal::TimerSignal;
+use timerfd::Timerfd;
 
 /// A long sleep is made of pieces of this length, so that a stop is noticed; the last one takes between one and two.
 const PIECE_NS: i64 = 100_000_000;
@@ -25,7 +35,7 @@ pub struct Sleeper {
     body: Option<Box<Runner>>,
     figure: Figure,
     tick_ns: f64,
-    rest: Rest,
+    resting: Resting,
 }
 
 impl Sleeper {
@@ -34,17 +44,33 @@ impl Sleeper {
         Self::new(Box::new(Sleep::new(period_ns as i64)), figure, body)
     }
 
+    /// Is woken by an event of the kernel, once every period. The calling thread is the one that runs it.
+    ///
+    /// # Errors
+    /// What the system refuses.
+    pub fn interrupt(source: InterruptSource, period_ns: f64) -> io::Result<Self> {
+        let period_ns = period_ns as i64;
+        let source: Box<dyn Source> = match source {
+            InterruptSource::TimerSignal => Box::new(TimerSignal::new(period_ns)?),
+            InterruptSource::Timerfd => Box::new(Timerfd::new(period_ns, false)?),
+            InterruptSource::TimerfdEpoll => Box::new(Timerfd::new(period_ns, true)?),
+            InterruptSource::Eventfd => Box::new(Eventfd::new(period_ns)?),
+            InterruptSource::Loopback => Box::new(Loopback::new(period_ns)?),
+        };
+        Ok(Self::new(source, Figure::WakeupLatency, None))
+    }
+
     /// For the calling thread, whose timers are as exact as they can be from now on. The first call in a process takes 20 ms.
     fn new(source: Box<dyn Source>, figure: Figure, body: Option<Runner>) -> Self {
         // Refused nowhere; without it a wake-up comes up to 50 us later, and that is what the figures then show.
         let _ = schedule::least_timer_slack();
         let tick_ns = 1e9 / clock::frequency_hz();
-        Self { source, body: body.map(Box::new), figure, tick_ns, rest: Rest::default() }
+        Self { source, body: body.map(Box::new), figure, tick_ns, resting: Resting::default() }
     }
 
     /// Sleeps of the thread's own will so far.
     pub fn rest(&self) -> Rest {
-        self.rest
+        self.resting.rest()
     }
 
     /// Runs until the counter reads `deadline` or `stop` is set, and records every wake-up. A body that has begun is
@@ -69,10 +95,10 @@ impl Sleeper {
         self.source.begin();
         let mut now = now_ns();
         while self.is_near(&mut now, ends, stop) {
-            let (begins, due) = (now, self.source.next_ns());
+            let begins = now;
             let event = self.source.wait();
             now = event.map_or_else(now_ns, |event| event.now_ns);
-            self.rest.add(begins, due.min(now));
+            self.resting.add(begins, event.map_or(now, |event| event.due_ns()));
             let Some(event) = event else { continue };
             let mut until_ns = event.seen_ns;
             if let Some(body) = &mut self.body {
@@ -84,6 +110,7 @@ impl Sleeper {
             }
             woken(event.since_ns, until_ns, event.missed + self.source.ready(now));
         }
+        self.resting.end();
     }
 
     /// Sleeps until the next wake-up is near; false where the run ends before it.
@@ -93,11 +120,12 @@ impl Sleeper {
             if stop.load(Ordering::Relaxed) != 0 || *now >= ends {
                 return false;
             }
+            self.resting.begin();
             if due <= ends && due.saturating_sub(*now) < 2 * PIECE_NS {
                 return true;
             }
             let piece = ends.min(*now + PIECE_NS);
-            self.rest.add(*now, piece);
+            self.resting.add(*now, piece);
             sleep_until(piece);
             *now = now_ns();
         }

@@ -16,8 +16,15 @@ pub struct Woken {
     pub missed: u64,
 }
 
+impl Woken {
+    /// When it was due or sent, of CLOCK_MONOTONIC.
+    pub fn due_ns(&self) -> i64 {
+        self.now_ns.saturating_sub(self.seen_ns.saturating_sub(self.since_ns))
+    }
+}
+
 /// What wakes a thread, once every period.
-pub trait Source: Send {
+pub trait Source {
     /// Forgets what came since the last run and sees to it that more comes.
     fn begin(&mut self);
 
