@@ -6,8 +6,10 @@ use std::process::Command;
 use crate::step::run;
 
 /// A program that a rig runs, and the package that has it.
-const NEEDED: [(&str, &str); 7] = [
+const NEEDED: [(&str, &str); 9] = [
     ("cc", "gcc"),
+    ("c++", "g++"),
+    ("python3", "python3"),
     ("cyclictest", "rt-tests"),
     ("valgrind", "valgrind"),
     ("qemu-aarch64", "qemu-user"),

@@ -66,9 +66,9 @@ fn passes_of_the_cookbooks_task_are_samples() {
     let _alone = this_machine();
     let desk = Desk::new();
     compile(&desk, &std::fs::read_to_string(example("cookbook.c")).unwrap());
-    // 300 ms of a period of 10 ms are 30 passes; one may begin late.
+    // 300 ms of a period of 10 ms are 30 passes; those at the edges may begin early or late.
     run(&desk, &["--", "./mine"]).with(0);
-    assert!((29..=30).contains(&samples(&desk)), "{}", idle(&desk));
+    assert!((28..=31).contains(&samples(&desk)), "{}", idle(&desk));
     let idle = idle(&desk);
     assert_eq!(idle["target"], "mine");
     // Four thousand loads take a microsecond at the very least, and far less than a period.
@@ -112,7 +112,7 @@ fn a_python_program_is_measured_too() {
     desk.file("waykeeper.py", &desk.run(&["markers", "python"]).with(0).stdout);
     desk.file("control.py", &std::fs::read_to_string(example("control.py")).unwrap());
     run(&desk, &["--", "python3", "control.py"]).with(0);
-    assert!((25..=30).contains(&samples(&desk)), "{}", idle(&desk));
+    assert!((25..=31).contains(&samples(&desk)), "{}", idle(&desk));
 }
 
 #[test]
