@@ -10,14 +10,14 @@ use std::time::Duration;
 use criterion::{Criterion, criterion_group, criterion_main};
 use waykeeper_platform::{Platform, find_bundled};
 use waykeeper_resctrl::Kernel;
-use waykeeper_room::backing::{Backing, Sink};
-use waykeeper_room::{Load, Placed, Room, RoomSpec, simulated};
+use waykeeper_room::backing::{Backing, SampleSink};
+use waykeeper_room::{Load, PlacedLoad, Room, RoomSpec, simulated};
 
 fn platform() -> Platform {
     Platform::from_toml(find_bundled("xeon-d-2752ter").unwrap().text, "xeon-d-2752ter").unwrap()
 }
 
-fn loads(platform: &Platform) -> Vec<Placed> {
+fn loads(platform: &Platform) -> Vec<PlacedLoad> {
     ["target:latency_loop@0", "cache_stressor@1-3"]
         .iter()
         .flat_map(|load| Load::parse(load).unwrap().place(platform).unwrap())
@@ -59,7 +59,7 @@ fn files(criterion: &mut Criterion) {
 
 struct Nowhere;
 
-impl Sink for Nowhere {
+impl SampleSink for Nowhere {
     fn record(&mut self, _core: u32, _ticks: u64, _count: u64) {}
 }
 
@@ -92,7 +92,7 @@ fn speed(criterion: &mut Criterion) {
                 core: load.core,
                 pattern: load.pattern,
                 watched: load.target,
-                buffer: waykeeper_room::backing::Buffer::Own,
+                buffer: waykeeper_room::backing::BufferMemory::Own,
                 samples: None,
             };
             backing.start(&work).unwrap();
@@ -113,7 +113,7 @@ fn speed(criterion: &mut Criterion) {
         let now = || {
             let answer = room.answer(br#"{"version":1,"ask":"status"}"#);
             match answer.outcome {
-                waykeeper_room::socket::protocol::Outcome::Status(status) => status.now_ns,
+                waykeeper_room::socket::protocol::RoomOutcome::Status(status) => status.now_ns,
                 other => panic!("{other:?}"),
             }
         };

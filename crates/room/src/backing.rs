@@ -13,14 +13,14 @@ pub struct Work {
     /// Whether its latency is recorded.
     pub watched: bool,
     /// Where its buffer is.
-    pub buffer: Buffer,
+    pub buffer: BufferMemory,
     /// Only so many samples are kept, the first ones.
     pub samples: Option<u64>,
 }
 
 /// Where the buffer of a workload is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Buffer {
+pub enum BufferMemory {
     /// In memory of its own, which ends with it.
     #[default]
     Own,
@@ -32,7 +32,7 @@ pub enum Buffer {
 
 /// A register that changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Control {
+pub enum ControlChange {
     /// What a core runs belongs from now on to this class, and is counted for this monitor.
     Assign {
         /// The core.
@@ -68,7 +68,7 @@ pub enum Control {
 
 /// What a monitor counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Monitored {
+pub struct MonitorCounts {
     /// Bytes that are in the cache now.
     pub occupancy_bytes: u64,
     /// Bytes to and from all memory.
@@ -79,7 +79,7 @@ pub struct Monitored {
 
 /// What a core did since it was built.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct CoreCounts {
     /// Accesses.
     pub accesses: u64,
     /// Those that read memory.
@@ -89,7 +89,7 @@ pub struct Counts {
 }
 
 /// Takes samples.
-pub trait Sink {
+pub trait SampleSink {
     /// A sample of the watched work on a core: ticks of the counter, and how many of them were the same.
     fn record(&mut self, core: CoreId, ticks: u64, count: u64);
 }
@@ -97,7 +97,7 @@ pub trait Sink {
 /// Runs workloads and obeys controls. Time is simulated picoseconds.
 pub trait Backing: Send {
     /// Runs until this time.
-    fn advance(&mut self, until_ps: u64, sink: &mut dyn Sink);
+    fn advance(&mut self, until_ps: u64, sink: &mut dyn SampleSink);
     /// The present time.
     fn now_ps(&self) -> u64;
     /// Nanoseconds of a tick.
@@ -116,7 +116,7 @@ pub trait Backing: Send {
     ///
     /// # Errors
     /// What cannot be simulated.
-    fn set(&mut self, control: Control) -> Result<(), String>;
+    fn set(&mut self, control: ControlChange) -> Result<(), String>;
     /// Loads a region into ways of the cache that a core uses, and keeps it there.
     ///
     /// # Errors
@@ -138,9 +138,9 @@ pub trait Backing: Send {
     /// When there is none of that number.
     fn take_back(&mut self, memory: u64) -> Result<(), String>;
     /// What a monitor counted in the last-level cache that a core uses.
-    fn monitored(&self, level: u8, core: CoreId, monitor: u8) -> Monitored;
+    fn monitored(&self, level: u8, core: CoreId, monitor: u8) -> MonitorCounts;
     /// What a core did.
-    fn counts(&self, core: CoreId) -> Counts;
+    fn counts(&self, core: CoreId) -> CoreCounts;
     /// How many monitors can be told apart.
     fn monitors(&self) -> u8;
 }

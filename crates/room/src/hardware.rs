@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use waykeeper_platform::{CoreId, Platform};
 
-use crate::backing::Control;
+use crate::backing::ControlChange;
 use crate::instances::{Divided, divided};
 
 /// The class and monitor of a core: IA32_PQR_ASSOC.
@@ -49,7 +49,7 @@ pub(crate) struct Hardware {
 /// A change of registers, before monitors have slots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Change {
-    Control(Control),
+    Control(ControlChange),
     Associate(CoreId, Association),
 }
 
@@ -101,7 +101,7 @@ impl Hardware {
         let held = throttles.values.get_mut(domain).and_then(|values| values.get_mut(register));
         let (Some(core), Some(held)) = (core, held) else { return };
         if std::mem::replace(held, percent) != percent {
-            let control = Control::Bandwidth { core, class: register as u32, percent };
+            let control = ControlChange::Bandwidth { core, class: register as u32, percent };
             self.changes.push(Change::Control(control));
         }
     }
@@ -126,7 +126,7 @@ impl Masks {
             false => (*values.get(class)?, *values.get(class)?),
         };
         let core = *self.cache.groups[domain].first()?;
-        Some(Change::Control(Control::Ways { level, core, class: class as u32, data, code }))
+        Some(Change::Control(ControlChange::Ways { level, core, class: class as u32, data, code }))
     }
 
     /// The domain of a core.

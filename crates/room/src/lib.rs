@@ -19,9 +19,9 @@ mod still;
 mod tasks;
 mod watchdog;
 
-pub use enter::{Entry, enter};
+pub use enter::{RoomEntry, enter};
 pub use files::Mounted;
-pub use load::{BadLoad, Load, Placed, placeholder};
+pub use load::{BadLoad, Load, PlacedLoad, placeholder};
 pub use machine::{NoResctrl, machine_of};
 pub use room::{Room, RoomSpec};
 pub use simulated::simulated;

@@ -19,7 +19,7 @@ pub struct Load {
 
 /// A load on one core of a platform, with its sizes resolved.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Placed {
+pub struct PlacedLoad {
     /// The workload's name.
     pub name: String,
     /// The core.
@@ -69,7 +69,7 @@ impl Load {
     ///
     /// # Errors
     /// Workloads that there are not, that cannot run here, and cores that the platform does not have.
-    pub fn place(&self, platform: &Platform) -> Result<Vec<Placed>, BadLoad> {
+    pub fn place(&self, platform: &Platform) -> Result<Vec<PlacedLoad>, BadLoad> {
         let cores = waykeeper_platform::format_cpulist(&self.cores);
         let bad = |why: String| BadLoad { load: format!("{}@{cores}", self.workload), why };
         let (name, text) = match find_bundled(&self.workload) {
@@ -94,7 +94,7 @@ impl Load {
                 return Err(bad(format!("platform {} has no core {core}; it has {there}", platform.name)));
             }
             let pattern = resolve(&workload, platform, *core).map_err(bad)?;
-            Ok(Placed { name: name.clone(), core: *core, pattern, target: self.target })
+            Ok(PlacedLoad { name: name.clone(), core: *core, pattern, target: self.target })
         };
         self.cores.iter().map(place).collect()
     }
@@ -112,7 +112,7 @@ pub(crate) fn resolve(workload: &Workload, platform: &Platform, core: CoreId) ->
 ///
 /// # Errors
 /// When no process can be made.
-pub fn placeholder(load: &Placed) -> std::io::Result<i32> {
+pub fn placeholder(load: &PlacedLoad) -> std::io::Result<i32> {
     let name: Vec<u8> = format!("wk-load-{}-{}", load.core, load.name).bytes().take(15).chain([0]).collect();
     // SAFETY: the process has one thread, so the child is a whole copy of it; it calls only prctl, pause and _exit.
     match unsafe { libc::fork() } {

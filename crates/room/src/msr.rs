@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use waykeeper_platform::{CoreId, Platform};
 
-use crate::backing::Monitored;
+use crate::backing::MonitorCounts;
 use crate::hardware::{Association, Hardware};
 use crate::instances::is_arm;
 use crate::room::Shared;
@@ -217,7 +217,7 @@ impl Shared {
         let snapshot = self.runner.published.snapshot();
         let slot = state.slot(Association { closid: 0, rmid });
         let counted = slot.and_then(|slot| snapshot.monitored.get(&(domain, slot))).copied();
-        let Monitored { occupancy_bytes, total_bytes, local_bytes } = counted.unwrap_or_default();
+        let MonitorCounts { occupancy_bytes, total_bytes, local_bytes } = counted.unwrap_or_default();
         let limit = u64::MAX >> (64 - monitoring.counter_bits.clamp(1, 62));
         let counts = |bytes: u64| bytes / u64::from(monitoring.scale_bytes.max(1));
         match selected & 0xff {

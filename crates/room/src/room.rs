@@ -10,13 +10,13 @@ use std::time::{Duration, Instant};
 use waykeeper_platform::{CoreId, Platform};
 use waykeeper_resctrl::{Caller, Kernel, MountOptions, Operation, OperationError, Reply, Resctrl, ResctrlMachine};
 
-use crate::backing::{Backing, Buffer, Work};
+use crate::backing::{Backing, BufferMemory, Work};
 use crate::files::Mounted;
 use crate::files::devices::DeviceFiles;
 use crate::files::mounting::Tree;
 use crate::files::resctrl::ResctrlFiles;
 use crate::hardware::{Hardware, Throttles};
-use crate::load::Placed;
+use crate::load::PlacedLoad;
 use crate::machine::{NoResctrl, machine_of};
 use crate::runner::{Ask, Runner};
 use crate::state::{Load, State};
@@ -193,13 +193,13 @@ impl Room {
     ///
     /// # Errors
     /// The first that cannot run, and why.
-    pub fn start(&self, loads: &[(Placed, i32)]) -> Result<(), String> {
+    pub fn start(&self, loads: &[(PlacedLoad, i32)]) -> Result<(), String> {
         for (load, pid) in loads {
             let work = Work {
                 core: load.core,
                 pattern: load.pattern.clone(),
                 watched: load.target,
-                buffer: Buffer::Own,
+                buffer: BufferMemory::Own,
                 samples: None,
             };
             self.shared
@@ -278,7 +278,7 @@ impl Room {
     }
 
     /// Answers a line as the socket does.
-    pub fn answer(&self, line: &[u8]) -> crate::socket::protocol::Answer {
+    pub fn answer(&self, line: &[u8]) -> crate::socket::protocol::RoomAnswer {
         crate::socket::answer(&self.shared, line)
     }
 

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use hdrhistogram::Histogram;
 use waykeeper_platform::CoreId;
 
-use crate::backing::{Backing, Control, Counts, Monitored, Sink, Work};
+use crate::backing::{Backing, ControlChange, CoreCounts, MonitorCounts, SampleSink, Work};
 
 /// Wall time of a slice: the longest that a change waits.
 const SLICE: Duration = Duration::from_millis(1);
@@ -23,7 +23,7 @@ const QUEUE: usize = 4096;
 
 /// What the runner is asked.
 pub(crate) enum Ask {
-    Set(Control),
+    Set(ControlChange),
     /// Which monitors to publish: the level, a core of each domain, and the slots in use.
     Watch(Watched),
     Start(Work, SyncSender<Result<u64, String>>),
@@ -62,7 +62,7 @@ pub(crate) struct Snapshot {
     /// Simulated over wall time of late.
     pub speed: f64,
     /// By domain and slot.
-    pub monitored: BTreeMap<(u32, u8), Monitored>,
+    pub monitored: BTreeMap<(u32, u8), MonitorCounts>,
     /// The changes that the backing refused, the latest last.
     pub refused: Vec<String>,
 }
@@ -76,8 +76,8 @@ pub(crate) struct Collected {
     pub samples: Histogram<u64>,
     /// Those since somebody last asked for a summary.
     pub recent: Histogram<u64>,
-    pub counts: Counts,
-    at_start: Counts,
+    pub counts: CoreCounts,
+    at_start: CoreCounts,
     /// Samples that are still to be kept, where not all are.
     left: Option<u64>,
 }
@@ -270,7 +270,7 @@ impl Loop {
         let empty = || Histogram::new(3).expect("three digits are within what a histogram takes");
         let at_start = self.backing.counts(work.core);
         let started_ps = self.backing.now_ps();
-        let counts = Counts::default();
+        let counts = CoreCounts::default();
         let (samples, recent) = (empty(), empty());
         let one = Collected { started_ps, ended_ps: None, samples, recent, counts, at_start, left: work.samples };
         self.published.collected().insert(id, one);
@@ -309,8 +309,8 @@ impl Loop {
     }
 }
 
-fn since(now: Counts, start: Counts) -> Counts {
-    Counts {
+fn since(now: CoreCounts, start: CoreCounts) -> CoreCounts {
+    CoreCounts {
         accesses: now.accesses.saturating_sub(start.accesses),
         memory_reads: now.memory_reads.saturating_sub(start.memory_reads),
         sample_reads: now.sample_reads.saturating_sub(start.sample_reads),
@@ -323,7 +323,7 @@ struct Into<'l> {
     collected: &'l mut BTreeMap<u64, Collected>,
 }
 
-impl Sink for Into<'_> {
+impl SampleSink for Into<'_> {
     fn record(&mut self, core: CoreId, ticks: u64, count: u64) {
         let Some(one) = self.running.get(&core).and_then(|id| self.collected.get_mut(id)) else { return };
         let count = match &mut one.left {

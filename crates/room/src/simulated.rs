@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use waykeeper_platform::{CoreId, Platform};
 use waykeeper_simulator::{Engine, MemoryId, Program, Refused, RegionId, Role, Samples};
 
-use crate::backing::{Backing, Buffer, Control, Counts, Monitored, Sink, Work};
+use crate::backing::{Backing, BufferMemory, ControlChange, CoreCounts, MonitorCounts, SampleSink, Work};
 
 /// Where buffers lie and what is drawn at random. A room lives in real time and never repeats exactly: any seed does.
 const SEED: u64 = 1;
@@ -46,7 +46,7 @@ fn class(class: u32) -> Result<u8, String> {
 }
 
 impl Backing for Simulated {
-    fn advance(&mut self, until_ps: u64, sink: &mut dyn Sink) {
+    fn advance(&mut self, until_ps: u64, sink: &mut dyn SampleSink) {
         self.engine.advance(until_ps, &mut Forward(sink));
     }
 
@@ -62,12 +62,12 @@ impl Backing for Simulated {
         let role = if work.watched { Role::Target } else { Role::Neighbour };
         let program = Program { core: work.core, pattern: work.pattern.clone(), role };
         let started = match work.buffer {
-            Buffer::Own => self.engine.start_program(program),
-            Buffer::Region(number) => {
+            BufferMemory::Own => self.engine.start_program(program),
+            BufferMemory::Region(number) => {
                 let region = self.regions.get(&number).ok_or_else(|| format!("there is no region {number}"))?;
                 self.engine.start_program_in(program, *region)
             }
-            Buffer::Memory(number) => {
+            BufferMemory::Memory(number) => {
                 let memory = self.memories.get(&number).ok_or_else(|| format!("there is no memory {number}"))?;
                 self.engine.start_program_with(program, *memory)
             }
@@ -79,13 +79,13 @@ impl Backing for Simulated {
         self.engine.stop_program(core).map_err(why)
     }
 
-    fn set(&mut self, control: Control) -> Result<(), String> {
+    fn set(&mut self, control: ControlChange) -> Result<(), String> {
         let set = match control {
-            Control::Assign { core, class: of, monitor } => self.engine.set_core_class(core, class(of)?, monitor),
-            Control::Ways { level, core, class: of, data, code } => {
+            ControlChange::Assign { core, class: of, monitor } => self.engine.set_core_class(core, class(of)?, monitor),
+            ControlChange::Ways { level, core, class: of, data, code } => {
                 self.engine.set_class_ways(level, core, class(of)?, data.into(), code.into())
             }
-            Control::Bandwidth { class: of, percent, .. } => {
+            ControlChange::Bandwidth { class: of, percent, .. } => {
                 self.engine.set_class_bandwidth(class(of)?, percent.into())
             }
         };
@@ -118,18 +118,18 @@ impl Backing for Simulated {
         Ok(())
     }
 
-    fn monitored(&self, level: u8, core: CoreId, monitor: u8) -> Monitored {
+    fn monitored(&self, level: u8, core: CoreId, monitor: u8) -> MonitorCounts {
         let counted = self.engine.monitored(level, core, monitor);
-        counted.map_or_else(Monitored::default, |counted| Monitored {
+        counted.map_or_else(MonitorCounts::default, |counted| MonitorCounts {
             occupancy_bytes: counted.occupancy_bytes,
             total_bytes: counted.total_bytes,
             local_bytes: counted.local_bytes,
         })
     }
 
-    fn counts(&self, core: CoreId) -> Counts {
+    fn counts(&self, core: CoreId) -> CoreCounts {
         let counters = self.engine.core_counters(core);
-        counters.map_or_else(Counts::default, |counters| Counts {
+        counters.map_or_else(CoreCounts::default, |counters| CoreCounts {
             accesses: counters.accesses,
             memory_reads: counters.memory_reads,
             sample_reads: self.engine.front_counters(core).map_or(0, |front| front.sample_memory_reads),
@@ -141,7 +141,7 @@ impl Backing for Simulated {
     }
 }
 
-struct Forward<'s>(&'s mut dyn Sink);
+struct Forward<'s>(&'s mut dyn SampleSink);
 
 impl Samples for Forward<'_> {
     fn record(&mut self, _ticks: u64, _count: u64, _at_ps: u64) {}
@@ -160,7 +160,7 @@ mod tests {
     fn the_last_monitor_is_the_simulators_last() {
         let platform = Platform::from_toml(find_bundled("xeon-d-2752ter").unwrap().text, "x").unwrap();
         let mut backing = simulated(&platform).unwrap();
-        let mut assign = |monitor| backing.set(Control::Assign { core: 0, class: 1, monitor });
+        let mut assign = |monitor| backing.set(ControlChange::Assign { core: 0, class: 1, monitor });
         assign(MONITORS - 1).unwrap();
         assign(MONITORS).unwrap_err();
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::backing::Monitored;
+use crate::backing::MonitorCounts;
 use crate::hardware::Association;
 use crate::runner::Snapshot;
 
@@ -11,7 +11,7 @@ use crate::runner::Snapshot;
 struct Slot {
     holder: Association,
     /// What it had counted before its holder got it, by domain.
-    base: BTreeMap<u32, Monitored>,
+    base: BTreeMap<u32, MonitorCounts>,
 }
 
 /// All monitors, by number. The first is the root group's.
@@ -53,7 +53,7 @@ impl Slots {
     }
 
     /// Whose a monitor is, and what it had counted before.
-    pub fn holder(&self, domain: u32, slot: u8) -> Option<(Association, Monitored)> {
+    pub fn holder(&self, domain: u32, slot: u8) -> Option<(Association, MonitorCounts)> {
         let slot = self.slots.get(usize::from(slot))?;
         Some((slot.holder, slot.base.get(&domain).copied().unwrap_or_default()))
     }
@@ -75,10 +75,10 @@ mod tests {
         let mut snapshot = Snapshot::default();
         assert_eq!(slots.slot_of(rmid(0), &[], &snapshot), 0);
         assert_eq!(slots.slot_of(rmid(7), &[], &snapshot), 1);
-        let left = Monitored { occupancy_bytes: 64, total_bytes: 1000, local_bytes: 1000 };
+        let left = MonitorCounts { occupancy_bytes: 64, total_bytes: 1000, local_bytes: 1000 };
         snapshot.monitored.insert((0, 1), left);
         assert_eq!(slots.slot_of(rmid(8), &[rmid(8)], &snapshot), 0, "monitor 1 still has a line");
-        let empty = Monitored { occupancy_bytes: 0, ..left };
+        let empty = MonitorCounts { occupancy_bytes: 0, ..left };
         snapshot.monitored.insert((0, 1), empty);
         assert_eq!(slots.slot_of(rmid(8), &[rmid(7)], &snapshot), 0, "monitor 1 is in use");
         assert_eq!(slots.slot_of(rmid(8), &[rmid(8)], &snapshot), 1);

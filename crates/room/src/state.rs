@@ -8,7 +8,7 @@ use waykeeper_resctrl::{
     ResourceId,
 };
 
-use crate::backing::Control;
+use crate::backing::ControlChange;
 use crate::hardware::{Association, Change, Hardware};
 use crate::msr::OwnRegisters;
 use crate::runner::{Ask, Runner, Watched};
@@ -215,7 +215,7 @@ impl State {
                 Change::Associate(core, association) => {
                     let in_use = self.in_use();
                     let monitor = self.slots.slot_of(self.key(association), &in_use, &runner.published.snapshot());
-                    Control::Assign { core, class: association.closid, monitor }
+                    ControlChange::Assign { core, class: association.closid, monitor }
                 }
             };
             runner.ask(Ask::Set(control));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use waykeeper_platform::CoreId;
 
-use crate::backing::{Backing, Control, Counts, Monitored, Sink, Work};
+use crate::backing::{Backing, ControlChange, CoreCounts, MonitorCounts, SampleSink, Work};
 
 /// Time passes, and every core that runs something occupies and moves bytes for its monitor at a steady rate.
 #[derive(Debug, Default)]
@@ -12,7 +12,7 @@ pub struct Still {
     now_ps: u64,
     running: BTreeMap<CoreId, Work>,
     assigned: BTreeMap<CoreId, u8>,
-    counted: BTreeMap<u8, Monitored>,
+    counted: BTreeMap<u8, MonitorCounts>,
     /// Regions and memories that were given out.
     regions: u64,
 }
@@ -21,7 +21,7 @@ pub struct Still {
 const RATE: u64 = 4096;
 
 impl Backing for Still {
-    fn advance(&mut self, until_ps: u64, sink: &mut dyn Sink) {
+    fn advance(&mut self, until_ps: u64, sink: &mut dyn SampleSink) {
         let passed = until_ps.saturating_sub(self.now_ps) / 1_000_000;
         for (core, work) in &self.running {
             let monitor = self.assigned.get(core).copied().unwrap_or(0);
@@ -56,8 +56,8 @@ impl Backing for Still {
         self.running.remove(&core).map(|_| ()).ok_or_else(|| format!("nothing runs on core {core}"))
     }
 
-    fn set(&mut self, control: Control) -> Result<(), String> {
-        if let Control::Assign { core, monitor, .. } = control {
+    fn set(&mut self, control: ControlChange) -> Result<(), String> {
+        if let ControlChange::Assign { core, monitor, .. } = control {
             self.assigned.insert(core, monitor);
         }
         Ok(())
@@ -81,12 +81,12 @@ impl Backing for Still {
         Ok(())
     }
 
-    fn monitored(&self, _level: u8, _core: CoreId, monitor: u8) -> Monitored {
+    fn monitored(&self, _level: u8, _core: CoreId, monitor: u8) -> MonitorCounts {
         self.counted.get(&monitor).copied().unwrap_or_default()
     }
 
-    fn counts(&self, _core: CoreId) -> Counts {
-        Counts::default()
+    fn counts(&self, _core: CoreId) -> CoreCounts {
+        CoreCounts::default()
     }
 
     fn monitors(&self) -> u8 {

@@ -16,8 +16,8 @@ use std::time::Duration;
 
 use waykeeper_platform::{CoreId, Platform, find_bundled};
 use waykeeper_resctrl::{Caller, Kernel, Operation, Reply};
-use waykeeper_room::backing::{Backing, Control, Counts, Monitored, Sink, Work};
-use waykeeper_room::socket::protocol::{Outcome, Status};
+use waykeeper_room::backing::{Backing, ControlChange, CoreCounts, MonitorCounts, SampleSink, Work};
+use waykeeper_room::socket::protocol::{RoomOutcome, RoomStatus};
 use waykeeper_room::{Room, RoomSpec, simulated};
 
 const MILLISECOND: u64 = 1_000_000_000;
@@ -38,7 +38,7 @@ struct Gated {
 }
 
 impl Backing for Gated {
-    fn advance(&mut self, until_ps: u64, sink: &mut dyn Sink) {
+    fn advance(&mut self, until_ps: u64, sink: &mut dyn SampleSink) {
         let until = until_ps.min(self.until.load(Ordering::SeqCst));
         if until > self.inner.now_ps() {
             self.inner.advance(until, sink);
@@ -58,7 +58,7 @@ impl Backing for Gated {
     fn stop(&mut self, core: CoreId) -> Result<(), String> {
         self.inner.stop(core)
     }
-    fn set(&mut self, control: Control) -> Result<(), String> {
+    fn set(&mut self, control: ControlChange) -> Result<(), String> {
         self.inner.set(control)
     }
     fn lock(&mut self, level: u8, core: CoreId, ways: u32) -> Result<u64, String> {
@@ -73,10 +73,10 @@ impl Backing for Gated {
     fn take_back(&mut self, memory: u64) -> Result<(), String> {
         self.inner.take_back(memory)
     }
-    fn monitored(&self, level: u8, core: CoreId, monitor: u8) -> Monitored {
+    fn monitored(&self, level: u8, core: CoreId, monitor: u8) -> MonitorCounts {
         self.inner.monitored(level, core, monitor)
     }
-    fn counts(&self, core: CoreId) -> Counts {
+    fn counts(&self, core: CoreId) -> CoreCounts {
         self.inner.counts(core)
     }
     fn monitors(&self) -> u8 {
@@ -122,12 +122,12 @@ impl Stage {
             let line = format!(
                 r#"{{"version":1,"ask":"start","name":"x","workload":{workload},"core":{core},"target":{watched}}}"#
             );
-            assert!(matches!(stage.ask(&line), Outcome::Started { .. }), "{line}");
+            assert!(matches!(stage.ask(&line), RoomOutcome::Started { .. }), "{line}");
         }
         stage
     }
 
-    fn ask(&self, line: &str) -> Outcome {
+    fn ask(&self, line: &str) -> RoomOutcome {
         self.room.answer(line.as_bytes()).outcome
     }
 
@@ -141,14 +141,14 @@ impl Stage {
         self.write("rt/schemata", &format!("L3:0={target}\n"));
         self.write("schemata", &format!("L3:0={others}\n"));
         // Requests are taken in order: when this one is refused, the masks are in force.
-        assert!(matches!(self.ask(r#"{"version":1,"ask":"stop","id":999}"#), Outcome::Refused { .. }));
+        assert!(matches!(self.ask(r#"{"version":1,"ask":"stop","id":999}"#), RoomOutcome::Refused { .. }));
     }
 
     /// Lets simulated time pass.
     fn pass(&self, ps: u64) {
         let until = self.until.fetch_add(ps, Ordering::SeqCst) + ps;
         loop {
-            let Outcome::Waited { now_ns } = self.ask(r#"{"version":1,"ask":"wait","ns":0}"#) else { panic!() };
+            let RoomOutcome::Waited { now_ns } = self.ask(r#"{"version":1,"ask":"wait","ns":0}"#) else { panic!() };
             if now_ns * 1000.0 >= until as f64 {
                 return;
             }
@@ -164,8 +164,8 @@ impl Stage {
         String::from_utf8(text).unwrap().trim().parse().unwrap()
     }
 
-    fn status(&self) -> Status {
-        let Outcome::Status(status) = self.ask(r#"{"version":1,"ask":"status"}"#) else { panic!() };
+    fn status(&self) -> RoomStatus {
+        let RoomOutcome::Status(status) = self.ask(r#"{"version":1,"ask":"status"}"#) else { panic!() };
         status
     }
 

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use bolero::{TypeGenerator, check};
 use waykeeper_platform::{Platform, find_bundled};
 use waykeeper_resctrl::{Caller, Kernel, Operation, Reply};
-use waykeeper_room::socket::protocol::Outcome;
+use waykeeper_room::socket::protocol::RoomOutcome;
 use waykeeper_room::{Room, RoomSpec, Still};
 
 const FILES: [&str; 8] = [
@@ -143,7 +143,7 @@ fn writes_of_any_bytes() {
 fn lines_of_any_bytes() {
     check!().for_each(|line: &[u8]| {
         let answer = rooms()[0].answer(line);
-        let Outcome::Refused { why } = answer.outcome else { panic!("random bytes are no request: {line:?}") };
+        let RoomOutcome::Refused { why } = answer.outcome else { panic!("random bytes are no request: {line:?}") };
         assert!(!why.is_empty());
     });
 }

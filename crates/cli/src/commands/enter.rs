@@ -4,7 +4,7 @@ use waykeeper_platform::{Platform, bundled, find_bundled, read_text};
 use waykeeper_resctrl::Kernel;
 use waykeeper_room::backing::Backing;
 use waykeeper_room::machine::{has_room, kernel_named};
-use waykeeper_room::{Entry, Load, Placed, simulated};
+use waykeeper_room::{Load, PlacedLoad, RoomEntry, simulated};
 
 use crate::arguments::{Enter, RoomOptions};
 use crate::exit::Exit;
@@ -14,7 +14,7 @@ use crate::failure::Failure;
 pub fn enter(arguments: &Enter) -> Result<Exit, Failure> {
     let Furnished { platform, kernel, loads, backing } = Furnished::new(&arguments.room)?;
     has_room(&platform, kernel).map_err(|none| Failure::Room(none.to_string()))?;
-    let entry = Entry { platform, kernel, backing, loads, command: arguments.command.clone() };
+    let entry = RoomEntry { platform, kernel, backing, loads, command: arguments.command.clone() };
     let status = waykeeper_room::enter(entry).map_err(|error| Failure::Room(error.to_string()))?;
     Ok(Exit::Of(status as u8))
 }
@@ -23,7 +23,7 @@ pub fn enter(arguments: &Enter) -> Result<Exit, Failure> {
 pub struct Furnished {
     pub platform: Platform,
     pub kernel: Kernel,
-    pub loads: Vec<Placed>,
+    pub loads: Vec<PlacedLoad>,
     pub backing: Box<dyn Backing>,
 }
 
@@ -34,7 +34,7 @@ impl Furnished {
         let kernel = kernel_named(&options.kernel).ok_or_else(|| {
             Failure::Bad(format!("found `--kernel {}`; expected 6.1, 6.12, 6.18, 7.3 or newest", options.kernel))
         })?;
-        let mut loads: Vec<Placed> = Vec::new();
+        let mut loads: Vec<PlacedLoad> = Vec::new();
         for text in &options.load {
             let load = Load::parse(text).and_then(|load| load.place(&platform));
             for placed in load.map_err(|bad| Failure::Bad(bad.to_string()))? {

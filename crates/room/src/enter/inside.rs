@@ -11,7 +11,7 @@ use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags, mount, moun
 use rustix::process::{Pid, Signal, WaitOptions, set_parent_process_death_signal, wait};
 use waykeeper_resctrl::ResctrlMachine;
 
-use super::Entry;
+use super::RoomEntry;
 use super::cover::{at, bind, cover, lay_over};
 use super::cpus;
 use super::mounts::Mounts;
@@ -28,13 +28,13 @@ const SOCKET: &str = "/run/waykeeper/room";
 const STAGE: &str = "/run/waykeeper/.stage";
 
 /// Makes the room and runs the command. Gives its exit status.
-pub(super) fn run(entry: Entry, alive: &OwnedFd) -> io::Result<i32> {
+pub(super) fn run(entry: RoomEntry, alive: &OwnedFd) -> io::Result<i32> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
     let mut ended = [PollFd::new(alive, PollFlags::IN)];
     if poll(&mut ended, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }))? > 0 {
         return Err(io::Error::other("whoever wanted it has ended"));
     }
-    let Entry { platform, kernel, backing, loads, command } = entry;
+    let RoomEntry { platform, kernel, backing, loads, command } = entry;
     let machine = machine_of(&platform, kernel).ok();
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
     lay_out(&platform, machine.as_ref())?;

@@ -19,10 +19,10 @@ use waykeeper_platform::Platform;
 use waykeeper_resctrl::Kernel;
 
 use crate::backing::Backing;
-use crate::load::Placed;
+use crate::load::PlacedLoad;
 
 /// What happens in a room.
-pub struct Entry {
+pub struct RoomEntry {
     /// The platform.
     pub platform: Platform,
     /// The kernel that is seen on it.
@@ -30,7 +30,7 @@ pub struct Entry {
     /// What stands behind the files.
     pub backing: Box<dyn Backing>,
     /// What runs there from the start.
-    pub loads: Vec<Placed>,
+    pub loads: Vec<PlacedLoad>,
     /// The command and its arguments; a shell if it is empty.
     pub command: Vec<OsString>,
 }
@@ -43,7 +43,7 @@ const CANNOT: i32 = 3;
 ///
 /// # Errors
 /// What the system refuses before the room is there. Later trouble is told on standard error, with status 3.
-pub fn enter(entry: Entry) -> io::Result<i32> {
+pub fn enter(entry: RoomEntry) -> io::Result<i32> {
     let (uid, gid) = (rustix::process::geteuid(), rustix::process::getegid());
     let mut namespaces = UnshareFlags::NEWNS | UnshareFlags::NEWPID;
     if !uid.is_root() {

@@ -12,7 +12,7 @@ use waykeeper_run::{Clock, Placement};
 use waykeeper_workload::Pattern;
 
 use crate::socket::client::Client;
-use crate::socket::protocol::{Samples, Start, Status};
+use crate::socket::protocol::{RoomStatus, Start, WorkloadSamples};
 
 /// The target and its neighbours run this long before the first sample counts, simulated; as in the simulator's own runs.
 const WARM_UP: Duration = Duration::from_millis(5);
@@ -26,7 +26,7 @@ const PIECE: Duration = Duration::from_millis(2);
 /// Runs the loops of cases as simulated tasks of the calling process.
 #[derive(Debug)]
 pub struct RoomBench {
-    status: Status,
+    status: RoomStatus,
     cores: Vec<CoreId>,
 }
 
@@ -137,7 +137,7 @@ impl Bench for RoomBench {
     }
 
     fn notes(&self) -> Vec<String> {
-        let Status { platform, kernel, .. } = &self.status;
+        let RoomStatus { platform, kernel, .. } = &self.status;
         vec![format!(
             "This is a room: platform {platform} is simulated, and what resctrl shows is a model of Linux {kernel}."
         )]
@@ -170,7 +170,7 @@ fn accesses(client: &mut Client, ids: &[u64]) -> Result<Vec<u64>, ExecutorError>
 }
 
 /// The samples since the warm-up. They are known in the buckets of a histogram: above 2047 ticks to a thousandth.
-fn recorded(all: &Samples, warm: &Samples, job: &Job) -> Recorded {
+fn recorded(all: &WorkloadSamples, warm: &WorkloadSamples, job: &Job) -> Recorded {
     let mut counts: BTreeMap<u64, u64> = all.buckets.iter().copied().collect();
     for (ticks, count) in &warm.buckets {
         if let Some(now) = counts.get_mut(ticks) {
@@ -199,11 +199,17 @@ fn recorded(all: &Samples, warm: &Samples, job: &Job) -> Recorded {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::socket::protocol::Counted;
+    use crate::socket::protocol::WorkloadCounts;
     use waykeeper_workload::TickBody;
 
-    fn samples(buckets: &[(u64, u64)]) -> Samples {
-        Samples { ran_ns: 0.0, tick_ns: 1.0, counted: Counted::default(), latency: None, buckets: buckets.to_vec() }
+    fn samples(buckets: &[(u64, u64)]) -> WorkloadSamples {
+        WorkloadSamples {
+            ran_ns: 0.0,
+            tick_ns: 1.0,
+            counted: WorkloadCounts::default(),
+            latency: None,
+            buckets: buckets.to_vec(),
+        }
     }
 
     #[test]

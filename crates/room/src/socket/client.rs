@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use waykeeper_platform::CoreId;
 
-use super::protocol::{Answer, Ask, Outcome, Request, Samples, Start, Status, VERSION};
+use super::protocol::{
+    RoomAnswer, RoomOutcome, RoomQuestion, RoomRequest, RoomStatus, Start, VERSION, WorkloadSamples,
+};
 
 /// The environment variable that names the socket within a room.
 pub const VARIABLE: &str = "WAYKEEPER_ROOM";
@@ -56,22 +58,22 @@ impl Client {
     ///
     /// # Errors
     /// A refusal, a broken connection, an answer of another version.
-    pub fn ask(&mut self, ask: Ask) -> Result<Outcome, ClientError> {
-        let mut line = serde_json::to_vec(&Request { version: VERSION, ask }).map_err(io::Error::from)?;
+    pub fn ask(&mut self, ask: RoomQuestion) -> Result<RoomOutcome, ClientError> {
+        let mut line = serde_json::to_vec(&RoomRequest { version: VERSION, ask }).map_err(io::Error::from)?;
         line.push(b'\n');
         self.stream.get_mut().write_all(&line)?;
         let mut answer = String::new();
         if self.stream.read_line(&mut answer)? == 0 {
             return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
         }
-        match serde_json::from_str::<Answer>(&answer) {
-            Ok(Answer { outcome: Outcome::Refused { why }, .. }) => Err(ClientError::Refused(why)),
+        match serde_json::from_str::<RoomAnswer>(&answer) {
+            Ok(RoomAnswer { outcome: RoomOutcome::Refused { why }, .. }) => Err(ClientError::Refused(why)),
             Ok(answer) => Ok(answer.outcome),
             Err(_) => Err(ClientError::Odd { found: answer.trim_end().into() }),
         }
     }
 
-    fn other<T>(outcome: &Outcome) -> Result<T, ClientError> {
+    fn other<T>(outcome: &RoomOutcome) -> Result<T, ClientError> {
         Err(ClientError::Odd { found: format!("{outcome:?}") })
     }
 
@@ -79,9 +81,9 @@ impl Client {
     ///
     /// # Errors
     /// As [`Client::ask`].
-    pub fn status(&mut self) -> Result<Status, ClientError> {
-        match self.ask(Ask::Status)? {
-            Outcome::Status(status) => Ok(status),
+    pub fn status(&mut self) -> Result<RoomStatus, ClientError> {
+        match self.ask(RoomQuestion::Status)? {
+            RoomOutcome::Status(status) => Ok(status),
             outcome => Self::other(&outcome),
         }
     }
@@ -91,8 +93,8 @@ impl Client {
     /// # Errors
     /// As [`Client::ask`].
     pub fn start(&mut self, start: Start) -> Result<u64, ClientError> {
-        match self.ask(Ask::Start(Box::new(start)))? {
-            Outcome::Started { id } => Ok(id),
+        match self.ask(RoomQuestion::Start(Box::new(start)))? {
+            RoomOutcome::Started { id } => Ok(id),
             outcome => Self::other(&outcome),
         }
     }
@@ -102,8 +104,8 @@ impl Client {
     /// # Errors
     /// As [`Client::ask`].
     pub fn stop(&mut self, id: u64) -> Result<(), ClientError> {
-        match self.ask(Ask::Stop { id })? {
-            Outcome::Stopped => Ok(()),
+        match self.ask(RoomQuestion::Stop { id })? {
+            RoomOutcome::Stopped => Ok(()),
             outcome => Self::other(&outcome),
         }
     }
@@ -112,9 +114,9 @@ impl Client {
     ///
     /// # Errors
     /// As [`Client::ask`].
-    pub fn samples(&mut self, id: u64) -> Result<Samples, ClientError> {
-        match self.ask(Ask::Samples { id })? {
-            Outcome::Samples(samples) => Ok(samples),
+    pub fn samples(&mut self, id: u64) -> Result<WorkloadSamples, ClientError> {
+        match self.ask(RoomQuestion::Samples { id })? {
+            RoomOutcome::Samples(samples) => Ok(samples),
             outcome => Self::other(&outcome),
         }
     }
@@ -124,8 +126,8 @@ impl Client {
     /// # Errors
     /// As [`Client::ask`].
     pub fn memory(&mut self, core: CoreId, bytes: u64) -> Result<u64, ClientError> {
-        match self.ask(Ask::Memory { core, bytes })? {
-            Outcome::Given { memory } => Ok(memory),
+        match self.ask(RoomQuestion::Memory { core, bytes })? {
+            RoomOutcome::Given { memory } => Ok(memory),
             outcome => Self::other(&outcome),
         }
     }
@@ -135,8 +137,8 @@ impl Client {
     /// # Errors
     /// As [`Client::ask`].
     pub fn free(&mut self, memory: u64) -> Result<(), ClientError> {
-        match self.ask(Ask::Free { memory })? {
-            Outcome::Freed => Ok(()),
+        match self.ask(RoomQuestion::Free { memory })? {
+            RoomOutcome::Freed => Ok(()),
             outcome => Self::other(&outcome),
         }
     }
@@ -146,8 +148,8 @@ impl Client {
     /// # Errors
     /// As [`Client::ask`].
     pub fn until(&mut self, id: u64, samples: u64) -> Result<f64, ClientError> {
-        match self.ask(Ask::Until { id, samples })? {
-            Outcome::Waited { now_ns } => Ok(now_ns),
+        match self.ask(RoomQuestion::Until { id, samples })? {
+            RoomOutcome::Waited { now_ns } => Ok(now_ns),
             outcome => Self::other(&outcome),
         }
     }
@@ -158,8 +160,8 @@ impl Client {
     /// As [`Client::ask`].
     pub fn wait(&mut self, simulated: Duration) -> Result<f64, ClientError> {
         let ns = u64::try_from(simulated.as_nanos()).unwrap_or(u64::MAX);
-        match self.ask(Ask::Wait { ns })? {
-            Outcome::Waited { now_ns } => Ok(now_ns),
+        match self.ask(RoomQuestion::Wait { ns })? {
+            RoomOutcome::Waited { now_ns } => Ok(now_ns),
             outcome => Self::other(&outcome),
         }
     }

@@ -10,18 +10,18 @@ pub const VERSION: u32 = 1;
 
 /// A request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Request {
+pub struct RoomRequest {
     /// [`VERSION`].
     pub version: u32,
     /// What is asked.
     #[serde(flatten)]
-    pub ask: Ask,
+    pub ask: RoomQuestion,
 }
 
 /// What is asked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "ask", rename_all = "snake_case")]
-pub enum Ask {
+pub enum RoomQuestion {
     /// The room and what runs there. Its summaries of latencies are of the samples since the last such request.
     Status,
     /// Start a workload on an idle core.
@@ -112,20 +112,20 @@ impl Start {
 
 /// An answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Answer {
+pub struct RoomAnswer {
     /// [`VERSION`].
     pub version: u32,
     /// What is answered.
     #[serde(flatten)]
-    pub outcome: Outcome,
+    pub outcome: RoomOutcome,
 }
 
 /// What is answered.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "answer", rename_all = "snake_case")]
-pub enum Outcome {
+pub enum RoomOutcome {
     /// To `status`.
-    Status(Status),
+    Status(RoomStatus),
     /// To `start`.
     Started {
         /// The workload's number.
@@ -134,7 +134,7 @@ pub enum Outcome {
     /// To `stop`.
     Stopped,
     /// To `samples`.
-    Samples(Samples),
+    Samples(WorkloadSamples),
     /// To `memory`.
     Given {
         /// Its number.
@@ -156,7 +156,7 @@ pub enum Outcome {
 
 /// The room and what runs there.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Status {
+pub struct RoomStatus {
     /// The platform's name.
     pub platform: String,
     /// The generation of the kernel.
@@ -188,14 +188,14 @@ pub struct LoadStatus {
     pub pid: Option<i32>,
     /// What it did since it began.
     #[serde(flatten)]
-    pub counted: Counted,
+    pub counted: WorkloadCounts,
     /// Its latency since the last such request; absent without samples.
     pub latency: Option<Latency>,
 }
 
 /// What a workload did since it began.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub struct Counted {
+pub struct WorkloadCounts {
     /// Accesses.
     pub accesses: u64,
     /// Lines that it had to read from memory.
@@ -219,14 +219,14 @@ pub struct Latency {
 
 /// All samples of a workload.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Samples {
+pub struct WorkloadSamples {
     /// Simulated nanoseconds from its start to its end, or to now.
     pub ran_ns: f64,
     /// Nanoseconds of a tick.
     pub tick_ns: f64,
     /// What it did.
     #[serde(flatten)]
-    pub counted: Counted,
+    pub counted: WorkloadCounts,
     /// The summary; absent without samples.
     pub latency: Option<Latency>,
     /// Ticks and how many samples took so many, ascending. Above 2047 ticks neighbouring values are counted together, within
@@ -241,11 +241,11 @@ mod tests {
     #[test]
     fn a_request_is_one_flat_object() {
         let text = r#"{"version":1,"ask":"start","name":"probe","workload":{"kind":"stream","operation":"read","size":"64 KiB"},"core":2,"pid":7}"#;
-        let request: Request = serde_json::from_str(text).unwrap();
-        let Ask::Start(start) = &request.ask else { panic!("{request:?}") };
+        let request: RoomRequest = serde_json::from_str(text).unwrap();
+        let RoomQuestion::Start(start) = &request.ask else { panic!("{request:?}") };
         assert_eq!((start.core, start.pid, start.target, &start.region), (2, Some(7), false, &None));
-        let again: Request = serde_json::from_str(&serde_json::to_string(&request).unwrap()).unwrap();
+        let again: RoomRequest = serde_json::from_str(&serde_json::to_string(&request).unwrap()).unwrap();
         assert_eq!(again, request);
-        assert!(serde_json::from_str::<Request>(r#"{"version":1,"ask":"masks"}"#).is_err());
+        assert!(serde_json::from_str::<RoomRequest>(r#"{"version":1,"ask":"masks"}"#).is_err());
     }
 }

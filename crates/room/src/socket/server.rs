@@ -13,8 +13,11 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 
-use super::protocol::{Answer, Ask, Counted, Latency, LoadStatus, Outcome, Request, Samples, Start, Status, VERSION};
-use crate::backing::{Buffer, Counts, Work};
+use super::protocol::{
+    Latency, LoadStatus, RoomAnswer, RoomOutcome, RoomQuestion, RoomRequest, RoomStatus, Start, VERSION,
+    WorkloadCounts, WorkloadSamples,
+};
+use crate::backing::{BufferMemory, CoreCounts, Work};
 use crate::load::resolve;
 use crate::machine::name;
 use crate::room::Shared;
@@ -165,49 +168,49 @@ fn converse(shared: &Shared, ended: &AtomicBool, stream: UnixStream, held: &mut 
 }
 
 /// Answers a line.
-pub(crate) fn answer(shared: &Shared, line: &[u8]) -> Answer {
+pub(crate) fn answer(shared: &Shared, line: &[u8]) -> RoomAnswer {
     answer_until(shared, &AtomicBool::new(false), line, &mut Held::default())
 }
 
-fn answer_until(shared: &Shared, ended: &AtomicBool, line: &[u8], held: &mut Held) -> Answer {
-    let outcome = match serde_json::from_slice::<Request>(line) {
+fn answer_until(shared: &Shared, ended: &AtomicBool, line: &[u8], held: &mut Held) -> RoomAnswer {
+    let outcome = match serde_json::from_slice::<RoomRequest>(line) {
         Ok(request) if request.version == VERSION => carry_out(shared, ended, request.ask, held),
-        Ok(request) => {
-            Outcome::Refused { why: format!("found version {}; this room speaks version {VERSION}", request.version) }
-        }
-        Err(error) => Outcome::Refused { why: format!("the request is not one: {error}") },
+        Ok(request) => RoomOutcome::Refused {
+            why: format!("found version {}; this room speaks version {VERSION}", request.version),
+        },
+        Err(error) => RoomOutcome::Refused { why: format!("the request is not one: {error}") },
     };
-    Answer { version: VERSION, outcome }
+    RoomAnswer { version: VERSION, outcome }
 }
 
-fn carry_out(shared: &Shared, ended: &AtomicBool, ask: Ask, held: &mut Held) -> Outcome {
-    let refused = |why: String| Outcome::Refused { why };
+fn carry_out(shared: &Shared, ended: &AtomicBool, ask: RoomQuestion, held: &mut Held) -> RoomOutcome {
+    let refused = |why: String| RoomOutcome::Refused { why };
     match ask {
-        Ask::Status => Outcome::Status(status(shared)),
-        Ask::Start(ask) => match start(shared, &ask) {
+        RoomQuestion::Status => RoomOutcome::Status(status(shared)),
+        RoomQuestion::Start(ask) => match start(shared, &ask) {
             Ok(id) => {
                 held.workloads.extend(Some(id).filter(|_| !ask.stay));
-                Outcome::Started { id }
+                RoomOutcome::Started { id }
             }
             Err(why) => refused(why),
         },
-        Ask::Stop { id } => shared.stop(id).map_or_else(refused, |()| Outcome::Stopped),
-        Ask::Samples { id } => samples(shared, id).map_or_else(refused, Outcome::Samples),
-        Ask::Memory { core, bytes } => {
+        RoomQuestion::Stop { id } => shared.stop(id).map_or_else(refused, |()| RoomOutcome::Stopped),
+        RoomQuestion::Samples { id } => samples(shared, id).map_or_else(refused, RoomOutcome::Samples),
+        RoomQuestion::Memory { core, bytes } => {
             let given = shared.runner.ask_for(|answer| Runner::Give { core, bytes, answer });
             match given {
                 Ok(memory) => {
                     held.memories.push(memory);
-                    Outcome::Given { memory }
+                    RoomOutcome::Given { memory }
                 }
                 Err(why) => refused(why),
             }
         }
-        Ask::Free { memory } => {
+        RoomQuestion::Free { memory } => {
             let freed = shared.runner.ask_for(|answer| Runner::TakeBack(memory, answer));
-            freed.map_or_else(refused, |()| Outcome::Freed)
+            freed.map_or_else(refused, |()| RoomOutcome::Freed)
         }
-        Ask::Until { id, samples } => {
+        RoomQuestion::Until { id, samples } => {
             let enough = || {
                 let collected = shared.runner.published.collected();
                 collected.get(&id).map(|one| one.ended_ps.is_some() || one.samples.len() >= samples)
@@ -220,15 +223,15 @@ fn carry_out(shared: &Shared, ended: &AtomicBool, ask: Ask, held: &mut Held) -> 
                     Some(false) => std::thread::sleep(LOOK),
                 }
             }
-            Outcome::Waited { now_ns: shared.runner.published.snapshot().now_ps as f64 / 1000.0 }
+            RoomOutcome::Waited { now_ns: shared.runner.published.snapshot().now_ps as f64 / 1000.0 }
         }
-        Ask::Wait { ns } => {
+        RoomQuestion::Wait { ns } => {
             let now = || shared.runner.published.snapshot().now_ps;
             let until = now().saturating_add(ns.saturating_mul(1000));
             while now() < until && !ended.load(Ordering::Relaxed) {
                 std::thread::sleep(LOOK);
             }
-            Outcome::Waited { now_ns: now() as f64 / 1000.0 }
+            RoomOutcome::Waited { now_ns: now() as f64 / 1000.0 }
         }
     }
 }
@@ -251,18 +254,18 @@ fn start(shared: &Shared, ask: &Start) -> Result<u64, String> {
         (Some(_), Some(_)) => return Err("a buffer is in a region or in memory; found both".into()),
         (Some(name), None) => {
             let number = shared.state().region(name);
-            Buffer::Region(number.ok_or_else(|| format!("there is no locked region `{name}`"))?)
+            BufferMemory::Region(number.ok_or_else(|| format!("there is no locked region `{name}`"))?)
         }
-        (None, Some(memory)) => Buffer::Memory(memory),
-        (None, None) => Buffer::Own,
+        (None, Some(memory)) => BufferMemory::Memory(memory),
+        (None, None) => BufferMemory::Own,
     };
     let work = Work { core: ask.core, pattern, watched: ask.target, buffer, samples: ask.samples };
     shared.start(&ask.name, work, ask.pid.unwrap_or(0), ask.target)
 }
 
-fn counted(counts: Counts) -> Counted {
-    let Counts { accesses, memory_reads, sample_reads } = counts;
-    Counted { accesses, memory_reads, sample_reads }
+fn counted(counts: CoreCounts) -> WorkloadCounts {
+    let CoreCounts { accesses, memory_reads, sample_reads } = counts;
+    WorkloadCounts { accesses, memory_reads, sample_reads }
 }
 
 fn latency(samples: &Histogram<u64>) -> Option<Latency> {
@@ -274,7 +277,7 @@ fn latency(samples: &Histogram<u64>) -> Option<Latency> {
     })
 }
 
-fn status(shared: &Shared) -> Status {
+fn status(shared: &Shared) -> RoomStatus {
     let loads = shared.state().loads.clone();
     let snapshot = shared.runner.published.snapshot().clone();
     let mut collected = shared.runner.published.collected();
@@ -292,7 +295,7 @@ fn status(shared: &Shared) -> Status {
         one.recent.reset();
         Some(status)
     });
-    Status {
+    RoomStatus {
         platform: shared.platform.name.clone(),
         kernel: name(shared.kernel).into(),
         now_ns: snapshot.now_ps as f64 / 1000.0,
@@ -303,12 +306,12 @@ fn status(shared: &Shared) -> Status {
     }
 }
 
-fn samples(shared: &Shared, id: u64) -> Result<Samples, String> {
+fn samples(shared: &Shared, id: u64) -> Result<WorkloadSamples, String> {
     let now_ps = shared.runner.published.snapshot().now_ps;
     let collected = shared.runner.published.collected();
     let one = collected.get(&id).ok_or_else(|| format!("there was no workload {id}"))?;
     let buckets = one.samples.iter_recorded().map(|step| (step.value_iterated_to(), step.count_at_value()));
-    Ok(Samples {
+    Ok(WorkloadSamples {
         ran_ns: one.ended_ps.unwrap_or(now_ps).saturating_sub(one.started_ps) as f64 / 1000.0,
         tick_ns: shared.runner.published.tick_ns,
         counted: counted(one.counts),
