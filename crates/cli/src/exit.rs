@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use waykeeper_control::probe::NotMeasured;
-use waykeeper_control::{ApplyError, Cause, NotCarriedOut, VerifyError};
+use waykeeper_control::{ApplyError, ApplyFailure, NotCarriedOut, VerifyError};
 
 use crate::failure::Failure;
 
@@ -54,8 +54,10 @@ impl From<&Failure> for Exit {
             Failure::Lacking(_) | Failure::NoOffer(_) | Failure::NotWatched(_) => Self::CannotDo,
             Failure::Executor(_) | Failure::Write { .. } | Failure::Output(_) => Self::CannotDo,
             Failure::Apply(ApplyError::Refused(NotCarriedOut::BadStep(_) | NotCarriedOut::Input(_))) => Self::BadInput,
-            Failure::Apply(ApplyError::RolledBack { cause: Cause::Interrupted }) => Self::Interrupted,
-            Failure::Apply(ApplyError::RolledBack { cause: Cause::Refused(NotCarriedOut::Input(_)) }) => Self::BadInput,
+            Failure::Apply(ApplyError::RolledBack { cause: ApplyFailure::Interrupted }) => Self::Interrupted,
+            Failure::Apply(ApplyError::RolledBack { cause: ApplyFailure::Refused(NotCarriedOut::Input(_)) }) => {
+                Self::BadInput
+            }
             Failure::Apply(_) | Failure::Restore(_) | Failure::Status(_) | Failure::Follow(_) => Self::CannotDo,
             Failure::Verify(VerifyError::NotMeasured(NotMeasured::Interrupted)) => Self::Interrupted,
             Failure::Verify(_) => Self::CannotDo,

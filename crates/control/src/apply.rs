@@ -9,7 +9,7 @@ use crate::MachineAccess;
 use crate::cgroups::{self, FollowedCgroup, GatherError};
 use crate::change::{Change, describe};
 use crate::check::{Found, NotCarriedOut, check, check_tree};
-use crate::journal::{Before, FORMAT, Head, Journal, JournalError, Record};
+use crate::journal::{FORMAT, Head, Journal, JournalError, PriorState, Record};
 use crate::perform::{self, MachineError};
 use crate::read_back::{Difference, read_back};
 use crate::remainder::{OthersChanges, Remainder};
@@ -22,7 +22,7 @@ use crate::trial;
 
 /// What is to be applied.
 #[derive(Debug, Clone, Copy)]
-pub struct Request<'r> {
+pub struct ApplyRequest<'r> {
     /// The name of the policy.
     pub policy: &'r str,
     /// The version of the program.
@@ -87,13 +87,13 @@ pub enum ApplyError {
     #[error("{cause}; everything was put back as it was")]
     RolledBack {
         /// What failed.
-        cause: Cause,
+        cause: ApplyFailure,
     },
     /// Something failed midway, and so did putting it back.
     #[error("{cause}; then not everything could be put back: {}; the journal is kept, `waykeeper restore` tries again", failures.join("; "))]
     Stuck {
         /// What failed first.
-        cause: Cause,
+        cause: ApplyFailure,
         /// What failed then.
         failures: Vec<String>,
     },
@@ -101,7 +101,7 @@ pub enum ApplyError {
 
 /// Why an apply ended midway.
 #[derive(Debug, thiserror::Error)]
-pub enum Cause {
+pub enum ApplyFailure {
     /// Ctrl-C.
     #[error("interrupted")]
     Interrupted,
@@ -135,7 +135,7 @@ pub enum Cause {
     Journal(#[from] JournalError),
 }
 
-impl From<MachineError> for Cause {
+impl From<MachineError> for ApplyFailure {
     fn from(error: MachineError) -> Self {
         Self::Machine(Box::new(error))
     }
@@ -148,7 +148,7 @@ impl From<MachineError> for Cause {
 pub fn apply(
     machine: &mut MachineAccess<'_>,
     state: &StateDirectory,
-    request: &Request<'_>,
+    request: &ApplyRequest<'_>,
     stop: &AtomicBool,
 ) -> Result<Applied, ApplyError> {
     let _held = state.lock(&format!("apply {}", request.policy))?;
@@ -162,7 +162,7 @@ pub fn apply(
 pub fn apply_with(
     machine: &mut MachineAccess<'_>,
     store: &mut dyn Store,
-    request: &Request<'_>,
+    request: &ApplyRequest<'_>,
     stop: &AtomicBool,
 ) -> Result<Applied, ApplyError> {
     if let Some(journal) = Journal::load(store)? {
@@ -206,8 +206,8 @@ fn carry_out(
     store: &mut dyn Store,
     journal: &mut Journal,
     stop: &AtomicBool,
-) -> Result<Applied, Cause> {
-    let go_on = || if stop.load(Ordering::Relaxed) { Err(Cause::Interrupted) } else { Ok(()) };
+) -> Result<Applied, ApplyFailure> {
+    let go_on = || if stop.load(Ordering::Relaxed) { Err(ApplyFailure::Interrupted) } else { Ok(()) };
     let (steps, changes) = (journal.head.steps.clone(), journal.changes.clone());
     let settings = Settings::of(&changes);
     if !settings.registers.is_empty() {
@@ -219,17 +219,17 @@ fn carry_out(
     for (index, (step, change)) in steps.iter().zip(&changes).enumerate() {
         go_on()?;
         journal.note(store, Record::Begin(index))?;
-        let failed = |error| Cause::Step { number: index + 1, step: describe(step), error: Box::new(error) };
+        let failed = |error| ApplyFailure::Step { number: index + 1, step: describe(step), error: Box::new(error) };
         let left = perform::step(machine, step, change).map_err(failed)?;
         if let Change::Cgroup { cgroup, .. } = change {
             cgroups::gather(machine, store, journal, cgroup).map_err(|error| match error {
                 GatherError::Machine(error) => failed(error),
-                GatherError::Journal(error) => Cause::Journal(error),
-                restless => Cause::Restless(restless.to_string()),
+                GatherError::Journal(error) => ApplyFailure::Journal(error),
+                restless => ApplyFailure::Restless(restless.to_string()),
             })?;
         }
         if matches!(change, Change::Mount(_)) && journal.head.mounted.is_none() {
-            let before: Before = check_tree(machine, &changes, &settings)?;
+            let before: PriorState = check_tree(machine, &changes, &settings)?;
             journal.note(store, Record::Before(before))?;
         }
         journal.note(store, Record::Done(index, left))?;
@@ -237,7 +237,7 @@ fn carry_out(
     go_on()?;
     let differences = read_back(machine, &settings, &journal.head.before.tasks)?;
     if let Some(difference) = differences.iter().find(|difference| !difference.rounded) {
-        return Err(Cause::ReadBack(Box::new(difference.clone())));
+        return Err(ApplyFailure::ReadBack(Box::new(difference.clone())));
     }
     let cgroups = cgroups::standing(machine, &settings, &journal.head.before.tasks)?.cgroups;
     journal.note(store, Record::Applied)?;

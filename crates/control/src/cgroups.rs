@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use crate::MachineAccess;
-use crate::journal::{Before, Journal, JournalError, Record, TaskBefore};
+use crate::journal::{Journal, JournalError, PriorState, Record, TaskBefore};
 use crate::perform::{GENERATIONS, MachineError, PASSES};
 use crate::read_back::Difference;
 use crate::settings::Settings;
@@ -237,7 +237,7 @@ pub(crate) fn standing(
 }
 
 /// What is there of each cgroup before a plan, in words.
-pub(crate) fn now(system: &dyn System, settings: &Settings, before: &Before) -> BTreeMap<String, String> {
+pub(crate) fn now(system: &dyn System, settings: &Settings, before: &PriorState) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for cgroup in settings.cgroups.keys() {
         let Some(tasks) = tasks_of(system, settings, &before.tasks, cgroup) else { continue };

@@ -4,7 +4,7 @@ use waykeeper_policy::{MountSettings, Step, is_no_cgroup};
 
 use crate::cpus::{self, Cpus};
 use crate::registers;
-use crate::schemata::{self, Shares};
+use crate::schemata::{self, DomainShares};
 
 /// The longest write that resctrl takes: a page.
 const WRITE_MAX: usize = 4096;
@@ -16,7 +16,7 @@ pub(crate) enum Change {
     Group(String),
     Shares {
         group: String,
-        shares: Shares,
+        shares: DomainShares,
     },
     Mode {
         group: String,

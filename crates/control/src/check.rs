@@ -6,7 +6,7 @@ use waykeeper_policy::MountSettings;
 
 use crate::cgroups;
 use crate::change::{BadStep, Change, describe_mount};
-use crate::journal::{Before, RegisterBefore, TaskBefore};
+use crate::journal::{PriorState, RegisterBefore, TaskBefore};
 use crate::perform::MachineError;
 use crate::registers::belongs_to_resctrl;
 use crate::schemata::show;
@@ -52,7 +52,7 @@ fn cannot<T>(text: String) -> Result<T, NotCarriedOut> {
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     pub mounted: Option<MountSettings>,
-    pub before: Before,
+    pub before: PriorState,
     /// What is there of each cgroup of the plan, in words; those that are not there are absent.
     pub cgroups: BTreeMap<String, String>,
 }
@@ -120,7 +120,7 @@ fn check_resctrl(
     if let Some(tid) = settings.tasks.keys().find(|tid| machine.system.task(**tid).is_none()) {
         return input(format!("there is no task {tid}"));
     }
-    let before = if mounted.is_some() { check_tree(machine, changes, settings)? } else { Before::default() };
+    let before = if mounted.is_some() { check_tree(machine, changes, settings)? } else { PriorState::default() };
     let cgroups = mounted.map(|_| cgroups::now(machine.system, settings, &before)).unwrap_or_default();
     Ok(Found { mounted, before, cgroups })
 }
@@ -130,7 +130,7 @@ pub(crate) fn check_tree(
     machine: &mut MachineAccess<'_>,
     changes: &[Change],
     settings: &Settings,
-) -> Result<Before, NotCarriedOut> {
+) -> Result<PriorState, NotCarriedOut> {
     let tree = Snapshot::take(machine.tree)?;
     if let Some(group) = settings.groups.iter().find(|group| tree.groups.contains_key(*group)) {
         return input(format!(
@@ -141,7 +141,7 @@ pub(crate) fn check_tree(
     check_domains(&tree, changes)?;
     check_values(machine.tree, changes)?;
     check_monitoring(&tree, changes)?;
-    let mut before = Before { tree, ..Before::default() };
+    let mut before = PriorState { tree, ..PriorState::default() };
     for tid in settings.tasks.keys() {
         let facts = machine.system.task(*tid);
         let Some((facts, home)) = facts.zip(before.tree.home_of_task(*tid)) else {

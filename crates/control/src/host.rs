@@ -16,13 +16,13 @@ use crate::MachineAccess;
 
 /// The running machine, or files below a directory that stand for it.
 #[derive(Debug)]
-pub struct Host {
+pub struct HostFiles {
     tree: HostTree,
     registers: HostRegisters,
     system: HostSystem,
 }
 
-impl Host {
+impl HostFiles {
     /// The machine whose files lie below `root`: `/` for the running one. Below another root nothing can be mounted.
     pub fn at(root: &Path) -> Self {
         Self { tree: HostTree::at(root), registers: HostRegisters::at(root), system: HostSystem::at(root) }

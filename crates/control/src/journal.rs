@@ -11,7 +11,7 @@ use waykeeper_policy::{MountSettings, Step};
 
 use crate::change::Change;
 use crate::remainder::{Remainder, Setting};
-use crate::schemata::Shares;
+use crate::schemata::DomainShares;
 use crate::settings::{CpuRegister, Settings};
 use crate::snapshot::{Home, Snapshot};
 use crate::store::Store;
@@ -42,13 +42,13 @@ pub struct Head {
     /// What resctrl was mounted with; `None` where it was not.
     pub mounted: Option<MountSettings>,
     /// What was there before; of resctrl that was not mounted a later line tells.
-    pub before: Before,
+    pub before: PriorState,
 }
 
 /// What was there before.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Before {
+pub struct PriorState {
     /// The groups of resctrl.
     pub tree: Snapshot,
     /// The tasks that the plan names.
@@ -95,7 +95,7 @@ pub struct Left {
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub(crate) enum Record {
     /// resctrl has been mounted, and this is what it showed.
-    Before(Before),
+    Before(PriorState),
     /// Registers are tried out: they may hold anything until the next line.
     Trying,
     /// They hold their old values again.
@@ -255,7 +255,7 @@ impl Journal {
         const SETTING: usize = 2048;
         let planned = Settings::of(&self.changes);
         let settings = planned.cpus.len() + planned.tasks.len() + planned.registers.len() + planned.groups.len();
-        let shares: usize = planned.shares.values().map(Shares::len).sum();
+        let shares: usize = planned.shares.values().map(DomainShares::len).sum();
         let schemata = self.head.before.tree.groups.values().filter_map(|group| group.schemata.as_ref());
         let schemata = schemata.map(String::len).max().unwrap_or(0);
         let steps = self.changes.len() * (256 + 2 * schemata);
@@ -393,8 +393,8 @@ impl Journal {
     }
 
     /// The root's shares as the steps left them.
-    pub(crate) fn root_shares_left(&self) -> Shares {
-        let mut shares = Shares::new();
+    pub(crate) fn root_shares_left(&self) -> DomainShares {
+        let mut shares = DomainShares::new();
         for (change, left) in self.changes.iter().zip(&self.left) {
             let (Change::Shares { group, shares: written }, Some(text)) = (change, &left.schemata) else { continue };
             let read = crate::schemata::parse(text).unwrap_or_default();

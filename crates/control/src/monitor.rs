@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::schemata::Domain;
+use crate::schemata::DomainShare;
 use crate::snapshot::file;
 use crate::{Snapshot, Tree, TreeError};
 
 /// Everything at one time.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Monitored {
+pub struct MonitorReading {
     /// Groups by path; the root is the empty text, a monitoring group `GROUP/mon_groups/NAME`.
     pub groups: BTreeMap<String, MonitoredGroup>,
     /// Bits of a whole mask, by resource.
@@ -29,7 +29,7 @@ pub struct MonitoredGroup {
     /// Its masks and limits.
     pub shares: Vec<Share>,
     /// Its counters.
-    pub counters: Vec<Counter>,
+    pub counters: Vec<MonitorCounter>,
 }
 
 /// A mask or limit.
@@ -37,14 +37,14 @@ pub struct MonitoredGroup {
 pub struct Share {
     /// Of what.
     #[serde(flatten)]
-    pub domain: Domain,
+    pub domain: DomainShare,
     /// The mask, or the limit in the resource's units.
     pub value: u64,
 }
 
 /// One counter.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Counter {
+pub struct MonitorCounter {
     /// The domain, as its folder is called: `mon_L3_00`.
     pub domain: String,
     /// The event: `llc_occupancy`, `mbm_total_bytes`, `mbm_local_bytes`.
@@ -53,7 +53,7 @@ pub struct Counter {
     pub bytes: Option<u64>,
 }
 
-impl Monitored {
+impl MonitorReading {
     /// Reads every group.
     ///
     /// # Errors
@@ -94,7 +94,7 @@ impl Monitored {
     }
 }
 
-fn counters(tree: &mut dyn Tree, group: &str) -> Result<Vec<Counter>, TreeError> {
+fn counters(tree: &mut dyn Tree, group: &str) -> Result<Vec<MonitorCounter>, TreeError> {
     let folder = file(group, "mon_data");
     let mut counters = Vec::new();
     for domain in tree.directories(&folder)? {
@@ -102,7 +102,7 @@ fn counters(tree: &mut dyn Tree, group: &str) -> Result<Vec<Counter>, TreeError>
             match tree.read(&format!("{folder}/{domain}/{event}")) {
                 Ok(text) => {
                     let (domain, event) = (domain.clone(), event.to_owned());
-                    counters.push(Counter { domain, event, bytes: text.trim().parse().ok() });
+                    counters.push(MonitorCounter { domain, event, bytes: text.trim().parse().ok() });
                 }
                 Err(error) if error.is_absent() => {}
                 Err(error) => return Err(error),
@@ -116,10 +116,10 @@ fn counters(tree: &mut dyn Tree, group: &str) -> Result<Vec<Counter>, TreeError>
 mod tests {
     use super::*;
 
-    fn with(bytes: Option<u64>) -> Monitored {
-        let counter = Counter { domain: "mon_L3_00".into(), event: "mbm_total_bytes".into(), bytes };
+    fn with(bytes: Option<u64>) -> MonitorReading {
+        let counter = MonitorCounter { domain: "mon_L3_00".into(), event: "mbm_total_bytes".into(), bytes };
         let group = MonitoredGroup { counters: vec![counter], ..MonitoredGroup::default() };
-        Monitored { groups: [("rt".to_owned(), group)].into(), ..Monitored::default() }
+        MonitorReading { groups: [("rt".to_owned(), group)].into(), ..MonitorReading::default() }
     }
 
     #[test]

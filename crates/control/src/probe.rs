@@ -11,7 +11,7 @@ mod colours;
 mod judge;
 mod measure;
 
-pub use arrange::{Arrangement, Level, NotArranged, arrange};
+pub use arrange::{Arrangement, NotArranged, PartitionedCache, arrange};
 pub use colours::{Coloration, ColourPlan, measure_colours};
-pub use judge::{Samples, Survival, Verdict, judge};
+pub use judge::{ProbeSamples, ProbeVerdict, Survival, judge};
 pub use measure::{Here, NotMeasured, ProbePlan, Prober};

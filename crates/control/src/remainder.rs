@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::schemata::Domain;
+use crate::schemata::DomainShare;
 use crate::settings::{CpuRegister, Settings};
 
 /// What happens to settings that others have changed since.
@@ -27,7 +27,7 @@ pub(crate) enum Setting {
     Register(CpuRegister),
     Cpu(u32),
     Task(i32),
-    RootShare(Domain),
+    RootShare(DomainShare),
     Mount,
 }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// A share of one instance of a resource.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Domain {
+pub struct DomainShare {
     /// The resource, such as `L3`, `L2CODE`, `MB`.
     pub resource: String,
     /// The id of the instance.
@@ -15,7 +15,7 @@ pub struct Domain {
 }
 
 /// Values by domain.
-pub type Shares = BTreeMap<Domain, u64>;
+pub type DomainShares = BTreeMap<DomainShare, u64>;
 
 /// Whether values of a resource are written in decimal; masks are in hexadecimal.
 pub fn is_bandwidth(resource: &str) -> bool {
@@ -31,8 +31,8 @@ pub fn show(resource: &str, value: u64) -> String {
 ///
 /// # Errors
 /// What is wrong with it, and where.
-pub fn parse(text: &str) -> Result<Shares, String> {
-    let mut shares = Shares::new();
+pub fn parse(text: &str) -> Result<DomainShares, String> {
+    let mut shares = DomainShares::new();
     for line in text.lines() {
         let (resource, values) = line.split_once(':').ok_or_else(|| format!("`{line}` has no `:`"))?;
         let resource = resource.trim();
@@ -48,7 +48,7 @@ pub fn parse(text: &str) -> Result<Shares, String> {
                 true => value.parse(),
                 false => u64::from_str_radix(value.strip_prefix("0x").unwrap_or(value), 16),
             };
-            let domain = Domain { resource: resource.into(), id };
+            let domain = DomainShare { resource: resource.into(), id };
             if shares.insert(domain, value.map_err(|_| bad())?).is_some() {
                 return Err(format!("`{line}` has domain {id} twice"));
             }
@@ -58,7 +58,7 @@ pub fn parse(text: &str) -> Result<Shares, String> {
 }
 
 /// The text that sets these values, one line a resource.
-pub fn format(shares: &Shares) -> String {
+pub fn format(shares: &DomainShares) -> String {
     let mut text = String::new();
     let mut resource = "";
     for (domain, value) in shares {
@@ -81,8 +81,8 @@ pub fn format(shares: &Shares) -> String {
 mod tests {
     use super::*;
 
-    fn domain(resource: &str, id: u32) -> Domain {
-        Domain { resource: resource.into(), id }
+    fn domain(resource: &str, id: u32) -> DomainShare {
+        DomainShare { resource: resource.into(), id }
     }
 
     #[test]
@@ -92,7 +92,7 @@ mod tests {
             [(domain("L3", 0), 0xf), (domain("L3", 1), 0xfffff), (domain("MB", 0), 40), (domain("MB", 1), 100)];
         assert_eq!(shares, expected.into());
         assert_eq!(format(&shares), "L3:0=f;1=fffff\nMB:0=40;1=100\n");
-        assert_eq!(parse("L3:uninitialized\n"), Ok(Shares::new()));
+        assert_eq!(parse("L3:uninitialized\n"), Ok(DomainShares::new()));
     }
 
     #[test]

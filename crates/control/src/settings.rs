@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use waykeeper_policy::MountSettings;
 
 use crate::change::Change;
-use crate::schemata::Shares;
+use crate::schemata::DomainShares;
 
 /// A register of a CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -32,7 +32,7 @@ pub(crate) struct Settings {
     /// Groups that are made, in their order.
     pub groups: Vec<String>,
     /// Shares by group.
-    pub shares: BTreeMap<String, Shares>,
+    pub shares: BTreeMap<String, DomainShares>,
     pub modes: BTreeMap<String, String>,
     /// The group of each CPU that is named.
     pub cpus: BTreeMap<u32, String>,
@@ -92,7 +92,7 @@ impl Settings {
     }
 
     /// The shares that are set in the root group.
-    pub fn root_shares(&self) -> Shares {
+    pub fn root_shares(&self) -> DomainShares {
         self.shares.get("").cloned().unwrap_or_default()
     }
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
 use crate::cpus::{self, Cpus};
-use crate::schemata::{self, Shares};
+use crate::schemata::{self, DomainShares};
 use crate::{Tree, TreeError};
 
 /// Directories of the root that are no groups.
@@ -17,14 +17,14 @@ const NO_GROUPS: [&str; 3] = ["info", "mon_groups", "mon_data"];
 #[serde(deny_unknown_fields)]
 pub struct Snapshot {
     /// The groups.
-    pub groups: BTreeMap<String, Group>,
+    pub groups: BTreeMap<String, GroupSnapshot>,
 }
 
 /// One group.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Group {
+pub struct GroupSnapshot {
     /// `shareable` and so on; absent in monitoring groups.
     pub mode: Option<String>,
     /// Its CPUs; none of a group that is pseudo-locked, which only names those of its cache.
@@ -65,14 +65,14 @@ fn is_monitoring(path: &str) -> bool {
     path.starts_with("mon_groups/") || path.contains("/mon_groups/")
 }
 
-impl Group {
+impl GroupSnapshot {
     /// Whether it is pseudo-locked or on the way to it: its files for CPUs and tasks are closed then.
     pub fn is_locking(&self) -> bool {
         self.mode.as_deref().is_some_and(|mode| mode.starts_with("pseudo-lock"))
     }
 
     /// Its shares.
-    pub fn shares(&self) -> Shares {
+    pub fn shares(&self) -> DomainShares {
         self.schemata.as_deref().and_then(|text| schemata::parse(text).ok()).unwrap_or_default()
     }
 }
@@ -87,7 +87,7 @@ impl Snapshot {
         let names = tree.directories("")?;
         let groups = names.into_iter().filter(|name| !NO_GROUPS.contains(&name.as_str()));
         for control in std::iter::once(String::new()).chain(groups) {
-            match Group::read(tree, &control, true) {
+            match GroupSnapshot::read(tree, &control, true) {
                 Ok(group) if group.is_locking() => {
                     snapshot.groups.insert(control, group);
                 }
@@ -96,7 +96,7 @@ impl Snapshot {
                     let folder = file(&control, "mon_groups");
                     for name in tree.directories(&folder)? {
                         let path = format!("{folder}/{name}");
-                        match Group::read(tree, &path, false) {
+                        match GroupSnapshot::read(tree, &path, false) {
                             Ok(group) => drop(snapshot.groups.insert(path, group)),
                             Err(error) if error.is_absent() => {}
                             Err(error) => return Err(error),
@@ -111,12 +111,12 @@ impl Snapshot {
     }
 
     /// Control groups, the root first.
-    pub fn control(&self) -> impl Iterator<Item = (&String, &Group)> {
+    pub fn control(&self) -> impl Iterator<Item = (&String, &GroupSnapshot)> {
         self.groups.iter().filter(|(path, _)| !is_monitoring(path))
     }
 
     /// Monitoring groups.
-    pub fn monitoring(&self) -> impl Iterator<Item = (&String, &Group)> {
+    pub fn monitoring(&self) -> impl Iterator<Item = (&String, &GroupSnapshot)> {
         self.groups.iter().filter(|(path, _)| is_monitoring(path))
     }
 
@@ -130,7 +130,7 @@ impl Snapshot {
         self.home(|group| group.tasks.contains(&tid))
     }
 
-    fn home(&self, holds: impl Fn(&Group) -> bool) -> Option<Home> {
+    fn home(&self, holds: impl Fn(&GroupSnapshot) -> bool) -> Option<Home> {
         let control = self.control().find(|(_, group)| holds(group))?.0.clone();
         let mut within = self.monitoring().filter(|(path, _)| control_of(path) == control);
         let monitoring = within.find(|(_, group)| holds(group)).map(|(path, _)| path.clone());
@@ -138,7 +138,7 @@ impl Snapshot {
     }
 }
 
-impl Group {
+impl GroupSnapshot {
     fn read(tree: &mut dyn Tree, path: &str, control: bool) -> Result<Self, TreeError> {
         let mut group = Self::default();
         if control {

@@ -15,7 +15,7 @@ use rustix::io::Errno;
 use waykeeper_linux::beneath::open_beneath;
 
 pub use guard::Untrusted;
-pub use lock::{Held, Holder, LockError};
+pub use lock::{Holder, LockError, StateLock};
 
 use crate::store::Store;
 

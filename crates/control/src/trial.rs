@@ -2,7 +2,7 @@
 //! some that cannot be written.
 
 use crate::MachineAccess;
-use crate::apply::Cause;
+use crate::apply::ApplyFailure;
 use crate::journal::RegisterBefore;
 use crate::perform::MachineError;
 use crate::registers::{Purpose, purpose};
@@ -13,7 +13,7 @@ pub(crate) fn try_registers(
     machine: &mut MachineAccess<'_>,
     settings: &Settings,
     before: &[RegisterBefore],
-) -> Result<(), Cause> {
+) -> Result<(), ApplyFailure> {
     for RegisterBefore { place, value: old } in before {
         let Some(bits) =
             settings.registers.get(place).and_then(|bits| other_bits(*bits, *old, purpose(place.register)))
@@ -31,12 +31,12 @@ pub(crate) fn try_registers(
         let back = access(None).map_err(MachineError::from)?;
         let (cpu, register) = (place.cpu, place.register);
         if read == *old {
-            return Err(Cause::Inert(format!(
+            return Err(ApplyFailure::Inert(format!(
                 "register {register:#x} of CPU {cpu} was written {new:#x} and still reads {old:#x}: it can be read, but sets nothing"
             )));
         }
         if back != *old {
-            return Err(Cause::Inert(format!(
+            return Err(ApplyFailure::Inert(format!(
                 "register {register:#x} of CPU {cpu} read {old:#x} before it was tried, and reads {back:#x} after that was put back"
             )));
         }

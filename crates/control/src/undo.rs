@@ -10,7 +10,7 @@ use crate::change::Change;
 use crate::cpus::Cpus;
 use crate::journal::Journal;
 use crate::remainder::{OthersChanges, Remainder, Setting};
-use crate::schemata::{self, Shares};
+use crate::schemata::{self, DomainShares};
 use crate::settings::{CpuRegister, Settings};
 use crate::snapshot::{Home, Snapshot, control_of};
 use crate::tree::MountSeen;
@@ -270,9 +270,9 @@ impl Planner<'_> {
         let left = self.journal.root_shares_left();
         let under_way = match self.journal.changes[..self.journal.begun].last() {
             Some(Change::Shares { group, shares }) if group.is_empty() && self.journal.is_under_way() => shares.clone(),
-            _ => Shares::new(),
+            _ => DomainShares::new(),
         };
-        let mut back = Shares::new();
+        let mut back = DomainShares::new();
         for domain in self.begun.root_shares().keys() {
             let (Some(old), Some(value)) = (before.get(domain), now.get(domain)) else {
                 self.found(format!("{}:{} is not in schemata", domain.resource, domain.id));

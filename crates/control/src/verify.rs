@@ -11,9 +11,9 @@ use crate::cgroups::{self, FollowedCgroup, Strays};
 use crate::host::caches::{Cache, caches};
 use crate::journal::Journal;
 use crate::perform::MachineError;
-use crate::probe::{Arrangement, Level, NotMeasured, Prober, Samples, Verdict, arrange, judge};
+use crate::probe::{Arrangement, NotMeasured, PartitionedCache, ProbeSamples, ProbeVerdict, Prober, arrange, judge};
 use crate::read_back::{Difference, read_back};
-use crate::schemata::Domain;
+use crate::schemata::DomainShare;
 use crate::settings::Settings;
 use crate::snapshot::Snapshot;
 use crate::status::{StatusError, left};
@@ -34,22 +34,22 @@ pub struct Verified {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub strays: Vec<Strays>,
     /// What the probes say, one a class and cache.
-    pub probes: Vec<Probed>,
+    pub probes: Vec<ProbeReport>,
     /// Caches that were set and cannot be probed, and why.
     pub not_probed: Vec<String>,
 }
 
 /// One probe.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Probed {
+pub struct ProbeReport {
     /// Who walked and who streamed.
     #[serde(flatten)]
     pub arrangement: Arrangement,
     /// The times.
-    pub samples: Samples,
+    pub samples: ProbeSamples,
     /// What they say.
     #[serde(flatten)]
-    pub verdict: Verdict,
+    pub verdict: ProbeVerdict,
 }
 
 /// Why nothing was verified.
@@ -144,9 +144,9 @@ fn own_group(machine: &mut MachineAccess<'_>, settings: &Settings) -> Result<Opt
 }
 
 /// Measures one arrangement, and judges it.
-fn probe(arrangement: Arrangement, prober: &dyn Prober, stop: &AtomicBool) -> Result<Probed, NotMeasured> {
+fn probe(arrangement: Arrangement, prober: &dyn Prober, stop: &AtomicBool) -> Result<ProbeReport, NotMeasured> {
     let samples = prober.measure(&arrangement.plan, stop)?;
-    Ok(Probed { verdict: judge(&samples), arrangement, samples })
+    Ok(ProbeReport { verdict: judge(&samples), arrangement, samples })
 }
 
 /// Runs the probe without any setting, on the last-level cache of the first core: the "other class" is just another core.
@@ -154,7 +154,12 @@ fn probe(arrangement: Arrangement, prober: &dyn Prober, stop: &AtomicBool) -> Re
 ///
 /// # Errors
 /// Where the machine shows no cache that two cores share, or the probe could not run.
-pub fn try_probe(root: &Root, cores: &[u32], probing: Probing<'_>, stop: &AtomicBool) -> Result<Probed, VerifyError> {
+pub fn try_probe(
+    root: &Root,
+    cores: &[u32],
+    probing: Probing<'_>,
+    stop: &AtomicBool,
+) -> Result<ProbeReport, VerifyError> {
     let none = || VerifyError::Status(StatusError::Machine(absent("no cache that two of the allowed cores share")));
     let core = *cores.first().ok_or_else(none)?;
     let all = caches(root, core);
@@ -162,8 +167,11 @@ pub fn try_probe(root: &Root, cores: &[u32], probing: Probing<'_>, stop: &Atomic
     let classes = last.cores.iter().filter(|other| cores.contains(other));
     // As if each had a quarter of the cache: the masks only say who is whose other, and how long the chase is.
     let named: BTreeMap<u32, String> = classes.map(|&other| (other, class_of_core(other, core))).collect();
-    let level =
-        Level { masks: [(String::new(), 1), (OTHER.into(), 2)].into(), mask_bits: 4, ..level_of(last, &all, named) };
+    let level = PartitionedCache {
+        masks: [(String::new(), 1), (OTHER.into(), 2)].into(),
+        mask_bits: 4,
+        ..level_of(last, &all, named)
+    };
     let arrangements = arrange(&level, &[String::new()], probing.repeats).map_err(|_| none())?;
     let arrangement = arrangements.into_iter().next().ok_or_else(none)?;
     Ok(probe(Arrangement { class: "none".into(), other: "none".into(), ..arrangement }, probing.prober, stop)?)
@@ -180,8 +188,8 @@ fn absent(what: &str) -> MachineError {
     MachineError::Tree(crate::TreeError { action, path, errno: None, reason, status: None })
 }
 
-fn level_of(cache: &Cache, all: &[Cache], classes: BTreeMap<u32, String>) -> Level {
-    Level {
+fn level_of(cache: &Cache, all: &[Cache], classes: BTreeMap<u32, String>) -> PartitionedCache {
+    PartitionedCache {
         name: format!("L{}:{}", cache.level, cache.id),
         bytes: cache.bytes,
         mask_bits: 0,
@@ -198,8 +206,8 @@ fn levels(
     journal: &Journal,
     settings: &Settings,
     root: &Root,
-) -> Result<Vec<(Level, Vec<String>)>, MachineError> {
-    let mut found: BTreeMap<(u8, u32), (Level, Vec<String>)> = BTreeMap::new();
+) -> Result<Vec<(PartitionedCache, Vec<String>)>, MachineError> {
+    let mut found: BTreeMap<(u8, u32), (PartitionedCache, Vec<String>)> = BTreeMap::new();
     let cores = machine.system.online_cpus();
     let classes = match settings.registers.is_empty() {
         true => classes_of_tree(machine, settings)?,
@@ -215,7 +223,7 @@ fn levels(
             let named =
                 cache.cores.iter().filter_map(|core| Some((*core, classes.of_core.get(core)?.clone()))).collect();
             let masks = classes.masks(cache);
-            let level = Level { masks, mask_bits: classes.bits(cache), ..level_of(cache, &all, named) };
+            let level = PartitionedCache { masks, mask_bits: classes.bits(cache), ..level_of(cache, &all, named) };
             found.insert((cache.level, cache.id), (level, set));
         }
     }
@@ -227,7 +235,7 @@ fn levels(
 struct Classes {
     of_core: BTreeMap<u32, String>,
     /// Masks by class and cache.
-    masks: BTreeMap<String, BTreeMap<Domain, u64>>,
+    masks: BTreeMap<String, BTreeMap<DomainShare, u64>>,
     /// Classes that were set.
     set: BTreeSet<String>,
     /// Bits of a whole mask by resource.
@@ -236,8 +244,8 @@ struct Classes {
 
 impl Classes {
     /// Data is what a chase is made of: with CDP its mask counts.
-    fn domains(cache: &Cache) -> [Domain; 2] {
-        ["", "DATA"].map(|kind| Domain { resource: format!("L{}{kind}", cache.level), id: cache.id })
+    fn domains(cache: &Cache) -> [DomainShare; 2] {
+        ["", "DATA"].map(|kind| DomainShare { resource: format!("L{}{kind}", cache.level), id: cache.id })
     }
 
     fn mask(&self, class: &str, cache: &Cache) -> Option<u64> {
@@ -304,7 +312,7 @@ fn classes_of_registers(
                 continue;
             }
             let mask = machine.registers.read(core, register)?;
-            let domain = Domain { resource: format!("L{}", cache.level), id: cache.id };
+            let domain = DomainShare { resource: format!("L{}", cache.level), id: cache.id };
             classes.masks.entry(name.clone()).or_default().insert(domain, mask);
             if registers.contains(&register) {
                 classes.set.insert(name.clone());

@@ -15,7 +15,7 @@ use std::sync::atomic::AtomicBool;
 use bolero::{TypeGenerator, check};
 use cut::{Cut, Memory};
 use model::{Acting, Model};
-use waykeeper_control::{OthersChanges, Request, apply_with, preview, restore_with, status};
+use waykeeper_control::{ApplyRequest, OthersChanges, apply_with, preview, restore_with, status};
 use waykeeper_policy::Step;
 use waykeeper_resctrl::{Kernel, MountOptions};
 
@@ -197,7 +197,7 @@ fn take_plan(text: &[u8]) {
     let mut store = Memory::with(&Cut::default());
     let previewed = preview(&mut acting.machine(), &steps);
     assert_eq!(acting.model.borrow_mut().everything(), before, "a preview writes nothing");
-    let request = Request { policy: "any", version: "0", steps: &steps };
+    let request = ApplyRequest { policy: "any", version: "0", steps: &steps };
     let applied = apply_with(&mut acting.machine(), &mut store, &request, &AtomicBool::new(false));
     assert!(previewed.is_ok() || applied.is_err());
     if applied.is_ok() {

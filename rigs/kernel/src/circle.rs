@@ -9,8 +9,8 @@ mod snapshot;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use waykeeper_control::host::Host;
-use waykeeper_control::{OthersChanges, Request, Restored, StateDirectory, apply_with, restore_with};
+use waykeeper_control::host::HostFiles;
+use waykeeper_control::{ApplyRequest, OthersChanges, Restored, StateDirectory, apply_with, restore_with};
 use waykeeper_policy::Step;
 
 use self::cut::{Knife, Stroke};
@@ -141,7 +141,7 @@ impl Circle {
 
     fn carry_out(&self, part: Part, stroke: Option<Stroke>) {
         let knife = Knife::new(stroke);
-        let mut host = Host::at(Path::new("/"));
+        let mut host = HostFiles::at(Path::new("/"));
         let machine = host.machine();
         let (mut tree, mut registers) = (knife.tree(machine.tree), knife.registers(machine.registers));
         let mut machine =
@@ -153,7 +153,7 @@ impl Circle {
                 let mut store = knife.store(state);
                 match part {
                     Part::Apply => {
-                        let request = Request { policy: "rig", version: "0", steps: &self.steps };
+                        let request = ApplyRequest { policy: "rig", version: "0", steps: &self.steps };
                         let applied = apply_with(&mut machine, &mut store, &request, &AtomicBool::new(false));
                         applied.map(drop).map_err(|error| error.to_string())
                     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use waykeeper_control::host::Host;
+use waykeeper_control::host::HostFiles;
 use waykeeper_control::{StateDirectory, StatusError};
 use waykeeper_linux::Root;
 use waykeeper_report::shown::one_line;
@@ -16,8 +16,8 @@ pub fn state(root: Option<&Path>) -> StateDirectory {
 }
 
 /// The running machine, or files that stand for it.
-pub fn host(root: Option<&Path>) -> Host {
-    Host::at(root.unwrap_or(Path::new("/")))
+pub fn host(root: Option<&Path>) -> HostFiles {
+    HostFiles::at(root.unwrap_or(Path::new("/")))
 }
 
 /// Its files.

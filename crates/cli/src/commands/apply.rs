@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde::Deserialize;
-use waykeeper_control::{Applied, ApplyError, Files, Phase, Preview, Request, Status};
+use waykeeper_control::{Applied, ApplyError, ApplyRequest, Files, Phase, Preview, Status};
 use waykeeper_experiment::InputError;
 use waykeeper_platform::read_text;
 use waykeeper_policy::{Form, Membership, Offer, Refusal, Step, lower, plan as resolve};
@@ -42,7 +42,7 @@ pub fn apply(arguments: &Apply) -> Result<Exit, Failure> {
         return Ok(Exit::Done);
     }
     let stop = stop::on_ctrl_c_or("`waykeeper restore` puts back what was there before");
-    let request = Request { policy: &policy, version: env!("CARGO_PKG_VERSION"), steps: &steps };
+    let request = ApplyRequest { policy: &policy, version: env!("CARGO_PKG_VERSION"), steps: &steps };
     let applied = waykeeper_control::apply(&mut host(root).machine(), &state(root), &request, &stop)?;
     match arguments.json {
         true => print_json(&applied)?,

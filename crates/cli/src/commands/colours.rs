@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use serde::Serialize;
 use waykeeper_control::VerifyError;
-use waykeeper_control::probe::{Coloration, ColourPlan, Verdict, judge, measure_colours};
+use waykeeper_control::probe::{Coloration, ColourPlan, ProbeVerdict, judge, measure_colours};
 use waykeeper_linux::{Root, discover, schedule};
 
 use super::output::{print, print_json};
@@ -18,7 +18,7 @@ struct Told {
     #[serde(flatten)]
     measured: Coloration,
     #[serde(flatten)]
-    verdict: Verdict,
+    verdict: ProbeVerdict,
 }
 
 /// Measures whether page colours keep two workloads that take turns on one core apart in its L2.
@@ -36,21 +36,21 @@ pub fn colours(repeats: usize, json: bool, stop: &AtomicBool) -> Result<Exit, Fa
         false => print(&text(&told))?,
     }
     Ok(match told.verdict {
-        Verdict::Enforced { .. } => Exit::Done,
-        Verdict::Inert { .. } => Exit::DoesNotHold,
-        Verdict::Inconclusive { .. } => Exit::TooThin,
+        ProbeVerdict::Enforced { .. } => Exit::Done,
+        ProbeVerdict::Inert { .. } => Exit::DoesNotHold,
+        ProbeVerdict::Inconclusive { .. } => Exit::TooThin,
     })
 }
 
 fn text(told: &Told) -> String {
     let Told { plan, measured, verdict } = told;
     let verdict = match verdict {
-        Verdict::Enforced { survival } => format!("colours keep workloads apart: {}", survived(survival)),
-        Verdict::Inert { survival } => format!(
+        ProbeVerdict::Enforced { survival } => format!("colours keep workloads apart: {}", survived(survival)),
+        ProbeVerdict::Inert { survival } => format!(
             "colours do NOTHING: {}; the cache hashes its index, or the host does not back this machine with huge pages",
             survived(survival)
         ),
-        Verdict::Inconclusive { reason, .. } => format!("inconclusive: {reason}"),
+        ProbeVerdict::Inconclusive { reason, .. } => format!("inconclusive: {reason}"),
     };
     let addresses = match measured.confirmed {
         true => "each page's colour is confirmed by the kernel's page map",

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use waykeeper_control::probe::{Here, Prober, Survival, Verdict};
-use waykeeper_control::{Probed, Probing, Verified, try_probe, verify as look};
+use waykeeper_control::probe::{Here, ProbeVerdict, Prober, Survival};
+use waykeeper_control::{ProbeReport, Probing, Verified, try_probe, verify as look};
 use waykeeper_linux::{discover, schedule};
 use waykeeper_report::shown::one_line;
 use waykeeper_room::guest::RoomProber;
@@ -50,10 +50,10 @@ fn cores(root: Option<&Path>, in_room: bool) -> Vec<u32> {
 }
 
 fn exit(verified: &Verified) -> Exit {
-    let any = |wanted: fn(&Verdict) -> bool| verified.probes.iter().any(|probe| wanted(&probe.verdict));
-    if !verified.differences.is_empty() || any(|verdict| matches!(verdict, Verdict::Inert { .. })) {
+    let any = |wanted: fn(&ProbeVerdict) -> bool| verified.probes.iter().any(|probe| wanted(&probe.verdict));
+    if !verified.differences.is_empty() || any(|verdict| matches!(verdict, ProbeVerdict::Inert { .. })) {
         Exit::DoesNotHold
-    } else if !verified.not_probed.is_empty() || any(|verdict| matches!(verdict, Verdict::Inconclusive { .. })) {
+    } else if !verified.not_probed.is_empty() || any(|verdict| matches!(verdict, ProbeVerdict::Inconclusive { .. })) {
         Exit::TooThin
     } else {
         Exit::Done
@@ -77,14 +77,14 @@ fn text(verified: &Verified, no_probe: bool) -> String {
     text
 }
 
-fn told(probed: &Probed) -> String {
+fn told(probed: &ProbeReport) -> String {
     let arrangement = &probed.arrangement;
     let plan = &arrangement.plan;
     let class = |name: &str| if name.is_empty() { "the root group".to_owned() } else { one_line(name).into_owned() };
     let verdict = match &probed.verdict {
-        Verdict::Enforced { survival } => format!("in force: {}", survived(survival)),
-        Verdict::Inert { survival } => format!("INERT: {}", survived(survival)),
-        Verdict::Inconclusive { reason, .. } => format!("inconclusive: {reason}"),
+        ProbeVerdict::Enforced { survival } => format!("in force: {}", survived(survival)),
+        ProbeVerdict::Inert { survival } => format!("INERT: {}", survived(survival)),
+        ProbeVerdict::Inconclusive { reason, .. } => format!("inconclusive: {reason}"),
     };
     let samples = &probed.samples;
     let [alone, same, other] = [&samples.positive, &samples.negative, &samples.treated].map(|times| median(times));

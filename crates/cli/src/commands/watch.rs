@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyModifiers};
-use waykeeper_control::{Monitored, MonitoredGroup, Tree, TreeError};
+use waykeeper_control::{MonitorReading, MonitoredGroup, Tree, TreeError};
 use waykeeper_experiment::InputError;
 use waykeeper_report::live::{GroupLook, History, Look, ShareLook, Usage, draw, lines};
 use waykeeper_report::shown::for_showing;
@@ -127,7 +127,7 @@ fn ends(event: &Event) -> bool {
 
 /// What is needed to tell what changed.
 struct Watcher {
-    before: Option<(Monitored, f64)>,
+    before: Option<(MonitorReading, f64)>,
     begun: Option<f64>,
 }
 
@@ -154,15 +154,15 @@ impl Watcher {
 }
 
 /// All groups; none where there is no resctrl, if there is something else to show.
-fn groups(tree: &mut dyn Tree, has_target: bool) -> Result<Monitored, Failure> {
+fn groups(tree: &mut dyn Tree, has_target: bool) -> Result<MonitorReading, Failure> {
     let seen = |error: TreeError| Failure::NotWatched(error.to_string());
     let why = match tree.unusable() {
-        None if tree.mounted().map_err(seen)?.is_some() => return Monitored::take(tree).map_err(seen),
+        None if tree.mounted().map_err(seen)?.is_some() => return MonitorReading::take(tree).map_err(seen),
         None => "resctrl is not mounted; `mount -t resctrl resctrl /sys/fs/resctrl` does that".to_owned(),
         Some(why) => why,
     };
     match has_target {
-        true => Ok(Monitored::default()),
+        true => Ok(MonitorReading::default()),
         false => Err(Failure::NotWatched(format!(
             "there are no groups to watch: {why}; --target WORKLOAD@CORE shows a latency all the same, and \
              `waykeeper enter PLATFORM` a machine that has them"
@@ -173,7 +173,7 @@ fn groups(tree: &mut dyn Tree, has_target: bool) -> Result<Monitored, Failure> {
 fn group_look(
     path: &str,
     group: &MonitoredGroup,
-    all: &Monitored,
+    all: &MonitorReading,
     moved: impl Fn(&str, &str) -> Option<f64>,
 ) -> GroupLook {
     let shares = group.shares.iter().map(|share| ShareLook {

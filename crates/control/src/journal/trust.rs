@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Before, Head, Journal, Record, TaskBefore};
+use super::{Head, Journal, PriorState, Record, TaskBefore};
 use crate::change::Change;
 use crate::cpus::Cpus;
 use crate::registers;
@@ -107,7 +107,7 @@ fn moved(journal: &Journal, tasks: &BTreeMap<i32, TaskBefore>) -> Result<(), Wro
     Ok(())
 }
 
-fn before(before: &Before, changes: &[Change]) -> Result<(), Wrong> {
+fn before(before: &PriorState, changes: &[Change]) -> Result<(), Wrong> {
     let planned = Settings::of(changes);
     for (path, group) in &before.tree.groups {
         let what = || format!("before, group `{}`", path.escape_debug());

@@ -15,7 +15,7 @@ const STREAM_TIMES: u64 = 4;
 
 /// A cache that is partitioned, and what is known about who uses it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Level {
+pub struct PartitionedCache {
     /// Its name, such as `L3:0`.
     pub name: String,
     /// Its size.
@@ -61,7 +61,7 @@ pub struct NotArranged {
 ///
 /// # Errors
 /// Where no class can be probed: the reason of the last one that was looked at.
-pub fn arrange(level: &Level, classes: &[String], repeats: usize) -> Result<Vec<Arrangement>, NotArranged> {
+pub fn arrange(level: &PartitionedCache, classes: &[String], repeats: usize) -> Result<Vec<Arrangement>, NotArranged> {
     let mut reason = "no core of a class that was set shares this cache".to_owned();
     let mut arranged = Vec::new();
     for class in classes {
@@ -74,7 +74,7 @@ pub fn arrange(level: &Level, classes: &[String], repeats: usize) -> Result<Vec<
     if arranged.is_empty() { Err(NotArranged { cache: level.name.clone(), reason }) } else { Ok(arranged) }
 }
 
-fn one(level: &Level, class: &str, repeats: usize) -> Result<Arrangement, Option<String>> {
+fn one(level: &PartitionedCache, class: &str, repeats: usize) -> Result<Arrangement, Option<String>> {
     let cores_of = |class: &str| {
         let class = class.to_owned();
         level.classes.iter().filter(move |(_, other)| **other == class).map(|(core, _)| *core)
@@ -117,9 +117,9 @@ mod tests {
     use super::*;
 
     /// Twelve ways of 1 MiB, cores 0 to 3 in the root group, 4 and 5 in `rt`.
-    fn level(root: u64, rt: u64) -> Level {
+    fn level(root: u64, rt: u64) -> PartitionedCache {
         let classes = (0..6).map(|core| (core, if core < 4 { "" } else { "rt" }.to_owned()));
-        Level {
+        PartitionedCache {
             name: "L3:0".into(),
             bytes: 12 << 20,
             mask_bits: 12,
@@ -130,7 +130,7 @@ mod tests {
         }
     }
 
-    fn arranged(level: &Level) -> Result<Vec<Arrangement>, NotArranged> {
+    fn arranged(level: &PartitionedCache) -> Result<Vec<Arrangement>, NotArranged> {
         arrange(level, &["rt".into()], 11)
     }
 

@@ -15,7 +15,7 @@ use waykeeper_linux::schedule;
 use waykeeper_linux::thread::apart;
 use waykeeper_workload::Pattern;
 
-use super::judge::Samples;
+use super::judge::ProbeSamples;
 use super::measure::{NotMeasured, PRIORITY, ProbePlan};
 
 /// A chase fills this part of its half of the cache, so that not every piece of bad luck in the replacement counts. Assumed.
@@ -50,7 +50,7 @@ pub struct Coloration {
     /// Whether the kernel's page map confirms the colours; false where physical addresses are hidden.
     pub confirmed: bool,
     /// The times.
-    pub samples: Samples,
+    pub samples: ProbeSamples,
 }
 
 impl ColourPlan {
@@ -121,7 +121,7 @@ fn on_this_thread(plan: &ColourPlan, colouring: Colouring, stop: &AtomicBool) ->
     let confirmed = [&chase, &same, &apart].iter().all(|walk| walk.confirmed);
     let tick_ns = 1e9 / clock::measure().frequency_hz;
     let mut recorder = Recorder::new_boxed();
-    let mut samples = Samples::default();
+    let mut samples = ProbeSamples::default();
     for _ in 0..plan.repeats {
         if stop.load(Ordering::Relaxed) {
             return Err(NotMeasured::Interrupted);

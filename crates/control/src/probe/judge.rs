@@ -5,7 +5,7 @@ use serde_with::skip_serializing_none;
 
 /// Times of a walk through the chase, one a repeat, in nanoseconds an access.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Samples {
+pub struct ProbeSamples {
     /// Nobody streamed.
     pub positive: Vec<f64>,
     /// The neighbour streamed in the same class.
@@ -41,7 +41,7 @@ pub struct Survival {
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "verdict", rename_all = "snake_case")]
-pub enum Verdict {
+pub enum ProbeVerdict {
     /// The neighbour cannot push the chase out: the mask is in force.
     Enforced {
         /// How much stayed.
@@ -93,8 +93,8 @@ impl Median {
 }
 
 /// Judges. Pure: equal times give equal verdicts.
-pub fn judge(samples: &Samples) -> Verdict {
-    let inconclusive = |reason: String, survival| Verdict::Inconclusive { reason, survival };
+pub fn judge(samples: &ProbeSamples) -> ProbeVerdict {
+    let inconclusive = |reason: String, survival| ProbeVerdict::Inconclusive { reason, survival };
     let all = [&samples.positive, &samples.negative, &samples.treated].map(|times| Median::of(times));
     let [Some(positive), Some(negative), Some(treated)] = all else {
         return inconclusive(format!("fewer than {LEAST} times of one kind, or times that are none"), None);
@@ -125,10 +125,10 @@ pub fn judge(samples: &Samples) -> Verdict {
         )),
     };
     if share.at_least >= ENFORCED_FROM {
-        return Verdict::Enforced { survival: share };
+        return ProbeVerdict::Enforced { survival: share };
     }
     if share.at_most <= INERT_UP_TO {
-        return Verdict::Inert { survival: share };
+        return ProbeVerdict::Inert { survival: share };
     }
     let part = format!(
         "{:.0} % of the chase survives, somewhere between {:.0} and {:.0} %",
@@ -155,8 +155,8 @@ mod tests {
         (-5..=5).map(|step| middle + spread * f64::from(step) / 5.0).collect()
     }
 
-    fn verdict(positive: Vec<f64>, negative: Vec<f64>, treated: Vec<f64>) -> Verdict {
-        judge(&Samples { positive, negative, treated })
+    fn verdict(positive: Vec<f64>, negative: Vec<f64>, treated: Vec<f64>) -> ProbeVerdict {
+        judge(&ProbeSamples { positive, negative, treated })
     }
 
     #[test]
@@ -174,10 +174,10 @@ mod tests {
     #[test]
     fn a_mask_that_holds_and_one_that_does_not() {
         let (hit, miss) = (around(20.0, 1.0), around(90.0, 3.0));
-        assert!(matches!(verdict(hit.clone(), miss.clone(), around(22.0, 2.0)), Verdict::Enforced { .. }));
-        assert!(matches!(verdict(hit.clone(), miss.clone(), around(88.0, 4.0)), Verdict::Inert { .. }));
+        assert!(matches!(verdict(hit.clone(), miss.clone(), around(22.0, 2.0)), ProbeVerdict::Enforced { .. }));
+        assert!(matches!(verdict(hit.clone(), miss.clone(), around(88.0, 4.0)), ProbeVerdict::Inert { .. }));
         // (90 - 22) / (90 - 20) = 0.971.
-        let Verdict::Enforced { survival } = verdict(hit, miss, around(22.0, 2.0)) else { panic!("not in force") };
+        let ProbeVerdict::Enforced { survival } = verdict(hit, miss, around(22.0, 2.0)) else { panic!("not in force") };
         assert!((survival.estimate - 68.0 / 70.0).abs() < 1e-9);
         assert!(survival.at_least < survival.estimate && survival.estimate < survival.at_most);
     }
@@ -186,20 +186,20 @@ mod tests {
     fn controls_that_agree_conclude_nothing() {
         // A chase that lies in a private cache: streaming changes nothing, whatever the mask.
         let told = verdict(around(4.0, 0.1), around(4.1, 0.1), around(4.0, 0.1));
-        assert!(matches!(told, Verdict::Inconclusive { survival: None, .. }), "{told:?}");
+        assert!(matches!(told, ProbeVerdict::Inconclusive { survival: None, .. }), "{told:?}");
         // Noise as large as the difference.
         let told = verdict(
             around(20.0, 40.0).into_iter().map(f64::abs).map(|t| t + 1.0).collect(),
             around(60.0, 58.0),
             around(30.0, 9.0),
         );
-        assert!(matches!(told, Verdict::Inconclusive { survival: None, .. }), "{told:?}");
+        assert!(matches!(told, ProbeVerdict::Inconclusive { survival: None, .. }), "{told:?}");
     }
 
     #[test]
     fn a_part_that_survives_is_told_and_not_judged() {
         let told = verdict(around(20.0, 1.0), around(90.0, 3.0), around(55.0, 2.0));
-        let Verdict::Inconclusive { survival: Some(survival), reason } = told else { panic!("{told:?}") };
+        let ProbeVerdict::Inconclusive { survival: Some(survival), reason } = told else { panic!("{told:?}") };
         // (90 - 55) / 70 = one half.
         assert!((survival.estimate - 0.5).abs() < 1e-9);
         assert!(reason.starts_with("50 % of the chase survives"), "{reason}");
@@ -211,14 +211,17 @@ mod tests {
         let mut treated = around(21.0, 1.0);
         treated[6..].fill(90.0);
         let told = verdict(around(20.0, 1.0), around(90.0, 3.0), treated);
-        assert!(matches!(told, Verdict::Inconclusive { survival: Some(_), .. }), "{told:?}");
+        assert!(matches!(told, ProbeVerdict::Inconclusive { survival: Some(_), .. }), "{told:?}");
     }
 
     #[test]
     fn times_that_are_none_conclude_nothing() {
         for bad in [vec![], vec![f64::NAN; 11], vec![0.0; 11], around(20.0, 1.0)[..8].to_vec()] {
-            assert!(matches!(verdict(bad.clone(), around(90.0, 1.0), around(20.0, 1.0)), Verdict::Inconclusive { .. }));
-            assert!(matches!(verdict(around(20.0, 1.0), around(90.0, 1.0), bad), Verdict::Inconclusive { .. }));
+            assert!(matches!(
+                verdict(bad.clone(), around(90.0, 1.0), around(20.0, 1.0)),
+                ProbeVerdict::Inconclusive { .. }
+            ));
+            assert!(matches!(verdict(around(20.0, 1.0), around(90.0, 1.0), bad), ProbeVerdict::Inconclusive { .. }));
         }
     }
 }

@@ -12,7 +12,7 @@ use waykeeper_linux::schedule;
 use waykeeper_linux::thread::{NoThread, spawn_scoped};
 use waykeeper_workload::{Loop, Operation, Order, Pattern};
 
-use super::judge::Samples;
+use super::judge::ProbeSamples;
 
 /// The lowest real-time priority: above everything ordinary, and for the length of a walk only.
 pub(super) const PRIORITY: i32 = 1;
@@ -123,7 +123,7 @@ pub trait Prober {
     ///
     /// # Errors
     /// See [`NotMeasured`].
-    fn measure(&self, plan: &ProbePlan, stop: &AtomicBool) -> Result<Samples, NotMeasured>;
+    fn measure(&self, plan: &ProbePlan, stop: &AtomicBool) -> Result<ProbeSamples, NotMeasured>;
 }
 
 /// The cores of this machine.
@@ -131,7 +131,7 @@ pub trait Prober {
 pub struct Here;
 
 impl Prober for Here {
-    fn measure(&self, plan: &ProbePlan, stop: &AtomicBool) -> Result<Samples, NotMeasured> {
+    fn measure(&self, plan: &ProbePlan, stop: &AtomicBool) -> Result<ProbeSamples, NotMeasured> {
         measure(plan, stop)
     }
 }
@@ -158,14 +158,14 @@ impl ProbePlan {
     }
 }
 
-fn measure(plan: &ProbePlan, stop: &AtomicBool) -> Result<Samples, NotMeasured> {
+fn measure(plan: &ProbePlan, stop: &AtomicBool) -> Result<ProbeSamples, NotMeasured> {
     let elements = plan.elements();
     let tick_ns = 1e9 / clock::measure().frequency_hz;
     thread::scope(|scope| {
         let chase = Walker::start(scope, plan.core, plan.chase())?;
         let other = Walker::start(scope, plan.neighbour, plan.stream())?;
         let same = Walker::start(scope, plan.same_class, plan.stream())?;
-        let mut samples = Samples::default();
+        let mut samples = ProbeSamples::default();
         for _ in 0..plan.repeats {
             if stop.load(Ordering::Relaxed) {
                 return Err(NotMeasured::Interrupted);

@@ -58,12 +58,12 @@ fn began(pid: u32) -> Option<u64> {
 
 /// The lock, as long as this lives.
 #[derive(Debug)]
-pub struct Held {
+pub struct StateLock {
     at_work: Option<File>,
     _lock: File,
 }
 
-impl Drop for Held {
+impl Drop for StateLock {
     fn drop(&mut self) {
         // Where this cannot be done, the process is found to have ended.
         let _ = self.at_work.as_ref().map(|file| file.set_len(0));
@@ -98,7 +98,7 @@ impl StateDirectory {
     ///
     /// # Errors
     /// Where somebody else has it, or the directory cannot be used.
-    pub fn lock(&self, work: &str) -> Result<Held, LockError> {
+    pub fn lock(&self, work: &str) -> Result<StateLock, LockError> {
         self.try_lock(work).map_err(|error| self.unusable(error))?.map_err(LockError::Taken)
     }
 
@@ -109,7 +109,7 @@ impl StateDirectory {
         }
     }
 
-    fn try_lock(&self, work: &str) -> io::Result<Result<Held, Option<Holder>>> {
+    fn try_lock(&self, work: &str) -> io::Result<Result<StateLock, Option<Holder>>> {
         let directory = self.make()?;
         let lock = self.open(&directory, LOCK, OFlags::RDWR | OFlags::CREATE, 0o600)?;
         if fstat(&lock)?.st_mode & 0o077 != 0 {
@@ -123,7 +123,7 @@ impl StateDirectory {
         }
         // A full disk does not stop a restore: then the others are only told that somebody is at work.
         let at_work = self.write_holder(&directory, work).ok();
-        Ok(Ok(Held { at_work, _lock: lock }))
+        Ok(Ok(StateLock { at_work, _lock: lock }))
     }
 
     fn write_holder(&self, directory: &OwnedFd, work: &str) -> io::Result<File> {

@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use proptest::prelude::*;
-use waykeeper_control::{ApplyError, OthersChanges, Request, Restored, apply_with, restore_with};
+use waykeeper_control::{ApplyError, ApplyRequest, OthersChanges, Restored, apply_with, restore_with};
 use waykeeper_policy::Step;
 use waykeeper_resctrl::{Kernel, Operation};
 
@@ -16,7 +16,7 @@ pub fn apply(
     store: &mut Memory,
     steps: &[Step],
 ) -> Result<waykeeper_control::Applied, ApplyError> {
-    let request = Request { policy: "test", version: "0", steps };
+    let request = ApplyRequest { policy: "test", version: "0", steps };
     apply_with(&mut acting.machine(), store, &request, &AtomicBool::new(false))
 }
 

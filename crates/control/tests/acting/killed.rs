@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 
 use rustix::process::{Signal, getpid, kill_process};
 use waykeeper_control::{
-    MachineAccess, OthersChanges, Request, Restored, StateDirectory, Store, Tree, TreeError, apply_with, restore,
+    ApplyRequest, MachineAccess, OthersChanges, Restored, StateDirectory, Store, Tree, TreeError, apply_with, restore,
     restore_with,
 };
 use waykeeper_policy::{MountSettings, Step};
@@ -175,7 +175,7 @@ fn a_process_to_kill() {
     let mut machine = MachineAccess { tree: &mut tree, registers, system };
     match work {
         "apply" => {
-            let request = Request { policy: "test", version: "0", steps: &steps() };
+            let request = ApplyRequest { policy: "test", version: "0", steps: &steps() };
             apply_with(&mut machine, &mut store, &request, &AtomicBool::new(false)).map(drop).unwrap();
         }
         _ => drop(restore_with(&mut machine, &mut store, OthersChanges::Leave).unwrap()),

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use waykeeper_control::{ApplyError, NotCarriedOut, Request, apply_with, preview};
+use waykeeper_control::{ApplyError, ApplyRequest, NotCarriedOut, apply_with, preview};
 use waykeeper_policy::{MountSettings, Step};
 use waykeeper_resctrl::Kernel;
 
@@ -97,7 +97,7 @@ fn a_second_policy_and_a_ctrl_c() {
     let (mut acting, mut store) = (Acting::on(model(), &cut), Memory::with(&cut));
     let before = acting.model.borrow_mut().everything();
     let steps = [write("schemata", "L3:0=f\n")];
-    let request = Request { policy: "test", version: "0", steps: &steps };
+    let request = ApplyRequest { policy: "test", version: "0", steps: &steps };
     let stopped = apply_with(&mut acting.machine(), &mut store, &request, &AtomicBool::new(true)).unwrap_err();
     assert!(stopped.to_string().starts_with("interrupted; everything was put back"), "{stopped}");
     assert_eq!(acting.model.borrow_mut().everything(), before);

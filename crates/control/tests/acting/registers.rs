@@ -3,7 +3,9 @@
 use std::sync::atomic::AtomicBool;
 
 use proptest::prelude::*;
-use waykeeper_control::{ApplyError, Cause, OthersChanges, Phase, Request, Restored, apply_with, restore_with, status};
+use waykeeper_control::{
+    ApplyError, ApplyFailure, ApplyRequest, OthersChanges, Phase, Restored, apply_with, restore_with, status,
+};
 use waykeeper_policy::Step;
 use waykeeper_resctrl::Kernel;
 
@@ -86,7 +88,7 @@ fn a_register_that_sets_nothing_is_found_out_by_writing() {
         let (mut acting, mut store) = (Acting::on(before.clone(), &cut), Memory::with(&cut));
         let steps = [register(0, 0xc90, 0x3f, 0xfff), register(0, INERT, value, 0xfff)];
         let error = apply(&mut acting, &mut store, &steps).unwrap_err();
-        assert!(matches!(&error, ApplyError::RolledBack { cause: Cause::Inert(_) }), "{error}");
+        assert!(matches!(&error, ApplyError::RolledBack { cause: ApplyFailure::Inert(_) }), "{error}");
         assert!(error.to_string().contains("it can be read, but sets nothing"), "{error}");
         assert_eq!(acting.model.borrow_mut().everything(), before.everything());
     }
@@ -146,7 +148,7 @@ proptest! {
         }).collect();
         let mut before = machine();
         let whole = Cut::default();
-        let request = Request { policy: "test", version: "0", steps: &steps };
+        let request = ApplyRequest { policy: "test", version: "0", steps: &steps };
         let _ = apply_with(&mut Acting::on(before.clone(), &whole).machine(), &mut Memory::with(&whole), &request, &AtomicBool::new(false));
         for effect in 0..whole.seen() {
             let cut = Cut::at(effect);

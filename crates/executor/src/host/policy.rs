@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use waykeeper_control::host::Host as Acting;
+use waykeeper_control::host::HostFiles as Acting;
 use waykeeper_control::{
-    Files, OthersChanges, Phase, Request, Restored, StateDirectory, Status, WAYS_ON, apply, restore, status,
+    ApplyRequest, Files, OthersChanges, Phase, Restored, StateDirectory, Status, WAYS_ON, apply, restore, status,
 };
 use waykeeper_linux::Root;
 use waykeeper_platform::CoreId;
@@ -64,7 +64,7 @@ pub fn applied(
     let planned = planned(located(files, name), target);
     let Planned { steps, region } = planned.map_err(|why| refused(&format!("policy `{name}`"), why))?;
     let state = StateDirectory::of_this_machine();
-    let request = Request { policy: name, version: env!("CARGO_PKG_VERSION"), steps: &steps };
+    let request = ApplyRequest { policy: name, version: env!("CARGO_PKG_VERSION"), steps: &steps };
     apply(&mut Acting::at(Path::new("/")).machine(), &state, &request, stop)
         .map_err(|error| refused(&format!("policy `{name}`"), error))?;
     Ok(Some(AppliedPolicy { state, name: name.to_owned(), region }))

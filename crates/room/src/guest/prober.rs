@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use waykeeper_control::probe::{NotMeasured, ProbePlan, Prober, Samples};
+use waykeeper_control::probe::{NotMeasured, ProbePlan, ProbeSamples, Prober};
 use waykeeper_platform::CoreId;
 use waykeeper_workload::Pattern;
 
@@ -29,7 +29,7 @@ fn refused(error: ClientError) -> NotMeasured {
 }
 
 impl Prober for RoomProber {
-    fn measure(&self, plan: &ProbePlan, stop: &AtomicBool) -> Result<Samples, NotMeasured> {
+    fn measure(&self, plan: &ProbePlan, stop: &AtomicBool) -> Result<ProbeSamples, NotMeasured> {
         let mut client = self.client.lock().unwrap_or_else(PoisonError::into_inner);
         let memory = client.memory(plan.core, plan.chase().data_bytes()).map_err(refused)?;
         let samples = measure(&mut client, plan, memory, stop);
@@ -40,9 +40,9 @@ impl Prober for RoomProber {
     }
 }
 
-fn measure(client: &mut Client, plan: &ProbePlan, memory: u64, stop: &AtomicBool) -> Result<Samples, NotMeasured> {
+fn measure(client: &mut Client, plan: &ProbePlan, memory: u64, stop: &AtomicBool) -> Result<ProbeSamples, NotMeasured> {
     let tick_ns = client.status().map_err(refused)?.tick_ns;
-    let mut samples = Samples::default();
+    let mut samples = ProbeSamples::default();
     for _ in 0..plan.repeats {
         for (times, streams) in [
             (&mut samples.positive, None),
