@@ -4,8 +4,11 @@
 //! Arrows point downwards: a row may use the rows below it. Uses that run upwards inside the simulator are counted and held
 //! to [`ALLOWED`], which may only shrink. What is counted are paths in the code (`use` and others, in macros and tests too),
 //! not links in comments, and calls of [`methods`] that a higher folder adds to a type of a lower one.
+//!
+//! And no two crates declare a public type of the same name, see [`names`].
 
 mod methods;
+mod names;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -48,6 +51,12 @@ pub fn check() -> Result<(), String> {
     let upwards: Vec<&Use> = uses.iter().filter(|one| runs_upwards(&order, one)).chain(&calls).collect();
     println!("uses between folders of the simulator that run upwards: {}", upwards.len());
     wrong.extend(more_or_fewer(&upwards, &ALLOWED));
+    let list = read(&Path::new(root()).join(names::LIST))?;
+    println!(
+        "type names that more than one crate declares: {}",
+        list.lines().filter(|line| !line.starts_with('#')).count()
+    );
+    wrong.extend(names::shared(&names::declared(&Path::new(root()).join("crates"))?, &list));
     match wrong.as_slice() {
         [] => Ok(()),
         wrong => Err(format!("architecture:\n{}", wrong.join("\n"))),

@@ -22,7 +22,8 @@ use std::process::ExitCode;
 const HELP: &str = "\
 cargo xtask test        run all checks and tests; installs the Debian packages they need when run as root
 cargo xtask packages    install those packages, or name them
-cargo xtask architecture    check docs/architecture.md against the crates and the folders of the simulator
+cargo xtask architecture    check docs/architecture.md against the crates and the folders of the simulator,
+                        and that no two crates share the name of a type
 cargo xtask words       check the documentation and `--help` against xtask/words.txt
 cargo xtask dependencies    check licences and sources of the dependencies with cargo-deny
 cargo xtask bench-peers [ROUNDS]    functional mode beside PyPI's pycachesim: the same addresses, in turns
