@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use waykeeper_kernels::{Kernel, KernelError, Memory, Progress, Recorder, clock};
-use waykeeper_workload::{Figure, Loop, Operation, Order, Pattern, TickBody};
+use waykeeper_workload::{Loop, Operation, Order, Pattern, TickBody, WakeupFigure};
 
 /// Page-aligned memory that outlives the kernels of one test.
 #[derive(Clone)]
@@ -191,7 +191,7 @@ fn what_cannot_run_is_refused_with_the_reason() {
     let command =
         refusal(&Pattern::Command { argv: vec!["stress-ng".into()], passes: waykeeper_workload::Passes::Process });
     assert!(command.contains("stress-ng") && command.contains("process"), "{command}");
-    let wakeup = refusal(&Pattern::Wakeup { period_ns: 1e6, figure: Figure::WakeupLatency, body: None });
+    let wakeup = refusal(&Pattern::Wakeup { period_ns: 1e6, figure: WakeupFigure::WakeupLatency, body: None });
     assert!(wakeup.contains("`wakeup` waits for the operating system"), "{wakeup}");
     let chase = refusal(&Pattern::Chase { elements: 100, stride: 64, order: Order::Linear, batch: 1 });
     assert!(chase.contains("6400") && chase.contains("given 0"), "{chase}");

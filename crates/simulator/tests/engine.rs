@@ -2,7 +2,7 @@
 
 use waykeeper_platform::{Colouring, Param, Platform, Settings, WayGroups, find_bundled};
 use waykeeper_simulator::{Engine, Program, Role, Samples, can_run};
-use waykeeper_workload::{Figure, Loop, Operation, Order, Pattern, TickBody};
+use waykeeper_workload::{Loop, Operation, Order, Pattern, TickBody, WakeupFigure};
 
 const MILLISECOND: u64 = 1_000_000_000;
 
@@ -389,7 +389,7 @@ fn what_cannot_run_is_refused_with_its_key() {
         |programs: &[Program], mitigations: &[&str]| Engine::new(&platform, programs, mitigations, 1).unwrap_err();
     let tick = || target(1, latency_loop());
     let neighbour = |core, pattern| Program { core, pattern, role: Role::Neighbour };
-    let wakeup = Pattern::Wakeup { period_ns: 1e6, figure: Figure::WakeupLatency, body: None };
+    let wakeup = Pattern::Wakeup { period_ns: 1e6, figure: WakeupFigure::WakeupLatency, body: None };
     let command = || Pattern::Command { argv: vec!["stress-ng".into()], passes: waykeeper_workload::Passes::Process };
     let huge = Pattern::Chase { elements: 1 << 26, stride: 64, order: Order::Linear, batch: 1 };
     for (programs, mitigations, what, why) in [

@@ -27,6 +27,6 @@ pub use quantity::{BadQuantity, CacheLevel, CacheShape, CacheShapes, Count, Size
 pub use random::Xorshift;
 pub use stream::{Access, Region, Step, Stream};
 pub use trace::{PassLength, Trace, TraceSource, load as load_trace, record_program};
-pub use wakeup::{Figure, Wakeup};
+pub use wakeup::{Wakeup, WakeupFigure};
 pub use waykeeper_programs::{ImageSize, ProgramName, Spec};
 pub use workload::{Body, Buffer, Chase, Command, CountedLoop, Random, Refused, Streaming, Tick, Walk, Workload};

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::interrupt::InterruptSource;
 use crate::passes::Passes;
 use crate::trace::TraceSource;
-use crate::wakeup::Figure;
+use crate::wakeup::WakeupFigure;
 
 /// What an access does to its address. Every access is 8 bytes wide and aligned, but for those of a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -149,7 +149,7 @@ pub enum Pattern {
         /// Nanoseconds from one programmed wake-up to the next, at least 1000.
         period_ns: f64,
         /// What is timed.
-        figure: Figure,
+        figure: WakeupFigure,
         /// What runs after each wake-up.
         body: Option<Box<Pattern>>,
     },

@@ -15,7 +15,7 @@ const SHORTEST_PERIOD_NS: f64 = 1e3;
 /// What is timed of a wake-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Figure {
+pub enum WakeupFigure {
     /// From the programmed time to the time at which the thread runs.
     WakeupLatency,
     /// From the programmed time to the end of the body.
@@ -36,16 +36,18 @@ pub struct Wakeup {
     pub body: Option<Box<Workload>>,
     /// What is timed: `wakeup_latency`, or `response_time`, to the end of the body; the response time where absent and there is
     /// a body.
-    pub figure: Option<Figure>,
+    pub figure: Option<WakeupFigure>,
 }
 
 impl Wakeup {
     pub(crate) fn resolve(&self, caches: &CacheShapes) -> Result<Pattern, Refused> {
         let body = self.body.as_ref().map(|body| resolve_body(body, caches).map(Box::new)).transpose()?;
         let figure = match (self.figure, &body) {
-            (None | Some(Figure::WakeupLatency), None) | (Some(Figure::WakeupLatency), _) => Figure::WakeupLatency,
-            (None | Some(Figure::ResponseTime), Some(_)) => Figure::ResponseTime,
-            (Some(Figure::ResponseTime), None) => {
+            (None | Some(WakeupFigure::WakeupLatency), None) | (Some(WakeupFigure::WakeupLatency), _) => {
+                WakeupFigure::WakeupLatency
+            }
+            (None | Some(WakeupFigure::ResponseTime), Some(_)) => WakeupFigure::ResponseTime,
+            (Some(WakeupFigure::ResponseTime), None) => {
                 return Err(refused("figure", "without a `body` there is no response; `wakeup_latency` would do"));
             }
         };
@@ -96,9 +98,9 @@ mod tests {
             other => panic!("{other:?}"),
         };
         let body = "body = { kind = 'tick' }";
-        assert_eq!(figure("period = '1 ms'"), Figure::WakeupLatency);
-        assert_eq!(figure(&format!("period = '1 ms'\n{body}")), Figure::ResponseTime);
-        assert_eq!(figure(&format!("period = '1 ms'\n{body}\nfigure = 'wakeup_latency'")), Figure::WakeupLatency);
+        assert_eq!(figure("period = '1 ms'"), WakeupFigure::WakeupLatency);
+        assert_eq!(figure(&format!("period = '1 ms'\n{body}")), WakeupFigure::ResponseTime);
+        assert_eq!(figure(&format!("period = '1 ms'\n{body}\nfigure = 'wakeup_latency'")), WakeupFigure::WakeupLatency);
     }
 
     #[test]

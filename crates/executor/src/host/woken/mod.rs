@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use waykeeper_kernels::{Progress, Recorder, clock};
 use waykeeper_linux::schedule;
-use waykeeper_workload::{Figure, InterruptSource};
+use waykeeper_workload::{InterruptSource, WakeupFigure};
 
 use super::program::Runner;
 use eventfd::Eventfd;
@@ -33,14 +33,14 @@ const PIECE_NS: i64 = 100_000_000;
 pub struct Sleeper {
     source: Box<dyn Source>,
     body: Option<Box<Runner>>,
-    figure: Figure,
+    figure: WakeupFigure,
     tick_ns: f64,
     resting: Resting,
 }
 
 impl Sleeper {
     /// Wakes up at a programmed time, once every period, and runs the body.
-    pub fn wakeup(period_ns: f64, figure: Figure, body: Option<Runner>) -> Self {
+    pub fn wakeup(period_ns: f64, figure: WakeupFigure, body: Option<Runner>) -> Self {
         Self::new(Box::new(Sleep::new(period_ns as i64)), figure, body)
     }
 
@@ -57,11 +57,11 @@ impl Sleeper {
             InterruptSource::Eventfd => Box::new(Eventfd::new(period_ns)?),
             InterruptSource::Loopback => Box::new(Loopback::new(period_ns)?),
         };
-        Ok(Self::new(source, Figure::WakeupLatency, None))
+        Ok(Self::new(source, WakeupFigure::WakeupLatency, None))
     }
 
     /// For the calling thread, whose timers are as exact as they can be from now on. The first call in a process takes 20 ms.
-    fn new(source: Box<dyn Source>, figure: Figure, body: Option<Runner>) -> Self {
+    fn new(source: Box<dyn Source>, figure: WakeupFigure, body: Option<Runner>) -> Self {
         // Refused nowhere; without it a wake-up comes up to 50 us later, and that is what the figures then show.
         let _ = schedule::least_timer_slack();
         let tick_ns = 1e9 / clock::frequency_hz();
@@ -104,7 +104,7 @@ impl Sleeper {
             if let Some(body) = &mut self.body {
                 body.run_pass();
                 now = now_ns();
-                if self.figure == Figure::ResponseTime {
+                if self.figure == WakeupFigure::ResponseTime {
                     until_ns = now;
                 }
             }
