@@ -190,7 +190,7 @@ pub enum PassesFrom {
     Markers,
     /// Functions, by uprobes.
     Functions,
-    /// From each wake-up of a thread to its next sleep.
+    /// From each switch to its first thread after a sleep to that thread's next sleep.
     Period,
     /// From the program's start to its end, again and again.
     Process,

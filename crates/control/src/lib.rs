@@ -5,7 +5,7 @@
 //! writes. [`status`] tells what is applied and whether it still holds.
 //!
 //! A [`MachineAccess`] is three things to act on: a [`Tree`] (resctrl), [`Registers`], and a [`System`] that knows tasks and
-//! CPUs. [`host::Host`] is the running one.
+//! CPUs. [`host::HostFiles`] is the running one.
 
 mod apply;
 mod cgroups;

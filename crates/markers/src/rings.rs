@@ -40,6 +40,8 @@ pub struct Mark {
 /// A thread that makes markers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Writer {
+    /// Its place among the rings, as [`Mark::thread`] has it.
+    pub place: u32,
     /// Its process.
     pub process: u32,
     /// Its number in the kernel.
@@ -99,9 +101,10 @@ impl Rings {
 
     /// Threads that made markers and have a ring.
     pub fn writers(&self) -> Vec<Writer> {
-        let slots = (0..self.in_use()).map(|number| self.slot(number));
-        slots
-            .map(|slot| Writer {
+        self.in_use()
+            .map(|place| (place, self.slot(place)))
+            .map(|(place, slot)| Writer {
+                place,
                 process: slot.process.load(Ordering::Relaxed),
                 thread: slot.thread.load(Ordering::Relaxed),
                 clock: slot.clock.load(Ordering::Relaxed),
@@ -127,7 +130,10 @@ impl Rings {
 
     /// Takes the markers that are there, thread by thread, each thread's in its own order.
     pub fn drain(&mut self, mut each: impl FnMut(Mark)) {
-        for number in 0..self.in_use() {
+        for number in 0..SLOTS {
+            if !self.is_in_use(number) {
+                continue;
+            }
             let tail = self.tails[number as usize];
             let head = self.slot(number).head.load(Ordering::Acquire);
             // A program that writes nonsense gets no more than a ring's worth of it.
@@ -152,10 +158,13 @@ impl Rings {
         unsafe { (*self.start.cast::<Header>()).claimed.load(Ordering::Acquire) }
     }
 
-    /// Slots whose thread has written who it is.
-    fn in_use(&self) -> u32 {
-        let claimed = self.claimed().min(SLOTS);
-        (0..claimed).take_while(|number| self.slot(*number).in_use.load(Ordering::Acquire) != 0).count() as u32
+    /// Slots whose thread has written who it is. A thread that could not map its slot leaves a gap among them.
+    fn in_use(&self) -> impl Iterator<Item = u32> + '_ {
+        (0..SLOTS).filter(|place| self.is_in_use(*place))
+    }
+
+    fn is_in_use(&self, place: u32) -> bool {
+        self.slot(place).in_use.load(Ordering::Acquire) != 0
     }
 
     fn slot(&self, number: u32) -> &Slot {

@@ -14,7 +14,8 @@ pub enum PassSource {
     Markers,
     /// Functions that it calls: a pass begins where one is entered and ends where another, or the same, returns.
     Functions,
-    /// A cyclic program's activations: a pass begins where a thread is woken and ends where it goes to sleep.
+    /// A cyclic program's activations: a pass begins where its first thread gets the core after a sleep and ends where that
+    /// thread goes to sleep.
     Period,
     /// The whole program, from its start to its end, again and again.
     Process,
@@ -50,6 +51,12 @@ impl fmt::Display for Phase {
     }
 }
 
+impl Default for Passes {
+    fn default() -> Self {
+        Self::Markers { phase: None }
+    }
+}
+
 /// The passes of an external program.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -66,7 +73,7 @@ pub enum Passes {
         /// The function at whose return it ends.
         end: String,
     },
-    /// From a wake-up of a thread to its next sleep.
+    /// From each switch to the first thread after a sleep to its next sleep.
     Period,
     /// From the program's start to its end.
     Process,

@@ -142,6 +142,7 @@ pub enum Pattern {
         /// Program and arguments.
         argv: Vec<String>,
         /// Its passes, where it is a target.
+        #[serde(default)]
         passes: Passes,
     },
     /// Sleep until a programmed time, once every period, then run one pass of the body; a sample is one wake-up.

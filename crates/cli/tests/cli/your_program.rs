@@ -33,7 +33,7 @@ fn compile(desk: &Desk, source: &str) {
 /// A program whose main function is this.
 fn main_of(body: &str) -> String {
     format!(
-        "#define _GNU_SOURCE\n#include <signal.h>\n#include <stdio.h>\n#include \"waykeeper.h\"\n\
+        "#define _GNU_SOURCE\n#include <sched.h>\n#include <signal.h>\n#include <stdio.h>\n#include \"waykeeper.h\"\n\
          static inline void rest(long us) {{ struct timespec t = {{ 0, us * 1000 }}; nanosleep(&t, NULL); }}\n\
          int main(void)\n{{\n{body}\n}}\n"
     )
@@ -263,7 +263,7 @@ fn markers_functions_and_the_period_agree() {
     for (passes, got) in [
         (&["--passes=markers"][..], "phase 0, 1 thread"),
         (&["--begin=work"][..], "from function to function, by uprobes, 1 thread"),
-        (&["--passes=period"][..], "from each wake-up of the first thread to its next sleep, 1 thread"),
+        (&["--passes=period"][..], "from each switch to the first thread after a sleep to its next sleep, 1 thread"),
     ] {
         std::fs::remove_dir_all(desk.path().join("kept")).unwrap_or(());
         run(&desk, &[passes, &["--", "./mine"]].concat()).with(0);
@@ -275,7 +275,7 @@ fn markers_functions_and_the_period_agree() {
         medians.push(idle["p50_ns"].as_f64().unwrap());
         println!("{passes:?}: median {} ns", medians.last().unwrap());
     }
-    // The same work: markers see it from inside the function, uprobes with a trap at either end, the scheduler with the wake-up.
+    // The same work: markers see it from inside the function, uprobes with a trap at either end, the scheduler with two system calls.
     let [markers, functions, period] = medians[..] else { unreachable!() };
     assert!((2e6..2.2e6).contains(&markers), "{medians:?}");
     assert!(functions >= markers - 20e3 && functions <= markers + 100e3, "{medians:?}");
@@ -327,4 +327,31 @@ fn a_program_alone_is_measured_on_this_machine() {
     );
     let simulated = desk.run(&["run", "agilex5-cluster-latency", "--", "sleep", "1"]).with(2);
     assert!(simulated.stderr.contains("an external program cannot run in the simulator"), "{simulated:?}");
+}
+
+/// Why the only repeat of a program does not count.
+fn not_counted(body: &str) -> String {
+    let desk = Desk::new();
+    compile(&desk, &main_of(body));
+    run(&desk, &["--", "./mine"]).with(0);
+    let idle = idle(&desk);
+    list(&idle, "repeats")[0]["not_counted"].as_str().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn a_program_that_was_stopped_or_left_its_core_does_not_count() {
+    let _alone = this_machine();
+    // A child of it stops the program for 150 ms while it is observed.
+    let stopped = not_counted(
+        "if (fork() == 0) { for (int i = 0; i < 10; i++) { rest(100000); kill(getppid(), SIGSTOP); rest(150000); \
+         kill(getppid(), SIGCONT); } return 0; }\nfor (;;) { wk_begin(0); wk_end(0); rest(1000); }",
+    );
+    assert_eq!(stopped, "the program was stopped for a time (SIGSTOP, or a debugger)");
+    // It was asked to run on the last core, and goes to the first one.
+    let moved = not_counted(
+        "for (int i = 0;; i++) { if (i == 150) { cpu_set_t set; CPU_ZERO(&set); CPU_SET(0, &set); \
+         sched_setaffinity(0, sizeof set, &set); }\nwk_begin(0); wk_end(0); rest(1000); }",
+    );
+    assert!(moved.starts_with("the target was asked to run on core "), "{moved}");
+    assert!(moved.contains(" and ran on core"), "{moved}");
 }

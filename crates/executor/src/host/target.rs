@@ -157,7 +157,7 @@ fn become_realtime(job: &Job) -> Vec<Privilege> {
 }
 
 /// Writes to every line of a buffer larger than the caches, so that nothing of an earlier setting is left in them.
-fn wash(bytes: u64) {
+pub(super) fn wash(bytes: u64) {
     if let Ok(mapping) = Mapping::new(bytes as usize, Pages::Any) {
         for offset in (0..mapping.length()).step_by(64) {
             // SAFETY: the offset lies within the mapping, which this function owns.

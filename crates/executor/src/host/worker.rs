@@ -126,7 +126,7 @@ impl<'scope, 'env> Setup<'scope, 'env> {
         }
         let mut watch = Watch::new(placed, self.job.target.core);
         if let Some(program) = &mut program {
-            program.start()?;
+            program.start(self.job)?;
         }
         let before = (cpu_times(&externals), cgroup::throttled());
         let begun = Instant::now();

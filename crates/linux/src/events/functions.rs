@@ -29,7 +29,7 @@ impl Functions {
             // The kernel copies the path while the event is opened.
             attributes.kprobe_func = file.as_ptr() as u64;
             attributes.probe_offset = function.offset;
-            stream.open_builder(builder, core)?;
+            stream.open(builder, core)?;
         }
         Ok(Self(stream))
     }
@@ -37,7 +37,7 @@ impl Functions {
     /// Takes what has happened so far, in the order of time.
     pub fn drain(&mut self, mut each: impl FnMut(Event)) {
         self.0.drain(|sample| {
-            let Sample { source, thread, process, at_ns, .. } = sample;
+            let Sample { source, thread, process, at_ns } = sample;
             each(Event { thread, process, begins: source == 0, at_ns });
         });
     }

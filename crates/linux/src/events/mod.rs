@@ -1,14 +1,14 @@
 //! Begins and ends of passes that the kernel sees: functions of a program by uprobes, activations of a thread by the
-//! scheduler's tracepoints. Both are perf events of this process: nothing of them is left when it ends, however it ends.
+//! records of its context switches. Both are perf events of this process: nothing of them is left when it ends, however it ends.
 
 mod activations;
 mod functions;
 mod stream;
 mod symbols;
-mod tracefs;
 
 pub use activations::Activations;
 pub use functions::Functions;
+pub use stream::SETTLES;
 pub use symbols::{Function, NoFunction};
 
 /// A begin or an end.

@@ -1,17 +1,18 @@
 //! Samples of several perf events in one order of time.
 
 use std::io;
+use std::time::Duration;
 
 use perf_event::data::Record;
-use perf_event::events::Event as PerfEvent;
 use perf_event::{Builder, Clock, SampleFlag, Sampler};
 use rustix::time::{ClockId, clock_gettime};
 
 /// Bytes of each event's buffer: some ten thousand samples.
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// A sample gets its time before it is in its buffer. None is in it later than this, nanoseconds.
-const SETTLED_NS: u64 = 1_000_000;
+/// A sample gets its time before it is in its buffer. It is in it much sooner than this, unless a hypervisor has its core
+/// meanwhile.
+pub const SETTLES: Duration = Duration::from_millis(20);
 
 /// A sample.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,8 +25,6 @@ pub struct Sample {
     pub process: u32,
     /// Nanoseconds of `CLOCK_MONOTONIC_RAW`.
     pub at_ns: u64,
-    /// What a tracepoint says.
-    pub raw: Vec<u8>,
 }
 
 /// Open events.
@@ -45,31 +44,26 @@ impl Stream {
     ///
     /// # Errors
     /// What the kernel refuses.
-    pub fn open(&mut self, event: impl PerfEvent, core: u32) -> io::Result<()> {
-        self.open_builder(Builder::new(event), core)
-    }
-
-    /// As [`open`](Self::open), of an event whose attributes are set already.
-    pub fn open_builder(&mut self, mut builder: Builder<'_>, core: u32) -> io::Result<()> {
+    pub fn open(&mut self, mut builder: Builder<'_>, core: u32) -> io::Result<()> {
         builder.any_pid().one_cpu(core as usize).include_kernel().sample_period(1).clockid(Clock::MONOTONIC_RAW);
-        builder.sample(SampleFlag::TID).sample(SampleFlag::TIME).sample(SampleFlag::RAW);
+        builder.sample(SampleFlag::TID).sample(SampleFlag::TIME);
         let mut sampler = builder.build()?.sampled(BUFFER_BYTES)?;
         sampler.as_counter_mut().enable()?;
         self.samplers.push(sampler);
         Ok(())
     }
 
-    /// Takes the samples that are there in the order of their times. The newest, up to a millisecond, stay for the next call.
+    /// Takes the samples that are there in the order of their times. Those younger than [`SETTLES`] stay for the next
+    /// call.
     pub fn drain(&mut self, mut each: impl FnMut(Sample)) {
-        let settled = now_ns().saturating_sub(SETTLED_NS);
+        let settled = now_ns().saturating_sub(SETTLES.as_nanos() as u64);
         for (source, sampler) in self.samplers.iter_mut().enumerate() {
             while let Some(record) = sampler.next_record() {
                 match record.parse_record() {
                     Ok(Record::Sample(sample)) => {
                         if let (Some(process), Some(thread), Some(at_ns)) = (sample.pid(), sample.tid(), sample.time())
                         {
-                            let raw = sample.raw().unwrap_or_default().to_vec();
-                            self.pending.push(Sample { source, thread, process, at_ns, raw });
+                            self.pending.push(Sample { source, thread, process, at_ns });
                         }
                     }
                     Ok(Record::Lost(lost)) => self.lost += lost.lost,

@@ -1,4 +1,4 @@
-/* A daemon's habit: closes all descriptors, changes its directory, and gives up root where it has it. */
+/* A daemon's habit: closes all descriptors and changes its directory. */
 #include <unistd.h>
 
 #include "waykeeper.h"

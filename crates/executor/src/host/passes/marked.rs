@@ -57,7 +57,7 @@ impl<'j> Marked<'j> {
     /// Starts the program and waits for its first pass.
     pub fn start(&mut self) -> Result<(), String> {
         self.external.go()?;
-        self.source.started(self.external.process());
+        self.source.started(self.external.process())?;
         let begun = Instant::now();
         loop {
             self.read();
@@ -92,6 +92,8 @@ impl<'j> Marked<'j> {
         let before = End::read(self.job, view);
         self.collector.begin(self.job, phase, before.ticks);
         let mut ended = self.go_on_until(before.ticks.saturating_add(self.job.duration_ticks), view);
+        std::thread::sleep(self.source.delay());
+        self.read();
         let patience = Instant::now();
         while ended.is_none() && self.collector.samples() == 0 && patience.elapsed() < FIRST_PASS && !stopped() {
             // A program whose period is longer than the measurement is observed until its first pass has ended.
@@ -115,6 +117,9 @@ impl<'j> Marked<'j> {
             self.tasks.look_now(threads(&self.source, &self.external));
         }
         let after = End::read(self.job, view);
+        if let Some((process, _)) = threads(&self.source, &self.external).next() {
+            self.tasks.look_at_memory(process);
+        }
         let open: Vec<f64> = self.collector.open().iter().map(|start| self.seconds(after.ticks - start)).collect();
         if self.collector.samples() == 0 && !stopped() {
             return Err(self.no_samples(phase, &open, ended.as_deref()));

@@ -11,14 +11,14 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use waykeeper_kernels::{Progress, clock};
-use waykeeper_linux::Root;
 use waykeeper_linux::core_state::{CoreState, frequency_mhz};
+use waykeeper_linux::{Root, schedule};
 use waykeeper_run::{Placement, Privilege};
 use waykeeper_workload::{Passes, Pattern};
 
 use super::command::{AsTarget, Surroundings};
 use super::job::{Job, Recorded};
-use super::target::{FIFO_PRIORITY, Observed, SCHED_FIFO};
+use super::target::{FIFO_PRIORITY, Observed, SCHED_FIFO, wash};
 use super::watch::Watch;
 use marked::Marked;
 use whole::Whole;
@@ -74,7 +74,10 @@ impl<'j> ProgramTarget<'j> {
     ///
     /// # Errors
     /// A program that cannot be started, that ends at once, or whose passes are not seen.
-    pub fn start(&mut self) -> Result<(), String> {
+    pub fn start(&mut self, job: &Job) -> Result<(), String> {
+        if job.wash_bytes > 0 {
+            wash(job.wash_bytes);
+        }
         match self {
             Self::Marked(marked) => marked.start(),
             Self::Whole(_) => Ok(()),
@@ -118,7 +121,9 @@ fn surroundings(job: &Job, inherits: i32, mut variables: Vec<(String, String)>) 
         variables.push(huge_pages_of_malloc());
     }
     let longest_us = (job.duration_ticks as f64 * job.tick_ns / 1e3) as u64 + WATCHDOG_SPARE_US;
-    let realtime = job.fifo.then_some((FIFO_PRIORITY, longest_us));
+    // Where there is no other core, a program that never sleeps would let nobody end it.
+    let others = schedule::allowed().iter().any(|core| *core != job.target.core);
+    let realtime = (job.fifo && others).then_some((FIFO_PRIORITY, longest_us));
     Surroundings { variables, as_target: AsTarget { inherits, realtime, small_pages: !job.huge_pages } }
 }
 

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use waykeeper_linux::events::{Activations, Event, Function, Functions};
-use waykeeper_linux::{Root, online};
+use waykeeper_linux::events::{Activations, Event, Function, Functions, SETTLES};
 use waykeeper_markers::{CLOCK_MONOTONIC_RAW, Mark, Rings, Unpaired, VARIABLE};
 use waykeeper_workload::Passes;
 
@@ -17,8 +17,8 @@ pub enum Source {
     Markers(Rings),
     /// Functions that it calls.
     Functions(Functions, Threads),
-    /// Wake-ups and sleeps of its first thread.
-    Period(Activations, Threads),
+    /// Context switches of its first thread; none before it runs.
+    Period(Option<Activations>, Threads),
 }
 
 /// Threads in whose name the kernel reported events.
@@ -63,13 +63,7 @@ impl Source {
                 let functions = open.map_err(|error| unavailable("passes from functions need uprobes", &error))?;
                 Ok(Self::Functions(functions, Threads::default()))
             }
-            Passes::Period => {
-                let cores = online(&Root::default()).map_err(|error| error.to_string())?;
-                let open = Activations::open(core, &cores);
-                let activations = open
-                    .map_err(|error| unavailable("passes from the period need the scheduler's tracepoints", &error))?;
-                Ok(Self::Period(activations, Threads::default()))
-            }
+            Passes::Period => Ok(Self::Period(None, Threads::default())),
             Passes::Markers { .. } | Passes::Process => {
                 let rings = Rings::create().map_err(|error| format!("no shared memory for markers: {error}"))?;
                 Ok(Self::Markers(rings))
@@ -86,10 +80,14 @@ impl Source {
     }
 
     /// The program runs as this process.
-    pub fn started(&mut self, process: Option<u32>) {
-        if let (Self::Period(activations, _), Some(process)) = (self, process) {
-            activations.follow(process);
-        }
+    ///
+    /// # Errors
+    /// What the kernel refuses.
+    pub fn started(&mut self, process: Option<u32>) -> Result<(), String> {
+        let (Self::Period(activations, _), Some(process)) = (self, process) else { return Ok(()) };
+        let open = Activations::open(process);
+        *activations = Some(open.map_err(|error| unavailable("passes from the period need perf events", &error))?);
+        Ok(())
     }
 
     /// Takes the marks that are there, their times in ticks of the counter.
@@ -98,7 +96,7 @@ impl Source {
             Self::Markers(rings) => {
                 let writers = rings.writers();
                 let raw = |thread: u32| {
-                    writers.get(thread as usize).is_some_and(|writer| writer.clock == CLOCK_MONOTONIC_RAW)
+                    writers.iter().any(|writer| writer.place == thread && writer.clock == CLOCK_MONOTONIC_RAW)
                 };
                 rings.drain(|mark| {
                     let at = if raw(mark.thread) { clock.ticks(mark.at) } else { mark.at };
@@ -109,10 +107,20 @@ impl Source {
                 let lost = functions.lost();
                 functions.drain(|event| each(threads.mark(event, clock, lost)));
             }
-            Self::Period(activations, threads) => {
+            Self::Period(None, _) => {}
+            Self::Period(Some(activations), threads) => {
                 let lost = activations.lost();
                 activations.drain(|event| each(threads.mark(event, clock, lost)));
             }
+        }
+    }
+
+    /// Marks are read so long after they were made.
+    pub fn delay(&self) -> Duration {
+        match self {
+            Self::Markers(_) => Duration::ZERO,
+            Self::Period(..) => Duration::ZERO,
+            Self::Functions(..) => SETTLES + Duration::from_millis(1),
         }
     }
 
@@ -137,7 +145,7 @@ impl Source {
         match self {
             Self::Markers(_) => format!("phase {called}"),
             Self::Functions(..) => "from function to function, by uprobes".into(),
-            Self::Period(..) => "from each wake-up of the first thread to its next sleep".into(),
+            Self::Period(..) => "from each switch to the first thread after a sleep to its next sleep".into(),
         }
     }
 
@@ -162,9 +170,11 @@ impl Source {
                 )
             }
             Self::Period(activations, _) => {
-                let missing =
-                    (activations.lost(), "events dropped because a buffer was full: their passes are missing");
-                ("wake-ups before the next sleep", "sleeps without a wake-up before", missing, 0)
+                let missing = (
+                    activations.as_ref().map_or(0, Activations::lost),
+                    "events dropped because a buffer was full: their passes are missing",
+                );
+                ("activations before the next sleep", "sleeps without an activation before", missing, 0)
             }
         };
         let counted = [

@@ -57,8 +57,12 @@ impl Tasks {
                 task.cores.push(state.core);
             }
             self.policy = Some(policy_of(thread)).filter(|policy| *policy != "not seen").or(self.policy);
-            self.memory = ProcessMemory::read(process).or(self.memory);
         }
+    }
+
+    /// Looks at the memory of a process. The kernel walks its page tables for this: not while it is observed.
+    pub fn look_at_memory(&mut self, process: u32) {
+        self.memory = ProcessMemory::read(process).or(self.memory);
     }
 
     /// The scheduling policy that was last seen.
