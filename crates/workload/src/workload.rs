@@ -185,7 +185,7 @@ pub struct Command {
     pub title: Option<String>,
     /// Program and arguments; it is pinned to its core and ended after the measurement.
     pub argv: Vec<String>,
-    /// What tells where a pass of a target begins and ends; markers where absent. A neighbour has no passes.
+    /// How a pass of a target is known; by markers where absent. A neighbour has no passes.
     pub passes: Option<PassSource>,
     /// The phase whose passes are measured, by number or name, where the program marks several (`markers` only).
     pub phase: Option<Phase>,

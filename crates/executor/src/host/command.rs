@@ -304,8 +304,13 @@ fn keep_last(source: &mut io::PipeReader, kept: &Mutex<VecDeque<u8>>) {
 fn printable(text: &str) -> String {
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     let last = lines[lines.len().saturating_sub(3)..].join(" / ");
+    escaped(&last)
+}
+
+/// A text of a program with its control characters escaped.
+pub fn escaped(text: &str) -> String {
     let escape = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
-    last.chars().map(escape).collect()
+    text.chars().map(escape).collect()
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! What a case may ask of this machine.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use waykeeper_experiment::cases::Case;
 use waykeeper_linux::{Root, memory};
@@ -45,10 +45,15 @@ fn no_devices(case: &Case) -> Option<String> {
 fn not_installed(pattern: &Pattern) -> Option<String> {
     let Pattern::Command { argv, .. } = pattern else { return None };
     let program = argv.first()?;
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = match program.contains('/') {
-        true => Path::new(program).exists(),
-        false => std::env::split_paths(&path).any(|folder| folder.join(program).exists()),
-    };
+    let found = file_of(program).is_some();
     (!found).then(|| format!("the program `{program}` is not on this machine; install it, or use another workload"))
+}
+
+/// The file of a program, as the shell finds it; `None` where there is none.
+pub fn file_of(program: &str) -> Option<PathBuf> {
+    if program.contains('/') {
+        return Some(PathBuf::from(program)).filter(|file| file.exists());
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.exists())
 }

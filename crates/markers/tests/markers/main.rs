@@ -86,3 +86,15 @@ fn a_program_that_closes_all_descriptors_is_still_heard() {
     let (passes, _) = paired(&Program::c(&["closes.c"]).run(&mut rings));
     assert_eq!(passes.len(), 1);
 }
+
+#[test]
+fn a_program_that_gives_up_root_after_its_first_marker_is_still_heard() {
+    let mut rings = Rings::create().unwrap();
+    let (passes, _) = paired(&Program::c(&["privileges.c"]).run(&mut rings));
+    assert_eq!(passes.len(), 1);
+}
+
+#[test]
+fn a_statically_linked_program_marks_as_any_other() {
+    two_threads(&Program::static_c(&["passes.c", "other.c"]), CLOCK_COUNTER);
+}

@@ -21,6 +21,10 @@ impl Program {
         Self::compiled("cc", &["-std=c11", "-x", "c"], files)
     }
 
+    pub fn static_c(files: &[&str]) -> Self {
+        Self::compiled("cc", &["-static", "-std=c11", "-x", "c"], files)
+    }
+
     pub fn cpp(files: &[&str]) -> Self {
         Self::compiled("c++", &["-std=c++11", "-x", "c++"], files)
     }

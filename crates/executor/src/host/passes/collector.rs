@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use waykeeper_kernels::{Peak, Recorder};
+use waykeeper_kernels::Recorder;
 use waykeeper_markers::{Mark, Pairs, Pass, Unpaired};
 
 use super::super::job::{Job, Recorded};
-use super::super::target::{interval_end, recorded};
+use super::intervals::Intervals;
 
 /// Collects the passes of one phase.
 pub struct Collector {
@@ -21,14 +21,8 @@ pub struct Collector {
     observation: Option<Observation>,
 }
 
-#[derive(Debug)]
 struct Observation {
-    begun: u64,
-    last: u64,
-    interval: u64,
-    /// Where the present interval ends.
-    until: u64,
-    peaks: Vec<Peak>,
+    intervals: Intervals,
     unpaired_before: Unpaired,
 }
 
@@ -63,21 +57,14 @@ impl Collector {
     pub fn begin(&mut self, job: &Job, phase: u32, begun: u64) {
         self.recorder.reset(job.excursion_above_ticks.unwrap_or(u64::MAX), job.gap_ticks);
         self.phase = Some(phase);
-        let last = begun.saturating_add(job.duration_ticks);
-        self.observation = Some(Observation {
-            begun,
-            last,
-            interval: job.peak_interval_ticks,
-            until: interval_end(begun, job.peak_interval_ticks, last),
-            peaks: Vec::new(),
-            unpaired_before: self.pairs.unpaired(),
-        });
+        let intervals = Intervals::from(job, begun);
+        self.observation = Some(Observation { intervals, unpaired_before: self.pairs.unpaired() });
     }
 
     /// The observation goes on: passes that begin until then are samples too.
     pub fn extend(&mut self, last: u64) {
         if let Some(observation) = &mut self.observation {
-            observation.last = last.max(observation.last);
+            observation.intervals.extend(last);
         }
     }
 
@@ -86,14 +73,9 @@ impl Collector {
         let Some(observation) = &mut self.observation else { return };
         self.ended.sort_unstable_by_key(|pass| pass.end);
         for pass in self.ended.drain(..) {
-            if pass.start < observation.begun || pass.start > observation.last {
-                continue;
+            if observation.intervals.contain(pass.start) {
+                observation.intervals.record(&mut self.recorder, pass.start, pass.end);
             }
-            while pass.end >= observation.until && observation.until < observation.last {
-                observation.peaks.extend(self.recorder.take_peak());
-                observation.until = interval_end(observation.until, observation.interval, observation.last);
-            }
-            self.recorder.record(pass.start, pass.end);
         }
     }
 
@@ -101,7 +83,7 @@ impl Collector {
     pub fn open(&self) -> Vec<u64> {
         let (Some(phase), Some(observation)) = (self.phase, &self.observation) else { return Vec::new() };
         let open = self.pairs.open(phase).map(|(_, start)| start);
-        open.filter(|start| (observation.begun..=observation.last).contains(start)).collect()
+        open.filter(|start| observation.intervals.contain(*start)).collect()
     }
 
     /// Samples so far.
@@ -124,11 +106,8 @@ impl Collector {
     /// The samples.
     pub fn finish(mut self, tick_ns: f64) -> Recorded {
         self.record();
-        let Some(mut observation) = self.observation else { return Recorded::default() };
-        observation.peaks.extend(self.recorder.take_peak());
-        self.recorder.close_cluster();
-        self.recorder.put_back(&observation.peaks);
-        recorded(&self.recorder, observation.peaks, observation.begun, tick_ns)
+        let Some(observation) = self.observation else { return Recorded::default() };
+        observation.intervals.finish(&mut self.recorder, tick_ns)
     }
 }
 

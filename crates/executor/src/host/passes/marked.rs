@@ -1,4 +1,4 @@
-//! A program that runs all the time, while something tells where its passes begin and end.
+//! A program that runs all the time, and whose passes are marked by itself or seen by the kernel.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use waykeeper_kernels::clock;
 use waykeeper_workload::{Passes, Phase};
 
-use super::super::command::External;
+use super::super::command::{External, escaped};
 use super::super::job::Job;
 use super::super::signals::STOP;
 use super::super::target::{Observed, WARM_UP_NS};
@@ -189,7 +189,7 @@ impl<'j> Marked<'j> {
 
     fn called(&self, phase: u32) -> String {
         match self.source.phase_name(phase) {
-            Some(name) => format!("{phase} `{}`", printable(&name)),
+            Some(name) => format!("{phase} `{}`", escaped(&name)),
             None => phase.to_string(),
         }
     }
@@ -268,9 +268,4 @@ fn threads(source: &Source, external: &External) -> impl Iterator<Item = (u32, u
         threads.extend(external.process().map(|process| (process, process)));
     }
     threads.into_iter()
-}
-
-/// A name that the program wrote, without control characters.
-fn printable(name: &str) -> String {
-    name.chars().map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() }).collect()
 }

@@ -2,6 +2,7 @@
 
 mod anchor;
 mod collector;
+mod intervals;
 mod marked;
 mod source;
 mod tasks;
@@ -37,7 +38,7 @@ pub struct Beside {
 
 /// An external program that is the target of a job.
 pub enum ProgramTarget<'j> {
-    /// It runs all the time, and something tells where its passes begin and end.
+    /// It runs all the time, and its passes are marked by itself or seen by the kernel.
     Marked(Box<Marked<'j>>),
     /// It runs again and again.
     Whole(Whole<'j>),

@@ -1,14 +1,14 @@
-//! What says where passes begin and end.
+//! Where the beginnings and ends of passes come from.
 
 use std::collections::BTreeMap;
 use std::os::fd::AsRawFd;
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use waykeeper_linux::events::{Activations, Event, Function, Functions, SETTLES};
 use waykeeper_markers::{CLOCK_MONOTONIC_RAW, Mark, Rings, Unpaired, VARIABLE};
 use waykeeper_workload::Passes;
 
+use super::super::limits::file_of;
 use super::anchor::Anchor;
 
 /// Where the beginnings and ends of passes come from.
@@ -207,13 +207,4 @@ fn unavailable(what: &str, error: &std::io::Error) -> String {
     format!(
         "{what}, which are unavailable here: {error}; expected root (or CAP_PERFMON) and a kernel that has them, or markers"
     )
-}
-
-/// The file of a program, as the shell finds it.
-fn file_of(program: &str) -> Option<PathBuf> {
-    if program.contains('/') {
-        return Some(PathBuf::from(program));
-    }
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| Path::is_file(file))
 }

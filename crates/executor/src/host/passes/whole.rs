@@ -9,7 +9,8 @@ use waykeeper_kernels::{Recorder, clock};
 use super::super::command::{Ended, External};
 use super::super::job::Job;
 use super::super::signals::STOP;
-use super::super::target::{Observed, WARM_UP_NS, interval_end, recorded};
+use super::super::target::{Observed, WARM_UP_NS};
+use super::intervals::Intervals;
 use super::tasks::Tasks;
 use super::{Beside, End, View, observed, placement, surroundings};
 
@@ -39,24 +40,15 @@ impl<'j> Whole<'j> {
         let mut recorder = Recorder::new_boxed();
         recorder.reset(self.job.excursion_above_ticks.unwrap_or(u64::MAX), self.job.gap_ticks);
         let before = End::read(self.job, view);
-        let last = before.ticks.saturating_add(self.job.duration_ticks);
-        let mut until = interval_end(before.ticks, self.job.peak_interval_ticks, last);
-        let mut peaks = Vec::new();
+        let mut intervals = Intervals::from(self.job, before.ticks);
         let mut runs = 0_u64;
-        while clock::now() < last {
+        while clock::now() < intervals.last() {
             let Some(ended) = self.run(view)? else { break };
-            while ended.ended >= until && until < last {
-                peaks.extend(recorder.take_peak());
-                until = interval_end(until, self.job.peak_interval_ticks, last);
-            }
-            recorder.record(ended.begun, ended.ended);
+            intervals.record(&mut recorder, ended.begun, ended.ended);
             runs += 1;
         }
         let after = End::read(self.job, view);
-        peaks.extend(recorder.take_peak());
-        recorder.close_cluster();
-        recorder.put_back(&peaks);
-        let recorded = recorded(&recorder, peaks, before.ticks, self.job.tick_ns);
+        let recorded = intervals.finish(&mut recorder, self.job.tick_ns);
         let mut placements = self.tasks.memory(self.job.huge_pages);
         let got = format!("{runs} runs of the program, each from the fork to its end");
         placements.insert("target, passes".into(), placement("process", got));
