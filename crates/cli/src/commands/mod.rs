@@ -34,3 +34,8 @@ mod target_program;
 pub mod trace;
 pub mod verify;
 pub mod watch;
+
+/// The name of an option's value, as it is typed.
+fn name_of(value: &impl clap::ValueEnum) -> String {
+    value.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+}

@@ -5,7 +5,8 @@ use std::path::Path;
 use toml::{Table, Value};
 use waykeeper_experiment::{InputError, Set};
 
-use crate::arguments::{PassesFrom, TargetProgram};
+use super::name_of;
+use crate::arguments::TargetProgram;
 
 /// The fields of the experiment that the options stand for; none without a program.
 ///
@@ -32,7 +33,7 @@ pub fn sets(arguments: &TargetProgram) -> Result<Vec<Set>, InputError> {
     workload.insert("kind".into(), "command".into());
     workload.insert("argv".into(), Value::Array(argv));
     if let Some(passes) = arguments.passes {
-        workload.insert("passes".into(), name_of(passes).into());
+        workload.insert("passes".into(), name_of(&passes).into());
     }
     if let Some(phase) = &arguments.phase {
         let number = phase.parse::<i64>().ok().map(Value::Integer);
@@ -52,15 +53,6 @@ pub fn sets(arguments: &TargetProgram) -> Result<Vec<Set>, InputError> {
         set(&["workloads", &name], Value::Table(workload)),
         set(&["targets"], Value::Array(vec![Value::Table(target)])),
     ])
-}
-
-fn name_of(passes: PassesFrom) -> &'static str {
-    match passes {
-        PassesFrom::Markers => "markers",
-        PassesFrom::Functions => "functions",
-        PassesFrom::Period => "period",
-        PassesFrom::Process => "process",
-    }
 }
 
 /// The file's name, as far as a workload can have it. A bundled workload of that name may be a neighbour.

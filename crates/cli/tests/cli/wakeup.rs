@@ -182,7 +182,7 @@ fn waykeeper(desk: &Desk, core: usize) -> (Histogram<u64>, bool) {
     (histogram, scheduling == "SCHED_FIFO")
 }
 
-/// Writes through 32 MiB on a core until it is told to end.
+/// Writes through 32 MiB on a core until it is stopped.
 fn load(core: usize, stop: &AtomicBool) {
     let mut set = CpuSet::new();
     set.set(core);

@@ -148,12 +148,7 @@ impl External {
 
     /// Whether it has ended by itself: how, and its last words on standard error.
     pub fn ended(&mut self) -> Option<String> {
-        let mut ready = libc::pollfd { fd: self.status.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-        // SAFETY: one descriptor, which outlives the call.
-        if unsafe { libc::poll(&mut ready, 1, 0) } <= 0 {
-            return None;
-        }
-        let how = match self.read_end() {
+        let how = match self.wait(Duration::ZERO)? {
             Ok(ended) => ExitStatus::from_raw(ended.status).to_string(),
             Err(_) => "its guardian process was killed".to_owned(),
         };

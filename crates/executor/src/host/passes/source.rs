@@ -94,12 +94,10 @@ impl Source {
     pub fn drain(&mut self, clock: Anchor, mut each: impl FnMut(Mark)) {
         match self {
             Self::Markers(rings) => {
-                let writers = rings.writers();
-                let raw = |thread: u32| {
-                    writers.iter().any(|writer| writer.place == thread && writer.clock == CLOCK_MONOTONIC_RAW)
-                };
+                let writers = rings.writers().into_iter().filter(|writer| writer.clock == CLOCK_MONOTONIC_RAW);
+                let raw: Vec<u32> = writers.map(|writer| writer.place).collect();
                 rings.drain(|mark| {
-                    let at = if raw(mark.thread) { clock.ticks(mark.at) } else { mark.at };
+                    let at = if raw.contains(&mark.thread) { clock.ticks(mark.at) } else { mark.at };
                     each(Mark { at, ..mark });
                 });
             }
@@ -118,8 +116,7 @@ impl Source {
     /// Marks are read so long after they were made.
     pub fn delay(&self) -> Duration {
         match self {
-            Self::Markers(_) => Duration::ZERO,
-            Self::Period(..) => Duration::ZERO,
+            Self::Markers(_) | Self::Period(..) => Duration::ZERO,
             Self::Functions(..) => SETTLES + Duration::from_millis(1),
         }
     }

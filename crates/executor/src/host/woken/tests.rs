@@ -1,4 +1,4 @@
-//! A sleeper ends when it is told to, counts what it missed, and never wakes before its time.
+//! A sleeper ends when it is asked to, counts what it missed, and never wakes before its time.
 
 use std::sync::atomic::AtomicU32;
 use std::time::{Duration, Instant};
