@@ -8,6 +8,7 @@ use waykeeper_executor::ExecutorError;
 use waykeeper_experiment::InputError;
 use waykeeper_platform::PlatformError;
 use waykeeper_policy::PolicyError;
+use waykeeper_session::SessionError;
 
 /// Why a command ended without a result.
 #[derive(Debug, thiserror::Error)]
@@ -78,6 +79,18 @@ impl From<ExecutorError> for Failure {
         match error {
             ExecutorError::Stopped => Self::Stopped,
             refused @ ExecutorError::Refused(_) => Self::Executor(refused),
+        }
+    }
+}
+
+impl From<SessionError> for Failure {
+    fn from(error: SessionError) -> Self {
+        match error {
+            SessionError::Input(error) => error.into(),
+            SessionError::Platform(error) => error.into(),
+            SessionError::Policy(error) => error.into(),
+            SessionError::Executor(error) => error.into(),
+            SessionError::Write { folder, error } => Self::Write { folder, error },
         }
     }
 }

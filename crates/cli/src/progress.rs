@@ -6,9 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use waykeeper_executor::Progress;
 use waykeeper_linux::thread::spawn;
 use waykeeper_report::shown::one_line;
+use waykeeper_session::{Note, Observer, Progress};
+
+use crate::commands::output::{Kind, say};
 
 /// So often the time left is shown anew.
 const TICK: Duration = Duration::from_millis(200);
@@ -38,9 +40,10 @@ impl Bar {
         let _ = spawn("progress", tick);
         Self { bar, ended }
     }
+}
 
-    /// Shows where the run is.
-    pub fn show(&self, progress: Progress<'_>) {
+impl Observer for Bar {
+    fn progress(&self, progress: Progress<'_>) {
         if self.bar.is_hidden() && std::io::stderr().is_terminal() {
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
         }
@@ -52,6 +55,15 @@ impl Bar {
         self.bar.set_position(progress.done as u64);
         self.bar.set_message(one_line(progress.case).into_owned());
     }
+
+    fn note(&self, note: &Note) {
+        say(Kind::Note, &note.to_string());
+    }
+
+    fn ended(&self) {
+        self.ended.store(true, Ordering::Relaxed);
+        self.bar.finish_and_clear();
+    }
 }
 
 fn style(template: &str) -> ProgressStyle {
@@ -60,7 +72,6 @@ fn style(template: &str) -> ProgressStyle {
 
 impl Drop for Bar {
     fn drop(&mut self) {
-        self.ended.store(true, Ordering::Relaxed);
-        self.bar.finish_and_clear();
+        self.ended();
     }
 }

@@ -15,7 +15,6 @@ use waykeeper_room::socket::protocol::{Latency as Latencies, LoadStatus, Start};
 use waykeeper_workload::{Pattern, Workload};
 
 use super::load::refused;
-use super::room;
 
 use crate::failure::Failure;
 
@@ -49,7 +48,7 @@ impl Latency {
     /// A target that cannot be run here.
     pub fn of(target: Option<&str>, region: Option<&str>, root: Option<&Path>) -> Result<Self, Failure> {
         let begun = Instant::now();
-        let mut room = room::client()?;
+        let mut room = waykeeper_room::guest::client()?;
         let Some(text) = target else {
             let in_room = room.map(|client| Self::Room { client: Box::new(client), target: None, sample_reads: 0 });
             return Ok(in_room.unwrap_or(Self::None(begun)));

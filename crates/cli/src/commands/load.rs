@@ -11,7 +11,6 @@ use waykeeper_room::socket::protocol::Start;
 
 use super::latency::pattern;
 use super::output::print;
-use super::room;
 use crate::arguments::Load;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -28,7 +27,7 @@ const LOOK: Duration = Duration::from_millis(20);
 /// Runs workloads as neighbours until it is told to end.
 pub fn load(arguments: &Load) -> Result<Exit, Failure> {
     let stop = stop::on_ctrl_c();
-    let mut room = room::client()?;
+    let mut room = waykeeper_room::guest::client()?;
     let mut running = Vec::new();
     for text in &arguments.loads {
         let refuse = |why: String| Failure::from(InputError::in_option(text.clone(), why));

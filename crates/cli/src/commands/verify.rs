@@ -11,7 +11,6 @@ use waykeeper_room::guest::RoomProber;
 use super::acting::{files, host, indented, state};
 use super::colours::colours;
 use super::output::{print, print_json};
-use super::room;
 use crate::arguments::Verify;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -21,7 +20,7 @@ use crate::stop;
 pub fn verify(arguments: &Verify) -> Result<Exit, Failure> {
     let root = arguments.root.as_deref();
     let repeats = if arguments.no_probe { 0 } else { usize::from(arguments.repeats) };
-    let in_room = room::client()?.map(RoomProber::new);
+    let in_room = waykeeper_room::guest::client()?.map(RoomProber::new);
     let prober: &dyn Prober = in_room.as_ref().map_or(&Here, |room| room);
     let (probing, stop) = (Probing { repeats, prober }, stop::on_ctrl_c());
     if arguments.colours {

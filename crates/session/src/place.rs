@@ -4,26 +4,26 @@ use std::collections::BTreeMap;
 
 use waykeeper_executor::{Executor, ExecutorError, Host, PolicyFiles, Simulated, check_assignments};
 use waykeeper_experiment::Loaded;
+use waykeeper_experiment::site::ExecutorKind;
 use waykeeper_linux::{Root, discover};
 use waykeeper_platform::locate::line_of;
 use waykeeper_platform::{Platform, PlatformError, bundled, find_bundled, read_text};
 use waykeeper_room::guest::RoomBench;
 
-use crate::arguments::On;
-use crate::failure::Failure;
+use crate::error::SessionError;
 
 /// The platform name that means this machine.
-const HOST: &str = "host";
+pub(crate) const HOST: &str = "host";
 
 /// The executor for an experiment.
-pub fn executor(loaded: &Loaded, on: Option<On>) -> Result<Box<dyn Executor>, Failure> {
+pub(crate) fn executor(loaded: &Loaded, on: Option<ExecutorKind>) -> Result<Box<dyn Executor>, SessionError> {
     let name = loaded.experiment.platform.as_str();
     let policies = loaded.policy_files()?;
     check_policies(loaded, &policies)?;
     let platform = if name == HOST { None } else { Some(open(loaded, name)?) };
     match (on, platform) {
-        (None | Some(On::Host), None) => Ok(Box::new(here(&simulated_mitigations(None), &policies)?)),
-        (Some(On::Host), opened) => {
+        (None | Some(ExecutorKind::Host), None) => Ok(Box::new(here(&simulated_mitigations(None), &policies)?)),
+        (Some(ExecutorKind::Host), opened) => {
             let platform = opened.as_ref().map(|opened| &opened.platform);
             Ok(Box::new(here(&simulated_mitigations(platform), &policies)?))
         }
@@ -32,7 +32,7 @@ pub fn executor(loaded: &Loaded, on: Option<On>) -> Result<Box<dyn Executor>, Fa
             check_assignments(loaded, &opened.platform)?;
             Ok(Box::new(Simulated::new(opened.platform, &host_mitigations(), &policies)?))
         }
-        (Some(On::Sim), None) => {
+        (Some(ExecutorKind::Sim), None) => {
             let names: Vec<_> = bundled().iter().map(|b| b.name).collect();
             let message = format!(
                 "found `host` with --on sim, but the latencies of this machine are unknown, so it cannot be simulated; \
@@ -45,9 +45,8 @@ pub fn executor(loaded: &Loaded, on: Option<On>) -> Result<Box<dyn Executor>, Fa
     }
 }
 
-/// What a policy asks for may not be had where the experiment runs; that its file is there and is a policy is for its writer to
-/// see to.
-fn check_policies(loaded: &Loaded, policies: &PolicyFiles) -> Result<(), Failure> {
+/// A policy may ask for what the place lacks; its file must exist and parse.
+fn check_policies(loaded: &Loaded, policies: &PolicyFiles) -> Result<(), SessionError> {
     for (name, path) in policies {
         if let Err(error) = std::fs::metadata(path) {
             let bundled: Vec<_> = waykeeper_policy::bundled().iter().map(|policy| policy.name).collect();
@@ -63,8 +62,8 @@ fn check_policies(loaded: &Loaded, policies: &PolicyFiles) -> Result<(), Failure
 }
 
 /// The machine that this process sees: in a room its cores are simulated.
-fn here(elsewhere: &BTreeMap<String, String>, policies: &PolicyFiles) -> Result<Host, Failure> {
-    if super::room::client()?.is_none() {
+fn here(elsewhere: &BTreeMap<String, String>, policies: &PolicyFiles) -> Result<Host, SessionError> {
+    if waykeeper_room::guest::client()?.is_none() {
         return Ok(Host::new(elsewhere, policies)?);
     }
     let found = discover(&Root::default()).map_err(|error| ExecutorError::Refused(error.to_string()))?;
@@ -91,7 +90,7 @@ impl Opened {
     }
 }
 
-fn open(loaded: &Loaded, name: &str) -> Result<Opened, Failure> {
+fn open(loaded: &Loaded, name: &str) -> Result<Opened, SessionError> {
     if let Some(found) = find_bundled(name) {
         return Ok(Opened::read(&format!("platforms/{name}.toml"), found.text)?);
     }

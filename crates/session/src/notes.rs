@@ -8,7 +8,7 @@ use waykeeper_experiment::site::{ExecutorKind, Site};
 use waykeeper_workload::{Pattern, TraceSource, load_trace};
 
 /// The notes of an experiment on a site.
-pub fn notes(loaded: &Loaded, plan: &Plan, site: &Site) -> Vec<String> {
+pub(crate) fn notes(loaded: &Loaded, plan: &Plan, site: &Site) -> Vec<String> {
     runs_in_full(loaded, site).into_iter().chain(recordings(plan)).collect()
 }
 

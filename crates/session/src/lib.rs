@@ -1,0 +1,23 @@
+//! An experiment from its plan to the record of its run, for every command that measures cases.
+//!
+//! [`Session::plan`] finds the place and its cases; [`Session::start`] begins the run, kept in a folder or nowhere;
+//! [`Started::run`] measures and concludes. [`Resumption`] goes on with a run that was interrupted. Nothing here prints: who
+//! wants to follow a run is an [`Observer`].
+
+mod budgets;
+mod error;
+mod folder;
+mod keeping;
+mod notes;
+mod observer;
+mod place;
+mod resume;
+mod settings;
+mod start;
+
+pub use error::SessionError;
+pub use observer::{Note, Observer, Unobserved};
+pub use resume::Resumption;
+pub use settings::Options;
+pub use start::{Concluded, Keep, Kept, Session, Started};
+pub use waykeeper_executor::Progress;

@@ -1,0 +1,302 @@
+//! A session: planned, started, concluded.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use waykeeper_executor::{Begun, Executor, ExecutorError, Finished, RunSettings};
+use waykeeper_experiment::cases::Plan;
+use waykeeper_experiment::site::Site;
+use waykeeper_experiment::sweep::Sweep;
+use waykeeper_experiment::{InputError, Loaded};
+use waykeeper_platform::find_bundled;
+use waykeeper_run::measurement::{Measured, Measurement};
+use waykeeper_run::unfinished::{FORMAT, Header, Log, REPEATS_FILE, checksum, checksum_of};
+use waykeeper_run::{Run as Record, SCHEMA, Tool, folder};
+use waykeeper_statistics::Budget;
+
+use crate::error::SessionError;
+use crate::folder::Folder;
+use crate::keeping::{Repeats, now};
+use crate::notes::notes;
+use crate::observer::{Note, Observer};
+use crate::place::{HOST, executor};
+use crate::settings::Options;
+
+/// An experiment at its place, before anything is measured.
+pub struct Session {
+    loaded: Loaded,
+    executor: Box<dyn Executor>,
+    plan: Plan,
+    settings: RunSettings,
+    budgets: Vec<Budget>,
+    impossible: Option<String>,
+    command_line: Vec<String>,
+}
+
+/// Where a run is kept.
+#[derive(Debug, Clone, Copy)]
+pub enum Keep<'a> {
+    /// Nowhere: there is only the result.
+    Nowhere,
+    /// In a folder: this one, or a new one below `waykeeper-runs`. Each repeat is logged there as it ends.
+    InFolder(Option<&'a Path>),
+}
+
+/// A run that has begun.
+pub struct Started {
+    pub(crate) loaded: Loaded,
+    pub(crate) executor: Box<dyn Executor>,
+    pub(crate) plan: Plan,
+    pub(crate) settings: RunSettings,
+    pub(crate) budgets: Vec<Budget>,
+    /// The record before anything of it is measured.
+    pub(crate) base: Record,
+    /// What there is already.
+    pub(crate) begun: Option<Begun>,
+    pub(crate) kept: Option<(Folder, Repeats)>,
+}
+
+/// A run and what it was concluded from.
+#[derive(Debug)]
+pub struct Concluded {
+    /// The record.
+    pub record: Record,
+    /// The repeats of each case of the plan, in its order.
+    pub measured: Vec<Measured>,
+    /// Why the run ended early, where the place could not go on.
+    pub failed: Option<ExecutorError>,
+    /// What was kept of it.
+    pub kept: Kept,
+}
+
+/// What was kept of a run.
+#[derive(Debug)]
+pub enum Kept {
+    /// Nothing was to be kept.
+    Nowhere,
+    /// All of it, in this folder.
+    Whole(PathBuf),
+    /// All that was measured before it was cut short, in this folder, and the log from which it can go on.
+    Unfinished(PathBuf),
+    /// Not the record: the folder cannot be written.
+    Failed {
+        /// The folder.
+        folder: PathBuf,
+        /// What the system said.
+        error: io::Error,
+    },
+}
+
+impl Session {
+    /// Finds the place of an experiment, and what is measured there.
+    ///
+    /// # Errors
+    /// A mistake in the experiment, its files or the options; a place that cannot be measured at all.
+    pub fn plan(loaded: Loaded, options: &Options) -> Result<Self, SessionError> {
+        let budgets = crate::budgets::read(&loaded, &options.budgets)?;
+        let executor = executor(&loaded, options.on)?;
+        let site = &executor.place().site;
+        let plan = Plan::new(&loaded, site)?;
+        let impossible = plan.cases.iter().find_map(|case| executor.refuses(case));
+        crate::budgets::check(&loaded, &options.budgets, &plan, &budgets)?;
+        options.check(executor.as_ref(), &plan)?;
+        let settings = options.settings(&loaded, site);
+        let command_line = options.command_line.clone();
+        Ok(Self { loaded, executor, plan, settings, budgets, impossible, command_line })
+    }
+
+    /// The experiment.
+    pub fn loaded(&self) -> &Loaded {
+        &self.loaded
+    }
+
+    /// Its cases here.
+    pub fn cases(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// The cores and mitigations of the place.
+    pub fn site(&self) -> &Site {
+        &self.executor.place().site
+    }
+
+    /// How long and how often cases are measured.
+    pub fn settings(&self) -> &RunSettings {
+        &self.settings
+    }
+
+    /// Why the place cannot measure some case, where that is known beforehand: then it measures none.
+    pub fn impossible(&self) -> Option<&str> {
+        self.impossible.as_deref()
+    }
+
+    /// What the record will say besides its figures, of the experiment at this place.
+    pub fn notes(&self) -> Vec<String> {
+        notes(&self.loaded, &self.plan, self.site())
+    }
+
+    /// Begins the run.
+    ///
+    /// # Errors
+    /// A place that cannot measure some case; a folder that cannot be written, has something in it, or belongs to another
+    /// process; a file of the experiment that is gone.
+    pub fn start(mut self, keep: Keep<'_>) -> Result<Started, SessionError> {
+        if let Some(why) = self.impossible.take() {
+            return Err(ExecutorError::Refused(why).into());
+        }
+        let folder = match keep {
+            Keep::Nowhere => None,
+            Keep::InFolder(asked) => {
+                let folder = Folder::prepare(asked, &self.loaded.name)?;
+                let option = format!("--out {}", folder.path().display());
+                Some(folder.held(&option)?)
+            }
+        };
+        let base = self.record();
+        let kept = match folder {
+            Some(folder) => {
+                let repeats = self.repeats(&folder, &base)?;
+                Some((folder, repeats))
+            }
+            None => None,
+        };
+        let Self { loaded, executor, plan, settings, budgets, .. } = self;
+        Ok(Started { loaded, executor, plan, settings, budgets, base, begun: None, kept })
+    }
+
+    /// The log of repeats in a folder.
+    fn repeats(&self, folder: &Folder, base: &Record) -> Result<Repeats, InputError> {
+        let experiment_toml = self.loaded.to_toml();
+        let header = Header {
+            format: FORMAT,
+            run: base.clone(),
+            plan: self.plan.clone(),
+            thresholds_ns: Vec::new(),
+            budgets: self.budgets.iter().map(ToString::to_string).collect(),
+            explain: self.settings.explain,
+            fast: self.settings.fast,
+            experiment_crc: checksum_of(&experiment_toml),
+            files: files(&self.loaded)?,
+        };
+        Ok(Repeats::new(Log::new(folder.path()), header, experiment_toml))
+    }
+
+    /// The record of the run before anything of it is measured.
+    fn record(&self) -> Record {
+        let (loaded, settings, place) = (&self.loaded, &self.settings, self.executor.place());
+        Record {
+            schema: SCHEMA,
+            tool: Tool { name: "waykeeper".into(), version: env!("CARGO_PKG_VERSION").into() },
+            command_line: self.command_line.clone(),
+            started: now(),
+            experiment: loaded.name.clone(),
+            title: loaded.experiment.title.clone(),
+            platform: place.site.platform.clone(),
+            executor: place.site.executor,
+            duration_s: settings.duration_s,
+            simulated_samples: settings.simulated_samples,
+            peak_interval_s: Some(settings.peak_interval_ns / 1e9).filter(|interval| settings.duration_s > *interval),
+            repeats: settings.repeats,
+            seed: settings.seed,
+            cut_short: false,
+            clock: place.clock.clone(),
+            machine: place.machine.clone(),
+            parameters: place.parameters.clone(),
+            privileges: Vec::new(),
+            refused: self.plan.refused.clone(),
+            sweeps: loaded.experiment.sweep.iter().map(Sweep::record).collect(),
+            table: loaded.experiment.table.clone(),
+            cases: Vec::new(),
+            sentinels: Vec::new(),
+            budgets: Vec::new(),
+            expectations: Vec::new(),
+            notes: place.notes.iter().cloned().chain(self.notes()).collect(),
+        }
+    }
+}
+
+impl Started {
+    /// Measures what is not there yet, and concludes. A set `stop` ends it early with what there is.
+    ///
+    /// # Errors
+    /// A place that cannot go on before each case was measured once; a stop before anything was measured.
+    pub fn run(self, observer: &dyn Observer, stop: &AtomicBool) -> Result<Concluded, SessionError> {
+        let (started, finished) = self.measure(observer, stop)?;
+        Ok(started.conclude(finished))
+    }
+
+    fn measure(mut self, observer: &dyn Observer, stop: &AtomicBool) -> Result<(Self, Finished), ExecutorError> {
+        let begun = self.begun.take();
+        let keeper = Noting { repeats: self.kept.as_ref().map(|(_, repeats)| repeats), observer };
+        let progress = |progress: waykeeper_executor::Progress<'_>| observer.progress(progress);
+        let (executor, plan, settings) = (self.executor.as_ref(), &self.plan, &self.settings);
+        let finished = waykeeper_executor::run(executor, plan, settings, begun, &keeper, stop, &progress);
+        observer.ended();
+        if finished.is_err()
+            && let Some((folder, repeats)) = &self.kept
+            && repeats.is_begun()
+        {
+            observer.note(&Note::RepeatsKept(folder.path().to_owned()));
+        }
+        let finished = finished?;
+        let nothing = finished.measured.iter().all(|measured| measured.repeats.is_empty());
+        if nothing { Err(ExecutorError::Stopped) } else { Ok((self, finished)) }
+    }
+
+    fn conclude(self, finished: Finished) -> Concluded {
+        let Finished { measured, cut_short, failed } = finished;
+        let mut record = self.base.concluded(&self.loaded.experiment, &self.plan, &measured, &self.budgets);
+        record.cut_short = cut_short;
+        record.notes.extend(failed.as_ref().map(|error| format!("The run ended early: {error}.")));
+        let kept = match &self.kept {
+            None => Kept::Nowhere,
+            Some((folder, _)) => write(folder.path(), &record, &measured, &self.loaded.to_toml()),
+        };
+        Concluded { record, measured, failed, kept }
+    }
+}
+
+fn write(path: &Path, record: &Record, measured: &[Measured], experiment_toml: &str) -> Kept {
+    match folder::write(path, record, measured, experiment_toml) {
+        Ok(()) if path.join(REPEATS_FILE).exists() => Kept::Unfinished(path.to_owned()),
+        Ok(()) => Kept::Whole(path.to_owned()),
+        Err(error) => Kept::Failed { folder: path.to_owned(), error },
+    }
+}
+
+/// Keeps repeats where there is a log, and notes when it cannot be written.
+struct Noting<'a> {
+    repeats: Option<&'a Repeats>,
+    observer: &'a dyn Observer,
+}
+
+impl waykeeper_executor::Keeper for Noting<'_> {
+    fn begin(&self, thresholds_ns: &[Option<f64>]) {
+        if let Some(repeats) = self.repeats {
+            repeats.begin(thresholds_ns);
+        }
+    }
+
+    fn keep(&self, case: usize, repeat: usize, measurement: &Measurement) {
+        if let Some(error) = self.repeats.and_then(|repeats| repeats.keep(case, repeat, measurement)) {
+            self.observer.note(&Note::LogNotWritten(error));
+        }
+    }
+}
+
+/// Checksums of the files that an experiment names, by their absolute paths.
+///
+/// # Errors
+/// A name that stands for no file.
+fn files(loaded: &Loaded) -> Result<BTreeMap<String, u32>, InputError> {
+    let mut paths: Vec<String> = loaded.policy_files()?.into_values().collect();
+    let platform = loaded.experiment.platform.as_str();
+    if platform != HOST && find_bundled(platform).is_none() {
+        paths.push(loaded.file("platform", platform)?);
+    }
+    let absolute =
+        |path: String| std::path::absolute(&path).unwrap_or_else(|_| PathBuf::from(path)).display().to_string();
+    Ok(paths.into_iter().map(absolute).map(|path| (path.clone(), checksum(&path))).collect())
+}
