@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::step::run;
 
 /// A program that a rig runs, and the package that has it.
-const NEEDED: [(&str, &str); 9] = [
+const NEEDED: [(&str, &str); 10] = [
     ("cc", "gcc"),
     ("c++", "g++"),
     ("python3", "python3"),
@@ -16,6 +16,7 @@ const NEEDED: [(&str, &str); 9] = [
     ("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu"),
     ("arm-none-eabi-gcc", "gcc-arm-none-eabi"),
     ("setpriv", "util-linux"),
+    ("chromium", "chromium"),
 ];
 
 /// A file that a rig needs, and the package that has it.

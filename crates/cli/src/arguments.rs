@@ -16,6 +16,7 @@ Examples:
   waykeeper list                                    experiments, policies, platforms and workloads
   waykeeper show waykeeper-runs/this-machine-...    print a run again
   waykeeper compare RUN RUN                         two runs side by side
+  waykeeper report RUN --out page.html              one page with pictures
   waykeeper tail RUN --over 24h                     what a longer run would show, if its tail allows
   waykeeper plan tcc-halves --for i7-13800hre       who would get which ways, and how to write it
   waykeeper doctor --rt-cores 2-3                   what keeps this machine from answering in time
@@ -40,6 +41,8 @@ pub enum Command {
     Show(Show),
     /// Compare two runs, case by case.
     Compare(Compare),
+    /// Write runs as one HTML page with pictures, which needs no network.
+    Report(Report),
     /// Extrapolate the highest peaks of a kept run to a longer one, or say why that is impossible.
     Tail(Tail),
     /// Resolve a policy for a machine: who gets what, what that leaves open, and the exact writes. Changes nothing.
@@ -251,6 +254,24 @@ pub struct Show {
     /// Print every case, also of an experiment that sweeps.
     #[arg(long, conflicts_with_all = ["json", "parameters"])]
     pub cases: bool,
+}
+
+/// Arguments of `report`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  waykeeper report waykeeper-runs/this-machine-20261121-201500
+  waykeeper report results/before results/after --out compared.html
+
+The page is one file: verdicts, pictures, sortable tables, machine and command line. It fetches nothing. Several runs stand on
+one page, each compared with the first. A run that has not ended is shown as far as it is complete.")]
+pub struct Report {
+    /// The folders of runs, or their run.json.
+    #[arg(required = true, value_name = "RUN")]
+    pub runs: Vec<PathBuf>,
+    /// The file to write; one that is there is replaced [default: the experiment's name with .html, here].
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
 }
 
 /// Arguments of `tail`.

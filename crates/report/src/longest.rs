@@ -19,7 +19,7 @@ fn of_case(case: &CaseRecord) -> Vec<String> {
         if parts.is_empty() {
             lines.push("    nothing that it waited for".into());
         }
-        lines.extend(parts.iter().map(of_part));
+        lines.extend(parts.iter().map(|part| paragraph(&format!("    {}", part_in_words(part)), "      ")));
         if *further_parts > 0 {
             lines
                 .push(format!("    and {} after these, which were not kept", counted(*further_parts, "part", "parts")));
@@ -28,7 +28,8 @@ fn of_case(case: &CaseRecord) -> Vec<String> {
     lines
 }
 
-fn of_part(part: &SamplePart) -> String {
+/// What the core waited for in one part of a sample, from when, for how long and why.
+pub fn part_in_words(part: &SamplePart) -> String {
     let (took, line, from) = (time(Some(part.ns)), &part.line, &part.from);
     let what = match from.as_str() {
         before if before.starts_with("an entry") => format!("{before}, before {line}"),
@@ -43,7 +44,7 @@ fn of_part(part: &SamplePart) -> String {
         let before = part.lost_before_ns.map(|ns| format!(" {} before", time(Some(ns)))).unwrap_or_default();
         text += &format!("; lost{before}: {lost}");
     }
-    paragraph(&format!("    {text}"), "      ")
+    text
 }
 
 fn of_memory(memory: &MemoryPart) -> String {

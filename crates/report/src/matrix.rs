@@ -48,7 +48,7 @@ pub fn matrix(run: &Run) -> Option<String> {
 
 /// Slowdown is of loaded cases, cost of mitigated solo ones. For the others, of the solo cases only the unmitigated one is
 /// shown beside the loaded ones.
-fn is_shown(case: &CaseRecord, run: &Run, metric: Metric) -> bool {
+pub fn is_shown(case: &CaseRecord, run: &Run, metric: Metric) -> bool {
     let solo = case.neighbours.is_empty();
     let loaded_ones = run.cases.iter().any(|case| !case.neighbours.is_empty());
     match metric {

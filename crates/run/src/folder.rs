@@ -182,27 +182,39 @@ fn folder_of(run: &Path) -> &Path {
     if run.is_dir() { run } else { run.parent().unwrap_or(Path::new(".")) }
 }
 
+/// The histograms of a run, by the tag of their repeat, in ticks of the run's clock.
+pub type Histograms = BTreeMap<String, Histogram<u64>>;
+
 /// Reads the maxima of the events of a run, by the tag of their repeat, from where [`read`] finds it.
 ///
 /// # Errors
 /// A log that is not there or does not read.
-pub fn read_events(run: &Path) -> Result<BTreeMap<String, Histogram<u64>>, InputError> {
+pub fn read_events(run: &Path) -> Result<Histograms, InputError> {
+    read_log(run, EVENTS_FILE, "the maxima of events", |samples| &samples.event_counts)
+}
+
+/// Reads the samples of a run, by the tag of their repeat, from where [`read`] finds it. Samples beyond the histogram's range
+/// are not in it.
+///
+/// # Errors
+/// A log that is not there or does not read.
+pub fn read_samples(run: &Path) -> Result<Histograms, InputError> {
+    read_log(run, SAMPLES_FILE, "the samples", |samples| &samples.counts)
+}
+
+fn read_log(run: &Path, file: &str, what: &str, of: fn(&Samples) -> &Counts) -> Result<Histograms, InputError> {
     if let Some(unfinished) = unfinished_in(run)? {
         let measured = unfinished.measured();
         let tagged = measured.iter().enumerate().flat_map(|(case, measured)| {
             let repeats = measured.repeats.iter().enumerate();
-            repeats
-                .map(move |(at, repeat)| (repeat_tag(&case_tag(case), at), repeat.samples.event_counts.to_histogram()))
+            repeats.map(move |(at, repeat)| (repeat_tag(&case_tag(case), at), of(&repeat.samples).to_histogram()))
         });
         return Ok(tagged.collect());
     }
-    let path = folder_of(run).join(EVENTS_FILE);
+    let path = folder_of(run).join(file);
     let name = path.display().to_string();
     let text = read_kept(&path).map_err(|error| {
-        InputError::in_file(
-            &name,
-            format!("{error}; expected the maxima of events, which `waykeeper run` keeps beside run.json"),
-        )
+        InputError::in_file(&name, format!("{error}; expected {what}, which `waykeeper run` keeps beside run.json"))
     })?;
     let damaged = |line: Option<usize>, why: &str| InputError {
         origin: waykeeper_experiment::Origin::File { name: name.clone(), line },

@@ -19,6 +19,7 @@ pub mod markers;
 pub mod mount;
 pub mod output;
 pub mod plan;
+pub mod report;
 pub mod restore;
 mod resume;
 pub mod run;

@@ -12,6 +12,7 @@ fn the_help_of_every_command_has_an_example_that_names_it() {
         "list",
         "show",
         "compare",
+        "report",
         "plan",
         "decode",
         "apply",

@@ -63,6 +63,7 @@ fn no_command_shows_what_a_terminal_would_obey() {
         &["show", "run", "--parameters"],
         &["compare", "run", "run"],
         &["tail", "run"],
+        &["report", "run", "--out", "page.html"],
         &["bugreport", "--run", "run"],
         &["run", "experiment.toml", "--dry-run"],
         &["run", HOSTILE],

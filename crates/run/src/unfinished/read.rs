@@ -151,8 +151,8 @@ impl Unfinished {
         let bad = |error: waykeeper_statistics::BadBudget| InputError::in_file(&name, error.to_string());
         self.header.budgets.iter().map(|text| text.parse().map_err(bad)).collect()
     }
-
-    fn says(&self) -> String {
+    /// How many repeats are complete, and how the run goes on: a paragraph.
+    pub fn says(&self) -> String {
         let last = self.last_at.as_ref().map(|at| format!(", the last one at {at}")).unwrap_or_default();
         let torn = if self.torn { "; one more was being written and is not whole" } else { "" };
         format!(

@@ -1,0 +1,133 @@
+//! A figure against what was swept: sizes, strides, numbers of cores.
+
+use serde::Serialize;
+use serde_with::skip_serializing_none;
+use waykeeper_experiment::layout::Metric;
+use waykeeper_report::is_shown;
+use waykeeper_run::Run;
+
+use super::published::{Agreement, of_metric};
+use super::{Numbered, letter};
+use crate::source::ReportedRun;
+
+/// What `table.columns` calls the mitigations.
+const MITIGATION: &str = "mitigation";
+
+/// The figure that an experiment is about, against one of its sweeps.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SweepPicture {
+    /// The run.
+    pub run: usize,
+    /// The figure.
+    pub metric: Metric,
+    /// The sweep.
+    pub sweep: String,
+    /// The names of its points.
+    pub points: Vec<String>,
+    /// Everything else that varies is a line.
+    pub lines: Vec<SweepLine>,
+}
+
+/// One line of it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SweepLine {
+    /// What it is of.
+    pub name: String,
+    /// Its points, in the order of the sweep; none where no case has the figure.
+    pub points: Vec<Option<SweptFigure>>,
+}
+
+/// One case.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SweptFigure {
+    /// The case.
+    pub case: usize,
+    /// The figure.
+    pub value: f64,
+    /// The published one.
+    pub published: Option<f64>,
+    /// What agreement means.
+    pub how: Option<Agreement>,
+}
+
+pub(crate) fn sweep(run: usize, source: &ReportedRun, cases: &[Numbered<'_>]) -> Option<SweepPicture> {
+    let of_run: Vec<_> = cases.iter().filter(|case| case.run == run).collect();
+    let layout = source.run.table.clone().unwrap_or_default();
+    let columns = layout.columns.as_deref().unwrap_or(MITIGATION);
+    let sweeps = &source.run.sweeps;
+    let by_layout = layout.rows.as_ref().and_then(|rows| sweeps.iter().find(|sweep| sweep.name == *rows));
+    let along = by_layout
+        .or_else(|| sweeps.iter().rev().find(|sweep| sweep.name != columns && sweep.points.len() > 1))
+        .or_else(|| sweeps.last())
+        .filter(|sweep| sweep.points.len() > 1)?;
+    let metric = metric(&source.run, layout.metric);
+    let shown: Vec<_> = of_run
+        .into_iter()
+        .filter(|case| is_shown(case.case, &source.run, metric) && case.case.figure(metric).is_some())
+        .collect();
+    let mut names: Vec<String> = Vec::new();
+    for case in &shown {
+        let name = line_name(case, &along.name, &source.run);
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let point = |name: &String, label: &String| {
+        let of_line = |case: &&&Numbered<'_>| line_name(case, &along.name, &source.run) == *name;
+        let mut of_line = shown.iter().filter(of_line);
+        // A case that is the same at all points of the sweep stands at each of them.
+        let case = of_line.find(|case| case.case.point.get(&along.name).is_none_or(|own| own == label))?;
+        let theirs = case.case.reference.as_ref().and_then(|reference| of_metric(reference, metric));
+        Some(SweptFigure {
+            case: case.number,
+            value: case.case.figure(metric)?,
+            published: theirs.map(|(value, _)| value),
+            how: theirs.map(|(_, how)| how),
+        })
+    };
+    let lines: Vec<SweepLine> = names
+        .iter()
+        .map(|name| SweepLine {
+            name: name.clone(),
+            points: along.points.iter().map(|label| point(name, label)).collect(),
+        })
+        .collect();
+    (!lines.is_empty()).then(|| SweepPicture {
+        run,
+        metric,
+        sweep: along.name.clone(),
+        points: along.points.clone(),
+        lines,
+    })
+}
+
+/// The figure that an experiment is about; of latencies the slowdown, where cases have one.
+fn metric(run: &Run, metric: Metric) -> Metric {
+    match metric {
+        Metric::Latency if run.cases.iter().any(|case| case.slowdown.is_some()) => Metric::Slowdown,
+        Metric::Latency => Metric::Mean,
+        other => other,
+    }
+}
+
+/// What distinguishes a case from those at other points of the sweep.
+fn line_name(case: &Numbered<'_>, along: &str, run: &Run) -> String {
+    let several_targets = run.cases.iter().any(|other| other.target != case.case.target);
+    let mut parts: Vec<String> = several_targets.then(|| case.case.target.clone()).into_iter().collect();
+    parts.push(match case.case.neighbours.is_empty() {
+        true => format!("{}, idle", case.case.mitigation),
+        false => case.case.mitigation.clone(),
+    });
+    let others = case.case.point.iter().filter(|(sweep, _)| *sweep != along);
+    parts.extend(others.map(|(sweep, label)| format!("{sweep} {label}")));
+    parts.join(", ")
+}
+
+impl SweepPicture {
+    /// What the picture is called on a page of so many runs.
+    pub fn title(&self, runs: usize) -> String {
+        let of = if runs > 1 { format!(" ({})", letter(self.run)) } else { String::new() };
+        format!("{} against {}{of}", self.metric, self.sweep)
+    }
+}

@@ -1,0 +1,118 @@
+//! The page: our template, filled with texts that are escaped.
+
+mod comparison;
+mod escape;
+mod figures;
+mod provenance;
+mod tables;
+mod verdicts;
+
+use base64::prelude::{BASE64_STANDARD, Engine};
+use sha2::{Digest, Sha256};
+
+use crate::data::{Data, letter};
+use crate::source::ReportedRun;
+
+const TEMPLATE: &str = include_str!("../../template/page.html");
+const STYLE: &str = include_str!("../../template/style.css");
+const SCRIPT: &str = include_str!("../../template/page.js");
+const ECHARTS: &str = include_str!("../../vendor/echarts/echarts.min.js");
+
+/// The page of one run, or of several that are compared.
+pub fn page(sources: &[ReportedRun]) -> String {
+    let data = Data::new(sources);
+    let json = escape::json(&data);
+    let parts = [
+        ("policy", policy()),
+        ("title", escape::text(&title(sources))),
+        ("style", STYLE.to_owned()),
+        ("head", head(sources)),
+        ("verdicts", verdicts::verdicts(sources)),
+        ("comparison", comparison::comparison(sources)),
+        ("pictures", figures::figures(&data)),
+        ("tables", tables::tables(sources)),
+        ("provenance", provenance::provenance(sources)),
+        ("data", json),
+        ("echarts", ECHARTS.to_owned()),
+        ("script", SCRIPT.to_owned()),
+    ];
+    filled(TEMPLATE, &parts)
+}
+
+/// Fills the places `{{name}}` of a template. What is filled in is not searched for places.
+fn filled(template: &str, parts: &[(&str, String)]) -> String {
+    let mut page = String::with_capacity(template.len() + parts.iter().map(|(_, part)| part.len()).sum::<usize>());
+    let mut rest = template;
+    while let Some((before, after)) = rest.split_once("{{") {
+        let (name, after) = after.split_once("}}").unwrap_or((after, ""));
+        page.push_str(before);
+        page.push_str(parts.iter().find(|(part, _)| *part == name).map_or("", |(_, text)| text));
+        rest = after;
+    }
+    page.push_str(rest);
+    page
+}
+
+/// What the browser lets the page do: run these two scripts, and fetch nothing.
+fn policy() -> String {
+    let hash = |script: &str| format!("'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(script)));
+    format!(
+        "default-src 'none'; script-src {} {}; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'",
+        hash(ECHARTS),
+        hash(SCRIPT)
+    )
+}
+
+fn title(sources: &[ReportedRun]) -> String {
+    let names: Vec<_> = sources.iter().map(|source| source.run.experiment.as_str()).collect();
+    match names.as_slice() {
+        [one] => format!("{one} - Waykeeper"),
+        [first, rest @ ..] if rest.iter().all(|name| name == first) => {
+            format!("{first}, {} runs - Waykeeper", names.len())
+        }
+        names => format!("{} - Waykeeper", names.join(", ")),
+    }
+}
+
+/// What was run, on what, for how long: the lines of the terminal's headline for each run.
+fn head(sources: &[ReportedRun]) -> String {
+    sources.iter().enumerate().map(|(number, source)| head_of(number, source, sources.len() > 1)).collect()
+}
+
+fn head_of(number: usize, source: &ReportedRun, several: bool) -> String {
+    let headline = waykeeper_report::headline(&source.run);
+    // A line that was broken to fit a terminal goes on with blanks.
+    let headline = headline.replace("\n  ", " ");
+    let mut lines = headline.lines();
+    let first = lines.next().unwrap_or_default();
+    let (experiment, title) = first.split_once(": ").unwrap_or((first, ""));
+    let letter = if several { format!("<span class=\"letter\">{}</span>", letter(number)) } else { String::new() };
+    let mut html = format!(
+        "<div class=\"run-head\"><p class=\"experiment\">{letter}<span>{}</span><time>{}</time></p><h1>{}</h1>",
+        escape::text(experiment),
+        escape::text(&source.run.started),
+        escape::text(if title.is_empty() { experiment } else { title })
+    );
+    if several {
+        html += &format!("<p class=\"path\">{}</p>", escape::text(&source.name));
+    }
+    for line in lines {
+        let class =
+            if line.starts_with("CUT SHORT") || line.starts_with("NO SAMPLE") { " class=\"banner\"" } else { "" };
+        html += &format!("<p{class}>{}</p>", escape::text(line));
+    }
+    let banners = source.unfinished.iter().chain(&source.missing);
+    html += &banners.map(|text| format!("<p class=\"banner\">{}</p>", escape::text(text))).collect::<String>();
+    html + "</div>"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_filled_in_is_no_template() {
+        let parts = [("a", "{{b}}".to_owned()), ("b", "x".to_owned())];
+        assert_eq!(filled("<{{a}}|{{b}}|{{c}}>", &parts), "<{{b}}|x|>");
+    }
+}

@@ -1,0 +1,12 @@
+//! Runs as one HTML page that needs no network: verdicts in words, pictures, tables, and where it all comes from.
+//!
+//! The words are those of `waykeeper-report`; here they are set in HTML, and the data of each picture is worked out as plain
+//! structs, which the page carries as JSON. Every text of a run is hostile until it is escaped.
+
+pub mod data;
+mod html;
+mod source;
+
+pub use data::Data;
+pub use html::page;
+pub use source::ReportedRun;
