@@ -1,6 +1,6 @@
 //! Platforms as data: what a machine consists of, in numbers that say where they come from.
 //!
-//! A platform file is TOML (`platforms/*.toml`, compiled in; any other path works too). Every physical parameter is a
+//! A platform file is TOML (`platforms/*.toml`; any other path works too). Every physical parameter is a
 //! [`Param`]: a value, one of the four words of [`Basis`], and its source.
 
 mod bundled;
@@ -23,7 +23,7 @@ mod shared;
 mod text_file;
 mod way_control;
 
-pub use bundled::{Bundled, bundled, find_bundled};
+pub use bundled::{bundled, find_bundled};
 pub use core_list::{format_cpulist, parse_boot_cpulist, parse_cpulist, parse_cpumask};
 pub use describe::{
     Architecture, CoreId, CoreKind, Counter, Cpuid, Execution, Flaws, Inclusion, Platform, PrivateCache, Replacement,

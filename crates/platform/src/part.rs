@@ -1,4 +1,4 @@
-//! Memories that platforms share: `platforms/memory/*.toml`, compiled in.
+//! Memories that platforms share: `platforms/memory/*.toml`.
 //!
 //! A `memory` that names a `part` takes from it what it does not give itself; so does each of `alternative_memories`. An
 //! alternative further takes `size_mib`, `placement` and `scheduler` from `memory`, key by key: it stands behind the same
@@ -9,19 +9,14 @@
 //! key: so errors about it point there.
 
 use std::ops::Range;
-use std::sync::LazyLock;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
-
-use crate::bundled::{Bundled, FOLDER};
-
-static PARTS: LazyLock<Vec<Bundled>> =
-    LazyLock::new(|| FOLDER.get_dir("memory").map(Bundled::in_folder).unwrap_or_default());
+use waykeeper_shelf::{Bundled, Folder, files};
 
 /// All bundled memories, by name.
 pub fn memory_parts() -> &'static [Bundled] {
-    &PARTS
+    files(Folder::Memories)
 }
 
 /// What an alternative memory takes from the platform's `memory`.

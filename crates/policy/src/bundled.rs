@@ -1,35 +1,13 @@
-//! The policies that come with Waykeeper: every file `policies/*.toml`, compiled in.
+//! The policies that come with Waykeeper: every file `policies/*.toml`.
 
-use std::sync::LazyLock;
-
-use include_dir::{Dir, include_dir};
-use waykeeper_platform::Bundled;
-
-static FOLDER: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../../policies");
-static BUNDLED: LazyLock<Vec<Bundled>> = LazyLock::new(|| Bundled::in_folder(&FOLDER));
+use waykeeper_shelf::{Bundled, Folder, files, find};
 
 /// All bundled policies, by name.
 pub fn bundled() -> &'static [Bundled] {
-    &BUNDLED
+    files(Folder::Policies)
 }
 
 /// The bundled policy of that name.
 pub fn find_bundled(name: &str) -> Option<Bundled> {
-    BUNDLED.iter().find(|bundled| bundled.name == name).copied()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_file_of_the_folder_is_bundled_under_its_name() {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../policies");
-        let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-        let mut names: Vec<_> = files.filter(|path| path.is_file()).collect();
-        names.sort();
-        let bundled: Vec<_> =
-            bundled().iter().map(|b| std::path::Path::new(folder).join(format!("{}.toml", b.name))).collect();
-        assert_eq!(bundled, names);
-    }
+    find(Folder::Policies, name)
 }

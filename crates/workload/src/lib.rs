@@ -18,7 +18,7 @@ mod trace;
 mod wakeup;
 mod workload;
 
-pub use bundled::{Bundled, bundled, find_bundled};
+pub use bundled::{bundled, find_bundled};
 pub use duration::{BadDuration, Nanoseconds, format_ns, parse_duration_ns};
 pub use interrupt::{Interrupt, InterruptSource};
 pub use passes::{PassSource, Passes, Phase};

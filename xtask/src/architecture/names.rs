@@ -15,13 +15,16 @@ const KINDS: [&str; 5] = ["struct", "enum", "trait", "type", "union"];
 /// The crates that declare each name, each with the place of the first declaration.
 pub type Names = BTreeMap<String, BTreeMap<String, String>>;
 
+/// The program: what its library declares, its own `main` sees, and nobody else.
+const PROGRAM: &str = "cli";
+
 /// The public types of all crates that have a library. Those of programs are seen by nobody else.
 ///
 /// # Errors
 /// Files that cannot be read.
 pub fn declared(crates: &Path) -> Result<Names, String> {
     let mut names = Names::new();
-    for folder in entries(crates)?.into_iter().filter(|folder| folder.join("src/lib.rs").exists()) {
+    for folder in entries(crates)?.into_iter().filter(|folder| is_library(folder)) {
         let mut files = Vec::new();
         sources(&folder.join("src"), &mut files)?;
         for file in files {
@@ -33,6 +36,10 @@ pub fn declared(crates: &Path) -> Result<Names, String> {
         }
     }
     Ok(names)
+}
+
+fn is_library(folder: &Path) -> bool {
+    folder.join("src/lib.rs").exists() && name_of(folder) != PROGRAM
 }
 
 /// The Rust files of a folder, without those of tests.

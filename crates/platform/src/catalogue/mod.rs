@@ -1,6 +1,6 @@
 //! The catalogue: what Intel's guide to Time Coordinated Compute (TCC) tells of its processors, as data with its section.
 //!
-//! The files are `catalogue/*.toml`, compiled in. They hold facts and figures; where the guide prints something else, a
+//! The files are `catalogue/*.toml`. They hold facts and figures; where the guide prints something else, a
 //! [`Slip`] says what, what is right and why.
 
 mod firmware;
@@ -11,9 +11,9 @@ mod speed_shift;
 
 use std::sync::LazyLock;
 
-use include_dir::{Dir, include_dir};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use waykeeper_shelf::{Folder, files};
 
 pub use firmware::{Firmware, Pin, Setting, TimedGpio};
 pub use measurement::{Masks, Measurement, Outcome, Test};
@@ -71,16 +71,13 @@ pub struct Catalogue {
     pub reliability: Vec<Reliability>,
 }
 
-static FOLDER: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../../catalogue");
-
 /// The catalogue.
 pub fn catalogue() -> &'static Catalogue {
     static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(|| {
         // The files have different keys; together they are one table.
-        let texts: Vec<&str> = FOLDER.files().filter_map(|file| file.contents_utf8()).collect();
         let mut all = toml::Table::new();
-        for text in texts {
-            all.extend(text.parse::<toml::Table>().expect("a test reads every file of the catalogue"));
+        for file in files(Folder::Catalogue) {
+            all.extend(file.text.parse::<toml::Table>().expect("a test reads every file of the catalogue"));
         }
         all.try_into().expect("a test reads every file of the catalogue")
     });

@@ -1,4 +1,5 @@
-//! Waykeeper measures, reduces and verifies cache and memory interference on real-time multicore machines.
+//! The commands of Waykeeper. The program beside them (`bin/waykeeper.rs`) has the bundled files and nothing else, so that a
+//! changed file rebuilds only that.
 
 // Text of others is escaped in one place: `commands::output`.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
@@ -16,7 +17,8 @@ use arguments::{Arguments, Command};
 use commands::output::{Kind, say};
 use exit::Exit;
 
-fn main() -> std::process::ExitCode {
+/// The whole program: from the command line to the exit status. Whoever calls it has filled the shelf.
+pub fn main() -> std::process::ExitCode {
     // A worker is this same program, started by the host executor; it must not parse a user's arguments.
     if std::env::args_os().nth(1).is_some_and(|first| first == waykeeper_executor::WORKER_ARGUMENT) {
         return std::process::ExitCode::from(waykeeper_executor::worker_main() as u8);
