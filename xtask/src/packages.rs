@@ -20,8 +20,11 @@ const NEEDED: [(&str, &str); 10] = [
 ];
 
 /// A file that a rig needs, and the package that has it.
-const NEEDED_FILES: [(&str, &str); 2] =
-    [("/usr/aarch64-linux-gnu/lib/libc.a", "libc6-dev-arm64-cross"), ("/usr/include/stdio.h", "libc6-dev")];
+const NEEDED_FILES: [(&str, &str); 3] = [
+    ("/usr/aarch64-linux-gnu/lib/libc.a", "libc6-dev-arm64-cross"),
+    ("/usr/include/stdio.h", "libc6-dev"),
+    ("/usr/lib/python3/dist-packages/prometheus_client/parser.py", "python3-prometheus-client"),
+];
 
 /// What the kernel rig needs beside these, to build QEMU.
 const NEEDED_BY_KERNEL_RIG: [(&str, &str); 10] = [

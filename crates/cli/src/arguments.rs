@@ -43,6 +43,8 @@ pub enum Command {
     Compare(Compare),
     /// Write runs as one HTML page with pictures, which needs no network.
     Report(Report),
+    /// Write a run for other programs: CSV, OpenMetrics, JUnit, Perfetto.
+    Export(Export),
     /// Extrapolate the highest peaks of a kept run to a longer one, or say why that is impossible.
     Tail(Tail),
     /// Resolve a policy for a machine: who gets what, what that leaves open, and the exact writes. Changes nothing.
@@ -272,6 +274,59 @@ pub struct Report {
     /// The file to write; one that is there is replaced [default: the experiment's name with .html, here].
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
+}
+
+/// Arguments of `export`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  waykeeper export results/before --format csv --out cases.csv
+  waykeeper export results/before --format csv --table histograms --out histograms.csv
+  waykeeper export results/before --format openmetrics --out /var/lib/prometheus/node-exporter/waykeeper.prom
+  waykeeper export results/before --format junit --out report.xml
+  waykeeper export results/before --format perfetto --out trace.json
+
+csv: RFC 4180, numbers in full, units as in run.json. openmetrics: for the textfile collector of node_exporter.
+junit: a test for each budget and each expectation; a budget with too little data is an error, never a pass.
+perfetto: explained samples (`run --explain N`) and cache occupancy, for ui.perfetto.dev.")]
+pub struct Export {
+    /// The folder of a run, or its run.json.
+    pub run: PathBuf,
+    /// The format.
+    #[arg(long, value_enum)]
+    pub format: ExportFormat,
+    /// Which table of CSV [default: cases].
+    #[arg(long, value_enum)]
+    pub table: Option<ExportTable>,
+    /// The file to write, at once; one that is there is replaced [default: standard output].
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+}
+
+/// A format of another program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ExportFormat {
+    /// Comma-separated values, a table at a time.
+    Csv,
+    /// Metrics for Prometheus.
+    Openmetrics,
+    /// Test results for continuous integration.
+    Junit,
+    /// Trace JSON.
+    Perfetto,
+}
+
+/// A table of CSV.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ExportTable {
+    /// Figures of all cases.
+    Cases,
+    /// Figures of all repeats.
+    Repeats,
+    /// How many samples of each repeat were how long.
+    Histograms,
+    /// The largest samples over time.
+    Timelines,
 }
 
 /// Arguments of `tail`.

@@ -29,6 +29,7 @@ pub fn main() -> std::process::ExitCode {
         Command::List(list) => commands::list::list(list),
         Command::Show(show) => commands::show::show(show),
         Command::Compare(compare) => commands::compare::compare(compare),
+        Command::Export(export) => commands::export::export(export),
         Command::Report(report) => commands::report::report(report),
         Command::Tail(tail) => commands::tail::tail(tail),
         Command::Plan(plan) => commands::plan::plan(plan),

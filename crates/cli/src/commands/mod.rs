@@ -10,6 +10,7 @@ pub mod decode;
 pub mod doctor;
 mod dry_run;
 pub mod enter;
+pub mod export;
 pub mod follow;
 pub mod latency;
 pub mod list;
@@ -31,6 +32,7 @@ mod target_program;
 pub mod trace;
 pub mod verify;
 pub mod watch;
+mod whole_file;
 
 /// The name of an option's value, as it is typed.
 fn name_of(value: &impl clap::ValueEnum) -> String {

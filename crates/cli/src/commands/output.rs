@@ -51,9 +51,18 @@ pub fn print_json_line_while_read(value: &impl Serialize) -> Result<bool, Failur
     write(&(text + "\n"))
 }
 
+/// Prints a file of another program's format as it is: whoever made it has escaped the texts in it.
+pub fn print_file(bytes: &[u8]) -> Result<(), Failure> {
+    write_bytes(bytes).map(drop)
+}
+
 fn write(text: &str) -> Result<bool, Failure> {
+    write_bytes(text.as_bytes())
+}
+
+fn write_bytes(bytes: &[u8]) -> Result<bool, Failure> {
     let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    match out.write_all(bytes).and_then(|()| out.flush()) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
         Err(error) => Err(Failure::Output(error)),

@@ -13,6 +13,7 @@ fn the_help_of_every_command_has_an_example_that_names_it() {
         "show",
         "compare",
         "report",
+        "export",
         "plan",
         "decode",
         "apply",

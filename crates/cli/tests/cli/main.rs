@@ -8,6 +8,7 @@ mod conditions;
 mod decode;
 mod doctor;
 mod exit_status;
+mod export;
 mod field;
 mod files;
 mod folders;
