@@ -350,15 +350,31 @@ pub struct Tail {
 
 /// Arguments of `compare`.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  waykeeper compare results/before results/after")]
+#[command(after_help = "\
+Examples:
+  waykeeper compare results/before results/after
+  waykeeper compare results/accepted results/new --fail-on worse
+
+Exit status: 0 done; 2 bad input; 3 this machine cannot do it. With --fail-on worse also: 1 a case is worse;
+4 none is, but the runs cannot tell for every case of the first one.")]
 pub struct Compare {
     /// The first run (A): its folder, or its run.json.
     pub a: PathBuf,
     /// The second run (B).
     pub b: PathBuf,
+    /// End with status 1 if excursions of a case are more frequent in B or its maxima higher, by the exact tests.
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub fail_on: Option<FailOn>,
     /// Print JSON instead of the tables.
     #[arg(long)]
     pub json: bool,
+}
+
+/// What a comparison fails on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum FailOn {
+    /// A case of the second run that is worse than in the first.
+    Worse,
 }
 
 /// How a plan is written.

@@ -14,6 +14,8 @@ pub enum Exit {
     Done,
     /// A budget was broken.
     BudgetBroken,
+    /// A case is worse than in the run that it is compared with.
+    Worse,
     /// A setting does not hold.
     DoesNotHold,
     /// What others have changed was left as it is.
@@ -24,7 +26,7 @@ pub enum Exit {
     BadInput,
     /// This machine cannot do it.
     CannotDo,
-    /// Too little data to judge a budget, or a setting.
+    /// Too little data to judge a budget, a setting or a comparison.
     TooThin,
     /// Ctrl-C: 128 + SIGINT, as shells have it.
     Interrupted,
@@ -36,7 +38,7 @@ impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         Self::from(match exit {
             Exit::Done => 0,
-            Exit::BudgetBroken | Exit::DoesNotHold | Exit::OthersLeft | Exit::SeriousFound => 1,
+            Exit::BudgetBroken | Exit::Worse | Exit::DoesNotHold | Exit::OthersLeft | Exit::SeriousFound => 1,
             Exit::BadInput => 2,
             Exit::CannotDo => 3,
             Exit::TooThin => 4,
@@ -85,7 +87,8 @@ mod tests {
     fn next(exit: Exit) -> Option<Exit> {
         Some(match exit {
             Exit::Done => Exit::BudgetBroken,
-            Exit::BudgetBroken => Exit::DoesNotHold,
+            Exit::BudgetBroken => Exit::Worse,
+            Exit::Worse => Exit::DoesNotHold,
             Exit::DoesNotHold => Exit::OthersLeft,
             Exit::OthersLeft => Exit::SeriousFound,
             Exit::SeriousFound => Exit::BadInput,

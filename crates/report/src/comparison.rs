@@ -64,8 +64,24 @@ pub struct ComparedCase {
     pub case_in_b: String,
     /// The second run beside the first, in words.
     pub b_beside_a: String,
+    /// The same as one of four answers.
+    pub outcome: BesideA,
     /// Figures that one of the two has, by their names in run.json.
     pub figures: BTreeMap<&'static str, Both>,
+}
+
+/// What can be said of a case of the second run beside that of the first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BesideA {
+    /// Excursions are more frequent or the maxima higher, whatever the other of the two says.
+    Worse,
+    /// Excursions are rarer or the maxima lower, and neither is the other way round.
+    Better,
+    /// The repeats could have shown a difference, and showed none. Not a statement that there is none.
+    NoDifferenceShown,
+    /// The runs cannot answer.
+    CannotTell,
 }
 
 /// A figure in both runs.
@@ -133,17 +149,19 @@ fn compared_case(runs: [&Run; 2], (a, b): Pair<'_>) -> ComparedCase {
         let ratio = a.zip(b).filter(|(a, _)| *a != 0.0).map(|(a, b)| b / a);
         (a.is_some() || b.is_some()).then_some(Both { a, b, ratio })
     };
+    let (outcome, b_beside_a) = judge(runs, (a, b));
     ComparedCase {
         case: a.name.clone(),
         case_in_b: b.name.clone(),
-        b_beside_a: judge(runs, (a, b)),
+        b_beside_a,
+        outcome,
         figures: FIGURES.into_iter().filter_map(|(name, of)| Some((name, both(of)?))).collect(),
     }
 }
 
-fn judge([a, b]: [&Run; 2], (a_case, b_case): Pair<'_>) -> String {
+fn judge([a, b]: [&Run; 2], (a_case, b_case): Pair<'_>) -> (BesideA, String) {
     if another_target(a_case, b_case) {
-        return "another target".into();
+        return (BesideA::CannotTell, "another target".into());
     }
     let repeats = |run: &Run, case: &CaseRecord| -> Vec<Repeat> {
         let repeats = case.repeats.iter().map(|repeat| Repeat {
@@ -160,7 +178,7 @@ fn judge([a, b]: [&Run; 2], (a_case, b_case): Pair<'_>) -> String {
     let (unmitigated, mitigated) = (repeats(a, a_case), repeats(b, b_case));
     let threshold_ns = a_case.excursion_above_ns.unwrap_or_default();
     let Ok(compared) = compare_repeats(&Arms { unmitigated: &unmitigated, mitigated: &mitigated, threshold_ns }) else {
-        return "nothing to compare".into();
+        return (BesideA::CannotTell, "nothing to compare".into());
     };
     // Each run has its own threshold: events above different levels are different things.
     let same_threshold = match (a_case.excursion_above_ns, b_case.excursion_above_ns) {
@@ -170,10 +188,14 @@ fn judge([a, b]: [&Run; 2], (a_case, b_case): Pair<'_>) -> String {
     let rates = if same_threshold { compared.rates.answer } else { Answer::NotShown };
     let said = [word("excursions", rates), word("maxima", compared.maxima.answer)];
     let said: Vec<_> = said.into_iter().flatten().collect();
+    let is_worse = [rates, compared.maxima.answer].contains(&Answer::Worse);
     match what_was_lacking(&compared) {
-        _ if !said.is_empty() => said.join(", "),
-        Some(_) => format!("cannot tell from {} v {} repeats", compared.repeats.0, compared.repeats.1),
-        None => "no difference shown".into(),
+        _ if !said.is_empty() => (if is_worse { BesideA::Worse } else { BesideA::Better }, said.join(", ")),
+        Some(_) => {
+            let (a, b) = compared.repeats;
+            (BesideA::CannotTell, format!("cannot tell from {a} v {b} repeats"))
+        }
+        None => (BesideA::NoDifferenceShown, "no difference shown".into()),
     }
 }
 

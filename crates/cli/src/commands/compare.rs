@@ -2,15 +2,15 @@
 
 use std::path::Path;
 
-use waykeeper_report::{Comparison, Side};
+use waykeeper_report::{BesideA, Comparison, Side};
 use waykeeper_run::folder;
 
 use super::output::{print, print_json};
-use crate::arguments::Compare;
+use crate::arguments::{Compare, FailOn};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// Prints two runs side by side.
+/// Prints two runs side by side, and judges them if that is wanted.
 pub fn compare(arguments: &Compare) -> Result<Exit, Failure> {
     let (a, b) = (folder::read(&arguments.a)?, folder::read(&arguments.b)?);
     let side = |path: &Path, run| Side { name: path.display().to_string(), run, workloads: folder::workloads(path) };
@@ -19,5 +19,16 @@ pub fn compare(arguments: &Compare) -> Result<Exit, Failure> {
         true => print_json(&comparison)?,
         false => print(&waykeeper_report::compare(&comparison))?,
     }
-    Ok(Exit::Done)
+    Ok(arguments.fail_on.map_or(Exit::Done, |FailOn::Worse| judged(&comparison)))
+}
+
+/// Whether a case of the second run is worse. What cannot be told is no success, and neither is a case that one run lacks.
+fn judged(comparison: &Comparison) -> Exit {
+    let any = |outcome: BesideA| comparison.cases.iter().any(|case| case.outcome == outcome);
+    let is_lacking = !comparison.only_in_a.is_empty() || comparison.cases.is_empty();
+    match () {
+        () if any(BesideA::Worse) => Exit::Worse,
+        () if any(BesideA::CannotTell) || is_lacking => Exit::TooThin,
+        () => Exit::Done,
+    }
 }

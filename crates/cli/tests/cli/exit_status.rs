@@ -130,3 +130,47 @@ fn a_folder_that_cannot_be_made_is_3() {
     let ended = desk.run(&[&run[..], &out].concat()).with(3);
     assert!(ended.stderr.contains("/proc/here") && ended.stderr.contains("--out"), "{}", ended.stderr);
 }
+
+/// A copy of the kept run in which every maximum of a repeat is so many times as large.
+fn with_maxima(desk: &Desk, name: &str, times: f64) {
+    let mut run = desk.record("kept");
+    for case in run["cases"].as_array_mut().unwrap() {
+        for repeat in case["repeats"].as_array_mut().unwrap() {
+            repeat["max_ns"] = (repeat["max_ns"].as_f64().unwrap() * times).into();
+        }
+    }
+    desk.file(name, &run.to_string());
+}
+
+#[test]
+fn a_comparison_fails_on_a_case_that_is_worse() {
+    let desk = Desk::new();
+    let run = ["run", "agilex5-cluster-latency", "--set=mitigations=[]", "--duration=1ms", "--repeats=5", "--out=kept"];
+    desk.run(&run).with(0);
+    with_maxima(&desk, "worse.json", 3.0);
+    let compare = |a: &str, b: &str| desk.run(&["compare", a, b, "--fail-on", "worse", "--json"]);
+    let outcomes = |ended: &Ended| -> Vec<String> {
+        list(&ended.json(), "cases").iter().map(|case| case["outcome"].as_str().unwrap().to_owned()).collect()
+    };
+    // Five maxima above five others: p = 1/126 for one side.
+    assert_eq!(outcomes(&compare("kept", "worse.json").with(1)), ["worse", "worse"]);
+    assert_eq!(outcomes(&compare("worse.json", "kept").with(0)), ["better", "better"]);
+    assert_eq!(outcomes(&compare("kept", "kept").with(0)), ["no_difference_shown", "no_difference_shown"]);
+    // Without the option a comparison is no judgement.
+    desk.run(&["compare", "kept", "worse.json"]).with(0);
+}
+
+#[test]
+fn a_comparison_that_cannot_tell_is_no_success() {
+    let desk = Desk::new();
+    judged(&desk, "1ms", &[]).with(0);
+    with_maxima(&desk, "worse.json", 3.0);
+    desk.run(&["compare", "kept", "worse.json", "--fail-on=worse"]).with(4);
+    // Five repeats, but a case is missing in the second run.
+    let run = ["run", "agilex5-cluster-latency", "--set=mitigations=[]", "--duration=1ms", "--repeats=5", "--out=five"];
+    desk.run(&run).with(0);
+    let mut record = desk.record("five");
+    record["cases"].as_array_mut().unwrap().pop();
+    desk.file("one.json", &record.to_string());
+    desk.run(&["compare", "five", "one.json", "--fail-on=worse"]).with(4);
+}
