@@ -18,6 +18,8 @@ pub struct PlannedRepeat<'a> {
     pub duration_s: f64,
     /// In the simulator it ends with so many samples, if they come before its duration.
     pub simulated_samples: Option<u64>,
+    /// In the simulator all of the warm-up is simulated in time.
+    pub timed_warm_up: bool,
     /// Whether it is followed who holds how much of the last shared cache, where the place can tell.
     pub occupancy: bool,
     /// How many of the longest samples are explained, where the place can.

@@ -19,6 +19,8 @@ pub struct RunSettings {
     pub duration_s: f64,
     /// In the simulator a repeat ends with so many samples, if they come before its duration.
     pub simulated_samples: Option<u64>,
+    /// In the simulator all of the warm-up is simulated in time.
+    pub timed_warm_up: bool,
     /// Whether it is followed who holds how much of the last shared cache, where the place can tell.
     pub occupancy: bool,
     /// How many of the longest samples of a case are explained, where the place can.
@@ -127,6 +129,7 @@ pub fn run(
             seed,
             duration_s: length(case, settings.duration_s, pace),
             simulated_samples: settings.simulated_samples.filter(|_| case.purpose == Purpose::Case),
+            timed_warm_up: settings.timed_warm_up,
             occupancy: settings.occupancy && repeat == 0,
             explain: if case.purpose == Purpose::Case { settings.explain } else { 0 },
             fast: settings.fast,
@@ -229,6 +232,7 @@ fn thresholds(
             seed: settings.seed,
             duration_s: settings.duration_s.min(pace.pilot_s),
             simulated_samples: settings.simulated_samples,
+            timed_warm_up: settings.timed_warm_up,
             occupancy: false,
             explain: 0,
             fast: settings.fast,

@@ -258,8 +258,12 @@ impl Executor for Simulated {
         let in_full = (assignment.check_fast && skips && !case.solo())
             .then(|| fast_check::in_full(plain, case.target.core, warm, length, stop))
             .flatten();
+        let functional = (!assignment.timed_warm_up && !skips).then(|| engine.warm_up(warm, stop)).flatten();
         // Stopped in the warm-up, nothing is observed, and no samples follow.
-        let begun_at = advance(&mut engine, 0, warm, stop, &mut Nothing);
+        let begun_at = match functional {
+            Some(_) => warm,
+            None => advance(&mut engine, 0, warm, stop, &mut Nothing),
+        };
         let before = engine.counters();
         let begun = Instant::now();
         let most = assignment.simulated_samples.unwrap_or(u64::MAX);
@@ -337,7 +341,8 @@ impl Executor for Simulated {
             disturbances: BTreeMap::new(),
             counters: {
                 let mut counts = added(&before, &counters, case.target.core);
-                let forwarded = counters.front(case.target.core).map_or(0, |front| front.forwarded_accesses);
+                let forwarded = |of: &Counters| of.front(case.target.core).map_or(0, |front| front.forwarded_accesses);
+                let forwarded = forwarded(&counters) - forwarded(&before);
                 if case.sampled.is_some() || forwarded > 0 {
                     counts.insert("target_forwarded_accesses".into(), forwarded);
                 }
@@ -349,6 +354,7 @@ impl Executor for Simulated {
             started: None,
             simulation: Some(Simulation {
                 wall_s: begun.elapsed().as_secs_f64(),
+                functional_warm_up_s: functional.map(|warmed| (warm - warmed.timed_ps) as f64 / PS_PER_S),
                 accesses: programs.iter().map(|p| simulated_of(p.core)).sum(),
                 skipped_accesses: programs.iter().map(|p| skipped_of(p.core)).sum(),
                 fast_check,

@@ -41,6 +41,9 @@ pub struct Experiment {
     /// are long, such as whole programs, and for publications that count samples.
     #[schemars(range(min = 1))]
     pub simulated_samples: Option<u64>,
+    /// How caches fill in the simulator before the first sample.
+    #[serde(default, skip_serializing_if = "WarmUp::is_functional")]
+    pub warm_up: WarmUp,
     /// How often each case is run, each time with fresh memory; verdicts need 5 or more.
     #[serde(default = "five", deserialize_with = "repeats")]
     #[schemars(range(min = 1, max = 1000))]
@@ -257,6 +260,23 @@ impl<T> OneOrMany<T> {
             Self::Many(list) => list,
             Self::One(one) => std::slice::from_ref(one),
         }
+    }
+}
+
+/// How caches fill in the simulator before the first sample.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WarmUp {
+    /// For the most part without time, where that is the same: short stretches in time show how fast each program goes.
+    #[default]
+    Functional,
+    /// All in time.
+    Timed,
+}
+
+impl WarmUp {
+    fn is_functional(&self) -> bool {
+        *self == Self::Functional
     }
 }
 

@@ -36,6 +36,7 @@ pub fn differences(sides: [&Side<'_>; 2], pairs: &[Pair<'_>]) -> Vec<String> {
     all.extend(of_cases("targets", pairs, target));
     all.extend(of_cases("neighbours", pairs, neighbours));
     all.extend(of_cases("paths", pairs, path));
+    all.extend(of_cases("warm-ups", pairs, warm_up));
     all.extend(definitions(sides, pairs));
     all.extend(a.cut_short.then(|| "The first run was cut short.".to_owned()));
     all.extend(b.cut_short.then(|| "The second run was cut short.".to_owned()));
@@ -54,6 +55,11 @@ fn target(case: &CaseRecord) -> String {
 /// How neighbours, or a background, were simulated.
 fn path(case: &CaseRecord) -> String {
     if case.skipped_accesses > 0 { "on the fast path".into() } else { "in full".into() }
+}
+
+/// How caches filled before the first sample.
+fn warm_up(case: &CaseRecord) -> String {
+    if case.functional_warm_up_s.is_some() { "mostly without time".into() } else { "in time".into() }
 }
 
 fn neighbours(case: &CaseRecord) -> String {

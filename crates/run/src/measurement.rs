@@ -105,6 +105,8 @@ pub struct NeighbourProgress {
 pub struct Simulation {
     /// Wall time, seconds.
     pub wall_s: f64,
+    /// Of the warm-up, simulated seconds without time; `None` where all of it was in time.
+    pub functional_warm_up_s: Option<f64>,
     /// Accesses of all cores that were simulated.
     pub accesses: u64,
     /// Those that were skipped by the fast path.

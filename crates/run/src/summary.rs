@@ -77,6 +77,7 @@ pub(crate) fn summarize(case: &Case, measured: &Measured, tag: &str) -> CaseReco
         reference: case.reference.clone(),
         simulated_s: is_simulated.then_some(run_length_s),
         wall_s: is_simulated.then(|| simulated.iter().fold(0.0, |sum, repeat| sum + repeat.wall_s)),
+        functional_warm_up_s: simulated.iter().filter_map(|s| s.functional_warm_up_s).reduce(f64::max),
         accesses: is_simulated.then(|| simulated.iter().map(|s| s.accesses).sum()),
         skipped_accesses: simulated.iter().map(|s| s.skipped_accesses).sum(),
         fast_check: simulated.iter().find_map(|s| s.fast_check),

@@ -2,6 +2,7 @@
 
 use waykeeper_executor::{Executor, RunSettings};
 use waykeeper_experiment::cases::Plan;
+use waykeeper_experiment::describe::WarmUp;
 use waykeeper_experiment::site::{ExecutorKind, Site};
 use waykeeper_experiment::{InputError, Loaded};
 
@@ -47,6 +48,7 @@ impl Options {
         RunSettings {
             duration_s: simulated.unwrap_or(experiment.duration).seconds(),
             simulated_samples: experiment.simulated_samples.filter(|_| site.executor == ExecutorKind::Sim),
+            timed_warm_up: experiment.warm_up == WarmUp::Timed,
             explain: self.explain.unwrap_or(0),
             fast: self.fast,
             occupancy: experiment.table.as_ref().is_some_and(|table| table.occupancy),

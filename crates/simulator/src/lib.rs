@@ -57,3 +57,4 @@ pub use observe::samples::Samples;
 pub use refused::Refused;
 pub use shortcuts::estimate::{Estimate, Window};
 pub use shortcuts::sampling::Sampling;
+pub use shortcuts::warm_up::Warmed;

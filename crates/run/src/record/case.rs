@@ -99,6 +99,9 @@ pub struct CaseRecord {
     pub simulated_s: Option<f64>,
     /// Wall time that the simulation took from the end of each warm-up, all repeats together (simulator only).
     pub wall_s: Option<f64>,
+    /// Of the warm-up of a repeat, simulated seconds in which caches filled without time; none where all of it was in time
+    /// (simulator only).
+    pub functional_warm_up_s: Option<f64>,
     /// Simulated accesses of all cores, all repeats together (simulator only).
     pub accesses: Option<u64>,
     /// Accesses that the fast path skipped, all repeats together (simulator only).

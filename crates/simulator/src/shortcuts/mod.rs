@@ -9,3 +9,4 @@ pub mod forward;
 pub mod sampled;
 pub mod sampling;
 pub mod skip;
+pub mod warm_up;

@@ -373,6 +373,26 @@ impl Program {
         self.wake = self.core_at.min(self.front_at());
     }
 
+    /// Whether it only waits for a time, with nothing in flight.
+    pub fn sleeps(&self, now: u64) -> bool {
+        self.again.is_none()
+            && self.next.is_empty()
+            && (now + 1..NEVER).contains(&self.core_at)
+            && self.all_done() <= now
+    }
+
+    /// It has nothing in flight, and goes on at this time.
+    pub fn goes_on_at(&mut self, at: u64) {
+        self.core_at = at;
+        self.wake = at.min(self.front_at());
+    }
+
+    /// The end of a period of so many picoseconds that is waited for from `now` on.
+    pub fn next_period(&mut self, now: u64, ps: u64) -> u64 {
+        self.waited_until = now.max(self.waited_until + ps);
+        self.waited_until
+    }
+
     /// For a walk: the iteration of its outer loop.
     pub fn outer_iteration(&self) -> u64 {
         self.stream.outer_iteration().unwrap_or(0)
