@@ -782,10 +782,13 @@ pub struct Catalogue {
 Examples:
   waykeeper trace -- sort words.txt                 record sort into sort.wkt
   waykeeper trace --limit 10000000 --out f.wkt -- ./filter in.pgm
+  waykeeper trace --most-passes 100 -- ./rta        100 passes of a program with markers
+  waykeeper trace --begin step --most-passes 100 -- ./rta
   waykeeper trace --workload mser_cif               record a program of Waykeeper's own
   waykeeper trace --info sort.wkt                   what a recording holds; also of lackey, Dinero, ChampSim
 
 Recording needs valgrind and takes some hundred times as long as the program; programs that it starts are not recorded.
+Where the program marks its passes (`waykeeper markers`), the recording holds them; `--begin` takes those of a function.
 A workload with `kind = \"trace\"` and `file = \"sort.wkt\"` runs the recording in the simulator.")]
 pub struct Trace {
     /// The program and its arguments.
@@ -803,6 +806,18 @@ pub struct Trace {
     /// End after this many loads and stores.
     #[arg(long, value_name = "N", conflicts_with = "info", value_parser = clap::value_parser!(u64).range(1..))]
     pub limit: Option<u64>,
+    /// Leave out what lies before the first pass, and end with this many passes.
+    #[arg(long, value_name = "N", requires = "command", value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
+    pub most_passes: Option<u64>,
+    /// The phase whose passes are counted, by number or name, where the program marks several.
+    #[arg(long, value_name = "PHASE", requires = "most_passes", conflicts_with = "begin")]
+    pub phase: Option<String>,
+    /// The function at whose entry a pass begins.
+    #[arg(long, value_name = "FUNCTION", requires = "command")]
+    pub begin: Option<String>,
+    /// The function at whose return a pass ends [default: that of --begin].
+    #[arg(long, value_name = "FUNCTION", requires = "begin")]
+    pub end: Option<String>,
     /// Record instruction fetches too: one for each 32 bytes of code entered.
     #[arg(long, conflicts_with_all = ["info", "workload"])]
     pub instructions: bool,

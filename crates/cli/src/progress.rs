@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use waykeeper_linux::thread::spawn;
 use waykeeper_report::shown::one_line;
 use waykeeper_session::{Note, Observer, Progress};
@@ -54,6 +54,18 @@ impl Observer for Bar {
         self.bar.set_length(progress.total as u64);
         self.bar.set_position(progress.done as u64);
         self.bar.set_message(one_line(progress.case).into_owned());
+    }
+
+    fn recording(&self, program: &str, accesses: u64) {
+        if self.bar.is_hidden() && std::io::stderr().is_terminal() {
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
+        self.bar.set_style(style("{spinner} recording {wide_msg}"));
+        let done = match accesses {
+            0 => "it has made no pass yet".to_owned(),
+            accesses => format!("{} accesses", HumanCount(accesses)),
+        };
+        self.bar.set_message(format!("{}: {done}", one_line(program)));
     }
 
     fn note(&self, note: &Note) {

@@ -9,6 +9,7 @@ mod measure;
 mod not_given;
 mod occupancy;
 mod policies;
+pub mod recorded;
 mod schedule;
 mod simulated;
 

@@ -35,10 +35,7 @@ pub struct Simulated {
 const WARM_UP_PS: u64 = 5_000_000_000;
 
 fn warm_up_ps(pattern: &Pattern) -> u64 {
-    match pattern {
-        Pattern::Buffer { period_ns, .. } => WARM_UP_PS + (1.5e3 * period_ns) as u64,
-        _ => WARM_UP_PS,
-    }
+    WARM_UP_PS + (1.5e3 * pattern.period_ns().unwrap_or(0.0)) as u64
 }
 
 /// Advances in slices until a time or a stop; gives the time reached.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use waykeeper_platform::{CoreId, Platform};
-use waykeeper_workload::{CacheShape, CacheShapes, Pattern, TraceSource};
+use waykeeper_workload::{CacheShape, CacheShapes, Passes, Pattern, TraceSource};
 
 /// What runs the cases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -132,12 +132,17 @@ impl Site {
 
     /// Whether the executor can run a pattern as target, and if not why.
     pub fn refuses_target(&self, pattern: &Pattern) -> Option<String> {
-        match pattern {
-            Pattern::Command { .. } if self.executor == ExecutorKind::Sim => {
-                Some("an external program cannot run in the simulator; use `--on host`, or a recording of it (`waykeeper trace`)".into())
-            }
-            _ => self.refuses_sleep(pattern).or_else(|| self.refuses_recording(pattern)),
-        }
+        self.refuses_rhythm(pattern).or_else(|| self.refuses_sleep(pattern)).or_else(|| self.refuses_recording(pattern))
+    }
+
+    /// A program is recorded for the simulator, and a recording has no time.
+    fn refuses_rhythm(&self, pattern: &Pattern) -> Option<String> {
+        let by_period = matches!(pattern, Pattern::Command { passes: Passes::Period, .. });
+        (by_period && self.executor == ExecutorKind::Sim).then(|| {
+            "a program is recorded for a simulated platform, and a recording has no time and so no period; expected `passes` \
+             from `markers`, `functions` or `process`"
+                .into()
+        })
     }
 
     /// Nothing sleeps on a simulated platform.

@@ -40,7 +40,9 @@ pub struct Slot {
     pub thread: AtomicU32,
     pub clock: AtomicU32,
     pub in_use: AtomicU32,
-    pub reserved: [u8; 32],
+    /// Of this slot in the program's memory.
+    pub address: AtomicU64,
+    pub reserved: [u8; 24],
     pub tail: AtomicU64,
 }
 

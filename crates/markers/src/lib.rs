@@ -10,7 +10,7 @@ mod pairs;
 mod rings;
 
 pub use pairs::{Pairs, Pass, Unpaired};
-pub use rings::{CLOCK_COUNTER, CLOCK_MONOTONIC_RAW, Mark, PHASES, Rings, Writer};
+pub use rings::{CLOCK_COUNTER, CLOCK_MONOTONIC_RAW, Mark, PHASES, Rings, Writer, WriterMemory};
 
 /// The environment variable that tells a program where its rings are: `FD:PATH`.
 pub const VARIABLE: &str = "WAYKEEPER_MARKERS";

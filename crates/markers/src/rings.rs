@@ -50,6 +50,27 @@ pub struct Writer {
     pub clock: u32,
     /// Markers that found the ring full.
     pub lost: u64,
+    /// Where its slot lies in its own memory.
+    pub memory: WriterMemory,
+}
+
+/// The part of a program's memory that holds a slot: addresses as the program sees them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WriterMemory {
+    /// The first byte; the number of markers so far is the 8 bytes from here.
+    pub first: u64,
+}
+
+impl WriterMemory {
+    /// Whether an access goes to the slot.
+    pub fn holds(&self, address: u64) -> bool {
+        (self.first..self.first.saturating_add(SLOT_BYTES as u64)).contains(&address)
+    }
+
+    /// Whether a store to an address says that there is one more marker.
+    pub fn publishes(&self, address: u64) -> bool {
+        (self.first..self.first.saturating_add(8)).contains(&address)
+    }
 }
 
 /// Rings of a program's threads. The memory has no name in any file system: it is gone with its users.
@@ -109,8 +130,25 @@ impl Rings {
                 thread: slot.thread.load(Ordering::Relaxed),
                 clock: slot.clock.load(Ordering::Relaxed),
                 lost: slot.lost.load(Ordering::Relaxed),
+                memory: WriterMemory { first: slot.address.load(Ordering::Relaxed) },
             })
             .collect()
+    }
+
+    /// Threads that asked for a ring so far.
+    pub fn claims(&self) -> u32 {
+        self.claimed()
+    }
+
+    /// Takes the next marker of one thread, where there is one.
+    pub fn take_next(&mut self, place: u32) -> Option<Mark> {
+        let tail = *self.tails.get(place as usize)?;
+        if !self.is_in_use(place) || self.slot(place).head.load(Ordering::Acquire) == tail {
+            return None;
+        }
+        let mark = self.mark(place, tail);
+        self.advance(place, tail.wrapping_add(1));
+        Some(mark)
     }
 
     /// Threads that asked for a ring when none was left.
@@ -139,18 +177,26 @@ impl Rings {
             // A program that writes nonsense gets no more than a ring's worth of it.
             let new = head.wrapping_sub(tail).min(u64::from(ENTRIES));
             for index in 0..new {
-                let entry = self.entry(number, tail.wrapping_add(index));
-                each(Mark {
-                    thread: number,
-                    phase: entry.mark & !BEGIN,
-                    begins: entry.mark & BEGIN != 0,
-                    at: entry.time,
-                    sequence: entry.sequence,
-                });
+                each(self.mark(number, tail.wrapping_add(index)));
             }
-            self.tails[number as usize] = head;
-            self.slot(number).tail.store(head, Ordering::Release);
+            self.advance(number, head);
         }
+    }
+
+    fn mark(&self, place: u32, index: u64) -> Mark {
+        let entry = self.entry(place, index);
+        Mark {
+            thread: place,
+            phase: entry.mark & !BEGIN,
+            begins: entry.mark & BEGIN != 0,
+            at: entry.time,
+            sequence: entry.sequence,
+        }
+    }
+
+    fn advance(&mut self, place: u32, tail: u64) {
+        self.tails[place as usize] = tail;
+        self.slot(place).tail.store(tail, Ordering::Release);
     }
 
     fn claimed(&self) -> u32 {

@@ -82,7 +82,8 @@ struct wk_slot {
 	uint32_t thread;
 	uint32_t clock;
 	uint32_t in_use;
-	uint8_t reserved0[32];
+	uint64_t address; /* of this slot in the program's memory */
+	uint8_t reserved0[24];
 	/* Written by Waykeeper. */
 	uint64_t tail; /* markers read so far */
 	uint8_t reserved1[56];
@@ -207,6 +208,7 @@ __attribute__((noinline, unused, cold)) static int wk_open(void)
 				self->slot->process = (uint32_t)getpid();
 				self->slot->thread = (uint32_t)syscall(SYS_gettid);
 				self->slot->clock = wk_clock();
+				self->slot->address = (uint64_t)(uintptr_t)slot;
 				__atomic_store_n(&self->slot->in_use, 1, __ATOMIC_RELEASE);
 				*epoch = 1;
 				self->epoch_now = epoch;

@@ -16,6 +16,7 @@ SPDX-License-Identifier: MIT OR Apache-2.0
 """
 
 import contextlib
+import ctypes
 import fcntl
 import mmap
 import os
@@ -85,6 +86,7 @@ class _Ring:
         self.slot, self.entries = slot, entries
         self.head = self.sequence = self.lost = 0
         self.lock = threading.Lock()
+        _U64.pack_into(slot, 32, ctypes.addressof(ctypes.c_char.from_buffer(slot)))
         struct.pack_into("=IIII", slot, 16, os.getpid(), threading.get_native_id(), _CLOCK_MONOTONIC_RAW, 1)
 
     def put(self, mark, now):

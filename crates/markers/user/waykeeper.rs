@@ -54,7 +54,9 @@ struct Slot {
     thread: AtomicU32,
     clock: AtomicU32,
     in_use: AtomicU32,
-    reserved: [u8; 32],
+    /// Of this slot in the program's memory.
+    address: AtomicU64,
+    reserved: [u8; 24],
     tail: AtomicU64,
 }
 
@@ -239,6 +241,7 @@ fn attach(thread: &mut Thread) {
                 slot.process.store(std::process::id(), Ordering::Relaxed);
                 slot.thread.store(gettid() as u32, Ordering::Relaxed);
                 slot.clock.store(CLOCK_COUNTER, Ordering::Relaxed);
+                slot.address.store(thread.slot as u64, Ordering::Relaxed);
                 slot.in_use.store(1, Ordering::Release);
                 epoch.cast::<u32>().write(1);
                 thread.epoch_now = epoch.cast();

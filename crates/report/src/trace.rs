@@ -1,14 +1,17 @@
 //! What a trace holds, in a few lines.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use waykeeper_trace::foreign::Format;
 use waykeeper_trace::{Kind, PAGE, Trace};
+use waykeeper_workload::format_ns;
 
 use crate::figure::{count, counted, three_digits};
 use crate::shown::one_line;
 
 /// What a trace holds.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TraceSummary {
     /// The file.
     pub file: String,
@@ -34,6 +37,12 @@ pub struct TraceSummary {
     pub data_pieces: u64,
     /// Bytes of the code pages that were touched.
     pub code_bytes: u64,
+    /// Passes of each phase, by the phase's name or number; empty where they were not recorded.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub passes: BTreeMap<String, usize>,
+    /// Nanoseconds from one pass to the next, where the recording says it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub period_ns: Option<f64>,
     /// Bytes of the trace, compressed.
     pub stored_bytes: u64,
 }
@@ -60,6 +69,11 @@ impl TraceSummary {
             data_bytes: trace.data_pages().pages() * PAGE,
             data_pieces: trace.data_pages().runs() as u64,
             code_bytes: trace.code_pages().pages() * PAGE,
+            passes: {
+                let passes = trace.recorded_passes();
+                passes.phases().into_keys().map(|phase| (passes.called(phase), passes.of(phase).len())).collect()
+            },
+            period_ns: trace.recorded_passes().period_ns,
             stored_bytes: trace.stored_bytes(),
         }
     }
@@ -75,7 +89,7 @@ pub fn trace(summary: &TraceSummary) -> String {
     };
     let pieces = counted(s.data_pieces, "piece", "pieces");
     let per_record = s.stored_bytes as f64 / (accesses + s.fetches).max(1) as f64;
-    [
+    let mut lines = vec![
         ("trace", format!("{} ({} format)", s.file, s.format)),
         ("recorded", format!("{}{}", s.source, if s.is_part { ", not to its end" } else { "" })),
         (
@@ -91,10 +105,15 @@ pub fn trace(summary: &TraceSummary) -> String {
         ("instructions", count(s.instructions)),
         ("fetches", fetches),
         ("data", format!("{} in {pieces}", size(s.data_bytes))),
-        ("stored", format!("{}, {} bytes a record", size(s.stored_bytes), three_digits(per_record))),
-    ]
-    .map(|(what, told)| format!("{what:12}  {}\n", one_line(&told)))
-    .concat()
+    ];
+    if !s.passes.is_empty() {
+        let of = |(called, passes): (&String, &usize)| format!("{} of `{called}`", count(*passes as u64));
+        let passes: Vec<_> = s.passes.iter().map(of).collect();
+        let period = s.period_ns.map(|ns| format!(", one every {}", format_ns(ns))).unwrap_or_default();
+        lines.push(("passes", passes.join(", ") + &period));
+    }
+    lines.push(("stored", format!("{}, {} bytes a record", size(s.stored_bytes), three_digits(per_record))));
+    lines.into_iter().map(|(what, told)| format!("{what:12}  {}\n", one_line(&told))).collect()
 }
 
 fn size(bytes: u64) -> String {

@@ -9,7 +9,7 @@ use waykeeper_workload::{Pattern, TraceSource, load_trace};
 
 /// The notes of an experiment on a site.
 pub(crate) fn notes(loaded: &Loaded, plan: &Plan, site: &Site) -> Vec<String> {
-    runs_in_full(loaded, site).into_iter().chain(recordings(plan)).collect()
+    runs_in_full(loaded, site).into_iter().chain(recordings(plan)).chain(programs(plan, site)).collect()
 }
 
 /// That `sampled` does nothing here, where a target has it: a machine cannot run a part of a program.
@@ -17,6 +17,25 @@ fn runs_in_full(loaded: &Loaded, site: &Site) -> Option<String> {
     let sampled = loaded.experiment.targets.iter().any(|target| target.sampled.0.is_some());
     (sampled && site.executor == ExecutorKind::Host)
         .then(|| "Programs run in full here: `sampled` is for the simulator.".into())
+}
+
+/// Programs that will be recorded, where the run has not begun.
+fn programs(plan: &Plan, site: &Site) -> impl Iterator<Item = String> {
+    let is_simulated = site.executor == ExecutorKind::Sim;
+    let programs: BTreeSet<&str> = plan
+        .cases
+        .iter()
+        .filter_map(|case| match &case.target.pattern {
+            Pattern::Command { argv, .. } if is_simulated => argv.first().map(String::as_str),
+            _ => None,
+        })
+        .collect();
+    programs.into_iter().map(|program| {
+        format!(
+            "`{program}` cannot run on a simulated platform: it is run and recorded once, with valgrind, and its recording \
+             stands for it."
+        )
+    })
 }
 
 /// What a recording leaves open, for each that is used.

@@ -11,6 +11,11 @@ pub trait Observer: Sync {
     /// A repeat is about to be measured, or has just ended.
     fn progress(&self, progress: Progress<'_>);
 
+    /// A program is recorded, of which so many accesses are recorded.
+    fn recording(&self, program: &str, accesses: u64) {
+        let _ = (program, accesses);
+    }
+
     /// Something that is in no result, and that the user must know at once.
     fn note(&self, note: &Note);
 

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use serde_json::Value;
+use waykeeper_executor::recorded::replace_by_kept;
 use waykeeper_executor::{Begun, Executor, OfferedSite};
 use waykeeper_experiment::cases::{Case, Plan};
 use waykeeper_experiment::{InputError, Loaded};
@@ -44,7 +45,8 @@ impl Resumption {
         let unfinished = found(path, &option)?;
         let loaded = unfinished.experiment(path)?;
         let executor = executor(&loaded, Some(unfinished.header.run.executor))?;
-        let plan = Plan::new(&loaded, &executor.place().site)?;
+        let mut plan = Plan::new(&loaded, &executor.place().site)?;
+        replace_by_kept(&mut plan, &executor.place().site)?;
         if let Some(difference) = difference(&unfinished.header, executor.place(), &plan) {
             let message = format!(
                 "{difference}; a run goes on only with the same experiment and program on the same machine and kernel; run the \

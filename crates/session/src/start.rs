@@ -5,9 +5,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
+use waykeeper_executor::recorded::Programs;
 use waykeeper_executor::{Begun, Executor, ExecutorError, Finished, RunSettings};
-use waykeeper_experiment::cases::Plan;
-use waykeeper_experiment::site::Site;
+use waykeeper_experiment::cases::{Case, Plan};
+use waykeeper_experiment::site::{ExecutorKind, Site};
 use waykeeper_experiment::sweep::Sweep;
 use waykeeper_experiment::{InputError, Loaded};
 use waykeeper_platform::find_bundled;
@@ -15,12 +16,13 @@ use waykeeper_run::measurement::{Measured, Measurement};
 use waykeeper_run::unfinished::{FORMAT, Header, Log, REPEATS_FILE, checksum, checksum_of};
 use waykeeper_run::{Run as Record, SCHEMA, Tool, folder};
 use waykeeper_statistics::Budget;
+use waykeeper_workload::Pattern;
 
 use crate::error::SessionError;
 use crate::folder::Folder;
 use crate::keeping::{Repeats, now};
 use crate::notes::notes;
-use crate::observer::{Note, Observer};
+use crate::observer::{Note, Observer, Unobserved};
 use crate::place::{HOST, executor};
 use crate::settings::Options;
 
@@ -33,6 +35,8 @@ pub struct Session {
     budgets: Vec<Budget>,
     impossible: Option<String>,
     command_line: Vec<String>,
+    /// What there is to know of recordings that stand for programs.
+    recorded: Vec<String>,
 }
 
 /// Where a run is kept.
@@ -99,12 +103,13 @@ impl Session {
         let executor = executor(&loaded, options.on)?;
         let site = &executor.place().site;
         let plan = Plan::new(&loaded, site)?;
-        let impossible = plan.cases.iter().find_map(|case| executor.refuses(case));
+        let mut ready = plan.cases.iter().filter(|case| !is_recorded_first(case, site));
+        let impossible = ready.find_map(|case| executor.refuses(case));
         crate::budgets::check(&loaded, &options.budgets, &plan, &budgets)?;
         options.check(executor.as_ref(), &plan)?;
         let settings = options.settings(&loaded, site);
         let command_line = options.command_line.clone();
-        Ok(Self { loaded, executor, plan, settings, budgets, impossible, command_line })
+        Ok(Self { loaded, executor, plan, settings, budgets, impossible, command_line, recorded: Vec::new() })
     }
 
     /// The experiment.
@@ -137,6 +142,19 @@ impl Session {
         notes(&self.loaded, &self.plan, self.site())
     }
 
+    /// Puts recordings in the place of programs that cannot run here: what is kept from an earlier run, or else each program is
+    /// run and recorded now. Before [`start`](Self::start), which does it otherwise without an observer.
+    ///
+    /// # Errors
+    /// A program that cannot be recorded; a stop.
+    pub fn record_programs(&mut self, observer: &dyn Observer, stop: &AtomicBool) -> Result<(), SessionError> {
+        let progress = |program: &str, accesses: u64| observer.recording(program, accesses);
+        let recorded = Programs { stop, progress: &progress }.replace(&mut self.plan, &self.executor.place().site);
+        observer.ended();
+        self.recorded.extend(recorded?.into_iter().map(|program| program.note));
+        Ok(())
+    }
+
     /// Begins the run.
     ///
     /// # Errors
@@ -146,6 +164,7 @@ impl Session {
         if let Some(why) = self.impossible.take() {
             return Err(ExecutorError::Refused(why).into());
         }
+        self.record_programs(&Unobserved, &AtomicBool::new(false))?;
         let folder = match keep {
             Keep::Nowhere => None,
             Keep::InFolder(asked) => {
@@ -212,7 +231,7 @@ impl Session {
             sentinels: Vec::new(),
             budgets: Vec::new(),
             expectations: Vec::new(),
-            notes: place.notes.iter().cloned().chain(self.notes()).collect(),
+            notes: place.notes.iter().cloned().chain(self.notes()).chain(self.recorded.iter().cloned()).collect(),
         }
     }
 }
@@ -256,6 +275,11 @@ impl Started {
         };
         Concluded { record, measured, failed, kept }
     }
+}
+
+/// A program as target of a simulated platform.
+fn is_recorded_first(case: &Case, site: &Site) -> bool {
+    site.executor == ExecutorKind::Sim && matches!(case.target.pattern, Pattern::Command { .. })
 }
 
 fn write(path: &Path, record: &Record, measured: &[Measured], experiment_toml: &str) -> Kept {

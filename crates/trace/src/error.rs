@@ -46,6 +46,9 @@ pub enum TraceError {
     /// It holds no access at all.
     #[error("the trace holds no memory access")]
     Empty,
+    /// What looks at the program while it is recorded cannot go on.
+    #[error("the program's passes cannot be seen: {0}")]
+    Watch(String),
     /// It touches more memory than can be laid out.
     #[error("the trace touches more than {} GiB of different pages; record less of it with --limit", crate::pages::MOST_PAGES >> 18)]
     TooManyPages,

@@ -17,6 +17,7 @@ pub const MOST_SOURCE: usize = 64 << 10;
 const FINISHED: u16 = 1;
 const FETCHES: u16 = 2;
 const PART: u16 = 4;
+const PASSES: u16 = 8;
 
 /// What a trace holds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -29,6 +30,8 @@ pub struct Header {
     pub has_fetches: bool,
     /// The recording was ended before what was recorded had ended.
     pub is_part: bool,
+    /// Where passes begin and end was recorded too.
+    pub has_passes: bool,
     /// Records of each kind, in the order of [`Kind::ALL`].
     pub records: [u64; 4],
     /// Instructions, as the source counts them; where it does not, all gaps and one for each record but fetches.
@@ -51,7 +54,10 @@ impl Header {
     pub(crate) fn write(&self, out: &mut impl Write, finished: bool) -> std::io::Result<()> {
         let source = self.source.as_bytes();
         let flag = |is_set: bool, flag| u16::from(is_set) * flag;
-        let flags = flag(finished, FINISHED) | flag(self.has_fetches, FETCHES) | flag(self.is_part, PART);
+        let flags = flag(finished, FINISHED)
+            | flag(self.has_fetches, FETCHES)
+            | flag(self.is_part, PART)
+            | flag(self.has_passes, PASSES);
         let mut bytes = Vec::with_capacity(FIXED_BYTES as usize + source.len());
         bytes.extend(MAGIC);
         bytes.extend(self.version.to_le_bytes());
@@ -89,6 +95,7 @@ impl Header {
             source: String::from_utf8(source).map_err(|_| TraceError::damaged(FIXED_BYTES, "its source is no text"))?,
             has_fetches: short(10) & FETCHES != 0,
             is_part: short(10) & PART != 0,
+            has_passes: short(10) & PASSES != 0,
             records: std::array::from_fn(|kind| long(16 + 8 * kind)),
             instructions: long(48),
             pages_at: long(56),

@@ -7,6 +7,7 @@ use zstd::bulk::Decompressor;
 use crate::block::{self, LEAST_BYTES, MOST_RAW, MOST_RECORDS};
 use crate::error::TraceError;
 use crate::header::{FIXED_BYTES, Header, read_all};
+use crate::marked::{MOST_MARKED_RAW, RecordedPasses};
 use crate::pages::{MOST_PAGES, PageMap};
 use crate::record::{Kind, Record};
 use crate::varint::take;
@@ -20,6 +21,7 @@ pub struct Reader<R> {
     header: Header,
     data: PageMap,
     code: PageMap,
+    passes: RecordedPasses,
     /// Where the next block begins.
     at: u64,
     seen: [u64; 4],
@@ -43,11 +45,20 @@ impl<R: Read + Seek> Reader<R> {
             return Err(TraceError::Unfinished);
         }
         input.seek(SeekFrom::Start(header.pages_at))?;
-        let [data, code] = read_pages(&mut input, header.pages_at, end)?;
+        let lists = Lists { end, at: header.pages_at };
+        let (lists, pages) = lists.next(&mut input, MOST_PAGES_RAW, "list of pages", page_maps_of)?;
+        let [data, code] = pages;
+        let (lists, passes) = match header.has_passes {
+            true => lists.next(&mut input, MOST_MARKED_RAW, "list of passes", |bytes| {
+                RecordedPasses::decode(bytes, header.total())
+            })?,
+            false => (lists, RecordedPasses::default()),
+        };
+        lists.are_all()?;
         input.seek(SeekFrom::Start(at))?;
         let decompressor = Decompressor::new()?;
         let (compressed, raw) = (Vec::new(), Vec::new());
-        Ok(Self { input, header, data, code, at, seen: [0; 4], compressed, raw, decompressor })
+        Ok(Self { input, header, data, code, passes, at, seen: [0; 4], compressed, raw, decompressor })
     }
 
     /// What the trace holds.
@@ -63,6 +74,11 @@ impl<R: Read + Seek> Reader<R> {
     /// The pages of its instruction fetches.
     pub fn code_pages(&self) -> &PageMap {
         &self.code
+    }
+
+    /// Where its passes begin and end.
+    pub fn recorded_passes(&self) -> &RecordedPasses {
+        &self.passes
     }
 
     /// Puts the records of the next block in place of what `records` holds. False, and no records, at the end.
@@ -131,26 +147,51 @@ impl<R: Read + Seek> Reader<R> {
     }
 }
 
-fn read_pages(input: &mut impl Read, at: u64, end: u64) -> Result<[PageMap; 2], TraceError> {
-    let damaged = |what: &str| TraceError::damaged(at, what);
-    let mut lengths = [0; 16];
-    read_all(input, &mut lengths)?;
-    let length = |at: usize| u64::from_le_bytes(std::array::from_fn(|byte| lengths[at + byte]));
-    let (compressed, raw) = (length(0), length(8));
-    if at.checked_add(16).and_then(|begin| begin.checked_add(compressed)) != Some(end) {
-        return Err(TraceError::Unfinished);
+/// The lists after the blocks: the next one begins at `at`, and the last one ends with the file.
+struct Lists {
+    end: u64,
+    at: u64,
+}
+
+impl Lists {
+    /// Reads the next list, of at most so many bytes, and makes of it what it stands for.
+    fn next<T>(
+        self,
+        input: &mut impl Read,
+        most: u64,
+        called: &str,
+        decode: impl FnOnce(&[u8]) -> Option<T>,
+    ) -> Result<(Self, T), TraceError> {
+        let Self { end, at } = self;
+        let damaged = |what: &str| TraceError::damaged(at, format!("its {called} {what}"));
+        let mut lengths = [0; 16];
+        read_all(input, &mut lengths)?;
+        let length = |at: usize| u64::from_le_bytes(std::array::from_fn(|byte| lengths[at + byte]));
+        let (compressed, raw) = (length(0), length(8));
+        let next = at.checked_add(16).and_then(|begin| begin.checked_add(compressed));
+        let next = next.filter(|next| *next <= end).ok_or(TraceError::Unfinished)?;
+        if raw > most {
+            return Err(damaged("is longer than any"));
+        }
+        let mut bytes = Vec::new();
+        // Not the length that the file says: a damaged one must not take the memory for it.
+        let mut content = input.take(compressed);
+        let stream = zstd::stream::Decoder::new(&mut content)?;
+        let read = stream.take(raw + 1).read_to_end(&mut bytes);
+        read.map_err(|error| damaged(&format!("cannot be decompressed ({error})")))?;
+        std::io::copy(&mut content, &mut std::io::sink())?;
+        let list = (bytes.len() as u64 == raw).then(|| decode(&bytes)).flatten();
+        Ok((Self { end, at: next }, list.ok_or_else(|| damaged("makes no sense"))?))
     }
-    if raw > MOST_PAGES_RAW {
-        return Err(damaged("its list of pages is longer than any"));
+
+    /// Nothing may follow.
+    fn are_all(&self) -> Result<(), TraceError> {
+        if self.at == self.end { Ok(()) } else { Err(TraceError::Unfinished) }
     }
-    let mut bytes = Vec::new();
-    // Not the length that the file says: a damaged one must not take the memory for it.
-    let stream = zstd::stream::Decoder::new(input.take(compressed))?;
-    let read = stream.take(raw + 1).read_to_end(&mut bytes);
-    read.map_err(|error| damaged(&format!("its list of pages cannot be decompressed ({error})")))?;
-    let mut rest = &bytes[..];
-    let maps = (bytes.len() as u64 == raw).then(|| page_maps(&mut rest)).flatten();
-    maps.filter(|_| rest.is_empty()).ok_or_else(|| damaged("its list of pages makes no sense"))
+}
+
+fn page_maps_of(mut bytes: &[u8]) -> Option<[PageMap; 2]> {
+    page_maps(&mut bytes).filter(|_| bytes.is_empty())
 }
 
 fn page_maps(bytes: &mut &[u8]) -> Option<[PageMap; 2]> {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use crate::error::TraceError;
 use crate::foreign::{self, Format};
 use crate::header::Header;
+use crate::marked::RecordedPasses;
 use crate::pages::PageMap;
 use crate::read::{Reader, has_accesses};
 use crate::record::Record;
@@ -22,6 +23,7 @@ pub struct Trace {
     header: Header,
     data: PageMap,
     code: PageMap,
+    passes: Arc<RecordedPasses>,
 }
 
 impl Trace {
@@ -62,7 +64,8 @@ impl Trace {
             return Err(TraceError::Empty);
         }
         let (header, data, code) = (reader.header().clone(), reader.data_pages().clone(), reader.code_pages().clone());
-        Ok(Self { format: Format::Waykeeper, bytes, header, data, code })
+        let passes = Arc::new(reader.recorded_passes().clone());
+        Ok(Self { format: Format::Waykeeper, bytes, header, data, code, passes })
     }
 
     /// The format of the file that it was read from.
@@ -83,6 +86,11 @@ impl Trace {
     /// The pages of its instruction fetches.
     pub fn code_pages(&self) -> &PageMap {
         &self.code
+    }
+
+    /// Where its passes begin and end; empty where that was not recorded.
+    pub fn recorded_passes(&self) -> &RecordedPasses {
+        &self.passes
     }
 
     /// Bytes that it takes in memory.

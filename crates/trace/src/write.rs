@@ -8,6 +8,7 @@ use crate::block::{Encoder, MOST_RECORDS};
 use crate::error::TraceError;
 use crate::foreign::MOST_ACCESS_BYTES;
 use crate::header::{Header, MOST_SOURCE, VERSION};
+use crate::marked::RecordedPasses;
 use crate::pages::{MOST_PAGES, PageSet};
 use crate::record::{Kind, Record};
 use crate::varint::put;
@@ -24,6 +25,7 @@ pub struct Writer<W: Write + Seek> {
     compressed: Vec<u8>,
     data: PageSet,
     code: PageSet,
+    passes: RecordedPasses,
 }
 
 impl<W: Write + Seek> Writer<W> {
@@ -48,6 +50,7 @@ impl<W: Write + Seek> Writer<W> {
             compressed: Vec::new(),
             data: PageSet::default(),
             code: PageSet::default(),
+            passes: RecordedPasses::default(),
         })
     }
 
@@ -78,6 +81,27 @@ impl<W: Write + Seek> Writer<W> {
         self.header.instructions = instructions;
     }
 
+    /// Passes begin and end at these records; none of them may lie beyond the last one.
+    pub fn set_passes(&mut self, passes: RecordedPasses) {
+        self.header.has_passes = !passes.is_empty();
+        self.passes = passes;
+    }
+
+    /// Passes begin so far apart; `None` where the program does not pause between them.
+    pub fn set_period(&mut self, period_ns: Option<f64>) {
+        self.passes.period_ns = period_ns;
+    }
+
+    /// The passes that were set.
+    pub fn recorded_passes(&self) -> &RecordedPasses {
+        &self.passes
+    }
+
+    /// Records so far.
+    pub fn records(&self) -> u64 {
+        self.header.total()
+    }
+
     /// Data accesses so far.
     pub fn accesses(&self) -> u64 {
         self.header.total() - self.header.count(Kind::Fetch)
@@ -105,15 +129,25 @@ impl<W: Write + Seek> Writer<W> {
                 end = first + length;
             }
         }
-        self.compress(&pages)?;
-        self.out.write_all(&(self.compressed.len() as u64).to_le_bytes())?;
-        self.out.write_all(&(pages.len() as u64).to_le_bytes())?;
-        self.out.write_all(&self.compressed)?;
+        self.write_list(&pages)?;
+        if self.header.has_passes {
+            let passes = self.passes.encode();
+            self.write_list(&passes)?;
+        }
         self.out.seek(SeekFrom::Start(0))?;
         self.header.write(&mut self.out, true)?;
         self.out.seek(SeekFrom::End(0))?;
         self.out.flush()?;
         Ok((self.out, self.header))
+    }
+
+    /// A list after the blocks: length compressed, length, content.
+    fn write_list(&mut self, list: &[u8]) -> Result<(), TraceError> {
+        self.compress(list)?;
+        self.out.write_all(&(self.compressed.len() as u64).to_le_bytes())?;
+        self.out.write_all(&(list.len() as u64).to_le_bytes())?;
+        self.out.write_all(&self.compressed)?;
+        Ok(())
     }
 
     fn flush_block(&mut self) -> Result<(), TraceError> {

@@ -136,6 +136,12 @@ pub enum Pattern {
         code_bytes: u64,
         /// Bytes in a line: accesses to a line that was just used are counted as instructions.
         line_bytes: u64,
+        /// The phase whose passes are the samples, in a recording that has passes; the whole trace where absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        phase: Option<u32>,
+        /// Nanoseconds from the start of one pass to the start of the next; without pauses where absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        period_ns: Option<f64>,
     },
     /// An external program.
     Command {
@@ -218,6 +224,7 @@ impl Pattern {
             Self::Buffer { period_ns, .. } | Self::Wakeup { period_ns, .. } | Self::Interrupt { period_ns, .. } => {
                 Some(*period_ns)
             }
+            Self::Trace { period_ns, .. } => *period_ns,
             _ => None,
         }
     }

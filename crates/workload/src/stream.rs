@@ -4,7 +4,7 @@ mod accesses;
 
 use crate::pattern::{Operation, Order, Pattern, TickBody};
 use crate::random::Xorshift;
-use crate::trace::Replay;
+use crate::trace::{Replay, ReplayedPasses};
 
 /// Which memory an access goes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -166,7 +166,10 @@ impl Pattern {
                 State::Random { of: mean.drawn(&mut generator), mean, generator, done: 0, phase: Phase::Before }
             }
             Self::Tick { body } => State::Tick { body: *body, phase: Phase::Before },
-            Self::Trace { source, line_bytes, .. } => State::Trace(Box::new(Replay::new(source, *line_bytes))),
+            Self::Trace { source, line_bytes, phase, period_ns, .. } => {
+                let passes = ReplayedPasses { phase: *phase, period_ns: *period_ns };
+                State::Trace(Box::new(Replay::new(source, *line_bytes, passes)))
+            }
             Self::Command { .. } | Self::Wakeup { .. } | Self::Interrupt { .. } => State::Nothing,
         };
         Stream { state }

@@ -17,7 +17,14 @@ fn resolve(toml: &str) -> Result<Pattern, String> {
 
 fn program(spec: Spec, line_bytes: u64) -> Pattern {
     let data_bytes = 4 * Program::new(spec).words() as u64;
-    Pattern::Trace { source: TraceSource::Program(spec), data_bytes, code_bytes: 0, line_bytes }
+    Pattern::Trace {
+        source: TraceSource::Program(spec),
+        data_bytes,
+        code_bytes: 0,
+        line_bytes,
+        phase: None,
+        period_ns: None,
+    }
 }
 
 fn small(name: ProgramName) -> Spec {

@@ -9,6 +9,7 @@ use super::run::conclude;
 use crate::arguments::Run;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::stop;
 
 /// Goes on with the run in a folder.
 pub fn resume(arguments: &Run, folder: &Path) -> Result<Exit, Failure> {
@@ -18,5 +19,5 @@ pub fn resume(arguments: &Run, folder: &Path) -> Result<Exit, Failure> {
         print(&format!("{done} of {planned} repeats are complete; {} would be measured\n", planned - done))?;
         return Ok(Exit::Done);
     }
-    conclude(arguments, resumption.start()?)
+    conclude(arguments, resumption.start()?, &stop::on_ctrl_c())
 }

@@ -1,5 +1,7 @@
 //! `waykeeper run`: parse, plan, measure, conclude, print.
 
+use std::sync::atomic::AtomicBool;
+
 use toml::Value;
 use waykeeper_experiment::site::ExecutorKind;
 use waykeeper_experiment::{InputError, Loaded, Set};
@@ -26,19 +28,23 @@ pub fn run(arguments: &Run) -> Result<Exit, Failure> {
     // A program alone is measured on this machine.
     let name = arguments.experiment.as_deref().unwrap_or("this-machine");
     let loaded = Loaded::open(name, sets(arguments)?)?;
-    let session = Session::plan(loaded, &options(arguments))?;
+    let mut session = Session::plan(loaded, &options(arguments))?;
     if arguments.dry_run {
         return dry_run(arguments, &session);
     }
-    conclude(arguments, session.start(Keep::InFolder(arguments.out.as_deref()))?)
+    let stop = stop::on_ctrl_c();
+    if session.impossible().is_none() {
+        session.record_programs(&Bar::new(), &stop)?;
+    }
+    conclude(arguments, session.start(Keep::InFolder(arguments.out.as_deref()))?, &stop)
 }
 
 /// Measures what is not there yet, and prints what follows.
 ///
 /// # Errors
 /// A place that cannot go on; an interruption before anything was measured; a folder that cannot be written.
-pub fn conclude(arguments: &Run, started: Started) -> Result<Exit, Failure> {
-    let concluded = started.run(&Bar::new(), &stop::on_ctrl_c())?;
+pub fn conclude(arguments: &Run, started: Started, stop: &AtomicBool) -> Result<Exit, Failure> {
+    let concluded = started.run(&Bar::new(), stop)?;
     // What was measured is shown also where it cannot be kept.
     if arguments.json {
         print_json(&concluded.record)?;

@@ -10,11 +10,12 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use waykeeper_executor::ExecutorError;
+use waykeeper_executor::recorded::{RecordingEnd, ToRecord, record as record_command};
 use waykeeper_experiment::InputError;
 use waykeeper_report::TraceSummary;
-use waykeeper_trace::recording::{self, Ended};
+use waykeeper_trace::recording::Ended;
 use waykeeper_trace::{TraceError, Writer};
-use waykeeper_workload::{Pattern, Spec, TraceSource, Workload, find_bundled};
+use waykeeper_workload::{Passes, Pattern, Phase, Spec, TraceSource, Workload, find_bundled};
 
 use super::output::{Kind, print, print_json, say};
 use crate::arguments::Trace as Arguments;
@@ -39,9 +40,14 @@ pub fn trace(arguments: &Arguments) -> Result<Exit, Failure> {
     if recorded.is_err() {
         let _ = std::fs::remove_file(&out);
     }
-    let (ended, interrupted) = recorded?;
-    if let Some(Ended::ByItself(status)) = ended.filter(|ended| matches!(ended, Ended::ByItself(s) if !s.success())) {
-        say(Kind::Note, &format!("the program ended with {status}"));
+    let (end, interrupted) = recorded?;
+    if let Some(RecordingEnd { ended, remarks }) = end {
+        if let Ended::ByItself(status) = ended
+            && !status.success()
+        {
+            say(Kind::Note, &format!("the program ended with {status}"));
+        }
+        remarks.iter().for_each(|remark| say(Kind::Note, remark));
     }
     info(&out, arguments.json)?;
     Ok(if interrupted { Exit::Interrupted } else { Exit::Done })
@@ -75,7 +81,7 @@ fn source_and_name(arguments: &Arguments) -> Result<(Source, PathBuf), Failure> 
 }
 
 /// Records into a file. Says how the program ended, and whether it was interrupted.
-fn record(arguments: &Arguments, source: &Source, file: File) -> Result<(Option<Ended>, bool), Failure> {
+fn record(arguments: &Arguments, source: &Source, file: File) -> Result<(Option<RecordingEnd>, bool), Failure> {
     let cannot = |error: &dyn std::fmt::Display| Failure::from(ExecutorError::Refused(error.to_string()));
     let stop = stop::on_ctrl_c();
     let bar = spinner();
@@ -88,24 +94,26 @@ fn record(arguments: &Arguments, source: &Source, file: File) -> Result<(Option<
         is_part = accesses >= limit || (accesses.is_multiple_of(LOOK) && stop.load(Ordering::Relaxed));
         !is_part
     };
-    let told = match source {
+    let (mut writer, end) = match source {
         Source::Command(command) => {
-            let words: Vec<_> = command.iter().map(|word| word.to_string_lossy()).collect();
-            format!("{} (valgrind lackey)", words.join(" "))
-        }
-        Source::Program(spec) => format!("{spec} (from inside)"),
-    };
-    let mut writer = Writer::new(file, &told, arguments.instructions).map_err(|error| cannot(&error))?;
-    let ended = match source {
-        Source::Command(command) => {
+            let passes = passes(arguments);
+            let only_passes = arguments.most_passes.map(|most| most as usize);
+            let wanted = ToRecord { command, passes: &passes, only_passes, fetches: arguments.instructions };
             // Under --json the standard output is the JSON's alone.
-            let stdout = if arguments.json { std::io::stderr().into() } else { Stdio::inherit() };
-            let ended = recording::record(command, stdout, arguments.instructions, &mut writer, go_on);
-            Some(ended.map_err(|error| cannot(&error))?)
+            let stdout = || if arguments.json { std::io::stderr().into() } else { Stdio::inherit() };
+            let (writer, end) = record_command(&wanted, stdout, &file, go_on).map_err(|error| cannot(&error))?;
+            if writer.recorded_passes().all().is_empty() && (only_passes.is_some() || arguments.begin.is_some()) {
+                let expected = "expected markers in its source (`waykeeper markers c` prints `waykeeper.h`), or functions that \
+                                it calls (--begin, --end)";
+                return Err(cannot(&format!("the program made no pass while it was recorded; {expected}")));
+            }
+            (writer, Some(end))
         }
         Source::Program(spec) => {
+            let described = format!("{spec} (from inside)");
+            let mut writer = Writer::new(file, &described, false).map_err(|error| cannot(&error))?;
             waykeeper_workload::record_program(*spec, &mut writer, go_on).map_err(|error| cannot(&error))?;
-            None
+            (writer, None)
         }
     };
     bar.finish_and_clear();
@@ -113,7 +121,22 @@ fn record(arguments: &Arguments, source: &Source, file: File) -> Result<(Option<
         writer.set_part();
     }
     writer.finish().map_err(|error| cannot(&error))?;
-    Ok((ended, interrupted(&stop)))
+    Ok((end, interrupted(&stop)))
+}
+
+/// Where passes of the program begin and end.
+fn passes(arguments: &Arguments) -> Passes {
+    match &arguments.begin {
+        Some(begin) => {
+            Passes::Functions { begin: begin.clone(), end: arguments.end.clone().unwrap_or_else(|| begin.clone()) }
+        }
+        None => Passes::Markers { phase: arguments.phase.as_deref().map(phase) },
+    }
+}
+
+/// A phase as it is typed: a number, or a name.
+fn phase(typed: &str) -> Phase {
+    typed.parse().map_or_else(|_| Phase::Name(typed.to_owned()), Phase::Number)
 }
 
 fn interrupted(stop: &AtomicBool) -> bool {

@@ -35,6 +35,7 @@ use crate::measure::{Executor, ExecutorError, OfferedSite, PlannedRepeat};
 use crate::policies::PolicyFiles;
 pub use bench::Bench;
 pub use job::{Answer, Job, Part, Recorded};
+pub(crate) use limits::file_of;
 pub use live::{LiveNeighbour, LiveTarget, Recent};
 pub use worker::worker_main;
 

@@ -29,7 +29,7 @@ pub fn platform() -> Platform {
 pub fn mser(size: ImageSize) -> Pattern {
     let caches = CacheShapes(vec![CacheShape { level: 1, size_bytes: 32 << 10, ways: 4, line_bytes: 64 }]);
     let (program, size) = (Some(ProgramName::Mser), Some(size));
-    let trace = Trace { title: None, program, size, seed: None, shifts: None, file: None };
+    let trace = Trace { program, size, ..Trace::default() };
     Workload::Trace(trace).resolve(&caches).unwrap()
 }
 

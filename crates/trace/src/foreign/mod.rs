@@ -137,9 +137,39 @@ pub fn convert<W: Write + Seek>(
     writer: &mut Writer<W>,
     mut go_on: impl FnMut(u64) -> bool,
 ) -> Result<(), TraceError> {
+    convert_wanted(events, fetches, writer, |_, _| Ok(Wanted::Yes), &mut go_on)
+}
+
+/// What becomes of an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    /// It is recorded.
+    Yes,
+    /// It is left out.
+    No,
+    /// Neither it nor any after it is recorded.
+    NoMore,
+}
+
+/// As [`convert`], of the events that `wanted` takes; it is asked for each, with the number of records so far.
+///
+/// # Errors
+/// What cannot be read or written, and what `wanted` reports.
+pub fn convert_wanted<W: Write + Seek>(
+    events: &mut dyn Events,
+    fetches: bool,
+    writer: &mut Writer<W>,
+    mut wanted: impl FnMut(&Event, u64) -> Result<Wanted, TraceError>,
+    go_on: &mut dyn FnMut(u64) -> bool,
+) -> Result<(), TraceError> {
     let mut assembler = Assembler::new(fetches);
     let mut instructions = 0;
     while let Some(event) = events.next_event()? {
+        match wanted(&event, writer.records())? {
+            Wanted::Yes => {}
+            Wanted::No => continue,
+            Wanted::NoMore => break,
+        }
         match event {
             Event::Instruction { address, bytes } => {
                 instructions += 1;

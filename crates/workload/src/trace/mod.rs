@@ -17,7 +17,7 @@ pub use describe::Trace;
 pub use length::PassLength;
 pub use library::load;
 pub use record::record_program;
-pub(crate) use replay::Replay;
+pub(crate) use replay::{Replay, ReplayedPasses};
 
 /// Where the accesses of a trace come from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,7 +1,7 @@
 //! The steps of a trace, pass after pass.
 
 use waykeeper_programs::{Probe, Program};
-use waykeeper_trace::{Kind, Passes, Record, Trace};
+use waykeeper_trace::{Kind, Passes, Record, RecordedPass, Trace};
 
 use super::lines::{Lines, What};
 use super::predictor::Predictor;
@@ -15,9 +15,19 @@ const BLOCK: usize = 4096;
 #[derive(Debug, Clone)]
 pub struct Replay {
     source: Source,
+    passes: ReplayedPasses,
     lines: Lines,
     block: Vec<Step>,
     at: usize,
+}
+
+/// Which passes of a recording are the samples.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct ReplayedPasses {
+    /// Their phase; the whole recording is one pass where absent.
+    pub phase: Option<u32>,
+    /// Nanoseconds from one beginning to the next; without pauses where absent.
+    pub period_ns: Option<f64>,
 }
 
 #[derive(Debug, Clone)]
@@ -35,13 +45,26 @@ struct File {
     trace: Trace,
     passes: Passes,
     records: Vec<Record>,
-    begins: bool,
+    /// The number of the first record among them.
+    first: u64,
+    /// The samples, one after the other; what lies between them runs too, and what lies before and after them does not.
+    samples: Vec<RecordedPass>,
+    /// The sample that is under way, or comes next.
+    next: usize,
+    is_within: bool,
+    period_ns: Option<f64>,
 }
 
 impl Replay {
     /// The steps of `source` as a machine with such lines sees them.
-    pub fn new(source: &TraceSource, line_bytes: u64) -> Self {
-        Self { source: Source::NotBegun(source.clone()), lines: Lines::new(line_bytes), block: Vec::new(), at: 0 }
+    pub fn new(source: &TraceSource, line_bytes: u64, passes: ReplayedPasses) -> Self {
+        Self {
+            source: Source::NotBegun(source.clone()),
+            passes,
+            lines: Lines::new(line_bytes),
+            block: Vec::new(),
+            at: 0,
+        }
     }
 
     /// The next step; None only where a file is gone.
@@ -60,7 +83,7 @@ impl Replay {
         self.block.clear();
         self.at = 0;
         if let Source::NotBegun(source) = &self.source {
-            self.source = begin(source);
+            self.source = begin(source, self.passes);
             if matches!(self.source, Source::Program(..)) {
                 self.lines.mark(Step::Start, &mut self.block);
             }
@@ -81,7 +104,7 @@ impl Replay {
     }
 }
 
-fn begin(source: &TraceSource) -> Source {
+fn begin(source: &TraceSource, passes: ReplayedPasses) -> Source {
     match source {
         TraceSource::Program(spec) => {
             let program = Program::new(*spec);
@@ -90,22 +113,77 @@ fn begin(source: &TraceSource) -> Source {
             Source::Program(Box::new(program), memory, Predictor::new())
         }
         TraceSource::File(path) => match load(path) {
-            Ok(trace) => {
-                let passes = trace.passes();
-                Source::File(Box::new(File { trace, passes, records: Vec::new(), begins: true }))
-            }
+            Ok(trace) => match File::new(trace, passes) {
+                // Another file since the workload was resolved.
+                File { samples, .. } if samples.is_empty() => Source::Gone,
+                file => Source::File(Box::new(file)),
+            },
             Err(_) => Source::Gone,
         },
     }
 }
 
 impl File {
+    fn new(trace: Trace, of: ReplayedPasses) -> Self {
+        let whole = || vec![RecordedPass { first: 0, end: trace.header().total(), phase: 0 }];
+        let samples = of.phase.map_or_else(whole, |phase| trace.recorded_passes().of(phase));
+        let passes = trace.passes();
+        let period_ns = of.period_ns;
+        Self { trace, passes, records: Vec::new(), first: 0, samples, next: 0, is_within: false, period_ns }
+    }
+
+    /// The steps of the next block; those of the last one end with the last sample, after which the first one comes again.
     fn next_block(&mut self, lines: &mut Lines, out: &mut Vec<Step>) {
-        if std::mem::take(&mut self.begins) {
-            lines.mark(Step::Start, out);
-        }
+        self.first += self.records.len() as u64;
         self.passes.next_block(&mut self.records);
-        for record in &self.records {
+        if self.records.is_empty() {
+            self.again();
+            return;
+        }
+        let end = self.first + self.records.len() as u64;
+        let mut at = self.first;
+        while let Some(sample) = self.samples.get(self.next).copied().filter(|sample| sample.first < end) {
+            if !self.is_within {
+                let between = if self.next == 0 { sample.first } else { at.max(self.first) };
+                self.replay(between, sample.first, lines, out);
+                begin_sample(self.period_ns, lines, out);
+                at = sample.first;
+                self.is_within = true;
+            }
+            let until = sample.end.min(end);
+            self.replay(at, until, lines, out);
+            at = until;
+            if until < sample.end {
+                return;
+            }
+            lines.mark(Step::End, out);
+            self.is_within = false;
+            self.next += 1;
+            if self.next == self.samples.len() {
+                self.again();
+                return;
+            }
+        }
+        if self.next > 0 {
+            self.replay(at, end, lines, out);
+        }
+    }
+
+    /// Goes back to the first record.
+    fn again(&mut self) {
+        if self.first + self.records.len() as u64 != self.trace.header().total() {
+            self.passes = self.trace.passes();
+        } else if !self.records.is_empty() {
+            // The end, after which the records come again.
+            self.passes.next_block(&mut self.records);
+        }
+        self.records.clear();
+        (self.first, self.next, self.is_within) = (0, 0, false);
+    }
+
+    /// The steps of some records of the block.
+    fn replay(&self, from: u64, until: u64, lines: &mut Lines, out: &mut Vec<Step>) {
+        for record in &self.records[(from - self.first) as usize..(until - self.first) as usize] {
             lines.compute(record.gap);
             let (what, pages) = match record.kind {
                 Kind::Load if record.dependent => (What::Follow, self.trace.data_pages()),
@@ -116,11 +194,15 @@ impl File {
             };
             lines.span(what, pages.offset(record.address), record.bytes, out);
         }
-        if self.records.is_empty() {
-            lines.mark(Step::End, out);
-            self.begins = true;
-        }
     }
+}
+
+/// A sample begins, at its period where it has one.
+fn begin_sample(period_ns: Option<f64>, lines: &mut Lines, out: &mut Vec<Step>) {
+    if let Some(period_ns) = period_ns {
+        lines.mark(Step::Wait(period_ns), out);
+    }
+    lines.mark(Step::Start, out);
 }
 
 /// Tells a program's accesses to the lines.

@@ -39,7 +39,8 @@ fn engine(path: &std::path::Path) -> Engine {
     let mut platform = Platform::from_toml(find_bundled("agilex5").unwrap().text, "agilex5").unwrap();
     platform.cores.iter_mut().for_each(translated);
     let source = TraceSource::File(path.to_str().unwrap().into());
-    let pattern = Pattern::Trace { source, data_bytes: BYTES, code_bytes: 0, line_bytes: 64 };
+    let pattern =
+        Pattern::Trace { source, data_bytes: BYTES, code_bytes: 0, line_bytes: 64, phase: None, period_ns: None };
     // Core 0 is in order. The mode depends on time.
     let program = Program { core: 0, pattern, role: Role::Neighbour };
     Engine::new(&platform, &[program], &["nl3a"], 1).unwrap()

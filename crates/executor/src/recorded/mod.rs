@@ -1,0 +1,174 @@
+//! A user's program as a recording: its accesses and its passes, for simulated platforms.
+//!
+//! [`record`] runs it under valgrind's lackey once. [`programs`] does that for the programs of an experiment, and keeps the
+//! recordings by what they were made from.
+
+mod functions;
+mod markers;
+mod native;
+mod programs;
+mod store;
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::Seek;
+use std::process::{Command, Stdio};
+
+use waykeeper_linux::events::Function;
+use waykeeper_trace::foreign::{Event, Wanted};
+use waykeeper_trace::recording::{self, Ended, RecordingError, Watch};
+use waykeeper_trace::{RecordedPasses, TraceError, Writer};
+use waykeeper_workload::Passes;
+
+use functions::FunctionWatch;
+use markers::MarkerWatch;
+pub use programs::{Programs, RecordedProgram, replace_by_kept};
+
+use crate::host::file_of;
+
+/// How a program is recorded.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToRecord<'a> {
+    /// The program and its arguments.
+    pub command: &'a [OsString],
+    /// Where its passes begin and end. Markers that it makes are seen in any case but `Functions`.
+    pub passes: &'a Passes,
+    /// Nothing before the first pass is recorded, and the recording ends with so many.
+    pub only_passes: Option<usize>,
+    /// Instruction fetches are recorded too.
+    pub fetches: bool,
+}
+
+/// What is known of a recording beyond what is in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecordingEnd {
+    /// How it ended.
+    pub ended: Ended,
+    /// Marks that belong to no pass, and what else the program did that its user would want to know.
+    pub remarks: Vec<String>,
+}
+
+/// A program that is started in the place of another one may start one in its place, so often.
+const MOST_REPLACEMENTS: usize = 4;
+
+/// Records a program into an empty file, until it ends, has made its passes, or `go_on`, asked after each access with their
+/// number, says no. `stdout` is where its output goes. A script or a launcher that starts another program in its place
+/// (`execve`) is recorded as that program.
+///
+/// # Errors
+/// A machine without valgrind, a program that cannot be started, passes that cannot be seen in a recording.
+pub fn record(
+    wanted: &ToRecord<'_>,
+    stdout: impl Fn() -> Stdio,
+    file: &File,
+    mut go_on: impl FnMut(u64) -> bool,
+) -> Result<(Writer<File>, RecordingEnd), RecordingError> {
+    let cannot = |why: String| RecordingError::Trace(TraceError::Watch(why));
+    let (mut command, mut environment) = (wanted.command.to_vec(), None);
+    let mut replacements = 0;
+    loop {
+        file.set_len(0).map_err(TraceError::from)?;
+        let mut file = file.try_clone().map_err(TraceError::from)?;
+        file.rewind().map_err(TraceError::from)?;
+        let mut writer = Writer::new(file, &format!("{} (valgrind lackey)", typed(&command)), wanted.fetches)?;
+        let mut watch = Watching::open(&ToRecord { command: &command, ..wanted.clone() }).map_err(cannot)?;
+        let mut within = Within { watch: watch.as_watch(), environment: environment.take() };
+        match recording::record(&command, stdout(), wanted.fetches, &mut within, &mut writer, &mut go_on) {
+            Ok(ended) => {
+                let mut remarks = watch.remarks();
+                if replacements > 0 {
+                    remarks.push(format!(
+                        "it starts another program in its place, which was recorded: {}",
+                        typed(&command)
+                    ));
+                }
+                return Ok((writer, RecordingEnd { ended, remarks }));
+            }
+            Err(RecordingError::Replaced { by, .. }) if replacements < MOST_REPLACEMENTS => {
+                (command, environment) = (by.command, Some(by.environment));
+                replacements += 1;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// A command as it would be typed.
+fn typed(command: &[OsString]) -> String {
+    command.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join(" ")
+}
+
+/// A program with an environment that is not the caller's.
+struct Within<'w> {
+    watch: &'w mut dyn Watch,
+    environment: Option<Vec<(OsString, OsString)>>,
+}
+
+impl Watch for Within<'_> {
+    fn prepare(&mut self, command: &mut Command) {
+        if let Some(environment) = &self.environment {
+            command.env_clear().envs(environment.iter().map(|(name, value)| (name, value)));
+        }
+        self.watch.prepare(command);
+    }
+
+    fn started(&mut self, process: u32) -> Result<(), String> {
+        self.watch.started(process)
+    }
+
+    fn sees(&mut self, event: &Event, records: u64) -> Result<Wanted, String> {
+        self.watch.sees(event, records)
+    }
+
+    fn finish(&mut self) -> RecordedPasses {
+        self.watch.finish()
+    }
+}
+
+enum Watching {
+    Markers(MarkerWatch),
+    Functions(FunctionWatch),
+}
+
+impl Watching {
+    fn open(wanted: &ToRecord<'_>) -> Result<Self, String> {
+        match wanted.passes {
+            Passes::Functions { begin, end } => {
+                let program = wanted.command.first().map(|program| program.to_string_lossy()).unwrap_or_default();
+                let file =
+                    file_of(&program).ok_or_else(|| format!("the program `{program}` is not on this machine"))?;
+                let find = |name: &str| Function::find(&file, name).map_err(|error| error.to_string());
+                Ok(Self::Functions(FunctionWatch::new(
+                    find(begin)?,
+                    find(end)?,
+                    called(begin, end),
+                    wanted.only_passes,
+                )?))
+            }
+            Passes::Period => Err("a recording has no time, and so no period; expected markers or functions".into()),
+            Passes::Markers { phase } => {
+                Ok(Self::Markers(MarkerWatch::new(phase.clone(), wanted.only_passes).map_err(|e| e.to_string())?))
+            }
+            Passes::Process => Ok(Self::Markers(MarkerWatch::new(None, None).map_err(|error| error.to_string())?)),
+        }
+    }
+
+    fn as_watch(&mut self) -> &mut dyn Watch {
+        match self {
+            Self::Markers(watch) => watch,
+            Self::Functions(watch) => watch,
+        }
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        match self {
+            Self::Markers(watch) => watch.remarks(),
+            Self::Functions(watch) => watch.remarks(),
+        }
+    }
+}
+
+/// The name of the phase that stands for passes from function to function.
+fn called(begin: &str, end: &str) -> String {
+    if begin == end { begin.to_owned() } else { format!("{begin} to {end}") }
+}
