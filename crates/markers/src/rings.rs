@@ -67,7 +67,14 @@ impl WriterMemory {
         (self.first..self.first.saturating_add(SLOT_BYTES as u64)).contains(&address)
     }
 
-    /// Whether a store to an address says that there is one more marker.
+    /// Whether a store to an address writes this marker, counted from 0.
+    pub fn writes(&self, address: u64, marker: u64) -> bool {
+        let index = marker & u64::from(ENTRIES - 1);
+        let place = self.first.saturating_add((PAGE as u64) + index * size_of::<Entry>() as u64);
+        (place..place.saturating_add(size_of::<Entry>() as u64)).contains(&address)
+    }
+
+    /// Whether a store to an address says that there is one more marker, after it was written.
     pub fn publishes(&self, address: u64) -> bool {
         (self.first..self.first.saturating_add(8)).contains(&address)
     }
@@ -138,6 +145,11 @@ impl Rings {
     /// Threads that asked for a ring so far.
     pub fn claims(&self) -> u32 {
         self.claimed()
+    }
+
+    /// How many markers of one thread were taken.
+    pub fn taken(&self, place: u32) -> u64 {
+        self.tails.get(place as usize).copied().unwrap_or(0)
     }
 
     /// Takes the next marker of one thread, where there is one.

@@ -16,6 +16,19 @@ use waykeeper_workload::Phase;
 /// So long a marker may take from the line that announces it to its place in the ring. The program runs meanwhile.
 const PUBLISHED: Duration = Duration::from_secs(5);
 
+/// A recording ends when so many times the wanted passes were made of all phases: the one that is wanted may never come.
+const OTHERS: usize = 10;
+
+/// The ring of a thread, as the recorded program sees it.
+#[derive(Debug, Clone, Copy)]
+struct Ring {
+    place: u32,
+    memory: WriterMemory,
+    /// The next marker is in its place. A store to the head that follows publishes it, and no other one does: Python writes
+    /// the head twice.
+    is_written: bool,
+}
+
 /// The rings of a recorded program.
 pub struct MarkerWatch {
     rings: Rings,
@@ -26,7 +39,7 @@ pub struct MarkerWatch {
     process: u32,
     /// Threads that asked for a ring when the list of writers was made.
     known_claims: u32,
-    writers: Vec<(u32, WriterMemory)>,
+    writers: Vec<Ring>,
     pairs: Pairs,
     passes: Vec<RecordedPass>,
     begun: bool,
@@ -91,9 +104,12 @@ impl MarkerWatch {
         if writers.len() as u32 >= claims.min(64) {
             self.known_claims = claims;
         }
-        let own = writers.iter().filter(|writer| writer.process == self.process);
-        self.writers = own.map(|writer| (writer.place, writer.memory)).collect();
-        self.without_address |= self.writers.iter().any(|(_, memory)| memory.first == 0);
+        for writer in writers.iter().filter(|writer| writer.process == self.process) {
+            if !self.writers.iter().any(|known| known.place == writer.place) {
+                self.writers.push(Ring { place: writer.place, memory: writer.memory, is_written: false });
+                self.without_address |= writer.memory.first == 0;
+            }
+        }
     }
 
     /// The marker that a thread has just announced.
@@ -116,7 +132,8 @@ impl MarkerWatch {
         self.begun |= mark.begins;
         if let Some(pass) = self.pairs.take(mark) {
             self.passes.push(RecordedPass { first: pass.start, end: pass.end, phase: pass.phase });
-            self.is_enough = self.only_passes.is_some_and(|most| self.count(pass.phase) >= most);
+            let is_enough = |most| self.count(pass.phase) >= most || self.passes.len() >= OTHERS * most;
+            self.is_enough = self.only_passes.is_some_and(is_enough);
         }
         Ok(())
     }
@@ -148,11 +165,15 @@ impl Watch for MarkerWatch {
         let kept = if self.only_passes.is_some() && !self.begun { Wanted::No } else { Wanted::Yes };
         let Event::Access { kind, address, .. } = *event else { return Ok(kept) };
         self.look_for_writers();
-        let Some(&(place, memory)) = self.writers.iter().find(|(_, memory)| memory.holds(address)) else {
+        let Some(ring) = self.writers.iter_mut().find(|ring| ring.memory.holds(address)) else {
             return Ok(kept);
         };
-        if kind != Kind::Load && memory.publishes(address) {
-            self.mark(place, records)?;
+        if kind != Kind::Load {
+            let place = ring.place;
+            ring.is_written |= ring.memory.writes(address, self.rings.taken(place));
+            if ring.memory.publishes(address) && std::mem::take(&mut ring.is_written) {
+                self.mark(place, records)?;
+            }
         }
         // The rings are Waykeeper's: what a program does to them is no part of it.
         Ok(if self.is_enough { Wanted::NoMore } else { Wanted::No })

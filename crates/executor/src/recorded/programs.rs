@@ -205,14 +205,16 @@ fn no_passes(passes: &Passes, remarks: &[String]) -> String {
         }
     };
     let remarks = if remarks.is_empty() { String::new() } else { format!(" ({})", remarks.join("; ")) };
-    format!("it made no pass within {ACCESSES} loads and stores{remarks}; {expected}")
+    format!("it made no pass while it was recorded{remarks}; {expected}")
 }
 
 /// What the user of a recording has to know.
 fn noted(program: &str, file: &Path, seen: &RecordedPasses, passes: &Passes, remarks: &[String]) -> String {
     let file = file.display();
     let mut note = format!("`{program}` cannot run on a simulated platform: its recording stands for it ({file}).");
-    if let Some(phase) = the_phase(passes, seen) {
+    if *passes != Passes::Process
+        && let Some(phase) = the_phase(passes, seen)
+    {
         let (count, called) = (seen.of(phase).len(), seen.called(phase));
         note += &format!(" It has {count} passes of `{called}`, which are simulated again and again, ");
         note += &match seen.period_ns {

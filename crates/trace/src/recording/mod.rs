@@ -191,7 +191,8 @@ pub fn record<W: Write + Seek>(
     }
     let mut child = child;
     let status = child.0.wait().map_err(RecordingError::Start)?;
-    if writer.accesses() == 0 {
+    // Whoever watches may have wanted nothing of it.
+    if !is_started {
         let program = program();
         return Err(RecordingError::Nothing { program, status });
     }

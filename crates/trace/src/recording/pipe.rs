@@ -44,8 +44,8 @@ impl Pipe {
     fn has_ended(&mut self) -> bool {
         let Ok(file) = std::fs::read_link(format!("/proc/{}/exe", self.process)) else { return true };
         let is_tool = file.file_name().is_some_and(|name| name.as_bytes().starts_with(TOOL.as_bytes()));
+        // Before the first line it is still valgrind that starts.
         if is_tool || !self.is_recorded {
-            self.is_recorded |= is_tool;
             return false;
         }
         let read = |name: &str| std::fs::read(format!("/proc/{}/{name}", self.process)).unwrap_or_default();
@@ -78,7 +78,9 @@ impl Read for Pipe {
                 Err(error) => return Err(error.into()),
             };
             if is_there {
-                return self.file.read(buffer);
+                let read = self.file.read(buffer)?;
+                self.is_recorded |= read > 0;
+                return Ok(read);
             }
             if self.has_ended() {
                 return Ok(0);
