@@ -86,7 +86,11 @@ impl RecordedPasses {
         put(&mut bytes, self.period_ns.map_or(0, |ns| (ns * 1e3) as u64));
         put(&mut bytes, self.names.len() as u64);
         for (phase, name) in &self.names {
-            let name = &name.as_bytes()[..name.floor_char_boundary(MOST_NAME as usize)];
+            let mut length = name.len().min(MOST_NAME as usize);
+            while !name.is_char_boundary(length) {
+                length -= 1;
+            }
+            let name = &name.as_bytes()[..length];
             put(&mut bytes, (*phase).into());
             put(&mut bytes, name.len() as u64);
             bytes.extend(name);

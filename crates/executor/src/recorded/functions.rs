@@ -6,8 +6,8 @@ use std::process::Command;
 use waykeeper_linux::events::Function;
 use waykeeper_markers::{Mark, Pairs};
 use waykeeper_trace::Kind;
-use waykeeper_trace::foreign::{Event, Wanted};
-use waykeeper_trace::recording::Watch;
+use waykeeper_trace::foreign::{Event, EventUse};
+use waykeeper_trace::recording::RecordingWatch;
 use waykeeper_trace::{RecordedPass, RecordedPasses};
 
 /// A call: where it returns to, and where on the stack that address lies.
@@ -140,7 +140,7 @@ impl FunctionWatch {
     }
 }
 
-impl Watch for FunctionWatch {
+impl RecordingWatch for FunctionWatch {
     fn prepare(&mut self, _: &mut Command) {}
 
     fn started(&mut self, process: u32) -> Result<(), String> {
@@ -153,16 +153,16 @@ impl Watch for FunctionWatch {
         Ok(())
     }
 
-    fn sees(&mut self, event: &Event, records: u64) -> Result<Wanted, String> {
+    fn sees(&mut self, event: &Event, records: u64) -> Result<EventUse, String> {
         match *event {
             Event::Instruction { address, bytes } => self.instruction(address, bytes, records),
             Event::Access { kind, address, bytes } => self.calls.access(kind, address, bytes),
         }
         let begun = self.marks > 0 || self.only_passes.is_none();
         Ok(match begun {
-            _ if self.is_enough() => Wanted::NoMore,
-            true => Wanted::Yes,
-            false => Wanted::No,
+            _ if self.is_enough() => EventUse::End,
+            true => EventUse::Record,
+            false => EventUse::LeaveOut,
         })
     }
 

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use rustix::io::{FdFlags, fcntl_setfd};
 use waykeeper_markers::{Mark, Pairs, Rings, VARIABLE, WriterMemory};
 use waykeeper_trace::Kind;
-use waykeeper_trace::foreign::{Event, Wanted};
-use waykeeper_trace::recording::Watch;
+use waykeeper_trace::foreign::{Event, EventUse};
+use waykeeper_trace::recording::RecordingWatch;
 use waykeeper_trace::{RecordedPass, RecordedPasses};
 use waykeeper_workload::Phase;
 
@@ -149,7 +149,7 @@ impl MarkerWatch {
     }
 }
 
-impl Watch for MarkerWatch {
+impl RecordingWatch for MarkerWatch {
     fn prepare(&mut self, command: &mut Command) {
         let variable = self.rings.variable();
         let path = variable.split_once(':').map_or("", |(_, path)| path);
@@ -161,8 +161,8 @@ impl Watch for MarkerWatch {
         Ok(())
     }
 
-    fn sees(&mut self, event: &Event, records: u64) -> Result<Wanted, String> {
-        let kept = if self.only_passes.is_some() && !self.begun { Wanted::No } else { Wanted::Yes };
+    fn sees(&mut self, event: &Event, records: u64) -> Result<EventUse, String> {
+        let kept = if self.only_passes.is_some() && !self.begun { EventUse::LeaveOut } else { EventUse::Record };
         let Event::Access { kind, address, .. } = *event else { return Ok(kept) };
         self.look_for_writers();
         let Some(ring) = self.writers.iter_mut().find(|ring| ring.memory.holds(address)) else {
@@ -176,7 +176,7 @@ impl Watch for MarkerWatch {
             }
         }
         // The rings are Waykeeper's: what a program does to them is no part of it.
-        Ok(if self.is_enough { Wanted::NoMore } else { Wanted::No })
+        Ok(if self.is_enough { EventUse::End } else { EventUse::LeaveOut })
     }
 
     fn finish(&mut self) -> RecordedPasses {

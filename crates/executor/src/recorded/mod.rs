@@ -15,8 +15,8 @@ use std::io::Seek;
 use std::process::{Command, Stdio};
 
 use waykeeper_linux::events::Function;
-use waykeeper_trace::foreign::{Event, Wanted};
-use waykeeper_trace::recording::{self, Ended, RecordingError, Watch};
+use waykeeper_trace::foreign::{Event, EventUse};
+use waykeeper_trace::recording::{self, Ended, RecordingError, RecordingWatch};
 use waykeeper_trace::{RecordedPasses, TraceError, Writer};
 use waykeeper_workload::Passes;
 
@@ -100,11 +100,11 @@ fn typed(command: &[OsString]) -> String {
 
 /// A program with an environment that is not the caller's.
 struct Within<'w> {
-    watch: &'w mut dyn Watch,
+    watch: &'w mut dyn RecordingWatch,
     environment: Option<Vec<(OsString, OsString)>>,
 }
 
-impl Watch for Within<'_> {
+impl RecordingWatch for Within<'_> {
     fn prepare(&mut self, command: &mut Command) {
         if let Some(environment) = &self.environment {
             command.env_clear().envs(environment.iter().map(|(name, value)| (name, value)));
@@ -116,7 +116,7 @@ impl Watch for Within<'_> {
         self.watch.started(process)
     }
 
-    fn sees(&mut self, event: &Event, records: u64) -> Result<Wanted, String> {
+    fn sees(&mut self, event: &Event, records: u64) -> Result<EventUse, String> {
         self.watch.sees(event, records)
     }
 
@@ -153,7 +153,7 @@ impl Watching {
         }
     }
 
-    fn as_watch(&mut self) -> &mut dyn Watch {
+    fn as_watch(&mut self) -> &mut dyn RecordingWatch {
         match self {
             Self::Markers(watch) => watch,
             Self::Functions(watch) => watch,

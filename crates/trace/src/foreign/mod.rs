@@ -137,18 +137,18 @@ pub fn convert<W: Write + Seek>(
     writer: &mut Writer<W>,
     mut go_on: impl FnMut(u64) -> bool,
 ) -> Result<(), TraceError> {
-    convert_wanted(events, fetches, writer, |_, _| Ok(Wanted::Yes), &mut go_on)
+    convert_wanted(events, fetches, writer, |_, _| Ok(EventUse::Record), &mut go_on)
 }
 
 /// What becomes of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wanted {
+pub enum EventUse {
     /// It is recorded.
-    Yes,
+    Record,
     /// It is left out.
-    No,
+    LeaveOut,
     /// Neither it nor any after it is recorded.
-    NoMore,
+    End,
 }
 
 /// As [`convert`], of the events that `wanted` takes; it is asked for each, with the number of records so far.
@@ -159,16 +159,16 @@ pub fn convert_wanted<W: Write + Seek>(
     events: &mut dyn Events,
     fetches: bool,
     writer: &mut Writer<W>,
-    mut wanted: impl FnMut(&Event, u64) -> Result<Wanted, TraceError>,
+    mut wanted: impl FnMut(&Event, u64) -> Result<EventUse, TraceError>,
     go_on: &mut dyn FnMut(u64) -> bool,
 ) -> Result<(), TraceError> {
     let mut assembler = Assembler::new(fetches);
     let mut instructions = 0;
     while let Some(event) = events.next_event()? {
         match wanted(&event, writer.records())? {
-            Wanted::Yes => {}
-            Wanted::No => continue,
-            Wanted::NoMore => break,
+            EventUse::Record => {}
+            EventUse::LeaveOut => continue,
+            EventUse::End => break,
         }
         match event {
             Event::Instruction { address, bytes } => {

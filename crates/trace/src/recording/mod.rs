@@ -13,12 +13,12 @@ use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::pipe::{PipeFlags, pipe_with};
 
 use crate::error::TraceError;
-use crate::foreign::{Event, Lackey, Wanted, convert_wanted};
+use crate::foreign::{Event, EventUse, Lackey, convert_wanted};
 use crate::marked::RecordedPasses;
 use crate::write::Writer;
 use pipe::{Pipe, Seen};
 
-pub use pipe::Replacement;
+pub use pipe::SuccessorProgram;
 
 /// Why nothing was recorded.
 #[derive(Debug, thiserror::Error)]
@@ -45,7 +45,7 @@ pub enum RecordingError {
         /// The program.
         program: String,
         /// The other one.
-        by: Replacement,
+        by: SuccessorProgram,
     },
     /// The trace could not be read or written.
     #[error("{0}")]
@@ -72,7 +72,7 @@ pub enum Ended {
 }
 
 /// Looks at a program while it is recorded: where its passes begin and end, and what of it is recorded.
-pub trait Watch {
+pub trait RecordingWatch {
     /// What the program needs to be given: variables, and descriptors that it inherits.
     fn prepare(&mut self, command: &mut Command);
 
@@ -86,7 +86,7 @@ pub trait Watch {
     ///
     /// # Errors
     /// Why its passes cannot be seen any more.
-    fn sees(&mut self, event: &Event, records: u64) -> Result<Wanted, String>;
+    fn sees(&mut self, event: &Event, records: u64) -> Result<EventUse, String>;
 
     /// The passes, at the end.
     fn finish(&mut self) -> RecordedPasses;
@@ -96,15 +96,15 @@ pub trait Watch {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Everything;
 
-impl Watch for Everything {
+impl RecordingWatch for Everything {
     fn prepare(&mut self, _: &mut Command) {}
 
     fn started(&mut self, _: u32) -> Result<(), String> {
         Ok(())
     }
 
-    fn sees(&mut self, _: &Event, _: u64) -> Result<Wanted, String> {
-        Ok(Wanted::Yes)
+    fn sees(&mut self, _: &Event, _: u64) -> Result<EventUse, String> {
+        Ok(EventUse::Record)
     }
 
     fn finish(&mut self) -> RecordedPasses {
@@ -132,7 +132,7 @@ pub fn record<W: Write + Seek>(
     command: &[OsString],
     stdout: Stdio,
     fetches: bool,
-    watch: &mut dyn Watch,
+    watch: &mut dyn RecordingWatch,
     writer: &mut Writer<W>,
     mut go_on: impl FnMut(u64) -> bool,
 ) -> Result<Ended, RecordingError> {
@@ -169,12 +169,12 @@ pub fn record<W: Write + Seek>(
         }
         let mut wanted = watch.sees(event, records).map_err(cannot)?;
         // Whoever waits for the first pass of a program wants to be able to end that.
-        left_out = if wanted == Wanted::No { left_out + 1 } else { 0 };
+        left_out = if wanted == EventUse::LeaveOut { left_out + 1 } else { 0 };
         if left_out == LOOK {
             left_out = 0;
-            wanted = if go_on.borrow_mut()(0) { wanted } else { Wanted::NoMore };
+            wanted = if go_on.borrow_mut()(0) { wanted } else { EventUse::End };
         }
-        seen_last |= wanted == Wanted::NoMore;
+        seen_last |= wanted == EventUse::End;
         Ok(wanted)
     };
     convert_wanted(&mut events, fetches, writer, wanted, &mut |accesses| {

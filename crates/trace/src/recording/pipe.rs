@@ -16,7 +16,7 @@ const TOOL: &str = "lackey-";
 
 /// A program that the recorded one started in its place (`execve`), which valgrind does not follow.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Replacement {
+pub struct SuccessorProgram {
     /// The program's file and its arguments.
     pub command: Vec<OsString>,
     /// Its environment.
@@ -24,10 +24,10 @@ pub struct Replacement {
 }
 
 /// What was seen of the program.
-pub type Seen = Arc<Mutex<Option<Replacement>>>;
+pub(super) type Seen = Arc<Mutex<Option<SuccessorProgram>>>;
 
 /// Reads until the program has ended, whoever else still has the pipe: children of a program inherit it.
-pub struct Pipe {
+pub(super) struct Pipe {
     file: File,
     process: u32,
     is_recorded: bool,
@@ -36,7 +36,7 @@ pub struct Pipe {
 
 impl Pipe {
     /// The reading end, of a program that runs as this process.
-    pub fn new(file: File, process: u32, seen: Seen) -> Self {
+    pub(super) fn new(file: File, process: u32, seen: Seen) -> Self {
         Self { file, process, is_recorded: false, seen }
     }
 
@@ -63,7 +63,7 @@ impl Pipe {
             Some((OsStr::from_bytes(name).to_owned(), OsStr::from_bytes(&value[1..]).to_owned()))
         });
         *self.seen.lock().unwrap_or_else(PoisonError::into_inner) =
-            Some(Replacement { command, environment: environment.collect() });
+            Some(SuccessorProgram { command, environment: environment.collect() });
         true
     }
 }
