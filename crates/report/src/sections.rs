@@ -225,7 +225,7 @@ pub fn disturbances(run: &Run) -> Vec<String> {
         }
         if case.missed_periods > 0 {
             found.push(format!(
-                "{} MISSED: no pass began in them, so no sample shows them",
+                "{} MISSED: nothing began in them, so no sample shows them",
                 counted(case.missed_periods, "period", "periods")
             ));
         }
