@@ -264,6 +264,7 @@ pub struct Show {
 Examples:
   waykeeper report waykeeper-runs/this-machine-20261121-201500
   waykeeper report results/before results/after --out compared.html
+  waykeeper report results/before --svg figures
 
 The page is one file: verdicts, pictures, sortable tables, machine and command line. It fetches nothing. Several runs stand on
 one page, each compared with the first. A run that has not ended is shown as far as it is complete.")]
@@ -274,6 +275,9 @@ pub struct Report {
     /// The file to write; one that is there is replaced [default: the experiment's name with .html, here].
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
+    /// Draw the pictures as SVG files in this folder, without a browser; the page too if --out names it.
+    #[arg(long, value_name = "DIR")]
+    pub svg: Option<PathBuf>,
 }
 
 /// Arguments of `export`.

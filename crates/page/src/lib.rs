@@ -6,7 +6,9 @@
 pub mod data;
 mod html;
 mod source;
+mod svg;
 
 pub use data::Data;
 pub use html::page;
 pub use source::ReportedRun;
+pub use svg::svgs;

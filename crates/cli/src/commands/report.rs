@@ -1,8 +1,8 @@
 //! `waykeeper report`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use waykeeper_page::{ReportedRun, page};
+use waykeeper_page::{Data, ReportedRun, page, svgs};
 
 use super::output::print;
 use super::whole_file;
@@ -13,11 +13,33 @@ use crate::failure::Failure;
 /// Writes runs as one page.
 pub fn report(arguments: &Report) -> Result<Exit, Failure> {
     let sources = arguments.runs.iter().map(|run| ReportedRun::read(run)).collect::<Result<Vec<_>, _>>()?;
+    if let Some(folder) = &arguments.svg {
+        pictures(folder, &sources)?;
+        if arguments.out.is_none() {
+            return Ok(Exit::Done);
+        }
+    }
     let out = arguments.out.clone().unwrap_or_else(|| named_after(&sources));
     let html = page(&sources);
     whole_file::write(&out, "page", html.as_bytes())?;
     print(&format!("{}\n", out.display()))?;
     Ok(Exit::Done)
+}
+
+/// Writes each picture as a file of its own.
+fn pictures(folder: &Path, sources: &[ReportedRun]) -> Result<(), Failure> {
+    let failed = |why: String| Failure::Machine(format!("{}: {why}", folder.display()));
+    let drawn = svgs(&Data::new(sources)).map_err(failed)?;
+    if drawn.is_empty() {
+        return Err(failed("found no data for a picture; expected a run's folder with its samples".into()));
+    }
+    std::fs::create_dir_all(folder).map_err(|error| failed(format!("the folder cannot be made: {error}")))?;
+    for (name, text) in drawn {
+        let file = folder.join(name);
+        whole_file::write(&file, "picture", text.as_bytes())?;
+        print(&format!("{}\n", file.display()))?;
+    }
+    Ok(())
 }
 
 /// A file beside the caller, named after the experiment. Names of bundled experiments are file names; of others only what

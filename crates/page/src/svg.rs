@@ -1,0 +1,430 @@
+//! The pictures as SVG files, drawn without a browser from the same data: for papers, and for pages of others.
+//!
+//! Nothing moves in them, so what hovering shows in the page stands in their legends: each case with its maximum and the
+//! time in which that was seen.
+
+use std::error::Error;
+
+use plotters::coord::ranged1d::{AsRangedCoord, ValueFormatter};
+use plotters::prelude::*;
+use waykeeper_experiment::layout::Metric;
+use waykeeper_report::figure::seconds;
+use waykeeper_report::figure_of_metric;
+use waykeeper_workload::format_ns;
+
+use crate::data::{Agreement, Data, ScaleKind};
+
+const SIZE: (u32, u32) = (960, 540);
+
+/// More lines than this are a thicket; the page has all.
+const MOST_LINES: usize = 10;
+
+/// The colours of the page on a light ground.
+const COLOURS: [RGBColor; 10] = [
+    RGBColor(0x00, 0x72, 0xb2),
+    RGBColor(0xd5, 0x5e, 0x00),
+    RGBColor(0x00, 0x9e, 0x73),
+    RGBColor(0xa3, 0x44, 0x7c),
+    RGBColor(0xb8, 0x86, 0x0b),
+    RGBColor(0x3a, 0x96, 0xc9),
+    RGBColor(0x5b, 0x4b, 0x9a),
+    RGBColor(0x7a, 0x52, 0x30),
+    RGBColor(0x4d, 0x6a, 0x00),
+    RGBColor(0xc2, 0x18, 0x5b),
+];
+
+type Drawn<T> = Result<T, Box<dyn Error>>;
+
+/// A picture that is drawn: what `draw` needs.
+struct Picture {
+    title: String,
+    x: Axis,
+    y: Axis,
+    lines: Vec<Line>,
+    /// Upright lines, each with its name.
+    limits: Vec<(f64, String)>,
+}
+
+struct Axis {
+    name: String,
+    log: bool,
+    from: f64,
+    to: f64,
+    shown: fn(f64) -> String,
+}
+
+struct Line {
+    name: String,
+    colour: RGBColor,
+    /// Points that follow each other; a line may have gaps.
+    runs: Vec<Vec<(f64, f64)>>,
+    dashed: bool,
+    dots: bool,
+}
+
+/// All pictures for which there is data: the name of a file, and its text.
+///
+/// # Errors
+/// What cannot be drawn, and why.
+pub fn svgs(data: &Data) -> Result<Vec<(String, String)>, String> {
+    let mut pictures: Vec<(String, Picture)> = Vec::new();
+    pictures.extend(latency(data).map(|picture| ("latency.svg".into(), picture)));
+    pictures.extend(exceedance(data).map(|picture| ("exceedance.svg".into(), picture)));
+    pictures.extend(peaks(data).map(|picture| ("peaks.svg".into(), picture)));
+    for at in 0..data.sweeps.len() {
+        pictures.extend(sweep(data, at).map(|picture| (format!("sweep-{}.svg", at + 1), picture)));
+    }
+    let drawn = pictures.into_iter().map(|(name, picture)| {
+        let text = drawn(&picture).map_err(|error| format!("{name} cannot be drawn: {error}"))?;
+        Ok((name, text))
+    });
+    drawn.collect()
+}
+
+/// A case as a legend names it: with its maximum and the time in which that was seen.
+fn label(data: &Data, case: usize) -> String {
+    let of = &data.cases[case];
+    let length = seconds(of.run_length_s);
+    match of.max_ns {
+        Some(max) => format!("{} (max {} in {length})", of.label, format_ns(max)),
+        None => format!("{} ({length})", of.label),
+    }
+}
+
+fn colour(data: &Data, case: usize) -> RGBColor {
+    COLOURS[data.cases[case].colour % COLOURS.len()]
+}
+
+fn latency(data: &Data) -> Option<Picture> {
+    let latency = data.latency.as_ref()?;
+    let scale = latency.scales.iter().find(|scale| scale.kind == latency.first)?;
+    let edges = &scale.edges_ns;
+    let mut most = 1.0_f64;
+    let lines = scale.lines.iter().take(MOST_LINES).map(|line| {
+        let mut runs: Vec<Vec<(f64, f64)>> = Vec::new();
+        let mut next = None;
+        for (step, count) in &line.counts {
+            let count = *count as f64;
+            most = most.max(count);
+            let (from, to) = (edges[*step], edges[*step + 1]);
+            if next != Some(*step) {
+                runs.push(vec![(from, 0.5)]);
+            }
+            if let Some(run) = runs.last_mut() {
+                run.extend([(from, count), (to, count)]);
+            }
+            next = Some(step + 1);
+        }
+        for run in &mut runs {
+            let end = run[run.len() - 1].0;
+            run.push((end, 0.5));
+        }
+        Line { name: label(data, line.case), colour: colour(data, line.case), runs, dashed: false, dots: false }
+    });
+    let lines: Vec<Line> = lines.collect();
+    let log = latency.first == ScaleKind::Log;
+    Some(Picture {
+        title: "Latency plot".into(),
+        x: lengths(log, edges[0], edges[edges.len() - 1]),
+        y: Axis { name: "samples".into(), log: true, from: 0.5, to: most * 1.5, shown: plain },
+        lines,
+        limits: Vec::new(),
+    })
+}
+
+fn lengths(log: bool, from: f64, to: f64) -> Axis {
+    let from = if log { from.max(0.1) } else { 0.0 };
+    Axis { name: "length of a sample".into(), log, from, to: to.max(from * 1.1), shown: format_ns }
+}
+
+fn exceedance(data: &Data) -> Option<Picture> {
+    let exceedance = data.exceedance.as_ref()?;
+    let log = data.latency.as_ref().is_none_or(|latency| latency.first == ScaleKind::Log);
+    let mut lines = Vec::new();
+    let (mut from, mut to, mut least) = (f64::INFINITY, 0.0_f64, 1.0_f64);
+    for line in exceedance.lines.iter().take(MOST_LINES) {
+        for (ns, share) in &line.points {
+            (from, to, least) = (from.min(*ns), to.max(*ns), least.min(*share));
+        }
+        lines.push(Line {
+            name: label(data, line.case),
+            colour: colour(data, line.case),
+            runs: vec![stairs(&line.points)],
+            dashed: false,
+            dots: false,
+        });
+    }
+    for line in exceedance.lines.iter().take(MOST_LINES) {
+        let Some(tail) = &line.tail else { continue };
+        least = tail.points.last().map_or(least, |(_, share)| least.min(*share));
+        lines.push(Line {
+            name: format!(
+                "{}, tail of {} events to a run of {}",
+                data.cases[line.case].label,
+                tail.peaks,
+                seconds(tail.over_s)
+            ),
+            colour: colour(data, line.case),
+            runs: vec![tail.points.iter().copied().filter(|(ns, _)| *ns < 20.0 * to).collect()],
+            dashed: true,
+            dots: false,
+        });
+    }
+    let mut limits: Vec<(f64, String)> = Vec::new();
+    for limit in &exceedance.limits {
+        if !limits.iter().any(|(_, name)| *name == limit.budget) {
+            limits.push((limit.limit_ns, limit.budget.clone()));
+        }
+    }
+    let of_lines = lines.iter().flat_map(|line| line.runs.iter().flatten()).map(|(ns, _)| *ns);
+    let (from, to) =
+        limits.iter().map(|(ns, _)| *ns).chain(of_lines).fold((from, to), |(from, to), ns| (from.min(ns), to.max(ns)));
+    Some(Picture {
+        title: "Complementary distribution".into(),
+        x: lengths(log, from, to * 1.05),
+        y: Axis {
+            name: "share of samples at least so long".into(),
+            log: true,
+            from: least / 1.5,
+            to: 1.0,
+            shown: small,
+        },
+        lines,
+        limits,
+    })
+}
+
+/// Points as stairs: a share holds up to the length where it falls.
+fn stairs(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    let mut stairs = Vec::with_capacity(2 * points.len());
+    let mut before: Option<(f64, f64)> = None;
+    for (ns, share) in points {
+        if let Some((_, height)) = before {
+            stairs.push((*ns, height));
+        }
+        stairs.push((*ns, *share));
+        before = Some((*ns, *share));
+    }
+    stairs
+}
+
+fn peaks(data: &Data) -> Option<Picture> {
+    let peaks = data.peaks.as_ref()?;
+    let lines = peaks.lines.iter().take(MOST_LINES).map(|line| Line {
+        name: label(data, line.case),
+        colour: colour(data, line.case),
+        // A repeat that does not count has no place among the others.
+        runs: vec![
+            line.points
+                .iter()
+                .filter(|point| point.not_counted.is_none())
+                .map(|point| (point.at_s, point.max_ns))
+                .collect(),
+        ],
+        dashed: false,
+        dots: true,
+    });
+    let lines: Vec<Line> = lines.collect();
+    let points = || lines.iter().flat_map(|line| line.runs.iter().flatten());
+    let until = points().map(|(at, _)| *at).fold(0.0, f64::max);
+    let (least, most) =
+        points().fold((f64::INFINITY, 0.0_f64), |(least, most), (_, ns)| (least.min(*ns), most.max(*ns)));
+    let log = most > 20.0 * least && least > 0.0;
+    (until > 0.0 && most > 0.0).then(|| Picture {
+        title: "Largest samples over time".into(),
+        x: Axis { name: "time measured".into(), log: false, from: 0.0, to: until * 1.02, shown: seconds },
+        y: Axis {
+            name: "largest sample".into(),
+            log,
+            from: if log { least / 1.5 } else { 0.0 },
+            to: most * 1.5,
+            shown: format_ns,
+        },
+        lines,
+        limits: Vec::new(),
+    })
+}
+
+fn sweep(data: &Data, at: usize) -> Option<Picture> {
+    let sweep = &data.sweeps[at];
+    let mut lines = Vec::new();
+    for (number, line) in sweep.lines.iter().enumerate().take(MOST_LINES) {
+        let at = |place: usize| place as f64;
+        let own = line.points.iter().enumerate().filter_map(|(place, point)| Some((at(place), point.as_ref()?.value)));
+        let colour = COLOURS[number % COLOURS.len()];
+        lines.push(Line { name: line.name.clone(), colour, runs: vec![own.collect()], dashed: false, dots: true });
+        let theirs: Vec<(f64, f64)> = line
+            .points
+            .iter()
+            .enumerate()
+            .filter_map(|(place, point)| {
+                let point = point.as_ref()?;
+                (point.how != Some(Agreement::Imposed)).then_some((at(place), point.published?))
+            })
+            .collect();
+        if !theirs.is_empty() {
+            lines.push(Line {
+                name: format!("{}, published", line.name),
+                colour,
+                runs: vec![theirs],
+                dashed: true,
+                dots: true,
+            });
+        }
+    }
+    let most = lines.iter().flat_map(|line| line.runs.iter().flatten()).map(|(_, value)| *value).fold(0.0, f64::max);
+    let points: Vec<String> = sweep.points.iter().enumerate().map(|(at, name)| format!("{at}: {name}")).collect();
+    let shown: fn(f64) -> String = match sweep.metric {
+        Metric::Slowdown | Metric::Cost => |value| figure_of_metric(Metric::Slowdown, Some(value)),
+        Metric::Bandwidth | Metric::TotalBandwidth => |value| figure_of_metric(Metric::Bandwidth, Some(value)),
+        Metric::Misses => |value| figure_of_metric(Metric::Misses, Some(value)),
+        _ => format_ns,
+    };
+    (most > 0.0).then(|| Picture {
+        title: sweep.title(data.runs.len()),
+        x: Axis {
+            name: format!("{} ({})", sweep.sweep, points.join(", ")),
+            log: false,
+            from: 0.0,
+            to: (sweep.points.len() - 1) as f64,
+            shown: whole,
+        },
+        y: Axis { name: sweep.metric.to_string(), log: false, from: 0.0, to: most * 1.15, shown },
+        lines,
+        limits: Vec::new(),
+    })
+}
+
+fn plain(value: f64) -> String {
+    if value < 1e5 { format!("{value:.0}") } else { format!("{value:.0e}") }
+}
+
+fn small(value: f64) -> String {
+    if value > 0.09 { format!("{value}") } else { format!("{value:.0e}") }
+}
+
+fn whole(value: f64) -> String {
+    if value.fract().abs() < 1e-9 { format!("{value:.0}") } else { String::new() }
+}
+
+fn drawn(picture: &Picture) -> Drawn<String> {
+    let (x, y) = (picture.x.from..picture.x.to, picture.y.from..picture.y.to);
+    match (picture.x.log, picture.y.log) {
+        (false, false) => on_axes(picture, x, y),
+        (false, true) => on_axes(picture, x, y.log_scale()),
+        (true, false) => on_axes(picture, x.log_scale(), y),
+        (true, true) => on_axes(picture, x.log_scale(), y.log_scale()),
+    }
+}
+
+fn on_axes<X, Y>(picture: &Picture, x: X, y: Y) -> Drawn<String>
+where
+    X: AsRangedCoord<Value = f64>,
+    Y: AsRangedCoord<Value = f64>,
+    X::CoordDescType: ValueFormatter<f64>,
+    Y::CoordDescType: ValueFormatter<f64>,
+{
+    let mut text = String::new();
+    {
+        let area = SVGBackend::with_string(&mut text, SIZE).into_drawing_area();
+        area.fill(&WHITE)?;
+        let mut chart = ChartBuilder::on(&area)
+            .caption(&picture.title, ("sans-serif", 20))
+            .margin(14)
+            .x_label_area_size(46)
+            .y_label_area_size(76)
+            .build_cartesian_2d(x, y)?;
+        chart
+            .configure_mesh()
+            .light_line_style(TRANSPARENT)
+            .bold_line_style(BLACK.mix(0.12))
+            .x_desc(&picture.x.name)
+            .y_desc(&picture.y.name)
+            .label_style(("sans-serif", 13))
+            .axis_desc_style(("sans-serif", 14))
+            .x_label_formatter(&|value| (picture.x.shown)(*value))
+            .y_label_formatter(&|value| (picture.y.shown)(*value))
+            .draw()?;
+        for line in &picture.lines {
+            draw_line(&mut chart, line)?;
+        }
+        for (at, name) in &picture.limits {
+            let ends = vec![(*at, picture.y.from), (*at, picture.y.to)];
+            let series = chart.draw_series(LineSeries::new(ends, RED.stroke_width(1)))?;
+            series
+                .label(format!("budget {name}"))
+                .legend(|(x, y)| PathElement::new(vec![(x, y), (x + 20, y)], RED.stroke_width(1)));
+        }
+        chart
+            .configure_series_labels()
+            .position(SeriesLabelPosition::UpperRight)
+            .label_font(("sans-serif", 13))
+            .background_style(WHITE.mix(0.85))
+            .border_style(BLACK.mix(0.25))
+            .draw()?;
+        area.present()?;
+    }
+    Ok(text)
+}
+
+fn draw_line<'a, X, Y>(chart: &mut ChartContext<'a, SVGBackend<'a>, Cartesian2d<X, Y>>, line: &Line) -> Drawn<()>
+where
+    X: plotters::coord::ranged1d::Ranged<ValueType = f64> + 'a,
+    Y: plotters::coord::ranged1d::Ranged<ValueType = f64> + 'a,
+{
+    let style = line.colour.stroke_width(2);
+    for (at, run) in line.runs.iter().enumerate() {
+        let series = match line.dashed {
+            true => chart.draw_series(DashedLineSeries::new(run.iter().copied(), 6, 4, style))?,
+            false => chart.draw_series(LineSeries::new(run.iter().copied(), style))?,
+        };
+        if at == 0 {
+            series.label(&line.name).legend(move |(x, y)| PathElement::new(vec![(x, y), (x + 20, y)], style));
+        }
+        if line.dots {
+            chart.draw_series(run.iter().map(|point| Circle::new(*point, 3, line.colour.filled())))?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::source::ReportedRun;
+
+    fn run(name: &str) -> ReportedRun {
+        let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../cli/tests/released/0.1.0").join(name);
+        ReportedRun::read(&kept).unwrap()
+    }
+
+    #[test]
+    fn each_picture_is_drawn_and_names_the_time_of_each_maximum() {
+        for name in ["host", "simulated"] {
+            let run = run(name);
+            let pictures = svgs(&Data::new(std::slice::from_ref(&run))).unwrap();
+            let names: Vec<_> = pictures.iter().map(|(name, _)| name.as_str()).collect();
+            assert_eq!(names, ["latency.svg", "exceedance.svg", "peaks.svg"]);
+            for (file, text) in &pictures {
+                assert!(text.starts_with("<svg") && text.trim_end().ends_with("</svg>"), "{file}");
+                assert!(text.matches("<polyline").count() > run.run.cases.len(), "{file}");
+                for case in run.run.cases.iter().take(MOST_LINES) {
+                    let max = format_ns(case.max_ns.unwrap());
+                    let label = format!("{} (max {max} in {})", case.name, seconds(case.run_length_s));
+                    assert!(text.contains(&label), "{file}: {label}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_hostile_name_is_text() {
+        let mut run = run("simulated");
+        run.run.cases[0].name = "</text><script>a&b\"</script>".into();
+        for (file, text) in svgs(&Data::new(&[run])).unwrap() {
+            assert!(!text.contains("<script") && text.contains("&lt;script&gt;"), "{file}");
+        }
+    }
+}
