@@ -22,7 +22,7 @@ pub struct ReportedRun {
     pub longer: Vec<Longer>,
     /// The keys of the workloads that its experiment defines itself.
     pub workloads: Option<BTreeMap<String, BTreeMap<String, String>>>,
-    /// Agreement many of its repeats are complete, where it has not ended.
+    /// How many of its repeats are complete, where it has not ended.
     pub unfinished: Option<String>,
     /// What could not be read beside the record, and why: a sentence each.
     pub missing: Vec<String>,

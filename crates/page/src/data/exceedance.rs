@@ -64,7 +64,7 @@ pub struct Limit {
     pub limit_ns: f64,
     /// The share of samples that may lie above it.
     pub share: Option<f64>,
-    /// Agreement it ended.
+    /// How it ended.
     pub kind: JudgementKind,
     /// The same in words.
     pub text: String,

@@ -14,7 +14,7 @@ const RATIO: f64 = 1.0 / 24.0;
 /// Where the longest sample is more than so many times the mean of the slowest case, a linear axis shows one column.
 const LINEAR_UP_TO: f64 = 40.0;
 
-/// Agreement many samples were how long.
+/// How many samples were how long.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LatencyPlot {
     /// The same samples on two axes.

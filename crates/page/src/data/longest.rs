@@ -18,7 +18,7 @@ pub struct Longest {
     pub ns: f64,
     /// What the core waited for.
     pub parts: Vec<PartOfSample>,
-    /// Agreement many more came after these.
+    /// How many more came after these.
     pub further_parts: u64,
 }
 
@@ -27,7 +27,7 @@ pub struct Longest {
 pub struct PartOfSample {
     /// From the start of the sample; below 0 for what was in flight before.
     pub from_ns: f64,
-    /// Agreement long it took.
+    /// How long it took.
     pub ns: f64,
     /// Where it came from.
     pub from: String,

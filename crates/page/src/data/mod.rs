@@ -32,7 +32,7 @@ pub struct Data {
     pub runs: Vec<String>,
     /// The cases of all runs.
     pub cases: Vec<CaseFigures>,
-    /// Agreement many samples were how long.
+    /// How many samples were how long.
     pub latency: Option<LatencyPlot>,
     /// The share of samples of at least some length.
     pub exceedance: Option<Exceedance>,

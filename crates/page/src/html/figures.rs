@@ -11,7 +11,7 @@ pub fn figures(data: &Data) -> String {
         html += &figure(
             "latency",
             "Latency plot",
-            "Agreement many samples were how long, counts on a logarithmic axis. Each line is a case over its whole run length.",
+            "How many samples were how long, counts on a logarithmic axis. Each line is a case over its whole run length.",
             &scale_switch(log),
         );
     }

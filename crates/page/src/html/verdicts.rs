@@ -7,7 +7,7 @@ use super::escape;
 use crate::data::letter;
 use crate::source::ReportedRun;
 
-/// Agreement something ended: the look of its badge.
+/// How something ended: the look of its badge.
 #[derive(Clone, Copy)]
 enum Tone {
     Good,
