@@ -1,6 +1,6 @@
 //! A user's program as a recording: its accesses and its passes, for simulated platforms.
 //!
-//! [`record`] runs it under valgrind's lackey once. [`programs`] does that for the programs of an experiment, and keeps the
+//! [`record`] runs it under valgrind's lackey once. [`Programs`] does that for the programs of an experiment, and keeps the
 //! recordings by what they were made from.
 
 mod functions;
