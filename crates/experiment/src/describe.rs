@@ -42,7 +42,7 @@ pub struct Experiment {
     #[schemars(range(min = 1))]
     pub simulated_samples: Option<u64>,
     /// How caches fill in the simulator before the first sample.
-    #[serde(default, skip_serializing_if = "WarmUp::is_functional")]
+    #[serde(default, skip_serializing_if = "WarmUp::is_timed")]
     pub warm_up: WarmUp,
     /// How often each case is run, each time with fresh memory; verdicts need 5 or more.
     #[serde(default = "five", deserialize_with = "repeats")]
@@ -267,16 +267,17 @@ impl<T> OneOrMany<T> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WarmUp {
-    /// For the most part without time, where that is the same: short stretches in time show how fast each program goes.
-    #[default]
-    Functional,
     /// All in time.
+    #[default]
     Timed,
+    /// For the most part without time, where the programs allow it: short stretches in time show how fast each program goes.
+    /// Programs meet in other phases afterwards, so compare both kinds for an experiment before its figures are used.
+    Functional,
 }
 
 impl WarmUp {
-    fn is_functional(&self) -> bool {
-        *self == Self::Functional
+    fn is_timed(&self) -> bool {
+        *self == Self::Timed
     }
 }
 

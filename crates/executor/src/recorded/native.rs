@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::io::{FdFlags, fcntl_setfd};
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process_group, set_parent_process_death_signal};
 use waykeeper_kernels::clock;
 use waykeeper_markers::{CLOCK_COUNTER, Pairs, Rings, VARIABLE};
 
@@ -59,6 +59,8 @@ pub fn rhythm(command: &[OsString], phase: u32, stop: &AtomicBool) -> Option<Rhy
     let mut started = Command::new(program);
     started.args(arguments).env(VARIABLE, variable).process_group(0);
     started.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    // SAFETY: one system call between fork and exec. Nothing of the program is left when this one is killed.
+    unsafe { started.pre_exec(|| Ok(set_parent_process_death_signal(Some(Signal::KILL))?)) };
     let mut child = Group(started.spawn().ok()?);
     let (begun, mut first) = (Instant::now(), None::<Instant>);
     let (mut pairs, mut passes) = (Pairs::default(), Vec::new());

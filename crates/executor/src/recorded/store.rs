@@ -69,8 +69,15 @@ pub fn folder() -> Result<PathBuf, String> {
     let folder = cache.join("waykeeper/recordings");
     let cannot = |error: io::Error| format!("recordings cannot be kept in {}: {error}", folder.display());
     DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(cannot)?;
-    let owner = std::fs::symlink_metadata(&folder).map_err(cannot)?.uid();
-    let own = rustix::process::geteuid().as_raw();
+    let found = std::fs::symlink_metadata(&folder).map_err(cannot)?;
+    let (owner, own) = (found.uid(), rustix::process::geteuid().as_raw());
+    if found.mode() & 0o022 != 0 {
+        return Err(format!(
+            "recordings cannot be kept in {}, where others can write (mode {:o}); `chmod go-w` would do",
+            folder.display(),
+            found.mode() & 0o777
+        ));
+    }
     if owner != own {
         return Err(format!(
             "recordings cannot be kept in {}, which belongs to user {owner} and not to {own}; set XDG_CACHE_HOME to a folder \

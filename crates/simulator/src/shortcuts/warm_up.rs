@@ -143,7 +143,7 @@ impl Engine {
             let rests = Paced::of(stream).is_some_and(|pace| pace.rests);
             next.push(if rests { from } else { stream.core_at });
             if let Some(mut pace) = Paced::of(stream).cloned() {
-                pace.waits = matches!(program.pattern, Pattern::Buffer { .. });
+                pace.waits = program.pattern.period_ns().is_some();
                 pace.valid_from = until;
                 stream.detour = Some(Box::new(pace));
             }
