@@ -173,7 +173,7 @@ fn targets() {
                 "[[targets]]\nworkload = 'latency_loop'\ncore = 'first'\n",
                 "[[targets]]\nworkload = 'latency_loop'\ncore = [1, 2]\n",
                 "[[targets]]\nworkload = 'latency_loop'\ncore = 1\n[[targets]]\nworkload = 'latency_loop'\ncore = 1\n",
-                "[[targets]]\nworkload = 'stress_ng_cache'\ncore = 1\n",
+                "[[targets]]\nworkload = 'stress_ng_cache'\ncore = 1\nwith.passes = 'period'\n",
             ],
             "title = 'x'\nplatform = 'agilex5'\n",
             &[],
