@@ -7,6 +7,7 @@ use std::ptr;
 use std::sync::atomic::Ordering;
 
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
+use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
 use crate::layout::{
@@ -123,8 +124,24 @@ impl Rings {
 
     /// The value of [`VARIABLE`](crate::VARIABLE) for a program that inherits the file's descriptor.
     pub fn variable(&self) -> String {
-        let number = self.file.as_raw_fd();
-        format!("{number}:/proc/{}/fd/{number}", std::process::id())
+        format!("{}:{}", self.file.as_raw_fd(), self.path())
+    }
+
+    /// The file and the value of [`VARIABLE`](crate::VARIABLE) for a program that is started while the file is kept: every program
+    /// that is started meanwhile inherits it.
+    ///
+    /// # Errors
+    /// No descriptor.
+    pub fn hand_over(&self) -> io::Result<(OwnedFd, String)> {
+        let inherited = self.file.try_clone()?;
+        fcntl_setfd(&inherited, FdFlags::empty())?;
+        let variable = format!("{}:{}", inherited.as_raw_fd(), self.path());
+        Ok((inherited, variable))
+    }
+
+    /// Where a program that has closed the descriptor finds the file.
+    fn path(&self) -> String {
+        format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd())
     }
 
     /// Threads that made markers and have a ring.
@@ -140,11 +157,6 @@ impl Rings {
                 memory: WriterMemory { first: slot.address.load(Ordering::Relaxed) },
             })
             .collect()
-    }
-
-    /// Threads that asked for a ring so far.
-    pub fn claims(&self) -> u32 {
-        self.claimed()
     }
 
     /// How many markers of one thread were taken.
@@ -165,7 +177,7 @@ impl Rings {
 
     /// Threads that asked for a ring when none was left.
     pub fn without_ring(&self) -> u32 {
-        self.claimed().saturating_sub(SLOTS)
+        self.claims().saturating_sub(SLOTS)
     }
 
     /// The name that the program gave a phase.
@@ -211,7 +223,8 @@ impl Rings {
         self.slot(place).tail.store(tail, Ordering::Release);
     }
 
-    fn claimed(&self) -> u32 {
+    /// Threads that asked for a ring so far.
+    pub fn claims(&self) -> u32 {
         // SAFETY: the header lies at the mapping's start; its fields are atomic.
         unsafe { (*self.start.cast::<Header>()).claimed.load(Ordering::Acquire) }
     }

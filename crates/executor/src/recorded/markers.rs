@@ -1,11 +1,10 @@
 //! Markers of a program that runs under a recorder: a store to the head of its ring is one.
 
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use rustix::io::{FdFlags, fcntl_setfd};
 use waykeeper_markers::{Mark, Pairs, Rings, VARIABLE, WriterMemory};
 use waykeeper_trace::Kind;
 use waykeeper_trace::foreign::{Event, EventUse};
@@ -32,8 +31,8 @@ struct Ring {
 /// The rings of a recorded program.
 pub struct MarkerWatch {
     rings: Rings,
-    /// The rings' file as the program inherits it.
-    handed_over: OwnedFd,
+    /// The rings' file as the program inherits it, and the variable that says so.
+    handed_over: (OwnedFd, String),
     phase: Option<Phase>,
     only_passes: Option<usize>,
     process: u32,
@@ -55,8 +54,7 @@ impl MarkerWatch {
     /// No shared memory.
     pub fn new(phase: Option<Phase>, only_passes: Option<usize>) -> io::Result<Self> {
         let rings = Rings::create()?;
-        let handed_over = rings.file().try_clone_to_owned()?;
-        fcntl_setfd(&handed_over, FdFlags::empty())?;
+        let handed_over = rings.hand_over()?;
         Ok(Self {
             rings,
             handed_over,
@@ -151,9 +149,7 @@ impl MarkerWatch {
 
 impl RecordingWatch for MarkerWatch {
     fn prepare(&mut self, command: &mut Command) {
-        let variable = self.rings.variable();
-        let path = variable.split_once(':').map_or("", |(_, path)| path);
-        command.env(VARIABLE, format!("{}:{path}", self.handed_over.as_raw_fd()));
+        command.env(VARIABLE, &self.handed_over.1);
     }
 
     fn started(&mut self, process: u32) -> Result<(), String> {

@@ -12,12 +12,11 @@ mod store;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::Seek;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use waykeeper_linux::events::Function;
-use waykeeper_trace::foreign::{Event, EventUse};
-use waykeeper_trace::recording::{self, Ended, RecordingError, RecordingWatch};
-use waykeeper_trace::{RecordedPasses, TraceError, Writer};
+use waykeeper_trace::recording::{self, Ended, RecordingError, RecordingWatch, typed};
+use waykeeper_trace::{TraceError, Writer};
 use waykeeper_workload::Passes;
 
 use functions::FunctionWatch;
@@ -64,7 +63,7 @@ pub fn record(
     mut go_on: impl FnMut(u64) -> bool,
 ) -> Result<(Writer<File>, RecordingEnd), RecordingError> {
     let cannot = |why: String| RecordingError::Trace(TraceError::Watch(why));
-    let (mut command, mut environment) = (wanted.command.to_vec(), None);
+    let (mut command, mut environment) = (wanted.command.to_vec(), None::<Vec<_>>);
     let mut replacements = 0;
     loop {
         file.set_len(0).map_err(TraceError::from)?;
@@ -72,8 +71,8 @@ pub fn record(
         file.rewind().map_err(TraceError::from)?;
         let mut writer = Writer::new(file, &format!("{} (valgrind lackey)", typed(&command)), wanted.fetches)?;
         let mut watch = Watching::open(&ToRecord { command: &command, ..wanted.clone() }).map_err(cannot)?;
-        let mut within = Within { watch: watch.as_watch(), environment: environment.take() };
-        match recording::record(&command, stdout(), wanted.fetches, &mut within, &mut writer, &mut go_on) {
+        let (seen, fetches) = (watch.as_watch(), wanted.fetches);
+        match recording::record(&command, environment.as_deref(), stdout(), fetches, seen, &mut writer, &mut go_on) {
             Ok(ended) => {
                 let mut remarks = watch.remarks();
                 if replacements > 0 {
@@ -90,38 +89,6 @@ pub fn record(
             }
             Err(error) => return Err(error),
         }
-    }
-}
-
-/// A command as it would be typed.
-fn typed(command: &[OsString]) -> String {
-    command.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join(" ")
-}
-
-/// A program with an environment that is not the caller's.
-struct Within<'w> {
-    watch: &'w mut dyn RecordingWatch,
-    environment: Option<Vec<(OsString, OsString)>>,
-}
-
-impl RecordingWatch for Within<'_> {
-    fn prepare(&mut self, command: &mut Command) {
-        if let Some(environment) = &self.environment {
-            command.env_clear().envs(environment.iter().map(|(name, value)| (name, value)));
-        }
-        self.watch.prepare(command);
-    }
-
-    fn started(&mut self, process: u32) -> Result<(), String> {
-        self.watch.started(process)
-    }
-
-    fn sees(&mut self, event: &Event, records: u64) -> Result<EventUse, String> {
-        self.watch.sees(event, records)
-    }
-
-    fn finish(&mut self) -> RecordedPasses {
-        self.watch.finish()
     }
 }
 

@@ -1,13 +1,11 @@
 //! A program as it runs without a recorder: how often its passes begin. Under a recorder it is too slow to say.
 
 use std::ffi::OsString;
-use std::os::fd::AsRawFd;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::process::{Pid, Signal, kill_process_group, set_parent_process_death_signal};
 use waykeeper_kernels::clock;
 use waykeeper_markers::{CLOCK_COUNTER, Pairs, Rings, VARIABLE};
@@ -48,13 +46,10 @@ impl Drop for Group {
 }
 
 /// Runs a program that marks its passes for a short time and sees how often those of a phase begin. `None` where it makes no
-/// two passes, or not by the processor's counter.
+/// two passes.
 pub fn rhythm(command: &[OsString], phase: u32, stop: &AtomicBool) -> Option<Rhythm> {
     let mut rings = Rings::create().ok()?;
-    let handed_over = rings.file().try_clone_to_owned().ok()?;
-    fcntl_setfd(&handed_over, FdFlags::empty()).ok()?;
-    let path = rings.variable();
-    let variable = format!("{}:{}", handed_over.as_raw_fd(), path.split_once(':')?.1);
+    let (_inherited, variable) = rings.hand_over().ok()?;
     let (program, arguments) = command.split_first()?;
     let mut started = Command::new(program);
     started.args(arguments).env(VARIABLE, variable).process_group(0);

@@ -18,8 +18,8 @@ pub use latency::{LatencyLine, LatencyPlot, Scale, ScaleKind};
 pub use longest::{Longest, PartOfSample};
 pub use occupancy::OccupancyOverTime;
 pub use peaks::{PeakPoint, Peaks, PeaksLine, Per};
-pub(crate) use published::value as published_value;
 pub use published::{Agreement, PublishedBeside, PublishedRow};
+pub(crate) use published::{FIGURES as PUBLISHED_FIGURES, value as published_value};
 pub use sweep::{SweepLine, SweepPicture, SweptFigure};
 
 use crate::source::ReportedRun;

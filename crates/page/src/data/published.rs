@@ -8,7 +8,7 @@ use waykeeper_experiment::published::{Figure, Reference};
 use super::Numbered;
 
 /// The figures that can be published, and what they are in a run.
-const FIGURES: [(Figure, Metric); 7] = [
+pub(crate) const FIGURES: [(Figure, Metric); 7] = [
     (Figure::MinNs, Metric::Min),
     (Figure::MeanNs, Metric::Mean),
     (Figure::MaxNs, Metric::Max),

@@ -1,13 +1,12 @@
 //! Tables that the reader can sort. Each number is also there as run.json has it, for sorting and for other programs.
 
 use waykeeper_experiment::layout::Metric;
-use waykeeper_experiment::published::Figure;
 use waykeeper_report::figure::{count, ratio, seconds, three_digits, time};
 use waykeeper_report::figure_of_metric;
 use waykeeper_run::{CaseRecord, Longer, Run};
 
 use super::escape;
-use crate::data::{Agreement, letter};
+use crate::data::{Agreement, PUBLISHED_FIGURES, letter};
 use crate::source::ReportedRun;
 
 /// A cell: what is shown, and the number behind it.
@@ -231,15 +230,6 @@ fn longer(cases: &[Longer]) -> Option<String> {
 }
 
 fn published(run: &Run) -> Option<String> {
-    const SHOWN: [(Figure, Metric); 7] = [
-        (Figure::MinNs, Metric::Min),
-        (Figure::MeanNs, Metric::Mean),
-        (Figure::MaxNs, Metric::Max),
-        (Figure::Slowdown, Metric::Slowdown),
-        (Figure::BandwidthBytesPerS, Metric::Bandwidth),
-        (Figure::TotalBandwidthBytesPerS, Metric::TotalBandwidth),
-        (Figure::MissesPerSample, Metric::Misses),
-    ];
     let head = heads(&[
         ("case", false),
         ("figure", false),
@@ -253,7 +243,7 @@ fn published(run: &Run) -> Option<String> {
     let mut rows = Vec::new();
     for case in &run.cases {
         let Some(reference) = &case.reference else { continue };
-        for (figure, metric) in SHOWN {
+        for (figure, metric) in PUBLISHED_FIGURES {
             let Some(theirs) = crate::data::published_value(reference, figure) else { continue };
             let own = case.figure(metric);
             let how = match Agreement::of(reference, figure) {

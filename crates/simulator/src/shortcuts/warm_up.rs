@@ -230,7 +230,7 @@ struct Paced {
     since: u64,
     /// Picoseconds and accesses.
     pace: Option<(u64, u64)>,
-    /// Whether it waits between passes, so that only those tell how fast it goes.
+    /// Whether it waits between passes: its pace is then that of a pass, without the waits.
     waits: bool,
     /// Picoseconds and accesses of the last pass.
     of_pass: Option<(u64, u64)>,

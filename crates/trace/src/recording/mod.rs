@@ -58,7 +58,8 @@ pub enum RecordingError {
 /// Events that are left out between two questions whether to go on.
 const LOOK: u64 = 1 << 16;
 
-fn typed(command: &[OsString]) -> String {
+/// A command as it would be typed.
+pub fn typed(command: &[OsString]) -> String {
     command.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }
 
@@ -92,26 +93,6 @@ pub trait RecordingWatch {
     fn finish(&mut self) -> RecordedPasses;
 }
 
-/// Whoever wants all of a program, and knows of no passes.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Everything;
-
-impl RecordingWatch for Everything {
-    fn prepare(&mut self, _: &mut Command) {}
-
-    fn started(&mut self, _: u32) -> Result<(), String> {
-        Ok(())
-    }
-
-    fn sees(&mut self, _: &Event, _: u64) -> Result<EventUse, String> {
-        Ok(EventUse::Record)
-    }
-
-    fn finish(&mut self) -> RecordedPasses {
-        RecordedPasses::default()
-    }
-}
-
 /// Ends the program if nobody waited for it.
 struct Killed(Child);
 
@@ -123,13 +104,15 @@ impl Drop for Killed {
 }
 
 /// Runs `command` under lackey and writes what it accesses, until it ends or `go_on`, asked after each access with their
-/// number, says no; while nothing is recorded it is asked with 0. The program has the caller's standard input and standard error, and what `stdout` says as its standard
-/// output. Programs and children that it starts are not recorded.
+/// number, says no; while nothing is recorded it is asked with 0. The program has the caller's standard input and standard
+/// error, what `stdout` says as its standard output, and the caller's environment where it has none of its own. Programs and
+/// children that it starts are not recorded.
 ///
 /// # Errors
 /// See [`RecordingError`].
 pub fn record<W: Write + Seek>(
     command: &[OsString],
+    environment: Option<&[(OsString, OsString)]>,
     stdout: Stdio,
     fetches: bool,
     watch: &mut dyn RecordingWatch,
@@ -147,11 +130,14 @@ pub fn record<W: Write + Seek>(
         .args(command)
         .stdin(Stdio::inherit())
         .stdout(stdout);
+    if let Some(environment) = environment {
+        valgrind.env_clear().envs(environment.iter().map(|(name, value)| (name, value)));
+    }
     watch.prepare(&mut valgrind);
     let child = valgrind.spawn();
     // The pipe ends when the last who can write to it has ended.
     drop(write);
-    let child = Killed(child.map_err(|error| match error.kind() {
+    let mut child = Killed(child.map_err(|error| match error.kind() {
         ErrorKind::NotFound => RecordingError::NoValgrind,
         _ => RecordingError::Start(error),
     })?);
@@ -189,12 +175,10 @@ pub fn record<W: Write + Seek>(
     if let Some(by) = seen.lock().unwrap_or_else(PoisonError::into_inner).take() {
         return Err(RecordingError::Replaced { program: program(), by });
     }
-    let mut child = child;
     let status = child.0.wait().map_err(RecordingError::Start)?;
     // Whoever watches may have wanted nothing of it.
     if !is_started {
-        let program = program();
-        return Err(RecordingError::Nothing { program, status });
+        return Err(RecordingError::Nothing { program: program(), status });
     }
     Ok(Ended::ByItself(status))
 }
