@@ -1,67 +1,99 @@
 //! Lines that memory owes, where no filter on the way knows them.
 
-use crate::line::Line;
+use crate::caches::hierarchy::MOST_CORES;
+use crate::line::{EMPTY, Line};
 
-/// Lines under way. There are at most a few hundred, and most questions are about lines that are not among them.
+/// Lines in flight: a table of places in which a line stands at the place of its hash, or in the first free one behind it.
 #[derive(Debug, Clone)]
 pub struct InFlight {
-    /// How many lines under way end in these bits.
-    counts: Vec<u16>,
-    lines: Vec<Line>,
+    places: Box<[Line; PLACES]>,
+    count: usize,
 }
 
-const BITS: u32 = 12;
+/// The most lines in flight: a core waits for 64 at most.
+const MOST: usize = 64 * MOST_CORES;
+
+/// Twice as many places keep the ways from hash to line short.
+const PLACES: usize = (2 * MOST).next_power_of_two();
 
 impl InFlight {
-    /// Nothing is under way.
+    /// No line is in flight.
     pub fn new() -> Self {
-        Self { counts: vec![0; 1 << BITS], lines: Vec::new() }
+        Self { places: Box::new([EMPTY; PLACES]), count: 0 }
     }
 
-    /// Whether a line is under way.
+    /// Whether a line is in flight.
     #[inline(always)]
     pub fn contains(&self, line: Line) -> bool {
-        !self.lines.is_empty() && self.is_among(line)
-    }
-
-    #[inline(never)]
-    fn is_among(&self, line: Line) -> bool {
-        self.counts[at(line)] != 0 && self.lines.contains(&line)
+        self.count > 0 && self.places[self.place(line)] == line
     }
 
     /// A line has been asked for.
+    #[inline]
     pub fn add(&mut self, line: Line) {
         debug_assert!(!self.contains(line), "line {line:#x} is asked for twice");
-        self.counts[at(line)] += 1;
-        self.lines.push(line);
+        assert!(self.count < MOST, "more lines are in flight than all cores wait for");
+        let place = self.place(line);
+        self.places[place] = line;
+        self.count += 1;
     }
 
     /// A line has come; it may be one that a filter knew.
     #[inline]
     pub fn remove(&mut self, line: Line) {
-        if self.lines.is_empty() {
-            return;
+        if self.contains(line) {
+            self.count -= 1;
+            self.close(self.place(line));
         }
-        if let Some(found) = self.lines.iter().position(|held| *held == line) {
-            self.lines.swap_remove(found);
-            self.counts[at(line)] -= 1;
+    }
+
+    /// The place of a line, or the free one that it would take.
+    #[inline(always)]
+    fn place(&self, line: Line) -> usize {
+        let mut place = home(line);
+        while self.places[place % PLACES] != line && self.places[place % PLACES] != EMPTY {
+            place += 1;
         }
+        place % PLACES
+    }
+
+    /// Frees a place; lines behind it that would no longer be found move there.
+    #[inline]
+    fn close(&mut self, mut free: usize) {
+        let mut at = free;
+        loop {
+            at = (at + 1) % PLACES;
+            let line = self.places[at];
+            if line == EMPTY {
+                break;
+            }
+            let from_home = at.wrapping_sub(home(line)) % PLACES;
+            if from_home >= at.wrapping_sub(free) % PLACES {
+                self.places[free] = line;
+                free = at;
+            }
+        }
+        self.places[free] = EMPTY;
     }
 
     /// Bytes of memory that this takes.
     pub fn bytes(&self) -> usize {
-        size_of_val(&*self.counts) + size_of_val(&*self.lines)
+        size_of_val(&*self.places)
     }
 }
 
 /// Lines that are a large power of two apart are usual, so their upper bits count too.
-#[inline]
-fn at(line: Line) -> usize {
-    (line.wrapping_mul(0x9e37_79b1) >> (32 - BITS)) as usize
+#[inline(always)]
+fn home(line: Line) -> usize {
+    (line.wrapping_mul(0x9e37_79b1) >> (Line::BITS - PLACES.trailing_zeros())) as usize
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
+    use waykeeper_workload::Xorshift;
+
     use super::*;
 
     #[test]
@@ -72,5 +104,29 @@ mod tests {
         in_flight.remove(5);
         let there: Vec<_> = [0, 2048, 4096, 5].into_iter().map(|line| in_flight.contains(line)).collect();
         assert_eq!(there, [true, false, true, false]);
+    }
+
+    #[test]
+    fn it_does_what_a_hash_set_does() {
+        let (mut in_flight, mut golden, mut random) = (InFlight::new(), HashSet::new(), Xorshift::new(1));
+        for turn in 0..200_000u64 {
+            // Up to the most lines that can be in flight, and down to none, again and again.
+            let line = (random.below(6000) << 6) as Line;
+            let adds = turn / 20_000 % 2 == 0;
+            match golden.contains(&line) {
+                false if adds && golden.len() < MOST => {
+                    in_flight.add(line);
+                    golden.insert(line);
+                }
+                _ if !adds => {
+                    in_flight.remove(line);
+                    golden.remove(&line);
+                }
+                _ => {}
+            }
+            let other = (random.below(6000) << 6) as Line;
+            assert_eq!(in_flight.contains(other), golden.contains(&other));
+        }
+        assert!((0..6000).all(|at| in_flight.contains(at << 6) == golden.contains(&(at << 6))));
     }
 }
