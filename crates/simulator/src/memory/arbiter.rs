@@ -71,6 +71,12 @@ pub struct Arbiter {
     seen: Vec<Queue<Request>>,
     /// Queues with requests, one bit each, by channel.
     waiting: Vec<u64>,
+    /// Those of them whose first request can go on as far as the memory is concerned, as of the last look.
+    ready: Vec<u64>,
+    /// Channels of which something has changed since, one bit each.
+    changed: u64,
+    /// Whether each channel has room for a read and for a write.
+    room: Vec<[bool; 2]>,
     /// Requests that are seen, of all classes and of each.
     count: usize,
     count_of: [usize; MOST_CLASSES],
@@ -103,6 +109,9 @@ impl Arbiter {
             behind: Queue::new(),
             seen: vec![Queue::new(); channels * QUEUES],
             waiting: vec![0; channels],
+            ready: vec![0; channels],
+            changed: 0,
+            room: vec![[true; 2]; channels],
             count: 0,
             count_of: [0; MOST_CLASSES],
             arrivals: 0,
@@ -128,6 +137,25 @@ impl Arbiter {
     #[inline]
     pub fn writes_waiting(&self) -> u64 {
         self.writes_waiting
+    }
+
+    /// A channel has acted, or a request went there: whether it has room for a read and for a write.
+    #[inline]
+    pub fn channel_has(&mut self, channel: usize, room: [bool; 2]) {
+        self.changed |= u64::from(self.room[channel] != room) << channel;
+        self.room[channel] = room;
+    }
+
+    /// What decides on whether requests can go on has changed, besides the room in channels.
+    #[inline]
+    pub fn look_everywhere(&mut self) {
+        self.changed = u64::MAX >> (64 - self.ready.len());
+    }
+
+    /// Whether a request may be able to pass at `now`, or another one can be seen, since the last attempt.
+    #[inline]
+    pub fn has_news(&self, now: u64) -> bool {
+        self.changed != 0 || self.next_time <= now
     }
 
     /// Whether a request that comes now passes at once; if so, it has.
@@ -223,27 +251,36 @@ impl Arbiter {
         self.writes[request.line as usize % MARKS] += u16::from(request.reader.is_none());
         let queue = 2 * usize::from(request.class) + usize::from(!request.first);
         self.seen[request.channel * QUEUES + queue].push_back(request);
-        self.waiting[request.channel] |= 1 << queue;
+        if self.waiting[request.channel] >> queue & 1 == 0 {
+            self.waiting[request.channel] |= 1 << queue;
+            self.changed |= 1 << request.channel;
+        }
     }
 
     fn allowed(&self, request: &Request, now: u64) -> u64 {
         self.regulator.as_ref().map_or(now, |regulator| regulator.allowed(request.class, now))
     }
 
-    fn can_enter(&self, request: &Request, room: &impl QueueSpace) -> bool {
-        room.has_room(request) && !self.is_behind_write(request)
+    /// The queues of a channel whose first request can go on, one bit each.
+    fn ready_in(&self, channel: usize, room: &impl QueueSpace) -> u64 {
+        let can_enter = |queue: &usize| {
+            let first = self.seen[channel * QUEUES + queue].front();
+            first.is_some_and(|request| room.has_room(&request) && !self.is_behind_write(&request))
+        };
+        bits(self.waiting[channel]).filter(can_enter).fold(0, |mask, queue| mask | 1 << queue)
     }
 
     /// Among the first requests of all queues, the queue of the one that passes: by priority, then as the regulator has it,
     /// then the oldest. And when the next one can, if no room comes for the others.
-    fn look(&self, now: u64, room: &impl QueueSpace) -> (Option<usize>, u64) {
+    fn look(&mut self, now: u64, room: &impl QueueSpace) -> (Option<usize>, u64) {
+        for channel in bits(std::mem::take(&mut self.changed)) {
+            self.ready[channel] = self.ready_in(channel, room);
+        }
         let (mut best, mut next_time) = (None, NEVER);
-        for (channel, waiting) in self.waiting.iter().enumerate() {
-            for queue in bits(*waiting) {
+        for (channel, ready) in self.ready.iter().enumerate() {
+            for queue in bits(*ready) {
                 let queue = channel * QUEUES + queue;
-                let Some(request) = self.seen[queue].front().filter(|request| self.can_enter(request, room)) else {
-                    continue;
-                };
+                let Some(request) = self.seen[queue].front() else { continue };
                 let at = self.allowed(&request, now).max(self.next_free);
                 next_time = next_time.min(at);
                 if at <= now {
@@ -263,6 +300,7 @@ impl Arbiter {
         if self.seen[queue].is_empty() {
             self.waiting[queue / QUEUES] &= !(1 << (queue % QUEUES));
         }
+        self.changed |= 1 << (queue / QUEUES);
         self.count -= 1;
         self.count_of[usize::from(request.class)] -= 1;
         self.writes_waiting -= u64::from(request.reader.is_none());

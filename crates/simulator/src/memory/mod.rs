@@ -244,7 +244,10 @@ impl Memory {
     #[inline]
     fn plan(&mut self, channel: usize) {
         self.plan_alone(channel);
-        if let Some(upstream) = &self.upstream {
+        if let Some(upstream) = &mut self.upstream {
+            if let Some(arbiter) = &mut upstream.arbiter {
+                arbiter.channel_has(channel, self.channels[channel].room());
+            }
             self.next_time = self.next_time.min(upstream.next_time());
         }
     }

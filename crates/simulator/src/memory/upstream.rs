@@ -61,6 +61,14 @@ impl Upstream {
         self.arbiter.is_some() || self.cache.as_ref().is_some_and(SideCache::is_of_use)
     }
 
+    /// Whether a command may have let somebody go on: it may have made room, and what it fetched may be what another request
+    /// looks for.
+    #[inline]
+    fn has_news(&self, now: u64) -> bool {
+        self.cache.as_ref().is_some_and(SideCache::is_of_use)
+            || self.arbiter.as_ref().is_some_and(|arbiter| arbiter.has_news(now))
+    }
+
     /// When something happens here.
     #[inline]
     pub fn next_time(&self) -> u64 {
@@ -126,15 +134,11 @@ impl Memory {
             return None;
         }
         let channel = self.next;
-        let room = self.channels[channel].room();
         self.channels[channel].fetched = None;
         let answered = self.channels[channel].step(now);
         self.allocate_fetched(channel, now);
         self.plan(channel);
-        // A command may have made room, and what it fetched may be what another request looks for.
-        let news = |upstream: &Upstream| upstream.cache.is_some() || upstream.next_time() <= now;
-        let news = self.channels[channel].room() != room || self.upstream.as_deref().is_some_and(news);
-        if answered.is_none() && news {
+        if answered.is_none() && self.upstream.as_ref().is_some_and(|upstream| upstream.has_news(now)) {
             self.pass(now);
         }
         answered
@@ -145,6 +149,9 @@ impl Memory {
         loop {
             let Some(upstream) = &mut self.upstream else { return };
             let Some(arbiter) = &mut upstream.arbiter else { break };
+            if upstream.cache.as_ref().is_some_and(SideCache::is_of_use) {
+                arbiter.look_everywhere();
+            }
             let inside = Inside { channels: &self.channels, cache: upstream.cache.as_ref() };
             let Some(request) = arbiter.pass(now, &inside) else { break };
             self.enter(request, now);
