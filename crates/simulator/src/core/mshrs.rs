@@ -2,7 +2,8 @@
 
 use crate::bits::bits;
 use crate::caches::access::Want;
-use crate::line::Line;
+use crate::caches::array::tags;
+use crate::line::{EMPTY, Line};
 use crate::time::NEVER;
 
 /// The most MSHRs of a core.
@@ -54,7 +55,9 @@ pub struct Mshrs {
     beyond: u64,
     most_beyond: Option<usize>,
     done: [u64; MOST_MSHRS],
-    asked: [Asked; MOST_MSHRS],
+    /// The line that each was asked for last, apart from the rest so that all are compared at once.
+    lines: [Line; MOST_MSHRS],
+    asked: [(Want, u8); MOST_MSHRS],
 }
 
 impl Mshrs {
@@ -71,7 +74,8 @@ impl Mshrs {
             beyond: 0,
             most_beyond: bounds.beyond,
             done: [0; MOST_MSHRS],
-            asked: [Asked { line: 0, want: Want::Read, entry: 0 }; MOST_MSHRS],
+            lines: [EMPTY; MOST_MSHRS],
+            asked: [(Want::Read, 0); MOST_MSHRS],
         }
     }
 
@@ -148,31 +152,37 @@ impl Mshrs {
     pub fn ask(&mut self, mshr: usize, asked: Asked) {
         self.owed |= 1 << mshr;
         self.beyond |= 1 << mshr;
-        self.asked[mshr] = asked;
+        self.lines[mshr] = asked.line;
+        self.asked[mshr] = (asked.want, asked.entry);
     }
 
     /// What memory was asked for.
+    #[inline(always)]
     pub fn asked(&self, mshr: usize) -> Asked {
-        self.asked[mshr]
+        let (want, entry) = self.asked[mshr];
+        Asked { line: self.lines[mshr], want, entry }
     }
 
     /// The MSHRs that memory owes this line.
     #[inline(always)]
-    pub fn owed_for(&self, line: Line) -> impl Iterator<Item = usize> + '_ {
-        bits(self.owed).filter(move |mshr| self.asked[*mshr].line == line)
+    pub fn owed_for(&self, line: Line) -> impl Iterator<Item = usize> + use<> {
+        let (halves, _) = self.lines.as_chunks::<{ MOST_MSHRS / 2 }>();
+        let equal =
+            halves.iter().rev().fold(0, |mask, half| mask << (MOST_MSHRS / 2) | u64::from(tags::equal(half, line)));
+        bits(self.owed & equal)
     }
 
     /// A further access waits for the line of an MSHR.
     #[inline(always)]
     pub fn join(&mut self, mshr: usize, want: Want) {
-        self.asked[mshr].want = self.asked[mshr].want.joined(want);
+        self.asked[mshr].0 = self.asked[mshr].0.joined(want);
     }
 
     /// Memory has answered an MSHR: what it was asked for.
     #[inline(always)]
     pub fn answered(&mut self, mshr: usize) -> Asked {
         self.owed &= !(1 << mshr);
-        self.asked[mshr]
+        self.asked(mshr)
     }
 
     /// Takes an MSHR for a line that comes at a known time.
@@ -193,8 +203,9 @@ impl Mshrs {
 
     /// Takes over the lines in flight that another program of the same core has asked for.
     pub fn take_over(&mut self, before: Self) {
-        let Self { owed, timed, beyond, done, asked, .. } = before;
-        (self.owed, self.timed, self.beyond, self.done, self.asked) = (owed, timed, beyond, done, asked);
+        let Self { owed, timed, beyond, done, lines, asked, .. } = before;
+        (self.owed, self.timed, self.beyond) = (owed, timed, beyond);
+        (self.done, self.lines, self.asked) = (done, lines, asked);
     }
 
     /// When everything outstanding is there: [`NEVER`] while memory owes an answer, 0 if there is nothing.

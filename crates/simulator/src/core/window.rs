@@ -1,5 +1,7 @@
 //! How far a core runs ahead of the oldest load that waits.
 
+use std::collections::VecDeque;
+
 use crate::bits::bits;
 use crate::core::mshrs::{MOST_MSHRS, Mshrs};
 
@@ -16,8 +18,8 @@ pub struct Window {
     /// MSHRs of the port that loads wait for, one bit each, and the oldest load of each.
     waiting: u64,
     load: [u64; MOST_MSHRS],
-    /// Loads that wait for their translations.
-    held: Vec<u64>,
+    /// Loads that wait for their translations, the oldest first.
+    held: VecDeque<u64>,
 }
 
 /// Whether instructions can begin.
@@ -40,7 +42,7 @@ impl Window {
             oldest: 0,
             waiting: 0,
             load: [0; MOST_MSHRS],
-            held: Vec::new(),
+            held: VecDeque::new(),
         }
     }
 
@@ -71,7 +73,7 @@ impl Window {
     fn look(&mut self, mshrs: &Mshrs, now: u64) -> WindowSpace {
         self.waiting &= mshrs.unfinished(now);
         let mshr = bits(self.waiting).min_by_key(|mshr| self.load[*mshr]);
-        let held = self.held.iter().min().copied();
+        let held = self.held.front().copied();
         self.oldest = match (mshr.map(|mshr| self.load[mshr]), held) {
             (None, None) => return WindowSpace::For(u64::MAX),
             (mshr, held) => mshr.unwrap_or(u64::MAX).min(held.unwrap_or(u64::MAX)),
@@ -121,14 +123,16 @@ impl Window {
             if self.waiting == 0 && self.held.is_empty() {
                 self.oldest = load;
             }
-            self.held.push(load);
+            self.held.push_back(load);
         }
         load
     }
 
     /// An instruction that was held has its translation.
     pub fn release(&mut self, load: u64) {
-        self.held.retain(|held| *held != load);
+        if let Ok(at) = self.held.binary_search(&load) {
+            self.held.remove(at);
+        }
     }
 
     /// Whether a load waits for an MSHR, or its line came since the last look.

@@ -18,6 +18,20 @@ pub fn equal<const N: usize>(lines: &[Line; N], line: Line) -> u32 {
     }
 }
 
+/// The place of a line among any number of lines of which no two are equal.
+#[inline]
+pub fn position(lines: &[Line], line: Line) -> Option<usize> {
+    let (sixteens, rest) = lines.as_chunks::<16>();
+    for (at, sixteen) in sixteens.iter().enumerate() {
+        let equal = equal(sixteen, line);
+        if equal != 0 {
+            return Some(16 * at + equal.trailing_zeros() as usize);
+        }
+    }
+    let at = rest.iter().position(|held| *held == line)?;
+    Some(16 * sixteens.len() + at)
+}
+
 /// [`equal`] of sixteen lines.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
@@ -88,5 +102,14 @@ mod tests {
         check::<8>();
         check::<16>();
         check::<32>();
+    }
+
+    #[test]
+    fn a_line_is_found_wherever_it_is() {
+        for count in [0, 1, 4, 16, 17, 48] {
+            let lines: Vec<Line> = (0..count).map(|at| at * 7).collect();
+            let found: Vec<_> = lines.iter().filter_map(|line| position(&lines, *line)).collect();
+            assert_eq!((found, position(&lines, 3)), ((0..count as usize).collect(), None));
+        }
     }
 }

@@ -7,6 +7,8 @@ mod used_bits;
 use waykeeper_platform::Replacement;
 use waykeeper_workload::Xorshift;
 
+use crate::bits::bits;
+
 /// The interval that a re-reference interval prediction of two bits gives to a line that was just filled.
 const LONG: u8 = 2;
 /// The interval of a line that makes room.
@@ -83,6 +85,7 @@ pub fn victim(policy: Replacement, order: &mut [u8], ways: usize, mask: u32, ran
 #[cold]
 #[inline(never)]
 fn other_victim(policy: Replacement, order: &mut [u8], ways: usize, mask: u32) -> usize {
+    let mask = mask & u32::MAX >> (32 - order.len());
     match policy {
         Replacement::Lru => recency::oldest(order, mask),
         Replacement::Mru => recency::youngest(order, mask),
@@ -99,10 +102,11 @@ fn other_victim(policy: Replacement, order: &mut [u8], ways: usize, mask: u32) -
             way as usize
         }
         Replacement::Biased => {
-            let way = recency::oldest(order, mask);
-            let passed = DISTANT - order[way];
-            for (_, interval) in order.iter_mut().enumerate().filter(|(way, _)| mask >> way & 1 == 1) {
-                *interval += passed;
+            let of_age = |age: u8| recency::of_age(order, age) & mask;
+            let oldest = (0..=DISTANT).rev().find(|age| of_age(*age) != 0).expect("the mask allows a way");
+            let way = of_age(oldest).trailing_zeros() as usize;
+            if oldest != DISTANT {
+                bits(mask).for_each(|way| order[way] += DISTANT - oldest);
             }
             way
         }

@@ -2,6 +2,7 @@
 
 use waykeeper_platform::PrefetcherKind;
 
+use crate::caches::array::tags;
 use crate::line::{EMPTY, Line};
 
 /// Pages that a stride prefetcher follows at one time; the one that missed the longest time ago makes room.
@@ -26,13 +27,17 @@ pub struct Prefetcher {
     pub distance: u64,
     /// Requests that one access can cause.
     pub degree: u64,
-    pages: Vec<Followed>,
+    /// The pages that are followed, [`EMPTY`] where there is none.
+    pages: [Line; PAGES],
+    followed: [Followed; PAGES],
+    /// The number of the last miss in each.
+    missed: [u64; PAGES],
+    misses: u64,
 }
 
 /// The misses of a page.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 struct Followed {
-    page: Line,
     last: Line,
     stride: i64,
     seen: u64,
@@ -41,7 +46,32 @@ struct Followed {
 impl Prefetcher {
     /// A prefetcher that has seen nothing.
     pub fn new(kind: PrefetcherKind, level: u8, after: u64, distance: u64, degree: u64) -> Self {
-        Self { kind, level, after, distance, degree, pages: Vec::new() }
+        Self {
+            kind,
+            level,
+            after,
+            distance,
+            degree,
+            pages: [EMPTY; PAGES],
+            followed: Default::default(),
+            missed: [0; PAGES],
+            misses: 0,
+        }
+    }
+
+    /// The place of a page that is missed in, now the one that missed last.
+    fn place_of(&mut self, page: Line, line: Line) -> usize {
+        let held_in = tags::equal(&self.pages, page);
+        let at = match held_in {
+            0 => (0..PAGES).min_by_key(|at| self.missed[*at]).expect("some pages are followed"),
+            _ => held_in.trailing_zeros() as usize,
+        };
+        if held_in == 0 {
+            (self.pages[at], self.followed[at]) = (page, Followed { last: line, stride: 0, seen: 0 });
+        }
+        self.misses += 1;
+        self.missed[at] = self.misses;
+        at
     }
 
     /// The stride in lines to follow after a miss.
@@ -49,18 +79,13 @@ impl Prefetcher {
         if self.kind == PrefetcherKind::NextLine {
             return Some(1);
         }
-        let at = self.pages.iter().position(|followed| followed.page == page);
-        let mut followed = match at {
-            Some(at) => self.pages.remove(at),
-            None => Followed { page, last: line, stride: 0, seen: 0 },
-        };
+        let at = self.place_of(page, line);
+        let followed = &mut self.followed[at];
         let stride = i64::from(line) - i64::from(followed.last);
         if stride != 0 {
             followed.seen = if stride == followed.stride { followed.seen + 1 } else { 1 };
             (followed.stride, followed.last) = (stride, line);
         }
-        self.pages.truncate(PAGES - 1);
-        self.pages.insert(0, followed);
         (stride != 0 && followed.seen >= self.after).then_some(stride)
     }
 }

@@ -1,5 +1,7 @@
 //! A translation look-aside buffer.
 
+use crate::caches::array::tags;
+
 /// The number of a page in the address space of a program.
 pub type Page = u32;
 
@@ -45,7 +47,7 @@ impl Tlb {
     /// Whether a translation is here; that is a use of it.
     pub fn look_up(&mut self, page: Page) -> bool {
         let set = self.set(page);
-        if let Some(way) = self.pages[set.clone()].iter().position(|held| *held == page) {
+        if let Some(way) = tags::position(&self.pages[set.clone()], page) {
             self.clock += 1;
             self.used[set.start + way] = self.clock;
             return true;
