@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
+use waykeeper_run::Shard;
 
 /// Measures, reduces and verifies cache and memory interference on real-time multicore machines.
 #[derive(Debug, Parser)]
@@ -35,6 +36,8 @@ pub struct Arguments {
 pub enum Command {
     /// Run an experiment: measure this machine, or simulate a platform.
     Run(Run),
+    /// Make one run of the shards that several processes measured (`run --shard`).
+    Merge(Merge),
     /// List experiments, policies, platforms and workloads, one line each.
     List(List),
     /// Print a run that was kept.
@@ -108,6 +111,7 @@ Examples:
   waykeeper run my-experiment.toml --on host --out results/first
   waykeeper run --core 3 -- ./rta --config x
   waykeeper run --resume results/first
+  waykeeper run my-experiment.toml --shard 2/8 --out results/shard-2
 
 A budget is [MITIGATION:]METRIC<=DURATION[@RATE], METRIC one of max, jitter, mean, min, p50, p99, p99.9, p99.99:
   max<=10us           for every case; judged against one sample in 1000
@@ -122,7 +126,7 @@ pub struct Run {
     pub experiment: Option<String>,
     /// Go on with the run in this folder, which was interrupted or killed: repeats that are complete are not measured again.
     #[arg(long, value_name = "DIR", conflicts_with_all = [
-        "experiment", "on", "duration", "repeats", "seed", "out", "sets", "budgets", "explain", "fast",
+        "experiment", "on", "duration", "repeats", "seed", "out", "sets", "budgets", "explain", "fast", "shard",
     ])]
     pub resume: Option<PathBuf>,
     /// Where to run it: by default on the host if its platform is `host`, else in the simulator.
@@ -140,6 +144,9 @@ pub struct Run {
     /// Folder for the run, new or empty [default: waykeeper-runs/EXPERIMENT-TIME].
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Measure part I of N of the run only, so that several processes or machines share it; `waykeeper merge` makes the run.
+    #[arg(long, value_name = "I/N")]
+    pub shard: Option<Shard>,
     /// Set any field of the experiment; the value is TOML, a bare word or a list with commas. May be repeated.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub sets: Vec<String>,
@@ -153,7 +160,7 @@ pub struct Run {
     /// samples within some percent of those in full (simulator only; cases that cannot skip are simulated in full).
     #[arg(long)]
     pub fast: bool,
-    /// Print run.json instead of the table.
+    /// Print run.json instead of the table; of a shard, what its repeats say so far.
     #[arg(long)]
     pub json: bool,
     /// Print the cases, where each would run and for how long, and what would be refused; run nothing.
@@ -256,6 +263,30 @@ pub struct Show {
     /// Print every case, also of an experiment that sweeps.
     #[arg(long, conflicts_with_all = ["json", "parameters"])]
     pub cases: bool,
+}
+
+/// Arguments of `merge`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  waykeeper run my-experiment.toml --shard 1/2 --out shard-1
+  waykeeper run my-experiment.toml --shard 2/2 --out shard-2
+  waykeeper merge shard-1 shard-2 --out results/whole
+
+The merged run is the one that one process would have left. Simulated runs are equal byte for byte: see docs/shards.md.
+Runs of a machine are merged only with those of the same machine.
+
+Exit status: as of `waykeeper run`.")]
+pub struct Merge {
+    /// The folders of all shards, in any order. They stay as they are.
+    #[arg(required = true, value_name = "DIR")]
+    pub shards: Vec<PathBuf>,
+    /// Folder for the run, new or empty [default: waykeeper-runs/EXPERIMENT-TIME].
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Print run.json instead of the table.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Arguments of `report`.

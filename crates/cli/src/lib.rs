@@ -26,6 +26,7 @@ pub fn main() -> std::process::ExitCode {
     let arguments = Arguments::parse();
     let result = match &arguments.command {
         Command::Run(run) => commands::run::run(run),
+        Command::Merge(merge) => commands::merge::merge(merge),
         Command::List(list) => commands::list::list(list),
         Command::Show(show) => commands::show::show(show),
         Command::Compare(compare) => commands::compare::compare(compare),

@@ -6,8 +6,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use waykeeper_experiment::cases::{Case, Plan, Purpose};
 use waykeeper_experiment::mitigation::{NONE, parts};
+use waykeeper_experiment::site::ExecutorKind;
 use waykeeper_linux::thread::spawn_scoped;
 use waykeeper_run::measurement::{Measured, Measurement};
+use waykeeper_run::{Shard, ShardRepeats};
 use waykeeper_workload::Xorshift;
 
 use crate::measure::{Executor, ExecutorError, Pace, PlannedRepeat};
@@ -37,6 +39,17 @@ pub struct RunSettings {
     pub gap_ns: f64,
     /// The longest sample is kept of each interval of this length, nanoseconds.
     pub peak_interval_ns: f64,
+    /// The part of the run that is measured, where it is not the whole run.
+    pub shard: Option<Shard>,
+    /// Wall time is left out of what is measured, so that equal inputs leave equal bytes.
+    pub reproducible: bool,
+}
+
+impl RunSettings {
+    /// The repeats that a shard measures; none where all are measured.
+    fn share(&self, plan: &Plan, place: ExecutorKind) -> Option<ShardRepeats> {
+        self.shard.map(|shard| ShardRepeats::new(shard, plan, self.repeats, place))
+    }
 }
 
 /// What is going on.
@@ -95,17 +108,20 @@ pub fn run(
 ) -> Result<Finished, ExecutorError> {
     let pace = executor.place().pace;
     let under_test = mitigations_under_test(plan);
+    let share = settings.share(plan, executor.place().site.executor);
+    let is_mine = |case: usize, repeat: usize| share.as_ref().is_none_or(|share| share.contains(case, repeat));
     let Begun { thresholds_ns, repeats } = match begun {
         Some(begun) => begun,
         None => {
-            let thresholds_ns = thresholds(executor, plan, settings, stop, &under_test)?;
+            let thresholds_ns = thresholds(executor, plan, settings, stop, &under_test, share.as_ref())?;
             Begun { thresholds_ns, repeats: BTreeMap::new() }
         }
     };
     keeper.begin(&thresholds_ns);
     let cases = &plan.cases;
-    let total = cases.len() * settings.repeats as usize;
-    let slots: Vec<Mutex<Option<Result<Measurement, ExecutorError>>>> = (0..total).map(|_| Mutex::new(None)).collect();
+    let all = cases.len() * settings.repeats as usize;
+    let total = share.as_ref().map_or(all, ShardRepeats::len);
+    let slots: Vec<Mutex<Option<Result<Measurement, ExecutorError>>>> = (0..all).map(|_| Mutex::new(None)).collect();
     let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(repeats.len()));
     for ((case, repeat), measurement) in repeats {
         *slots[repeat * cases.len() + case].lock().unwrap_or_else(|e| e.into_inner()) = Some(Ok(measurement));
@@ -113,17 +129,19 @@ pub fn run(
     let broken = AtomicBool::new(false);
     let measure_next = || {
         let slot = next.fetch_add(1, Ordering::Relaxed);
-        if slot >= total || stop.load(Ordering::Relaxed) || broken.load(Ordering::Relaxed) {
+        if slot >= all || stop.load(Ordering::Relaxed) || broken.load(Ordering::Relaxed) {
             return false;
         }
-        if slots[slot].lock().unwrap_or_else(|e| e.into_inner()).is_some() {
+        let (repeat, index) = (slot / cases.len(), slot % cases.len());
+        if !is_mine(index, repeat) || slots[slot].lock().unwrap_or_else(|e| e.into_inner()).is_some() {
             return true;
         }
-        let (repeat, index) = (slot / cases.len(), slot % cases.len());
         let case = &cases[index];
         progress(Progress { case: &case.name, done: done.load(Ordering::Relaxed), total });
         let seed = repeat_seed(settings.seed, repeat);
-        let before = if index == 0 { cases.last() } else { cases.get(index - 1) };
+        // A round begins where the one before it ended.
+        let mut back = (1..=cases.len()).map(|back| (index + cases.len() - back) % cases.len());
+        let before = back.find(|before| is_mine(*before, repeat)).map(|before| &cases[before]);
         let assignment = PlannedRepeat {
             case,
             seed,
@@ -140,7 +158,10 @@ pub fn run(
             wash: before.is_none_or(|before| before.mitigation != case.mitigation),
             under_test: &under_test,
         };
-        let result = executor.measure(&assignment, stop);
+        let mut result = executor.measure(&assignment, stop);
+        if let Some(simulation) = result.as_mut().ok().and_then(|measured| measured.simulation.as_mut()) {
+            simulation.wall_s = simulation.wall_s.filter(|_| !settings.reproducible);
+        }
         broken.fetch_or(result.is_err(), Ordering::Relaxed);
         if let Some(measurement) = result.as_ref().ok().filter(|measurement| !measurement.cut_short) {
             keeper.keep(index, repeat, measurement);
@@ -174,9 +195,16 @@ pub fn run(
     }
     let cut_short = stop.load(Ordering::Relaxed) || failed.is_some();
     match failed {
-        Some(error) if measured.iter().any(|measured| measured.repeats.is_empty()) => Err(error),
+        Some(error) if (0..cases.len()).any(|case| has_case(&share, case) && measured[case].repeats.is_empty()) => {
+            Err(error)
+        }
         failed => Ok(Finished { measured, cut_short, failed }),
     }
+}
+
+/// Whether any repeat of a case is measured.
+fn has_case(share: &Option<ShardRepeats>, case: usize) -> bool {
+    share.as_ref().is_none_or(|share| share.has_case(case))
 }
 
 /// The seed of a repeat: the same for all cases, so that they are compared under the same placement.
@@ -208,6 +236,7 @@ fn thresholds(
     settings: &RunSettings,
     stop: &AtomicBool,
     under_test: &[String],
+    share: Option<&ShardRepeats>,
 ) -> Result<Vec<Option<f64>>, ExecutorError> {
     let pace = executor.place().pace;
     if settings.simulated_samples.is_some_and(|samples| samples < PILOT_SAMPLES) {
@@ -215,9 +244,10 @@ fn thresholds(
     }
     let mut known: Vec<(&Case, f64)> = Vec::new();
     let mut thresholds = Vec::new();
-    for case in &plan.cases {
+    for (index, case) in plan.cases.iter().enumerate() {
+        let is_measured = share.is_none_or(|share| share.has_case(index));
         // Without samples nothing can be an excursion.
-        if case.purpose == Purpose::Sentinel || case.throughput {
+        if case.purpose == Purpose::Sentinel || case.throughput || !is_measured {
             thresholds.push(None);
             continue;
         }
@@ -225,8 +255,11 @@ fn thresholds(
             thresholds.push(Some(*threshold));
             continue;
         }
-        let pilot =
-            plan.cases.iter().find(|c| c.target == case.target && c.solo() && c.mitigation == NONE).unwrap_or(case);
+        // The same one in every shard.
+        let has_target = |c: &&Case| c.target == case.target && c.purpose == Purpose::Case && !c.throughput;
+        let with_target = || plan.cases.iter().filter(has_target);
+        let pilot = with_target().find(|c| c.solo() && c.mitigation == NONE).or_else(|| with_target().next());
+        let pilot = pilot.unwrap_or(case);
         let assignment = PlannedRepeat {
             case: pilot,
             seed: settings.seed,

@@ -350,7 +350,7 @@ impl Executor for Simulated {
             remarks: Vec::new(),
             started: None,
             simulation: Some(Simulation {
-                wall_s: begun.elapsed().as_secs_f64(),
+                wall_s: Some(begun.elapsed().as_secs_f64()),
                 functional_warm_up_s: functional.map(|warmed| (warm - warmed.timed_ps) as f64 / PS_PER_S),
                 accesses: programs.iter().map(|p| simulated_of(p.core)).sum(),
                 skipped_accesses: programs.iter().map(|p| skipped_of(p.core)).sum(),

@@ -103,8 +103,9 @@ pub struct NeighbourProgress {
 /// What a simulated repeat took.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Simulation {
-    /// Wall time, seconds.
-    pub wall_s: f64,
+    /// Wall time, seconds; none where the run leaves out what differs from one process to the next.
+    #[serde(default)]
+    pub wall_s: Option<f64>,
     /// Of the warm-up, simulated seconds without time; `None` where all of it was in time.
     pub functional_warm_up_s: Option<f64>,
     /// Accesses of all cores that were simulated.

@@ -3,7 +3,7 @@
 use waykeeper_experiment::cases::Case;
 use waykeeper_statistics::supports;
 
-use crate::measurement::{Measured, Measurement, NeighbourProgress};
+use crate::measurement::{Measured, Measurement, NeighbourProgress, Simulation};
 use crate::record::{CaseRecord, LongSample, NeighbourRecord, NeighbourWork, Peak, RepeatRecord, SampledRecord};
 use crate::samples::histogram;
 
@@ -76,7 +76,7 @@ pub(crate) fn summarize(case: &Case, measured: &Measured, tag: &str) -> CaseReco
         verdict: None,
         reference: case.reference.clone(),
         simulated_s: is_simulated.then_some(run_length_s),
-        wall_s: is_simulated.then(|| simulated.iter().fold(0.0, |sum, repeat| sum + repeat.wall_s)),
+        wall_s: wall_s(&simulated).filter(|_| is_simulated),
         functional_warm_up_s: simulated.iter().filter_map(|s| s.functional_warm_up_s).reduce(f64::max),
         accesses: is_simulated.then(|| simulated.iter().map(|s| s.accesses).sum()),
         skipped_accesses: simulated.iter().map(|s| s.skipped_accesses).sum(),
@@ -95,6 +95,11 @@ fn longest(repeats: &[Measurement]) -> Vec<LongSample> {
     all.sort_by(|a, b| b.ns.total_cmp(&a.ns));
     all.truncate(most);
     all
+}
+
+/// Of all repeats together, where all have it.
+fn wall_s(simulated: &[Simulation]) -> Option<f64> {
+    simulated.iter().try_fold(0.0, |sum, repeat| Some(sum + repeat.wall_s?))
 }
 
 /// The mean over the repeats, where all have the figure.

@@ -1,13 +1,16 @@
 //! An experiment from its plan to the record of its run, for every command that measures cases.
 //!
 //! [`Session::plan`] finds the place and its cases; [`Session::start`] begins the run, kept in a folder or nowhere;
-//! [`Started::run`] measures and concludes. [`Resumption`] goes on with a run that was interrupted. Nothing here prints: who
+//! [`Started::run`] measures and concludes. [`Resumption`] goes on with a run that was interrupted, and [`merge`] makes one run of
+//! its shards. Nothing here prints: who
 //! wants to follow a run is an [`Observer`].
 
 mod budgets;
 mod error;
 mod folder;
 mod keeping;
+mod machine;
+mod merge;
 mod notes;
 mod observer;
 mod place;
@@ -16,6 +19,7 @@ mod settings;
 mod start;
 
 pub use error::SessionError;
+pub use merge::merge;
 pub use observer::{Note, Observer, Unobserved};
 pub use resume::Resumption;
 pub use settings::Options;

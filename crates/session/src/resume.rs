@@ -7,12 +7,13 @@ use waykeeper_executor::recorded::replace_by_kept;
 use waykeeper_executor::{Begun, Executor, OfferedSite};
 use waykeeper_experiment::cases::{Case, Plan};
 use waykeeper_experiment::{InputError, Loaded};
-use waykeeper_run::folder;
 use waykeeper_run::unfinished::{self, Entry, Header, Log, Unfinished, checksum};
+use waykeeper_run::{Clock, folder};
 
 use crate::error::SessionError;
 use crate::folder::Folder;
 use crate::keeping::{Repeats, now};
+use crate::machine::identity;
 use crate::place::executor;
 use crate::settings::Options;
 use crate::start::Started;
@@ -62,7 +63,12 @@ impl Resumption {
         self.unfinished.repeats.len()
     }
 
-    /// Repeats that the run has, of all cases.
+    /// Whether nothing is left to do: a shard leaves its log, and no record.
+    pub fn is_complete_shard(&self) -> bool {
+        self.unfinished.share.is_some() && self.complete() == self.planned()
+    }
+
+    /// Repeats that the run has, of all cases; of a shard, its own.
     pub fn planned(&self) -> usize {
         self.unfinished.planned()
     }
@@ -80,9 +86,14 @@ impl Resumption {
         let mut log = Log::reopen(path, unfinished.end).map_err(cannot_write)?;
         log.append(&Entry::Resumed { at: now() }).map_err(cannot_write)?;
         let unfinished = found(path, &option)?;
-        let options =
-            Options { explain: Some(unfinished.header.explain), fast: unfinished.header.fast, ..Options::default() };
-        let settings = options.settings(&loaded, &executor.place().site);
+        let options = Options {
+            explain: Some(unfinished.header.explain),
+            fast: unfinished.header.fast,
+            shard: unfinished.header.shard,
+            ..Options::default()
+        };
+        let mut settings = options.settings(&loaded, &executor.place().site);
+        settings.reproducible = unfinished.header.reproducible;
         let mut base = unfinished.header.run.clone();
         base.notes.extend(unfinished.gap_notes());
         let Unfinished { header, experiment_toml, repeats, .. } = unfinished;
@@ -125,7 +136,13 @@ fn difference(header: &Header, place: &OfferedSite, plan: &Plan) -> Option<Strin
     if let Some((path, _)) = header.files.iter().find(|(path, sum)| checksum(path) != **sum) {
         return Some(format!("`{path}` was changed since the run began"));
     }
-    let values = |what: &str, was: Value, is: Value| differing(what, &was, &is);
+    if header.machine.is_some() && header.machine != identity() {
+        return Some("the shard was begun on another machine".into());
+    }
+    let values = |what: &str, was: Value, is: Value| {
+        let (key, was, is) = differing(what, &was, &is)?;
+        Some(format!("{key} was {was} when the run began, and is {is}"))
+    };
     let json = |value: serde_json::Result<Value>| value.unwrap_or_default();
     let machine =
         values("machine", json(serde_json::to_value(&then.machine)), json(serde_json::to_value(&place.machine)));
@@ -133,11 +150,13 @@ fn difference(header: &Header, place: &OfferedSite, plan: &Plan) -> Option<Strin
         let (was, is) = (serde_json::to_value(&then.parameters), serde_json::to_value(&place.parameters));
         values("parameters", json(was), json(is))
     };
-    machine.or_else(parameters).or_else(|| clock(header, place)).or_else(|| cases(&header.plan.cases, &plan.cases))
+    machine
+        .or_else(parameters)
+        .or_else(|| other_clock(&then.clock, &place.clock))
+        .or_else(|| cases(&header.plan.cases, &plan.cases))
 }
 
-fn clock(header: &Header, place: &OfferedSite) -> Option<String> {
-    let (was, is) = (&header.run.clock, &place.clock);
+pub(crate) fn other_clock(was: &Clock, is: &Clock) -> Option<String> {
     if was.name != is.name {
         return Some(format!("samples were timed by {}, and would be by {}", was.name, is.name));
     }
@@ -157,16 +176,17 @@ fn cases(was: &[Case], is: &[Case]) -> Option<String> {
 }
 
 /// The first key at which two values differ, with both.
-fn differing(key: &str, was: &Value, is: &Value) -> Option<String> {
+pub(crate) fn differing(key: &str, was: &Value, is: &Value) -> Option<(String, String, String)> {
     if was == is {
         return None;
     }
     let (Value::Object(a), Value::Object(b)) = (was, is) else {
-        return Some(format!("{key} was {was} when the run began, and is {is}"));
+        return Some((key.to_owned(), was.to_string(), is.to_string()));
     };
     let keys = a.keys().chain(b.keys().filter(|key| !a.contains_key(*key)));
     keys.into_iter().find_map(|name| {
         let of = |map: &serde_json::Map<String, Value>| map.get(name).cloned().unwrap_or_default();
-        differing(&format!("{key}.{name}"), &of(a), &of(b))
+        let dot = if key.is_empty() { "" } else { "." };
+        differing(&format!("{key}{dot}{name}"), &of(a), &of(b))
     })
 }

@@ -5,6 +5,7 @@ use waykeeper_experiment::cases::Plan;
 use waykeeper_experiment::describe::WarmUp;
 use waykeeper_experiment::site::{ExecutorKind, Site};
 use waykeeper_experiment::{InputError, Loaded};
+use waykeeper_run::{Shard, ShardRepeats};
 
 /// What whoever runs an experiment adds to it. Errors name the options of `waykeeper run` that stand for these.
 #[derive(Debug, Clone, Default)]
@@ -17,6 +18,11 @@ pub struct Options {
     pub explain: Option<usize>,
     /// Whether simulated accesses that cannot affect the target are skipped.
     pub fast: bool,
+    /// The part of the run that is measured, where it is not the whole run.
+    pub shard: Option<Shard>,
+    /// The time at which the record of a simulated run says that it began, seconds since 1970 (`SOURCE_DATE_EPOCH`). With it
+    /// the run also leaves out wall time: equal inputs leave equal bytes.
+    pub source_date_epoch: Option<String>,
     /// What the record says about how it was called: the program and its arguments.
     pub command_line: Vec<String>,
 }
@@ -57,6 +63,35 @@ impl Options {
             excursion_over_min_ns: experiment.excursions.over_min.map(|over| over.0),
             gap_ns: experiment.excursions.gap.0,
             peak_interval_ns: experiment.peak_interval.0,
+            shard: self.shard,
+            reproducible: self.source_date_epoch.is_some() && site.executor == ExecutorKind::Sim,
         }
+    }
+
+    /// Checks that each shard has something to measure.
+    pub(crate) fn check_shard(&self, plan: &Plan, settings: &RunSettings, site: &Site) -> Result<(), InputError> {
+        let Some(shard) = self.shard else { return Ok(()) };
+        let most = ShardRepeats::new(shard, plan, settings.repeats, site.executor).most_shards();
+        if shard.of as usize <= most {
+            return Ok(());
+        }
+        let what = match site.executor {
+            ExecutorKind::Sim => format!("the run has {most} repeats of all cases"),
+            ExecutorKind::Host => format!(
+                "on a machine the cases of one target are measured alternately, by one shard: there are {most} of such groups \
+                 (targets, and cores with sentinels)"
+            ),
+        };
+        Err(InputError::in_option(format!("--shard {shard}"), format!("{what}; expected at most {most} shards")))
+    }
+
+    /// When the record says that the run began, RFC 3339, where that was given.
+    pub(crate) fn started(&self, settings: &RunSettings) -> Result<Option<String>, InputError> {
+        let Some(text) = self.source_date_epoch.as_ref().filter(|_| settings.reproducible) else { return Ok(None) };
+        let time = text.parse().ok().and_then(|seconds| jiff::Timestamp::from_second(seconds).ok());
+        time.map(|time| Some(time.to_string())).ok_or_else(|| {
+            let message = "this is no time; expected seconds since 1970 as a whole number, or no such variable";
+            InputError::in_option(format!("SOURCE_DATE_EPOCH={text}"), message)
+        })
     }
 }

@@ -13,7 +13,7 @@ use waykeeper_experiment::sweep::Sweep;
 use waykeeper_experiment::{InputError, Loaded};
 use waykeeper_platform::find_bundled;
 use waykeeper_run::measurement::{Measured, Measurement};
-use waykeeper_run::unfinished::{FORMAT, Header, Log, REPEATS_FILE, checksum, checksum_of};
+use waykeeper_run::unfinished::{self, FORMAT, Header, Log, REPEATS_FILE, SHARD_FORMAT, checksum, checksum_of};
 use waykeeper_run::{Run as Record, SCHEMA, Tool, folder};
 use waykeeper_statistics::Budget;
 use waykeeper_workload::Pattern;
@@ -21,6 +21,7 @@ use waykeeper_workload::Pattern;
 use crate::error::SessionError;
 use crate::folder::Folder;
 use crate::keeping::{Repeats, now};
+use crate::machine::identity;
 use crate::notes::notes;
 use crate::observer::{Note, Observer, Unobserved};
 use crate::place::{HOST, executor};
@@ -35,6 +36,7 @@ pub struct Session {
     budgets: Vec<Budget>,
     impossible: Option<String>,
     command_line: Vec<String>,
+    started: Option<String>,
     /// What there is to know of recordings that stand for programs.
     recorded: Vec<String>,
 }
@@ -84,6 +86,15 @@ pub enum Kept {
     Whole(PathBuf),
     /// All that was measured before it was cut short, in this folder, and the log from which it can go on.
     Unfinished(PathBuf),
+    /// A shard, in this folder: its log of repeats, from which `merge` makes the run. There is no record of its own.
+    Shard {
+        /// The folder.
+        folder: PathBuf,
+        /// Repeats in the log.
+        complete: usize,
+        /// Repeats that the shard measures.
+        planned: usize,
+    },
     /// Not the record: the folder cannot be written.
     Failed {
         /// The folder.
@@ -108,8 +119,11 @@ impl Session {
         crate::budgets::check(&loaded, &options.budgets, &plan, &budgets)?;
         options.check(executor.as_ref(), &plan)?;
         let settings = options.settings(&loaded, site);
+        options.check_shard(&plan, &settings, site)?;
+        let started = options.started(&settings)?;
         let command_line = options.command_line.clone();
-        Ok(Self { loaded, executor, plan, settings, budgets, impossible, command_line, recorded: Vec::new() })
+        let recorded = Vec::new();
+        Ok(Self { loaded, executor, plan, settings, budgets, impossible, command_line, started, recorded })
     }
 
     /// The experiment.
@@ -188,14 +202,19 @@ impl Session {
     /// The log of repeats in a folder.
     fn repeats(&self, folder: &Folder, base: &Record) -> Result<Repeats, InputError> {
         let experiment_toml = self.loaded.to_toml();
+        let shard = self.settings.shard;
+        let is_host = self.site().executor == ExecutorKind::Host;
         let header = Header {
-            format: FORMAT,
+            format: if shard.is_some() { SHARD_FORMAT } else { FORMAT },
             run: base.clone(),
             plan: self.plan.clone(),
             thresholds_ns: Vec::new(),
             budgets: self.budgets.iter().map(ToString::to_string).collect(),
             explain: self.settings.explain,
             fast: self.settings.fast,
+            shard,
+            machine: if is_host && shard.is_some() { identity() } else { None },
+            reproducible: self.settings.reproducible,
             experiment_crc: checksum_of(&experiment_toml),
             files: files(&self.loaded)?,
         };
@@ -209,7 +228,7 @@ impl Session {
             schema: SCHEMA,
             tool: Tool { name: "waykeeper".into(), version: env!("CARGO_PKG_VERSION").into() },
             command_line: self.command_line.clone(),
-            started: now(),
+            started: self.started.clone().unwrap_or_else(now),
             experiment: loaded.name.clone(),
             title: loaded.experiment.title.clone(),
             platform: place.site.platform.clone(),
@@ -267,10 +286,11 @@ impl Started {
     fn conclude(self, finished: Finished) -> Concluded {
         let Finished { measured, cut_short, failed } = finished;
         let mut record = self.base.concluded(&self.loaded.experiment, &self.plan, &measured, &self.budgets);
-        record.cut_short = cut_short;
+        record.cut_short = cut_short || self.settings.shard.is_some();
         record.notes.extend(failed.as_ref().map(|error| format!("The run ended early: {error}.")));
         let kept = match &self.kept {
             None => Kept::Nowhere,
+            Some((folder, _)) if self.settings.shard.is_some() => shard_in(folder.path(), cut_short),
             Some((folder, _)) => write(folder.path(), &record, &measured, &self.loaded.to_toml()),
         };
         Concluded { record, measured, failed, kept }
@@ -282,7 +302,21 @@ fn is_recorded_first(case: &Case, site: &Site) -> bool {
     site.executor == ExecutorKind::Sim && matches!(case.target.pattern, Pattern::Command { .. })
 }
 
-fn write(path: &Path, record: &Record, measured: &[Measured], experiment_toml: &str) -> Kept {
+/// What the log of a shard has.
+fn shard_in(path: &Path, cut_short: bool) -> Kept {
+    let folder = path.to_owned();
+    let failed = |why: String| Kept::Failed { folder: path.to_owned(), error: io::Error::other(why) };
+    match unfinished::read(path) {
+        Ok(Some(log)) if cut_short || log.repeats.len() == log.planned() => {
+            Kept::Shard { folder, complete: log.repeats.len(), planned: log.planned() }
+        }
+        Ok(Some(log)) => failed(format!("only {} of {} repeats are in its log", log.repeats.len(), log.planned())),
+        Ok(None) => failed("no repeat is in its log".into()),
+        Err(error) => failed(error.to_string()),
+    }
+}
+
+pub(crate) fn write(path: &Path, record: &Record, measured: &[Measured], experiment_toml: &str) -> Kept {
     match folder::write(path, record, measured, experiment_toml) {
         Ok(()) if path.join(REPEATS_FILE).exists() => Kept::Unfinished(path.to_owned()),
         Ok(()) => Kept::Whole(path.to_owned()),

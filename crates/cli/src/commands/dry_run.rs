@@ -6,6 +6,7 @@ use waykeeper_experiment::cases::{Case, Placed, Plan, Purpose};
 use waykeeper_experiment::site::RefusalRecord;
 use waykeeper_report::Length;
 use waykeeper_report::shown::one_line;
+use waykeeper_run::ShardRepeats;
 use waykeeper_session::Session;
 
 use super::output::{print, print_json};
@@ -25,8 +26,18 @@ pub fn dry_run(arguments: &Run, session: &Session) -> Result<Exit, Failure> {
     }
     let RunSettings { repeats, duration_s, simulated_samples: samples, .. } = *session.settings();
     let text = waykeeper_report::plan(&plan, session.site(), Length { repeats, duration_s, samples });
-    print(&session.notes().into_iter().fold(text, |text, note| text + &one_line(&note) + "\n"))?;
+    let shard = of_shard(session);
+    print(&session.notes().into_iter().chain(shard).fold(text, |text, note| text + &one_line(&note) + "\n"))?;
     Ok(exit)
+}
+
+/// How many repeats a shard measures.
+fn of_shard(session: &Session) -> Option<String> {
+    let RunSettings { shard, repeats, .. } = *session.settings();
+    let (shard, plan) = (shard?, session.cases());
+    let share = ShardRepeats::new(shard, plan, repeats, session.site().executor);
+    let all = plan.cases.len() * repeats as usize;
+    Some(format!("Shard {shard} measures {} of these {all} repeats.", share.len()))
 }
 
 fn planned(session: &Session, plan: &Plan) -> Value {

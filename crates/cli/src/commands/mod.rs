@@ -17,6 +17,7 @@ pub mod list;
 pub mod load;
 pub mod machine;
 pub mod markers;
+pub mod merge;
 pub mod mount;
 pub mod output;
 pub mod plan;

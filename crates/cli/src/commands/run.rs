@@ -8,7 +8,7 @@ use waykeeper_experiment::{InputError, Loaded, Set};
 use waykeeper_report::Detail;
 use waykeeper_report::shown::one_line;
 use waykeeper_run::Run as Record;
-use waykeeper_session::{Keep, Kept, Options, Session, SessionError, Started};
+use waykeeper_session::{Concluded, Keep, Kept, Options, Session, SessionError, Started};
 use waykeeper_statistics::JudgementKind;
 
 use super::dry_run::dry_run;
@@ -36,18 +36,27 @@ pub fn run(arguments: &Run) -> Result<Exit, Failure> {
     if session.impossible().is_none() {
         session.record_programs(&Bar::new(), &stop)?;
     }
-    conclude(arguments, session.start(Keep::InFolder(arguments.out.as_deref()))?, &stop)
+    conclude(arguments.json, session.start(Keep::InFolder(arguments.out.as_deref()))?, &stop)
 }
 
 /// Measures what is not there yet, and prints what follows.
 ///
 /// # Errors
 /// A place that cannot go on; an interruption before anything was measured; a folder that cannot be written.
-pub fn conclude(arguments: &Run, started: Started, stop: &AtomicBool) -> Result<Exit, Failure> {
-    let concluded = started.run(&Bar::new(), stop)?;
+pub fn conclude(json: bool, started: Started, stop: &AtomicBool) -> Result<Exit, Failure> {
+    show(json, started.run(&Bar::new(), stop)?)
+}
+
+/// Prints a run that has ended, and where it is.
+///
+/// # Errors
+/// A run that the place could not go on with; a folder that could not be written.
+pub fn show(json: bool, concluded: Concluded) -> Result<Exit, Failure> {
     // What was measured is shown also where it cannot be kept.
-    if arguments.json {
+    if json {
         print_json(&concluded.record)?;
+    } else if let Kept::Shard { .. } = concluded.kept {
+        print(&place_of(&concluded.kept))?;
     } else {
         let table = waykeeper_report::run(&concluded.record, Detail::Ordinary);
         print(&format!("{table}\n{}", place_of(&concluded.kept)))?;
@@ -57,7 +66,11 @@ pub fn conclude(arguments: &Run, started: Started, stop: &AtomicBool) -> Result<
     }
     match concluded.failed {
         Some(error) => Err(error.into()),
-        None => Ok(exit(&concluded.record)),
+        None => Ok(match concluded.kept {
+            Kept::Shard { complete, planned, .. } if complete < planned => Exit::Interrupted,
+            Kept::Shard { .. } => Exit::Done,
+            _ => exit(&concluded.record),
+        }),
     }
 }
 
@@ -69,6 +82,15 @@ fn place_of(kept: &Kept) -> String {
             let place = folder.display().to_string();
             let place = one_line(&place);
             format!("kept in {place}; `waykeeper run --resume {place}` goes on\n")
+        }
+        Kept::Shard { folder, complete, planned } => {
+            let place = folder.display().to_string();
+            let place = one_line(&place);
+            let next = match complete < planned {
+                true => format!("`waykeeper run --resume {place}` goes on"),
+                false => "`waykeeper merge` with the folders of all shards makes the run".into(),
+            };
+            format!("{complete} of {planned} repeats of this shard are complete, kept in {place}; {next}\n")
         }
         Kept::Nowhere | Kept::Failed { .. } => String::new(),
     }
@@ -100,6 +122,8 @@ fn options(arguments: &Run) -> Options {
         budgets: arguments.budgets.clone(),
         explain: arguments.explain.map(usize::from),
         fast: arguments.fast,
+        shard: arguments.shard,
+        source_date_epoch: std::env::var("SOURCE_DATE_EPOCH").ok(),
         command_line: std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect(),
     }
 }

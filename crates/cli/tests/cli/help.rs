@@ -9,6 +9,7 @@ fn the_help_of_every_command_has_an_example_that_names_it() {
     assert!(top.contains("waykeeper run this-machine"), "{top}");
     for command in [
         "run",
+        "merge",
         "list",
         "show",
         "compare",

@@ -25,6 +25,7 @@ mod recorded_programs;
 mod references;
 mod released;
 mod schemas;
+mod shards;
 mod shown;
 mod simulated;
 mod state;

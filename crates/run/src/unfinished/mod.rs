@@ -13,6 +13,7 @@ use waykeeper_experiment::cases::Plan;
 
 use crate::measurement::Measurement;
 use crate::record::Run;
+use crate::shard::Shard;
 
 pub use read::{Unfinished, read};
 pub(crate) use write::put;
@@ -21,8 +22,11 @@ pub use write::{Log, lock};
 /// Name of the log in a run's folder.
 pub const REPEATS_FILE: &str = "repeats.log";
 
-/// Version of the log's format.
+/// Version of the log's format of a whole run.
 pub const FORMAT: u32 = 1;
+
+/// Version of the log's format of a shard: programs that know no shards must not take it for a whole run.
+pub const SHARD_FORMAT: u32 = 2;
 
 /// What a run is, as far as it is known before its first repeat has ended.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -41,6 +45,15 @@ pub struct Header {
     pub explain: usize,
     /// Whether simulated neighbours skip what cannot touch the target.
     pub fast: bool,
+    /// The part of the run that is measured here, where it is not the whole run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<Shard>,
+    /// The machine that measures: a hash of its name for itself, where it has one and is measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<String>,
+    /// Whether wall time is left out, so that equal inputs leave equal bytes.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reproducible: bool,
     /// CRC-32 of `experiment.toml` beside it.
     pub experiment_crc: u32,
     /// CRC-32 of each file that the experiment names, by its path.

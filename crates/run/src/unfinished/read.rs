@@ -12,12 +12,13 @@ use waykeeper_experiment::site::ExecutorKind;
 use waykeeper_experiment::{InputError, Origin};
 use waykeeper_statistics::Budget;
 
-use super::{Entry, FORMAT, Gap, Header, REPEATS_FILE};
+use super::{Entry, Gap, Header, REPEATS_FILE, SHARD_FORMAT};
 use crate::conclude::case_tag;
 use crate::folder::EXPERIMENT_FILE;
 use crate::kept_file::open_regular;
 use crate::measurement::{Measured, Measurement};
 use crate::record::{Run, SCHEMA};
+use crate::shard::{BadShard, ShardRepeats};
 
 /// A line is the record of one repeat: some kilobytes, with the longest samples and windows some megabytes.
 const LONGEST_LINE: u64 = 256 << 20;
@@ -27,6 +28,8 @@ const LONGEST_LINE: u64 = 256 << 20;
 pub struct Unfinished {
     /// What the run is.
     pub header: Header,
+    /// The repeats that a shard measures; none for a whole run.
+    pub share: Option<ShardRepeats>,
     /// The experiment as run.
     pub experiment_toml: String,
     /// The repeats that have ended, by the places of the case and of the repeat, from 0.
@@ -54,7 +57,10 @@ pub fn read(folder: &Path) -> Result<Option<Unfinished>, InputError> {
     };
     check(&header).map_err(|why| lines.bad(&why))?;
     let experiment_toml = experiment(folder, &header)?;
+    let Header { run, plan, shard, .. } = &header;
+    let share = shard.map(|shard| ShardRepeats::new(shard, plan, run.repeats, run.executor));
     let mut read = Unfinished {
+        share,
         header,
         experiment_toml,
         repeats: BTreeMap::new(),
@@ -90,6 +96,14 @@ impl Unfinished {
                 if !positive(measurement.samples.tick_ns) || !positive(measurement.observed_s) {
                     return Err("found a repeat whose clock or length is not above 0".into());
                 }
+                if let Some(shard) = self.header.shard
+                    && self.share.as_ref().is_some_and(|share| !share.contains(case, repeat as usize - 1))
+                {
+                    return Err(format!(
+                        "found repeat {repeat} of case `{}`, which is not of shard {shard}",
+                        ended.case
+                    ));
+                }
                 if self.repeats.insert((case, repeat as usize - 1), measurement).is_some() {
                     return Err(format!("found repeat {repeat} of case `{}` a second time", ended.case));
                 }
@@ -99,9 +113,12 @@ impl Unfinished {
         Ok(())
     }
 
-    /// Repeats of all cases, as planned.
+    /// Repeats of all cases, as planned; of a shard, its own.
     pub fn planned(&self) -> usize {
-        self.header.plan.cases.len() * self.header.run.repeats as usize
+        match &self.share {
+            Some(share) => share.len(),
+            None => self.header.plan.cases.len() * self.header.run.repeats as usize,
+        }
     }
 
     /// The repeats by case.
@@ -155,6 +172,17 @@ impl Unfinished {
     pub fn says(&self) -> String {
         let last = self.last_at.as_ref().map(|at| format!(", the last one at {at}")).unwrap_or_default();
         let torn = if self.torn { "; one more was being written and is not whole" } else { "" };
+        if let Some(shard) = self.header.shard {
+            let (complete, planned) = (self.repeats.len(), self.planned());
+            let next = match complete < planned {
+                true => "`waykeeper run --resume` with its folder goes on",
+                false => "`waykeeper merge` with the folders of all shards makes the run",
+            };
+            return format!(
+                "This is shard {shard} of a run: {complete} of its {planned} repeats are complete{last}{torn}. What is compared \
+                 with other shards is missing here: {next}."
+            );
+        }
         format!(
             "This run is unfinished: {} of {} repeats are complete{last}{torn}. It is still being measured, or was ended \
              before its time: `waykeeper run --resume` with its folder goes on.",
@@ -180,12 +208,15 @@ impl Unfinished {
 }
 
 fn check(header: &Header) -> Result<(), String> {
-    if header.format > FORMAT || header.run.schema > SCHEMA {
+    if header.format > SHARD_FORMAT || header.run.schema > SCHEMA {
         return Err(format!(
-            "found version {} of the log and {} of the record, written by a newer Waykeeper; this one reads up to {FORMAT} \
+            "found version {} of the log and {} of the record, written by a newer Waykeeper; this one reads up to {SHARD_FORMAT} \
              and {SCHEMA}",
             header.format, header.run.schema
         ));
+    }
+    if let Some(shard) = header.shard.filter(|shard| !shard.exists()) {
+        return Err(format!("found shard {shard}; {BadShard}"));
     }
     let (cases, thresholds) = (header.plan.cases.len(), header.thresholds_ns.len());
     if cases != thresholds || cases == 0 {
