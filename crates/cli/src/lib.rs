@@ -11,14 +11,27 @@ mod failure;
 mod progress;
 mod stop;
 
+use std::sync::OnceLock;
+
 use clap::Parser;
 
 use arguments::{Arguments, Command};
 use commands::output::{Kind, say};
 use exit::Exit;
 
-/// The whole program: from the command line to the exit status. Whoever calls it has filled the shelf.
-pub fn main() -> std::process::ExitCode {
+static COMMIT: OnceLock<&'static str> = OnceLock::new();
+
+/// The commit that the program was built from, where that is known.
+fn commit() -> Option<&'static str> {
+    COMMIT.get().copied()
+}
+
+/// The whole program: from the command line to the exit status. Whoever calls it has filled the shelf, and knows the commit that the
+/// program was built from, or not.
+pub fn main(built_from: Option<&'static str>) -> std::process::ExitCode {
+    if let Some(built_from) = built_from {
+        COMMIT.get_or_init(|| built_from);
+    }
     // A worker is this same program, started by the host executor; it must not parse a user's arguments.
     if std::env::args_os().nth(1).is_some_and(|first| first == waykeeper_executor::WORKER_ARGUMENT) {
         return std::process::ExitCode::from(waykeeper_executor::worker_main() as u8);

@@ -14,6 +14,7 @@ mod merge;
 mod notes;
 mod observer;
 mod place;
+mod provenance;
 mod resume;
 mod settings;
 mod start;

@@ -23,6 +23,8 @@ pub struct Options {
     /// The time at which the record of a simulated run says that it began, seconds since 1970 (`SOURCE_DATE_EPOCH`). With it
     /// the run also leaves out wall time: equal inputs leave equal bytes.
     pub source_date_epoch: Option<String>,
+    /// The commit that the program was built from, where that is known.
+    pub commit: Option<String>,
     /// What the record says about how it was called: the program and its arguments.
     pub command_line: Vec<String>,
 }

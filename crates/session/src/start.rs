@@ -14,7 +14,7 @@ use waykeeper_experiment::{InputError, Loaded};
 use waykeeper_platform::find_bundled;
 use waykeeper_run::measurement::{Measured, Measurement};
 use waykeeper_run::unfinished::{self, FORMAT, Header, Log, REPEATS_FILE, SHARD_FORMAT, checksum, checksum_of};
-use waykeeper_run::{Run as Record, SCHEMA, Tool, folder};
+use waykeeper_run::{Run as Record, SCHEMA, folder};
 use waykeeper_statistics::Budget;
 use waykeeper_workload::Pattern;
 
@@ -25,6 +25,7 @@ use crate::machine::identity;
 use crate::notes::notes;
 use crate::observer::{Note, Observer, Unobserved};
 use crate::place::{HOST, executor};
+use crate::provenance::{provenance, tool};
 use crate::settings::Options;
 
 /// An experiment at its place, before anything is measured.
@@ -37,6 +38,7 @@ pub struct Session {
     impossible: Option<String>,
     command_line: Vec<String>,
     started: Option<String>,
+    commit: Option<String>,
     /// What there is to know of recordings that stand for programs.
     recorded: Vec<String>,
 }
@@ -122,8 +124,8 @@ impl Session {
         options.check_shard(&plan, &settings, site)?;
         let started = options.started(&settings)?;
         let command_line = options.command_line.clone();
-        let recorded = Vec::new();
-        Ok(Self { loaded, executor, plan, settings, budgets, impossible, command_line, started, recorded })
+        let (commit, recorded) = (options.commit.clone(), Vec::new());
+        Ok(Self { loaded, executor, plan, settings, budgets, impossible, command_line, started, commit, recorded })
     }
 
     /// The experiment.
@@ -187,7 +189,7 @@ impl Session {
                 Some(folder.held(&option)?)
             }
         };
-        let base = self.record();
+        let base = self.record()?;
         let kept = match folder {
             Some(folder) => {
                 let repeats = self.repeats(&folder, &base)?;
@@ -222,11 +224,12 @@ impl Session {
     }
 
     /// The record of the run before anything of it is measured.
-    fn record(&self) -> Record {
+    fn record(&self) -> Result<Record, InputError> {
+        let provenance = Some(provenance(&self.loaded, &self.plan)?);
         let (loaded, settings, place) = (&self.loaded, &self.settings, self.executor.place());
-        Record {
+        Ok(Record {
             schema: SCHEMA,
-            tool: Tool { name: "waykeeper".into(), version: env!("CARGO_PKG_VERSION").into() },
+            tool: tool(self.commit.as_deref()),
             command_line: self.command_line.clone(),
             started: self.started.clone().unwrap_or_else(now),
             experiment: loaded.name.clone(),
@@ -242,6 +245,7 @@ impl Session {
             clock: place.clock.clone(),
             machine: place.machine.clone(),
             parameters: place.parameters.clone(),
+            provenance,
             privileges: Vec::new(),
             refused: self.plan.refused.clone(),
             sweeps: loaded.experiment.sweep.iter().map(Sweep::record).collect(),
@@ -251,7 +255,7 @@ impl Session {
             budgets: Vec::new(),
             expectations: Vec::new(),
             notes: place.notes.iter().cloned().chain(self.notes()).chain(self.recorded.iter().cloned()).collect(),
-        }
+        })
     }
 }
 

@@ -13,7 +13,8 @@ static WORKLOADS: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../../workloa
 
 fn main() -> std::process::ExitCode {
     waykeeper_shelf::fill(files);
-    waykeeper_cli::main()
+    // Set where packages are built. A build script that asks git would build the library anew with each commit.
+    waykeeper_cli::main(option_env!("WAYKEEPER_COMMIT"))
 }
 
 /// The TOML files of a folder; not those of folders within.

@@ -123,6 +123,7 @@ fn options(arguments: &Run) -> Options {
         explain: arguments.explain.map(usize::from),
         fast: arguments.fast,
         shard: arguments.shard,
+        commit: crate::commit().map(str::to_owned),
         source_date_epoch: std::env::var("SOURCE_DATE_EPOCH").ok(),
         command_line: std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect(),
     }

@@ -21,6 +21,7 @@ mod machine;
 mod plan;
 mod policies;
 mod program;
+mod provenance;
 mod recorded_programs;
 mod references;
 mod released;

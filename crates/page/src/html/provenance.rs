@@ -1,8 +1,10 @@
 //! Where the figures come from, folded: machine, kernel, command line, refusals, parameters, notes.
 
+use std::collections::BTreeMap;
+
 use waykeeper_report::figure::three_digits;
 use waykeeper_report::{peaks, sections};
-use waykeeper_run::{Parameters, Run};
+use waykeeper_run::{Parameters, Provenance, Run};
 
 use super::escape;
 use super::tables::{Cell, table};
@@ -34,6 +36,7 @@ fn of_run(source: &ReportedRun) -> String {
         html += &list(heading, &entries);
     }
     html += &machine(source);
+    html += &hashes(run);
     if let Some(parameters) = &run.parameters {
         html += &of_parameters(parameters);
     }
@@ -100,6 +103,25 @@ fn machine(source: &ReportedRun) -> String {
         "<details><summary>Machine and command line</summary><dl>{}{granted}</dl></details>",
         rows.collect::<String>()
     )
+}
+
+/// What the run was made from; nothing where its version of the program did not write it down.
+fn hashes(run: &Run) -> String {
+    let Some(Provenance { experiment, platform, workloads, policies }) = &run.provenance else { return String::new() };
+    let tool = [("commit of the program", &run.tool.commit), ("program", &run.tool.sha256)];
+    let tool = tool.into_iter().filter_map(|(what, hash)| Some((what.to_owned(), hash.clone()?)));
+    let named = |kind: &'static str, hashes: &BTreeMap<String, String>| -> Vec<(String, String)> {
+        hashes.iter().map(|(name, hash)| (format!("{kind} {name}"), hash.clone())).collect()
+    };
+    let rows = tool
+        .chain([("experiment.toml".to_owned(), experiment.clone())])
+        .chain(platform.iter().map(|hash| ("platform".to_owned(), hash.clone())))
+        .chain(named("workload", workloads))
+        .chain(named("policy", policies));
+    let rows: String = rows
+        .map(|(what, hash)| format!("<dt>{}</dt><dd><code>{}</code></dd>", escape::text(&what), escape::text(&hash)))
+        .collect();
+    format!("<details><summary>Provenance (SHA-256)</summary><dl>{rows}</dl></details>")
 }
 
 fn of_parameters(parameters: &Parameters) -> String {

@@ -21,7 +21,7 @@ pub use case::{CaseRecord, NeighbourRecord, NeighbourWork, Peak, Placement, Repe
 pub use fast_check::FastCheck;
 pub use figures::{BudgetRecord, ExpectationRecord, Met};
 pub use looks::{LongSample, MemoryPart, Occupancy, SamplePart, Shape};
-pub use place::{Clock, MachineRecord, Parameter, Parameters, Privilege, Tool};
+pub use place::{Clock, MachineRecord, Parameter, Parameters, Privilege, Provenance, Tool};
 pub(crate) use ranges::check_numbers;
 pub use sampled::SampledRecord;
 
@@ -66,6 +66,8 @@ pub struct Run {
     pub machine: MachineRecord,
     /// What the platform's figures rest on (simulator only).
     pub parameters: Option<Parameters>,
+    /// Hashes of what it was made from.
+    pub provenance: Option<Provenance>,
     /// What was asked of the system, and what it gave.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub privileges: Vec<Privilege>,

@@ -7,12 +7,34 @@ use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
 /// The program that wrote a run.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Tool {
     /// `waykeeper`.
     pub name: String,
     /// Its version.
     pub version: String,
+    /// The commit that it was built from, where it was built with one (packages are).
+    pub commit: Option<String>,
+    /// SHA-256 of the program's file, where it can be read.
+    pub sha256: Option<String>,
+}
+
+/// SHA-256 of what a run was made from.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Provenance {
+    /// Of the experiment as run: `experiment.toml` beside this record.
+    pub experiment: String,
+    /// Of the platform's file (simulator only).
+    pub platform: Option<String>,
+    /// Of the files of bundled workloads and of recordings, by the workload's name. A workload that the experiment defines
+    /// itself is in its hash; a program of the user's is not read.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub workloads: BTreeMap<String, String>,
+    /// Of policy files, by the name in the experiment.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub policies: BTreeMap<String, String>,
 }
 
 /// The clock that timed the samples.
