@@ -60,7 +60,13 @@ impl ShardRepeats {
 
     /// Whether the shard measures any repeat of a case.
     pub fn has_case(&self, case: usize) -> bool {
-        (0..self.repeats.min(self.shard.of as usize)).any(|repeat| self.contains(case, repeat))
+        let Some(first) = self.first_unit.get(case) else { return false };
+        if !self.by_repeat {
+            return self.repeats > 0 && self.is_mine(*first);
+        }
+        // The first repeat from which on a unit is this shard's.
+        let (of, own) = (self.shard.of as usize, self.shard.number as usize - 1);
+        (own + of - first % of) % of < self.repeats
     }
 
     /// Number of its repeats, of all cases.
