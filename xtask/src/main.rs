@@ -10,10 +10,12 @@ mod book;
 mod clients_rig;
 mod dependencies;
 mod kernel_rig;
+mod package;
 mod packages;
 mod peers;
 mod step;
 mod test;
+mod tools;
 mod validate;
 mod words;
 
@@ -22,6 +24,8 @@ use std::process::ExitCode;
 const HELP: &str = "\
 cargo xtask test        run all checks and tests; installs the Debian packages they need when run as root
 cargo xtask packages    install those packages, or name them
+cargo xtask package     make what users install: a static program, a Debian package, a container file, sums
+cargo xtask package-test    make it, and install, run and remove the package in a bare Debian
 cargo xtask architecture    check docs/architecture.md against the crates and the folders of the simulator,
                         and that no two crates share the name of a type
 cargo xtask words       check the documentation and `--help` against xtask/words.txt
@@ -42,6 +46,8 @@ fn main() -> ExitCode {
         Some("architecture") => architecture::check(),
         Some("words") => words::check(),
         Some("packages") => packages::provide(),
+        Some("package") => package::make(),
+        Some("package-test") => package::test(),
         Some("dependencies") => dependencies::check(),
         Some("bench-peers") => peers::compare(std::env::args().nth(2)),
         Some("validate") => validate::run_with(std::env::args().skip(2)),

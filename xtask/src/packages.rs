@@ -61,6 +61,16 @@ const NEEDED_BY_CLIENTS_RIG: [(&str, &str); 5] = [
     ("unshare", "util-linux"),
 ];
 
+/// What packages are made and tried with.
+const NEEDED_BY_PACKAGES: [(&str, &str); 6] = [
+    ("musl-gcc", "musl-tools"),
+    ("dpkg-deb", "dpkg"),
+    ("debootstrap", "debootstrap"),
+    ("readelf", "binutils"),
+    ("unshare", "util-linux"),
+    ("git", "git"),
+];
+
 /// Installs what is missing when it may, else names it.
 ///
 /// # Errors
@@ -83,6 +93,14 @@ pub fn provide_for_kernel_rig() -> Result<(), String> {
 /// Missing packages that could not be installed.
 pub fn provide_for_clients_rig() -> Result<(), String> {
     install(missing(&NEEDED_BY_CLIENTS_RIG, &[]))
+}
+
+/// The same for what packages are made and tried with.
+///
+/// # Errors
+/// Missing packages that could not be installed.
+pub fn provide_for_packages() -> Result<(), String> {
+    install(missing(&NEEDED_BY_PACKAGES, &[]))
 }
 
 /// Python with what makes its environments.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::step::{become_last, cargo, run, target};
-use crate::{architecture, clients_rig, dependencies, kernel_rig, packages, words};
+use crate::{architecture, clients_rig, dependencies, kernel_rig, package, packages, words};
 
 /// The tests that try random inputs.
 const FUZZERS: [&str; 7] =
@@ -31,6 +31,7 @@ pub fn all() -> Result<(), String> {
     simulated_table()?;
     packages::provide_for_clients_rig()?;
     clients_rig::run_built(&[])?;
+    package::test()?;
     kernel_rig::short()?;
     run(
         "fuzzers",

@@ -86,6 +86,43 @@ pub enum Command {
     Bugreport(Bugreport),
     /// Print the JSON Schema of a kind of file, for editors and checkers.
     Schema(Schema),
+    /// Print the completions of a shell.
+    Completions(Completions),
+    /// Write a man page for the program and each command, for packages.
+    #[command(hide = true)]
+    ManPages(ManPages),
+}
+
+/// Arguments of `completions`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  waykeeper completions bash > ~/.local/share/bash-completion/completions/waykeeper
+  waykeeper completions zsh > ~/.zfunc/_waykeeper              with ~/.zfunc in fpath
+  waykeeper completions fish > ~/.config/fish/completions/waykeeper.fish")]
+pub struct Completions {
+    /// The shell.
+    #[arg(value_enum)]
+    pub shell: CompletionShell,
+}
+
+/// A shell that completions are made for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CompletionShell {
+    /// GNU Bash.
+    Bash,
+    /// Z shell.
+    Zsh,
+    /// fish.
+    Fish,
+}
+
+/// Arguments of `man-pages`.
+#[derive(Debug, Args)]
+pub struct ManPages {
+    /// The folder to write to.
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
 }
 
 /// Where cases run.

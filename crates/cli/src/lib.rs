@@ -64,6 +64,8 @@ pub fn main(built_from: Option<&'static str>) -> std::process::ExitCode {
         Command::Trace(trace) => commands::trace::trace(trace),
         Command::Bugreport(bugreport) => commands::bugreport::bugreport(bugreport),
         Command::Schema(schema) => commands::schema::schema(schema),
+        Command::Completions(completions) => commands::completions::completions(completions),
+        Command::ManPages(pages) => commands::completions::man_pages(pages),
     };
     match result {
         Ok(exit) => exit.into(),

@@ -58,9 +58,9 @@ pub fn current_core() -> u32 {
 /// # Errors
 /// Without CAP_SYS_NICE or a sufficient RLIMIT_RTPRIO: permission denied.
 pub fn fifo(priority: i32) -> io::Result<()> {
-    let parameter = libc::sched_param { sched_priority: priority };
-    // SAFETY: the parameter block outlives the call, and 0 means the calling thread.
-    let result = unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &parameter) };
+    // musl refuses this by itself, because the kernel acts on a thread and POSIX means a process.
+    // SAFETY: the kernel's parameter block is one int, which outlives the call; 0 means the calling thread.
+    let result = unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, libc::SCHED_FIFO, &raw const priority) };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
@@ -83,7 +83,7 @@ pub fn policy() -> &'static str {
 /// The scheduling policy of a thread by its number in the kernel; 0 is the calling one. `not seen` where it is gone.
 pub fn policy_of(thread: u32) -> &'static str {
     // SAFETY: no memory is passed.
-    let policy = unsafe { libc::sched_getscheduler(thread as libc::pid_t) };
+    let policy = unsafe { libc::syscall(libc::SYS_sched_getscheduler, thread as libc::pid_t) } as libc::c_int;
     match if policy < 0 { policy } else { policy & !libc::SCHED_RESET_ON_FORK } {
         ..=-1 => "not seen",
         libc::SCHED_FIFO => "SCHED_FIFO",

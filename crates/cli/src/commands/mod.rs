@@ -6,6 +6,7 @@ pub mod bugreport;
 pub mod catalogue;
 pub mod colours;
 pub mod compare;
+pub mod completions;
 pub mod decode;
 pub mod doctor;
 mod dry_run;

@@ -30,10 +30,36 @@ fn the_help_of_every_command_has_an_example_that_names_it() {
         "trace",
         "bugreport",
         "schema",
+        "completions",
     ] {
         let help = desk.run(&[command, "--help"]).with(0).stdout;
         let example = format!("  waykeeper {command}");
         assert!(help.contains("Example") && help.contains(&example), "{command}: {help}");
+    }
+}
+
+#[test]
+fn completions_and_man_pages_have_every_command_of_the_help() {
+    let desk = Desk::new();
+    let help = desk.run(&["--help"]).with(0).stdout;
+    let (_, listed) = help.split_once("Commands:\n").unwrap();
+    let (listed, _) = listed.split_once("\n\n").unwrap();
+    let commands: Vec<&str> = listed
+        .lines()
+        .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
+    assert!(commands.len() > 20 && commands.contains(&"merge") && !commands.contains(&"man-pages"), "{commands:?}");
+    for shell in ["bash", "zsh", "fish"] {
+        let text = desk.run(&["completions", shell]).with(0).stdout;
+        assert!(commands.iter().all(|command| text.contains(command)), "{shell}: {text}");
+    }
+    desk.run(&["completions", "tcsh"]).with(2);
+    desk.run(&["man-pages", "man"]).with(0);
+    for command in commands {
+        let page = std::fs::read_to_string(desk.path().join(format!("man/waykeeper-{command}.1")));
+        // clap has no page for its own `help`.
+        assert!(command == "help" || page.unwrap().contains(".SH"), "{command}");
     }
 }
 

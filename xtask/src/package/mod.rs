@@ -1,0 +1,118 @@
+//! What users install: static programs, Debian packages, a container file, and their SHA-256 sums.
+
+mod bare_root;
+mod program;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use sha2::{Digest, Sha256};
+
+use crate::packages;
+use crate::step::{root, run, target};
+use crate::tools;
+use program::{Built, TARGET};
+
+/// The version of cargo-deb that the package's description was tried with.
+const CARGO_DEB: &str = "3.8.0";
+
+/// The shells that completions are made for.
+const SHELLS: [&str; 3] = ["bash", "zsh", "fish"];
+
+/// Where all of it lies at the end.
+fn shipped() -> PathBuf {
+    target().join("shipped")
+}
+
+/// Makes what users install.
+///
+/// # Errors
+/// A step that fails.
+pub fn make() -> Result<(), String> {
+    make_all().map(drop)
+}
+
+/// Makes it, and installs, runs and removes the package in a bare Debian.
+///
+/// # Errors
+/// A step that fails, or a package that is not as it must be.
+pub fn test() -> Result<(), String> {
+    let (built, deb) = make_all()?;
+    program::check_static(&built)?;
+    bare_root::test(&deb, &program::commit())
+}
+
+fn make_all() -> Result<(Built, PathBuf), String> {
+    packages::provide_for_packages()?;
+    let folder = shipped();
+    fresh(&folder)?;
+    let built = program::build()?;
+    beside(&built)?;
+    copy(&built.program, &folder.join("waykeeper-x86_64"))?;
+    let deb = debian_package(&folder)?;
+    for file in ["packaging/Containerfile", "crates/markers/user/waykeeper.h"] {
+        let file = Path::new(root()).join(file);
+        copy(&file, &folder.join(file.file_name().unwrap_or_default()))?;
+    }
+    sums(&folder)?;
+    println!("packages are in {}", folder.display());
+    Ok((built, deb))
+}
+
+/// Writes man pages and completions beside a program, where the package's description has them.
+fn beside(built: &Built) -> Result<(), String> {
+    let folder = built.folder.join("shipped");
+    fresh(&folder)?;
+    run("man pages", Command::new(&built.program).arg("man-pages").arg(folder.join("man")))?;
+    run("compressed", Command::new("gzip").args(["-9", "--no-name", "--recursive"]).arg(folder.join("man")))?;
+    for shell in SHELLS {
+        let output = Command::new(&built.program).args(["completions", shell]).output();
+        let output = output.map_err(|error| format!("completions for {shell}: {error}"))?;
+        if !output.status.success() {
+            return Err(format!("completions for {shell}: {}", String::from_utf8_lossy(&output.stderr)));
+        }
+        write(&folder.join(format!("waykeeper.{shell}")), &output.stdout)?;
+    }
+    Ok(())
+}
+
+fn debian_package(folder: &Path) -> Result<PathBuf, String> {
+    let deb = folder.join("waykeeper_amd64.deb");
+    let mut package = Command::new(tools::built("cargo-deb", CARGO_DEB)?.join("cargo-deb"));
+    package.args(["--package", "waykeeper", "--target", TARGET, "--no-build", "--no-strip", "--locked"]);
+    run("Debian package", package.arg("--output").arg(&deb))?;
+    Ok(deb)
+}
+
+/// Writes `SHA256SUMS`, as `sha256sum --check` reads it.
+fn sums(folder: &Path) -> Result<(), String> {
+    let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
+    let entries = fs::read_dir(folder).map_err(failed)?.collect::<Result<Vec<_>, _>>().map_err(failed)?;
+    let mut names: Vec<String> = entries.into_iter().filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    names.sort();
+    let mut text = String::new();
+    for name in names {
+        let hash = Sha256::digest(fs::read(folder.join(&name)).map_err(failed)?);
+        let hash: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+        text += &format!("{hash}  {name}\n");
+    }
+    write(&folder.join("SHA256SUMS"), text.as_bytes())
+}
+
+/// An empty folder.
+fn fresh(folder: &Path) -> Result<(), String> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+        _ => fs::create_dir_all(folder),
+    }
+    .map_err(|error| format!("{}: {error}", folder.display()))
+}
+
+fn copy(from: &Path, to: &Path) -> Result<(), String> {
+    fs::copy(from, to).map(drop).map_err(|error| format!("{} to {}: {error}", from.display(), to.display()))
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
+    fs::write(path, bytes).map_err(|error| format!("{}: {error}", path.display()))
+}

@@ -1,0 +1,75 @@
+//! The static program: built against musl, so that it runs on every Linux of its architecture, whatever C library is there.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::step::{cargo, root, run, target};
+
+/// As Rust calls the architecture and C library that packages are made for.
+pub const TARGET: &str = "x86_64-unknown-linux-musl";
+
+/// A program that was built.
+#[derive(Debug)]
+pub struct Built {
+    /// The folder that cargo built it in.
+    pub folder: PathBuf,
+    /// The program.
+    pub program: PathBuf,
+}
+
+/// The commit that is built; one that was changed since is marked.
+pub fn commit() -> String {
+    let git = |arguments: &[&str]| {
+        let output = Command::new("git").args(arguments).current_dir(root()).output().ok()?;
+        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    };
+    let Some(commit) = git(&["rev-parse", "HEAD"]) else { return "unknown".into() };
+    let is_changed = git(&["status", "--porcelain", "--untracked-files=no"]).is_none_or(|changed| !changed.is_empty());
+    if is_changed { commit + "-changed" } else { commit }
+}
+
+/// Builds the program, without symbols.
+///
+/// # Errors
+/// A target that cannot be installed; a build that fails.
+pub fn build() -> Result<Built, String> {
+    provide(TARGET)?;
+    let mut build = cargo("build --release --locked --package waykeeper --bin waykeeper --target");
+    build.arg(TARGET).env("WAYKEEPER_COMMIT", commit());
+    run("static program", &mut build)?;
+    let folder = target().join(TARGET).join("release");
+    let built = Built { program: folder.join("waykeeper"), folder };
+    run("without symbols", Command::new("strip").arg(&built.program))?;
+    Ok(built)
+}
+
+/// Installs Rust's library for a target where it is missing.
+fn provide(target: &str) -> Result<(), String> {
+    let sysroot = Command::new("rustc").args(["--print", "target-libdir", "--target", target]).output();
+    let folder = sysroot.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
+    if folder.is_ok_and(|folder| PathBuf::from(folder).is_dir()) {
+        return Ok(());
+    }
+    run(&format!("Rust's library for {target}"), Command::new("rustup").args(["target", "add", target]))
+}
+
+/// Checks that a program needs no library and no loader of the system, and is not larger than it may be.
+///
+/// # Errors
+/// What it needs; its size.
+pub fn check_static(built: &Built) -> Result<(), String> {
+    const MOST_BYTES: u64 = 30 << 20;
+    let shown = built.program.display();
+    let output = Command::new("readelf").args(["--wide", "--segments", "--dynamic"]).arg(&built.program).output();
+    let output = output.map_err(|error| format!("readelf: {error}"))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    if !output.status.success() || !text.contains("LOAD") {
+        return Err(format!("{shown}: readelf cannot read it"));
+    }
+    if let Some(line) = text.lines().find(|line| line.contains("INTERP") || line.contains("(NEEDED)")) {
+        return Err(format!("{shown} is not static: {}", line.trim()));
+    }
+    let bytes = std::fs::metadata(&built.program).map_err(|error| format!("{shown}: {error}"))?.len();
+    println!("{shown}: static, {:.1} MiB", bytes as f64 / f64::from(1 << 20));
+    if bytes > MOST_BYTES { Err(format!("{shown} has {bytes} bytes; expected at most {MOST_BYTES}")) } else { Ok(()) }
+}

@@ -1,0 +1,20 @@
+//! Programs of crates.io that chores run: built once for each of their versions.
+
+use std::path::PathBuf;
+
+use crate::step::{cargo, run, target};
+
+/// The folder with the programs of a crate of that version, which is built where it is missing.
+///
+/// # Errors
+/// A crate that cannot be built.
+pub fn built(name: &str, version: &str) -> Result<PathBuf, String> {
+    let folder = target().join("tools").join(format!("{name}-{version}"));
+    let programs = folder.join("bin");
+    if !programs.join(name).exists() {
+        let mut install = cargo(&format!("install {name} --locked --quiet"));
+        install.args(["--version", version]).arg("--root").arg(&folder).env_remove("CARGO_TARGET_DIR");
+        run(&format!("building {name}"), &mut install)?;
+    }
+    Ok(programs)
+}
