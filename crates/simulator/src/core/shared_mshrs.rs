@@ -53,6 +53,16 @@ impl SharedMshrs {
         self.waiting.front() == Some(&core) && self.has_room(now)
     }
 
+    /// The cores whose turn it may be, one bit each: while nothing comes at a known time, the first one alone, if there is
+    /// room.
+    pub fn may_be_next(&self) -> u32 {
+        match self.waiting.front() {
+            _ if !self.timed.is_empty() => u32::MAX,
+            Some(core) if self.owed < self.most => 1 << core,
+            _ => 0,
+        }
+    }
+
     /// Whether a core that waits could begin.
     pub fn has_news(&mut self, now: u64) -> bool {
         !self.waiting.is_empty() && self.has_room(now)
@@ -107,12 +117,15 @@ mod tests {
         misses.take_until(100);
         assert_eq!((misses.may_begin(2, 10), misses.may_begin(0, 20), misses.has_news(20)), (false, false, false));
         assert_eq!((misses.next_time(20), misses.is_free(20)), (100, false));
+        assert_eq!(misses.may_be_next(), u32::MAX);
         // At 100 the timed one has come: core 2 is first, and core 0 must wait for its turn.
         assert!(misses.has_news(100) && misses.is_next(2, 100) && !misses.is_next(0, 100));
         assert_eq!((misses.may_begin(0, 100), misses.may_begin(2, 100)), (false, true));
         misses.owe();
+        assert_eq!(misses.may_be_next(), 0);
         misses.answered();
         // There is room, for core 0.
+        assert_eq!(misses.may_be_next(), 1);
         assert_eq!((misses.next_time(150), misses.is_free(150)), (u64::MAX, false));
         assert!(misses.may_begin(0, 200) && !misses.has_news(200));
     }

@@ -27,4 +27,10 @@ impl World {
     pub fn is_settled(&self) -> bool {
         self.hierarchy.disturbed | u32::from(self.has_room) == 0 && self.hierarchy.writes.is_empty()
     }
+
+    /// The cores whose turn it may be at a shared cache whose misses are bounded, one bit each.
+    #[inline]
+    pub fn turns(&self) -> u32 {
+        self.misses.iter().fold(0, |cores, misses| cores | misses.may_be_next())
+    }
 }

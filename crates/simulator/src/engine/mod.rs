@@ -306,11 +306,14 @@ impl Engine {
     /// Lets programs try again whose requests may now go on: after a fill, or as a shared cache has room.
     #[inline(always)]
     fn retry(&mut self, filled: Option<Line>, now: u64) {
+        let turns = self.world.turns();
         for index in bits(self.blocked) {
-            if let Some(filled) = filled
-                && !self.world.hierarchy.compete(self.waits_for[index % (MOST_CORES + 1)], filled)
-                && self.waits_for[index % (MOST_CORES + 1)] != EMPTY
-            {
+            let goes_on = match (self.waits_for[index % (MOST_CORES + 1)], filled) {
+                (EMPTY, _) => turns >> self.running[index].core() & 1 == 1,
+                (line, Some(filled)) => self.world.hierarchy.compete(line, filled),
+                (_, None) => false,
+            };
+            if !goes_on {
                 continue;
             }
             let wake = match &mut self.running[index] {

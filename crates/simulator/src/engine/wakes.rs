@@ -32,8 +32,12 @@ impl Wakes {
     /// A program acts at another time from now on.
     #[inline]
     pub fn change(&mut self, program: usize, at: u64) {
-        self.times[program] = at;
-        self.first = self.earliest();
+        let before = std::mem::replace(&mut self.times[program], at);
+        if at <= self.first {
+            self.first = at;
+        } else if before == self.first {
+            self.first = self.earliest();
+        }
     }
 
     /// A program acts at this time, which is not later than the one before.

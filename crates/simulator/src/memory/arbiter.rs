@@ -45,6 +45,9 @@ impl Request {
     }
 }
 
+/// The rank of a request by priority and age, and its queue.
+type Oldest = ((bool, u64), usize);
+
 /// Queues of a channel: by class and priority.
 const QUEUES: usize = 2 * MOST_CLASSES;
 
@@ -73,6 +76,8 @@ pub struct Arbiter {
     waiting: Vec<u64>,
     /// Those of them whose first request can go on as far as the memory is concerned, as of the last look.
     ready: Vec<u64>,
+    /// The first of these requests by priority and age, its rank and its queue.
+    oldest: Vec<Option<Oldest>>,
     /// Channels of which something has changed since, one bit each.
     changed: u64,
     /// Whether each channel has room for a read and for a write.
@@ -110,6 +115,7 @@ impl Arbiter {
             seen: vec![Queue::new(); channels * QUEUES],
             waiting: vec![0; channels],
             ready: vec![0; channels],
+            oldest: vec![None; channels],
             changed: 0,
             room: vec![[true; 2]; channels],
             count: 0,
@@ -261,21 +267,41 @@ impl Arbiter {
         self.regulator.as_ref().map_or(now, |regulator| regulator.allowed(request.class, now))
     }
 
-    /// The queues of a channel whose first request can go on, one bit each.
-    fn ready_in(&self, channel: usize, room: &impl QueueSpace) -> u64 {
-        let can_enter = |queue: &usize| {
-            let first = self.seen[channel * QUEUES + queue].front();
-            first.is_some_and(|request| room.has_room(&request) && !self.is_behind_write(&request))
-        };
-        bits(self.waiting[channel]).filter(can_enter).fold(0, |mask, queue| mask | 1 << queue)
+    /// Finds out which of a channel's queues have a first request that can go on.
+    fn look_at(&mut self, channel: usize, room: &impl QueueSpace) {
+        let (mut ready, mut oldest) = (0, None);
+        for queue in bits(self.waiting[channel]) {
+            let at = channel * QUEUES + queue;
+            let Some(request) = self.seen[at].front() else { continue };
+            if room.has_room(&request) && !self.is_behind_write(&request) {
+                ready |= 1 << queue;
+                let rank = (!request.first, request.order);
+                if oldest.is_none_or(|(least, _)| rank < least) {
+                    oldest = Some((rank, at));
+                }
+            }
+        }
+        (self.ready[channel], self.oldest[channel]) = (ready, oldest);
     }
 
     /// Among the first requests of all queues, the queue of the one that passes: by priority, then as the regulator has it,
     /// then the oldest. And when the next one can, if no room comes for the others.
     fn look(&mut self, now: u64, room: &impl QueueSpace) -> (Option<usize>, u64) {
         for channel in bits(std::mem::take(&mut self.changed)) {
-            self.ready[channel] = self.ready_in(channel, room);
+            self.look_at(channel, room);
         }
+        if self.regulator.as_ref().is_some_and(Regulator::tells_classes_apart) {
+            return self.look_by_class(now);
+        }
+        match self.oldest.iter().flatten().min_by_key(|(rank, _)| *rank) {
+            None => (None, NEVER),
+            Some((_, queue)) if self.next_free <= now => (Some(*queue), now),
+            Some(_) => (None, self.next_free),
+        }
+    }
+
+    /// The same where the regulator lets classes wait or go first.
+    fn look_by_class(&self, now: u64) -> (Option<usize>, u64) {
         let (mut best, mut next_time) = (None, NEVER);
         for (channel, ready) in self.ready.iter().enumerate() {
             for queue in bits(*ready) {

@@ -145,6 +145,11 @@ impl Regulator {
         self.enabled && matches!(self.scheme, Scheme::Maximum(_) | Scheme::Portions(_))
     }
 
+    /// Whether requests that wait go in another order than without it, or at other times.
+    pub fn tells_classes_apart(&self) -> bool {
+        self.enabled && !matches!(self.scheme, Scheme::Delay { .. })
+    }
+
     /// How long every request of a class waits before it takes part.
     pub fn delay(&self, class: u8) -> u64 {
         match self.scheme {
