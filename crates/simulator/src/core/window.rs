@@ -130,7 +130,10 @@ impl Window {
 
     /// An instruction that was held has its translation.
     pub fn release(&mut self, load: u64) {
-        if let Ok(at) = self.held.binary_search(&load) {
+        // Walks end in the order in which they begin, most of them.
+        if self.held.front() == Some(&load) {
+            self.held.pop_front();
+        } else if let Ok(at) = self.held.binary_search(&load) {
             self.held.remove(at);
         }
     }

@@ -43,10 +43,13 @@ impl Request {
     pub fn write(line: Line, (channel, in_channel): (usize, Line), source: Source) -> Self {
         Self { line, channel, in_channel, class: source.class, first: false, reader: None, order: 0 }
     }
-}
 
-/// The rank of a request by priority and age, and its queue.
-type Oldest = ((bool, u64), usize);
+    /// Its rank by priority, then by age: the least goes first.
+    #[inline]
+    fn rank(&self) -> u64 {
+        u64::from(!self.first) << 62 | self.order
+    }
+}
 
 /// Queues of a channel: by class and priority.
 const QUEUES: usize = 2 * MOST_CLASSES;
@@ -76,8 +79,8 @@ pub struct Arbiter {
     waiting: Vec<u64>,
     /// Those of them whose first request can go on as far as the memory is concerned, as of the last look.
     ready: Vec<u64>,
-    /// The first of these requests by priority and age, its rank and its queue.
-    oldest: Vec<Option<Oldest>>,
+    /// The least rank by priority and age among these requests, and its queue; [`NEVER`] where none can go on.
+    oldest: Vec<(u64, usize)>,
     /// Channels of which something has changed since, one bit each.
     changed: u64,
     /// Whether each channel has room for a read and for a write.
@@ -115,7 +118,7 @@ impl Arbiter {
             seen: vec![Queue::new(); channels * QUEUES],
             waiting: vec![0; channels],
             ready: vec![0; channels],
-            oldest: vec![None; channels],
+            oldest: vec![(NEVER, 0); channels],
             changed: 0,
             room: vec![[true; 2]; channels],
             count: 0,
@@ -182,8 +185,8 @@ impl Arbiter {
         true
     }
 
-    /// A request comes.
-    pub fn arrive(&mut self, request: Request, now: u64) {
+    /// A request comes; whether that can make a difference to anybody now, rather than when it is seen.
+    pub fn arrive(&mut self, request: Request, now: u64) -> bool {
         self.writes_waiting += u64::from(request.reader.is_none());
         let delay = self.regulator.as_ref().map_or(0, |regulator| regulator.delay(request.class));
         let holds_back = self.holds_back();
@@ -191,8 +194,10 @@ impl Arbiter {
         if delay > 0 || holds_back || !delayed.is_empty() {
             delayed.push_back((now + delay, request));
             self.delayed_count += 1;
+            true
         } else {
             self.behind.push_back(request);
+            self.count < self.entries || self.has_news(now)
         }
     }
 
@@ -269,16 +274,13 @@ impl Arbiter {
 
     /// Finds out which of a channel's queues have a first request that can go on.
     fn look_at(&mut self, channel: usize, room: &impl QueueSpace) {
-        let (mut ready, mut oldest) = (0, None);
+        let (mut ready, mut oldest) = (0, (NEVER, 0));
         for queue in bits(self.waiting[channel]) {
             let at = channel * QUEUES + queue;
             let Some(request) = self.seen[at].front() else { continue };
             if room.has_room(&request) && !self.is_behind_write(&request) {
                 ready |= 1 << queue;
-                let rank = (!request.first, request.order);
-                if oldest.is_none_or(|(least, _)| rank < least) {
-                    oldest = Some((rank, at));
-                }
+                oldest = oldest.min((request.rank(), at));
             }
         }
         (self.ready[channel], self.oldest[channel]) = (ready, oldest);
@@ -293,10 +295,16 @@ impl Arbiter {
         if self.regulator.as_ref().is_some_and(Regulator::tells_classes_apart) {
             return self.look_by_class(now);
         }
-        match self.oldest.iter().flatten().min_by_key(|(rank, _)| *rank) {
-            None => (None, NEVER),
-            Some((_, queue)) if self.next_free <= now => (Some(*queue), now),
-            Some(_) => (None, self.next_free),
+        let (mut rank, mut queue) = (NEVER, 0);
+        for oldest in &self.oldest {
+            if oldest.0 < rank {
+                (rank, queue) = *oldest;
+            }
+        }
+        match rank {
+            NEVER => (None, NEVER),
+            _ if self.next_free <= now => (Some(queue), now),
+            _ => (None, self.next_free),
         }
     }
 

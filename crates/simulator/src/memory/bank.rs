@@ -80,7 +80,18 @@ impl Bank {
     }
 
     fn pick_read(&self, order: Order, open_row: u32) -> (usize, Read) {
-        let high = order.priorities && self.reads.iter().any(|read| read.first);
+        if !order.priorities {
+            let oldest = self.reads.front().expect("the bank has a read");
+            if self.passed[0] >= order.row_hits {
+                return (0, oldest);
+            }
+            return self.reads.find(|read| read.row == open_row).unwrap_or((0, oldest));
+        }
+        self.pick_read_by_priority(order, open_row)
+    }
+
+    fn pick_read_by_priority(&self, order: Order, open_row: u32) -> (usize, Read) {
+        let high = self.reads.iter().any(|read| read.first);
         let mut candidates = self.reads.iter().enumerate().filter(|(_, read)| read.first || !high);
         let oldest = candidates.next().expect("the bank has a read, of high priority if one is asked for");
         if oldest.1.row == open_row || self.passed[0] >= order.row_hits {
@@ -96,7 +107,7 @@ impl Bank {
         if order.row_hits == 0 || oldest.row == open_row || self.passed[1] >= order.row_hits {
             return Some((0, oldest));
         }
-        self.writes.iter().enumerate().find(|(_, write)| write.row == open_row).or(Some((0, oldest)))
+        self.writes.find(|write| write.row == open_row).or(Some((0, oldest)))
     }
 
     /// Takes a read.

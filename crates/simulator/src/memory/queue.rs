@@ -80,6 +80,18 @@ impl<T: Copy + Default> Queue<T> {
         value
     }
 
+    /// The first value that fulfils this, and its place.
+    #[inline(always)]
+    pub fn find(&self, fits: impl Fn(&T) -> bool) -> Option<(usize, T)> {
+        for at in 0..self.len() {
+            let value = &self.values[self.place(self.first.wrapping_add(at))];
+            if fits(value) {
+                return Some((at, *value));
+            }
+        }
+        None
+    }
+
     /// All values, the first one first.
     pub fn iter(&self) -> impl Iterator<Item = T> + '_ {
         (0..self.len()).map(|at| self.values[self.place(self.first.wrapping_add(at))])
@@ -132,6 +144,8 @@ mod tests {
             }
             assert_eq!((queue.front(), queue.is_empty()), (golden.front().copied(), golden.is_empty()));
             assert!(queue.iter().eq(golden.iter().copied()));
+            let found = golden.iter().copied().enumerate().find(|(_, value)| value % 5 == 0);
+            assert_eq!(queue.find(|value| value % 5 == 0), found);
         }
     }
 }

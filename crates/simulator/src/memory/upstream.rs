@@ -116,8 +116,9 @@ impl Memory {
         if arbiter.lets_through(&request, now, &inside) {
             return self.enter(request, now);
         }
-        arbiter.arrive(request, now);
-        self.pass(now);
+        if arbiter.arrive(request, now) {
+            self.pass(now);
+        }
     }
 
     #[cold]
