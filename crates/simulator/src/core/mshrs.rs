@@ -166,10 +166,20 @@ impl Mshrs {
     /// The MSHRs that memory owes this line.
     #[inline(always)]
     pub fn owed_for(&self, line: Line) -> impl Iterator<Item = usize> + use<> {
+        bits(self.owed_bits(line))
+    }
+
+    /// Whether memory owes this line.
+    #[inline(always)]
+    pub fn is_owed(&self, line: Line) -> bool {
+        self.owed_bits(line) != 0
+    }
+
+    #[inline(always)]
+    fn owed_bits(&self, line: Line) -> u64 {
         let (halves, _) = self.lines.as_chunks::<{ MOST_MSHRS / 2 }>();
-        let equal =
-            halves.iter().rev().fold(0, |mask, half| mask << (MOST_MSHRS / 2) | u64::from(tags::equal(half, line)));
-        bits(self.owed & equal)
+        let equal = |half: &[Line; MOST_MSHRS / 2]| u64::from(tags::equal(half, line));
+        self.owed & halves.iter().rev().fold(0, |mask, half| mask << (MOST_MSHRS / 2) | equal(half))
     }
 
     /// A further access waits for the line of an MSHR.

@@ -273,6 +273,12 @@ impl Memory {
     #[inline(never)]
     fn plan_among_others(&mut self, channel: usize, time: u64) {
         self.times[channel] = time;
+        if channel != self.next {
+            if (time, channel) < (self.next_command, self.next) {
+                (self.next, self.next_command) = (channel, time);
+            }
+            return;
+        }
         (self.next, self.next_command) = (0, self.times[0]);
         for (at, time) in self.times.iter().enumerate().skip(1) {
             if *time < self.next_command {

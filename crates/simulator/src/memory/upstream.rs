@@ -137,12 +137,18 @@ impl Memory {
         let channel = self.next;
         self.channels[channel].fetched = None;
         let answered = self.channels[channel].step(now);
+        if answered.is_some() {
+            // An answer makes no room.
+            self.plan_alone(channel);
+            self.next_time = self.next_time.min(self.upstream.as_ref().map_or(NEVER, |upstream| upstream.next_time()));
+            return answered;
+        }
         self.allocate_fetched(channel, now);
         self.plan(channel);
-        if answered.is_none() && self.upstream.as_ref().is_some_and(|upstream| upstream.has_news(now)) {
+        if self.upstream.as_ref().is_some_and(|upstream| upstream.has_news(now)) {
             self.pass(now);
         }
-        answered
+        None
     }
 
     /// Lets requests through the arbiter.

@@ -21,7 +21,7 @@ impl Port {
         if self.limits.iter().all(|cache| world.misses[*cache].is_free(now)) {
             return None;
         }
-        let mine = self.mshrs.owed_for(line).next().is_some();
+        let mine = self.mshrs.is_owed(line);
         for at in 0..self.limits.len() {
             let cache = self.limits[at];
             let misses = &mut world.misses[cache];
