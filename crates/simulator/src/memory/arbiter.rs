@@ -214,7 +214,7 @@ impl Arbiter {
         }
         let delayed = if self.delayed_count > 0 { &self.delayed[..] } else { &[] };
         // Those whose time has come wait for an entry.
-        let delayed = delayed.iter().filter_map(|queue| queue.front().map(|(at, _)| at)).filter(|at| *at > now).min();
+        let delayed = delayed.iter().filter_map(|queue| queue.first().map(|(at, _)| *at)).filter(|at| *at > now).min();
         self.next_time = next_time.min(delayed.unwrap_or(NEVER));
         None
     }
@@ -277,8 +277,8 @@ impl Arbiter {
         let (mut ready, mut oldest) = (0, (NEVER, 0));
         for queue in bits(self.waiting[channel]) {
             let at = channel * QUEUES + queue;
-            let Some(request) = self.seen[at].front() else { continue };
-            if room.has_room(&request) && !self.is_behind_write(&request) {
+            let Some(request) = self.seen[at].first() else { continue };
+            if room.has_room(request) && !self.is_behind_write(request) {
                 ready |= 1 << queue;
                 oldest = oldest.min((request.rank(), at));
             }
@@ -314,8 +314,8 @@ impl Arbiter {
         for (channel, ready) in self.ready.iter().enumerate() {
             for queue in bits(*ready) {
                 let queue = channel * QUEUES + queue;
-                let Some(request) = self.seen[queue].front() else { continue };
-                let at = self.allowed(&request, now).max(self.next_free);
+                let Some(request) = self.seen[queue].first() else { continue };
+                let at = self.allowed(request, now).max(self.next_free);
                 next_time = next_time.min(at);
                 if at <= now {
                     let place = self.regulator.as_ref().map_or(0, |regulator| regulator.place(request.class, now));

@@ -41,6 +41,12 @@ impl<T: Copy + Default> Queue<T> {
         (!self.is_empty()).then(|| self.values[self.place(self.first)])
     }
 
+    /// The same in its place, for large values.
+    #[inline(always)]
+    pub fn first(&self) -> Option<&T> {
+        (!self.is_empty()).then(|| &self.values[self.place(self.first)])
+    }
+
     /// Takes the first value.
     #[inline(always)]
     pub fn pop_front(&mut self) -> Option<T> {

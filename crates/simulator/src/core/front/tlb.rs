@@ -17,6 +17,8 @@ pub struct Tlb {
     pages: Vec<Page>,
     used: Vec<u64>,
     clock: u64,
+    /// The entry that was used last, which is often used again.
+    last: usize,
     lockable: usize,
     locked: Vec<Page>,
     /// Core cycles that a hit here adds.
@@ -33,6 +35,7 @@ impl Tlb {
             pages: vec![NONE; entries],
             used: vec![0; entries],
             clock: 0,
+            last: 0,
             lockable,
             locked: Vec::new(),
             hit_cycles,
@@ -46,21 +49,31 @@ impl Tlb {
 
     /// Whether a translation is here; that is a use of it.
     pub fn look_up(&mut self, page: Page) -> bool {
+        if self.pages[self.last] == page {
+            self.use_at(self.last);
+            return true;
+        }
         let set = self.set(page);
         if let Some(way) = tags::position(&self.pages[set.clone()], page) {
-            self.clock += 1;
-            self.used[set.start + way] = self.clock;
+            self.use_at(set.start + way);
             return true;
         }
         self.locked.contains(&page)
+    }
+
+    #[inline]
+    fn use_at(&mut self, entry: usize) {
+        self.last = entry;
+        self.clock += 1;
+        self.used[entry] = self.clock;
     }
 
     /// Takes a translation that is not here.
     pub fn fill(&mut self, page: Page) {
         let set = self.set(page);
         let oldest = set.min_by_key(|at| self.used[*at]).expect("a set has ways");
-        self.clock += 1;
-        (self.pages[oldest], self.used[oldest]) = (page, self.clock);
+        self.pages[oldest] = page;
+        self.use_at(oldest);
     }
 
     /// Entries that software can still lock.

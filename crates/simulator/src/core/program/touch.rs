@@ -272,7 +272,7 @@ impl Program {
         let front = self.front.as_deref_mut().expect("only called with a front");
         let Some(prefetchers) = &mut front.prefetchers else { return issued };
         front.wished = false;
-        if !matches!(touch.want, Want::Read | Want::Write) {
+        if !matches!(touch.want, Want::Read | Want::Write) || matches!(issued, Issued::Blocked | Issued::Full(_)) {
             return issued;
         }
         let now = self.now;
@@ -282,10 +282,8 @@ impl Program {
             (Issued::At(arrival), Some(at)) => Issued::At(Arrival { at: at.max(arrival.at), ..arrival }),
             (issued, _) => issued,
         };
-        match issued {
-            Issued::Hit if !prefetchers.first_use(touch.line) => return issued,
-            Issued::Blocked | Issued::Full(_) => return issued,
-            _ => {}
+        if issued == Issued::Hit && !prefetchers.first_use(touch.line) {
+            return issued;
         }
         prefetchers.missed(touch.line);
         front.late.retain(|(_, at)| *at > now);
