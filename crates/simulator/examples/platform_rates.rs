@@ -3,7 +3,8 @@
 //! `cargo run --release -p waykeeper-simulator --example platform_rates [MICROSECONDS [FILTER]]`
 //!
 //! FILTER is part of the name of a case (`cd8180 hammer`). The digest is that of all samples and counters: two engines with
-//! equal digests did the same. Under `valgrind --tool=callgrind`, `CALLS=1` gives the instructions of an access.
+//! equal digests did the same. Platform files are read from the folder of the sources that is the current one. Under
+//! `valgrind --tool=callgrind`, two runs of different lengths tell the instructions of an access without those of the start.
 
 use std::fmt::Write;
 use std::time::Instant;
