@@ -16,6 +16,7 @@ Examples:
   waykeeper run agilex5-cluster-latency             simulate a platform beside its published figures
   waykeeper list                                    experiments, policies, platforms and workloads
   waykeeper show waykeeper-runs/this-machine-...    print a run again
+  waykeeper tune apollo-lake-cat --budget 'misses==0'   the smallest share that holds a budget
   waykeeper compare RUN RUN                         two runs side by side
   waykeeper report RUN --out page.html              one page with pictures
   waykeeper tail RUN --over 24h                     what a longer run would show, if its tail allows
@@ -42,6 +43,8 @@ pub enum Command {
     List(List),
     /// Print a run that was kept.
     Show(Show),
+    /// Search for the smallest measure that holds a budget: cache ways, locks, bandwidth, priority.
+    Tune(Tune),
     /// Compare two runs, case by case.
     Compare(Compare),
     /// Write runs as one HTML page with pictures, which needs no network.
@@ -150,10 +153,14 @@ Examples:
   waykeeper run --resume results/first
   waykeeper run my-experiment.toml --shard 2/8 --out results/shard-2
 
-A budget is [MITIGATION:]METRIC<=DURATION[@RATE], METRIC one of max, jitter, mean, min, p50, p99, p99.9, p99.99:
+A budget is [MITIGATION:]METRIC<=LIMIT[@RATE][ over TIME], METRIC one of max, jitter, mean, min, p50, p99, p99.9, p99.99,
+misses, slowdown:
   max<=10us           for every case; judged against one sample in 1000
   nl3a+cp: max<=7us   for the cases under that mitigation only
   max<=50us@1e-6      fewer than one sample in a million may exceed it
+  max<=50us over 1h   none in an hour of measuring, which the run must have
+  misses==0           no line read from memory within samples, where misses are counted
+  slowdown<=1.05      the mean beside neighbours over the mean alone
 
 Exit status: 0 done, and no budget was seen broken; 1 a budget was broken; 2 bad input;
 3 this machine cannot do it; 4 too little data to judge a budget; 130 interrupted.")]
@@ -206,6 +213,76 @@ pub struct Run {
     /// A program of yours and its arguments, after `--`: the only target, in the place of those of the experiment.
     #[command(flatten)]
     pub program: TargetProgram,
+}
+
+/// Arguments of `tune`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  waykeeper tune apollo-lake-cat --budget 'misses==0'
+  waykeeper tune apollo-lake-cat --budget 'misses==0' --over ways --out policy.toml
+  waykeeper tune agilex5-cluster-latency --budget 'max<=5us' --repeats 8
+  waykeeper tune tcc-cache-partition --set sweep.size.only=1296KiB --budget 'slowdown<=1.05'
+  waykeeper tune my-experiment.toml --budget 'max<=50us over 10min' --time-limit 4h --keep search
+  waykeeper tune apollo-lake-cat --budget 'misses==0' --dry-run
+
+Candidates are policies. Each is measured beside the neighbours of the experiment; one that is seen broken stops at once, and the
+smallest that was not is confirmed in fresh repeats. On this machine each policy is applied before its repeats and taken back after
+them. `--keep DIR` of an interrupted search goes on with it.
+
+Exit status: 0 an answer was found, or no measure is needed; 1 nothing on offer holds; 2 bad input;
+3 this machine cannot do it; 4 no candidate could be confirmed; 130 interrupted.")]
+pub struct Tune {
+    /// A bundled experiment (see `waykeeper list`) or a file: its target, neighbours and lengths; its mitigations do not count.
+    pub experiment: String,
+    /// What is to hold. May be repeated [default: the budgets of the experiment].
+    #[arg(long = "budget", value_name = "BUDGET")]
+    pub budgets: Vec<String>,
+    /// The target, where the experiment has several, or another one: a workload and its core.
+    #[arg(long, value_name = "WORKLOAD@CORE")]
+    pub target: Option<String>,
+    /// What may be varied: ways, lock, bandwidth, colours, priority, clock, allocation [default: all that is on offer].
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub over: Vec<String>,
+    /// The platform to search on, in the place of the experiment's.
+    #[arg(long = "for", value_name = "PLATFORM")]
+    pub platform: Option<String>,
+    /// Where to run it: by default on the host if its platform is `host`, else in the simulator.
+    #[arg(long, value_enum)]
+    pub on: Option<On>,
+    /// How long the search may take.
+    #[arg(long, value_name = "TIME", default_value = "20min", allow_hyphen_values = true)]
+    pub time_limit: String,
+    /// Length of each repeat, such as `5s`: wall time on the host, simulated time in the simulator.
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub duration: Option<String>,
+    /// Fresh repeats of a confirmation at least, 5 or more; budgets with a rate or a time may need more.
+    #[arg(long, value_name = "N", value_parser = whole_number, allow_negative_numbers = true)]
+    pub repeats: Option<i64>,
+    /// Decides placement and phases in the simulator, and random orders everywhere.
+    #[arg(long, value_name = "N", value_parser = whole_number, allow_negative_numbers = true)]
+    pub seed: Option<i64>,
+    /// Set any field of the experiment, as for `run`. May be repeated.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub sets: Vec<String>,
+    /// Skip simulated accesses that cannot affect the target (simulator only).
+    #[arg(long)]
+    pub fast: bool,
+    /// Write the policy of the answer to this file.
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Folder for the search: new or empty, or that of an interrupted search, which goes on [default: waykeeper-runs/tune-EXPERIMENT-TIME].
+    #[arg(long, value_name = "DIR")]
+    pub keep: Option<PathBuf>,
+    /// Print every candidate that was tried.
+    #[arg(long)]
+    pub all: bool,
+    /// Print JSON instead of the table.
+    #[arg(long)]
+    pub json: bool,
+    /// Print the candidates; measure and write nothing.
+    #[arg(long)]
+    pub dry_run: bool,
 }
 
 /// A program as target.
@@ -911,6 +988,8 @@ pub enum SchemaOf {
     Policy,
     /// run.json.
     Run,
+    /// What `tune --json` prints.
+    Tuned,
     /// What `doctor --json` prints.
     Doctor,
     /// What `machine --json` prints.

@@ -14,6 +14,8 @@ pub enum Exit {
     Done,
     /// A budget was broken.
     BudgetBroken,
+    /// Nothing on offer holds a budget.
+    NothingHolds,
     /// A case is worse than in the run that it is compared with.
     Worse,
     /// A setting does not hold.
@@ -38,7 +40,8 @@ impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         Self::from(match exit {
             Exit::Done => 0,
-            Exit::BudgetBroken | Exit::Worse | Exit::DoesNotHold | Exit::OthersLeft | Exit::SeriousFound => 1,
+            Exit::BudgetBroken | Exit::NothingHolds | Exit::Worse => 1,
+            Exit::DoesNotHold | Exit::OthersLeft | Exit::SeriousFound => 1,
             Exit::BadInput => 2,
             Exit::CannotDo => 3,
             Exit::TooThin => 4,
@@ -87,7 +90,8 @@ mod tests {
     fn next(exit: Exit) -> Option<Exit> {
         Some(match exit {
             Exit::Done => Exit::BudgetBroken,
-            Exit::BudgetBroken => Exit::Worse,
+            Exit::BudgetBroken => Exit::NothingHolds,
+            Exit::NothingHolds => Exit::Worse,
             Exit::Worse => Exit::DoesNotHold,
             Exit::DoesNotHold => Exit::OthersLeft,
             Exit::OthersLeft => Exit::SeriousFound,

@@ -8,6 +8,7 @@ use waykeeper_executor::ExecutorError;
 use waykeeper_experiment::InputError;
 use waykeeper_platform::PlatformError;
 use waykeeper_policy::PolicyError;
+use waykeeper_search::tune::TuneError;
 use waykeeper_session::SessionError;
 
 /// Why a command ended without a result.
@@ -79,6 +80,15 @@ impl From<ExecutorError> for Failure {
         match error {
             ExecutorError::Stopped => Self::Stopped,
             refused @ ExecutorError::Refused(_) => Self::Executor(refused),
+        }
+    }
+}
+
+impl From<TuneError> for Failure {
+    fn from(error: TuneError) -> Self {
+        match error {
+            TuneError::Session(error) => error.into(),
+            error @ TuneError::Write { .. } => Self::Machine(error.to_string()),
         }
     }
 }

@@ -207,6 +207,39 @@ fn has_case(share: &Option<ShardRepeats>, case: usize) -> bool {
     share.as_ref().is_none_or(|share| share.has_case(case))
 }
 
+/// Measures one repeat of one case of a plan, for searches that decide themselves what to measure next. Repeats of the same
+/// number have the same placement in all cases, and are those of [`run`].
+///
+/// # Errors
+/// What the place turns out to be unable to do; a stop.
+pub fn one(
+    executor: &dyn Executor,
+    plan: &Plan,
+    settings: &RunSettings,
+    case: usize,
+    repeat: usize,
+    stop: &AtomicBool,
+) -> Result<Measurement, ExecutorError> {
+    let assignment = PlannedRepeat {
+        case: &plan.cases[case],
+        seed: repeat_seed(settings.seed, repeat),
+        duration_s: settings.duration_s,
+        simulated_samples: settings.simulated_samples,
+        timed_warm_up: settings.timed_warm_up,
+        occupancy: false,
+        explain: 0,
+        fast: settings.fast,
+        check_fast: false,
+        excursion_above_ns: None,
+        gap_ns: settings.gap_ns,
+        peak_interval_ns: settings.peak_interval_ns,
+        // Nobody knows which mitigation was measured before.
+        wash: true,
+        under_test: &mitigations_under_test(plan),
+    };
+    executor.measure(&assignment, stop)
+}
+
 /// The seed of a repeat: the same for all cases, so that they are compared under the same placement.
 fn repeat_seed(seed: u64, repeat: usize) -> u64 {
     // JSON readers keep integers exactly up to 2^53.

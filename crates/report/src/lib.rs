@@ -24,8 +24,8 @@ mod run;
 pub mod sections;
 mod shapes;
 pub mod shown;
-mod table;
-mod text;
+pub mod table;
+pub mod text;
 mod trace;
 
 pub use assignment::assignment;

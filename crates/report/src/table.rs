@@ -6,7 +6,9 @@ use crate::shown::one_line;
 
 /// One column: its heading, and whether it holds numbers.
 pub struct Column {
+    /// Its heading.
     pub heading: String,
+    /// Whether it holds numbers, which stand to the right.
     pub numbers: bool,
 }
 

@@ -4,8 +4,8 @@ use waykeeper_experiment::cases::{Case, Plan, Purpose};
 use waykeeper_experiment::describe::Experiment;
 use waykeeper_experiment::mitigation::NONE;
 use waykeeper_statistics::{
-    Arms, Budget, Effect, Figures, JudgementKind, Observed, Repeat, Seen, Verdict, VerdictKind, effect, judge,
-    supports, verdict,
+    Arms, Budget, Effect, Figures, JudgementKind, Metric, Observed, Repeat, Seen, Unit, Verdict, VerdictKind, effect,
+    judge, supports, verdict,
 };
 use waykeeper_workload::{Pattern, format_ns};
 
@@ -75,7 +75,7 @@ pub fn conclude(experiment: &Experiment, plan: &Plan, measured: &[Measured], bud
         let count = plan.cases.iter().take_while(|case| case.purpose == Purpose::Case).count();
         shape::draw(&mut records[..count], measured);
     }
-    let judged = budgets.iter().flat_map(|budget| judge_budget(budget, plan, measured)).collect();
+    let judged = budgets.iter().flat_map(|budget| judge_budget(budget, &all)).collect();
     let (sentinels, cases): (Vec<_>, Vec<_>) =
         records.into_iter().zip(&plan.cases).partition(|(_, case)| case.purpose == Purpose::Sentinel);
     let only =
@@ -158,6 +158,15 @@ impl All<'_> {
             sampled.flat_map(|sampled| sampled.window_ns.iter().copied()).collect()
         };
         ratio_standard_error(&windows(loaded), &windows(self.find(case, &case.mitigation, true)?))
+    }
+
+    /// The slowdown by its neighbours in each repeat that counts with and without them; none for a case alone.
+    fn slowdowns(&self, loaded: usize) -> Option<Vec<f64>> {
+        let case = &self.cases[loaded];
+        let solo = self.find(case, &case.mitigation, true).filter(|_| !case.solo())?;
+        let pairs = self.measured[loaded].repeats.iter().zip(&self.measured[solo].repeats);
+        let counted = pairs.filter(|(with, without)| with.not_counted.is_none() && without.not_counted.is_none());
+        counted.map(|(with, without)| Some(with.on_core_mean_ns()? / without.on_core_mean_ns()?)).collect()
     }
 
     fn effect_of_group(&self, case: &Case) -> Effect {
@@ -252,22 +261,23 @@ fn as_repeat(measurement: &Measurement) -> Repeat {
     }
 }
 
-fn judge_budget(budget: &Budget, plan: &Plan, measured: &[Measured]) -> Vec<BudgetRecord> {
-    let covered = plan
-        .cases
-        .iter()
-        .zip(measured)
-        .filter(|(case, _)| case.purpose == Purpose::Case && budget.applies_to(&case.mitigation));
-    covered.map(|(case, measured)| judge_case(budget, case, measured)).collect()
+fn judge_budget(budget: &Budget, all: &All<'_>) -> Vec<BudgetRecord> {
+    let is_covered = |case: &Case| case.purpose == Purpose::Case && budget.applies_to(&case.mitigation);
+    // A case alone has no slowdown.
+    let has_it = |case: &Case| budget.metric != Metric::Slowdown || !case.solo();
+    let covered = all.cases.iter().enumerate().filter(|(_, case)| is_covered(case) && has_it(case));
+    covered.map(|(index, _)| judge_case(budget, index, all)).collect()
 }
 
-fn judge_case(budget: &Budget, case: &Case, measured: &Measured) -> BudgetRecord {
+fn judge_case(budget: &Budget, index: usize, all: &All<'_>) -> BudgetRecord {
+    let (case, measured) = (&all.cases[index], &all.measured[index]);
     let repeats: Vec<&Measurement> = measured.counted().collect();
     let largest = repeats.iter().filter(|r| r.samples.max.is_some()).max_by_key(|r| r.samples.max.map(|(max, _)| max));
     let means: Vec<f64> = repeats.iter().filter_map(|r| r.samples.mean_ns()).collect();
     let longest_s = repeats.iter().map(|r| r.observed_s).fold(0.0, f64::max);
     let largest_ns = largest.and_then(|r| r.max_ns()).unwrap_or_default();
-    if budget.limit_ns >= longest_s * 1e9 && largest_ns <= budget.limit_ns {
+    let is_time = budget.metric.unit() == Unit::Nanoseconds;
+    if is_time && budget.limit >= longest_s * 1e9 && largest_ns <= budget.limit {
         let text = format!(
             "too thin to say: the limit is as long as a repeat ({}), so nothing beyond it could have been seen",
             format_ns(longest_s * 1e9)
@@ -279,6 +289,8 @@ fn judge_case(budget: &Budget, case: &Case, measured: &Measured) -> BudgetRecord
             text,
         };
     }
+    let misses: Option<Vec<(u64, u64)>> = repeats.iter().map(|r| Some((r.misses?, r.samples.count))).collect();
+    let slowdowns = all.slowdowns(index);
     let judgement = judge(
         budget,
         &Figures {
@@ -288,6 +300,8 @@ fn judge_case(budget: &Budget, case: &Case, measured: &Measured) -> BudgetRecord
             max_ns: largest.and_then(|r| r.max_ns()),
             max_at_s: largest.and_then(|r| r.samples.max).map(|(_, at)| at),
             repeat_means_ns: &means,
+            repeat_misses: misses.as_deref(),
+            repeat_slowdowns: slowdowns.as_deref(),
             samples_above: &|limit| repeats.iter().map(|r| r.samples.count_above_ns(limit)).sum(),
             // Events are told apart only above the threshold that the loop was given.
             clusters_above: &|limit| {

@@ -10,7 +10,7 @@ use waykeeper_run::unfinished::lock;
 use crate::error::SessionError;
 
 /// A folder for a run.
-pub(crate) struct Folder {
+pub struct Folder {
     path: PathBuf,
     /// Folders that this run made, inner ones first.
     made: Vec<PathBuf>,
@@ -23,7 +23,7 @@ impl Folder {
     ///
     /// # Errors
     /// A folder with something in it, a file, a place that cannot be written.
-    pub(crate) fn prepare(asked: Option<&Path>, experiment: &str) -> Result<Self, SessionError> {
+    pub fn prepare(asked: Option<&Path>, experiment: &str) -> Result<Self, SessionError> {
         let Some(asked) = asked else { return Self::named_after(experiment) };
         let path = asked.to_owned();
         let refuse = |message: &str| {
@@ -70,7 +70,7 @@ impl Folder {
     ///
     /// # Errors
     /// A folder into which another process measures.
-    pub(crate) fn of_unfinished(path: &Path, option: &str) -> Result<Self, InputError> {
+    pub fn of_unfinished(path: &Path, option: &str) -> Result<Self, InputError> {
         Self { path: path.to_owned(), made: Vec::new(), _held: None }.held(option)
     }
 
@@ -78,7 +78,7 @@ impl Folder {
     ///
     /// # Errors
     /// A folder into which another process measures.
-    pub(crate) fn held(mut self, option: &str) -> Result<Self, InputError> {
+    pub fn held(mut self, option: &str) -> Result<Self, InputError> {
         self._held = match lock(&self.path) {
             Ok(held) => Some(held),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
@@ -92,7 +92,7 @@ impl Folder {
     }
 
     /// Where it is.
-    pub(crate) fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         &self.path
     }
 }

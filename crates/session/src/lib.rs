@@ -17,12 +17,15 @@ mod place;
 mod provenance;
 mod resume;
 mod settings;
+mod single;
 mod start;
 
 pub use error::SessionError;
+pub use folder::Folder;
 pub use merge::merge;
 pub use observer::{Note, Observer, Unobserved};
 pub use resume::Resumption;
 pub use settings::Options;
+pub use single::SingleRepeats;
 pub use start::{Concluded, Keep, Kept, Session, Started};
 pub use waykeeper_executor::Progress;

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use waykeeper_control::Files;
 use waykeeper_executor::{Executor, ExecutorError, Host, PolicyFiles, Simulated, check_assignments};
 use waykeeper_experiment::Loaded;
 use waykeeper_experiment::site::ExecutorKind;
 use waykeeper_linux::{Root, discover};
 use waykeeper_platform::locate::line_of;
 use waykeeper_platform::{Platform, PlatformError, bundled, find_bundled, read_text};
+use waykeeper_policy::Offer;
 use waykeeper_room::guest::RoomBench;
 
 use crate::error::SessionError;
@@ -41,6 +43,17 @@ pub(crate) fn executor(loaded: &Loaded, on: Option<ExecutorKind>) -> Result<Box<
                 names.first().unwrap_or(&"FILE")
             );
             Err(loaded.error("platform", message).into())
+        }
+    }
+}
+
+/// What the place of an experiment can be asked for by policies.
+pub(crate) fn offer(loaded: &Loaded, kind: ExecutorKind) -> Result<Offer, SessionError> {
+    match kind {
+        ExecutorKind::Sim => Ok(Offer::of_platform(&open(loaded, &loaded.experiment.platform)?.platform)),
+        ExecutorKind::Host => {
+            let offer = Offer::of_linux(&Files(Root::default()));
+            Ok(offer.map_err(|missing| ExecutorError::Refused(format!("this machine offers no policy: {missing}")))?)
         }
     }
 }

@@ -12,6 +12,7 @@ use waykeeper_experiment::site::{ExecutorKind, Site};
 use waykeeper_experiment::sweep::Sweep;
 use waykeeper_experiment::{InputError, Loaded};
 use waykeeper_platform::find_bundled;
+use waykeeper_policy::Offer;
 use waykeeper_run::measurement::{Measured, Measurement};
 use waykeeper_run::unfinished::{self, FORMAT, Header, Log, REPEATS_FILE, SHARD_FORMAT, checksum, checksum_of};
 use waykeeper_run::{Run as Record, SCHEMA, folder};
@@ -27,6 +28,7 @@ use crate::observer::{Note, Observer, Unobserved};
 use crate::place::{HOST, executor};
 use crate::provenance::{provenance, tool};
 use crate::settings::Options;
+use crate::single::SingleRepeats;
 
 /// An experiment at its place, before anything is measured.
 pub struct Session {
@@ -143,6 +145,14 @@ impl Session {
         &self.executor.place().site
     }
 
+    /// What policies can ask of the place.
+    ///
+    /// # Errors
+    /// A place that offers nothing to policies.
+    pub fn offer(&self) -> Result<Offer, SessionError> {
+        crate::place::offer(&self.loaded, self.site().executor)
+    }
+
     /// How long and how often cases are measured.
     pub fn settings(&self) -> &RunSettings {
         &self.settings
@@ -169,6 +179,12 @@ impl Session {
         observer.ended();
         self.recorded.extend(recorded?.into_iter().map(|program| program.note));
         Ok(())
+    }
+
+    /// Its cases one repeat at a time, kept nowhere. What is [`impossible`](Self::impossible) stays so, case by case.
+    pub fn one_by_one(self) -> SingleRepeats {
+        let Self { executor, plan, settings, .. } = self;
+        SingleRepeats { executor, plan, settings }
     }
 
     /// Begins the run.

@@ -1,6 +1,6 @@
 //! Judges a budget by what a case showed: broken, not seen broken, or too thin to say.
 //!
-//! Every limit is one-sided at 95 %. Shares of samples rest on samples that are independent, which they are not quite:
+//! Every limit is one-sided, at 95 % unless the caller looks more than once and says at how much. Shares of samples rest on samples that are independent, which they are not quite:
 //! the sentence says so, and the documentation what follows.
 
 use std::fmt;
@@ -18,9 +18,6 @@ use super::wording::{digits, per_second, range_ns};
 
 /// The share of samples under which exceeding a `max` or `jitter` is to be shown, unless the budget says otherwise.
 const WANTED_SHARE: f64 = 1e-3;
-/// A two-sided interval at this confidence has one-sided limits at [`CONFIDENCE`].
-const TWO_SIDED: f64 = 2.0 * CONFIDENCE - 1.0;
-
 /// How a budget ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -67,136 +64,246 @@ pub struct Figures<'a> {
     pub max_at_s: Option<f64>,
     /// The mean of each repeat, in nanoseconds.
     pub repeat_means_ns: &'a [f64],
+    /// The lines that the target read from memory in each repeat, where they were counted in all of them, and the samples of
+    /// that repeat.
+    pub repeat_misses: Option<&'a [(u64, u64)]>,
+    /// The slowdown by neighbours of each repeat: none where nothing ran beside the target.
+    pub repeat_slowdowns: Option<&'a [f64]>,
     /// The number of samples above a limit in nanoseconds, as fine as the histogram is.
     pub samples_above: &'a dyn Fn(f64) -> u64,
     /// The number of separate excursions above a limit in nanoseconds, where that is known.
     pub clusters_above: &'a dyn Fn(f64) -> Option<u64>,
 }
 
-/// Judges a budget.
+/// Judges a budget at 95 %.
 pub fn judge(budget: &Budget, figures: &Figures<'_>) -> Judgement {
-    let limit_ns = budget.limit_ns;
+    judge_at(budget, figures, CONFIDENCE)
+}
+
+/// Judges a budget at a confidence, between 0.5 and 1: what looks again and again spends the error that it may make.
+pub fn judge_at(budget: &Budget, figures: &Figures<'_>, confidence: f64) -> Judgement {
+    let limit = budget.limit;
     let (Some(min_ns), Some(max_ns), 1..) = (figures.min_ns, figures.max_ns, figures.samples) else {
         return Judgement::too_thin("there are no samples");
     };
-    let wanted = budget.rate.unwrap_or(WANTED_SHARE);
+    let at = At { budget, figures, confidence };
     match budget.metric {
-        Metric::Max => judge_largest(limit_ns, &format_ns(limit_ns), wanted, max_ns, figures),
+        Metric::Max => at.largest(limit, &format_ns(limit), max_ns),
         Metric::Jitter => {
-            let in_words = format!("{} above the minimum", format_ns(limit_ns));
-            judge_largest(limit_ns + min_ns, &in_words, wanted, max_ns, figures)
+            let in_words = format!("{} above the minimum", format_ns(limit));
+            at.largest(limit + min_ns, &in_words, max_ns)
         }
-        Metric::Mean => judge_mean(limit_ns, figures.repeat_means_ns),
-        Metric::Min => judge_minimum(limit_ns, min_ns, figures.samples),
-        Metric::P50 => judge_share(budget, 0.5, figures),
-        Metric::P99 => judge_share(budget, 1e-2, figures),
-        Metric::P99_9 => judge_share(budget, 1e-3, figures),
-        Metric::P99_99 => judge_share(budget, 1e-4, figures),
+        Metric::Mean => at.means("mean", figures.repeat_means_ns, format_ns, range_ns),
+        Metric::Min => at.minimum(min_ns),
+        Metric::P50 => at.share(0.5),
+        Metric::P99 => at.share(1e-2),
+        Metric::P99_9 => at.share(1e-3),
+        Metric::P99_99 => at.share(1e-4),
+        Metric::Misses => at.misses(),
+        Metric::Slowdown => match figures.repeat_slowdowns {
+            Some(slowdowns) => at.means("slowdown", slowdowns, |ratio| digits(ratio, 4), range),
+            None => Judgement::too_thin("nothing ran beside the target, or it was not measured alone"),
+        },
     }
 }
 
-fn judge_largest(limit_ns: f64, limit: &str, wanted: f64, max_ns: f64, figures: &Figures<'_>) -> Judgement {
-    let samples = figures.samples;
-    if max_ns > limit_ns {
-        // The histogram may be too coarse to tell the largest sample from the limit; the exact maximum is not.
-        let above = (figures.samples_above)(limit_ns).clamp(1, samples);
-        let excursions = (figures.clusters_above)(limit_ns)
-            .map_or(String::new(), |clusters| format!(", in {} separate excursions", clusters.clamp(1, above)));
-        let when = figures.max_at_s.map_or(String::new(), |s| format!(", {} into its repeat", format_ns(s * 1e9)));
-        return Judgement::broken(&format!(
-            "{above} of {samples} samples over {limit}{excursions}; the largest was {}{when}",
-            format_ns(max_ns)
-        ));
-    }
-    let share = clopper_pearson(0, samples, TWO_SIDED).upper;
-    let fewest = samples_to_exclude(wanted, CONFIDENCE);
-    if samples < fewest {
-        return Judgement::too_thin(&format!(
-            "none of {samples} samples over {limit}, which shows only a rate below {} a sample at 95 %; {} a sample takes \
-             {fewest} samples",
-            digits(share, 2),
-            digits(wanted, 2),
-        ));
-    }
-    let a_second = rate_excluded_by_none(figures.exposure_s, CONFIDENCE);
-    let a_second = if a_second.is_finite() { format!(" and {}", per_second(a_second)) } else { String::new() };
-    Judgement::not_seen_broken(&format!(
-        "in {samples} samples (rate below {} a sample{a_second} at 95 %, if samples are independent); the largest was {}",
-        digits(share, 2),
-        format_ns(max_ns),
-    ))
+/// A budget, what a case showed, and the confidence at which it is judged.
+struct At<'a> {
+    budget: &'a Budget,
+    figures: &'a Figures<'a>,
+    confidence: f64,
 }
 
-fn judge_share(budget: &Budget, allowed: f64, figures: &Figures<'_>) -> Judgement {
-    let samples = figures.samples;
-    let above = (figures.samples_above)(budget.limit_ns).min(samples);
-    let limits = clopper_pearson(above, samples, TWO_SIDED);
-    let seen = format!("{above} of {samples} samples over {}", format_ns(budget.limit_ns));
-    let allows = format!("{} allows {} of them", budget.metric, digits(allowed, 1));
-    if limits.lower > allowed {
-        return Judgement::broken(&format!(
-            "{seen}, at least {} of all at 95 % if samples are independent; {allows}",
-            digits(limits.lower, 2)
-        ));
+impl At<'_> {
+    /// `95 %`.
+    fn percent(&self) -> String {
+        format!("{} %", (self.confidence * 1e4).round() / 100.0)
     }
-    if limits.upper <= allowed {
-        let share = digits(limits.upper, 2);
-        return Judgement::not_seen_broken(&format!(
-            "in {samples} samples (rate below {share} a sample at 95 %, if samples are independent): {seen}; {allows}"
-        ));
+
+    /// Both one-sided limits of a share.
+    fn limits(&self, above: u64) -> super::rate::Interval {
+        clopper_pearson(above, self.figures.samples, 2.0 * self.confidence - 1.0)
     }
-    Judgement::too_thin(&format!(
-        "{seen}, between {} and {} of all, each at 95 %; {allows}",
-        digits(limits.lower, 2),
-        digits(limits.upper, 2)
-    ))
+
+    fn largest(&self, limit_ns: f64, limit: &str, max_ns: f64) -> Judgement {
+        let Self { budget, figures, confidence } = self;
+        let samples = figures.samples;
+        if max_ns > limit_ns {
+            // The histogram may be too coarse to tell the largest sample from the limit; the exact maximum is not.
+            let above = (figures.samples_above)(limit_ns).clamp(1, samples);
+            let excursions = (figures.clusters_above)(limit_ns)
+                .map_or(String::new(), |clusters| format!(", in {} separate excursions", clusters.clamp(1, above)));
+            let when =
+                figures.max_at_s.map_or(String::new(), |s| format!(", {} into its repeat", format_ns(s * 1e9)));
+            return Judgement::broken(&format!(
+                "{above} of {samples} samples over {limit}{excursions}; the largest was {}{when}",
+                format_ns(max_ns)
+            ));
+        }
+        if let Some(over_s) = budget.over_s
+            && figures.exposure_s < over_s
+        {
+            return Judgement::too_thin(&format!(
+                "none of {samples} samples over {limit} in {}; the budget is over {}",
+                format_ns(figures.exposure_s * 1e9),
+                format_ns(over_s * 1e9)
+            ));
+        }
+        // A time alone says for how long; a rate is asked for beside it, or where neither is.
+        let wanted = budget.rate.or(budget.over_s.is_none().then_some(WANTED_SHARE));
+        let over = || format!("over {limit}");
+        if let Some(thin) = wanted.and_then(|wanted| self.too_few(wanted, &over())) {
+            return thin;
+        }
+        let a_second = rate_excluded_by_none(figures.exposure_s, *confidence);
+        let a_second = if a_second.is_finite() { format!(" and {}", per_second(a_second)) } else { String::new() };
+        Judgement::not_seen_broken(&format!(
+            "in {samples} samples (rate below {} a sample{a_second} at {}, if samples are independent); the largest was {}",
+            digits(self.limits(0).upper, 2),
+            self.percent(),
+            format_ns(max_ns),
+        ))
+    }
+
+    /// Too few samples, none of which was bad, to show a rate.
+    fn too_few(&self, wanted: f64, bad: &str) -> Option<Judgement> {
+        let samples = self.figures.samples;
+        let fewest = samples_to_exclude(wanted, self.confidence);
+        (samples < fewest).then(|| {
+            Judgement::too_thin(&format!(
+                "none of {samples} samples {bad}, which shows only a rate below {} a sample at {}; {} a sample takes \
+                 {fewest} samples",
+                digits(self.limits(0).upper, 2),
+                self.percent(),
+                digits(wanted, 2),
+            ))
+        })
+    }
+
+    fn share(&self, allowed: f64) -> Judgement {
+        let Self { budget, figures, .. } = self;
+        let samples = figures.samples;
+        let above = (figures.samples_above)(budget.limit).min(samples);
+        let (limits, percent) = (self.limits(above), self.percent());
+        let seen = format!("{above} of {samples} samples over {}", format_ns(budget.limit));
+        let allows = format!("{} allows {} of them", budget.metric, digits(allowed, 1));
+        if limits.lower > allowed {
+            return Judgement::broken(&format!(
+                "{seen}, at least {} of all at {percent} if samples are independent; {allows}",
+                digits(limits.lower, 2)
+            ));
+        }
+        if limits.upper <= allowed {
+            let share = digits(limits.upper, 2);
+            return Judgement::not_seen_broken(&format!(
+                "in {samples} samples (rate below {share} a sample at {percent}, if samples are independent): {seen}; {allows}"
+            ));
+        }
+        Judgement::too_thin(&format!(
+            "{seen}, between {} and {} of all, each at {percent}; {allows}",
+            digits(limits.lower, 2),
+            digits(limits.upper, 2)
+        ))
+    }
+
+    fn minimum(&self, min_ns: f64) -> Judgement {
+        let (limit_ns, samples) = (self.budget.limit, self.figures.samples);
+        let (seen, limit) = (format_ns(min_ns), format_ns(limit_ns));
+        if min_ns <= limit_ns {
+            return Judgement::not_seen_broken(&format!(
+                "in {samples} samples: the smallest was {seen}, at most {limit}"
+            ));
+        }
+        let fewest = samples_to_exclude(WANTED_SHARE, self.confidence);
+        if samples < fewest {
+            return Judgement::too_thin(&format!(
+                "the smallest of only {samples} samples was {seen}, over {limit}; to say that smaller ones are rare takes \
+                 {fewest}"
+            ));
+        }
+        Judgement::broken(&format!("the smallest of {samples} samples was {seen}, over {limit}"))
+    }
+
+    fn misses(&self) -> Judgement {
+        let Some(repeats) = self.figures.repeat_misses else {
+            return Judgement::too_thin("misses were not counted here");
+        };
+        if self.budget.limit == 0.0 {
+            return self.no_misses(repeats);
+        }
+        let means: Vec<f64> = repeats.iter().map(|(misses, samples)| *misses as f64 / *samples as f64).collect();
+        self.means("misses a sample", &means, |misses| digits(misses, 4), range)
+    }
+
+    /// None at all. How many samples missed is not counted, so that a miss is as bad as many.
+    fn no_misses(&self, repeats: &[(u64, u64)]) -> Judgement {
+        let samples = self.figures.samples;
+        let misses: u64 = repeats.iter().map(|(misses, _)| misses).sum();
+        if misses > 0 {
+            let with = repeats.iter().filter(|(misses, _)| *misses > 0).count();
+            return Judgement::broken(&format!(
+                "{misses} misses in {samples} samples, {} a sample, in {with} of {} repeats",
+                digits(misses as f64 / samples as f64, 3),
+                repeats.len()
+            ));
+        }
+        if let Some(thin) = self.budget.rate.and_then(|wanted| self.too_few(wanted, "missed")) {
+            return thin;
+        }
+        Judgement::not_seen_broken(&format!(
+            "in {samples} samples: no miss (rate below {} a sample at {}, if samples are independent)",
+            digits(self.limits(0).upper, 2),
+            self.percent()
+        ))
+    }
+
+    /// A mean of the means of repeats.
+    fn means(
+        &self,
+        what: &str,
+        means: &[f64],
+        one: impl Fn(f64) -> String,
+        range: impl Fn(f64, f64) -> String,
+    ) -> Judgement {
+        let (limit, repeats) = (self.budget.limit, means.len());
+        let allowed = one(limit);
+        if repeats == 0 || means.iter().any(|mean| !mean.is_finite()) {
+            return Judgement::too_thin(&format!("there is no {what} of any repeat"));
+        }
+        let mean = means.iter().sum::<f64>() / repeats as f64;
+        if repeats == 1 {
+            let plainly =
+                format!("{what} {}, limit {allowed}, from one repeat, whose spread is not known", one(mean));
+            return if mean > limit { Judgement::broken(&plainly) } else { Judgement::not_seen_broken(&plainly) };
+        }
+        let half = self.half_width(means, mean);
+        let interval = range(mean - half, mean + half);
+        let seen = format!(
+            "{what} {} ({interval} from {repeats} repeats, each at {}), limit {allowed}",
+            one(mean),
+            self.percent()
+        );
+        if mean - half > limit {
+            Judgement::broken(&seen)
+        } else if mean + half <= limit {
+            Judgement::not_seen_broken(&seen)
+        } else {
+            Judgement::too_thin(&seen)
+        }
+    }
+
+    /// Half the width of the t-interval (Student, Biometrika 6, 1908) for the mean of at least two values, with one-sided
+    /// limits.
+    fn half_width(&self, values: &[f64], mean: f64) -> f64 {
+        let freedom = values.len() as f64 - 1.0;
+        let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / freedom;
+        let quantile = StudentsT::new(0.0, 1.0, freedom).map_or(f64::INFINITY, |t| t.inverse_cdf(self.confidence));
+        quantile * (variance / values.len() as f64).sqrt()
+    }
 }
 
-fn judge_minimum(limit_ns: f64, min_ns: f64, samples: u64) -> Judgement {
-    let (seen, limit) = (format_ns(min_ns), format_ns(limit_ns));
-    if min_ns <= limit_ns {
-        return Judgement::not_seen_broken(&format!("in {samples} samples: the smallest was {seen}, at most {limit}"));
-    }
-    let fewest = samples_to_exclude(WANTED_SHARE, CONFIDENCE);
-    if samples < fewest {
-        return Judgement::too_thin(&format!(
-            "the smallest of only {samples} samples was {seen}, over {limit}; to say that smaller ones are rare takes \
-             {fewest}"
-        ));
-    }
-    Judgement::broken(&format!("the smallest of {samples} samples was {seen}, over {limit}"))
-}
-
-fn judge_mean(limit_ns: f64, means_ns: &[f64]) -> Judgement {
-    let repeats = means_ns.len();
-    let limit = format_ns(limit_ns);
-    if repeats == 0 || means_ns.iter().any(|mean| !mean.is_finite()) {
-        return Judgement::too_thin("there is no mean of any repeat");
-    }
-    let mean = means_ns.iter().sum::<f64>() / repeats as f64;
-    if repeats == 1 {
-        let plainly = format!("mean {}, limit {limit}, from one repeat, whose spread is not known", format_ns(mean));
-        return if mean > limit_ns { Judgement::broken(&plainly) } else { Judgement::not_seen_broken(&plainly) };
-    }
-    let half = half_width(means_ns, mean);
-    let interval = range_ns(mean - half, mean + half);
-    let seen = format!("mean {} ({interval} from {repeats} repeats, each at 95 %), limit {limit}", format_ns(mean));
-    if mean - half > limit_ns {
-        Judgement::broken(&seen)
-    } else if mean + half <= limit_ns {
-        Judgement::not_seen_broken(&seen)
-    } else {
-        Judgement::too_thin(&seen)
-    }
-}
-
-/// Half the width of the t-interval (Student, Biometrika 6, 1908) for the mean of at least two values, with one-sided
-/// limits at [`CONFIDENCE`].
-fn half_width(values: &[f64], mean: f64) -> f64 {
-    let freedom = values.len() as f64 - 1.0;
-    let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / freedom;
-    let quantile = StudentsT::new(0.0, 1.0, freedom).map_or(f64::INFINITY, |t| t.inverse_cdf(CONFIDENCE));
-    quantile * (variance / values.len() as f64).sqrt()
+fn range(from: f64, to: f64) -> String {
+    format!("{} to {}", digits(from, 4), digits(to, 4))
 }
 
 impl Judgement {

@@ -21,10 +21,10 @@ mod tests;
 mod verdict;
 mod wording;
 
-pub use budget::{BadBudget, Budget, Metric};
+pub use budget::{BadBudget, Budget, Metric, Unit};
 pub use comparison::{Answer, Arms, Comparison, Maxima, NotCompared, Rates, Repeat, compare};
 pub use effect::{Effect, Observed, Seen, effect};
-pub use judgement::{Figures, Judgement, JudgementKind, judge};
+pub use judgement::{Figures, Judgement, JudgementKind, judge, judge_at};
 pub use peaks::{Forecast, Heights, LEAST_PEAKS, Outlook, Pareto, Unsettled, outlook};
 pub use proportion::{clopper_pearson, samples_to_exclude};
 pub use rank::{LARGEST_EXACT_ARM, least_p_of_ranks, rank_sum};

@@ -32,6 +32,7 @@ pub mod status;
 pub mod tail;
 mod target_program;
 pub mod trace;
+pub mod tune;
 pub mod verify;
 pub mod watch;
 mod whole_file;

@@ -158,12 +158,12 @@ fn limits(case: &Numbered<'_>) -> Vec<Limit> {
             Metric::P99 => Some(0.01),
             Metric::P99_9 => Some(0.001),
             Metric::P99_99 => Some(0.0001),
-            Metric::Mean | Metric::Min | Metric::Jitter => return None,
+            Metric::Mean | Metric::Min | Metric::Jitter | Metric::Misses | Metric::Slowdown => return None,
         };
         Some(Limit {
             case: case.number,
             budget: judged.budget.clone(),
-            limit_ns: budget.limit_ns,
+            limit_ns: budget.limit,
             share,
             kind: judged.kind,
             text: judged.text.clone(),

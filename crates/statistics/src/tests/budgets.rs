@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use crate::{Budget, Figures, Judgement, JudgementKind, Metric, judge};
+use crate::{Budget, Figures, Judgement, JudgementKind, Metric, Unit, judge, judge_at};
 
 fn budget(text: &str) -> Budget {
     text.parse().unwrap_or_else(|error| panic!("{error}"))
@@ -18,6 +18,8 @@ fn judge_samples(text: &str, small: u64, large_ns: &[f64]) -> Judgement {
         max_ns: Some(max_ns),
         max_at_s: Some(4.2),
         repeat_means_ns: &[],
+        repeat_misses: None,
+        repeat_slowdowns: None,
         samples_above: &|limit_ns| {
             let small = if limit_ns < 1000.0 { small } else { 0 };
             small + large_ns.iter().filter(|ns| **ns > limit_ns).count() as u64
@@ -35,6 +37,8 @@ fn judge_means(text: &str, repeat_means_ns: &[f64]) -> Judgement {
         max_ns: Some(1e6),
         max_at_s: None,
         repeat_means_ns,
+        repeat_misses: None,
+        repeat_slowdowns: None,
         samples_above: &|_| 0,
         clusters_above: &|_| None,
     };
@@ -44,14 +48,15 @@ fn judge_means(text: &str, repeat_means_ns: &[f64]) -> Judgement {
 #[test]
 fn a_budget_is_a_metric_a_limit_and_perhaps_a_rate_and_a_mitigation() {
     let plain = budget("max<=10us");
-    assert_eq!((plain.mitigation.as_deref(), plain.metric, plain.limit_ns, plain.rate), (None, Metric::Max, 1e4, None));
+    assert_eq!((plain.mitigation.as_deref(), plain.metric, plain.limit, plain.rate), (None, Metric::Max, 1e4, None));
     let restricted = budget(" nl3a+cp: p99.9 <= 2us ");
     assert_eq!(restricted.mitigation.as_deref(), Some("nl3a+cp"));
-    assert_eq!((restricted.metric, restricted.limit_ns), (Metric::P99_9, 2000.0));
+    assert_eq!((restricted.metric, restricted.limit), (Metric::P99_9, 2000.0));
     assert_eq!(restricted.to_string(), "nl3a+cp: p99.9 <= 2us");
     assert_eq!(budget("max<=50us@1e-6").rate, Some(1e-6));
     for (name, metric) in Metric::NAMES {
-        assert_eq!(budget(&format!("{name}<=1ms")).metric, metric);
+        let limit = if metric.unit() == Unit::Nanoseconds { "1ms" } else { "1.5" };
+        assert_eq!(budget(&format!("{name}<={limit}")).metric, metric);
         assert_eq!(metric.to_string(), name);
     }
 }
@@ -112,6 +117,8 @@ fn the_exact_maximum_decides_where_the_histogram_is_too_coarse() {
         max_ns: Some(10_000.5),
         max_at_s: None,
         repeat_means_ns: &[],
+        repeat_misses: None,
+        repeat_slowdowns: None,
         samples_above: &|_| 0,
         clusters_above: &|_| None,
     };
@@ -158,11 +165,15 @@ fn no_samples_are_too_thin() {
         max_ns: None,
         max_at_s: None,
         repeat_means_ns: &[],
+        repeat_misses: None,
+        repeat_slowdowns: None,
         samples_above: &|_| 0,
         clusters_above: &|_| None,
     };
-    for (name, _) in Metric::NAMES {
-        assert_eq!(judge(&budget(&format!("{name}<=10us")), &nothing).text, "too thin to say: there are no samples");
+    for (name, metric) in Metric::NAMES {
+        let limit = if metric.unit() == Unit::Nanoseconds { "10us" } else { "10" };
+        let found = judge(&budget(&format!("{name}<={limit}")), &nothing);
+        assert_eq!(found.text, "too thin to say: there are no samples");
     }
 }
 
@@ -229,7 +240,7 @@ proptest! {
     #[test]
     fn no_text_panics(text in "\\PC*|[a-z0-9.+]{0,4}:?(max|p99.9|jitter|mean) ?<?=? ?[0-9.e-]{0,5} ?(us|ns|s)?@?[0-9.e-]{0,6}") {
         if let Ok(budget) = text.parse::<Budget>() {
-            prop_assert!(budget.limit_ns > 0.0 && budget.limit_ns.is_finite());
+            prop_assert!(budget.limit > 0.0 && budget.limit.is_finite());
             prop_assert_eq!(budget.to_string().parse::<Budget>().unwrap(), budget);
         }
     }
@@ -250,10 +261,91 @@ proptest! {
             max_ns: Some(numbers[2]),
             max_at_s: Some(numbers[3]),
             repeat_means_ns: &means,
+            repeat_misses: Some(&[(above, samples)]),
+            repeat_slowdowns: Some(&means),
             samples_above: &|_| above,
             clusters_above: &|_| Some(clusters),
         };
-        let found = judge(&budget(&format!("{}<=10us", Metric::NAMES[metric].0)), &figures);
+        let (name, metric) = Metric::NAMES[metric];
+        let limit = if metric.unit() == Unit::Nanoseconds { "10us" } else { "10" };
+        let found = judge(&budget(&format!("{name}<={limit}")), &figures);
         prop_assert!(found.text.starts_with(&found.kind.to_string()));
+    }
+}
+
+/// Judges 5 repeats of 20 samples with so many misses each, and with these slowdowns.
+fn judge_counts(text: &str, misses: &[u64], slowdowns: &[f64], confidence: f64) -> Judgement {
+    let repeat_misses: Vec<(u64, u64)> = misses.iter().map(|misses| (*misses, 20)).collect();
+    let figures = Figures {
+        samples: 20 * misses.len() as u64,
+        exposure_s: 1.0,
+        min_ns: Some(1.0),
+        max_ns: Some(100.0),
+        max_at_s: None,
+        repeat_means_ns: &[],
+        repeat_misses: Some(&repeat_misses),
+        repeat_slowdowns: Some(slowdowns),
+        samples_above: &|_| 0,
+        clusters_above: &|_| None,
+    };
+    judge_at(&budget(text), &figures, confidence)
+}
+
+#[test]
+fn misses_and_slowdowns_are_judged_by_repeat() {
+    // No miss in 100 samples: 1 - 0.05^(1/100) = 0.0295.
+    let none = judge_counts("misses==0", &[0; 5], &[], 0.95);
+    assert_eq!(none.kind, JudgementKind::NotSeenBroken);
+    assert!(none.text.contains("100 samples") && none.text.contains("below 0.030 a sample at 95 %"), "{}", none.text);
+    // 1 - 0.025^(1/100) = 0.0362.
+    let stricter = judge_counts("misses==0", &[0; 5], &[], 0.975);
+    assert!(stricter.text.contains("below 0.036 a sample at 97.5 %"), "{}", stricter.text);
+    // ln 0.05 / ln (1 - 0.01) = 298.07.
+    let thin = judge_counts("misses==0@0.01", &[0; 5], &[], 0.95);
+    assert_eq!(thin.kind, JudgementKind::TooThin);
+    assert!(thin.text.contains("takes 299 samples"), "{}", thin.text);
+    let one = judge_counts("misses==0", &[0, 0, 1, 0, 0], &[], 0.95);
+    assert_eq!(one.kind, JudgementKind::Broken);
+    assert!(one.text.contains("1 misses in 100 samples, 0.0100 a sample, in 1 of 5 repeats"), "{}", one.text);
+    // Means 1, 1, 2, 2, 1.5: 1.5, s = 0.5, t(0.95, 4) = 2.132: 1.5 -+ 0.477.
+    let kind = |text: &str| judge_counts(text, &[20, 20, 40, 40, 30], &[1.0, 1.02, 1.04, 1.06, 1.08], 0.95).kind;
+    assert_eq!(kind("misses<=1"), JudgementKind::Broken);
+    assert_eq!(kind("misses<=1.5"), JudgementKind::TooThin);
+    assert_eq!(kind("misses<=1.98"), JudgementKind::NotSeenBroken);
+    // Mean 1.04, s = 0.0316, half a width 0.0301.
+    assert_eq!(kind("slowdown<=1.05"), JudgementKind::TooThin);
+    assert_eq!(kind("slowdown<=1.071"), JudgementKind::NotSeenBroken);
+    assert_eq!(kind("slowdown<=1.009"), JudgementKind::Broken);
+}
+
+#[test]
+fn a_budget_over_a_time_wants_that_time() {
+    let (short, long) = (judge_samples("max<=2us over 1min", 5000, &[]), judge_samples("max<=2us over 10s", 5, &[]));
+    assert_eq!(short.kind, JudgementKind::TooThin);
+    assert!(short.text.contains("in 10 s; the budget is over 60 s"), "{}", short.text);
+    assert_eq!(long.kind, JudgementKind::NotSeenBroken);
+    assert_eq!(judge_samples("max<=2us over 1min", 5000, &[3000.0]).kind, JudgementKind::Broken);
+    assert_eq!(judge_samples("max<=2us@1e-3 over 10s", 5, &[]).kind, JudgementKind::TooThin);
+}
+
+#[test]
+fn limits_are_in_the_unit_of_their_metric() {
+    let parsed = |text: &str| budget(text);
+    assert_eq!((parsed("misses==0").limit, parsed("misses<=2.5").limit), (0.0, 2.5));
+    assert_eq!((parsed("slowdown<=1.05").limit, parsed("max<=50us over 24h").over_s), (1.05, Some(86400.0)));
+    for text in [
+        "misses==1",
+        "max==0",
+        "misses<=-1",
+        "misses<=x",
+        "slowdown<=0",
+        "slowdown<=nan",
+        "mean<=1us over 1h",
+        "max<=1us over 0s",
+        "max<=1us over x",
+        "misses<=2@0.1",
+        "slowdown<=1@0.1",
+    ] {
+        assert!(text.parse::<Budget>().is_err(), "{text}");
     }
 }

@@ -1,0 +1,206 @@
+//! `waykeeper tune`: parse, search, print.
+
+use std::io::IsTerminal;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde_json::json;
+use toml::{Table, Value};
+use waykeeper_experiment::site::ExecutorKind;
+use waykeeper_experiment::{InputError, Set};
+use waykeeper_report::shown::one_line;
+use waykeeper_search::tune::{self, Dimension, Event, Family, Request, Tuned, Watcher};
+use waykeeper_session::{Note, Observer, Progress};
+use waykeeper_statistics::JudgementKind;
+use waykeeper_workload::{format_ns, parse_duration_ns};
+
+use super::output::{Kind, print, print_json, say};
+use super::whole_file;
+use crate::arguments::{On, Tune};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::stop;
+
+/// Searches for the smallest measure that holds the budgets.
+pub fn tune(arguments: &Tune) -> Result<Exit, Failure> {
+    let request = request(arguments)?;
+    if arguments.dry_run {
+        let families = tune::candidates(&request)?;
+        if arguments.json {
+            print_json(&listed(&families))?;
+        } else {
+            print(&list(&families))?;
+        }
+        return Ok(Exit::Done);
+    }
+    let stop = stop::on_ctrl_c();
+    let bar = Following::new(request.time_limit);
+    let found = tune::tune(&request, &bar, &stop);
+    bar.ended();
+    let tuned = found?;
+    if arguments.json {
+        print_json(&tuned)?;
+    } else {
+        print(&tune::text(&tuned, arguments.all))?;
+    }
+    if let (Some(out), Some(policy)) = (&arguments.out, &tuned.policy) {
+        let text = std::fs::read(policy).map_err(|error| Failure::Machine(format!("{policy}: {error}")))?;
+        whole_file::write(out, "policy", &text)?;
+    }
+    let interrupted = stop.load(std::sync::atomic::Ordering::Relaxed);
+    Ok(exit(&tuned, interrupted))
+}
+
+fn exit(tuned: &Tuned, interrupted: bool) -> Exit {
+    let thin = tuned.families.iter().flat_map(|family| &family.candidates).any(|candidate| {
+        candidate.judged.is_some_and(|kind| kind != JudgementKind::Broken)
+    });
+    match () {
+        () if tuned.already_met || tuned.answer.is_some() => Exit::Done,
+        () if interrupted => Exit::Interrupted,
+        () if tuned.cut_short || thin => Exit::TooThin,
+        () => Exit::NothingHolds,
+    }
+}
+
+fn request(arguments: &Tune) -> Result<Request, Failure> {
+    let over = arguments.over.iter().map(|name| {
+        name.trim().parse::<Dimension>().map_err(|why| InputError::in_option(format!("--over {name}"), why))
+    });
+    let option = format!("--time-limit {}", arguments.time_limit);
+    let limit = parse_duration_ns(&arguments.time_limit).map_err(|why| InputError::in_option(&option, why.to_string()))?;
+    let time_limit = Duration::try_from_secs_f64(limit / 1e9).ok().filter(|limit| !limit.is_zero());
+    let time_limit = time_limit.ok_or_else(|| InputError::in_option(&option, "expected a time over 0, such as `20min`"))?;
+    Ok(Request {
+        experiment: arguments.experiment.clone(),
+        sets: sets(arguments)?,
+        on: arguments.on.map(|on| match on {
+            On::Host => ExecutorKind::Host,
+            On::Sim => ExecutorKind::Sim,
+        }),
+        budgets: arguments.budgets.clone(),
+        over: over.collect::<Result<_, _>>()?,
+        time_limit,
+        folder: arguments.keep.clone(),
+        fast: arguments.fast,
+    })
+}
+
+/// The overrides: `--set` as typed, and the options that stand for a field.
+fn sets(arguments: &Tune) -> Result<Vec<Set>, InputError> {
+    let mut sets = arguments.sets.iter().map(|text| Set::parse(text)).collect::<Result<Vec<_>, _>>()?;
+    let mut option = |typed: String, key: &str, value: Value| sets.push(Set::from_option(typed, key, value));
+    if let Some(platform) = &arguments.platform {
+        option(format!("--for {platform}"), "platform", Value::String(platform.clone()));
+    }
+    if let Some(target) = &arguments.target {
+        let typed = format!("--target {target}");
+        let refuse = || InputError::in_option(&typed, "expected WORKLOAD@CORE, such as `rta_128k@3`");
+        let (workload, core) = target.rsplit_once('@').ok_or_else(refuse)?;
+        let core: u32 = core.trim().parse().map_err(|_| refuse())?;
+        let own = [("workload".to_owned(), Value::String(workload.trim().into())), ("core".to_owned(), core.into())];
+        option(typed, "targets", Value::Array(vec![Value::Table(Table::from_iter(own))]));
+    }
+    if let Some(duration) = &arguments.duration {
+        for key in ["duration", "simulated_duration"] {
+            option(format!("--duration {duration}"), key, Value::String(duration.clone()));
+        }
+    }
+    for (name, value) in [("repeats", arguments.repeats), ("seed", arguments.seed)] {
+        if let Some(value) = value {
+            option(format!("--{name} {value}"), name, Value::Integer(value));
+        }
+    }
+    Ok(sets)
+}
+
+fn list(families: &[Family]) -> String {
+    let mut text = String::new();
+    for family in families {
+        text += &format!("{}\n", family.what);
+        for rung in &family.rungs {
+            text += &format!("  {}: {}\n", rung.name, rung.called);
+        }
+    }
+    text
+}
+
+fn listed(families: &[Family]) -> serde_json::Value {
+    let of = |family: &Family| {
+        let rungs: Vec<_> = family
+            .rungs
+            .iter()
+            .map(|rung| json!({ "name": rung.name, "called": rung.called, "taken": rung.taken, "policy": rung.policy }))
+            .collect();
+        json!({ "what": family.what, "dimensions": family.dimensions, "candidates": rungs })
+    };
+    json!({ "families": families.iter().map(of).collect::<Vec<_>>() })
+}
+
+/// A line on standard error: kinds that are done, the time that is left at most, and the candidate that was judged last.
+struct Following {
+    bar: ProgressBar,
+    begun: Instant,
+    limit: Duration,
+    /// The confirmed candidate that was seen last.
+    best: Mutex<Option<String>>,
+}
+
+impl Following {
+    fn new(limit: Duration) -> Self {
+        let bar = ProgressBar::new(0);
+        bar.set_draw_target(ProgressDrawTarget::hidden());
+        let style = ProgressStyle::with_template("{bar:24} {pos}/{len} kinds, {prefix}: {wide_msg}");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        Self { bar, begun: Instant::now(), limit, best: Mutex::new(None) }
+    }
+
+    fn show(&self) {
+        if self.bar.is_hidden() && std::io::stderr().is_terminal() {
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
+        let left = self.limit.saturating_sub(self.begun.elapsed()).as_secs_f64().round();
+        self.bar.set_prefix(format!("{} left at most", format_ns(left * 1e9)));
+    }
+}
+
+impl Observer for Following {
+    fn progress(&self, _: Progress<'_>) {}
+
+    fn recording(&self, program: &str, accesses: u64) {
+        self.show();
+        self.bar.set_message(format!("recording {}: {accesses} accesses", one_line(program)));
+    }
+
+    fn note(&self, note: &Note) {
+        say(Kind::Note, &note.to_string());
+    }
+
+    fn ended(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+impl Watcher for Following {
+    fn event(&self, event: Event<'_>) {
+        match event {
+            Event::Begins { candidates, families, folder, known } => {
+                let goes_on = if known > 0 { format!(", {known} repeats known from before") } else { String::new() };
+                let folder = folder.display();
+                say(Kind::Plain, &format!("{candidates} candidates of {families} kinds{goes_on}; kept in {folder}"));
+            }
+            Event::Judged { called, progress } => {
+                self.show();
+                self.bar.set_length(progress.ladders as u64);
+                self.bar.set_position(progress.ended as u64);
+                let mut best = self.best.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+                if progress.confirmation && progress.judgement.kind == JudgementKind::NotSeenBroken {
+                    *best = Some(called.to_owned());
+                }
+                let best = best.as_ref().map_or(String::new(), |best| format!(" (holds so far: {best})"));
+                self.bar.set_message(format!("{called}: {}{best}", progress.judgement.kind));
+            }
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! Searches over what a machine offers: which measure suffices.
+
+pub mod tune;

@@ -1,0 +1,198 @@
+//! From what was measured to the record of a search.
+
+use std::path::Path;
+use std::time::Duration;
+
+use waykeeper_experiment::cases::{Case, Purpose};
+use waykeeper_experiment::mitigation::NONE;
+use waykeeper_experiment::site::Site;
+use waykeeper_statistics::{Budget, CONFIDENCE, JudgementKind, clopper_pearson};
+
+use super::evidence::Evidence;
+use super::families::Family;
+use super::ladder::End;
+use super::record::{Candidate, FamilyRecord, Outcome, SCHEMA, SeenRecord, Tuned};
+use super::search::{Found, Judged, Rungs};
+
+/// What a record says besides what was found.
+pub struct Concluding<'a> {
+    /// The experiment's name.
+    pub experiment: &'a str,
+    /// Where it was searched.
+    pub site: &'a Site,
+    /// The cases.
+    pub cases: &'a [Case],
+    /// The budgets.
+    pub budgets: &'a [Budget],
+    /// The candidates.
+    pub families: &'a [Family],
+    /// The ladders, that of no measure first.
+    pub rungs: &'a [Rungs],
+    /// Why candidates of a family were refused before anything was measured.
+    pub refused: &'a [Option<String>],
+    /// The folder of the search.
+    pub folder: &'a Path,
+    /// How long it took.
+    pub took: Duration,
+}
+
+/// The record.
+pub fn conclude(about: &Concluding<'_>, found: &Found) -> Tuned {
+    let none = candidate("none", "no measure", 0.0, found.judged.get(&0), found);
+    let already_met = matches!(found.ends[0], Some(End::Holds { .. }));
+    let families: Vec<FamilyRecord> =
+        (0..about.families.len()).map(|at| family(about, at, found, already_met)).collect();
+    let candidates = |families: &[FamilyRecord]| -> Vec<Candidate> {
+        families.iter().flat_map(|family| family.candidates.iter().cloned()).collect()
+    };
+    let all = candidates(&families);
+    let named = |name: &str| all.iter().find(|candidate| candidate.name == name);
+    let holding = families.iter().filter(|family| family.outcome == Outcome::Holds);
+    let holding = holding.filter_map(|family| Some((family.dimensions.len(), named(family.answer.as_deref()?)?)));
+    let cost = |(measures, candidate): &(usize, &Candidate)| (candidate.taken, *measures);
+    let answer = holding.min_by(|a, b| cost(a).partial_cmp(&cost(b)).unwrap_or(std::cmp::Ordering::Equal));
+    let answer = answer.map(|(_, candidate)| candidate.name.clone());
+    let policy = answer.as_ref().map(|name| {
+        about.folder.join("candidates").join(format!("{name}.toml")).display().to_string()
+    });
+    let settings = settings(about.cases);
+    Tuned {
+        schema: SCHEMA,
+        experiment: about.experiment.to_owned(),
+        platform: about.site.platform.clone(),
+        executor: about.site.executor,
+        target: about.cases.first().map_or_else(String::new, |case| {
+            format!("{} on core {}", case.target.called(), case.target.core)
+        }),
+        settings,
+        budgets: about.budgets.iter().map(ToString::to_string).collect(),
+        took_s: about.took.as_secs_f64(),
+        cut_short: found.cut_short,
+        already_met,
+        front: front(&families),
+        answer,
+        policy,
+        none,
+        families,
+    }
+}
+
+/// What ran beside the target, a text for each setting.
+fn settings(cases: &[Case]) -> Vec<String> {
+    let unmitigated = cases.iter().filter(|case| case.purpose == Purpose::Case && case.mitigation == NONE);
+    let unmitigated: Vec<&Case> = unmitigated.collect();
+    let any = unmitigated.iter().any(|case| !case.solo());
+    let text = |case: &&&Case| {
+        let neighbours: Vec<String> =
+            case.neighbours.iter().map(|neighbour| format!("{} on core {}", neighbour.called(), neighbour.core)).collect();
+        let beside = if neighbours.is_empty() { "alone".into() } else { neighbours.join(", ") };
+        if case.point.is_empty() { beside } else { format!("{beside} [{}]", case.point) }
+    };
+    unmitigated.iter().filter(|case| case.solo() != any).map(|case| text(&case)).collect()
+}
+
+fn family(about: &Concluding<'_>, at: usize, found: &Found, already_met: bool) -> FamilyRecord {
+    let (family, rungs) = (&about.families[at], &about.rungs[at + 1]);
+    let name = |rung: usize| family.rungs.get(rung).map(|rung| rung.name.clone());
+    let refused = found.refused[at + 1].clone().or_else(|| about.refused[at].clone());
+    let (outcome, answer) = match found.ends[at + 1] {
+        _ if family.rungs.is_empty() => (Outcome::Refused, None),
+        _ if already_met => (Outcome::NotTried, None),
+        Some(End::Holds { rung }) => (Outcome::Holds, name(rung)),
+        Some(End::TooThin { rung }) => (Outcome::TooThin, name(rung)),
+        Some(End::NoneHolds) => (Outcome::NoneHolds, None),
+        Some(End::Refused) => (Outcome::Refused, None),
+        None => (Outcome::NotTried, None),
+    };
+    let candidates = family.rungs.iter().zip(&rungs.candidates);
+    FamilyRecord {
+        what: family.what.clone(),
+        dimensions: family.dimensions.clone(),
+        why: refused.filter(|_| outcome == Outcome::Refused),
+        outcome,
+        answer,
+        computed: rungs.hint.and_then(name),
+        candidates: candidates
+            .map(|(rung, number)| candidate(&rung.name, &rung.called, rung.taken, found.judged.get(number), found))
+            .collect(),
+    }
+}
+
+fn candidate(name: &str, called: &str, taken: f64, judged: Option<&Judged>, found: &Found) -> Candidate {
+    let judged = judged.filter(|judged| judged.screened.iter().any(|it| it.placements() > 0));
+    Candidate {
+        name: name.to_owned(),
+        called: called.to_owned(),
+        taken,
+        judged: judged.map(|judged| judged.judgement.kind),
+        judgement: judged.map(|judged| judged.judgement.text.clone()),
+        seen: judged.map(|judged| seen(judged, found)),
+    }
+}
+
+fn seen(judged: &Judged, found: &Found) -> SeenRecord {
+    let has_fresh = judged.confirmed.iter().any(|evidence| evidence.placements() > 0);
+    let of = |judged: &Judged| -> Vec<Evidence> {
+        if has_fresh { judged.confirmed.clone() } else { judged.screened.clone() }
+    };
+    let evidence = of(judged);
+    let none = found.judged.get(&0).map(of).unwrap_or_default();
+    let placements: u64 = evidence.iter().map(Evidence::placements).sum();
+    let samples: u64 = evidence.iter().map(Evidence::samples).sum();
+    let misses: Option<u64> =
+        evidence.iter().flat_map(|it| &it.beside).map(|seen| seen.misses).sum::<Option<u64>>();
+    let held = judged.judgement.kind != JudgementKind::Broken;
+    SeenRecord {
+        fresh: has_fresh,
+        placements,
+        placements_below: (held && placements > 0)
+            .then(|| clopper_pearson(0, placements, 2.0 * CONFIDENCE - 1.0).upper),
+        samples,
+        exposure_s: evidence.iter().map(Evidence::exposure_s).sum(),
+        max_ns: evidence.iter().filter_map(Evidence::max_ns).reduce(f64::max),
+        mean_ns: mean(&evidence, |it| it.beside.iter().filter_map(|seen| seen.mean_ns).collect()),
+        misses_per_sample: misses.filter(|_| samples > 0).map(|misses| misses as f64 / samples as f64),
+        slowdown: mean(&evidence, |it| ratios(&it.beside, &it.alone, |seen| seen.mean_ns)),
+        cost_alone: over_none(&evidence, &none, |a, b| ratios(&a.alone, &b.alone, |seen| seen.mean_ns)),
+        neighbours: over_none(&evidence, &none, |a, b| ratios(&a.beside, &b.beside, |seen| seen.neighbours_per_s)),
+    }
+}
+
+/// Ratios of the same repeats.
+fn ratios(
+    over: &[super::Seen],
+    under: &[super::Seen],
+    of: impl Fn(&super::Seen) -> Option<f64>,
+) -> Vec<f64> {
+    over.iter().zip(under).filter_map(|(a, b)| Some(of(a)? / of(b)?)).filter(|ratio| ratio.is_finite()).collect()
+}
+
+fn mean(evidence: &[Evidence], of: impl Fn(&Evidence) -> Vec<f64>) -> Option<f64> {
+    let values: Vec<f64> = evidence.iter().flat_map(of).collect();
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+fn over_none(evidence: &[Evidence], none: &[Evidence], of: impl Fn(&Evidence, &Evidence) -> Vec<f64>) -> Option<f64> {
+    let values: Vec<f64> = evidence.iter().zip(none).flat_map(|(a, b)| of(a, b)).collect();
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// Confirmed candidates that no other one beats in both what it takes and its largest sample, the cheapest first.
+fn front(families: &[FamilyRecord]) -> Vec<String> {
+    let confirmed = families.iter().flat_map(|family| &family.candidates).filter_map(|candidate| {
+        let seen = candidate.seen.as_ref().filter(|seen| seen.fresh)?;
+        let held = candidate.judged == Some(JudgementKind::NotSeenBroken);
+        held.then_some((candidate.taken, seen.max_ns?, candidate.name.clone()))
+    });
+    let mut confirmed: Vec<(f64, f64, String)> = confirmed.collect();
+    confirmed.sort_by(|a, b| (a.0, a.1).partial_cmp(&(b.0, b.1)).unwrap_or(std::cmp::Ordering::Equal));
+    let mut front: Vec<String> = Vec::new();
+    let mut best = f64::INFINITY;
+    for (_, max_ns, name) in confirmed {
+        if max_ns < best {
+            best = max_ns;
+            front.push(name);
+        }
+    }
+    front
+}

@@ -1,0 +1,134 @@
+//! What repeats of a candidate showed, and what that says of the budgets.
+
+use serde::{Deserialize, Serialize};
+use waykeeper_run::measurement::Measurement;
+use waykeeper_statistics::{Budget, Figures, Judgement, JudgementKind, Metric, judge_at};
+
+/// What a search keeps of one repeat.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Seen {
+    /// Samples.
+    pub samples: u64,
+    /// The time in which they were taken, seconds.
+    pub exposure_s: f64,
+    /// The smallest sample, nanoseconds.
+    pub min_ns: Option<f64>,
+    /// The largest sample, nanoseconds.
+    pub max_ns: Option<f64>,
+    /// The mean, nanoseconds, without time off the core.
+    pub mean_ns: Option<f64>,
+    /// Samples above the limit of each budget; 0 for budgets that are not about times.
+    pub above: Vec<u64>,
+    /// Lines that the target read from memory, where that was counted.
+    pub misses: Option<u64>,
+    /// Accesses of all neighbours a second, where that was counted for each.
+    pub neighbours_per_s: Option<f64>,
+    /// Why it does not count.
+    pub not_counted: Option<String>,
+}
+
+impl Seen {
+    /// What is kept of a measurement.
+    pub fn of(measurement: &Measurement, budgets: &[Budget]) -> Self {
+        let samples = &measurement.samples;
+        let above = |budget: &Budget| match budget.metric {
+            Metric::Misses | Metric::Slowdown | Metric::Mean | Metric::Min => 0,
+            Metric::Jitter => samples.count_above_ns(budget.limit + measurement.min_ns().unwrap_or_default()),
+            _ => samples.count_above_ns(budget.limit),
+        };
+        let rates = measurement.neighbours.iter().map(|neighbour| neighbour.accesses_per_s);
+        let rate: Option<f64> = rates.sum();
+        Self {
+            samples: samples.count,
+            exposure_s: measurement.observed_s,
+            min_ns: measurement.min_ns(),
+            max_ns: measurement.max_ns(),
+            mean_ns: measurement.on_core_mean_ns(),
+            above: budgets.iter().map(above).collect(),
+            misses: measurement.misses,
+            neighbours_per_s: rate.filter(|_| !measurement.neighbours.is_empty()),
+            not_counted: measurement.not_counted.clone(),
+        }
+    }
+}
+
+/// Repeats of one candidate in one setting: beside neighbours, and alone where a budget is on the slowdown.
+#[derive(Debug, Clone, Default)]
+pub struct Evidence {
+    /// Beside the neighbours, or alone where the experiment has none.
+    pub beside: Vec<Seen>,
+    /// The same repeats alone.
+    pub alone: Vec<Seen>,
+}
+
+impl Evidence {
+    fn counted(&self) -> impl Iterator<Item = &Seen> {
+        self.beside.iter().filter(|seen| seen.not_counted.is_none())
+    }
+
+    /// The largest sample.
+    pub fn max_ns(&self) -> Option<f64> {
+        self.counted().filter_map(|seen| seen.max_ns).reduce(f64::max)
+    }
+
+    /// The time in which samples were taken, seconds.
+    pub fn exposure_s(&self) -> f64 {
+        self.counted().map(|seen| seen.exposure_s).sum()
+    }
+
+    /// Samples.
+    pub fn samples(&self) -> u64 {
+        self.counted().map(|seen| seen.samples).sum()
+    }
+
+    /// Repeats, each of which places its memory anew.
+    pub fn placements(&self) -> u64 {
+        self.counted().count() as u64
+    }
+
+    /// Judges a budget, the one at `index` of those that the repeats were kept for.
+    pub fn judge(&self, budgets: &[Budget], index: usize, confidence: f64) -> Judgement {
+        let seen: Vec<&Seen> = self.counted().collect();
+        let means: Vec<f64> = seen.iter().filter_map(|seen| seen.mean_ns).collect();
+        let misses: Option<Vec<(u64, u64)>> = seen.iter().map(|seen| Some((seen.misses?, seen.samples))).collect();
+        let pairs = self.beside.iter().zip(&self.alone);
+        let counted = pairs.filter(|(with, without)| with.not_counted.is_none() && without.not_counted.is_none());
+        let slowdowns: Option<Vec<f64>> = counted.map(|(with, without)| Some(with.mean_ns? / without.mean_ns?)).collect();
+        let slowdowns = slowdowns.filter(|list| !list.is_empty());
+        judge_at(
+            &budgets[index],
+            &Figures {
+                samples: self.samples(),
+                exposure_s: self.exposure_s(),
+                min_ns: seen.iter().filter_map(|seen| seen.min_ns).reduce(f64::min),
+                max_ns: self.max_ns(),
+                max_at_s: None,
+                repeat_means_ns: &means,
+                repeat_misses: misses.as_deref(),
+                repeat_slowdowns: slowdowns.as_deref(),
+                samples_above: &|_| seen.iter().filter_map(|seen| seen.above.get(index)).sum(),
+                clusters_above: &|_| None,
+            },
+            confidence,
+        )
+    }
+
+    /// The worst judgement of all budgets.
+    pub fn judge_all(&self, budgets: &[Budget], confidence: f64) -> Judgement {
+        let judged = (0..budgets.len()).map(|index| self.judge(budgets, index, confidence));
+        worst(judged).unwrap_or(Judgement {
+            kind: JudgementKind::TooThin,
+            text: "too thin to say: there is no budget".into(),
+        })
+    }
+}
+
+/// The worst of some judgements: broken before too thin before not seen broken; of equals the first.
+pub fn worst(judgements: impl Iterator<Item = Judgement>) -> Option<Judgement> {
+    let badness = |judgement: &Judgement| match judgement.kind {
+        JudgementKind::NotSeenBroken => 0,
+        JudgementKind::TooThin => 1,
+        JudgementKind::Broken => 2,
+    };
+    judgements.reduce(|worst, next| if badness(&next) > badness(&worst) { next } else { worst })
+}

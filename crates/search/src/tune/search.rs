@@ -1,0 +1,430 @@
+//! The search itself: all ladders side by side, round by round, on anything that measures repeats.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use waykeeper_linux::thread::spawn_scoped;
+use waykeeper_statistics::{Budget, Judgement, JudgementKind, Metric, samples_to_exclude};
+
+use super::evidence::{Evidence, Seen, worst};
+use super::ladder::{End, Ladder, Next, Outcome};
+use super::spending;
+
+/// Confirmations use repeats from this number on, so that none of them was used to choose the candidate.
+pub const FRESH: usize = 100_000;
+
+/// One repeat of one candidate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Repeat {
+    /// The candidate; 0 is none at all.
+    pub candidate: usize,
+    /// The setting: the target, its neighbours and the point of the sweeps.
+    pub setting: usize,
+    /// Alone, without the neighbours of the setting.
+    pub alone: bool,
+    /// Its number, which decides the placement.
+    pub number: usize,
+}
+
+/// Why a repeat was not measured.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NotMeasured {
+    /// The place cannot do what the candidate asks for.
+    Refused(String),
+    /// The search was stopped.
+    Stopped,
+}
+
+/// Anything that measures repeats of candidates.
+pub trait Place: Sync {
+    /// How many settings a candidate has to hold in.
+    fn settings(&self) -> usize;
+    /// How many repeats may be measured at the same time.
+    fn at_once(&self) -> usize;
+    /// Measures one.
+    ///
+    /// # Errors
+    /// What the place cannot do; a stop.
+    fn measure(&self, repeat: Repeat) -> Result<Seen, NotMeasured>;
+    /// A ladder has got somewhere.
+    fn progress(&self, progress: Progress<'_>);
+}
+
+/// How far a search is.
+#[derive(Debug, Clone, Copy)]
+pub struct Progress<'a> {
+    /// The candidate that was judged last.
+    pub candidate: usize,
+    /// Whether it was its confirmation.
+    pub confirmation: bool,
+    /// What was found.
+    pub judgement: &'a Judgement,
+    /// Ladders that have ended.
+    pub ended: usize,
+    /// Ladders in all.
+    pub ladders: usize,
+}
+
+/// How much is measured.
+#[derive(Debug, Clone)]
+pub struct Effort {
+    /// The budgets; all are to hold.
+    pub budgets: Vec<Budget>,
+    /// Repeats of a candidate while a ladder is halved.
+    pub screening: usize,
+    /// Fresh repeats of a confirmation, where its budgets do not need more.
+    pub confirming: usize,
+    /// Length of a repeat, seconds.
+    pub repeat_s: f64,
+    /// When to stop.
+    pub deadline: Instant,
+}
+
+/// The candidates of one kind.
+#[derive(Debug, Clone)]
+pub struct Rungs {
+    /// From the smallest share to the largest, by the candidate's number.
+    pub candidates: Vec<usize>,
+    /// The rung that computation takes for the smallest that can hold.
+    pub hint: Option<usize>,
+}
+
+/// A candidate that was judged.
+#[derive(Debug, Clone)]
+pub struct Judged {
+    /// Repeats while its ladder was halved, by setting.
+    pub screened: Vec<Evidence>,
+    /// Fresh repeats, by setting.
+    pub confirmed: Vec<Evidence>,
+    /// The last judgement.
+    pub judgement: Judgement,
+}
+
+/// What a search found.
+#[derive(Debug, Clone)]
+pub struct Found {
+    /// How each ladder ended; none for one that the time did not suffice for.
+    pub ends: Vec<Option<End>>,
+    /// Why a ladder was given up, where the place refused one of its candidates.
+    pub refused: Vec<Option<String>>,
+    /// What is known of each candidate that was tried, by its number.
+    pub judged: BTreeMap<usize, Judged>,
+    /// The time ran out, or somebody stopped it.
+    pub cut_short: bool,
+}
+
+/// Why no search can be made.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Impossible {
+    /// The place cannot measure the target at all.
+    Refused(String),
+    /// The time limit is too short for one confirmation: what it would take.
+    TooShort(Duration),
+    /// It was stopped before anything was known.
+    Stopped,
+}
+
+/// Searches all ladders. The first one is that of no measure at all; where it holds, the others are not tried.
+///
+/// # Errors
+/// A place that cannot measure the target; a time limit that no confirmation fits into.
+pub fn search(
+    place: &dyn Place,
+    ladders: &[Rungs],
+    effort: &Effort,
+    stop: &AtomicBool,
+) -> Result<Found, Impossible> {
+    let mut search = Search::new(place, ladders, effort, stop);
+    let begun = Instant::now();
+    search.run(0..1);
+    if let Some(why) = search.refused[0].take() {
+        return Err(Impossible::Refused(why));
+    }
+    let baseline = search.judged.get(&0).filter(|judged| judged.screened.iter().all(|it| it.placements() > 0));
+    let Some(baseline) = baseline else { return Err(Impossible::Stopped) };
+    let repeats: u64 = baseline.screened.iter().chain(&baseline.confirmed).map(Evidence::placements).sum();
+    let of_one = begun.elapsed() / (repeats.max(1) as u32);
+    let needed = search.confirming() * place.settings() / place.at_once().max(1);
+    let takes = of_one * needed.max(1) as u32;
+    if !search.cut_short && takes > effort.deadline.saturating_duration_since(begun) {
+        return Err(Impossible::TooShort(takes));
+    }
+    if !matches!(search.ladders[0].0.end(), Some(End::Holds { .. })) {
+        search.run(1..ladders.len());
+        search.costs();
+    }
+    Ok(Found {
+        ends: search.ladders.iter().map(|(ladder, _)| ladder.end()).collect(),
+        refused: search.refused,
+        judged: search.judged,
+        cut_short: search.cut_short,
+    })
+}
+
+struct Search<'a> {
+    place: &'a dyn Place,
+    effort: &'a Effort,
+    stop: &'a AtomicBool,
+    ladders: Vec<(Ladder, &'a Rungs)>,
+    refused: Vec<Option<String>>,
+    /// The confirmation that each ladder is in: its number in the search, and the looks so far.
+    confirming: Vec<Option<(u32, u32)>>,
+    confirmations: u32,
+    judged: BTreeMap<usize, Judged>,
+    cut_short: bool,
+}
+
+impl<'a> Search<'a> {
+    fn new(place: &'a dyn Place, ladders: &'a [Rungs], effort: &'a Effort, stop: &'a AtomicBool) -> Self {
+        let ladder = |rungs: &'a Rungs| (Ladder::new(rungs.candidates.len(), rungs.hint), rungs);
+        Self {
+            place,
+            effort,
+            stop,
+            ladders: ladders.iter().map(ladder).collect(),
+            refused: vec![None; ladders.len()],
+            confirming: vec![None; ladders.len()],
+            confirmations: 0,
+            judged: BTreeMap::new(),
+            cut_short: false,
+        }
+    }
+
+    fn is_over(&mut self) -> bool {
+        self.cut_short |= self.stop.load(Ordering::Relaxed) || Instant::now() >= self.effort.deadline;
+        self.cut_short
+    }
+
+    /// Runs some of the ladders to their ends.
+    fn run(&mut self, range: std::ops::Range<usize>) {
+        loop {
+            let active: Vec<usize> = range.clone().filter(|at| self.ladders[*at].0.end().is_none()).collect();
+            if active.is_empty() {
+                return;
+            }
+            if self.is_over() {
+                active.iter().for_each(|at| self.ladders[*at].0.give_up());
+                return;
+            }
+            let at_once = self.place.at_once().div_ceil(active.len() * self.place.settings());
+            let wanted: Vec<(usize, Vec<Repeat>)> =
+                active.into_iter().map(|at| (at, self.wanted(at, at_once.max(1)))).collect();
+            let repeats: Vec<Repeat> = wanted.iter().flat_map(|(_, repeats)| repeats.clone()).collect();
+            let seen = measure_all(self.place, &repeats, self.stop);
+            let mut seen = repeats.into_iter().zip(seen);
+            for (at, repeats) in wanted {
+                let of_ladder: Vec<_> = seen.by_ref().take(repeats.len()).collect();
+                self.take_in(at, of_ladder);
+            }
+        }
+    }
+
+    /// The next few repeats of a ladder.
+    fn wanted(&mut self, at: usize, at_once: usize) -> Vec<Repeat> {
+        let (ladder, rungs) = &self.ladders[at];
+        let (rung, most, from) = match ladder.next() {
+            Next::Screen(rung) => (rung, self.effort.screening, 0),
+            Next::Confirm(rung) => {
+                if self.confirming[at].is_none() {
+                    self.confirmations += 1;
+                    self.confirming[at] = Some((self.confirmations, 1));
+                }
+                let look = self.confirming[at].map_or(1, |(_, look)| look);
+                (rung, self.confirming() << (look - 1), FRESH)
+            }
+            Next::Ended(_) => return Vec::new(),
+        };
+        let candidate = rungs.candidates[rung];
+        let settings = self.place.settings();
+        let judged = self.judged.entry(candidate).or_insert_with(|| Judged::nothing(settings));
+        let evidence = if from == 0 { &judged.screened } else { &judged.confirmed };
+        let done = evidence.first().map_or(0, |evidence| evidence.beside.len());
+        let numbers = done..most.min(done + at_once);
+        let alone: &[bool] = if self.needs_alone() { &[false, true] } else { &[false] };
+        let of = |number: usize| {
+            let repeat = move |setting, alone| Repeat { candidate, setting, alone, number: from + number };
+            (0..settings).flat_map(move |setting| alone.iter().map(move |alone| repeat(setting, *alone)))
+        };
+        numbers.flat_map(of).collect()
+    }
+
+    fn needs_alone(&self) -> bool {
+        self.effort.budgets.iter().any(|budget| budget.metric == Metric::Slowdown)
+    }
+
+    /// Fresh repeats that a first look of a confirmation needs: by the time and the rate of the budgets.
+    fn confirming(&self) -> usize {
+        let over_s = self.effort.budgets.iter().filter_map(|budget| budget.over_s).fold(0.0, f64::max);
+        let by_time = (over_s / self.effort.repeat_s * (1.0 - 1e-9)).ceil() as usize;
+        let samples = self.judged.get(&0).map_or(0, |none| {
+            let of = |evidence: &Evidence| evidence.samples() / evidence.placements().max(1);
+            none.screened.iter().map(of).min().unwrap_or(0)
+        });
+        let by_rate = |budget: &Budget| {
+            let rate = budget.rate.or((budget.is_on_largest() && budget.over_s.is_none()).then_some(1e-3))?;
+            (samples > 0).then(|| samples_to_exclude(rate, spending::confidence(4, 1)).div_ceil(samples) as usize)
+        };
+        let by_rate = self.effort.budgets.iter().filter_map(by_rate).max().unwrap_or(0);
+        self.effort.confirming.max(by_time).max(by_rate)
+    }
+
+    fn take_in(&mut self, at: usize, seen: Vec<(Repeat, Result<Seen, NotMeasured>)>) {
+        let Some(candidate) = seen.first().map(|(repeat, _)| repeat.candidate) else { return };
+        let settings = self.place.settings();
+        let judged = self.judged.entry(candidate).or_insert_with(|| Judged::nothing(settings));
+        for (repeat, seen) in seen {
+            let evidence = if repeat.number < FRESH { &mut judged.screened } else { &mut judged.confirmed };
+            let evidence = &mut evidence[repeat.setting];
+            match seen {
+                Ok(seen) if repeat.alone => evidence.alone.push(seen),
+                Ok(seen) => evidence.beside.push(seen),
+                Err(NotMeasured::Stopped) => return,
+                Err(NotMeasured::Refused(why)) => {
+                    self.refused[at] = Some(why);
+                    self.ladders[at].0.refuse();
+                    return;
+                }
+            }
+        }
+        self.judge(at, candidate);
+    }
+
+    /// Judges what is known now, and moves the ladder where that decides it.
+    fn judge(&mut self, at: usize, candidate: usize) {
+        let budgets = &self.effort.budgets;
+        let confirming = self.confirming[at];
+        let first_look = self.confirming();
+        let Some(judged) = self.judged.get_mut(&candidate) else { return };
+        let (evidence, confidence, enough) = match confirming {
+            None => (&judged.screened, spending::confidence(1, 1), self.effort.screening),
+            Some((number, look)) => {
+                (&judged.confirmed, spending::confidence(number, look), first_look << (look - 1))
+            }
+        };
+        let done = evidence.first().map_or(0, |evidence| evidence.beside.len());
+        // One sample breaks a limit on the largest whenever it is seen; a mean is looked at when its repeats are complete.
+        let by_one = |index: usize| budgets[index].is_on_largest() || budgets[index].allows_none();
+        let looked_at: Vec<usize> = (0..budgets.len()).filter(|index| done >= enough || by_one(*index)).collect();
+        let judgements = evidence.iter().flat_map(|evidence| {
+            looked_at.iter().map(move |index| (*index, evidence.judge(budgets, *index, confidence)))
+        });
+        let judgements: Vec<(usize, Judgement)> = judgements.collect();
+        let thin_mean = judgements.iter().any(|(index, it)| it.kind == JudgementKind::TooThin && !by_one(*index));
+        let Some(judgement) = worst(judgements.into_iter().map(|(_, judgement)| judgement)) else { return };
+        let kind = judgement.kind;
+        if kind != JudgementKind::Broken && done < enough {
+            return;
+        }
+        judged.judgement = judgement;
+        let outcome = match (kind, confirming) {
+            (JudgementKind::Broken, _) => Outcome::Broken,
+            (JudgementKind::NotSeenBroken, _) | (JudgementKind::TooThin, None) => Outcome::NotSeenBroken,
+            (JudgementKind::TooThin, Some((number, look))) if look < MOST_LOOKS => {
+                self.confirming[at] = Some((number, look + 1));
+                return;
+            }
+            (JudgementKind::TooThin, Some(_)) => Outcome::TooThin { higher: thin_mean },
+        };
+        self.move_ladder(at, candidate, outcome);
+    }
+
+    fn move_ladder(&mut self, at: usize, candidate: usize, outcome: Outcome) {
+        let is_confirmation = self.confirming[at].take().is_some();
+        let (ladder, rungs) = &mut self.ladders[at];
+        let rung = rungs.candidates.iter().position(|it| *it == candidate).unwrap_or(0);
+        if is_confirmation {
+            ladder.confirmed(rung, outcome);
+        } else {
+            ladder.screened(rung, outcome);
+        }
+        let ended = self.ladders.iter().filter(|(ladder, _)| ladder.end().is_some()).count();
+        self.place.progress(Progress {
+            candidate,
+            confirmation: is_confirmation,
+            judgement: &self.judged[&candidate].judgement,
+            ended,
+            ladders: self.ladders.len(),
+        });
+    }
+
+    /// Measures what the answers cost: they, and none at all, alone and beside the neighbours, at the same placements.
+    fn costs(&mut self) {
+        let rung = |end| match end {
+            Some(End::Holds { rung } | End::TooThin { rung }) => Some(rung),
+            _ => None,
+        };
+        let answers = self.ladders.iter().filter_map(|(ladder, rungs)| Some(rungs.candidates[rung(ladder.end())?]));
+        let mut candidates: Vec<usize> = std::iter::once(0).chain(answers).collect();
+        candidates.dedup();
+        let mut wanted = Vec::new();
+        for candidate in candidates {
+            for setting in 0..self.place.settings() {
+                let evidence = &self.judged[&candidate].confirmed[setting];
+                let missing = |done: usize, alone| {
+                    (done..self.effort.confirming.min(COST_REPEATS))
+                        .map(move |number| Repeat { candidate, setting, alone, number: FRESH + number })
+                };
+                wanted.extend(missing(evidence.beside.len(), false).chain(missing(evidence.alone.len(), true)));
+            }
+        }
+        if self.is_over() {
+            return;
+        }
+        let seen = measure_all(self.place, &wanted, self.stop);
+        for (repeat, seen) in wanted.into_iter().zip(seen) {
+            let judged = self.judged.get_mut(&repeat.candidate).expect("answers were judged");
+            let evidence = &mut judged.confirmed[repeat.setting];
+            match seen {
+                Ok(seen) if repeat.alone => evidence.alone.push(seen),
+                Ok(seen) => evidence.beside.push(seen),
+                Err(_) => self.cut_short = true,
+            }
+        }
+    }
+}
+
+/// Looks at a confirmation, each at twice the repeats of the one before.
+const MOST_LOOKS: u32 = 3;
+
+/// Repeats from which costs are taken.
+const COST_REPEATS: usize = 5;
+
+impl Judged {
+    fn nothing(settings: usize) -> Self {
+        Self {
+            screened: vec![Evidence::default(); settings],
+            confirmed: vec![Evidence::default(); settings],
+            judgement: Judgement { kind: JudgementKind::TooThin, text: "too thin to say: not measured".into() },
+        }
+    }
+}
+
+/// Measures repeats, so many at the same time as the place allows; the results are in the order of the repeats.
+fn measure_all(place: &dyn Place, repeats: &[Repeat], stop: &AtomicBool) -> Vec<Result<Seen, NotMeasured>> {
+    let slots: Vec<Mutex<Option<Result<Seen, NotMeasured>>>> = repeats.iter().map(|_| Mutex::new(None)).collect();
+    let next = AtomicUsize::new(0);
+    let work = || {
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            if at >= repeats.len() || stop.load(Ordering::Relaxed) {
+                return;
+            }
+            let seen = place.measure(repeats[at]);
+            *slots[at].lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(seen);
+        }
+    };
+    std::thread::scope(|scope| {
+        // Where the system refuses a thread, the others do its work.
+        let others: Vec<_> = (1..place.at_once()).map_while(|_| spawn_scoped(scope, "search", work).ok()).collect();
+        work();
+        for other in others {
+            let _ = other.join();
+        }
+    });
+    let result = |slot: Mutex<Option<Result<Seen, NotMeasured>>>| {
+        slot.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()).unwrap_or(Err(NotMeasured::Stopped))
+    };
+    slots.into_iter().map(result).collect()
+}

@@ -1,0 +1,233 @@
+//! What a person reads of a search.
+
+use waykeeper_report::figure::{counted, ratio, seconds, three_digits, time};
+use waykeeper_report::shown::one_line;
+use waykeeper_report::table::{columns, table};
+use waykeeper_report::text::paragraph;
+use waykeeper_statistics::{JudgementKind, digits};
+
+use super::record::{Candidate, FamilyRecord, Outcome, Tuned};
+
+/// The result as text; every candidate that was tried with `all`.
+pub fn text(tuned: &Tuned, all: bool) -> String {
+    let mut text = paragraph(&headline(tuned), "  ") + "\n";
+    for line in answer(tuned) {
+        text += &(paragraph(&line, "  ") + "\n");
+    }
+    text += &format!("\n{}\n", candidates(tuned, all));
+    let notes = notes(tuned);
+    if !notes.is_empty() {
+        text += "\n";
+    }
+    for note in notes {
+        text += &(paragraph(&note, "  ") + "\n");
+    }
+    text
+}
+
+fn headline(tuned: &Tuned) -> String {
+    let beside = match tuned.settings.as_slice() {
+        [one] if one == "alone" => "alone".to_owned(),
+        settings => format!("beside {}", settings.join("; or ")),
+    };
+    format!(
+        "{} on {}: {} {beside}; budget {}; searched for {}",
+        tuned.experiment,
+        tuned.platform,
+        tuned.target,
+        tuned.budgets.join(" and "),
+        seconds(tuned.took_s.round().max(1.0))
+    )
+}
+
+fn find<'t>(tuned: &'t Tuned, name: &str) -> Option<&'t Candidate> {
+    tuned.families.iter().flat_map(|family| &family.candidates).find(|candidate| candidate.name == name)
+}
+
+fn answer(tuned: &Tuned) -> Vec<String> {
+    if tuned.already_met {
+        let judgement = tuned.none.judgement.clone().unwrap_or_default();
+        return vec![format!("No measure is needed: without any, the budget was {judgement}."), exposure(&tuned.none)];
+    }
+    let Some(candidate) = tuned.answer.as_deref().and_then(|name| find(tuned, name)) else { return no_answer(tuned) };
+    let mut lines = vec![
+        format!("Answer: {}.", candidate.called),
+        format!("  {}", candidate.judgement.clone().unwrap_or_default()),
+        format!("  {}", exposure(candidate)),
+    ];
+    lines.extend(below(tuned, candidate));
+    lines.push(format!("  {}", cost(candidate)));
+    if let Some(policy) = &tuned.policy {
+        let policy = one_line(policy);
+        lines.push(format!("  policy: {policy}"));
+    }
+    lines
+}
+
+/// In how many placements nothing was seen.
+fn exposure(candidate: &Candidate) -> String {
+    let Some(seen) = &candidate.seen else { return String::new() };
+    let placements = counted(seen.placements, "placement", "placements");
+    let below = seen.placements_below.map_or(String::new(), |share| {
+        format!("; with 95 % confidence fewer than {} of all placements break it", percent(share))
+    });
+    format!("{placements} of its memory, {} of measuring{below}", seconds(seen.exposure_s))
+}
+
+fn percent(share: f64) -> String {
+    format!("{} %", digits(share * 100.0, 2))
+}
+
+/// What was seen one rung below.
+fn below(tuned: &Tuned, candidate: &Candidate) -> Option<String> {
+    let family = tuned.families.iter().find(|family| family.candidates.iter().any(|it| it.name == candidate.name))?;
+    let rung = family.candidates.iter().position(|it| it.name == candidate.name)?;
+    let Some(lower) = rung.checked_sub(1).map(|rung| &family.candidates[rung]) else {
+        return Some("  nothing smaller of this kind is on offer".into());
+    };
+    Some(match (&lower.judgement, lower.judged) {
+        (Some(judgement), Some(JudgementKind::Broken)) => format!("  {}: {judgement}", lower.called),
+        (Some(judgement), _) => format!("  {} was not confirmed: {judgement}", lower.called),
+        (None, _) => format!("  {} was not tried", lower.called),
+    })
+}
+
+fn cost(candidate: &Candidate) -> String {
+    let Some(seen) = &candidate.seen else { return "cost: not measured".into() };
+    let mut parts = vec![format!("takes {} from everyone else", share(candidate.taken))];
+    parts.extend(seen.cost_alone.map(|cost| format!("the target alone takes {} of its time without it", times(cost))));
+    parts.extend(seen.neighbours.map(|rate| format!("the neighbours get {} of their accesses without it", times(rate))));
+    format!("cost: {}", parts.join("; "))
+}
+
+fn share(taken: f64) -> String {
+    if taken == 0.0 { "no share".into() } else { percent(taken) }
+}
+
+/// `1.03 times`, which may also be less than 1.
+fn times(ratio: f64) -> String {
+    format!("{} times", three_digits(ratio))
+}
+
+fn no_answer(tuned: &Tuned) -> Vec<String> {
+    let of = |outcome| tuned.families.iter().filter(move |family: &&FamilyRecord| family.outcome == outcome);
+    let tried = of(Outcome::NoneHolds).count();
+    if let Some(thin) = of(Outcome::TooThin).find_map(|family| find(tuned, family.answer.as_deref()?)) {
+        let judgement = thin.judgement.clone().unwrap_or_default();
+        let why = if tuned.cut_short { "the time was up before a candidate was confirmed" } else { "no candidate could be confirmed" };
+        return vec![format!("No answer yet: {why}. The nearest one is {}: {judgement}", thin.called)];
+    }
+    if tuned.cut_short && tried == 0 {
+        return vec!["No answer yet: the time was up before any candidate was judged.".into()];
+    }
+    let best = tuned.families.iter().flat_map(|family| &family.candidates).filter_map(|candidate| {
+        Some((candidate.seen.as_ref()?.max_ns?, candidate))
+    });
+    let best = best.min_by(|a, b| a.0.partial_cmp(&b.0).unwrap_or(std::cmp::Ordering::Equal));
+    let mut lines = vec![format!(
+        "Nothing on offer holds the budget: the strongest candidate of each of {} was seen broken.",
+        counted(tried as u64, "kind", "kinds")
+    )];
+    lines.extend(best.map(|(_, candidate)| {
+        let judgement = candidate.judgement.clone().unwrap_or_default();
+        format!("  the best one: {}: {judgement}", candidate.called)
+    }));
+    lines.push(
+        "  What is left is what no share divides: filters, queues and the memory. `waykeeper run EXPERIMENT --explain` says what the \
+         longest samples waited for."
+            .into(),
+    );
+    lines
+}
+
+fn candidates(tuned: &Tuned, all: bool) -> String {
+    let mut rows = vec![row("-", &tuned.none, "")];
+    for family in &tuned.families {
+        let tried: Vec<&Candidate> = family.candidates.iter().filter(|candidate| candidate.judged.is_some()).collect();
+        let answer = family.answer.as_deref();
+        for candidate in &tried {
+            let is_answer = answer == Some(candidate.name.as_str());
+            let is_edge = tried.first().map(|first| &first.name) == Some(&candidate.name);
+            let is_below = family.candidates.windows(2).any(|two| {
+                two[0].name == candidate.name && answer == Some(two[1].name.as_str())
+            });
+            if all || is_answer || is_below || (answer.is_none() && is_edge) {
+                let mark = if tuned.answer.as_deref() == Some(candidate.name.as_str()) { "<- answer" } else { "" };
+                rows.push(row(&family.what, candidate, mark));
+            }
+        }
+        if tried.is_empty() {
+            let why = match (family.outcome, &family.why) {
+                (Outcome::Refused, Some(why)) => format!("refused: {why}"),
+                (Outcome::Refused, None) => "refused".into(),
+                _ => "not tried".into(),
+            };
+            let short: String = why.chars().take(100).collect();
+            let short = if short.len() < why.len() { short + "..." } else { short };
+            let mut cells = vec![family.what.clone()];
+            cells.extend(std::iter::repeat_n(String::new(), 8));
+            cells[1] = short;
+            rows.push(cells);
+        }
+    }
+    let columns = columns(&[
+        ("kind", false),
+        ("candidate", false),
+        ("judged", false),
+        ("placements", true),
+        ("max", true),
+        ("misses", true),
+        ("slowdown", true),
+        ("alone", true),
+        ("neighbours", true),
+        ("", false),
+    ]);
+    let rows: Vec<Vec<String>> = rows
+        .into_iter()
+        .map(|mut cells| {
+            cells.resize(10, String::new());
+            cells
+        })
+        .collect();
+    table(&columns, &rows)
+}
+
+fn row(what: &str, candidate: &Candidate, mark: &str) -> Vec<String> {
+    let seen = candidate.seen.as_ref();
+    let confirmed = seen.is_some_and(|seen| seen.fresh);
+    let judged = candidate.judged.map_or(String::new(), |kind| match (kind, confirmed) {
+        (JudgementKind::Broken, _) => "broken".to_owned(),
+        (_, false) => "not seen broken, not confirmed".to_owned(),
+        (kind, true) => kind.to_string(),
+    });
+    vec![
+        what.to_owned(),
+        candidate.called.clone(),
+        judged,
+        seen.map_or(String::new(), |seen| seen.placements.to_string()),
+        time(seen.and_then(|seen| seen.max_ns)),
+        seen.and_then(|seen| seen.misses_per_sample).map_or(String::new(), three_digits),
+        ratio(seen.and_then(|seen| seen.slowdown)),
+        ratio(seen.and_then(|seen| seen.cost_alone)),
+        ratio(seen.and_then(|seen| seen.neighbours)),
+        mark.to_owned(),
+    ]
+}
+
+fn notes(tuned: &Tuned) -> Vec<String> {
+    let mut notes = Vec::new();
+    if tuned.cut_short {
+        notes.push("The search was cut short: kinds without an answer may have one.".to_owned());
+    }
+    if tuned.answer.is_some() {
+        notes.push(
+            "A larger share is expected to hold where a smaller one does; what was not tried is not in the table. A largest sample \
+             that was seen bounds nothing."
+                .into(),
+        );
+    }
+    if tuned.executor == waykeeper_experiment::site::ExecutorKind::Sim && tuned.answer.is_some() {
+        notes.push("Simulated: a candidate to be confirmed on the machine.".into());
+    }
+    notes
+}

@@ -1,0 +1,412 @@
+//! An experiment from its budgets to the smallest measure that holds them.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use toml::Value;
+use waykeeper_executor::ExecutorError;
+use waykeeper_experiment::cases::{Case, Purpose};
+use waykeeper_experiment::site::ExecutorKind;
+use waykeeper_experiment::{InputError, Loaded, Set};
+use waykeeper_policy::Offer;
+use waykeeper_session::{Folder, Observer, Options, Session, SessionError, SingleRepeats};
+use waykeeper_statistics::{BadBudget, Budget};
+use waykeeper_workload::format_ns;
+
+use super::conclude::{Concluding, conclude};
+use super::dimension::Dimension;
+use super::families::{Family, Parties, families};
+use super::measured::Measured;
+use super::need::least_bits;
+use super::record::Tuned;
+use super::search::{Effort, Impossible, Progress, Rungs, search};
+
+/// The folder of the candidates' policies in that of a search.
+const CANDIDATES: &str = "candidates";
+
+/// The result in the folder of a search.
+pub const RESULT: &str = "tuned.json";
+
+/// Repeats in which a candidate is screened.
+const SCREENING: usize = 3;
+
+/// Fresh repeats of a confirmation at least: as many as verdicts need.
+const CONFIRMING: u32 = 5;
+
+/// What is searched.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// A bundled experiment or a file.
+    pub experiment: String,
+    /// Overrides.
+    pub sets: Vec<Set>,
+    /// Where to run it.
+    pub on: Option<ExecutorKind>,
+    /// Budgets; those of the experiment where there are none.
+    pub budgets: Vec<String>,
+    /// What may be varied; everything where there is nothing.
+    pub over: Vec<Dimension>,
+    /// How long the search may take.
+    pub time_limit: Duration,
+    /// The folder of the search: new, or that of an interrupted one.
+    pub folder: Option<PathBuf>,
+    /// Whether simulated accesses that cannot affect the target are skipped.
+    pub fast: bool,
+}
+
+/// Something that happened in a search.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// The candidates are known.
+    Begins {
+        /// How many.
+        candidates: usize,
+        /// Kinds of measures.
+        families: usize,
+        /// The folder of the search.
+        folder: &'a Path,
+        /// Repeats that are known from an earlier search.
+        known: usize,
+    },
+    /// A candidate was judged.
+    Judged {
+        /// What it is.
+        called: &'a str,
+        /// How far the search is.
+        progress: Progress<'a>,
+    },
+}
+
+/// Follows a search.
+pub trait Watcher: Observer {
+    /// Something happened.
+    fn event(&self, event: Event<'_>);
+}
+
+/// Why a search ended without an answer.
+#[derive(Debug, thiserror::Error)]
+pub enum TuneError {
+    /// The experiment cannot be measured.
+    #[error(transparent)]
+    Session(#[from] SessionError),
+    /// A file of the search cannot be written.
+    #[error("{}: the search cannot be kept: {error}; name another folder with --keep", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        error: std::io::Error,
+    },
+}
+
+impl From<InputError> for TuneError {
+    fn from(error: InputError) -> Self {
+        SessionError::from(error).into()
+    }
+}
+
+impl From<ExecutorError> for TuneError {
+    fn from(error: ExecutorError) -> Self {
+        SessionError::from(error).into()
+    }
+}
+
+/// Searches for the smallest measure that holds the budgets.
+///
+/// # Errors
+/// A mistake in the experiment or the options; a place that offers nothing or cannot measure the target; a time limit that is too
+/// short to judge; a folder that cannot be written.
+pub fn tune(request: &Request, watcher: &dyn Watcher, stop: &AtomicBool) -> Result<Tuned, TuneError> {
+    let begun = Instant::now();
+    let plain = Loaded::open(&request.experiment, request.sets.clone())?;
+    let budgets = budgets(&plain, &request.budgets)?;
+    let (options, name) = (options(request), plain.name.clone());
+    let bare = Session::plan(open(request, &[])?, &options)?;
+    let parties = parties(&bare)?;
+    let offer = bare.offer()?;
+    let mut found = families(&offer, &parties, &request.over);
+    if found.is_empty() {
+        return Err(nothing_on_offer(&offer, request).into());
+    }
+    let folder = folder(request, &name)?;
+    let files = write_candidates(folder.path(), &found)?;
+    let loaded = open(request, &files)?;
+    is_the_same_search(folder.path(), &asked(&loaded, &budgets, request))?;
+    let mut session = Session::plan(loaded, &options)?;
+    session.record_programs(watcher, stop)?;
+    let repeats_asked = session.settings().repeats;
+    let site = session.site().clone();
+    let repeats = session.one_by_one();
+    let refused = drop_refused(&mut found, &files, &repeats);
+    let mitigations = mitigations(&found, folder.path());
+    let rungs = ladders(&found, &repeats, &site, &offer);
+    let names = names(&found);
+    let observe = |progress: Progress<'_>| {
+        watcher.event(Event::Judged { called: &names[progress.candidate], progress });
+    };
+    let mut place = Measured::new(&repeats, &budgets, mitigations, stop, &observe);
+    let kept = |error| TuneError::Write { path: folder.path().to_owned(), error };
+    place.keep_in(folder.path()).map_err(kept)?;
+    watcher.event(Event::Begins {
+        candidates: names.len() - 1,
+        families: found.len(),
+        folder: folder.path(),
+        known: place.known(),
+    });
+    let effort = Effort {
+        budgets: budgets.clone(),
+        screening: SCREENING.min(repeats_asked.max(1) as usize),
+        confirming: repeats_asked.max(CONFIRMING) as usize,
+        repeat_s: repeats.duration_s(),
+        deadline: begun + request.time_limit,
+    };
+    let outcome = search(&place, &rungs, &effort, stop).map_err(|why| impossible(why, request))?;
+    let concluding = Concluding {
+        experiment: &name,
+        site: &site,
+        cases: repeats.cases(),
+        budgets: &budgets,
+        families: &found,
+        rungs: &rungs,
+        refused: &refused,
+        folder: folder.path(),
+        took: begun.elapsed(),
+    };
+    let tuned = conclude(&concluding, &outcome);
+    let path = folder.path().join(RESULT);
+    let text = serde_json::to_string_pretty(&tuned).map_err(std::io::Error::from);
+    text.and_then(|text| std::fs::write(&path, text + "\n")).map_err(|error| TuneError::Write { path, error })?;
+    Ok(tuned)
+}
+
+/// The candidates, without measuring or writing anything.
+///
+/// # Errors
+/// As for [`tune`], as far as it can be told.
+pub fn candidates(request: &Request) -> Result<Vec<Family>, TuneError> {
+    let plain = Loaded::open(&request.experiment, request.sets.clone())?;
+    budgets(&plain, &request.budgets)?;
+    let bare = Session::plan(open(request, &[])?, &options(request))?;
+    let offer = bare.offer()?;
+    let found = families(&offer, &parties(&bare)?, &request.over);
+    if found.is_empty() { Err(nothing_on_offer(&offer, request).into()) } else { Ok(found) }
+}
+
+fn options(request: &Request) -> Options {
+    Options { on: request.on, fast: request.fast, ..Options::default() }
+}
+
+/// The experiment with the candidates as its mitigations, and without what a search has no use for.
+fn open(request: &Request, files: &[PathBuf]) -> Result<Loaded, InputError> {
+    let empty = || Value::Array(Vec::new());
+    let names = files.iter().map(|path| Value::String(path.display().to_string())).collect();
+    let own = [
+        ("mitigations", Value::Array(names)),
+        ("combine", Value::String("alone".into())),
+        ("sentinel", Value::Boolean(false)),
+        ("budgets", empty()),
+        ("references", empty()),
+        ("expectations", empty()),
+    ];
+    let own = own.map(|(key, value)| Set::from_option("waykeeper tune".into(), key, value));
+    Loaded::open(&request.experiment, request.sets.iter().cloned().chain(own).collect())
+}
+
+fn budgets(loaded: &Loaded, asked: &[String]) -> Result<Vec<Budget>, InputError> {
+    let own = loaded.experiment.budgets.as_slice();
+    let read = |texts: &[String], error: &dyn Fn(usize, String) -> InputError| -> Result<Vec<Budget>, InputError> {
+        let one = |(index, text): (usize, &String)| {
+            let budget: Budget = text.parse().map_err(|bad: BadBudget| error(index, bad.to_string()))?;
+            match &budget.mitigation {
+                Some(name) => Err(error(
+                    index,
+                    format!("`{text}` is for the cases under `{name}` only; a search chooses the measure, expected a budget for all"),
+                )),
+                None => Ok(budget),
+            }
+        };
+        texts.iter().enumerate().map(one).collect()
+    };
+    if !asked.is_empty() {
+        return read(asked, &|index, message| InputError::in_option(format!("--budget '{}'", asked[index]), message));
+    }
+    if own.is_empty() {
+        let message = "there is none, and the experiment has none either; expected what is to hold, such as \
+                       `--budget 'max<=50us over 1h'`, `--budget 'misses==0'` or `--budget 'slowdown<=1.05'`";
+        return Err(InputError::in_option("--budget", message));
+    }
+    read(own, &|index, message| loaded.error(&format!("budgets.{index}"), message))
+}
+
+/// Who is to be protected from whom. A search is for one target.
+fn parties(session: &Session) -> Result<Parties, InputError> {
+    let cases: Vec<&Case> = session.cases().cases.iter().filter(|case| case.purpose == Purpose::Case).collect();
+    let targets: BTreeSet<(String, u32)> =
+        cases.iter().map(|case| (case.target.workload.clone(), case.target.core)).collect();
+    if targets.len() > 1 {
+        let list: Vec<String> = targets.iter().map(|(workload, core)| format!("{workload}@{core}")).collect();
+        let message = format!("the experiment has several targets; expected one of {}", list.join(", "));
+        return Err(InputError::in_option("--target", message));
+    }
+    if cases.iter().any(|case| case.throughput) {
+        let message = "the target's throughput counts, which no budget is about; expected `measure = \"latency\"`";
+        return Err(session.loaded().error("targets.0.measure", message));
+    }
+    let neighbours: BTreeSet<u32> = cases.iter().flat_map(|case| case.neighbours.iter().map(|it| it.core)).collect();
+    let target = cases.first().map_or(0, |case| case.target.core);
+    let data_bytes = cases.iter().map(|case| case.target.pattern.data_bytes()).max().unwrap_or(0);
+    Ok(Parties { target, neighbours: neighbours.into_iter().collect(), data_bytes })
+}
+
+fn nothing_on_offer(offer: &Offer, request: &Request) -> ExecutorError {
+    let over: Vec<String> = request.over.iter().map(ToString::to_string).collect();
+    let within = if over.is_empty() { String::new() } else { format!(" among {}", over.join(", ")) };
+    ExecutorError::Refused(format!(
+        "{} offers nothing{within} that a policy could set for the target against its neighbours: no cache that both use can be \
+         divided, and there is no lock, priority, limit of bandwidth or colour; `waykeeper machine` shows what there is, and \
+         `waykeeper doctor` what would bring more",
+        offer.called
+    ))
+}
+
+/// The folder of the search, held for this process. One that has a log goes on.
+fn folder(request: &Request, name: &str) -> Result<Folder, TuneError> {
+    let asked = request.folder.as_deref();
+    let option = |path: &Path| format!("--keep {}", path.display());
+    let folder = match asked.filter(|path| path.join(super::measured::LOG).is_file()) {
+        Some(path) => Folder::of_unfinished(path, &option(path))?,
+        None => {
+            let folder = Folder::prepare(asked, &format!("tune-{name}"))?;
+            let option = option(folder.path());
+            folder.held(&option)?
+        }
+    };
+    // `a+b` is two mitigations together.
+    if folder.path().display().to_string().contains('+') {
+        let message = "the name of the folder has a `+`, which joins mitigations; expected another folder";
+        return Err(InputError::in_option(option(folder.path()), message).into());
+    }
+    Ok(folder)
+}
+
+/// All that a repeat's figures depend on, as text.
+fn asked(loaded: &Loaded, budgets: &[Budget], request: &Request) -> String {
+    let budgets: Vec<String> = budgets.iter().map(ToString::to_string).collect();
+    let version = env!("CARGO_PKG_VERSION");
+    let (on, fast) = (request.on, request.fast);
+    format!("# waykeeper {version}, budgets {budgets:?}, on {on:?}, fast {fast}\n{}", loaded.to_toml())
+}
+
+/// Keeps what was asked for in the folder, or compares it with what an interrupted search was asked for there.
+fn is_the_same_search(folder: &Path, asked: &str) -> Result<(), TuneError> {
+    let path = folder.join("search.toml");
+    match std::fs::read_to_string(&path) {
+        Ok(before) if before == asked => Ok(()),
+        Ok(_) => {
+            let message = "another search is kept in this folder: its experiment, budgets or options differ; expected the same command \
+                           again, or a new folder";
+            Err(InputError::in_option(format!("--keep {}", folder.display()), message).into())
+        }
+        Err(_) => std::fs::write(&path, asked).map_err(|error| TuneError::Write { path, error }),
+    }
+}
+
+/// Writes the policy of each candidate; returns their paths, in the order of the families.
+fn write_candidates(folder: &Path, families: &[Family]) -> Result<Vec<PathBuf>, TuneError> {
+    let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned()).join(CANDIDATES);
+    let failed = |path: &Path, error| TuneError::Write { path: path.to_owned(), error };
+    std::fs::create_dir_all(&folder).map_err(|error| failed(&folder, error))?;
+    let mut paths = Vec::new();
+    for rung in families.iter().flat_map(|family| &family.rungs) {
+        let path = folder.join(format!("{}.toml", rung.name));
+        let text = toml::to_string(&rung.policy).map_err(|error| failed(&path, std::io::Error::other(error)))?;
+        std::fs::write(&path, text).map_err(|error| failed(&path, error))?;
+        paths.push(path);
+    }
+    Ok(paths)
+}
+
+/// Takes out what the place refuses; returns why, by family.
+fn drop_refused(families: &mut [Family], files: &[PathBuf], repeats: &SingleRepeats) -> Vec<Option<String>> {
+    let mut files = files.iter();
+    let mut refused = Vec::new();
+    for family in families {
+        let mut why_not = None;
+        family.rungs.retain(|_| {
+            let mitigation = files.next().map(|path| path.display().to_string()).unwrap_or_default();
+            let why = refusal(repeats, &mitigation);
+            why_not = why.clone().or(why_not.take());
+            why.is_none()
+        });
+        refused.push(why_not);
+    }
+    refused
+}
+
+fn refusal(repeats: &SingleRepeats, mitigation: &str) -> Option<String> {
+    let mut cases = repeats.cases().iter().enumerate().filter(|(_, case)| case.mitigation == mitigation).peekable();
+    if cases.peek().is_none() {
+        let what = format!("mitigation {mitigation}");
+        let refusal = repeats.refused().iter().find(|refusal| refusal.what.starts_with(&what));
+        return Some(refusal.map_or_else(|| "the place does not offer it".into(), |refusal| refusal.why.clone()));
+    }
+    cases.find_map(|(index, _)| repeats.refuses(index))
+}
+
+/// The mitigation of each candidate, by its number; 0 is none.
+fn mitigations(families: &[Family], folder: &Path) -> Vec<String> {
+    let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned()).join(CANDIDATES);
+    let path = |name: &str| folder.join(format!("{name}.toml")).display().to_string();
+    let rungs = families.iter().flat_map(|family| &family.rungs);
+    std::iter::once("none".to_owned()).chain(rungs.map(|rung| path(&rung.name))).collect()
+}
+
+/// What each candidate is called, by its number.
+fn names(families: &[Family]) -> Vec<String> {
+    let rungs = families.iter().flat_map(|family| &family.rungs);
+    std::iter::once("no measure".to_owned()).chain(rungs.map(|rung| rung.called.clone())).collect()
+}
+
+/// The ladders, that of no measure first.
+fn ladders(
+    families: &[Family],
+    repeats: &SingleRepeats,
+    site: &waykeeper_experiment::site::Site,
+    offer: &Offer,
+) -> Vec<Rungs> {
+    let mut next = 1;
+    let target = repeats.cases().first().map(|case| &case.target);
+    let mut ladders = vec![Rungs { candidates: vec![0], hint: None }];
+    for family in families {
+        let candidates: Vec<usize> = (next..next + family.rungs.len()).collect();
+        next += candidates.len();
+        let hint = || {
+            let (level, target) = (family.ways_of?, target?);
+            let domain = offer.cache(level)?.domains.iter().find(|domain| domain.cores.contains(&target.core))?;
+            let need = least_bits(&target.pattern, &site.core(target.core)?.caches, level, domain.bits)?;
+            let first = domain.bits as usize - candidates.len();
+            (need as usize).checked_sub(first.max(1)).map(|rung| rung.min(candidates.len().saturating_sub(1)))
+        };
+        ladders.push(Rungs { hint: hint(), candidates });
+    }
+    ladders
+}
+
+fn impossible(why: Impossible, request: &Request) -> TuneError {
+    match why {
+        Impossible::Refused(why) => ExecutorError::Refused(why).into(),
+        Impossible::Stopped => ExecutorError::Stopped.into(),
+        Impossible::TooShort(takes) => {
+            let ns = |duration: Duration| format_ns(duration.as_nanos() as f64);
+            let message = format!(
+                "{} is too short to judge: one candidate takes about {} at the length of a repeat and the budgets asked for; expected \
+                 several times that, a shorter `over` or a higher rate in the budget",
+                ns(request.time_limit),
+                ns(takes)
+            );
+            InputError::in_option("--time-limit", message).into()
+        }
+    }
+}
