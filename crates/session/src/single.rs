@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use waykeeper_executor::{Executor, ExecutorError, RunSettings};
 use waykeeper_experiment::cases::{Case, Plan};
-use waykeeper_experiment::site::RefusalRecord;
+use waykeeper_experiment::site::{ExecutorKind, RefusalRecord};
 use waykeeper_run::measurement::Measurement;
 
 /// The cases of a session, measured one repeat at a time.
@@ -23,6 +23,11 @@ impl SingleRepeats {
     /// What of the experiment the place cannot do.
     pub fn refused(&self) -> &[RefusalRecord] {
         &self.plan.refused
+    }
+
+    /// What runs them.
+    pub fn kind(&self) -> ExecutorKind {
+        self.executor.place().site.executor
     }
 
     /// Length of a repeat, seconds.

@@ -108,7 +108,7 @@ fn family(about: &Concluding<'_>, at: usize, found: &Found, already_met: bool) -
     FamilyRecord {
         what: family.what.clone(),
         dimensions: family.dimensions.clone(),
-        why: refused.filter(|_| outcome == Outcome::Refused),
+        why: refused,
         outcome,
         answer,
         computed: rungs.hint.and_then(name),
@@ -147,6 +147,10 @@ fn seen(judged: &Judged, found: &Found) -> SeenRecord {
         placements,
         placements_below: (held && placements > 0)
             .then(|| clopper_pearson(0, placements, 2.0 * CONFIDENCE - 1.0).upper),
+        not_counted: evidence
+            .iter()
+            .filter_map(|it| it.not_counted().map(|(count, why)| format!("{count} more do not count: {why}")))
+            .collect(),
         samples,
         exposure_s: evidence.iter().map(Evidence::exposure_s).sum(),
         max_ns: evidence.iter().filter_map(Evidence::max_ns).reduce(f64::max),

@@ -86,6 +86,13 @@ impl Evidence {
         self.counted().count() as u64
     }
 
+    /// Repeats that do not count, and why the first of them does not.
+    pub fn not_counted(&self) -> Option<(u64, &str)> {
+        let mut reasons = self.beside.iter().filter_map(|seen| seen.not_counted.as_deref());
+        let first = reasons.next()?;
+        Some((1 + reasons.count() as u64, first))
+    }
+
     /// Judges a budget, the one at `index` of those that the repeats were kept for.
     pub fn judge(&self, budgets: &[Budget], index: usize, confidence: f64) -> Judgement {
         let seen: Vec<&Seen> = self.counted().collect();

@@ -132,8 +132,13 @@ impl Builder<'_> {
 
     fn family(&self, what: String, dimensions: &[Dimension], parts: Vec<Part>, ways_of: Option<u8>) -> Family {
         let rungs = parts.into_iter().map(|part| {
-            let mut policy = self.policy(&part.called);
+            let blank = self.policy(&part.called);
+            let mut policy = blank.clone();
             (part.change)(&mut policy);
+            // A class that gets nothing is a mistake to the planner.
+            if policy.classes == blank.classes {
+                policy.classes.clear();
+            }
             Rung { name: part.name, called: part.called, taken: part.taken, policy }
         });
         Family { what, dimensions: dimensions.to_vec(), rungs: rungs.collect(), ways_of }
@@ -257,7 +262,8 @@ impl Builder<'_> {
             parts.push(part("lock-pages-lines", both, true, true));
         }
         // None of them is more of another one: each stands for itself.
-        let family = |part: Part| self.family(part.called.clone(), &[Dimension::Lock], vec![part], None);
+        let what = "lockdown of the handler";
+        let family = |part: Part| self.family(what.into(), &[Dimension::Lock], vec![part], None);
         parts.into_iter().map(family).collect()
     }
 

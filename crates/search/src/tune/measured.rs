@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use waykeeper_executor::ExecutorError;
 use waykeeper_experiment::cases::{Case, Purpose};
 use waykeeper_experiment::mitigation::NONE;
+use waykeeper_experiment::site::ExecutorKind;
 use waykeeper_session::SingleRepeats;
 use waykeeper_statistics::Budget;
 
@@ -49,6 +50,7 @@ pub struct Measured<'a> {
     settings: usize,
     known: BTreeMap<(String, usize, bool, usize), Seen>,
     log: Mutex<Option<File>>,
+    is_simulated: bool,
     stop: &'a AtomicBool,
     observer: &'a (dyn Fn(Progress<'_>) + Sync),
 }
@@ -72,6 +74,7 @@ impl<'a> Measured<'a> {
             settings,
             known: BTreeMap::new(),
             log: Mutex::new(None),
+            is_simulated: repeats.kind() == ExecutorKind::Sim,
             stop,
             observer,
         }
@@ -171,6 +174,10 @@ impl Place for Measured<'_> {
                 Ok(seen)
             }
             Err(ExecutorError::Stopped) => Err(NotMeasured::Stopped),
+            // The place takes the candidate as such, so that this is about how memory lies in this repeat alone.
+            Err(ExecutorError::Refused(why)) if self.is_simulated => {
+                Ok(Seen { not_counted: Some(why), ..Seen::default() })
+            }
             Err(ExecutorError::Refused(why)) => Err(NotMeasured::Refused(why)),
         }
     }

@@ -70,7 +70,7 @@ pub struct FamilyRecord {
     pub dimensions: Vec<Dimension>,
     /// How its search ended.
     pub outcome: Outcome,
-    /// Why, where it was refused.
+    /// Why some of its candidates were refused, or all of them: those are not listed.
     pub why: Option<String>,
     /// Its answer.
     pub answer: Option<String>,
@@ -106,6 +106,9 @@ pub struct SeenRecord {
     pub placements: u64,
     /// With 95 % confidence, fewer placements than this share break the budget, where none was seen to.
     pub placements_below: Option<f64>,
+    /// Repeats that do not count besides, and why, as a text for each setting.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_counted: Vec<String>,
     /// Samples.
     pub samples: u64,
     /// The time in which they were taken, seconds.

@@ -71,11 +71,12 @@ fn exposure(candidate: &Candidate) -> String {
     let below = seen.placements_below.map_or(String::new(), |share| {
         format!("; with 95 % confidence fewer than {} of all placements break it", percent(share))
     });
-    format!("{placements} of its memory, {} of measuring{below}", seconds(seen.exposure_s))
+    let not_counted: String = seen.not_counted.iter().map(|text| format!("; {text}")).collect();
+    format!("{placements} of its memory, {} of measuring{below}{not_counted}", seconds(seen.exposure_s))
 }
 
 fn percent(share: f64) -> String {
-    format!("{} %", digits(share * 100.0, 2))
+    format!("{} %", digits(share * 100.0, 3))
 }
 
 /// What was seen one rung below.
@@ -95,8 +96,8 @@ fn below(tuned: &Tuned, candidate: &Candidate) -> Option<String> {
 fn cost(candidate: &Candidate) -> String {
     let Some(seen) = &candidate.seen else { return "cost: not measured".into() };
     let mut parts = vec![format!("takes {} from everyone else", share(candidate.taken))];
-    parts.extend(seen.cost_alone.map(|cost| format!("the target alone takes {} of its time without it", times(cost))));
-    parts.extend(seen.neighbours.map(|rate| format!("the neighbours get {} of their accesses without it", times(rate))));
+    parts.extend(seen.cost_alone.map(|cost| format!("the target's mean alone {}", times(cost))));
+    parts.extend(seen.neighbours.map(|rate| format!("the neighbours' accesses a second {}", times(rate))));
     format!("cost: {}", parts.join("; "))
 }
 
@@ -104,9 +105,9 @@ fn share(taken: f64) -> String {
     if taken == 0.0 { "no share".into() } else { percent(taken) }
 }
 
-/// `1.03 times`, which may also be less than 1.
-fn times(ratio: f64) -> String {
-    format!("{} times", three_digits(ratio))
+/// What a figure is of that without the measure.
+fn times(of_it: f64) -> String {
+    format!("{} of that without it", ratio(Some(of_it)))
 }
 
 fn no_answer(tuned: &Tuned) -> Vec<String> {
@@ -226,6 +227,8 @@ fn notes(tuned: &Tuned) -> Vec<String> {
                 .into(),
         );
     }
+    let partly = tuned.families.iter().filter(|family| !family.candidates.is_empty());
+    notes.extend(partly.filter_map(|family| Some(format!("Some {} were refused: {}.", family.what, family.why.as_ref()?))));
     if tuned.executor == waykeeper_experiment::site::ExecutorKind::Sim && tuned.answer.is_some() {
         notes.push("Simulated: a candidate to be confirmed on the machine.".into());
     }

@@ -29,8 +29,8 @@ const CANDIDATES: &str = "candidates";
 /// The result in the folder of a search.
 pub const RESULT: &str = "tuned.json";
 
-/// Repeats in which a candidate is screened.
-const SCREENING: usize = 3;
+/// Repeats in which a candidate is screened: two, so that one placement that happens to spare it does not lead astray.
+const SCREENING: usize = 2;
 
 /// Fresh repeats of a confirmation at least: as many as verdicts need.
 const CONFIRMING: u32 = 5;
