@@ -16,7 +16,8 @@ Examples:
   waykeeper run agilex5-cluster-latency             simulate a platform beside its published figures
   waykeeper list                                    experiments, policies, platforms and workloads
   waykeeper show waykeeper-runs/this-machine-...    print a run again
-  waykeeper tune apollo-lake-cat --budget 'misses==0'   the smallest share that holds a budget
+  waykeeper tune apollo-lake-cat --budget 'misses==0'  the smallest share that holds a budget
+  waykeeper hunt this-machine --duration 100ms      the workload that disturbs this machine most
   waykeeper compare RUN RUN                         two runs side by side
   waykeeper report RUN --out page.html              one page with pictures
   waykeeper tail RUN --over 24h                     what a longer run would show, if its tail allows
@@ -45,6 +46,8 @@ pub enum Command {
     Show(Show),
     /// Search for the smallest measure that holds a budget: cache ways, locks, bandwidth, priority.
     Tune(Tune),
+    /// Search for the workload that disturbs a target most.
+    Hunt(Hunt),
     /// Compare two runs, case by case.
     Compare(Compare),
     /// Write runs as one HTML page with pictures, which needs no network.
@@ -241,6 +244,9 @@ pub struct Tune {
     /// The target, where the experiment has several, or another one: a workload and its core.
     #[arg(long, value_name = "WORKLOAD@CORE")]
     pub target: Option<String>,
+    /// A workload file, such as one of `waykeeper hunt --out`: it runs on the cores of all neighbours in the place of theirs.
+    #[arg(long, value_name = "FILE")]
+    pub against: Option<PathBuf>,
     /// What may be varied: ways, lock, bandwidth, colours, priority, clock, allocation [default: all that is on offer].
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub over: Vec<String>,
@@ -283,6 +289,76 @@ pub struct Tune {
     /// Print the candidates; measure and write nothing.
     #[arg(long)]
     pub dry_run: bool,
+}
+
+/// Arguments of `hunt`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  waykeeper hunt this-machine --duration 100ms --time-limit 10min
+  waykeeper hunt agilex5-cluster-latency --objective max --duration 2ms --repeats 8 --out worst.toml
+  waykeeper hunt apollo-lake-cat --cores 2 --candidates 100 --set simulated_samples=2
+  waykeeper tune agilex5-cluster-latency --budget 'max<=5us' --against worst.toml
+
+Candidates are patterns of accesses: loops with any strides, dependent loads, random reads and changes. The best are changed step by
+step; the best of all and every bundled one are then measured in fresh repeats. They run on all given cores at the same time.
+
+Exit status: 0 done, also where no worse neighbour was found; 2 bad input; 3 this machine cannot do it;
+130 interrupted before anything was confirmed.")]
+pub struct Hunt {
+    /// A bundled experiment (see `waykeeper list`) or a file: its target and lengths; its neighbours only say on which cores.
+    pub experiment: String,
+    /// The target, where the experiment has several, or another one: a workload and its core.
+    #[arg(long, value_name = "WORKLOAD@CORE")]
+    pub target: Option<String>,
+    /// The neighbours' cores [default: those of the experiment's neighbours].
+    #[arg(long, value_name = "LIST")]
+    pub cores: Option<String>,
+    /// What of the target counts.
+    #[arg(long, value_enum, default_value = "mean")]
+    pub objective: HuntFor,
+    /// The platform, in the place of the experiment's.
+    #[arg(long = "for", value_name = "PLATFORM")]
+    pub platform: Option<String>,
+    /// Where to run it: by default on the host if its platform is `host`, else in the simulator.
+    #[arg(long, value_enum)]
+    pub on: Option<On>,
+    /// How long it may take; three tenths of it are for fresh repeats.
+    #[arg(long, value_name = "TIME", default_value = "10min", allow_hyphen_values = true)]
+    pub time_limit: String,
+    /// At most so many candidates.
+    #[arg(long, value_name = "N", default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub candidates: u32,
+    /// Length of each repeat, such as `100ms`.
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub duration: Option<String>,
+    /// Fresh repeats of those that are shown, 5 or more.
+    #[arg(long, value_name = "N", value_parser = whole_number, allow_negative_numbers = true)]
+    pub repeats: Option<i64>,
+    /// Decides what is tried, and placement and phases in the simulator.
+    #[arg(long, value_name = "N", value_parser = whole_number, allow_negative_numbers = true)]
+    pub seed: Option<i64>,
+    /// Set any field of the experiment, as for `run`. May be repeated.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub sets: Vec<String>,
+    /// Write the worst one found to this workload file.
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Print JSON instead of the table.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What of a target a hunt is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum HuntFor {
+    /// The mean of its samples.
+    Mean,
+    /// Their 99.99th percentile.
+    #[value(name = "p99.99")]
+    P99_99,
+    /// The largest sample.
+    Max,
 }
 
 /// A program as target.
@@ -990,6 +1066,8 @@ pub enum SchemaOf {
     Run,
     /// What `tune --json` prints.
     Tuned,
+    /// What `hunt --json` prints.
+    Hunted,
     /// What `doctor --json` prints.
     Doctor,
     /// What `machine --json` prints.

@@ -43,6 +43,7 @@ pub fn main(built_from: Option<&'static str>) -> std::process::ExitCode {
         Command::List(list) => commands::list::list(list),
         Command::Show(show) => commands::show::show(show),
         Command::Tune(tune) => commands::tune::tune(tune),
+        Command::Hunt(hunt) => commands::hunt::hunt(hunt),
         Command::Compare(compare) => commands::compare::compare(compare),
         Command::Export(export) => commands::export::export(export),
         Command::Report(report) => commands::report::report(report),

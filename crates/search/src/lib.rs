@@ -1,3 +1,4 @@
-//! Searches over what a machine offers: which measure suffices.
+//! Searches over what a machine offers, and over what may disturb it: which measure suffices, and which neighbour is the worst.
 
+pub mod hunt;
 pub mod tune;

@@ -7,11 +7,11 @@ use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use statrs::distribution::{ContinuousCDF, StudentsT};
 use waykeeper_workload::format_ns;
 
 use super::CONFIDENCE;
 use super::budget::{Budget, Metric};
+use super::mean::half_width;
 use super::proportion::{clopper_pearson, samples_to_exclude};
 use super::rate::rate_excluded_by_none;
 use super::wording::{digits, per_second, range_ns};
@@ -276,7 +276,7 @@ impl At<'_> {
                 format!("{what} {}, limit {allowed}, from one repeat, whose spread is not known", one(mean));
             return if mean > limit { Judgement::broken(&plainly) } else { Judgement::not_seen_broken(&plainly) };
         }
-        let half = self.half_width(means, mean);
+        let half = half_width(means, self.confidence);
         let interval = range(mean - half, mean + half);
         let seen = format!(
             "{what} {} ({interval} from {repeats} repeats, each at {}), limit {allowed}",
@@ -290,15 +290,6 @@ impl At<'_> {
         } else {
             Judgement::too_thin(&seen)
         }
-    }
-
-    /// Half the width of the t-interval (Student, Biometrika 6, 1908) for the mean of at least two values, with one-sided
-    /// limits.
-    fn half_width(&self, values: &[f64], mean: f64) -> f64 {
-        let freedom = values.len() as f64 - 1.0;
-        let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / freedom;
-        let quantile = StudentsT::new(0.0, 1.0, freedom).map_or(f64::INFINITY, |t| t.inverse_cdf(self.confidence));
-        quantile * (variance / values.len() as f64).sqrt()
     }
 }
 

@@ -1,6 +1,7 @@
 //! `waykeeper tune`: parse, search, print.
 
 use std::io::IsTerminal;
+use std::path::Path;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -8,14 +9,15 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::json;
 use toml::{Table, Value};
 use waykeeper_experiment::site::ExecutorKind;
-use waykeeper_experiment::{InputError, Set};
+use waykeeper_experiment::{InputError, Loaded, Set};
 use waykeeper_report::shown::one_line;
 use waykeeper_search::tune::{self, Dimension, Event, Family, Request, Tuned, Watcher};
 use waykeeper_session::{Note, Observer, Progress};
 use waykeeper_statistics::JudgementKind;
-use waykeeper_workload::{format_ns, parse_duration_ns};
+use waykeeper_workload::format_ns;
 
 use super::output::{Kind, print, print_json, say};
+use super::search_options::{self, Typed};
 use super::whole_file;
 use crate::arguments::{On, Tune};
 use crate::exit::Exit;
@@ -68,10 +70,6 @@ fn request(arguments: &Tune) -> Result<Request, Failure> {
     let over = arguments.over.iter().map(|name| {
         name.trim().parse::<Dimension>().map_err(|why| InputError::in_option(format!("--over {name}"), why))
     });
-    let option = format!("--time-limit {}", arguments.time_limit);
-    let limit = parse_duration_ns(&arguments.time_limit).map_err(|why| InputError::in_option(&option, why.to_string()))?;
-    let time_limit = Duration::try_from_secs_f64(limit / 1e9).ok().filter(|limit| !limit.is_zero());
-    let time_limit = time_limit.ok_or_else(|| InputError::in_option(&option, "expected a time over 0, such as `20min`"))?;
     Ok(Request {
         experiment: arguments.experiment.clone(),
         sets: sets(arguments)?,
@@ -81,7 +79,7 @@ fn request(arguments: &Tune) -> Result<Request, Failure> {
         }),
         budgets: arguments.budgets.clone(),
         over: over.collect::<Result<_, _>>()?,
-        time_limit,
+        time_limit: search_options::time_limit(&arguments.time_limit)?,
         folder: arguments.keep.clone(),
         fast: arguments.fast,
     })
@@ -89,31 +87,42 @@ fn request(arguments: &Tune) -> Result<Request, Failure> {
 
 /// The overrides: `--set` as typed, and the options that stand for a field.
 fn sets(arguments: &Tune) -> Result<Vec<Set>, InputError> {
-    let mut sets = arguments.sets.iter().map(|text| Set::parse(text)).collect::<Result<Vec<_>, _>>()?;
-    let mut option = |typed: String, key: &str, value: Value| sets.push(Set::from_option(typed, key, value));
-    if let Some(platform) = &arguments.platform {
-        option(format!("--for {platform}"), "platform", Value::String(platform.clone()));
-    }
-    if let Some(target) = &arguments.target {
-        let typed = format!("--target {target}");
-        let refuse = || InputError::in_option(&typed, "expected WORKLOAD@CORE, such as `rta_128k@3`");
-        let (workload, core) = target.rsplit_once('@').ok_or_else(refuse)?;
-        let core: u32 = core.trim().parse().map_err(|_| refuse())?;
-        let own = [("workload".to_owned(), Value::String(workload.trim().into())), ("core".to_owned(), core.into())];
-        option(typed, "targets", Value::Array(vec![Value::Table(Table::from_iter(own))]));
-    }
-    if let Some(duration) = &arguments.duration {
-        for key in ["duration", "simulated_duration"] {
-            option(format!("--duration {duration}"), key, Value::String(duration.clone()));
-        }
-    }
-    for (name, value) in [("repeats", arguments.repeats), ("seed", arguments.seed)] {
-        if let Some(value) = value {
-            option(format!("--{name} {value}"), name, Value::Integer(value));
-        }
+    let mut sets = search_options::sets(&Typed {
+        sets: &arguments.sets,
+        platform: arguments.platform.as_deref(),
+        target: arguments.target.as_deref(),
+        duration: arguments.duration.as_deref(),
+        repeats: arguments.repeats,
+        seed: arguments.seed,
+    })?;
+    if let Some(path) = &arguments.against {
+        sets.extend(against(path, &arguments.experiment, &sets)?);
     }
     Ok(sets)
 }
+
+/// A workload of a file in the place of every neighbour's.
+fn against(path: &Path, experiment: &str, sets: &[Set]) -> Result<Vec<Set>, InputError> {
+    let option = format!("--against {}", path.display());
+    let refuse = |message: String| InputError::in_option(&option, message);
+    let text = std::fs::read_to_string(path).map_err(|error| refuse(format!("the file cannot be read: {error}")))?;
+    let workload: Table = text.parse().map_err(|error: toml::de::Error| refuse(format!("this is not TOML: {}", error.message())))?;
+    let loaded = Loaded::open(experiment, sets.to_vec())?;
+    let set = |path: Vec<String>, value| Set { option: option.clone(), path, value };
+    let mut own = vec![set(vec!["workloads".into(), AGAINST.into()], Value::Table(workload))];
+    for at in 0..loaded.experiment.neighbours.len() {
+        let key = |key: &str| vec!["neighbours".to_owned(), at.to_string(), key.to_owned()];
+        own.push(set(key("workload"), Value::String(AGAINST.into())));
+        own.push(set(key("with"), Value::Table(Table::new())));
+    }
+    if own.len() == 1 {
+        return Err(refuse("the experiment has no neighbours, so their cores are not known; expected `[[neighbours]]` in it".into()));
+    }
+    Ok(own)
+}
+
+/// What the neighbours' workload is called.
+const AGAINST: &str = "against";
 
 fn list(families: &[Family]) -> String {
     let mut text = String::new();

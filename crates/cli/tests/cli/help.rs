@@ -12,6 +12,8 @@ fn the_help_of_every_command_has_an_example_that_names_it() {
         "merge",
         "list",
         "show",
+        "tune",
+        "hunt",
         "compare",
         "report",
         "export",

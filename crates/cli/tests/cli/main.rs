@@ -33,6 +33,7 @@ mod state;
 mod sweeps;
 mod tail;
 mod trace;
+mod tune;
 mod unfinished;
 mod wakeup;
 mod your_program;

@@ -156,7 +156,7 @@ fn seen(judged: &Judged, found: &Found) -> SeenRecord {
         max_ns: evidence.iter().filter_map(Evidence::max_ns).reduce(f64::max),
         mean_ns: mean(&evidence, |it| it.beside.iter().filter_map(|seen| seen.mean_ns).collect()),
         misses_per_sample: misses.filter(|_| samples > 0).map(|misses| misses as f64 / samples as f64),
-        slowdown: mean(&evidence, |it| ratios(&it.beside, &it.alone, |seen| seen.mean_ns)),
+        slowdown: over_none(&evidence, &none, |a, b| ratios(&a.beside, &b.alone, |seen| seen.mean_ns)),
         cost_alone: over_none(&evidence, &none, |a, b| ratios(&a.alone, &b.alone, |seen| seen.mean_ns)),
         neighbours: over_none(&evidence, &none, |a, b| ratios(&a.beside, &b.beside, |seen| seen.neighbours_per_s)),
     }

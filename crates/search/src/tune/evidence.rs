@@ -52,12 +52,12 @@ impl Seen {
     }
 }
 
-/// Repeats of one candidate in one setting: beside neighbours, and alone where a budget is on the slowdown.
+/// Repeats of one candidate in one setting.
 #[derive(Debug, Clone, Default)]
 pub struct Evidence {
     /// Beside the neighbours, or alone where the experiment has none.
     pub beside: Vec<Seen>,
-    /// The same repeats alone.
+    /// The first of the same repeats alone, for what the candidate costs.
     pub alone: Vec<Seen>,
 }
 
@@ -93,12 +93,14 @@ impl Evidence {
         Some((1 + reasons.count() as u64, first))
     }
 
-    /// Judges a budget, the one at `index` of those that the repeats were kept for.
-    pub fn judge(&self, budgets: &[Budget], index: usize, confidence: f64) -> Judgement {
+    /// Judges a budget, the one at `index` of those that the repeats were kept for. `bare` are the same repeats alone without any
+    /// measure: a slowdown counts from there. A share that is too small for the target itself would hold otherwise, as its
+    /// neighbours could not make it worse.
+    pub fn judge(&self, budgets: &[Budget], index: usize, confidence: f64, bare: &[Seen]) -> Judgement {
         let seen: Vec<&Seen> = self.counted().collect();
         let means: Vec<f64> = seen.iter().filter_map(|seen| seen.mean_ns).collect();
         let misses: Option<Vec<(u64, u64)>> = seen.iter().map(|seen| Some((seen.misses?, seen.samples))).collect();
-        let pairs = self.beside.iter().zip(&self.alone);
+        let pairs = self.beside.iter().zip(bare);
         let counted = pairs.filter(|(with, without)| with.not_counted.is_none() && without.not_counted.is_none());
         let slowdowns: Option<Vec<f64>> = counted.map(|(with, without)| Some(with.mean_ns? / without.mean_ns?)).collect();
         let slowdowns = slowdowns.filter(|list| !list.is_empty());
@@ -118,15 +120,6 @@ impl Evidence {
             },
             confidence,
         )
-    }
-
-    /// The worst judgement of all budgets.
-    pub fn judge_all(&self, budgets: &[Budget], confidence: f64) -> Judgement {
-        let judged = (0..budgets.len()).map(|index| self.judge(budgets, index, confidence));
-        worst(judged).unwrap_or(Judgement {
-            kind: JudgementKind::TooThin,
-            text: "too thin to say: there is no budget".into(),
-        })
     }
 }
 

@@ -1,6 +1,6 @@
 //! Candidates: what a machine offers, as ladders of policies from the smallest share to the largest.
 
-use waykeeper_platform::CoreId;
+use waykeeper_platform::{CoreId, WayControl};
 use waykeeper_policy::{
     Amount, BandwidthLimit, CacheShare, Class, Clock, ClockRange, Colours, CoreList, Cores, Location, LockedLines,
     Lockdown, Offer, Others, Policy, Priority, PseudoLock, Quantity,
@@ -173,7 +173,19 @@ impl Builder<'_> {
         Cores::Everywhere(CoreList::parse(&self.parties.target.to_string()).expect("one core is a list"))
     }
 
-    /// The target's cache of a level, where it can be divided and a neighbour uses it too: bits of a mask and bytes.
+    /// What a bit of a mask is called there.
+    fn word(&self, level: u8) -> &'static str {
+        let Some(cache) = self.offer.cache(level) else { return "ways" };
+        match cache.control {
+            Some(WayControl::DsuSchemes) => "way groups",
+            Some(WayControl::MpamPortions) => "portions",
+            _ if cache.domains.iter().all(|domain| domain.bits == domain.ways) => "ways",
+            _ => "segments",
+        }
+    }
+
+    /// The target's cache of a level, where it can be divided and a neighbour uses it too: bits of a mask, the fewest in one,
+    /// and bytes.
     fn domain(&self, level: u8) -> Option<(u32, u32, u64)> {
         let cache = self.offer.cache(level)?;
         cache.control?;
@@ -184,7 +196,7 @@ impl Builder<'_> {
 
     fn ways(&self, level: u8) -> Vec<Part> {
         let Some((bits, least, _)) = self.domain(level) else { return Vec::new() };
-        (least..=bits.saturating_sub(least)).map(|count| Part::ways(level, count, bits)).collect()
+        (least..=bits.saturating_sub(least)).map(|count| Part::ways(level, count, bits, self.word(level))).collect()
     }
 
     /// Both levels in proportion: as many rungs as the outer one has.
@@ -193,7 +205,7 @@ impl Builder<'_> {
         let part = |outer_part: Part| {
             let inner_count = (outer_part.taken * f64::from(inner_bits)).round() as u32;
             let inner_count = inner_count.clamp(least, inner_bits.saturating_sub(least).max(least));
-            Part::ways(inner, inner_count, inner_bits).and(&outer_part)
+            Part::ways(inner, inner_count, inner_bits, self.word(inner)).and(&outer_part)
         };
         self.ways(outer).into_iter().map(part).collect()
     }
@@ -229,7 +241,7 @@ impl Builder<'_> {
         };
         Part {
             name: format!("lock-l{level}-{count}"),
-            called: format!("the buffer locked into {count} of {bits} segments of the L{level}"),
+            called: format!("the buffer locked into {count} of {bits} {} of the L{level}", self.word(level)),
             taken: f64::from(count) / f64::from(bits),
             change: std::rc::Rc::new(change),
         }
@@ -379,14 +391,14 @@ impl Builder<'_> {
 }
 
 impl Part {
-    fn ways(level: u8, count: u32, bits: u32) -> Self {
+    fn ways(level: u8, count: u32, bits: u32, word: &str) -> Self {
         let change = move |policy: &mut Policy| {
             let share = Some(CacheShare::of(amount(count)));
             of_target(policy, |class| *if level == 2 { &mut class.l2 } else { &mut class.l3 } = share.clone());
         };
         Self {
             name: format!("l{level}-{count}"),
-            called: format!("{count} of {bits} segments of the L{level}"),
+            called: format!("{count} of {bits} {word} of the L{level}"),
             taken: f64::from(count) / f64::from(bits),
             change: std::rc::Rc::new(change),
         }

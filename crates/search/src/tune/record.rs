@@ -119,7 +119,7 @@ pub struct SeenRecord {
     pub mean_ns: Option<f64>,
     /// Misses a sample.
     pub misses_per_sample: Option<f64>,
-    /// Mean beside the neighbours over the mean alone.
+    /// Mean beside the neighbours over the mean alone without any measure.
     pub slowdown: Option<f64>,
     /// Mean alone over the mean alone without any measure.
     pub cost_alone: Option<f64>,

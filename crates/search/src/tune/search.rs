@@ -120,6 +120,8 @@ pub struct Found {
 pub enum Impossible {
     /// The place cannot measure the target at all.
     Refused(String),
+    /// The place does not count what the budget at this index is about.
+    NotCounted(usize),
     /// The time limit is too short for one confirmation: what it would take.
     TooShort(Duration),
     /// It was stopped before anything was known.
@@ -144,10 +146,15 @@ pub fn search(
     }
     let baseline = search.judged.get(&0).filter(|judged| judged.screened.iter().all(|it| it.placements() > 0));
     let Some(baseline) = baseline else { return Err(Impossible::Stopped) };
+    let counts_misses = baseline.screened.iter().flat_map(|it| &it.beside).all(|seen| seen.misses.is_some());
+    let on_misses = effort.budgets.iter().position(|budget| budget.metric == Metric::Misses);
+    if let Some(index) = on_misses.filter(|_| !counts_misses) {
+        return Err(Impossible::NotCounted(index));
+    }
     let repeats: u64 = baseline.screened.iter().chain(&baseline.confirmed).map(Evidence::placements).sum();
     let of_one = begun.elapsed() / (repeats.max(1) as u32);
-    let needed = search.confirming() * place.settings() / place.at_once().max(1);
-    let takes = of_one * needed.max(1) as u32;
+    let needed = search.confirming().saturating_mul(place.settings()) / place.at_once().max(1);
+    let takes = of_one.saturating_mul(u32::try_from(needed.max(1)).unwrap_or(u32::MAX));
     if !search.cut_short && takes > effort.deadline.saturating_duration_since(begun) {
         return Err(Impossible::TooShort(takes));
     }
@@ -173,6 +180,8 @@ struct Search<'a> {
     confirming: Vec<Option<(u32, u32)>>,
     confirmations: u32,
     judged: BTreeMap<usize, Judged>,
+    /// Repeats of the target alone without any measure, by setting and number.
+    bare: BTreeMap<(usize, usize), Seen>,
     cut_short: bool,
 }
 
@@ -188,6 +197,7 @@ impl<'a> Search<'a> {
             confirming: vec![None; ladders.len()],
             confirmations: 0,
             judged: BTreeMap::new(),
+            bare: BTreeMap::new(),
             cut_short: false,
         }
     }
@@ -242,15 +252,17 @@ impl<'a> Search<'a> {
         let evidence = if from == 0 { &judged.screened } else { &judged.confirmed };
         let done = evidence.first().map_or(0, |evidence| evidence.beside.len());
         let numbers = done..most.min(done + at_once);
-        let alone: &[bool] = if self.needs_alone() { &[false, true] } else { &[false] };
-        let of = |number: usize| {
-            let repeat = move |setting, alone| Repeat { candidate, setting, alone, number: from + number };
-            (0..settings).flat_map(move |setting| alone.iter().map(move |alone| repeat(setting, *alone)))
-        };
-        numbers.flat_map(of).collect()
+        let needs_bare = self.needs_bare();
+        let repeats = numbers.flat_map(|number| (0..settings).map(move |setting| (setting, from + number)));
+        let with_bare = repeats.flat_map(|(setting, number)| {
+            let beside = Repeat { candidate, setting, alone: false, number };
+            let is_missing = needs_bare && !self.bare.contains_key(&(setting, number));
+            [Some(beside), is_missing.then_some(Repeat { candidate: 0, alone: true, ..beside })]
+        });
+        with_bare.flatten().collect()
     }
 
-    fn needs_alone(&self) -> bool {
+    fn needs_bare(&self) -> bool {
         self.effort.budgets.iter().any(|budget| budget.metric == Metric::Slowdown)
     }
 
@@ -271,15 +283,15 @@ impl<'a> Search<'a> {
     }
 
     fn take_in(&mut self, at: usize, seen: Vec<(Repeat, Result<Seen, NotMeasured>)>) {
+        // The first one is not one of the target alone without any measure.
         let Some(candidate) = seen.first().map(|(repeat, _)| repeat.candidate) else { return };
         let settings = self.place.settings();
         let judged = self.judged.entry(candidate).or_insert_with(|| Judged::nothing(settings));
         for (repeat, seen) in seen {
             let evidence = if repeat.number < FRESH { &mut judged.screened } else { &mut judged.confirmed };
-            let evidence = &mut evidence[repeat.setting];
             match seen {
-                Ok(seen) if repeat.alone => evidence.alone.push(seen),
-                Ok(seen) => evidence.beside.push(seen),
+                Ok(seen) if repeat.alone => drop(self.bare.insert((repeat.setting, repeat.number), seen)),
+                Ok(seen) => evidence[repeat.setting].beside.push(seen),
                 Err(NotMeasured::Stopped) => return,
                 Err(NotMeasured::Refused(why)) => {
                     self.refused[at] = Some(why);
@@ -307,8 +319,14 @@ impl<'a> Search<'a> {
         // One sample breaks a limit on the largest whenever it is seen; a mean is looked at when its repeats are complete.
         let by_one = |index: usize| budgets[index].is_on_largest() || budgets[index].allows_none();
         let looked_at: Vec<usize> = (0..budgets.len()).filter(|index| done >= enough || by_one(*index)).collect();
-        let judgements = evidence.iter().flat_map(|evidence| {
-            looked_at.iter().map(move |index| (*index, evidence.judge(budgets, *index, confidence)))
+        let from = if confirming.is_some() { FRESH } else { 0 };
+        let bare_of = |setting: usize| -> Vec<Seen> {
+            (0..done).map_while(|number| self.bare.get(&(setting, from + number)).cloned()).collect()
+        };
+        let judgements = evidence.iter().enumerate().flat_map(|(setting, evidence)| {
+            let bare = bare_of(setting);
+            let judge = move |index: &usize| (*index, evidence.judge(budgets, *index, confidence, &bare));
+            looked_at.iter().map(judge)
         });
         let judgements: Vec<(usize, Judgement)> = judgements.collect();
         let thin_mean = judgements.iter().any(|(index, it)| it.kind == JudgementKind::TooThin && !by_one(*index));
@@ -359,6 +377,11 @@ impl<'a> Search<'a> {
         let mut candidates: Vec<usize> = std::iter::once(0).chain(answers).collect();
         candidates.dedup();
         let mut wanted = Vec::new();
+        for setting in 0..self.place.settings() {
+            let known = (FRESH..).map_while(|number| self.bare.get(&(setting, number)).cloned());
+            let none = self.judged.get_mut(&0).expect("no measure was judged first");
+            none.confirmed[setting].alone = known.collect();
+        }
         for candidate in candidates {
             for setting in 0..self.place.settings() {
                 let evidence = &self.judged[&candidate].confirmed[setting];

@@ -162,7 +162,7 @@ pub fn tune(request: &Request, watcher: &dyn Watcher, stop: &AtomicBool) -> Resu
         repeat_s: repeats.duration_s(),
         deadline: begun + request.time_limit,
     };
-    let outcome = search(&place, &rungs, &effort, stop).map_err(|why| impossible(why, request))?;
+    let outcome = search(&place, &rungs, &effort, stop).map_err(|why| impossible(why, request, &budgets))?;
     let concluding = Concluding {
         experiment: &name,
         site: &site,
@@ -394,10 +394,14 @@ fn ladders(
     ladders
 }
 
-fn impossible(why: Impossible, request: &Request) -> TuneError {
+fn impossible(why: Impossible, request: &Request, budgets: &[Budget]) -> TuneError {
     match why {
         Impossible::Refused(why) => ExecutorError::Refused(why).into(),
         Impossible::Stopped => ExecutorError::Stopped.into(),
+        Impossible::NotCounted(index) => {
+            let message = "misses are not counted at this place; expected a budget on times, such as `max`, `mean` or `slowdown`";
+            InputError::in_option(format!("--budget '{}'", budgets[index]), message).into()
+        }
         Impossible::TooShort(takes) => {
             let ns = |duration: Duration| format_ns(duration.as_nanos() as f64);
             let message = format!(

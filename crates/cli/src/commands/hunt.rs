@@ -1,0 +1,101 @@
+//! `waykeeper hunt`: parse, search, print.
+
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use waykeeper_experiment::InputError;
+use waykeeper_experiment::site::ExecutorKind;
+use waykeeper_platform::parse_cpulist;
+use waykeeper_report::figure::ratio;
+use waykeeper_report::shown::one_line;
+use waykeeper_search::hunt::{self, Event, Objective, Request, Watcher};
+use waykeeper_workload::format_ns;
+
+use super::output::{print, print_json};
+use super::search_options::{self, Typed};
+use super::whole_file;
+use crate::arguments::{Hunt, HuntFor, On};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::stop;
+
+/// Searches for the workload that disturbs a target most.
+pub fn hunt(arguments: &Hunt) -> Result<Exit, Failure> {
+    let request = request(arguments)?;
+    let stop = stop::on_ctrl_c();
+    let following = Following::new(request.time_limit);
+    let hunted = hunt::hunt(&request, &following, &stop);
+    following.bar.finish_and_clear();
+    let hunted = hunted.map_err(|error| error.0)?;
+    if arguments.json {
+        print_json(&hunted)?;
+    } else {
+        print(&hunt::text(&hunted))?;
+    }
+    let worst = hunted.candidates.iter().find_map(|candidate| candidate.workload.as_ref());
+    if let (Some(out), Some(worst)) = (&arguments.out, worst) {
+        whole_file::write(out, "workload", worst.as_bytes())?;
+    }
+    Ok(if hunted.cut_short { Exit::Interrupted } else { Exit::Done })
+}
+
+fn request(arguments: &Hunt) -> Result<Request, Failure> {
+    let cores = arguments.cores.as_deref().map(|text| {
+        let refuse = || InputError::in_option(format!("--cores {text}"), "expected a list of cores, such as `0,2-3`");
+        parse_cpulist(text).filter(|cores| !cores.is_empty()).ok_or_else(refuse)
+    });
+    Ok(Request {
+        experiment: arguments.experiment.clone(),
+        sets: search_options::sets(&Typed {
+            sets: &arguments.sets,
+            platform: arguments.platform.as_deref(),
+            target: arguments.target.as_deref(),
+            duration: arguments.duration.as_deref(),
+            repeats: arguments.repeats,
+            seed: arguments.seed,
+        })?,
+        on: arguments.on.map(|on| match on {
+            On::Host => ExecutorKind::Host,
+            On::Sim => ExecutorKind::Sim,
+        }),
+        cores: cores.transpose()?.unwrap_or_default(),
+        objective: match arguments.objective {
+            HuntFor::Mean => Objective::Mean,
+            HuntFor::P99_99 => Objective::P99_99,
+            HuntFor::Max => Objective::Max,
+        },
+        candidates: arguments.candidates as usize,
+        time_limit: search_options::time_limit(&arguments.time_limit)?,
+        seed: arguments.seed.unwrap_or(1).unsigned_abs(),
+    })
+}
+
+/// A line on standard error: the time that is left at most, and the best so far.
+struct Following {
+    bar: ProgressBar,
+    begun: Instant,
+    limit: Duration,
+}
+
+impl Following {
+    fn new(limit: Duration) -> Self {
+        let bar = ProgressBar::new_spinner();
+        bar.set_draw_target(ProgressDrawTarget::hidden());
+        let style = ProgressStyle::with_template("{spinner} {prefix}: {wide_msg}");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+        Self { bar, begun: Instant::now(), limit }
+    }
+}
+
+impl Watcher for Following {
+    fn event(&self, event: Event<'_>) {
+        if self.bar.is_hidden() && std::io::stderr().is_terminal() {
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
+        let left = self.limit.saturating_sub(self.begun.elapsed()).as_secs_f64().round();
+        self.bar.set_prefix(format!("{} tried, {} left at most", event.tried, format_ns(left * 1e9)));
+        self.bar.set_message(format!("best so far {}: {}", ratio(Some(event.ratio)), one_line(event.best)));
+        self.bar.tick();
+    }
+}

@@ -1,0 +1,376 @@
+//! An experiment's target beside candidates: from the experiment to the worst neighbour found.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use toml::{Table, Value};
+use waykeeper_executor::ExecutorError;
+use waykeeper_experiment::cases::{Case, Purpose};
+use waykeeper_experiment::site::{ExecutorKind, Site};
+use waykeeper_experiment::{InputError, Loaded, Set};
+use waykeeper_linux::thread::spawn_scoped;
+use waykeeper_run::measurement::Measurement;
+use waykeeper_session::{Options, Session, SessionError, SingleRepeats};
+use waykeeper_statistics::half_width;
+
+use super::pattern::Geometry;
+use super::pool::{Extent, Measure, NotMeasured, Pool, Scored, Source};
+use super::record::{Candidate, HuntRecord, SCHEMA};
+
+/// Half of 5 % on each side of an interval.
+const ONE_SIDED: f64 = 0.975;
+
+/// The part of the time limit in which new candidates are looked for; the rest is for fresh repeats.
+const LOOKING: f64 = 0.7;
+
+/// What of the target counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Objective {
+    /// The mean of its samples.
+    Mean,
+    /// Their 99.99th percentile.
+    P99_99,
+    /// The largest.
+    Max,
+}
+
+impl Objective {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Mean => "mean",
+            Self::P99_99 => "p99.99",
+            Self::Max => "max",
+        }
+    }
+
+    fn of(self, measurement: &Measurement) -> Option<f64> {
+        match self {
+            Self::Mean => measurement.on_core_mean_ns(),
+            Self::Max => measurement.max_ns(),
+            Self::P99_99 => {
+                let samples = &measurement.samples;
+                (samples.count > 0)
+                    .then(|| samples.counts.to_histogram().value_at_quantile(0.9999) as f64 * samples.tick_ns)
+            }
+        }
+    }
+}
+
+/// What is hunted for.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// The experiment whose target counts.
+    pub experiment: String,
+    /// Overrides.
+    pub sets: Vec<Set>,
+    /// Where to run it.
+    pub on: Option<ExecutorKind>,
+    /// The neighbours' cores; those of the experiment's neighbours where there are none.
+    pub cores: Vec<u32>,
+    /// What of the target counts.
+    pub objective: Objective,
+    /// At most so many candidates.
+    pub candidates: usize,
+    /// How long it may take.
+    pub time_limit: Duration,
+    /// Decides which patterns are drawn.
+    pub seed: u64,
+}
+
+/// How far a hunt is.
+#[derive(Debug)]
+pub struct Event<'a> {
+    /// Candidates tried.
+    pub tried: usize,
+    /// What the best one does.
+    pub best: &'a str,
+    /// The target's figure beside it over that alone.
+    pub ratio: f64,
+}
+
+/// Follows a hunt.
+pub trait Watcher: Sync {
+    /// A round has ended.
+    fn event(&self, event: Event<'_>);
+}
+
+/// Why a hunt ended without a result.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct HuntError(#[from] pub SessionError);
+
+impl From<InputError> for HuntError {
+    fn from(error: InputError) -> Self {
+        Self(error.into())
+    }
+}
+
+/// A hunt's result.
+pub type Hunted = Result<HuntRecord, HuntError>;
+
+/// Looks for the worst neighbour of the experiment's target.
+///
+/// # Errors
+/// A mistake in the experiment or the options; a place that cannot measure the target; a stop before anything was measured.
+pub fn hunt(request: &Request, watcher: &dyn Watcher, stop: &AtomicBool) -> Hunted {
+    let begun = Instant::now();
+    let bare = Session::plan(open(request, &[], &[])?, &Options { on: request.on, ..Options::default() })?;
+    let target = target(&bare)?;
+    let loaded = Loaded::open(&request.experiment, request.sets.clone())?;
+    let with_neighbours = Session::plan(loaded, &Options { on: request.on, ..Options::default() })?;
+    let cores = cores(request, &with_neighbours)?;
+    let (site, repeats) = (bare.site().clone(), bare.settings().repeats);
+    let geometry = site.core(cores[0]).map(|core| Geometry::of(&core.caches));
+    let geometry = geometry.unwrap_or_else(|| Geometry::of(&waykeeper_workload::CacheShapes::default()));
+    let named = bundled(&site);
+    let mut place = Beside { request, cores: &cores, watcher, stop };
+    let extent = Extent {
+        candidates: request.candidates.max(named.len() + 1),
+        confirming: repeats.max(5) as usize,
+        until: begun + request.time_limit.mul_f64(LOOKING),
+    };
+    let mut pool = Pool::new(&geometry, request.seed);
+    pool.hunt(&mut place, &named, &extent, stop).map_err(failed)?;
+    let confirmed = match pool.confirm(&mut place, &extent) {
+        Err(NotMeasured::Stopped) => {
+            pool.cut_short = true;
+            pool.unconfirmed()
+        }
+        confirmed => confirmed.map_err(failed)?,
+    };
+    Ok(HuntRecord {
+        schema: SCHEMA,
+        experiment: with_neighbours.loaded().name.clone(),
+        platform: site.platform.clone(),
+        executor: site.executor,
+        target,
+        cores,
+        objective: request.objective.name().into(),
+        tried: pool.tried.len() as u64,
+        took_s: begun.elapsed().as_secs_f64(),
+        cut_short: pool.cut_short,
+        over_bundled: over_bundled(&confirmed),
+        candidates: confirmed.iter().map(candidate).collect(),
+    })
+}
+
+fn failed(why: NotMeasured) -> HuntError {
+    let error = match why {
+        NotMeasured::Refused(why) => ExecutorError::Refused(why),
+        NotMeasured::Stopped => ExecutorError::Stopped,
+    };
+    HuntError(error.into())
+}
+
+/// The experiment with these workloads as its neighbours, each in a group of its own.
+fn open(request: &Request, candidates: &[Source], cores: &[u32]) -> Result<Loaded, InputError> {
+    let empty = || Value::Array(Vec::new());
+    let mut sets = request.sets.clone();
+    let own = |path: &[&str], value: Value| Set {
+        option: "waykeeper hunt".into(),
+        path: path.iter().map(|part| (*part).to_owned()).collect(),
+        value,
+    };
+    let mut neighbours = Vec::new();
+    for (number, candidate) in candidates.iter().enumerate() {
+        let group = group(number);
+        let workload = match candidate {
+            Source::Named(name) => name.clone(),
+            Source::Found(pattern) => {
+                sets.push(own(&["workloads", &group], Value::Table(pattern.workload())));
+                group.clone()
+            }
+        };
+        let cores = cores.iter().map(|core| Value::Integer(i64::from(*core))).collect();
+        neighbours.push(Value::Table(Table::from_iter([
+            ("workload".to_owned(), Value::String(workload)),
+            ("cores".to_owned(), Value::Array(cores)),
+            ("group".to_owned(), Value::String(group)),
+        ])));
+    }
+    sets.extend([
+        own(&["neighbours"], Value::Array(neighbours)),
+        own(&["mitigations"], empty()),
+        own(&["sentinel"], Value::Boolean(false)),
+        own(&["budgets"], empty()),
+        own(&["references"], empty()),
+        own(&["expectations"], empty()),
+    ]);
+    Loaded::open(&request.experiment, sets)
+}
+
+fn group(number: usize) -> String {
+    format!("candidate-{number}")
+}
+
+fn target(session: &Session) -> Result<String, InputError> {
+    let cases: Vec<&Case> = session.cases().cases.iter().filter(|case| case.purpose == Purpose::Case).collect();
+    match cases.as_slice() {
+        [case] if !case.throughput => Ok(format!("{} on core {}", case.target.called(), case.target.core)),
+        [_] => Err(session.loaded().error("targets.0.measure", "a hunt is for the latency of a target; expected `latency`")),
+        _ => {
+            let message = "the experiment has several targets or points; expected one: `--target WORKLOAD@CORE`, and \
+                           `--set sweep.NAME.only=...` for a sweep";
+            Err(InputError::in_option("--target", message))
+        }
+    }
+}
+
+/// The cores of the neighbour.
+fn cores(request: &Request, session: &Session) -> Result<Vec<u32>, InputError> {
+    if !request.cores.is_empty() {
+        return Ok(request.cores.clone());
+    }
+    let cases = session.cases().cases.iter().filter(|case| case.purpose == Purpose::Case);
+    let mut cores: Vec<u32> = cases.flat_map(|case| case.neighbours.iter().map(|it| it.core)).collect();
+    cores.sort_unstable();
+    cores.dedup();
+    if cores.is_empty() {
+        let message = "the experiment has no neighbours, so their cores are not known; expected some, such as `--cores 2,3`";
+        return Err(InputError::in_option("--cores", message));
+    }
+    Ok(cores)
+}
+
+/// The bundled workloads that do nothing but access memory as fast as they can.
+fn bundled(site: &Site) -> Vec<String> {
+    let is_neighbour = |text: &str| {
+        let kind = text.parse::<Table>().ok().and_then(|table| Some(table.get("kind")?.as_str()?.to_owned()));
+        matches!(kind.as_deref(), Some("walk" | "stream" | "chase"))
+    };
+    let all = waykeeper_workload::bundled().iter().filter(|file| is_neighbour(file.text) || file.name == "cache_stressor");
+    let _ = site;
+    all.map(|file| file.name.to_owned()).collect()
+}
+
+/// The target beside candidates.
+struct Beside<'a> {
+    request: &'a Request,
+    cores: &'a [u32],
+    watcher: &'a dyn Watcher,
+    stop: &'a AtomicBool,
+}
+
+impl Measure for Beside<'_> {
+    fn measure(
+        &mut self,
+        candidates: &[Source],
+        repeats: std::ops::Range<usize>,
+    ) -> Result<Vec<Vec<f64>>, NotMeasured> {
+        let refused = |error: SessionError| NotMeasured::Refused(error.to_string());
+        let loaded = open(self.request, candidates, self.cores).map_err(|error| refused(error.into()))?;
+        let options = Options { on: self.request.on, ..Options::default() };
+        let session = Session::plan(loaded, &options).map_err(refused)?;
+        let single = session.one_by_one();
+        let case_of = |number: Option<usize>| {
+            let group = number.map(group);
+            single.cases().iter().position(|case| match &group {
+                None => case.solo(),
+                Some(group) => !case.solo() && case.group.as_ref() == Some(group),
+            })
+        };
+        let alone = case_of(None).ok_or_else(|| NotMeasured::Refused("the target has no case alone".into()))?;
+        let mut jobs: Vec<(Option<usize>, usize, usize)> = repeats.clone().map(|number| (None, alone, number)).collect();
+        for number in repeats.clone() {
+            let cases = (0..candidates.len()).filter_map(|at| Some((Some(at), case_of(Some(at))?, number)));
+            jobs.extend(cases);
+        }
+        let figures = self.figures(&single, &jobs)?;
+        let figure = |at: Option<usize>, number: usize| {
+            let place = jobs.iter().position(|(of, _, repeat)| *of == at && *repeat == number)?;
+            figures[place]
+        };
+        let ratios = |at: usize| -> Vec<f64> {
+            let ratio = |number| Some(figure(Some(at), number)? / figure(None, number)?);
+            repeats.clone().filter_map(ratio).filter(|ratio: &f64| ratio.is_finite()).collect()
+        };
+        Ok((0..candidates.len()).map(ratios).collect())
+    }
+
+    fn progress(&self, tried: usize, best: &Scored) {
+        self.watcher.event(Event { tried, best: &called(&best.source), ratio: best.mean() });
+    }
+}
+
+impl Beside<'_> {
+    /// The figures of some repeats of cases, measured side by side where the place allows; none for a case that it refuses.
+    fn figures(
+        &self,
+        single: &SingleRepeats,
+        jobs: &[(Option<usize>, usize, usize)],
+    ) -> Result<Vec<Option<f64>>, NotMeasured> {
+        let slots: Vec<Mutex<Option<Result<Option<f64>, NotMeasured>>>> = jobs.iter().map(|_| Mutex::new(None)).collect();
+        let next = AtomicUsize::new(0);
+        let work = || {
+            loop {
+                let at = next.fetch_add(1, Ordering::Relaxed);
+                if at >= jobs.len() || self.stop.load(Ordering::Relaxed) {
+                    return;
+                }
+                let (of, case, number) = jobs[at];
+                let measured = match single.measure(case, number, self.stop) {
+                    Ok(measurement) if measurement.cut_short => Err(NotMeasured::Stopped),
+                    Ok(measurement) => {
+                        Ok(self.request.objective.of(&measurement).filter(|_| measurement.not_counted.is_none()))
+                    }
+                    Err(ExecutorError::Stopped) => Err(NotMeasured::Stopped),
+                    // Without the target alone there is nothing to compare with.
+                    Err(ExecutorError::Refused(why)) if of.is_none() => Err(NotMeasured::Refused(why)),
+                    Err(ExecutorError::Refused(_)) => Ok(None),
+                };
+                *slots[at].lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(measured);
+            }
+        };
+        std::thread::scope(|scope| {
+            let others: Vec<_> = (1..single.at_once()).map_while(|_| spawn_scoped(scope, "hunt", work).ok()).collect();
+            work();
+            for other in others {
+                let _ = other.join();
+            }
+        });
+        let result = |slot: Mutex<Option<Result<Option<f64>, NotMeasured>>>| {
+            slot.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()).unwrap_or(Err(NotMeasured::Stopped))
+        };
+        slots.into_iter().map(result).collect()
+    }
+}
+
+fn called(source: &Source) -> String {
+    match source {
+        Source::Named(name) => name.clone(),
+        Source::Found(pattern) => pattern.called(),
+    }
+}
+
+fn candidate(scored: &Scored) -> Candidate {
+    let (mean, half) = (scored.mean(), half_width(&scored.scores, ONE_SIDED));
+    let (bundled, workload) = match &scored.source {
+        Source::Named(name) => (Some(name.clone()), None),
+        Source::Found(pattern) => {
+            let mut table = pattern.workload();
+            table.insert("title".into(), Value::String(format!("found by a hunt: {}", pattern.called())));
+            (None, toml::to_string(&table).ok())
+        }
+    };
+    Candidate {
+        bundled,
+        called: called(&scored.source),
+        workload,
+        ratios: scored.scores.clone(),
+        mean,
+        interval: [mean - half, mean + half],
+    }
+}
+
+/// The worst one found over the worst bundled one, paired by repeat.
+fn over_bundled(confirmed: &[Scored]) -> Option<[f64; 3]> {
+    let is_found = |scored: &&Scored| matches!(scored.source, Source::Found(_));
+    let found = confirmed.iter().find(is_found)?;
+    let bundled = confirmed.iter().find(|scored| !is_found(scored))?;
+    let ratios: Vec<f64> = found.scores.iter().zip(&bundled.scores).map(|(found, bundled)| found / bundled).collect();
+    let mean = ratios.iter().sum::<f64>() / ratios.len() as f64;
+    let half = half_width(&ratios, ONE_SIDED);
+    half.is_finite().then_some([mean, mean - half, mean + half])
+}

@@ -1,0 +1,218 @@
+//! The candidates of a hunt: halving, changes of the best, and fresh repeats for those that are shown.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use fastrand::Rng;
+
+use super::pattern::{Geometry, Pattern};
+use crate::tune::FRESH;
+
+/// Where a candidate comes from.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Source {
+    /// A workload by name.
+    Named(String),
+    /// A pattern of the search.
+    Found(Pattern),
+}
+
+/// Why candidates were not measured.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NotMeasured {
+    /// The place cannot do it.
+    Refused(String),
+    /// It was stopped.
+    Stopped,
+}
+
+/// Anything that tells how much a neighbour disturbs the target.
+pub trait Measure {
+    /// The figure of the target beside each candidate over that of the target alone, by repeat. Repeats of the same number have the
+    /// same placement. A candidate that the place refuses has none.
+    ///
+    /// # Errors
+    /// A place that cannot measure the target; a stop.
+    fn measure(
+        &mut self,
+        candidates: &[Source],
+        repeats: std::ops::Range<usize>,
+    ) -> Result<Vec<Vec<f64>>, NotMeasured>;
+
+    /// So many candidates were tried, and this is the best one so far.
+    fn progress(&self, tried: usize, best: &Scored);
+}
+
+/// A candidate and what was seen of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scored {
+    /// The candidate.
+    pub source: Source,
+    /// By repeat.
+    pub scores: Vec<f64>,
+}
+
+impl Scored {
+    /// The mean of its scores; 0 where there is none.
+    pub fn mean(&self) -> f64 {
+        let count = self.scores.len();
+        if count == 0 { 0.0 } else { self.scores.iter().sum::<f64>() / count as f64 }
+    }
+}
+
+/// How much is tried.
+#[derive(Debug, Clone, Copy)]
+pub struct Extent {
+    /// At most so many candidates.
+    pub candidates: usize,
+    /// Fresh repeats of those that are shown.
+    pub confirming: usize,
+    /// When to stop looking for new ones.
+    pub until: Instant,
+}
+
+/// The candidates of a hunt.
+pub struct Pool<'a> {
+    geometry: &'a Geometry,
+    random: Rng,
+    /// All that were tried, in the order in which they came.
+    pub tried: Vec<Scored>,
+    /// The last round was cut short.
+    pub cut_short: bool,
+}
+
+/// Candidates of the first round beside the named ones.
+const FIRST: usize = 24;
+
+/// Candidates of a later round: changes of the best ones, and new ones.
+const CHANGED: usize = 12;
+const DRAWN: usize = 4;
+
+/// The best so many are changed.
+const PARENTS: usize = 5;
+
+/// Repeats that the best candidates get while others are looked for.
+const SCREENING: usize = 3;
+
+/// The best ones that are confirmed.
+const SHOWN: usize = 3;
+
+impl<'a> Pool<'a> {
+    /// An empty one.
+    pub fn new(geometry: &'a Geometry, seed: u64) -> Self {
+        Self { geometry, random: Rng::with_seed(seed), tried: Vec::new(), cut_short: false }
+    }
+
+    /// Looks for bad neighbours, beginning with the named ones.
+    ///
+    /// # Errors
+    /// A place that cannot measure the target.
+    pub fn hunt(
+        &mut self,
+        place: &mut dyn Measure,
+        named: &[String],
+        extent: &Extent,
+        stop: &AtomicBool,
+    ) -> Result<(), NotMeasured> {
+        let mut next: Vec<Source> = named.iter().cloned().map(Source::Named).collect();
+        next.extend((0..FIRST).map(|_| Source::Found(Pattern::draw(self.geometry, &mut self.random))));
+        while !next.is_empty() {
+            next.truncate(extent.candidates.max(named.len()) - self.tried.len());
+            match self.round(place, next) {
+                Ok(()) => {}
+                Err(NotMeasured::Stopped) if !self.tried.is_empty() => {
+                    self.cut_short = true;
+                    return Ok(());
+                }
+                Err(error) => return Err(error),
+            }
+            let is_over = stop.load(Ordering::Relaxed) || Instant::now() >= extent.until;
+            if is_over || self.tried.len() >= extent.candidates.max(named.len()) {
+                return Ok(());
+            }
+            next = self.next();
+        }
+        Ok(())
+    }
+
+    /// Measures new candidates once, and the best ones of all again.
+    fn round(&mut self, place: &mut dyn Measure, candidates: Vec<Source>) -> Result<(), NotMeasured> {
+        let scores = place.measure(&candidates, 0..1)?;
+        self.tried.extend(candidates.into_iter().zip(scores).map(|(source, scores)| Scored { source, scores }));
+        for repeats in 1..SCREENING {
+            // Half as many each time.
+            let best = self.best(2 * PARENTS >> (repeats - 1));
+            let again: Vec<usize> = best.into_iter().filter(|at| self.tried[*at].scores.len() == repeats).collect();
+            let sources: Vec<Source> = again.iter().map(|at| self.tried[*at].source.clone()).collect();
+            if sources.is_empty() {
+                continue;
+            }
+            let scores = place.measure(&sources, repeats..repeats + 1)?;
+            for (at, scores) in again.into_iter().zip(scores) {
+                self.tried[at].scores.extend(scores);
+            }
+        }
+        if let Some(best) = self.best(1).first() {
+            place.progress(self.tried.len(), &self.tried[*best]);
+        }
+        Ok(())
+    }
+
+    /// The best so many of all, the best first. Those that were measured more often come first among equals.
+    fn best(&self, count: usize) -> Vec<usize> {
+        let mut all: Vec<usize> = (0..self.tried.len()).filter(|at| !self.tried[*at].scores.is_empty()).collect();
+        all.sort_by(|a, b| self.tried[*b].mean().total_cmp(&self.tried[*a].mean()));
+        all.truncate(count);
+        all
+    }
+
+    fn next(&mut self) -> Vec<Source> {
+        let patterns = self.best(4 * PARENTS).into_iter().filter_map(|at| match &self.tried[at].source {
+            Source::Found(pattern) => Some(pattern.clone()),
+            Source::Named(_) => None,
+        });
+        let parents: Vec<Pattern> = patterns.take(PARENTS).collect();
+        let mut next: Vec<Source> = Vec::new();
+        for number in 0..CHANGED + DRAWN {
+            let pattern = if number < CHANGED && !parents.is_empty() {
+                // The better half more often.
+                let at = self.random.usize(..parents.len()).min(self.random.usize(..parents.len()));
+                parents[at].changed(self.geometry, &mut self.random)
+            } else {
+                Pattern::draw(self.geometry, &mut self.random)
+            };
+            let source = Source::Found(pattern);
+            if !next.contains(&source) && !self.tried.iter().any(|tried| tried.source == source) {
+                next.push(source);
+            }
+        }
+        next
+    }
+
+    /// The best ones found and all named ones, the best first, with the scores that chose them.
+    pub fn unconfirmed(&self) -> Vec<Scored> {
+        let mut found = 0;
+        let is_shown = |at: &usize| match self.tried[*at].source {
+            Source::Named(_) => true,
+            Source::Found(_) => {
+                found += 1;
+                found <= SHOWN
+            }
+        };
+        self.best(self.tried.len()).into_iter().filter(is_shown).map(|at| self.tried[at].clone()).collect()
+    }
+
+    /// Measures the best ones found and all named ones in fresh repeats, the best first.
+    ///
+    /// # Errors
+    /// A place that cannot measure the target; a stop.
+    pub fn confirm(&self, place: &mut dyn Measure, extent: &Extent) -> Result<Vec<Scored>, NotMeasured> {
+        let shown: Vec<Source> = self.unconfirmed().into_iter().map(|scored| scored.source).collect();
+        let scores = place.measure(&shown, FRESH..FRESH + extent.confirming)?;
+        let mut scored: Vec<Scored> =
+            shown.into_iter().zip(scores).map(|(source, scores)| Scored { source, scores }).collect();
+        scored.retain(|candidate| !candidate.scores.is_empty());
+        scored.sort_by(|a, b| b.mean().total_cmp(&a.mean()));
+        Ok(scored)
+    }
+}

@@ -1,0 +1,60 @@
+//! What a hunt leaves behind.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use waykeeper_experiment::site::ExecutorKind;
+
+/// Version of the record.
+pub const SCHEMA: u32 = 1;
+
+/// What a hunt found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HuntRecord {
+    /// Version of this record.
+    pub schema: u32,
+    /// The experiment.
+    pub experiment: String,
+    /// Where it was hunted.
+    pub platform: String,
+    /// What ran the cases.
+    pub executor: ExecutorKind,
+    /// The target: workload and core.
+    pub target: String,
+    /// The cores of the neighbour.
+    pub cores: Vec<u32>,
+    /// What of the target counts: `mean`, `p99.99` or `max`.
+    pub objective: String,
+    /// Candidates that were tried, also the bundled ones.
+    pub tried: u64,
+    /// How long it took, seconds.
+    pub took_s: f64,
+    /// It was stopped: the figures are from the repeats that chose the candidates.
+    pub cut_short: bool,
+    /// The best ones found and the bundled ones in fresh repeats, the worst neighbour first.
+    pub candidates: Vec<Candidate>,
+    /// The figure beside the worst neighbour found over that beside the worst bundled one, paired by repeat: mean and the limits of
+    /// its t-interval, 95 % in all.
+    pub over_bundled: Option<[f64; 3]>,
+}
+
+/// A neighbour and what it does to the target.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Candidate {
+    /// A bundled workload, or none for one that was found.
+    pub bundled: Option<String>,
+    /// What it does.
+    pub called: String,
+    /// The workload as a file, for one that was found.
+    pub workload: Option<String>,
+    /// The target's figure beside it over that alone, by fresh repeat.
+    pub ratios: Vec<f64>,
+    /// Mean of these.
+    pub mean: f64,
+    /// Limits of the mean's t-interval, 95 % in all.
+    pub interval: [f64; 2],
+}
+
+/// The JSON Schema of a hunt's result.
+pub fn schema() -> schemars::Schema {
+    schemars::schema_for!(HuntRecord)
+}

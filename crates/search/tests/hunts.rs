@@ -1,0 +1,102 @@
+//! Hunts where the worst neighbour is known.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use waykeeper_search::hunt::{Extent, Geometry, Measure, NotMeasured, Order, Pool, Scored, Source};
+use waykeeper_search::tune::FRESH;
+use waykeeper_workload::{CacheShape, CacheShapes};
+
+/// Random changes over 2 MiB are the worst neighbour, 8 times; everything else is less so the further from that it is. A repeat has
+/// its own luck, up to a third of the figure.
+#[derive(Default)]
+struct Landscape {
+    measured: BTreeMap<(String, usize), u32>,
+}
+
+fn truth(source: &Source) -> f64 {
+    match source {
+        Source::Named(name) => name.parse().unwrap(),
+        Source::Found(pattern) => match pattern.order {
+            Order::Random { bytes, modifies } => {
+                let distance = (bytes as f64 / f64::from(2 << 20)).log2().abs() + (16.0 - modifies as f64) / 4.0;
+                1.0 + 7.0 / (1.0 + distance)
+            }
+            Order::Walk { .. } => 1.5,
+            Order::Chase { .. } => 1.2,
+        },
+    }
+}
+
+fn luck(source: &Source, repeat: usize) -> f64 {
+    let seed = format!("{source:?}{repeat}").bytes().fold(7u64, |sum, byte| sum.wrapping_mul(31) + u64::from(byte));
+    fastrand::Rng::with_seed(seed).f64() / 3.0
+}
+
+impl Measure for Landscape {
+    fn measure(&mut self, candidates: &[Source], repeats: std::ops::Range<usize>) -> Result<Vec<Vec<f64>>, NotMeasured> {
+        let score = |source: &Source, repeat: usize| truth(source) * (1.0 + luck(source, repeat));
+        for source in candidates {
+            for repeat in repeats.clone() {
+                *self.measured.entry((format!("{source:?}"), repeat)).or_default() += 1;
+            }
+        }
+        Ok(candidates.iter().map(|source| repeats.clone().map(|repeat| score(source, repeat)).collect()).collect())
+    }
+
+    fn progress(&self, _: usize, _: &Scored) {}
+}
+
+fn geometry() -> Geometry {
+    let shape = |level, size_bytes, ways| CacheShape { level, size_bytes, ways, line_bytes: 64 };
+    Geometry::of(&CacheShapes(vec![shape(1, 32 << 10, 8), shape(2, 2 << 20, 16)]))
+}
+
+fn extent(candidates: usize) -> Extent {
+    Extent { candidates, confirming: 8, until: Instant::now() + Duration::from_secs(60) }
+}
+
+#[test]
+fn the_worst_neighbour_is_approached_on_every_seed() {
+    let geometry = geometry();
+    let mut close = 0;
+    for seed in 0..40 {
+        let (mut pool, mut place) = (Pool::new(&geometry, seed), Landscape::default());
+        let named = ["3.0".to_owned(), "1.1".to_owned()];
+        pool.hunt(&mut place, &named, &extent(200), &AtomicBool::new(false)).unwrap();
+        assert!(pool.tried.len() <= 200 && pool.tried.len() > 180, "{}", pool.tried.len());
+        let confirmed = pool.confirm(&mut place, &extent(200)).unwrap();
+        // Both named ones are shown, and three found ones.
+        assert_eq!(confirmed.len(), 5);
+        assert!(confirmed.iter().all(|scored| scored.scores.len() == 8));
+        let best = truth(&confirmed[0].source);
+        close += u32::from(best > 6.0);
+        assert!(best >= 3.0, "seed {seed}: {:?}", confirmed[0]);
+    }
+    assert!(close >= 36, "only {close} of 40 hunts came close to the worst neighbour");
+}
+
+#[test]
+fn what_is_shown_rests_on_fresh_repeats_alone() {
+    let geometry = geometry();
+    let (mut pool, mut place) = (Pool::new(&geometry, 3), Landscape::default());
+    pool.hunt(&mut place, &["2.0".into()], &extent(60), &AtomicBool::new(false)).unwrap();
+    assert!(place.measured.keys().all(|(_, repeat)| *repeat < FRESH));
+    assert!(place.measured.values().all(|times| *times == 1), "a repeat was measured twice");
+    let before = place.measured.len();
+    let confirmed = pool.confirm(&mut place, &extent(60)).unwrap();
+    assert_eq!(place.measured.len(), before + 8 * confirmed.len());
+}
+
+#[test]
+fn the_same_seed_tries_the_same_neighbours() {
+    let geometry = geometry();
+    let tried = |seed| {
+        let (mut pool, mut place) = (Pool::new(&geometry, seed), Landscape::default());
+        pool.hunt(&mut place, &[], &extent(80), &AtomicBool::new(false)).unwrap();
+        pool.tried
+    };
+    assert_eq!(tried(5), tried(5));
+    assert_ne!(tried(5), tried(6));
+}
