@@ -140,7 +140,8 @@ pub fn search(
 ) -> Result<Found, Impossible> {
     let mut search = Search::new(place, ladders, effort, stop);
     let begun = Instant::now();
-    search.run(0..1);
+    // No measure at all is screened first, and tells how long a confirmation would take.
+    search.run(0..1, |next| matches!(next, Next::Screen(_)));
     if let Some(why) = search.refused[0].take() {
         return Err(Impossible::Refused(why));
     }
@@ -158,8 +159,9 @@ pub fn search(
     if !search.cut_short && takes > effort.deadline.saturating_duration_since(begun) {
         return Err(Impossible::TooShort(takes));
     }
+    search.run(0..1, |_| true);
     if !matches!(search.ladders[0].0.end(), Some(End::Holds { .. })) {
-        search.run(1..ladders.len());
+        search.run(1..ladders.len(), |_| true);
         search.costs();
     }
     Ok(Found {
@@ -207,10 +209,14 @@ impl<'a> Search<'a> {
         self.cut_short
     }
 
-    /// Runs some of the ladders to their ends.
-    fn run(&mut self, range: std::ops::Range<usize>) {
+    /// Runs some of the ladders to their ends, or to where the next step is another one.
+    fn run(&mut self, range: std::ops::Range<usize>, steps: impl Fn(Next) -> bool) {
         loop {
-            let active: Vec<usize> = range.clone().filter(|at| self.ladders[*at].0.end().is_none()).collect();
+            let goes_on = |at: &usize| {
+                let next = self.ladders[*at].0.next();
+                !matches!(next, Next::Ended(_)) && steps(next)
+            };
+            let active: Vec<usize> = range.clone().filter(goes_on).collect();
             if active.is_empty() {
                 return;
             }
