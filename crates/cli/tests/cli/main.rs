@@ -15,6 +15,7 @@ mod folders;
 mod help;
 mod host;
 mod hostile;
+mod hunt;
 mod interrupted;
 mod limits;
 mod machine;

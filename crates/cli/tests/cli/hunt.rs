@@ -1,0 +1,61 @@
+//! `hunt`: a workload that other commands take, and figures of its own.
+
+use crate::program::{Desk, list};
+
+const SMALL: &str = "
+title = 'a loop beside whatever is found'
+platform = 'agilex5'
+duration = '200 us'
+repeats = 5
+[[targets]]
+workload = 'latency_loop'
+core = 1
+[[neighbours]]
+workload = 'stream_read'
+cores = [2, 3]
+";
+
+#[test]
+fn the_worst_neighbour_found_is_a_workload_that_searches_run_against() {
+    let desk = Desk::new();
+    desk.file("small.toml", SMALL);
+    let hunt = ["hunt", "small.toml", "--candidates=24", "--time-limit=3min", "--seed=5", "--out=worst.toml", "--json"];
+    let hunted = desk.run(&hunt).with(0).json();
+    let candidates = list(&hunted, "candidates");
+    assert_eq!(hunted["tried"].as_u64(), Some(24));
+    let (found, bundled): (Vec<_>, Vec<_>) = candidates.iter().partition(|candidate| candidate["bundled"].is_null());
+    assert!((1..=3).contains(&found.len()) && bundled.iter().any(|candidate| candidate["bundled"] == "way_hammer"));
+    for candidate in candidates {
+        let ratios = list(candidate, "ratios");
+        let mean = ratios.iter().filter_map(|ratio| ratio.as_f64()).sum::<f64>() / ratios.len() as f64;
+        assert_eq!(ratios.len(), 5, "{candidate}");
+        assert!((candidate["mean"].as_f64().unwrap() - mean).abs() < 1e-9, "{candidate}");
+    }
+    let means: Vec<f64> = candidates.iter().filter_map(|candidate| candidate["mean"].as_f64()).collect();
+    assert!(means.is_sorted_by(|a, b| a >= b), "{means:?}");
+    // What was written is what was found, and a run beside it sees the same figures: seeds decide placements.
+    let worst = std::fs::read_to_string(desk.path().join("worst.toml")).unwrap();
+    assert_eq!(Some(worst.as_str()), found[0]["workload"].as_str());
+    let tune = ["tune", "small.toml", "--budget=max<=1ns", "--against=worst.toml", "--dry-run"];
+    desk.run(&tune).with(0);
+    let none = desk.run(&["tune", "small.toml", "--budget=max<=1ns", "--against=none.toml", "--dry-run"]).with(2).stderr;
+    assert!(none.contains("--against none.toml: the file cannot be read"), "{none}");
+}
+
+#[test]
+fn mistakes_of_a_hunt_are_one_clear_paragraph_each() {
+    let desk = Desk::new();
+    desk.file("small.toml", SMALL);
+    for (option, word) in [
+        ("--cores=x", "expected a list of cores"),
+        ("--time-limit=0s", "expected a time over 0"),
+        ("--target=latency_loop", "expected WORKLOAD@CORE"),
+        ("--cores=1", "a neighbour needs a core of its own"),
+        ("--set=neighbours=[]", "expected some, such as `--cores 2,3`"),
+    ] {
+        let ended = desk.run(&["hunt", "small.toml", option]);
+        assert!(ended.status == Some(2) || ended.status == Some(3), "{option}: {:?} {}", ended.status, ended.stderr);
+        assert!(ended.stderr.contains(word), "{option}: {}", ended.stderr);
+        assert_eq!(ended.stderr.trim_end().lines().count(), 1, "{option}");
+    }
+}
