@@ -35,7 +35,11 @@ fn luck(source: &Source, repeat: usize) -> f64 {
 }
 
 impl Measure for Landscape {
-    fn measure(&mut self, candidates: &[Source], repeats: std::ops::Range<usize>) -> Result<Vec<Vec<f64>>, NotMeasured> {
+    fn measure(
+        &mut self,
+        candidates: &[Source],
+        repeats: std::ops::Range<usize>,
+    ) -> Result<Vec<Vec<f64>>, NotMeasured> {
         let score = |source: &Source, repeat: usize| truth(source) * (1.0 + luck(source, repeat));
         for source in candidates {
             for repeat in repeats.clone() {

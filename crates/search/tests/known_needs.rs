@@ -131,7 +131,8 @@ fn confirmations_use_fresh_repeats_and_no_repeat_is_measured_twice() {
     assert_eq!(found.ends[1], Some(End::Holds { rung: 2 }));
     let measured = machine.measured.lock().unwrap();
     assert!(measured.values().all(|times| *times == 1));
-    let fresh = |candidate| measured.keys().filter(move |it| it.candidate == candidate && it.number >= FRESH && !it.alone);
+    let fresh =
+        |candidate| measured.keys().filter(move |it| it.candidate == candidate && it.number >= FRESH && !it.alone);
     // The error of the fourth confirmation, so that the first four need no second look: 0.05/4/5/2 = 0.00125;
     // ln(0.00125) / ln(1 - 1e-3) = 6682 samples, 1000 a repeat. The first confirmation is the only one.
     assert_eq!((fresh(3).count(), fresh(4).count()), (7, 0));

@@ -133,8 +133,7 @@ impl At<'_> {
             let above = (figures.samples_above)(limit_ns).clamp(1, samples);
             let excursions = (figures.clusters_above)(limit_ns)
                 .map_or(String::new(), |clusters| format!(", in {} separate excursions", clusters.clamp(1, above)));
-            let when =
-                figures.max_at_s.map_or(String::new(), |s| format!(", {} into its repeat", format_ns(s * 1e9)));
+            let when = figures.max_at_s.map_or(String::new(), |s| format!(", {} into its repeat", format_ns(s * 1e9)));
             return Judgement::broken(&format!(
                 "{above} of {samples} samples over {limit}{excursions}; the largest was {}{when}",
                 format_ns(max_ns)
@@ -272,8 +271,7 @@ impl At<'_> {
         }
         let mean = means.iter().sum::<f64>() / repeats as f64;
         if repeats == 1 {
-            let plainly =
-                format!("{what} {}, limit {allowed}, from one repeat, whose spread is not known", one(mean));
+            let plainly = format!("{what} {}, limit {allowed}, from one repeat, whose spread is not known", one(mean));
             return if mean > limit { Judgement::broken(&plainly) } else { Judgement::not_seen_broken(&plainly) };
         }
         let half = half_width(means, self.confidence);

@@ -55,9 +55,11 @@ pub fn tune(arguments: &Tune) -> Result<Exit, Failure> {
 }
 
 fn exit(tuned: &Tuned, interrupted: bool) -> Exit {
-    let thin = tuned.families.iter().flat_map(|family| &family.candidates).any(|candidate| {
-        candidate.judged.is_some_and(|kind| kind != JudgementKind::Broken)
-    });
+    let thin = tuned
+        .families
+        .iter()
+        .flat_map(|family| &family.candidates)
+        .any(|candidate| candidate.judged.is_some_and(|kind| kind != JudgementKind::Broken));
     match () {
         () if tuned.already_met || tuned.answer.is_some() => Exit::Done,
         () if interrupted => Exit::Interrupted,
@@ -106,7 +108,8 @@ fn against(path: &Path, experiment: &str, sets: &[Set]) -> Result<Vec<Set>, Inpu
     let option = format!("--against {}", path.display());
     let refuse = |message: String| InputError::in_option(&option, message);
     let text = std::fs::read_to_string(path).map_err(|error| refuse(format!("the file cannot be read: {error}")))?;
-    let workload: Table = text.parse().map_err(|error: toml::de::Error| refuse(format!("this is not TOML: {}", error.message())))?;
+    let workload: Table =
+        text.parse().map_err(|error: toml::de::Error| refuse(format!("this is not TOML: {}", error.message())))?;
     let loaded = Loaded::open(experiment, sets.to_vec())?;
     let set = |path: Vec<String>, value| Set { option: option.clone(), path, value };
     let mut own = vec![set(vec!["workloads".into(), AGAINST.into()], Value::Table(workload))];
@@ -116,7 +119,9 @@ fn against(path: &Path, experiment: &str, sets: &[Set]) -> Result<Vec<Set>, Inpu
         own.push(set(key("with"), Value::Table(Table::new())));
     }
     if own.len() == 1 {
-        return Err(refuse("the experiment has no neighbours, so their cores are not known; expected `[[neighbours]]` in it".into()));
+        return Err(refuse(
+            "the experiment has no neighbours, so their cores are not known; expected `[[neighbours]]` in it".into(),
+        ));
     }
     Ok(own)
 }

@@ -38,7 +38,8 @@ fn the_worst_neighbour_found_is_a_workload_that_searches_run_against() {
     assert_eq!(Some(worst.as_str()), found[0]["workload"].as_str());
     let tune = ["tune", "small.toml", "--budget=max<=1ns", "--against=worst.toml", "--dry-run"];
     desk.run(&tune).with(0);
-    let none = desk.run(&["tune", "small.toml", "--budget=max<=1ns", "--against=none.toml", "--dry-run"]).with(2).stderr;
+    let none =
+        desk.run(&["tune", "small.toml", "--budget=max<=1ns", "--against=none.toml", "--dry-run"]).with(2).stderr;
     assert!(none.contains("--against none.toml: the file cannot be read"), "{none}");
 }
 

@@ -42,7 +42,8 @@ fn misses(desk: &Desk, mitigations: &[String]) -> Vec<f64> {
     let run = desk.run(&["run", "small.toml", &set, "--seed=77", "--json", "--out=check"]).with(0).json();
     let of = |name: &String| {
         let cases = list(&run, "cases").iter();
-        let mut loaded = cases.filter(|case| case["mitigation"] == name.as_str() && !list(case, "neighbours").is_empty());
+        let mut loaded =
+            cases.filter(|case| case["mitigation"] == name.as_str() && !list(case, "neighbours").is_empty());
         loaded.next().unwrap_or_else(|| panic!("{name}: {run:#}"))["misses_per_sample"].as_f64().unwrap()
     };
     mitigations.iter().map(of).collect()

@@ -209,7 +209,9 @@ fn target(session: &Session) -> Result<String, InputError> {
     let cases: Vec<&Case> = session.cases().cases.iter().filter(|case| case.purpose == Purpose::Case).collect();
     match cases.as_slice() {
         [case] if !case.throughput => Ok(format!("{} on core {}", case.target.called(), case.target.core)),
-        [_] => Err(session.loaded().error("targets.0.measure", "a hunt is for the latency of a target; expected `latency`")),
+        [_] => Err(session
+            .loaded()
+            .error("targets.0.measure", "a hunt is for the latency of a target; expected `latency`")),
         _ => {
             let message = "the experiment has several targets or points; expected one: `--target WORKLOAD@CORE`, and \
                            `--set sweep.NAME.only=...` for a sweep";
@@ -228,7 +230,8 @@ fn cores(request: &Request, session: &Session) -> Result<Vec<u32>, InputError> {
     cores.sort_unstable();
     cores.dedup();
     if cores.is_empty() {
-        let message = "the experiment has no neighbours, so their cores are not known; expected some, such as `--cores 2,3`";
+        let message =
+            "the experiment has no neighbours, so their cores are not known; expected some, such as `--cores 2,3`";
         return Err(InputError::in_option("--cores", message));
     }
     Ok(cores)
@@ -240,7 +243,8 @@ fn bundled(site: &Site) -> Vec<String> {
         let kind = text.parse::<Table>().ok().and_then(|table| Some(table.get("kind")?.as_str()?.to_owned()));
         matches!(kind.as_deref(), Some("walk" | "stream" | "chase"))
     };
-    let all = waykeeper_workload::bundled().iter().filter(|file| is_neighbour(file.text) || file.name == "cache_stressor");
+    let all =
+        waykeeper_workload::bundled().iter().filter(|file| is_neighbour(file.text) || file.name == "cache_stressor");
     let _ = site;
     all.map(|file| file.name.to_owned()).collect()
 }
@@ -272,7 +276,8 @@ impl Measure for Beside<'_> {
             })
         };
         let alone = case_of(None).ok_or_else(|| NotMeasured::Refused("the target has no case alone".into()))?;
-        let mut jobs: Vec<(Option<usize>, usize, usize)> = repeats.clone().map(|number| (None, alone, number)).collect();
+        let mut jobs: Vec<(Option<usize>, usize, usize)> =
+            repeats.clone().map(|number| (None, alone, number)).collect();
         for number in repeats.clone() {
             let cases = (0..candidates.len()).filter_map(|at| Some((Some(at), case_of(Some(at))?, number)));
             jobs.extend(cases);
@@ -301,7 +306,8 @@ impl Beside<'_> {
         single: &SingleRepeats,
         jobs: &[(Option<usize>, usize, usize)],
     ) -> Result<Vec<Option<f64>>, NotMeasured> {
-        let slots: Vec<Mutex<Option<Result<Option<f64>, NotMeasured>>>> = jobs.iter().map(|_| Mutex::new(None)).collect();
+        let slots: Vec<Mutex<Option<Result<Option<f64>, NotMeasured>>>> =
+            jobs.iter().map(|_| Mutex::new(None)).collect();
         let next = AtomicUsize::new(0);
         let work = || {
             loop {

@@ -33,11 +33,8 @@ pub trait Measure {
     ///
     /// # Errors
     /// A place that cannot measure the target; a stop.
-    fn measure(
-        &mut self,
-        candidates: &[Source],
-        repeats: std::ops::Range<usize>,
-    ) -> Result<Vec<Vec<f64>>, NotMeasured>;
+    fn measure(&mut self, candidates: &[Source], repeats: std::ops::Range<usize>)
+    -> Result<Vec<Vec<f64>>, NotMeasured>;
 
     /// So many candidates were tried, and this is the best one so far.
     fn progress(&self, tried: usize, best: &Scored);

@@ -52,18 +52,18 @@ pub fn conclude(about: &Concluding<'_>, found: &Found) -> Tuned {
     let cost = |(measures, candidate): &(usize, &Candidate)| (candidate.taken, *measures);
     let answer = holding.min_by(|a, b| cost(a).partial_cmp(&cost(b)).unwrap_or(std::cmp::Ordering::Equal));
     let answer = answer.map(|(_, candidate)| candidate.name.clone());
-    let policy = answer.as_ref().map(|name| {
-        about.folder.join("candidates").join(format!("{name}.toml")).display().to_string()
-    });
+    let policy =
+        answer.as_ref().map(|name| about.folder.join("candidates").join(format!("{name}.toml")).display().to_string());
     let settings = settings(about.cases);
     Tuned {
         schema: SCHEMA,
         experiment: about.experiment.to_owned(),
         platform: about.site.platform.clone(),
         executor: about.site.executor,
-        target: about.cases.first().map_or_else(String::new, |case| {
-            format!("{} on core {}", case.target.called(), case.target.core)
-        }),
+        target: about
+            .cases
+            .first()
+            .map_or_else(String::new, |case| format!("{} on core {}", case.target.called(), case.target.core)),
         settings,
         budgets: about.budgets.iter().map(ToString::to_string).collect(),
         took_s: about.took.as_secs_f64(),
@@ -83,8 +83,11 @@ fn settings(cases: &[Case]) -> Vec<String> {
     let unmitigated: Vec<&Case> = unmitigated.collect();
     let any = unmitigated.iter().any(|case| !case.solo());
     let text = |case: &&&Case| {
-        let neighbours: Vec<String> =
-            case.neighbours.iter().map(|neighbour| format!("{} on core {}", neighbour.called(), neighbour.core)).collect();
+        let neighbours: Vec<String> = case
+            .neighbours
+            .iter()
+            .map(|neighbour| format!("{} on core {}", neighbour.called(), neighbour.core))
+            .collect();
         let beside = if neighbours.is_empty() { "alone".into() } else { neighbours.join(", ") };
         if case.point.is_empty() { beside } else { format!("{beside} [{}]", case.point) }
     };
@@ -139,8 +142,7 @@ fn seen(judged: &Judged, found: &Found) -> SeenRecord {
     let none = found.judged.get(&0).map(of).unwrap_or_default();
     let placements: u64 = evidence.iter().map(Evidence::placements).sum();
     let samples: u64 = evidence.iter().map(Evidence::samples).sum();
-    let misses: Option<u64> =
-        evidence.iter().flat_map(|it| &it.beside).map(|seen| seen.misses).sum::<Option<u64>>();
+    let misses: Option<u64> = evidence.iter().flat_map(|it| &it.beside).map(|seen| seen.misses).sum::<Option<u64>>();
     let held = judged.judgement.kind != JudgementKind::Broken;
     SeenRecord {
         fresh: has_fresh,
@@ -163,11 +165,7 @@ fn seen(judged: &Judged, found: &Found) -> SeenRecord {
 }
 
 /// Ratios of the same repeats.
-fn ratios(
-    over: &[super::Seen],
-    under: &[super::Seen],
-    of: impl Fn(&super::Seen) -> Option<f64>,
-) -> Vec<f64> {
+fn ratios(over: &[super::Seen], under: &[super::Seen], of: impl Fn(&super::Seen) -> Option<f64>) -> Vec<f64> {
     over.iter().zip(under).filter_map(|(a, b)| Some(of(a)? / of(b)?)).filter(|ratio| ratio.is_finite()).collect()
 }
 

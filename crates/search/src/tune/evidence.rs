@@ -102,7 +102,8 @@ impl Evidence {
         let misses: Option<Vec<(u64, u64)>> = seen.iter().map(|seen| Some((seen.misses?, seen.samples))).collect();
         let pairs = self.beside.iter().zip(bare);
         let counted = pairs.filter(|(with, without)| with.not_counted.is_none() && without.not_counted.is_none());
-        let slowdowns: Option<Vec<f64>> = counted.map(|(with, without)| Some(with.mean_ns? / without.mean_ns?)).collect();
+        let slowdowns: Option<Vec<f64>> =
+            counted.map(|(with, without)| Some(with.mean_ns? / without.mean_ns?)).collect();
         let slowdowns = slowdowns.filter(|list| !list.is_empty());
         judge_at(
             &budgets[index],

@@ -2,8 +2,8 @@
 
 use waykeeper_platform::{CoreId, WayControl};
 use waykeeper_policy::{
-    Amount, BandwidthLimit, CacheShare, Class, Clock, ClockRange, Colours, CoreList, Cores, Location, LockedLines,
-    Lockdown, Offer, Others, Policy, Priority, PseudoLock, Quantity,
+    Amount, BandwidthLimit, CacheShare, Class, Clock, ClockRange, Colours, CoreList, Cores, Location, Lockdown,
+    LockedLines, Offer, Others, Policy, Priority, PseudoLock, Quantity,
 };
 
 use super::dimension::Dimension;
@@ -114,9 +114,10 @@ impl Builder<'_> {
         let mut with = |chosen: &[&(String, Dimension, Part)]| {
             let called: Vec<&str> = chosen.iter().map(|(called, ..)| called.as_str()).collect();
             let what = format!("ways of the L{level}, {}", called.join(", "));
-            let parts = self.ways(level).into_iter().map(|ways| {
-                chosen.iter().fold(ways, |whole, (_, _, part)| whole.and(part))
-            });
+            let parts = self
+                .ways(level)
+                .into_iter()
+                .map(|ways| chosen.iter().fold(ways, |whole, (_, _, part)| whole.and(part)));
             let dimensions: Vec<Dimension> =
                 std::iter::once(Dimension::Ways).chain(chosen.iter().map(|(_, dimension, _)| *dimension)).collect();
             found.push(self.family(what, &dimensions, parts.collect(), Some(level)));
@@ -312,7 +313,8 @@ impl Builder<'_> {
             return Vec::new();
         };
         let percent_of = |value: u32| value * 100 / bandwidth.max.max(1);
-        let steps = (1..10).rev().map(|tenth| tenth * 10).filter(|percent| *percent >= percent_of(bandwidth.min).max(1));
+        let steps =
+            (1..10).rev().map(|tenth| tenth * 10).filter(|percent| *percent >= percent_of(bandwidth.min).max(1));
         let part = |percent: u32| {
             let change = move |policy: &mut Policy| {
                 policy.others.bandwidth = Some(BandwidthLimit::Percent(percent * 1000));
@@ -369,9 +371,12 @@ impl Builder<'_> {
 
     /// The others at less and less of their base clocks.
     fn clocks(&self) -> Vec<Part> {
-        let bases = self.offer.controls.clocks.iter().filter(|clock| {
-            clock.cores.iter().any(|core| self.parties.neighbours.contains(core))
-        });
+        let bases = self
+            .offer
+            .controls
+            .clocks
+            .iter()
+            .filter(|clock| clock.cores.iter().any(|core| self.parties.neighbours.contains(core)));
         let Some(base) = bases.filter_map(|clock| clock.base_mhz).min() else { return Vec::new() };
         let part = |quarters: u32| {
             // Levels of performance are multiples of 100 MHz.

@@ -64,7 +64,8 @@ impl<'a> Measured<'a> {
         stop: &'a AtomicBool,
         observer: &'a (dyn Fn(Progress<'_>) + Sync),
     ) -> Self {
-        let cases: Vec<Vec<Cases>> = mitigations.iter().map(|mitigation| cases_of(repeats.cases(), mitigation)).collect();
+        let cases: Vec<Vec<Cases>> =
+            mitigations.iter().map(|mitigation| cases_of(repeats.cases(), mitigation)).collect();
         let settings = cases.first().map_or(0, Vec::len);
         Self {
             repeats,
@@ -141,9 +142,8 @@ fn cases_of(cases: &[Case], mitigation: &str) -> Vec<Cases> {
     let ours: Vec<(usize, &Case)> = cases.iter().enumerate().filter(of_it).collect();
     let has_neighbours = ours.iter().any(|(_, case)| !case.solo());
     let alone_of = |like: &Case| {
-        let same = |(_, case): &&(usize, &Case)| {
-            case.solo() && case.target == like.target && like.point.contains(&case.point)
-        };
+        let same =
+            |(_, case): &&(usize, &Case)| case.solo() && case.target == like.target && like.point.contains(&case.point);
         ours.iter().find(same).map(|(index, _)| *index)
     };
     let beside = ours.iter().filter(|(_, case)| case.solo() != has_neighbours);

@@ -132,12 +132,7 @@ pub enum Impossible {
 ///
 /// # Errors
 /// A place that cannot measure the target; a time limit that no confirmation fits into.
-pub fn search(
-    place: &dyn Place,
-    ladders: &[Rungs],
-    effort: &Effort,
-    stop: &AtomicBool,
-) -> Result<Found, Impossible> {
+pub fn search(place: &dyn Place, ladders: &[Rungs], effort: &Effort, stop: &AtomicBool) -> Result<Found, Impossible> {
     let mut search = Search::new(place, ladders, effort, stop);
     let begun = Instant::now();
     // No measure at all is screened first, and tells how long a confirmation would take.
@@ -317,9 +312,7 @@ impl<'a> Search<'a> {
         let Some(judged) = self.judged.get_mut(&candidate) else { return };
         let (evidence, confidence, enough) = match confirming {
             None => (&judged.screened, spending::confidence(1, 1), self.effort.screening),
-            Some((number, look)) => {
-                (&judged.confirmed, spending::confidence(number, look), first_look << (look - 1))
-            }
+            Some((number, look)) => (&judged.confirmed, spending::confidence(number, look), first_look << (look - 1)),
         };
         let done = evidence.first().map_or(0, |evidence| evidence.beside.len());
         // One sample breaks a limit on the largest whenever it is seen; a mean is looked at when its repeats are complete.
@@ -392,8 +385,12 @@ impl<'a> Search<'a> {
             for setting in 0..self.place.settings() {
                 let evidence = &self.judged[&candidate].confirmed[setting];
                 let missing = |done: usize, alone| {
-                    (done..self.effort.confirming.min(COST_REPEATS))
-                        .map(move |number| Repeat { candidate, setting, alone, number: FRESH + number })
+                    (done..self.effort.confirming.min(COST_REPEATS)).map(move |number| Repeat {
+                        candidate,
+                        setting,
+                        alone,
+                        number: FRESH + number,
+                    })
                 };
                 wanted.extend(missing(evidence.beside.len(), false).chain(missing(evidence.alone.len(), true)));
             }

@@ -115,15 +115,21 @@ fn no_answer(tuned: &Tuned) -> Vec<String> {
     let tried = of(Outcome::NoneHolds).count();
     if let Some(thin) = of(Outcome::TooThin).find_map(|family| find(tuned, family.answer.as_deref()?)) {
         let judgement = thin.judgement.clone().unwrap_or_default();
-        let why = if tuned.cut_short { "the time was up before a candidate was confirmed" } else { "no candidate could be confirmed" };
+        let why = if tuned.cut_short {
+            "the time was up before a candidate was confirmed"
+        } else {
+            "no candidate could be confirmed"
+        };
         return vec![format!("No answer yet: {why}. The nearest one is {}: {judgement}", thin.called)];
     }
     if tuned.cut_short && tried == 0 {
         return vec!["No answer yet: the time was up before any candidate was judged.".into()];
     }
-    let best = tuned.families.iter().flat_map(|family| &family.candidates).filter_map(|candidate| {
-        Some((candidate.seen.as_ref()?.max_ns?, candidate))
-    });
+    let best = tuned
+        .families
+        .iter()
+        .flat_map(|family| &family.candidates)
+        .filter_map(|candidate| Some((candidate.seen.as_ref()?.max_ns?, candidate)));
     let best = best.min_by(|a, b| a.0.partial_cmp(&b.0).unwrap_or(std::cmp::Ordering::Equal));
     let mut lines = vec![format!(
         "Nothing on offer holds the budget: the strongest candidate of each of {} was seen broken.",
@@ -149,9 +155,10 @@ fn candidates(tuned: &Tuned, all: bool) -> String {
         for candidate in &tried {
             let is_answer = answer == Some(candidate.name.as_str());
             let is_edge = tried.first().map(|first| &first.name) == Some(&candidate.name);
-            let is_below = family.candidates.windows(2).any(|two| {
-                two[0].name == candidate.name && answer == Some(two[1].name.as_str())
-            });
+            let is_below = family
+                .candidates
+                .windows(2)
+                .any(|two| two[0].name == candidate.name && answer == Some(two[1].name.as_str()));
             if all || is_answer || is_below || (answer.is_none() && is_edge) {
                 let mark = if tuned.answer.as_deref() == Some(candidate.name.as_str()) { "<- answer" } else { "" };
                 rows.push(row(&family.what, candidate, mark));
@@ -228,7 +235,9 @@ fn notes(tuned: &Tuned) -> Vec<String> {
         );
     }
     let partly = tuned.families.iter().filter(|family| !family.candidates.is_empty());
-    notes.extend(partly.filter_map(|family| Some(format!("Some {} were refused: {}.", family.what, family.why.as_ref()?))));
+    notes.extend(
+        partly.filter_map(|family| Some(format!("Some {} were refused: {}.", family.what, family.why.as_ref()?))),
+    );
     if tuned.executor == waykeeper_experiment::site::ExecutorKind::Sim && tuned.answer.is_some() {
         notes.push("Simulated: a candidate to be confirmed on the machine.".into());
     }

@@ -222,7 +222,9 @@ fn budgets(loaded: &Loaded, asked: &[String]) -> Result<Vec<Budget>, InputError>
             match &budget.mitigation {
                 Some(name) => Err(error(
                     index,
-                    format!("`{text}` is for the cases under `{name}` only; a search chooses the measure, expected a budget for all"),
+                    format!(
+                        "`{text}` is for the cases under `{name}` only; a search chooses the measure, expected a budget for all"
+                    ),
                 )),
                 None => Ok(budget),
             }
@@ -399,7 +401,8 @@ fn impossible(why: Impossible, request: &Request, budgets: &[Budget]) -> TuneErr
         Impossible::Refused(why) => ExecutorError::Refused(why).into(),
         Impossible::Stopped => ExecutorError::Stopped.into(),
         Impossible::NotCounted(index) => {
-            let message = "misses are not counted at this place; expected a budget on times, such as `max`, `mean` or `slowdown`";
+            let message =
+                "misses are not counted at this place; expected a budget on times, such as `max`, `mean` or `slowdown`";
             InputError::in_option(format!("--budget '{}'", budgets[index]), message).into()
         }
         Impossible::TooShort(takes) => {
