@@ -4,8 +4,8 @@ use waykeeper_experiment::cases::{Case, Plan, Purpose};
 use waykeeper_experiment::describe::Experiment;
 use waykeeper_experiment::mitigation::NONE;
 use waykeeper_statistics::{
-    Arms, Budget, Effect, Figures, JudgementKind, Metric, Observed, Repeat, Seen, Unit, Verdict, VerdictKind, effect,
-    judge, supports, verdict,
+    Arms, Budget, Effect, Figures, JudgementKind, LimitUnit, Metric, Observed, Repeat, Seen, Verdict, VerdictKind,
+    effect, judge, supports, verdict,
 };
 use waykeeper_workload::{Pattern, format_ns};
 
@@ -276,7 +276,7 @@ fn judge_case(budget: &Budget, index: usize, all: &All<'_>) -> BudgetRecord {
     let means: Vec<f64> = repeats.iter().filter_map(|r| r.samples.mean_ns()).collect();
     let longest_s = repeats.iter().map(|r| r.observed_s).fold(0.0, f64::max);
     let largest_ns = largest.and_then(|r| r.max_ns()).unwrap_or_default();
-    let is_time = budget.metric.unit() == Unit::Nanoseconds;
+    let is_time = budget.metric.unit() == LimitUnit::Nanoseconds;
     if is_time && budget.limit >= longest_s * 1e9 && largest_ns <= budget.limit {
         let text = format!(
             "too thin to say: the limit is as long as a repeat ({}), so nothing beyond it could have been seen",

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use waykeeper_search::hunt::{Extent, Geometry, Measure, NotMeasured, Order, Pool, Scored, Source};
+use waykeeper_search::hunt::{
+    AccessOrder, CandidateSource, Geometry, HuntExtent, MeasureNeighbours, NoScore, Pool, Scored,
+};
 use waykeeper_search::tune::FRESH;
 use waykeeper_workload::{CacheShape, CacheShapes};
 
@@ -15,32 +17,32 @@ struct Landscape {
     measured: BTreeMap<(String, usize), u32>,
 }
 
-fn truth(source: &Source) -> f64 {
+fn truth(source: &CandidateSource) -> f64 {
     match source {
-        Source::Named(name) => name.parse().unwrap(),
-        Source::Found(pattern) => match pattern.order {
-            Order::Random { bytes, modifies } => {
+        CandidateSource::Named(name) => name.parse().unwrap(),
+        CandidateSource::Found(pattern) => match pattern.order {
+            AccessOrder::Random { bytes, modifies } => {
                 let distance = (bytes as f64 / f64::from(2 << 20)).log2().abs() + (16.0 - modifies as f64) / 4.0;
                 1.0 + 7.0 / (1.0 + distance)
             }
-            Order::Walk { .. } => 1.5,
-            Order::Chase { .. } => 1.2,
+            AccessOrder::Walk { .. } => 1.5,
+            AccessOrder::Chase { .. } => 1.2,
         },
     }
 }
 
-fn luck(source: &Source, repeat: usize) -> f64 {
+fn luck(source: &CandidateSource, repeat: usize) -> f64 {
     let seed = format!("{source:?}{repeat}").bytes().fold(7u64, |sum, byte| sum.wrapping_mul(31) + u64::from(byte));
     fastrand::Rng::with_seed(seed).f64() / 3.0
 }
 
-impl Measure for Landscape {
+impl MeasureNeighbours for Landscape {
     fn measure(
         &mut self,
-        candidates: &[Source],
+        candidates: &[CandidateSource],
         repeats: std::ops::Range<usize>,
-    ) -> Result<Vec<Vec<f64>>, NotMeasured> {
-        let score = |source: &Source, repeat: usize| truth(source) * (1.0 + luck(source, repeat));
+    ) -> Result<Vec<Vec<f64>>, NoScore> {
+        let score = |source: &CandidateSource, repeat: usize| truth(source) * (1.0 + luck(source, repeat));
         for source in candidates {
             for repeat in repeats.clone() {
                 *self.measured.entry((format!("{source:?}"), repeat)).or_default() += 1;
@@ -57,8 +59,8 @@ fn geometry() -> Geometry {
     Geometry::of(&CacheShapes(vec![shape(1, 32 << 10, 8), shape(2, 2 << 20, 16)]))
 }
 
-fn extent(candidates: usize) -> Extent {
-    Extent { candidates, confirming: 8, until: Instant::now() + Duration::from_secs(60) }
+fn extent(candidates: usize) -> HuntExtent {
+    HuntExtent { candidates, confirming: 8, until: Instant::now() + Duration::from_secs(60) }
 }
 
 #[test]

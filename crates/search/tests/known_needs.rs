@@ -6,7 +6,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use waykeeper_search::tune::{
-    Effort, End, FRESH, Found, Impossible, NotMeasured, Place, Progress, Repeat, Rungs, Seen, search,
+    CandidateRepeat, Effort, FRESH, Impossible, LadderEnd, NoRepeat, Place, RepeatSeen, Rungs, SearchFound,
+    TuneProgress, search,
 };
 use waykeeper_statistics::Budget;
 
@@ -18,7 +19,7 @@ struct Machine {
     samples: u64,
     seed: u64,
     refused: Option<usize>,
-    measured: Mutex<BTreeMap<Repeat, u32>>,
+    measured: Mutex<BTreeMap<CandidateRepeat, u32>>,
 }
 
 impl Machine {
@@ -40,17 +41,17 @@ impl Place for Machine {
         2
     }
 
-    fn measure(&self, repeat: Repeat) -> Result<Seen, NotMeasured> {
+    fn measure(&self, repeat: CandidateRepeat) -> Result<RepeatSeen, NoRepeat> {
         *self.measured.lock().unwrap().entry(repeat).or_default() += 1;
         if self.refused == Some(repeat.candidate) {
-            return Err(NotMeasured::Refused("it cannot".into()));
+            return Err(NoRepeat::Refused("it cannot".into()));
         }
         let rate = if repeat.candidate == 0 { self.unprotected } else { self.rates[repeat.candidate - 1] };
         let mut random = fastrand::Rng::with_seed(
             self.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (repeat.candidate * 7_919 + repeat.number) as u64,
         );
         let above = if repeat.alone { 0 } else { (0..self.samples).filter(|_| random.f64() < rate).count() as u64 };
-        Ok(Seen {
+        Ok(RepeatSeen {
             samples: self.samples,
             exposure_s: 1e-3,
             min_ns: Some(100.0),
@@ -63,7 +64,7 @@ impl Place for Machine {
         })
     }
 
-    fn progress(&self, _: Progress<'_>) {}
+    fn progress(&self, _: TuneProgress<'_>) {}
 }
 
 fn effort(budget: &str) -> Effort {
@@ -72,7 +73,7 @@ fn effort(budget: &str) -> Effort {
     Effort { budgets: vec![budget], screening: 2, confirming: 5, repeat_s: 1e-3, deadline }
 }
 
-fn found(machine: &Machine, budget: &str) -> Found {
+fn found(machine: &Machine, budget: &str) -> SearchFound {
     let ladders = [Rungs { candidates: vec![0], hint: None }, machine.ladder()];
     search(machine, &ladders, &effort(budget), &AtomicBool::new(false)).unwrap()
 }
@@ -80,7 +81,7 @@ fn found(machine: &Machine, budget: &str) -> Found {
 /// The rung that a search answers with.
 fn answer(machine: &Machine, budget: &str) -> Option<usize> {
     match found(machine, budget).ends[1] {
-        Some(End::Holds { rung }) => Some(rung),
+        Some(LadderEnd::Holds { rung }) => Some(rung),
         _ => None,
     }
 }
@@ -128,7 +129,7 @@ fn a_mean_is_judged_by_repeats() {
 fn confirmations_use_fresh_repeats_and_no_repeat_is_measured_twice() {
     let machine = Machine::new(vec![1.0, 1.0, 0.0, 0.0], 3);
     let found = found(&machine, "max<=1us");
-    assert_eq!(found.ends[1], Some(End::Holds { rung: 2 }));
+    assert_eq!(found.ends[1], Some(LadderEnd::Holds { rung: 2 }));
     let measured = machine.measured.lock().unwrap();
     assert!(measured.values().all(|times| *times == 1));
     let fresh =
@@ -143,16 +144,16 @@ fn confirmations_use_fresh_repeats_and_no_repeat_is_measured_twice() {
 fn what_holds_without_any_measure_needs_none() {
     let machine = Machine { unprotected: 0.0, ..Machine::new(vec![0.0; 4], 3) };
     let found = found(&machine, "max<=1us");
-    assert_eq!(found.ends, [Some(End::Holds { rung: 0 }), None]);
+    assert_eq!(found.ends, [Some(LadderEnd::Holds { rung: 0 }), None]);
     assert!(machine.measured.lock().unwrap().keys().all(|repeat| repeat.candidate == 0));
 }
 
 #[test]
 fn nothing_holds_and_refusals_are_answers() {
-    assert_eq!(found(&Machine::new(vec![1.0; 4], 3), "max<=1us").ends[1], Some(End::NoneHolds));
+    assert_eq!(found(&Machine::new(vec![1.0; 4], 3), "max<=1us").ends[1], Some(LadderEnd::NoneHolds));
     let machine = Machine { refused: Some(4), ..Machine::new(vec![0.0; 4], 3) };
     let found = found(&machine, "max<=1us");
-    assert_eq!((found.ends[1], found.refused[1].as_deref()), (Some(End::Refused), Some("it cannot")));
+    assert_eq!((found.ends[1], found.refused[1].as_deref()), (Some(LadderEnd::Refused), Some("it cannot")));
 }
 
 #[test]
@@ -160,7 +161,7 @@ fn an_exposure_is_measured_or_said_to_take_too_long() {
     // 20 ms in repeats of 1 ms.
     let machine = Machine::new(vec![0.0; 2], 3);
     let found = found(&machine, "max<=1us over 20ms");
-    assert_eq!(found.ends[1], Some(End::Holds { rung: 0 }));
+    assert_eq!(found.ends[1], Some(LadderEnd::Holds { rung: 0 }));
     assert!((found.judged[&1].confirmed[0].exposure_s() - 0.02).abs() < 1e-9);
     let ladders = [Rungs { candidates: vec![0], hint: None }, machine.ladder()];
     let deadline = Instant::now() + Duration::from_secs(5);

@@ -10,7 +10,7 @@ use waykeeper_run::unfinished::lock;
 use crate::error::SessionError;
 
 /// A folder for a run.
-pub struct Folder {
+pub struct RunFolder {
     path: PathBuf,
     /// Folders that this run made, inner ones first.
     made: Vec<PathBuf>,
@@ -18,7 +18,7 @@ pub struct Folder {
     _held: Option<File>,
 }
 
-impl Folder {
+impl RunFolder {
     /// The folder that was asked for, or a new one named after the experiment and the time.
     ///
     /// # Errors
@@ -97,7 +97,7 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for RunFolder {
     fn drop(&mut self) {
         for folder in &self.made {
             // Succeeds on empty folders only: one that holds a run stays.

@@ -21,7 +21,7 @@ mod single;
 mod start;
 
 pub use error::SessionError;
-pub use folder::Folder;
+pub use folder::RunFolder;
 pub use merge::merge;
 pub use observer::{Note, Observer, Unobserved};
 pub use resume::Resumption;

@@ -15,7 +15,7 @@ use waykeeper_run::unfinished::{self, Header, Unfinished};
 use waykeeper_run::{Run as Record, Shard, folder};
 
 use crate::error::SessionError;
-use crate::folder::Folder;
+use crate::folder::RunFolder;
 use crate::resume::{differing, other_clock};
 use crate::start::{Concluded, write};
 
@@ -48,7 +48,7 @@ pub fn merge(folders: &[PathBuf], out: Option<&Path>) -> Result<Concluded, Sessi
     let base = base(first, &parts, out);
     let (loaded, budgets) = (first.log.experiment(&first.folder)?, first.log.budgets(&first.folder)?);
     let (plan, experiment_toml) = (first.log.header.plan.clone(), first.log.experiment_toml.clone());
-    let folder = Folder::prepare(out, &loaded.name)?;
+    let folder = RunFolder::prepare(out, &loaded.name)?;
     let option = format!("--out {}", folder.path().display());
     let folder = folder.held(&option)?;
     let repeats = parts.into_iter().flat_map(|part| part.log.repeats).collect();

@@ -11,7 +11,7 @@ use waykeeper_run::unfinished::{self, Entry, Header, Log, Unfinished, checksum};
 use waykeeper_run::{Clock, folder};
 
 use crate::error::SessionError;
-use crate::folder::Folder;
+use crate::folder::RunFolder;
 use crate::keeping::{Repeats, now};
 use crate::machine::identity;
 use crate::place::executor;
@@ -23,7 +23,7 @@ const SAME_FREQUENCY: f64 = 1e-3;
 
 /// An interrupted run that can go on here.
 pub struct Resumption {
-    folder: Folder,
+    folder: RunFolder,
     option: String,
     loaded: Loaded,
     executor: Box<dyn Executor>,
@@ -42,7 +42,7 @@ impl Resumption {
         if !path.is_dir() {
             return Err(refuse("this is no folder; expected the folder of a run that was interrupted or killed").into());
         }
-        let folder = Folder::of_unfinished(path, &option)?;
+        let folder = RunFolder::of_unfinished(path, &option)?;
         let unfinished = found(path, &option)?;
         let loaded = unfinished.experiment(path)?;
         let executor = executor(&loaded, Some(unfinished.header.run.executor))?;

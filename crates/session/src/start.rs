@@ -20,7 +20,7 @@ use waykeeper_statistics::Budget;
 use waykeeper_workload::Pattern;
 
 use crate::error::SessionError;
-use crate::folder::Folder;
+use crate::folder::RunFolder;
 use crate::keeping::{Repeats, now};
 use crate::machine::identity;
 use crate::notes::notes;
@@ -65,7 +65,7 @@ pub struct Started {
     pub(crate) base: Record,
     /// What there is already.
     pub(crate) begun: Option<Begun>,
-    pub(crate) kept: Option<(Folder, Repeats)>,
+    pub(crate) kept: Option<(RunFolder, Repeats)>,
 }
 
 /// A run and what it was concluded from.
@@ -200,7 +200,7 @@ impl Session {
         let folder = match keep {
             Keep::Nowhere => None,
             Keep::InFolder(asked) => {
-                let folder = Folder::prepare(asked, &self.loaded.name)?;
+                let folder = RunFolder::prepare(asked, &self.loaded.name)?;
                 let option = format!("--out {}", folder.path().display());
                 Some(folder.held(&option)?)
             }
@@ -218,7 +218,7 @@ impl Session {
     }
 
     /// The log of repeats in a folder.
-    fn repeats(&self, folder: &Folder, base: &Record) -> Result<Repeats, InputError> {
+    fn repeats(&self, folder: &RunFolder, base: &Record) -> Result<Repeats, InputError> {
         let experiment_toml = self.loaded.to_toml();
         let shard = self.settings.shard;
         let is_host = self.site().executor == ExecutorKind::Host;

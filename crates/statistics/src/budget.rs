@@ -32,7 +32,7 @@ pub enum Metric {
 
 /// What the limit of a metric is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unit {
+pub enum LimitUnit {
     /// A time.
     Nanoseconds,
     /// A count, which may be 0.
@@ -57,11 +57,11 @@ impl Metric {
     ];
 
     /// What its limit is.
-    pub fn unit(self) -> Unit {
+    pub fn unit(self) -> LimitUnit {
         match self {
-            Self::Misses => Unit::Count,
-            Self::Slowdown => Unit::Ratio,
-            _ => Unit::Nanoseconds,
+            Self::Misses => LimitUnit::Count,
+            Self::Slowdown => LimitUnit::Ratio,
+            _ => LimitUnit::Nanoseconds,
         }
     }
 
@@ -184,9 +184,9 @@ fn parse_limit(text: &str, metric: Metric) -> Result<f64, String> {
         number.ok_or_else(|| format!("the limit `{text}` of {metric} is not a number {least}"))
     };
     let limit = match metric.unit() {
-        Unit::Nanoseconds => parse_duration_ns(text).map_err(|why| why.to_string())?,
-        Unit::Count => return number("from 0"),
-        Unit::Ratio => number("over 0")?,
+        LimitUnit::Nanoseconds => parse_duration_ns(text).map_err(|why| why.to_string())?,
+        LimitUnit::Count => return number("from 0"),
+        LimitUnit::Ratio => number("over 0")?,
     };
     if limit > 0.0 { Ok(limit) } else { Err(format!("the limit `{text}` is not over 0")) }
 }

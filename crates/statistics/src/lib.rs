@@ -22,7 +22,7 @@ mod tests;
 mod verdict;
 mod wording;
 
-pub use budget::{BadBudget, Budget, Metric, Unit};
+pub use budget::{BadBudget, Budget, LimitUnit, Metric};
 pub use comparison::{Answer, Arms, Comparison, Maxima, NotCompared, Rates, Repeat, compare};
 pub use effect::{Effect, Observed, Seen, effect};
 pub use judgement::{Figures, Judgement, JudgementKind, judge, judge_at};

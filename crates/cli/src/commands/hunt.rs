@@ -9,7 +9,7 @@ use waykeeper_experiment::site::ExecutorKind;
 use waykeeper_platform::parse_cpulist;
 use waykeeper_report::figure::ratio;
 use waykeeper_report::shown::one_line;
-use waykeeper_search::hunt::{self, Event, Objective, Request, Watcher};
+use waykeeper_search::hunt::{self, HuntEvent, HuntRequest, HuntWatcher, Objective};
 use waykeeper_workload::format_ns;
 
 use super::output::{print, print_json};
@@ -40,12 +40,12 @@ pub fn hunt(arguments: &Hunt) -> Result<Exit, Failure> {
     Ok(if hunted.cut_short { Exit::Interrupted } else { Exit::Done })
 }
 
-fn request(arguments: &Hunt) -> Result<Request, Failure> {
+fn request(arguments: &Hunt) -> Result<HuntRequest, Failure> {
     let cores = arguments.cores.as_deref().map(|text| {
         let refuse = || InputError::in_option(format!("--cores {text}"), "expected a list of cores, such as `0,2-3`");
         parse_cpulist(text).filter(|cores| !cores.is_empty()).ok_or_else(refuse)
     });
-    Ok(Request {
+    Ok(HuntRequest {
         experiment: arguments.experiment.clone(),
         sets: search_options::sets(&Typed {
             sets: &arguments.sets,
@@ -88,8 +88,8 @@ impl Following {
     }
 }
 
-impl Watcher for Following {
-    fn event(&self, event: Event<'_>) {
+impl HuntWatcher for Following {
+    fn event(&self, event: HuntEvent<'_>) {
         if self.bar.is_hidden() && std::io::stderr().is_terminal() {
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
         }

@@ -11,7 +11,7 @@ use toml::{Table, Value};
 use waykeeper_experiment::site::ExecutorKind;
 use waykeeper_experiment::{InputError, Loaded, Set};
 use waykeeper_report::shown::one_line;
-use waykeeper_search::tune::{self, Dimension, Event, Family, Request, Tuned, Watcher};
+use waykeeper_search::tune::{self, Family, TuneEvent, TuneOver, TuneRequest, TuneWatcher, Tuned};
 use waykeeper_session::{Note, Observer, Progress};
 use waykeeper_statistics::JudgementKind;
 use waykeeper_workload::format_ns;
@@ -68,11 +68,11 @@ fn exit(tuned: &Tuned, interrupted: bool) -> Exit {
     }
 }
 
-fn request(arguments: &Tune) -> Result<Request, Failure> {
+fn request(arguments: &Tune) -> Result<TuneRequest, Failure> {
     let over = arguments.over.iter().map(|name| {
-        name.trim().parse::<Dimension>().map_err(|why| InputError::in_option(format!("--over {name}"), why))
+        name.trim().parse::<TuneOver>().map_err(|why| InputError::in_option(format!("--over {name}"), why))
     });
-    Ok(Request {
+    Ok(TuneRequest {
         experiment: arguments.experiment.clone(),
         sets: sets(arguments)?,
         on: arguments.on.map(|on| match on {
@@ -196,15 +196,15 @@ impl Observer for Following {
     }
 }
 
-impl Watcher for Following {
-    fn event(&self, event: Event<'_>) {
+impl TuneWatcher for Following {
+    fn event(&self, event: TuneEvent<'_>) {
         match event {
-            Event::Begins { candidates, families, folder, known } => {
+            TuneEvent::Begins { candidates, families, folder, known } => {
                 let goes_on = if known > 0 { format!(", {known} repeats known from before") } else { String::new() };
                 let folder = folder.display();
                 say(Kind::Plain, &format!("{candidates} candidates of {families} kinds{goes_on}; kept in {folder}"));
             }
-            Event::Judged { called, progress } => {
+            TuneEvent::Judged { called, progress } => {
                 self.show();
                 self.bar.set_length(progress.ladders as u64);
                 self.bar.set_position(progress.ended as u64);

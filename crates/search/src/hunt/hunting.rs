@@ -15,7 +15,7 @@ use waykeeper_session::{Options, Session, SessionError, SingleRepeats};
 use waykeeper_statistics::half_width;
 
 use super::pattern::Geometry;
-use super::pool::{Extent, Measure, NotMeasured, Pool, Scored, Source};
+use super::pool::{CandidateSource, HuntExtent, MeasureNeighbours, NoScore, Pool, Scored};
 use super::record::{Candidate, HuntRecord, SCHEMA};
 
 /// Half of 5 % on each side of an interval.
@@ -60,7 +60,7 @@ impl Objective {
 
 /// What is hunted for.
 #[derive(Debug, Clone)]
-pub struct Request {
+pub struct HuntRequest {
     /// The experiment whose target counts.
     pub experiment: String,
     /// Overrides.
@@ -81,7 +81,7 @@ pub struct Request {
 
 /// How far a hunt is.
 #[derive(Debug)]
-pub struct Event<'a> {
+pub struct HuntEvent<'a> {
     /// Candidates tried.
     pub tried: usize,
     /// What the best one does.
@@ -91,9 +91,9 @@ pub struct Event<'a> {
 }
 
 /// Follows a hunt.
-pub trait Watcher: Sync {
+pub trait HuntWatcher: Sync {
     /// A round has ended.
-    fn event(&self, event: Event<'_>);
+    fn event(&self, event: HuntEvent<'_>);
 }
 
 /// Why a hunt ended without a result.
@@ -114,7 +114,7 @@ pub type Hunted = Result<HuntRecord, HuntError>;
 ///
 /// # Errors
 /// A mistake in the experiment or the options; a place that cannot measure the target; a stop before anything was measured.
-pub fn hunt(request: &Request, watcher: &dyn Watcher, stop: &AtomicBool) -> Hunted {
+pub fn hunt(request: &HuntRequest, watcher: &dyn HuntWatcher, stop: &AtomicBool) -> Hunted {
     let begun = Instant::now();
     let bare = Session::plan(open(request, &[], &[])?, &Options { on: request.on, ..Options::default() })?;
     let target = target(&bare)?;
@@ -126,7 +126,7 @@ pub fn hunt(request: &Request, watcher: &dyn Watcher, stop: &AtomicBool) -> Hunt
     let geometry = geometry.unwrap_or_else(|| Geometry::of(&waykeeper_workload::CacheShapes::default()));
     let named = bundled(&site);
     let mut place = Beside { request, cores: &cores, watcher, stop };
-    let extent = Extent {
+    let extent = HuntExtent {
         candidates: request.candidates.max(named.len() + 1),
         confirming: repeats.max(5) as usize,
         until: begun + request.time_limit.mul_f64(LOOKING),
@@ -134,7 +134,7 @@ pub fn hunt(request: &Request, watcher: &dyn Watcher, stop: &AtomicBool) -> Hunt
     let mut pool = Pool::new(&geometry, request.seed);
     pool.hunt(&mut place, &named, &extent, stop).map_err(failed)?;
     let confirmed = match pool.confirm(&mut place, &extent) {
-        Err(NotMeasured::Stopped) => {
+        Err(NoScore::Stopped) => {
             pool.cut_short = true;
             pool.unconfirmed()
         }
@@ -156,16 +156,16 @@ pub fn hunt(request: &Request, watcher: &dyn Watcher, stop: &AtomicBool) -> Hunt
     })
 }
 
-fn failed(why: NotMeasured) -> HuntError {
+fn failed(why: NoScore) -> HuntError {
     let error = match why {
-        NotMeasured::Refused(why) => ExecutorError::Refused(why),
-        NotMeasured::Stopped => ExecutorError::Stopped,
+        NoScore::Refused(why) => ExecutorError::Refused(why),
+        NoScore::Stopped => ExecutorError::Stopped,
     };
     HuntError(error.into())
 }
 
 /// The experiment with these workloads as its neighbours, each in a group of its own.
-fn open(request: &Request, candidates: &[Source], cores: &[u32]) -> Result<Loaded, InputError> {
+fn open(request: &HuntRequest, candidates: &[CandidateSource], cores: &[u32]) -> Result<Loaded, InputError> {
     let empty = || Value::Array(Vec::new());
     let mut sets = request.sets.clone();
     let own = |path: &[&str], value: Value| Set {
@@ -177,8 +177,8 @@ fn open(request: &Request, candidates: &[Source], cores: &[u32]) -> Result<Loade
     for (number, candidate) in candidates.iter().enumerate() {
         let group = group(number);
         let workload = match candidate {
-            Source::Named(name) => name.clone(),
-            Source::Found(pattern) => {
+            CandidateSource::Named(name) => name.clone(),
+            CandidateSource::Found(pattern) => {
                 sets.push(own(&["workloads", &group], Value::Table(pattern.workload())));
                 group.clone()
             }
@@ -221,7 +221,7 @@ fn target(session: &Session) -> Result<String, InputError> {
 }
 
 /// The cores of the neighbour.
-fn cores(request: &Request, session: &Session) -> Result<Vec<u32>, InputError> {
+fn cores(request: &HuntRequest, session: &Session) -> Result<Vec<u32>, InputError> {
     if !request.cores.is_empty() {
         return Ok(request.cores.clone());
     }
@@ -251,19 +251,19 @@ fn bundled(site: &Site) -> Vec<String> {
 
 /// The target beside candidates.
 struct Beside<'a> {
-    request: &'a Request,
+    request: &'a HuntRequest,
     cores: &'a [u32],
-    watcher: &'a dyn Watcher,
+    watcher: &'a dyn HuntWatcher,
     stop: &'a AtomicBool,
 }
 
-impl Measure for Beside<'_> {
+impl MeasureNeighbours for Beside<'_> {
     fn measure(
         &mut self,
-        candidates: &[Source],
+        candidates: &[CandidateSource],
         repeats: std::ops::Range<usize>,
-    ) -> Result<Vec<Vec<f64>>, NotMeasured> {
-        let refused = |error: SessionError| NotMeasured::Refused(error.to_string());
+    ) -> Result<Vec<Vec<f64>>, NoScore> {
+        let refused = |error: SessionError| NoScore::Refused(error.to_string());
         let loaded = open(self.request, candidates, self.cores).map_err(|error| refused(error.into()))?;
         let options = Options { on: self.request.on, ..Options::default() };
         let session = Session::plan(loaded, &options).map_err(refused)?;
@@ -275,7 +275,7 @@ impl Measure for Beside<'_> {
                 Some(group) => !case.solo() && case.group.as_ref() == Some(group),
             })
         };
-        let alone = case_of(None).ok_or_else(|| NotMeasured::Refused("the target has no case alone".into()))?;
+        let alone = case_of(None).ok_or_else(|| NoScore::Refused("the target has no case alone".into()))?;
         let mut jobs: Vec<(Option<usize>, usize, usize)> =
             repeats.clone().map(|number| (None, alone, number)).collect();
         for number in repeats.clone() {
@@ -295,7 +295,7 @@ impl Measure for Beside<'_> {
     }
 
     fn progress(&self, tried: usize, best: &Scored) {
-        self.watcher.event(Event { tried, best: &called(&best.source), ratio: best.mean() });
+        self.watcher.event(HuntEvent { tried, best: &called(&best.source), ratio: best.mean() });
     }
 }
 
@@ -305,9 +305,8 @@ impl Beside<'_> {
         &self,
         single: &SingleRepeats,
         jobs: &[(Option<usize>, usize, usize)],
-    ) -> Result<Vec<Option<f64>>, NotMeasured> {
-        let slots: Vec<Mutex<Option<Result<Option<f64>, NotMeasured>>>> =
-            jobs.iter().map(|_| Mutex::new(None)).collect();
+    ) -> Result<Vec<Option<f64>>, NoScore> {
+        let slots: Vec<Mutex<Option<Result<Option<f64>, NoScore>>>> = jobs.iter().map(|_| Mutex::new(None)).collect();
         let next = AtomicUsize::new(0);
         let work = || {
             loop {
@@ -317,13 +316,13 @@ impl Beside<'_> {
                 }
                 let (of, case, number) = jobs[at];
                 let measured = match single.measure(case, number, self.stop) {
-                    Ok(measurement) if measurement.cut_short => Err(NotMeasured::Stopped),
+                    Ok(measurement) if measurement.cut_short => Err(NoScore::Stopped),
                     Ok(measurement) => {
                         Ok(self.request.objective.of(&measurement).filter(|_| measurement.not_counted.is_none()))
                     }
-                    Err(ExecutorError::Stopped) => Err(NotMeasured::Stopped),
+                    Err(ExecutorError::Stopped) => Err(NoScore::Stopped),
                     // Without the target alone there is nothing to compare with.
-                    Err(ExecutorError::Refused(why)) if of.is_none() => Err(NotMeasured::Refused(why)),
+                    Err(ExecutorError::Refused(why)) if of.is_none() => Err(NoScore::Refused(why)),
                     Err(ExecutorError::Refused(_)) => Ok(None),
                 };
                 *slots[at].lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(measured);
@@ -336,25 +335,25 @@ impl Beside<'_> {
                 let _ = other.join();
             }
         });
-        let result = |slot: Mutex<Option<Result<Option<f64>, NotMeasured>>>| {
-            slot.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()).unwrap_or(Err(NotMeasured::Stopped))
+        let result = |slot: Mutex<Option<Result<Option<f64>, NoScore>>>| {
+            slot.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()).unwrap_or(Err(NoScore::Stopped))
         };
         slots.into_iter().map(result).collect()
     }
 }
 
-fn called(source: &Source) -> String {
+fn called(source: &CandidateSource) -> String {
     match source {
-        Source::Named(name) => name.clone(),
-        Source::Found(pattern) => pattern.called(),
+        CandidateSource::Named(name) => name.clone(),
+        CandidateSource::Found(pattern) => pattern.called(),
     }
 }
 
 fn candidate(scored: &Scored) -> Candidate {
     let (mean, half) = (scored.mean(), half_width(&scored.scores, ONE_SIDED));
     let (bundled, workload) = match &scored.source {
-        Source::Named(name) => (Some(name.clone()), None),
-        Source::Found(pattern) => {
+        CandidateSource::Named(name) => (Some(name.clone()), None),
+        CandidateSource::Found(pattern) => {
             let mut table = pattern.workload();
             table.insert("title".into(), Value::String(format!("found by a hunt: {}", pattern.called())));
             (None, toml::to_string(&table).ok())
@@ -372,7 +371,7 @@ fn candidate(scored: &Scored) -> Candidate {
 
 /// The worst one found over the worst bundled one, paired by repeat.
 fn over_bundled(confirmed: &[Scored]) -> Option<[f64; 3]> {
-    let is_found = |scored: &&Scored| matches!(scored.source, Source::Found(_));
+    let is_found = |scored: &&Scored| matches!(scored.source, CandidateSource::Found(_));
     let found = confirmed.iter().find(is_found)?;
     let bundled = confirmed.iter().find(|scored| !is_found(scored))?;
     let ratios: Vec<f64> = found.scores.iter().zip(&bundled.scores).map(|(found, bundled)| found / bundled).collect();

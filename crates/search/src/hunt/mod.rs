@@ -7,8 +7,8 @@ mod pool;
 mod record;
 mod text;
 
-pub use hunting::{Event, HuntError, Hunted, Objective, Request, Watcher, hunt};
-pub use pattern::{Geometry, Order, Pattern};
-pub use pool::{Extent, Measure, NotMeasured, Pool, Scored, Source};
+pub use hunting::{HuntError, HuntEvent, HuntRequest, HuntWatcher, Hunted, Objective, hunt};
+pub use pattern::{AccessOrder, Geometry, NeighbourPattern};
+pub use pool::{CandidateSource, HuntExtent, MeasureNeighbours, NoScore, Pool, Scored};
 pub use record::{Candidate, HuntRecord, schema};
 pub use text::text;

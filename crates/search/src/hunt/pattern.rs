@@ -54,7 +54,7 @@ impl Geometry {
 
 /// The order in which a pattern makes its accesses.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Order {
+pub enum AccessOrder {
     /// Two nested loops: counts and strides in bytes.
     Walk {
         /// The outer loop.
@@ -80,36 +80,36 @@ pub enum Order {
 
 /// An access pattern of a neighbour.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Pattern {
+pub struct NeighbourPattern {
     /// What each access of a walk does.
     pub operation: Operation,
     /// Their order.
-    pub order: Order,
+    pub order: AccessOrder,
 }
 
 const OPERATIONS: [Operation; 4] = [Operation::Read, Operation::Write, Operation::Modify, Operation::Prefetch];
 
-impl Pattern {
+impl NeighbourPattern {
     /// Any pattern.
     pub fn draw(geometry: &Geometry, random: &mut Rng) -> Self {
         let operation = OPERATIONS[random.usize(..OPERATIONS.len())];
         let bytes = geometry.lines(random) * geometry.line;
         let order = match random.u32(..20) {
             0..12 => Self::walk(geometry, random),
-            12..15 => Order::Chase { bytes, random: random.bool() },
-            _ => Order::Random { bytes, modifies: random.u64(0..16) },
+            12..15 => AccessOrder::Chase { bytes, random: random.bool() },
+            _ => AccessOrder::Random { bytes, modifies: random.u64(0..16) },
         };
         Self { operation, order }
     }
 
-    fn walk(geometry: &Geometry, random: &mut Rng) -> Order {
+    fn walk(geometry: &Geometry, random: &mut Rng) -> AccessOrder {
         let lines = geometry.lines(random);
         let inner = (2f64.powf(random.f64() * (lines as f64).log2()) as u64).clamp(1, lines);
         let stride = geometry.stride(random);
         let outer = (lines / inner).max(1);
         // Blocks one after the other, or the same places one line further.
         let outer_stride = if random.bool() { (inner * stride).min(MOST_BYTES) } else { geometry.line };
-        Order::Walk { outer: (outer, outer_stride), inner: (inner, stride) }.fitting()
+        AccessOrder::Walk { outer: (outer, outer_stride), inner: (inner, stride) }.fitting()
     }
 
     /// A neighbouring pattern: one or two of its numbers changed.
@@ -134,7 +134,7 @@ impl Pattern {
         }
         let bounded = |bytes: u64| bytes.clamp(geometry.line * 4, MOST_BYTES).next_multiple_of(geometry.line);
         let order = match self.order.clone() {
-            Order::Walk { mut outer, mut inner } => {
+            AccessOrder::Walk { mut outer, mut inner } => {
                 match random.u32(..5) {
                     0 => outer.0 = scale(outer.0, random),
                     1 => inner.0 = scale(inner.0, random),
@@ -142,16 +142,16 @@ impl Pattern {
                     3 => outer.1 = geometry.stride(random),
                     _ => (outer, inner) = (inner, outer),
                 }
-                Order::Walk { outer, inner }.fitting()
+                AccessOrder::Walk { outer, inner }.fitting()
             }
-            Order::Chase { bytes, random: is_random } if random.bool() => {
-                Order::Chase { bytes: bounded(scale(bytes, random)), random: is_random }
+            AccessOrder::Chase { bytes, random: is_random } if random.bool() => {
+                AccessOrder::Chase { bytes: bounded(scale(bytes, random)), random: is_random }
             }
-            Order::Chase { bytes, random: is_random } => Order::Chase { bytes, random: !is_random },
-            Order::Random { bytes, modifies } if random.bool() => {
-                Order::Random { bytes: bounded(scale(bytes, random)), modifies }
+            AccessOrder::Chase { bytes, random: is_random } => AccessOrder::Chase { bytes, random: !is_random },
+            AccessOrder::Random { bytes, modifies } if random.bool() => {
+                AccessOrder::Random { bytes: bounded(scale(bytes, random)), modifies }
             }
-            Order::Random { bytes, .. } => Order::Random { bytes, modifies: random.u64(0..16) },
+            AccessOrder::Random { bytes, .. } => AccessOrder::Random { bytes, modifies: random.u64(0..16) },
         };
         Self { operation: self.operation, order }
     }
@@ -162,7 +162,7 @@ impl Pattern {
         let size = |bytes: u64| Value::String(format!("{bytes} B"));
         let text = |value: &str| Value::String(value.into());
         let entries: Vec<(&str, Value)> = match &self.order {
-            Order::Walk { outer, inner } => {
+            AccessOrder::Walk { outer, inner } => {
                 let part = |(count, stride): &(u64, u64)| {
                     Value::Table(Table::from_iter([
                         ("count".to_owned(), number(*count)),
@@ -176,13 +176,13 @@ impl Pattern {
                     ("inner", part(inner)),
                 ]
             }
-            Order::Chase { bytes, random } => vec![
+            AccessOrder::Chase { bytes, random } => vec![
                 ("kind", text("chase")),
                 ("size", size(*bytes)),
                 ("order", text(if *random { "random" } else { "linear" })),
                 ("batch", number(256)),
             ],
-            Order::Random { bytes, modifies } => {
+            AccessOrder::Random { bytes, modifies } => {
                 let mut entries = vec![
                     ("kind", text("random")),
                     ("data", size(*bytes)),
@@ -204,7 +204,7 @@ impl Pattern {
         let size = waykeeper_policy::size;
         let operation = operation_name(self.operation);
         match &self.order {
-            Order::Walk { outer, inner } => format!(
+            AccessOrder::Walk { outer, inner } => format!(
                 "{operation} {} x {} every {}, {} every {}",
                 outer.0 * inner.0,
                 inner.0,
@@ -212,16 +212,16 @@ impl Pattern {
                 outer.0,
                 size(outer.1)
             ),
-            Order::Chase { bytes, random: true } => format!("dependent loads at random over {}", size(*bytes)),
-            Order::Chase { bytes, random: false } => format!("dependent loads through {}", size(*bytes)),
-            Order::Random { bytes, modifies } => {
+            AccessOrder::Chase { bytes, random: true } => format!("dependent loads at random over {}", size(*bytes)),
+            AccessOrder::Chase { bytes, random: false } => format!("dependent loads through {}", size(*bytes)),
+            AccessOrder::Random { bytes, modifies } => {
                 format!("random accesses over {}, {modifies} of 16 change what they find", size(*bytes))
             }
         }
     }
 }
 
-impl Order {
+impl AccessOrder {
     /// The same with no more bytes than any pattern covers.
     fn fitting(self) -> Self {
         let Self::Walk { mut outer, mut inner } = self else { return self };
@@ -253,10 +253,10 @@ mod tests {
         let caches = CacheShapes(vec![shape(1, 32 << 10, 4), shape(2, 256 << 10, 8), shape(3, 2 << 20, 16)]);
         let geometry = Geometry::of(&caches);
         let mut random = Rng::with_seed(7);
-        let mut pattern = Pattern::draw(&geometry, &mut random);
+        let mut pattern = NeighbourPattern::draw(&geometry, &mut random);
         for round in 0..2000 {
             pattern = match round % 3 {
-                0 => Pattern::draw(&geometry, &mut random),
+                0 => NeighbourPattern::draw(&geometry, &mut random),
                 _ => pattern.changed(&geometry, &mut random),
             };
             let text = toml::to_string(&pattern.workload()).unwrap();

@@ -5,21 +5,21 @@ use std::time::Instant;
 
 use fastrand::Rng;
 
-use super::pattern::{Geometry, Pattern};
+use super::pattern::{Geometry, NeighbourPattern};
 use crate::tune::FRESH;
 
 /// Where a candidate comes from.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Source {
+pub enum CandidateSource {
     /// A workload by name.
     Named(String),
     /// A pattern of the search.
-    Found(Pattern),
+    Found(NeighbourPattern),
 }
 
 /// Why candidates were not measured.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum NotMeasured {
+pub enum NoScore {
     /// The place cannot do it.
     Refused(String),
     /// It was stopped.
@@ -27,14 +27,17 @@ pub enum NotMeasured {
 }
 
 /// Anything that tells how much a neighbour disturbs the target.
-pub trait Measure {
+pub trait MeasureNeighbours {
     /// The figure of the target beside each candidate over that of the target alone, by repeat. Repeats of the same number have the
     /// same placement. A candidate that the place refuses has none.
     ///
     /// # Errors
     /// A place that cannot measure the target; a stop.
-    fn measure(&mut self, candidates: &[Source], repeats: std::ops::Range<usize>)
-    -> Result<Vec<Vec<f64>>, NotMeasured>;
+    fn measure(
+        &mut self,
+        candidates: &[CandidateSource],
+        repeats: std::ops::Range<usize>,
+    ) -> Result<Vec<Vec<f64>>, NoScore>;
 
     /// So many candidates were tried, and this is the best one so far.
     fn progress(&self, tried: usize, best: &Scored);
@@ -44,7 +47,7 @@ pub trait Measure {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scored {
     /// The candidate.
-    pub source: Source,
+    pub source: CandidateSource,
     /// By repeat.
     pub scores: Vec<f64>,
 }
@@ -59,7 +62,7 @@ impl Scored {
 
 /// How much is tried.
 #[derive(Debug, Clone, Copy)]
-pub struct Extent {
+pub struct HuntExtent {
     /// At most so many candidates.
     pub candidates: usize,
     /// Fresh repeats of those that are shown.
@@ -106,18 +109,20 @@ impl<'a> Pool<'a> {
     /// A place that cannot measure the target.
     pub fn hunt(
         &mut self,
-        place: &mut dyn Measure,
+        place: &mut dyn MeasureNeighbours,
         named: &[String],
-        extent: &Extent,
+        extent: &HuntExtent,
         stop: &AtomicBool,
-    ) -> Result<(), NotMeasured> {
-        let mut next: Vec<Source> = named.iter().cloned().map(Source::Named).collect();
-        next.extend((0..FIRST).map(|_| Source::Found(Pattern::draw(self.geometry, &mut self.random))));
+    ) -> Result<(), NoScore> {
+        let mut next: Vec<CandidateSource> = named.iter().cloned().map(CandidateSource::Named).collect();
+        next.extend(
+            (0..FIRST).map(|_| CandidateSource::Found(NeighbourPattern::draw(self.geometry, &mut self.random))),
+        );
         while !next.is_empty() {
             next.truncate(extent.candidates.max(named.len()) - self.tried.len());
             match self.round(place, next) {
                 Ok(()) => {}
-                Err(NotMeasured::Stopped) if !self.tried.is_empty() => {
+                Err(NoScore::Stopped) if !self.tried.is_empty() => {
                     self.cut_short = true;
                     return Ok(());
                 }
@@ -133,14 +138,14 @@ impl<'a> Pool<'a> {
     }
 
     /// Measures new candidates once, and the best ones of all again.
-    fn round(&mut self, place: &mut dyn Measure, candidates: Vec<Source>) -> Result<(), NotMeasured> {
+    fn round(&mut self, place: &mut dyn MeasureNeighbours, candidates: Vec<CandidateSource>) -> Result<(), NoScore> {
         let scores = place.measure(&candidates, 0..1)?;
         self.tried.extend(candidates.into_iter().zip(scores).map(|(source, scores)| Scored { source, scores }));
         for repeats in 1..SCREENING {
             // Half as many each time.
             let best = self.best(2 * PARENTS >> (repeats - 1));
             let again: Vec<usize> = best.into_iter().filter(|at| self.tried[*at].scores.len() == repeats).collect();
-            let sources: Vec<Source> = again.iter().map(|at| self.tried[*at].source.clone()).collect();
+            let sources: Vec<CandidateSource> = again.iter().map(|at| self.tried[*at].source.clone()).collect();
             if sources.is_empty() {
                 continue;
             }
@@ -163,22 +168,22 @@ impl<'a> Pool<'a> {
         all
     }
 
-    fn next(&mut self) -> Vec<Source> {
+    fn next(&mut self) -> Vec<CandidateSource> {
         let patterns = self.best(4 * PARENTS).into_iter().filter_map(|at| match &self.tried[at].source {
-            Source::Found(pattern) => Some(pattern.clone()),
-            Source::Named(_) => None,
+            CandidateSource::Found(pattern) => Some(pattern.clone()),
+            CandidateSource::Named(_) => None,
         });
-        let parents: Vec<Pattern> = patterns.take(PARENTS).collect();
-        let mut next: Vec<Source> = Vec::new();
+        let parents: Vec<NeighbourPattern> = patterns.take(PARENTS).collect();
+        let mut next: Vec<CandidateSource> = Vec::new();
         for number in 0..CHANGED + DRAWN {
             let pattern = if number < CHANGED && !parents.is_empty() {
                 // The better half more often.
                 let at = self.random.usize(..parents.len()).min(self.random.usize(..parents.len()));
                 parents[at].changed(self.geometry, &mut self.random)
             } else {
-                Pattern::draw(self.geometry, &mut self.random)
+                NeighbourPattern::draw(self.geometry, &mut self.random)
             };
-            let source = Source::Found(pattern);
+            let source = CandidateSource::Found(pattern);
             if !next.contains(&source) && !self.tried.iter().any(|tried| tried.source == source) {
                 next.push(source);
             }
@@ -190,8 +195,8 @@ impl<'a> Pool<'a> {
     pub fn unconfirmed(&self) -> Vec<Scored> {
         let mut found = 0;
         let is_shown = |at: &usize| match self.tried[*at].source {
-            Source::Named(_) => true,
-            Source::Found(_) => {
+            CandidateSource::Named(_) => true,
+            CandidateSource::Found(_) => {
                 found += 1;
                 found <= SHOWN
             }
@@ -203,8 +208,8 @@ impl<'a> Pool<'a> {
     ///
     /// # Errors
     /// A place that cannot measure the target; a stop.
-    pub fn confirm(&self, place: &mut dyn Measure, extent: &Extent) -> Result<Vec<Scored>, NotMeasured> {
-        let shown: Vec<Source> = self.unconfirmed().into_iter().map(|scored| scored.source).collect();
+    pub fn confirm(&self, place: &mut dyn MeasureNeighbours, extent: &HuntExtent) -> Result<Vec<Scored>, NoScore> {
+        let shown: Vec<CandidateSource> = self.unconfirmed().into_iter().map(|scored| scored.source).collect();
         let scores = place.measure(&shown, FRESH..FRESH + extent.confirming)?;
         let mut scored: Vec<Scored> =
             shown.into_iter().zip(scores).map(|(source, scores)| Scored { source, scores }).collect();

@@ -8,11 +8,11 @@ use waykeeper_experiment::mitigation::NONE;
 use waykeeper_experiment::site::Site;
 use waykeeper_statistics::{Budget, CONFIDENCE, JudgementKind, clopper_pearson};
 
-use super::evidence::Evidence;
+use super::evidence::CandidateEvidence;
 use super::families::Family;
-use super::ladder::End;
-use super::record::{Candidate, FamilyRecord, Outcome, SCHEMA, SeenRecord, Tuned};
-use super::search::{Found, Judged, Rungs};
+use super::ladder::LadderEnd;
+use super::record::{Candidate, FamilyOutcome, FamilyRecord, SCHEMA, SeenRecord, Tuned};
+use super::search::{Judged, Rungs, SearchFound};
 
 /// What a record says besides what was found.
 pub struct Concluding<'a> {
@@ -37,9 +37,9 @@ pub struct Concluding<'a> {
 }
 
 /// The record.
-pub fn conclude(about: &Concluding<'_>, found: &Found) -> Tuned {
+pub fn conclude(about: &Concluding<'_>, found: &SearchFound) -> Tuned {
     let none = candidate("none", "no measure", 0.0, found.judged.get(&0), found);
-    let already_met = matches!(found.ends[0], Some(End::Holds { .. }));
+    let already_met = matches!(found.ends[0], Some(LadderEnd::Holds { .. }));
     let families: Vec<FamilyRecord> =
         (0..about.families.len()).map(|at| family(about, at, found, already_met)).collect();
     let candidates = |families: &[FamilyRecord]| -> Vec<Candidate> {
@@ -47,7 +47,7 @@ pub fn conclude(about: &Concluding<'_>, found: &Found) -> Tuned {
     };
     let all = candidates(&families);
     let named = |name: &str| all.iter().find(|candidate| candidate.name == name);
-    let holding = families.iter().filter(|family| family.outcome == Outcome::Holds);
+    let holding = families.iter().filter(|family| family.outcome == FamilyOutcome::Holds);
     let holding = holding.filter_map(|family| Some((family.dimensions.len(), named(family.answer.as_deref()?)?)));
     let cost = |(measures, candidate): &(usize, &Candidate)| (candidate.taken, *measures);
     let answer = holding.min_by(|a, b| cost(a).partial_cmp(&cost(b)).unwrap_or(std::cmp::Ordering::Equal));
@@ -94,18 +94,18 @@ fn settings(cases: &[Case]) -> Vec<String> {
     unmitigated.iter().filter(|case| case.solo() != any).map(|case| text(&case)).collect()
 }
 
-fn family(about: &Concluding<'_>, at: usize, found: &Found, already_met: bool) -> FamilyRecord {
+fn family(about: &Concluding<'_>, at: usize, found: &SearchFound, already_met: bool) -> FamilyRecord {
     let (family, rungs) = (&about.families[at], &about.rungs[at + 1]);
     let name = |rung: usize| family.rungs.get(rung).map(|rung| rung.name.clone());
     let refused = found.refused[at + 1].clone().or_else(|| about.refused[at].clone());
     let (outcome, answer) = match found.ends[at + 1] {
-        _ if family.rungs.is_empty() => (Outcome::Refused, None),
-        _ if already_met => (Outcome::NotTried, None),
-        Some(End::Holds { rung }) => (Outcome::Holds, name(rung)),
-        Some(End::TooThin { rung }) => (Outcome::TooThin, name(rung)),
-        Some(End::NoneHolds) => (Outcome::NoneHolds, None),
-        Some(End::Refused) => (Outcome::Refused, None),
-        None => (Outcome::NotTried, None),
+        _ if family.rungs.is_empty() => (FamilyOutcome::Refused, None),
+        _ if already_met => (FamilyOutcome::NotTried, None),
+        Some(LadderEnd::Holds { rung }) => (FamilyOutcome::Holds, name(rung)),
+        Some(LadderEnd::TooThin { rung }) => (FamilyOutcome::TooThin, name(rung)),
+        Some(LadderEnd::NoneHolds) => (FamilyOutcome::NoneHolds, None),
+        Some(LadderEnd::Refused) => (FamilyOutcome::Refused, None),
+        None => (FamilyOutcome::NotTried, None),
     };
     let candidates = family.rungs.iter().zip(&rungs.candidates);
     FamilyRecord {
@@ -121,7 +121,7 @@ fn family(about: &Concluding<'_>, at: usize, found: &Found, already_met: bool) -
     }
 }
 
-fn candidate(name: &str, called: &str, taken: f64, judged: Option<&Judged>, found: &Found) -> Candidate {
+fn candidate(name: &str, called: &str, taken: f64, judged: Option<&Judged>, found: &SearchFound) -> Candidate {
     let judged = judged.filter(|judged| judged.screened.iter().any(|it| it.placements() > 0));
     Candidate {
         name: name.to_owned(),
@@ -133,15 +133,15 @@ fn candidate(name: &str, called: &str, taken: f64, judged: Option<&Judged>, foun
     }
 }
 
-fn seen(judged: &Judged, found: &Found) -> SeenRecord {
+fn seen(judged: &Judged, found: &SearchFound) -> SeenRecord {
     let has_fresh = judged.confirmed.iter().any(|evidence| evidence.placements() > 0);
-    let of = |judged: &Judged| -> Vec<Evidence> {
+    let of = |judged: &Judged| -> Vec<CandidateEvidence> {
         if has_fresh { judged.confirmed.clone() } else { judged.screened.clone() }
     };
     let evidence = of(judged);
     let none = found.judged.get(&0).map(of).unwrap_or_default();
-    let placements: u64 = evidence.iter().map(Evidence::placements).sum();
-    let samples: u64 = evidence.iter().map(Evidence::samples).sum();
+    let placements: u64 = evidence.iter().map(CandidateEvidence::placements).sum();
+    let samples: u64 = evidence.iter().map(CandidateEvidence::samples).sum();
     let misses: Option<u64> = evidence.iter().flat_map(|it| &it.beside).map(|seen| seen.misses).sum::<Option<u64>>();
     let held = judged.judgement.kind != JudgementKind::Broken;
     SeenRecord {
@@ -154,8 +154,8 @@ fn seen(judged: &Judged, found: &Found) -> SeenRecord {
             .filter_map(|it| it.not_counted().map(|(count, why)| format!("{count} more do not count: {why}")))
             .collect(),
         samples,
-        exposure_s: evidence.iter().map(Evidence::exposure_s).sum(),
-        max_ns: evidence.iter().filter_map(Evidence::max_ns).reduce(f64::max),
+        exposure_s: evidence.iter().map(CandidateEvidence::exposure_s).sum(),
+        max_ns: evidence.iter().filter_map(CandidateEvidence::max_ns).reduce(f64::max),
         mean_ns: mean(&evidence, |it| it.beside.iter().filter_map(|seen| seen.mean_ns).collect()),
         misses_per_sample: misses.filter(|_| samples > 0).map(|misses| misses as f64 / samples as f64),
         slowdown: over_none(&evidence, &none, |a, b| ratios(&a.beside, &b.alone, |seen| seen.mean_ns)),
@@ -165,16 +165,24 @@ fn seen(judged: &Judged, found: &Found) -> SeenRecord {
 }
 
 /// Ratios of the same repeats.
-fn ratios(over: &[super::Seen], under: &[super::Seen], of: impl Fn(&super::Seen) -> Option<f64>) -> Vec<f64> {
+fn ratios(
+    over: &[super::RepeatSeen],
+    under: &[super::RepeatSeen],
+    of: impl Fn(&super::RepeatSeen) -> Option<f64>,
+) -> Vec<f64> {
     over.iter().zip(under).filter_map(|(a, b)| Some(of(a)? / of(b)?)).filter(|ratio| ratio.is_finite()).collect()
 }
 
-fn mean(evidence: &[Evidence], of: impl Fn(&Evidence) -> Vec<f64>) -> Option<f64> {
+fn mean(evidence: &[CandidateEvidence], of: impl Fn(&CandidateEvidence) -> Vec<f64>) -> Option<f64> {
     let values: Vec<f64> = evidence.iter().flat_map(of).collect();
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-fn over_none(evidence: &[Evidence], none: &[Evidence], of: impl Fn(&Evidence, &Evidence) -> Vec<f64>) -> Option<f64> {
+fn over_none(
+    evidence: &[CandidateEvidence],
+    none: &[CandidateEvidence],
+    of: impl Fn(&CandidateEvidence, &CandidateEvidence) -> Vec<f64>,
+) -> Option<f64> {
     let values: Vec<f64> = evidence.iter().zip(none).flat_map(|(a, b)| of(a, b)).collect();
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }

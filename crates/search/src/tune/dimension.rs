@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// What of a machine a search varies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Dimension {
+pub enum TuneOver {
     /// Ways of caches.
     Ways,
     /// Memory locked into caches and TLBs.
@@ -25,7 +25,7 @@ pub enum Dimension {
     Allocation,
 }
 
-impl Dimension {
+impl TuneOver {
     /// Each, with its name.
     pub const NAMES: [(&'static str, Self); 7] = [
         ("ways", Self::Ways),
@@ -38,13 +38,13 @@ impl Dimension {
     ];
 }
 
-impl fmt::Display for Dimension {
+impl fmt::Display for TuneOver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(Self::NAMES.iter().find(|(_, it)| it == self).map_or("", |(name, _)| name))
     }
 }
 
-impl FromStr for Dimension {
+impl FromStr for TuneOver {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {

@@ -6,7 +6,7 @@ use waykeeper_statistics::{Budget, Figures, Judgement, JudgementKind, Metric, ju
 
 /// What a search keeps of one repeat.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Seen {
+pub struct RepeatSeen {
     /// Samples.
     pub samples: u64,
     /// The time in which they were taken, seconds.
@@ -27,7 +27,7 @@ pub struct Seen {
     pub not_counted: Option<String>,
 }
 
-impl Seen {
+impl RepeatSeen {
     /// What is kept of a measurement.
     pub fn of(measurement: &Measurement, budgets: &[Budget]) -> Self {
         let samples = &measurement.samples;
@@ -54,15 +54,15 @@ impl Seen {
 
 /// Repeats of one candidate in one setting.
 #[derive(Debug, Clone, Default)]
-pub struct Evidence {
+pub struct CandidateEvidence {
     /// Beside the neighbours, or alone where the experiment has none.
-    pub beside: Vec<Seen>,
+    pub beside: Vec<RepeatSeen>,
     /// The first of the same repeats alone, for what the candidate costs.
-    pub alone: Vec<Seen>,
+    pub alone: Vec<RepeatSeen>,
 }
 
-impl Evidence {
-    fn counted(&self) -> impl Iterator<Item = &Seen> {
+impl CandidateEvidence {
+    fn counted(&self) -> impl Iterator<Item = &RepeatSeen> {
         self.beside.iter().filter(|seen| seen.not_counted.is_none())
     }
 
@@ -96,8 +96,8 @@ impl Evidence {
     /// Judges a budget, the one at `index` of those that the repeats were kept for. `bare` are the same repeats alone without any
     /// measure: a slowdown counts from there. A share that is too small for the target itself would hold otherwise, as its
     /// neighbours could not make it worse.
-    pub fn judge(&self, budgets: &[Budget], index: usize, confidence: f64, bare: &[Seen]) -> Judgement {
-        let seen: Vec<&Seen> = self.counted().collect();
+    pub fn judge(&self, budgets: &[Budget], index: usize, confidence: f64, bare: &[RepeatSeen]) -> Judgement {
+        let seen: Vec<&RepeatSeen> = self.counted().collect();
         let means: Vec<f64> = seen.iter().filter_map(|seen| seen.mean_ns).collect();
         let misses: Option<Vec<(u64, u64)>> = seen.iter().map(|seen| Some((seen.misses?, seen.samples))).collect();
         let pairs = self.beside.iter().zip(bare);

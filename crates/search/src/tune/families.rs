@@ -6,14 +6,14 @@ use waykeeper_policy::{
     LockedLines, Offer, Others, Policy, Priority, PseudoLock, Quantity,
 };
 
-use super::dimension::Dimension;
+use super::dimension::TuneOver;
 
 /// The class of the target.
 const TARGET: &str = "target";
 
 /// Who a search is for.
 #[derive(Debug, Clone)]
-pub struct Parties {
+pub struct TuneParties {
     /// The target's core.
     pub target: CoreId,
     /// The cores of its neighbours.
@@ -28,7 +28,7 @@ pub struct Family {
     /// What they are: `ways of the L2`.
     pub what: String,
     /// What of the machine they use.
-    pub dimensions: Vec<Dimension>,
+    pub dimensions: Vec<TuneOver>,
     /// The policies, from the smallest share to the largest.
     pub rungs: Vec<Rung>,
     /// The level whose ways each rung has one more of, where that is all that the rungs differ in.
@@ -49,19 +49,19 @@ pub struct Rung {
 }
 
 /// All families that a machine offers, the simplest first; `over` limits them to some dimensions.
-pub fn families(offer: &Offer, parties: &Parties, over: &[Dimension]) -> Vec<Family> {
+pub fn families(offer: &Offer, parties: &TuneParties, over: &[TuneOver]) -> Vec<Family> {
     let builder = Builder { offer, parties };
     let mut found = builder.singles();
     let combined = builder.combined();
     found.extend(combined);
-    let is_allowed = |dimension: &Dimension| over.is_empty() || over.contains(dimension);
+    let is_allowed = |dimension: &TuneOver| over.is_empty() || over.contains(dimension);
     found.retain(|family| !family.rungs.is_empty() && family.dimensions.iter().all(is_allowed));
     found
 }
 
 struct Builder<'a> {
     offer: &'a Offer,
-    parties: &'a Parties,
+    parties: &'a TuneParties,
 }
 
 /// A share of something for the target, and what to call it.
@@ -81,45 +81,45 @@ impl Builder<'_> {
         let levels: Vec<u8> = [2, 3].into_iter().filter(|level| self.domain(*level).is_some()).collect();
         for level in &levels {
             let what = format!("ways of the L{level}");
-            found.push(self.family(what, &[Dimension::Ways], self.ways(*level), Some(*level)));
+            found.push(self.family(what, &[TuneOver::Ways], self.ways(*level), Some(*level)));
         }
         if let [inner, outer] = levels.as_slice() {
             let what = format!("ways of the L{inner} and the L{outer}");
-            found.push(self.family(what, &[Dimension::Ways], self.both(*inner, *outer), None));
+            found.push(self.family(what, &[TuneOver::Ways], self.both(*inner, *outer), None));
         }
         found.extend(self.locks());
         found.extend(self.lockdown());
-        found.push(self.family("priority".into(), &[Dimension::Priority], self.priority(), None));
-        found.push(self.family("no bypass of the L3".into(), &[Dimension::Allocation], self.allocation(), None));
-        found.push(self.family("bandwidth of the others".into(), &[Dimension::Bandwidth], self.bandwidth(), None));
-        found.push(self.family("weights of bandwidth".into(), &[Dimension::Bandwidth], self.weights(), None));
-        found.push(self.family("colours".into(), &[Dimension::Colours], self.colours(), None));
-        found.push(self.family("clock of the others".into(), &[Dimension::Clock], self.clocks(), None));
+        found.push(self.family("priority".into(), &[TuneOver::Priority], self.priority(), None));
+        found.push(self.family("no bypass of the L3".into(), &[TuneOver::Allocation], self.allocation(), None));
+        found.push(self.family("bandwidth of the others".into(), &[TuneOver::Bandwidth], self.bandwidth(), None));
+        found.push(self.family("weights of bandwidth".into(), &[TuneOver::Bandwidth], self.weights(), None));
+        found.push(self.family("colours".into(), &[TuneOver::Colours], self.colours(), None));
+        found.push(self.family("clock of the others".into(), &[TuneOver::Clock], self.clocks(), None));
         found
     }
 
     /// Ways of the outermost level together with each other measure, and with all of them, at their strongest.
     fn combined(&self) -> Vec<Family> {
         let Some(level) = [3, 2].into_iter().find(|level| self.domain(*level).is_some()) else { return Vec::new() };
-        let strongest: Vec<(String, Dimension, Part)> = [
-            (Dimension::Priority, self.priority()),
-            (Dimension::Allocation, self.allocation()),
-            (Dimension::Bandwidth, self.bandwidth()),
-            (Dimension::Bandwidth, self.weights()),
+        let strongest: Vec<(String, TuneOver, Part)> = [
+            (TuneOver::Priority, self.priority()),
+            (TuneOver::Allocation, self.allocation()),
+            (TuneOver::Bandwidth, self.bandwidth()),
+            (TuneOver::Bandwidth, self.weights()),
         ]
         .into_iter()
         .filter_map(|(dimension, mut parts)| parts.pop().map(|part| (part.called.clone(), dimension, part)))
         .collect();
         let mut found = Vec::new();
-        let mut with = |chosen: &[&(String, Dimension, Part)]| {
+        let mut with = |chosen: &[&(String, TuneOver, Part)]| {
             let called: Vec<&str> = chosen.iter().map(|(called, ..)| called.as_str()).collect();
             let what = format!("ways of the L{level}, {}", called.join(", "));
             let parts = self
                 .ways(level)
                 .into_iter()
                 .map(|ways| chosen.iter().fold(ways, |whole, (_, _, part)| whole.and(part)));
-            let dimensions: Vec<Dimension> =
-                std::iter::once(Dimension::Ways).chain(chosen.iter().map(|(_, dimension, _)| *dimension)).collect();
+            let dimensions: Vec<TuneOver> =
+                std::iter::once(TuneOver::Ways).chain(chosen.iter().map(|(_, dimension, _)| *dimension)).collect();
             found.push(self.family(what, &dimensions, parts.collect(), Some(level)));
         };
         for one in &strongest {
@@ -131,7 +131,7 @@ impl Builder<'_> {
         found
     }
 
-    fn family(&self, what: String, dimensions: &[Dimension], parts: Vec<Part>, ways_of: Option<u8>) -> Family {
+    fn family(&self, what: String, dimensions: &[TuneOver], parts: Vec<Part>, ways_of: Option<u8>) -> Family {
         let rungs = parts.into_iter().map(|part| {
             let blank = self.policy(&part.called);
             let mut policy = blank.clone();
@@ -223,7 +223,7 @@ impl Builder<'_> {
             let most = if self.parties.data_bytes == 0 { bits.saturating_sub(least) } else { needed };
             let parts: Vec<Part> =
                 (needed..=most.min(bits.saturating_sub(least))).map(|count| self.lock(level, count, bits)).collect();
-            Some(self.family(format!("the buffer locked into the L{level}"), &[Dimension::Lock], parts, None))
+            Some(self.family(format!("the buffer locked into the L{level}"), &[TuneOver::Lock], parts, None))
         };
         levels.filter_map(of_level).collect()
     }
@@ -276,7 +276,7 @@ impl Builder<'_> {
         }
         // None of them is more of another one: each stands for itself.
         let what = "lockdown of the handler";
-        let family = |part: Part| self.family(what.into(), &[Dimension::Lock], vec![part], None);
+        let family = |part: Part| self.family(what.into(), &[TuneOver::Lock], vec![part], None);
         parts.into_iter().map(family).collect()
     }
 

@@ -12,12 +12,12 @@ pub enum Next {
     /// Fresh repeats of this rung, as many as the budget needs.
     Confirm(usize),
     /// Nothing: this is the end.
-    Ended(End),
+    Ended(LadderEnd),
 }
 
 /// How a ladder ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
+pub enum LadderEnd {
     /// The largest share was seen broken.
     NoneHolds,
     /// The smallest rung that was confirmed; whether the one below it was seen broken.
@@ -36,7 +36,7 @@ pub enum End {
 
 /// What a measurement of a rung showed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum RungOutcome {
     /// It was seen broken.
     Broken,
     /// It was not seen broken; in a confirmation: in as much data as the budget needs.
@@ -51,7 +51,7 @@ pub enum Outcome {
 
 /// The state of a search.
 #[derive(Debug, Clone)]
-pub struct Ladder {
+pub struct RungLadder {
     rungs: usize,
     /// Where the first look below the top is, by computation.
     hint: Option<usize>,
@@ -59,13 +59,13 @@ pub struct Ladder {
     broken: Option<usize>,
     /// The lowest rung that was screened and not seen broken.
     open: Option<usize>,
-    ended: Option<End>,
+    ended: Option<LadderEnd>,
 }
 
-impl Ladder {
+impl RungLadder {
     /// A ladder of so many rungs, at least one.
     pub fn new(rungs: usize, hint: Option<usize>) -> Self {
-        let ended = (rungs == 0).then_some(End::NoneHolds);
+        let ended = (rungs == 0).then_some(LadderEnd::NoneHolds);
         Self { rungs, hint, broken: None, open: None, ended }
     }
 
@@ -88,40 +88,40 @@ impl Ladder {
     }
 
     /// Takes in what [`next`](Self::next) asked for.
-    pub fn screened(&mut self, rung: usize, outcome: Outcome) {
+    pub fn screened(&mut self, rung: usize, outcome: RungOutcome) {
         match outcome {
-            Outcome::Broken if rung + 1 == self.rungs => self.ended = Some(End::NoneHolds),
-            Outcome::Broken => self.broken = Some(self.broken.map_or(rung, |broken| broken.max(rung))),
-            Outcome::NotSeenBroken | Outcome::TooThin { .. } => self.open = Some(rung),
+            RungOutcome::Broken if rung + 1 == self.rungs => self.ended = Some(LadderEnd::NoneHolds),
+            RungOutcome::Broken => self.broken = Some(self.broken.map_or(rung, |broken| broken.max(rung))),
+            RungOutcome::NotSeenBroken | RungOutcome::TooThin { .. } => self.open = Some(rung),
         }
     }
 
     /// Takes in a confirmation.
-    pub fn confirmed(&mut self, rung: usize, outcome: Outcome) {
+    pub fn confirmed(&mut self, rung: usize, outcome: RungOutcome) {
         let is_top = rung + 1 == self.rungs;
         match outcome {
-            Outcome::NotSeenBroken => self.ended = Some(End::Holds { rung }),
-            Outcome::Broken if is_top => self.ended = Some(End::NoneHolds),
-            Outcome::TooThin { higher } if is_top || !higher => self.ended = Some(End::TooThin { rung }),
-            Outcome::Broken => (self.broken, self.open) = (Some(rung), Some(rung + 1)),
-            Outcome::TooThin { .. } => (self.broken, self.open) = (self.broken.max(Some(rung)), Some(rung + 1)),
+            RungOutcome::NotSeenBroken => self.ended = Some(LadderEnd::Holds { rung }),
+            RungOutcome::Broken if is_top => self.ended = Some(LadderEnd::NoneHolds),
+            RungOutcome::TooThin { higher } if is_top || !higher => self.ended = Some(LadderEnd::TooThin { rung }),
+            RungOutcome::Broken => (self.broken, self.open) = (Some(rung), Some(rung + 1)),
+            RungOutcome::TooThin { .. } => (self.broken, self.open) = (self.broken.max(Some(rung)), Some(rung + 1)),
         }
     }
 
     /// Ends the search because the place refuses a rung.
     pub fn refuse(&mut self) {
-        self.ended = Some(End::Refused);
+        self.ended = Some(LadderEnd::Refused);
     }
 
     /// Ends the search where it is, as the time is up.
     pub fn give_up(&mut self) {
         if self.ended.is_none() {
-            self.ended = self.open.map(|rung| End::TooThin { rung });
+            self.ended = self.open.map(|rung| LadderEnd::TooThin { rung });
         }
     }
 
     /// The end, where it has come.
-    pub fn end(&self) -> Option<End> {
+    pub fn end(&self) -> Option<LadderEnd> {
         self.ended
     }
 }
@@ -131,10 +131,10 @@ mod tests {
     use super::*;
 
     /// Searches a ladder on which each rung below `need` breaks at once; returns the end and the rungs that were screened.
-    fn search(rungs: usize, hint: Option<usize>, need: usize) -> (End, Vec<usize>) {
-        let mut ladder = Ladder::new(rungs, hint);
+    fn search(rungs: usize, hint: Option<usize>, need: usize) -> (LadderEnd, Vec<usize>) {
+        let mut ladder = RungLadder::new(rungs, hint);
         let mut screened = Vec::new();
-        let outcome = |rung| if rung < need { Outcome::Broken } else { Outcome::NotSeenBroken };
+        let outcome = |rung| if rung < need { RungOutcome::Broken } else { RungOutcome::NotSeenBroken };
         loop {
             match ladder.next() {
                 Next::Screen(rung) => {
@@ -153,14 +153,14 @@ mod tests {
             for need in 0..rungs {
                 for hint in [None, Some(0), Some(need), Some(rungs - 1), Some(rungs / 2)] {
                     let (end, screened) = search(rungs, hint, need);
-                    assert_eq!(end, End::Holds { rung: need }, "{rungs} rungs, need {need}, hint {hint:?}");
+                    assert_eq!(end, LadderEnd::Holds { rung: need }, "{rungs} rungs, need {need}, hint {hint:?}");
                     let halvings = usize::BITS - rungs.leading_zeros();
                     assert!(screened.len() <= halvings as usize + 3, "{rungs}, {need}, {hint:?}: {screened:?}");
                 }
             }
-            assert_eq!(search(rungs, None, rungs).0, End::NoneHolds);
+            assert_eq!(search(rungs, None, rungs).0, LadderEnd::NoneHolds);
         }
-        assert_eq!(Ladder::new(0, None).next(), Next::Ended(End::NoneHolds));
+        assert_eq!(RungLadder::new(0, None).next(), Next::Ended(LadderEnd::NoneHolds));
     }
 
     #[test]
@@ -170,16 +170,16 @@ mod tests {
 
     #[test]
     fn a_failed_confirmation_moves_one_rung_up() {
-        let mut ladder = Ladder::new(4, None);
-        ladder.screened(3, Outcome::NotSeenBroken);
-        ladder.screened(1, Outcome::NotSeenBroken);
-        ladder.screened(0, Outcome::Broken);
+        let mut ladder = RungLadder::new(4, None);
+        ladder.screened(3, RungOutcome::NotSeenBroken);
+        ladder.screened(1, RungOutcome::NotSeenBroken);
+        ladder.screened(0, RungOutcome::Broken);
         assert_eq!(ladder.next(), Next::Confirm(1));
-        ladder.confirmed(1, Outcome::Broken);
+        ladder.confirmed(1, RungOutcome::Broken);
         assert_eq!(ladder.next(), Next::Confirm(2));
-        ladder.confirmed(2, Outcome::TooThin { higher: true });
+        ladder.confirmed(2, RungOutcome::TooThin { higher: true });
         assert_eq!(ladder.next(), Next::Confirm(3));
-        ladder.confirmed(3, Outcome::TooThin { higher: true });
-        assert_eq!(ladder.next(), Next::Ended(End::TooThin { rung: 3 }));
+        ladder.confirmed(3, RungOutcome::TooThin { higher: true });
+        assert_eq!(ladder.next(), Next::Ended(LadderEnd::TooThin { rung: 3 }));
     }
 }

@@ -15,8 +15,8 @@ use waykeeper_experiment::site::ExecutorKind;
 use waykeeper_session::SingleRepeats;
 use waykeeper_statistics::Budget;
 
-use super::evidence::Seen;
-use super::search::{NotMeasured, Place, Progress, Repeat};
+use super::evidence::RepeatSeen;
+use super::search::{CandidateRepeat, NoRepeat, Place, TuneProgress};
 
 /// The log's name in the folder of a search.
 pub const LOG: &str = "repeats.jsonl";
@@ -29,7 +29,7 @@ struct Entry {
     setting: usize,
     alone: bool,
     repeat: usize,
-    seen: Seen,
+    seen: RepeatSeen,
 }
 
 /// A setting of a candidate: its cases.
@@ -40,7 +40,7 @@ struct Cases {
 }
 
 /// An experiment's cases as the place of a search.
-pub struct Measured<'a> {
+pub struct MeasuredCases<'a> {
     repeats: &'a SingleRepeats,
     budgets: &'a [Budget],
     /// The candidates' mitigations, by their numbers; the first is none.
@@ -48,21 +48,21 @@ pub struct Measured<'a> {
     /// By candidate, then by setting; none of a candidate that the place refuses.
     cases: Vec<Vec<Cases>>,
     settings: usize,
-    known: BTreeMap<(String, usize, bool, usize), Seen>,
+    known: BTreeMap<(String, usize, bool, usize), RepeatSeen>,
     log: Mutex<Option<File>>,
     is_simulated: bool,
     stop: &'a AtomicBool,
-    observer: &'a (dyn Fn(Progress<'_>) + Sync),
+    observer: &'a (dyn Fn(TuneProgress<'_>) + Sync),
 }
 
-impl<'a> Measured<'a> {
+impl<'a> MeasuredCases<'a> {
     /// The cases of an experiment under these mitigations, the first of which is none.
     pub fn new(
         repeats: &'a SingleRepeats,
         budgets: &'a [Budget],
         mitigations: Vec<String>,
         stop: &'a AtomicBool,
-        observer: &'a (dyn Fn(Progress<'_>) + Sync),
+        observer: &'a (dyn Fn(TuneProgress<'_>) + Sync),
     ) -> Self {
         let cases: Vec<Vec<Cases>> =
             mitigations.iter().map(|mitigation| cases_of(repeats.cases(), mitigation)).collect();
@@ -110,18 +110,18 @@ impl<'a> Measured<'a> {
     }
 
     /// The case of a repeat.
-    fn case(&self, repeat: Repeat) -> Result<usize, NotMeasured> {
+    fn case(&self, repeat: CandidateRepeat) -> Result<usize, NoRepeat> {
         let refused = || {
             let mitigation = format!("mitigation {}", self.mitigations[repeat.candidate]);
             let why = self.repeats.refused().iter().find(|refusal| refusal.what.starts_with(&mitigation));
             let why = why.map_or("the place does not offer it", |refusal| refusal.why.as_str());
-            NotMeasured::Refused(why.to_owned())
+            NoRepeat::Refused(why.to_owned())
         };
         let cases = self.cases[repeat.candidate].get(repeat.setting).ok_or_else(refused)?;
         Ok(if repeat.alone { cases.alone } else { cases.beside })
     }
 
-    fn note(&self, key: &(String, usize, bool, usize), seen: &Seen) {
+    fn note(&self, key: &(String, usize, bool, usize), seen: &RepeatSeen) {
         let (candidate, setting, alone, repeat) = key.clone();
         let Ok(mut line) = serde_json::to_string(&Entry { candidate, setting, alone, repeat, seen: seen.clone() })
         else {
@@ -150,7 +150,7 @@ fn cases_of(cases: &[Case], mitigation: &str) -> Vec<Cases> {
     beside.filter_map(|(index, case)| Some(Cases { beside: *index, alone: alone_of(case)? })).collect()
 }
 
-impl Place for Measured<'_> {
+impl Place for MeasuredCases<'_> {
     fn settings(&self) -> usize {
         self.settings
     }
@@ -159,7 +159,7 @@ impl Place for Measured<'_> {
         self.repeats.at_once()
     }
 
-    fn measure(&self, repeat: Repeat) -> Result<Seen, NotMeasured> {
+    fn measure(&self, repeat: CandidateRepeat) -> Result<RepeatSeen, NoRepeat> {
         let case = self.case(repeat)?;
         let candidate = self.mitigations.get(repeat.candidate).cloned().unwrap_or_else(|| NONE.to_owned());
         let key = (candidate, repeat.setting, repeat.alone, repeat.number);
@@ -167,22 +167,22 @@ impl Place for Measured<'_> {
             return Ok(seen.clone());
         }
         match self.repeats.measure(case, repeat.number, self.stop) {
-            Ok(measurement) if measurement.cut_short => Err(NotMeasured::Stopped),
+            Ok(measurement) if measurement.cut_short => Err(NoRepeat::Stopped),
             Ok(measurement) => {
-                let seen = Seen::of(&measurement, self.budgets);
+                let seen = RepeatSeen::of(&measurement, self.budgets);
                 self.note(&key, &seen);
                 Ok(seen)
             }
-            Err(ExecutorError::Stopped) => Err(NotMeasured::Stopped),
+            Err(ExecutorError::Stopped) => Err(NoRepeat::Stopped),
             // The place takes the candidate as such, so that this is about how memory lies in this repeat alone.
             Err(ExecutorError::Refused(why)) if self.is_simulated => {
-                Ok(Seen { not_counted: Some(why), ..Seen::default() })
+                Ok(RepeatSeen { not_counted: Some(why), ..RepeatSeen::default() })
             }
-            Err(ExecutorError::Refused(why)) => Err(NotMeasured::Refused(why)),
+            Err(ExecutorError::Refused(why)) => Err(NoRepeat::Refused(why)),
         }
     }
 
-    fn progress(&self, progress: Progress<'_>) {
+    fn progress(&self, progress: TuneProgress<'_>) {
         (self.observer)(progress);
     }
 }

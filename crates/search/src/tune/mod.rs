@@ -13,12 +13,14 @@ mod spending;
 mod text;
 mod tuning;
 
-pub use dimension::Dimension;
-pub use evidence::{Evidence, Seen};
-pub use families::{Family, Parties, Rung, families};
-pub use ladder::{End, Ladder, Next, Outcome};
+pub use dimension::TuneOver;
+pub use evidence::{CandidateEvidence, RepeatSeen};
+pub use families::{Family, Rung, TuneParties, families};
+pub use ladder::{LadderEnd, Next, RungLadder, RungOutcome};
 pub use need::least_bits;
 pub use record::{Candidate, FamilyRecord, SeenRecord, Tuned, schema};
-pub use search::{Effort, FRESH, Found, Impossible, Judged, NotMeasured, Place, Progress, Repeat, Rungs, search};
+pub use search::{
+    CandidateRepeat, Effort, FRESH, Impossible, Judged, NoRepeat, Place, Rungs, SearchFound, TuneProgress, search,
+};
 pub use text::text;
-pub use tuning::{Event, Request, TuneError, Watcher, candidates, tune};
+pub use tuning::{TuneError, TuneEvent, TuneRequest, TuneWatcher, candidates, tune};

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use waykeeper_experiment::site::ExecutorKind;
 use waykeeper_statistics::JudgementKind;
 
-use super::dimension::Dimension;
+use super::dimension::TuneOver;
 
 /// Version of the record.
 pub const SCHEMA: u32 = 1;
@@ -48,7 +48,7 @@ pub struct Tuned {
 /// How the search of one kind of measure ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum FamilyOutcome {
     /// A candidate was confirmed.
     Holds,
     /// The strongest candidate was seen broken.
@@ -67,9 +67,9 @@ pub struct FamilyRecord {
     /// What it is.
     pub what: String,
     /// What of the machine it uses.
-    pub dimensions: Vec<Dimension>,
+    pub dimensions: Vec<TuneOver>,
     /// How its search ended.
-    pub outcome: Outcome,
+    pub outcome: FamilyOutcome,
     /// Why some of its candidates were refused, or all of them: those are not listed.
     pub why: Option<String>,
     /// Its answer.

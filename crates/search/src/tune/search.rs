@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use waykeeper_linux::thread::spawn_scoped;
 use waykeeper_statistics::{Budget, Judgement, JudgementKind, Metric, samples_to_exclude};
 
-use super::evidence::{Evidence, Seen, worst};
-use super::ladder::{End, Ladder, Next, Outcome};
+use super::evidence::{CandidateEvidence, RepeatSeen, worst};
+use super::ladder::{LadderEnd, Next, RungLadder, RungOutcome};
 use super::spending;
 
 /// Confirmations use repeats from this number on, so that none of them was used to choose the candidate.
@@ -17,7 +17,7 @@ pub const FRESH: usize = 100_000;
 
 /// One repeat of one candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Repeat {
+pub struct CandidateRepeat {
     /// The candidate; 0 is none at all.
     pub candidate: usize,
     /// The setting: the target, its neighbours and the point of the sweeps.
@@ -30,7 +30,7 @@ pub struct Repeat {
 
 /// Why a repeat was not measured.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum NotMeasured {
+pub enum NoRepeat {
     /// The place cannot do what the candidate asks for.
     Refused(String),
     /// The search was stopped.
@@ -47,14 +47,14 @@ pub trait Place: Sync {
     ///
     /// # Errors
     /// What the place cannot do; a stop.
-    fn measure(&self, repeat: Repeat) -> Result<Seen, NotMeasured>;
+    fn measure(&self, repeat: CandidateRepeat) -> Result<RepeatSeen, NoRepeat>;
     /// A ladder has got somewhere.
-    fn progress(&self, progress: Progress<'_>);
+    fn progress(&self, progress: TuneProgress<'_>);
 }
 
 /// How far a search is.
 #[derive(Debug, Clone, Copy)]
-pub struct Progress<'a> {
+pub struct TuneProgress<'a> {
     /// The candidate that was judged last.
     pub candidate: usize,
     /// Whether it was its confirmation.
@@ -95,18 +95,18 @@ pub struct Rungs {
 #[derive(Debug, Clone)]
 pub struct Judged {
     /// Repeats while its ladder was halved, by setting.
-    pub screened: Vec<Evidence>,
+    pub screened: Vec<CandidateEvidence>,
     /// Fresh repeats, by setting.
-    pub confirmed: Vec<Evidence>,
+    pub confirmed: Vec<CandidateEvidence>,
     /// The last judgement.
     pub judgement: Judgement,
 }
 
 /// What a search found.
 #[derive(Debug, Clone)]
-pub struct Found {
+pub struct SearchFound {
     /// How each ladder ended; none for one that the time did not suffice for.
-    pub ends: Vec<Option<End>>,
+    pub ends: Vec<Option<LadderEnd>>,
     /// Why a ladder was given up, where the place refused one of its candidates.
     pub refused: Vec<Option<String>>,
     /// What is known of each candidate that was tried, by its number.
@@ -132,7 +132,12 @@ pub enum Impossible {
 ///
 /// # Errors
 /// A place that cannot measure the target; a time limit that no confirmation fits into.
-pub fn search(place: &dyn Place, ladders: &[Rungs], effort: &Effort, stop: &AtomicBool) -> Result<Found, Impossible> {
+pub fn search(
+    place: &dyn Place,
+    ladders: &[Rungs],
+    effort: &Effort,
+    stop: &AtomicBool,
+) -> Result<SearchFound, Impossible> {
     let mut search = Search::new(place, ladders, effort, stop);
     let begun = Instant::now();
     // No measure at all is screened first, and tells how long a confirmation would take.
@@ -147,7 +152,7 @@ pub fn search(place: &dyn Place, ladders: &[Rungs], effort: &Effort, stop: &Atom
     if let Some(index) = on_misses.filter(|_| !counts_misses) {
         return Err(Impossible::NotCounted(index));
     }
-    let repeats: u64 = baseline.screened.iter().chain(&baseline.confirmed).map(Evidence::placements).sum();
+    let repeats: u64 = baseline.screened.iter().chain(&baseline.confirmed).map(CandidateEvidence::placements).sum();
     let of_one = begun.elapsed() / (repeats.max(1) as u32);
     let needed = search.confirming().saturating_mul(place.settings()) / place.at_once().max(1);
     let takes = of_one.saturating_mul(u32::try_from(needed.max(1)).unwrap_or(u32::MAX));
@@ -155,11 +160,11 @@ pub fn search(place: &dyn Place, ladders: &[Rungs], effort: &Effort, stop: &Atom
         return Err(Impossible::TooShort(takes));
     }
     search.run(0..1, |_| true);
-    if !matches!(search.ladders[0].0.end(), Some(End::Holds { .. })) {
+    if !matches!(search.ladders[0].0.end(), Some(LadderEnd::Holds { .. })) {
         search.run(1..ladders.len(), |_| true);
         search.costs();
     }
-    Ok(Found {
+    Ok(SearchFound {
         ends: search.ladders.iter().map(|(ladder, _)| ladder.end()).collect(),
         refused: search.refused,
         judged: search.judged,
@@ -171,20 +176,20 @@ struct Search<'a> {
     place: &'a dyn Place,
     effort: &'a Effort,
     stop: &'a AtomicBool,
-    ladders: Vec<(Ladder, &'a Rungs)>,
+    ladders: Vec<(RungLadder, &'a Rungs)>,
     refused: Vec<Option<String>>,
     /// The confirmation that each ladder is in: its number in the search, and the looks so far.
     confirming: Vec<Option<(u32, u32)>>,
     confirmations: u32,
     judged: BTreeMap<usize, Judged>,
     /// Repeats of the target alone without any measure, by setting and number.
-    bare: BTreeMap<(usize, usize), Seen>,
+    bare: BTreeMap<(usize, usize), RepeatSeen>,
     cut_short: bool,
 }
 
 impl<'a> Search<'a> {
     fn new(place: &'a dyn Place, ladders: &'a [Rungs], effort: &'a Effort, stop: &'a AtomicBool) -> Self {
-        let ladder = |rungs: &'a Rungs| (Ladder::new(rungs.candidates.len(), rungs.hint), rungs);
+        let ladder = |rungs: &'a Rungs| (RungLadder::new(rungs.candidates.len(), rungs.hint), rungs);
         Self {
             place,
             effort,
@@ -220,9 +225,9 @@ impl<'a> Search<'a> {
                 return;
             }
             let at_once = self.place.at_once().div_ceil(active.len() * self.place.settings());
-            let wanted: Vec<(usize, Vec<Repeat>)> =
+            let wanted: Vec<(usize, Vec<CandidateRepeat>)> =
                 active.into_iter().map(|at| (at, self.wanted(at, at_once.max(1)))).collect();
-            let repeats: Vec<Repeat> = wanted.iter().flat_map(|(_, repeats)| repeats.clone()).collect();
+            let repeats: Vec<CandidateRepeat> = wanted.iter().flat_map(|(_, repeats)| repeats.clone()).collect();
             let seen = measure_all(self.place, &repeats, self.stop);
             let mut seen = repeats.into_iter().zip(seen);
             for (at, repeats) in wanted {
@@ -233,7 +238,7 @@ impl<'a> Search<'a> {
     }
 
     /// The next few repeats of a ladder.
-    fn wanted(&mut self, at: usize, at_once: usize) -> Vec<Repeat> {
+    fn wanted(&mut self, at: usize, at_once: usize) -> Vec<CandidateRepeat> {
         let (ladder, rungs) = &self.ladders[at];
         let (rung, most, from) = match ladder.next() {
             Next::Screen(rung) => (rung, self.effort.screening, 0),
@@ -256,9 +261,9 @@ impl<'a> Search<'a> {
         let needs_bare = self.needs_bare();
         let repeats = numbers.flat_map(|number| (0..settings).map(move |setting| (setting, from + number)));
         let with_bare = repeats.flat_map(|(setting, number)| {
-            let beside = Repeat { candidate, setting, alone: false, number };
+            let beside = CandidateRepeat { candidate, setting, alone: false, number };
             let is_missing = needs_bare && !self.bare.contains_key(&(setting, number));
-            [Some(beside), is_missing.then_some(Repeat { candidate: 0, alone: true, ..beside })]
+            [Some(beside), is_missing.then_some(CandidateRepeat { candidate: 0, alone: true, ..beside })]
         });
         with_bare.flatten().collect()
     }
@@ -272,7 +277,7 @@ impl<'a> Search<'a> {
         let over_s = self.effort.budgets.iter().filter_map(|budget| budget.over_s).fold(0.0, f64::max);
         let by_time = (over_s / self.effort.repeat_s * (1.0 - 1e-9)).ceil() as usize;
         let samples = self.judged.get(&0).map_or(0, |none| {
-            let of = |evidence: &Evidence| evidence.samples() / evidence.placements().max(1);
+            let of = |evidence: &CandidateEvidence| evidence.samples() / evidence.placements().max(1);
             none.screened.iter().map(of).min().unwrap_or(0)
         });
         let by_rate = |budget: &Budget| {
@@ -283,7 +288,7 @@ impl<'a> Search<'a> {
         self.effort.confirming.max(by_time).max(by_rate)
     }
 
-    fn take_in(&mut self, at: usize, seen: Vec<(Repeat, Result<Seen, NotMeasured>)>) {
+    fn take_in(&mut self, at: usize, seen: Vec<(CandidateRepeat, Result<RepeatSeen, NoRepeat>)>) {
         // The first one is not one of the target alone without any measure.
         let Some(candidate) = seen.first().map(|(repeat, _)| repeat.candidate) else { return };
         let settings = self.place.settings();
@@ -293,8 +298,8 @@ impl<'a> Search<'a> {
             match seen {
                 Ok(seen) if repeat.alone => drop(self.bare.insert((repeat.setting, repeat.number), seen)),
                 Ok(seen) => evidence[repeat.setting].beside.push(seen),
-                Err(NotMeasured::Stopped) => return,
-                Err(NotMeasured::Refused(why)) => {
+                Err(NoRepeat::Stopped) => return,
+                Err(NoRepeat::Refused(why)) => {
                     self.refused[at] = Some(why);
                     self.ladders[at].0.refuse();
                     return;
@@ -319,7 +324,7 @@ impl<'a> Search<'a> {
         let by_one = |index: usize| budgets[index].is_on_largest() || budgets[index].allows_none();
         let looked_at: Vec<usize> = (0..budgets.len()).filter(|index| done >= enough || by_one(*index)).collect();
         let from = if confirming.is_some() { FRESH } else { 0 };
-        let bare_of = |setting: usize| -> Vec<Seen> {
+        let bare_of = |setting: usize| -> Vec<RepeatSeen> {
             (0..done).map_while(|number| self.bare.get(&(setting, from + number)).cloned()).collect()
         };
         let judgements = evidence.iter().enumerate().flat_map(|(setting, evidence)| {
@@ -336,18 +341,18 @@ impl<'a> Search<'a> {
         }
         judged.judgement = judgement;
         let outcome = match (kind, confirming) {
-            (JudgementKind::Broken, _) => Outcome::Broken,
-            (JudgementKind::NotSeenBroken, _) | (JudgementKind::TooThin, None) => Outcome::NotSeenBroken,
+            (JudgementKind::Broken, _) => RungOutcome::Broken,
+            (JudgementKind::NotSeenBroken, _) | (JudgementKind::TooThin, None) => RungOutcome::NotSeenBroken,
             (JudgementKind::TooThin, Some((number, look))) if look < MOST_LOOKS => {
                 self.confirming[at] = Some((number, look + 1));
                 return;
             }
-            (JudgementKind::TooThin, Some(_)) => Outcome::TooThin { higher: thin_mean },
+            (JudgementKind::TooThin, Some(_)) => RungOutcome::TooThin { higher: thin_mean },
         };
         self.move_ladder(at, candidate, outcome);
     }
 
-    fn move_ladder(&mut self, at: usize, candidate: usize, outcome: Outcome) {
+    fn move_ladder(&mut self, at: usize, candidate: usize, outcome: RungOutcome) {
         let is_confirmation = self.confirming[at].take().is_some();
         let (ladder, rungs) = &mut self.ladders[at];
         let rung = rungs.candidates.iter().position(|it| *it == candidate).unwrap_or(0);
@@ -357,7 +362,7 @@ impl<'a> Search<'a> {
             ladder.screened(rung, outcome);
         }
         let ended = self.ladders.iter().filter(|(ladder, _)| ladder.end().is_some()).count();
-        self.place.progress(Progress {
+        self.place.progress(TuneProgress {
             candidate,
             confirmation: is_confirmation,
             judgement: &self.judged[&candidate].judgement,
@@ -369,7 +374,7 @@ impl<'a> Search<'a> {
     /// Measures what the answers cost: they, and none at all, alone and beside the neighbours, at the same placements.
     fn costs(&mut self) {
         let rung = |end| match end {
-            Some(End::Holds { rung } | End::TooThin { rung }) => Some(rung),
+            Some(LadderEnd::Holds { rung } | LadderEnd::TooThin { rung }) => Some(rung),
             _ => None,
         };
         let answers = self.ladders.iter().filter_map(|(ladder, rungs)| Some(rungs.candidates[rung(ladder.end())?]));
@@ -385,7 +390,7 @@ impl<'a> Search<'a> {
             for setting in 0..self.place.settings() {
                 let evidence = &self.judged[&candidate].confirmed[setting];
                 let missing = |done: usize, alone| {
-                    (done..self.effort.confirming.min(COST_REPEATS)).map(move |number| Repeat {
+                    (done..self.effort.confirming.min(COST_REPEATS)).map(move |number| CandidateRepeat {
                         candidate,
                         setting,
                         alone,
@@ -420,16 +425,16 @@ const COST_REPEATS: usize = 5;
 impl Judged {
     fn nothing(settings: usize) -> Self {
         Self {
-            screened: vec![Evidence::default(); settings],
-            confirmed: vec![Evidence::default(); settings],
+            screened: vec![CandidateEvidence::default(); settings],
+            confirmed: vec![CandidateEvidence::default(); settings],
             judgement: Judgement { kind: JudgementKind::TooThin, text: "too thin to say: not measured".into() },
         }
     }
 }
 
 /// Measures repeats, so many at the same time as the place allows; the results are in the order of the repeats.
-fn measure_all(place: &dyn Place, repeats: &[Repeat], stop: &AtomicBool) -> Vec<Result<Seen, NotMeasured>> {
-    let slots: Vec<Mutex<Option<Result<Seen, NotMeasured>>>> = repeats.iter().map(|_| Mutex::new(None)).collect();
+fn measure_all(place: &dyn Place, repeats: &[CandidateRepeat], stop: &AtomicBool) -> Vec<Result<RepeatSeen, NoRepeat>> {
+    let slots: Vec<Mutex<Option<Result<RepeatSeen, NoRepeat>>>> = repeats.iter().map(|_| Mutex::new(None)).collect();
     let next = AtomicUsize::new(0);
     let work = || {
         loop {
@@ -449,8 +454,8 @@ fn measure_all(place: &dyn Place, repeats: &[Repeat], stop: &AtomicBool) -> Vec<
             let _ = other.join();
         }
     });
-    let result = |slot: Mutex<Option<Result<Seen, NotMeasured>>>| {
-        slot.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()).unwrap_or(Err(NotMeasured::Stopped))
+    let result = |slot: Mutex<Option<Result<RepeatSeen, NoRepeat>>>| {
+        slot.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()).unwrap_or(Err(NoRepeat::Stopped))
     };
     slots.into_iter().map(result).collect()
 }

@@ -6,7 +6,7 @@ use waykeeper_report::table::{columns, table};
 use waykeeper_report::text::paragraph;
 use waykeeper_statistics::{JudgementKind, digits};
 
-use super::record::{Candidate, FamilyRecord, Outcome, Tuned};
+use super::record::{Candidate, FamilyOutcome, FamilyRecord, Tuned};
 
 /// The result as text; every candidate that was tried with `all`.
 pub fn text(tuned: &Tuned, all: bool) -> String {
@@ -112,8 +112,8 @@ fn times(of_it: f64) -> String {
 
 fn no_answer(tuned: &Tuned) -> Vec<String> {
     let of = |outcome| tuned.families.iter().filter(move |family: &&FamilyRecord| family.outcome == outcome);
-    let tried = of(Outcome::NoneHolds).count();
-    if let Some(thin) = of(Outcome::TooThin).find_map(|family| find(tuned, family.answer.as_deref()?)) {
+    let tried = of(FamilyOutcome::NoneHolds).count();
+    if let Some(thin) = of(FamilyOutcome::TooThin).find_map(|family| find(tuned, family.answer.as_deref()?)) {
         let judgement = thin.judgement.clone().unwrap_or_default();
         let why = if tuned.cut_short {
             "the time was up before a candidate was confirmed"
@@ -166,8 +166,8 @@ fn candidates(tuned: &Tuned, all: bool) -> String {
         }
         if tried.is_empty() {
             let why = match (family.outcome, &family.why) {
-                (Outcome::Refused, Some(why)) => format!("refused: {why}"),
-                (Outcome::Refused, None) => "refused".into(),
+                (FamilyOutcome::Refused, Some(why)) => format!("refused: {why}"),
+                (FamilyOutcome::Refused, None) => "refused".into(),
                 _ => "not tried".into(),
             };
             let short: String = why.chars().take(100).collect();

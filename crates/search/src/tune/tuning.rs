@@ -11,17 +11,17 @@ use waykeeper_experiment::cases::{Case, Purpose};
 use waykeeper_experiment::site::ExecutorKind;
 use waykeeper_experiment::{InputError, Loaded, Set};
 use waykeeper_policy::Offer;
-use waykeeper_session::{Folder, Observer, Options, Session, SessionError, SingleRepeats};
+use waykeeper_session::{Observer, Options, RunFolder, Session, SessionError, SingleRepeats};
 use waykeeper_statistics::{BadBudget, Budget};
 use waykeeper_workload::format_ns;
 
 use super::conclude::{Concluding, conclude};
-use super::dimension::Dimension;
-use super::families::{Family, Parties, families};
-use super::measured::Measured;
+use super::dimension::TuneOver;
+use super::families::{Family, TuneParties, families};
+use super::measured::MeasuredCases;
 use super::need::least_bits;
 use super::record::Tuned;
-use super::search::{Effort, Impossible, Progress, Rungs, search};
+use super::search::{Effort, Impossible, Rungs, TuneProgress, search};
 
 /// The folder of the candidates' policies in that of a search.
 const CANDIDATES: &str = "candidates";
@@ -37,7 +37,7 @@ const CONFIRMING: u32 = 5;
 
 /// What is searched.
 #[derive(Debug, Clone)]
-pub struct Request {
+pub struct TuneRequest {
     /// A bundled experiment or a file.
     pub experiment: String,
     /// Overrides.
@@ -47,7 +47,7 @@ pub struct Request {
     /// Budgets; those of the experiment where there are none.
     pub budgets: Vec<String>,
     /// What may be varied; everything where there is nothing.
-    pub over: Vec<Dimension>,
+    pub over: Vec<TuneOver>,
     /// How long the search may take.
     pub time_limit: Duration,
     /// The folder of the search: new, or that of an interrupted one.
@@ -58,7 +58,7 @@ pub struct Request {
 
 /// Something that happened in a search.
 #[derive(Debug)]
-pub enum Event<'a> {
+pub enum TuneEvent<'a> {
     /// The candidates are known.
     Begins {
         /// How many.
@@ -75,14 +75,14 @@ pub enum Event<'a> {
         /// What it is.
         called: &'a str,
         /// How far the search is.
-        progress: Progress<'a>,
+        progress: TuneProgress<'a>,
     },
 }
 
 /// Follows a search.
-pub trait Watcher: Observer {
+pub trait TuneWatcher: Observer {
     /// Something happened.
-    fn event(&self, event: Event<'_>);
+    fn event(&self, event: TuneEvent<'_>);
 }
 
 /// Why a search ended without an answer.
@@ -118,7 +118,7 @@ impl From<ExecutorError> for TuneError {
 /// # Errors
 /// A mistake in the experiment or the options; a place that offers nothing or cannot measure the target; a time limit that is too
 /// short to judge; a folder that cannot be written.
-pub fn tune(request: &Request, watcher: &dyn Watcher, stop: &AtomicBool) -> Result<Tuned, TuneError> {
+pub fn tune(request: &TuneRequest, watcher: &dyn TuneWatcher, stop: &AtomicBool) -> Result<Tuned, TuneError> {
     let begun = Instant::now();
     let plain = Loaded::open(&request.experiment, request.sets.clone())?;
     let budgets = budgets(&plain, &request.budgets)?;
@@ -143,13 +143,13 @@ pub fn tune(request: &Request, watcher: &dyn Watcher, stop: &AtomicBool) -> Resu
     let mitigations = mitigations(&found, folder.path());
     let rungs = ladders(&found, &repeats, &site, &offer);
     let names = names(&found);
-    let observe = |progress: Progress<'_>| {
-        watcher.event(Event::Judged { called: &names[progress.candidate], progress });
+    let observe = |progress: TuneProgress<'_>| {
+        watcher.event(TuneEvent::Judged { called: &names[progress.candidate], progress });
     };
-    let mut place = Measured::new(&repeats, &budgets, mitigations, stop, &observe);
+    let mut place = MeasuredCases::new(&repeats, &budgets, mitigations, stop, &observe);
     let kept = |error| TuneError::Write { path: folder.path().to_owned(), error };
     place.keep_in(folder.path()).map_err(kept)?;
-    watcher.event(Event::Begins {
+    watcher.event(TuneEvent::Begins {
         candidates: names.len() - 1,
         families: found.len(),
         folder: folder.path(),
@@ -185,7 +185,7 @@ pub fn tune(request: &Request, watcher: &dyn Watcher, stop: &AtomicBool) -> Resu
 ///
 /// # Errors
 /// As for [`tune`], as far as it can be told.
-pub fn candidates(request: &Request) -> Result<Vec<Family>, TuneError> {
+pub fn candidates(request: &TuneRequest) -> Result<Vec<Family>, TuneError> {
     let plain = Loaded::open(&request.experiment, request.sets.clone())?;
     budgets(&plain, &request.budgets)?;
     let bare = Session::plan(open(request, &[])?, &options(request))?;
@@ -194,12 +194,12 @@ pub fn candidates(request: &Request) -> Result<Vec<Family>, TuneError> {
     if found.is_empty() { Err(nothing_on_offer(&offer, request).into()) } else { Ok(found) }
 }
 
-fn options(request: &Request) -> Options {
+fn options(request: &TuneRequest) -> Options {
     Options { on: request.on, fast: request.fast, ..Options::default() }
 }
 
 /// The experiment with the candidates as its mitigations, and without what a search has no use for.
-fn open(request: &Request, files: &[PathBuf]) -> Result<Loaded, InputError> {
+fn open(request: &TuneRequest, files: &[PathBuf]) -> Result<Loaded, InputError> {
     let empty = || Value::Array(Vec::new());
     let names = files.iter().map(|path| Value::String(path.display().to_string())).collect();
     let own = [
@@ -243,7 +243,7 @@ fn budgets(loaded: &Loaded, asked: &[String]) -> Result<Vec<Budget>, InputError>
 }
 
 /// Who is to be protected from whom. A search is for one target.
-fn parties(session: &Session) -> Result<Parties, InputError> {
+fn parties(session: &Session) -> Result<TuneParties, InputError> {
     let cases: Vec<&Case> = session.cases().cases.iter().filter(|case| case.purpose == Purpose::Case).collect();
     let targets: BTreeSet<(String, u32)> =
         cases.iter().map(|case| (case.target.workload.clone(), case.target.core)).collect();
@@ -259,10 +259,10 @@ fn parties(session: &Session) -> Result<Parties, InputError> {
     let neighbours: BTreeSet<u32> = cases.iter().flat_map(|case| case.neighbours.iter().map(|it| it.core)).collect();
     let target = cases.first().map_or(0, |case| case.target.core);
     let data_bytes = cases.iter().map(|case| case.target.pattern.data_bytes()).max().unwrap_or(0);
-    Ok(Parties { target, neighbours: neighbours.into_iter().collect(), data_bytes })
+    Ok(TuneParties { target, neighbours: neighbours.into_iter().collect(), data_bytes })
 }
 
-fn nothing_on_offer(offer: &Offer, request: &Request) -> ExecutorError {
+fn nothing_on_offer(offer: &Offer, request: &TuneRequest) -> ExecutorError {
     let over: Vec<String> = request.over.iter().map(ToString::to_string).collect();
     let within = if over.is_empty() { String::new() } else { format!(" among {}", over.join(", ")) };
     ExecutorError::Refused(format!(
@@ -274,13 +274,13 @@ fn nothing_on_offer(offer: &Offer, request: &Request) -> ExecutorError {
 }
 
 /// The folder of the search, held for this process. One that has a log goes on.
-fn folder(request: &Request, name: &str) -> Result<Folder, TuneError> {
+fn folder(request: &TuneRequest, name: &str) -> Result<RunFolder, TuneError> {
     let asked = request.folder.as_deref();
     let option = |path: &Path| format!("--keep {}", path.display());
     let folder = match asked.filter(|path| path.join(super::measured::LOG).is_file()) {
-        Some(path) => Folder::of_unfinished(path, &option(path))?,
+        Some(path) => RunFolder::of_unfinished(path, &option(path))?,
         None => {
-            let folder = Folder::prepare(asked, &format!("tune-{name}"))?;
+            let folder = RunFolder::prepare(asked, &format!("tune-{name}"))?;
             let option = option(folder.path());
             folder.held(&option)?
         }
@@ -294,7 +294,7 @@ fn folder(request: &Request, name: &str) -> Result<Folder, TuneError> {
 }
 
 /// All that a repeat's figures depend on, as text.
-fn asked(loaded: &Loaded, budgets: &[Budget], request: &Request) -> String {
+fn asked(loaded: &Loaded, budgets: &[Budget], request: &TuneRequest) -> String {
     let budgets: Vec<String> = budgets.iter().map(ToString::to_string).collect();
     let version = env!("CARGO_PKG_VERSION");
     let (on, fast) = (request.on, request.fast);
@@ -396,7 +396,7 @@ fn ladders(
     ladders
 }
 
-fn impossible(why: Impossible, request: &Request, budgets: &[Budget]) -> TuneError {
+fn impossible(why: Impossible, request: &TuneRequest, budgets: &[Budget]) -> TuneError {
     match why {
         Impossible::Refused(why) => ExecutorError::Refused(why).into(),
         Impossible::Stopped => ExecutorError::Stopped.into(),

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use crate::{Budget, Figures, Judgement, JudgementKind, Metric, Unit, judge, judge_at};
+use crate::{Budget, Figures, Judgement, JudgementKind, LimitUnit, Metric, judge, judge_at};
 
 fn budget(text: &str) -> Budget {
     text.parse().unwrap_or_else(|error| panic!("{error}"))
@@ -55,7 +55,7 @@ fn a_budget_is_a_metric_a_limit_and_perhaps_a_rate_and_a_mitigation() {
     assert_eq!(restricted.to_string(), "nl3a+cp: p99.9 <= 2us");
     assert_eq!(budget("max<=50us@1e-6").rate, Some(1e-6));
     for (name, metric) in Metric::NAMES {
-        let limit = if metric.unit() == Unit::Nanoseconds { "1ms" } else { "1.5" };
+        let limit = if metric.unit() == LimitUnit::Nanoseconds { "1ms" } else { "1.5" };
         assert_eq!(budget(&format!("{name}<={limit}")).metric, metric);
         assert_eq!(metric.to_string(), name);
     }
@@ -171,7 +171,7 @@ fn no_samples_are_too_thin() {
         clusters_above: &|_| None,
     };
     for (name, metric) in Metric::NAMES {
-        let limit = if metric.unit() == Unit::Nanoseconds { "10us" } else { "10" };
+        let limit = if metric.unit() == LimitUnit::Nanoseconds { "10us" } else { "10" };
         let found = judge(&budget(&format!("{name}<={limit}")), &nothing);
         assert_eq!(found.text, "too thin to say: there are no samples");
     }
@@ -267,7 +267,7 @@ proptest! {
             clusters_above: &|_| Some(clusters),
         };
         let (name, metric) = Metric::NAMES[metric];
-        let limit = if metric.unit() == Unit::Nanoseconds { "10us" } else { "10" };
+        let limit = if metric.unit() == LimitUnit::Nanoseconds { "10us" } else { "10" };
         let found = judge(&budget(&format!("{name}<={limit}")), &figures);
         prop_assert!(found.text.starts_with(&found.kind.to_string()));
     }
