@@ -1,15 +1,13 @@
 //! An experiment's target beside candidates: from the experiment to the worst neighbour found.
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use toml::{Table, Value};
 use waykeeper_executor::ExecutorError;
 use waykeeper_experiment::cases::{Case, Purpose};
-use waykeeper_experiment::site::{ExecutorKind, Site};
+use waykeeper_experiment::site::ExecutorKind;
 use waykeeper_experiment::{InputError, Loaded, Set};
-use waykeeper_linux::thread::spawn_scoped;
 use waykeeper_run::measurement::Measurement;
 use waykeeper_session::{Options, Session, SessionError, SingleRepeats};
 use waykeeper_statistics::half_width;
@@ -17,6 +15,7 @@ use waykeeper_statistics::half_width;
 use super::pattern::Geometry;
 use super::pool::{CandidateSource, HuntExtent, MeasureNeighbours, NoScore, Pool, Scored};
 use super::record::{Candidate, HuntRecord, SCHEMA};
+use crate::together;
 
 /// Half of 5 % on each side of an interval.
 const ONE_SIDED: f64 = 0.975;
@@ -124,7 +123,7 @@ pub fn hunt(request: &HuntRequest, watcher: &dyn HuntWatcher, stop: &AtomicBool)
     let (site, repeats) = (bare.site().clone(), bare.settings().repeats);
     let geometry = site.core(cores[0]).map(|core| Geometry::of(&core.caches));
     let geometry = geometry.unwrap_or_else(|| Geometry::of(&waykeeper_workload::CacheShapes::default()));
-    let named = bundled(&site);
+    let named = bundled();
     let mut place = Beside { request, cores: &cores, watcher, stop };
     let extent = HuntExtent {
         candidates: request.candidates.max(named.len() + 1),
@@ -238,14 +237,13 @@ fn cores(request: &HuntRequest, session: &Session) -> Result<Vec<u32>, InputErro
 }
 
 /// The bundled workloads that do nothing but access memory as fast as they can.
-fn bundled(site: &Site) -> Vec<String> {
+fn bundled() -> Vec<String> {
     let is_neighbour = |text: &str| {
         let kind = text.parse::<Table>().ok().and_then(|table| Some(table.get("kind")?.as_str()?.to_owned()));
         matches!(kind.as_deref(), Some("walk" | "stream" | "chase"))
     };
     let all =
         waykeeper_workload::bundled().iter().filter(|file| is_neighbour(file.text) || file.name == "cache_stressor");
-    let _ = site;
     all.map(|file| file.name.to_owned()).collect()
 }
 
@@ -306,39 +304,21 @@ impl Beside<'_> {
         single: &SingleRepeats,
         jobs: &[(Option<usize>, usize, usize)],
     ) -> Result<Vec<Option<f64>>, NoScore> {
-        let slots: Vec<Mutex<Option<Result<Option<f64>, NoScore>>>> = jobs.iter().map(|_| Mutex::new(None)).collect();
-        let next = AtomicUsize::new(0);
-        let work = || {
-            loop {
-                let at = next.fetch_add(1, Ordering::Relaxed);
-                if at >= jobs.len() || self.stop.load(Ordering::Relaxed) {
-                    return;
+        let measure = |at: usize| {
+            let (of, case, number) = jobs[at];
+            match single.measure(case, number, self.stop) {
+                Ok(measurement) if measurement.cut_short => Err(NoScore::Stopped),
+                Ok(measurement) => {
+                    Ok(self.request.objective.of(&measurement).filter(|_| measurement.not_counted.is_none()))
                 }
-                let (of, case, number) = jobs[at];
-                let measured = match single.measure(case, number, self.stop) {
-                    Ok(measurement) if measurement.cut_short => Err(NoScore::Stopped),
-                    Ok(measurement) => {
-                        Ok(self.request.objective.of(&measurement).filter(|_| measurement.not_counted.is_none()))
-                    }
-                    Err(ExecutorError::Stopped) => Err(NoScore::Stopped),
-                    // Without the target alone there is nothing to compare with.
-                    Err(ExecutorError::Refused(why)) if of.is_none() => Err(NoScore::Refused(why)),
-                    Err(ExecutorError::Refused(_)) => Ok(None),
-                };
-                *slots[at].lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(measured);
+                Err(ExecutorError::Stopped) => Err(NoScore::Stopped),
+                // Without the target alone there is nothing to compare with.
+                Err(ExecutorError::Refused(why)) if of.is_none() => Err(NoScore::Refused(why)),
+                Err(ExecutorError::Refused(_)) => Ok(None),
             }
         };
-        std::thread::scope(|scope| {
-            let others: Vec<_> = (1..single.at_once()).map_while(|_| spawn_scoped(scope, "hunt", work).ok()).collect();
-            work();
-            for other in others {
-                let _ = other.join();
-            }
-        });
-        let result = |slot: Mutex<Option<Result<Option<f64>, NoScore>>>| {
-            slot.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()).unwrap_or(Err(NoScore::Stopped))
-        };
-        slots.into_iter().map(result).collect()
+        let figures = together::all(jobs.len(), single.at_once(), self.stop, measure);
+        figures.into_iter().map(|figure| figure.unwrap_or(Err(NoScore::Stopped))).collect()
     }
 }
 

@@ -143,7 +143,7 @@ impl<'a> Pool<'a> {
         self.tried.extend(candidates.into_iter().zip(scores).map(|(source, scores)| Scored { source, scores }));
         for repeats in 1..SCREENING {
             // Half as many each time.
-            let best = self.best(2 * PARENTS >> (repeats - 1));
+            let best = self.best((2 * PARENTS) >> (repeats - 1));
             let again: Vec<usize> = best.into_iter().filter(|at| self.tried[*at].scores.len() == repeats).collect();
             let sources: Vec<CandidateSource> = again.iter().map(|at| self.tried[*at].source.clone()).collect();
             if sources.is_empty() {

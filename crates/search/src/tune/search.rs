@@ -1,16 +1,15 @@
 //! The search itself: all ladders side by side, round by round, on anything that measures repeats.
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use waykeeper_linux::thread::spawn_scoped;
 use waykeeper_statistics::{Budget, Judgement, JudgementKind, Metric, samples_to_exclude};
 
 use super::evidence::{CandidateEvidence, RepeatSeen, worst};
 use super::ladder::{LadderEnd, Next, RungLadder, RungOutcome};
 use super::spending;
+use crate::together;
 
 /// Confirmations use repeats from this number on, so that none of them was used to choose the candidate.
 pub const FRESH: usize = 100_000;
@@ -434,28 +433,6 @@ impl Judged {
 
 /// Measures repeats, so many at the same time as the place allows; the results are in the order of the repeats.
 fn measure_all(place: &dyn Place, repeats: &[CandidateRepeat], stop: &AtomicBool) -> Vec<Result<RepeatSeen, NoRepeat>> {
-    let slots: Vec<Mutex<Option<Result<RepeatSeen, NoRepeat>>>> = repeats.iter().map(|_| Mutex::new(None)).collect();
-    let next = AtomicUsize::new(0);
-    let work = || {
-        loop {
-            let at = next.fetch_add(1, Ordering::Relaxed);
-            if at >= repeats.len() || stop.load(Ordering::Relaxed) {
-                return;
-            }
-            let seen = place.measure(repeats[at]);
-            *slots[at].lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(seen);
-        }
-    };
-    std::thread::scope(|scope| {
-        // Where the system refuses a thread, the others do its work.
-        let others: Vec<_> = (1..place.at_once()).map_while(|_| spawn_scoped(scope, "search", work).ok()).collect();
-        work();
-        for other in others {
-            let _ = other.join();
-        }
-    });
-    let result = |slot: Mutex<Option<Result<RepeatSeen, NoRepeat>>>| {
-        slot.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()).unwrap_or(Err(NoRepeat::Stopped))
-    };
-    slots.into_iter().map(result).collect()
+    let seen = together::all(repeats.len(), place.at_once(), stop, |at| place.measure(repeats[at]));
+    seen.into_iter().map(|seen| seen.unwrap_or(Err(NoRepeat::Stopped))).collect()
 }
