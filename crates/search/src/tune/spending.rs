@@ -23,7 +23,7 @@ mod tests {
     #[test]
     fn all_looks_together_spend_no_more_than_there_is() {
         // 1/2 + 1/6 + 1/12 + ... = 1 - 1/(n+1).
-        let spent: f64 = (1..1000).map(|n| share(n)).sum();
+        let spent: f64 = (1..1000).map(share).sum();
         assert!((spent - (1.0 - 1.0 / 1000.0)).abs() < 1e-12);
         assert_eq!(confidence(1, 1), 1.0 - 0.05 / 4.0);
         let errors = (1..60).flat_map(|n| (1..60).map(move |look| 1.0 - confidence(n, look)));
