@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
+use waykeeper_experiment::site::ExecutorKind;
 use waykeeper_run::Shard;
 
 /// Measures, reduces and verifies cache and memory interference on real-time multicore machines.
@@ -138,6 +139,16 @@ pub enum On {
     Host,
     /// The simulator.
     Sim,
+}
+
+impl On {
+    /// What runs cases there.
+    pub fn kind(self) -> ExecutorKind {
+        match self {
+            Self::Host => ExecutorKind::Host,
+            Self::Sim => ExecutorKind::Sim,
+        }
+    }
 }
 
 /// Arguments of `run`.

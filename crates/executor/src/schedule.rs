@@ -220,9 +220,18 @@ pub fn one(
     repeat: usize,
     stop: &AtomicBool,
 ) -> Result<Measurement, ExecutorError> {
-    let assignment = PlannedRepeat {
-        case: &plan.cases[case],
-        seed: repeat_seed(settings.seed, repeat),
+    let under_test = mitigations_under_test(plan);
+    let seed = repeat_seed(settings.seed, repeat);
+    // Nobody knows which mitigation was measured before.
+    let assignment = PlannedRepeat { wash: true, ..bare_repeat(&plan.cases[case], seed, settings, &under_test) };
+    executor.measure(&assignment, stop)
+}
+
+/// A repeat of which nothing is asked but its samples.
+fn bare_repeat<'a>(case: &'a Case, seed: u64, settings: &RunSettings, under_test: &'a [String]) -> PlannedRepeat<'a> {
+    PlannedRepeat {
+        case,
+        seed,
         duration_s: settings.duration_s,
         simulated_samples: settings.simulated_samples,
         timed_warm_up: settings.timed_warm_up,
@@ -233,11 +242,9 @@ pub fn one(
         excursion_above_ns: None,
         gap_ns: settings.gap_ns,
         peak_interval_ns: settings.peak_interval_ns,
-        // Nobody knows which mitigation was measured before.
-        wash: true,
-        under_test: &mitigations_under_test(plan),
-    };
-    executor.measure(&assignment, stop)
+        wash: false,
+        under_test,
+    }
 }
 
 /// The seed of a repeat: the same for all cases, so that they are compared under the same placement.
@@ -294,20 +301,8 @@ fn thresholds(
         let pilot = with_target().find(|c| c.solo() && c.mitigation == NONE).or_else(|| with_target().next());
         let pilot = pilot.unwrap_or(case);
         let assignment = PlannedRepeat {
-            case: pilot,
-            seed: settings.seed,
             duration_s: settings.duration_s.min(pace.pilot_s),
-            simulated_samples: settings.simulated_samples,
-            timed_warm_up: settings.timed_warm_up,
-            occupancy: false,
-            explain: 0,
-            fast: settings.fast,
-            check_fast: false,
-            excursion_above_ns: None,
-            gap_ns: settings.gap_ns,
-            peak_interval_ns: settings.peak_interval_ns,
-            wash: false,
-            under_test,
+            ..bare_repeat(pilot, settings.seed, settings, under_test)
         };
         let threshold = match pilot_run(executor, assignment, settings.duration_s, stop) {
             Ok(measurement) => threshold_ns(&measurement, settings.excursion_over_min_ns, pace.least_excursion_ns),

@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use waykeeper_experiment::InputError;
-use waykeeper_experiment::site::ExecutorKind;
 use waykeeper_platform::parse_cpulist;
 use waykeeper_report::figure::ratio;
 use waykeeper_report::shown::one_line;
@@ -55,10 +54,7 @@ fn request(arguments: &Hunt) -> Result<HuntRequest, Failure> {
             repeats: arguments.repeats,
             seed: arguments.seed,
         })?,
-        on: arguments.on.map(|on| match on {
-            On::Host => ExecutorKind::Host,
-            On::Sim => ExecutorKind::Sim,
-        }),
+        on: arguments.on.map(On::kind),
         cores: cores.transpose()?.unwrap_or_default(),
         objective: match arguments.objective {
             HuntFor::Mean => Objective::Mean,

@@ -3,7 +3,6 @@
 use std::sync::atomic::AtomicBool;
 
 use toml::Value;
-use waykeeper_experiment::site::ExecutorKind;
 use waykeeper_experiment::{InputError, Loaded, Set};
 use waykeeper_report::Detail;
 use waykeeper_report::shown::one_line;
@@ -115,10 +114,7 @@ fn sets(arguments: &Run) -> Result<Vec<Set>, InputError> {
 
 fn options(arguments: &Run) -> Options {
     Options {
-        on: arguments.on.map(|on| match on {
-            On::Host => ExecutorKind::Host,
-            On::Sim => ExecutorKind::Sim,
-        }),
+        on: arguments.on.map(On::kind),
         budgets: arguments.budgets.clone(),
         explain: arguments.explain.map(usize::from),
         fast: arguments.fast,

@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::json;
 use toml::{Table, Value};
-use waykeeper_experiment::site::ExecutorKind;
 use waykeeper_experiment::{InputError, Loaded, Set};
 use waykeeper_report::shown::one_line;
 use waykeeper_search::tune::{self, Family, TuneEvent, TuneOver, TuneRequest, TuneWatcher, Tuned};
@@ -75,10 +74,7 @@ fn request(arguments: &Tune) -> Result<TuneRequest, Failure> {
     Ok(TuneRequest {
         experiment: arguments.experiment.clone(),
         sets: sets(arguments)?,
-        on: arguments.on.map(|on| match on {
-            On::Host => ExecutorKind::Host,
-            On::Sim => ExecutorKind::Sim,
-        }),
+        on: arguments.on.map(On::kind),
         budgets: arguments.budgets.clone(),
         over: over.collect::<Result<_, _>>()?,
         time_limit: search_options::time_limit(&arguments.time_limit)?,

@@ -122,7 +122,9 @@ fn family(about: &Concluding<'_>, at: usize, found: &SearchFound, already_met: b
 }
 
 fn candidate(name: &str, called: &str, taken: f64, judged: Option<&Judged>, found: &SearchFound) -> Candidate {
-    let judged = judged.filter(|judged| judged.screened.iter().any(|it| it.placements() > 0));
+    // One rung above a confirmation that failed is confirmed without having been screened.
+    let was_measured = |judged: &&Judged| judged.screened.iter().chain(&judged.confirmed).any(|it| it.placements() > 0);
+    let judged = judged.filter(was_measured);
     Candidate {
         name: name.to_owned(),
         called: called.to_owned(),
@@ -205,4 +207,34 @@ fn front(families: &[FamilyRecord]) -> Vec<String> {
         }
     }
     front
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use waykeeper_statistics::Judgement;
+
+    use super::super::RepeatSeen;
+    use super::*;
+
+    #[test]
+    fn a_candidate_that_was_only_confirmed_was_tried() {
+        let judgement = Judgement { kind: JudgementKind::Broken, text: "broken: 1 miss".into() };
+        let repeat = RepeatSeen { samples: 10, misses: Some(1), ..RepeatSeen::default() };
+        let fresh = CandidateEvidence { beside: vec![repeat], ..CandidateEvidence::default() };
+        let judged = Judged {
+            screened: vec![CandidateEvidence::default()],
+            confirmed: vec![fresh],
+            judgement: judgement.clone(),
+        };
+        let found = SearchFound { ends: Vec::new(), refused: Vec::new(), judged: BTreeMap::new(), cut_short: false };
+        let told = candidate("l2-14", "14 of 16 ways of the L2", 0.875, Some(&judged), &found);
+        assert_eq!((told.judged, told.judgement), (Some(judgement.kind), Some(judgement.text)));
+        let seen = told.seen.unwrap();
+        assert_eq!((seen.fresh, seen.placements, seen.misses_per_sample), (true, 1, Some(0.1)));
+        // One that broke bounds no share of placements.
+        assert_eq!(seen.placements_below, None);
+        assert_eq!(candidate("l2-13", "", 0.8, None, &found).judged, None);
+    }
 }
