@@ -81,7 +81,7 @@ pub enum AccessOrder {
 /// An access pattern of a neighbour.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NeighbourPattern {
-    /// What each access of a walk does.
+    /// What each access of a walk does; reads for other orders.
     pub operation: Operation,
     /// Their order.
     pub order: AccessOrder,
@@ -99,7 +99,8 @@ impl NeighbourPattern {
             12..15 => AccessOrder::Chase { bytes, random: random.bool() },
             _ => AccessOrder::Random { bytes, modifies: random.u64(0..16) },
         };
-        Self { operation, order }
+        let is_walk = matches!(order, AccessOrder::Walk { .. });
+        Self { operation: if is_walk { operation } else { Operation::Read }, order }
     }
 
     fn walk(geometry: &Geometry, random: &mut Rng) -> AccessOrder {
@@ -129,7 +130,7 @@ impl NeighbourPattern {
             2 => (count * 3 / 4).max(1),
             _ => (count * 3 / 2).max(count + 1),
         };
-        if random.u32(..5) == 0 {
+        if random.u32(..5) == 0 && matches!(self.order, AccessOrder::Walk { .. }) {
             return Self { operation: OPERATIONS[random.usize(..OPERATIONS.len())], ..self.clone() };
         }
         let bounded = |bytes: u64| bytes.clamp(geometry.line * 4, MOST_BYTES).next_multiple_of(geometry.line);
@@ -151,7 +152,11 @@ impl NeighbourPattern {
             AccessOrder::Random { bytes, modifies } if random.bool() => {
                 AccessOrder::Random { bytes: bounded(scale(bytes, random)), modifies }
             }
-            AccessOrder::Random { bytes, .. } => AccessOrder::Random { bytes, modifies: random.u64(0..16) },
+            AccessOrder::Random { bytes, modifies } => {
+                let step = random.u64(1..=4);
+                let changed = if random.bool() { modifies + step } else { modifies.saturating_sub(step) };
+                AccessOrder::Random { bytes, modifies: changed.min(15) }
+            }
         };
         Self { operation: self.operation, order }
     }
