@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -32,8 +32,9 @@ const LOOK: Duration = Duration::from_millis(1);
 #[derive(Debug)]
 pub struct Listening {
     at: PathBuf,
-    /// The device and number of the socket in its folder: another file at its place is somebody else's.
-    made: (u64, u64),
+    /// The device and number of the socket in its folder: another file at its place is somebody else's. None where something that is
+    /// no socket stood there already when it was looked at.
+    made: Option<(u64, u64)>,
     /// Shutting it down wakes the thread up, also where nobody can connect any more.
     waker: UnixListener,
     ended: Arc<AtomicBool>,
@@ -45,7 +46,7 @@ impl Listening {
     pub(crate) fn new(shared: Arc<Shared>, at: &Path) -> io::Result<Self> {
         let named = |error: io::Error| io::Error::new(error.kind(), format!("the socket `{}`: {error}", at.display()));
         let listener = bound(at).map_err(named)?;
-        let made = identity(at).map_err(named)?;
+        let made = identity(at);
         let waker = listener.try_clone()?;
         let ended = Arc::new(AtomicBool::new(false));
         let seen = Arc::clone(&ended);
@@ -74,7 +75,7 @@ impl Drop for Listening {
         self.ended.store(true, Ordering::Relaxed);
         // SAFETY: a plain call on a descriptor that is open.
         unsafe { libc::shutdown(self.waker.as_raw_fd(), libc::SHUT_RDWR) };
-        if identity(&self.at).is_ok_and(|there| there == self.made) {
+        if self.made.is_some() && identity(&self.at) == self.made {
             let _ = std::fs::remove_file(&self.at);
         }
         if let Some(thread) = self.thread.take() {
@@ -123,10 +124,11 @@ fn address(at: &Path) -> io::Result<(libc::sockaddr_un, libc::socklen_t)> {
     Ok((address, size_of::<libc::sockaddr_un>() as libc::socklen_t))
 }
 
-/// What a path names itself: its device and number.
-fn identity(at: &Path) -> io::Result<(u64, u64)> {
-    let seen = at.symlink_metadata()?;
-    Ok((seen.dev(), seen.ino()))
+/// The device and number of the socket that a path names itself; none where there is none. Between the call that makes it and this
+/// one, somebody who may write to its folder may have put something else there.
+fn identity(at: &Path) -> Option<(u64, u64)> {
+    let seen = at.symlink_metadata().ok().filter(|seen| seen.file_type().is_socket())?;
+    Some((seen.dev(), seen.ino()))
 }
 
 /// What ends with a connection.
