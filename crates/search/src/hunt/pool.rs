@@ -26,7 +26,7 @@ pub enum NoScore {
     Stopped,
 }
 
-/// Anything that tells how much a neighbour disturbs the target.
+/// Anything that measures how much a neighbour slows the target.
 pub trait MeasureNeighbours {
     /// The figure of the target beside each candidate over that of the target alone, by repeat. Repeats of the same number have the
     /// same placement. A candidate that the place refuses has none.

@@ -139,7 +139,7 @@ pub fn search(
 ) -> Result<SearchFound, Impossible> {
     let mut search = Search::new(place, ladders, effort, stop);
     let begun = Instant::now();
-    // No measure at all is screened first, and tells how long a confirmation would take.
+    // No measure at all is screened first: how long its repeats take says how long a confirmation would.
     search.run(0..1, |next| matches!(next, Next::Screen(_)));
     if let Some(why) = search.refused[0].take() {
         return Err(Impossible::Refused(why));
