@@ -91,7 +91,7 @@ pub struct MachineRecord {
     pub hypervisor: Option<String>,
     /// Transparent huge pages setting.
     pub transparent_hugepages: Option<String>,
-    /// ShardRepeats of time that real-time tasks may take, as `runtime_us/period_us`.
+    /// Share of time that real-time tasks may take, as `runtime_us/period_us`.
     pub realtime_throttling: Option<String>,
 }
 
