@@ -229,6 +229,32 @@ pub struct Run {
     pub program: TargetProgram,
 }
 
+/// What a search measures, and where: options of `tune` and `hunt`.
+#[derive(Debug, Args)]
+pub struct Searched {
+    /// The target, where the experiment has several, or another one: a workload and its core.
+    #[arg(long, value_name = "WORKLOAD@CORE")]
+    pub target: Option<String>,
+    /// The platform to search on, in the place of the experiment's.
+    #[arg(long = "for", value_name = "PLATFORM")]
+    pub platform: Option<String>,
+    /// Where to run it: by default on the host if its platform is `host`, else in the simulator.
+    #[arg(long, value_enum)]
+    pub on: Option<On>,
+    /// Length of each repeat, such as `5s`: wall time on the host, simulated time in the simulator.
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub duration: Option<String>,
+    /// Fresh repeats of what is confirmed, 5 or more; budgets with a rate or a time may need more.
+    #[arg(long, value_name = "N", value_parser = whole_number, allow_negative_numbers = true)]
+    pub repeats: Option<i64>,
+    /// Decides placement and phases in the simulator, random orders everywhere, and what a hunt tries.
+    #[arg(long, value_name = "N", value_parser = whole_number, allow_negative_numbers = true)]
+    pub seed: Option<i64>,
+    /// Set any field of the experiment, as for `run`. May be repeated.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub sets: Vec<String>,
+}
+
 /// Arguments of `tune`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -236,7 +262,7 @@ Examples:
   waykeeper tune apollo-lake-cat --budget 'misses==0'
   waykeeper tune apollo-lake-cat --budget 'misses==0' --over ways --out policy.toml
   waykeeper tune agilex5-cluster-latency --budget 'max<=5us' --repeats 8
-  waykeeper tune tcc-cache-partition --set sweep.size.only=1296KiB --budget 'slowdown<=1.05'
+  waykeeper tune tcc-cache-partition --set 'sweep.size.only=1296 KiB' --budget 'slowdown<=1.05'
   waykeeper tune my-experiment.toml --budget 'max<=50us over 10min' --time-limit 4h --keep search
   waykeeper tune apollo-lake-cat --budget 'misses==0' --dry-run
 
@@ -252,36 +278,18 @@ pub struct Tune {
     /// What is to hold. May be repeated [default: the budgets of the experiment].
     #[arg(long = "budget", value_name = "BUDGET")]
     pub budgets: Vec<String>,
-    /// The target, where the experiment has several, or another one: a workload and its core.
-    #[arg(long, value_name = "WORKLOAD@CORE")]
-    pub target: Option<String>,
     /// A workload file, such as one of `waykeeper hunt --out`: it runs on the cores of all neighbours in the place of theirs.
     #[arg(long, value_name = "FILE")]
     pub against: Option<PathBuf>,
     /// What may be varied: ways, lock, bandwidth, colours, priority, clock, allocation [default: all that is on offer].
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub over: Vec<String>,
-    /// The platform to search on, in the place of the experiment's.
-    #[arg(long = "for", value_name = "PLATFORM")]
-    pub platform: Option<String>,
-    /// Where to run it: by default on the host if its platform is `host`, else in the simulator.
-    #[arg(long, value_enum)]
-    pub on: Option<On>,
     /// How long the search may take.
     #[arg(long, value_name = "TIME", default_value = "20min", allow_hyphen_values = true)]
     pub time_limit: String,
-    /// Length of each repeat, such as `5s`: wall time on the host, simulated time in the simulator.
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
-    pub duration: Option<String>,
-    /// Fresh repeats of a confirmation at least, 5 or more; budgets with a rate or a time may need more.
-    #[arg(long, value_name = "N", value_parser = whole_number, allow_negative_numbers = true)]
-    pub repeats: Option<i64>,
-    /// Decides placement and phases in the simulator, and random orders everywhere.
-    #[arg(long, value_name = "N", value_parser = whole_number, allow_negative_numbers = true)]
-    pub seed: Option<i64>,
-    /// Set any field of the experiment, as for `run`. May be repeated.
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    pub sets: Vec<String>,
+    /// What is measured, and where.
+    #[command(flatten)]
+    pub measured: Searched,
     /// Skip simulated accesses that cannot affect the target (simulator only).
     #[arg(long)]
     pub fast: bool,
@@ -319,39 +327,21 @@ Exit status: 0 done, also where no worse neighbour was found; 2 bad input; 3 thi
 pub struct Hunt {
     /// A bundled experiment (see `waykeeper list`) or a file: its target and lengths; its neighbours only say on which cores.
     pub experiment: String,
-    /// The target, where the experiment has several, or another one: a workload and its core.
-    #[arg(long, value_name = "WORKLOAD@CORE")]
-    pub target: Option<String>,
     /// The neighbours' cores [default: those of the experiment's neighbours].
     #[arg(long, value_name = "LIST")]
     pub cores: Option<String>,
     /// What of the target counts.
     #[arg(long, value_enum, default_value = "mean")]
     pub objective: HuntFor,
-    /// The platform, in the place of the experiment's.
-    #[arg(long = "for", value_name = "PLATFORM")]
-    pub platform: Option<String>,
-    /// Where to run it: by default on the host if its platform is `host`, else in the simulator.
-    #[arg(long, value_enum)]
-    pub on: Option<On>,
     /// How long it may take; three tenths of it are for fresh repeats.
     #[arg(long, value_name = "TIME", default_value = "10min", allow_hyphen_values = true)]
     pub time_limit: String,
     /// At most so many candidates.
     #[arg(long, value_name = "N", default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub candidates: u32,
-    /// Length of each repeat, such as `100ms`.
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
-    pub duration: Option<String>,
-    /// Fresh repeats of those that are shown, 5 or more.
-    #[arg(long, value_name = "N", value_parser = whole_number, allow_negative_numbers = true)]
-    pub repeats: Option<i64>,
-    /// Decides what is tried, and placement and phases in the simulator.
-    #[arg(long, value_name = "N", value_parser = whole_number, allow_negative_numbers = true)]
-    pub seed: Option<i64>,
-    /// Set any field of the experiment, as for `run`. May be repeated.
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    pub sets: Vec<String>,
+    /// What is measured, and where.
+    #[command(flatten)]
+    pub measured: Searched,
     /// Write the worst one found to this workload file.
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+use waykeeper_executor::ExecutorError;
 use waykeeper_search::hunt::{
-    AccessOrder, CandidateSource, Geometry, HuntExtent, MeasureNeighbours, NeighbourPattern, NoScore, Pool, Scored,
+    AccessOrder, CandidateSource, Geometry, HuntExtent, MeasureNeighbours, NeighbourPattern, Pool, Scored,
 };
 use waykeeper_search::tune::FRESH;
 use waykeeper_workload::{CacheShape, CacheShapes};
@@ -50,7 +51,7 @@ impl MeasureNeighbours for Landscape {
         &mut self,
         candidates: &[CandidateSource],
         repeats: std::ops::Range<usize>,
-    ) -> Result<Vec<Vec<f64>>, NoScore> {
+    ) -> Result<Vec<Vec<f64>>, ExecutorError> {
         let score = |source: &CandidateSource, repeat: usize| truth(source) * (1.0 + luck(source, repeat));
         for source in candidates {
             for repeat in repeats.clone() {

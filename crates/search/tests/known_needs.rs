@@ -5,9 +5,9 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+use waykeeper_executor::ExecutorError;
 use waykeeper_search::tune::{
-    CandidateRepeat, Effort, FRESH, Impossible, LadderEnd, NoRepeat, Place, RepeatSeen, Rungs, SearchFound,
-    TuneProgress, search,
+    CandidateRepeat, Effort, FRESH, Impossible, LadderEnd, Place, RepeatSeen, Rungs, SearchFound, TuneProgress, search,
 };
 use waykeeper_statistics::Budget;
 
@@ -41,10 +41,10 @@ impl Place for Machine {
         2
     }
 
-    fn measure(&self, repeat: CandidateRepeat) -> Result<RepeatSeen, NoRepeat> {
+    fn measure(&self, repeat: CandidateRepeat) -> Result<RepeatSeen, ExecutorError> {
         *self.measured.lock().unwrap().entry(repeat).or_default() += 1;
         if self.refused == Some(repeat.candidate) {
-            return Err(NoRepeat::Refused("it cannot".into()));
+            return Err(ExecutorError::Refused("it cannot".into()));
         }
         let rate = if repeat.candidate == 0 { self.unprotected } else { self.rates[repeat.candidate - 1] };
         let mut random = fastrand::Rng::with_seed(

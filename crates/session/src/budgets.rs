@@ -11,16 +11,28 @@ use waykeeper_statistics::{BadBudget, Budget};
 /// # Errors
 /// The first that is no budget, with its place in the file or the option.
 pub(crate) fn read(loaded: &Loaded, asked: &[String]) -> Result<Vec<Budget>, InputError> {
-    let mut budgets = Vec::new();
-    for (index, text) in loaded.experiment.budgets.as_slice().iter().enumerate() {
-        let budget = text.parse();
-        budgets.push(budget.map_err(|bad: BadBudget| loaded.error(&format!("budgets.{index}"), bad.to_string()))?);
-    }
-    for text in asked {
-        let budget = text.parse();
-        budgets.push(budget.map_err(|bad: BadBudget| in_option(text, bad.to_string()))?);
-    }
+    let mut budgets = own_budgets(loaded)?;
+    budgets.extend(asked_budgets(asked)?);
     Ok(budgets)
+}
+
+/// The budgets of an experiment.
+///
+/// # Errors
+/// The first that is no budget, with its place in the file.
+pub fn own_budgets(loaded: &Loaded) -> Result<Vec<Budget>, InputError> {
+    let read = |(index, text): (usize, &String)| {
+        text.parse().map_err(|bad: BadBudget| loaded.error(&format!("budgets.{index}"), bad.to_string()))
+    };
+    loaded.experiment.budgets.as_slice().iter().enumerate().map(read).collect()
+}
+
+/// The budgets of `--budget`.
+///
+/// # Errors
+/// The first that is no budget, with its option.
+pub fn asked_budgets(asked: &[String]) -> Result<Vec<Budget>, InputError> {
+    asked.iter().map(|text| text.parse().map_err(|bad: BadBudget| in_option(text, bad.to_string()))).collect()
 }
 
 /// A budget that covers no case would pass unseen.

@@ -20,6 +20,7 @@ mod settings;
 mod single;
 mod start;
 
+pub use budgets::{asked_budgets, own_budgets};
 pub use error::SessionError;
 pub use folder::RunFolder;
 pub use merge::merge;

@@ -12,7 +12,7 @@ use waykeeper_search::hunt::{self, HuntEvent, HuntRequest, HuntWatcher, Objectiv
 use waykeeper_workload::format_ns;
 
 use super::output::{print, print_json};
-use super::search_options::{self, Typed};
+use super::overrides;
 use super::whole_file;
 use crate::arguments::{Hunt, HuntFor, On};
 use crate::exit::Exit;
@@ -46,15 +46,8 @@ fn request(arguments: &Hunt) -> Result<HuntRequest, Failure> {
     });
     Ok(HuntRequest {
         experiment: arguments.experiment.clone(),
-        sets: search_options::sets(&Typed {
-            sets: &arguments.sets,
-            platform: arguments.platform.as_deref(),
-            target: arguments.target.as_deref(),
-            duration: arguments.duration.as_deref(),
-            repeats: arguments.repeats,
-            seed: arguments.seed,
-        })?,
-        on: arguments.on.map(On::kind),
+        sets: overrides::of_search(&arguments.measured)?,
+        on: arguments.measured.on.map(On::kind),
         cores: cores.transpose()?.unwrap_or_default(),
         objective: match arguments.objective {
             HuntFor::Mean => Objective::Mean,
@@ -62,8 +55,8 @@ fn request(arguments: &Hunt) -> Result<HuntRequest, Failure> {
             HuntFor::Max => Objective::Max,
         },
         candidates: arguments.candidates as usize,
-        time_limit: search_options::time_limit(&arguments.time_limit)?,
-        seed: arguments.seed.unwrap_or(1).unsigned_abs(),
+        time_limit: overrides::time_limit(&arguments.time_limit)?,
+        seed: arguments.measured.seed.unwrap_or(1).unsigned_abs(),
     })
 }
 

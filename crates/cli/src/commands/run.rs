@@ -2,7 +2,6 @@
 
 use std::sync::atomic::AtomicBool;
 
-use toml::Value;
 use waykeeper_experiment::{InputError, Loaded, Set};
 use waykeeper_report::Detail;
 use waykeeper_report::shown::one_line;
@@ -12,7 +11,7 @@ use waykeeper_statistics::JudgementKind;
 
 use super::dry_run::dry_run;
 use super::output::{print, print_json};
-use super::{resume, target_program};
+use super::{overrides, resume, target_program};
 use crate::arguments::{On, Run};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -97,17 +96,8 @@ fn place_of(kept: &Kept) -> String {
 
 /// The overrides: `--set` as typed, and the options that stand for a field.
 fn sets(arguments: &Run) -> Result<Vec<Set>, InputError> {
-    let mut sets = arguments.sets.iter().map(|text| Set::parse(text)).collect::<Result<Vec<_>, _>>()?;
-    if let Some(duration) = &arguments.duration {
-        for key in ["duration", "simulated_duration"] {
-            sets.push(Set::from_option(format!("--duration {duration}"), key, Value::String(duration.clone())));
-        }
-    }
-    for (option, value) in [("repeats", arguments.repeats), ("seed", arguments.seed)] {
-        if let Some(value) = value {
-            sets.push(Set::from_option(format!("--{option} {value}"), option, Value::Integer(value)));
-        }
-    }
+    let duration = arguments.duration.as_deref();
+    let mut sets = overrides::sets(&arguments.sets, duration, arguments.repeats, arguments.seed)?;
     sets.extend(target_program::sets(&arguments.program)?);
     Ok(sets)
 }

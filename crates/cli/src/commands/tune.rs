@@ -16,7 +16,7 @@ use waykeeper_statistics::JudgementKind;
 use waykeeper_workload::format_ns;
 
 use super::output::{Kind, print, print_json, say};
-use super::search_options::{self, Typed};
+use super::overrides;
 use super::whole_file;
 use crate::arguments::{On, Tune};
 use crate::exit::Exit;
@@ -74,10 +74,10 @@ fn request(arguments: &Tune) -> Result<TuneRequest, Failure> {
     Ok(TuneRequest {
         experiment: arguments.experiment.clone(),
         sets: sets(arguments)?,
-        on: arguments.on.map(On::kind),
+        on: arguments.measured.on.map(On::kind),
         budgets: arguments.budgets.clone(),
         over: over.collect::<Result<_, _>>()?,
-        time_limit: search_options::time_limit(&arguments.time_limit)?,
+        time_limit: overrides::time_limit(&arguments.time_limit)?,
         folder: arguments.keep.clone(),
         fast: arguments.fast,
     })
@@ -85,14 +85,7 @@ fn request(arguments: &Tune) -> Result<TuneRequest, Failure> {
 
 /// The overrides: `--set` as typed, and the options that stand for a field.
 fn sets(arguments: &Tune) -> Result<Vec<Set>, InputError> {
-    let mut sets = search_options::sets(&Typed {
-        sets: &arguments.sets,
-        platform: arguments.platform.as_deref(),
-        target: arguments.target.as_deref(),
-        duration: arguments.duration.as_deref(),
-        repeats: arguments.repeats,
-        seed: arguments.seed,
-    })?;
+    let mut sets = overrides::of_search(&arguments.measured)?;
     if let Some(path) = &arguments.against {
         sets.extend(against(path, &arguments.experiment, &sets)?);
     }

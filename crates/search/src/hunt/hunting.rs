@@ -11,9 +11,10 @@ use waykeeper_experiment::{InputError, Loaded, Set};
 use waykeeper_run::measurement::Measurement;
 use waykeeper_session::{Options, Session, SessionError, SingleRepeats};
 use waykeeper_statistics::half_width;
+use waykeeper_workload::{CacheShapes, Workload};
 
 use super::pattern::Geometry;
-use super::pool::{CandidateSource, HuntExtent, MeasureNeighbours, NoScore, Pool, Scored};
+use super::pool::{CandidateSource, HuntExtent, MeasureNeighbours, Pool, Scored};
 use super::record::{Candidate, HuntRecord, SCHEMA};
 use crate::together;
 
@@ -100,6 +101,12 @@ pub trait HuntWatcher: Sync {
 #[error(transparent)]
 pub struct HuntError(#[from] pub SessionError);
 
+impl From<ExecutorError> for HuntError {
+    fn from(error: ExecutorError) -> Self {
+        Self(error.into())
+    }
+}
+
 impl From<InputError> for HuntError {
     fn from(error: InputError) -> Self {
         Self(error.into())
@@ -122,7 +129,7 @@ pub fn hunt(request: &HuntRequest, watcher: &dyn HuntWatcher, stop: &AtomicBool)
     let cores = cores(request, &with_neighbours)?;
     let (site, repeats) = (bare.site().clone(), bare.settings().repeats);
     let geometry = site.core(cores[0]).map(|core| Geometry::of(&core.caches));
-    let geometry = geometry.unwrap_or_else(|| Geometry::of(&waykeeper_workload::CacheShapes::default()));
+    let geometry = geometry.unwrap_or_else(|| Geometry::of(&CacheShapes::default()));
     let named = bundled();
     let mut place = Beside { request, cores: &cores, watcher, stop };
     let extent = HuntExtent {
@@ -131,13 +138,13 @@ pub fn hunt(request: &HuntRequest, watcher: &dyn HuntWatcher, stop: &AtomicBool)
         until: begun + request.time_limit.mul_f64(LOOKING),
     };
     let mut pool = Pool::new(&geometry, request.seed);
-    pool.hunt(&mut place, &named, &extent, stop).map_err(failed)?;
+    pool.hunt(&mut place, &named, &extent, stop)?;
     let confirmed = match pool.confirm(&mut place, &extent) {
-        Err(NoScore::Stopped) => {
+        Err(ExecutorError::Stopped) => {
             pool.cut_short = true;
             pool.unconfirmed()
         }
-        confirmed => confirmed.map_err(failed)?,
+        confirmed => confirmed?,
     };
     Ok(HuntRecord {
         schema: SCHEMA,
@@ -153,14 +160,6 @@ pub fn hunt(request: &HuntRequest, watcher: &dyn HuntWatcher, stop: &AtomicBool)
         over_bundled: over_bundled(&confirmed),
         candidates: confirmed.iter().map(candidate).collect(),
     })
-}
-
-fn failed(why: NoScore) -> HuntError {
-    let error = match why {
-        NoScore::Refused(why) => ExecutorError::Refused(why),
-        NoScore::Stopped => ExecutorError::Stopped,
-    };
-    HuntError(error.into())
 }
 
 /// The experiment with these workloads as its neighbours, each in a group of its own.
@@ -238,10 +237,8 @@ fn cores(request: &HuntRequest, session: &Session) -> Result<Vec<u32>, InputErro
 
 /// The bundled workloads that do nothing but access memory as fast as they can.
 fn bundled() -> Vec<String> {
-    let is_neighbour = |text: &str| {
-        let kind = text.parse::<Table>().ok().and_then(|table| Some(table.get("kind")?.as_str()?.to_owned()));
-        matches!(kind.as_deref(), Some("walk" | "stream" | "chase"))
-    };
+    let is_neighbour =
+        |text: &str| matches!(toml::from_str(text), Ok(Workload::Walk(_) | Workload::Stream(_) | Workload::Chase(_)));
     let all =
         waykeeper_workload::bundled().iter().filter(|file| is_neighbour(file.text) || file.name == "cache_stressor");
     all.map(|file| file.name.to_owned()).collect()
@@ -260,8 +257,8 @@ impl MeasureNeighbours for Beside<'_> {
         &mut self,
         candidates: &[CandidateSource],
         repeats: std::ops::Range<usize>,
-    ) -> Result<Vec<Vec<f64>>, NoScore> {
-        let refused = |error: SessionError| NoScore::Refused(error.to_string());
+    ) -> Result<Vec<Vec<f64>>, ExecutorError> {
+        let refused = |error: SessionError| ExecutorError::Refused(error.to_string());
         let loaded = open(self.request, candidates, self.cores).map_err(|error| refused(error.into()))?;
         let options = Options { on: self.request.on, ..Options::default() };
         let session = Session::plan(loaded, &options).map_err(refused)?;
@@ -273,7 +270,7 @@ impl MeasureNeighbours for Beside<'_> {
                 Some(group) => !case.solo() && case.group.as_ref() == Some(group),
             })
         };
-        let alone = case_of(None).ok_or_else(|| NoScore::Refused("the target has no case alone".into()))?;
+        let alone = case_of(None).ok_or_else(|| ExecutorError::Refused("the target has no case alone".into()))?;
         let mut jobs: Vec<(Option<usize>, usize, usize)> =
             repeats.clone().map(|number| (None, alone, number)).collect();
         for number in repeats.clone() {
@@ -303,22 +300,21 @@ impl Beside<'_> {
         &self,
         single: &SingleRepeats,
         jobs: &[(Option<usize>, usize, usize)],
-    ) -> Result<Vec<Option<f64>>, NoScore> {
+    ) -> Result<Vec<Option<f64>>, ExecutorError> {
         let measure = |at: usize| {
             let (of, case, number) = jobs[at];
             match single.measure(case, number, self.stop) {
-                Ok(measurement) if measurement.cut_short => Err(NoScore::Stopped),
+                Ok(measurement) if measurement.cut_short => Err(ExecutorError::Stopped),
                 Ok(measurement) => {
                     Ok(self.request.objective.of(&measurement).filter(|_| measurement.not_counted.is_none()))
                 }
-                Err(ExecutorError::Stopped) => Err(NoScore::Stopped),
                 // Without the target alone there is nothing to compare with.
-                Err(ExecutorError::Refused(why)) if of.is_none() => Err(NoScore::Refused(why)),
-                Err(ExecutorError::Refused(_)) => Ok(None),
+                Err(ExecutorError::Refused(_)) if of.is_some() => Ok(None),
+                Err(error) => Err(error),
             }
         };
         let figures = together::all(jobs.len(), single.at_once(), self.stop, measure);
-        figures.into_iter().map(|figure| figure.unwrap_or(Err(NoScore::Stopped))).collect()
+        figures.into_iter().map(|figure| figure.unwrap_or(Err(ExecutorError::Stopped))).collect()
     }
 }
 

@@ -9,6 +9,6 @@ mod text;
 
 pub use hunting::{HuntError, HuntEvent, HuntRequest, HuntWatcher, Hunted, Objective, hunt};
 pub use pattern::{AccessOrder, Geometry, NeighbourPattern};
-pub use pool::{CandidateSource, HuntExtent, MeasureNeighbours, NoScore, Pool, Scored};
+pub use pool::{CandidateSource, HuntExtent, MeasureNeighbours, Pool, Scored};
 pub use record::{Candidate, HuntRecord, schema};
 pub use text::text;

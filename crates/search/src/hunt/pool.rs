@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use fastrand::Rng;
+use waykeeper_executor::ExecutorError;
 
 use super::pattern::{Geometry, NeighbourPattern};
 use crate::tune::FRESH;
@@ -17,15 +18,6 @@ pub enum CandidateSource {
     Found(NeighbourPattern),
 }
 
-/// Why candidates were not measured.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum NoScore {
-    /// The place cannot do it.
-    Refused(String),
-    /// It was stopped.
-    Stopped,
-}
-
 /// Anything that measures how much a neighbour slows the target.
 pub trait MeasureNeighbours {
     /// The figure of the target beside each candidate over that of the target alone, by repeat. Repeats of the same number have the
@@ -37,7 +29,7 @@ pub trait MeasureNeighbours {
         &mut self,
         candidates: &[CandidateSource],
         repeats: std::ops::Range<usize>,
-    ) -> Result<Vec<Vec<f64>>, NoScore>;
+    ) -> Result<Vec<Vec<f64>>, ExecutorError>;
 
     /// So many candidates were tried, and this is the best one so far.
     fn progress(&self, tried: usize, best: &Scored);
@@ -113,7 +105,7 @@ impl<'a> Pool<'a> {
         named: &[String],
         extent: &HuntExtent,
         stop: &AtomicBool,
-    ) -> Result<(), NoScore> {
+    ) -> Result<(), ExecutorError> {
         let mut next: Vec<CandidateSource> = named.iter().cloned().map(CandidateSource::Named).collect();
         next.extend(
             (0..FIRST).map(|_| CandidateSource::Found(NeighbourPattern::draw(self.geometry, &mut self.random))),
@@ -122,7 +114,7 @@ impl<'a> Pool<'a> {
             next.truncate(extent.candidates.max(named.len()) - self.tried.len());
             match self.round(place, next) {
                 Ok(()) => {}
-                Err(NoScore::Stopped) if !self.tried.is_empty() => {
+                Err(ExecutorError::Stopped) if !self.tried.is_empty() => {
                     self.cut_short = true;
                     return Ok(());
                 }
@@ -138,7 +130,11 @@ impl<'a> Pool<'a> {
     }
 
     /// Measures new candidates once, and the best ones of all again.
-    fn round(&mut self, place: &mut dyn MeasureNeighbours, candidates: Vec<CandidateSource>) -> Result<(), NoScore> {
+    fn round(
+        &mut self,
+        place: &mut dyn MeasureNeighbours,
+        candidates: Vec<CandidateSource>,
+    ) -> Result<(), ExecutorError> {
         let scores = place.measure(&candidates, 0..1)?;
         self.tried.extend(candidates.into_iter().zip(scores).map(|(source, scores)| Scored { source, scores }));
         for repeats in 1..SCREENING {
@@ -208,7 +204,11 @@ impl<'a> Pool<'a> {
     ///
     /// # Errors
     /// A place that cannot measure the target; a stop.
-    pub fn confirm(&self, place: &mut dyn MeasureNeighbours, extent: &HuntExtent) -> Result<Vec<Scored>, NoScore> {
+    pub fn confirm(
+        &self,
+        place: &mut dyn MeasureNeighbours,
+        extent: &HuntExtent,
+    ) -> Result<Vec<Scored>, ExecutorError> {
         let shown: Vec<CandidateSource> = self.unconfirmed().into_iter().map(|scored| scored.source).collect();
         let scores = place.measure(&shown, FRESH..FRESH + extent.confirming)?;
         let mut scored: Vec<Scored> =

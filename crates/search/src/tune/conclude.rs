@@ -11,6 +11,7 @@ use waykeeper_statistics::{Budget, CONFIDENCE, JudgementKind, clopper_pearson};
 use super::evidence::CandidateEvidence;
 use super::families::Family;
 use super::ladder::LadderEnd;
+use super::measured::policy_file;
 use super::record::{Candidate, FamilyOutcome, FamilyRecord, SCHEMA, SeenRecord, Tuned};
 use super::search::{Judged, Rungs, SearchFound};
 
@@ -42,18 +43,12 @@ pub fn conclude(about: &Concluding<'_>, found: &SearchFound) -> Tuned {
     let already_met = matches!(found.ends[0], Some(LadderEnd::Holds { .. }));
     let families: Vec<FamilyRecord> =
         (0..about.families.len()).map(|at| family(about, at, found, already_met)).collect();
-    let candidates = |families: &[FamilyRecord]| -> Vec<Candidate> {
-        families.iter().flat_map(|family| family.candidates.iter().cloned()).collect()
-    };
-    let all = candidates(&families);
-    let named = |name: &str| all.iter().find(|candidate| candidate.name == name);
     let holding = families.iter().filter(|family| family.outcome == FamilyOutcome::Holds);
-    let holding = holding.filter_map(|family| Some((family.dimensions.len(), named(family.answer.as_deref()?)?)));
+    let holding = holding.filter_map(|family| Some((family.dimensions.len(), family.answered()?)));
     let cost = |(measures, candidate): &(usize, &Candidate)| (candidate.taken, *measures);
     let answer = holding.min_by(|a, b| cost(a).partial_cmp(&cost(b)).unwrap_or(std::cmp::Ordering::Equal));
     let answer = answer.map(|(_, candidate)| candidate.name.clone());
-    let policy =
-        answer.as_ref().map(|name| about.folder.join("candidates").join(format!("{name}.toml")).display().to_string());
+    let policy = answer.as_ref().map(|name| policy_file(about.folder, name).display().to_string());
     let settings = settings(about.cases);
     Tuned {
         schema: SCHEMA,

@@ -20,7 +20,7 @@ pub enum Next {
 pub enum LadderEnd {
     /// The largest share was seen broken.
     NoneHolds,
-    /// The smallest rung that was confirmed; whether the one below it was seen broken.
+    /// The smallest rung that was confirmed.
     Holds {
         /// The rung.
         rung: usize,

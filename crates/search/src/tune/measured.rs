@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
@@ -16,10 +16,15 @@ use waykeeper_session::SingleRepeats;
 use waykeeper_statistics::Budget;
 
 use super::evidence::RepeatSeen;
-use super::search::{CandidateRepeat, NoRepeat, Place, TuneProgress};
+use super::search::{CandidateRepeat, Place, TuneProgress};
 
 /// The log's name in the folder of a search.
 pub const LOG: &str = "repeats.jsonl";
+
+/// Where the policy of a candidate is in the folder of a search.
+pub fn policy_file(folder: &Path, candidate: &str) -> PathBuf {
+    folder.join("candidates").join(format!("{candidate}.toml"))
+}
 
 /// One line of the log.
 #[derive(Serialize, Deserialize)]
@@ -110,12 +115,12 @@ impl<'a> MeasuredCases<'a> {
     }
 
     /// The case of a repeat.
-    fn case(&self, repeat: CandidateRepeat) -> Result<usize, NoRepeat> {
+    fn case(&self, repeat: CandidateRepeat) -> Result<usize, ExecutorError> {
         let refused = || {
             let mitigation = format!("mitigation {}", self.mitigations[repeat.candidate]);
             let why = self.repeats.refused().iter().find(|refusal| refusal.what.starts_with(&mitigation));
             let why = why.map_or("the place does not offer it", |refusal| refusal.why.as_str());
-            NoRepeat::Refused(why.to_owned())
+            ExecutorError::Refused(why.to_owned())
         };
         let cases = self.cases[repeat.candidate].get(repeat.setting).ok_or_else(refused)?;
         Ok(if repeat.alone { cases.alone } else { cases.beside })
@@ -159,7 +164,7 @@ impl Place for MeasuredCases<'_> {
         self.repeats.at_once()
     }
 
-    fn measure(&self, repeat: CandidateRepeat) -> Result<RepeatSeen, NoRepeat> {
+    fn measure(&self, repeat: CandidateRepeat) -> Result<RepeatSeen, ExecutorError> {
         let case = self.case(repeat)?;
         let candidate = self.mitigations.get(repeat.candidate).cloned().unwrap_or_else(|| NONE.to_owned());
         let key = (candidate, repeat.setting, repeat.alone, repeat.number);
@@ -167,18 +172,17 @@ impl Place for MeasuredCases<'_> {
             return Ok(seen.clone());
         }
         match self.repeats.measure(case, repeat.number, self.stop) {
-            Ok(measurement) if measurement.cut_short => Err(NoRepeat::Stopped),
+            Ok(measurement) if measurement.cut_short => Err(ExecutorError::Stopped),
             Ok(measurement) => {
                 let seen = RepeatSeen::of(&measurement, self.budgets);
                 self.note(&key, &seen);
                 Ok(seen)
             }
-            Err(ExecutorError::Stopped) => Err(NoRepeat::Stopped),
             // The place takes the candidate as such, so that this is about how memory lies in this repeat alone.
             Err(ExecutorError::Refused(why)) if self.is_simulated => {
                 Ok(RepeatSeen { not_counted: Some(why), ..RepeatSeen::default() })
             }
-            Err(ExecutorError::Refused(why)) => Err(NoRepeat::Refused(why)),
+            Err(error) => Err(error),
         }
     }
 

@@ -19,8 +19,6 @@ pub use families::{Family, Rung, TuneParties, families};
 pub use ladder::{LadderEnd, Next, RungLadder, RungOutcome};
 pub use need::least_bits;
 pub use record::{Candidate, FamilyRecord, SeenRecord, Tuned, schema};
-pub use search::{
-    CandidateRepeat, Effort, FRESH, Impossible, Judged, NoRepeat, Place, Rungs, SearchFound, TuneProgress, search,
-};
+pub use search::{CandidateRepeat, Effort, FRESH, Impossible, Judged, Place, Rungs, SearchFound, TuneProgress, search};
 pub use text::text;
 pub use tuning::{TuneError, TuneEvent, TuneRequest, TuneWatcher, candidates, tune};

@@ -80,6 +80,13 @@ pub struct FamilyRecord {
     pub candidates: Vec<Candidate>,
 }
 
+impl FamilyRecord {
+    /// The candidate that is its answer.
+    pub fn answered(&self) -> Option<&Candidate> {
+        self.candidates.iter().find(|candidate| Some(&candidate.name) == self.answer.as_ref())
+    }
+}
+
 /// A candidate and what was seen of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Candidate {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use waykeeper_executor::ExecutorError;
 use waykeeper_statistics::{Budget, Judgement, JudgementKind, Metric, samples_to_exclude};
 
 use super::evidence::{CandidateEvidence, RepeatSeen, worst};
@@ -27,15 +28,6 @@ pub struct CandidateRepeat {
     pub number: usize,
 }
 
-/// Why a repeat was not measured.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum NoRepeat {
-    /// The place cannot do what the candidate asks for.
-    Refused(String),
-    /// The search was stopped.
-    Stopped,
-}
-
 /// Anything that measures repeats of candidates.
 pub trait Place: Sync {
     /// How many settings a candidate has to hold in.
@@ -46,7 +38,7 @@ pub trait Place: Sync {
     ///
     /// # Errors
     /// What the place cannot do; a stop.
-    fn measure(&self, repeat: CandidateRepeat) -> Result<RepeatSeen, NoRepeat>;
+    fn measure(&self, repeat: CandidateRepeat) -> Result<RepeatSeen, ExecutorError>;
     /// A ladder has got somewhere.
     fn progress(&self, progress: TuneProgress<'_>);
 }
@@ -287,7 +279,7 @@ impl<'a> Search<'a> {
         self.effort.confirming.max(by_time).max(by_rate)
     }
 
-    fn take_in(&mut self, at: usize, seen: Vec<(CandidateRepeat, Result<RepeatSeen, NoRepeat>)>) {
+    fn take_in(&mut self, at: usize, seen: Vec<(CandidateRepeat, Result<RepeatSeen, ExecutorError>)>) {
         // The first one is not one of the target alone without any measure.
         let Some(candidate) = seen.first().map(|(repeat, _)| repeat.candidate) else { return };
         let settings = self.place.settings();
@@ -297,8 +289,8 @@ impl<'a> Search<'a> {
             match seen {
                 Ok(seen) if repeat.alone => drop(self.bare.insert((repeat.setting, repeat.number), seen)),
                 Ok(seen) => evidence[repeat.setting].beside.push(seen),
-                Err(NoRepeat::Stopped) => return,
-                Err(NoRepeat::Refused(why)) => {
+                Err(ExecutorError::Stopped) => return,
+                Err(ExecutorError::Refused(why)) => {
                     self.refused[at] = Some(why);
                     self.ladders[at].0.refuse();
                     return;
@@ -432,7 +424,11 @@ impl Judged {
 }
 
 /// Measures repeats, so many at the same time as the place allows; the results are in the order of the repeats.
-fn measure_all(place: &dyn Place, repeats: &[CandidateRepeat], stop: &AtomicBool) -> Vec<Result<RepeatSeen, NoRepeat>> {
+fn measure_all(
+    place: &dyn Place,
+    repeats: &[CandidateRepeat],
+    stop: &AtomicBool,
+) -> Vec<Result<RepeatSeen, ExecutorError>> {
     let seen = together::all(repeats.len(), place.at_once(), stop, |at| place.measure(repeats[at]));
-    seen.into_iter().map(|seen| seen.unwrap_or(Err(NoRepeat::Stopped))).collect()
+    seen.into_iter().map(|seen| seen.unwrap_or(Err(ExecutorError::Stopped))).collect()
 }

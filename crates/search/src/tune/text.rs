@@ -40,16 +40,15 @@ fn headline(tuned: &Tuned) -> String {
     )
 }
 
-fn find<'t>(tuned: &'t Tuned, name: &str) -> Option<&'t Candidate> {
-    tuned.families.iter().flat_map(|family| &family.candidates).find(|candidate| candidate.name == name)
-}
-
 fn answer(tuned: &Tuned) -> Vec<String> {
     if tuned.already_met {
         let judgement = tuned.none.judgement.clone().unwrap_or_default();
         return vec![format!("No measure is needed: without any, the budget was {judgement}."), exposure(&tuned.none)];
     }
-    let Some(candidate) = tuned.answer.as_deref().and_then(|name| find(tuned, name)) else { return no_answer(tuned) };
+    let is_answer = |candidate: &&Candidate| Some(&candidate.name) == tuned.answer.as_ref();
+    let Some(candidate) = tuned.families.iter().filter_map(FamilyRecord::answered).find(is_answer) else {
+        return no_answer(tuned);
+    };
     let mut lines = vec![
         format!("Answer: {}.", candidate.called),
         format!("  {}", candidate.judgement.clone().unwrap_or_default()),
@@ -113,7 +112,7 @@ fn times(of_it: f64) -> String {
 fn no_answer(tuned: &Tuned) -> Vec<String> {
     let of = |outcome| tuned.families.iter().filter(move |family: &&FamilyRecord| family.outcome == outcome);
     let tried = of(FamilyOutcome::NoneHolds).count();
-    if let Some(thin) = of(FamilyOutcome::TooThin).find_map(|family| find(tuned, family.answer.as_deref()?)) {
+    if let Some(thin) = of(FamilyOutcome::TooThin).find_map(FamilyRecord::answered) {
         let judgement = thin.judgement.clone().unwrap_or_default();
         let why = if tuned.cut_short {
             "the time was up before a candidate was confirmed"

@@ -8,23 +8,23 @@ use std::time::{Duration, Instant};
 use toml::Value;
 use waykeeper_executor::ExecutorError;
 use waykeeper_experiment::cases::{Case, Purpose};
+use waykeeper_experiment::mitigation::NONE;
 use waykeeper_experiment::site::ExecutorKind;
 use waykeeper_experiment::{InputError, Loaded, Set};
 use waykeeper_policy::Offer;
-use waykeeper_session::{Observer, Options, RunFolder, Session, SessionError, SingleRepeats};
-use waykeeper_statistics::{BadBudget, Budget};
+use waykeeper_session::{
+    Observer, Options, RunFolder, Session, SessionError, SingleRepeats, asked_budgets, own_budgets,
+};
+use waykeeper_statistics::Budget;
 use waykeeper_workload::format_ns;
 
 use super::conclude::{Concluding, conclude};
 use super::dimension::TuneOver;
 use super::families::{Family, TuneParties, families};
-use super::measured::MeasuredCases;
+use super::measured::{LOG, MeasuredCases, policy_file};
 use super::need::least_bits;
 use super::record::Tuned;
 use super::search::{Effort, Impossible, Rungs, TuneProgress, search};
-
-/// The folder of the candidates' policies in that of a search.
-const CANDIDATES: &str = "candidates";
 
 /// The result in the folder of a search.
 pub const RESULT: &str = "tuned.json";
@@ -131,7 +131,9 @@ pub fn tune(request: &TuneRequest, watcher: &dyn TuneWatcher, stop: &AtomicBool)
         return Err(nothing_on_offer(&offer, request).into());
     }
     let folder = folder(request, &name)?;
-    let files = write_candidates(folder.path(), &found)?;
+    // Paths on the command line are taken from the working directory, and runs name files by absolute ones.
+    let absolute = std::path::absolute(folder.path()).unwrap_or_else(|_| folder.path().to_owned());
+    let files = write_candidates(&absolute, &found)?;
     let loaded = open(request, &files)?;
     is_the_same_search(folder.path(), &asked(&loaded, &budgets, request))?;
     let mut session = Session::plan(loaded, &options)?;
@@ -140,7 +142,7 @@ pub fn tune(request: &TuneRequest, watcher: &dyn TuneWatcher, stop: &AtomicBool)
     let site = session.site().clone();
     let repeats = session.one_by_one();
     let refused = drop_refused(&mut found, &files, &repeats);
-    let mitigations = mitigations(&found, folder.path());
+    let mitigations = mitigations(&found, &absolute);
     let rungs = ladders(&found, &repeats, &site, &offer);
     let names = names(&found);
     let observe = |progress: TuneProgress<'_>| {
@@ -214,32 +216,23 @@ fn open(request: &TuneRequest, files: &[PathBuf]) -> Result<Loaded, InputError> 
     Loaded::open(&request.experiment, request.sets.iter().cloned().chain(own).collect())
 }
 
+/// The budgets that were asked for, or else those of the experiment.
 fn budgets(loaded: &Loaded, asked: &[String]) -> Result<Vec<Budget>, InputError> {
-    let own = loaded.experiment.budgets.as_slice();
-    let read = |texts: &[String], error: &dyn Fn(usize, String) -> InputError| -> Result<Vec<Budget>, InputError> {
-        let one = |(index, text): (usize, &String)| {
-            let budget: Budget = text.parse().map_err(|bad: BadBudget| error(index, bad.to_string()))?;
-            match &budget.mitigation {
-                Some(name) => Err(error(
-                    index,
-                    format!(
-                        "`{text}` is for the cases under `{name}` only; a search chooses the measure, expected a budget for all"
-                    ),
-                )),
-                None => Ok(budget),
-            }
-        };
-        texts.iter().enumerate().map(one).collect()
-    };
-    if !asked.is_empty() {
-        return read(asked, &|index, message| InputError::in_option(format!("--budget '{}'", asked[index]), message));
-    }
-    if own.is_empty() {
+    let budgets = if asked.is_empty() { own_budgets(loaded)? } else { asked_budgets(asked)? };
+    if budgets.is_empty() {
         let message = "there is none, and the experiment has none either; expected what is to hold, such as \
                        `--budget 'max<=50us over 1h'`, `--budget 'misses==0'` or `--budget 'slowdown<=1.05'`";
         return Err(InputError::in_option("--budget", message));
     }
-    read(own, &|index, message| loaded.error(&format!("budgets.{index}"), message))
+    let named = budgets.iter().enumerate().find_map(|(index, it)| Some((index, it, it.mitigation.as_ref()?)));
+    let Some((index, budget, name)) = named else { return Ok(budgets) };
+    let message = format!(
+        "`{budget}` is for the cases under `{name}` only; a search chooses the measure, expected a budget for all"
+    );
+    Err(match asked.get(index) {
+        Some(asked) => InputError::in_option(format!("--budget '{asked}'"), message),
+        None => loaded.error(&format!("budgets.{index}"), message),
+    })
 }
 
 /// Who is to be protected from whom. A search is for one target.
@@ -277,7 +270,7 @@ fn nothing_on_offer(offer: &Offer, request: &TuneRequest) -> ExecutorError {
 fn folder(request: &TuneRequest, name: &str) -> Result<RunFolder, TuneError> {
     let asked = request.folder.as_deref();
     let option = |path: &Path| format!("--keep {}", path.display());
-    let folder = match asked.filter(|path| path.join(super::measured::LOG).is_file()) {
+    let folder = match asked.filter(|path| path.join(LOG).is_file()) {
         Some(path) => RunFolder::of_unfinished(path, &option(path))?,
         None => {
             let folder = RunFolder::prepare(asked, &format!("tune-{name}"))?;
@@ -317,12 +310,12 @@ fn is_the_same_search(folder: &Path, asked: &str) -> Result<(), TuneError> {
 
 /// Writes the policy of each candidate; returns their paths, in the order of the families.
 fn write_candidates(folder: &Path, families: &[Family]) -> Result<Vec<PathBuf>, TuneError> {
-    let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned()).join(CANDIDATES);
     let failed = |path: &Path, error| TuneError::Write { path: path.to_owned(), error };
-    std::fs::create_dir_all(&folder).map_err(|error| failed(&folder, error))?;
     let mut paths = Vec::new();
     for rung in families.iter().flat_map(|family| &family.rungs) {
-        let path = folder.join(format!("{}.toml", rung.name));
+        let path = policy_file(folder, &rung.name);
+        let parent = path.parent().unwrap_or(folder);
+        std::fs::create_dir_all(parent).map_err(|error| failed(parent, error))?;
         let text = toml::to_string(&rung.policy).map_err(|error| failed(&path, std::io::Error::other(error)))?;
         std::fs::write(&path, text).map_err(|error| failed(&path, error))?;
         paths.push(path);
@@ -359,10 +352,9 @@ fn refusal(repeats: &SingleRepeats, mitigation: &str) -> Option<String> {
 
 /// The mitigation of each candidate, by its number; 0 is none.
 fn mitigations(families: &[Family], folder: &Path) -> Vec<String> {
-    let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned()).join(CANDIDATES);
-    let path = |name: &str| folder.join(format!("{name}.toml")).display().to_string();
     let rungs = families.iter().flat_map(|family| &family.rungs);
-    std::iter::once("none".to_owned()).chain(rungs.map(|rung| path(&rung.name))).collect()
+    let policies = rungs.map(|rung| policy_file(folder, &rung.name).display().to_string());
+    std::iter::once(NONE.to_owned()).chain(policies).collect()
 }
 
 /// What each candidate is called, by its number.
