@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::step::run;
 
 /// A program that a rig runs, and the package that has it.
-const NEEDED: [(&str, &str); 10] = [
+const NEEDED: [(&str, &str); 14] = [
     ("cc", "gcc"),
     ("c++", "g++"),
     ("python3", "python3"),
@@ -17,6 +17,10 @@ const NEEDED: [(&str, &str); 10] = [
     ("arm-none-eabi-gcc", "gcc-arm-none-eabi"),
     ("setpriv", "util-linux"),
     ("chromium", "chromium"),
+    ("ssh", "openssh-client"),
+    ("sshd", "openssh-server"),
+    ("busybox", "busybox"),
+    ("mount", "mount"),
 ];
 
 /// A file that a rig needs, and the package that has it.

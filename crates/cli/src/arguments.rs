@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use waykeeper_experiment::site::ExecutorKind;
+use waykeeper_remote::Destination;
 use waykeeper_run::Shard;
 
 /// Measures, reduces and verifies cache and memory interference on real-time multicore machines.
@@ -24,6 +25,9 @@ Examples:
   waykeeper tail RUN --over 24h                     what a longer run would show, if its tail allows
   waykeeper plan tcc-halves --for i7-13800hre       who would get which ways, and how to write it
   waykeeper doctor --rt-cores 2-3                   what keeps this machine from answering in time
+  waykeeper run this-machine --remote root@board    run it on a board, over ssh, and fetch the run
+  waykeeper --remote root@board --attach            follow and fetch a run whose connection was lost
+  waykeeper --remote root@board --remote-clean      remove what Waykeeper left there: its program
 
 Exit status: 0 done, and no budget was seen broken; 1 a budget was broken; 2 bad input;
 3 this machine cannot do it; 4 too little data to judge a budget; 130 interrupted.
@@ -31,7 +35,34 @@ docs/exit-status.md lists the statuses of every command.")]
 pub struct Arguments {
     /// What to do.
     #[command(subcommand)]
-    pub command: Command,
+    pub command: Option<Command>,
+    /// Where to do it.
+    #[command(flatten)]
+    pub elsewhere: Elsewhere,
+}
+
+/// A command on a board.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "On a board elsewhere")]
+pub struct Elsewhere {
+    /// Run the command on this board, over `ssh`, and fetch what it leaves; its files are sent along (docs/remote.md).
+    #[arg(long, global = true, value_name = "[USER@]BOARD[:PORT]")]
+    pub remote: Option<Destination>,
+    /// Follow and fetch the run on the board whose connection was lost, without a command; RUN where there are several.
+    #[arg(long, global = true, value_name = "RUN", num_args = 0..=1, require_equals = true, default_missing_value = "", hide_short_help = true)]
+    pub attach: Option<String>,
+    /// Remove all that Waykeeper left on the board, without a command.
+    #[arg(long, global = true, conflicts_with = "attach", hide_short_help = true)]
+    pub remote_clean: bool,
+    /// The program for the board [default: this one if it fits, else waykeeper-ARCH in WAYKEEPER_BINARIES or beside it].
+    #[arg(long, global = true, value_name = "FILE", hide_short_help = true)]
+    pub remote_binary: Option<PathBuf>,
+    /// The folder on the board for the program and files of runs [default: ~/.cache].
+    #[arg(long, global = true, value_name = "DIR", hide_short_help = true)]
+    pub remote_cache: Option<OsString>,
+    /// Send this file or folder along too, such as one that a program reads. May be repeated.
+    #[arg(long, global = true, value_name = "FILE", hide_short_help = true)]
+    pub remote_send: Vec<PathBuf>,
 }
 
 /// What to do.

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use waykeeper_control::probe::NotMeasured;
 use waykeeper_control::{ApplyError, ApplyFailure, NotCarriedOut, VerifyError};
+use waykeeper_remote::RemoteError;
 
 use crate::failure::Failure;
 
@@ -30,9 +31,11 @@ pub enum Exit {
     CannotDo,
     /// Too little data to judge a budget, a setting or a comparison.
     TooThin,
+    /// A command goes on on a board that is not heard any more.
+    GoesOn,
     /// Ctrl-C: 128 + SIGINT, as shells have it.
     Interrupted,
-    /// As another command ended that was run.
+    /// As another command ended that was run: in a room, or on a board.
     Of(u8),
 }
 
@@ -45,6 +48,7 @@ impl From<Exit> for ExitCode {
             Exit::BadInput => 2,
             Exit::CannotDo => 3,
             Exit::TooThin => 4,
+            Exit::GoesOn => 5,
             Exit::Interrupted => 130,
             Exit::Of(status) => status,
         })
@@ -67,6 +71,9 @@ impl From<&Failure> for Exit {
             Failure::Verify(VerifyError::NotMeasured(NotMeasured::Interrupted)) => Self::Interrupted,
             Failure::Verify(_) => Self::CannotDo,
             Failure::Stopped => Self::Interrupted,
+            Failure::Remote(RemoteError::Input(_)) => Self::BadInput,
+            Failure::Remote(RemoteError::Board(_)) => Self::CannotDo,
+            Failure::Remote(RemoteError::GoesOn(_)) => Self::GoesOn,
         }
     }
 }
@@ -98,7 +105,8 @@ mod tests {
             Exit::SeriousFound => Exit::BadInput,
             Exit::BadInput => Exit::CannotDo,
             Exit::CannotDo => Exit::TooThin,
-            Exit::TooThin => Exit::Interrupted,
+            Exit::TooThin => Exit::GoesOn,
+            Exit::GoesOn => Exit::Interrupted,
             Exit::Interrupted => Exit::Of(77),
             Exit::Of(_) => return None,
         })

@@ -8,6 +8,7 @@ use waykeeper_executor::ExecutorError;
 use waykeeper_experiment::InputError;
 use waykeeper_platform::PlatformError;
 use waykeeper_policy::PolicyError;
+use waykeeper_remote::RemoteError;
 use waykeeper_search::tune::TuneError;
 use waykeeper_session::SessionError;
 
@@ -70,6 +71,9 @@ pub enum Failure {
     /// A machine cannot be read, recorded, probed or measured.
     #[error("{0}")]
     Machine(String),
+    /// A command on a board came to nothing, or goes on there.
+    #[error("{0}")]
+    Remote(#[from] RemoteError),
     /// Ctrl-C before anything was measured.
     #[error("interrupted before anything was measured; nothing was written")]
     Stopped,

@@ -18,6 +18,7 @@ use clap::Parser;
 use arguments::{Arguments, Command};
 use commands::output::{Kind, say};
 use exit::Exit;
+use failure::Failure;
 
 static COMMIT: OnceLock<&'static str> = OnceLock::new();
 
@@ -37,7 +38,22 @@ pub fn main(built_from: Option<&'static str>) -> std::process::ExitCode {
         return std::process::ExitCode::from(waykeeper_executor::worker_main() as u8);
     }
     let arguments = Arguments::parse();
-    let result = match &arguments.command {
+    let result = commands::remote::asked(&arguments).unwrap_or_else(|| match &arguments.command {
+        Some(command) => run(command),
+        None => missing_command(),
+    });
+    match result {
+        Ok(exit) => exit.into(),
+        Err(failure) => {
+            say(Kind::Error, &failure.to_string());
+            Exit::from(&failure).into()
+        }
+    }
+}
+
+/// Carries out a command on this machine.
+fn run(command: &Command) -> Result<Exit, Failure> {
+    match command {
         Command::Run(run) => commands::run::run(run),
         Command::Merge(merge) => commands::merge::merge(merge),
         Command::List(list) => commands::list::list(list),
@@ -68,12 +84,11 @@ pub fn main(built_from: Option<&'static str>) -> std::process::ExitCode {
         Command::Schema(schema) => commands::schema::schema(schema),
         Command::Completions(completions) => commands::completions::completions(completions),
         Command::ManPages(pages) => commands::completions::man_pages(pages),
-    };
-    match result {
-        Ok(exit) => exit.into(),
-        Err(failure) => {
-            say(Kind::Error, &failure.to_string());
-            Exit::from(&failure).into()
-        }
     }
+}
+
+/// Ends with what clap says where it misses a command.
+fn missing_command() -> Result<Exit, Failure> {
+    let message = "expected a command, such as `waykeeper run this-machine`; `waykeeper --help` lists them";
+    Err(Failure::Bad(message.into()))
 }

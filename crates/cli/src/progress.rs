@@ -1,9 +1,12 @@
-//! Progress with the time left, on a terminal; nothing in a pipe.
+//! Progress with the time left, on a terminal; nothing in a pipe. On a board (`--remote`) it goes into a file, which is followed.
 
-use std::io::IsTerminal;
+use std::fs::{File, OpenOptions};
+use std::io::{IsTerminal, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
 
 use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use waykeeper_linux::thread::spawn;
@@ -15,8 +18,23 @@ use crate::commands::output::{Kind, say};
 /// So often the time left is shown anew.
 const TICK: Duration = Duration::from_millis(200);
 
+/// The file for a step a line, where somebody follows from elsewhere.
+const STEPS: &str = "WAYKEEPER_PROGRESS";
+
+/// A step, as a line of JSON.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Step {
+    /// Measurements that have ended.
+    pub done: usize,
+    /// All of them.
+    pub total: usize,
+    /// The case that is measured now.
+    pub case: String,
+}
+
 /// A bar on standard error.
 pub struct Bar {
+    steps: Option<File>,
     bar: ProgressBar,
     ended: Arc<AtomicBool>,
 }
@@ -38,12 +56,18 @@ impl Bar {
         };
         // Where the system refuses a thread, the bar moves at each measurement only. `enable_steady_tick` would panic.
         let _ = spawn("progress", tick);
-        Self { bar, ended }
+        let steps = std::env::var_os(STEPS).and_then(|path| OpenOptions::new().append(true).open(path).ok());
+        Self { steps, bar, ended }
     }
 }
 
 impl Observer for Bar {
     fn progress(&self, progress: Progress<'_>) {
+        if let Some(mut steps) = self.steps.as_ref() {
+            let step = Step { done: progress.done, total: progress.total, case: progress.case.into() };
+            // Whoever follows does without what cannot be written.
+            let _ = serde_json::to_string(&step).map(|line| steps.write_all((line + "\n").as_bytes()));
+        }
         if self.bar.is_hidden() && std::io::stderr().is_terminal() {
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
         }

@@ -1,6 +1,6 @@
 //! Ctrl-C: the first ends the measurement and keeps what there is, the second ends the program.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -36,4 +36,21 @@ pub fn on_ctrl_c_or(left: &'static str) -> Arc<AtomicBool> {
         signal::ignore_hang_up();
     }
     stop
+}
+
+/// How often Ctrl-C was pressed, for a command that goes on elsewhere: whoever reads it decides what that means. A terminal that
+/// goes away does not count.
+pub fn presses() -> Arc<AtomicU32> {
+    let presses = Arc::new(AtomicU32::new(0));
+    let count = Arc::clone(&presses);
+    let last = Mutex::new(None::<Instant>);
+    let _ = ctrlc::set_handler(move || {
+        let mut last = last.lock().unwrap_or_else(|e| e.into_inner());
+        if last.is_none_or(|last| last.elapsed() > ONE_PRESS) {
+            count.fetch_add(1, Ordering::Relaxed);
+            *last = Some(Instant::now());
+        }
+    });
+    signal::ignore_hang_up();
+    presses
 }

@@ -16,6 +16,19 @@ use crate::mitigation::parts;
 /// The platform name that means this machine.
 const HOST: &str = "host";
 
+/// A file that an experiment names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedFile {
+    /// The key that names it.
+    pub key: String,
+    /// Its name there.
+    pub name: String,
+    /// Its path from the working directory.
+    pub path: String,
+    /// It is a program that is started.
+    pub is_program: bool,
+}
+
 /// Whether the part of a mitigation's name is a policy file.
 pub fn is_policy_file(part: &str) -> bool {
     part.ends_with(".toml")
@@ -55,6 +68,24 @@ impl Loaded {
             (Origin::File { .. }, Some(path)) => from_folder(path),
             (Origin::File { .. }, None) => from_folder(name),
         }
+    }
+
+    /// All files that this experiment names, at any point of its sweeps: platforms, policies, recordings, programs with a path.
+    ///
+    /// # Errors
+    /// As for [`Loaded::file`].
+    pub fn named_files(&self) -> Result<Vec<NamedFile>, InputError> {
+        let mut files: Vec<NamedFile> = Vec::new();
+        for Variant { loaded, .. } in self.variants()? {
+            for (key, name) in named(&loaded.experiment) {
+                let path = loaded.file(&key, &name)?;
+                if files.iter().all(|known| known.path != path) {
+                    let is_program = key.ends_with(".argv");
+                    files.push(NamedFile { key, name, path, is_program });
+                }
+            }
+        }
+        Ok(files)
     }
 
     /// A name that means two files could not be told apart in the copy of a run.

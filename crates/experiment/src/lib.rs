@@ -27,6 +27,6 @@ pub mod sweep;
 pub use bundled::{bundled, find_bundled};
 pub use cores::{NeighbourCores, TargetCore};
 pub use error::{InputError, Origin};
-pub use files::is_policy_file;
+pub use files::{NamedFile, is_policy_file};
 pub use load::{Loaded, Variant};
 pub use set::Set;

@@ -31,6 +31,21 @@ pub fn toml(text: &str) -> String {
     text.chars().map(shown).collect()
 }
 
+/// A text of JSON: the same characters as in [`lines`], as escapes of JSON's own, so that it still reads. None of them stands
+/// outside of a string of JSON but line breaks and tabs, which stay.
+pub fn json(text: &str) -> String {
+    let is_hostile = |c: char| (c.is_control() && c != '\n' && c != '\t') || is_unseen(c);
+    let mut units = [0; 2];
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        match is_hostile(c) {
+            true => shown.extend(c.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}"))),
+            false => shown.push(c),
+        }
+    }
+    shown
+}
+
 /// A copy for showing: each text in it is one line.
 ///
 /// A value that JSON cannot hold (a figure that is not finite) is returned as it is.
@@ -86,6 +101,13 @@ mod tests {
     fn toml_has_escapes_of_its_own() {
         let text = "a = \"x\u{9b}\u{202e}\u{e0001}\"\n";
         assert_eq!(toml(text), "a = \"x\\u009B\\u202E\\U000E0001\"\n");
+    }
+
+    #[test]
+    fn json_has_escapes_of_its_own() {
+        let text = "{\"a\": \"x\u{9b}\u{202e}\u{e0001}\u{1b}\"}\n";
+        // U+E0001 is the surrogates DB40 and DC01.
+        assert_eq!(json(text), "{\"a\": \"x\\u009b\\u202e\\udb40\\udc01\\u001b\"}\n");
     }
 
     #[test]

@@ -24,6 +24,7 @@ pub mod mount;
 pub mod output;
 mod overrides;
 pub mod plan;
+pub mod remote;
 pub mod report;
 pub mod restore;
 mod resume;

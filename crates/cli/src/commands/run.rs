@@ -95,7 +95,7 @@ fn place_of(kept: &Kept) -> String {
 }
 
 /// The overrides: `--set` as typed, and the options that stand for a field.
-fn sets(arguments: &Run) -> Result<Vec<Set>, InputError> {
+pub(super) fn sets(arguments: &Run) -> Result<Vec<Set>, InputError> {
     let duration = arguments.duration.as_deref();
     let mut sets = overrides::sets(&arguments.sets, duration, arguments.repeats, arguments.seed)?;
     sets.extend(target_program::sets(&arguments.program)?);

@@ -54,13 +54,13 @@ pub fn trace(arguments: &Arguments) -> Result<Exit, Failure> {
 }
 
 /// What is recorded.
-enum Source {
+pub(super) enum Source {
     Command(Vec<OsString>),
     Program(Spec),
 }
 
 /// What is recorded, and what its file is called where nobody says.
-fn source_and_name(arguments: &Arguments) -> Result<(Source, PathBuf), Failure> {
+pub(super) fn source_and_name(arguments: &Arguments) -> Result<(Source, PathBuf), Failure> {
     let Some(name) = &arguments.workload else {
         let program = Path::new(arguments.command.first().map_or("".as_ref(), OsString::as_os_str));
         let stem = program.file_name().unwrap_or("program".as_ref()).to_string_lossy().into_owned();

@@ -84,7 +84,7 @@ fn request(arguments: &Tune) -> Result<TuneRequest, Failure> {
 }
 
 /// The overrides: `--set` as typed, and the options that stand for a field.
-fn sets(arguments: &Tune) -> Result<Vec<Set>, InputError> {
+pub(super) fn sets(arguments: &Tune) -> Result<Vec<Set>, InputError> {
     let mut sets = overrides::of_search(&arguments.measured)?;
     if let Some(path) = &arguments.against {
         sets.extend(against(path, &arguments.experiment, &sets)?);

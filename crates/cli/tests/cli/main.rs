@@ -26,6 +26,7 @@ mod provenance;
 mod recorded_programs;
 mod references;
 mod released;
+mod remote;
 mod schemas;
 mod shards;
 mod shown;
