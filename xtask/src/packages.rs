@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::step::run;
 
 /// A program that a rig runs, and the package that has it.
-const NEEDED: [(&str, &str); 14] = [
+const NEEDED: [(&str, &str); 16] = [
     ("cc", "gcc"),
     ("c++", "g++"),
     ("python3", "python3"),
@@ -16,6 +16,8 @@ const NEEDED: [(&str, &str); 14] = [
     ("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu"),
     ("arm-none-eabi-gcc", "gcc-arm-none-eabi"),
     ("setpriv", "util-linux"),
+    ("nsenter", "util-linux"),
+    ("ip", "iproute2"),
     ("chromium", "chromium"),
     ("ssh", "openssh-client"),
     ("sshd", "openssh-server"),

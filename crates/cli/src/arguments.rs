@@ -25,6 +25,7 @@ Examples:
   waykeeper tail RUN --over 24h                     what a longer run would show, if its tail allows
   waykeeper plan tcc-halves --for i7-13800hre       who would get which ways, and how to write it
   waykeeper doctor --rt-cores 2-3                   what keeps this machine from answering in time
+  waykeeper rtcp respond --if eth1 --core 3         packet in, compute, packet out
   waykeeper run this-machine --remote root@board    run it on a board, over ssh, and fetch the run
   waykeeper --remote root@board --attach            follow and fetch a run whose connection was lost
   waykeeper --remote root@board --remote-clean      remove what Waykeeper left there: its program
@@ -112,6 +113,8 @@ pub enum Command {
     Load(Load),
     /// Find what keeps this machine from answering in time, and what helps against it. Changes nothing.
     Doctor(Doctor),
+    /// Packet in, compute, packet out: send sensor packets, or answer them, and measure the time.
+    Rtcp(Rtcp),
     /// Show what a machine is: cores, caches, clocks, and every control with how it was found.
     Machine(Machine),
     /// Look up a processor in the tables of Intel's guide to Time Coordinated Compute.
@@ -897,6 +900,136 @@ pub struct Doctor {
     /// Print as JSON.
     #[arg(long)]
     pub json: bool,
+}
+
+/// Arguments of `rtcp`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  waykeeper rtcp respond --if eth1 --core 3 --fifo 80 --compute 264KiBx12k     on the machine under test
+  waykeeper rtcp generate --if eth1 --core 3 --period 125us --duration 1min    on another one
+  waykeeper rtcp generate --if eth1 --peer 02:00:00:00:00:01 --path packet --count 1000 --json
+
+AF_XDP takes zero copy where the driver has it, and copies elsewhere; the result states which. It is no DPDK figure. Time stamps are
+made in software; those of network hardware are not used.
+
+Exit status: 0 done; 2 bad input; 3 this machine cannot do it, or no responder answered; 130 interrupted before the end that was asked
+for.")]
+pub struct Rtcp {
+    /// The role.
+    #[command(subcommand)]
+    pub role: RtcpRole,
+}
+
+/// A role of `rtcp`.
+#[derive(Debug, Subcommand)]
+pub enum RtcpRole {
+    /// Send a sensor packet every period, and measure the round trip to its actuator packet.
+    Generate(RtcpGenerate),
+    /// Answer sensor packets after a computation, and measure from receive to transmit.
+    Respond(RtcpRespond),
+}
+
+/// What both roles take.
+#[derive(Debug, Args)]
+pub struct RtcpOptions {
+    /// The network interface.
+    #[arg(long = "if", value_name = "IF")]
+    pub interface: String,
+    /// The core of the thread that sends and receives [default: any].
+    #[arg(long, value_name = "N")]
+    pub core: Option<u32>,
+    /// Run that thread under SCHED_FIFO with this priority [default: ordinary scheduling].
+    #[arg(long, value_name = "PRIORITY", value_parser = clap::value_parser!(u8).range(1..=99))]
+    pub fifo: Option<u8>,
+    /// How packets come from the interface: AF_XDP, or AF_PACKET, which any interface has.
+    #[arg(long, value_enum, default_value_t = RtcpPath::Xdp)]
+    pub path: RtcpPath,
+    /// The receive queue of AF_XDP, to which EtherType 0x88b5 is steered [default: the only one].
+    #[arg(long, value_name = "N")]
+    pub queue: Option<u32>,
+    /// Look for packets again and again [default].
+    #[arg(long, conflicts_with = "interrupt")]
+    pub busy_poll: bool,
+    /// Sleep until the kernel announces a packet; the time of that wake-up is part of the round trip only.
+    #[arg(long)]
+    pub interrupt: bool,
+    /// Bytes of a packet after its Ethernet header.
+    #[arg(long, value_name = "BYTES", default_value_t = 64, value_parser = clap::value_parser!(u16).range(64..=1500))]
+    pub size: u16,
+    /// Print as JSON.
+    #[arg(long)]
+    pub json: bool,
+    /// Write the JSON to FILE as well.
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+}
+
+/// A path of packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum RtcpPath {
+    /// AF_XDP.
+    Xdp,
+    /// AF_PACKET.
+    Packet,
+}
+
+/// Arguments of `rtcp generate`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  waykeeper rtcp generate --if eth1 --period 1ms --duration 24h --core 3 --fifo 80 --out rtcp.json
+  waykeeper rtcp generate --if eth1 --period 125us --count 8000 --vlan 100:6
+
+Lost, late, doubled and reordered cycles are counted exactly, over at most 65536 cycles in flight. docs/rtcp.md has the definitions.")]
+#[command(group = ArgGroup::new("end").required(true).args(["count", "duration"]))]
+pub struct RtcpGenerate {
+    /// What both roles take.
+    #[command(flatten)]
+    pub common: RtcpOptions,
+    /// The responder's address [default: found by a broadcast].
+    #[arg(long, value_name = "MAC")]
+    pub peer: Option<String>,
+    /// Time between two sensor packets, from 10us.
+    #[arg(long, value_name = "TIME", default_value = "1ms")]
+    pub period: String,
+    /// Send so many.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub count: Option<u64>,
+    /// Send for so long.
+    #[arg(long, value_name = "TIME")]
+    pub duration: Option<String>,
+    /// An answer after this time is late [default: the period].
+    #[arg(long, value_name = "TIME")]
+    pub deadline: Option<String>,
+    /// Tag the packets: VLAN 0 to 4094, priority 0 to 7.
+    #[arg(long, value_name = "ID:PRIORITY")]
+    pub vlan: Option<String>,
+}
+
+/// Arguments of `rtcp respond`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  waykeeper rtcp respond --if eth1 --core 3 --fifo 80 --compute 264KiBx12k
+  waykeeper rtcp respond --if eth1 --core 3 --compute 1296KiBx60k --path packet --interrupt --out respond.json
+  waykeeper rtcp respond --if eth1 --core 3 --compute stream_read --count 8000
+
+Without --count and --duration it answers until Ctrl-C, prints its result, and ends with 0.")]
+pub struct RtcpRespond {
+    /// What both roles take.
+    #[command(flatten)]
+    pub common: RtcpOptions,
+    /// What to compute in each cycle: instructions in a buffer (264KiBx12k), or one pass of a workload, bundled or a file
+    /// [default: nothing].
+    #[arg(long, value_name = "WORK")]
+    pub compute: Option<String>,
+    /// End after so many sensor packets.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub count: Option<u64>,
+    /// End after so long.
+    #[arg(long, value_name = "TIME")]
+    pub duration: Option<String>,
 }
 
 /// Arguments of `verify`.

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use waykeeper_control::{ApplyError, FollowError, RestoreError, StatusError, VerifyError};
 use waykeeper_executor::ExecutorError;
 use waykeeper_experiment::InputError;
+use waykeeper_packets::role::RoleError;
 use waykeeper_platform::PlatformError;
 use waykeeper_policy::PolicyError;
 use waykeeper_remote::RemoteError;
@@ -74,6 +75,9 @@ pub enum Failure {
     /// A command on a board came to nothing, or goes on there.
     #[error("{0}")]
     Remote(#[from] RemoteError),
+    /// Packets cannot be sent or received, or nobody answers.
+    #[error("{0}")]
+    Packets(RoleError),
     /// Ctrl-C before anything was measured.
     #[error("interrupted before anything was measured; nothing was written")]
     Stopped,
@@ -84,6 +88,15 @@ impl From<ExecutorError> for Failure {
         match error {
             ExecutorError::Stopped => Self::Stopped,
             refused @ ExecutorError::Refused(_) => Self::Executor(refused),
+        }
+    }
+}
+
+impl From<RoleError> for Failure {
+    fn from(error: RoleError) -> Self {
+        match error {
+            RoleError::Stopped => Self::Stopped,
+            other => Self::Packets(other),
         }
     }
 }

@@ -28,6 +28,7 @@ pub mod remote;
 pub mod report;
 pub mod restore;
 mod resume;
+pub mod rtcp;
 pub mod run;
 pub mod schema;
 pub mod show;

@@ -1,0 +1,9 @@
+//! `rtcp` as a user has it: two network namespaces joined by a virtual cable. These tests need root, and `ip`, `nsenter`,
+//! `setpriv` and `unshare`.
+
+mod hostile;
+mod killed;
+mod network;
+mod paths;
+mod refused;
+mod relay;
