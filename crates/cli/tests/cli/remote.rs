@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
 
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -205,6 +206,19 @@ fn are_equal(a: &Path, b: &Path) {
 /// A run long enough to be interrupted in: some seconds.
 const LONG: [&str; 4] = ["agilex5-cluster-latency", "--duration=20ms", "--repeats=10", "--set=mitigations=none,nl3a"];
 
+/// The same run of this machine, which is made once.
+fn long_here() -> PathBuf {
+    static MADE: OnceLock<(Desk, PathBuf)> = OnceLock::new();
+    let make = || {
+        let desk = Desk::new();
+        let mut command = desk.command(&["run", "--out=here"]);
+        Ended::of(command.args(LONG).env("SOURCE_DATE_EPOCH", "1000000000")).with(0);
+        let path = desk.path().join("here");
+        (desk, path)
+    };
+    MADE.get_or_init(make).1.clone()
+}
+
 #[test]
 fn a_simulated_run_on_a_board_is_equal_to_one_of_this_machine() {
     let board = Board::new();
@@ -353,7 +367,7 @@ fn a_lost_connection_is_made_again() {
     let ended = Ended::from(running.wait_with_output().unwrap()).with(0);
     assert!(ended.stderr.contains("was lost") && ended.stderr.contains("connected to board again"), "{}", ended.stderr);
     assert_eq!(ended.stdout.matches("kept in there").count(), 1, "{}", ended.stdout);
-    are_equal(&board.path("work/there"), &board.local(&LONG, "here"));
+    are_equal(&board.path("work/there"), &long_here());
     board.is_tidy();
 }
 
@@ -367,11 +381,9 @@ fn a_run_goes_on_without_anybody_and_is_fetched_later() {
     for process in board.clients() {
         let _ = kill_process(process, Signal::KILL);
     }
-    let busy = Ended::of(&mut board.command(&["--remote-clean"])).with(3);
-    assert!(busy.stderr.contains("nothing was removed"), "{}", busy.stderr);
     let attached = Ended::of(&mut board.bare(&["--remote=board", "--attach"])).with(0);
     assert!(attached.stdout.contains("kept in there"), "{}", attached.stdout);
-    are_equal(&board.path("work/there"), &board.local(&LONG, "here"));
+    are_equal(&board.path("work/there"), &long_here());
     board.is_tidy();
     let nothing = Ended::of(&mut board.bare(&["--remote=board", "--attach"])).with(2);
     assert!(nothing.stderr.contains("no run was begun here on board"), "{}", nothing.stderr);
@@ -395,7 +407,7 @@ fn a_board_that_does_not_come_back_is_said_and_the_run_goes_on() {
     board.up();
     let attach: Vec<&str> = attach.split(' ').collect();
     Ended::of(&mut board.bare(&attach)).with(0);
-    are_equal(&board.path("work/there"), &board.local(&LONG, "here"));
+    are_equal(&board.path("work/there"), &long_here());
     board.is_tidy();
 }
 
@@ -426,7 +438,7 @@ fn a_command_that_is_killed_there_is_said_to_have_ended_so() {
     assert!(ended.stderr.contains("ended without a status"), "{}", ended.stderr);
     // What it had measured is here, and goes on there.
     board.run(&["run", "--resume=there"]).with(0);
-    are_equal(&board.path("work/there"), &board.local(&LONG, "here"));
+    are_equal(&board.path("work/there"), &long_here());
     board.is_tidy();
 }
 
@@ -484,6 +496,35 @@ fn what_ssh_refuses_is_one_line_that_says_what_to_do() {
     }
 }
 
+#[test]
+fn a_shipped_program_is_found_by_its_name() {
+    let board = Board::new();
+    let name = format!("waykeeper-{}", std::env::consts::ARCH);
+    fs::create_dir(board.path("shipped")).unwrap();
+    let shipped =
+        |arguments: &[&str]| Ended::of(board.command(arguments).env("WAYKEEPER_BINARIES", board.path("shipped")));
+    // Another length, so that it is another program than the one under test.
+    let mut program = fs::read(PROGRAM).unwrap();
+    program.extend(b"shipped");
+    fs::write(board.path("shipped").join(&name), &program).unwrap();
+    let found = shipped(&["status"]).with(0);
+    assert!(found.stderr.contains(&format!("shipped/{name} was copied")), "{}", found.stderr);
+    program.truncate(1 << 16);
+    program[18..20].copy_from_slice(&243u16.to_le_bytes());
+    fs::write(board.path("shipped").join(&name), &program).unwrap();
+    let refused = shipped(&["status"]).with(2);
+    assert!(refused.stderr.contains(&name) && refused.stderr.contains("ELF machine 243"), "{}", refused.stderr);
+}
+
+#[test]
+fn a_cache_of_another_user_is_not_run_from() {
+    let board = Board::new();
+    fs::create_dir(board.path("cache/waykeeper-remote")).unwrap();
+    std::os::unix::fs::chown(board.path("cache/waykeeper-remote"), Some(54321), None).unwrap();
+    let refused = board.run(&["status"]).with(3);
+    assert!(refused.stderr.contains("belongs to another user"), "{}", refused.stderr);
+}
+
 /// A small file system, which is gone at the end.
 struct Small(PathBuf);
 
@@ -521,7 +562,18 @@ fn a_board_without_space_is_left_as_it_was() {
 fn cleaning_leaves_nothing() {
     let board = Board::new();
     board.desk.file("cache/others", "x");
-    board.run(&["status"]).with(0);
+    let mut command = board.command(&["load", "latency_loop@0"]);
+    let running = command.process_group(0).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    eventually("the load runs", || {
+        let run = fs::read_dir(board.path("cache/waykeeper-remote/runs")).ok()?.next()?.ok()?;
+        fs::read_to_string(run.path().join("stdout")).ok()?.contains("running").then_some(())
+    });
+    let busy = Ended::of(&mut board.command(&["--remote-clean"])).with(3);
+    assert!(busy.stderr.contains("nothing was removed"), "{}", busy.stderr);
+    kill_process(Pid::from_child(&running), Signal::TERM).unwrap();
+    let ended = Ended::from(running.wait_with_output().unwrap()).with(0);
+    assert!(ended.stdout.contains("running: latency_loop@0"), "{}", ended.stdout);
+    board.is_tidy();
     let removed = Ended::of(&mut board.command(&["--remote-clean"])).with(0);
     assert!(removed.stdout.contains("removed"), "{}", removed.stdout);
     assert_eq!(names_in(&board.path("cache")), ["others"]);
