@@ -326,6 +326,8 @@ fn other_commands_end_there_as_here() {
     broken.with(1);
     let refused = board.run(&["verify"]).with(3);
     assert!(refused.stderr.starts_with("error: nothing is applied"), "{}", refused.stderr);
+    let refused = board.run(&["rtcp", "respond", "--if=no-such-if", "--out=cycles.json"]).with(3);
+    assert!(refused.stderr.contains("no-such-if"), "{}", refused.stderr);
     for command in ["show", "enter", "report"] {
         let refused = board.run(&[command, "x"]).with(2);
         assert!(refused.stderr.contains("needs no board"), "{}", refused.stderr);

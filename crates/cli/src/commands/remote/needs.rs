@@ -11,7 +11,7 @@ use waykeeper_session::RunFolder;
 use waykeeper_shelf::{Folder, find};
 
 use super::Form;
-use crate::arguments::{Command, Hunt, Machine, Run, Trace, Tune};
+use crate::arguments::{Command, Hunt, Machine, Rtcp, RtcpRole, Run, Trace, Tune};
 use crate::commands::{overrides, run, trace, tune};
 use crate::failure::Failure;
 
@@ -81,6 +81,7 @@ impl Needs {
                 needs.trace(trace)?;
                 json = trace.json;
             }
+            Command::Rtcp(rtcp) => json = needs.rtcp(rtcp)?,
             Command::Load(load) => load.loads.iter().try_for_each(|text| needs.workload(text))?,
             Command::Watch(watch) => {
                 no_root(watch.root.as_deref())?;
@@ -175,6 +176,19 @@ impl Needs {
         let (_, named) = trace::source_and_name(trace)?;
         self.program(&trace.command)?;
         self.result("--out", trace.out.as_deref().unwrap_or(&named), false)
+    }
+
+    /// Returns whether its output is JSON.
+    fn rtcp(&mut self, rtcp: &Rtcp) -> Result<bool, Failure> {
+        let (common, compute) = match &rtcp.role {
+            RtcpRole::Generate(generate) => (&generate.common, None),
+            RtcpRole::Respond(respond) => (&respond.common, respond.compute.as_deref()),
+        };
+        // An amount of instructions and a bundled workload are no files.
+        let file = compute.map(Path::new).filter(|path| path.is_file());
+        file.map_or(Ok(()), |path| self.file("--compute", path))?;
+        common.out.iter().try_for_each(|path| self.result("--out", path, true))?;
+        Ok(common.json)
     }
 
     /// An experiment, and the files that it names.
