@@ -114,7 +114,17 @@ impl Ended {
 /// A responder that can be sent to.
 pub struct Responder {
     child: Option<Child>,
-    complaints: std::thread::JoinHandle<String>,
+    complaints: Option<std::thread::JoinHandle<String>>,
+}
+
+/// Of a test that failed before its end.
+impl Drop for Responder {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
 }
 
 impl Responder {
@@ -133,7 +143,7 @@ impl Responder {
             let _ = stderr.read_to_string(&mut rest);
             rest
         });
-        Self { child: Some(child), complaints }
+        Self { child: Some(child), complaints: Some(complaints) }
     }
 
     pub fn send(&self, signal: Signal) {
@@ -144,7 +154,7 @@ impl Responder {
     /// Waits for its end.
     pub fn ended(mut self) -> Ended {
         let output = self.child.take().unwrap().wait_with_output().unwrap();
-        Ended { stderr: self.complaints.join().unwrap(), ..Ended::of(output) }
+        Ended { stderr: self.complaints.take().unwrap().join().unwrap(), ..Ended::of(output) }
     }
 }
 
