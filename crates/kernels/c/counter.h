@@ -1,8 +1,15 @@
-/* The counter that every sample is the difference of: TSC on x86-64, CNTVCT_EL0 on AArch64. */
+/*
+ * The counter that every sample is the difference of: TSC on x86-64, CNTVCT_EL0 on AArch64, and on ARMv7 the one that
+ * counter_armv7.h has.
+ */
 #ifndef WK_COUNTER_H
 #define WK_COUNTER_H
 
 #include <stdint.h>
+
+#if defined(__arm__)
+#include "counter_armv7.h"
+#endif
 
 /*
  * One fence in front: everything before has been done when the counter is read. What follows may start while the
@@ -22,14 +29,17 @@ static inline uint64_t wk_counter(void)
 	uint64_t reading;
 	__asm__ volatile("isb\n\tmrs %0, cntvct_el0" : "=r"(reading) : : "memory");
 	return reading;
+#elif defined(__arm__)
+	return wk_counter_armv7();
 #else
-#error "the kernels know the counters of x86-64 and AArch64"
+#error "the kernels know the counters of x86-64, AArch64 and ARMv7"
 #endif
 }
 
 /*
  * Fences on both sides: for a sample that begins and ends with a reading of its own. On AArch64 an ISB does not wait
- * for loads that are still on their way, hence DSB LD. Stores may still sit in the store buffer on both machines.
+ * for loads that are still on their way, hence DSB LD. ARMv7 has no DSB for loads alone: there, stores are waited for too.
+ * Elsewhere they may still sit in the store buffer.
  */
 static inline uint64_t wk_counter_fenced(void)
 {
@@ -37,6 +47,12 @@ static inline uint64_t wk_counter_fenced(void)
 	uint32_t low, high;
 	__asm__ volatile("lfence\n\trdtsc\n\tlfence" : "=a"(low), "=d"(high) : : "memory");
 	return ((uint64_t)high << 32) | low;
+#elif defined(__arm__)
+	uint64_t reading;
+	__asm__ volatile("dsb" : : : "memory");
+	reading = wk_counter_armv7();
+	__asm__ volatile("isb" : : : "memory");
+	return reading;
 #else
 	uint64_t reading;
 	__asm__ volatile("dsb ld\n\tisb\n\tmrs %0, cntvct_el0\n\tisb" : "=r"(reading) : : "memory");

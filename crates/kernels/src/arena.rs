@@ -12,6 +12,8 @@ use crate::ffi;
 const RETURN: &[u8] = &[0xc3];
 #[cfg(target_arch = "aarch64")]
 const RETURN: &[u8] = &0xd65f_03c0_u32.to_le_bytes();
+#[cfg(target_arch = "arm")]
+const RETURN: &[u8] = &0xe12f_ff1e_u32.to_le_bytes();
 
 /// Executable memory full of return instructions.
 #[derive(Debug)]

@@ -1,5 +1,8 @@
 //! The counter that samples are measured with, and what is known about it.
 
+#[cfg(target_arch = "arm")]
+mod armv7;
+
 use std::sync::OnceLock;
 use std::thread::sleep;
 use std::time::Duration;
@@ -15,8 +18,11 @@ const BACK_TO_BACK_READINGS: usize = 10_000;
 
 /// The counter now, with fences on both sides: everything before has been done, nothing after has begun.
 ///
-/// x86-64: `lfence; rdtsc; lfence`. AArch64: `dsb ld; isb; mrs cntvct_el0; isb`.
+/// x86-64: `lfence; rdtsc; lfence`. AArch64: `dsb ld; isb; mrs cntvct_el0; isb`. ARMv7: `dsb; isb`, the counter that could be
+/// had there (`clock/armv7.rs`), `isb`.
 pub fn now() -> u64 {
+    #[cfg(target_arch = "arm")]
+    armv7::chosen();
     // SAFETY: reads a counter.
     unsafe { ffi::wk_entry_now() }
 }
@@ -24,7 +30,7 @@ pub fn now() -> u64 {
 /// What is known about the counter.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Clock {
-    /// `TSC` or `CNTVCT`.
+    /// `TSC`, `CNTVCT`, or on ARMv7 what stands in for it.
     pub name: &'static str,
     /// Ticks per second of `CLOCK_MONOTONIC_RAW`.
     pub frequency_hz: f64,
@@ -54,13 +60,20 @@ pub fn measure() -> Clock {
     let mut durations = back_to_back();
     durations.sort_unstable();
     Clock {
-        name: if cfg!(target_arch = "x86_64") { "TSC" } else { "CNTVCT" },
+        name: name(),
         frequency_hz,
         resolution_ticks: smallest_step(&durations),
         read_overhead_ticks: durations[durations.len() / 2],
         stability_ppm: (highest - lowest) / frequency_hz * 1e6,
         invariant: invariant(),
     }
+}
+
+fn name() -> &'static str {
+    #[cfg(target_arch = "arm")]
+    return armv7::chosen().name();
+    #[cfg(not(target_arch = "arm"))]
+    if cfg!(target_arch = "x86_64") { "TSC" } else { "CNTVCT" }
 }
 
 /// Ticks per second, measured once in a process over one interval of 20 ms; good to some ten millionths.

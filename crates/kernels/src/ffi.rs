@@ -24,5 +24,7 @@ unsafe extern "C" {
     pub fn wk_close_cluster(recorder: *mut Recorder);
     pub fn wk_entry_record(recorder: *mut Recorder, start: u64, end: u64) -> bool;
     pub fn wk_entry_now() -> u64;
+    #[cfg(target_arch = "arm")]
+    pub fn wk_entry_choose_counter(kind: u32, global_timer: *const u32, kernel_clock: extern "C" fn() -> u64);
     pub fn wk_entry_publish_code(start: *const u8, bytes: u64);
 }

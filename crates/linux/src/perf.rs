@@ -1,14 +1,17 @@
-//! Hardware counters of the calling thread, where the kernel gives them.
+//! Hardware counters of the calling thread, where the kernel gives them. On ARMv7 there are none: the library that opens them
+//! knows no kernel of 32 bits.
 
 use std::collections::BTreeMap;
 
-use perf_event::events::Hardware;
-use perf_event::{Builder, Counter};
+#[cfg(not(target_arch = "arm"))]
+use perf_event::{Builder, Counter, events::Hardware};
 
 /// Running counters; those that the kernel refused are not among them.
+#[cfg(not(target_arch = "arm"))]
 #[derive(Debug)]
 pub struct Counters(Vec<(&'static str, Counter)>);
 
+#[cfg(not(target_arch = "arm"))]
 const EVENTS: [(&str, Hardware); 4] = [
     ("cycles", Hardware::CPU_CYCLES),
     ("instructions", Hardware::INSTRUCTIONS),
@@ -16,6 +19,7 @@ const EVENTS: [(&str, Hardware); 4] = [
     ("llc_misses", Hardware::CACHE_MISSES),
 ];
 
+#[cfg(not(target_arch = "arm"))]
 impl Counters {
     /// Starts what can be started. Never fails: absent counters are absent.
     pub fn start() -> Self {
@@ -34,5 +38,23 @@ impl Counters {
             Some(((*name).to_owned(), counter.read().ok()?))
         });
         read.collect()
+    }
+}
+
+/// No counters.
+#[cfg(target_arch = "arm")]
+#[derive(Debug)]
+pub struct Counters;
+
+#[cfg(target_arch = "arm")]
+impl Counters {
+    /// Starts nothing.
+    pub fn start() -> Self {
+        Self
+    }
+
+    /// No values.
+    pub fn stop(self) -> BTreeMap<String, u64> {
+        BTreeMap::new()
     }
 }

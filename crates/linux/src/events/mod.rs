@@ -1,15 +1,25 @@
 //! Begins and ends of passes that the kernel sees: functions of a program by uprobes, activations of a thread by the
 //! records of its context switches. Both are perf events of this process: nothing of them is left when it ends, however it ends.
 
+#[cfg(not(target_arch = "arm"))]
 mod activations;
+#[cfg(not(target_arch = "arm"))]
 mod functions;
+#[cfg(not(target_arch = "arm"))]
 mod stream;
 mod symbols;
+#[cfg(target_arch = "arm")]
+mod unsupported;
 
+#[cfg(not(target_arch = "arm"))]
 pub use activations::Activations;
+#[cfg(not(target_arch = "arm"))]
 pub use functions::Functions;
+#[cfg(not(target_arch = "arm"))]
 pub use stream::SETTLES;
 pub use symbols::{Function, NoFunction};
+#[cfg(target_arch = "arm")]
+pub use unsupported::{Activations, Functions, SETTLES};
 
 /// A begin or an end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

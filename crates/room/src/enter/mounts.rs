@@ -19,7 +19,7 @@ use crate::room::Shared;
 /// The longest string that mount(2) takes.
 const PAGE: usize = 4096;
 /// Flags with which mount(2) mounts nothing new (linux/mount.h).
-const NOTHING_NEW: u64 = libc::MS_REMOUNT
+const NOTHING_NEW: libc::c_ulong = libc::MS_REMOUNT
     | libc::MS_BIND
     | libc::MS_MOVE
     | libc::MS_SHARED
@@ -68,7 +68,7 @@ impl Mounts {
         let (source, target, kind, data) = (text(0), text(1), text(2), text(4));
         match (target, kind) {
             (Some(target), Some(kind))
-                if kind == b"resctrl" && call.arguments[3] & NOTHING_NEW == 0 && still_waits() =>
+                if kind == b"resctrl" && call.arguments[3] as libc::c_ulong & NOTHING_NEW == 0 && still_waits() =>
             {
                 let mounted = self.mount(call, &source.unwrap_or_default(), &target, &data.unwrap_or_default());
                 mounted.map_or_else(Answer::Failed, |()| Answer::Done)

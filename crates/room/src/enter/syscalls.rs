@@ -13,6 +13,8 @@ use libc::{c_int, c_long, c_void, seccomp_data, seccomp_notif, seccomp_notif_res
 const ARCHITECTURE: u32 = 0xc000_003e;
 #[cfg(target_arch = "aarch64")]
 const ARCHITECTURE: u32 = 0xc000_00b7;
+#[cfg(target_arch = "arm")]
+const ARCHITECTURE: u32 = 0x4000_0028;
 
 /// The room for a message with one file descriptor.
 const CONTROL: usize = 64;

@@ -69,7 +69,10 @@ impl Loopback {
                 && (*first).cmsg_type == libc::SCM_TIMESTAMPNS;
             let stamp = is_stamp.then(|| {
                 let time = libc::CMSG_DATA(first).cast::<libc::timespec>().read_unaligned();
-                nanoseconds(Timespec { tv_sec: time.tv_sec, tv_nsec: time.tv_nsec })
+                // Seconds and nanoseconds have 32 bits on ARMv7.
+                #[allow(clippy::useless_conversion)]
+                let time = Timespec { tv_sec: time.tv_sec.into(), tv_nsec: time.tv_nsec.into() };
+                nanoseconds(time)
             });
             Some((u64::from_ne_bytes(number), stamp))
         }

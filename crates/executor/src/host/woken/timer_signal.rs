@@ -64,7 +64,7 @@ impl TimerSignal {
     fn arm(&self, first_ns: i64) {
         let of = |ns| {
             let time = timespec(ns);
-            libc::timespec { tv_sec: time.tv_sec, tv_nsec: time.tv_nsec }
+            libc::timespec { tv_sec: time.tv_sec as libc::time_t, tv_nsec: time.tv_nsec as libc::c_long }
         };
         let times = libc::itimerspec { it_interval: of(self.period_ns), it_value: of(first_ns) };
         // SAFETY: the timer lives as long as this value, and the times outlive the call. Valid times are refused nowhere.
