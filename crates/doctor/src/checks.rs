@@ -20,12 +20,14 @@ mod preemption;
 mod ptm;
 mod rcu_nocbs;
 mod rt_throttling;
+mod secure_firmware;
 mod smi;
 mod smt;
 mod soft_watchdog;
 mod split_lock;
 mod swap;
 mod tcc_firmware;
+mod thermal;
 mod transparent_hugepages;
 mod tsc;
 mod turbo;
@@ -34,10 +36,11 @@ mod virtual_machine;
 use crate::check::Check;
 
 /// Every check, the gravest subjects first.
-pub const CHECKS: [Check; 30] = [
+pub const CHECKS: [Check; 32] = [
     preemption::CHECK,
     virtual_machine::CHECK,
     smi::CHECK,
+    secure_firmware::CHECK,
     idle_states::CHECK,
     isolcpus::CHECK,
     irqs::CHECK,
@@ -55,6 +58,7 @@ pub const CHECKS: [Check; 30] = [
     governor::CHECK,
     energy_preference::CHECK,
     turbo::CHECK,
+    thermal::CHECK,
     transparent_hugepages::CHECK,
     numa_balancing::CHECK,
     swap::CHECK,

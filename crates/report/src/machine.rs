@@ -233,6 +233,7 @@ fn place(by: How) -> &'static str {
         How::Catalogue => "catalogue",
         How::Sysfs => "sysfs",
         How::Register => "register",
+        How::Manual => "manual",
     }
 }
 

@@ -77,6 +77,9 @@ fn irq(view: &View, number: u32, table: &str, told: &mut usize) -> Option<Irq> {
     })?;
     let cores = view.among(&parse_cpulist(&affinity)?);
     *told += 1;
+    if is_of_each_core(table, number) {
+        return None;
+    }
     if cores.is_empty() {
         return None;
     }
@@ -84,14 +87,26 @@ fn irq(view: &View, number: u32, table: &str, told: &mut usize) -> Option<Irq> {
     Some(Irq { number, name, cores, count, file, affinity })
 }
 
+/// Whether each core has an interrupt of that number of its own, which goes nowhere else: timers and counters behind Arm's
+/// interrupt controller (GIC), whose numbers below 32 are private to a core (Arm IHI 0048, 2.2.1).
+fn is_of_each_core(table: &str, number: u32) -> bool {
+    let words = words(table, number).unwrap_or_default();
+    let controller = words.iter().position(|word| word.starts_with("GIC"));
+    let behind = controller.and_then(|at| words.get(at + 1)?.parse::<u32>().ok());
+    behind.is_some_and(|number| number < 32)
+}
+
+/// The words of an interrupt's line in `/proc/interrupts`.
+fn words(table: &str, number: u32) -> Option<Vec<&str>> {
+    let label = format!("{number}:");
+    let mut lines = table.lines().skip(1).map(|line| line.split_whitespace().collect::<Vec<_>>());
+    lines.find(|words| words.first() == Some(&label.as_str()))
+}
+
 /// How often an interrupt came to some cores, and its name, of `/proc/interrupts`.
 fn row(table: &str, number: u32, cores: &[u32]) -> Option<(u64, String)> {
-    let mut lines = table.lines();
-    let columns: Vec<&str> = lines.next()?.split_whitespace().collect();
-    let label = format!("{number}:");
-    let words: Vec<&str> = lines
-        .map(|line| line.split_whitespace().collect::<Vec<_>>())
-        .find(|words| words.first() == Some(&label.as_str()))?;
+    let columns: Vec<&str> = table.lines().next()?.split_whitespace().collect();
+    let words = words(table, number)?;
     let count = cores.iter().filter_map(|core| {
         let column = columns.iter().position(|name| *name == format!("CPU{core}"))?;
         words.get(1 + column)?.parse::<u64>().ok()

@@ -35,10 +35,14 @@ fn look(view: &View) -> Result<Looked, NotSeen> {
         None => Some("none or voluntary".into()),
     };
     let severity = if model.as_deref() == Some("full") { Severity::Warning } else { Severity::Serious };
-    let mut fixes = vec![Fix::Other(
-        "install a kernel with CONFIG_PREEMPT_RT, which is in mainline since 6.12 (Debian: apt install linux-image-rt-amd64)"
-            .into(),
-    )];
+    let package = match waykeeper_linux::architecture(&view.root).as_deref() {
+        Some("x86_64") => " (Debian: apt install linux-image-rt-amd64)",
+        Some("aarch64") => " (Debian: apt install linux-image-rt-arm64)",
+        Some("armv7l") => " (Debian: apt install linux-image-rt-armmp)",
+        _ => "",
+    };
+    let what = "install a kernel with CONFIG_PREEMPT_RT, which is in mainline since 6.12";
+    let mut fixes = vec![Fix::Other(format!("{what}{package}"))];
     if mark == Some("PREEMPT_DYNAMIC") && model.as_deref() != Some("full") {
         fixes.push(Fix::Parameter("preempt=full".into()));
     }

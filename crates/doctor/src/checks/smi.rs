@@ -3,7 +3,7 @@
 use crate::check::{Check, Looked, NotSeen, fine, found};
 use crate::finding::{Fix, Seen, Severity};
 use crate::smi::Smis;
-use crate::view::View;
+use crate::view::{Vendor, View};
 
 pub(super) const CHECK: Check = Check {
     id: "smi",
@@ -15,6 +15,9 @@ pub(super) const CHECK: Check = Check {
 };
 
 fn look(view: &View) -> Result<Looked, NotSeen> {
+    if matches!(view.vendor(), Ok(Vendor::NotX86)) {
+        return fine("does not apply: no x86 processor", vec![]);
+    }
     let (counts, seconds) = match &view.smis {
         Smis::Counted { counts, seconds } => (counts, seconds),
         Smis::NotCounted(why) => return Err(NotSeen(why.clone())),

@@ -27,6 +27,13 @@ const ARM: Change = |tree| {
     tree.put("/proc/cpuinfo", "processor\t: 0\nCPU implementer\t: 0x41\nCPU architecture: 8\n");
 };
 
+const ARM_BOARD: Change = |tree| {
+    ARM(tree);
+    tree.put("manifest.toml", "format = 1\nmade_by = \"test\"\narchitecture = \"aarch64\"\n")
+        .put("/sys/firmware/devicetree/base/model", "Radxa ROCK 5B")
+        .put("/sys/firmware/devicetree/base/psci/compatible", "arm,psci-1.0\0arm,psci-0.2");
+};
+
 use Severity::{Note, Serious, Warning};
 
 const GRAPHICS: &str = "/sys/bus/pci/devices/0000:00:02.0";
@@ -151,7 +158,23 @@ const ROWS: &[Row] = &[
             "3 times in 2 s",
         )],
         hidden: &[(|tree| tree.smis = Smis::NotCounted("a recorded tree stands still".into()), "stands still")],
-        fine: &[],
+        fine: &[ARM],
+    },
+    Row {
+        id: "secure-firmware",
+        // What EL3 takes is counted nowhere: on Arm it is never fine.
+        found: &[(
+            |tree| {
+                ARM_BOARD(tree);
+                tree.put("/sys/firmware/acpi/tables/SDEI", "x");
+            },
+            Note,
+            "SDEI",
+        )],
+        hidden: &[(ARM, "whether this is one is not known"), (ARM_BOARD, "this machine has PSCI")],
+        fine: &[|tree| {
+            tree.put("/proc/cpuinfo", "processor\t: 0\nhart\t: 0\nisa\t: rv64imafdc\n");
+        }],
     },
     Row {
         id: "idle-states",
@@ -281,7 +304,15 @@ const ROWS: &[Row] = &[
                 "no affinity",
             ),
         ],
-        fine: &[],
+        fine: &[
+            // Timers and counters behind Arm's interrupt controller: each core has its own, and cannot give it away.
+            |tree| {
+                tree.put("/proc/irq/11/smp_affinity_list", "0-7\n").put("/proc/irq/23/smp_affinity_list", "0-7\n");
+                let table = "       CPU0 CPU1 CPU2 CPU3 CPU4 CPU5 CPU6 CPU7\n 11: 1 1 1 1 9 9 1 1 GICv3 27 Level arch_timer\n\
+                             \x20 23: 0 0 0 0 3 0 0 0 GIC-0 23 Level arm-pmu\n";
+                tree.replace("/proc/interrupts", "       CPU0 CPU1 CPU2 CPU3 CPU4 CPU5 CPU6 CPU7\n", table);
+            },
+        ],
     },
     Row {
         id: "smt",
@@ -769,6 +800,76 @@ const ROWS: &[Row] = &[
             |tree| {
                 tree.without("/sys/devices/system/cpu/cpu4/cpufreq/energy")
                     .put("/sys/devices/system/cpu/cpu4/cpufreq/scaling_driver", "acpi-cpufreq");
+            },
+        ],
+    },
+    Row {
+        id: "thermal",
+        found: &[
+            (
+                |tree| {
+                    tree.put("/sys/class/thermal/cooling_device0/cur_state", "2");
+                },
+                Serious,
+                "lowered now",
+            ),
+            (
+                |tree| {
+                    // A board with big and little cores.
+                    tree.put("/sys/class/thermal/cooling_device1/type", "cpufreq-cpu4");
+                },
+                Serious,
+                "lowered now",
+            ),
+            (
+                |tree| {
+                    tree.put("/sys/devices/system/cpu/cpu5/thermal_throttle/core_throttle_count", "12");
+                },
+                Warning,
+                "since boot",
+            ),
+            (
+                |tree| {
+                    tree.put("/sys/class/thermal/thermal_zone0/temp", "91000");
+                },
+                Warning,
+                "within 10 degrees",
+            ),
+        ],
+        hidden: &[
+            (
+                |tree| {
+                    tree.without("/sys/class/thermal/thermal_zone0");
+                },
+                "no zone with a temperature",
+            ),
+            (
+                |tree| {
+                    tree.without("/sys/devices/system/cpu/cpu5/thermal_throttle");
+                },
+                "core_throttle_count",
+            ),
+            (
+                |tree| {
+                    GUEST(tree);
+                    tree.without("/sys/class/thermal/").without("/sys/devices/system/cpu/cpu4/thermal_throttle");
+                },
+                "heat is the host's affair",
+            ),
+        ],
+        fine: &[
+            |tree| {
+                tree.put("/sys/class/thermal/thermal_zone0/temp", "90000");
+            },
+            |tree| {
+                // Below zero, and a trip point that is not set.
+                tree.put("/sys/class/thermal/thermal_zone0/temp", "-20000")
+                    .put("/sys/class/thermal/thermal_zone0/trip_point_2_type", "passive")
+                    .put("/sys/class/thermal/thermal_zone0/trip_point_2_temp", "-274000");
+            },
+            |tree| {
+                // Another core's affair.
+                tree.put("/sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count", "7");
             },
         ],
     },

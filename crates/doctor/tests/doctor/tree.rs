@@ -49,6 +49,7 @@ impl Tree {
                 ("cpuidle/state2/name", "C10"),
                 ("cpuidle/state2/latency", "680"),
                 ("cpuidle/state2/disable", "1"),
+                ("thermal_throttle/core_throttle_count", "0"),
                 ("cpufreq/scaling_governor", "performance"),
                 ("cpufreq/scaling_min_freq", "800000"),
                 ("cpufreq/scaling_max_freq", "4000000"),
@@ -94,6 +95,20 @@ impl Tree {
         tree.put("/sys/firmware/acpi/tables/RTCT", "x");
         tree.put("/sys/power/mem_sleep", "s2idle [deep]\n");
         tree.put("/sys/class/drm/version", "drm\n");
+        for (path, text) in [
+            ("thermal_zone0/type", "x86_pkg_temp"),
+            ("thermal_zone0/temp", "61000"),
+            ("thermal_zone0/trip_point_0_type", "passive"),
+            ("thermal_zone0/trip_point_0_temp", "100000"),
+            ("thermal_zone0/trip_point_1_type", "critical"),
+            ("thermal_zone0/trip_point_1_temp", "62000"),
+            ("cooling_device0/type", "Processor"),
+            ("cooling_device0/cur_state", "0"),
+            ("cooling_device1/type", "pwm-fan"),
+            ("cooling_device1/cur_state", "3"),
+        ] {
+            tree.put(&format!("/sys/class/thermal/{path}"), text);
+        }
         tree
     }
 

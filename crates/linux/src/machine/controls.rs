@@ -6,12 +6,13 @@ use waykeeper_platform::CoreId;
 use waykeeper_platform::catalogue::catalogue;
 
 use super::identity::Identity;
-use super::{CacheKind, CacheUse, Reading, cpuid_controls, other_controls, resctrl_controls};
+use super::{CacheKind, CacheUse, Reading, arm_controls, cpuid_controls, other_controls, resctrl_controls};
 
 /// Something that shares or guards a resource.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Control {
-    /// Its id: `l2_ways`, `l3_ways`, `memory_bandwidth`, `monitoring`, `frequency`, `smt`, `idle_states`, `prefetchers`.
+    /// Its id: `l2_ways`, `l3_ways`, `memory_bandwidth`, `monitoring`, `frequency`, `smt`, `idle_states`, `prefetchers`;
+    /// on Arm `dsu_way_groups`, `mpam`, `dsu_counters`, `interconnect_counters` too.
     pub id: String,
     /// Its name.
     pub name: String,
@@ -102,6 +103,8 @@ pub enum How {
     Sysfs,
     /// A register could be read.
     Register,
+    /// The manual of a part that was recognised.
+    Manual,
 }
 
 impl Control {
@@ -167,6 +170,7 @@ pub(super) fn read(
         add(&mut controls, control, notes);
     }
     unenumerated_l2(reading, caches, &mut controls);
+    controls.extend(arm_controls::read(reading, caches));
     controls.extend(other_controls::read(reading));
     controls
 }

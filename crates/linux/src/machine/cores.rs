@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use waykeeper_platform::CoreId;
 
 use super::Reading;
-use super::part_names::arm_part;
+use super::arm_cores::{arm_name, midr};
 
 /// Cores of one kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -65,22 +65,16 @@ pub(super) fn read(reading: &Reading) -> Vec<Cores> {
     kinds.into_iter().map(|(key, cpus)| cores(reading, key, cpus)).collect()
 }
 
-fn midr(reading: &Reading, cpu: CoreId) -> Option<u64> {
-    let text = reading.cpu(cpu, "regs/identification/midr_el1")?;
-    u64::from_str_radix(text.strip_prefix("0x")?, 16).ok()
-}
-
 fn key(reading: &Reading, cpu: CoreId, units: &[(&str, Vec<CoreId>)], alike: &str) -> Key {
     // Leaf 0x1A: EAX bits 31:24 tell the kind of core on hybrid parts (Intel SDM, volume 2).
     let native = reading.leaves(cpu).map_or(0, |leaves| leaves.get(0x1a, 0).eax >> 24);
     let midr = midr(reading, cpu);
     let unit = units.iter().find(|(_, cpus)| cpus.contains(&cpu)).map(|(name, _)| *name);
-    let (kind, found) = match (unit, native, midr.and_then(arm_part), midr) {
+    let (kind, found) = match (unit, native, midr) {
         (Some(name), ..) => (name.to_owned(), "/sys/devices/cpu_core, cpu_atom"),
         (None, 0x40, ..) => ("P-core".to_owned(), "CPUID leaf 0x1A"),
         (None, 0x20, ..) => ("E-core".to_owned(), "CPUID leaf 0x1A"),
-        (.., Some((name, _)), _) => (name.to_owned(), "MIDR_EL1"),
-        (.., Some(midr)) => (format!("MIDR {midr:#x}"), "MIDR_EL1"),
+        (.., Some((midr, found))) => (arm_name(midr), found),
         _ => (alike.to_owned(), "/proc/cpuinfo"),
     };
     let caches = (0..16).map_while(|index| {
@@ -126,7 +120,7 @@ fn cores(reading: &Reading, key: Key, cpus: Vec<CoreId>) -> Cores {
         kind: key.kind,
         found: key.found.into(),
         physical: firsts,
-        midr: midr(reading, cpus[0]),
+        midr: midr(reading, cpus[0]).map(|(midr, _)| midr),
         capacity: cpus.iter().filter_map(|cpu| reading.cpu_number(*cpu, "cpu_capacity")).max(),
         base_mhz: mhz("base_frequency").1.or((leaf > 0).then_some(leaf)),
         min_mhz: mhz("cpuinfo_min_freq").0,

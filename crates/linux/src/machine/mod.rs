@@ -1,5 +1,7 @@
 //! What a machine is: cores, caches, clocks and controls, each with how it was found.
 
+mod arm_controls;
+mod arm_cores;
 mod caches;
 mod clock;
 mod controls;
@@ -7,7 +9,6 @@ mod cores;
 mod cpuid_controls;
 mod identity;
 mod other_controls;
-mod part_names;
 mod platform;
 pub mod probe;
 mod resctrl_controls;

@@ -4,7 +4,7 @@ use waykeeper_platform::{CoreKind, Execution, Inclusion, Index, Param, PrivateCa
 
 use super::assumed::{assumed, measured, tick_loop};
 use super::{CPUID, Measured, SYSFS, rounded};
-use crate::machine::part_names::arm_part;
+use crate::machine::arm_cores::arm_core;
 use crate::machine::{CacheKind, CacheUse, Cores, How, Machine};
 
 const CLOCK: &str = "neither the kernel nor CPUID shows a frequency";
@@ -15,7 +15,7 @@ impl Machine {
         let first = ids.first().copied().unwrap_or_default();
         let own = latencies.iter().find(|it| kind.cpus.contains(&it.cpu));
         let clock = clock(kind, own);
-        let in_order = kind.midr.and_then(arm_part).map(|(name, in_order)| (in_order, name));
+        let in_order = kind.midr.and_then(arm_core).map(|core| (core.in_order, &core.name));
         let out_of_order = in_order.is_none_or(|(in_order, _)| !in_order);
         let cache = |level, holds| self.cache_of(first, level, holds).filter(|cache| self.is_private(cache));
         // Load to use in core cycles.
