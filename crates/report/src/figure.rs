@@ -7,6 +7,14 @@ pub fn time(ns: Option<f64>) -> String {
     ns.map(format_ns).unwrap_or_default()
 }
 
+/// A sample, in nanoseconds, of a counter whose smallest step is that long: one below it is known to be shorter, not to be 0.
+pub fn sample(ns: Option<f64>, step_ns: f64) -> String {
+    match ns {
+        Some(ns) if ns < step_ns => format!("< {}", format_ns(step_ns)),
+        other => time(other),
+    }
+}
+
 /// A duration in seconds.
 pub fn seconds(s: f64) -> String {
     format_ns(s * 1e9)
@@ -77,6 +85,10 @@ mod tests {
     fn figures_read_as_people_write_them() {
         assert_eq!(time(Some(57.5)), "57.5 ns");
         assert_eq!(time(None), "");
+        // 24 MHz: a sample of no tick took less than one.
+        assert_eq!(sample(Some(0.0), 1e3 / 24.0), "< 41.7 ns");
+        assert_eq!(sample(Some(83.333), 1e3 / 24.0), "83.3 ns");
+        assert_eq!(sample(None, 1.0), "");
         assert_eq!(ratio(Some(0.996)), "x1.00");
         assert_eq!(count(56_200_000), "56.2 M");
         assert_eq!(count(9_999), "9999");

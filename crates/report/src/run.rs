@@ -1,10 +1,10 @@
 //! A run as text: headline, tables, what they show, what a reader must know.
 
 use waykeeper_experiment::layout::Metric;
-use waykeeper_run::{CaseRecord, Run};
+use waykeeper_run::{CaseRecord, Clock, Run};
 use waykeeper_statistics::Verdict;
 
-use crate::figure::{count, ratio, seconds, time};
+use crate::figure::{count, ratio, sample, seconds, time};
 use crate::headline::headline;
 use crate::longest::longest;
 use crate::matrix::matrix;
@@ -74,11 +74,11 @@ fn cases(run: &Run) -> String {
         ("verdict", false),
     ]);
     let metric = run.table.as_ref().map(|table| table.metric).unwrap_or_default();
-    let rows: Vec<_> = run.cases.iter().map(|case| case_row(case, metric)).collect();
+    let rows: Vec<_> = run.cases.iter().map(|case| case_row(case, metric, &run.clock)).collect();
     table(&columns, &rows)
 }
 
-fn case_row(case: &CaseRecord, metric: Metric) -> Vec<String> {
+fn case_row(case: &CaseRecord, metric: Metric, clock: &Clock) -> Vec<String> {
     let bandwidth = matches!(metric, Metric::Bandwidth | Metric::TotalBandwidth);
     let of = |shown: bool, metric: Metric| if shown { figure(metric, case.figure(metric)) } else { String::new() };
     vec![
@@ -87,13 +87,13 @@ fn case_row(case: &CaseRecord, metric: Metric) -> Vec<String> {
         of(bandwidth, Metric::Bandwidth),
         of(bandwidth, Metric::TotalBandwidth),
         if case.samples > 0 { count(case.samples) } else { String::new() },
-        time(case.min_ns),
+        sample(case.min_ns, clock.step_ns()),
         time(case.mean_ns),
-        time(case.p50_ns),
-        time(case.p99_ns),
-        time(case.p99_9_ns),
-        time(case.p99_99_ns),
-        time(case.max_ns),
+        sample(case.p50_ns, clock.step_ns()),
+        sample(case.p99_ns, clock.step_ns()),
+        sample(case.p99_9_ns, clock.step_ns()),
+        sample(case.p99_99_ns, clock.step_ns()),
+        sample(case.max_ns, clock.step_ns()),
         seconds(case.run_length_s),
         ratio(case.slowdown),
         ratio(case.cost),

@@ -35,9 +35,11 @@ impl Observer for Unobserved {
     fn ended(&self) {}
 }
 
-/// What is in no result; the text is one sentence or more, without an end.
+/// What the user must know at once; the text is one sentence or more, without an end.
 #[derive(Debug)]
 pub enum Note {
+    /// The counter moves in steps that are long beside what is measured: what that means.
+    CoarseClock(String),
     /// The log of repeats cannot be written: a run that is killed loses repeats.
     LogNotWritten(io::Error),
     /// The run ended in an error after some repeats, which are in this folder.
@@ -47,6 +49,7 @@ pub enum Note {
 impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::CoarseClock(coarseness) => f.write_str(coarseness.trim_end_matches('.')),
             Self::LogNotWritten(error) => write!(
                 f,
                 "the log of repeats cannot be written: the run goes on, and each later repeat tries again; until then a \

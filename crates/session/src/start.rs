@@ -286,6 +286,8 @@ impl Started {
     }
 
     fn measure(mut self, observer: &dyn Observer, stop: &AtomicBool) -> Result<(Self, Finished), ExecutorError> {
+        let coarseness = self.base.clock.coarseness().filter(|_| self.base.executor == ExecutorKind::Host);
+        coarseness.into_iter().for_each(|coarseness| observer.note(&Note::CoarseClock(coarseness)));
         let begun = self.begun.take();
         let keeper = Noting { repeats: self.kept.as_ref().map(|(_, repeats)| repeats), observer };
         let progress = |progress: waykeeper_executor::Progress<'_>| observer.progress(progress);

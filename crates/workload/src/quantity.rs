@@ -216,7 +216,11 @@ impl<D: Dimension> Quantity<D> {
                     Part::Lines => shape.sets() * shape.ways,
                 } as f64
             }
-            Expr::Min(a, b) => self.value(a, caches)?.min(self.value(b, caches)?),
+            Expr::Min(a, b) => match (self.value(a, caches), self.value(b, caches)) {
+                // Kernels of some boards show no cache at all: what is written beside it as the most is then what there is.
+                (Err(_), Ok(most)) | (Ok(most), Err(_)) if caches.0.is_empty() => most,
+                (a, b) => a?.min(b?),
+            },
             Expr::Max(a, b) => self.value(a, caches)?.max(self.value(b, caches)?),
         })
     }
@@ -411,6 +415,13 @@ mod tests {
             assert!(error.contains(word) && error.contains("would do"), "{text}: {error}");
         }
         let none = CacheShapes::default();
+        // Of a choice the part that needs no cache is left, where no cache is known; elsewhere a missing level is an error.
+        assert_eq!("min(LLC, 64 MiB)".parse::<Size>().unwrap().resolve(&none), Ok(64 << 20));
+        let one = CacheShapes(agilex().0[..1].to_vec());
+        assert!(matches!(
+            "min(L3, 64 MiB)".parse::<Size>().unwrap().resolve(&one),
+            Err(BadQuantity::NoSuchCache { .. })
+        ));
         assert!(matches!("L3".parse::<Size>().unwrap().resolve(&none), Err(BadQuantity::NoSuchCache { .. })));
         assert!(matches!("0 KiB".parse::<Size>().unwrap().resolve(&none), Err(BadQuantity::Zero { .. })));
         assert!(matches!("9999 GiB".parse::<Size>().unwrap().resolve(&none), Err(BadQuantity::TooLarge { .. })));

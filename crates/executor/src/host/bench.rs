@@ -101,6 +101,7 @@ impl Bench for Workers {
                 "The processor does not promise a counter of constant rate: read absolute times with care.".into(),
             );
         }
+        notes.extend(self.clock().coarseness());
         if self.clock.stability_ppm > UNSTEADY_PPM {
             notes.push(format!(
                 "The counter's frequency moved by {:.0} parts in a million between two measurements.",

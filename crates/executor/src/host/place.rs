@@ -40,7 +40,7 @@ impl Host {
         let facts = facts(&root, site.auto_core);
         let place = OfferedSite {
             pace: bench.pace(),
-            notes: notes(&facts).into_iter().chain(bench.notes()).collect(),
+            notes: notes(&facts).into_iter().chain(unknown_caches(llc)).chain(bench.notes()).collect(),
             machine: machine(facts, &found.platform, &site),
             clock,
             site,
@@ -147,6 +147,15 @@ fn throttling_note(setting: &str) -> Option<String> {
             period - runtime,
             period
         )
+    })
+}
+
+/// What a machine means that shows no sizes of caches, as kernels for some boards do.
+fn unknown_caches(largest: Option<u64>) -> Option<String> {
+    largest.is_none().then(|| {
+        "The kernel shows no sizes of caches: of `min(LLC, 64 MiB)` and the like the other size is taken, and nobody can tell \
+         which cache a workload fits in."
+            .into()
     })
 }
 

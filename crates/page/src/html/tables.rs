@@ -1,7 +1,7 @@
 //! Tables that the reader can sort. Each number is also there as run.json has it, for sorting and for other programs.
 
 use waykeeper_experiment::layout::Metric;
-use waykeeper_report::figure::{count, ratio, seconds, three_digits, time};
+use waykeeper_report::figure::{count, ratio, sample, seconds, three_digits, time};
 use waykeeper_report::figure_of_metric;
 use waykeeper_run::{CaseRecord, Longer, Run};
 
@@ -24,6 +24,11 @@ impl Cell {
     /// A duration in nanoseconds.
     pub fn time(ns: Option<f64>) -> Self {
         Self { shown: time(ns), value: ns }
+    }
+
+    /// A sample in nanoseconds, of a counter whose smallest step is that long.
+    pub fn sample(ns: Option<f64>, step_ns: f64) -> Self {
+        Self { shown: sample(ns, step_ns), value: ns }
     }
 
     /// A duration in seconds.
@@ -119,17 +124,18 @@ fn cases(run: &Run) -> String {
         ("overflow", true),
         ("verdict", false),
     ]);
+    let step_ns = run.clock.step_ns();
     let row = |case: &CaseRecord| {
         vec![
             Cell::text(&case.name),
             if case.samples > 0 { Cell::count(case.samples) } else { Cell::text("") },
-            Cell::time(case.min_ns),
+            Cell::sample(case.min_ns, step_ns),
             Cell::time(case.mean_ns),
-            Cell::time(case.p50_ns),
-            Cell::time(case.p99_ns),
-            Cell::time(case.p99_9_ns),
-            Cell::time(case.p99_99_ns),
-            Cell::time(case.max_ns),
+            Cell::sample(case.p50_ns, step_ns),
+            Cell::sample(case.p99_ns, step_ns),
+            Cell::sample(case.p99_9_ns, step_ns),
+            Cell::sample(case.p99_99_ns, step_ns),
+            Cell::sample(case.max_ns, step_ns),
             Cell::seconds(Some(case.run_length_s)),
             Cell::ratio(case.slowdown),
             Cell::ratio(case.cost),
@@ -158,6 +164,7 @@ fn repeats(run: &Run) -> Option<String> {
         ("seed", true),
         ("not counted", false),
     ]);
+    let step_ns = run.clock.step_ns();
     let rows: Vec<Vec<Cell>> = run
         .cases
         .iter()
@@ -167,9 +174,9 @@ fn repeats(run: &Run) -> Option<String> {
                     Cell::text(&case.name),
                     Cell::count(repeat.repeat.into()),
                     Cell::count(repeat.samples),
-                    Cell::time(repeat.min_ns),
+                    Cell::sample(repeat.min_ns, step_ns),
                     Cell::time(repeat.mean_ns),
-                    Cell::time(repeat.max_ns),
+                    Cell::sample(repeat.max_ns, step_ns),
                     Cell::seconds(repeat.max_at_s),
                     Cell::seconds(Some(repeat.run_length_s)),
                     Cell::count(repeat.excursions),

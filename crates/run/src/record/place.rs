@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
+use waykeeper_workload::format_ns;
 
 /// The program that wrote a run.
 #[skip_serializing_none]
@@ -41,7 +42,7 @@ pub struct Provenance {
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Clock {
-    /// `TSC`, `CNTVCT`, or the simulated counter.
+    /// `TSC`, `CNTVCT`, what stands in for it on ARMv7, or the simulated counter.
     pub name: String,
     /// Ticks in a second.
     pub frequency_hz: f64,
@@ -55,6 +56,27 @@ pub struct Clock {
     pub stability_ppm: Option<f64>,
     /// Whether the processor says that the counter runs at one rate in all power states.
     pub invariant: Option<bool>,
+}
+
+impl Clock {
+    /// The smallest difference between two samples that can be seen.
+    pub fn step_ns(&self) -> f64 {
+        self.resolution_ns.unwrap_or(self.tick_ns)
+    }
+
+    /// What a reader must know of a counter that moves in long steps; nothing for others.
+    pub fn coarseness(&self) -> Option<String> {
+        // Longer than an access to the second level takes: what one access more costs is not seen in a single sample.
+        const COARSE_NS: f64 = 10.0;
+        (self.step_ns() >= COARSE_NS).then(|| {
+            format!(
+                "The counter ({}) moves in steps of {}: single samples are right to one step, and shorter times are not told \
+                 apart. The mean of many samples is finer.",
+                self.name,
+                format_ns(self.step_ns())
+            )
+        })
+    }
 }
 
 /// The machine that a run ran on.
@@ -127,4 +149,28 @@ pub struct Parameter {
     /// Source, range and reason.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_of_boards_are_coarse_and_those_of_servers_are_not() {
+        let clock = |hz: f64, ticks: f64| Clock {
+            name: "CNTVCT".into(),
+            frequency_hz: hz,
+            tick_ns: 1e9 / hz,
+            resolution_ns: Some(ticks * 1e9 / hz),
+            read_overhead_ns: None,
+            stability_ppm: None,
+            invariant: None,
+        };
+        let of = |hz, ticks| clock(hz, ticks).coarseness().unwrap_or_default();
+        assert!(of(24e6, 1.0).contains("in steps of 41.7 ns"), "{}", of(24e6, 1.0));
+        assert!(of(62.5e6, 1.0).contains("in steps of 16 ns"));
+        // 1 GHz, as Armv8.6 has it; one that counts at 1 GHz and moves 40 ticks at a time, as some parts of that do.
+        assert_eq!(of(1e9, 1.0), "");
+        assert!(of(1e9, 40.0).contains("in steps of 40 ns"));
+    }
 }
