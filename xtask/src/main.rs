@@ -5,6 +5,7 @@
 //! model beside real kernels, the fuzzers, and all tests.
 
 mod architecture;
+mod arm_rig;
 #[cfg(test)]
 mod book;
 mod clients_rig;
@@ -36,6 +37,7 @@ cargo xtask validate    compare all simulated figures with published ones, write
 cargo xtask kernel-rig [--ops N] [--seed S] [--kernel V]... [--setup NAME]... [--replay FILE]...
                         [--circle NAME]...
                         compare the resctrl model with real kernels under QEMU (docs/resctrl.md)
+cargo xtask arm-rig [GUEST]...    run the whole program in Arm Linux guests (docs/arm.md)
 cargo xtask clients-rig [SCENARIO]...    run other people's clients of resctrl and of registers in rooms (rigs/clients)
 ";
 
@@ -52,6 +54,7 @@ fn main() -> ExitCode {
         Some("bench-peers") => peers::compare(std::env::args().nth(2)),
         Some("validate") => validate::run_with(std::env::args().skip(2)),
         Some("clients-rig") => clients_rig::run_with(&std::env::args().skip(2).collect::<Vec<_>>()),
+        Some("arm-rig") => arm_rig::run_with(std::env::args().skip(2)),
         Some("kernel-rig") => kernel_rig::run_with(std::env::args().skip(2)),
         _ => {
             eprint!("{HELP}");

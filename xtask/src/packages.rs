@@ -68,13 +68,28 @@ const NEEDED_BY_CLIENTS_RIG: [(&str, &str); 5] = [
 ];
 
 /// What packages are made and tried with.
-const NEEDED_BY_PACKAGES: [(&str, &str); 6] = [
+const NEEDED_BY_PACKAGES: [(&str, &str); 8] = [
     ("musl-gcc", "musl-tools"),
+    ("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu"),
+    ("aarch64-linux-gnu-strip", "binutils-aarch64-linux-gnu"),
     ("dpkg-deb", "dpkg"),
     ("debootstrap", "debootstrap"),
     ("readelf", "binutils"),
     ("unshare", "util-linux"),
     ("git", "git"),
+];
+
+/// What Arm guests run in and are made with.
+const NEEDED_BY_ARM_RIG: [(&str, &str); 3] = [
+    ("qemu-system-aarch64", "qemu-system-arm"),
+    ("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu"),
+    ("dpkg-deb", "dpkg"),
+];
+
+/// Files that they need.
+const FILES_NEEDED_BY_ARM_RIG: [(&str, &str); 2] = [
+    ("/usr/aarch64-linux-gnu/lib/libc.a", "libc6-dev-arm64-cross"),
+    ("/usr/share/keyrings/debian-archive-keyring.gpg", "debian-archive-keyring"),
 ];
 
 /// Installs what is missing when it may, else names it.
@@ -107,6 +122,14 @@ pub fn provide_for_clients_rig() -> Result<(), String> {
 /// Missing packages that could not be installed.
 pub fn provide_for_packages() -> Result<(), String> {
     install(missing(&NEEDED_BY_PACKAGES, &[]))
+}
+
+/// The same for Arm guests.
+///
+/// # Errors
+/// Missing packages that could not be installed.
+pub fn provide_for_arm_rig() -> Result<(), String> {
+    install(missing(&NEEDED_BY_ARM_RIG, &FILES_NEEDED_BY_ARM_RIG))
 }
 
 /// Python with what makes its environments.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::step::{become_last, cargo, run, target};
-use crate::{architecture, clients_rig, dependencies, kernel_rig, package, packages, words};
+use crate::{architecture, arm_rig, clients_rig, dependencies, kernel_rig, package, packages, words};
 
 /// The tests that try random inputs.
 const FUZZERS: [&str; 7] =
@@ -32,6 +32,7 @@ pub fn all() -> Result<(), String> {
     packages::provide_for_clients_rig()?;
     clients_rig::run_built(&[])?;
     package::test()?;
+    arm_rig::short()?;
     kernel_rig::short()?;
     run(
         "fuzzers",

@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use crate::packages;
 use crate::step::{root, run, target};
 use crate::tools;
-use program::{Built, TARGET};
+use program::{AARCH64, Built, X86_64};
 
 /// The version of cargo-deb that the package's description was tried with.
 const CARGO_DEB: &str = "3.8.0";
@@ -23,6 +23,11 @@ const SHELLS: [&str; 3] = ["bash", "zsh", "fish"];
 /// Where all of it lies at the end.
 fn shipped() -> PathBuf {
     target().join("shipped")
+}
+
+/// The program for AArch64, as it is shipped.
+pub fn aarch64_program() -> PathBuf {
+    shipped().join("waykeeper-aarch64")
 }
 
 /// Makes what users install.
@@ -38,18 +43,28 @@ pub fn make() -> Result<(), String> {
 /// # Errors
 /// A step that fails, or a package that is not as it must be.
 pub fn test() -> Result<(), String> {
-    let (built, deb) = make_all()?;
-    program::check_static(&built)?;
+    let Made { x86_64, aarch64, deb } = make_all()?;
+    program::check_static(&x86_64)?;
+    program::check_static(&aarch64)?;
     bare_root::test(&deb, &program::commit())
 }
 
-fn make_all() -> Result<(Built, PathBuf), String> {
+/// What was made.
+struct Made {
+    x86_64: Built,
+    aarch64: Built,
+    deb: PathBuf,
+}
+
+fn make_all() -> Result<Made, String> {
     packages::provide_for_packages()?;
     let folder = shipped();
     fresh(&folder)?;
-    let built = program::build()?;
-    beside(&built)?;
-    copy(&built.program, &folder.join("waykeeper-x86_64"))?;
+    let x86_64 = program::build(&X86_64)?;
+    let aarch64 = program::build(&AARCH64)?;
+    beside(&x86_64)?;
+    copy(&x86_64.program, &folder.join("waykeeper-x86_64"))?;
+    copy(&aarch64.program, &aarch64_program())?;
     let deb = debian_package(&folder)?;
     for file in ["packaging/Containerfile", "crates/markers/user/waykeeper.h"] {
         let file = Path::new(root()).join(file);
@@ -57,7 +72,7 @@ fn make_all() -> Result<(Built, PathBuf), String> {
     }
     sums(&folder)?;
     println!("packages are in {}", folder.display());
-    Ok((built, deb))
+    Ok(Made { x86_64, aarch64, deb })
 }
 
 /// Writes man pages and completions beside a program, where the package's description has them.
@@ -80,7 +95,7 @@ fn beside(built: &Built) -> Result<(), String> {
 fn debian_package(folder: &Path) -> Result<PathBuf, String> {
     let deb = folder.join("waykeeper_amd64.deb");
     let mut package = Command::new(tools::built("cargo-deb", CARGO_DEB)?.join("cargo-deb"));
-    package.args(["--package", "waykeeper", "--target", TARGET, "--no-build", "--no-strip", "--locked"]);
+    package.args(["--package", "waykeeper", "--target", X86_64.target, "--no-build", "--no-strip", "--locked"]);
     run("Debian package", package.arg("--output").arg(&deb))?;
     Ok(deb)
 }

@@ -1,12 +1,27 @@
-//! The static program: built against musl, so that it runs on every Linux of its architecture, whatever C library is there.
+//! The static programs: built against musl, so that each runs on every Linux of its architecture, whatever C library is there.
 
 use std::path::PathBuf;
 use std::process::Command;
 
 use crate::step::{cargo, root, run, target};
 
-/// As Rust calls the architecture and C library that packages are made for.
-pub const TARGET: &str = "x86_64-unknown-linux-musl";
+/// An architecture that the program is built for.
+#[derive(Debug)]
+pub struct Architecture {
+    /// As `uname -m` calls it.
+    pub name: &'static str,
+    /// As Rust calls it, with its C library.
+    pub target: &'static str,
+    /// Before the names of the C compiler and its tools; nothing for this machine's own.
+    tools: &'static str,
+}
+
+/// What Debian packages are made for.
+pub const X86_64: Architecture = Architecture { name: "x86_64", target: "x86_64-unknown-linux-musl", tools: "" };
+
+/// What boards run.
+pub const AARCH64: Architecture =
+    Architecture { name: "aarch64", target: "aarch64-unknown-linux-musl", tools: "aarch64-linux-gnu-" };
 
 /// A program that was built.
 #[derive(Debug)]
@@ -32,14 +47,20 @@ pub fn commit() -> String {
 ///
 /// # Errors
 /// A target that cannot be installed; a build that fails.
-pub fn build() -> Result<Built, String> {
-    provide(TARGET)?;
+pub fn build(architecture: &Architecture) -> Result<Built, String> {
+    provide(architecture.target)?;
     let mut build = cargo("build --release --locked --package waykeeper --bin waykeeper --target");
-    build.arg(TARGET).env("WAYKEEPER_COMMIT", commit());
-    run("static program", &mut build)?;
-    let folder = target().join(TARGET).join("release");
+    build.arg(architecture.target).env("WAYKEEPER_COMMIT", commit());
+    if !architecture.tools.is_empty() {
+        let compiler = format!("{}gcc", architecture.tools);
+        let variable = architecture.target.replace('-', "_");
+        build.env(format!("CARGO_TARGET_{}_LINKER", variable.to_uppercase()), &compiler);
+        build.env(format!("CC_{variable}"), &compiler);
+    }
+    run(&format!("static program for {}", architecture.name), &mut build)?;
+    let folder = target().join(architecture.target).join("release");
     let built = Built { program: folder.join("waykeeper"), folder };
-    run("without symbols", Command::new("strip").arg(&built.program))?;
+    run("without symbols", Command::new(format!("{}strip", architecture.tools)).arg(&built.program))?;
     Ok(built)
 }
 

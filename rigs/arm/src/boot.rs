@@ -1,0 +1,121 @@
+//! Boots a guest, listens to it, and fetches what it kept.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use waykeeper_kernel_rig::initramfs::Archive;
+
+use crate::guest::Guest;
+use crate::programs::{Programs, run as run_command, target};
+
+/// The guest's first program.
+const INSIDE: &str = include_str!("../inside.sh");
+
+/// The longest time that a guest may take, seconds.
+const SECONDS: u32 = 1200;
+
+/// Boots a guest and returns the folder with what it kept.
+///
+/// # Errors
+/// What could not be fetched; a guest that does not come to its end; a step that failed.
+pub fn run(guest: &Guest, programs: &Programs) -> Result<PathBuf, String> {
+    let place = provided(guest)?;
+    let initramfs = target().join(format!("arm-rig-{}.cpio", guest.name));
+    let failed = |error: std::io::Error| format!("{}: {error}", initramfs.display());
+    std::fs::write(&initramfs, archive(&place, programs)?).map_err(failed)?;
+    let mut command = Command::new("timeout");
+    command.args(["--kill-after=5", &SECONDS.to_string(), guest.qemu]).args(guest.options);
+    command.args(["-nographic", "-no-reboot", "-net", "none", "-serial", "stdio", "-monitor", "none"]);
+    command.arg("-kernel").arg(place.join("kernel")).arg("-initrd").arg(&initramfs);
+    if place.join("board.dtb").exists() {
+        command.arg("-dtb").arg(place.join("board.dtb"));
+    }
+    command.arg("-append").arg(format!("{} panic=-1 quiet loglevel=3 rdinit=/init", guest.kernel_options));
+    // The board's sound card finds none here, and says so at length.
+    command.env("QEMU_AUDIO_DRV", "none").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn().map_err(|error| format!("{command:?}: {error}"))?;
+    let heard = listen(child.stdout.take().ok_or("QEMU has no output")?);
+    child.wait().map_err(|error| format!("{command:?}: {error}"))?;
+    std::fs::remove_file(&initramfs).map_err(failed)?;
+    let folder = target().join("arm-rig").join(guest.name);
+    unpack(&heard, &folder)?;
+    match heard.failed {
+        0 => Ok(folder),
+        failed => Err(format!("{failed} steps failed; what they printed is in {}", folder.display())),
+    }
+}
+
+/// Kernel and busybox, fetched where they are missing.
+fn provided(guest: &Guest) -> Result<PathBuf, String> {
+    let cache = waykeeper_kernel_rig::provide::cache().with_file_name("arm-rig");
+    run_command(Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("provide")).arg(&cache).arg(guest.name))?;
+    Ok(cache.join(guest.name))
+}
+
+fn archive(place: &Path, programs: &Programs) -> Result<Vec<u8>, String> {
+    let mut archive = Archive::default();
+    ["bin", "dev", "proc", "root", "run", "sys", "tmp", "var"].iter().for_each(|folder| archive.directory(folder));
+    archive.device("dev/console", 5, 1);
+    archive.file("init", 0o755, INSIDE.as_bytes());
+    let busybox = place.join("busybox");
+    for (name, file) in
+        [("bin/busybox", &busybox), ("bin/waykeeper", &programs.waykeeper), ("bin/cookbook", &programs.cookbook)]
+    {
+        archive.file(name, 0o755, &std::fs::read(file).map_err(|error| format!("{}: {error}", file.display()))?);
+    }
+    if let Ok(module) = std::fs::read(place.join("fuse.ko")) {
+        archive.file("fuse.ko", 0o644, &module);
+    }
+    Ok(archive.finish())
+}
+
+/// What a guest said.
+#[derive(Debug, Default)]
+struct Heard {
+    /// The last lines that were not meant for us, such as the kernel's.
+    other: Vec<String>,
+    /// Steps that failed.
+    failed: usize,
+    /// The archive of what was kept, in base64.
+    archive: String,
+    /// Whether it came to its end.
+    ended: bool,
+}
+
+fn listen(output: impl Read) -> Heard {
+    let mut heard = Heard::default();
+    let mut sends = false;
+    for line in BufReader::new(output).split(b'\n').map_while(Result::ok) {
+        let line = String::from_utf8_lossy(&line).trim_end().to_owned();
+        match line.strip_prefix("GUEST ") {
+            Some("results") => sends = true,
+            Some("end") => (sends, heard.ended) = (false, true),
+            Some(said) => {
+                heard.failed += usize::from(said.starts_with("failed "));
+                println!("{said}");
+            }
+            None if sends => heard.archive += &line,
+            None => heard.other.push(line),
+        }
+    }
+    heard
+}
+
+fn unpack(heard: &Heard, folder: &Path) -> Result<(), String> {
+    if !heard.ended {
+        let last = heard.other[heard.other.len().saturating_sub(30)..].join("\n");
+        return Err(format!("the guest did not come to its end; its last lines:\n{last}"));
+    }
+    match std::fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            return Err(format!("{}: {error}", folder.display()));
+        }
+        _ => {}
+    }
+    let bytes = STANDARD.decode(&heard.archive).map_err(|error| format!("what the guest kept: {error}"))?;
+    let mut archive = tar::Archive::new(flate2::read::GzDecoder::new(bytes.as_slice()));
+    archive.unpack(folder).map_err(|error| format!("{}: {error}", folder.display()))
+}

@@ -1,0 +1,132 @@
+//! What must hold of what a guest's program said.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use crate::guest::Guest;
+use crate::programs::{run, target};
+
+/// Words of advice that no Arm machine can follow.
+const X86_ADVICE: [&str; 8] = ["intel", "TSC", "tsc=", "BIOS", "Hyper-Threading", "max_cstate", "MSR", "amd64"];
+
+/// Looks at all of it.
+///
+/// # Errors
+/// The first thing that is not as it must be.
+pub fn look(guest: &Guest, kept: &Path) -> Result<(), String> {
+    let kept = Kept(kept);
+    machine(guest, &kept)?;
+    doctor(&kept)?;
+    measured(&kept)?;
+    simulated(&kept)?;
+    policies(&kept)?;
+    errors(&kept)?;
+    println!("{}", clock(&kept)?);
+    Ok(())
+}
+
+/// The folder with what a guest kept.
+struct Kept<'p>(&'p Path);
+
+impl Kept<'_> {
+    fn text(&self, name: &str) -> Result<String, String> {
+        let path = self.0.join(name);
+        std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))
+    }
+
+    fn json(&self, name: &str) -> Result<Value, String> {
+        serde_json::from_str(&self.text(name)?).map_err(|error| format!("{}: {error}", self.0.join(name).display()))
+    }
+}
+
+fn expect(holds: bool, what: impl FnOnce() -> String) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(what()) }
+}
+
+fn machine(guest: &Guest, kept: &Kept) -> Result<(), String> {
+    let machine = kept.json("machine-json.out")?;
+    let kinds: Vec<&Value> = machine["cores"].as_array().into_iter().flatten().map(|cores| &cores["kind"]).collect();
+    expect(kinds == [guest.cores], || format!("cores are {kinds:?}, expected {}", guest.cores))?;
+    let architecture = &machine["identity"]["architecture"];
+    expect(architecture == guest.architecture, || format!("architecture {architecture}"))
+}
+
+/// No advice for other processors, and no check that is called fine without having seen anything.
+fn doctor(kept: &Kept) -> Result<(), String> {
+    let report = kept.json("doctor-json.out")?;
+    let findings = report["findings"].as_array().ok_or("doctor shows no findings")?;
+    expect(findings.len() > 20, || format!("{} findings", findings.len()))?;
+    for finding in findings {
+        let fixes = finding["fixes"].to_string();
+        let advice = X86_ADVICE.iter().find(|word| fixes.contains(**word));
+        expect(advice.is_none(), || format!("advice for another processor: {finding}"))?;
+        // Its own timer cannot be sent to another core.
+        expect(!fixes.contains("arch_timer") && !finding["seen"].to_string().contains("arch_timer"), || {
+            format!("a core's own interrupt: {finding}")
+        })?;
+    }
+    Ok(())
+}
+
+fn samples(run: &Value) -> Vec<u64> {
+    run["cases"].as_array().into_iter().flatten().filter_map(|case| case["samples"].as_u64()).collect()
+}
+
+fn measured(kept: &Kept) -> Result<(), String> {
+    let host = samples(&kept.json("host/run.json")?);
+    expect(!host.is_empty() && host.iter().all(|samples| *samples > 1000), || format!("samples of cases: {host:?}"))?;
+    // 300 ms of a period of 2 ms; an emulator may be late.
+    let own = samples(&kept.json("own/run.json")?);
+    expect(own.len() == 1 && (100..=152).contains(&own[0]), || format!("passes of the user's program: {own:?}"))
+}
+
+/// A simulation has the same bits on every architecture.
+fn simulated(kept: &Kept) -> Result<(), String> {
+    let folder = target().join("arm-rig/simulated-here");
+    let _ = std::fs::remove_dir_all(&folder);
+    let mut here = Command::new(target().join("release/waykeeper"));
+    here.args(["run", "agilex5-cluster-latency", "--duration", "500us", "--repeats", "2", "--out"]).arg(&folder);
+    run(here.stdout(Stdio::null()))?;
+    let here = Kept(&folder).json("run.json")?;
+    let there = kept.json("simulated/run.json")?;
+    let there = there["cases"].as_array().ok_or("a run without cases")?;
+    for (here, there) in here["cases"].as_array().into_iter().flatten().zip(there) {
+        expect(here == there, || format!("simulated here\n{here}\nand in the guest\n{there}"))?;
+    }
+    expect(there.len() > 4, || format!("{} simulated cases", there.len()))
+}
+
+fn policies(kept: &Kept) -> Result<(), String> {
+    let room = kept.text("room.out")?;
+    for line in ["L3:0=3ff", "L3:0=ffc00", "nothing is applied"] {
+        expect(room.contains(line), || format!("no `{line}` in the room:\n{room}"))?;
+    }
+    let info = kept.json("trace-info.out")?;
+    expect(info.to_string().contains("100000"), || format!("recorded: {info}"))
+}
+
+/// One clear line for each thing that is missing.
+fn errors(kept: &Kept) -> Result<(), String> {
+    for name in ["no-resctrl", "no-experiment"] {
+        let text = kept.text(&format!("{name}.err"))?;
+        expect(!text.is_empty() && !text.contains("panicked"), || format!("{name} says: {text}"))?;
+    }
+    Ok(())
+}
+
+/// The counter, and how fine it is.
+fn clock(kept: &Kept) -> Result<String, String> {
+    let run = kept.json("host/run.json")?;
+    let clock = &run["clock"];
+    let figure = |key: &str| clock[key].as_f64().unwrap_or(f64::NAN);
+    Ok(format!(
+        "clock {}: {:.3} MHz, {:.1} ns a tick, resolution {:.1} ns, {:.1} ns a reading",
+        clock["name"],
+        figure("frequency_hz") / 1e6,
+        figure("tick_ns"),
+        figure("resolution_ns"),
+        figure("read_overhead_ns")
+    ))
+}

@@ -1,0 +1,47 @@
+//! The guests.
+
+/// A guest: a processor, and how QEMU makes it.
+#[derive(Debug)]
+pub struct Guest {
+    /// Its name, which is the folder of its kernel in the cache.
+    pub name: &'static str,
+    /// Rust's name of what runs there.
+    pub target: &'static str,
+    /// The C compiler for it.
+    pub compiler: &'static str,
+    /// The emulator.
+    pub qemu: &'static str,
+    /// Its machine.
+    pub options: &'static [&'static str],
+    /// What the kernel is told.
+    pub kernel_options: &'static str,
+    /// The kind of its cores, as `machine` must name it.
+    pub cores: &'static str,
+    /// How `uname -m` calls the architecture.
+    pub architecture: &'static str,
+}
+
+/// All guests.
+pub const GUESTS: [Guest; 2] = [
+    Guest {
+        name: "aarch64",
+        target: "aarch64-unknown-linux-musl",
+        compiler: "aarch64-linux-gnu-gcc",
+        qemu: "qemu-system-aarch64",
+        options: &["-machine", "virt", "-cpu", "cortex-a76", "-smp", "2", "-m", "1024"],
+        kernel_options: "console=ttyAMA0",
+        cores: "Cortex-A76",
+        architecture: "aarch64",
+    },
+    Guest {
+        name: "armv7",
+        target: "armv7-unknown-linux-gnueabihf",
+        compiler: "arm-linux-gnueabihf-gcc",
+        qemu: "qemu-system-arm",
+        // The board always has four cores; the kernel waits long for those that are not given.
+        options: &["-machine", "vexpress-a9,secure=off", "-cpu", "cortex-a9", "-smp", "4", "-m", "1024"],
+        kernel_options: "console=ttyAMA0 nr_cpus=2",
+        cores: "Cortex-A9",
+        architecture: "armv7l",
+    },
+];
