@@ -80,14 +80,17 @@ const NEEDED_BY_PACKAGES: [(&str, &str); 8] = [
 ];
 
 /// What Arm guests run in and are made with.
-const NEEDED_BY_ARM_RIG: [(&str, &str); 3] = [
+const NEEDED_BY_ARM_RIG: [(&str, &str); 5] = [
     ("qemu-system-aarch64", "qemu-system-arm"),
+    ("arm-linux-gnueabihf-gcc", "gcc-arm-linux-gnueabihf"),
+    ("apt-cache", "apt"),
     ("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu"),
     ("dpkg-deb", "dpkg"),
 ];
 
 /// Files that they need.
-const FILES_NEEDED_BY_ARM_RIG: [(&str, &str); 2] = [
+const FILES_NEEDED_BY_ARM_RIG: [(&str, &str); 3] = [
+    ("/usr/arm-linux-gnueabihf/lib/libc.a", "libc6-dev-armhf-cross"),
     ("/usr/aarch64-linux-gnu/lib/libc.a", "libc6-dev-arm64-cross"),
     ("/usr/share/keyrings/debian-archive-keyring.gpg", "debian-archive-keyring"),
 ];

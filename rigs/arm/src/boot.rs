@@ -25,7 +25,7 @@ pub fn run(guest: &Guest, programs: &Programs) -> Result<PathBuf, String> {
     let place = provided(guest)?;
     let initramfs = target().join(format!("arm-rig-{}.cpio", guest.name));
     let failed = |error: std::io::Error| format!("{}: {error}", initramfs.display());
-    std::fs::write(&initramfs, archive(&place, programs)?).map_err(failed)?;
+    std::fs::write(&initramfs, archive(guest, &place, programs)?).map_err(failed)?;
     let mut command = Command::new("timeout");
     command.args(["--kill-after=5", &SECONDS.to_string(), guest.qemu]).args(guest.options);
     command.args(["-nographic", "-no-reboot", "-net", "none", "-serial", "stdio", "-monitor", "none"]);
@@ -55,16 +55,27 @@ fn provided(guest: &Guest) -> Result<PathBuf, String> {
     Ok(cache.join(guest.name))
 }
 
-fn archive(place: &Path, programs: &Programs) -> Result<Vec<u8>, String> {
+/// What a program that is not static needs.
+const LIBRARIES: [&str; 4] = ["ld-linux-armhf.so.3", "libc.so.6", "libgcc_s.so.1", "libm.so.6"];
+
+fn archive(guest: &Guest, place: &Path, programs: &Programs) -> Result<Vec<u8>, String> {
     let mut archive = Archive::default();
-    ["bin", "dev", "proc", "root", "run", "sys", "tmp", "var"].iter().for_each(|folder| archive.directory(folder));
+    ["bin", "dev", "lib", "proc", "root", "run", "sys", "tmp", "var"]
+        .iter()
+        .for_each(|folder| archive.directory(folder));
     archive.device("dev/console", 5, 1);
     archive.file("init", 0o755, INSIDE.as_bytes());
-    let busybox = place.join("busybox");
-    for (name, file) in
-        [("bin/busybox", &busybox), ("bin/waykeeper", &programs.waykeeper), ("bin/cookbook", &programs.cookbook)]
-    {
-        archive.file(name, 0o755, &std::fs::read(file).map_err(|error| format!("{}: {error}", file.display()))?);
+    let libraries = guest
+        .libraries
+        .into_iter()
+        .flat_map(|folder| LIBRARIES.map(|library| (format!("lib/{library}"), Path::new(folder).join(library))));
+    let programs = [
+        ("bin/busybox".to_owned(), place.join("busybox")),
+        ("bin/waykeeper".to_owned(), programs.waykeeper.clone()),
+        ("bin/cookbook".to_owned(), programs.cookbook.clone()),
+    ];
+    for (name, file) in programs.into_iter().chain(libraries) {
+        archive.file(&name, 0o755, &std::fs::read(&file).map_err(|error| format!("{}: {error}", file.display()))?);
     }
     if let Ok(module) = std::fs::read(place.join("fuse.ko")) {
         archive.file("fuse.ko", 0o644, &module);

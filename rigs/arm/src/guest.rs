@@ -15,6 +15,8 @@ pub struct Guest {
     pub options: &'static [&'static str],
     /// What the kernel is told.
     pub kernel_options: &'static str,
+    /// Where the C compiler's libraries lie, for programs that need them; nothing for static ones.
+    pub libraries: Option<&'static str>,
     /// The kind of its cores, as `machine` must name it.
     pub cores: &'static str,
     /// How `uname -m` calls the architecture.
@@ -30,6 +32,7 @@ pub const GUESTS: [Guest; 2] = [
         qemu: "qemu-system-aarch64",
         options: &["-machine", "virt", "-cpu", "cortex-a76", "-smp", "2", "-m", "1024"],
         kernel_options: "console=ttyAMA0",
+        libraries: None,
         cores: "Cortex-A76",
         architecture: "aarch64",
     },
@@ -41,6 +44,7 @@ pub const GUESTS: [Guest; 2] = [
         // The board always has four cores; the kernel waits long for those that are not given.
         options: &["-machine", "vexpress-a9,secure=off", "-cpu", "cortex-a9", "-smp", "4", "-m", "1024"],
         kernel_options: "console=ttyAMA0 nr_cpus=2",
+        libraries: Some("/usr/arm-linux-gnueabihf/lib"),
         cores: "Cortex-A9",
         architecture: "armv7l",
     },

@@ -24,7 +24,7 @@ pub fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
-/// Builds both, static, so that they run in a guest without libraries; of the first, one that was built already may be given.
+/// Builds both; of the first, one that was built already may be given.
 ///
 /// # Errors
 /// What does not build.

@@ -1,7 +1,7 @@
 //! What users install: static programs, Debian packages, a container file, and their SHA-256 sums.
 
 mod bare_root;
-mod program;
+pub mod program;
 
 use std::fs;
 use std::path::{Path, PathBuf};

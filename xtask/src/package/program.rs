@@ -65,7 +65,10 @@ pub fn build(architecture: &Architecture) -> Result<Built, String> {
 }
 
 /// Installs Rust's library for a target where it is missing.
-fn provide(target: &str) -> Result<(), String> {
+///
+/// # Errors
+/// A target that rustup does not have.
+pub fn provide(target: &str) -> Result<(), String> {
     let sysroot = Command::new("rustc").args(["--print", "target-libdir", "--target", target]).output();
     let folder = sysroot.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
     if folder.is_ok_and(|folder| PathBuf::from(folder).is_dir()) {

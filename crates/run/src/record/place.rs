@@ -66,8 +66,9 @@ impl Clock {
 
     /// What a reader must know of a counter that moves in long steps; nothing for others.
     pub fn coarseness(&self) -> Option<String> {
-        // Longer than an access to the second level takes: what one access more costs is not seen in a single sample.
-        const COARSE_NS: f64 = 10.0;
+        // About an access to the third level: what one access more costs is not seen in a single sample. Counters of servers
+        // stay below it, also those that move at 100 MHz.
+        const COARSE_NS: f64 = 15.0;
         (self.step_ns() >= COARSE_NS).then(|| {
             format!(
                 "The counter ({}) moves in steps of {}: single samples are right to one step, and shorter times are not told \
@@ -169,6 +170,8 @@ mod tests {
         let of = |hz, ticks| clock(hz, ticks).coarseness().unwrap_or_default();
         assert!(of(24e6, 1.0).contains("in steps of 41.7 ns"), "{}", of(24e6, 1.0));
         assert!(of(62.5e6, 1.0).contains("in steps of 16 ns"));
+        // A time-stamp counter of 2.6 GHz that moves 26 ticks at a time.
+        assert_eq!(of(2.6e9, 26.0), "");
         // 1 GHz, as Armv8.6 has it; one that counts at 1 GHz and moves 40 ticks at a time, as some parts of that do.
         assert_eq!(of(1e9, 1.0), "");
         assert!(of(1e9, 40.0).contains("in steps of 40 ns"));
