@@ -196,7 +196,7 @@ impl Generator<'_> {
         }
     }
 
-    /// Sends until the end; false where it was told to stop before.
+    /// Sends until the end; false where it was interrupted before it.
     fn cycles(&mut self, gathered: &mut Gathered, began_ns: i64, stop: &AtomicBool) -> io::Result<bool> {
         let period = self.options.period_ns;
         let (mut due, mut frame) = (began_ns + period, Frame::default());
@@ -239,7 +239,7 @@ impl Generator<'_> {
         Ok(())
     }
 
-    /// Takes what comes until a time; false where it is told to stop.
+    /// Takes what comes until a time; false where it is interrupted.
     fn receive_until(&mut self, until_ns: i64, gathered: &mut Gathered, stop: &AtomicBool) -> io::Result<bool> {
         loop {
             while self.ready.path.receive(&mut gathered.received)? {

@@ -108,7 +108,7 @@ pub struct RespondRecord {
     pub work: WorkRecord,
     /// From its start to its end, seconds; it waited in most of it.
     pub run_length_s: f64,
-    /// It was told to end before its own end.
+    /// It was interrupted before its end.
     pub cut_short: bool,
     /// What the system said when the interface went away.
     pub interface_lost: Option<String>,

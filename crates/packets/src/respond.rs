@@ -28,7 +28,7 @@ pub struct RespondOptions {
     pub work: Option<Pattern>,
     /// Instructions of that, where they are known.
     pub instructions: u64,
-    /// It ends after so many sensor packets; where absent, when it is told to.
+    /// It ends after so many sensor packets; where absent, when it is interrupted.
     pub cycles: Option<u64>,
     /// It ends after so many nanoseconds.
     pub length_ns: Option<i64>,
@@ -40,7 +40,7 @@ impl RespondOptions {
     }
 }
 
-/// Answers until it is told to stop. Calls `ready` when it can be sent to.
+/// Answers until it is interrupted. Calls `ready` when it can be sent to.
 ///
 /// # Errors
 /// See [`RoleError`]. An interface that goes away meanwhile ends the run early, and what was measured until then is returned.
@@ -135,7 +135,7 @@ impl<'o> Responder<'o> {
         }
     }
 
-    /// Answers; false where it was told to stop before its end.
+    /// Answers; false where it was interrupted before its end.
     fn serve(&mut self, stop: &AtomicBool) -> io::Result<bool> {
         let mut frame = Frame::default();
         let ends = self.options.length_ns.map_or(i64::MAX, |length| self.began_ns.saturating_add(length));

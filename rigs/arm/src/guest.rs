@@ -13,7 +13,7 @@ pub struct Guest {
     pub qemu: &'static str,
     /// Its machine.
     pub options: &'static [&'static str],
-    /// What the kernel is told.
+    /// Parameters of the kernel.
     pub kernel_options: &'static str,
     /// Where the C compiler's libraries lie, for programs that need them; nothing for static ones.
     pub libraries: Option<&'static str>,

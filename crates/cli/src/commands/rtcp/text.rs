@@ -203,7 +203,7 @@ fn label(path: &PathInUse, cut_short: bool) -> Vec<String> {
         lines.push("AF_XDP: not comparable with figures of DPDK, whose driver runs in user space".into());
     }
     if cut_short {
-        lines.push("cut short: it was told to end before".into());
+        lines.push("cut short: interrupted before its end".into());
     }
     lines
 }
