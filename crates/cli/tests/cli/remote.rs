@@ -148,13 +148,15 @@ impl Board {
         processes(&format!("-F {} ", self.text("client")))
     }
 
-    /// Waits until a run on the board has measured something.
+    /// Waits until a run on the board has measured something, and is followed: the connection that starts it is another one
+    /// than that which follows it, and between them there is none.
     fn wait_for_progress(&self) {
+        const STEPS: usize = 12;
         eventually("progress on the board", || {
             let runs = self.path("cache/waykeeper-remote/runs");
             let run = fs::read_dir(&runs).ok()?.next()?.ok()?;
             let steps = fs::read_to_string(run.path().join("progress")).ok()?;
-            steps.contains("\"done\":1").then_some(())
+            (steps.lines().count() >= STEPS && !self.clients().is_empty()).then_some(())
         });
     }
 }
@@ -204,7 +206,7 @@ fn are_equal(a: &Path, b: &Path) {
 }
 
 /// A run long enough to be interrupted in: some seconds.
-const LONG: [&str; 4] = ["agilex5-cluster-latency", "--duration=20ms", "--repeats=10", "--set=mitigations=none,nl3a"];
+const LONG: [&str; 4] = ["agilex5-cluster-latency", "--duration=60ms", "--repeats=10", "--set=mitigations=none,nl3a"];
 
 /// The same run of this machine, which is made once.
 fn long_here() -> PathBuf {
