@@ -10,13 +10,12 @@ use waykeeper_statistics::supports;
 /// Samples of one kind, in nanoseconds.
 pub struct CycleTimes {
     recorder: Box<Recorder>,
-    max_ns: u64,
     max_cycle: u64,
 }
 
 impl Default for CycleTimes {
     fn default() -> Self {
-        Self { recorder: Recorder::new_boxed(), max_ns: 0, max_cycle: 0 }
+        Self { recorder: Recorder::new_boxed(), max_cycle: 0 }
     }
 }
 
@@ -24,10 +23,10 @@ impl CycleTimes {
     /// Takes a sample between two readings of one clock.
     pub fn add(&mut self, cycle: u64, from_ns: i64, to_ns: i64) {
         // Of a clock that was set back there is no sample; the recorder counts it.
-        let is_sample = self.recorder.record(from_ns as u64, to_ns as u64);
-        let ns = to_ns.wrapping_sub(from_ns) as u64;
-        if is_sample && (self.max_cycle == 0 || ns > self.max_ns) {
-            (self.max_ns, self.max_cycle) = (ns, cycle);
+        let before = self.recorder.max();
+        self.recorder.record(from_ns as u64, to_ns as u64);
+        if self.recorder.max() != before {
+            self.max_cycle = cycle;
         }
     }
 
@@ -36,15 +35,15 @@ impl CycleTimes {
         let recorder = &self.recorder;
         let samples = recorder.samples();
         let any = samples > 0;
+        let min_ns = recorder.min().map(|ns| ns as f64);
+        let max_ns = recorder.max().map(|ns| ns as f64);
         let histogram = Counts::new(recorder.counts()).to_histogram();
         let percentile = |quantile: f64| {
             // A percentile that falls into the overflow is not in the histogram.
             let inside = histogram.len() as f64 >= quantile * samples as f64;
             let value = histogram.value_at_quantile(quantile) as f64;
-            (inside && supports(samples, quantile)).then(|| value.min(self.max_ns as f64))
+            (inside && supports(samples, quantile)).then(|| max_ns.map_or(value, |max| value.min(max)))
         };
-        let min_ns = recorder.min().map(|ns| ns as f64);
-        let max_ns = recorder.max().map(|ns| ns as f64);
         CycleFigure {
             what: what.into(),
             path: path.into(),

@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::accounts::{CycleAccount, CycleAnswer, StrangerCounts};
 use crate::figure::CycleTimes;
 use crate::frame::{Frame, MacAddress, Packet, PacketKind, VlanTag, WorkOfResponder};
+use crate::path::is_full;
 use crate::record::{GenerateRecord, SCHEMA, WorkRecord};
 use crate::role::{LOOK, Ready, RoleError, RoleOptions, apart};
 use crate::time::{self, now_ns};
@@ -264,9 +265,4 @@ impl Generator<'_> {
             self.ready.path.pass_time(LOOK.min(Duration::from_nanos(left as u64)))?;
         }
     }
-}
-
-/// Whether the interface has no room at present.
-pub(crate) fn is_full(error: &io::Error) -> bool {
-    matches!(error.raw_os_error(), Some(libc::ENOBUFS | libc::EAGAIN | libc::EBUSY))
 }

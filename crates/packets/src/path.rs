@@ -258,6 +258,11 @@ pub trait DataPath {
     fn drops(&mut self) -> Option<PathDrops>;
 }
 
+/// Whether the interface has no room at present.
+pub(crate) fn is_full(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::ENOBUFS | libc::EAGAIN | libc::EBUSY))
+}
+
 /// Opens a path.
 ///
 /// # Errors
