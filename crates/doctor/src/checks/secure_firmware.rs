@@ -37,8 +37,7 @@ fn look(view: &View) -> Result<Looked, NotSeen> {
         return found(Severity::Note, what, vec![Seen::new(format!("{folder}/{name}"), "present")], fixes);
     }
     // No register that Linux can read counts what EL3 takes: there is no yes and no no.
-    let psci = view.root.text(PSCI).map(|text| Seen::new(PSCI, text.trim_matches('\0').replace('\0', ", ")));
-    let has_psci = if psci.is_some() { " (this machine has PSCI)" } else { "" };
+    let has_psci = if view.root.text(PSCI).is_some() { " (this machine has PSCI)" } else { "" };
     not_seen(format!(
         "no counter shows what firmware takes{has_psci}: `rtla hwnoise` on an isolated core shows gaps that nothing in the \
          kernel explains, and the board's maker knows which calls and secure interrupts there are"
