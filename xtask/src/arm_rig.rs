@@ -1,25 +1,31 @@
 //! The whole program in Arm Linux guests.
 
+use std::path::Path;
 use std::process::Command;
 
-use crate::package;
+use crate::package::aarch64_program;
+use crate::package::program::{AARCH64, ARMV7, build};
 use crate::packages;
 use crate::step::{cargo, run, target};
 
-/// What runs in the guests, as Rust calls it.
-const TARGETS: [&str; 2] = ["aarch64-unknown-linux-musl", "armv7-unknown-linux-gnueabihf"];
-
-/// Runs the rig for the guests that are named, or all.
+/// Builds the program for the guests that are named, or for all, and runs it there.
 ///
 /// # Errors
-/// Missing packages, a program that does not build, or what is not as it must be in a guest.
+/// A guest that is unknown, missing packages, a program that does not build, or what is not as it must be in a guest.
 pub fn run_with(guests: impl Iterator<Item = String>) -> Result<(), String> {
+    let named: Vec<String> = guests.collect();
+    let all = [AARCH64, ARMV7];
+    if let Some(unknown) = named.iter().find(|name| all.iter().all(|guest| guest.name != name.as_str())) {
+        return Err(format!("{unknown} is no guest; expected one of aarch64, armv7"));
+    }
     packages::provide_for_arm_rig()?;
-    TARGETS.iter().try_for_each(|target| package::program::provide(target))?;
     // What the guest simulates is compared with what this machine simulates.
     run("the program here", &mut cargo("build --release --locked --package waykeeper --bin waykeeper"))?;
-    let mut rig = cargo("run --release --locked --package waykeeper-arm-rig --bin arm-rig --");
-    run("Arm guests", rig.args(guests))
+    run("the rig", &mut cargo("build --release --locked --package waykeeper-arm-rig --bin arm-rig"))?;
+    for guest in all.iter().filter(|guest| named.is_empty() || named.iter().any(|name| name == guest.name)) {
+        in_guest(guest.name, &build(guest)?.program)?;
+    }
+    Ok(())
 }
 
 /// Runs the program that is shipped, with the rig as it was built last.
@@ -28,6 +34,10 @@ pub fn run_with(guests: impl Iterator<Item = String>) -> Result<(), String> {
 /// As above.
 pub fn short() -> Result<(), String> {
     packages::provide_for_arm_rig()?;
+    in_guest(AARCH64.name, &aarch64_program())
+}
+
+fn in_guest(name: &str, program: &Path) -> Result<(), String> {
     let mut rig = Command::new(target().join("release/arm-rig"));
-    run("the program for AArch64 in a guest", rig.arg("--program").arg(package::aarch64_program()).arg("aarch64"))
+    run(&format!("the program for {name} in a guest"), rig.arg(name).arg(program))
 }

@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use waykeeper_kernel_rig::initramfs::Archive;
 
 use crate::guest::Guest;
-use crate::programs::{Programs, run as run_command, target};
+use crate::programs::{run as run_command, target};
 
 /// The guest's first program.
 const INSIDE: &str = include_str!("../inside.sh");
@@ -21,11 +21,11 @@ const SECONDS: u32 = 1200;
 ///
 /// # Errors
 /// What could not be fetched; a guest that does not come to its end; a step that failed.
-pub fn run(guest: &Guest, programs: &Programs) -> Result<PathBuf, String> {
+pub fn run(guest: &Guest, waykeeper: &Path, cookbook: &Path) -> Result<PathBuf, String> {
     let place = provided(guest)?;
     let initramfs = target().join(format!("arm-rig-{}.cpio", guest.name));
     let failed = |error: std::io::Error| format!("{}: {error}", initramfs.display());
-    std::fs::write(&initramfs, archive(guest, &place, programs)?).map_err(failed)?;
+    std::fs::write(&initramfs, archive(guest, &place, waykeeper, cookbook)?).map_err(failed)?;
     let mut command = Command::new("timeout");
     command.args(["--kill-after=5", &SECONDS.to_string(), guest.qemu]).args(guest.options);
     command.args(["-nographic", "-no-reboot", "-net", "none", "-serial", "stdio", "-monitor", "none"]);
@@ -58,7 +58,7 @@ fn provided(guest: &Guest) -> Result<PathBuf, String> {
 /// What a program that is not static needs.
 const LIBRARIES: [&str; 4] = ["ld-linux-armhf.so.3", "libc.so.6", "libgcc_s.so.1", "libm.so.6"];
 
-fn archive(guest: &Guest, place: &Path, programs: &Programs) -> Result<Vec<u8>, String> {
+fn archive(guest: &Guest, place: &Path, waykeeper: &Path, cookbook: &Path) -> Result<Vec<u8>, String> {
     let mut archive = Archive::default();
     ["bin", "dev", "lib", "proc", "root", "run", "sys", "tmp", "var"]
         .iter()
@@ -71,8 +71,8 @@ fn archive(guest: &Guest, place: &Path, programs: &Programs) -> Result<Vec<u8>, 
         .flat_map(|folder| LIBRARIES.map(|library| (format!("lib/{library}"), Path::new(folder).join(library))));
     let programs = [
         ("bin/busybox".to_owned(), place.join("busybox")),
-        ("bin/waykeeper".to_owned(), programs.waykeeper.clone()),
-        ("bin/cookbook".to_owned(), programs.cookbook.clone()),
+        ("bin/waykeeper".to_owned(), waykeeper.to_owned()),
+        ("bin/cookbook".to_owned(), cookbook.to_owned()),
     ];
     for (name, file) in programs.into_iter().chain(libraries) {
         archive.file(&name, 0o755, &std::fs::read(&file).map_err(|error| format!("{}: {error}", file.display()))?);

@@ -5,8 +5,6 @@
 pub struct Guest {
     /// Its name, which is the folder of its kernel in the cache.
     pub name: &'static str,
-    /// Rust's name of what runs there.
-    pub target: &'static str,
     /// The C compiler for it.
     pub compiler: &'static str,
     /// The emulator.
@@ -27,7 +25,6 @@ pub struct Guest {
 pub const GUESTS: [Guest; 2] = [
     Guest {
         name: "aarch64",
-        target: "aarch64-unknown-linux-musl",
         compiler: "aarch64-linux-gnu-gcc",
         qemu: "qemu-system-aarch64",
         options: &["-machine", "virt", "-cpu", "cortex-a76", "-smp", "2", "-m", "1024"],
@@ -38,7 +35,6 @@ pub const GUESTS: [Guest; 2] = [
     },
     Guest {
         name: "armv7",
-        target: "armv7-unknown-linux-gnueabihf",
         compiler: "arm-linux-gnueabihf-gcc",
         qemu: "qemu-system-arm",
         // The board always has four cores; the kernel waits long for those that are not given.

@@ -1,4 +1,4 @@
-//! The static programs: built against musl, so that each runs on every Linux of its architecture, whatever C library is there.
+//! The program for each architecture; the static ones are built against musl, so that each runs on every Linux of its architecture, whatever C library is there.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -19,9 +19,13 @@ pub struct Architecture {
 /// What Debian packages are made for.
 pub const X86_64: Architecture = Architecture { name: "x86_64", target: "x86_64-unknown-linux-musl", tools: "" };
 
-/// What boards run.
+/// What most boards run; it is shipped too.
 pub const AARCH64: Architecture =
     Architecture { name: "aarch64", target: "aarch64-unknown-linux-musl", tools: "aarch64-linux-gnu-" };
+
+/// What older boards run. It needs the C library of a Debian there: a static one would need every crate built anew.
+pub const ARMV7: Architecture =
+    Architecture { name: "armv7", target: "armv7-unknown-linux-gnueabihf", tools: "arm-linux-gnueabihf-" };
 
 /// A program that was built.
 #[derive(Debug)]
@@ -57,7 +61,7 @@ pub fn build(architecture: &Architecture) -> Result<Built, String> {
         build.env(format!("CARGO_TARGET_{}_LINKER", variable.to_uppercase()), &compiler);
         build.env(format!("CC_{variable}"), &compiler);
     }
-    run(&format!("static program for {}", architecture.name), &mut build)?;
+    run(&format!("program for {}", architecture.name), &mut build)?;
     let folder = target().join(architecture.target).join("release");
     let built = Built { program: folder.join("waykeeper"), folder };
     run("without symbols", Command::new(format!("{}strip", architecture.tools)).arg(&built.program))?;
@@ -65,10 +69,7 @@ pub fn build(architecture: &Architecture) -> Result<Built, String> {
 }
 
 /// Installs Rust's library for a target where it is missing.
-///
-/// # Errors
-/// A target that rustup does not have.
-pub fn provide(target: &str) -> Result<(), String> {
+fn provide(target: &str) -> Result<(), String> {
     let sysroot = Command::new("rustc").args(["--print", "target-libdir", "--target", target]).output();
     let folder = sysroot.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
     if folder.is_ok_and(|folder| PathBuf::from(folder).is_dir()) {
