@@ -25,6 +25,7 @@ Examples:
   waykeeper tail RUN --over 24h                     what a longer run would show, if its tail allows
   waykeeper plan tcc-halves --for i7-13800hre       who would get which ways, and how to write it
   waykeeper doctor --rt-cores 2-3                   what keeps this machine from answering in time
+  waykeeper channels                                by which channels cores and devices delay each other here
   waykeeper rtcp respond --if eth1 --core 3         packet in, compute, packet out
   waykeeper run this-machine --remote root@board    run it on a board, over ssh, and fetch the run
   waykeeper --remote root@board --attach            follow and fetch a run whose connection was lost
@@ -113,6 +114,8 @@ pub enum Command {
     Load(Load),
     /// Find what keeps this machine from answering in time, and what helps against it. Changes nothing.
     Doctor(Doctor),
+    /// Show the interference channels of this machine or a platform: which are there, and what reduces each.
+    Channels(Channels),
     /// Packet in, compute, packet out: send sensor packets, or answer them, and measure the time.
     Rtcp(Rtcp),
     /// Show what a machine is: cores, caches, clocks, and every control with how it was found.
@@ -902,6 +905,43 @@ pub struct Doctor {
     pub json: bool,
 }
 
+/// Arguments of `channels`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  waykeeper channels                                this machine, and the policy that is applied to it
+  waykeeper channels agilex5 --policy agilex5-isolate-core1
+  waykeeper channels --root box.tar.zst --json      a recorded machine
+
+Each answer is yes, no or not seen; what cannot be seen is never `no`. Nothing is changed. The table supports an argument for
+freedom from interference; Waykeeper is not a qualified tool, and no figure is a worst-case execution time (docs/channels.md).
+
+Exit status: 0 printed, whatever the answers are; 2 bad input, or a policy that does not fit; 3 this machine cannot be read, or
+lacks what the policy needs.")]
+pub struct Channels {
+    /// `this-machine`, a bundled platform or a platform file.
+    #[arg(value_name = "PLACE", default_value = THIS_MACHINE)]
+    pub place: String,
+    /// Plan this policy, bundled or a file, for the place [default: what the journal says is applied].
+    #[arg(long, value_name = "POLICY")]
+    pub policy: Option<String>,
+    /// Other cores for a class of the policy, such as `real-time=2,3`. May be repeated.
+    #[arg(long = "cores", value_name = "CLASS=LIST", requires = "policy")]
+    pub cores: Vec<String>,
+    /// The cores that are to answer in time, such as `2,3` [default: those that the kernel isolates, else the last one].
+    #[arg(long, value_name = "LIST")]
+    pub rt_cores: Option<String>,
+    /// Look at the recorded tree in this folder or archive instead (`waykeeper machine --record`).
+    #[arg(long, value_name = "PATH")]
+    pub root: Option<PathBuf>,
+    /// Print as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The place of `channels` that is no platform.
+pub const THIS_MACHINE: &str = "this-machine";
+
 /// Arguments of `rtcp`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -1237,6 +1277,8 @@ pub enum SchemaOf {
     Doctor,
     /// What `machine --json` prints.
     Machine,
+    /// What `channels --json` prints.
+    Channels,
     /// What `catalogue --json` prints.
     Catalogue,
 }

@@ -76,6 +76,7 @@ fn run(command: &Command) -> Result<Exit, Failure> {
         Command::Watch(watch) => commands::watch::watch(watch),
         Command::Load(load) => commands::load::load(load),
         Command::Doctor(doctor) => commands::doctor::doctor(doctor),
+        Command::Channels(channels) => commands::channels::channels(channels),
         Command::Rtcp(rtcp) => commands::rtcp::rtcp(rtcp),
         Command::Machine(machine) => commands::machine::machine(machine),
         Command::Catalogue(catalogue) => commands::catalogue::catalogue(catalogue),

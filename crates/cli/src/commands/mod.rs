@@ -4,6 +4,7 @@ pub mod acting;
 pub mod apply;
 pub mod bugreport;
 pub mod catalogue;
+pub mod channels;
 pub mod colours;
 pub mod compare;
 pub mod completions;

@@ -92,11 +92,19 @@ pub fn open(policy: &str, cores: &[String]) -> Result<Loaded, Failure> {
     Ok(loaded)
 }
 
-/// A platform by name or file.
+/// The platform of `--for`: by name or file.
 ///
 /// # Errors
 /// A name that is neither, a file with a mistake.
 pub fn platform(name: &str) -> Result<Platform, Failure> {
+    named_platform("--for", name)
+}
+
+/// A platform by name or file; `option` is what named it.
+///
+/// # Errors
+/// A name that is neither, a file with a mistake.
+pub fn named_platform(option: &str, name: &str) -> Result<Platform, Failure> {
     if let Some(found) = find_bundled(name) {
         return Ok(Platform::from_toml(found.text, &format!("platforms/{name}.toml"))?);
     }
@@ -105,7 +113,7 @@ pub fn platform(name: &str) -> Result<Platform, Failure> {
             "found `{name}`, which is neither bundled nor a file that can be read ({error}); bundled are {}",
             names().join(", ")
         );
-        InputError::in_option("--for", message)
+        InputError::in_option(option, message)
     })?;
     Ok(Platform::from_toml(&text, name)?)
 }

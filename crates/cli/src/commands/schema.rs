@@ -19,6 +19,7 @@ pub fn schema(arguments: &Schema) -> Result<Exit, Failure> {
         SchemaOf::Hunted => waykeeper_search::hunt::schema(),
         SchemaOf::Doctor => waykeeper_doctor::schema(),
         SchemaOf::Machine => waykeeper_linux::machine::Machine::json_schema(),
+        SchemaOf::Channels => waykeeper_channels::schema(),
         SchemaOf::Catalogue => waykeeper_platform::catalogue::schema(),
     })?;
     Ok(Exit::Done)

@@ -29,6 +29,7 @@ fn the_help_of_every_command_has_an_example_that_names_it() {
         "watch",
         "load",
         "doctor",
+        "channels",
         "rtcp",
         "trace",
         "bugreport",

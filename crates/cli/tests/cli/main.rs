@@ -4,6 +4,7 @@ mod acting;
 mod bad_input;
 mod bugreport;
 mod cases;
+mod channels;
 mod conditions;
 mod decode;
 mod doctor;

@@ -11,7 +11,7 @@ use waykeeper_session::RunFolder;
 use waykeeper_shelf::{Folder, find};
 
 use super::Form;
-use crate::arguments::{Command, Hunt, Machine, Rtcp, RtcpRole, Run, Trace, Tune};
+use crate::arguments::{Command, Hunt, Machine, Rtcp, RtcpRole, Run, THIS_MACHINE, Trace, Tune};
 use crate::commands::{overrides, run, trace, tune};
 use crate::failure::Failure;
 
@@ -91,6 +91,13 @@ impl Needs {
             Command::Doctor(doctor) => {
                 no_root(doctor.root.as_deref())?;
                 json = doctor.json;
+            }
+            Command::Channels(channels) => {
+                no_root(channels.root.as_deref())?;
+                channels.policy.iter().try_for_each(|policy| needs.policy(policy))?;
+                let place = Some(channels.place.as_str()).filter(|place| *place != THIS_MACHINE);
+                needs.platform(place)?;
+                json = channels.json;
             }
             Command::Status(status) => {
                 no_root(status.root.as_deref())?;

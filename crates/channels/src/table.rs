@@ -1,0 +1,182 @@
+//! The table.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_with::skip_serializing_none;
+
+/// Yes, no, or not seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ChannelAnswer {
+    /// It was seen.
+    Yes,
+    /// Something shows that it is not so.
+    No,
+    /// Nothing that could be read says so or otherwise.
+    NotSeen,
+}
+
+/// The interference channels of a platform.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct ChannelTable {
+    /// Version of this format.
+    pub format: u32,
+    /// What the table is about: `this-machine`, the recorded tree, or the platform's name.
+    pub place: String,
+    /// The processor, or the platform's title.
+    pub called: Option<String>,
+    /// Whether it is a platform file: the answers are then about the file and its model.
+    pub is_platform_file: bool,
+    /// The policy that the column `reduced` is about.
+    pub policy: PolicyStanding,
+    /// One row a channel, in a fixed order.
+    pub channels: Vec<ChannelRow>,
+    /// What the policy leaves open, as its plan says it.
+    pub left_open: Vec<String>,
+    /// What a reader must know of this place.
+    pub notes: Vec<String>,
+    /// What whoever uses the table takes on.
+    pub assumptions: Vec<String>,
+    /// What is known to be missing or misleading in it.
+    pub anomalies: Vec<String>,
+}
+
+/// One channel.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct ChannelRow {
+    /// Its id, which does not change between releases.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// How it delays a core.
+    pub how: String,
+    /// Whether it is there.
+    pub present: Presence,
+    /// Whether the policy reduces it.
+    pub reduced: Reduction,
+    /// What the doctor's checks say of it (machines only).
+    pub checks: Vec<CheckOutcome>,
+    /// The program that exercises it, where no workload of Waykeeper does.
+    pub external: Option<String>,
+    /// What is not covered.
+    pub not_covered: Vec<String>,
+}
+
+/// Whether a channel is there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Presence {
+    /// The answer.
+    pub answer: ChannelAnswer,
+    /// How that is known, or where it was looked for.
+    pub known_by: Vec<HowKnown>,
+}
+
+/// A place, and what stands there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct HowKnown {
+    /// A file, a CPUID leaf, a register, or a key of a platform file.
+    pub by: String,
+    /// What it says.
+    pub says: String,
+}
+
+impl HowKnown {
+    /// A place, and what stands there.
+    pub fn new(by: impl Into<String>, says: impl Into<String>) -> Self {
+        Self { by: by.into(), says: says.into() }
+    }
+}
+
+impl Presence {
+    pub(crate) fn yes(by: impl Into<String>, says: impl Into<String>) -> Self {
+        Self { answer: ChannelAnswer::Yes, known_by: vec![HowKnown::new(by, says)] }
+    }
+
+    pub(crate) fn no(by: impl Into<String>, says: impl Into<String>) -> Self {
+        Self { answer: ChannelAnswer::No, known_by: vec![HowKnown::new(by, says)] }
+    }
+
+    pub(crate) fn not_seen(by: impl Into<String>, says: impl Into<String>) -> Self {
+        Self { answer: ChannelAnswer::NotSeen, known_by: vec![HowKnown::new(by, says)] }
+    }
+
+    /// Yes where something shows it, else `otherwise`.
+    pub(crate) fn shown(known_by: Vec<HowKnown>, otherwise: impl FnOnce() -> Self) -> Self {
+        if known_by.is_empty() { otherwise() } else { Self { answer: ChannelAnswer::Yes, known_by } }
+    }
+}
+
+/// Whether the policy reduces a channel.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Reduction {
+    /// The answer.
+    pub answer: ChannelAnswer,
+    /// The settings that do; none of them closes a channel.
+    pub settings: Vec<ReducingSetting>,
+    /// Why the answer is not yes.
+    pub why: String,
+}
+
+/// A setting that reduces a channel.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ReducingSetting {
+    /// The write, or what is configured.
+    pub write: String,
+    /// What it does, where the plan says so.
+    pub about: String,
+}
+
+/// The policy that a table is about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case", tag = "standing")]
+pub enum PolicyStanding {
+    /// A plan for the place; nothing is written.
+    Planned {
+        /// The policy.
+        policy: String,
+        /// The form of its writes.
+        form: String,
+    },
+    /// It is applied, and all of it reads as it was written.
+    Applied {
+        /// The policy.
+        policy: String,
+        /// When it was applied, RFC 3339.
+        since: String,
+    },
+    /// The journal has one, and it is not known to hold.
+    Uncertain {
+        /// The policy.
+        policy: String,
+        /// Why it is not known.
+        why: String,
+    },
+    /// None is applied, or none was named.
+    None {
+        /// How that is known.
+        why: String,
+    },
+    /// Whether one is applied cannot be seen.
+    NotSeen {
+        /// Why.
+        why: String,
+    },
+}
+
+/// How a check of the doctor ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct CheckOutcome {
+    /// The check.
+    pub id: String,
+    /// `found`, `fine` or `not_seen`.
+    pub outcome: waykeeper_doctor::Outcome,
+    /// What was found, or why it cannot be seen.
+    pub what: String,
+}
+
+/// The JSON Schema of a [`ChannelTable`].
+pub fn schema() -> schemars::Schema {
+    schemars::schema_for!(ChannelTable)
+}
