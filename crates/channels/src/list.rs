@@ -12,6 +12,8 @@ pub struct ChannelList {
     pub channel: Vec<ListedChannel>,
     /// What reduces channels.
     pub(crate) setting: Vec<ListedSetting>,
+    /// Programs of others that exercise channels.
+    pub(crate) program: Vec<ListedProgram>,
     assumption: Vec<Sentence>,
     anomaly: Vec<Sentence>,
 }
@@ -37,6 +39,21 @@ pub struct ListedChannel {
     pub not_covered: Vec<String>,
     /// The program that exercises it, where no workload of Waykeeper does.
     pub external: Option<String>,
+    /// The neighbour of a measurement, where it can exercise the channel on the place.
+    pub measured_with: Option<String>,
+}
+
+/// A program of others, by its name and arguments.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ListedProgram {
+    /// The name of its file.
+    pub name: String,
+    /// Arguments that all are there.
+    #[serde(default)]
+    pub arguments: Vec<String>,
+    /// The channels.
+    pub exercises: Vec<String>,
 }
 
 /// Lines of resctrl, or registers, that reduce channels.
@@ -106,6 +123,11 @@ mod tests {
         for setting in &list.setting {
             assert!(setting.reduces.iter().all(|id| ids.contains(id.as_str())), "{setting:?}");
             assert!(setting.schemata.is_empty() != setting.register.is_empty(), "{setting:?}");
+        }
+        assert!(list.program.iter().flat_map(|program| &program.exercises).all(|id| ids.contains(id.as_str())));
+        let measured = list.channel.iter().filter_map(|channel| channel.measured_with.as_deref());
+        for workload in measured {
+            assert!(waykeeper_workload::find_bundled(workload).is_some(), "{workload}");
         }
         let checks: BTreeSet<&str> = waykeeper_doctor::CHECKS.iter().map(|check| check.id).collect();
         for channel in &list.channel {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use waykeeper_control::{Journal, MachineAccess, Phase, Store, describe, status};
+use waykeeper_platform::CoreId;
 use waykeeper_policy::{
     AssignedClass, AssignedMask, Assignment, DividedCache, Lowered, Step, parse_schemata, register,
 };
@@ -19,6 +20,8 @@ pub struct ChannelPolicy {
     pub settings: Vec<PolicySettings>,
     /// What its plan says that it leaves open.
     pub left_open: Vec<String>,
+    /// The lowest core of its first class, where a plan names one: the core that it is for.
+    pub core: Option<CoreId>,
 }
 
 /// A setting and the channels that it reduces.
@@ -42,7 +45,7 @@ impl ChannelPolicy {
     }
 
     fn without(standing: PolicyStanding) -> Self {
-        Self { standing, settings: Vec::new(), left_open: Vec::new() }
+        Self { standing, settings: Vec::new(), left_open: Vec::new(), core: None }
     }
 
     /// A plan.
@@ -65,6 +68,7 @@ impl ChannelPolicy {
             standing: PolicyStanding::Planned { policy: assignment.policy.clone(), form: lowered.form.to_string() },
             settings,
             left_open: open.collect(),
+            core: core_of(assignment),
         }
     }
 
@@ -96,7 +100,7 @@ impl ChannelPolicy {
             Phase::Restoring => uncertain("undoing it has not ended".into()),
             Phase::Remains => uncertain("it was undone, but for what others have changed since".into()),
         };
-        Self { standing, settings: of_steps(steps.iter().map(|step| (step, ""))), left_open: Vec::new() }
+        Self { standing, settings: of_steps(steps.iter().map(|step| (step, ""))), left_open: Vec::new(), core: None }
     }
 
     /// What it does to a channel.
@@ -179,6 +183,15 @@ fn of_steps<'s>(steps: impl Iterator<Item = (&'s Step, &'s str)>) -> Vec<PolicyS
         (!channels.is_empty()).then(|| PolicySettings { setting, channels: channels.into_iter().collect() })
     };
     steps.iter().filter_map(of_step).collect()
+}
+
+/// The core that a plan is for.
+fn core_of(assignment: &Assignment) -> Option<CoreId> {
+    let classes = assignment.classes.iter().filter(|class| class.number > 0).map(|class| &class.cores);
+    let locks = assignment.locks.iter().map(|lock| &lock.cores);
+    let lockdown = assignment.controls.lockdown.as_ref().map(|lockdown| lockdown.core);
+    let listed = classes.chain(locks).find_map(|cores| cores.iter().min().copied());
+    listed.or(lockdown)
 }
 
 /// The masks of the classes, cache by cache, where they differ.
@@ -264,7 +277,8 @@ mod tests {
     #[test]
     fn what_is_not_known_to_hold_is_not_seen() {
         let settings = of_steps([write("rt/schemata", "L3:0=fc0\n")].iter().map(|step| (step, "")));
-        let policy = |standing| ChannelPolicy { standing, settings: settings.clone(), left_open: Vec::new() };
+        let policy =
+            |standing| ChannelPolicy { standing, settings: settings.clone(), left_open: Vec::new(), core: None };
         let (name, why) = ("halves".to_owned(), "1 settings do not read as they were written".to_owned());
         let uncertain = policy(PolicyStanding::Uncertain { policy: name.clone(), why: why.clone() });
         assert_eq!(uncertain.reduction("l3_ways").answer, ChannelAnswer::NotSeen);

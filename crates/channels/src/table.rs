@@ -30,6 +30,8 @@ pub struct ChannelTable {
     pub is_platform_file: bool,
     /// The policy that the column `reduced` is about.
     pub policy: PolicyStanding,
+    /// The runs that the column `exercised` is about.
+    pub runs: Vec<ChannelRun>,
     /// One row a channel, in a fixed order.
     pub channels: Vec<ChannelRow>,
     /// What the policy leaves open, as its plan says it.
@@ -56,6 +58,8 @@ pub struct ChannelRow {
     pub present: Presence,
     /// Whether the policy reduces it.
     pub reduced: Reduction,
+    /// Which neighbour of the runs exercised it, and what that did to the target.
+    pub exercised: Exercised,
     /// What the doctor's checks say of it (machines only).
     pub checks: Vec<CheckOutcome>,
     /// The program that exercises it, where no workload of Waykeeper does.
@@ -126,6 +130,88 @@ pub struct ReducingSetting {
     pub write: String,
     /// What it does, where the plan says so.
     pub about: String,
+}
+
+/// A run that a table is about.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct ChannelRun {
+    /// Where it is, as it was named.
+    pub run: String,
+    /// Its experiment.
+    pub experiment: String,
+    /// When it began, RFC 3339.
+    pub started: String,
+    /// Repeats as asked.
+    pub repeats: u32,
+    /// Length of a case and repeat as asked, seconds.
+    pub duration_s: f64,
+    /// Whether it was simulated.
+    pub is_simulated: bool,
+    /// Whether it was interrupted.
+    pub cut_short: bool,
+}
+
+/// Which neighbours exercised a channel.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Exercised {
+    /// Whether an effect or a counter shows it.
+    pub answer: ChannelAnswer,
+    /// The cases of the runs whose neighbours can exercise it.
+    pub by: Vec<ChannelExercise>,
+    /// Bundled workloads that can exercise it here.
+    pub can: Vec<String>,
+    /// Why the answer is not yes.
+    pub why: String,
+}
+
+impl Exercised {
+    pub(crate) fn unknown() -> Self {
+        let why = "this version does not look for it".into();
+        Self { answer: ChannelAnswer::NotSeen, by: Vec::new(), can: Vec::new(), why }
+    }
+}
+
+/// A case of a run whose neighbours can exercise a channel.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct ChannelExercise {
+    /// The run.
+    pub run: String,
+    /// The case.
+    pub case: String,
+    /// The target and its core.
+    pub target: String,
+    /// Each neighbour and its cores.
+    pub neighbours: Vec<String>,
+    /// `none`, or the mitigations joined by `+`.
+    pub mitigation: String,
+    /// The other channels that the same neighbours exercise: the run cannot tell them apart.
+    pub also: Vec<String>,
+    /// Whether the run shows that the neighbours moved the target or the sentinel.
+    pub effective: Option<bool>,
+    /// Bytes a second of the lines that all neighbours touched.
+    pub bytes_per_s: Option<f64>,
+    /// Counters and other events that witness the channel.
+    pub counters: Vec<CounterShift>,
+    /// Mean over the mean of the case alone, as the run has it.
+    pub slowdown: Option<f64>,
+    /// The interval of the mean of the repeats' slowdowns, at 95 % (Student's t).
+    pub interval: Option<[f64; 2]>,
+    /// Why there is no interval.
+    pub no_interval: Option<String>,
+    /// Pairs of repeats that the interval rests on.
+    pub repeats: usize,
+}
+
+/// A counter of the target's core or of the platform, a second.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct CounterShift {
+    /// Its name in the run.
+    pub name: String,
+    /// With the target alone.
+    pub alone_per_s: f64,
+    /// Beside the neighbours.
+    pub beside_per_s: f64,
 }
 
 /// The policy that a table is about.

@@ -1,19 +1,42 @@
 //! What a person reads: the table, then each channel with how it is known.
 
+use std::cmp::Ordering;
+
 use waykeeper_doctor::Outcome;
+use waykeeper_experiment::mitigation::NONE;
+use waykeeper_report::figure::{ratio, seconds};
 use waykeeper_report::table::{columns, table};
 use waykeeper_report::text::{paragraph, section};
+use waykeeper_statistics::digits;
 
-use crate::table::{ChannelAnswer, ChannelRow, ChannelTable, PolicyStanding};
+use crate::table::{ChannelAnswer, ChannelExercise, ChannelRow, ChannelTable, PolicyStanding};
 
 /// So many settings of a policy are shown for a channel; JSON has all.
 const SHOWN: usize = 4;
 
 /// The table as text.
 pub fn text(of: &ChannelTable) -> String {
-    let columns = columns(&[("channel", false), ("present", false), ("reduced", false)]);
+    let columns = columns(&[
+        ("channel", false),
+        ("present", false),
+        ("reduced", false),
+        ("exercised", false),
+        ("slowdown", true),
+        ("at 95 %", false),
+        ("beside", false),
+    ]);
     let row = |row: &ChannelRow| {
-        vec![row.name.clone(), word(row.present.answer).to_owned(), word(row.reduced.answer).to_owned()]
+        let worst = worst(row);
+        let of_worst = |show: fn(&ChannelExercise) -> String| worst.map(show).unwrap_or_default();
+        vec![
+            row.name.clone(),
+            word(row.present.answer).to_owned(),
+            word(row.reduced.answer).to_owned(),
+            word(row.exercised.answer).to_owned(),
+            of_worst(|it| ratio(it.slowdown)),
+            of_worst(interval),
+            of_worst(beside),
+        ]
     };
     let rows: Vec<Vec<String>> = of.channels.iter().map(row).collect();
     let parts = [
@@ -26,6 +49,24 @@ pub fn text(of: &ChannelTable) -> String {
         section("known anomalies", of.anomalies.clone()),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n") + "\n"
+}
+
+/// The unmitigated case with the largest slowdown; of all cases where none is unmitigated.
+fn worst(row: &ChannelRow) -> Option<&ChannelExercise> {
+    let of = |unmitigated: bool| {
+        let by = row.exercised.by.iter().filter(|it| !unmitigated || it.mitigation == NONE);
+        by.filter(|it| it.slowdown.is_some())
+            .max_by(|a, b| a.slowdown.partial_cmp(&b.slowdown).unwrap_or(Ordering::Equal))
+    };
+    of(true).or_else(|| of(false))
+}
+
+fn interval(of: &ChannelExercise) -> String {
+    of.interval.map(|[low, high]| format!("{} to {}", digits(low, 3), digits(high, 3))).unwrap_or_default()
+}
+
+fn beside(of: &ChannelExercise) -> String {
+    of.neighbours.join(" ")
 }
 
 fn word(answer: ChannelAnswer) -> &'static str {
@@ -46,8 +87,14 @@ fn head(of: &ChannelTable) -> String {
         PolicyStanding::None { why } => format!("none; {why}"),
         PolicyStanding::NotSeen { why } => format!("not seen: {why}"),
     };
+    let runs = of.runs.iter().map(|run| {
+        let kind = if run.is_simulated { ", simulated" } else { "" };
+        let cut = if run.cut_short { ", cut short" } else { "" };
+        let length = format!("{} repeats of {}", run.repeats, seconds(run.duration_s));
+        format!("run: {}: {}, {}, {length}{kind}{cut}", run.run, run.experiment, run.started)
+    });
     let lines = [format!("interference channels of {file}{}{called}", of.place), format!("policy: {policy}")];
-    lines.map(|line| paragraph(&line, "  ")).join("\n")
+    lines.into_iter().chain(runs).map(|line| paragraph(&line, "  ")).collect::<Vec<_>>().join("\n")
 }
 
 fn details(row: &ChannelRow) -> String {
@@ -73,9 +120,57 @@ fn details(row: &ChannelRow) -> String {
     if row.reduced.settings.len() > SHOWN {
         add("reduced by", format!("{} more settings; --json lists all", row.reduced.settings.len() - SHOWN));
     }
-    if let Some(external) = &row.external {
-        add("exercise", format!("no workload exercises it; external program needed: {external}"));
+    for exercise in by_slowdown(&row.exercised.by).into_iter().take(SHOWN) {
+        add("exercised", exercised(exercise));
+    }
+    if row.exercised.by.len() > SHOWN {
+        add("exercised", format!("in {} more cases; --json lists all", row.exercised.by.len() - SHOWN));
+    }
+    let can = &row.exercised.can;
+    if row.exercised.answer == ChannelAnswer::NotSeen {
+        add("exercised", format!("not seen: {}", row.exercised.why));
+    }
+    match (&row.external, can.is_empty()) {
+        (_, false) if row.exercised.by.is_empty() => {
+            add("exercise", format!("bundled workloads that can: {}", can.join(", ")))
+        }
+        (Some(external), true) => {
+            add("exercise", format!("no workload exercises it; external program needed: {external}"))
+        }
+        _ => {}
     }
     add("not covered", row.not_covered.join("; "));
     lines.join("\n")
+}
+
+/// The largest first.
+fn by_slowdown(by: &[ChannelExercise]) -> Vec<&ChannelExercise> {
+    let mut sorted: Vec<&ChannelExercise> = by.iter().collect();
+    sorted.sort_by(|a, b| b.slowdown.partial_cmp(&a.slowdown).unwrap_or(Ordering::Equal));
+    sorted
+}
+
+/// What a case shows of a channel.
+fn exercised(of: &ChannelExercise) -> String {
+    let slowdown = match (of.slowdown, interval(of)) {
+        (Some(_), text) if !text.is_empty() => {
+            format!("{} ({text} at 95 %, {} repeats)", ratio(of.slowdown), of.repeats)
+        }
+        (Some(_), _) => format!("{} (no interval: {})", ratio(of.slowdown), of.no_interval.clone().unwrap_or_default()),
+        (None, _) => "no slowdown: the target was not measured alone".to_owned(),
+    };
+    let counters = of
+        .counters
+        .iter()
+        .map(|it| format!("{} {} -> {} a second", it.name, digits(it.alone_per_s, 3), digits(it.beside_per_s, 3)));
+    let effect = match of.effective {
+        Some(true) => "the neighbours had an effect",
+        Some(false) => "the neighbours had no effect that shows",
+        None => "whether the neighbours had an effect is not known",
+    };
+    let counters: Vec<String> = counters.collect();
+    let counters = if counters.is_empty() { "no counter of it in the run".into() } else { counters.join(", ") };
+    let also = if of.also.is_empty() { String::new() } else { format!("; not told apart from {}", of.also.join(", ")) };
+    let (target, beside, mitigation) = (&of.target, beside(of), &of.mitigation);
+    format!("{slowdown}: {target} beside {beside}, mitigation {mitigation}; {effect}; {counters}{also}")
 }

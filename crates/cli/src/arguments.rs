@@ -911,13 +911,16 @@ pub struct Doctor {
 Examples:
   waykeeper channels                                this machine, and the policy that is applied to it
   waykeeper channels agilex5 --policy agilex5-isolate-core1
+  waykeeper channels --run waykeeper-runs/this-machine-...   with the neighbours of a run and their slowdowns
+  waykeeper channels agilex5 --measure              and a run that is made for the table
   waykeeper channels --root box.tar.zst --json      a recorded machine
 
-Each answer is yes, no or not seen; what cannot be seen is never `no`. Nothing is changed. The table supports an argument for
+Each answer is yes, no or not seen; what cannot be seen is never `no`. Nothing is written, but that --measure with --policy applies
+the policy for its repeats as `run` does, and restores. The table supports an argument for
 freedom from interference; Waykeeper is not a qualified tool, and no figure is a worst-case execution time (docs/channels.md).
 
-Exit status: 0 printed, whatever the answers are; 2 bad input, or a policy that does not fit; 3 this machine cannot be read, or
-lacks what the policy needs.")]
+Exit status: 0 printed, whatever the answers are; 2 bad input, or a policy that does not fit; 3 this machine cannot be read or
+measured, or lacks what the policy needs; 130 interrupted while it measured.")]
 pub struct Channels {
     /// `this-machine`, a bundled platform or a platform file.
     #[arg(value_name = "PLACE", default_value = THIS_MACHINE)]
@@ -932,8 +935,27 @@ pub struct Channels {
     #[arg(long, value_name = "LIST")]
     pub rt_cores: Option<String>,
     /// Look at the recorded tree in this folder or archive instead (`waykeeper machine --record`).
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", conflicts_with = "measure")]
     pub root: Option<PathBuf>,
+    /// A run of this place: which channels its neighbours exercised, with their slowdowns. May be repeated.
+    #[arg(long = "run", value_name = "DIR")]
+    pub runs: Vec<PathBuf>,
+    /// Measure a target alone, and beside a neighbour for each channel that a workload can exercise here; with --policy
+    /// without and with it.
+    #[arg(long)]
+    pub measure: bool,
+    /// The target of --measure: a workload and its core [default: chase_llc on the first core of the policy, or the last core].
+    #[arg(long, value_name = "WORKLOAD@CORE", requires = "measure")]
+    pub target: Option<String>,
+    /// End --measure after this time, with what there is.
+    #[arg(long, value_name = "TIME", default_value = "10min", requires = "measure")]
+    pub time_limit: String,
+    /// Set any field of the experiment of --measure, as for `run`. May be repeated.
+    #[arg(long = "set", value_name = "KEY=VALUE", requires = "measure")]
+    pub sets: Vec<String>,
+    /// Folder for the run of --measure, new or empty [default: waykeeper-runs/channels-TIME].
+    #[arg(long, value_name = "DIR", requires = "measure")]
+    pub out: Option<PathBuf>,
     /// Print as JSON.
     #[arg(long)]
     pub json: bool,

@@ -7,8 +7,9 @@ use waykeeper_linux::machine::{CacheKind, CacheUse, Control, Machine};
 use waykeeper_linux::{Below, Root, architecture, below, format_cpulist, threads};
 use waykeeper_platform::CoreId;
 
-use super::ChannelPlace;
+use super::{ChannelPlace, PlaceKind};
 use crate::list::list;
+use crate::reach::CoreReach;
 use crate::table::{HowKnown, Presence};
 
 const CPUS: &str = "/sys/devices/system/cpu";
@@ -28,7 +29,8 @@ pub fn of_machine(place: &str, root: &Root, machine: &Machine, examination: &Exa
     ChannelPlace {
         place: place.to_owned(),
         called: examination.processor.clone(),
-        is_platform_file: false,
+        kind: PlaceKind::Machine { processor: examination.processor.clone() },
+        cores: CoreReach::of_machine(machine),
         presences: list().channel.iter().map(|channel| &channel.id).map(presence).collect(),
         findings: examination.findings.clone(),
         notes: machine.notes.clone(),

@@ -9,31 +9,49 @@ use waykeeper_doctor::Finding;
 
 use crate::list::{ListedChannel, list};
 use crate::policy::ChannelPolicy;
-use crate::table::{ChannelRow, ChannelTable, CheckOutcome, Presence};
+use crate::reach::CoreReach;
+use crate::runs::ChannelRuns;
+use crate::table::{ChannelAnswer, ChannelRow, ChannelTable, CheckOutcome, Exercised, Presence};
 
 pub use machine::of_machine;
 pub use platform::of_platform;
+
+/// What a place is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum PlaceKind {
+    /// A machine, with its processor's name.
+    Machine { processor: Option<String> },
+    /// A platform file.
+    Platform,
+}
 
 /// A place whose channels were looked for.
 #[derive(Debug, Clone)]
 pub struct ChannelPlace {
     pub(crate) place: String,
     pub(crate) called: Option<String>,
-    pub(crate) is_platform_file: bool,
+    pub(crate) kind: PlaceKind,
+    pub(crate) cores: Vec<CoreReach>,
     pub(crate) presences: BTreeMap<String, Presence>,
     pub(crate) findings: Vec<Finding>,
     pub(crate) notes: Vec<String>,
 }
 
 impl ChannelPlace {
-    /// The table, with what a policy does.
-    pub fn table(&self, policy: ChannelPolicy) -> ChannelTable {
-        let channels = list().channel.iter().map(|channel| self.row(channel, &policy)).collect();
+    /// The table, with what a policy does and what runs show.
+    pub fn table(&self, policy: ChannelPolicy, runs: &ChannelRuns) -> ChannelTable {
+        let mut exercised = runs.exercised(self);
+        let row = |channel: &ListedChannel| {
+            let exercised = exercised.remove(&channel.id).unwrap_or_else(Exercised::unknown);
+            self.row(channel, &policy, exercised)
+        };
+        let channels = list().channel.iter().map(row).collect();
         ChannelTable {
             format: 1,
             place: self.place.clone(),
             called: self.called.clone(),
-            is_platform_file: self.is_platform_file,
+            is_platform_file: self.kind == PlaceKind::Platform,
+            runs: runs.records(),
             channels,
             policy: policy.standing,
             left_open: policy.left_open,
@@ -43,7 +61,17 @@ impl ChannelPlace {
         }
     }
 
-    fn row(&self, channel: &ListedChannel, policy: &ChannelPolicy) -> ChannelRow {
+    /// Whether a channel can be exercised here: it is there, or on a machine it was not seen to be absent. What a platform
+    /// file does not describe, its model does not have.
+    pub(crate) fn can_have(&self, channel: &str) -> bool {
+        match self.presences.get(channel).map(|presence| presence.answer) {
+            Some(ChannelAnswer::Yes) => true,
+            Some(ChannelAnswer::NotSeen) => self.kind != PlaceKind::Platform,
+            Some(ChannelAnswer::No) | None => false,
+        }
+    }
+
+    fn row(&self, channel: &ListedChannel, policy: &ChannelPolicy, exercised: Exercised) -> ChannelRow {
         let checks = self.findings.iter().filter(|finding| channel.checks.contains(&finding.id));
         ChannelRow {
             id: channel.id.clone(),
@@ -51,6 +79,7 @@ impl ChannelPlace {
             how: channel.how.clone(),
             present: self.presences.get(&channel.id).cloned().unwrap_or_else(unknown),
             reduced: policy.reduction(&channel.id),
+            exercised,
             checks: checks.map(outcome).collect(),
             external: channel.external.clone(),
             not_covered: channel.not_covered.clone(),

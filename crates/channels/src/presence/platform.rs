@@ -4,8 +4,9 @@
 
 use waykeeper_platform::{Architecture, Platform, format_cpulist};
 
-use super::ChannelPlace;
+use super::{ChannelPlace, PlaceKind};
 use crate::list::list;
+use crate::reach::CoreReach;
 use crate::table::{HowKnown, Presence};
 
 /// Looks for the channels of a platform file.
@@ -20,7 +21,8 @@ pub fn of_platform(platform: &Platform) -> ChannelPlace {
     ChannelPlace {
         place: platform.name.clone(),
         called: Some(platform.title.clone()),
-        is_platform_file: true,
+        kind: PlaceKind::Platform,
+        cores: CoreReach::of_platform(platform),
         presences: list().channel.iter().map(|channel| &channel.id).map(presence).collect(),
         findings: Vec::new(),
         notes: Vec::new(),

@@ -1,6 +1,6 @@
 //! Machines that were made up from documented formats: what each has is in its description.
 
-use waykeeper_channels::{ChannelAnswer, ChannelPolicy, ChannelTable, list, of_machine};
+use waykeeper_channels::{ChannelAnswer, ChannelPolicy, ChannelRuns, ChannelTable, list, of_machine};
 use waykeeper_doctor::{View, examine};
 use waykeeper_linux::fixtures::{arm, epyc, hybrid, xeon};
 use waykeeper_linux::machine::Machine;
@@ -12,7 +12,8 @@ fn table(recording: Recording) -> ChannelTable {
     let root = Root::from(recording);
     let machine = Machine::read(&root).unwrap();
     let examination = examine(&View::new(root.clone(), None).unwrap());
-    of_machine("box", &root, &machine, &examination).table(ChannelPolicy::none("none was named"))
+    of_machine("box", &root, &machine, &examination)
+        .table(ChannelPolicy::none("none was named"), &ChannelRuns::default())
 }
 
 fn answer(table: &ChannelTable, id: &str) -> ChannelAnswer {

@@ -1,6 +1,6 @@
 //! Bundled platforms and policies. The values are those of the platform files, read by a person.
 
-use waykeeper_channels::{ChannelAnswer, ChannelPolicy, ChannelTable, PolicyStanding, of_platform};
+use waykeeper_channels::{ChannelAnswer, ChannelPolicy, ChannelRuns, ChannelTable, PolicyStanding, of_platform};
 use waykeeper_platform::{Platform, find_bundled};
 use waykeeper_policy::{Form, Loaded, Membership, Offer, lower, plan};
 
@@ -20,7 +20,7 @@ fn planned(platform: &Platform, policy: &str, form: Option<Form>) -> ChannelPoli
 
 fn table(name: &str, policy: &str) -> ChannelTable {
     let platform = platform(name);
-    of_platform(&platform).table(planned(&platform, policy, None))
+    of_platform(&platform).table(planned(&platform, policy, None), &ChannelRuns::default())
 }
 
 #[track_caller]
@@ -111,7 +111,7 @@ fn apollo_lake_shares_two_second_levels() {
 fn a_policy_reduces_what_its_writes_act_on() {
     let platform = platform("i7-13800hre");
     let reduced = |policy: ChannelPolicy| -> Vec<String> {
-        let table = of_platform(&platform).table(policy);
+        let table = of_platform(&platform).table(policy, &ChannelRuns::default());
         let rows = table.channels.into_iter().filter(|row| row.reduced.answer == Yes);
         rows.map(|row| row.id).collect()
     };
@@ -135,7 +135,8 @@ fn a_locked_region_reduces_the_ways_of_its_level() {
 fn colours_divide_the_last_cache() {
     for form in [Form::Xen, Form::Bao] {
         let platform = platform("agilex5");
-        let table = of_platform(&platform).table(planned(&platform, "colour-halves", Some(form)));
+        let table =
+            of_platform(&platform).table(planned(&platform, "colour-halves", Some(form)), &ChannelRuns::default());
         let rows: Vec<_> = table.channels.iter().filter(|row| row.reduced.answer == Yes).collect();
         assert_eq!(rows.iter().map(|row| row.id.as_str()).collect::<Vec<_>>(), ["l3_ways"]);
         assert!(rows[0].reduced.settings.iter().any(|setting| setting.write.contains("for real-time")), "{rows:?}");

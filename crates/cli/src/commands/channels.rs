@@ -1,21 +1,30 @@
 //! `waykeeper channels`.
 
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use waykeeper_channels::{ChannelPlace, ChannelPolicy, of_machine, of_platform, text};
+use waykeeper_channels::{
+    ChannelPlace, ChannelPolicy, ChannelRuns, MeasureRequest, experiment, of_machine, of_platform, text,
+};
 use waykeeper_control::Files;
 use waykeeper_doctor::{BadCores, View, examine};
 use waykeeper_experiment::InputError;
 use waykeeper_linux::Root;
 use waykeeper_linux::machine::Machine;
+use waykeeper_linux::thread::spawn;
 use waykeeper_policy::{Form, Membership, Offer, Refusal, lower, plan as resolve};
+use waykeeper_session::{Concluded, Keep, Kept, Options, Session, SessionError};
 
 use super::acting::{host, state};
-use super::output::{print, print_json};
+use super::output::{Kind, print, print_json, say};
+use super::overrides;
 use super::plan::{named_platform, open, refused, this_machine};
 use crate::arguments::{Channels, THIS_MACHINE};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::progress::Bar;
+use crate::stop;
 
 /// Prints the interference channels of a place.
 pub fn channels(arguments: &Channels) -> Result<Exit, Failure> {
@@ -23,12 +32,84 @@ pub fn channels(arguments: &Channels) -> Result<Exit, Failure> {
         true => of_this_machine(arguments)?,
         false => of_file(arguments)?,
     };
-    let table = place.table(policy);
+    let mut runs = ChannelRuns::default();
+    arguments.runs.iter().try_for_each(|run| runs.add(run, &place))?;
+    let measured = if arguments.measure { Some(measure(arguments, &place, policy.core)?) } else { None };
+    let mut exit = Exit::Done;
+    if let Some(Measured { concluded, interrupted }) = measured {
+        let called = match &concluded.kept {
+            Kept::Whole(folder) | Kept::Unfinished(folder) | Kept::Failed { folder, .. } => {
+                folder.display().to_string()
+            }
+            Kept::Nowhere | Kept::Shard { .. } => "this measurement".to_owned(),
+        };
+        if let Kept::Failed { folder, error } = concluded.kept {
+            return Err(SessionError::Write { folder, error }.into());
+        }
+        if let Some(error) = concluded.failed {
+            say(Kind::Note, &format!("the measurement ended early: {error}"));
+        }
+        runs.add_measured(&called, concluded.record);
+        exit = if interrupted { Exit::Interrupted } else { Exit::Done };
+    }
+    let table = place.table(policy, &runs);
     match arguments.json {
         true => print_json(&table)?,
         false => print(&text(&table))?,
     }
-    Ok(Exit::Done)
+    Ok(exit)
+}
+
+/// What `--measure` left.
+struct Measured {
+    concluded: Concluded,
+    /// By the user, and not by the time limit.
+    interrupted: bool,
+}
+
+/// Makes the run for the table; `core` is the one that the policy is for.
+fn measure(arguments: &Channels, place: &ChannelPlace, core: Option<u32>) -> Result<Measured, Failure> {
+    if let Some(cores) = arguments.cores.first() {
+        let message = "--measure takes the cores that the policy itself names; expected a policy file with these cores";
+        return Err(InputError::in_option(format!("--cores {cores}"), message).into());
+    }
+    let limit = overrides::time_limit(&arguments.time_limit)?;
+    let is_platform = arguments.place != THIS_MACHINE;
+    let target = arguments.target.as_deref().map(target).transpose()?;
+    let request = MeasureRequest {
+        platform: is_platform.then(|| arguments.place.clone()),
+        core: target.as_ref().map(|(_, core)| *core).or(core),
+        target: target.map(|(workload, _)| workload),
+        policy: arguments.policy.clone(),
+        sets: overrides::sets(&arguments.sets, None, None, None)?,
+    };
+    let options = Options {
+        commit: crate::commit().map(str::to_owned),
+        source_date_epoch: std::env::var("SOURCE_DATE_EPOCH").ok(),
+        command_line: std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect(),
+        ..Options::default()
+    };
+    let started =
+        Session::plan(experiment(place, &request)?, &options)?.start(Keep::InFolder(arguments.out.as_deref()))?;
+    let stop = stop::on_ctrl_c();
+    let is_over = Arc::new(AtomicBool::new(false));
+    let (stopping, over) = (Arc::clone(&stop), Arc::clone(&is_over));
+    // Where the system refuses a thread there is no limit; Ctrl-C ends it all the same.
+    let _ = spawn("time-limit", move || {
+        std::thread::sleep(limit);
+        over.store(!stopping.load(Ordering::Relaxed), Ordering::Relaxed);
+        stopping.store(true, Ordering::Relaxed);
+    });
+    let concluded = started.run(&Bar::new(), &stop)?;
+    let interrupted = stop.load(Ordering::Relaxed) && !is_over.load(Ordering::Relaxed);
+    Ok(Measured { concluded, interrupted })
+}
+
+/// A workload and its core.
+fn target(text: &str) -> Result<(String, u32), InputError> {
+    let refuse = || InputError::in_option(format!("--target {text}"), "expected WORKLOAD@CORE, such as `rta_128k@3`");
+    let (workload, core) = text.rsplit_once('@').ok_or_else(refuse)?;
+    Ok((workload.trim().to_owned(), core.trim().parse().map_err(|_| refuse())?))
 }
 
 /// A platform file, and the plan of a policy for it.

@@ -102,5 +102,163 @@ fn what_does_not_fit_is_bad_input() {
     refused(&["channels", "--root", "tree", "--rt-cores", "77"], 2, "core 77 is not online");
     refused(&["channels", "--cores", "a=1"], 2, "--policy");
     refused(&["channels", "agilex5", "--policy", "nothing"], 2, "nothing");
+    refused(&["channels", "--time-limit", "1s"], 2, "--measure");
+    refused(&["channels", "agilex5", "--measure", "--target", "x"], 2, "expected WORKLOAD@CORE");
+    let cores = ["channels", "x7425e", "--measure", "--policy", "tcc-halves", "--cores", "real-time=1"];
+    refused(&cores, 2, "the cores that the policy itself names");
+    refused(&["channels", "agilex5", "--run", "nowhere"], 2, "nowhere");
     refused(&["channels", "zynq7000", "--policy", "tcc-halves", "--cores", "real-time=1"], 3, "L3");
+}
+
+/// A short run of the hammer on the Agilex 5, alone and beside.
+fn hammered(desk: &Desk) -> Value {
+    let run = desk.run(&[
+        "run",
+        "agilex5-cluster-latency",
+        "--duration=300us",
+        "--repeats=5",
+        "--set=mitigations=nl3a",
+        "--out=run",
+        "--json",
+    ]);
+    run.with(0).json()
+}
+
+/// A slowdown is the run's own. Its interval is Student's for the mean of five ratios: t(0.975, 4) = 2.7764 (tables).
+#[test]
+fn a_run_shows_which_neighbour_exercised_what() {
+    let desk = Desk::new();
+    let run = hammered(&desk);
+    let table = desk.run(&["channels", "agilex5", "--run", "run", "--json"]).with(0).json();
+    assert_eq!(complaints(&table), [""; 0]);
+    let shown = desk.run(&["show", "run"]).with(0).stdout;
+    let case = |name: &str| list(&run, "cases").iter().find(|case| case["name"] == name).unwrap();
+    for id in ["l3_ways", "snoop_filters", "interconnect", "dram_banks", "dram_bus", "memory_side_cache"] {
+        let exercised = &row(&table, id)["exercised"];
+        assert_eq!(exercised["answer"], "yes", "{id}");
+        let by = list(exercised, "by");
+        assert_eq!(by.len(), 2, "{id}: without and with the mitigation");
+        for it in by {
+            let name = it["case"].as_str().unwrap();
+            assert_eq!(it["slowdown"], case(name)["slowdown"]);
+            assert_eq!(it["neighbours"][0], "way_hammer@2-3");
+            assert!(!list(it, "also").iter().any(|other| other == id) && list(it, "also").len() == 5, "{it}");
+            let alone = list(&run, "cases")
+                .iter()
+                .find(|case| list(case, "neighbours").is_empty() && case["mitigation"] == it["mitigation"])
+                .unwrap();
+            let mean = |case: &Value, repeat: usize| case["repeats"][repeat]["mean_ns"].as_f64().unwrap();
+            let ratios: Vec<f64> = (0..5).map(|repeat| mean(case(name), repeat) / mean(alone, repeat)).collect();
+            let centre = ratios.iter().sum::<f64>() / 5.0;
+            let variance = ratios.iter().map(|ratio| (ratio - centre).powi(2)).sum::<f64>() / 4.0;
+            let half = 2.7764 * (variance / 5.0).sqrt();
+            let close = |found: &Value, expected: f64| (found.as_f64().unwrap() / expected - 1.0).abs() < 1e-4;
+            assert!(close(&it["interval"][0], centre - half) && close(&it["interval"][1], centre + half), "{it}");
+        }
+    }
+    // The same figure as a person reads it.
+    let text = desk.run(&["channels", "agilex5", "--run", "run"]).with(0).stdout;
+    let line = text.lines().find(|line| line.starts_with("snoop filters ")).unwrap();
+    let figure = line.split_whitespace().find(|word| word.starts_with('x')).unwrap();
+    assert!(shown.lines().any(|line| line.contains("none") && line.contains(figure)), "{figure}: {shown}");
+    // The filter's counters witness it: the hammer takes lines from the target, which loses none alone.
+    let counters = list(&list(&row(&table, "snoop_filters")["exercised"], "by")[0], "counters").to_vec();
+    let lost = counters.iter().find(|it| it["name"] == "cluster_filter_evictions").unwrap();
+    assert!(lost["beside_per_s"].as_f64() > lost["alone_per_s"].as_f64(), "{lost}");
+    for id in ["smt", "graphics", "l2_ways", "mshrs"] {
+        assert_eq!(row(&table, id)["exercised"]["answer"], "no", "{id}");
+    }
+}
+
+#[test]
+fn a_run_of_another_place_is_refused() {
+    let desk = Desk::new();
+    hammered(&desk);
+    for (place, words) in [("zynq7000", "a run of `agilex5` (sim)"), ("this-machine", "the table is about a machine")] {
+        let refused = desk.run(&["channels", place, "--run", "run"]).with(2).stderr;
+        assert!(refused.contains(words), "{refused}");
+    }
+    let host = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/released/0.1.0/host");
+    xeon(&desk);
+    let refused = desk.run(&["channels", "--root", "xeon.tar.zst", "--run", host.to_str().unwrap()]).with(2).stderr;
+    assert!(refused.contains("it ran on the processor") && refused.contains("D-2752TER"), "{refused}");
+}
+
+/// A neighbour that is an external program: what it does is not known, so that no channel is said to be left alone.
+#[test]
+fn what_an_unknown_program_exercises_is_not_seen() {
+    let desk = Desk::new();
+    let mut run = hammered(&desk);
+    for case in run["cases"].as_array_mut().unwrap() {
+        for neighbour in case["neighbours"].as_array_mut().unwrap() {
+            neighbour["workload"] = "somebody's".into();
+        }
+    }
+    desk.file("run/run.json", &run.to_string());
+    let table = desk.run(&["channels", "agilex5", "--run", "run", "--json"]).with(0).json();
+    for row in list(&table, "channels") {
+        assert_eq!(row["exercised"]["answer"], "not_seen", "{row}");
+        assert!(row["exercised"]["why"].as_str().unwrap().contains("somebody's"), "{row}");
+    }
+}
+
+/// The run for the table, on a small platform: each channel that a workload can exercise there has a case.
+#[test]
+fn a_measurement_covers_what_workloads_can_exercise() {
+    let desk = Desk::new();
+    let arguments = [
+        "channels",
+        "zynq7000",
+        "--measure",
+        "--set=simulated_duration=200us",
+        "--set=repeats=2",
+        "--out=made",
+        "--json",
+    ];
+    let table = desk.run(&arguments).with(0).json();
+    assert_eq!(complaints(&table), [""; 0]);
+    assert_eq!(list(&table, "runs").len(), 1);
+    let run = desk.record("made");
+    assert_eq!(run["repeats"], 2);
+    for row in list(&table, "channels") {
+        let exercised = &row["exercised"];
+        assert_eq!(list(exercised, "can").is_empty(), list(exercised, "by").is_empty(), "{row}");
+        for it in list(exercised, "by") {
+            let case = list(&run, "cases").iter().find(|case| case["name"] == it["case"]).unwrap();
+            assert_eq!(it["slowdown"], case["slowdown"]);
+        }
+    }
+    for (id, is_exercised) in
+        [("l2_ways", true), ("dram_bus", true), ("tlb_walks", true), ("l3_ways", false), ("smt", false)]
+    {
+        assert_eq!(!list(&row(&table, id)["exercised"], "by").is_empty(), is_exercised, "{id}");
+    }
+    // The folder is a run like any other, and its table is the same.
+    let again = desk.run(&["channels", "zynq7000", "--run", "made", "--json"]).with(0).json();
+    assert_eq!(again["channels"], table["channels"]);
+}
+
+/// Two cores and some seconds of this machine.
+#[test]
+fn this_machine_is_measured_for_its_table() {
+    let _machine = crate::program::this_machine();
+    let desk = Desk::new();
+    let arguments = ["channels", "--measure", "--set=duration=20ms", "--set=repeats=2", "--out=made", "--json"];
+    let table = desk.run(&arguments).with(0).json();
+    assert_eq!(complaints(&table), [""; 0]);
+    let measured = list(&table, "channels").iter().filter(|row| !list(&row["exercised"], "by").is_empty()).count();
+    assert!(measured > 0, "{table}");
+}
+
+/// Without and with the policy, on the core that it is for.
+#[test]
+fn a_measurement_repeats_all_under_the_policy() {
+    let desk = Desk::new();
+    let sets = ["--set=simulated_duration=100us", "--set=repeats=2"];
+    let policy = ["--policy", "agilex5-isolate-core1", "--out=made", "--json"];
+    let table = desk.run(&[&["channels", "agilex5", "--measure"][..], &sets, &policy].concat()).with(0).json();
+    let by = list(&row(&table, "l3_ways")["exercised"], "by");
+    let of = |mitigation: &str| by.iter().filter(|it| it["mitigation"] == mitigation).count();
+    assert!(of("none") > 0 && of("none") == of("agilex5-isolate-core1"), "{by:?}");
+    assert!(by.iter().all(|it| it["target"] == "chase_llc@1"), "{by:?}");
 }

@@ -54,6 +54,10 @@ fn no_command_shows_what_a_terminal_would_obey() {
     write_tree(&desk);
     let title = "\\u001b[2J\\u009b\\u202eX";
     desk.file("policy.toml", &format!("title = 'x'\n[[classes]]\nname = \"rt{title}\"\ncores = '1'\nl3 = 'half'\n"));
+    let platform = fs::read_to_string(crate::program::repository().join("platforms/x7425e.toml")).unwrap();
+    let (_, rest) = platform.split_once("\ntitle = ").unwrap();
+    let rest = rest.split_once('\n').unwrap().1;
+    desk.file("platform.toml", &format!("name = \"x{title}\"\ntitle = \"{title}\"\n{rest}"));
     desk.file("experiment.toml", &format!("title = \"{title}\"\ntargets = [{{ workload = \"w{title}\" }}]\n"));
     let at_core = format!("{HOSTILE}@1");
     let set = format!("title={HOSTILE}");
@@ -78,6 +82,8 @@ fn no_command_shows_what_a_terminal_would_obey() {
         &["doctor", "--root", "tree"],
         &["doctor", "--root", "tree", "--cmdline"],
         &["channels", "--root", "tree"],
+        &["channels", "--run", "run"],
+        &["channels", "platform.toml", "--policy", "policy.toml"],
         &["channels", HOSTILE],
         &["channels", "x7425e", "--policy", "policy.toml"],
         &["channels", "--root", "tree", "--rt-cores", HOSTILE],

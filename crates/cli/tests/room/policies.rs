@@ -33,3 +33,35 @@ fn a_repeat_whose_policy_others_changed_does_not_count() {
     let report = fs::read_to_string(folder.path().join("out")).unwrap();
     assert!(report.contains("does not count: the policy `tcc-halves` did not hold"), "{report}");
 }
+
+/// A policy that is applied, then changed by somebody: the table follows what reads as it was written.
+const APPLIED: &str = "set -e; export WAYKEEPER_STATE=$PWD/state; waykeeper=$1\n\
+    $waykeeper apply tcc-halves --cores real-time=2,3\n\
+    $waykeeper channels --json > applied.json\n\
+    printf 'L3:0=ff800\\n' > /sys/fs/resctrl/real-time/schemata\n\
+    $waykeeper channels --json > changed.json\n\
+    $waykeeper restore --force\n\
+    $waykeeper channels --json > restored.json";
+
+#[test]
+fn the_table_of_channels_follows_what_is_applied() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = env!("CARGO_BIN_EXE_waykeeper");
+    let room = ["enter", "xeon-d-2752ter", "--", "sh", "-c", APPLIED, "sh", program];
+    let output = waykeeper(&room).current_dir(folder.path()).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    for (file, standing, of_l3, of_l2) in [
+        ("applied.json", "applied", "yes", "no"),
+        ("changed.json", "uncertain", "not_seen", "no"),
+        ("restored.json", "none", "no", "no"),
+    ] {
+        let text = fs::read_to_string(folder.path().join(file)).unwrap();
+        let table: Value = serde_json::from_str(&text).unwrap();
+        let reduced = |id: &str| {
+            let row = table["channels"].as_array().unwrap().iter().find(|row| row["id"] == id).unwrap();
+            row["reduced"]["answer"].as_str().unwrap().to_owned()
+        };
+        let found = (table["policy"]["standing"].as_str().unwrap(), reduced("l3_ways"), reduced("l2_ways"));
+        assert_eq!(found, (standing, of_l3.to_owned(), of_l2.to_owned()), "{file}: {}", table["policy"]);
+    }
+}

@@ -94,6 +94,11 @@ impl Needs {
             }
             Command::Channels(channels) => {
                 no_root(channels.root.as_deref())?;
+                if channels.measure || !channels.runs.is_empty() {
+                    let message = "--measure and --run are for the machine that runs this program: `waykeeper run` with --remote \
+                                   fetches a run, and `channels --run` shows it beside a recording of the board (--root)";
+                    return Err(Failure::Bad(message.into()));
+                }
                 channels.policy.iter().try_for_each(|policy| needs.policy(policy))?;
                 let place = Some(channels.place.as_str()).filter(|place| *place != THIS_MACHINE);
                 needs.platform(place)?;
