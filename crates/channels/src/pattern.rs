@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use toml::{Table, Value};
+use waykeeper_platform::CoreId;
 use waykeeper_workload::{Order, Pattern, Workload, find_bundled};
 
 use crate::list::list;
@@ -21,8 +22,9 @@ pub(crate) struct NamedWorkload<'r> {
 }
 
 impl NamedWorkload<'_> {
-    /// The channels that it exercises on a core; why that is not known otherwise, as half a sentence.
-    pub fn channels(&self, reach: &CoreReach) -> Result<BTreeSet<String>, String> {
+    /// The channels that it exercises on a core, beside a target on another one or any; why that is not known otherwise, as half a
+    /// sentence.
+    pub fn channels(&self, reach: &CoreReach, target: Option<CoreId>) -> Result<BTreeSet<String>, String> {
         let mut table = match (self.own.get(self.name), find_bundled(self.name)) {
             (Some(own), _) => unflattened(Table::new(), own),
             (None, Some(found)) => found.text.parse::<Table>().unwrap_or_default(),
@@ -32,7 +34,7 @@ impl NamedWorkload<'_> {
         let workload: Workload =
             Value::Table(table).try_into().map_err(|_| "its definition does not read".to_owned())?;
         let pattern = workload.resolve(&reach.shapes()).map_err(|refused| refused.why)?;
-        of_pattern(&pattern, reach)
+        of_pattern(&pattern, reach, target)
     }
 }
 
@@ -70,16 +72,20 @@ fn value(key: &str, text: &str) -> Value {
     number.or_else(|| text.parse::<bool>().ok().map(Value::Boolean)).unwrap_or_else(|| Value::String(text.into()))
 }
 
-fn of_pattern(pattern: &Pattern, reach: &CoreReach) -> Result<BTreeSet<String>, String> {
+fn of_pattern(pattern: &Pattern, reach: &CoreReach, target: Option<CoreId>) -> Result<BTreeSet<String>, String> {
     if let Pattern::Command { argv, .. } = pattern {
         return of_program(argv);
     }
     let bytes = pattern.data_bytes().saturating_add(pattern.code_bytes());
-    let levels = reach.shared_levels(bytes);
+    let levels = reach.shared_levels(bytes, target);
     let mut channels: BTreeSet<String> = levels.iter().map(|level| format!("l{level}_ways")).collect();
     let mut add = |ids: &[&str]| channels.extend(ids.iter().map(|id| (*id).to_owned()));
     if !levels.is_empty() {
-        add(&["mshrs", "snoop_filters"]);
+        add(&["mshrs"]);
+    }
+    // A filter beyond the caches tracks the lines of all cores.
+    if reach.leaves_own_caches(bytes) {
+        add(&["snoop_filters"]);
     }
     if reach.reaches_memory(bytes) {
         add(&["memory_side_cache", "interconnect", "dram_banks", "dram_bus"]);
@@ -134,7 +140,7 @@ mod tests {
         ]);
         let platform = Platform::from_toml(find_bundled(platform).unwrap().text, platform).unwrap();
         let reach = CoreReach::of_platform(&platform).into_iter().find(|reach| reach.core == core).unwrap();
-        Ok(NamedWorkload { name, with: &with, own: &own }.channels(&reach)?.into_iter().collect())
+        Ok(NamedWorkload { name, with: &with, own: &own }.channels(&reach, None)?.into_iter().collect())
     }
 
     const BEYOND: [&str; 7] =
@@ -171,6 +177,20 @@ mod tests {
         assert!(on("zynq7000", 0, "stream_read", &[]).unwrap().contains(&"l2_ways".into()));
         // Translation takes no time on this platform.
         assert!(!on("agilex5", 2, "way_hammer", &[]).unwrap().contains(&"tlb_walks".into()));
+    }
+
+    /// Two L2s, of cores 0-1 and 2-3: a neighbour on core 1 fills no way of the other pair's.
+    #[test]
+    fn ways_count_where_the_target_shares_them() {
+        let platform = Platform::from_toml(find_bundled("apollo-lake-e3950").unwrap().text, "x").unwrap();
+        let reach = CoreReach::of_platform(&platform).into_iter().find(|reach| reach.core == 1).unwrap();
+        let none = (BTreeMap::new(), BTreeMap::new());
+        let named = NamedWorkload { name: "stream_read", with: &none.0, own: &none.1 };
+        let beside = |target| named.channels(&reach, Some(target)).unwrap();
+        for (target, shares) in [(0, true), (2, false), (3, false)] {
+            assert_eq!(beside(target).contains("l2_ways"), shares, "{target}");
+            assert!(beside(target).contains("dram_bus"));
+        }
     }
 
     #[test]

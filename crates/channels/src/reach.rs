@@ -12,8 +12,8 @@ const MOST_TLB_REACH: u64 = 3072 * 4096;
 pub(crate) struct CoreReach {
     /// Its number.
     pub core: CoreId,
-    /// Its caches, inner ones first, each with whether other physical cores share it.
-    caches: Vec<(CacheShape, bool)>,
+    /// Its caches, inner ones first, each with the cores that share it where there are several physical ones.
+    caches: Vec<(CacheShape, Vec<CoreId>)>,
     /// Bytes that its TLBs cover; none where translation takes no time.
     tlb: Option<u64>,
     /// Threads of the same physical core.
@@ -35,7 +35,8 @@ impl CoreReach {
                     ways: cache.ways?,
                     line_bytes: cache.line_bytes?,
                 };
-                Some((shape, group.iter().any(|cpu| first(*cpu) != first(core))))
+                let is_shared = group.iter().any(|cpu| first(*cpu) != first(core));
+                Some((shape, if is_shared { group.clone() } else { Vec::new() }))
             });
             let siblings = machine.siblings.iter().find(|group| group.contains(&core)).cloned().unwrap_or_default();
             Self { core, caches: caches.collect(), tlb: Some(MOST_TLB_REACH), siblings }
@@ -49,7 +50,10 @@ impl CoreReach {
             let caches = platform.caches(core).into_iter().map(|cache| {
                 let (level, size_bytes, ways, line_bytes) =
                     (cache.level, cache.size_bytes, cache.ways, cache.line_bytes);
-                (CacheShape { level, size_bytes, ways, line_bytes }, cache.shared_by.len() > 1)
+                (
+                    CacheShape { level, size_bytes, ways, line_bytes },
+                    Some(cache.shared_by).filter(|group| group.len() > 1).unwrap_or_default(),
+                )
             });
             let kind = platform.core_kind(core);
             let tlb = kind.and_then(|kind| {
@@ -66,11 +70,18 @@ impl CoreReach {
         CacheShapes(self.caches.iter().map(|(shape, _)| *shape).collect())
     }
 
-    /// The levels of shared caches that so many bytes do not fit before.
-    pub fn shared_levels(&self, bytes: u64) -> Vec<u8> {
-        let shared = self.caches.iter().filter(|(_, shared)| *shared);
+    /// The levels of shared caches that so many bytes do not fit before; with a target, of those that it shares.
+    pub fn shared_levels(&self, bytes: u64, target: Option<CoreId>) -> Vec<u8> {
+        let serves = |group: &[CoreId]| !group.is_empty() && target.is_none_or(|target| group.contains(&target));
+        let shared = self.caches.iter().filter(|(_, group)| serves(group));
         let fits_before = |level: u8| self.caches.iter().any(|(it, _)| it.level < level && it.size_bytes >= bytes);
         shared.map(|(shape, _)| shape.level).filter(|level| !fits_before(*level)).collect()
+    }
+
+    /// Whether so many bytes do not fit into the caches that the core has for itself.
+    pub fn leaves_own_caches(&self, bytes: u64) -> bool {
+        let own = self.caches.iter().filter(|(_, group)| group.is_empty());
+        own.map(|(shape, _)| shape.size_bytes).max().is_none_or(|most| bytes > most)
     }
 
     /// Whether so many bytes reach the memory again and again: a cache that they fill to the last line keeps not all of them.

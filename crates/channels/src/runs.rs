@@ -139,7 +139,7 @@ pub(crate) fn can_exercise(place: &ChannelPlace) -> BTreeMap<String, Vec<String>
     let own = waykeeper_workload::bundled().iter().filter(|it| !it.text.contains("kind = \"command\""));
     for bundled in own {
         let named = NamedWorkload { name: bundled.name, with: &none, own: &BTreeMap::new() };
-        for channel in named.channels(reach).unwrap_or_default() {
+        for channel in named.channels(reach, None).unwrap_or_default() {
             if place.can_have(&channel) {
                 could.entry(channel).or_default().push(bundled.name.to_owned());
             }
@@ -168,7 +168,7 @@ impl Looked<'_> {
                     unknown.push(format!("core {core} of a neighbour is not seen here"));
                     continue;
                 };
-                match named.channels(reach) {
+                match named.channels(reach, Some(self.case.core)) {
                     Ok(found) => channels.extend(found),
                     Err(why) => unknown.push(format!("{}: {why}", neighbour.workload)),
                 }

@@ -81,7 +81,7 @@ fn head(of: &ChannelTable) -> String {
     let called = of.called.as_ref().map(|called| format!(" ({called})")).unwrap_or_default();
     let file = if of.is_platform_file { "platform " } else { "" };
     let policy = match &of.policy {
-        PolicyStanding::Planned { policy, form } => format!("plan of {policy}, as {form}; nothing is written"),
+        PolicyStanding::Planned { policy, form } => format!("plan of {policy}, as {form}"),
         PolicyStanding::Applied { policy, since } => format!("{policy}, applied {since}; it reads as it was written"),
         PolicyStanding::Uncertain { policy, why } => format!("{policy}, which is not known to hold: {why}"),
         PolicyStanding::None { why } => format!("none; {why}"),

@@ -1,4 +1,4 @@
-//! Recorded machines that anybody may have changed: `machine`, `doctor` and `plan` on them never panic and always end.
+//! Recorded machines that anybody may have changed: `machine`, `doctor`, `channels` and `plan` on them never panic and always end.
 //!
 //! Random inputs are tried for about a second each; `BOLERO_RANDOM_TEST_TIME_MS=30000` gives them 30 s (CI does).
 
@@ -6,6 +6,7 @@ use std::fs;
 use std::sync::LazyLock;
 
 use bolero::{TypeGenerator, check};
+use waykeeper_channels::{ChannelPolicy, ChannelRuns, of_machine};
 use waykeeper_control::Files;
 use waykeeper_doctor::{View, advise, examine};
 use waykeeper_linux::machine::Machine;
@@ -24,11 +25,12 @@ static POLICY: LazyLock<Loaded> = LazyLock::new(|| {
 /// What the commands do with a recorded machine.
 fn show_all(recording: Recording) {
     let root = Root::from(recording);
-    if let Ok(machine) = Machine::read(&root) {
-        assert!(!waykeeper_report::machine(&machine, &[]).is_empty());
+    let machine = Machine::read(&root).ok();
+    if let Some(machine) = &machine {
+        assert!(!waykeeper_report::machine(machine, &[]).is_empty());
         assert!(!machine.platform_text(&[]).is_empty());
         let _ = machine.platform(&[]);
-        assert!(serde_json::to_string(&machine).is_ok());
+        assert!(serde_json::to_string(machine).is_ok());
     }
     if let Err(error) = discover(&root) {
         assert!(!error.to_string().is_empty());
@@ -37,6 +39,11 @@ fn show_all(recording: Recording) {
         let examination = examine(&view);
         assert!(!waykeeper_doctor::text(&examination).is_empty());
         let _ = advise(&view);
+        if let Some(machine) = &machine {
+            let place = of_machine("any", &root, machine, &examination);
+            let table = place.table(ChannelPolicy::none("none"), &ChannelRuns::default());
+            assert!(!waykeeper_channels::text(&table).is_empty());
+        }
     }
     if let Ok(offer) = Offer::of_linux(&Files(root))
         && let Ok(assignment) = plan(&POLICY, &offer, &Membership::unread(&POLICY.policy))

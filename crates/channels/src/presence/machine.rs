@@ -3,6 +3,7 @@
 //! A "no" needs a file that shows it, and no hypervisor below: what a guest does not see can be there.
 
 use waykeeper_doctor::Examination;
+use waykeeper_linux::cpuid::in_room;
 use waykeeper_linux::machine::{CacheKind, CacheUse, Control, Machine};
 use waykeeper_linux::{Below, Root, architecture, below, format_cpulist, threads};
 use waykeeper_platform::CoreId;
@@ -24,7 +25,7 @@ const INFO: &str = "/proc/cpuinfo";
 
 /// Looks for the channels of a machine; `place` is what the table calls it.
 pub fn of_machine(place: &str, root: &Root, machine: &Machine, examination: &Examination) -> ChannelPlace {
-    let looking = Looking { root, machine };
+    let looking = Looking { root, machine, in_room: root.is_running() && in_room() };
     let presence = |id: &String| (id.clone(), looking.presence(id));
     ChannelPlace {
         place: place.to_owned(),
@@ -40,10 +41,30 @@ pub fn of_machine(place: &str, root: &Root, machine: &Machine, examination: &Exa
 struct Looking<'m> {
     root: &'m Root,
     machine: &'m Machine,
+    /// Processors and resctrl are then a simulated platform's, and everything else is the machine's below.
+    in_room: bool,
 }
+
+/// Channels that a room's files say nothing of.
+const NOT_IN_ROOMS: [&str; 8] = [
+    "memory_side_cache",
+    "dram_banks",
+    "tlb_walks",
+    "tlb_invalidations",
+    "device_dma",
+    "graphics",
+    "interrupts",
+    "power_thermal",
+];
 
 impl Looking<'_> {
     fn presence(&self, id: &str) -> Presence {
+        if self.in_room && NOT_IN_ROOMS.contains(&id) {
+            return Presence::not_seen(
+                "room",
+                "these files are those of the machine below, not of the simulated platform",
+            );
+        }
         match id {
             "l2_ways" => self.ways(2),
             "l3_ways" => self.ways(3),
@@ -175,6 +196,9 @@ impl Looking<'_> {
 
     /// Counters of units that cores share, by the beginning of their names.
     fn units(&self, begins: &[&str], what: &str) -> Vec<HowKnown> {
+        if self.in_room {
+            return Vec::new();
+        }
         let names = self.root.names(UNITS);
         let own: Vec<&str> =
             names.iter().map(String::as_str).filter(|name| begins.iter().any(|it| name.starts_with(it))).collect();
@@ -186,7 +210,7 @@ impl Looking<'_> {
 
     /// Nodes whose memory several cores reach, or cores that run one kernel.
     fn one_memory(&self) -> Vec<HowKnown> {
-        let nodes = self.machine.nodes.iter().filter(|node| self.is_contested(&node.cpus));
+        let nodes = self.machine.nodes.iter().filter(|node| !self.in_room && self.is_contested(&node.cpus));
         let said = nodes.map(|node| {
             let file = format!("{NODES}/node{}/cpulist", node.number);
             HowKnown::new(file, format!("cores {} share the memory of this node", format_cpulist(&node.cpus)))

@@ -17,7 +17,7 @@ use waykeeper_policy::{Form, Membership, Offer, Refusal, lower, plan as resolve}
 use waykeeper_session::{Concluded, Keep, Kept, Options, Session, SessionError};
 
 use super::acting::{host, state};
-use super::output::{Kind, print, print_json, say};
+use super::output::{print, print_json};
 use super::overrides;
 use super::plan::{named_platform, open, refused, this_machine};
 use crate::arguments::{Channels, THIS_MACHINE};
@@ -35,29 +35,14 @@ pub fn channels(arguments: &Channels) -> Result<Exit, Failure> {
     let mut runs = ChannelRuns::default();
     arguments.runs.iter().try_for_each(|run| runs.add(run, &place))?;
     let measured = if arguments.measure { Some(measure(arguments, &place, policy.core)?) } else { None };
-    let mut exit = Exit::Done;
-    if let Some(Measured { concluded, interrupted }) = measured {
-        let called = match &concluded.kept {
-            Kept::Whole(folder) | Kept::Unfinished(folder) | Kept::Failed { folder, .. } => {
-                folder.display().to_string()
-            }
-            Kept::Nowhere | Kept::Shard { .. } => "this measurement".to_owned(),
-        };
-        if let Kept::Failed { folder, error } = concluded.kept {
-            return Err(SessionError::Write { folder, error }.into());
-        }
-        if let Some(error) = concluded.failed {
-            say(Kind::Note, &format!("the measurement ended early: {error}"));
-        }
-        runs.add_measured(&called, concluded.record);
-        exit = if interrupted { Exit::Interrupted } else { Exit::Done };
-    }
+    let ended = measured.map_or(Ok(Exit::Done), |measured| measured.into_runs(&mut runs));
+    // What was measured is shown also where the place could not go on, or it cannot be kept.
     let table = place.table(policy, &runs);
     match arguments.json {
         true => print_json(&table)?,
         false => print(&text(&table))?,
     }
-    Ok(exit)
+    ended
 }
 
 /// What `--measure` left.
@@ -65,6 +50,23 @@ struct Measured {
     concluded: Concluded,
     /// By the user, and not by the time limit.
     interrupted: bool,
+}
+
+impl Measured {
+    /// Adds the run to those of the table, and returns how the measurement ended.
+    fn into_runs(self, runs: &mut ChannelRuns) -> Result<Exit, Failure> {
+        let Self { concluded: Concluded { record, kept, failed, .. }, interrupted } = self;
+        let called = match &kept {
+            Kept::Whole(folder) | Kept::Unfinished(folder) => folder.display().to_string(),
+            Kept::Nowhere | Kept::Shard { .. } | Kept::Failed { .. } => "this measurement".to_owned(),
+        };
+        runs.add_measured(&called, record);
+        match (kept, failed) {
+            (Kept::Failed { folder, error }, _) => Err(SessionError::Write { folder, error }.into()),
+            (_, Some(error)) => Err(error.into()),
+            _ => Ok(if interrupted { Exit::Interrupted } else { Exit::Done }),
+        }
+    }
 }
 
 /// Makes the run for the table; `core` is the one that the policy is for.
