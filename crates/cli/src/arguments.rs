@@ -118,6 +118,8 @@ pub enum Command {
     Channels(Channels),
     /// Packet in, compute, packet out: send sensor packets, or answer them, and measure the time.
     Rtcp(Rtcp),
+    /// Accept a machine: wake-ups and packets beside best-effort load, under each policy and firmware setting, for a day.
+    Kpi(Kpi),
     /// Show what a machine is: cores, caches, clocks, and every control with how it was found.
     Machine(Machine),
     /// Look up a processor in the tables of Intel's guide to Time Coordinated Compute.
@@ -524,6 +526,7 @@ Examples:
   waykeeper report waykeeper-runs/this-machine-20261121-201500
   waykeeper report results/before results/after --out compared.html
   waykeeper report results/before --svg figures
+  waykeeper report lab                                  the acceptance record of a session of `kpi`
 
 The page is one file: verdicts, pictures, sortable tables, machine and command line. It fetches nothing. Several runs stand on
 one page, each compared with the first. A run that has not ended is shown as far as it is complete.")]
@@ -964,6 +967,108 @@ pub struct Channels {
 /// The place of `channels` that is no platform.
 pub const THIS_MACHINE: &str = "this-machine";
 
+/// Arguments of `kpi`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  waykeeper kpi --dry-run --duration 24h --rt-cores 2,3                  what the doctor says, and how long it takes
+  waykeeper kpi --session lab --duration 24h --rt-cores 2,3 --policy tcc-halves --budget 'max<=50us over 24h' --label tcc-mode=off
+  waykeeper kpi --session lab                                            goes on, after Ctrl-C, a kill or a power cut
+  waykeeper kpi --session lab --label tcc-mode=on                        after a reboot with another setting of the firmware
+  waykeeper kpi --rt-cores 3 --if eth1 --generator 'ssh peer waykeeper rtcp generate --if eth1 --core 3' --cycle 1ms:1296KiBx60k
+  waykeeper report lab                                                   the acceptance record as a page
+
+The load runs on the other cores. Settings are interleaved in blocks; --duration is for each setting and each measurement. A row is no
+uninterrupted run. The figures of AF_XDP and AF_PACKET are none of DPDK. docs/kpi.md has the definitions.
+
+Exit status: 0 done; 1 a budget was broken; 2 bad input; 3 this machine cannot do it; 4 too little data for a budget; 130
+interrupted, and `kpi --session DIR` goes on.")]
+pub struct Kpi {
+    /// The folder of the session: a new one, or one that goes on [default: a new folder below waykeeper-runs].
+    #[arg(long, value_name = "DIR")]
+    pub session: Option<PathBuf>,
+    /// What is set in firmware or boot loader at this boot, such as tcc-mode=on; may be given several times.
+    #[arg(long = "label", value_name = "KEY=VALUE")]
+    pub labels: Vec<String>,
+    /// What is measured.
+    #[command(flatten)]
+    pub measured: KpiMeasured,
+    /// Show what the doctor finds and what would be measured, and measure nothing.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Print the result as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What a session of `kpi` measures: given when it begins.
+#[derive(Debug, Args)]
+pub struct KpiMeasured {
+    /// How long each measurement takes under each setting [default: 10min].
+    #[arg(long, value_name = "TIME")]
+    pub duration: Option<String>,
+    /// How long a setting is measured before the next one has its turn [default: a tenth of the duration, at most 10min].
+    #[arg(long, value_name = "TIME")]
+    pub block: Option<String>,
+    /// The cores that are to answer in time [default: those that the kernel isolates, else the last one].
+    #[arg(long, value_name = "LIST")]
+    pub rt_cores: Option<String>,
+    /// A policy under test, beside none: a bundled name or a file; may be given several times.
+    #[arg(long = "policy", value_name = "POLICY")]
+    pub policies: Vec<String>,
+    /// The best-effort load: a file with [[neighbours]] and [workloads.NAME] as in an experiment [default: stream_modify].
+    #[arg(long, value_name = "FILE")]
+    pub load: Option<PathBuf>,
+    /// A budget of wake-ups, such as 'max<=50us over 24h'; may be given several times.
+    #[arg(long = "budget", value_name = "BUDGET")]
+    pub budgets: Vec<String>,
+    /// Time from one wake-up to the next [default: 250us].
+    #[arg(long, value_name = "TIME")]
+    pub wakeup_period: Option<String>,
+    /// Leave out cyclictest, which measures wake-ups beside our own where it is installed and a block has a second.
+    #[arg(long)]
+    pub no_cyclictest: bool,
+    /// Measure packets too, on this network interface.
+    #[arg(long = "if", value_name = "IF")]
+    pub interface: Option<String>,
+    /// The command that runs `waykeeper rtcp generate --if IF` where the sensor is [default: you run it yourself].
+    #[arg(long, value_name = "COMMAND", requires = "interface")]
+    pub generator: Option<String>,
+    /// A cycle of packets, such as 125us:264KiBx12k; may be given several times [default: 1ms:1296KiBx60k and 125us:264KiBx12k].
+    #[arg(long = "cycle", value_name = "PERIOD[:SIZExINSTRUCTIONS]", requires = "interface")]
+    pub cycles: Vec<String>,
+    /// How packets come from the interface [default: xdp].
+    #[arg(long, value_enum, requires = "interface")]
+    pub path: Option<RtcpPath>,
+    /// The receive queue of AF_XDP [default: the only one].
+    #[arg(long, value_name = "N", requires = "interface")]
+    pub queue: Option<u32>,
+    /// Sleep until the kernel announces a packet, instead of looking for it again and again.
+    #[arg(long, requires = "interface")]
+    pub interrupt: bool,
+    /// A budget of packets, from receive to transmit; may be given several times.
+    #[arg(long = "packet-budget", value_name = "BUDGET", requires = "interface")]
+    pub packet_budgets: Vec<String>,
+}
+
+impl KpiMeasured {
+    /// The first option that was given, where one was.
+    pub fn first_given(&self) -> Option<&'static str> {
+        let given = [
+            ("--duration", self.duration.is_some()),
+            ("--block", self.block.is_some()),
+            ("--rt-cores", self.rt_cores.is_some()),
+            ("--policy", !self.policies.is_empty()),
+            ("--load", self.load.is_some()),
+            ("--budget", !self.budgets.is_empty()),
+            ("--wakeup-period", self.wakeup_period.is_some()),
+            ("--no-cyclictest", self.no_cyclictest),
+            ("--if", self.interface.is_some()),
+        ];
+        given.into_iter().find(|(_, given)| *given).map(|(option, _)| option)
+    }
+}
+
 /// Arguments of `rtcp`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -1295,6 +1400,8 @@ pub enum SchemaOf {
     Tuned,
     /// What `hunt --json` prints.
     Hunted,
+    /// What `kpi --json` prints.
+    Kpi,
     /// What `doctor --json` prints.
     Doctor,
     /// What `machine --json` prints.

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use waykeeper_control::{ApplyError, FollowError, RestoreError, StatusError, VerifyError};
 use waykeeper_executor::ExecutorError;
 use waykeeper_experiment::InputError;
+use waykeeper_kpi::KpiError;
 use waykeeper_packets::role::RoleError;
 use waykeeper_platform::PlatformError;
 use waykeeper_policy::PolicyError;
@@ -106,6 +107,16 @@ impl From<TuneError> for Failure {
         match error {
             TuneError::Session(error) => error.into(),
             error @ TuneError::Write { .. } => Self::Machine(error.to_string()),
+        }
+    }
+}
+
+impl From<KpiError> for Failure {
+    fn from(error: KpiError) -> Self {
+        match error {
+            KpiError::Input(error) => error.into(),
+            KpiError::Session(error) => error.into(),
+            error @ KpiError::Write { .. } => Self::Machine(error.to_string()),
         }
     }
 }

@@ -348,6 +348,7 @@ impl Executor for Simulated {
             cut_short: now < length && !enough,
             not_counted: None,
             remarks: Vec::new(),
+            packets: None,
             started: None,
             simulation: Some(Simulation {
                 wall_s: Some(begun.elapsed().as_secs_f64()),

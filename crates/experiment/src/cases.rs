@@ -152,7 +152,8 @@ fn at_point(
             return Err(loaded.error(&format!("targets.{index}"), message));
         }
         let prefix = prefix(&targets, target);
-        let mut settings = vec![(None, Vec::new())];
+        let alone = experiment.solo || groups.is_empty();
+        let mut settings = if alone { vec![(None, Vec::new())] } else { Vec::new() };
         for group in &groups {
             settings.push((group.clone(), place::group(loaded, site, target, group)?));
         }

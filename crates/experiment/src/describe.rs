@@ -74,6 +74,10 @@ pub struct Experiment {
     #[serde(default = "nine_tenths", deserialize_with = "share", skip_serializing_if = "is_nine_tenths")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub least_neighbour_work: f64,
+    /// Whether each target is also measured without neighbours: slowdowns, costs and verdicts need that. Without neighbours in
+    /// the experiment it is, whatever is said here.
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    pub solo: bool,
     /// Whether a chase over the last-level cache is measured beside the target, as a second witness of the neighbours.
     #[serde(default = "yes")]
     pub sentinel: bool,
@@ -305,6 +309,10 @@ pub struct Excursions {
     /// Excursions within this time of the first one are one event.
     #[serde(default = "gap")]
     pub gap: Nanoseconds,
+}
+
+fn is_yes(yes: &bool) -> bool {
+    *yes
 }
 
 fn five_minutes() -> Nanoseconds {

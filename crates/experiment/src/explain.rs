@@ -3,7 +3,9 @@
 use toml::{Table, Value};
 pub use waykeeper_platform::explain::{Mistake, one_line};
 use waykeeper_platform::explain::{no_list_for_table, read};
-use waykeeper_workload::{Buffer, Chase, Command, Interrupt, Random, Streaming, Tick, Trace, Wakeup, Walk, Workload};
+use waykeeper_workload::{
+    Buffer, Chase, Command, Interrupt, Packets, Random, Streaming, Tick, Trace, Wakeup, Walk, Workload,
+};
 
 use crate::describe::Experiment;
 
@@ -66,11 +68,12 @@ fn inside_kind(mut table: Table) -> Option<Mistake> {
         "command" => read::<Command>(value).err(),
         "wakeup" => inside_body(value.as_table()).or_else(|| read::<Wakeup>(value).err()),
         "interrupt" => read::<Interrupt>(value).err(),
+        "packets" => inside_body(value.as_table()).or_else(|| read::<Packets>(value).err()),
         _ => None,
     }
 }
 
-/// The body of a wake-up is a workload too.
+/// The body of a wake-up or of a packet loop is a workload too.
 fn inside_body(wakeup: Option<&Table>) -> Option<Mistake> {
     let (inner, message) = inside_kind(wakeup?.get("body")?.as_table()?.clone())?;
     Some((std::iter::once("body".to_owned()).chain(inner).collect(), message))

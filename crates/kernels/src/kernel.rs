@@ -219,6 +219,7 @@ fn check(pattern: &Pattern) -> Result<(), KernelError> {
         Pattern::Trace { source, .. } => Err(KernelError::WholeProgram { program: source.to_string() }),
         Pattern::Wakeup { .. } => Err(KernelError::Waits { kind: "wakeup" }),
         Pattern::Interrupt { .. } => Err(KernelError::Waits { kind: "interrupt" }),
+        Pattern::Packets { .. } => Err(KernelError::Waits { kind: "packets" }),
         Pattern::Command { argv, .. } => {
             Err(KernelError::ExternalProgram { program: argv.first().cloned().unwrap_or_default() })
         }
@@ -283,7 +284,11 @@ fn lay_out(pattern: &Pattern, memory: &Memory, code: Option<&Arena>, seed: u64) 
             event_stride_lines,
         }),
         Pattern::Tick { body } => Block::Tick(Tick::from(body)),
-        Pattern::Trace { .. } | Pattern::Command { .. } | Pattern::Wakeup { .. } | Pattern::Interrupt { .. } => {
+        Pattern::Trace { .. }
+        | Pattern::Command { .. }
+        | Pattern::Wakeup { .. }
+        | Pattern::Interrupt { .. }
+        | Pattern::Packets { .. } => {
             unreachable!("refused by `check`")
         }
     }

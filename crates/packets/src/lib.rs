@@ -5,6 +5,7 @@
 
 pub mod accounts;
 pub mod compute;
+pub mod control_loop;
 pub mod figure;
 pub mod frame;
 pub mod generate;

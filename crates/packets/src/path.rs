@@ -14,27 +14,8 @@ use crate::frame::Frame;
 use crate::interface::NetInterface;
 
 pub use packet::PacketSocket;
+pub use waykeeper_workload::{PacketWait, PathKind};
 pub use xdp::XdpSocket;
-
-/// A way for packets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum PathKind {
-    /// Rings that are shared with the driver, or with the kernel in front of its network stack.
-    AfXdp,
-    /// A ring that the kernel's network stack fills.
-    AfPacket,
-}
-
-/// How a thread learns of a packet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum PacketWait {
-    /// It looks at the ring again and again.
-    BusyPoll,
-    /// It sleeps, and the kernel wakes it.
-    Interrupt,
-}
 
 /// Where an XDP program runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

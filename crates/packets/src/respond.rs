@@ -5,18 +5,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use waykeeper_workload::Pattern;
 
-use crate::accounts::{SensorAccount, StrangerCounts};
 use crate::compute::Computation;
+use crate::control_loop::{ControlCycle, ControlLoop, Served};
 use crate::figure::CycleTimes;
-use crate::frame::{Frame, MacAddress, Packet, PacketKind, WorkOfResponder};
 use crate::interface::NetInterface;
-use crate::path::{PathInUse, is_full};
+use crate::path::PathInUse;
 use crate::record::{RespondRecord, SCHEMA, WorkRecord};
-use crate::role::{LOOK, Ready, RoleError, RoleOptions, apart};
-use crate::time::{self, now_ns, realtime_ns};
-
-/// Another generator is served when the one before has been silent for so long.
-const SILENCE_NS: i64 = 1_000_000_000;
+use crate::role::{LOOK, Ready, RoleError, RoleOptions, RoleThread, apart};
+use crate::time::{self, now_ns};
 
 /// What a responder does.
 #[derive(Debug, Clone)]
@@ -59,40 +55,28 @@ pub fn respond(
 }
 
 struct Responder<'o> {
-    ready: Ready,
+    control: ControlLoop,
+    thread: RoleThread,
     options: &'o RespondOptions,
     work: Option<Computation>,
-    /// What its greetings say.
-    greeting: WorkOfResponder,
-    /// Whom it serves, and when that one was last heard.
-    session: Option<(u64, MacAddress)>,
-    heard_ns: i64,
-    account: SensorAccount,
-    strangers: StrangerCounts,
     turnaround: CycleTimes,
     computing: CycleTimes,
     delivery: CycleTimes,
-    answer: Frame,
     began_ns: i64,
 }
 
 impl<'o> Responder<'o> {
     fn new(ready: Ready, options: &'o RespondOptions, work: Option<Computation>) -> Self {
-        let path = ready.path.in_use().number();
-        let greeting = WorkOfResponder { path, ..work.as_ref().map(Computation::work).unwrap_or_default() };
+        let Ready { interface, path, thread } = ready;
+        let greeting = work.as_ref().map(Computation::work).unwrap_or_default();
         Self {
-            ready,
+            control: ControlLoop::new(interface, path, options.role.payload, greeting),
+            thread,
             options,
             work,
-            greeting,
-            session: None,
-            heard_ns: 0,
-            account: SensorAccount::default(),
-            strangers: StrangerCounts::default(),
             turnaround: CycleTimes::default(),
             computing: CycleTimes::default(),
             delivery: CycleTimes::default(),
-            answer: Frame::default(),
             began_ns: now_ns(),
         }
     }
@@ -101,7 +85,7 @@ impl<'o> Responder<'o> {
         let ended = self.serve(stop);
         let ended_ns = now_ns();
         let run_length_s = (ended_ns - self.began_ns) as f64 / 1e9;
-        let in_use = self.ready.path.in_use();
+        let in_use = self.control.path_in_use();
         let path = in_use.to_string();
         let figure = |times: &CycleTimes, what: &str, stamps: &str| {
             times.figure(what, &path, stamps, self.began_ns, run_length_s)
@@ -118,30 +102,34 @@ impl<'o> Responder<'o> {
         RespondRecord {
             schema: SCHEMA,
             role: "respond".into(),
-            interface: self.ready.interface.name,
-            mac: self.ready.interface.mac.to_string(),
+            interface: self.control.interface().name.clone(),
+            mac: self.control.interface().mac.to_string(),
             payload_bytes: self.options.role.payload as u64,
             path: in_use,
-            thread: self.ready.thread,
-            work: WorkRecord::of(self.greeting),
+            thread: self.thread,
+            work: WorkRecord::of(self.control.greeting()),
             run_length_s,
             cut_short: self.options.is_limited() && !ended.as_ref().is_ok_and(|reached| *reached),
             interface_lost: ended.err().map(|error| error.to_string()),
-            drops: self.ready.path.drops(),
-            counts: self.account.counts(),
-            strangers: self.strangers,
+            drops: self.control.drops(),
+            counts: self.control.counts(),
+            strangers: self.control.strangers(),
             figures,
         }
     }
 
     /// Answers; false where it was interrupted before its end.
     fn serve(&mut self, stop: &AtomicBool) -> io::Result<bool> {
-        let mut frame = Frame::default();
         let ends = self.options.length_ns.map_or(i64::MAX, |length| self.began_ns.saturating_add(length));
         loop {
-            while self.ready.path.receive(&mut frame)? {
-                self.take(&frame, now_ns())?;
-                if self.options.cycles.is_some_and(|cycles| self.account.counts().received >= cycles) {
+            loop {
+                let mut compute = self.work.as_mut().map(|work| || work.run());
+                match self.control.serve(compute.as_mut().map(|compute| compute as &mut dyn FnMut()))? {
+                    Served::Nothing => break,
+                    Served::Other => {}
+                    Served::Cycle(cycle) => self.add(cycle),
+                }
+                if self.options.cycles.is_some_and(|cycles| self.control.counts().received >= cycles) {
                     return Ok(true);
                 }
             }
@@ -151,90 +139,18 @@ impl<'o> Responder<'o> {
             if now_ns() >= ends {
                 return Ok(true);
             }
-            self.ready.path.pass_time(LOOK)?;
+            self.control.pass_time(LOOK)?;
         }
     }
 
-    fn take(&mut self, frame: &Frame, seen_ns: i64) -> io::Result<()> {
-        let packet = match frame.read(self.ready.interface.mac) {
-            Ok(packet) if matches!(packet.kind, PacketKind::Sensor | PacketKind::Hello) => packet,
-            Ok(_) => {
-                self.strangers.foreign += 1;
-                return Ok(());
-            }
-            Err(what) => {
-                self.strangers.add(what);
-                return Ok(());
-            }
-        };
-        if !self.serves(&packet, seen_ns) {
-            self.strangers.foreign += 1;
-            return Ok(());
+    fn add(&mut self, served: ControlCycle) {
+        let ControlCycle { cycle, seen_ns, sent_ns, computed_ns, delivered_ns } = served;
+        self.turnaround.add(cycle, seen_ns, sent_ns);
+        if let Some((from_ns, to_ns)) = computed_ns {
+            self.computing.add(cycle, from_ns, to_ns);
         }
-        match packet.kind {
-            PacketKind::Hello => self.greet(&packet),
-            _ => self.cycle(&packet, frame.kernel_ns, seen_ns),
-        }
-    }
-
-    /// Whether a packet is of the generator that is served. Another one becomes it after a silence.
-    fn serves(&mut self, packet: &Packet, seen_ns: i64) -> bool {
-        // Numbers of cycles begin at 1.
-        if packet.kind == PacketKind::Sensor && packet.cycle == 0 {
-            return false;
-        }
-        let who = (packet.session, packet.source);
-        if self.session != Some(who) {
-            if self.session.is_some() && seen_ns - self.heard_ns < SILENCE_NS {
-                return false;
-            }
-            self.session = Some(who);
-            self.account.begin_session();
-        }
-        self.heard_ns = seen_ns;
-        true
-    }
-
-    fn greet(&mut self, packet: &Packet) -> io::Result<()> {
-        let here = Packet { kind: PacketKind::Here, work: self.greeting, ..self.answer_to(packet) };
-        self.send(&here)
-    }
-
-    fn answer_to(&self, packet: &Packet) -> Packet {
-        Packet {
-            destination: packet.source,
-            source: self.ready.interface.mac,
-            kind: PacketKind::Actuator,
-            work: WorkOfResponder::default(),
-            ..*packet
-        }
-    }
-
-    fn cycle(&mut self, packet: &Packet, kernel_ns: Option<i64>, seen_ns: i64) -> io::Result<()> {
-        let cycle = packet.cycle;
-        if let Some(kernel_ns) = kernel_ns {
-            self.delivery.add(cycle, kernel_ns, realtime_ns());
-        }
-        if let Some(work) = &mut self.work {
-            let from_ns = now_ns();
-            work.run();
-            self.computing.add(cycle, from_ns, now_ns());
-        }
-        let turnaround_ns = (now_ns() - seen_ns).max(0) as u64;
-        self.send(&Packet { turnaround_ns, ..self.answer_to(packet) })?;
-        self.turnaround.add(cycle, seen_ns, now_ns());
-        self.account.receive(cycle);
-        Ok(())
-    }
-
-    fn send(&mut self, packet: &Packet) -> io::Result<()> {
-        self.answer.write(packet, self.options.role.payload);
-        match self.ready.path.send(&self.answer) {
-            Err(error) if is_full(&error) => {
-                self.account.refuse();
-                Ok(())
-            }
-            other => other,
+        if let Some((from_ns, to_ns)) = delivered_ns {
+            self.delivery.add(cycle, from_ns, to_ns);
         }
     }
 }

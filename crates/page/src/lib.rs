@@ -9,6 +9,6 @@ mod source;
 mod svg;
 
 pub use data::Data;
-pub use html::page;
+pub use html::{Preface, PrefaceTable, page, page_with};
 pub use source::ReportedRun;
 pub use svg::svgs;

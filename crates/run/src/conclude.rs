@@ -298,7 +298,7 @@ fn judge_case(budget: &Budget, index: usize, all: &All<'_>) -> BudgetRecord {
             exposure_s: repeats.iter().map(|r| r.observed_s).sum(),
             min_ns: repeats.iter().filter_map(|r| r.min_ns()).reduce(f64::min),
             max_ns: largest.and_then(|r| r.max_ns()),
-            max_at_s: largest.and_then(|r| r.samples.max).map(|(_, at)| at),
+            max_at_s: largest.and_then(|r| r.samples.max).and_then(|(_, at)| at),
             repeat_means_ns: &means,
             repeat_misses: misses.as_deref(),
             repeat_slowdowns: slowdowns.as_deref(),

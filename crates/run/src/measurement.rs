@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use waykeeper_platform::CoreId;
 
 use crate::off_core::{OFF_CORE_MS, within_samples_s};
-use crate::record::{FastCheck, LongSample, Occupancy, Placement, Privilege, SampledRecord};
+use crate::record::{FastCheck, LongSample, Occupancy, PacketRecord, Placement, Privilege, SampledRecord};
 use crate::samples::Samples;
 
 /// What one repeat gave.
@@ -51,6 +51,9 @@ pub struct Measurement {
     /// What a reader of its samples must know: passes that are missing, a program that ended early.
     #[serde(default)]
     pub remarks: Vec<String>,
+    /// What became of the packets, where the target is a control loop between packets.
+    #[serde(default)]
+    pub packets: Option<PacketRecord>,
     /// How it was simulated, where it was.
     pub simulation: Option<Simulation>,
 }

@@ -62,8 +62,8 @@ pub struct Samples {
     pub sum: u128,
     /// Smallest sample, ticks.
     pub min: Option<u64>,
-    /// Largest sample, ticks, and when it ended, seconds from the start.
-    pub max: Option<(u64, f64)>,
+    /// Largest sample, ticks, and when it ended, seconds from the start, where that is known.
+    pub max: Option<(u64, Option<f64>)>,
     /// The largest sample of each interval, ticks, and when it ended, seconds from the start; empty where there was one
     /// interval only. An interval in which no sample ended has none.
     #[serde(default)]
@@ -192,7 +192,7 @@ impl Collector {
         samples.sum += u128::from(ticks) * u128::from(count);
         samples.min = Some(samples.min.map_or(ticks, |min| min.min(ticks)));
         if samples.max.is_none_or(|(max, _)| ticks > max) {
-            samples.max = Some((ticks, at_ps as f64 / 1e12));
+            samples.max = Some((ticks, Some(at_ps as f64 / 1e12)));
         }
         self.peaks.record(ticks, at_ps);
         if ticks < OVERFLOW_FROM {

@@ -160,7 +160,7 @@ fn repeat_record(index: usize, measurement: &Measurement, tag: &str, throughput:
         total_bandwidth_bytes_per_s: measurement.total_bytes_per_s().filter(|_| throughput),
         misses_per_sample: measurement.misses_per_sample(),
         sampled: measurement.sampled.clone(),
-        max_at_s: samples.max.map(|(_, at)| at),
+        max_at_s: samples.max.and_then(|(_, at)| at),
         started: measurement.started.clone(),
         peaks: samples
             .peaks
@@ -175,6 +175,7 @@ fn repeat_record(index: usize, measurement: &Measurement, tag: &str, throughput:
         histogram: repeat_tag(tag, index),
         cut_short: measurement.cut_short,
         not_counted: measurement.not_counted.clone(),
+        packets: measurement.packets.clone(),
         remarks: measurement.remarks.clone(),
         seed: measurement.seed,
         placement: measurement.placement.clone(),

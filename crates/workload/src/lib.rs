@@ -8,6 +8,7 @@
 mod bundled;
 mod duration;
 mod interrupt;
+mod packets;
 mod passes;
 mod pattern;
 mod quantity;
@@ -21,6 +22,10 @@ mod workload;
 pub use bundled::{bundled, find_bundled};
 pub use duration::{BadDuration, Nanoseconds, format_ns, parse_duration_ns};
 pub use interrupt::{Interrupt, InterruptSource};
+pub use packets::{
+    BadInstructionCount, INSTRUCTIONS_PER_LOAD, InstructionCount, PacketLink, PacketWait, Packets, PathKind,
+    SHORTEST_PACKET_PERIOD_NS, SensorPackets,
+};
 pub use passes::{PassSource, Passes, Phase};
 pub use pattern::{Loop, Operation, Order, Pattern, TickBody};
 pub use quantity::{BadQuantity, CacheLevel, CacheShape, CacheShapes, Count, Size};

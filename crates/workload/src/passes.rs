@@ -19,6 +19,8 @@ pub enum PassSource {
     Period,
     /// The whole program, from its start to its end, again and again.
     Process,
+    /// The program is cyclictest: what it counts are the samples. Its length, core and output are added to `argv`.
+    Cyclictest,
 }
 
 impl fmt::Display for PassSource {
@@ -28,6 +30,7 @@ impl fmt::Display for PassSource {
             Self::Functions => "functions",
             Self::Period => "period",
             Self::Process => "process",
+            Self::Cyclictest => "cyclictest",
         })
     }
 }
@@ -77,4 +80,6 @@ pub enum Passes {
     Period,
     /// From the program's start to its end.
     Process,
+    /// Those that cyclictest counts.
+    Cyclictest,
 }

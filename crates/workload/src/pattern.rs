@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::interrupt::InterruptSource;
+use crate::packets::{PacketLink, PacketWait, SensorPackets};
 use crate::passes::Passes;
 use crate::trace::TraceSource;
 use crate::wakeup::WakeupFigure;
@@ -167,6 +168,17 @@ pub enum Pattern {
         /// Nanoseconds from one event to the next, at least 1000.
         period_ns: f64,
     },
+    /// Answer each sensor packet, after one pass of the body; a sample is the time from its receipt to the answer.
+    Packets {
+        /// Where packets come from, and how.
+        link: PacketLink,
+        /// Who sends them, and when.
+        sensor: SensorPackets,
+        /// What is computed between the two packets.
+        body: Option<Box<Pattern>>,
+        /// Instructions of that, where they are counted.
+        instructions: u64,
+    },
 }
 
 /// Lines from the first of so many to the last one, both included.
@@ -185,7 +197,7 @@ impl Pattern {
                 data_bytes + spread(*event_data_lines, *event_stride_lines) * line_bytes
             }
             Self::Trace { data_bytes, .. } => *data_bytes,
-            Self::Wakeup { body, .. } => body.as_ref().map_or(0, |body| body.data_bytes()),
+            Self::Wakeup { body, .. } | Self::Packets { body, .. } => body.as_ref().map_or(0, |body| body.data_bytes()),
             Self::Tick { .. } | Self::Command { .. } | Self::Interrupt { .. } => 0,
         }
     }
@@ -197,7 +209,7 @@ impl Pattern {
                 code_bytes + spread(*event_code_lines, *event_stride_lines) * line_bytes
             }
             Self::Trace { code_bytes, .. } => *code_bytes,
-            Self::Wakeup { body: Some(body), .. } => body.code_bytes(),
+            Self::Wakeup { body: Some(body), .. } | Self::Packets { body: Some(body), .. } => body.code_bytes(),
             _ => 0,
         }
     }
@@ -214,7 +226,8 @@ impl Pattern {
             Self::Buffer { stride, .. } | Self::Chase { stride, .. } => Some((*stride).min(line_bytes)),
             Self::Random { line_bytes, .. } => Some(*line_bytes),
             Self::Tick { .. } | Self::Wakeup { body: None, .. } | Self::Interrupt { .. } => Some(0),
-            Self::Trace { .. } | Self::Command { .. } | Self::Wakeup { .. } => None,
+            Self::Packets { body: None, .. } => Some(0),
+            Self::Trace { .. } | Self::Command { .. } | Self::Wakeup { .. } | Self::Packets { .. } => None,
         }
     }
 
@@ -224,6 +237,7 @@ impl Pattern {
             Self::Buffer { period_ns, .. } | Self::Wakeup { period_ns, .. } | Self::Interrupt { period_ns, .. } => {
                 Some(*period_ns)
             }
+            Self::Packets { sensor, .. } => Some(sensor.period_ns),
             Self::Trace { period_ns, .. } => *period_ns,
             _ => None,
         }
@@ -231,13 +245,21 @@ impl Pattern {
 
     /// Whether the workload sleeps, so that others can run on its core meanwhile.
     pub fn sleeps(&self) -> bool {
-        matches!(self, Self::Wakeup { .. } | Self::Interrupt { .. })
+        match self {
+            Self::Wakeup { .. } | Self::Interrupt { .. } => true,
+            Self::Packets { link, .. } => link.wait == PacketWait::Interrupt,
+            _ => false,
+        }
     }
 
     /// Why the workload cannot run on a simulated platform, where only Linux can do what it does.
     pub fn needs_linux(&self) -> Option<&'static str> {
-        let wakes = "Linux wakes it, and nothing sleeps or wakes on a simulated platform";
-        self.sleeps().then_some(wakes)
+        match self {
+            Self::Packets { .. } => {
+                Some("its packets come from a network interface of Linux, and a simulated platform has none")
+            }
+            _ => self.sleeps().then_some("Linux wakes it, and nothing sleeps or wakes on a simulated platform"),
+        }
     }
 
     /// Accesses in one sample. None where they are not counted.
@@ -263,7 +285,8 @@ impl Pattern {
             | Self::Trace { .. }
             | Self::Command { .. }
             | Self::Wakeup { .. }
-            | Self::Interrupt { .. } => None,
+            | Self::Interrupt { .. }
+            | Self::Packets { .. } => None,
         }
     }
 }

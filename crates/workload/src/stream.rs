@@ -170,7 +170,9 @@ impl Pattern {
                 let passes = ReplayedPasses { phase: *phase, period_ns: *period_ns };
                 State::Trace(Box::new(Replay::new(source, *line_bytes, passes)))
             }
-            Self::Command { .. } | Self::Wakeup { .. } | Self::Interrupt { .. } => State::Nothing,
+            Self::Command { .. } | Self::Wakeup { .. } | Self::Interrupt { .. } | Self::Packets { .. } => {
+                State::Nothing
+            }
         };
         Stream { state }
     }

@@ -64,13 +64,14 @@ pub(crate) fn period_ns(period: Nanoseconds) -> Result<f64, Refused> {
     Ok(period.0.round())
 }
 
-fn resolve_body(body: &Workload, caches: &CacheShapes) -> Result<Pattern, Refused> {
+pub(crate) fn resolve_body(body: &Workload, caches: &CacheShapes) -> Result<Pattern, Refused> {
     let no = |why: &str| Err(refused("body.kind", why));
     match body {
         Workload::Buffer(_) => return no("a `buffer` has a period of its own; `stream` or `walk` would do"),
         Workload::Wakeup(_) | Workload::Interrupt(_) => {
             return no("a body does not sleep; `stream` or `walk` would do");
         }
+        Workload::Packets(_) => return no("a body waits for no packets; `stream` or `walk` would do"),
         Workload::Command(_) => return no("an external program is no body; `stream`, `walk` or `trace` would do"),
         Workload::Trace(trace) if trace.file.is_some() => {
             return no("a recorded trace cannot run on a machine; `program` in place of `file` would do");

@@ -6,6 +6,7 @@ use serde_with::skip_serializing_none;
 
 use crate::duration::Nanoseconds;
 use crate::interrupt::Interrupt;
+use crate::packets::Packets;
 use crate::passes::{PassSource, Passes, Phase};
 use crate::pattern::{Loop, Operation, Order, Pattern, TickBody};
 use crate::quantity::{BadQuantity, CacheShapes, Count, Size};
@@ -36,6 +37,8 @@ pub enum Workload {
     Wakeup(Wakeup),
     /// A thread that sleeps until an event of the kernel, once every period (host only).
     Interrupt(Interrupt),
+    /// A control loop from sensor packets to actuator packets (host only).
+    Packets(Box<Packets>),
 }
 
 /// One loop of a walk.
@@ -234,6 +237,7 @@ impl Command {
             },
             PassSource::Period => Passes::Period,
             PassSource::Process => Passes::Process,
+            PassSource::Cyclictest => Passes::Cyclictest,
         })
     }
 }
@@ -262,6 +266,7 @@ impl Workload {
             Self::Command(w) => &w.title,
             Self::Wakeup(w) => &w.title,
             Self::Interrupt(w) => &w.title,
+            Self::Packets(w) => &w.title,
         }
         .as_deref()
         .unwrap_or_default()
@@ -387,6 +392,7 @@ impl Workload {
             }
             Self::Wakeup(wakeup) => wakeup.resolve(caches)?,
             Self::Interrupt(interrupt) => interrupt.resolve()?,
+            Self::Packets(packets) => packets.resolve(caches)?,
         })
     }
 }

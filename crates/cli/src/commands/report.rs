@@ -2,7 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use waykeeper_page::{Data, ReportedRun, page, svgs};
+use waykeeper_experiment::InputError;
+use waykeeper_kpi::{KpiReport, KpiSession, preface};
+use waykeeper_page::{Data, ReportedRun, page, page_with, svgs};
+use waykeeper_run::folder::RUN_FILE;
+use waykeeper_run::unfinished::REPEATS_FILE;
 
 use super::output::print;
 use super::whole_file;
@@ -12,6 +16,9 @@ use crate::failure::Failure;
 
 /// Writes runs as one page.
 pub fn report(arguments: &Report) -> Result<Exit, Failure> {
+    if let Some(session) = session(&arguments.runs)? {
+        return record(arguments, &session);
+    }
     let sources = arguments.runs.iter().map(|run| ReportedRun::read(run)).collect::<Result<Vec<_>, _>>()?;
     if let Some(folder) = &arguments.svg {
         pictures(folder, &sources)?;
@@ -22,6 +29,37 @@ pub fn report(arguments: &Report) -> Result<Exit, Failure> {
     let out = arguments.out.clone().unwrap_or_else(|| named_after(&sources));
     let html = page(&sources);
     whole_file::write(&out, "page", html.as_bytes())?;
+    print(&format!("{}\n", out.display()))?;
+    Ok(Exit::Done)
+}
+
+/// The session of `kpi` that is named, where one is.
+fn session(paths: &[PathBuf]) -> Result<Option<KpiSession>, Failure> {
+    let found = paths.iter().map(|path| KpiSession::find(path).map(|found| found.map(|session| (path, session))));
+    let mut found: Vec<_> = found.filter_map(Result::transpose).collect::<Result<_, _>>()?;
+    if let [(path, _), ..] = found.as_slice()
+        && paths.len() > 1
+    {
+        let why = "it is a session of `kpi`, which has a page of its own; expected it alone, or runs in it";
+        return Err(InputError::in_option(path.display().to_string(), why).into());
+    }
+    Ok(found.pop().map(|(_, session)| session))
+}
+
+/// Writes the acceptance record of a session.
+fn record(arguments: &Report, session: &KpiSession) -> Result<Exit, Failure> {
+    let report = KpiReport::new(session)?;
+    let runs = session.record().boots.iter().flat_map(|boot| &boot.runs).map(|run| session.folder_of(run));
+    let measured = runs.filter(|run| run.join(RUN_FILE).exists() || run.join(REPEATS_FILE).exists());
+    let sources = measured.map(|run| ReportedRun::read(&run)).collect::<Result<Vec<_>, _>>()?;
+    if let Some(folder) = &arguments.svg {
+        pictures(folder, &sources)?;
+        if arguments.out.is_none() {
+            return Ok(Exit::Done);
+        }
+    }
+    let out = arguments.out.clone().unwrap_or_else(|| PathBuf::from("acceptance-record.html"));
+    whole_file::write(&out, "page", page_with(&preface(&report), &sources).as_bytes())?;
     print(&format!("{}\n", out.display()))?;
     Ok(Exit::Done)
 }

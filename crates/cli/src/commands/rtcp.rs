@@ -127,7 +127,7 @@ fn work(text: &str, core: Option<u32>) -> Result<(Pattern, u64), Failure> {
     let refused = match &pattern {
         Pattern::Command { .. } => Some("an external program"),
         Pattern::Trace { .. } => Some("a whole program"),
-        Pattern::Wakeup { .. } | Pattern::Interrupt { .. } => Some("a thread that sleeps"),
+        Pattern::Wakeup { .. } | Pattern::Interrupt { .. } | Pattern::Packets { .. } => Some("a thread that waits"),
         _ => None,
     };
     match refused {

@@ -17,6 +17,7 @@ pub fn schema(arguments: &Schema) -> Result<Exit, Failure> {
         SchemaOf::Run => waykeeper_run::schema(),
         SchemaOf::Tuned => waykeeper_search::tune::schema(),
         SchemaOf::Hunted => waykeeper_search::hunt::schema(),
+        SchemaOf::Kpi => waykeeper_kpi::schema(),
         SchemaOf::Doctor => waykeeper_doctor::schema(),
         SchemaOf::Machine => waykeeper_linux::machine::Machine::json_schema(),
         SchemaOf::Channels => waykeeper_channels::schema(),

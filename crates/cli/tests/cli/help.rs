@@ -31,6 +31,7 @@ fn the_help_of_every_command_has_an_example_that_names_it() {
         "doctor",
         "channels",
         "rtcp",
+        "kpi",
         "trace",
         "bugreport",
         "schema",

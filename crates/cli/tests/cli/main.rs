@@ -18,6 +18,7 @@ mod host;
 mod hostile;
 mod hunt;
 mod interrupted;
+mod kpi;
 mod limits;
 mod machine;
 mod plan;

@@ -3,6 +3,7 @@
 
 mod hostile;
 mod killed;
+mod kpi;
 mod network;
 mod paths;
 mod refused;

@@ -69,6 +69,16 @@ impl External {
         Self::prepare_with(argv, core, Means::default(), Some(parent), Some(surroundings))
     }
 
+    /// As [`prepare_below`](Self::prepare_below), for a program that says something: with its standard output.
+    pub fn prepare_speaking(argv: &[String], core: u32, parent: u32) -> Result<(Self, io::PipeReader), String> {
+        let name = argv.first().cloned().unwrap_or_default();
+        let (output, input) = io::pipe().map_err(|error| cannot_start(&name, &error))?;
+        let forked = Self::fork(argv, core, Means::default(), Some(parent), None, Some((&output, &input)));
+        // The other end of the pipe is the program's alone: when that ends, the reader sees the end of file.
+        drop(input);
+        Ok((forked.map_err(|error| cannot_start(&name, &error))?, output))
+    }
+
     fn prepare_with(
         argv: &[String],
         core: u32,
@@ -77,7 +87,7 @@ impl External {
         target: Option<&Surroundings>,
     ) -> Result<Self, String> {
         let name = argv.first().cloned().unwrap_or_default();
-        Self::fork(argv, core, means, parent, target).map_err(|error| cannot_start(&name, &error))
+        Self::fork(argv, core, means, parent, target, None).map_err(|error| cannot_start(&name, &error))
     }
 
     fn fork(
@@ -86,6 +96,7 @@ impl External {
         means: Means,
         parent: Option<u32>,
         target: Option<&Surroundings>,
+        output: Option<(&io::PipeReader, &io::PipeWriter)>,
     ) -> io::Result<Self> {
         let name = argv.first().cloned().unwrap_or_default();
         // The text of a refusal must not be made after the fork, where nothing may allocate.
@@ -106,7 +117,14 @@ impl External {
             status: status.1.as_raw_fd(),
             started: started.1.as_raw_fd(),
             errors: errors.1.as_raw_fd(),
-            callers: [line.1.as_raw_fd(), started.0.as_raw_fd(), status.0.as_raw_fd(), errors.0.as_raw_fd()],
+            output: output.map_or(-1, |(_, input)| input.as_raw_fd()),
+            callers: [
+                line.1.as_raw_fd(),
+                started.0.as_raw_fd(),
+                status.0.as_raw_fd(),
+                errors.0.as_raw_fd(),
+                output.map_or(-1, |(output, _)| output.as_raw_fd()),
+            ],
             highest: highest_descriptor(),
             group: group.as_ref().map(paths).transpose()?,
             means,

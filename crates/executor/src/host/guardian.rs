@@ -26,10 +26,12 @@ pub struct Orders {
     pub started: RawFd,
     /// Standard error of the program.
     pub errors: RawFd,
+    /// Standard output of the program, or -1 for none.
+    pub output: RawFd,
     /// A pidfd whose process's end also ends everything, or -1.
     pub parent: RawFd,
     /// The caller's ends of the pipes: they are closed first, whatever else stays open.
-    pub callers: [RawFd; 4],
+    pub callers: [RawFd; 5],
     /// No descriptor above this one is open.
     pub highest: RawFd,
     /// The program's own group.
@@ -113,7 +115,8 @@ pub unsafe fn guard(orders: &Orders) -> ! {
         }
         // Lines of other guardians would keep those alive; so would the caller's standard output keep its reader.
         let inherited = orders.target.map_or(-1, |target| target.inherits);
-        close_all_but([orders.line, orders.status, orders.started, orders.errors, orders.parent, inherited], orders);
+        let own = [orders.line, orders.status, orders.started, orders.errors, orders.output, orders.parent, inherited];
+        close_all_but(own, orders);
         if orders.target.is_some() {
             // The target's core is its own; where there is no other, the guardian stays.
             let _ = schedule::leave(orders.core);
@@ -133,6 +136,7 @@ pub unsafe fn guard(orders: &Orders) -> ! {
         }
         libc::close(orders.started);
         libc::close(orders.errors);
+        libc::close(orders.output);
         loop {
             let mut ready = [
                 libc::pollfd { fd: orders.line, events: libc::POLLIN, revents: 0 },
@@ -178,7 +182,7 @@ unsafe fn begin(orders: &Orders) -> ! {
         }
         let null = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR | libc::O_CLOEXEC);
         libc::dup2(null, 0);
-        libc::dup2(null, 1);
+        libc::dup2(if orders.output >= 0 { orders.output } else { null }, 1);
         libc::dup2(orders.errors, 2);
         for signal in [libc::SIGPIPE, libc::SIGINT, libc::SIGTERM] {
             libc::signal(signal, libc::SIG_DFL);
@@ -365,7 +369,7 @@ unsafe fn parent_of(all: RawFd, process: &[u8]) -> Option<i32> {
     number_of(fields.next()?)
 }
 
-unsafe fn close_all_but(mut kept: [RawFd; 6], orders: &Orders) {
+unsafe fn close_all_but(mut kept: [RawFd; 7], orders: &Orders) {
     kept.sort_unstable();
     let mut from = 0;
     for keep in kept {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use waykeeper_platform::CoreId;
 use waykeeper_run::measurement::{Measurement, NeighbourProgress};
 use waykeeper_run::samples::{Counts, Samples};
-use waykeeper_run::{Placement, Privilege};
+use waykeeper_run::{PacketRecord, Placement, Privilege};
 use waykeeper_workload::Pattern;
 
 use crate::measure::{ExecutorError, PlannedRepeat};
@@ -76,8 +76,8 @@ pub struct Recorded {
     pub min: Option<u64>,
     /// The largest.
     pub max: Option<u64>,
-    /// When that was, seconds since the target was first observed.
-    pub max_at_s: f64,
+    /// When that was, seconds since the target was first observed, where it is known.
+    pub max_at_s: Option<f64>,
     /// The largest of each interval, and when that was; empty where there was one interval only.
     pub peaks: Vec<(u64, f64)>,
     /// Samples beyond all buckets.
@@ -122,6 +122,9 @@ pub struct Answer {
     pub not_counted: Option<String>,
     /// What a reader of its samples must know.
     pub remarks: Vec<String>,
+    /// What became of the packets, where the target is a control loop between packets.
+    #[serde(default)]
+    pub packets: Option<PacketRecord>,
 }
 
 impl Answer {
@@ -171,6 +174,7 @@ impl Answer {
             cut_short: self.cut_short,
             not_counted: self.not_counted,
             remarks: self.remarks,
+            packets: self.packets,
             simulation: None,
         })
     }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use waykeeper_experiment::cases::Case;
+use waykeeper_experiment::cases::{Case, Placed};
 use waykeeper_linux::{Root, memory};
 use waykeeper_workload::Pattern;
 
@@ -12,7 +12,10 @@ const SHARE: f64 = 0.5;
 /// Why this machine cannot run a case: buffers that would not fit, a program or a device that is not there.
 pub fn refuses(case: &Case) -> Option<String> {
     let mut placed = std::iter::once(&case.target).chain(&case.neighbours);
-    no_devices(case).or_else(|| too_large(case)).or_else(|| placed.find_map(|placed| not_installed(&placed.pattern)))
+    no_devices(case)
+        .or_else(|| too_large(case))
+        .or_else(|| packets(case))
+        .or_else(|| placed.find_map(|placed| not_installed(&placed.pattern)))
 }
 
 fn too_large(case: &Case) -> Option<String> {
@@ -39,6 +42,16 @@ fn no_devices(case: &Case) -> Option<String> {
          loop on this machine reaches none: its figures would be those of no interrupt. `waykeeper run interrupt-latency` \
          measures interrupts here; a workload of your own without that key measures the loop",
         case.target.workload
+    ))
+}
+
+/// Nobody would see what a control loop does as a neighbour, and its packets would need a generator.
+fn packets(case: &Case) -> Option<String> {
+    let is_loop = |placed: &&Placed| matches!(placed.pattern, Pattern::Packets { .. });
+    let neighbour = case.neighbours.iter().find(is_loop)?;
+    Some(format!(
+        "`{}` answers packets, and is a target only; as a neighbour `stream_modify` would do",
+        neighbour.workload
     ))
 }
 

@@ -8,6 +8,7 @@ mod guardian;
 mod job;
 mod limits;
 mod live;
+mod packets;
 mod passes;
 mod place;
 mod policy;

@@ -1,12 +1,15 @@
-//! What a thread of this machine runs: a timed loop, a whole program (a sample is one pass of the real one), or a sleeper.
+//! What a thread of this machine runs: a timed loop, a whole program (a sample is one pass of the real one), a sleeper, or a
+//! control loop between packets.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use waykeeper_kernels::{Kernel, KernelError, Memory, Progress, Recorder, clock};
 use waykeeper_linux::memory::Mapping;
+use waykeeper_packets::role::RoleError;
 use waykeeper_programs::{Plain, Program};
 use waykeeper_workload::{Pattern, TraceSource};
 
+use super::packets::PacketLoop;
 use super::woken::Sleeper;
 use super::woken::rest::Rest;
 
@@ -18,6 +21,8 @@ pub enum Runner {
     Program(Box<Program>, Words),
     /// A thread that sleeps until it is woken.
     Sleeper(Sleeper),
+    /// A thread that answers packets.
+    Packets(Box<PacketLoop>),
 }
 
 /// Why a pattern cannot run here.
@@ -34,6 +39,9 @@ pub enum RunnerError {
         /// The system's answer.
         error: std::io::Error,
     },
+    /// As a control loop between packets.
+    #[error(transparent)]
+    Packets(#[from] RoleError),
 }
 
 /// The memory that a program works in.
@@ -72,6 +80,12 @@ impl Runner {
             let cannot = |error| RunnerError::NotWoken { source_name: source.name(), error };
             return Ok(Self::Sleeper(Sleeper::interrupt(*source, *period_ns).map_err(cannot)?));
         }
+        if let Pattern::Packets { link, body, instructions, .. } = pattern {
+            let bytes = pattern.data_bytes();
+            // SAFETY: the mapping is handed on under the same terms.
+            let body = body.as_ref().map(|body| unsafe { Self::new(body, mapping, seed) }).transpose()?;
+            return Ok(Self::Packets(Box::new(PacketLoop::open(link, body, *instructions, bytes)?)));
+        }
         if let Pattern::Trace { source: TraceSource::Program(spec), .. } = pattern {
             let program = Program::new(*spec);
             let (needed, given) = (4 * program.words() as u64, mapping.map_or(0, |mapping| mapping.length() as u64));
@@ -96,6 +110,7 @@ impl Runner {
         match self {
             Self::Kernel(kernel) => kernel.run_target(recorder, deadline, stop),
             Self::Sleeper(sleeper) => sleeper.run_target(recorder, deadline, stop),
+            Self::Packets(packets) => packets.run_target(recorder, deadline, stop),
             Self::Program(program, words) => loop {
                 // SAFETY: the mapping outlives the runner.
                 let words = unsafe { words.get() };
@@ -115,6 +130,8 @@ impl Runner {
         match self {
             Self::Kernel(kernel) => kernel.run_neighbour(progress, u64::MAX, stop),
             Self::Sleeper(sleeper) => sleeper.run_neighbour(progress, stop),
+            // Refused before: as a neighbour nobody would see what it does.
+            Self::Packets(_) => {}
             Self::Program(program, words) => {
                 // SAFETY: the mapping outlives the runner.
                 let words = unsafe { words.get() };
@@ -133,7 +150,7 @@ impl Runner {
                 // SAFETY: the mapping outlives the runner.
                 program.run(unsafe { words.get() });
             }
-            Self::Sleeper(_) => {}
+            Self::Sleeper(_) | Self::Packets(_) => {}
         }
     }
 
@@ -141,6 +158,7 @@ impl Runner {
     pub fn rest(&self) -> Rest {
         match self {
             Self::Sleeper(sleeper) => sleeper.rest(),
+            Self::Packets(packets) => packets.rest(),
             _ => Rest::default(),
         }
     }

@@ -9,8 +9,8 @@ use waykeeper_linux::core_state::{CoreState, STEAL_MS, frequency_mhz};
 use waykeeper_linux::memory::{Mapping, Pages};
 use waykeeper_linux::perf::Counters;
 use waykeeper_linux::{schedule, thread};
-use waykeeper_run::Privilege;
 use waykeeper_run::off_core::OFF_CORE_MS;
+use waykeeper_run::{PacketRecord, Privilege};
 
 use waykeeper_workload::Pattern;
 
@@ -48,6 +48,8 @@ pub struct Observed {
     pub core: u32,
     /// Why the repeat does not count, as far as the target knows it.
     pub not_counted: Vec<String>,
+    /// What became of the packets, where it is a control loop between packets.
+    pub packets: Option<PacketRecord>,
 }
 
 /// Runs the target on the calling thread, which is pinned already.
@@ -89,6 +91,7 @@ pub fn observe(job: &Job, runner: &mut Runner, progress: &[Progress]) -> Observe
         counters: counters.stop(),
         core: core_at_the_end,
         not_counted,
+        packets: None,
     }
 }
 
@@ -226,7 +229,7 @@ pub(super) fn recorded(recorder: &Recorder, peaks: Vec<Peak>, begun: u64, tick_n
         sum: recorder.sum(),
         min: recorder.min(),
         max: recorder.max(),
-        max_at_s: since_s(recorder.max_at()),
+        max_at_s: Some(since_s(recorder.max_at())),
         peaks: peaks.into_iter().map(|peak| (peak.ticks, since_s(peak.at))).collect(),
         overflow: recorder.overflow(),
         backwards: recorder.backwards(),

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::path::Path;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::thread::{Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
@@ -22,6 +23,7 @@ use waykeeper_workload::{Pattern, Xorshift};
 use super::command::{Adopted, External};
 use super::gate::Gate;
 use super::job::{Answer, Colours, Job, Part};
+use super::packets::{Generator, GeneratorEnd};
 use super::passes::{Beside, ProgramTarget};
 use super::program::Runner;
 use super::signals::{self, STOP};
@@ -95,9 +97,10 @@ struct Setup<'scope, 'env> {
 
 impl<'scope, 'env> Setup<'scope, 'env> {
     fn run(&self, progress: &'env [Progress], privileges: &mut Vec<Privilege>) -> Result<Answer, String> {
-        let commands = std::iter::once(&self.job.target).chain(&self.job.neighbours).any(is_command);
+        let commands = std::iter::once(&self.job.target).chain(&self.job.neighbours).any(starts_programs);
         let _adopted = commands.then(Adopted::begin);
         let mut program = ProgramTarget::prepare(self.job)?;
+        let mut generator = Generator::prepare(self.job)?;
         let mut externals = prepare_commands(self.job)?;
         let (ready, set_up) = channel();
         let mut loops = 0;
@@ -111,7 +114,10 @@ impl<'scope, 'env> Setup<'scope, 'env> {
         let (ending, ended) = channel();
         let target = match &program {
             Some(_) => None,
-            None => Some(self.start_target(progress, ready, ending).map_err(|error| error.to_string())?),
+            None => {
+                let generator = generator.as_ref().map(Generator::ended);
+                Some(self.start_target(progress, ready, ending, generator).map_err(|error| error.to_string())?)
+            }
         };
         loops += usize::from(target.is_some());
         let mut placed = (0..loops)
@@ -127,6 +133,9 @@ impl<'scope, 'env> Setup<'scope, 'env> {
         let mut watch = Watch::new(placed, self.job.target.core);
         if let Some(program) = &mut program {
             program.start(self.job)?;
+        }
+        if let Some(generator) = &mut generator {
+            generator.start()?;
         }
         let before = (cpu_times(&externals), cgroup::throttled());
         let begun = Instant::now();
@@ -156,6 +165,9 @@ impl<'scope, 'env> Setup<'scope, 'env> {
             }
         }
         let cpu_s_per_s = cpu_s_per_s(&self.job.neighbours, &before.0, &after.0, elapsed_s);
+        if let Some(generator) = generator {
+            account_for(generator.end(), &mut observed)?;
+        }
         watch.saw(TARGET, observed.core);
         add_throttling(&mut observed, before.1.zip(after.1));
         // Where it was seen says more than how often it was moved.
@@ -208,6 +220,7 @@ impl<'scope, 'env> Setup<'scope, 'env> {
         progress: &'env [Progress],
         ready: Sender<SetUp>,
         ending: Sender<()>,
+        generator_ended: Option<Arc<AtomicBool>>,
     ) -> Result<ScopedJoinHandle<'scope, Option<Observed>>, NoThread> {
         let (gate, job) = (self.gate, self.job);
         let work = move || {
@@ -226,8 +239,16 @@ impl<'scope, 'env> Setup<'scope, 'env> {
                         Memory::Own(_) => pages("target, memory", wanted, mapping.as_ref()),
                     };
                     let _ = ready.send(Ok(Loop::here(TARGET.into(), job.target.core, memory)));
-                    let observed = gate.pass().then(|| target::observe(job, &mut runner, progress));
+                    let mut observed = gate.pass().then(|| target::observe(job, &mut runner, progress));
                     NEIGHBOURS_STOP.store(1, Ordering::Relaxed);
+                    if let (Runner::Packets(packets), Some(observed)) = (&mut runner, &mut observed) {
+                        if let Some(ended) = &generator_ended {
+                            packets.linger(ended, &STOP);
+                        }
+                        let (account, lost) = packets.account();
+                        observed.packets = Some(account);
+                        observed.not_counted.extend(lost);
+                    }
                     let _ = ending.send(());
                     drop(runner);
                     observed
@@ -316,8 +337,29 @@ fn pages(name: &str, asked: &str, mapping: Option<&Mapping>) -> Placed {
     Some((name.to_owned(), Placement { asked: asked.into(), got }))
 }
 
-fn is_command(part: &Part) -> bool {
-    matches!(part.pattern, Pattern::Command { .. })
+/// Whether external programs belong to it.
+fn starts_programs(part: &Part) -> bool {
+    match &part.pattern {
+        Pattern::Packets { sensor, .. } => !sensor.generator.is_empty(),
+        pattern => matches!(pattern, Pattern::Command { .. }),
+    }
+}
+
+/// Adds what the generator says. A repeat whose generator failed does not count, and where no packet came at all nothing else is
+/// worth trying.
+fn account_for(end: GeneratorEnd, observed: &mut Observed) -> Result<(), String> {
+    match end {
+        GeneratorEnd::Said(account) => {
+            if let Some(packets) = &mut observed.packets {
+                packets.generator = Some(*account);
+            }
+        }
+        // Whoever stops the run also stops the generator.
+        GeneratorEnd::Failed(_) if STOP.load(Ordering::Relaxed) != 0 => {}
+        GeneratorEnd::Failed(why) if observed.recorded.samples == 0 => return Err(why),
+        GeneratorEnd::Failed(why) => observed.not_counted.push(why),
+    }
+    Ok(())
 }
 
 /// The guardians of the commands: they are forks, so they come before any memory is laid out.
@@ -374,6 +416,7 @@ fn answer(
         counters: observed.counters,
         cut_short: STOP.load(Ordering::Relaxed) != 0,
         remarks: Vec::new(),
+        packets: observed.packets,
         not_counted: (!observed.not_counted.is_empty()).then(|| observed.not_counted.join("; ")),
     }
 }

@@ -112,6 +112,9 @@ impl Watching {
                     wanted.only_passes,
                 )?))
             }
+            Passes::Cyclictest => {
+                Err("cyclictest measures the wake-ups of Linux, and nothing wakes on a simulated platform".into())
+            }
             Passes::Period => Err("a recording has no time, and so no period; expected markers or functions".into()),
             Passes::Markers { phase } => {
                 Ok(Self::Markers(MarkerWatch::new(phase.clone(), wanted.only_passes).map_err(|e| e.to_string())?))

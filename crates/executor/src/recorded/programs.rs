@@ -178,7 +178,7 @@ fn described(file: &Path, passes: &Passes) -> Trace {
     let (source, phase) = match passes {
         Passes::Markers { phase } => (PassSource::Markers, phase.clone()),
         Passes::Functions { .. } => (PassSource::Markers, Some(Phase::Number(0))),
-        Passes::Period | Passes::Process => (PassSource::Process, None),
+        Passes::Period | Passes::Process | Passes::Cyclictest => (PassSource::Process, None),
     };
     Trace { passes: Some(source), phase, ..Trace::of_file(file.to_string_lossy()) }
 }

@@ -135,7 +135,11 @@ fn arguments(pattern: &Pattern, seed: u64) -> Vec<String> {
             TickBody::Adds(adds) => ("tick", vec![1, *adds]),
             TickBody::Loop(increments) => ("tick", vec![2, *increments]),
         },
-        Pattern::Trace { .. } | Pattern::Command { .. } | Pattern::Wakeup { .. } | Pattern::Interrupt { .. } => {
+        Pattern::Trace { .. }
+        | Pattern::Command { .. }
+        | Pattern::Wakeup { .. }
+        | Pattern::Interrupt { .. }
+        | Pattern::Packets { .. } => {
             panic!("there is no kernel for it")
         }
     };

@@ -35,7 +35,11 @@ fn bundled_patterns() -> Vec<(&'static str, Pattern)> {
     let no_kernel = |pattern: &Pattern| {
         matches!(
             pattern,
-            Pattern::Trace { .. } | Pattern::Command { .. } | Pattern::Wakeup { .. } | Pattern::Interrupt { .. }
+            Pattern::Trace { .. }
+                | Pattern::Command { .. }
+                | Pattern::Wakeup { .. }
+                | Pattern::Interrupt { .. }
+                | Pattern::Packets { .. }
         )
     };
     resolved.filter(|(_, pattern)| !no_kernel(pattern)).collect()
@@ -54,7 +58,8 @@ fn has_visible_accesses(pattern: &Pattern) -> bool {
         | Pattern::Trace { .. }
         | Pattern::Command { .. }
         | Pattern::Wakeup { .. }
-        | Pattern::Interrupt { .. } => false,
+        | Pattern::Interrupt { .. }
+        | Pattern::Packets { .. } => false,
     }
 }
 

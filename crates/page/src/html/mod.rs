@@ -3,6 +3,7 @@
 mod comparison;
 mod escape;
 mod figures;
+mod preface;
 mod provenance;
 mod tables;
 mod verdicts;
@@ -18,17 +19,32 @@ const STYLE: &str = include_str!("../../template/style.css");
 const SCRIPT: &str = include_str!("../../template/page.js");
 const ECHARTS: &str = include_str!("../../vendor/echarts/echarts.min.js");
 
+pub use preface::{Preface, PrefaceTable};
+
 /// The page of one run, or of several that are compared.
 pub fn page(sources: &[ReportedRun]) -> String {
+    set(sources, title(sources), head(sources), String::new(), comparison::comparison(sources))
+}
+
+/// The page of runs that belong together, after a first part of their maker's. They are not compared with each other.
+pub fn page_with(preface: &Preface, sources: &[ReportedRun]) -> String {
+    let title = format!("{} - Waykeeper", preface.title);
+    let first = format!("{}<section id=\"runs\"><h2>Runs</h2>{}</section>", preface::body(preface), head(sources));
+    set(sources, title, preface::head(preface), first, String::new())
+}
+
+/// Sets a page.
+fn set(sources: &[ReportedRun], title: String, head: String, preface: String, comparison: String) -> String {
     let data = Data::new(sources);
     let json = escape::json(&data);
     let parts = [
         ("policy", policy()),
-        ("title", escape::text(&title(sources))),
+        ("title", escape::text(&title)),
         ("style", STYLE.to_owned()),
-        ("head", head(sources)),
+        ("head", head),
+        ("preface", preface),
         ("verdicts", verdicts::verdicts(sources)),
-        ("comparison", comparison::comparison(sources)),
+        ("comparison", comparison),
         ("pictures", figures::figures(&data)),
         ("tables", tables::tables(sources)),
         ("provenance", provenance::provenance(sources)),

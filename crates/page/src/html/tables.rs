@@ -21,6 +21,11 @@ impl Cell {
         Self { shown: text.to_owned(), value: None }
     }
 
+    /// What is shown, and the number behind it.
+    pub fn shown(shown: &str, value: Option<f64>) -> Self {
+        Self { shown: shown.to_owned(), value }
+    }
+
     /// A duration in nanoseconds.
     pub fn time(ns: Option<f64>) -> Self {
         Self { shown: time(ns), value: ns }

@@ -96,6 +96,7 @@ impl Bench for RoomBench {
             cut_short,
             not_counted: None,
             remarks: Vec::new(),
+            packets: None,
         })
     }
 

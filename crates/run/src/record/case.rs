@@ -13,6 +13,7 @@ use waykeeper_statistics::Verdict;
 
 use super::fast_check::FastCheck;
 use super::looks::{LongSample, Occupancy, Shape};
+use super::packets::PacketRecord;
 use super::sampled::SampledRecord;
 use crate::off_core::{OFF_CORE_MS, within_samples_s};
 
@@ -211,6 +212,8 @@ pub struct RepeatRecord {
     /// Why it does not count: the conditions of its case did not hold all the time. The figures of the case and its verdict
     /// leave it out.
     pub not_counted: Option<String>,
+    /// What became of the packets, where the target is a control loop between packets.
+    pub packets: Option<PacketRecord>,
     /// What a reader of its samples must know: passes that are missing, a program that ended early.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,

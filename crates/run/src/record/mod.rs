@@ -6,6 +6,7 @@ mod case;
 mod fast_check;
 mod figures;
 mod looks;
+mod packets;
 mod place;
 mod ranges;
 mod sampled;
@@ -21,6 +22,7 @@ pub use case::{CaseRecord, NeighbourRecord, NeighbourWork, Peak, Placement, Repe
 pub use fast_check::FastCheck;
 pub use figures::{BudgetRecord, ExpectationRecord, Met};
 pub use looks::{LongSample, MemoryPart, Occupancy, SamplePart, Shape};
+pub use packets::{GeneratorAccount, LatePacket, PacketRecord};
 pub use place::{Clock, MachineRecord, Parameter, Parameters, Privilege, Provenance, Tool};
 pub(crate) use ranges::check_numbers;
 pub use sampled::SampledRecord;

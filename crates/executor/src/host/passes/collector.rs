@@ -172,7 +172,7 @@ mod tests {
             collected(&[(0, 10_000, 10_010), (0, 10_500, 10_530), (1, 10_300, 10_320), (1, 10_900, 10_905)]);
         assert_eq!(recorded.samples, 4);
         assert_eq!(recorded.peaks, [(20, 320e-9), (30, 530e-9), (5, 905e-9)]);
-        assert_eq!((recorded.max, recorded.max_at_s), (Some(30), 530e-9));
+        assert_eq!((recorded.max, recorded.max_at_s), (Some(30), Some(530e-9)));
     }
 
     #[test]

@@ -209,7 +209,7 @@ impl<'j> Marked<'j> {
             Passes::Markers { phase: None } => "markers".into(),
             Passes::Functions { begin, end } => format!("entry of `{begin}` to return of `{end}`"),
             Passes::Period => "period".into(),
-            Passes::Process => "process".into(),
+            Passes::Process | Passes::Cyclictest => "process".into(),
         };
         let mut placements = self.tasks.memory(self.job.huge_pages);
         placements.insert("target, passes".into(), placement(asked, got.join("; ")));

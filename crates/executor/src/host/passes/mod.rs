@@ -2,6 +2,7 @@
 
 mod anchor;
 mod collector;
+mod cyclictest;
 mod intervals;
 mod marked;
 mod source;
@@ -21,6 +22,7 @@ use super::command::{AsTarget, Surroundings};
 use super::job::{Job, Recorded};
 use super::target::{FIFO_PRIORITY, Observed, SCHED_FIFO, wash};
 use super::watch::Watch;
+use cyclictest::Cyclictest;
 use marked::Marked;
 use whole::Whole;
 
@@ -42,6 +44,8 @@ pub enum ProgramTarget<'j> {
     Marked(Box<Marked<'j>>),
     /// It runs again and again.
     Whole(Whole<'j>),
+    /// It measures, and says what it saw.
+    Cyclictest(Cyclictest<'j>),
 }
 
 impl<'j> ProgramTarget<'j> {
@@ -67,6 +71,7 @@ impl<'j> ProgramTarget<'j> {
         }
         Ok(Some(match passes {
             Passes::Process => Self::Whole(Whole::new(job, argv)),
+            Passes::Cyclictest => Self::Cyclictest(Cyclictest::prepare(job, argv)?),
             passes => Self::Marked(Box::new(Marked::new(job, argv, passes)?)),
         }))
     }
@@ -81,7 +86,7 @@ impl<'j> ProgramTarget<'j> {
         }
         match self {
             Self::Marked(marked) => marked.start(),
-            Self::Whole(_) => Ok(()),
+            Self::Whole(_) | Self::Cyclictest(_) => Ok(()),
         }
     }
 
@@ -94,6 +99,7 @@ impl<'j> ProgramTarget<'j> {
         match self {
             Self::Marked(marked) => marked.observe(&mut view),
             Self::Whole(whole) => whole.observe(&mut view),
+            Self::Cyclictest(cyclictest) => cyclictest.observe(&mut view),
         }
     }
 }
@@ -173,6 +179,7 @@ fn observed(job: &Job, before: &End, after: &End, recorded: Recorded, tasks: &ta
         counters: BTreeMap::new(),
         core: tasks.last_core().unwrap_or(job.target.core),
         not_counted: tasks.not_counted(),
+        packets: None,
     }
 }
 

@@ -64,7 +64,7 @@ impl Source {
                 Ok(Self::Functions(functions, Threads::default()))
             }
             Passes::Period => Ok(Self::Period(None, Threads::default())),
-            Passes::Markers { .. } | Passes::Process => {
+            Passes::Markers { .. } | Passes::Process | Passes::Cyclictest => {
                 let rings = Rings::create().map_err(|error| format!("no shared memory for markers: {error}"))?;
                 Ok(Self::Markers(rings))
             }

@@ -6,7 +6,7 @@ mod releases;
 pub mod rest;
 mod sender;
 mod source;
-mod time;
+pub mod time;
 mod timer_signal;
 mod timerfd;
 
@@ -133,7 +133,7 @@ impl Sleeper {
 }
 
 /// Records the difference of two times in ticks, as a sample that ends now.
-fn record(recorder: &mut Recorder, since_ns: i64, until_ns: i64, tick_ns: f64) {
+pub fn record(recorder: &mut Recorder, since_ns: i64, until_ns: i64, tick_ns: f64) {
     let end = clock::now();
     let ticks = ((until_ns - since_ns) as f64 / tick_ns).round();
     let start = if ticks < 0.0 { end.saturating_add(-ticks as u64) } else { end.saturating_sub(ticks as u64) };

@@ -1,0 +1,181 @@
+//! cyclictest as target: what it counted itself are the samples.
+
+use std::collections::BTreeMap;
+use std::io::{PipeReader, Read};
+use std::time::Duration;
+
+use serde::Deserialize;
+use waykeeper_kernels::clock;
+use waykeeper_linux::thread::spawn;
+
+use super::super::command::External;
+use super::super::job::{Job, Recorded};
+use super::super::signals::STOP;
+use super::super::target::Observed;
+use super::tasks::Tasks;
+use super::{Beside, End, View, observed, placement};
+
+/// How often the neighbours are looked at while it runs.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// It may take this much longer than it is asked to.
+const SPARE_S: f64 = 20.0;
+
+/// Latencies below so many microseconds have a bucket each; of longer ones it knows how many there were, and the longest.
+const LONGEST_US: u32 = 100_000;
+
+/// The options of its length, its core, and what it says.
+const OUTPUT: [&str; 3] = ["--quiet", "--threads=1", "--json=/dev/stdout"];
+
+/// The program.
+pub struct Cyclictest<'j> {
+    job: &'j Job,
+    name: &'j str,
+    external: External,
+    output: PipeReader,
+    tasks: Tasks,
+}
+
+/// What it says, as far as it is needed.
+#[derive(Debug, Deserialize)]
+struct Said {
+    thread: BTreeMap<String, ThreadSaid>,
+}
+
+#[derive(Debug, Deserialize)]
+struct ThreadSaid {
+    /// Microseconds and samples.
+    histogram: BTreeMap<u64, u64>,
+    cycles: u64,
+    min: u64,
+    max: u64,
+    avg: f64,
+}
+
+impl<'j> Cyclictest<'j> {
+    /// Prepares it: before memory is laid out, for its guardian is a fork.
+    ///
+    /// # Errors
+    /// A program that cannot be started.
+    pub fn prepare(job: &'j Job, argv: &'j [String]) -> Result<Self, String> {
+        let name = argv[0].as_str();
+        // It measures whole seconds.
+        let seconds = (job.duration_ticks as f64 * job.tick_ns / 1e9).round().max(1.0);
+        let mut argv = argv.to_vec();
+        argv.extend(OUTPUT.map(str::to_owned));
+        argv.push(format!("--affinity={}", job.target.core));
+        argv.push(format!("--histogram={LONGEST_US}"));
+        argv.push(format!("--duration={seconds}"));
+        let (external, output) = External::prepare_speaking(&argv, job.target.core, job.parent)?;
+        Ok(Self { job, name, external, output, tasks: Tasks::on(job.target.core) })
+    }
+
+    /// Runs it once.
+    pub fn observe(mut self, view: &mut View<'_>) -> Result<(Observed, Beside), String> {
+        let mut output = self.output;
+        let read = move || {
+            let mut text = String::new();
+            let _ = output.by_ref().take(64 << 20).read_to_string(&mut text);
+            text
+        };
+        let reader = spawn("cyclictest", read).map_err(|error| error.to_string())?;
+        self.external.go()?;
+        let before = End::read(self.job, view);
+        let longest = self.job.duration_ticks as f64 * self.job.tick_ns / 1e9 + SPARE_S;
+        while self.external.wait(LOOK).is_none() {
+            view.look();
+            self.tasks.look(self.external.process().map(|process| (process, process)).into_iter());
+            let took_s = (clock::now() - before.ticks) as f64 * self.job.tick_ns / 1e9;
+            if STOP.load(std::sync::atomic::Ordering::Relaxed) != 0 || took_s > longest {
+                break;
+            }
+        }
+        let after = End::read(self.job, view);
+        let how = self.external.with_last_words("it ended".into());
+        // What still runs ends with its guardian, and the reader sees the end of file.
+        drop(self.external);
+        let text = reader.join().unwrap_or_default();
+        let said = text.find('{').map(|at| serde_json::Deserializer::from_str(&text[at..]).into_iter::<Said>().next());
+        let thread = match said {
+            Some(Some(Ok(said))) => said.thread.into_values().next(),
+            _ if STOP.load(std::sync::atomic::Ordering::Relaxed) != 0 => None,
+            _ => return Err(format!("`{}` said no JSON that it prints with --json: {how}", self.name)),
+        };
+        let recorded = thread.map(|thread| recorded(&thread, self.job)).unwrap_or_default();
+        let got = format!("{} cycles as it counted them, in steps of 1 us, rounded down", recorded.samples);
+        let placements = BTreeMap::from([("target, passes".to_owned(), placement("cyclictest", got))]);
+        let remarks = vec![
+            "when its longest latency was, `cyclictest` does not say; each one above the threshold counts as an event"
+                .into(),
+        ];
+        Ok((observed(self.job, &before, &after, recorded, &self.tasks), Beside { placements, remarks }))
+    }
+}
+
+/// Its histogram in ticks.
+fn recorded(thread: &ThreadSaid, job: &Job) -> Recorded {
+    let ticks = |us: f64| (us * 1e3 / job.tick_ns).round() as u64;
+    let mut counts: Vec<(u64, u64)> = thread
+        .histogram
+        .iter()
+        .filter(|(_, count)| **count > 0)
+        .map(|(us, count)| (ticks(*us as f64), *count))
+        .collect();
+    let inside: u64 = counts.iter().map(|(_, count)| count).sum();
+    // The last cycle may be in the histogram and not among the cycles yet.
+    let beyond = thread.cycles.saturating_sub(inside);
+    if beyond > 0 {
+        counts.push((ticks(thread.max as f64), beyond));
+    }
+    let samples = inside + beyond;
+    let above = job.excursion_above_ticks.unwrap_or(u64::MAX);
+    let event_counts: Vec<_> = counts.iter().copied().filter(|(ticks, _)| *ticks > above).collect();
+    let excursions = event_counts.iter().map(|(_, count)| count).sum();
+    Recorded {
+        samples,
+        sum: (thread.avg * 1e3 / job.tick_ns * samples as f64) as u128,
+        min: (samples > 0).then(|| ticks(thread.min as f64)),
+        max: (samples > 0).then(|| ticks(thread.max as f64)),
+        max_at_s: None,
+        excursions,
+        events: excursions,
+        counts,
+        event_counts,
+        ..Recorded::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::job::Part;
+
+    #[test]
+    fn its_histogram_is_what_it_counted_also_beyond_its_range() {
+        // As `cyclictest -h 100 --json=...` prints it, shortened; two cycles were longer than its histogram.
+        let text = r#"{"file_version": 1, "thread": {"0": {"histogram": {"8": 3, "20": 5}, "cycles": 10, "min": 8, "max": 150,
+            "avg": 42.50, "cpu": 1, "node": 0}}} # Histogram"#;
+        let said = serde_json::Deserializer::from_str(text).into_iter::<Said>().next().unwrap().unwrap();
+        let pattern = waykeeper_workload::Pattern::Tick { body: waykeeper_workload::TickBody::Nothing };
+        let job = Job {
+            parent: 0,
+            target: Part { pattern, core: 1 },
+            neighbours: Vec::new(),
+            seed: 0,
+            duration_ticks: 0,
+            tick_ns: 0.5,
+            excursion_above_ticks: Some(39_999),
+            gap_ticks: 0,
+            peak_interval_ticks: 1,
+            wash_bytes: 0,
+            fifo: true,
+            huge_pages: false,
+            region: None,
+            colours: None,
+        };
+        let recorded = recorded(&said.thread["0"], &job);
+        assert_eq!(recorded.counts, [(16_000, 3), (40_000, 5), (300_000, 2)]);
+        assert_eq!((recorded.samples, recorded.min, recorded.max), (10, Some(16_000), Some(300_000)));
+        assert_eq!((recorded.sum, recorded.excursions, recorded.max_at_s), (850_000, 7, None));
+    }
+}
