@@ -100,8 +100,7 @@ impl ChannelRuns {
 /// Whether neighbours that can exercise a channel are seen to have done it.
 fn judged(place: &ChannelPlace, id: &str, by: &[ChannelExercise]) -> (ChannelAnswer, String) {
     let is_there = place.presences.get(id).is_some_and(|presence| presence.answer == ChannelAnswer::Yes);
-    let rose = |it: &CounterShift| it.beside_per_s > it.alone_per_s;
-    let shows = |it: &ChannelExercise| it.effective == Some(true) || it.counters.iter().any(rose);
+    let shows = |it: &ChannelExercise| it.effective == Some(true) || it.counters.iter().any(|counter| counter.rose);
     match (is_there, by.iter().any(shows)) {
         (true, true) => (ChannelAnswer::Yes, String::new()),
         (false, _) => (ChannelAnswer::NotSeen, "the channel itself was not seen, so its share is not known".into()),
@@ -257,25 +256,41 @@ fn interval(case: &CaseRecord, ratios: &[f64]) -> (Option<[f64; 2]>, Option<Stri
     }
 }
 
+/// Fewer repeats show no spread.
+const FEWEST_REPEATS: usize = 3;
+
 /// Counters of a channel, a second, alone and beside the neighbours.
 fn shifts(channel: &ListedChannel, alone: &CaseRecord, beside: &CaseRecord) -> Vec<CounterShift> {
-    let rate = |case: &CaseRecord, name: &str| {
-        let counted = case.repeats.iter().filter(|repeat| repeat.not_counted.is_none());
+    let shift = |name: &String| {
+        let (alone, beside) = (Counted::of(alone, name)?, Counted::of(beside, name)?);
+        let rose = alone.rates.len().min(beside.rates.len()) >= FEWEST_REPEATS
+            && beside.rates.iter().all(|rate| alone.rates.iter().all(|other| rate > other));
+        let (alone_per_s, beside_per_s) = (alone.per_s, beside.per_s);
+        let is_any = alone_per_s > 0.0 || beside_per_s > 0.0;
+        is_any.then(|| CounterShift { name: name.clone(), alone_per_s, beside_per_s, rose })
+    };
+    channel.counters.iter().filter_map(shift).collect()
+}
+
+/// A counter in a case.
+struct Counted {
+    /// A second, over all repeats that count.
+    per_s: f64,
+    /// A second, by repeat.
+    rates: Vec<f64>,
+}
+
+impl Counted {
+    /// None where the case does not have it.
+    fn of(case: &CaseRecord, name: &str) -> Option<Self> {
+        let counted = case.repeats.iter().filter(|repeat| repeat.not_counted.is_none() && repeat.run_length_s > 0.0);
         let of = |repeat: &RepeatRecord| {
             let counter = repeat.counters.get(name).map(|count| *count as f64);
             Some((counter.or_else(|| repeat.disturbances.get(name).copied())?, repeat.run_length_s))
         };
         let all: Vec<(f64, f64)> = counted.filter_map(of).collect();
         let (count, time) = all.iter().fold((0.0, 0.0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
-        (time > 0.0).then(|| count / time)
-    };
-    let shift = |name: &String| {
-        let (alone_per_s, beside_per_s) = (rate(alone, name)?, rate(beside, name)?);
-        (alone_per_s > 0.0 || beside_per_s > 0.0).then(|| CounterShift {
-            name: name.clone(),
-            alone_per_s,
-            beside_per_s,
-        })
-    };
-    channel.counters.iter().filter_map(shift).collect()
+        (time > 0.0)
+            .then(|| Self { per_s: count / time, rates: all.iter().map(|(count, time)| count / time).collect() })
+    }
 }

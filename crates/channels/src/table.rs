@@ -212,6 +212,8 @@ pub struct CounterShift {
     pub alone_per_s: f64,
     /// Beside the neighbours.
     pub beside_per_s: f64,
+    /// Whether it is higher in each repeat beside them than in any alone, of three or more each.
+    pub rose: bool,
 }
 
 /// The policy that a table is about.

@@ -5,6 +5,7 @@
 use waykeeper_doctor::Examination;
 use waykeeper_linux::cpuid::in_room;
 use waykeeper_linux::machine::{CacheKind, CacheUse, Control, Machine};
+use waykeeper_linux::recording::MANIFEST;
 use waykeeper_linux::{Below, Root, architecture, below, format_cpulist, threads};
 use waykeeper_platform::CoreId;
 
@@ -344,6 +345,9 @@ impl Looking<'_> {
         known.extend(cards.map(|card| HowKnown::new(format!("{DRM}/{card}"), "a graphics device")));
         Presence::shown(known, || match pci.iter().find(|(_, class)| class.is_none()) {
             _ if pci.is_empty() => Presence::not_seen(PCI, "no devices are listed there; a board can have others"),
+            _ if !self.is_whole() => {
+                Presence::not_seen(PCI, "none is listed, and a folder without a manifest can lack files")
+            }
             Some((device, _)) => {
                 Presence::not_seen(format!("{PCI}/{device}/class"), "the device does not report its class")
             }
@@ -353,6 +357,11 @@ impl Looking<'_> {
             }
             None => self.no(PCI, format!("no display controller among {} devices", pci.len())),
         })
+    }
+
+    /// Whether a folder's list is the machine's: a copy without the manifest of a recording can lack some of it.
+    fn is_whole(&self) -> bool {
+        self.root.is_running() || self.root.text(MANIFEST).is_some()
     }
 
     /// `None` where the architecture is not known.

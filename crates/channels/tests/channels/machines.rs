@@ -118,6 +118,10 @@ fn a_guest_never_says_no_of_what_its_host_hides() {
         recording.set(&format!("/sys/bus/pci/devices/{device}/class"), "0x020000");
     }
     assert_answers(&table(recording.clone()), &[("l2_ways", No), ("graphics", No)]);
+    // A copy by hand can lack the graphics.
+    let mut copied = recording.clone();
+    copied.remove("/manifest.toml");
+    assert_answers(&table(copied), &[("graphics", NotSeen)]);
     let info = recording.text("/proc/cpuinfo").unwrap().replace("flags\t\t:", "flags\t\t: hypervisor");
     recording.set("/proc/cpuinfo", info);
     let guest = table(recording);

@@ -86,6 +86,8 @@ pub const PATTERNS: &[&str] = &[
     "/sys/devices/system/node/node*/cpulist",
     "/sys/devices/system/node/node*/distance",
     "/sys/devices/system/node/node*/meminfo",
+    "/sys/devices/system/node/node*/memory_side_cache/index*/*",
+    "/sys/devices/system/edac/mc/mc*/*/dimm_mem_type",
     "/sys/devices/system/clocksource/clocksource0/*",
     // Controls
     "/sys/fs/resctrl/*",
@@ -121,6 +123,7 @@ pub const PATTERNS: &[&str] = &[
     "/sys/bus/pci/devices/*/power/control",
     "/sys/bus/pci/devices/*/numa_node",
     "/sys/bus/pci/devices/*/local_cpulist",
+    "/sys/bus/virtio/devices/*/device",
     "/sys/bus/event_source/devices/*/type",
     "/sys/bus/event_source/devices/*/cpumask",
 ];
