@@ -6,6 +6,7 @@
 //! reboot: each boot adds runs, and says what else changed with it.
 
 mod experiment;
+mod figures;
 mod guide;
 mod preface;
 mod record;

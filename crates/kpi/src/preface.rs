@@ -1,14 +1,13 @@
 //! The acceptance record: the first part of a session's page.
 
 use waykeeper_page::{Preface, PrefaceTable};
-use waykeeper_report::figure::{cores, count, seconds, time};
+use waykeeper_report::figure::{cores, seconds};
 use waykeeper_workload::format_ns;
 
+use crate::figures::{COLUMNS, Figure, figures, text};
 use crate::report::KpiReport;
 use crate::rows::KpiRow;
 use crate::text::{boot_line, called, finding_line, guide, largest, packets};
-
-type PrefaceCell = (String, Option<f64>);
 
 /// The acceptance record of a session.
 pub fn preface(report: &KpiReport) -> Preface {
@@ -33,7 +32,7 @@ pub fn preface(report: &KpiReport) -> Preface {
         title: "Acceptance record".into(),
         lines,
         banners: if report.complete { Vec::new() } else { vec![unfinished] },
-        tables: vec![figures(report, several), guide_table(guides)],
+        tables: vec![table(report, several), guide_table(guides)],
         lists: vec![
             ("What differs from the guide's machine".into(), report.rows.iter().filter_map(guide).collect()),
             ("Packets".into(), report.rows.iter().filter_map(packets).collect()),
@@ -53,57 +52,19 @@ fn columns(list: &[(&str, bool)]) -> Vec<(String, bool)> {
     list.iter().map(|(heading, numbers)| ((*heading).to_owned(), *numbers)).collect()
 }
 
-fn text(text: impl Into<String>) -> PrefaceCell {
-    (text.into(), None)
-}
-
-fn duration(ns: Option<f64>) -> PrefaceCell {
-    (time(ns), ns)
-}
-
-fn figures(report: &KpiReport, several: bool) -> PrefaceTable {
+fn table(report: &KpiReport, several: bool) -> PrefaceTable {
     let of = |row: &KpiRow| {
         let verdicts: Vec<_> = row.budgets.iter().map(|judged| format!("{}: {}", judged.budget, judged.kind)).collect();
-        vec![
-            if several { (row.boot.to_string(), Some(row.boot.into())) } else { text("") },
-            text(row.setting.clone()),
-            text(row.measured.clone()),
-            (row.core.to_string(), Some(row.core.into())),
-            duration(row.average_ns),
-            duration(row.maximum_ns),
-            duration(row.jitter_ns),
-            (count(row.iterations), Some(row.iterations as f64)),
-            row.missed_cycles.map_or(text("not seen"), |missed| (missed.to_string(), Some(missed as f64))),
-            row.outlier_above_ns.map_or(text("not seen"), |_| (row.outliers.to_string(), Some(row.outliers as f64))),
-            duration(row.outlier_above_ns),
-            (seconds(row.run_length_s), Some(row.run_length_s)),
-            text(format!("{}/{}", row.blocks, row.blocks_asked)),
-            text(verdicts.join("; ")),
-        ]
+        figures(row, several).into_iter().chain([text(verdicts.join("; "))]).collect()
     };
     PrefaceTable {
         heading: "Figures".into(),
-        columns: columns(&[
-            ("boot", true),
-            ("setting", false),
-            ("measured", false),
-            ("core", true),
-            ("average", true),
-            ("max", true),
-            ("jitter", true),
-            ("iterations", true),
-            ("missed", true),
-            ("outliers", true),
-            ("above", true),
-            ("seen in", true),
-            ("blocks", false),
-            ("budgets", false),
-        ]),
+        columns: columns(&[&COLUMNS[..], &[("budgets", false)]].concat()),
         rows: report.rows.iter().map(of).collect(),
     }
 }
 
-fn guide_row(row: &KpiRow) -> Option<Vec<PrefaceCell>> {
+fn guide_row(row: &KpiRow) -> Option<Vec<Figure>> {
     let guide = row.guide.as_ref().filter(|_| row.setting == "none")?;
     let us = |us: Option<f64>| us.map_or(text("not printed"), |us| (format_ns(us * 1e3), Some(us * 1e3)));
     let cycles = guide.million_cycles.map_or(String::new(), |millions| format!("{millions} M"));
@@ -118,7 +79,7 @@ fn guide_row(row: &KpiRow) -> Option<Vec<PrefaceCell>> {
     ])
 }
 
-fn guide_table(rows: Vec<Vec<PrefaceCell>>) -> PrefaceTable {
+fn guide_table(rows: Vec<Vec<Figure>>) -> PrefaceTable {
     PrefaceTable {
         heading: "The guide's rows: another machine, not a limit".into(),
         columns: columns(&[

@@ -1,10 +1,11 @@
 //! What a person reads of a session.
 
-use waykeeper_report::figure::{cores, count, counted, seconds, time};
+use waykeeper_report::figure::{cores, counted, seconds, time};
 use waykeeper_report::shown::one_line;
 use waykeeper_report::table::{columns, table};
 use waykeeper_workload::format_ns;
 
+use crate::figures::{COLUMNS, figures};
 use crate::record::{BootRecord, DoctorFinding};
 use crate::report::KpiReport;
 use crate::rows::{KpiRow, Outlier, PacketTotals};
@@ -96,41 +97,10 @@ pub(crate) fn boot_line(number: u32, boot: &BootRecord) -> String {
 
 /// The guide's table.
 fn rows(report: &KpiReport) -> String {
-    let boots = report.session.boots.len() > 1;
-    let columns = columns(&[
-        ("boot", true),
-        ("setting", false),
-        ("measured", false),
-        ("core", true),
-        ("average", true),
-        ("max", true),
-        ("jitter", true),
-        ("iterations", true),
-        ("missed", true),
-        ("outliers", true),
-        ("above", true),
-        ("seen in", true),
-        ("blocks", true),
-    ]);
-    let of = |row: &KpiRow| {
-        vec![
-            if boots { row.boot.to_string() } else { String::new() },
-            row.setting.clone(),
-            row.measured.clone(),
-            row.core.to_string(),
-            time(row.average_ns),
-            time(row.maximum_ns),
-            time(row.jitter_ns),
-            count(row.iterations),
-            row.missed_cycles.map_or("not seen".into(), |missed| missed.to_string()),
-            row.outlier_above_ns.map_or("not seen".into(), |_| row.outliers.to_string()),
-            time(row.outlier_above_ns),
-            seconds(row.run_length_s),
-            format!("{}/{}", row.blocks, row.blocks_asked),
-        ]
-    };
+    let several = report.session.boots.len() > 1;
+    let of = |row: &KpiRow| figures(row, several).map(|(shown, _)| shown).to_vec();
     let all: Vec<_> = report.rows.iter().map(of).collect();
-    table(&columns, &all).trim_end().to_owned()
+    table(&columns(&COLUMNS), &all).trim_end().to_owned()
 }
 
 fn section(title: &str, lines: &[String]) -> Option<String> {

@@ -112,6 +112,11 @@ impl LiveNeighbour {
     /// # Errors
     /// A core or memory that cannot be had, or a workload that cannot run here.
     pub fn start(pattern: Pattern, core: u32) -> Result<Self, String> {
+        if matches!(pattern, Pattern::Packets { .. }) {
+            return Err(
+                "a control loop between packets is a target only; `waykeeper rtcp respond` answers packets".into()
+            );
+        }
         let stop = Arc::new(AtomicU32::new(0));
         if let Pattern::Command { argv, .. } = &pattern {
             let external = External::start(argv, core)?;
@@ -184,6 +189,14 @@ mod tests {
         assert!(first.min_ns > 0.0 && first.min_ns <= first.sum_ns / first.samples as f64);
         assert!(first.max_ns >= first.sum_ns / first.samples as f64);
         drop(live);
+    }
+
+    #[test]
+    fn a_control_loop_is_no_neighbour() {
+        let text = "kind = 'packets'\ninterface = 'lo'\nperiod = '1 ms'\n";
+        let workload: waykeeper_workload::Workload = toml::from_str(text).unwrap();
+        let pattern = workload.resolve(&Default::default()).unwrap();
+        assert!(LiveNeighbour::start(pattern, 0).unwrap_err().contains("a target only"));
     }
 
     #[test]

@@ -15,6 +15,7 @@ use waykeeper_run::{PacketRecord, Privilege};
 use waykeeper_workload::Pattern;
 
 use super::job::{Job, Recorded};
+use super::packets::LINGER;
 use super::program::Runner;
 use super::signals::STOP;
 use super::standstill::Account;
@@ -147,7 +148,10 @@ fn warm_up_ns(pattern: &Pattern) -> f64 {
 
 fn become_realtime(job: &Job) -> Vec<Privilege> {
     let length_us = (job.duration_ticks as f64 * job.tick_ns + warm_up_ns(&job.target.pattern)) / 1e3;
-    let watchdog = schedule::limit_realtime(length_us as u64 + WATCHDOG_SPARE_US);
+    // A busy-polling loop between packets goes on until its generator has ended.
+    let lingers = matches!(job.target.pattern, Pattern::Packets { .. });
+    let spare_us = WATCHDOG_SPARE_US + if lingers { LINGER.as_micros() as u64 } else { 0 };
+    let watchdog = schedule::limit_realtime(length_us as u64 + spare_us);
     // Without the watchdog a mistake could take the core away for good: then the loop stays an ordinary one.
     let fifo = match &watchdog {
         Ok(()) => schedule::fifo(FIFO_PRIORITY),

@@ -24,7 +24,7 @@ const LOOK_NS: i64 = 50_000_000;
 
 /// After the last sample, packets are answered until the generator has ended, and no longer than this: it waits a second for
 /// answers that are lost, and over a network it takes time to start.
-const LINGER: Duration = Duration::from_secs(15);
+pub const LINGER: Duration = Duration::from_secs(15);
 
 /// The control loop.
 pub struct PacketLoop {
