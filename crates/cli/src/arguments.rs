@@ -86,6 +86,8 @@ pub enum Command {
     Compare(Compare),
     /// Write runs as one HTML page with pictures, which needs no network.
     Report(Report),
+    /// Read the histograms of cyclictest, oslat, jitterdebugger or rtla as a run.
+    Import(Import),
     /// Write a run for other programs: CSV, OpenMetrics, JUnit, Perfetto.
     Export(Export),
     /// Extrapolate the highest peaks of a kept run to a longer one, or say why that is impossible.
@@ -540,6 +542,37 @@ pub struct Report {
     /// Draw the pictures as SVG files in this folder, without a browser; the page too if --out names it.
     #[arg(long, value_name = "DIR")]
     pub svg: Option<PathBuf>,
+}
+
+/// Arguments of `import`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cyclictest -a2-3 -t2 -m -p99 -i250 -h1000 -q -D 24h --json=day.json
+  waykeeper import day.json --budget 'max<=50us over 24h' --out day
+  waykeeper import results.json --duration 24h             of jitterdebugger, which does not say how long it ran
+  rtla timerlat hist -c 2-3 -d 1h > timerlat.txt; waykeeper import timerlat.txt
+  waykeeper compare before day; waykeeper report day
+
+Each thread or column is a case. A histogram has no order in time: the run has no excursions and no tail.
+
+Exit status: 0 done, no budget broken; 1 a budget was broken; 2 bad input; 3 the run cannot be kept; 4 too little data for a budget.")]
+pub struct Import {
+    /// The file: JSON of cyclictest or oslat, results.json of jitterdebugger, or what rtla's `hist` prints.
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// How long it was measured, where the file does not say it.
+    #[arg(long, value_name = "TIME")]
+    pub duration: Option<String>,
+    /// A budget to judge each case by, such as 'max<=50us over 24h'; may be given several times.
+    #[arg(long = "budget", value_name = "BUDGET")]
+    pub budgets: Vec<String>,
+    /// Folder for the run, new or empty [default: a new one below waykeeper-runs].
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Print the run as JSON.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Arguments of `export`.

@@ -78,6 +78,7 @@ fn run(command: &Command) -> Result<Exit, Failure> {
         Command::Doctor(doctor) => commands::doctor::doctor(doctor),
         Command::Channels(channels) => commands::channels::channels(channels),
         Command::Rtcp(rtcp) => commands::rtcp::rtcp(rtcp),
+        Command::Import(import) => commands::import::import(import),
         Command::Kpi(kpi) => commands::kpi::kpi(kpi),
         Command::Machine(machine) => commands::machine::machine(machine),
         Command::Catalogue(catalogue) => commands::catalogue::catalogue(catalogue),

@@ -15,6 +15,7 @@ pub mod enter;
 pub mod export;
 pub mod follow;
 pub mod hunt;
+pub mod import;
 pub mod kpi;
 pub mod latency;
 pub mod list;

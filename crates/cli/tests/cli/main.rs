@@ -17,6 +17,7 @@ mod help;
 mod host;
 mod hostile;
 mod hunt;
+mod import;
 mod interrupted;
 mod kpi;
 mod limits;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{PipeReader, Read};
 use std::time::Duration;
 
-use serde::Deserialize;
+use waykeeper_imports::ImportedHistogram;
 use waykeeper_kernels::clock;
 use waykeeper_linux::thread::spawn;
 
@@ -34,22 +34,6 @@ pub struct Cyclictest<'j> {
     external: External,
     output: PipeReader,
     tasks: Tasks,
-}
-
-/// What it says, as far as it is needed.
-#[derive(Debug, Deserialize)]
-struct Said {
-    thread: BTreeMap<String, ThreadSaid>,
-}
-
-#[derive(Debug, Deserialize)]
-struct ThreadSaid {
-    /// Microseconds and samples.
-    histogram: BTreeMap<u64, u64>,
-    cycles: u64,
-    min: u64,
-    max: u64,
-    avg: f64,
 }
 
 impl<'j> Cyclictest<'j> {
@@ -95,13 +79,12 @@ impl<'j> Cyclictest<'j> {
         // What still runs ends with its guardian, and the reader sees the end of file.
         drop(self.external);
         let text = reader.join().unwrap_or_default();
-        let said = text.find('{').map(|at| serde_json::Deserializer::from_str(&text[at..]).into_iter::<Said>().next());
-        let thread = match said {
-            Some(Some(Ok(said))) => said.thread.into_values().next(),
-            _ if STOP.load(std::sync::atomic::Ordering::Relaxed) != 0 => None,
-            _ => return Err(format!("`{}` said no JSON that it prints with --json: {how}", self.name)),
+        let stopped = STOP.load(std::sync::atomic::Ordering::Relaxed) != 0;
+        let recorded = match waykeeper_imports::read(&text) {
+            Ok(said) => said.histograms.first().map(|thread| recorded(thread, self.job)).unwrap_or_default(),
+            Err(_) if stopped => Recorded::default(),
+            Err(why) => return Err(format!("`{}`: {why}; {how}", self.name)),
         };
-        let recorded = thread.map(|thread| recorded(&thread, self.job)).unwrap_or_default();
         let got = format!("{} cycles as it counted them, in steps of 1 us, rounded down", recorded.samples);
         let placements = BTreeMap::from([("target, passes".to_owned(), placement("cyclictest", got))]);
         let remarks = vec![
@@ -112,30 +95,21 @@ impl<'j> Cyclictest<'j> {
     }
 }
 
-/// Its histogram in ticks.
-fn recorded(thread: &ThreadSaid, job: &Job) -> Recorded {
-    let ticks = |us: f64| (us * 1e3 / job.tick_ns).round() as u64;
-    let mut counts: Vec<(u64, u64)> = thread
-        .histogram
-        .iter()
-        .filter(|(_, count)| **count > 0)
-        .map(|(us, count)| (ticks(*us as f64), *count))
-        .collect();
-    let inside: u64 = counts.iter().map(|(_, count)| count).sum();
-    // The last cycle may be in the histogram and not among the cycles yet.
-    let beyond = thread.cycles.saturating_sub(inside);
-    if beyond > 0 {
-        counts.push((ticks(thread.max as f64), beyond));
-    }
-    let samples = inside + beyond;
+/// Its histogram in ticks. Of samples beyond it the largest alone is known.
+fn recorded(thread: &ImportedHistogram, job: &Job) -> Recorded {
+    let ticks = |steps: f64| (steps * thread.step_ns / job.tick_ns).round() as u64;
+    let beyond = thread.max.filter(|_| thread.beyond > 0).map(|max| (max, thread.beyond));
+    let all = thread.counts.iter().copied().chain(beyond);
+    let counts: Vec<(u64, u64)> = all.map(|(steps, count)| (ticks(steps as f64), count)).collect();
+    let samples = thread.samples();
     let above = job.excursion_above_ticks.unwrap_or(u64::MAX);
     let event_counts: Vec<_> = counts.iter().copied().filter(|(ticks, _)| *ticks > above).collect();
     let excursions = event_counts.iter().map(|(_, count)| count).sum();
     Recorded {
         samples,
-        sum: (thread.avg * 1e3 / job.tick_ns * samples as f64) as u128,
-        min: (samples > 0).then(|| ticks(thread.min as f64)),
-        max: (samples > 0).then(|| ticks(thread.max as f64)),
+        sum: (thread.mean.unwrap_or_default() * thread.step_ns / job.tick_ns * samples as f64) as u128,
+        min: thread.min.map(|min| ticks(min as f64)),
+        max: thread.max.map(|max| ticks(max as f64)),
         max_at_s: None,
         excursions,
         events: excursions,
@@ -152,10 +126,17 @@ mod tests {
 
     #[test]
     fn its_histogram_is_what_it_counted_also_beyond_its_range() {
-        // As `cyclictest -h 100 --json=...` prints it, shortened; two cycles were longer than its histogram.
-        let text = r#"{"file_version": 1, "thread": {"0": {"histogram": {"8": 3, "20": 5}, "cycles": 10, "min": 8, "max": 150,
-            "avg": 42.50, "cpu": 1, "node": 0}}} # Histogram"#;
-        let said = serde_json::Deserializer::from_str(text).into_iter::<Said>().next().unwrap().unwrap();
+        let thread = ImportedHistogram {
+            name: "core 1".into(),
+            core: 1,
+            step_ns: 1e3,
+            counts: vec![(8, 3), (20, 5)],
+            beyond: 2,
+            min: Some(8),
+            max: Some(150),
+            mean: Some(42.5),
+            length_s: None,
+        };
         let pattern = waykeeper_workload::Pattern::Tick { body: waykeeper_workload::TickBody::Nothing };
         let job = Job {
             parent: 0,
@@ -173,7 +154,7 @@ mod tests {
             region: None,
             colours: None,
         };
-        let recorded = recorded(&said.thread["0"], &job);
+        let recorded = recorded(&thread, &job);
         assert_eq!(recorded.counts, [(16_000, 3), (40_000, 5), (300_000, 2)]);
         assert_eq!((recorded.samples, recorded.min, recorded.max), (10, Some(16_000), Some(300_000)));
         assert_eq!((recorded.sum, recorded.excursions, recorded.max_at_s), (850_000, 7, None));

@@ -1,0 +1,59 @@
+//! `import`: what real tools write is a run that the other commands read.
+
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::program::{Desk, list, this_machine};
+
+#[test]
+fn what_cyclictest_and_oslat_write_is_judged_compared_and_drawn() {
+    let _alone = this_machine();
+    let desk = Desk::new();
+    for (tool, arguments) in [
+        ("cyclictest", "-a1 -t1 -i250 -h 100000 -q -D 2 --json=cyclictest.json"),
+        ("oslat", "-c 1 -D 1 -q --json=oslat.json"),
+    ] {
+        let output = Command::new(tool).args(arguments.split(' ')).current_dir(desk.path()).output();
+        let output = output.unwrap_or_else(|_| panic!("{tool} is missing: install rt-tests"));
+        assert!(output.status.success(), "{output:?}");
+        let file = format!("{tool}.json");
+        let run = desk.run(&["import", &file, "--out", tool, "--budget", "max<=500ms", "--json"]).with(0).json();
+        let text = std::fs::read_to_string(desk.path().join(&file)).unwrap();
+        let theirs: Value = serde_json::Deserializer::from_str(&text).into_iter().next().unwrap().unwrap();
+        let thread = &theirs["thread"]["0"];
+        let case = &list(&run, "cases")[0];
+        let counted: u64 = thread["histogram"].as_object().unwrap().values().map(|count| count.as_u64().unwrap()).sum();
+        let samples = case["samples"].as_u64().unwrap();
+        assert_eq!(samples, counted, "nothing is beyond 100 ms of wake-ups, and oslat's last bucket is one of them");
+        for (ours, name) in [("min_ns", "min"), ("max_ns", "max"), ("mean_ns", "avg")] {
+            let (ours, theirs) = (case[ours].as_f64().unwrap(), thread[name].as_f64().unwrap() * 1e3);
+            assert!((ours - theirs).abs() <= 1.0 + theirs * 1e-6, "{tool}, {name}: {ours} {theirs}");
+        }
+        assert_eq!(run["budgets"][0]["kind"], "not_seen_broken", "{run}");
+        assert!(desk.run(&["show", tool]).with(0).stdout.contains("core 1"));
+        desk.run(&["report", tool, "--out", "page.html"]).with(0);
+        desk.run(&["export", tool, "--format", "csv"]).with(0);
+    }
+    let compared = desk.run(&["compare", "cyclictest", "cyclictest"]).with(0).stdout;
+    assert!(compared.contains("core 1"), "{compared}");
+}
+
+#[test]
+fn what_is_none_leaves_nothing() {
+    let desk = Desk::new();
+    desk.file("x.json", "{ \"cpu\": { \"0\": { \"histogram\": { \"1\": 5 }, \"count\": 5 } } }");
+    desk.file("y.txt", "\u{1b}[31mred");
+    for (arguments, words) in [
+        (&["import", "none.json"][..], "cannot be read"),
+        (&["import", "y.txt"], "expected the JSON of cyclictest"),
+        (&["import", "x.json"], "expected --duration"),
+        (&["import", "x.json", "--duration", "0s"], "over 0"),
+        (&["import", "x.json", "--duration", "1s", "--budget", "max"], "max"),
+        (&["import", "x.json", "--duration", "1s", "--out", "x.json"], "this is a file"),
+    ] {
+        let refused = desk.run(arguments).with(2).stderr;
+        assert!(refused.contains(words) && !refused.contains('\u{1b}'), "{arguments:?}: {refused}");
+    }
+    assert_eq!(desk.names(), ["x.json", "y.txt"]);
+}

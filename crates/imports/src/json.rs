@@ -1,0 +1,130 @@
+//! `cyclictest --json`, `oslat --json` and the `results.json` of jitterdebugger.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use crate::{Imported, ImportedHistogram};
+
+/// Nanoseconds of a microsecond.
+const US: f64 = 1e3;
+
+/// A file, as far as it is needed. Keys end in a colon where the tools write it so.
+#[derive(Debug, Deserialize)]
+struct File {
+    #[serde(rename = "cmdline:", alias = "cmdline")]
+    command_line: Option<String>,
+    #[serde(rename = "rt_test_version:", alias = "rt_test_version")]
+    version: Option<String>,
+    start_time: Option<String>,
+    end_time: Option<String>,
+    sysinfo: Option<System>,
+    /// 1 where cyclictest counts nanoseconds.
+    resolution_in_ns: Option<u64>,
+    /// Of cyclictest and oslat.
+    thread: Option<BTreeMap<u32, Thread>>,
+    /// Of jitterdebugger.
+    cpu: Option<BTreeMap<u32, Thread>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct System {
+    release: Option<String>,
+    machine: Option<String>,
+    /// 1 where jitterdebugger counts nanoseconds.
+    resolution_in_ns: Option<u64>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Thread {
+    #[serde(default)]
+    histogram: BTreeMap<u64, u64>,
+    cpu: Option<u32>,
+    #[serde(alias = "count")]
+    cycles: Option<u64>,
+    min: Option<u64>,
+    max: Option<u64>,
+    avg: Option<f64>,
+    /// Of oslat, seconds.
+    duration: Option<f64>,
+}
+
+pub fn read(text: &str) -> Result<Imported, String> {
+    // cyclictest may write its histogram as text behind the JSON.
+    let first = serde_json::Deserializer::from_str(text).into_iter::<File>().next();
+    let file = match first {
+        Some(Ok(file)) => file,
+        Some(Err(error)) => return Err(format!("this JSON is of no tool that is known: {error}; {EXPECTED}")),
+        None => return Err(format!("the file is empty; {EXPECTED}")),
+    };
+    let tool = tool(&file)?;
+    let length_s = length(&file);
+    let system = file.sysinfo.unwrap_or_default();
+    let in_ns = file.resolution_in_ns == Some(1) || system.resolution_in_ns == Some(1);
+    let step_ns = if in_ns { 1.0 } else { US };
+    let threads = file.thread.or(file.cpu).unwrap_or_default();
+    let histograms = threads.into_iter().map(|(number, thread)| histogram(tool, number, thread, step_ns, length_s));
+    Ok(Imported {
+        tool: tool.into(),
+        version: file.version,
+        command_line: file.command_line,
+        started: file.start_time.as_deref().and_then(time).map(|time| time.to_string()),
+        kernel: system.release,
+        architecture: system.machine,
+        histograms: histograms.collect(),
+    })
+}
+
+const EXPECTED: &str = "expected the JSON of cyclictest, oslat or jitterdebugger, or the histogram of rtla";
+
+fn tool(file: &File) -> Result<&'static str, String> {
+    let program = file.command_line.as_deref().and_then(|line| line.split_whitespace().next()).unwrap_or_default();
+    let name = program.rsplit('/').next().unwrap_or_default();
+    match (name, &file.thread, &file.cpu) {
+        ("cyclictest", Some(_), _) => Ok("cyclictest"),
+        ("oslat", Some(_), _) => Ok("oslat"),
+        (_, None, Some(_)) => Ok("jitterdebugger"),
+        (other, Some(_), _) => Err(format!("found the results of `{other}`; {EXPECTED}")),
+        _ => Err(format!("found neither `thread` nor `cpu`; {EXPECTED}")),
+    }
+}
+
+fn histogram(tool: &str, number: u32, thread: Thread, step_ns: f64, length_s: Option<f64>) -> ImportedHistogram {
+    let mut counts: Vec<(u64, u64)> = thread.histogram.into_iter().filter(|(_, count)| *count > 0).collect();
+    let inside = counts.iter().fold(0_u64, |sum, (_, count)| sum.saturating_add(*count));
+    // A cycle that was counted last may not be in the histogram yet: nothing is beyond it where the largest is inside.
+    let all_inside = counts.last().map(|(value, _)| *value) >= thread.max;
+    let mut beyond = thread.cycles.filter(|_| !all_inside).map_or(0, |cycles| cycles.saturating_sub(inside));
+    // The last bucket of oslat holds all that is longer too.
+    if tool == "oslat"
+        && let (Some((last, count)), Some(max)) = (counts.last().copied(), thread.max)
+        && max > last
+    {
+        counts.pop();
+        beyond = count;
+    }
+    let core = thread.cpu.unwrap_or(number);
+    ImportedHistogram {
+        name: format!("core {core}"),
+        core,
+        step_ns,
+        min: thread.min.or(counts.first().map(|(value, _)| *value)),
+        max: thread.max.or(counts.last().map(|(value, _)| *value)),
+        mean: thread.avg,
+        length_s: thread.duration.or(length_s),
+        counts,
+        beyond,
+    }
+}
+
+/// From the beginning to the end, in whole seconds as the tools write it.
+fn length(file: &File) -> Option<f64> {
+    let (start, end) = (time(file.start_time.as_deref()?)?, time(file.end_time.as_deref()?)?);
+    let seconds = end.duration_since(start).as_secs_f64();
+    (seconds > 0.0).then_some(seconds)
+}
+
+/// `Thu, 26 Nov 2026 18:27:38 +0000`.
+fn time(text: &str) -> Option<jiff::Timestamp> {
+    jiff::fmt::rfc2822::parse(text).ok().map(|zoned| zoned.timestamp())
+}

@@ -1,0 +1,74 @@
+//! Histograms of other tools as runs, so that budgets, reports and comparisons serve their users too.
+//!
+//! A histogram has no order in time: a run from one has no excursions, no peaks and no tail.
+
+mod json;
+mod rtla;
+mod run;
+
+pub use run::{ImportedRun, conclude};
+
+/// What another tool measured.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Imported {
+    /// The tool.
+    pub tool: String,
+    /// Its version, where the file says it.
+    pub version: Option<String>,
+    /// Its command line, where the file says it.
+    pub command_line: Option<String>,
+    /// When it began, RFC 3339, where the file says it.
+    pub started: Option<String>,
+    /// The kernel's release, where the file says it.
+    pub kernel: Option<String>,
+    /// The instruction set, where the file says it.
+    pub architecture: Option<String>,
+    /// Its histograms.
+    pub histograms: Vec<ImportedHistogram>,
+}
+
+/// The samples of one thread or one column.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ImportedHistogram {
+    /// Its name, such as `core 1` or `IRQ-001`.
+    pub name: String,
+    /// Its core.
+    pub core: u32,
+    /// Nanoseconds of a step.
+    pub step_ns: f64,
+    /// Value in steps, and samples.
+    pub counts: Vec<(u64, u64)>,
+    /// Samples beyond the histogram, of which the largest alone is known.
+    pub beyond: u64,
+    /// Smallest, in steps.
+    pub min: Option<u64>,
+    /// Largest, in steps.
+    pub max: Option<u64>,
+    /// Mean in steps, where the tool says it; else it follows from the histogram.
+    pub mean: Option<f64>,
+    /// Time in which they were taken, seconds, where the file says it.
+    pub length_s: Option<f64>,
+}
+
+impl ImportedHistogram {
+    /// All samples.
+    pub fn samples(&self) -> u64 {
+        self.counts.iter().fold(self.beyond, |sum, (_, count)| sum.saturating_add(*count))
+    }
+}
+
+/// Reads what another tool wrote.
+///
+/// # Errors
+/// A text of no tool that is known, or one that contradicts itself; what was found and what would do.
+pub fn read(text: &str) -> Result<Imported, String> {
+    let imported = match text.trim_start().starts_with('{') {
+        true => json::read(text)?,
+        false => rtla::read(text)?,
+    };
+    if imported.histograms.iter().all(|histogram| histogram.samples() == 0) {
+        let without = format!("the file of {} has no sample", imported.tool);
+        return Err(format!("{without}; expected a histogram (cyclictest needs --histogram beside --json)"));
+    }
+    Ok(imported)
+}

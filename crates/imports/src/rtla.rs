@@ -1,0 +1,110 @@
+//! The histogram that `rtla timerlat hist` and `rtla osnoise hist` print: a column for each cause and core.
+
+use crate::{Imported, ImportedHistogram};
+
+pub fn read(text: &str) -> Result<Imported, String> {
+    let mut lines = text.lines().enumerate().map(|(at, line)| (at + 1, line.trim()));
+    let title = lines.by_ref().map(|(_, line)| line).find(|line| !line.is_empty()).unwrap_or_default();
+    let tool = match title {
+        title if title.starts_with("# RTLA timerlat histogram") => "rtla timerlat",
+        title if title.starts_with("# RTLA osnoise histogram") => "rtla osnoise",
+        other => {
+            let found: String = other.chars().take(60).collect();
+            return Err(format!(
+                "found `{found}`; expected the JSON of cyclictest, oslat or jitterdebugger, or `# RTLA timerlat histogram`"
+            ));
+        }
+    };
+    let (mut step_ns, mut length_s, mut columns) = (1e3, None, Vec::new());
+    for (number, line) in lines {
+        if let Some(unit) = line.strip_prefix("# Time unit is ") {
+            step_ns = if unit.starts_with("nanoseconds") { 1.0 } else { 1e3 };
+        } else if let Some(length) = line.strip_prefix("# Duration:") {
+            length_s = duration(length);
+        } else if let Some(heads) = line.strip_prefix("Index") {
+            columns = heads.split_whitespace().map(|name| column(name, number)).collect::<Result<Vec<_>, _>>()?;
+        } else if line.starts_with("ALL:") {
+            break;
+        } else if !line.is_empty() && !line.starts_with('#') {
+            row(line, number, &mut columns)?;
+        }
+    }
+    if columns.is_empty() {
+        return Err("found no line that begins with `Index`; expected the whole output of `rtla ... hist`".into());
+    }
+    for column in &mut columns {
+        (column.step_ns, column.length_s) = (step_ns, length_s);
+    }
+    Ok(Imported {
+        tool: tool.into(),
+        version: None,
+        command_line: None,
+        started: None,
+        kernel: None,
+        architecture: None,
+        histograms: columns,
+    })
+}
+
+/// `IRQ-001`, `Thr-001`, `CPU-001`.
+fn column(name: &str, line: usize) -> Result<ImportedHistogram, String> {
+    let core = name.rsplit('-').next().and_then(|core| core.parse().ok());
+    let core =
+        core.ok_or_else(|| format!("line {line}: found the column `{name}`; expected a name such as `Thr-001`"))?;
+    Ok(ImportedHistogram {
+        name: name.into(),
+        core,
+        step_ns: 1e3,
+        counts: Vec::new(),
+        beyond: 0,
+        min: None,
+        max: None,
+        mean: None,
+        length_s: None,
+    })
+}
+
+/// A row of the histogram, or of what it sums up.
+fn row(line: &str, number: usize, columns: &mut [ImportedHistogram]) -> Result<(), String> {
+    let mut words = line.split_whitespace();
+    let label = words.next().unwrap_or_default();
+    let values: Vec<&str> = words.collect();
+    let expected = |what: &str| format!("line {number}: found `{line}`; expected {what}");
+    if columns.is_empty() {
+        return Err(expected("`Index` and the names of the columns before the first row"));
+    }
+    if values.len() != columns.len() {
+        return Err(expected(&format!("{} values after `{label}`", columns.len())));
+    }
+    for (column, text) in columns.iter_mut().zip(values) {
+        // Of a column without samples there is no least, mean and most.
+        if text == "-" {
+            continue;
+        }
+        let whole = || text.parse::<u64>().map_err(|_| expected("whole numbers"));
+        match label {
+            "over:" => column.beyond = whole()?,
+            "count:" => {}
+            "min:" => column.min = Some(whole()?),
+            "max:" => column.max = Some(whole()?),
+            "avg:" => column.mean = Some(text.parse().map_err(|_| expected("numbers"))?),
+            index => {
+                let value = index.parse().map_err(|_| expected("a whole number, over:, count:, min:, avg: or max:"))?;
+                let count = whole()?;
+                if count > 0 {
+                    column.counts.push((value, count));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// `0 00:01:00`: days, hours, minutes, seconds.
+fn duration(text: &str) -> Option<f64> {
+    let (days, clock) = text.trim().split_once(' ')?;
+    let parts: Vec<f64> = clock.trim().split(':').map(|part| part.parse().ok()).collect::<Option<_>>()?;
+    let [hours, minutes, seconds] = parts.as_slice() else { return None };
+    let length = days.parse::<f64>().ok()? * 86_400.0 + hours * 3600.0 + minutes * 60.0 + seconds;
+    (length.is_finite() && length > 0.0).then_some(length)
+}

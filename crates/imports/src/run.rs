@@ -1,0 +1,208 @@
+//! Imported histograms as a run.
+
+use std::collections::BTreeMap;
+
+use waykeeper_experiment::cases::{Case, Placed, Plan, Purpose};
+use waykeeper_experiment::mitigation::NONE;
+use waykeeper_experiment::point::Point;
+use waykeeper_experiment::site::ExecutorKind;
+use waykeeper_experiment::{InputError, Loaded};
+use waykeeper_run::measurement::{Measured, Measurement};
+use waykeeper_run::samples::{Counts, Samples};
+use waykeeper_run::{Clock, MachineRecord, Run, SCHEMA, Tool};
+use waykeeper_statistics::Budget;
+use waykeeper_workload::{Passes, Pattern};
+
+use crate::{Imported, ImportedHistogram};
+
+/// A run, and what it was concluded from.
+#[derive(Debug)]
+pub struct ImportedRun {
+    /// The record.
+    pub record: Run,
+    /// The samples of each case, in its order.
+    pub measured: Vec<Measured>,
+    /// An experiment that says where they come from.
+    pub experiment_toml: String,
+}
+
+/// Concludes what was imported. `length_s` is the time in which it was measured, where the file does not say it; `name` is that of the
+/// file.
+///
+/// # Errors
+/// A length that nobody says; numbers that no clock has.
+pub fn conclude(
+    imported: &Imported,
+    name: &str,
+    length_s: Option<f64>,
+    budgets: &[Budget],
+    command_line: Vec<String>,
+) -> Result<ImportedRun, InputError> {
+    let histograms: Vec<_> = imported.histograms.iter().filter(|histogram| histogram.samples() > 0).collect();
+    let said = histograms.iter().filter_map(|histogram| histogram.length_s).reduce(f64::max);
+    let longest = length_s.or(said).ok_or_else(|| {
+        InputError::in_file(
+            name,
+            "it does not say how long it was measured; expected --duration, such as `--duration 1h`",
+        )
+    })?;
+    let of =
+        |histogram: &&ImportedHistogram| measurement(histogram, length_s.or(histogram.length_s).unwrap_or(longest));
+    let measured: Vec<Measured> = histograms
+        .iter()
+        .map(|histogram| Measured { excursion_above_ns: None, repeats: vec![of(histogram)] })
+        .collect();
+    let cases = histograms.iter().map(|histogram| case(&imported.tool, histogram)).collect();
+    let plan = Plan { cases, refused: Vec::new() };
+    let experiment_toml = experiment(imported);
+    let loaded = Loaded::from_text(&imported.tool.replace(' ', "-"), name, &experiment_toml, Vec::new())?;
+    let step_ns = histograms.first().map_or(1e3, |histogram| histogram.step_ns);
+    let record = base(imported, &loaded, longest, step_ns, command_line, name);
+    let record = record.concluded(&loaded.experiment, &plan, &measured, budgets);
+    Ok(ImportedRun { record, measured, experiment_toml })
+}
+
+/// An experiment with the program that measured: its copy in the run's folder says what was run.
+fn experiment(imported: &Imported) -> String {
+    let words = imported.command_line.as_deref().unwrap_or(&imported.tool).split_whitespace();
+    let argv: Vec<String> = words.map(|word| serde_json::to_string(word).unwrap_or_default()).collect();
+    format!(
+        "title = \"imported from {}\"\nsentinel = false\n\n[[targets]]\nworkload = \"imported\"\n\n[workloads.imported]\nkind = \"command\"\npasses = \"process\"\nargv = [{}]\n",
+        imported.tool,
+        argv.join(", ")
+    )
+}
+
+fn case(tool: &str, histogram: &ImportedHistogram) -> Case {
+    let pattern = Pattern::Command { argv: vec![tool.to_owned()], passes: Passes::Process };
+    let target = Placed { workload: tool.to_owned(), with: BTreeMap::new(), pattern, core: histogram.core };
+    Case {
+        name: histogram.name.clone(),
+        purpose: Purpose::Case,
+        target,
+        throughput: false,
+        sampled: None,
+        neighbours: Vec::new(),
+        group: None,
+        mitigation: NONE.into(),
+        assignments: BTreeMap::new(),
+        point: Point::default(),
+        reference: None,
+    }
+}
+
+fn measurement(histogram: &ImportedHistogram, observed_s: f64) -> Measurement {
+    let beyond = histogram.max.filter(|_| histogram.beyond > 0).map(|max| (max, histogram.beyond));
+    let all: Vec<(u64, u64)> = histogram.counts.iter().copied().chain(beyond).collect();
+    let samples = histogram.samples();
+    let from_histogram: u128 = all.iter().map(|(value, count)| u128::from(*value) * u128::from(*count)).sum();
+    let sum = match histogram.mean.filter(|mean| mean.is_finite() && *mean >= 0.0) {
+        Some(mean) => (mean * samples as f64) as u128,
+        None => from_histogram,
+    };
+    let samples = Samples {
+        counts: Counts::new(all),
+        count: samples,
+        sum,
+        min: histogram.min,
+        max: histogram.max.map(|max| (max, None)),
+        ..Samples::new(histogram.step_ns)
+    };
+    Measurement {
+        seed: 0,
+        started: None,
+        samples,
+        observed_s,
+        bytes_per_sample: None,
+        target_bytes_per_s: None,
+        misses: None,
+        occupancy: None,
+        sampled: None,
+        longest: Vec::new(),
+        neighbours: Vec::new(),
+        placement: BTreeMap::new(),
+        privileges: Vec::new(),
+        disturbances: BTreeMap::new(),
+        counters: BTreeMap::new(),
+        cut_short: false,
+        not_counted: None,
+        remarks: Vec::new(),
+        packets: None,
+        simulation: None,
+    }
+}
+
+/// The time, RFC 3339, to the second.
+fn now() -> String {
+    let now = jiff::Timestamp::now();
+    now.round(jiff::Unit::Second).unwrap_or(now).to_string()
+}
+
+fn base(
+    imported: &Imported,
+    loaded: &Loaded,
+    longest_s: f64,
+    step_ns: f64,
+    command_line: Vec<String>,
+    name: &str,
+) -> Run {
+    let version = imported.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
+    let mut notes = vec![format!(
+        "These are the samples of {}{version} ({name}), not of Waykeeper. A histogram has no order in time: there are no excursions, \
+         no time of the maximum and no tail, and nothing is known of neighbours and of other events on the cores.",
+        imported.tool
+    )];
+    if imported.started.is_none() {
+        notes.push("When it began is not known: `started` is the time of the import.".into());
+    }
+    notes.extend(imported.command_line.as_ref().map(|line| format!("It was run as: {line}")));
+    let beyond: u64 = imported.histograms.iter().map(|histogram| histogram.beyond).sum();
+    if beyond > 0 {
+        notes.push(format!(
+            "{beyond} samples lie beyond its histogram. Each of them is counted as long as the longest, so that percentiles among \
+             them are too high."
+        ));
+    }
+    Run {
+        schema: SCHEMA,
+        tool: Tool { name: "waykeeper".into(), version: env!("CARGO_PKG_VERSION").into(), commit: None, sha256: None },
+        command_line,
+        started: imported.started.clone().unwrap_or_else(now),
+        experiment: loaded.name.clone(),
+        title: loaded.experiment.title.clone(),
+        platform: "host".into(),
+        executor: ExecutorKind::Host,
+        duration_s: longest_s,
+        simulated_samples: None,
+        peak_interval_s: None,
+        repeats: 1,
+        seed: 0,
+        cut_short: false,
+        clock: Clock {
+            name: format!("{}'s own", imported.tool),
+            frequency_hz: 1e9 / step_ns,
+            tick_ns: step_ns,
+            resolution_ns: Some(step_ns),
+            read_overhead_ns: None,
+            stability_ppm: None,
+            invariant: None,
+        },
+        machine: MachineRecord {
+            architecture: imported.architecture.clone().unwrap_or_else(|| "unknown".into()),
+            cores: imported.histograms.len() as u32,
+            kernel: imported.kernel.clone(),
+            ..MachineRecord::default()
+        },
+        parameters: None,
+        provenance: None,
+        privileges: Vec::new(),
+        refused: Vec::new(),
+        sweeps: Vec::new(),
+        table: None,
+        cases: Vec::new(),
+        sentinels: Vec::new(),
+        budgets: Vec::new(),
+        expectations: Vec::new(),
+        notes,
+    }
+}

@@ -1,0 +1,161 @@
+//! Files of each tool, shortened, with figures worked out by hand; and texts that are none.
+
+use proptest::prelude::*;
+use waykeeper_imports::{Imported, conclude, read};
+
+/// Of cyclictest 2.40; two cycles of the first thread were longer than its histogram, which also follows as text. The second one
+/// had counted a cycle that was not in the histogram yet.
+const CYCLICTEST: &str = r#"{
+  "file_version": 1,
+  "cmdline:": "cyclictest -a2-3 -t2 -m -p99 -i250 -h 30 -q -D 60 --json=day.json",
+  "rt_test_version:": "2.40",
+  "start_time": "Thu, 26 Nov 2026 17:57:30 +0000",
+  "end_time": "Thu, 26 Nov 2026 17:58:30 +0000",
+  "return_code": 0,
+  "sysinfo": { "sysname": "Linux", "nodename": "vm", "release": "6.1.0-rt", "version": "1", "machine": "x86_64", "realtime": 1 },
+  "num_threads": 2,
+  "resolution_in_ns": 0,
+  "thread": {
+    "0": { "histogram": { "8": 3, "20": 5 }, "cycles": 10, "min": 8, "max": 150, "avg": 42.4, "cpu": 2, "node": 0 },
+    "1": { "histogram": { "9": 4 }, "cycles": 5, "min": 9, "max": 9, "avg": 9.0, "cpu": 3, "node": 0 }
+  }
+}
+# Histogram
+000000 000000	000000
+"#;
+
+/// Of oslat 2.40: its last bucket holds all that is longer.
+const OSLAT: &str = r#"{
+  "cmdline:": "/usr/bin/oslat -c 1 -D 1 --json=/dev/stdout -q",
+  "rt_test_version:": "2.40",
+  "start_time": "Thu, 26 Nov 2026 18:27:38 +0000",
+  "end_time": "Thu, 26 Nov 2026 18:27:40 +0000",
+  "sysinfo": { "release": "6.1.0", "machine": "x86_64" },
+  "num_threads": 1,
+  "thread": {
+    "0": { "cpu": 1, "freq": 2597, "min": 1, "avg": 1.02, "max": 9338, "duration": 1.026,
+           "histogram": { "1": 90, "2": 8, "32": 2 } }
+  }
+}"#;
+
+/// Of jitterdebugger 0.3.1 with -N: nanoseconds, and no length.
+const JITTERDEBUGGER: &str = r#"{
+  "version": 3,
+  "sysinfo": { "sysname": "Linux", "release": "6.1.0", "machine": "aarch64", "cpus_online": 2, "resolution_in_ns": 1 },
+  "cpu": {
+    "0": { "histogram": { "13231": 1, "13233": 3 }, "count": 4, "min": 13231, "max": 13233, "avg": 13232.5 },
+    "1": { "histogram": { "12805": 2 }, "count": 2, "min": 12805, "max": 12805, "avg": 12805.00 }
+  }
+}"#;
+
+/// In the form of rtla's documentation.
+const TIMERLAT: &str = "\
+# RTLA timerlat histogram
+# Time unit is microseconds (us)
+# Duration:   1 00:01:40
+Index   IRQ-000   Thr-000   IRQ-001   Thr-001
+0            28         0         -         -
+1            52         7         -         -
+33            0         1         -         -
+over:         0         2         -         -
+count:       80        10         -         -
+min:          0         1         -         -
+avg:          0         5         -         -
+max:          1        70         -         -
+";
+
+fn samples(imported: &Imported) -> Vec<(String, u64, Option<u64>)> {
+    imported.histograms.iter().map(|it| (it.name.clone(), it.samples(), it.max)).collect()
+}
+
+#[test]
+fn cyclictest_counts_what_lies_beyond_its_histogram() {
+    let imported = read(CYCLICTEST).unwrap();
+    assert_eq!(samples(&imported), [("core 2".into(), 10, Some(150)), ("core 3".into(), 4, Some(9))]);
+    assert_eq!(imported.histograms[0].length_s, Some(60.0));
+    assert_eq!((imported.tool.as_str(), imported.kernel.as_deref()), ("cyclictest", Some("6.1.0-rt")));
+    let budget = "max<=100us".parse().unwrap();
+    let run = conclude(&imported, "day.json", None, &[budget], Vec::new()).unwrap().record;
+    let [first, second] = run.cases.as_slice() else { panic!("{run:?}") };
+    // 42.4 us over ten cycles, and 150 us the longest.
+    assert_eq!((first.samples, first.core, first.run_length_s), (10, 2, 60.0));
+    assert_eq!((first.mean_ns, first.min_ns, first.max_ns), (Some(42_400.0), Some(8_000.0), Some(150_000.0)));
+    assert_eq!((second.mean_ns, second.jitter_ns), (Some(9_000.0), Some(0.0)));
+    assert_eq!(first.repeats[0].max_at_s, None);
+    // Of 150 us two samples: over the limit. Of the other core none, and four samples show little.
+    let kinds: Vec<_> = run.budgets.iter().map(|judged| judged.kind.to_string()).collect();
+    assert_eq!(kinds, ["broken", "too thin to say"]);
+    assert!(run.notes.iter().any(|note| note.starts_with("2 samples lie beyond")), "{:?}", run.notes);
+    assert_eq!(run.started, "2026-11-26T17:57:30Z");
+}
+
+#[test]
+fn the_last_bucket_of_oslat_is_no_value() {
+    let imported = read(OSLAT).unwrap();
+    let histogram = &imported.histograms[0];
+    assert_eq!((histogram.counts.as_slice(), histogram.beyond), (&[(1, 90), (2, 8)][..], 2));
+    assert_eq!((histogram.core, histogram.max, histogram.length_s), (1, Some(9338), Some(1.026)));
+    let run = conclude(&imported, "oslat.json", None, &[], Vec::new()).unwrap().record;
+    assert_eq!((run.cases[0].samples, run.cases[0].max_ns), (100, Some(9_338_000.0)));
+}
+
+#[test]
+fn jitterdebugger_does_not_say_how_long_it_ran() {
+    let imported = read(JITTERDEBUGGER).unwrap();
+    assert_eq!(samples(&imported), [("core 0".into(), 4, Some(13_233)), ("core 1".into(), 2, Some(12_805))]);
+    let refused = conclude(&imported, "results.json", None, &[], Vec::new()).unwrap_err().to_string();
+    assert!(refused.contains("expected --duration"), "{refused}");
+    let run = conclude(&imported, "results.json", Some(20.0), &[], Vec::new()).unwrap().record;
+    assert_eq!((run.cases[0].mean_ns, run.cases[0].run_length_s), (Some(13_232.5), 20.0));
+    assert_eq!(run.machine.architecture, "aarch64");
+}
+
+#[test]
+fn a_column_of_rtla_is_a_case_and_an_empty_one_is_none() {
+    let imported = read(TIMERLAT).unwrap();
+    let named = |name: &str| imported.histograms.iter().find(|it| it.name == name).unwrap();
+    assert_eq!((named("Thr-000").samples(), named("Thr-000").beyond, named("Thr-000").max), (10, 2, Some(70)));
+    assert_eq!(named("IRQ-000").counts, [(0, 28), (1, 52)]);
+    let run = conclude(&imported, "timerlat.txt", None, &[], Vec::new()).unwrap().record;
+    let names: Vec<_> = run.cases.iter().map(|case| case.name.as_str()).collect();
+    assert_eq!(names, ["IRQ-000", "Thr-000"]);
+    // A day, a minute and forty seconds.
+    assert_eq!(run.cases[1].run_length_s, 86_500.0);
+    assert_eq!((run.cases[1].max_ns, run.cases[1].core), (Some(70_000.0), 0));
+}
+
+#[test]
+fn what_is_no_histogram_says_what_was_found() {
+    for (text, words) in [
+        ("", "found ``"),
+        ("hello", "found `hello`"),
+        ("{}", "neither `thread` nor `cpu`"),
+        ("{ \"thread\": 3 }", "no tool that is known"),
+        ("{ \"cmdline:\": \"hwlat\", \"thread\": {} }", "results of `hwlat`"),
+        ("{ \"cmdline:\": \"cyclictest\", \"thread\": { \"0\": { \"cycles\": 0 } } }", "has no sample"),
+        ("# RTLA timerlat histogram\n", "no line that begins with `Index`"),
+        ("# RTLA timerlat histogram\n0 1\n", "line 2: found `0 1`"),
+        ("# RTLA timerlat histogram\nIndex IRQ-000\n0 1 2\n", "line 3: found `0 1 2`; expected 1 values"),
+        ("# RTLA timerlat histogram\nIndex IRQ-x\n", "line 2: found the column `IRQ-x`"),
+        ("# RTLA timerlat histogram\nIndex IRQ-000\nx 1\n", "line 3"),
+    ] {
+        let refused = read(text).unwrap_err();
+        assert!(refused.contains(words), "{text:?}: {refused}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn hostile_texts_are_refused_or_read_and_never_panic(text in "\\PC{0,200}", cut in 0_usize..900, value in any::<u64>()) {
+        let _ = read(&text);
+        let huge = CYCLICTEST.replace("150", &value.to_string()).replace("\"5\"", &value.to_string());
+        for whole in [huge.as_str(), OSLAT, JITTERDEBUGGER, TIMERLAT] {
+            let at = (0..=cut.min(whole.len())).rev().find(|at| whole.is_char_boundary(*at)).unwrap_or(0);
+            for part in [whole, &whole[..at]] {
+                if let Ok(imported) = read(part) {
+                    let _ = conclude(&imported, "x", Some(1.0), &["max<=1us".parse().unwrap()], Vec::new());
+                }
+            }
+        }
+    }
+}
