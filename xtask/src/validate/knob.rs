@@ -115,7 +115,7 @@ mod tests {
         let platform = agilex();
         let mut random = Xorshift::new(7);
         let all = knobs(&platform);
-        assert!(all.iter().any(|knob| knob.key == "memory.scheduler.write_age_ns"));
+        assert!(all.iter().any(|knob| knob.key == "interconnect.crossing_ns"));
         assert!(!all.iter().any(|knob| knob.key == "memory.trc_ns"), "it is documented");
         for knob in &all {
             for _ in 0..20 {
@@ -131,9 +131,9 @@ mod tests {
                 }
             }
         }
-        let changed = with(&platform, &[("memory.scheduler.write_age_ns", Value::Float(777.0))]).unwrap();
-        assert_eq!(changed.memory.as_ref().unwrap().scheduler.write_age_ns.value, 777.0);
-        let back = with(&changed, &[("memory.scheduler.write_age_ns", Value::Float(2000.0))]).unwrap();
+        let changed = with(&platform, &[("interconnect.crossing_ns", Value::Float(77.0))]).unwrap();
+        assert_eq!(changed.interconnect.as_ref().unwrap().crossing_ns.value, 77.0);
+        let back = with(&changed, &[("interconnect.crossing_ns", Value::Float(90.0))]).unwrap();
         assert_eq!(back, platform);
     }
 

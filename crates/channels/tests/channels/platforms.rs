@@ -50,7 +50,7 @@ fn agilex_with_its_policy() {
             (
                 "snoop_filters",
                 Yes,
-                &["interconnect.snoop_filter.sets: 2048 (documented", "interconnect.snoop_filter.ways: 11 (documented"],
+                &["interconnect.snoop_filter.sets: 2048 (documented", "interconnect.snoop_filter.ways: 13 (fitted"],
                 Yes,
             ),
             ("dram_banks", Yes, &["memory.banks: 16 (documented"], No),

@@ -5,9 +5,13 @@ use serde_json::{Value, json};
 use crate::program::{Desk, case, list, repository, this_machine};
 
 fn run(desk: &Desk, more: &[&str]) -> Value {
+    run_of(desk, "agilex5-cluster-latency", more)
+}
+
+fn run_of(desk: &Desk, experiment: &str, more: &[&str]) -> Value {
     // Options win over `--set`.
     let quick = ["--set=simulated_duration=50us", "--set=repeats=1", "--set=sentinel=false", "--json"];
-    desk.run(&[&["run", "agilex5-cluster-latency"], &quick[..], more].concat()).with(0).json()
+    desk.run(&[&["run", experiment], &quick[..], more].concat()).with(0).json()
 }
 
 /// Names of the cases that carry a reference.
@@ -20,14 +24,14 @@ fn referenced(run: &Value) -> Vec<&str> {
 fn the_experiment_as_published_carries_every_published_row() {
     let run = run(&Desk::new(), &[]);
     assert_eq!(referenced(&run), ["idle", "none", "nl3a", "nl3a+cp", "nl3a+cp+qos", "colouring"]);
-    // Altera's table: minimum and maximum in ns, one hour each.
-    for (name, min, max) in [
-        ("idle", 57.5, 75.0),
-        ("none", 57.5, 10_780.0),
-        ("nl3a", 57.5, 9_475.0),
-        ("nl3a+cp", 57.5, 6_687.0),
-        ("nl3a+cp+qos", 57.5, 4_237.0),
-        ("colouring", 57.5, 75.0),
+    // Altera's table: minimum and maximum in ns, one hour each. Means above idle in percent: the raw data.
+    for (name, min, max, above_idle) in [
+        ("idle", 57.5, 75.0, None),
+        ("none", 57.5, 10_780.0, Some(4.4)),
+        ("nl3a", 57.5, 9_475.0, Some(0.8)),
+        ("nl3a+cp", 57.5, 6_687.0, Some(0.2)),
+        ("nl3a+cp+qos", 57.5, 4_237.0, Some(0.1)),
+        ("colouring", 57.5, 75.0, None),
     ] {
         let reference = &case(&run, name)["reference"];
         assert_eq!(
@@ -36,6 +40,25 @@ fn the_experiment_as_published_carries_every_published_row() {
         );
         assert!(reference["source"].as_str().unwrap().contains("Altera"));
         assert!(reference.get("mean_ns").is_none(), "no mean was published");
+        let slowdown = reference.get("slowdown").and_then(Value::as_f64);
+        assert_eq!(slowdown.map(|times| (1000.0 * (times - 1.0)).round() / 10.0), above_idle);
+    }
+}
+
+#[test]
+fn linear_streams_have_their_own_four_rows() {
+    let run = run_of(&Desk::new(), "agilex5-set-crawler", &[]);
+    assert_eq!(referenced(&run), ["idle", "none", "nl3a", "nl3a+cp", "nl3a+cp+qos"]);
+    // Altera's raw data of core 1: maxima in ns. Of the four, one chose a parameter.
+    for (name, max, fitted) in [
+        ("none", 12_507.0, None),
+        ("nl3a", 1_085.0, None),
+        ("nl3a+cp", 135.0, Some(json!(["max_ns"]))),
+        ("nl3a+cp+qos", 142.0, None),
+    ] {
+        let reference = &case(&run, name)["reference"];
+        assert_eq!([&reference["max_ns"], &reference["run_length_s"]], [&json!(max), &json!(3600.0)]);
+        assert_eq!(reference.get("fitted").filter(|list| **list != json!([])), fitted.as_ref(), "{name}");
     }
 }
 
