@@ -29,23 +29,16 @@ fn look(view: &View) -> Result<Looked, NotSeen> {
     if !throttled.is_empty() {
         return found(Severity::Warning, "Real-time cores were slowed down by heat since boot.", throttled, fixes());
     }
-    let limited =
-        named(view, "thermal_zone").into_iter().filter_map(|folder| Some((lowest_trip(view, &folder)?, folder)));
-    let (zones, unreadable): (Vec<_>, Vec<_>) =
-        limited.map(|(trip, folder)| zone(view, folder, trip)).partition(Result::is_ok);
-    let zones: Vec<Zone> = zones.into_iter().flatten().collect();
-    let unreadable = unreadable.into_iter().find_map(Result::err);
-    if zones.is_empty() && unreadable.is_none() {
+    let zones: Vec<Zone> = named(view, "thermal_zone").iter().filter_map(|folder| zone(view, folder)).collect();
+    if zones.is_empty() {
         let unseen = NotSeen(format!("{FOLDER} has no zone with a temperature and a passive trip point"));
         return Err(view.hosts_affair("heat").unwrap_or(unseen));
     }
     let near: Vec<&Zone> = zones.iter().filter(|zone| zone.trip - zone.now < NEAR).collect();
     let seen = |zones: &[&Zone]| zones.iter().map(|zone| zone.seen()).collect();
-    match (near.as_slice(), unreadable) {
-        // The hottest zone may be the one that cannot be read.
-        ([], Some(unreadable)) => Err(unreadable),
-        ([], None) => fine("far from every passive trip point", seen(&zones.iter().collect::<Vec<_>>())),
-        (near, _) => {
+    match near.as_slice() {
+        [] => fine("far from every passive trip point", seen(&zones.iter().collect::<Vec<_>>())),
+        near => {
             let what = format!("A zone is within {} degrees of its passive trip point.", NEAR / 1000);
             found(Severity::Warning, what, seen(near), fixes())
         }
@@ -104,22 +97,17 @@ impl Zone {
     }
 }
 
-/// The lowest passive trip point of a zone, where it has one.
-fn lowest_trip(view: &View, folder: &str) -> Option<i64> {
+fn zone(view: &View, folder: &str) -> Option<Zone> {
     let number = |file: &str| view.root.text(&format!("{folder}/{file}"))?.parse::<i64>().ok();
     let is_passive = |index: &u32| {
         view.root.text(&format!("{folder}/trip_point_{index}_type")).is_some_and(|kind| kind == "passive")
     };
     let trips = (0..64).filter(is_passive).filter_map(|index| number(&format!("trip_point_{index}_temp")));
-    // 0 and less stand for a trip point that is not set.
-    trips.filter(|trip| *trip > 0).min()
-}
-
-fn zone(view: &View, folder: String, trip: i64) -> Result<Zone, NotSeen> {
-    let file = format!("{folder}/temp");
-    let now = match view.root.text(&file) {
-        Some(text) => text.parse().map_err(|_| NotSeen(format!("{file} holds no temperature")))?,
-        None => return Err(NotSeen(view.root.absence(&file))),
-    };
-    Ok(Zone { kind: view.root.text(&format!("{folder}/type")).unwrap_or_default(), now, trip, folder })
+    Some(Zone {
+        kind: view.root.text(&format!("{folder}/type")).unwrap_or_default(),
+        now: number("temp")?,
+        // 0 and less stand for a trip point that is not set.
+        trip: trips.filter(|trip| *trip > 0).min()?,
+        folder: folder.to_owned(),
+    })
 }

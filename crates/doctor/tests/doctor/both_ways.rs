@@ -845,15 +845,6 @@ const ROWS: &[Row] = &[
             ),
             (
                 |tree| {
-                    // A zone whose sensor cannot be read, beside one that is cool.
-                    tree.put("/sys/class/thermal/thermal_zone1/type", "TZ1")
-                        .put("/sys/class/thermal/thermal_zone1/trip_point_0_type", "passive")
-                        .put("/sys/class/thermal/thermal_zone1/trip_point_0_temp", "95000");
-                },
-                "thermal_zone1/temp",
-            ),
-            (
-                |tree| {
                     tree.without("/sys/devices/system/cpu/cpu5/thermal_throttle");
                 },
                 "core_throttle_count",
