@@ -6,8 +6,10 @@ use std::str::FromStr;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-const UNITS: [(&str, f64); 7] =
-    [("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9), ("min", 60e9), ("h", 3600e9)];
+/// Units that are read, smaller ones first. Of two names for one unit the later one is written: `min`, although `m` is read as in
+/// systemd and `timeout`, because a reader may take it for metres or milli.
+const UNITS: [(&str, f64); 8] =
+    [("ns", 1.0), ("µs", 1e3), ("us", 1e3), ("ms", 1e6), ("s", 1e9), ("m", 60e9), ("min", 60e9), ("h", 3600e9)];
 
 /// Why a text is not a duration.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -117,7 +119,7 @@ impl JsonSchema for Nanoseconds {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "type": "string",
-            "pattern": r"^\s*[0-9][0-9_]*(\.[0-9]+)?\s*(ns|us|µs|ms|s|min|h)\s*$",
+            "pattern": r"^\s*[0-9][0-9_]*(\.[0-9]+)?\s*(ns|us|µs|ms|s|m|min|h)\s*$",
             "description": "A duration: a number and a unit (ns, us, ms, s, min or h), such as \"5s\" or \"250 us\"."
         })
     }
@@ -130,9 +132,17 @@ mod tests {
     #[test]
     fn units_are_what_they_say() {
         for (text, ns) in
-            [("5s", 5e9), ("10 ms", 1e7), ("250us", 2.5e5), ("57.5ns", 57.5), ("2 min", 1.2e11), ("1h", 3.6e12)]
+            [("5s", 5e9), ("10 ms", 1e7), ("250us", 2.5e5), ("57.5ns", 57.5), ("2 min", 1.2e11), ("10m", 6e11), ("1h", 3.6e12)]
         {
             assert_eq!(parse_duration_ns(text).unwrap(), ns, "{text}");
+        }
+    }
+
+    #[test]
+    fn written_units_are_those_of_the_messages() {
+        for (text, written) in [("10m", "10 min"), ("250µs", "250 us"), ("90 min", "1.5 h"), ("57.5ns", "57.5 ns")] {
+            let duration: Nanoseconds = text.parse().unwrap();
+            assert_eq!(toml::Value::try_from(duration).unwrap().as_str(), Some(written), "{text}");
         }
     }
 
