@@ -14,6 +14,7 @@ mod kernel_rig;
 mod package;
 mod packages;
 mod peers;
+mod python;
 mod step;
 mod test;
 mod tools;
@@ -25,10 +26,11 @@ use std::process::ExitCode;
 const HELP: &str = "\
 cargo xtask test        run all checks and tests; installs the Debian packages they need when run as root
 cargo xtask packages    install those packages, or name them
-cargo xtask package     make what users install: a static program, a Debian package, a container file, sums
+cargo xtask package     make what users install: static programs, a Debian package, a Python wheel, sums
 cargo xtask package-test    make it, and install, run and remove the package in a bare Debian
 cargo xtask architecture    check docs/architecture.md against the crates and the folders of the simulator,
                         and that no two crates share the name of a type
+cargo xtask python      build the Python package, check its types, and test it on runs of the program in target/release
 cargo xtask words       check the documentation and `--help` against xtask/words.txt
 cargo xtask dependencies    check licences and sources of the dependencies with cargo-deny
 cargo xtask bench-peers [ROUNDS]    functional mode beside PyPI's pycachesim: the same addresses, in turns
@@ -50,6 +52,7 @@ fn main() -> ExitCode {
         Some("packages") => packages::provide(),
         Some("package") => package::make(),
         Some("package-test") => package::test(),
+        Some("python") => python::test(),
         Some("dependencies") => dependencies::check(),
         Some("bench-peers") => peers::compare(std::env::args().nth(2)),
         Some("validate") => validate::run_with(std::env::args().skip(2)),

@@ -95,6 +95,20 @@ const FILES_NEEDED_BY_ARM_RIG: [(&str, &str); 3] = [
     ("/usr/share/keyrings/debian-archive-keyring.gpg", "debian-archive-keyring"),
 ];
 
+/// The system's own Python: another one on the path has none of Debian's modules.
+pub const PYTHON: &str = "/usr/bin/python3";
+
+/// Modules of it that the Python package is built, checked and tried with, and the packages that have them.
+const NEEDED_BY_PYTHON: [(&str, &str); 7] = [
+    ("pandas", "python3-pandas"),
+    ("matplotlib", "python3-matplotlib"),
+    ("pytest", "python3-pytest"),
+    ("setuptools", "python3-setuptools"),
+    ("wheel", "python3-wheel"),
+    ("ensurepip", "python3-venv"),
+    ("mypy", "mypy"),
+];
+
 /// Installs what is missing when it may, else names it.
 ///
 /// # Errors
@@ -133,6 +147,21 @@ pub fn provide_for_packages() -> Result<(), String> {
 /// Missing packages that could not be installed.
 pub fn provide_for_arm_rig() -> Result<(), String> {
     install(missing(&NEEDED_BY_ARM_RIG, &FILES_NEEDED_BY_ARM_RIG))
+}
+
+/// The same for the Python package.
+///
+/// # Errors
+/// Missing packages that could not be installed.
+pub fn provide_for_python() -> Result<(), String> {
+    let has = |module: &str| {
+        let find = "import sys, importlib.util; sys.exit(importlib.util.find_spec(sys.argv[1]) is None)";
+        let status = Command::new(PYTHON).args(["-c", find, module]).status();
+        status.is_ok_and(|status| status.success())
+    };
+    let modules = NEEDED_BY_PYTHON.iter().filter(|(module, _)| !has(module)).map(|(_, package)| *package);
+    let python = missing(&[], &[(PYTHON, "python3")]);
+    install(python.into_iter().chain(modules).collect())
 }
 
 /// Python with what makes its environments.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::step::{become_last, cargo, run, target};
-use crate::{architecture, arm_rig, clients_rig, dependencies, kernel_rig, package, packages, words};
+use crate::{architecture, arm_rig, clients_rig, dependencies, kernel_rig, package, packages, python, words};
 
 /// The tests that try random inputs.
 const FUZZERS: [&str; 7] =
@@ -29,6 +29,7 @@ pub fn all() -> Result<(), String> {
     run("build", &mut cargo("build --workspace --release --locked --lib --bins --tests"))?;
     short_measurement()?;
     simulated_table()?;
+    python::test()?;
     packages::provide_for_clients_rig()?;
     clients_rig::run_built(&[])?;
     package::test()?;

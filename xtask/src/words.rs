@@ -7,7 +7,8 @@ use crate::step::root;
 
 const LIST: &str = "xtask/words.txt";
 /// Beside the pages of `docs`.
-const FILES: [&str; 5] = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "crates/cli/src/arguments.rs"];
+const FILES: [&str; 6] =
+    ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "crates/cli/src/arguments.rs", "python/README.md"];
 /// Written by `cargo xtask validate`, with the words of publications in it.
 const WRITTEN_BY_PROGRAM: &str = "validation.md";
 

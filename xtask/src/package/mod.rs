@@ -1,7 +1,8 @@
-//! What users install: static programs, Debian packages, a container file, and their SHA-256 sums.
+//! What users install: static programs, Debian packages, the Python package, a container file, and their SHA-256 sums.
 
 mod bare_root;
 pub mod program;
+pub mod wheel;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -70,6 +71,8 @@ fn make_all() -> Result<Made, String> {
         let file = Path::new(root()).join(file);
         copy(&file, &folder.join(file.file_name().unwrap_or_default()))?;
     }
+    let wheel = wheel::build()?;
+    copy(&wheel, &folder.join(wheel.file_name().unwrap_or_default()))?;
     sums(&folder)?;
     println!("packages are in {}", folder.display());
     Ok(Made { x86_64, aarch64, deb })

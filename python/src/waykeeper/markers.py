@@ -1,0 +1,1 @@
+../../../crates/markers/user/waykeeper.py
