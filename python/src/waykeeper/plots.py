@@ -33,8 +33,8 @@ _STEPS, _RATIO = 240, 1 / 24
 # Where the longest sample is more than so many times the mean of the slowest case, a linear axis shows one column.
 _LINEAR_UP_TO = 40.0
 # Budgets on the length of samples: `[MITIGATION:]METRIC<=LIMIT...`.
-_LIMIT = re.compile(r"(?:[^:]*:)?\s*(?:max|p50|p99|p99\.9|p99\.99)\s*<=\s*([0-9.eE+-]+)\s*(ns|us|µs|ms|s|min|h)\b")
-_UNITS_NS = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9, "min": 60e9, "h": 3600e9}
+_LIMIT = re.compile(r"(?:[^:]*:)?\s*(?:max|p50|p99|p99\.9|p99\.99)\s*<=\s*([0-9._]+)\s*(ns|us|µs|ms|s|min|m|h)\b")
+_UNITS_NS = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9, "min": 60e9, "m": 60e9, "h": 3600e9}
 
 
 def latency(run: Run, cases: Optional[Sequence[str]] = None, ax: Optional[Axes] = None) -> Axes:
@@ -222,7 +222,7 @@ def _limits(run: Run, cases: Sequence[str]) -> List[Tuple[str, float]]:
     for budget in run.budgets[run.budgets["case"].isin(list(cases))]["budget"].unique():
         limit = _LIMIT.match(budget)
         if limit:
-            found[budget] = float(limit[1]) * _UNITS_NS[limit[2]]
+            found[budget] = float(limit[1].replace("_", "")) * _UNITS_NS[limit[2]]
     return list(found.items())
 
 
