@@ -131,9 +131,15 @@ mod tests {
 
     #[test]
     fn units_are_what_they_say() {
-        for (text, ns) in
-            [("5s", 5e9), ("10 ms", 1e7), ("250us", 2.5e5), ("57.5ns", 57.5), ("2 min", 1.2e11), ("10m", 6e11), ("1h", 3.6e12)]
-        {
+        for (text, ns) in [
+            ("5s", 5e9),
+            ("10 ms", 1e7),
+            ("250us", 2.5e5),
+            ("57.5ns", 57.5),
+            ("2 min", 1.2e11),
+            ("10m", 6e11),
+            ("1h", 3.6e12),
+        ] {
             assert_eq!(parse_duration_ns(text).unwrap(), ns, "{text}");
         }
     }
