@@ -99,7 +99,7 @@ const FILES_NEEDED_BY_ARM_RIG: [(&str, &str); 3] = [
 pub const PYTHON: &str = "/usr/bin/python3";
 
 /// Modules of it that the Python package is built, checked and tried with, and the packages that have them.
-const NEEDED_BY_PYTHON: [(&str, &str); 7] = [
+const NEEDED_BY_PYTHON: [(&str, &str); 8] = [
     ("pandas", "python3-pandas"),
     ("matplotlib", "python3-matplotlib"),
     ("pytest", "python3-pytest"),
@@ -107,6 +107,7 @@ const NEEDED_BY_PYTHON: [(&str, &str); 7] = [
     ("wheel", "python3-wheel"),
     ("ensurepip", "python3-venv"),
     ("mypy", "mypy"),
+    ("yaml", "python3-yaml"),
 ];
 
 /// Installs what is missing when it may, else names it.
@@ -160,7 +161,7 @@ pub fn provide_for_python() -> Result<(), String> {
         status.is_ok_and(|status| status.success())
     };
     let modules = NEEDED_BY_PYTHON.iter().filter(|(module, _)| !has(module)).map(|(_, package)| *package);
-    let python = missing(&[], &[(PYTHON, "python3")]);
+    let python = missing(&[("curl", "curl")], &[(PYTHON, "python3")]);
     install(python.into_iter().chain(modules).collect())
 }
 

@@ -1,4 +1,5 @@
-//! The Python package: its types, and its wheel in an environment of its own, on runs of the real program.
+//! The Python package: its types, and its wheel in an environment of its own, on runs of the real program. Examples in Python and
+//! of workflows are tried there too.
 
 use std::path::Path;
 use std::process::Command;
@@ -26,6 +27,10 @@ pub fn test() -> Result<(), String> {
     run("the wheel, installed", Command::new(&python).args(options).arg(&wheel))?;
     let mut tests = Command::new(&python);
     tests.args(["-m", "pytest", "--quiet", "-p", "no:cacheprovider"]).arg(package.join("tests"));
+    tests.arg(Path::new(root()).join("examples/github-action"));
     tests.env("WAYKEEPER", target().join("release/waykeeper")).env("PYTHONDONTWRITEBYTECODE", "1");
-    run("the Python package", tests.env("MPLBACKEND", "Agg").env_remove("PYTHONPATH").env_remove("PYTHONHOME"))
+    run(
+        "the Python package and examples",
+        tests.env("MPLBACKEND", "Agg").env_remove("PYTHONPATH").env_remove("PYTHONHOME"),
+    )
 }
