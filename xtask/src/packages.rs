@@ -156,7 +156,8 @@ pub fn provide_for_arm_rig() -> Result<(), String> {
 /// Missing packages that could not be installed.
 pub fn provide_for_python() -> Result<(), String> {
     let has = |module: &str| {
-        let find = "import sys, importlib.util; sys.exit(importlib.util.find_spec(sys.argv[1]) is None)";
+        // Without the present folder, whose folders would be modules.
+        let find = "import sys; sys.path.pop(0); import importlib.util; sys.exit(importlib.util.find_spec(sys.argv[1]) is None)";
         let status = Command::new(PYTHON).args(["-c", find, module]).status();
         status.is_ok_and(|status| status.success())
     };
