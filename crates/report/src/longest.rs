@@ -33,7 +33,7 @@ pub fn part_in_words(part: &SamplePart) -> String {
     let (took, line, from) = (time(Some(part.ns)), &part.line, &part.from);
     let what = match from.as_str() {
         before if before.starts_with("an entry") => format!("{before}, before {line}"),
-        "a line under way" => format!("{line}, which was under way"),
+        "a line under way" => format!("{line}, which was in flight"),
         from => format!("{line} from {from}"),
     };
     let mut text = format!("{:+.0} ns: {took} for {what}", part.from_ns);

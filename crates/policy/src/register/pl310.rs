@@ -85,7 +85,7 @@ pub const REGISTERS: &[Register] = &[
             bits("OFFSET", 4, 0, "lines that the prefetcher is ahead, less one", Meaning::Number),
         ],
     ),
-    at("PL310_CACHE_SYNC", "drains the cache's buffers", 0x730, &[flag("BUSY", 0, "draining", "done", "under way")]),
+    at("PL310_CACHE_SYNC", "drains the cache's buffers", 0x730, &[flag("BUSY", 0, "draining", "done", "in progress")]),
     at("PL310_INVALIDATE_WAY", "drops the lines of ways", 0x77c, WAYS),
     at("PL310_CLEAN_WAY", "writes the changed lines of ways back", 0x7bc, WAYS),
     at("PL310_CLEAN_INVALIDATE_WAY", "writes the changed lines of ways back and drops all of them", 0x7fc, WAYS),
