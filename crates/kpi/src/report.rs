@@ -45,6 +45,7 @@ impl KpiReport {
         let record = session.record().clone();
         let settings = &record.settings;
         let (mut all, mut refused, mut changed, mut notes) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut of_place = Vec::new();
         let mut first: Option<Run> = None;
         for (number, boot) in (1..).zip(&record.boots) {
             let mut differs = Vec::new();
@@ -56,8 +57,10 @@ impl KpiReport {
                 if run.cut_short {
                     notes.push(format!("Boot {number}, {}: not measured to its end.", measurand.title(settings)));
                 }
-                let resumed = run.notes.iter().filter(|note| is_of_interest(note)).cloned();
-                notes.extend(resumed.map(|note| format!("Boot {number}, {}: {note}", measurand.title(settings))));
+                let titled = |note: &String| format!("Boot {number}, {}: {note}", measurand.title(settings));
+                notes.extend(run.notes.iter().filter(|note| is_of_one_run(note)).map(titled));
+                let place = run.notes.iter().filter(|note| !is_of_one_run(note) && !is_of_one_repeat(note));
+                add_new(&mut of_place, place.cloned());
                 match &first {
                     Some(first) => add_new(&mut differs, differences(first, &run)),
                     None => first = Some(run),
@@ -66,6 +69,8 @@ impl KpiReport {
             changed.extend(differs.into_iter().map(|text| format!("boot {number}: {text}")));
         }
         notes.push(in_blocks(&record));
+        // What throttling, hypervisor and the like do to a maximum is often the whole of it.
+        add_new(&mut notes, of_place);
         let complete = !record.boots.is_empty() && record.boots.iter().all(|boot| session.is_complete(boot));
         Ok(Self {
             schema: SCHEMA,
@@ -81,8 +86,13 @@ impl KpiReport {
 }
 
 /// Gaps of a run that was resumed, and repeats that do not count.
-fn is_of_interest(note: &str) -> bool {
+fn is_of_one_run(note: &str) -> bool {
     note.contains("resumed") || note.contains("nothing was measured") || note.contains("does not count")
+}
+
+/// Remarks on repeats: what the largest samples are listed with says more.
+fn is_of_one_repeat(note: &str) -> bool {
+    note.starts_with("Repeat ")
 }
 
 fn in_blocks(record: &KpiRecord) -> String {

@@ -52,6 +52,15 @@ fn a_session_has_the_guides_table_and_a_page() {
     let schema = desk.run(&["schema", "kpi"]).with(0).json();
     let schema = jsonschema::validator_for(&schema).unwrap();
     assert_eq!(schema.iter_errors(&report).map(|error| error.to_string()).collect::<Vec<_>>(), [""; 0]);
+    // What the run says of the machine, such as its throttling of real-time threads, is not lost on the way to the session.
+    let run: Value =
+        serde_json::from_slice(&std::fs::read(desk.path().join("lab/1-wakeup/run.json")).unwrap()).unwrap();
+    for note in
+        run["notes"].as_array().unwrap().iter().filter_map(Value::as_str).filter(|it| !it.starts_with("Repeat "))
+    {
+        let shown = report["notes"].as_array().unwrap().iter().filter_map(Value::as_str);
+        assert_eq!(shown.filter(|shown| shown.ends_with(note)).count(), 1, "{note}: {}", report["notes"]);
+    }
     let row = &rows(&report)[0];
     // Two blocks of a second, a wake-up every 250 us; those that came too late are missed.
     let (iterations, missed) = (row["iterations"].as_u64().unwrap(), row["missed_cycles"].as_u64().unwrap());
