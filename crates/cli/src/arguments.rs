@@ -86,6 +86,8 @@ pub enum Command {
     Compare(Compare),
     /// Write runs as one HTML page with pictures, which needs no network.
     Report(Report),
+    /// Pack runs with their inputs, hashes, pages and a script that makes them again, as one archive.
+    Bundle(Bundle),
     /// Read the histograms of cyclictest, oslat, jitterdebugger or rtla as a run.
     Import(Import),
     /// Write a run for other programs: CSV, OpenMetrics, JUnit, Perfetto.
@@ -542,6 +544,28 @@ pub struct Report {
     /// Draw the pictures as SVG files in this folder, without a browser; the page too if --out names it.
     #[arg(long, value_name = "DIR")]
     pub svg: Option<PathBuf>,
+}
+
+/// Arguments of `bundle`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  waykeeper bundle waykeeper-runs/this-machine-20261121-201500
+  waykeeper bundle results/before results/after --out paper.tar.zst
+  waykeeper bundle lab                                  a session of `kpi`, with its acceptance record
+
+In the archive: the runs with all samples, the platforms, workloads, policies and recordings that they have a hash of, report and
+pictures, MANIFEST.sha256 for `sha256sum -c`, and reproduce.sh, which verifies the hashes, runs the experiments again and draws
+the pictures again. Equal runs give equal archives.
+
+Exit status: 0 done; 2 a run that has not ended, a folder that is none, an archive that exists; 3 the archive cannot be written.")]
+pub struct Bundle {
+    /// The folders of runs that have ended, or of sessions of `kpi`.
+    #[arg(required = true, value_name = "RUN")]
+    pub runs: Vec<PathBuf>,
+    /// The archive to write, a new file, .tar.gz or .tar.zst [default: EXPERIMENT-bundle.tar.gz, here].
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
 }
 
 /// Arguments of `import`.

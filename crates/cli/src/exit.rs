@@ -61,7 +61,7 @@ impl From<&Failure> for Exit {
             Failure::Input(_) | Failure::Bad(_) | Failure::Platform(_) | Failure::Policy(_) => Self::BadInput,
             Failure::Machine(_) | Failure::Room(_) | Failure::Packets(_) => Self::CannotDo,
             Failure::Lacking(_) | Failure::NoOffer(_) | Failure::NotWatched(_) => Self::CannotDo,
-            Failure::Executor(_) | Failure::Write { .. } | Failure::Output(_) => Self::CannotDo,
+            Failure::Executor(_) | Failure::Write { .. } | Failure::Output(_) | Failure::Bundle(_) => Self::CannotDo,
             Failure::Apply(ApplyError::Refused(NotCarriedOut::BadStep(_) | NotCarriedOut::Input(_))) => Self::BadInput,
             Failure::Apply(ApplyError::RolledBack { cause: ApplyFailure::Interrupted }) => Self::Interrupted,
             Failure::Apply(ApplyError::RolledBack { cause: ApplyFailure::Refused(NotCarriedOut::Input(_)) }) => {

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use waykeeper_bundle::BundleError;
 use waykeeper_control::{ApplyError, FollowError, RestoreError, StatusError, VerifyError};
 use waykeeper_executor::ExecutorError;
 use waykeeper_experiment::InputError;
@@ -67,6 +68,9 @@ pub enum Failure {
         /// What the system said.
         error: io::Error,
     },
+    /// An archive could not be written.
+    #[error("{0}")]
+    Bundle(#[from] BundleError),
     /// Standard output could not be written.
     #[error("the output cannot be written: {0}")]
     Output(io::Error),

@@ -63,6 +63,7 @@ fn run(command: &Command) -> Result<Exit, Failure> {
         Command::Compare(compare) => commands::compare::compare(compare),
         Command::Export(export) => commands::export::export(export),
         Command::Report(report) => commands::report::report(report),
+        Command::Bundle(bundle) => commands::bundle::bundle(bundle),
         Command::Tail(tail) => commands::tail::tail(tail),
         Command::Plan(plan) => commands::plan::plan(plan),
         Command::Decode(decode) => commands::decode::decode(decode),

@@ -28,13 +28,16 @@ use crate::unfinished::{self, REPEATS_FILE, Unfinished, put};
 pub const RUN_FILE: &str = "run.json";
 
 /// Name of the experiment as run.
-pub(crate) const EXPERIMENT_FILE: &str = "experiment.toml";
+pub const EXPERIMENT_FILE: &str = "experiment.toml";
 
 /// Name of the maxima of events beside it.
 const EVENTS_FILE: &str = "excursions.hlog";
 
 /// Name of the samples beside it.
 const SAMPLES_FILE: &str = "samples.hlog";
+
+/// All files of a run that has ended.
+pub const RUN_FILES: [&str; 4] = [EVENTS_FILE, EXPERIMENT_FILE, RUN_FILE, SAMPLES_FILE];
 
 /// Writes a run into a new or empty folder, or into that of its own unfinished run, whose log of repeats goes then.
 /// `run.json` comes last and at once: a folder that has it is whole.

@@ -13,7 +13,7 @@ const MOST_BYTES: u64 = 1 << 30;
 ///
 /// # Errors
 /// What cannot be opened, or is none.
-pub(crate) fn open_regular(path: &Path, flags: OFlags) -> io::Result<File> {
+pub fn open_regular(path: &Path, flags: OFlags) -> io::Result<File> {
     let flags = flags | OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = File::from(open(path, flags, Mode::empty())?);
     match file.metadata()?.is_file() {

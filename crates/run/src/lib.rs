@@ -16,6 +16,7 @@ pub mod unfinished;
 mod work;
 
 pub use conclude::{Conclusion, case_tag, conclude};
+pub use kept_file::open_regular;
 pub use longer::{AN_HOUR_S, Forecast, Longer, NO_EXCURSIONS, longer};
 pub use met::judge_expectations;
 pub use record::*;

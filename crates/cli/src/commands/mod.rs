@@ -3,6 +3,7 @@
 pub mod acting;
 pub mod apply;
 pub mod bugreport;
+pub mod bundle;
 pub mod catalogue;
 pub mod channels;
 pub mod colours;

@@ -16,6 +16,7 @@ fn the_help_of_every_command_has_an_example_that_names_it() {
         "hunt",
         "compare",
         "report",
+        "bundle",
         "import",
         "export",
         "plan",

@@ -3,6 +3,7 @@
 mod acting;
 mod bad_input;
 mod bugreport;
+mod bundle;
 mod cases;
 mod channels;
 mod conditions;
