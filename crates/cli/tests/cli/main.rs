@@ -23,6 +23,7 @@ mod interrupted;
 mod kpi;
 mod limits;
 mod machine;
+mod old_kernels;
 mod plan;
 mod policies;
 mod program;

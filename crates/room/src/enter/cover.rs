@@ -7,6 +7,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, FileType, Mode};
+use rustix::io::Errno;
 use rustix::mount::{MountFlags, MoveMountFlags, OpenTreeFlags, mount, mount_bind, move_mount, open_tree};
 
 /// Something of a covered folder that is put back.
@@ -24,6 +25,20 @@ enum Kept {
 pub(super) fn at(path: &Path, what: &str) -> impl FnOnce(io::Error) -> io::Error {
     let text = format!("{what} {}", path.display());
     move |error| io::Error::new(error.kind(), format!("{text}: {error}"))
+}
+
+/// Whether the kernel can take a mount in one place and put it in another.
+///
+/// # Errors
+/// A kernel before 5.2: a folder that is covered could not get back what it had.
+pub(super) fn can_move_mounts() -> io::Result<()> {
+    match open_tree(CWD, "/", OpenTreeFlags::OPEN_TREE_CLOEXEC) {
+        Err(Errno::NOSYS) => Err(io::Error::new(
+            io::ErrorKind::Unsupported,
+            "this kernel has no open_tree; a room needs Linux 5.2 or later, and one whose filters of system calls let it through",
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// Mounts an empty tmpfs over a folder and puts everything back but the names in `without`.

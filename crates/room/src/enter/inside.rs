@@ -12,7 +12,7 @@ use rustix::process::{Pid, Signal, WaitOptions, set_parent_process_death_signal,
 use waykeeper_resctrl::ResctrlMachine;
 
 use super::RoomEntry;
-use super::cover::{at, bind, cover, lay_over};
+use super::cover::{at, bind, can_move_mounts, cover, lay_over};
 use super::cpus;
 use super::mounts::Mounts;
 use super::syscalls::{install, pass, take};
@@ -62,6 +62,7 @@ fn lay_out(platform: &waykeeper_platform::Platform, machine: Option<&ResctrlMach
     mount("proc", "/proc", "proc", flags, None::<&std::ffi::CStr>)
         .map_err(|error| at(Path::new("/proc"), "cannot mount a new")(error.into()))?;
     detach_others()?;
+    can_move_mounts()?;
     cover(Path::new("/run"), &["waykeeper", "lock"])?;
     for folder in [OWN, STAGE, "/run/lock"] {
         std::fs::create_dir_all(folder)?;
