@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 use waykeeper_kernels::Recorder;
-use waykeeper_run::samples::Counts;
+use waykeeper_run::samples::{Counts, ticks_at_quantile};
 use waykeeper_statistics::supports;
 
 /// Samples of one kind, in nanoseconds.
@@ -39,10 +39,9 @@ impl CycleTimes {
         let max_ns = recorder.max().map(|ns| ns as f64);
         let histogram = Counts::new(recorder.counts()).to_histogram();
         let percentile = |quantile: f64| {
-            // A percentile that falls into the overflow is not in the histogram.
-            let inside = histogram.len() as f64 >= quantile * samples as f64;
-            let value = histogram.value_at_quantile(quantile) as f64;
-            (inside && supports(samples, quantile)).then(|| max_ns.map_or(value, |max| value.min(max)))
+            let value =
+                ticks_at_quantile(&histogram, samples, quantile).filter(|_| supports(samples, quantile))? as f64;
+            Some(max_ns.map_or(value, |max| value.min(max)))
         };
         CycleFigure {
             what: what.into(),

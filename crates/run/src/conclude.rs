@@ -12,6 +12,7 @@ use waykeeper_workload::{Pattern, format_ns};
 use crate::measurement::{Measured, Measurement};
 use crate::met::judge_expectations;
 use crate::record::{BudgetRecord, CaseRecord, ExpectationRecord, Run};
+use crate::samples::ticks_at_quantile;
 use crate::shape;
 use crate::summary::summarize;
 use crate::work::{Arm, given_the_work};
@@ -236,8 +237,8 @@ fn loads_per_sample(case: &Case) -> f64 {
 
 fn observed(measurement: &Measurement) -> Option<Observed> {
     let samples = &measurement.samples;
-    let at_99 = || samples.counts.to_histogram().value_at_quantile(0.99) as f64;
-    let p99 = supports(samples.count, 0.99).then(|| at_99() * samples.tick_ns);
+    let at_99 = || ticks_at_quantile(&samples.counts.to_histogram(), samples.count, 0.99);
+    let p99 = supports(samples.count, 0.99).then(at_99).flatten().map(|ticks| ticks as f64 * samples.tick_ns);
     // Time that the scheduler gave to others is no interference through caches and memory.
     let on_core_s = measurement.observed_s - measurement.off_core_s();
     Some(Observed {

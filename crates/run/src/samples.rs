@@ -85,6 +85,15 @@ pub fn histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1, OVERFLOW_FROM - 1, 2).expect("the bounds are constants that HdrHistogram accepts")
 }
 
+/// The value in ticks that a part of all samples reach at most. `samples` counts those too that lie beyond the histogram; none where the
+/// value is one of these.
+pub fn ticks_at_quantile(histogram: &Histogram<u64>, samples: u64, quantile: f64) -> Option<u64> {
+    let rank = ((quantile * samples as f64).ceil() as u64).max(1);
+    // The histogram ranks among its own samples alone. Half a sample lower, so that rounding cannot reach the next rank.
+    let own = (rank as f64 - 0.5) / histogram.len() as f64;
+    (rank <= histogram.len()).then(|| histogram.value_at_quantile(own))
+}
+
 impl Samples {
     /// No samples yet.
     pub fn new(tick_ns: f64) -> Self {
@@ -238,5 +247,21 @@ impl Collector {
             peaks: self.peaks.finish(),
             ..self.samples
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_rank_among_all_samples() {
+        // 1 to 100 ticks, once each: values below 128 have buckets of their own.
+        let histogram = Counts::new((1..=100).map(|ticks| (ticks, 1))).to_histogram();
+        let at = |samples, quantile| ticks_at_quantile(&histogram, samples, quantile);
+        assert_eq!((at(100, 0.5), at(100, 0.99), at(100, 0.995)), (Some(50), Some(99), Some(100)));
+        // 60 more beyond it: the median of 160 is the 80th, and the 99th percentile, the 159th, is one of them.
+        assert_eq!((at(160, 0.5), at(160, 0.625), at(160, 0.99)), (Some(80), Some(100), None));
+        assert_eq!(ticks_at_quantile(&super::histogram(), 0, 0.5), None);
     }
 }

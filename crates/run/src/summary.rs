@@ -5,7 +5,7 @@ use waykeeper_statistics::supports;
 
 use crate::measurement::{Measured, Measurement, NeighbourProgress, Simulation};
 use crate::record::{CaseRecord, LongSample, NeighbourRecord, NeighbourWork, Peak, RepeatRecord, SampledRecord};
-use crate::samples::histogram;
+use crate::samples::{histogram, ticks_at_quantile};
 
 /// The record of a case. `tag` names its histograms: `tag.r1` is the first repeat's.
 pub(crate) fn summarize(case: &Case, measured: &Measured, tag: &str) -> CaseRecord {
@@ -19,11 +19,8 @@ pub(crate) fn summarize(case: &Case, measured: &Measured, tag: &str) -> CaseReco
     let sum = |of: fn(&Measurement) -> u64| repeats.iter().map(|repeat| of(repeat)).sum::<u64>();
     let tick_ns = repeats.first().map(|r| r.samples.tick_ns);
     let percentile = |quantile: f64| {
-        // A percentile that falls into the overflow is not in the histogram.
-        let inside = merged.len() as f64 >= quantile * samples as f64;
-        tick_ns
-            .filter(|_| inside && supports(samples, quantile))
-            .map(|tick| merged.value_at_quantile(quantile) as f64 * tick)
+        let tick = tick_ns.filter(|_| supports(samples, quantile))?;
+        Some(ticks_at_quantile(&merged, samples, quantile)? as f64 * tick)
     };
     let total: f64 = repeats.iter().map(|r| r.samples.sum as f64 * r.samples.tick_ns).sum();
     let min_ns = repeats.iter().filter_map(|r| r.min_ns()).reduce(f64::min);
