@@ -850,8 +850,9 @@ pub struct Apply {
 /// Arguments of `status`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Example:
+Examples:
   waykeeper status --json
+  waykeeper status --openmetrics /var/lib/prometheus/node-exporter/waykeeper-status.prom
 
 Exit status: 0 nothing is applied, or it is applied and holds; 1 something differs, or was cut off; 3 not seen.")]
 pub struct Status {
@@ -861,6 +862,9 @@ pub struct Status {
     /// Print as JSON.
     #[arg(long)]
     pub json: bool,
+    /// Write metrics for node_exporter to this file, at once, and print nothing; a file that is there is replaced.
+    #[arg(long, value_name = "FILE", conflicts_with = "json")]
+    pub openmetrics: Option<PathBuf>,
 }
 
 /// Arguments of `restore`.
@@ -1295,6 +1299,7 @@ Examples:
   waykeeper watch                                   groups of resctrl, once a second, until q
   waykeeper watch --target latency_loop@1           and how long a loop on core 1 takes
   waykeeper watch --count 1 --json                  one look, for programs
+  waykeeper watch --count 1 --openmetrics waykeeper-groups.prom   one look, for node_exporter
 
 In a room (`waykeeper enter`) it shows the simulated machine, and times are simulated ones.
 Rates are between two looks; what the machine does not report stays empty. A maximum is the longest that was seen.")]
@@ -1317,6 +1322,10 @@ pub struct Watch {
     /// Print each look as one line of JSON.
     #[arg(long, conflicts_with = "plain")]
     pub json: bool,
+    /// Write the groups of each look as metrics for node_exporter to this file, at once, and print nothing; a file that is there is
+    /// replaced.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "plain", "target"])]
+    pub openmetrics: Option<PathBuf>,
     /// Look at the files below this folder in the place of the running machine's.
     #[arg(long, value_name = "DIR", value_parser = folder)]
     pub root: Option<PathBuf>,

@@ -3,6 +3,7 @@
 
 pub mod csv;
 pub mod junit;
+pub mod machine;
 pub mod openmetrics;
 pub mod perfetto;
 

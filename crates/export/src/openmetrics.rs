@@ -156,10 +156,10 @@ fn seconds(ns: Option<f64>) -> Option<f64> {
 
 /// The text so far. A family whose samples are all absent is a heading alone, which both formats take.
 #[derive(Default)]
-struct Text(String);
+pub(crate) struct Text(pub(crate) String);
 
 impl Text {
-    fn family(&mut self, name: &str, unit: &str, help: &str) {
+    pub(crate) fn family(&mut self, name: &str, unit: &str, help: &str) {
         let _ = writeln!(self.0, "# TYPE {name} gauge");
         if !unit.is_empty() {
             let _ = writeln!(self.0, "# UNIT {name} {unit}");
@@ -167,7 +167,7 @@ impl Text {
         let _ = writeln!(self.0, "# HELP {name} {help}");
     }
 
-    fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: Option<f64>) {
+    pub(crate) fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: Option<f64>) {
         let Some(value) = value.filter(|value| value.is_finite()) else { return };
         let labels: Vec<_> = labels.iter().map(|(key, value)| format!("{key}=\"{}\"", label(value))).collect();
         let _ = writeln!(self.0, "{name}{{{}}} {value}", labels.join(","));

@@ -1,11 +1,15 @@
 //! `waykeeper status`.
 
+use std::path::Path;
+
 use serde::Serialize;
-use waykeeper_control::{Holder, Phase, Status as Applied, WAYS_ON};
+use waykeeper_control::{Holder, Phase, Status as Applied, StatusError, WAYS_ON};
+use waykeeper_export::machine::{AppliedMetrics, status as metrics_of};
 use waykeeper_report::shown::one_line;
 
 use super::acting::{applied, indented, state};
 use super::output::{print, print_json};
+use super::whole_file;
 use crate::arguments::Status;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -30,16 +34,17 @@ enum AtWork {
 
 /// Tells what is applied.
 pub fn status(arguments: &Status) -> Result<Exit, Failure> {
-    let applied = applied(arguments.root.as_deref())?;
+    let applied = applied(arguments.root.as_deref());
+    if let Some(out) = &arguments.openmetrics {
+        return metrics(out, applied);
+    }
+    let applied = applied?;
     let at_work = match state(arguments.root.as_deref()).holder() {
         Ok(None) => AtWork::Nobody,
         Ok(Some(holder)) => AtWork::Somebody(holder),
         Err(error) => AtWork::NotSeen(format!("whether a Waykeeper is at work cannot be seen: {error}")),
     };
-    let holds = match &applied {
-        None => true,
-        Some(applied) => applied.phase == Phase::Applied && applied.differences.is_empty(),
-    };
+    let exit = exit(applied.as_ref());
     match arguments.json {
         true => {
             let (at_work, not_seen) = match at_work {
@@ -51,7 +56,38 @@ pub fn status(arguments: &Status) -> Result<Exit, Failure> {
         }
         false => print(&text(applied.as_ref(), at_work))?,
     }
-    Ok(if holds { Exit::Done } else { Exit::DoesNotHold })
+    Ok(exit)
+}
+
+fn exit(applied: Option<&Applied>) -> Exit {
+    match applied {
+        Some(applied) if applied.phase != Phase::Applied || !applied.differences.is_empty() => Exit::DoesNotHold,
+        _ => Exit::Done,
+    }
+}
+
+/// Writes metrics, also that nothing could be seen: a file of before would go on saying what was.
+fn metrics(out: &Path, applied: Result<Option<Applied>, StatusError>) -> Result<Exit, Failure> {
+    let metrics = match &applied {
+        Err(_) => AppliedMetrics::NotSeen,
+        Ok(None) => AppliedMetrics::Nothing,
+        Ok(Some(Applied { policy, phase, differences, .. })) => {
+            AppliedMetrics::Policy { policy: policy.clone(), phase: word(*phase).into(), changed: differences.len() }
+        }
+    };
+    whole_file::write(out, "metrics", metrics_of(&metrics).as_bytes())?;
+    Ok(exit(applied?.as_ref()))
+}
+
+/// One of [`waykeeper_export::machine::PHASES`].
+fn word(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Applied => "applied",
+        Phase::Applying => "applying",
+        Phase::Restoring => "restoring",
+        Phase::Remains => "remains",
+        Phase::Rebooted => "rebooted",
+    }
 }
 
 fn text(applied: Option<&Applied>, at_work: AtWork) -> String {

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyModifiers};
 use waykeeper_control::{MonitorReading, MonitoredGroup, Tree, TreeError};
 use waykeeper_experiment::InputError;
+use waykeeper_export::machine::look as metrics;
 use waykeeper_report::live::{GroupLook, History, Look, ShareLook, Usage, draw, lines};
 use waykeeper_report::shown::for_showing;
 use waykeeper_workload::parse_duration_ns;
@@ -15,6 +16,7 @@ use waykeeper_workload::parse_duration_ns;
 use super::acting::host;
 use super::latency::{Latency, Reading};
 use super::output::{print_json_line_while_read, print_while_read};
+use super::whole_file;
 use crate::arguments::Watch;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -34,7 +36,8 @@ pub fn watch(arguments: &Watch) -> Result<Exit, Failure> {
     let mut watcher = Watcher { before: None, begun: None };
     // The first look finds out whether there is anything to see, before the screen is cleared.
     let first = watcher.look(root, &mut latency)?;
-    let draws = std::io::stdout().is_terminal() && !arguments.json && !arguments.plain;
+    let draws =
+        std::io::stdout().is_terminal() && !arguments.json && !arguments.plain && arguments.openmetrics.is_none();
     if draws {
         return on_screen(arguments, root, interval, watcher, latency, first);
     }
@@ -45,15 +48,22 @@ pub fn watch(arguments: &Watch) -> Result<Exit, Failure> {
             break;
         }
         let look = watcher.look(root, &mut latency)?;
-        let is_read = match arguments.json {
-            true => print_json_line_while_read(&look)?,
-            false => print_while_read(&lines(&for_showing(&look)))?,
+        let is_read = match &arguments.openmetrics {
+            Some(out) => write_metrics(out, &look)?,
+            None if arguments.json => print_json_line_while_read(&look)?,
+            None => print_while_read(&lines(&for_showing(&look)))?,
         };
         if !is_read {
             break;
         }
     }
     Ok(Exit::Done)
+}
+
+fn write_metrics(out: &Path, look: &Look) -> Result<bool, Failure> {
+    let text = metrics(look).map_err(|why| Failure::NotWatched(why.to_string()))?;
+    whole_file::write(out, "metrics", text.as_bytes())?;
+    Ok(true)
 }
 
 /// The time between two looks, of `--interval`.

@@ -29,7 +29,7 @@ impl Fake {
     }
 
     /// With resctrl: plain files, which are enough for what is refused before anything is written.
-    fn with_resctrl(options: &str) -> Self {
+    pub fn with_resctrl(options: &str) -> Self {
         let fake = Self::new();
         fake.file("proc/mounts", &format!("resctrl /sys/fs/resctrl resctrl rw,relatime{options} 0 0\n"));
         fake.file("sys/fs/resctrl/schemata", "L3:0=fff;1=fff\n");

@@ -33,7 +33,7 @@ fn export(desk: &Desk, arguments: &[&str]) -> String {
 
 /// What a Python script makes of a text on its standard input, as JSON.
 #[track_caller]
-fn python(script: &str, input: &str) -> Value {
+pub fn python(script: &str, input: &str) -> Value {
     // Debian's own Python has Debian's packages; another one that is first on the path has not.
     let debian = Path::new("/usr/bin/python3");
     let program = if debian.exists() { debian } else { Path::new("python3") };

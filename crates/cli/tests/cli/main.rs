@@ -23,6 +23,7 @@ mod interrupted;
 mod kpi;
 mod limits;
 mod machine;
+mod metrics;
 mod old_kernels;
 mod plan;
 mod policies;
