@@ -15,12 +15,13 @@ pub(crate) const COLUMNS: [(&str, bool); 13] = [
     ("core", true),
     ("average", true),
     ("max", true),
+    // Beside it, so that no narrow page shows the one without the other.
+    ("seen in", true),
     ("jitter", true),
     ("iterations", true),
     ("missed", true),
     ("outliers", true),
     ("above", true),
-    ("seen in", true),
     ("blocks", true),
 ];
 
@@ -43,12 +44,12 @@ pub(crate) fn figures(row: &KpiRow, several: bool) -> [Figure; 13] {
         (row.core.to_string(), Some(row.core.into())),
         duration(row.average_ns),
         duration(row.maximum_ns),
+        (seconds(row.run_length_s), Some(row.run_length_s)),
         duration(row.jitter_ns),
         (count(row.iterations), Some(row.iterations as f64)),
         seen(row.missed_cycles),
         seen(row.outlier_above_ns.map(|_| row.outliers)),
         duration(row.outlier_above_ns),
-        (seconds(row.run_length_s), Some(row.run_length_s)),
         text(format!("{}/{}", row.blocks, row.blocks_asked)),
     ]
 }
