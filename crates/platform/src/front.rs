@@ -84,7 +84,7 @@ pub struct Translation {
     pub descriptor_bytes: Param<u64>,
     /// The first cache that a walk looks into: 1 (the data cache) or 2; one beyond the last cache is the memory.
     pub walks_from_level: Param<u64>,
-    /// Walks that an out-of-order core can have under way at one time; 1 where absent.
+    /// Walks that an out-of-order core can have in flight at one time; 1 where absent.
     pub walkers: Option<Param<u64>>,
 }
 

@@ -191,11 +191,11 @@ pub struct SnoopFilter {
     pub sets: Param<u64>,
     /// Associativity.
     pub ways: Param<u64>,
-    /// The choice of the entry that makes room, among those with no fill under way.
+    /// The choice of the entry that makes room, among those with no fill in flight.
     pub victim: Param<Replacement>,
     /// When a line gets its entry.
     pub taken: Param<EntryTaken>,
-    /// Nanoseconds after which a request tries again that found a fill under way in every entry of its set.
+    /// Nanoseconds after which a request tries again that found a fill in flight in every entry of its set.
     pub retry_ns: Param<f64>,
 }
 
@@ -203,9 +203,9 @@ pub struct SnoopFilter {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EntryTaken {
-    /// With the request: lines under way hold entries, and a set in which all do makes requests wait.
+    /// With the request: lines in flight hold entries, and a set in which all do makes requests wait.
     AtRequest,
-    /// With the fill: something else tracks lines under way.
+    /// With the fill: something else tracks lines in flight.
     AtFill,
 }
 

@@ -305,7 +305,7 @@ fn hits_of_a_full_cache_wait_where_the_platform_says_so() {
         (shared.snoop_filter, shared.no_allocate_mode) = (None, None);
         shared.outstanding_misses = hits_wait.map(|_| Param::documented(1, "test"));
         shared.hits_wait_when_full = hits_wait.map(|wait| Param::documented(wait, "test"));
-        // 320 KiB lie in the 512 KiB of the target's ways; the neighbour has one load under way at all times.
+        // 320 KiB lie in the 512 KiB of the target's ways; the neighbour has one load in flight at all times.
         let hits = Pattern::Chase { elements: 5120, stride: 64, order: Order::Random, batch: 1024 };
         let misses = Pattern::Chase { elements: 1 << 20, stride: 64, order: Order::Random, batch: 1024 };
         let programs = [target(0, hits), Program { core: 1, pattern: misses, role: Role::Neighbour }];

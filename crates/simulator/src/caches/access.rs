@@ -7,7 +7,7 @@ pub enum Want {
     Read,
     /// Data to change.
     Write,
-    /// Data to read, and then to change: what a line under way is wanted for that a load and a store wait for.
+    /// Data to read, and then to change: what a line in flight is wanted for that a load and a store wait for.
     Update,
     /// Instructions.
     Fetch,
@@ -29,7 +29,7 @@ impl Want {
         matches!(self, Self::Write | Self::Stream | Self::Update)
     }
 
-    /// What a line under way is wanted for once a further access of its core waits for it. A store changes the line
+    /// What a line in flight is wanted for once a further access of its core waits for it. A store changes the line
     /// where the others want it.
     pub fn joined(self, further: Self) -> Self {
         match (self, further) {
@@ -58,7 +58,7 @@ pub enum Answer {
     OtherCore,
     /// Nowhere: the entries are taken, and [`fill`](crate::caches::hierarchy::Hierarchy::fill) must follow when memory has answered.
     Memory,
-    /// The line is already under way.
+    /// The line is already in flight.
     InFlight,
     /// Every entry of a filter's set waits for a fill: of a shared cache's filter (0) or the interconnect's (1).
     Busy(u8),

@@ -19,7 +19,7 @@ pub struct Filter {
     /// When a line gets its entry.
     pub taken: EntryTaken,
     /// Whether requests must ask it: not if it is behind everything that they ask before, and what lies inside is one
-    /// unit whose lines under way a filter further in knows.
+    /// unit whose lines in flight a filter further in knows.
     pub asked: bool,
 }
 
@@ -188,12 +188,12 @@ impl Node {
         usize::from(self.cache.is_none())
     }
 
-    /// Whether its filter has an entry for every line under way to a core inside.
+    /// Whether its filter has an entry for every line in flight to a core inside.
     pub fn knows_in_flight(&self) -> bool {
         self.filter.as_ref().is_some_and(|filter| filter.taken == EntryTaken::AtRequest)
     }
 
-    /// Whether its filter knows a line to be under way.
+    /// Whether its filter knows a line to be in flight.
     pub fn awaits(&self, line: Line) -> bool {
         let filter = self.filter.as_ref().filter(|filter| filter.taken == EntryTaken::AtRequest);
         filter.is_some_and(|filter| filter.entries.look(line) == Known::InFlight)

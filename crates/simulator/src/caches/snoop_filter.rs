@@ -38,7 +38,7 @@ pub enum NoEntry {
 /// What a filter knows of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Known {
-    /// It is under way.
+    /// It is in flight.
     InFlight,
     /// Who holds it, one bit each.
     Held(u32),
@@ -83,7 +83,7 @@ impl SnoopFilter {
         self.rows.known(place)
     }
 
-    /// Whether the line at a place is still under way.
+    /// Whether the line at a place is still in flight.
     #[inline]
     pub fn is_busy(&self, place: SetWay) -> bool {
         self.rows.is_barred(place)

@@ -117,7 +117,7 @@ impl Tick {
         }
     }
 
-    /// The core goes on at another clock. All quiet passes that ended are counted; the one under way ends as it began.
+    /// The core goes on at another clock. All quiet passes that ended are counted; the one in flight ends as it began.
     pub fn set_clock(&mut self, cycle_ns: f64) {
         if self.state == State::Quiet {
             self.missed = false;

@@ -8,7 +8,7 @@ struct Joint {
     lines: u32,
 }
 
-/// Reads under way that wait for several lines each.
+/// Reads in flight that wait for several lines each.
 #[derive(Debug, Clone, Default)]
 pub struct Joints {
     joints: Vec<Joint>,

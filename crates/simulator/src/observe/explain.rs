@@ -36,7 +36,7 @@ pub enum From {
     OtherCore,
     /// An entry of a filter: of a shared cache (0) or of the interconnect (1). All attempts are one part.
     Filter(u8),
-    /// A line that was under way already.
+    /// A line that was in flight already.
     InFlight,
     /// Memory.
     Memory,

@@ -355,7 +355,7 @@ impl Model {
         }
         let stops_at_once = want == Want::Stream || (want == Want::Write && matches!(to, To::Stop(_)));
         for (at, node) in way.iter().copied().enumerate().skip(first) {
-            // All that know of lines under way speak up where they are asked, the innermost first.
+            // All that know of lines in flight speak up where they are asked, the innermost first.
             let entry = self.nodes[node].filter.as_ref().and_then(|(filter, _)| filter.get(line));
             let by_filter = !self.none_knows_for_all();
             let known = |to_cache: bool| entry.is_some_and(|e| e.busy) || !by_filter || to_cache;
@@ -408,7 +408,7 @@ impl Model {
         Answer::Memory
     }
 
-    /// Whether no filter that all cores ask knows of lines under way: then it is known exactly, from the start.
+    /// Whether no filter that all cores ask knows of lines in flight: then it is known exactly, from the start.
     fn none_knows_for_all(&self) -> bool {
         !self.nodes.iter().any(|node| node.cores == (1 << CORES) - 1 && node.at_request())
     }

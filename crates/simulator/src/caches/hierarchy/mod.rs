@@ -74,9 +74,9 @@ pub struct Hierarchy {
     takes_inward: bool,
     /// Whether all cores have the way outward that [`straight`] is about.
     is_straight: bool,
-    /// Lines under way that no filter of all cores knows.
+    /// Lines in flight that no filter of all cores knows.
     in_flight: InFlight,
-    /// Whether a filter of all cores has an entry for every line under way to a core.
+    /// Whether a filter of all cores has an entry for every line in flight to a core.
     filter_knows: bool,
     /// Lines compete for entries if they agree in these bits: those of the filter with the fewest sets. None if some
     /// filter finds its sets otherwise.

@@ -71,7 +71,7 @@ impl Hierarchy {
         Answer::Memory
     }
 
-    /// Whether a filter that an access passes over knows a line to be under way.
+    /// Whether a filter that an access passes over knows a line to be in flight.
     #[inline(never)]
     fn is_in_flight_before(&self, core: usize, line: Line, first: usize) -> bool {
         self.routes[core].stops().iter().take(first).any(|stop| self.nodes[stop.node()].awaits(line))

@@ -26,7 +26,7 @@ use crate::time::NEVER;
 pub struct Front {
     /// TLBs and page tables.
     pub translation: Option<Translation>,
-    /// Walks that can be under way at one time.
+    /// Walks that can be in flight at one time.
     pub walkers: usize,
     /// Walks that are.
     pub walks: Vec<Walk>,
@@ -110,7 +110,7 @@ impl Front {
         touch
     }
 
-    /// Begins a walk for an access whose look into the TLBs takes `look`, unless one for its page is under way; false if no
+    /// Begins a walk for an access whose look into the TLBs takes `look`, unless one for its page is in flight; false if no
     /// walker is free. An access that asks again until one is looks once.
     pub fn walk_for(&mut self, touch: &Touch, now: u64, look: u64) -> bool {
         let (side, page) = (touch.side(), touch.page);

@@ -1,4 +1,4 @@
-//! A page walk under way.
+//! A page walk in flight.
 
 use crate::core::front::tlb::Page;
 use crate::core::front::translation::Side;

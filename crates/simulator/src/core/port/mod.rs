@@ -269,7 +269,7 @@ impl Port {
         self.blocked = None;
     }
 
-    /// Takes over what another program of the same core has left: lines that are under way, and counts.
+    /// Takes over what another program of the same core has left: lines that are in flight, and counts.
     pub fn take_over(&mut self, before: Self) {
         self.counts = before.counts;
         self.mshrs.take_over(before.mshrs);

@@ -102,7 +102,7 @@ enum Waiting {
     Mshr(usize),
     /// An MSHR.
     AnyMshr,
-    /// Every line that is under way.
+    /// Every line that is in flight.
     AllMshrs,
     /// An entry of a filter.
     Entry,
