@@ -3,7 +3,7 @@
 //! A page says where its commands run: `<!-- room: PLATFORM OPTIONS -->` is a room, `<!-- shell -->` is a shell on this machine. What
 //! follows, down to the next such line, is one shell in an empty folder. A block after `<!-- file: NAME -->` is a file there. In
 //! ` ```console ` blocks `$ ` begins a command and `> ` continues it; other lines are what it prints. `...` stands for any lines.
-//! Figures vary between runs, so numbers are not compared, nor the widths of columns; words are, and so are lines that begin with `status `.
+//! Figures vary between runs, so numbers are not compared, nor the widths of columns; words are, and so are lines that begin with `status ` or `waykeeper_`.
 //!
 //! These tests need root and /dev/fuse, as all tests of rooms do.
 
