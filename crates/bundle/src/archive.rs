@@ -9,6 +9,7 @@ use rustix::fs::OFlags;
 use sha2::{Digest, Sha256};
 use waykeeper_experiment::InputError;
 use waykeeper_run::open_regular;
+use waykeeper_run::sha256::{hex, of_bytes};
 
 use crate::script;
 
@@ -78,7 +79,7 @@ pub struct Archive {
 
 impl Archive {
     pub(crate) fn add(&mut self, path: String, bytes: Vec<u8>) {
-        let sha256 = hex(Sha256::digest(&bytes));
+        let sha256 = of_bytes(&bytes);
         self.members.insert(path, Member { content: Content::Bytes(bytes), sha256 });
     }
 
@@ -191,11 +192,7 @@ impl Read for Hashing {
 
 /// The length and the hash of a regular file.
 pub(crate) fn hashed(path: &Path, flags: OFlags) -> io::Result<(u64, String)> {
-    let mut hashing = Hashing { file: open_regular(path, flags)?, hash: Sha256::new(), bytes: 0 };
-    io::copy(&mut hashing, &mut io::sink())?;
-    Ok((hashing.bytes, hex(hashing.hash.finalize())))
-}
-
-pub(crate) fn hex(hash: impl AsRef<[u8]>) -> String {
-    hash.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+    let mut hash = Sha256::new();
+    let bytes = io::copy(&mut open_regular(path, flags)?, &mut hash)?;
+    Ok((bytes, hex(hash.finalize())))
 }

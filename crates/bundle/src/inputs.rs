@@ -8,6 +8,7 @@ use toml::{Table, Value};
 use waykeeper_experiment::{InputError, Loaded, NamedFile};
 use waykeeper_platform::find_bundled;
 use waykeeper_run::folder::EXPERIMENT_FILE;
+use waykeeper_run::sha256::of_bytes;
 use waykeeper_run::{Provenance, Run};
 
 use crate::archive::{Archive, hashed};
@@ -64,10 +65,8 @@ impl Inputs {
             Some(("workloads", name.as_str(), hash, waykeeper_workload::find_bundled(name)?.text))
         });
         for (kind, name, hash, text) in platform.chain(workloads) {
-            let path = format!("inputs/bundled/{kind}/{}.toml", names::safe(name));
-            let mut only = Archive::default();
-            only.add(path.clone(), text.as_bytes().to_vec());
-            if only.sha256(&path) == Some(hash) {
+            if of_bytes(text) == *hash {
+                let path = format!("inputs/bundled/{kind}/{}.toml", names::safe(name));
                 archive.add(path.clone(), text.as_bytes().to_vec());
                 self.found.push((format!("{} `{name}`", kind.trim_end_matches('s')), path));
             }

@@ -9,6 +9,7 @@ mod met;
 pub mod off_core;
 mod record;
 pub mod samples;
+pub mod sha256;
 mod shape;
 mod shard;
 mod summary;

@@ -14,6 +14,6 @@ pub(crate) fn identity() -> Option<String> {
     let is_name = id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
     is_name.then(|| {
         let hash = Sha256::new().chain_update(EDITION).chain_update([0]).chain_update(id).finalize();
-        hash.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+        waykeeper_run::sha256::hex(&hash[..16])
     })
 }

@@ -1,14 +1,12 @@
 //! Hashes of what a run is made from, for those who cite it or make it again.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{self, Read};
 use std::path::Path;
 
-use sha2::{Digest, Sha256};
 use waykeeper_experiment::cases::Plan;
 use waykeeper_experiment::{InputError, Loaded};
 use waykeeper_platform::find_bundled;
+use waykeeper_run::sha256::{of_bytes, of_file};
 use waykeeper_run::{Provenance, Tool};
 use waykeeper_workload::{Pattern, TraceSource};
 
@@ -33,12 +31,12 @@ pub(crate) fn provenance(loaded: &Loaded, plan: &Plan) -> Result<Provenance, Inp
     let platform = loaded.experiment.platform.as_str();
     let platform = match find_bundled(platform) {
         _ if platform == HOST => None,
-        Some(bundled) => Some(of_text(bundled.text)),
+        Some(bundled) => Some(of_bytes(bundled.text)),
         None => of_file(Path::new(&loaded.file("platform", platform)?)).ok(),
     };
     let policies = loaded.policy_files()?.into_iter();
     let policies = policies.filter_map(|(name, path)| Some((name, of_file(Path::new(&path)).ok()?))).collect();
-    Ok(Provenance { experiment: of_text(&loaded.to_toml()), platform, workloads: workloads(loaded, plan), policies })
+    Ok(Provenance { experiment: of_bytes(loaded.to_toml()), platform, workloads: workloads(loaded, plan), policies })
 }
 
 fn workloads(loaded: &Loaded, plan: &Plan) -> BTreeMap<String, String> {
@@ -51,27 +49,9 @@ fn workloads(loaded: &Loaded, plan: &Plan) -> BTreeMap<String, String> {
         let hash = match &placed.pattern {
             Pattern::Trace { source: TraceSource::File(path), .. } => of_file(Path::new(path)).ok(),
             _ if own => None,
-            _ => waykeeper_workload::find_bundled(&placed.workload).map(|bundled| of_text(bundled.text)),
+            _ => waykeeper_workload::find_bundled(&placed.workload).map(|bundled| of_bytes(bundled.text)),
         };
         hashes.extend(hash.map(|hash| (placed.workload.clone(), hash)));
     }
     hashes
-}
-
-fn of_text(text: &str) -> String {
-    hex(Sha256::digest(text))
-}
-
-fn of_file(path: &Path) -> io::Result<String> {
-    let (mut file, mut hash, mut buffer) = (File::open(path)?, Sha256::new(), vec![0; 1 << 16]);
-    loop {
-        match file.read(&mut buffer)? {
-            0 => return Ok(hex(hash.finalize())),
-            read => hash.update(&buffer[..read]),
-        }
-    }
-}
-
-fn hex(hash: impl AsRef<[u8]>) -> String {
-    hash.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::{DirBuilder, File};
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -38,7 +38,7 @@ pub fn name(command: &[OsString], passes: &Passes, limits: &str) -> io::Result<S
             part(&content(&file)?);
         }
     }
-    Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(waykeeper_run::sha256::hex(hash.finalize()))
 }
 
 /// What stands for a file's content: its hash, or size and time where it is very large.
@@ -48,13 +48,9 @@ fn content(file: &Path) -> io::Result<Vec<u8>> {
     if metadata.len() > MOST_CONTENT {
         return Ok(format!("{} {} {}", metadata.len(), metadata.mtime(), metadata.mtime_nsec()).into_bytes());
     }
-    let (mut hash, mut buffer) = (Sha256::new(), vec![0; 1 << 16]);
-    loop {
-        match opened.read(&mut buffer)? {
-            0 => return Ok(hash.finalize().to_vec()),
-            read => hash.update(&buffer[..read]),
-        }
-    }
+    let mut hash = Sha256::new();
+    io::copy(&mut opened, &mut hash)?;
+    Ok(hash.finalize().to_vec())
 }
 
 /// The folder of recordings, which is made where it is missing.
