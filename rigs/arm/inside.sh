@@ -11,7 +11,7 @@ mount -t tmpfs shm /dev/shm
 mount -t devpts pts /dev/pts
 mount -t cgroup2 cgroup /sys/fs/cgroup
 mount -t tracefs trace /sys/kernel/tracing
-[ ! -e /fuse.ko ] || insmod /fuse.ko
+for module in /modules/*.ko; do insmod "$module"; done
 [ -e /dev/fuse ] || mknod /dev/fuse c 10 229
 ip link set lo up
 cd /tmp/kept
@@ -68,6 +68,14 @@ step trace-info 0 waykeeper trace --info mser.wkt --json
 step nothing-applied 0 waykeeper status
 step no-resctrl 3 waykeeper apply tcc-halves --cores real-time=1
 step no-experiment 2 waykeeper run no-such-experiment
+
+# The same from elsewhere: an SSH server, until the host says that it has seen enough.
+ip address add 10.0.2.15/24 dev eth0
+ip link set eth0 up
+/bin/sshd -E /tmp/kept/sshd.log -f /etc/sshd_config || echo "GUEST failed sshd: status $?"
+echo "GUEST serves"
+waited=0
+while [ ! -e /tmp/served ] && [ $waited -lt 600 ]; do sleep 1; waited=$((waited + 1)); done
 
 echo "GUEST results"
 tar -c -f - . | gzip -9 | base64

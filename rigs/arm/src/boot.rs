@@ -10,6 +10,7 @@ use waykeeper_kernel_rig::initramfs::Archive;
 
 use crate::guest::Guest;
 use crate::programs::{run as run_command, target};
+use crate::server::{Server, files, read};
 
 /// The guest's first program.
 const INSIDE: &str = include_str!("../inside.sh");
@@ -17,31 +18,46 @@ const INSIDE: &str = include_str!("../inside.sh");
 /// The longest time that a guest may take, seconds.
 const SECONDS: u32 = 1200;
 
-/// Boots a guest and returns the folder with what it kept.
+/// Boots a guest and returns the folder with what it kept. `served` runs while the guest's SSH server answers.
 ///
 /// # Errors
-/// What could not be fetched; a guest that does not come to its end; a step that failed.
-pub fn run(guest: &Guest, waykeeper: &Path, cookbook: &Path) -> Result<PathBuf, String> {
+/// What could not be fetched; a guest that does not come to its end; a step that failed, in the guest or from here.
+pub fn run(
+    guest: &Guest,
+    waykeeper: &Path,
+    cookbook: &Path,
+    served: impl FnOnce(&Server) -> Result<(), String>,
+) -> Result<PathBuf, String> {
     let place = provided(guest)?;
+    let server = Server::new(guest.name)?;
     let initramfs = target().join(format!("arm-rig-{}.cpio", guest.name));
     let failed = |error: std::io::Error| format!("{}: {error}", initramfs.display());
-    std::fs::write(&initramfs, archive(guest, &place, waykeeper, cookbook)?).map_err(failed)?;
+    std::fs::write(&initramfs, archive(guest, &place, waykeeper, cookbook, &server)?).map_err(failed)?;
     let mut command = Command::new("timeout");
     command.args(["--kill-after=5", &SECONDS.to_string(), guest.qemu]).args(guest.options);
-    command.args(["-nographic", "-no-reboot", "-net", "none", "-serial", "stdio", "-monitor", "none"]);
+    command.args(["-nographic", "-no-reboot", "-serial", "stdio", "-monitor", "none"]);
+    command.args(server.network(guest.network));
     command.arg("-kernel").arg(place.join("kernel")).arg("-initrd").arg(&initramfs);
     if place.join("board.dtb").exists() {
         command.arg("-dtb").arg(place.join("board.dtb"));
     }
     command.arg("-append").arg(format!("{} panic=-1 quiet loglevel=3 rdinit=/init", guest.kernel_options));
-    // The board's sound card finds none here, and says so at length.
-    command.env("QEMU_AUDIO_DRV", "none").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    // The board's sound card finds none here, and says so at length: what QEMU says is shown where no guest comes up.
+    let said = target().join(format!("arm-rig-{}-qemu.log", guest.name));
+    let log = std::fs::File::create(&said).map_err(|error| format!("{}: {error}", said.display()))?;
+    command.env("QEMU_AUDIO_DRV", "none").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log);
     let mut child = command.spawn().map_err(|error| format!("{command:?}: {error}"))?;
-    let heard = listen(child.stdout.take().ok_or("QEMU has no output")?);
+    let mut from_here = Ok(());
+    let heard = listen(child.stdout.take().ok_or("QEMU has no output")?, || {
+        from_here = served(&server);
+        // The guest waits for this, and for ten minutes at most.
+        let _ = server.shell("touch /tmp/served");
+    });
     child.wait().map_err(|error| format!("{command:?}: {error}"))?;
     std::fs::remove_file(&initramfs).map_err(failed)?;
     let folder = target().join("arm-rig").join(guest.name);
-    unpack(&heard, &folder)?;
+    unpack(&heard, &folder).map_err(|why| format!("{why}\nwhat QEMU said is in {}", said.display()))?;
+    from_here?;
     match heard.failed {
         0 => Ok(folder),
         failed => Err(format!("{failed} steps failed; what they printed is in {}", folder.display())),
@@ -58,9 +74,9 @@ fn provided(guest: &Guest) -> Result<PathBuf, String> {
 /// What a program that is not static needs.
 const LIBRARIES: [&str; 4] = ["ld-linux-armhf.so.3", "libc.so.6", "libgcc_s.so.1", "libm.so.6"];
 
-fn archive(guest: &Guest, place: &Path, waykeeper: &Path, cookbook: &Path) -> Result<Vec<u8>, String> {
+fn archive(guest: &Guest, place: &Path, waykeeper: &Path, cookbook: &Path, server: &Server) -> Result<Vec<u8>, String> {
     let mut archive = Archive::default();
-    ["bin", "dev", "lib", "proc", "root", "run", "sys", "tmp", "var"]
+    ["bin", "dev", "lib", "modules", "proc", "root", "run", "sys", "tmp", "var"]
         .iter()
         .for_each(|folder| archive.directory(folder));
     archive.device("dev/console", 5, 1);
@@ -74,12 +90,14 @@ fn archive(guest: &Guest, place: &Path, waykeeper: &Path, cookbook: &Path) -> Re
         ("bin/waykeeper".to_owned(), waykeeper.to_owned()),
         ("bin/cookbook".to_owned(), cookbook.to_owned()),
     ];
+    // Of two files with one name the last one counts: the server's libraries are newer than the compiler's, or the same.
     for (name, file) in programs.into_iter().chain(libraries) {
-        archive.file(&name, 0o755, &std::fs::read(&file).map_err(|error| format!("{}: {error}", file.display()))?);
+        archive.file(&name, 0o755, &read(&file)?);
     }
-    if let Ok(module) = std::fs::read(place.join("fuse.ko")) {
-        archive.file("fuse.ko", 0o644, &module);
+    for (name, file) in files(&place.join("modules"))? {
+        archive.file(&format!("modules/{name}"), 0o644, &read(&file)?);
     }
+    server.pack(place, &mut archive)?;
     Ok(archive.finish())
 }
 
@@ -96,12 +114,14 @@ struct Heard {
     ended: bool,
 }
 
-fn listen(output: impl Read) -> Heard {
+fn listen(output: impl Read, served: impl FnOnce()) -> Heard {
+    let mut served = Some(served);
     let mut heard = Heard::default();
     let mut sends = false;
     for line in BufReader::new(output).split(b'\n').map_while(Result::ok) {
         let line = String::from_utf8_lossy(&line).trim_end().to_owned();
         match line.strip_prefix("GUEST ") {
+            Some("serves") => served.take().into_iter().for_each(|served| served()),
             Some("results") => sends = true,
             Some("end") => (sends, heard.ended) = (false, true),
             Some(said) => {

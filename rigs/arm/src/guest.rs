@@ -11,6 +11,8 @@ pub struct Guest {
     pub qemu: &'static str,
     /// Its machine.
     pub options: &'static [&'static str],
+    /// Its network card, which a module of the kernel drives.
+    pub network: &'static str,
     /// Parameters of the kernel.
     pub kernel_options: &'static str,
     /// Where the C compiler's libraries lie, for programs that need them; nothing for static ones.
@@ -27,7 +29,20 @@ pub const GUESTS: [Guest; 2] = [
         name: "aarch64",
         compiler: "aarch64-linux-gnu-gcc",
         qemu: "qemu-system-aarch64",
-        options: &["-machine", "virt", "-cpu", "cortex-a76", "-smp", "2", "-m", "1024"],
+        // Nothing is booted from the network, and the firmware for that is in a package of its own.
+        options: &[
+            "-machine",
+            "virt",
+            "-cpu",
+            "cortex-a76",
+            "-smp",
+            "2",
+            "-m",
+            "1024",
+            "-global",
+            "virtio-net-pci.romfile=",
+        ],
+        network: "virtio-net-pci",
         kernel_options: "console=ttyAMA0",
         libraries: None,
         cores: "Cortex-A76",
@@ -39,6 +54,7 @@ pub const GUESTS: [Guest; 2] = [
         qemu: "qemu-system-arm",
         // The board always has four cores; the kernel waits long for those that are not given.
         options: &["-machine", "vexpress-a9,secure=off", "-cpu", "cortex-a9", "-smp", "4", "-m", "1024"],
+        network: "lan9118",
         kernel_options: "console=ttyAMA0 nr_cpus=2",
         libraries: Some("/usr/arm-linux-gnueabihf/lib"),
         cores: "Cortex-A9",

@@ -1,12 +1,14 @@
 //! Runs the whole program in Linux guests of Arm's architectures, under QEMU: see docs/arm.md.
 //!
-//! [`guest`] lists the guests, [`programs`] builds a task of a user's for them, [`boot`] runs one and fetches what it kept, and
-//! [`checks`] looks at that. What an emulator without caches makes meaningless, such as times, is not looked at.
+//! [`guest`] lists the guests, [`programs`] builds a task of a user's for them, [`boot`] runs one and fetches what it kept,
+//! [`checks`] looks at that, and [`elsewhere`] uses the guest as a board, through its SSH [`server`]. What an emulator without caches makes meaningless, such as times, is not looked at.
 
 mod boot;
 mod checks;
+mod elsewhere;
 mod guest;
 mod programs;
+mod server;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -39,6 +41,6 @@ fn main() -> ExitCode {
 
 fn run(guest: &Guest, program: &Path) -> Result<(), String> {
     let cookbook = programs::cookbook(guest)?;
-    let kept = boot::run(guest, program, &cookbook)?;
+    let kept = boot::run(guest, program, &cookbook, |server| elsewhere::look(server, guest, program))?;
     checks::look(guest, &kept)
 }
