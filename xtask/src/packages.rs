@@ -80,12 +80,15 @@ const NEEDED_BY_PACKAGES: [(&str, &str); 8] = [
 ];
 
 /// What Arm guests run in and are made with.
-const NEEDED_BY_ARM_RIG: [(&str, &str); 5] = [
+const NEEDED_BY_ARM_RIG: [(&str, &str); 8] = [
     ("qemu-system-aarch64", "qemu-system-arm"),
     ("arm-linux-gnueabihf-gcc", "gcc-arm-linux-gnueabihf"),
     ("apt-cache", "apt"),
     ("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu"),
     ("dpkg-deb", "dpkg"),
+    ("ssh-keygen", "openssh-client"),
+    ("readelf", "binutils"),
+    ("xz", "xz-utils"),
 ];
 
 /// Files that they need.
