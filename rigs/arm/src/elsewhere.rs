@@ -41,8 +41,11 @@ pub fn look(server: &Server, guest: &Guest, program: &Path) -> Result<(), String
     Ok(())
 }
 
+/// A step: what must hold, or why it does not.
+type Step = fn(&Desk) -> Result<(), String>;
+
 /// In this order: the first one copies the program, the last one removes it.
-const STEPS: [(&str, fn(&Desk) -> Result<(), String>); 7] = [
+const STEPS: [(&str, Step); 7] = [
     ("remote-wrong-program", wrong_program),
     ("remote-machine", machine),
     ("remote-doctor", doctor),
