@@ -25,6 +25,9 @@ const HIGHEST: [usize; 9] = [1000, 700, 500, 350, 250, 175, 125, 85, LEAST_PEAKS
 /// A fit is bad if draws from it fit worse with less than this probability.
 const BAD_FIT: f64 = 0.05;
 
+/// Equal peaks say the same each time.
+const SEED: u64 = 1;
+
 /// The maxima of the events of one repeat.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Heights {
@@ -95,7 +98,15 @@ struct Candidate {
 impl Candidate {
     /// The probability of a fit as bad or worse if it is right. It takes a while, and is worked out where it is asked for.
     fn goodness(&self) -> f64 {
-        *self.goodness.get_or_init(|| goodness::probability_of_worse(&self.excesses, self.fit, 1))
+        *self.goodness.get_or_init(|| goodness::probability_of_worse(&self.excesses, self.fit, SEED))
+    }
+
+    /// Whether that is not small.
+    fn fits(&self) -> bool {
+        match self.goodness.get() {
+            Some(goodness) => *goodness >= BAD_FIT,
+            None => goodness::is_worse_as_often_as(BAD_FIT, &self.excesses, self.fit, SEED),
+        }
     }
 
     fn median(&self) -> f64 {
@@ -129,7 +140,7 @@ pub fn outlook(repeats: &[Heights], horizon_s: f64) -> Outlook {
         }
     }
     let says = |candidate: &Candidate| (candidate.excesses.len(), candidate.median());
-    let one_fits = candidates.iter().any(|candidate| candidate.goodness() >= BAD_FIT);
+    let one_fits = candidates.iter().any(Candidate::fits);
     Outlook::Unsettled(match candidates.as_slice() {
         [only] if one_fits => Unsettled::One(only.excesses.len()),
         [low, .., high] if one_fits => Unsettled::Drifts([says(low), says(high)]),

@@ -1,6 +1,6 @@
 use waykeeper_workload::Xorshift;
 
-use super::goodness::{anderson_darling, probability_of_worse};
+use super::goodness::{anderson_darling, is_worse_as_often_as, probability_of_worse};
 use super::*;
 
 /// Twenty excesses with a heavy tail.
@@ -35,6 +35,82 @@ fn the_interval_is_that_of_scipy() {
     let found = profile::interval(&HEAVY, Pareto::fit(&HEAVY).unwrap(), 100.0);
     close(found.lower, 29.873_935_002, 1e-5);
     close(found.upper, 515.838_311_37, 1e-4);
+}
+
+/// The ends of the interval by a look at every coarse shape for each level, and a fine search around the best.
+fn interval_by_looking_everywhere(excesses: &[f64], fit: Pareto, among: f64) -> (f64, f64) {
+    let step = 3.9 / 78.0;
+    let profile = |level: f64| {
+        let height =
+            |shape: f64| Pareto { shape, scale: level / pareto::growth(shape, among) }.log_likelihood(excesses);
+        let shapes = (0..=78).map(|at| -0.9 + f64::from(at) * step);
+        let best = shapes.max_by(|a, b| height(*a).total_cmp(&height(*b))).unwrap();
+        height(pareto::highest(best - step, best + step, 45, height))
+    };
+    let least = fit.log_likelihood(excesses) - 3.841_458_820_694_124 / 2.0;
+    let end = |factor: f64| {
+        let mut outside = fit.exceeded_by_one_in(among);
+        while profile(outside) >= least {
+            outside *= factor;
+        }
+        let mut inside = outside / factor;
+        for _ in 0..50 {
+            let middle = (inside * outside).sqrt();
+            if profile(middle) >= least { inside = middle } else { outside = middle }
+        }
+        (inside * outside).sqrt()
+    };
+    (end(0.8), end(1.25))
+}
+
+#[test]
+fn climbing_finds_the_interval_that_looking_everywhere_finds() {
+    for (seed, shape) in [(1, -0.4), (2, -0.1), (3, 0.0), (4, 0.3), (5, 0.8), (6, 0.1)] {
+        let (from, mut random) = (Pareto { shape, scale: 40.0 }, Xorshift::new(seed));
+        let mut excesses: Vec<f64> = (0..120).map(|_| from.draw(&mut random)).collect();
+        excesses.sort_by(f64::total_cmp);
+        // Heights of a clock: many are equal.
+        for excesses in [excesses.clone(), excesses.iter().map(|excess| (excess / 8.0).ceil() * 8.0).collect()] {
+            let Some(fit) = Pareto::fit(&excesses) else { continue };
+            for among in [100.0, 1e5] {
+                let found = profile::interval(&excesses, fit, among);
+                let expected = interval_by_looking_everywhere(&excesses, fit, among);
+                assert_eq!((found.lower, found.upper), expected, "{seed}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_rough_fit_is_near_the_exact_one() {
+    for seed in 0..300 {
+        let mut random = Xorshift::new(300 + seed);
+        let from = Pareto { shape: -0.45 + 0.005 * seed as f64, scale: 7.0 };
+        let excesses: Vec<f64> = (0..[50, 200][seed as usize % 2]).map(|_| from.draw(&mut random)).collect();
+        let (exact, rough) = (Pareto::fit(&excesses), Pareto::fit_roughly(&excesses));
+        assert_eq!(exact.is_some(), rough.is_some(), "{seed}");
+        if let (Some(exact), Some(rough)) = (exact, rough) {
+            let lost = exact.log_likelihood(&excesses) - rough.log_likelihood(&excesses);
+            assert!(lost < 1e-4 && (exact.shape - rough.shape).abs() < 1e-3, "{seed}: {exact:?} {rough:?}");
+        }
+    }
+}
+
+#[test]
+fn a_fit_that_is_judged_early_is_judged_the_same() {
+    for seed in 0..12 {
+        let mut random = Xorshift::new(200 + seed);
+        let from = Pareto { shape: 0.1, scale: 1.0 };
+        // Every other set is of two kinds of peaks.
+        let shift = |at: i32| if seed % 2 == 1 && at % 3 == 0 { 9.0 } else { 0.0 };
+        let mut excesses: Vec<f64> = (0..60).map(|at| from.draw(&mut random) + shift(at)).collect();
+        excesses.sort_by(f64::total_cmp);
+        let Some(fit) = Pareto::fit(&excesses) else { continue };
+        let whole = probability_of_worse(&excesses, fit, 7);
+        for least in [0.05, 0.3, 0.9] {
+            assert_eq!(is_worse_as_often_as(least, &excesses, fit, 7), whole >= least, "{seed}: {whole} {least}");
+        }
+    }
 }
 
 #[test]
