@@ -6,8 +6,7 @@ use std::path::Path;
 use waykeeper_experiment::InputError;
 use waykeeper_report::shown::{for_showing, one_line};
 use waykeeper_run::folder::{self, Histograms};
-use waykeeper_run::unfinished;
-use waykeeper_run::{Longer, Run, longer};
+use waykeeper_run::{Longer, Run, longer_of};
 
 /// A run, its histograms, and what its tail says.
 #[derive(Debug, Clone)]
@@ -35,14 +34,23 @@ impl ReportedRun {
     /// A path that is neither, and a record that does not read. Histograms that are missing are no error: see
     /// [`ReportedRun::missing`].
     pub fn read(path: &Path) -> Result<Self, InputError> {
-        let run = folder::read(path)?;
+        // A run that goes on is read once: its log may have grown by the next look.
+        let unfinished = folder::unfinished_in(path)?;
+        let run = match &unfinished {
+            Some(unfinished) => unfinished.to_run(path)?,
+            None => folder::read(path)?,
+        };
         let mut missing = Vec::new();
         let mut or_missing = |what: &str, error: InputError| {
             missing.push(one_line(&format!("{what} are left out: {error}")).into_owned());
         };
-        let samples =
-            folder::read_samples(path).map_err(|error| or_missing("The distributions", error)).unwrap_or_default();
-        let longer = longer(path, None).map_err(|error| or_missing("The tails", error)).unwrap_or_default();
+        let (samples, events) = match &unfinished {
+            Some(unfinished) => (Ok(unfinished.samples()), Ok(unfinished.events())),
+            None => (folder::read_samples(path), folder::read_events(path)),
+        };
+        let samples = samples.map_err(|error| or_missing("The distributions", error)).unwrap_or_default();
+        let longer = events.map(|events| longer_of(&run, &events, None));
+        let longer = longer.map_err(|error| or_missing("The tails", error)).unwrap_or_default();
         let shown = |(tag, histogram): (String, _)| (one_line(&tag).into_owned(), histogram);
         Ok(Self {
             name: one_line(&path.display().to_string()).into_owned(),
@@ -50,17 +58,8 @@ impl ReportedRun {
             samples: samples.into_iter().map(shown).collect(),
             longer,
             workloads: folder::workloads(path),
-            unfinished: unfinished_note(path),
+            unfinished: unfinished.map(|unfinished| one_line(&unfinished.says()).into_owned()),
             missing,
         })
     }
-}
-
-/// A sentence on a folder whose run has not ended.
-fn unfinished_note(path: &Path) -> Option<String> {
-    if !path.is_dir() || path.join(folder::RUN_FILE).exists() {
-        return None;
-    }
-    let unfinished = unfinished::read(path).ok()??;
-    Some(one_line(&unfinished.says()).into_owned())
 }

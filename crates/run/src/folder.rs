@@ -166,8 +166,11 @@ fn text(bytes: Vec<u8>) -> io::Result<String> {
     String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
-/// What a folder without a record has of a run that has not ended.
-fn unfinished_in(run: &Path) -> Result<Option<Unfinished>, InputError> {
+/// What a folder without a record has of a run that has not ended; of a run that has, nothing.
+///
+/// # Errors
+/// A log of repeats that is none, or that was changed.
+pub fn unfinished_in(run: &Path) -> Result<Option<Unfinished>, InputError> {
     if run.is_dir() && !run.join(RUN_FILE).exists() { unfinished::read(run) } else { Ok(None) }
 }
 
@@ -205,14 +208,30 @@ pub fn read_samples(run: &Path) -> Result<Histograms, InputError> {
     read_log(run, SAMPLES_FILE, "the samples", |samples| &samples.counts)
 }
 
+impl Unfinished {
+    /// The samples of the repeats that have ended, as [`read_samples`] has them.
+    pub fn samples(&self) -> Histograms {
+        histograms(self, |samples| &samples.counts)
+    }
+
+    /// The maxima of their events, as [`read_events`] has them.
+    pub fn events(&self) -> Histograms {
+        histograms(self, |samples| &samples.event_counts)
+    }
+}
+
+fn histograms(unfinished: &Unfinished, of: fn(&Samples) -> &Counts) -> Histograms {
+    let measured = unfinished.measured();
+    let tagged = measured.iter().enumerate().flat_map(|(case, measured)| {
+        let repeats = measured.repeats.iter().enumerate();
+        repeats.map(move |(at, repeat)| (repeat_tag(&case_tag(case), at), of(&repeat.samples).to_histogram()))
+    });
+    tagged.collect()
+}
+
 fn read_log(run: &Path, file: &str, what: &str, of: fn(&Samples) -> &Counts) -> Result<Histograms, InputError> {
     if let Some(unfinished) = unfinished_in(run)? {
-        let measured = unfinished.measured();
-        let tagged = measured.iter().enumerate().flat_map(|(case, measured)| {
-            let repeats = measured.repeats.iter().enumerate();
-            repeats.map(move |(at, repeat)| (repeat_tag(&case_tag(case), at), of(&repeat.samples).to_histogram()))
-        });
-        return Ok(tagged.collect());
+        return Ok(histograms(&unfinished, of));
     }
     let path = folder_of(run).join(file);
     let name = path.display().to_string();

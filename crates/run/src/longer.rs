@@ -1,16 +1,14 @@
 //! What a kept run says about the maxima of a longer one: its events, through the statistics of peaks.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
-use hdrhistogram::Histogram;
 use serde::Serialize;
 use serde_with::skip_serializing_none;
 use waykeeper_experiment::InputError;
 use waykeeper_statistics::{Heights, LEAST_PEAKS, Outlook, Unsettled, outlook};
 use waykeeper_workload::format_ns;
 
-use crate::folder;
+use crate::folder::{self, Histograms};
 use crate::record::{CaseRecord, Run};
 
 /// The run length that is asked about where neither the user nor a published figure names one: an hour.
@@ -99,10 +97,15 @@ impl From<waykeeper_statistics::Forecast> for Forecast {
 pub fn longer(path: &Path, over_s: Option<f64>) -> Result<Vec<Longer>, InputError> {
     let run = folder::read(path)?;
     let events = folder::read_events(path)?;
-    Ok(run.cases.iter().map(|case| of_case(&run, case, &events, over_s)).collect())
+    Ok(longer_of(&run, &events, over_s))
 }
 
-fn of_case(run: &Run, case: &CaseRecord, events: &BTreeMap<String, Histogram<u64>>, over_s: Option<f64>) -> Longer {
+/// The same of a run and its events that are read already.
+pub fn longer_of(run: &Run, events: &Histograms, over_s: Option<f64>) -> Vec<Longer> {
+    run.cases.iter().map(|case| of_case(run, case, events, over_s)).collect()
+}
+
+fn of_case(run: &Run, case: &CaseRecord, events: &Histograms, over_s: Option<f64>) -> Longer {
     let reference = case.reference.as_ref();
     // A run of so many samples takes as much longer as it has more of them.
     let in_samples = |samples: u64| samples as f64 / case.samples.max(1) as f64 * case.run_length_s;
