@@ -63,6 +63,26 @@ fn linear_streams_have_their_own_four_rows() {
 }
 
 #[test]
+fn the_bars_carry_the_rows_that_are_printed_and_no_others() {
+    let desk = Desk::new();
+    let run = run_of(&desk, "agilex5-loops", &[]);
+    // Three loops on two cores, under four settings: idle, and beside each of two hammers.
+    assert_eq!(list(&run, "cases").len(), 3 * 2 * 4 * (1 + 2));
+    let rows = ["none", "nl3a", "nl3a+cp", "nl3a+cp+qos"];
+    let maxima = |hammer: &str| -> Vec<Value> {
+        let named = |row: &&str| format!("latency_loop: {row} [core 1 (A55), hammer {hammer}]");
+        rows.iter().map(|row| case(&run, &named(row))["reference"]["max_ns"].clone()).collect()
+    };
+    // Altera's table, and its raw data of core 1, as in the experiments of one hammer.
+    assert_eq!(maxima("way_hammer"), [10_780.0, 9_475.0, 6_687.0, 4_237.0].map(Value::from));
+    assert_eq!(maxima("set_crawler"), [12_507.0, 1_085.0, 135.0, 142.0].map(Value::from));
+    let idle = "latency_loop: idle [core 1 (A55)]";
+    assert_eq!(case(&run, idle)["reference"]["max_ns"], json!(75.0));
+    let others = referenced(&run).into_iter().filter(|name| !name.starts_with("latency_loop: "));
+    assert_eq!((others.count(), referenced(&run).len()), (0, 9));
+}
+
+#[test]
 fn seed_length_and_repeats_do_not_change_what_was_published() {
     let run = run(&Desk::new(), &["--seed=5", "--duration=60us", "--repeats=2", "--set=mitigations=nl3a"]);
     assert_eq!(referenced(&run), ["idle", "none", "nl3a"]);
