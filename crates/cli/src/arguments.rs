@@ -531,9 +531,16 @@ Examples:
   waykeeper report results/before results/after --out compared.html
   waykeeper report results/before --svg figures
   waykeeper report lab                                  the acceptance record of a session of `kpi`
+  waykeeper report --serve waykeeper-runs/this-machine-20261121-201500     while it goes on, for a browser of this machine
 
 The page is one file: verdicts, pictures, sortable tables, machine and command line. It fetches nothing. Several runs stand on
-one page, each compared with the first. A run that has not ended is shown as far as it is complete.")]
+one page, each compared with the first. A run that has not ended is shown as far as it is complete.
+
+--serve writes no file: it prints an address of this machine (127.0.0.1), and the page there loads itself again whenever a repeat
+has ended. Programs and users of this machine can read it; nothing outside can. When the run has ended, its whole page stays there.
+Ctrl-C ends it.
+
+Exit status: 0 done, also after Ctrl-C; 2 what is no run; 3 the page cannot be written, or the port is not free.")]
 pub struct Report {
     /// The folders of runs, or their run.json.
     #[arg(required = true, value_name = "RUN")]
@@ -544,6 +551,12 @@ pub struct Report {
     /// Draw the pictures as SVG files in this folder, without a browser; the page too if --out names it.
     #[arg(long, value_name = "DIR")]
     pub svg: Option<PathBuf>,
+    /// Serve the page on 127.0.0.1, to this machine alone, until Ctrl-C; it follows a run that goes on.
+    #[arg(long, conflicts_with_all = ["out", "svg"])]
+    pub serve: bool,
+    /// The port for --serve [default: a free one].
+    #[arg(long, value_name = "N", requires = "serve", value_parser = clap::value_parser!(u16).range(1..))]
+    pub port: Option<u16>,
 }
 
 /// Arguments of `bundle`.

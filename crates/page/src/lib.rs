@@ -9,6 +9,6 @@ mod source;
 mod svg;
 
 pub use data::Data;
-pub use html::{Preface, PrefaceTable, page, page_with};
+pub use html::{Preface, PrefaceTable, live_page, live_page_with, page, page_with};
 pub use source::ReportedRun;
 pub use svg::svgs;

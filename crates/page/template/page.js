@@ -481,6 +481,43 @@
   addEventListener("resize", () => { clearTimeout(waiting); waiting = setTimeout(() => charts.forEach(({ chart }) => chart.resize()), 80); });
   addEventListener("beforeprint", () => { state.printing = true; draw(); });
   addEventListener("afterprint", () => { state.printing = false; draw(); });
+  // ---- a page of a run that goes on -------------------------------------------------------------------------------
+  // What the reader chose outlasts the loading of the next version; a page from a file has nothing kept.
+  const kept = (() => { try { return JSON.parse(sessionStorage.getItem("waykeeper")); } catch { return null; } })();
+  const folds = [...document.querySelectorAll("details")];
+  if (kept && Array.isArray(kept.hidden) && Array.isArray(kept.open)) {
+    sessionStorage.removeItem("waykeeper");
+    if (kept.theme) { root.dataset.theme = kept.theme; named(); }
+    if (kept.cases === data.cases.length) state.hidden = new Set(kept.hidden);
+    const button = document.querySelector(`[data-scale="${kept.scale === "log" ? "log" : "linear"}"]`);
+    if (button) button.click();
+    if (kept.open.length === folds.length) folds.forEach((fold, at) => { fold.open = kept.open[at]; });
+  }
   draw();
+  if (kept) scrollTo(kept.x, kept.y);
+  const live = document.querySelector("meta[name=waykeeper-live]");
+  if (live) {
+    const notice = document.getElementById("live");
+    const told = (text) => { notice.hidden = false; notice.textContent = text; };
+    const made = new Date().toLocaleTimeString();
+    const goesOn = `This page is served while the run goes on, and shows a repeat soon after it has ended. As of ${made}.`;
+    told(goesOn);
+    const ask = async () => {
+      try {
+        const answer = await fetch("/", { method: "HEAD", cache: "no-store", headers: { "If-None-Match": `"${live.content}"` } });
+        if (answer.status === 200) {
+          const choice = { theme: root.dataset.theme, hidden: [...state.hidden], cases: data.cases.length, scale: state.scale, open: folds.map((fold) => fold.open), x: scrollX, y: scrollY };
+          try { sessionStorage.setItem("waykeeper", JSON.stringify(choice)); } catch { /* it begins at the top then */ }
+          location.reload();
+          return;
+        }
+        told(answer.status === 304 ? goesOn : `The run's folder cannot be read now: this is what was seen at ${made}.`);
+      } catch {
+        told(`The program that serves this page does not answer: this is what was seen at ${made}.`);
+      }
+      setTimeout(ask, 2000);
+    };
+    setTimeout(ask, 2000);
+  }
   root.dataset.drawn = charts.length;
 })();

@@ -35,6 +35,7 @@ mod resume;
 pub mod rtcp;
 pub mod run;
 pub mod schema;
+mod serve;
 pub mod show;
 pub mod status;
 pub mod tail;

@@ -9,13 +9,16 @@ use waykeeper_run::folder::RUN_FILE;
 use waykeeper_run::unfinished::REPEATS_FILE;
 
 use super::output::print;
-use super::whole_file;
+use super::{serve, whole_file};
 use crate::arguments::Report;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
 /// Writes runs as one page.
 pub fn report(arguments: &Report) -> Result<Exit, Failure> {
+    if arguments.serve {
+        return serve::serve(arguments);
+    }
     if let Some(session) = session(&arguments.runs)? {
         return record(arguments, &session);
     }
@@ -34,7 +37,7 @@ pub fn report(arguments: &Report) -> Result<Exit, Failure> {
 }
 
 /// The session of `kpi` that is named, where one is.
-fn session(paths: &[PathBuf]) -> Result<Option<KpiSession>, Failure> {
+pub(super) fn session(paths: &[PathBuf]) -> Result<Option<KpiSession>, Failure> {
     let found = paths.iter().map(|path| KpiSession::find(path).map(|found| found.map(|session| (path, session))));
     let mut found: Vec<_> = found.filter_map(Result::transpose).collect::<Result<_, _>>()?;
     if let [(path, _), ..] = found.as_slice()
@@ -49,9 +52,7 @@ fn session(paths: &[PathBuf]) -> Result<Option<KpiSession>, Failure> {
 /// Writes the acceptance record of a session.
 fn record(arguments: &Report, session: &KpiSession) -> Result<Exit, Failure> {
     let report = KpiReport::new(session)?;
-    let runs = session.record().boots.iter().flat_map(|boot| &boot.runs).map(|run| session.folder_of(run));
-    let measured = runs.filter(|run| run.join(RUN_FILE).exists() || run.join(REPEATS_FILE).exists());
-    let sources = measured.map(|run| ReportedRun::read(&run)).collect::<Result<Vec<_>, _>>()?;
+    let sources = runs_of(session).iter().map(|run| ReportedRun::read(run)).collect::<Result<Vec<_>, _>>()?;
     if let Some(folder) = &arguments.svg {
         pictures(folder, &sources)?;
         if arguments.out.is_none() {
@@ -62,6 +63,12 @@ fn record(arguments: &Report, session: &KpiSession) -> Result<Exit, Failure> {
     whole_file::write(&out, "page", page_with(&preface(&report), &sources).as_bytes())?;
     print(&format!("{}\n", out.display()))?;
     Ok(Exit::Done)
+}
+
+/// The folders of a session's runs, as far as they are measured.
+pub(super) fn runs_of(session: &KpiSession) -> Vec<PathBuf> {
+    let runs = session.record().boots.iter().flat_map(|boot| &boot.runs).map(|run| session.folder_of(run));
+    runs.filter(|run| run.join(RUN_FILE).exists() || run.join(REPEATS_FILE).exists()).collect()
 }
 
 /// Writes each picture as a file of its own.

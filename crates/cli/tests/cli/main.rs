@@ -34,6 +34,7 @@ mod references;
 mod released;
 mod remote;
 mod schemas;
+mod served;
 mod shards;
 mod shown;
 mod simulated;

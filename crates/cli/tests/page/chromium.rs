@@ -79,13 +79,29 @@ impl Chromium {
 
     /// Opens a page and waits until its pictures are drawn. Returns how many there are.
     pub fn open(&mut self, page: &Path) -> usize {
-        self.call("Page.navigate", json!({ "url": format!("file://{}", page.display()) }));
+        self.open_address(&format!("file://{}", page.display()))
+    }
+
+    /// The same for an address.
+    pub fn open_address(&mut self, url: &str) -> usize {
+        self.call("Page.navigate", json!({ "url": url }));
+        let drawn = self.wait_for("document.documentElement?.dataset.drawn");
+        drawn.as_str().unwrap().parse().unwrap()
+    }
+
+    /// The value of an expression once it is one that counts as true, also across loadings of the page.
+    #[track_caller]
+    pub fn wait_for(&mut self, expression: &str) -> Value {
         let begun = Instant::now();
         loop {
-            if let Some(drawn) = self.evaluate("document.documentElement?.dataset.drawn").as_str() {
-                return drawn.parse().unwrap();
+            let parameters = json!({ "expression": expression, "returnByValue": true });
+            // While a page is loaded there is nothing to ask.
+            let found = self.try_call("Runtime.evaluate", parameters).unwrap_or_default();
+            let value = &found["result"]["value"];
+            if !(value.is_null() || *value == json!(false) || *value == json!("")) {
+                return value.clone();
             }
-            assert!(begun.elapsed() < Duration::from_secs(60), "the page was not drawn: {:?}", self.complaints);
+            assert!(begun.elapsed() < Duration::from_secs(90), "{expression}: {value} {:?}", self.complaints);
             std::thread::sleep(Duration::from_millis(20));
         }
     }
@@ -116,6 +132,10 @@ impl Chromium {
 
     #[track_caller]
     fn call(&mut self, method: &str, parameters: Value) -> Value {
+        self.try_call(method, parameters).unwrap_or_else(|message| panic!("{method}: {message}"))
+    }
+
+    fn try_call(&mut self, method: &str, parameters: Value) -> Result<Value, Value> {
         self.last += 1;
         let mut message = json!({ "id": self.last, "method": method, "params": parameters });
         if !self.session.is_empty() {
@@ -128,8 +148,7 @@ impl Chromium {
             assert!(read > 0, "the browser has ended");
             let message: Value = serde_json::from_slice(bytes.strip_suffix(b"\0").unwrap_or(&bytes)).unwrap();
             if message["id"] == self.last {
-                assert!(message.get("error").is_none(), "{method}: {message}");
-                return message["result"].clone();
+                return if message.get("error").is_none() { Ok(message["result"].clone()) } else { Err(message) };
             }
             self.note(&message);
         }

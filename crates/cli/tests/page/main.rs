@@ -5,5 +5,6 @@ mod hostile;
 #[allow(dead_code)]
 #[path = "../cli/program.rs"]
 mod program;
+mod served;
 mod shown;
 mod sources;

@@ -23,22 +23,49 @@ pub use preface::{Preface, PrefaceTable};
 
 /// The page of one run, or of several that are compared.
 pub fn page(sources: &[ReportedRun]) -> String {
-    set(sources, title(sources), head(sources), String::new(), comparison::comparison(sources))
+    page_of(sources, None)
+}
+
+/// The same for a server of runs that go on: the page asks its own address whether there is a version with another tag, and
+/// loads that one.
+pub fn live_page(sources: &[ReportedRun], tag: &str) -> String {
+    page_of(sources, Some(tag))
+}
+
+fn page_of(sources: &[ReportedRun], live: Option<&str>) -> String {
+    set(sources, title(sources), head(sources), String::new(), comparison::comparison(sources), live)
 }
 
 /// The page of runs that belong together, after a first part of their maker's. They are not compared with each other.
 pub fn page_with(preface: &Preface, sources: &[ReportedRun]) -> String {
+    page_with_of(preface, sources, None)
+}
+
+/// The same for a server, as [`live_page`].
+pub fn live_page_with(preface: &Preface, sources: &[ReportedRun], tag: &str) -> String {
+    page_with_of(preface, sources, Some(tag))
+}
+
+fn page_with_of(preface: &Preface, sources: &[ReportedRun], live: Option<&str>) -> String {
     let title = format!("{} - Waykeeper", preface.title);
     let first = format!("{}<section id=\"runs\"><h2>Runs</h2>{}</section>", preface::body(preface), head(sources));
-    set(sources, title, preface::head(preface), first, String::new())
+    set(sources, title, preface::head(preface), first, String::new(), live)
 }
 
 /// Sets a page.
-fn set(sources: &[ReportedRun], title: String, head: String, preface: String, comparison: String) -> String {
+fn set(
+    sources: &[ReportedRun],
+    title: String,
+    head: String,
+    preface: String,
+    comparison: String,
+    live: Option<&str>,
+) -> String {
     let data = Data::new(sources);
     let json = escape::json(&data);
     let parts = [
-        ("policy", policy()),
+        ("policy", policy(live.is_some())),
+        ("live", live.map(live_mark).unwrap_or_default()),
         ("title", escape::text(&title)),
         ("style", STYLE.to_owned()),
         ("head", head),
@@ -69,11 +96,17 @@ fn filled(template: &str, parts: &[(&str, String)]) -> String {
     page
 }
 
-/// What the browser lets the page do: run these two scripts, and fetch nothing.
-fn policy() -> String {
+/// By this the page's script knows that it is served, and which version it is.
+fn live_mark(tag: &str) -> String {
+    format!("<meta name=\"waykeeper-live\" content=\"{}\">", escape::text(tag))
+}
+
+/// What the browser lets the page do: run these two scripts, and fetch nothing; of a served page, from its own address alone.
+fn policy(is_live: bool) -> String {
+    let connect = if is_live { "connect-src 'self'; " } else { "" };
     let hash = |script: &str| format!("'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(script)));
     format!(
-        "default-src 'none'; script-src {} {}; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'",
+        "default-src 'none'; {connect}script-src {} {}; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'",
         hash(ECHARTS),
         hash(SCRIPT)
     )
