@@ -376,6 +376,10 @@ pub struct Hunt {
     /// What of the target counts.
     #[arg(long, value_enum, default_value = "mean")]
     pub objective: HuntFor,
+    /// Unfair neighbours that are tried too: they can stall all cores, and are refused where others may be on the machine, in CI, and
+    /// on simulated platforms.
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub also: Vec<Unfair>,
     /// How long it may take; three tenths of it are for fresh repeats.
     #[arg(long, value_name = "TIME", default_value = "10min", allow_hyphen_values = true)]
     pub time_limit: String,
@@ -391,6 +395,16 @@ pub struct Hunt {
     /// Print JSON instead of the table.
     #[arg(long)]
     pub json: bool,
+}
+
+/// A neighbour that can stall all cores of a machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Unfair {
+    /// Atomic adds across the boundary of two lines (x86-64).
+    #[value(name = "split_lock")]
+    SplitLock,
+    /// Stores, each flushed from all caches (x86-64, AArch64).
+    Clflush,
 }
 
 /// What of a target a hunt is for.

@@ -147,7 +147,7 @@ impl Site {
 
     /// Nothing sleeps on a simulated platform.
     fn refuses_sleep(&self, pattern: &Pattern) -> Option<String> {
-        let why = pattern.needs_linux().filter(|_| self.executor == ExecutorKind::Sim)?;
+        let why = pattern.host_only().filter(|_| self.executor == ExecutorKind::Sim)?;
         Some(format!("{why}; use `--on host` or another workload"))
     }
 

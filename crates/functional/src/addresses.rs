@@ -31,7 +31,7 @@ impl Addresses {
     }
 
     /// Replaces what is in `into` by the next `count` accesses. A `modify` is a load and a store, but counts once; a
-    /// prefetch is a load.
+    /// prefetch is a load. Operations that no simulated core has are refused before.
     pub(crate) fn next_into(&mut self, count: u64, into: &mut Vec<Access>) {
         into.clear();
         let code = self.code;
@@ -39,8 +39,8 @@ impl Addresses {
             let address = access.offset + if access.region == Region::Code { code } else { 0 };
             match access.operation {
                 Operation::Read | Operation::Prefetch => into.push(Access::load(address)),
-                Operation::Write => into.push(Access::store(address)),
-                Operation::Modify => into.extend([Access::load(address), Access::store(address)]),
+                Operation::Write | Operation::NonTemporal | Operation::Flush => into.push(Access::store(address)),
+                Operation::Modify | Operation::Atomic | Operation::SplitLock => into.extend([Access::load(address), Access::store(address)]),
             }
         });
     }

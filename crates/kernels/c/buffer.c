@@ -2,29 +2,20 @@
 #include "access.h"
 #include "run.h"
 
+WK_ALWAYS_INLINE void walk_once(const struct wk_buffer *buffer, uint64_t count, enum wk_operation operation)
+{
+	unsigned char *data = buffer->data;
+	uint64_t stride = buffer->stride;
+	for (uint64_t left = count; left != 0; left--, data += stride)
+		wk_access(data, operation);
+}
+
 /* A switch around the loop: one pass takes long enough that choosing the operation once does not count. */
 static uint64_t pass(const struct wk_buffer *buffer)
 {
-	unsigned char *data = buffer->data;
-	uint64_t count = (buffer->bytes - 8) / buffer->stride + 1, stride = buffer->stride;
-	switch ((enum wk_operation)buffer->operation) {
-	case WK_READ:
-		for (uint64_t left = count; left != 0; left--, data += stride)
-			wk_access(data, WK_READ);
-		break;
-	case WK_WRITE:
-		for (uint64_t left = count; left != 0; left--, data += stride)
-			wk_access(data, WK_WRITE);
-		break;
-	case WK_MODIFY:
-		for (uint64_t left = count; left != 0; left--, data += stride)
-			wk_access(data, WK_MODIFY);
-		break;
-	case WK_PREFETCH:
-		for (uint64_t left = count; left != 0; left--, data += stride)
-			wk_access(data, WK_PREFETCH);
-		break;
-	}
+	uint64_t count = (buffer->bytes - 8) / buffer->stride + 1;
+#define WALK_ONCE(operation) walk_once(buffer, count, operation)
+	WK_WITH_OPERATION(buffer->operation, WALK_ONCE)
 	return count;
 }
 

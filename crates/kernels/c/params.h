@@ -18,8 +18,11 @@ struct wk_run {
 	uint64_t *progress;   /* accesses so far, on a line of its own; neighbours only */
 };
 
-/* What an access does; the numbers are Rust's `Operation` in its order. */
-enum wk_operation { WK_READ, WK_WRITE, WK_MODIFY, WK_PREFETCH };
+/*
+ * What an access does; the numbers are Rust's `Operation` in its order. The last four are instructions of x86-64 and, but for
+ * the last, of AArch64; elsewhere they do nothing, and Rust refuses them.
+ */
+enum wk_operation { WK_READ, WK_WRITE, WK_MODIFY, WK_PREFETCH, WK_ATOMIC, WK_NON_TEMPORAL, WK_FLUSH, WK_SPLIT_LOCK };
 
 struct wk_walk {
 	unsigned char *data;

@@ -62,55 +62,19 @@ WK_ALWAYS_INLINE void pass(const struct wk_walk *walk, enum wk_operation operati
 
 void wk_walk_pass(struct wk_walk *walk)
 {
-	switch ((enum wk_operation)walk->operation) {
-	case WK_READ:
-		pass(walk, WK_READ);
-		break;
-	case WK_WRITE:
-		pass(walk, WK_WRITE);
-		break;
-	case WK_MODIFY:
-		pass(walk, WK_MODIFY);
-		break;
-	case WK_PREFETCH:
-		pass(walk, WK_PREFETCH);
-		break;
-	}
+#define PASS(operation) pass(walk, operation)
+	WK_WITH_OPERATION(walk->operation, PASS)
 }
 
 void wk_walk_target(const struct wk_run *run, struct wk_walk *walk, struct wk_recorder *recorder)
 {
 	walk->inner_at = 0;
-	switch ((enum wk_operation)walk->operation) {
-	case WK_READ:
-		target(run, walk, recorder, WK_READ);
-		break;
-	case WK_WRITE:
-		target(run, walk, recorder, WK_WRITE);
-		break;
-	case WK_MODIFY:
-		target(run, walk, recorder, WK_MODIFY);
-		break;
-	case WK_PREFETCH:
-		target(run, walk, recorder, WK_PREFETCH);
-		break;
-	}
+#define TARGET(operation) target(run, walk, recorder, operation)
+	WK_WITH_OPERATION(walk->operation, TARGET)
 }
 
 void wk_walk_neighbour(const struct wk_run *run, struct wk_walk *walk)
 {
-	switch ((enum wk_operation)walk->operation) {
-	case WK_READ:
-		neighbour(run, walk, WK_READ);
-		break;
-	case WK_WRITE:
-		neighbour(run, walk, WK_WRITE);
-		break;
-	case WK_MODIFY:
-		neighbour(run, walk, WK_MODIFY);
-		break;
-	case WK_PREFETCH:
-		neighbour(run, walk, WK_PREFETCH);
-		break;
-	}
+#define NEIGHBOUR(operation) neighbour(run, walk, operation)
+	WK_WITH_OPERATION(walk->operation, NEIGHBOUR)
 }

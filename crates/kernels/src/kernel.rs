@@ -61,6 +61,14 @@ pub enum KernelError {
         /// What would do.
         expected: &'static str,
     },
+    /// The processor has no such operation.
+    #[error("this processor has no `{operation}` for programs; {expected}")]
+    NoOperation {
+        /// The operation.
+        operation: &'static str,
+        /// What would do.
+        expected: &'static str,
+    },
     /// The system gave no executable memory.
     #[error("the {bytes} bytes of code that the workload calls into could not be mapped: {error}")]
     NoCodeArena {
@@ -193,6 +201,10 @@ fn check(pattern: &Pattern) -> Result<(), KernelError> {
     };
     const AT_LEAST_1: &str = "at least 1 would do";
     const AT_LEAST_8: &str = "at least 8 would do";
+    if let Some(operation) = pattern.operation().filter(|operation| !operation.is_on(std::env::consts::ARCH)) {
+        let expected = "`read`, `write`, `modify` or `prefetch` would do";
+        return Err(KernelError::NoOperation { operation: operation.name(), expected });
+    }
     match pattern {
         Pattern::Walk { outer, inner, .. } => {
             at_least("outer.count", outer.count, 1, AT_LEAST_1)?;

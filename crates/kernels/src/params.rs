@@ -76,6 +76,10 @@ pub fn operation_number(operation: Operation) -> u64 {
         Operation::Write => 1,
         Operation::Modify => 2,
         Operation::Prefetch => 3,
+        Operation::Atomic => 4,
+        Operation::NonTemporal => 5,
+        Operation::Flush => 6,
+        Operation::SplitLock => 7,
     }
 }
 

@@ -49,7 +49,8 @@ fn patterns() -> Vec<(Pattern, u64)> {
         (Pattern::Tick { body: TickBody::Loop(0) }, 1),
         (Pattern::Tick { body: TickBody::Loop(1000) }, 1),
     ];
-    for operation in [Operation::Read, Operation::Write, Operation::Modify, Operation::Prefetch] {
+    let is_run = |operation: &Operation| !operation.is_unfair() && operation.is_on(std::env::consts::ARCH);
+    for operation in Operation::ALL.into_iter().filter(is_run) {
         let (outer, inner) = (Loop { count: 3, stride: 4096 }, Loop { count: 50, stride: 64 });
         patterns.push((Pattern::Walk { operation, outer, inner }, 50));
         patterns.push((Pattern::Buffer { bytes: 4096, stride: 32, operation, period_ns: 1e4 }, 128));

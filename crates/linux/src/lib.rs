@@ -25,6 +25,7 @@ pub mod recording;
 pub mod registers;
 mod root;
 pub mod schedule;
+pub mod sharing;
 pub mod signal;
 pub mod task;
 pub mod thread;

@@ -21,6 +21,66 @@ pub enum Operation {
     Modify,
     /// A software prefetch into the first level.
     Prefetch,
+    /// An atomic add within a line (host only).
+    Atomic,
+    /// A store past the caches (host only).
+    NonTemporal,
+    /// A store, then a flush of the line from all caches (host only; unfair).
+    Flush,
+    /// An atomic add across the boundary of two lines (host with x86-64 only; unfair).
+    SplitLock,
+}
+
+impl Operation {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::Read,
+        Self::Write,
+        Self::Modify,
+        Self::Prefetch,
+        Self::Atomic,
+        Self::NonTemporal,
+        Self::Flush,
+        Self::SplitLock,
+    ];
+
+    /// Its name in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Modify => "modify",
+            Self::Prefetch => "prefetch",
+            Self::Atomic => "atomic",
+            Self::NonTemporal => "non_temporal",
+            Self::Flush => "flush",
+            Self::SplitLock => "split_lock",
+        }
+    }
+
+    /// Whether it can stall all cores of a machine, those of others too.
+    pub fn is_unfair(self) -> bool {
+        matches!(self, Self::Flush | Self::SplitLock)
+    }
+
+    /// Whether simulated cores have it.
+    pub fn is_simulated(self) -> bool {
+        matches!(self, Self::Read | Self::Write | Self::Modify | Self::Prefetch)
+    }
+
+    /// Whether a processor of this architecture, such as `x86_64`, has it for programs.
+    pub fn is_on(self, architecture: &str) -> bool {
+        match self {
+            Self::Read | Self::Write | Self::Modify | Self::Prefetch => true,
+            Self::Atomic | Self::NonTemporal | Self::Flush => ["x86_64", "aarch64"].contains(&architecture),
+            Self::SplitLock => architecture == "x86_64",
+        }
+    }
+}
+
+/// Bytes beyond the last access of a walk or buffer that its operation touches: a split lock ends on the line after it.
+fn beyond(operation: Operation) -> u64 {
+    if operation == Operation::SplitLock { 64 } else { 0 }
 }
 
 /// The order of a chase.
@@ -190,9 +250,11 @@ impl Pattern {
     /// Bytes of data that the workload touches, without its recorder.
     pub fn data_bytes(&self) -> u64 {
         match self {
-            Self::Walk { outer, inner, .. } => (outer.count - 1) * outer.stride + (inner.count - 1) * inner.stride + 8,
+            Self::Walk { operation, outer, inner } => {
+                (outer.count - 1) * outer.stride + (inner.count - 1) * inner.stride + 8 + beyond(*operation)
+            }
             Self::Chase { elements, stride, .. } => elements * stride,
-            Self::Buffer { bytes, .. } => *bytes,
+            Self::Buffer { bytes, operation, .. } => *bytes + beyond(*operation),
             Self::Random { data_bytes, event_data_lines, event_stride_lines, line_bytes, .. } => {
                 data_bytes + spread(*event_data_lines, *event_stride_lines) * line_bytes
             }
@@ -252,8 +314,24 @@ impl Pattern {
         }
     }
 
-    /// Why the workload cannot run on a simulated platform, where only Linux can do what it does.
-    pub fn needs_linux(&self) -> Option<&'static str> {
+    /// What each access does; `None` where accesses differ, or there are none. That of its body for a wake-up or packets.
+    pub fn operation(&self) -> Option<Operation> {
+        match self {
+            Self::Walk { operation, .. } | Self::Buffer { operation, .. } => Some(*operation),
+            Self::Wakeup { body, .. } | Self::Packets { body, .. } => body.as_ref()?.operation(),
+            _ => None,
+        }
+    }
+
+    /// Why the workload cannot run on a simulated platform.
+    pub fn host_only(&self) -> Option<&'static str> {
+        match self.operation() {
+            Some(Operation::Atomic) => return Some("a simulated platform has no atomic operations"),
+            Some(Operation::NonTemporal) => return Some("a simulated platform has no stores past its caches"),
+            Some(Operation::Flush) => return Some("a simulated platform has no flushes of lines"),
+            Some(Operation::SplitLock) => return Some("a simulated platform has no locked bus"),
+            _ => {}
+        }
         match self {
             Self::Packets { .. } => {
                 Some("its packets come from a network interface of Linux, and a simulated platform has none")

@@ -14,7 +14,7 @@ use waykeeper_workload::format_ns;
 use super::output::{print, print_json};
 use super::overrides;
 use super::whole_file;
-use crate::arguments::{Hunt, HuntFor, On};
+use crate::arguments::{Hunt, HuntFor, On, Unfair};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::stop;
@@ -54,10 +54,19 @@ fn request(arguments: &Hunt) -> Result<HuntRequest, Failure> {
             HuntFor::P99_99 => Objective::P99_99,
             HuntFor::Max => Objective::Max,
         },
+        also: arguments.also.iter().map(|unfair| unfair_name(*unfair).to_owned()).collect(),
         candidates: arguments.candidates as usize,
         time_limit: overrides::time_limit(&arguments.time_limit)?,
         seed: arguments.measured.seed.unwrap_or(1).unsigned_abs(),
     })
+}
+
+/// The bundled workload.
+fn unfair_name(unfair: Unfair) -> &'static str {
+    match unfair {
+        Unfair::SplitLock => "split_lock",
+        Unfair::Clflush => "clflush",
+    }
 }
 
 /// A line on standard error: the time that is left at most, and the best so far.

@@ -1,10 +1,13 @@
 //! What a case may ask of this machine.
 
+use std::env::consts::ARCH;
+use std::ffi::OsStr;
 use std::path::PathBuf;
 
 use waykeeper_experiment::cases::{Case, Placed};
+use waykeeper_linux::sharing::{SplitLocks, shared, split_locks};
 use waykeeper_linux::{Root, memory};
-use waykeeper_workload::Pattern;
+use waykeeper_workload::{Operation, Pattern};
 
 /// A case may take this share of the memory that is available: the rest keeps the machine from swapping.
 const SHARE: f64 = 0.5;
@@ -15,6 +18,7 @@ pub fn refuses(case: &Case) -> Option<String> {
     no_devices(case)
         .or_else(|| too_large(case))
         .or_else(|| packets(case))
+        .or_else(|| operations(case))
         .or_else(|| placed.find_map(|placed| not_installed(&placed.pattern)))
 }
 
@@ -55,6 +59,54 @@ fn packets(case: &Case) -> Option<String> {
     ))
 }
 
+/// An operation that this processor lacks, or that could stall those of others here.
+fn operations(case: &Case) -> Option<String> {
+    let placed = std::iter::once(&case.target).chain(&case.neighbours);
+    let mut used = placed.filter_map(|placed| Some((&placed.workload, placed.pattern.operation()?)));
+    used.find_map(|(workload, operation)| {
+        let why = no_operation(operation, ARCH).or_else(|| {
+            let others = operation.is_unfair().then(|| others(&Root::default(), std::env::var_os("CI").as_deref()));
+            others.flatten().map(|others| {
+                format!(
+                    "`{}` can stall all cores of a machine, and {others}; a machine of your own without a hypervisor would do, with                      nobody else on it",
+                    operation.name()
+                )
+            })
+        });
+        let why = why.or_else(|| killed(operation, &split_locks(&Root::default())))?;
+        Some(format!("`{workload}` is not run: {why}"))
+    })
+}
+
+fn no_operation(operation: Operation, architecture: &str) -> Option<String> {
+    (!operation.is_on(architecture)).then(|| {
+        format!(
+            "programs have no `{}` on this processor ({architecture}); `read`, `write`, `modify` or `prefetch` would do",
+            operation.name()
+        )
+    })
+}
+
+/// Who else may be on this machine, as half a sentence. `ci` is the variable that the usual CI services set.
+fn others(root: &Root, ci: Option<&OsStr>) -> Option<String> {
+    if ci.is_some_and(|ci| !ci.is_empty() && ci != "false" && ci != "0") {
+        return Some("this is a CI job (the variable CI is set)".into());
+    }
+    let by_sudo = std::env::var("SUDO_UID").ok().and_then(|user| user.parse().ok());
+    let own: Vec<u32> = [rustix::process::getuid().as_raw()].into_iter().chain(by_sudo).collect();
+    shared(root, &own)
+}
+
+/// That the kernel would end a split lock's process.
+fn killed(operation: Operation, found: &SplitLocks) -> Option<String> {
+    match (operation, found) {
+        (Operation::SplitLock, SplitLocks::Fatal(place)) => {
+            Some(format!("the kernel would end its process: {place}; `split_lock_detect=off` would do"))
+        }
+        _ => None,
+    }
+}
+
 fn not_installed(pattern: &Pattern) -> Option<String> {
     let Pattern::Command { argv, .. } = pattern else { return None };
     let program = argv.first()?;
@@ -69,4 +121,37 @@ pub fn file_of(program: &str) -> Option<PathBuf> {
     }
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.exists())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unfair_operations_are_refused_where_others_may_be() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |path: &str, text: &str| {
+            let path = folder.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        file("proc/cpuinfo", "vendor_id\t: AuthenticAMD\nflags\t\t: fpu\n");
+        file("proc/1/status", "Uid:\t0\t0\t0\t0\n");
+        let root = Root::at(folder.path());
+        assert_eq!(others(&root, None), None);
+        assert_eq!(others(&root, Some("false".as_ref())), None);
+        assert!(others(&root, Some("true".as_ref())).unwrap().contains("CI"));
+        file("proc/cpuinfo", "vendor_id\t: AuthenticAMD\nflags\t\t: fpu hypervisor\n");
+        assert!(others(&root, None).unwrap().contains("virtual machine"));
+    }
+
+    #[test]
+    fn operations_are_those_of_the_processor() {
+        assert_eq!(no_operation(Operation::SplitLock, "x86_64"), None);
+        assert!(no_operation(Operation::SplitLock, "aarch64").unwrap().contains("no `split_lock`"));
+        assert!(no_operation(Operation::Flush, "arm").is_some() && no_operation(Operation::Modify, "arm").is_none());
+        let fatal = SplitLocks::Fatal("/proc/cmdline has `split_lock_detect=fatal`".into());
+        assert!(killed(Operation::SplitLock, &fatal).unwrap().contains("split_lock_detect=fatal"));
+        assert_eq!(killed(Operation::Flush, &fatal), None);
+    }
 }

@@ -18,6 +18,12 @@ pub fn accesses(word: u32, registers: &Registers) -> Vec<(Kind, u64)> {
         unknown(); // Vector registers: the kernels use none.
     }
     match (field(27, 3), field(24, 2)) {
+        // Exclusive, one register (LDXR, STXR).
+        (0b001, 0) if field(21, 1) == 0 => vec![(if field(22, 1) == 1 { Kind::Load } else { Kind::Store }, base)],
+        // A pair past the caches (STNP of two halves of 32 bits) is one access of 8 bytes.
+        (0b101, 0) if field(23, 1) == 0 && field(30, 2) == 0 && field(22, 1) == 0 => {
+            vec![(Kind::Store, base.wrapping_add_signed(signed(15, 7) * 4))]
+        }
         // Pairs: post-indexed, with offset, pre-indexed.
         (0b101, indexing) => {
             let scale = if field(31, 1) == 1 { 8 } else { 4 };

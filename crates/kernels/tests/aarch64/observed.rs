@@ -90,6 +90,9 @@ fn arguments(pattern: &Pattern, seed: u64) -> Vec<String> {
         Operation::Write => 1,
         Operation::Modify => 2,
         Operation::Prefetch => 3,
+        Operation::Atomic => 4,
+        Operation::NonTemporal => 5,
+        Operation::Flush | Operation::SplitLock => panic!("unfair operations are not run by tests"),
     };
     let (kind, numbers) = match pattern {
         Pattern::Walk { operation, outer, inner } => {

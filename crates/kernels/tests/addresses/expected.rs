@@ -30,8 +30,8 @@ pub fn expected(pattern: &Pattern, seed: u64) -> impl Iterator<Item = Touch> {
             (Region::Code, _) => &[Kind::Fetch],
             (_, Operation::Read) => &[Kind::Load],
             (_, Operation::Prefetch) => &[Kind::Prefetch],
-            (_, Operation::Write) => &[Kind::Store],
-            (_, Operation::Modify) => &[Kind::Load, Kind::Store],
+            (_, Operation::Write | Operation::NonTemporal | Operation::Flush) => &[Kind::Store],
+            (_, Operation::Modify | Operation::Atomic | Operation::SplitLock) => &[Kind::Load, Kind::Store],
         };
         kinds.iter().map(move |kind| Touch { kind: *kind, region: access.region, offset: access.offset })
     })

@@ -107,7 +107,7 @@ impl Bench for RoomBench {
             command.map(|_| format!("case `{}` runs a program, and the cores of a room are simulated", case.name));
         why.or_else(|| {
             let mut placed = std::iter::once(&case.target).chain(&case.neighbours);
-            let why = placed.find_map(|placed| placed.pattern.needs_linux())?;
+            let why = placed.find_map(|placed| placed.pattern.host_only())?;
             Some(format!("case `{}` cannot run here: {why}, and the cores of a room are simulated", case.name))
         })
     }

@@ -8,12 +8,14 @@ use waykeeper_executor::ExecutorError;
 use waykeeper_experiment::cases::{Case, Purpose};
 use waykeeper_experiment::site::ExecutorKind;
 use waykeeper_experiment::{InputError, Loaded, Set};
+use waykeeper_linux::Root;
+use waykeeper_linux::sharing::{self, SplitLocks};
 use waykeeper_run::measurement::Measurement;
 use waykeeper_session::{Options, Session, SessionError, SingleRepeats};
 use waykeeper_statistics::half_width;
-use waykeeper_workload::{CacheShapes, Workload};
+use waykeeper_workload::{CacheShapes, Operation, Workload};
 
-use super::pattern::Geometry;
+use super::pattern::{Geometry, NeighbourPattern};
 use super::pool::{CandidateSource, HuntExtent, MeasureNeighbours, Pool, Scored};
 use super::record::{Candidate, HuntRecord, SCHEMA};
 use crate::together;
@@ -69,6 +71,8 @@ pub struct HuntRequest {
     pub on: Option<ExecutorKind>,
     /// The neighbours' cores; those of the experiment's neighbours where there are none.
     pub cores: Vec<u32>,
+    /// Bundled workloads that are unfair, and tried nevertheless.
+    pub also: Vec<String>,
     /// What of the target counts.
     pub objective: Objective,
     /// At most so many candidates.
@@ -130,7 +134,9 @@ pub fn hunt(request: &HuntRequest, watcher: &dyn HuntWatcher, stop: &AtomicBool)
     let (site, repeats) = (bare.site().clone(), bare.settings().repeats);
     let geometry = site.core(cores[0]).map(|core| Geometry::of(&core.caches));
     let geometry = geometry.unwrap_or_else(|| Geometry::of(&CacheShapes::default()));
-    let named = bundled();
+    let geometry = geometry.with(operations(request, &cores)?);
+    let mut named = bundled();
+    named.extend(also(request, &cores)?);
     let mut place = Beside { request, cores: &cores, watcher, stop };
     let extent = HuntExtent {
         candidates: request.candidates.max(named.len() + 1),
@@ -154,6 +160,8 @@ pub fn hunt(request: &HuntRequest, watcher: &dyn HuntWatcher, stop: &AtomicBool)
         target,
         cores,
         objective: request.objective.name().into(),
+        also: request.also.clone(),
+        split_locks: split_locks(request, site.executor),
         tried: pool.tried.len() as u64,
         took_s: begun.elapsed().as_secs_f64(),
         cut_short: pool.cut_short,
@@ -235,13 +243,54 @@ fn cores(request: &HuntRequest, session: &Session) -> Result<Vec<u32>, InputErro
     Ok(cores)
 }
 
-/// The bundled workloads that do nothing but access memory as fast as they can.
+/// The bundled workloads that do nothing but access memory as fast as they can, and leave others theirs.
 fn bundled() -> Vec<String> {
-    let is_neighbour =
-        |text: &str| matches!(toml::from_str(text), Ok(Workload::Walk(_) | Workload::Stream(_) | Workload::Chase(_)));
+    let is_neighbour = |text: &str| match toml::from_str(text) {
+        Ok(Workload::Walk(walk)) => !walk.operation.is_unfair(),
+        Ok(Workload::Stream(stream)) => !stream.operation.is_unfair(),
+        Ok(Workload::Chase(_)) => true,
+        _ => false,
+    };
+    let random = ["cache_stressor", "random_write"];
     let all =
-        waykeeper_workload::bundled().iter().filter(|file| is_neighbour(file.text) || file.name == "cache_stressor");
+        waykeeper_workload::bundled().iter().filter(|file| is_neighbour(file.text) || random.contains(&file.name));
     all.map(|file| file.name.to_owned()).collect()
+}
+
+/// The unfair workloads that were asked for. A place that would not run one refuses the hunt: left out silently, it would look as if
+/// it did nothing.
+fn also(request: &HuntRequest, cores: &[u32]) -> Result<Vec<String>, HuntError> {
+    for name in &request.also {
+        if let Some(why) = refusal(request, CandidateSource::Named(name.clone()), cores)? {
+            return Err(InputError::in_option(format!("--also {name}"), why).into());
+        }
+    }
+    Ok(request.also.clone())
+}
+
+/// What accesses may do at the place: what simulated cores have, and what else it does not refuse and leaves others theirs.
+fn operations(request: &HuntRequest, cores: &[u32]) -> Result<Vec<Operation>, HuntError> {
+    let mut operations = Vec::new();
+    for operation in Operation::ALL.into_iter().filter(|operation| !operation.is_unfair()) {
+        let one = || CandidateSource::Found(NeighbourPattern::smallest(operation));
+        if operation.is_simulated() || refusal(request, one(), cores)?.is_none() {
+            operations.push(operation);
+        }
+    }
+    Ok(operations)
+}
+
+/// Why the place does not run a neighbour.
+fn refusal(request: &HuntRequest, candidate: CandidateSource, cores: &[u32]) -> Result<Option<String>, HuntError> {
+    let options = Options { on: request.on, ..Options::default() };
+    let single = match Session::plan(open(request, &[candidate], cores)?, &options) {
+        Ok(session) => session.one_by_one(),
+        Err(error) => return Ok(Some(error.to_string())),
+    };
+    Ok(match single.cases().iter().position(|case| !case.solo()) {
+        Some(case) => single.refuses(case),
+        None => Some(single.refused().first().map_or("the place does not run it".into(), |it| it.why.clone())),
+    })
 }
 
 /// The target beside candidates.
@@ -316,6 +365,19 @@ impl Beside<'_> {
         let figures = together::all(jobs.len(), single.at_once(), self.stop, measure);
         figures.into_iter().map(|figure| figure.unwrap_or(Err(ExecutorError::Stopped))).collect()
     }
+}
+
+/// What the kernel does with split locks, where they were tried.
+fn split_locks(request: &HuntRequest, executor: ExecutorKind) -> Option<String> {
+    let tried = executor == ExecutorKind::Host && request.also.iter().any(|name| name == "split_lock");
+    tried.then(|| match sharing::split_locks(&Root::default()) {
+        SplitLocks::Fatal(place) => format!("the kernel ends programs that make split locks: {place}"),
+        SplitLocks::Slowed(place) => {
+            format!("the kernel slows programs that make split locks, so that they do less than they could: {place}")
+        }
+        SplitLocks::Free(place) => format!("the kernel lets split locks pass: {place}"),
+        SplitLocks::Unknown(why) => format!("what the kernel does with split locks is not seen: {why}"),
+    })
 }
 
 fn called(source: &CandidateSource) -> String {

@@ -24,6 +24,12 @@ pub struct HuntRecord {
     pub cores: Vec<u32>,
     /// What of the target counts: `mean`, `p99.99` or `max`.
     pub objective: String,
+    /// Unfair bundled workloads that were tried because they were asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<String>,
+    /// What the kernel does with split locks, where they were tried.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub split_locks: Option<String>,
     /// Candidates that were tried, also the bundled ones.
     pub tried: u64,
     /// How long it took, seconds.

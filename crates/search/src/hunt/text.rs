@@ -22,7 +22,7 @@ pub fn text(hunted: &HuntRecord) -> String {
     )];
     lines.extend(worst(hunted));
     let mut text: String = lines.iter().map(|line| paragraph(line, "  ") + "\n").collect();
-    let rows: Vec<Vec<String>> = hunted.candidates.iter().map(row).collect();
+    let rows: Vec<Vec<String>> = hunted.candidates.iter().map(|candidate| row(hunted, candidate)).collect();
     let columns =
         columns(&[("neighbour", false), ("", false), ("repeats", true), ("slowdown", true), ("95 % interval", true)]);
     text += &format!("\n{}\n\n", table(&columns, &rows));
@@ -50,15 +50,23 @@ fn worst(hunted: &HuntRecord) -> Vec<String> {
     lines
 }
 
-fn row(candidate: &Candidate) -> Vec<String> {
+fn row(hunted: &HuntRecord, candidate: &Candidate) -> Vec<String> {
     let [low, high] = candidate.interval;
     vec![
         candidate.bundled.clone().unwrap_or_else(|| candidate.called.clone()),
-        if candidate.bundled.is_some() { "bundled" } else { "found" }.to_owned(),
+        standing(hunted, candidate).to_owned(),
         candidate.ratios.len().to_string(),
         ratio(Some(candidate.mean)),
         format!("{} to {}", three_digits(low), three_digits(high)),
     ]
+}
+
+fn standing(hunted: &HuntRecord, candidate: &Candidate) -> &'static str {
+    match &candidate.bundled {
+        Some(name) if hunted.also.contains(name) => "bundled, unfair",
+        Some(_) => "bundled",
+        None => "found",
+    }
 }
 
 fn notes(hunted: &HuntRecord) -> Vec<String> {
@@ -69,10 +77,17 @@ fn notes(hunted: &HuntRecord) -> Vec<String> {
     };
     let mut notes = vec![
         from.to_owned(),
-        "A worse neighbour may exist: only patterns of accesses were tried, the same on all cores, without atomic operations, \
-         non-temporal stores, flushes and shared lines."
+        "A worse neighbour may exist: only patterns of accesses were tried, the same on all cores, without lines shared \
+         with the target."
             .to_owned(),
     ];
+    if !hunted.also.is_empty() {
+        notes.push(format!(
+            "Unfair neighbours were tried ({}): they can stall all cores, and programs that run beside others do not do so.",
+            hunted.also.join(", ")
+        ));
+    }
+    notes.extend(hunted.split_locks.as_ref().map(|what| format!("Split locks: {what}.")));
     if hunted.executor == ExecutorKind::Sim {
         notes.push("Simulated: a candidate to be confirmed on the machine.".into());
     }

@@ -78,7 +78,7 @@ pub fn can_run(platform: &Platform, pattern: &Pattern) -> Result<(), Refused> {
             let program = argv.first().map(String::as_str).unwrap_or_default();
             refuse(format!("`{program}` is an external program; a simulated platform runs access patterns only"))
         }
-        _ if pattern.needs_linux().is_some() => refuse(pattern.needs_linux().unwrap_or_default().into()),
+        _ if pattern.host_only().is_some() => refuse(pattern.host_only().unwrap_or_default().into()),
         Pattern::Random {
             data_accesses: 0,
             data_modifies: 0,
