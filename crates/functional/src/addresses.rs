@@ -40,7 +40,9 @@ impl Addresses {
             match access.operation {
                 Operation::Read | Operation::Prefetch => into.push(Access::load(address)),
                 Operation::Write | Operation::NonTemporal | Operation::Flush => into.push(Access::store(address)),
-                Operation::Modify | Operation::Atomic | Operation::SplitLock => into.extend([Access::load(address), Access::store(address)]),
+                Operation::Modify | Operation::Atomic | Operation::SplitLock => {
+                    into.extend([Access::load(address), Access::store(address)])
+                }
             }
         });
     }

@@ -16,7 +16,9 @@ const PEOPLE: std::ops::RangeInclusive<u32> = 1000..=60_000;
 pub fn shared(root: &Root, own: &[u32]) -> Option<String> {
     match below(root) {
         Below::Hypervisor(name, _) => {
-            return Some(format!("this is a virtual machine ({name}), and whether others use its processor is not seen"));
+            return Some(format!(
+                "this is a virtual machine ({name}), and whether others use its processor is not seen"
+            ));
         }
         Below::Unknown(why) => return Some(format!("whether this is a virtual machine is not seen: {why}")),
         Below::Machine(..) => {}
@@ -91,7 +93,9 @@ pub fn split_locks(root: &Root) -> SplitLocks {
         None if *flag == "bus_lock_detect" => {
             SplitLocks::Free("bus locks are reported only: the kernel has no `split_lock_mitigate`".into())
         }
-        None => SplitLocks::Slowed("the processor has `split_lock_detect`, and the kernel's default is to slow them".into()),
+        None => {
+            SplitLocks::Slowed("the processor has `split_lock_detect`, and the kernel's default is to slow them".into())
+        }
     }
 }
 

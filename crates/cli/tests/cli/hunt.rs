@@ -52,6 +52,8 @@ fn mistakes_of_a_hunt_are_one_clear_paragraph_each() {
         ("--time-limit=0s", "expected a time over 0"),
         ("--target=latency_loop", "expected WORKLOAD@CORE"),
         ("--cores=1", "a neighbour needs a core of its own"),
+        ("--also=split_lock", "a simulated platform has no locked bus"),
+        ("--also=clflush", "a simulated platform has no flushes of lines"),
         ("--set=neighbours=[]", "expected some, such as `--cores 2,3`"),
     ] {
         let ended = desk.run(&["hunt", "small.toml", option]);

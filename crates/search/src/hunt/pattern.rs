@@ -100,7 +100,6 @@ pub struct NeighbourPattern {
     pub order: AccessOrder,
 }
 
-
 impl NeighbourPattern {
     /// One line, again and again.
     pub fn smallest(operation: Operation) -> Self {
