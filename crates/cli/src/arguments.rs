@@ -973,6 +973,7 @@ pub struct Bugreport {
 Examples:
   waykeeper doctor
   waykeeper doctor --rt-cores 2,3 --json
+  waykeeper doctor --if eth0                        and the interface that real-time packets pass through
   waykeeper doctor --cmdline --rt-cores 4-5         the kernel parameters to add, each with its reason
 
 What cannot be seen (no file, no permission, a virtual machine) is reported, and is never taken for fine; root sees more.
@@ -982,6 +983,9 @@ pub struct Doctor {
     /// The cores that are to answer in time, such as `2,3` [default: those that the kernel isolates, else the last one].
     #[arg(long, value_name = "LIST")]
     pub rt_cores: Option<String>,
+    /// Examine this network interface, too: its link, interrupts, queues, coalescing, EEE, pause frames, time stamps, PTM.
+    #[arg(long = "if", value_name = "IF", conflicts_with = "cmdline")]
+    pub interface: Option<String>,
     /// Print the kernel parameters to add instead: one line ready to paste, then each with its reason.
     #[arg(long)]
     pub cmdline: bool,

@@ -8,6 +8,7 @@ mod gpu_cache;
 mod gpu_power;
 mod hybrid_l2;
 mod idle_states;
+mod interface;
 mod irq_affinity;
 mod irqs;
 mod isolcpus;
@@ -32,6 +33,8 @@ mod transparent_hugepages;
 mod tsc;
 mod turbo;
 mod virtual_machine;
+
+pub use interface::INTERFACE_CHECKS;
 
 use crate::check::Check;
 

@@ -9,6 +9,7 @@ mod checks;
 mod command_line;
 mod cores;
 mod finding;
+mod interface;
 pub mod parameters;
 mod register;
 mod smi;
@@ -16,16 +17,18 @@ mod text;
 mod view;
 
 pub use check::Check;
-pub use checks::CHECKS;
+pub use checks::{CHECKS, INTERFACE_CHECKS};
 pub use command_line::{CommandLine, Word};
 pub use finding::{Examination, Finding, Fix, Outcome, Seen, Severity, schema};
+pub use interface::{DriverSettings, Interface, NoInterface};
 pub use parameters::advice::{Advice, Parameter, advise};
 pub use smi::{Smis, count_smis};
 pub use text::{advice_text, text};
 pub use view::{BadCores, ChosenBy, View};
 
-/// Runs every check.
+/// Runs every check; those of an interface where one was named.
 pub fn examine(view: &View) -> Examination {
-    let findings = CHECKS.iter().map(|check| check.run(view)).collect();
+    let of_interface = view.interface.iter().flat_map(|_| &INTERFACE_CHECKS);
+    let findings = CHECKS.iter().chain(of_interface).map(|check| check.run(view)).collect();
     Examination::new(view, findings)
 }

@@ -7,6 +7,7 @@ use waykeeper_linux::{Below, Root, architecture, below, format_cpulist, parse_bo
 use crate::check::NotSeen;
 use crate::command_line::CommandLine;
 use crate::finding::Seen;
+use crate::interface::Interface;
 use crate::smi::Smis;
 
 /// Who chose the real-time cores.
@@ -67,6 +68,8 @@ pub struct View {
     pub last: u32,
     /// System-management interrupts.
     pub smis: Smis,
+    /// The network interface that is examined as well.
+    pub interface: Option<Interface>,
 }
 
 const ONLINE: &str = "/sys/devices/system/cpu/online";
@@ -108,6 +111,7 @@ impl View {
             last,
             hypervisor: facts.hypervisor.map(|name| if name == "present" { "of unknown make".into() } else { name }),
             smis: Smis::NotCounted("they were not counted".into()),
+            interface: None,
             root,
         })
     }

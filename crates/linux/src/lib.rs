@@ -10,6 +10,7 @@ pub mod colour;
 pub mod core_state;
 pub mod cpuid;
 mod discover;
+pub mod ethtool;
 pub mod events;
 mod facts;
 #[cfg(feature = "fixtures")]

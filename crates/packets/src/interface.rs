@@ -5,6 +5,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 
 use libc::{c_char, c_int, c_ulong};
+use waykeeper_linux::ethtool::Ethtool;
 
 use crate::frame::MacAddress;
 use crate::sys;
@@ -14,25 +15,6 @@ use crate::sys;
 struct Request {
     name: [c_char; libc::IFNAMSIZ],
     value: [u8; 24],
-}
-
-/// `ETHTOOL_GCHANNELS` of `linux/ethtool.h`.
-const GET_CHANNELS: u32 = 0x3c;
-const SIOCETHTOOL: c_ulong = 0x8946;
-
-/// `struct ethtool_channels`.
-#[repr(C)]
-#[derive(Default)]
-struct Channels {
-    command: u32,
-    most_receiving: u32,
-    most_sending: u32,
-    most_other: u32,
-    most_combined: u32,
-    receiving: u32,
-    sending: u32,
-    other: u32,
-    combined: u32,
 }
 
 /// An interface that is up.
@@ -109,7 +91,7 @@ impl NetInterface {
         }
         let mac = MacAddress([address[2], address[3], address[4], address[5], address[6], address[7]]);
         let mtu = number(&ask.value(libc::SIOCGIFMTU as c_ulong).map_err(system("its MTU"))?) as u32;
-        Ok(Self { name: name.into(), index, mac, mtu, receive_queues: ask.receive_queues() })
+        Ok(Self { name: name.into(), index, mac, mtu, receive_queues: receive_queues(name) })
     }
 }
 
@@ -134,20 +116,12 @@ impl Asked<'_> {
         unsafe { sys::ioctl(self.socket, what, &mut request) }?;
         Ok(request.value)
     }
+}
 
-    fn receive_queues(&self) -> Option<u32> {
-        let mut channels = Channels { command: GET_CHANNELS, ..Channels::default() };
-        let mut request = self.request();
-        let pointer = (&raw mut channels).addr().to_ne_bytes();
-        request.value[..pointer.len()].copy_from_slice(&pointer);
-        // The kernel writes through the number above.
-        let _exposed = (&raw mut channels).expose_provenance();
-        // SAFETY: the union holds a pointer to a `struct ethtool_channels`, which outlives the call.
-        unsafe { sys::ioctl(self.socket, SIOCETHTOOL, &mut request) }.ok()?;
-        // SAFETY: as written by the kernel, behind the compiler's back.
-        let channels = unsafe { (&raw const channels).read_volatile() };
-        Some(channels.receiving + channels.combined).filter(|queues| *queues > 0)
-    }
+/// How many queues receive, where the driver says so.
+fn receive_queues(name: &str) -> Option<u32> {
+    let queues = Ethtool::of(name).ok()?.queues().ok()?;
+    Some(queues.receive).filter(|queues| *queues > 0)
 }
 
 fn number(value: &[u8; 24]) -> i32 {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use waykeeper_doctor::{BadCores, Smis, View, advice_text, advise, count_smis, examine, text};
+use waykeeper_doctor::{BadCores, Interface, NoInterface, Smis, View, advice_text, advise, count_smis, examine, text};
 use waykeeper_experiment::InputError;
 use waykeeper_linux::Root;
 
@@ -20,6 +20,10 @@ pub fn doctor(arguments: &Doctor) -> Result<Exit, Failure> {
     let option = arguments.rt_cores.as_ref().map_or("doctor".to_owned(), |cores| format!("--rt-cores {cores}"));
     let view =
         View::new(root, arguments.rt_cores.as_deref()).map_err(|BadCores(why)| InputError::in_option(option, why))?;
+    let interface = arguments.interface.as_deref().map(|name| Interface::find(&view.root, name)).transpose();
+    let interface = interface.map_err(|NoInterface(why)| {
+        InputError::in_option(format!("--if {}", arguments.interface.clone().unwrap_or_default()), why)
+    })?;
     if arguments.cmdline {
         let advice = advise(&view);
         match arguments.json {
@@ -36,7 +40,7 @@ pub fn doctor(arguments: &Doctor) -> Result<Exit, Failure> {
         }
         false => Smis::NotCounted("a recorded tree stands still, so nothing can be counted".into()),
     };
-    let examination = examine(&View { smis, ..view });
+    let examination = examine(&View { smis, interface, ..view });
     match arguments.json {
         true => print_json(&examination)?,
         false => print(&text(&examination))?,

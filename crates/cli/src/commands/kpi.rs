@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use waykeeper_doctor::{BadCores, Examination, Smis, View, count_smis, examine};
+use waykeeper_doctor::{BadCores, DriverSettings, Examination, Interface, Smis, View, count_smis, examine};
 use waykeeper_experiment::InputError;
 use waykeeper_kpi::{Cycle, DoctorFinding, KpiReport, KpiSession, KpiSettings, NextStep, PacketSettings, before, text};
 use waykeeper_linux::{Root, schedule};
@@ -36,7 +36,7 @@ pub fn kpi(arguments: &Kpi) -> Result<Exit, Failure> {
     let (mut session, doctor) = match found {
         Some(session) => {
             no_other_settings(&arguments.measured, session.folder())?;
-            let examination = examined(&session.record().settings.rt_cores)?;
+            let examination = examined(&session.record().settings)?;
             (session, examination)
         }
         None => begin(arguments)?,
@@ -96,19 +96,27 @@ fn begin(arguments: &Kpi) -> Result<(KpiSession, Examination), Failure> {
         .map_err(|BadCores(why)| InputError::in_option(&option, why))?;
     let settings = settings(measured, &view, &option)?;
     let folder = arguments.session.clone().unwrap_or_else(new_folder);
-    Ok((KpiSession::begin(&folder, settings, &options())?, examined_view(view)))
+    let packets = settings.packets.clone();
+    Ok((KpiSession::begin(&folder, settings, &options())?, examined_view(view, packets.as_ref())))
 }
 
-fn examined(rt_cores: &[u32]) -> Result<Examination, Failure> {
-    let list = waykeeper_linux::format_cpulist(rt_cores);
+fn examined(settings: &KpiSettings) -> Result<Examination, Failure> {
+    let list = waykeeper_linux::format_cpulist(&settings.rt_cores);
     let refuse = |BadCores(why): BadCores| InputError::in_option("--session", format!("its real-time cores: {why}"));
-    Ok(examined_view(View::new(Root::default(), Some(&list)).map_err(refuse)?))
+    let view = View::new(Root::default(), Some(&list)).map_err(refuse)?;
+    Ok(examined_view(view, settings.packets.as_ref()))
 }
 
-fn examined_view(view: View) -> Examination {
+fn examined_view(view: View, packets: Option<&PacketSettings>) -> Examination {
     let wait = || std::thread::sleep(std::time::Duration::from_secs(SMI_SECONDS.into()));
     let smis: Smis = count_smis(&view.root, &view.rt_cores, SMI_SECONDS.into(), wait);
-    examine(&View { smis, ..view })
+    // An interface whose files are not to be seen here is none the less one: its checks say so.
+    let unseen = |name: &str| Interface { name: name.to_owned(), driver: DriverSettings::read(name) };
+    let interface = packets.map(|packets| {
+        let name = packets.interface.as_str();
+        Interface::find(&view.root, name).unwrap_or_else(|_| unseen(name))
+    });
+    examine(&View { smis, interface, ..view })
 }
 
 fn settings(measured: &KpiMeasured, view: &View, rt_option: &str) -> Result<KpiSettings, InputError> {

@@ -1,6 +1,7 @@
 //! `rtcp` as a user has it: two network namespaces joined by a virtual cable. These tests need root, and `ip`, `nsenter`,
 //! `setpriv` and `unshare`.
 
+mod doctor;
 mod hostile;
 mod killed;
 mod kpi;

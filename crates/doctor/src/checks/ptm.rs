@@ -20,7 +20,7 @@ pub(super) const CHECK: Check = Check {
 };
 
 /// What a device's configuration space says.
-enum Told {
+pub(super) enum Told {
     /// Not enough of it may be read.
     Nothing,
     /// It has none, or is no requester.
@@ -68,7 +68,8 @@ fn look(view: &View) -> Result<Looked, NotSeen> {
     }
 }
 
-fn told(config: &[u8]) -> Told {
+/// What a configuration space says.
+pub(super) fn told(config: &[u8]) -> Told {
     let word = |at: usize| Some(u32::from_le_bytes(config.get(at..at + 4)?.try_into().ok()?));
     let mut at = EXTENDED;
     if config.len() < EXTENDED {

@@ -4,6 +4,7 @@ mod advice;
 mod both_ways;
 mod cores;
 mod fixtures;
+mod interface;
 mod printed;
 mod properties;
 mod taken;
