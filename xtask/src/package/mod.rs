@@ -1,6 +1,7 @@
 //! What users install: static programs, Debian packages, the Python package, a container file, and their SHA-256 sums.
 
 mod bare_root;
+mod debian;
 pub mod program;
 pub mod wheel;
 
@@ -12,11 +13,7 @@ use sha2::{Digest, Sha256};
 
 use crate::packages;
 use crate::step::{root, run, target};
-use crate::tools;
 use program::{AARCH64, Built, X86_64};
-
-/// The version of cargo-deb that the package's description was tried with.
-const CARGO_DEB: &str = "3.8.0";
 
 /// The shells that completions are made for.
 const SHELLS: [&str; 3] = ["bash", "zsh", "fish"];
@@ -44,9 +41,10 @@ pub fn make() -> Result<(), String> {
 /// # Errors
 /// A step that fails, or a package that is not as it must be.
 pub fn test() -> Result<(), String> {
-    let Made { x86_64, aarch64, deb } = make_all()?;
+    let Made { x86_64, aarch64, deb, deb_aarch64 } = make_all()?;
     program::check_static(&x86_64)?;
     program::check_static(&aarch64)?;
+    debian::test_other(&deb_aarch64, &deb, &aarch64.program)?;
     bare_root::test(&deb, &program::commit())
 }
 
@@ -55,6 +53,7 @@ struct Made {
     x86_64: Built,
     aarch64: Built,
     deb: PathBuf,
+    deb_aarch64: PathBuf,
 }
 
 fn make_all() -> Result<Made, String> {
@@ -63,10 +62,13 @@ fn make_all() -> Result<Made, String> {
     fresh(&folder)?;
     let x86_64 = program::build(&X86_64)?;
     let aarch64 = program::build(&AARCH64)?;
-    beside(&x86_64)?;
+    // Pages and completions are the same for every architecture; the program of this machine's prints them.
+    beside(&x86_64, &x86_64)?;
+    beside(&x86_64, &aarch64)?;
     copy(&x86_64.program, &folder.join("waykeeper-x86_64"))?;
     copy(&aarch64.program, &aarch64_program())?;
-    let deb = debian_package(&folder)?;
+    let deb = debian::package(&X86_64, &folder)?;
+    let deb_aarch64 = debian::package(&AARCH64, &folder)?;
     for file in ["packaging/Containerfile", "crates/markers/user/waykeeper.h"] {
         let file = Path::new(root()).join(file);
         copy(&file, &folder.join(file.file_name().unwrap_or_default()))?;
@@ -75,17 +77,17 @@ fn make_all() -> Result<Made, String> {
     copy(&wheel, &folder.join(wheel.file_name().unwrap_or_default()))?;
     sums(&folder)?;
     println!("packages are in {}", folder.display());
-    Ok(Made { x86_64, aarch64, deb })
+    Ok(Made { x86_64, aarch64, deb, deb_aarch64 })
 }
 
-/// Writes man pages and completions beside a program, where the package's description has them.
-fn beside(built: &Built) -> Result<(), String> {
+/// Writes man pages and completions, which `here` prints, beside a program, where the package's description has them.
+fn beside(here: &Built, built: &Built) -> Result<(), String> {
     let folder = built.folder.join("shipped");
     fresh(&folder)?;
-    run("man pages", Command::new(&built.program).arg("man-pages").arg(folder.join("man")))?;
+    run("man pages", Command::new(&here.program).arg("man-pages").arg(folder.join("man")))?;
     run("compressed", Command::new("gzip").args(["-9", "--no-name", "--recursive"]).arg(folder.join("man")))?;
     for shell in SHELLS {
-        let output = Command::new(&built.program).args(["completions", shell]).output();
+        let output = Command::new(&here.program).args(["completions", shell]).output();
         let output = output.map_err(|error| format!("completions for {shell}: {error}"))?;
         if !output.status.success() {
             return Err(format!("completions for {shell}: {}", String::from_utf8_lossy(&output.stderr)));
@@ -93,14 +95,6 @@ fn beside(built: &Built) -> Result<(), String> {
         write(&folder.join(format!("waykeeper.{shell}")), &output.stdout)?;
     }
     Ok(())
-}
-
-fn debian_package(folder: &Path) -> Result<PathBuf, String> {
-    let deb = folder.join("waykeeper_amd64.deb");
-    let mut package = Command::new(tools::built("cargo-deb", CARGO_DEB)?.join("cargo-deb"));
-    package.args(["--package", "waykeeper", "--target", X86_64.target, "--no-build", "--no-strip", "--locked"]);
-    run("Debian package", package.arg("--output").arg(&deb))?;
-    Ok(deb)
 }
 
 /// Writes `SHA256SUMS`, as `sha256sum --check` reads it.

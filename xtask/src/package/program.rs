@@ -10,6 +10,8 @@ use crate::step::{cargo, root, run, target};
 pub struct Architecture {
     /// As `uname -m` calls it.
     pub name: &'static str,
+    /// As Debian calls it.
+    pub debian: &'static str,
     /// As Rust calls it, with its C library.
     pub target: &'static str,
     /// Before the names of the C compiler and its tools; nothing for this machine's own.
@@ -17,15 +19,24 @@ pub struct Architecture {
 }
 
 /// What Debian packages are made for.
-pub const X86_64: Architecture = Architecture { name: "x86_64", target: "x86_64-unknown-linux-musl", tools: "" };
+pub const X86_64: Architecture =
+    Architecture { name: "x86_64", debian: "amd64", target: "x86_64-unknown-linux-musl", tools: "" };
 
 /// What most boards run; it is shipped too.
-pub const AARCH64: Architecture =
-    Architecture { name: "aarch64", target: "aarch64-unknown-linux-musl", tools: "aarch64-linux-gnu-" };
+pub const AARCH64: Architecture = Architecture {
+    name: "aarch64",
+    debian: "arm64",
+    target: "aarch64-unknown-linux-musl",
+    tools: "aarch64-linux-gnu-",
+};
 
 /// What older boards run. It needs the C library of a Debian there: a static one would need every crate built anew.
-pub const ARMV7: Architecture =
-    Architecture { name: "armv7", target: "armv7-unknown-linux-gnueabihf", tools: "arm-linux-gnueabihf-" };
+pub const ARMV7: Architecture = Architecture {
+    name: "armv7",
+    debian: "armhf",
+    target: "armv7-unknown-linux-gnueabihf",
+    tools: "arm-linux-gnueabihf-",
+};
 
 /// A program that was built.
 #[derive(Debug)]
