@@ -68,12 +68,13 @@ const NEEDED_BY_CLIENTS_RIG: [(&str, &str); 5] = [
 ];
 
 /// What packages are made and tried with.
-const NEEDED_BY_PACKAGES: [(&str, &str); 8] = [
+const NEEDED_BY_PACKAGES: [(&str, &str); 9] = [
     ("musl-gcc", "musl-tools"),
     ("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu"),
     ("aarch64-linux-gnu-strip", "binutils-aarch64-linux-gnu"),
     ("dpkg-deb", "dpkg"),
     ("debootstrap", "debootstrap"),
+    ("systemd-analyze", "systemd"),
     ("readelf", "binutils"),
     ("unshare", "util-linux"),
     ("git", "git"),

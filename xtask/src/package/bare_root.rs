@@ -15,18 +15,43 @@ const INSIDE: &str = include_str!("inside.sh");
 /// No such Debian; what is not as it must be.
 pub fn test(deb: &Path, commit: &str) -> Result<(), String> {
     run("the package reads", Command::new("dpkg-deb").arg("--info").arg(deb))?;
+    check_units(deb)?;
     let root = target().join("bare-root-test");
     remove(&root)?;
     run("a copy of the bare Debian", Command::new("cp").arg("--archive").arg(pristine()?).arg(&root))?;
     fs::copy(deb, root.join("waykeeper.deb")).map_err(|error| format!("{}: {error}", root.display()))?;
     fs::write(root.join("inside.sh"), INSIDE).map_err(|error| format!("{}: {error}", root.display()))?;
-    // A file system for processes of its own; it goes with the namespace.
-    let script = "mount -t proc proc \"$1/proc\" && exec chroot \"$1\" /bin/bash /inside.sh \"$2\"";
+    // A file system for processes of its own; it goes with the namespace. A room inside takes its root for a mount point.
+    let script = "mount --bind \"$1\" \"$1\" && mount -t proc proc \"$1/proc\" && exec chroot \"$1\" /bin/bash /inside.sh \"$2\"";
     let mut inside = Command::new("unshare");
     inside.args(["--mount", "--pid", "--fork", "--kill-child", "sh", "-c", script, "sh"]).arg(&root).arg(commit);
     inside.env_clear().env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin").env("HOME", "/root").env("LC_ALL", "C");
     run("the package in a bare Debian", &mut inside)?;
     remove(&root)
+}
+
+/// The units of a package, as systemd reads them: no unknown key, and each program that they start is there.
+fn check_units(deb: &Path) -> Result<(), String> {
+    let folder = target().join("units-test");
+    remove(&folder)?;
+    run("the package unpacks", Command::new("dpkg-deb").arg("--extract").arg(deb).arg(&folder))?;
+    let units = folder.join("lib/systemd/system");
+    let entries = fs::read_dir(&units).map_err(|error| format!("{}: {error}", units.display()))?;
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    // A template is read as one of its instances.
+    let mut names: Vec<String> = names.map(|name| name.replace("@.", "@tcc-halves.")).collect();
+    names.sort();
+    let mut verify = Command::new("systemd-analyze");
+    verify.arg("--root").arg(&folder).args(["--man=no", "--recursive-errors=no", "verify"]).args(&names);
+    let output = verify.output().map_err(|error| format!("systemd-analyze: {error}"))?;
+    remove(&folder)?;
+    // Of a key that it does not know it only prints a line.
+    let said = [output.stdout, output.stderr].concat();
+    if names.is_empty() || !output.status.success() || !said.is_empty() {
+        return Err(format!("the units {}: {}", names.join(", "), String::from_utf8_lossy(&said)));
+    }
+    println!("units that systemd reads without a complaint: {}", names.len());
+    Ok(())
 }
 
 /// A bare Debian of this machine's release, which is made where it is missing.
