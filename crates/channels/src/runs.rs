@@ -6,17 +6,14 @@ use std::path::Path;
 use waykeeper_experiment::InputError;
 use waykeeper_experiment::site::ExecutorKind;
 use waykeeper_platform::format_cpulist;
+use waykeeper_run::spread::{FigureSpread, alone, slowdowns};
 use waykeeper_run::{CaseRecord, NeighbourRecord, RepeatRecord, Run, folder};
-use waykeeper_statistics::half_width;
 
 use crate::list::{ListedChannel, list};
 use crate::pattern::NamedWorkload;
 use crate::presence::{ChannelPlace, PlaceKind};
 use crate::reach::CoreReach;
 use crate::table::{ChannelAnswer, ChannelExercise, ChannelRun, CounterShift, Exercised};
-
-/// Half of 5 % on each side of an interval.
-const ONE_SIDED: f64 = 0.975;
 
 /// Runs that were read, each checked to be of the table's place.
 #[derive(Debug, Default)]
@@ -185,7 +182,7 @@ impl Looked<'_> {
     fn exercise(&self, channel: &ListedChannel, channels: &BTreeSet<String>) -> ChannelExercise {
         let Self { called, run, case, .. } = self;
         let alone = alone(run, case);
-        let ratios = alone.map(|alone| ratios(case, alone)).unwrap_or_default();
+        let ratios = alone.map(|alone| slowdowns(case, alone)).unwrap_or_default();
         let (interval, no_interval) = interval(case, &ratios);
         let effective: Vec<Option<bool>> = case.neighbours.iter().map(|neighbour| neighbour.effective).collect();
         ChannelExercise {
@@ -216,30 +213,6 @@ fn named(neighbour: &NeighbourRecord) -> String {
     format!("{}{with}@{}", neighbour.workload, format_cpulist(&neighbour.cores))
 }
 
-/// The case of the same target without neighbours, under the same mitigation and at the same point of the sweeps.
-fn alone<'r>(run: &'r Run, like: &CaseRecord) -> Option<&'r CaseRecord> {
-    run.cases.iter().find(|case| {
-        case.neighbours.is_empty()
-            && (&case.target, case.core, &case.target_with) == (&like.target, like.core, &like.target_with)
-            && case.mitigation == like.mitigation
-            && case.point.iter().all(|(sweep, label)| like.point.get(sweep) == Some(label))
-    })
-}
-
-/// The slowdown in each repeat that counts in both cases, off-core time left out.
-fn ratios(case: &CaseRecord, alone: &CaseRecord) -> Vec<f64> {
-    let on_core_ns = |repeat: &RepeatRecord| {
-        let off_core_ns = repeat.off_core_s() * 1e9 / repeat.samples.max(1) as f64;
-        repeat.mean_ns.map(|mean| mean - off_core_ns).filter(|mean| *mean > 0.0)
-    };
-    let pairs = case.repeats.iter().filter_map(|repeat| {
-        let other = alone.repeats.iter().find(|other| other.repeat == repeat.repeat)?;
-        let counts = repeat.not_counted.is_none() && other.not_counted.is_none();
-        Some(on_core_ns(repeat)? / on_core_ns(other)?).filter(|ratio| counts && ratio.is_finite())
-    });
-    pairs.collect()
-}
-
 /// The interval of the mean slowdown at 95 %, or why there is none.
 fn interval(case: &CaseRecord, ratios: &[f64]) -> (Option<[f64; 2]>, Option<String>) {
     if case.slowdown.is_none() {
@@ -248,11 +221,9 @@ fn interval(case: &CaseRecord, ratios: &[f64]) -> (Option<[f64; 2]>, Option<Stri
     if ratios.len() < 2 {
         return (None, Some(format!("{} repeats have no spread", ratios.len())));
     }
-    let mean = ratios.iter().sum::<f64>() / ratios.len() as f64;
-    let half = half_width(ratios, ONE_SIDED);
-    match half.is_finite() {
-        true => (Some([mean - half, mean + half]), None),
-        false => (None, Some("the spread is not finite".into())),
+    match FigureSpread::of(ratios) {
+        Some(FigureSpread { low, high, .. }) => (Some([low, high]), None),
+        None => (None, Some("the spread is not finite".into())),
     }
 }
 

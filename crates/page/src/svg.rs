@@ -10,6 +10,7 @@ use plotters::prelude::*;
 use waykeeper_experiment::layout::Metric;
 use waykeeper_report::figure::seconds;
 use waykeeper_report::figure_of_metric;
+use waykeeper_run::spread::FigureSpread;
 use waykeeper_workload::format_ns;
 
 use crate::data::{Agreement, Data, ScaleKind};
@@ -60,6 +61,8 @@ struct Line {
     runs: Vec<Vec<(f64, f64)>>,
     dashed: bool,
     dots: bool,
+    /// Intervals: where, and both ends.
+    bars: Vec<(f64, (f64, f64))>,
 }
 
 /// All pictures for which there is data: the name of a file, and its text.
@@ -119,7 +122,14 @@ fn latency(data: &Data) -> Option<Picture> {
             let end = run[run.len() - 1].0;
             run.push((end, 0.5));
         }
-        Line { name: label(data, line.case), colour: colour(data, line.case), runs, dashed: false, dots: false }
+        Line {
+            name: label(data, line.case),
+            colour: colour(data, line.case),
+            runs,
+            dashed: false,
+            dots: false,
+            bars: Vec::new(),
+        }
     });
     let lines: Vec<Line> = lines.collect();
     let log = latency.first == ScaleKind::Log;
@@ -152,6 +162,7 @@ fn exceedance(data: &Data) -> Option<Picture> {
             runs: vec![stairs(&line.points)],
             dashed: false,
             dots: false,
+            bars: Vec::new(),
         });
     }
     for line in exceedance.lines.iter().take(MOST_LINES) {
@@ -168,6 +179,7 @@ fn exceedance(data: &Data) -> Option<Picture> {
             runs: vec![tail.points.iter().copied().filter(|(ns, _)| *ns < 20.0 * to).collect()],
             dashed: true,
             dots: false,
+            bars: Vec::new(),
         });
     }
     let mut limits: Vec<(f64, String)> = Vec::new();
@@ -223,6 +235,7 @@ fn peaks(data: &Data) -> Option<Picture> {
         ],
         dashed: false,
         dots: true,
+        bars: Vec::new(),
     });
     let lines: Vec<Line> = lines.collect();
     let points = || lines.iter().flat_map(|line| line.runs.iter().flatten());
@@ -252,7 +265,17 @@ fn sweep(data: &Data, at: usize) -> Option<Picture> {
         let at = |place: usize| place as f64;
         let own = line.points.iter().enumerate().filter_map(|(place, point)| Some((at(place), point.as_ref()?.value)));
         let colour = COLOURS[number % COLOURS.len()];
-        lines.push(Line { name: line.name.clone(), colour, runs: vec![own.collect()], dashed: false, dots: true });
+        let spreads =
+            line.points.iter().enumerate().filter_map(|(place, point)| Some((place, point.as_ref()?.spread?)));
+        let spreads: Vec<(usize, FigureSpread)> = spreads.collect();
+        lines.push(Line {
+            name: format!("{}{}", line.name, rests_on(&spreads)),
+            colour,
+            runs: vec![own.collect()],
+            dashed: false,
+            dots: true,
+            bars: spreads.iter().map(|(place, spread)| (at(*place), (spread.low.max(0.0), spread.high))).collect(),
+        });
         let theirs: Vec<(f64, f64)> = line
             .points
             .iter()
@@ -269,10 +292,13 @@ fn sweep(data: &Data, at: usize) -> Option<Picture> {
                 runs: vec![theirs],
                 dashed: true,
                 dots: true,
+                bars: Vec::new(),
             });
         }
     }
-    let most = lines.iter().flat_map(|line| line.runs.iter().flatten()).map(|(_, value)| *value).fold(0.0, f64::max);
+    let values = lines.iter().flat_map(|line| line.runs.iter().flatten()).map(|(_, value)| *value);
+    let ends = lines.iter().flat_map(|line| &line.bars).map(|(_, (_, high))| *high);
+    let most = values.chain(ends).fold(0.0, f64::max);
     let points: Vec<String> = sweep.points.iter().enumerate().map(|(at, name)| format!("{at}: {name}")).collect();
     let shown: fn(f64) -> String = match sweep.metric {
         Metric::Slowdown | Metric::Cost => |value| figure_of_metric(Metric::Slowdown, Some(value)),
@@ -293,6 +319,15 @@ fn sweep(data: &Data, at: usize) -> Option<Picture> {
         lines,
         limits: Vec::new(),
     })
+}
+
+/// What the intervals of a line rest on, for its legend.
+fn rests_on(spreads: &[(usize, FigureSpread)]) -> String {
+    let Some((_, first)) = spreads.first() else { return String::new() };
+    let counts = || spreads.iter().map(|(_, spread)| spread.n);
+    let (least, most) = (counts().min().unwrap_or(first.n), counts().max().unwrap_or(first.n));
+    let n = if least == most { format!("{most}") } else { format!("{least} to {most}") };
+    format!(" (95 % of the mean, {n} {})", first.of.name())
 }
 
 fn plain(value: f64) -> String {
@@ -382,6 +417,19 @@ where
             series.label(&line.name).legend(move |(x, y)| PathElement::new(vec![(x, y), (x + 20, y)], style));
         }
         if line.dots {
+            // A cap is as wide as a mark, whatever the axis is.
+            let bar = |(x, (low, high)): &(f64, (f64, f64))| {
+                let upright = PathElement::new(vec![(*x, *low), (*x, *high)], line.colour.stroke_width(1));
+                let cap = |y: f64| {
+                    EmptyElement::at((*x, y)) + PathElement::new(vec![(-5, 0), (5, 0)], line.colour.stroke_width(1))
+                };
+                (upright, cap(*low), cap(*high))
+            };
+            let bars: Vec<_> = line.bars.iter().map(bar).collect();
+            for (upright, low, high) in bars {
+                chart.draw_series(std::iter::once(upright))?;
+                chart.draw_series([low, high])?;
+            }
             chart.draw_series(run.iter().map(|point| Circle::new(*point, 3, line.colour.filled())))?;
         }
     }
@@ -392,7 +440,10 @@ where
 mod tests {
     use std::path::Path;
 
+    use waykeeper_run::spread::SpreadOf;
+
     use super::*;
+    use crate::data::{SweepLine, SweepPicture, SweptFigure};
     use crate::source::ReportedRun;
 
     fn run(name: &str) -> ReportedRun {
@@ -417,6 +468,32 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_sweep_has_its_intervals_and_what_they_rest_on() {
+        let mut data = Data::new(&[run("simulated")]);
+        let point = |value, spread| Some(SweptFigure { case: 0, value, spread, published: None, how: None });
+        let spread = |low, high, n| Some(FigureSpread { low, high, n, of: SpreadOf::Repeats });
+        let points = vec![point(1.0, spread(-0.5, 1.5, 3)), point(2.0, None), point(3.0, spread(2.0, 4.0, 5))];
+        let name = |at: usize| format!("p{at}");
+        data.sweeps = vec![SweepPicture {
+            run: 0,
+            metric: Metric::Slowdown,
+            sweep: "size".into(),
+            points: (0..3).map(name).collect(),
+            lines: vec![SweepLine { name: "none".into(), points }],
+        }];
+        let drawn = svgs(&data).unwrap();
+        let (_, text) = drawn.iter().find(|(file, _)| file == "sweep-1.svg").unwrap();
+        assert!(text.contains("none (95 % of the mean, 3 to 5 repeats)"), "{text}");
+        // Three points, two of them with an upright line and two caps.
+        let own = format!("stroke=\"#{:02X}{:02X}{:02X}\" stroke-width=\"1\"", 0x00, 0x72, 0xb2);
+        assert_eq!(text.matches(&own).count(), 6, "{text}");
+        // Nothing is drawn below the axis, which begins at 0.
+        data.sweeps[0].lines[0].points[0] = point(1.0, spread(0.0, 1.5, 3));
+        let same = svgs(&data).unwrap();
+        assert_eq!(same.iter().find(|(file, _)| file == "sweep-1.svg").unwrap().1, *text);
     }
 
     #[test]

@@ -301,7 +301,7 @@
 
   data.sweeps.forEach((sweep, at) => add(`sweep-${at}`, null, (figure) => {
     const [name, show] = metricOf(sweep.metric);
-    const values = sweep.lines.flatMap((line) => line.points.filter(Boolean).flatMap((point) => [point.value, point.published].filter((v) => v > 0)));
+    const values = sweep.lines.flatMap((line) => line.points.filter(Boolean).flatMap((point) => [point.value, point.published, point.spread?.low, point.spread?.high].filter((v) => v > 0)));
     const log = values.length && Math.max(...values) > 30 * Math.min(...values);
     ownLegend(figure, sweep.lines.map((line, number) => [line.name, number]));
     const hidden = figure.hiddenLines || new Set();
@@ -311,15 +311,26 @@
       series: sweep.lines.flatMap((line, number) => {
         if (hidden.has(number)) return [];
         const colour = colourOf(number);
-        const detail = (point) => tip(data.cases[point.case].label, [[name, show(point.value)], ["published", point.published === undefined ? "" : show(point.published)], ["agreement", point.how || ""], ...seen(point.case)]);
+        const detail = (point) => tip(data.cases[point.case].label, [[name, show(point.value)], ["95 % of the mean", point.spread ? `${show(point.spread.low)} to ${show(point.spread.high)}` : ""], ["from", point.spread ? `${count(point.spread.n)} ${point.spread.of}` : ""], ["published", point.published === undefined ? "" : show(point.published)], ["agreement", point.how || ""], ...seen(point.case)]);
         const own = {
           type: "line", name: line.name, color: colour, symbol: "circle", symbolSize: 7, showAllSymbol: true, connectNulls: false, emphasis: { disabled: true },
           lineStyle: { width: 1.8, type: DASHES[Math.floor(number / LIGHT.length) % DASHES.length] },
           data: line.points.map((point) => (point ? { value: point.value, point } : null)), tooltip: { formatter: (item) => detail(item.data.point) },
         };
+        const spreads = line.points.map((point, x) => [x, point]).filter(([, point]) => point && point.spread);
+        const bars = spreads.length ? [{
+          type: "custom", name: `${line.name}, 95 %`, color: colour, silent: true, z: 1, encode: { x: 0, y: [1, 2] },
+          data: spreads.map(([x, point]) => [x, log ? Math.max(point.spread.low, below(Math.min(...values))) : point.spread.low, point.spread.high]),
+          renderItem: (_, api) => {
+            const [x, low] = api.coord([api.value(0), api.value(1)]);
+            const high = api.coord([api.value(0), api.value(2)])[1];
+            const line = (x1, y1, x2, y2) => ({ type: "line", shape: { x1, y1, x2, y2 }, style: { stroke: colour, lineWidth: 1.2 } });
+            return { type: "group", children: [line(x, low, x, high), line(x - 5, low, x + 5, low), line(x - 5, high, x + 5, high)] };
+          },
+        }] : [];
         const theirs = line.points.map((point, x) => [x, point]).filter(([, point]) => point && point.published !== undefined);
-        if (!theirs.length) return [own];
-        return [own, {
+        if (!theirs.length) return [own, ...bars];
+        return [own, ...bars, {
           type: "scatter", name: `${line.name}, published`, symbol: "diamond", symbolSize: 12, color: colour,
           data: theirs.map(([x, point]) => ({ value: [x, point.published], point, itemStyle: hollow(colour, point.how) })), tooltip: { formatter: (item) => detail(item.data.point) },
         }];

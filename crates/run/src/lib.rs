@@ -12,6 +12,7 @@ pub mod samples;
 pub mod sha256;
 mod shape;
 mod shard;
+pub mod spread;
 mod summary;
 pub mod unfinished;
 mod work;

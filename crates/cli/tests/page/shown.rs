@@ -194,3 +194,59 @@ fn verdicts_come_first_in_the_words_of_the_report() {
     let sections = browser.evaluate("[...document.querySelectorAll('main > section')].map(s => s.id)");
     assert_eq!(sections, serde_json::json!(["verdicts", "pictures", "tables", "provenance"]));
 }
+
+const SWEPT: &str = "title = 'x'\nplatform = 'agilex5'\nsentinel = false\nmitigations = []\n\
+    targets = [{ workload = 'latency_loop', core = 1 }]\n\
+    neighbours = [{ workload = 'way_hammer', cores = [2, 3] }]\n\
+    sweep = [{ name = 'hammer', key = 'neighbours.0.workload', values = ['way_hammer', 'set_crawler'] }]\n\
+    table = { metric = 'slowdown' }\n";
+
+#[test]
+fn means_against_a_sweep_have_their_interval() {
+    let desk = Desk::new();
+    desk.file("swept.toml", SWEPT);
+    desk.run(&["run", "swept.toml", "--duration=2ms", "--repeats=3", "--out=run"]).with(0);
+    desk.run(&["report", "run", "--out=page.html", "--svg=figures"]).with(0);
+    let record = desk.record("run");
+    let means = |name: &str| -> Vec<f64> {
+        let of = list(&record, "cases").iter().find(|case| case["name"] == name).unwrap();
+        list(of, "repeats").iter().map(|repeat| repeat["mean_ns"].as_f64().unwrap()).collect()
+    };
+    let solo = means("idle");
+    let data = data(&desk, "page.html");
+    let line = list(&data["sweeps"][0], "lines").iter().find(|line| line["name"] == "none").unwrap();
+    for (at, hammer) in ["way_hammer", "set_crawler"].iter().enumerate() {
+        let beside = means(&format!("none [hammer {hammer}]"));
+        let ratios: Vec<f64> = beside.iter().zip(&solo).map(|(beside, solo)| beside / solo).collect();
+        let mean = ratios.iter().sum::<f64>() / 3.0;
+        let deviation = (ratios.iter().map(|ratio| (ratio - mean).powi(2)).sum::<f64>() / 2.0).sqrt();
+        // t(0.975, 2) = 4.302653 (tables).
+        let half = 4.302_653 * deviation / 3f64.sqrt();
+        let spread = &line["points"][at]["spread"];
+        for (key, expected) in [("low", mean - half), ("high", mean + half)] {
+            assert!((spread[key].as_f64().unwrap() - expected).abs() < 1e-6, "{key} of {hammer}: {spread} {expected}");
+        }
+        assert_eq!((&spread["n"], &spread["of"]), (&Value::from(3), &Value::from("repeats")));
+    }
+    let svg = fs::read_to_string(desk.path().join("figures/sweep-1.svg")).unwrap();
+    assert!(svg.contains("none (95 % of the mean, 3 repeats)"), "{svg}");
+    let mut browser = Chromium::start(DESKTOP);
+    browser.open(&desk.path().join("page.html"));
+    browser.evaluate("document.querySelector('#sweep-0').scrollIntoView({ block: 'center' })");
+    let at = browser.evaluate("(() => { const r = document.querySelector('#sweep-0 .chart').getBoundingClientRect(); return [r.left, r.top, r.width, r.height]; })()");
+    let of = |place: usize| at[place].as_f64().unwrap();
+    let mut hovered = String::new();
+    // The mark of the first point is somewhere in the first half.
+    'marks: for left in 0..40 {
+        for down in 0..50 {
+            browser.point_at(of(0) + of(2) * (0.2 + 0.005 * f64::from(left)), of(1) + of(3) * f64::from(down) / 50.0);
+            let tip = browser.evaluate("document.querySelector('#sweep-0 .tip')?.textContent ?? ''");
+            hovered = tip.as_str().unwrap().to_owned();
+            if !hovered.is_empty() {
+                break 'marks;
+            }
+        }
+    }
+    assert!(hovered.contains("95 % of the mean") && hovered.contains("3 repeats"), "{hovered}");
+    is_quiet(&browser);
+}

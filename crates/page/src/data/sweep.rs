@@ -5,6 +5,7 @@ use serde_with::skip_serializing_none;
 use waykeeper_experiment::layout::Metric;
 use waykeeper_report::is_shown;
 use waykeeper_run::Run;
+use waykeeper_run::spread::{FigureSpread, spread};
 
 use super::published::{Agreement, of_metric};
 use super::{Numbered, letter};
@@ -45,6 +46,8 @@ pub struct SweptFigure {
     pub case: usize,
     /// The figure.
     pub value: f64,
+    /// Its interval, where it is a mean over repeats.
+    pub spread: Option<FigureSpread>,
     /// The published one.
     pub published: Option<f64>,
     /// What agreement means.
@@ -82,6 +85,7 @@ pub(crate) fn sweep(run: usize, source: &ReportedRun, cases: &[Numbered<'_>]) ->
         Some(SweptFigure {
             case: case.number,
             value: case.case.figure(metric)?,
+            spread: spread(&source.run, case.case, metric),
             published: theirs.map(|(value, _)| value),
             how: theirs.map(|(_, how)| how),
         })
