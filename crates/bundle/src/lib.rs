@@ -55,12 +55,22 @@ struct Page {
     pictures: Option<String>,
 }
 
+/// A table of interference channels.
+#[derive(Debug)]
+struct Table {
+    /// Its file, JSON; what a person reads is beside it.
+    file: String,
+    /// What it is about.
+    about: String,
+}
+
 /// What goes into one archive.
 #[derive(Debug, Default)]
 pub struct Bundle {
     archive: Archive,
     runs: Vec<Bundled>,
     pages: Vec<Page>,
+    tables: Vec<Table>,
     names: BTreeSet<String>,
     left_out: Vec<String>,
 }
@@ -138,6 +148,23 @@ impl Bundle {
         }
         self.archive.add(file.to_owned(), html);
         self.pages.push(Page { file: file.into(), of: of.to_vec(), pictures: is_drawn.then_some(folder) });
+    }
+
+    /// Adds a table of interference channels: its JSON as it is, and the text of it. `about` says what the table is about, `runs`
+    /// are those that it rests on, by experiment and time of their beginning.
+    pub fn add_channels(&mut self, file: &Path, json: Vec<u8>, text: String, about: String, runs: &[(String, String)]) {
+        let name = names::of_folder(file);
+        let name = names::free(name.strip_suffix(".json").unwrap_or(&name), &mut self.names);
+        let file = format!("channels/{name}.json");
+        for (experiment, started) in runs {
+            let is_here = |bundled: &Bundled| bundled.run.experiment == *experiment && bundled.run.started == *started;
+            if !self.runs.iter().any(is_here) {
+                self.left_out.push(format!("of {file}: the run of `{experiment}` that began at {started}"));
+            }
+        }
+        self.archive.add(format!("channels/{name}.txt"), text.into_bytes());
+        self.archive.add(file.clone(), json);
+        self.tables.push(Table { file, about });
     }
 
     /// Adds a file of the caller's.

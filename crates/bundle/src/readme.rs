@@ -11,6 +11,15 @@ use crate::{Bundle, Bundled};
 pub(crate) fn text(bundle: &Bundle) -> String {
     let runs: String = bundle.runs.iter().map(run).collect();
     let pages: String = bundle.pages.iter().map(|page| format!("- `{}`\n", page.file)).collect();
+    let tables: String =
+        bundle.tables.iter().map(|table| format!("- `{}`: {}\n", table.file, plain(&table.about))).collect();
+    let tables = match bundle.tables.is_empty() {
+        true => String::new(),
+        false => format!(
+            "## Interference channels\n\nTables of `waykeeper channels`, as JSON and, beside it, as text. They say what was seen \
+             when they were printed, and support an argument; the script does not make them again.\n\n{tables}\n"
+        ),
+    };
     let left_out = match bundle.left_out.is_empty() {
         true => "Nothing that the runs know.\n".to_owned(),
         false => bundle.left_out.iter().map(|what| format!("- {}\n", plain(what))).collect(),
@@ -31,7 +40,7 @@ pub(crate) fn text(bundle: &Bundle) -> String {
          - A run on a machine is measured again on the machine that the script runs on, for as long as the first time, and may need \
          root as that did. Its figures are others; the script compares them and judges nothing.\n\
          - A maximum belongs to the time in which it was seen, and bounds nothing.\n\n\
-         ## Runs\n\n{runs}\
+         ## Runs\n\n{runs}{tables}\
          ## Not in the archive\n\n{left_out}"
     )
 }

@@ -1,11 +1,11 @@
 //! The table.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
 /// Yes, no, or not seen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ChannelAnswer {
     /// It was seen.
@@ -18,7 +18,7 @@ pub enum ChannelAnswer {
 
 /// The interference channels of a platform.
 #[skip_serializing_none]
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ChannelTable {
     /// Version of this format.
     pub format: u32,
@@ -46,7 +46,7 @@ pub struct ChannelTable {
 
 /// One channel.
 #[skip_serializing_none]
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ChannelRow {
     /// Its id, which does not change between releases.
     pub id: String,
@@ -69,7 +69,7 @@ pub struct ChannelRow {
 }
 
 /// Whether a channel is there.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Presence {
     /// The answer.
     pub answer: ChannelAnswer,
@@ -78,7 +78,7 @@ pub struct Presence {
 }
 
 /// A place, and what stands there.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HowKnown {
     /// A file, a CPUID leaf, a register, or a key of a platform file.
     pub by: String,
@@ -113,7 +113,7 @@ impl Presence {
 }
 
 /// Whether the policy reduces a channel.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Reduction {
     /// The answer.
     pub answer: ChannelAnswer,
@@ -124,7 +124,7 @@ pub struct Reduction {
 }
 
 /// A setting that reduces a channel.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReducingSetting {
     /// The write, or what is configured.
     pub write: String,
@@ -133,7 +133,7 @@ pub struct ReducingSetting {
 }
 
 /// A run that a table is about.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ChannelRun {
     /// Where it is, as it was named.
     pub run: String,
@@ -152,7 +152,7 @@ pub struct ChannelRun {
 }
 
 /// Which neighbours exercised a channel.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Exercised {
     /// Whether an effect or a counter shows it.
     pub answer: ChannelAnswer,
@@ -173,7 +173,7 @@ impl Exercised {
 
 /// A case of a run whose neighbours can exercise a channel.
 #[skip_serializing_none]
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ChannelExercise {
     /// The run.
     pub run: String,
@@ -204,7 +204,7 @@ pub struct ChannelExercise {
 }
 
 /// A counter of the target's core or of the platform, a second.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CounterShift {
     /// Its name in the run.
     pub name: String,
@@ -217,7 +217,7 @@ pub struct CounterShift {
 }
 
 /// The policy that a table is about.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "standing")]
 pub enum PolicyStanding {
     /// A plan for the place; nothing is written.
@@ -254,7 +254,7 @@ pub enum PolicyStanding {
 }
 
 /// How a check of the doctor ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CheckOutcome {
     /// The check.
     pub id: String,
@@ -262,6 +262,27 @@ pub struct CheckOutcome {
     pub outcome: waykeeper_doctor::Outcome,
     /// What was found, or why it cannot be seen.
     pub what: String,
+}
+
+/// Version of the format.
+pub(crate) const FORMAT: u32 = 1;
+
+impl ChannelTable {
+    /// Reads a table as `waykeeper channels --json` printed it.
+    ///
+    /// # Errors
+    /// What is no such table, or is of a newer version.
+    pub fn from_json(json: &[u8]) -> Result<Self, String> {
+        let expected = "expected what `waykeeper channels --json` prints";
+        let value: serde_json::Value =
+            serde_json::from_slice(json).map_err(|error| format!("this is not JSON ({error}); {expected}"))?;
+        let format = value.get("format").and_then(serde_json::Value::as_u64);
+        let format = format.ok_or_else(|| format!("there is no `format` in it; {expected}"))?;
+        if format > u64::from(FORMAT) {
+            return Err(format!("found format {format}, written by a newer Waykeeper; this one reads up to {FORMAT}"));
+        }
+        serde_json::from_value(value).map_err(|error| format!("this is no table of channels ({error}); {expected}"))
+    }
 }
 
 /// The JSON Schema of a [`ChannelTable`].

@@ -580,16 +580,21 @@ Examples:
   waykeeper bundle waykeeper-runs/this-machine-20261121-201500
   waykeeper bundle results/before results/after --out paper.tar.zst
   waykeeper bundle lab                                  a session of `kpi`, with its acceptance record
+  waykeeper channels --run results/after --json > channels.json && waykeeper bundle results/after --channels channels.json
 
 In the archive: the runs with all samples, the platforms, workloads, policies and recordings that they have a hash of, report and
 pictures, MANIFEST.sha256 for `sha256sum -c`, and reproduce.sh, which verifies the hashes, runs the experiments again and draws
 the pictures again. Equal runs give equal archives.
 
-Exit status: 0 done; 2 a run that has not ended, a folder that is none, an archive that exists; 3 the archive cannot be written.")]
+Exit status: 0 done; 2 a run that has not ended, a folder that is none, no table of channels, an archive that exists; 3 the
+archive cannot be written.")]
 pub struct Bundle {
     /// The folders of runs that have ended, or of sessions of `kpi`.
     #[arg(required = true, value_name = "RUN")]
     pub runs: Vec<PathBuf>,
+    /// A table of interference channels that `channels --json` printed; may be given several times.
+    #[arg(long = "channels", value_name = "FILE")]
+    pub channels: Vec<PathBuf>,
     /// The archive to write, a new file, .tar.gz or .tar.zst [default: EXPERIMENT-bundle.tar.gz, here].
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,

@@ -1,7 +1,7 @@
 //! What an examination leaves.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use waykeeper_linux::format_cpulist;
 
 use crate::view::{ChosenBy, View};
@@ -19,7 +19,7 @@ pub enum Severity {
 }
 
 /// How a check ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// Something is wrong.

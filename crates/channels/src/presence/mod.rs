@@ -47,7 +47,7 @@ impl ChannelPlace {
         };
         let channels = list().channel.iter().map(row).collect();
         ChannelTable {
-            format: 1,
+            format: crate::table::FORMAT,
             place: self.place.clone(),
             called: self.called.clone(),
             is_platform_file: self.kind == PlaceKind::Platform,

@@ -4,9 +4,12 @@ use std::path::{Path, PathBuf};
 
 use clap::Parser;
 use waykeeper_bundle::{Bundle, Packing, RunRequest, Written};
+use waykeeper_channels::ChannelTable;
 use waykeeper_experiment::InputError;
 use waykeeper_kpi::{KpiReport, KpiSession, RECORD_FILE, preface};
 use waykeeper_page::{Data, ReportedRun, page, page_with, svgs};
+use waykeeper_platform::read_text;
+use waykeeper_report::shown::lines;
 use waykeeper_run::Run;
 
 use super::output::print;
@@ -30,6 +33,7 @@ pub fn bundle(arguments: &arguments::Bundle) -> Result<Exit, Failure> {
         let sources = alone.iter().map(|(folder, name)| source(folder, name)).collect::<Result<Vec<_>, _>>()?;
         bundle.add_page("report.html", page(&sources).into_bytes(), &names, pictures(&sources)?);
     }
+    arguments.channels.iter().try_for_each(|file| add_channels(&mut bundle, file))?;
     let (out, packing) = match named {
         Some(named) => named,
         None => new_archive(Path::new(&format!("{}.tar.gz", bundle.name())))?,
@@ -80,6 +84,19 @@ fn add_session(bundle: &mut Bundle, folder: &Path, session: &KpiSession) -> Resu
     let html = page_with(&preface(&KpiReport::new(session)?), &sources);
     let file = format!("acceptance-{name}.html");
     bundle.add_page(&file, html.into_bytes(), std::slice::from_ref(&name), pictures(&sources)?);
+    Ok(())
+}
+
+/// Adds a table of interference channels.
+fn add_channels(bundle: &mut Bundle, file: &Path) -> Result<(), InputError> {
+    let bad = |why: String| InputError::in_file(&file.display().to_string(), why);
+    let json = read_text(file).map_err(|error| bad(format!("it cannot be read: {error}")))?;
+    let table = ChannelTable::from_json(json.as_bytes()).map_err(bad)?;
+    let runs: Vec<(String, String)> =
+        table.runs.iter().map(|run| (run.experiment.clone(), run.started.clone())).collect();
+    let called = table.called.as_ref().map(|called| format!(" ({called})")).unwrap_or_default();
+    let about = format!("{}{called}, {} channels", table.place, table.channels.len());
+    bundle.add_channels(file, json.into_bytes(), lines(&waykeeper_channels::text(&table)).into_owned(), about, &runs);
     Ok(())
 }
 

@@ -284,3 +284,41 @@ fn an_imported_run_is_packed_and_not_run_again() {
     assert!(said.contains("c: cannot be run again: it was imported from another tool"), "{said}");
     assert!(archive.join("drawn/report.html").exists(), "{said}");
 }
+
+#[test]
+fn tables_of_channels_are_packed_and_name_the_runs_that_are_not() {
+    let desk = desk();
+    let text = desk.run(&["channels", "agilex5", "--run=quick"]).with(0).stdout;
+    let table = desk.run(&["channels", "agilex5", "--run=quick", "--json"]).with(0).stdout;
+    desk.file("argued.json", &table);
+    let archive = unpacked(&desk, &["quick", "--channels=argued.json"], "all.tar.gz");
+    sh(&archive, "sha256sum -c --strict --quiet MANIFEST.sha256").with(0);
+    let packed = |file: &str| std::fs::read_to_string(archive.join(file)).unwrap();
+    assert_eq!((packed("channels/argued.json"), packed("channels/argued.txt")), (table.clone(), text));
+    assert!(packed("MANIFEST.sha256").contains("  channels/argued.json\n"));
+    let readme = packed("README.md");
+    assert!(readme.contains("- `channels/argued.json`: agilex5"), "{readme}");
+    assert!(!readme.contains("of channels/"), "{readme}");
+
+    // A run of the table that is not in the archive is named.
+    let run =
+        ["run", "agilex5-cluster-latency", "--set=mitigations=[]", "--duration=1ms", "--repeats=1", "--out=other"];
+    desk.run(&run).with(0);
+    std::fs::write(desk.path().join("aged.json"), table.replace("\"started\": \"2", "\"started\": \"1")).unwrap();
+    let said = desk.run(&["bundle", "other", "--channels=aged.json", "--out=other.tar.gz"]).with(0).stdout;
+    assert!(said.contains("of channels/aged.json: the run of `agilex5-cluster-latency` that began at 1"), "{said}");
+
+    for (name, text, says) in [
+        ("none.json", "{}", "no `format`"),
+        ("run.json", "{ \"format\": 1 }", "this is no table of channels"),
+        ("newer.json", "{ \"format\": 99 }", "written by a newer Waykeeper"),
+        ("torn.json", &table[..table.len() / 2], "this is not JSON"),
+    ] {
+        desk.file(name, text);
+        let error = desk.run(&["bundle", "quick", "--channels", name, "--out=no.tar.gz"]).with(2).stderr;
+        assert!(error.contains(name) && error.contains(says), "{error}");
+    }
+    let error = desk.run(&["bundle", "quick", "--channels=absent.json", "--out=no.tar.gz"]).with(2).stderr;
+    assert!(error.contains("absent.json: it cannot be read"), "{error}");
+    assert!(!desk.path().join("no.tar.gz").exists());
+}
