@@ -358,6 +358,7 @@ pub struct Tune {
 #[command(after_help = "\
 Examples:
   waykeeper hunt this-machine --duration 100ms --time-limit 10min
+  waykeeper hunt this-machine --target chase_llc@1 --duration 200ms --beside stress-ng
   waykeeper hunt agilex5-cluster-latency --objective max --duration 2ms --repeats 8 --out worst.toml
   waykeeper hunt apollo-lake-cat --cores 2 --candidates 100 --set simulated_samples=2
   waykeeper tune agilex5-cluster-latency --budget 'max<=5us' --against worst.toml
@@ -380,6 +381,13 @@ pub struct Hunt {
     /// on simulated platforms.
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub also: Vec<Unfair>,
+    /// Also measure stress-ng's installed stressors of the cache, memory and vm classes (on this machine): once each, and the worst
+    /// three in the fresh repeats, of which there are then 20 or more.
+    #[arg(long, value_enum)]
+    pub beside: Option<Stressing>,
+    /// Fresh repeats of what is shown, 2 or more [default: those of the experiment or `--repeats`; 5 or more, 20 or more with `--beside`].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=100_000))]
+    pub turns: Option<u32>,
     /// How long it may take; three tenths of it are for fresh repeats.
     #[arg(long, value_name = "TIME", default_value = "10min", allow_hyphen_values = true)]
     pub time_limit: String,
@@ -395,6 +403,13 @@ pub struct Hunt {
     /// Print JSON instead of the table.
     #[arg(long)]
     pub json: bool,
+}
+
+/// A program whose loads are measured beside the neighbours of a hunt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Stressing {
+    /// stress-ng.
+    StressNg,
 }
 
 /// A neighbour that can stall all cores of a machine.

@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 use waykeeper_executor::{Executor, ExecutorError, RunSettings};
 use waykeeper_experiment::cases::{Case, Plan};
 use waykeeper_experiment::site::{ExecutorKind, RefusalRecord};
+use waykeeper_run::Parameters;
 use waykeeper_run::measurement::Measurement;
 
 /// The cases of a session, measured one repeat at a time.
@@ -28,6 +29,11 @@ impl SingleRepeats {
     /// What runs them.
     pub fn kind(&self) -> ExecutorKind {
         self.executor.place().site.executor
+    }
+
+    /// What the figures of a simulated platform rest on; none on a machine.
+    pub fn parameters(&self) -> Option<&Parameters> {
+        self.executor.place().parameters.as_ref()
     }
 
     /// Length of a repeat, seconds.

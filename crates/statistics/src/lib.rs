@@ -9,6 +9,7 @@
 mod budget;
 mod comparison;
 mod effect;
+mod excess;
 mod judgement;
 mod mean;
 mod peaks;
@@ -25,6 +26,7 @@ mod wording;
 pub use budget::{BadBudget, Budget, LimitUnit, Metric};
 pub use comparison::{Answer, Arms, Comparison, Maxima, NotCompared, Rates, Repeat, compare};
 pub use effect::{Effect, Observed, Seen, effect};
+pub use excess::excess_ratio;
 pub use judgement::{Figures, Judgement, JudgementKind, judge, judge_at};
 pub use mean::half_width;
 pub use peaks::{Forecast, Heights, LEAST_PEAKS, Outlook, Pareto, Unsettled, outlook};

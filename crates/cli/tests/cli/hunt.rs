@@ -53,6 +53,7 @@ fn mistakes_of_a_hunt_are_one_clear_paragraph_each() {
         ("--target=latency_loop", "expected WORKLOAD@CORE"),
         ("--cores=1", "a neighbour needs a core of its own"),
         ("--also=split_lock", "a simulated platform has no locked bus"),
+        ("--beside=stress-ng", "simulated platforms run access patterns only"),
         ("--also=clflush", "a simulated platform has no flushes of lines"),
         ("--set=neighbours=[]", "expected some, such as `--cores 2,3`"),
     ] {

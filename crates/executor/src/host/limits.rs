@@ -68,7 +68,8 @@ fn operations(case: &Case) -> Option<String> {
             let others = operation.is_unfair().then(|| others(&Root::default(), std::env::var_os("CI").as_deref()));
             others.flatten().map(|others| {
                 format!(
-                    "`{}` can stall all cores of a machine, and {others}; a machine of your own without a hypervisor would do, with                      nobody else on it",
+                    "`{}` can stall all cores of a machine, and {others}; a machine of your own without a hypervisor \
+                     would do, with nobody else on it",
                     operation.name()
                 )
             })

@@ -137,6 +137,9 @@ impl<'scope, 'env> Setup<'scope, 'env> {
         if let Some(generator) = &mut generator {
             generator.start()?;
         }
+        if !externals.is_empty() {
+            std::thread::sleep(BEGINNING);
+        }
         let before = (cpu_times(&externals), cgroup::throttled());
         let begun = Instant::now();
         self.gate.open();
@@ -268,6 +271,10 @@ type SetUp = Result<Loop, String>;
 
 /// The target's key among the placements.
 const TARGET: &str = "target";
+
+/// External programs get this long to lay out their memory and start their processes before the target is observed beside them:
+/// stress-ng takes 0.1 s.
+const BEGINNING: Duration = Duration::from_millis(250);
 
 /// Less throttled time than this is not worth a repeat.
 const THROTTLED_LEAST: Duration = Duration::from_millis(1);

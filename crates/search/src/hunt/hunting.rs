@@ -6,18 +6,20 @@ use std::time::{Duration, Instant};
 use toml::{Table, Value};
 use waykeeper_executor::ExecutorError;
 use waykeeper_experiment::cases::{Case, Purpose};
-use waykeeper_experiment::site::ExecutorKind;
+use waykeeper_experiment::site::{ExecutorKind, Site};
 use waykeeper_experiment::{InputError, Loaded, Set};
 use waykeeper_linux::Root;
 use waykeeper_linux::sharing::{self, SplitLocks};
 use waykeeper_run::measurement::Measurement;
 use waykeeper_session::{Options, Session, SessionError, SingleRepeats};
-use waykeeper_statistics::half_width;
+use waykeeper_statistics::{excess_ratio, half_width};
 use waykeeper_workload::{CacheShapes, Operation, Workload};
 
 use super::pattern::{Geometry, NeighbourPattern};
 use super::pool::{CandidateSource, HuntExtent, MeasureNeighbours, Pool, Scored};
-use super::record::{Candidate, HuntRecord, SCHEMA};
+use super::record::{Candidate, HuntRecord, LeftOut, Mechanism, SCHEMA, StressNgRecord};
+use super::rests_on::rests_on;
+use super::stress_ng::{Stressors, stressors};
 use crate::together;
 
 /// Half of 5 % on each side of an interval.
@@ -25,6 +27,12 @@ const ONE_SIDED: f64 = 0.975;
 
 /// The part of the time limit in which new candidates are looked for; the rest is for fresh repeats.
 const LOOKING: f64 = 0.7;
+
+/// Fresh repeats at least: as many as an interval needs.
+const CONFIRMING: usize = 5;
+
+/// Fresh repeats at least in which the worst neighbour and stress-ng's worst are compared.
+const COMPARING: usize = 20;
 
 /// What of the target counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,6 +81,10 @@ pub struct HuntRequest {
     pub cores: Vec<u32>,
     /// Bundled workloads that are unfair, and tried nevertheless.
     pub also: Vec<String>,
+    /// Whether stress-ng's stressors are measured beside the others.
+    pub stress_ng: bool,
+    /// Fresh repeats of what is shown, where others than usual are asked for.
+    pub turns: Option<usize>,
     /// What of the target counts.
     pub objective: Objective,
     /// At most so many candidates.
@@ -137,14 +149,18 @@ pub fn hunt(request: &HuntRequest, watcher: &dyn HuntWatcher, stop: &AtomicBool)
     let geometry = geometry.with(operations(request, &cores)?);
     let mut named = bundled();
     named.extend(also(request, &cores)?);
+    let found = request.stress_ng.then(|| installed(site.executor, &geometry)).transpose()?;
     let mut place = Beside { request, cores: &cores, watcher, stop };
     let extent = HuntExtent {
         candidates: request.candidates.max(named.len() + 1),
-        confirming: repeats.max(5) as usize,
+        confirming: request.turns.unwrap_or_else(|| confirming(request, repeats)),
         until: begun + request.time_limit.mul_f64(LOOKING),
     };
     let mut pool = Pool::new(&geometry, request.seed);
     pool.hunt(&mut place, &named, &extent, stop)?;
+    if let Some(found) = found.as_ref().filter(|_| !pool.cut_short) {
+        pool.screen(&mut place, &found.taken)?;
+    }
     let confirmed = match pool.confirm(&mut place, &extent) {
         Err(ExecutorError::Stopped) => {
             pool.cut_short = true;
@@ -152,6 +168,7 @@ pub fn hunt(request: &HuntRequest, watcher: &dyn HuntWatcher, stop: &AtomicBool)
         }
         confirmed => confirmed?,
     };
+    let cores_first = cores[0];
     Ok(HuntRecord {
         schema: SCHEMA,
         experiment: with_neighbours.loaded().name.clone(),
@@ -162,6 +179,8 @@ pub fn hunt(request: &HuntRequest, watcher: &dyn HuntWatcher, stop: &AtomicBool)
         objective: request.objective.name().into(),
         also: request.also.clone(),
         split_locks: split_locks(request, site.executor),
+        rests_on: winner_rests_on(&confirmed, &site, cores_first, bare),
+        stress_ng: found.map(|found| stress_ng(found, &pool.tried, &confirmed)),
         tried: pool.tried.len() as u64,
         took_s: begun.elapsed().as_secs_f64(),
         cut_short: pool.cut_short,
@@ -186,6 +205,13 @@ fn open(request: &HuntRequest, candidates: &[CandidateSource], cores: &[u32]) ->
             CandidateSource::Named(name) => name.clone(),
             CandidateSource::Found(pattern) => {
                 sets.push(own(&["workloads", &group], Value::Table(pattern.workload())));
+                group.clone()
+            }
+            CandidateSource::Program(stressor) => {
+                let argv = stressor.argv.iter().cloned().map(Value::String).collect();
+                let table = [("kind", Value::String("command".into())), ("argv", Value::Array(argv))];
+                let table = table.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+                sets.push(own(&["workloads", &group], Value::Table(table)));
                 group.clone()
             }
         };
@@ -320,13 +346,14 @@ impl MeasureNeighbours for Beside<'_> {
             })
         };
         let alone = case_of(None).ok_or_else(|| ExecutorError::Refused("the target has no case alone".into()))?;
-        let mut jobs: Vec<(Option<usize>, usize, usize)> =
-            repeats.clone().map(|number| (None, alone, number)).collect();
+        // Turn after turn, and each begins with another candidate, so that drift of the place hits all alike.
+        let mut jobs: Vec<(Option<usize>, usize, usize)> = Vec::new();
         for number in repeats.clone() {
-            let cases = (0..candidates.len()).filter_map(|at| Some((Some(at), case_of(Some(at))?, number)));
-            jobs.extend(cases);
+            jobs.push((None, alone, number));
+            let turned = (0..candidates.len()).map(|at| (at + number) % candidates.len());
+            jobs.extend(turned.filter_map(|at| Some((Some(at), case_of(Some(at))?, number))));
         }
-        let figures = self.figures(&single, &jobs)?;
+        let figures = self.figures(&single, candidates, &jobs)?;
         let figure = |at: Option<usize>, number: usize| {
             let place = jobs.iter().position(|(of, _, repeat)| *of == at && *repeat == number)?;
             figures[place]
@@ -348,6 +375,7 @@ impl Beside<'_> {
     fn figures(
         &self,
         single: &SingleRepeats,
+        candidates: &[CandidateSource],
         jobs: &[(Option<usize>, usize, usize)],
     ) -> Result<Vec<Option<f64>>, ExecutorError> {
         let measure = |at: usize| {
@@ -357,8 +385,11 @@ impl Beside<'_> {
                 Ok(measurement) => {
                     Ok(self.request.objective.of(&measurement).filter(|_| measurement.not_counted.is_none()))
                 }
+                Err(ExecutorError::Stopped) => Err(ExecutorError::Stopped),
                 // Without the target alone there is nothing to compare with.
                 Err(ExecutorError::Refused(_)) if of.is_some() => Ok(None),
+                // A program of others may end by itself, such as where the kernel refuses what it asks for.
+                Err(_) if of.is_some_and(|at| matches!(candidates[at], CandidateSource::Program(_))) => Ok(None),
                 Err(error) => Err(error),
             }
         };
@@ -384,13 +415,73 @@ fn called(source: &CandidateSource) -> String {
     match source {
         CandidateSource::Named(name) => name.clone(),
         CandidateSource::Found(pattern) => pattern.called(),
+        CandidateSource::Program(stressor) => format!("stress-ng --{}", stressor.name),
+    }
+}
+
+/// What the worst one found rests on, on a simulated platform.
+fn winner_rests_on(confirmed: &[Scored], site: &Site, core: u32, session: Session) -> Vec<Mechanism> {
+    let winner = confirmed.iter().find_map(|scored| match &scored.source {
+        CandidateSource::Found(pattern) => Some(pattern.workload()),
+        _ => None,
+    });
+    let single = session.one_by_one();
+    let (Some(winner), Some(core), Some(parameters)) = (winner, site.core(core), single.parameters()) else {
+        return Vec::new();
+    };
+    let workload = Value::Table(winner).try_into::<Workload>().ok();
+    let bytes = workload.and_then(|workload| workload.resolve(&core.caches).ok()).map(|pattern| pattern.data_bytes());
+    bytes.map_or_else(Vec::new, |bytes| rests_on(bytes, &core.caches, parameters))
+}
+
+/// Fresh repeats: at least as many as intervals need, and more for a comparison with stress-ng.
+fn confirming(request: &HuntRequest, repeats: u32) -> usize {
+    let least = if request.stress_ng { COMPARING } else { CONFIRMING };
+    (repeats as usize).max(least)
+}
+
+/// The stressors that are installed here.
+fn installed(executor: ExecutorKind, geometry: &Geometry) -> Result<Stressors, InputError> {
+    let refuse = |why: String| InputError::in_option("--beside stress-ng", why);
+    match executor {
+        ExecutorKind::Host => stressors(geometry.last()).map_err(refuse),
+        ExecutorKind::Sim => Err(refuse("stress-ng is a program, and simulated platforms run access patterns only".into())),
+    }
+}
+
+/// What the fresh repeats say of stress-ng beside the others.
+fn stress_ng(mut found: Stressors, tried: &[Scored], confirmed: &[Scored]) -> StressNgRecord {
+    let is_stressor = |scored: &&Scored| matches!(scored.source, CandidateSource::Program(_));
+    let failed = |name: &String| {
+        let scored = tried.iter().find(|scored| matches!(&scored.source, CandidateSource::Program(it) if it.name == *name));
+        scored.is_none_or(|scored| scored.scores.is_empty())
+    };
+    let names: Vec<String> = found.taken.iter().map(|stressor| stressor.name.clone()).collect();
+    let (failed, measured): (Vec<String>, Vec<String>) = names.into_iter().partition(failed);
+    if !failed.is_empty() {
+        found.left_out.push(("could not be measured here".into(), failed));
+    }
+    let stressor = confirmed.iter().find(is_stressor);
+    let other = confirmed.iter().find(|scored| !is_stressor(scored));
+    let excess_ratio = other.zip(stressor).and_then(|(a, b)| excess_ratio(&a.scores, &b.scores, ONE_SIDED));
+    StressNgRecord {
+        version: found.version,
+        tried: measured,
+        left_out: found.left_out.into_iter().map(|(why, names)| LeftOut { why, names }).collect(),
+        worst: stressor.map(|scored| called(&scored.source)),
+        excess_ratio,
     }
 }
 
 fn candidate(scored: &Scored) -> Candidate {
     let (mean, half) = (scored.mean(), half_width(&scored.scores, ONE_SIDED));
+    let program = match &scored.source {
+        CandidateSource::Program(stressor) => Some(stressor.argv.join(" ")),
+        _ => None,
+    };
     let (bundled, workload) = match &scored.source {
         CandidateSource::Named(name) => (Some(name.clone()), None),
+        CandidateSource::Program(_) => (None, None),
         CandidateSource::Found(pattern) => {
             let mut table = pattern.workload();
             table.insert("title".into(), Value::String(format!("found by a hunt: {}", pattern.called())));
@@ -399,6 +490,7 @@ fn candidate(scored: &Scored) -> Candidate {
     };
     Candidate {
         bundled,
+        program,
         called: called(&scored.source),
         workload,
         ratios: scored.scores.clone(),
@@ -411,7 +503,8 @@ fn candidate(scored: &Scored) -> Candidate {
 fn over_bundled(confirmed: &[Scored]) -> Option<[f64; 3]> {
     let is_found = |scored: &&Scored| matches!(scored.source, CandidateSource::Found(_));
     let found = confirmed.iter().find(is_found)?;
-    let bundled = confirmed.iter().find(|scored| !is_found(scored))?;
+    let is_bundled = |scored: &&Scored| matches!(scored.source, CandidateSource::Named(_));
+    let bundled = confirmed.iter().find(is_bundled)?;
     let ratios: Vec<f64> = found.scores.iter().zip(&bundled.scores).map(|(found, bundled)| found / bundled).collect();
     let mean = ratios.iter().sum::<f64>() / ratios.len() as f64;
     let half = half_width(&ratios, ONE_SIDED);

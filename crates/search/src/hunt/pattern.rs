@@ -42,6 +42,11 @@ impl Geometry {
         if operations.is_empty() { self } else { Self { operations, ..self } }
     }
 
+    /// Bytes of the largest cache.
+    pub fn last(&self) -> u64 {
+        self.last
+    }
+
     fn operation(&self, random: &mut Rng) -> Operation {
         self.operations[random.usize(..self.operations.len())]
     }

@@ -7,6 +7,7 @@ use fastrand::Rng;
 use waykeeper_executor::ExecutorError;
 
 use super::pattern::{Geometry, NeighbourPattern};
+use super::stress_ng::Stressor;
 use crate::tune::FRESH;
 
 /// Where a candidate comes from.
@@ -16,6 +17,8 @@ pub enum CandidateSource {
     Named(String),
     /// A pattern of the search.
     Found(NeighbourPattern),
+    /// A program of others.
+    Program(Stressor),
 }
 
 /// Anything that measures how much a neighbour slows the target.
@@ -129,6 +132,31 @@ impl<'a> Pool<'a> {
         Ok(())
     }
 
+    /// Measures programs of others once, and the best ones of them once more.
+    ///
+    /// # Errors
+    /// A place that cannot measure the target; a stop.
+    pub fn screen(
+        &mut self,
+        place: &mut dyn MeasureNeighbours,
+        stressors: &[Stressor],
+    ) -> Result<(), ExecutorError> {
+        let sources: Vec<CandidateSource> = stressors.iter().cloned().map(CandidateSource::Program).collect();
+        let scores = place.measure(&sources, 0..1)?;
+        let first = self.tried.len();
+        self.tried.extend(sources.into_iter().zip(scores).map(|(source, scores)| Scored { source, scores }));
+        let all = self.best(self.tried.len()).into_iter();
+        let again: Vec<usize> = all.filter(|at| *at >= first).take(2 * SHOWN).collect();
+        let sources: Vec<CandidateSource> = again.iter().map(|at| self.tried[*at].source.clone()).collect();
+        if sources.is_empty() {
+            return Ok(());
+        }
+        for (at, scores) in again.into_iter().zip(place.measure(&sources, 1..2)?) {
+            self.tried[at].scores.extend(scores);
+        }
+        Ok(())
+    }
+
     /// Measures new candidates once, and the best ones of all again.
     fn round(
         &mut self,
@@ -167,7 +195,7 @@ impl<'a> Pool<'a> {
     fn next(&mut self) -> Vec<CandidateSource> {
         let patterns = self.best(4 * PARENTS).into_iter().filter_map(|at| match &self.tried[at].source {
             CandidateSource::Found(pattern) => Some(pattern.clone()),
-            CandidateSource::Named(_) => None,
+            CandidateSource::Named(_) | CandidateSource::Program(_) => None,
         });
         let parents: Vec<NeighbourPattern> = patterns.take(PARENTS).collect();
         let mut next: Vec<CandidateSource> = Vec::new();
@@ -187,15 +215,17 @@ impl<'a> Pool<'a> {
         next
     }
 
-    /// The best ones found and all named ones, the best first, with the scores that chose them.
+    /// The best ones found, all named ones and the best programs, the best first, with the scores that chose them.
     pub fn unconfirmed(&self) -> Vec<Scored> {
-        let mut found = 0;
-        let is_shown = |at: &usize| match self.tried[*at].source {
-            CandidateSource::Named(_) => true,
-            CandidateSource::Found(_) => {
-                found += 1;
-                found <= SHOWN
-            }
+        let (mut found, mut programs) = (0, 0);
+        let is_shown = |at: &usize| {
+            let count = match self.tried[*at].source {
+                CandidateSource::Named(_) => return true,
+                CandidateSource::Found(_) => &mut found,
+                CandidateSource::Program(_) => &mut programs,
+            };
+            *count += 1;
+            *count <= SHOWN
         };
         self.best(self.tried.len()).into_iter().filter(is_shown).map(|at| self.tried[at].clone()).collect()
     }

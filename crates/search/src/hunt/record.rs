@@ -1,5 +1,7 @@
 //! What a hunt leaves behind.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use waykeeper_experiment::site::ExecutorKind;
@@ -30,6 +32,12 @@ pub struct HuntRecord {
     /// What the kernel does with split locks, where they were tried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub split_locks: Option<String>,
+    /// stress-ng beside the others, where it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stress_ng: Option<StressNgRecord>,
+    /// What the worst one found rests on, on a simulated platform.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rests_on: Vec<Mechanism>,
     /// Candidates that were tried, also the bundled ones.
     pub tried: u64,
     /// How long it took, seconds.
@@ -43,11 +51,50 @@ pub struct HuntRecord {
     pub over_bundled: Option<[f64; 3]>,
 }
 
+/// stress-ng's stressors beside the other neighbours.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StressNgRecord {
+    /// What it says its version is.
+    pub version: String,
+    /// The stressors that were measured, the best of them more often.
+    pub tried: Vec<String>,
+    /// The installed stressors of its cache, memory and vm classes that were not.
+    pub left_out: Vec<LeftOut>,
+    /// The stressor with the largest mean slowdown in the fresh repeats.
+    pub worst: Option<String>,
+    /// The mean excess slowdown (s - 1) beside the worst neighbour that is no stressor over that beside the worst stressor, paired by
+    /// repeat: the ratio and the limits of its interval, 95 % in all (Fieller); none where the stressor is not shown to slow the target.
+    pub excess_ratio: Option<[f64; 3]>,
+}
+
+/// A part of a simulated platform that the figure of a neighbour rests on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Mechanism {
+    /// The part.
+    pub name: String,
+    /// How many of its parameters are documented, measured, assumed, fitted and imposed.
+    pub standing: BTreeMap<String, u32>,
+    /// The keys of those that are neither documented nor measured.
+    pub open: Vec<String>,
+}
+
+/// Stressors that were not measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LeftOut {
+    /// Why not.
+    pub why: String,
+    /// Their names.
+    pub names: Vec<String>,
+}
+
 /// A neighbour and what it does to the target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Candidate {
     /// A bundled workload, or none for one that was found.
     pub bundled: Option<String>,
+    /// A program of others, as its command line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<String>,
     /// What it does.
     pub called: String,
     /// The workload as a file, for one that was found.

@@ -5,7 +5,10 @@ use waykeeper_report::figure::{counted, ratio, seconds, three_digits};
 use waykeeper_report::table::{columns, table};
 use waykeeper_report::text::paragraph;
 
-use super::record::{Candidate, HuntRecord};
+use super::record::{Candidate, HuntRecord, Mechanism, StressNgRecord};
+
+/// Keys of parameters that are neither documented nor measured, in one line.
+const OPEN: usize = 6;
 
 /// The result as text.
 pub fn text(hunted: &HuntRecord) -> String {
@@ -33,7 +36,7 @@ pub fn text(hunted: &HuntRecord) -> String {
 }
 
 fn worst(hunted: &HuntRecord) -> Vec<String> {
-    let Some(found) = hunted.candidates.iter().find(|candidate| candidate.bundled.is_none()) else {
+    let Some(found) = hunted.candidates.iter().find(|candidate| candidate.workload.is_some()) else {
         return vec!["Nothing was found beside the bundled neighbours.".into()];
     };
     let mut lines = vec![format!("Worst neighbour found: {}: {}.", found.called, ratio(Some(found.mean)))];
@@ -47,7 +50,27 @@ fn worst(hunted: &HuntRecord) -> Vec<String> {
             _ => format!("  no difference shown to the worst bundled one, `{name}`: {over} times its figure"),
         });
     }
+    lines.extend(hunted.stress_ng.as_ref().map(|beside| over_stress_ng(hunted, beside)));
     lines
+}
+
+/// The worst neighbour that is no stressor beside the worst stressor.
+fn over_stress_ng(hunted: &HuntRecord, beside: &StressNgRecord) -> String {
+    let worst = hunted.candidates.iter().find(|candidate| candidate.program.is_none());
+    let (Some(worst), Some(stressor)) = (worst, &beside.worst) else {
+        return "No stressor of stress-ng could be measured.".into();
+    };
+    let called = worst.bundled.as_ref().unwrap_or(&worst.called);
+    match beside.excess_ratio {
+        Some([ratio, low, high]) => format!(
+            "Excess slowdown (s - 1) beside `{called}` over that beside `{stressor}`: {} ({} to {} at 95 %, {} paired repeats).",
+            three_digits(ratio),
+            three_digits(low),
+            three_digits(high),
+            worst.ratios.len()
+        ),
+        None => format!("`{stressor}`, the worst of stress-ng, is not shown to slow the target: no ratio to it has bounds."),
+    }
 }
 
 fn row(hunted: &HuntRecord, candidate: &Candidate) -> Vec<String> {
@@ -61,10 +84,21 @@ fn row(hunted: &HuntRecord, candidate: &Candidate) -> Vec<String> {
     ]
 }
 
+/// The standing of a mechanism's parameters, and which of them are open.
+fn rests_on(mechanism: &Mechanism) -> String {
+    let standing: Vec<String> = mechanism.standing.iter().map(|(is, count)| format!("{count} {is}")).collect();
+    let shown: Vec<&str> = mechanism.open.iter().take(OPEN).map(String::as_str).collect();
+    let more = mechanism.open.len() - shown.len();
+    let more = if more > 0 { format!(" and {more} more (`--json`)") } else { String::new() };
+    let open = if shown.is_empty() { String::new() } else { format!("; open: {}{more}", shown.join(", ")) };
+    format!("It rests on {}: parameters {}{open}.", mechanism.name, standing.join(", "))
+}
+
 fn standing(hunted: &HuntRecord, candidate: &Candidate) -> &'static str {
     match &candidate.bundled {
         Some(name) if hunted.also.contains(name) => "bundled, unfair",
         Some(_) => "bundled",
+        None if candidate.program.is_some() => "stress-ng",
         None => "found",
     }
 }
@@ -81,6 +115,16 @@ fn notes(hunted: &HuntRecord) -> Vec<String> {
          with the target."
             .to_owned(),
     ];
+    if let Some(beside) = &hunted.stress_ng {
+        let left: Vec<String> =
+            beside.left_out.iter().map(|left| format!("{} ({})", left.names.join(", "), left.why)).collect();
+        notes.push(format!(
+            "stress-ng ({}): {} of its cache, memory and vm classes were measured, and the worst are shown; left out: {}.",
+            beside.version,
+            counted(beside.tried.len() as u64, "stressor", "stressors"),
+            left.join("; ")
+        ));
+    }
     if !hunted.also.is_empty() {
         notes.push(format!(
             "Unfair neighbours were tried ({}): they can stall all cores, and programs that run beside others do not do so.",
@@ -89,7 +133,8 @@ fn notes(hunted: &HuntRecord) -> Vec<String> {
     }
     notes.extend(hunted.split_locks.as_ref().map(|what| format!("Split locks: {what}.")));
     if hunted.executor == ExecutorKind::Sim {
-        notes.push("Simulated: a candidate to be confirmed on the machine.".into());
+        notes.extend(hunted.rests_on.iter().map(rests_on));
+        notes.push("Simulated, so that the worst one found is a candidate: confirm on the machine.".into());
     }
     notes
 }

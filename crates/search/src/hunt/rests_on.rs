@@ -1,0 +1,96 @@
+//! What the figure of a simulated neighbour rests on: the mechanisms that its accesses reach, and the standing of their parameters.
+
+use std::collections::BTreeMap;
+
+use waykeeper_run::Parameters;
+use waykeeper_workload::CacheShapes;
+
+use super::record::Mechanism;
+
+/// A part of a platform file.
+struct Part {
+    name: &'static str,
+    is_of: fn(&str) -> bool,
+    /// Whether accesses that cover so many bytes reach it, from a core with these caches.
+    is_reached: fn(u64, &CacheShapes) -> bool,
+}
+
+const PARTS: [Part; 5] = [
+    Part { name: "cores and their own caches", is_of: |key| key.starts_with("cores."), is_reached: |_, _| true },
+    Part {
+        name: "shared caches",
+        is_of: |key| key.starts_with("shared_caches.") && !key.contains("snoop_filter"),
+        is_reached: leaves_the_first,
+    },
+    Part { name: "snoop filters", is_of: |key| key.contains("snoop_filter"), is_reached: leaves_the_first },
+    Part {
+        name: "interconnect and memory-side cache",
+        is_of: |key| key.starts_with("interconnect.") && !key.contains("snoop_filter"),
+        is_reached: leaves_the_first,
+    },
+    Part { name: "memory", is_of: |key| key.starts_with("memory."), is_reached: leaves_the_last },
+];
+
+fn leaves_the_first(bytes: u64, caches: &CacheShapes) -> bool {
+    caches.0.iter().map(|shape| shape.size_bytes).min().is_none_or(|first| bytes > first)
+}
+
+/// More than the last cache, or than the share of it that others leave: half.
+fn leaves_the_last(bytes: u64, caches: &CacheShapes) -> bool {
+    caches.0.iter().map(|shape| shape.size_bytes).max().is_none_or(|last| bytes > last / 2)
+}
+
+/// What a neighbour that covers so many bytes from a core with these caches rests on, part by part of the platform.
+pub fn rests_on(bytes: u64, caches: &CacheShapes, parameters: &Parameters) -> Vec<Mechanism> {
+    let reached = PARTS.iter().filter(|part| (part.is_reached)(bytes, caches));
+    let of = |part: &Part| {
+        let own = || parameters.list.iter().filter(|parameter| (part.is_of)(&parameter.key));
+        let mut standing = BTreeMap::new();
+        for parameter in own() {
+            *standing.entry(parameter.is.clone()).or_insert(0) += 1;
+        }
+        let is_known = |is: &str| is == "documented" || is == "measured";
+        let open = own().filter(|parameter| !is_known(&parameter.is)).map(|parameter| parameter.key.clone()).collect();
+        Mechanism { name: part.name.into(), standing, open }
+    };
+    reached.map(of).filter(|mechanism| !mechanism.standing.is_empty()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use waykeeper_run::Parameter;
+    use waykeeper_workload::CacheShape;
+
+    use super::*;
+
+    #[test]
+    fn a_neighbour_rests_on_what_its_accesses_reach() {
+        let shape = |level, size_bytes| CacheShape { level, size_bytes, ways: 8, line_bytes: 64 };
+        let caches = CacheShapes(vec![shape(1, 32 << 10), shape(2, 1 << 20)]);
+        let parameter = |key: &str, is: &str| Parameter {
+            key: key.into(),
+            value: "1".into(),
+            is: is.into(),
+            note: String::new(),
+        };
+        let list = vec![
+            parameter("cores.0.l1d.ways", "documented"),
+            parameter("shared_caches.0.ways", "measured"),
+            parameter("shared_caches.0.snoop_filter.ways", "assumed"),
+            parameter("memory.scheduler.write_age_ns", "fitted"),
+            parameter("memory.size_mib", "documented"),
+            parameter("alternative_memories.x.size_mib", "assumed"),
+        ];
+        let parameters = Parameters { counts: BTreeMap::new(), list };
+        let names = |bytes| -> Vec<String> {
+            rests_on(bytes, &caches, &parameters).into_iter().map(|mechanism| mechanism.name).collect()
+        };
+        assert_eq!(names(16 << 10), ["cores and their own caches"]);
+        assert_eq!(names(64 << 10), ["cores and their own caches", "shared caches", "snoop filters"]);
+        let all = rests_on(4 << 20, &caches, &parameters);
+        let memory = all.last().unwrap();
+        assert_eq!((memory.name.as_str(), memory.open.as_slice()), ("memory", ["memory.scheduler.write_age_ns".to_owned()].as_slice()));
+        assert_eq!(memory.standing, BTreeMap::from([("documented".to_owned(), 1), ("fitted".to_owned(), 1)]));
+        assert_eq!(all[2].open, ["shared_caches.0.snoop_filter.ways"]);
+    }
+}
