@@ -445,7 +445,9 @@ fn installed(executor: ExecutorKind, geometry: &Geometry) -> Result<Stressors, I
     let refuse = |why: String| InputError::in_option("--beside stress-ng", why);
     match executor {
         ExecutorKind::Host => stressors(geometry.last()).map_err(refuse),
-        ExecutorKind::Sim => Err(refuse("stress-ng is a program, and simulated platforms run access patterns only".into())),
+        ExecutorKind::Sim => {
+            Err(refuse("stress-ng is a program, and simulated platforms run access patterns only".into()))
+        }
     }
 }
 
@@ -453,7 +455,8 @@ fn installed(executor: ExecutorKind, geometry: &Geometry) -> Result<Stressors, I
 fn stress_ng(mut found: Stressors, tried: &[Scored], confirmed: &[Scored]) -> StressNgRecord {
     let is_stressor = |scored: &&Scored| matches!(scored.source, CandidateSource::Program(_));
     let failed = |name: &String| {
-        let scored = tried.iter().find(|scored| matches!(&scored.source, CandidateSource::Program(it) if it.name == *name));
+        let scored =
+            tried.iter().find(|scored| matches!(&scored.source, CandidateSource::Program(it) if it.name == *name));
         scored.is_none_or(|scored| scored.scores.is_empty())
     };
     let names: Vec<String> = found.taken.iter().map(|stressor| stressor.name.clone()).collect();

@@ -136,11 +136,7 @@ impl<'a> Pool<'a> {
     ///
     /// # Errors
     /// A place that cannot measure the target; a stop.
-    pub fn screen(
-        &mut self,
-        place: &mut dyn MeasureNeighbours,
-        stressors: &[Stressor],
-    ) -> Result<(), ExecutorError> {
+    pub fn screen(&mut self, place: &mut dyn MeasureNeighbours, stressors: &[Stressor]) -> Result<(), ExecutorError> {
         let sources: Vec<CandidateSource> = stressors.iter().cloned().map(CandidateSource::Program).collect();
         let scores = place.measure(&sources, 0..1)?;
         let first = self.tried.len();

@@ -67,12 +67,8 @@ mod tests {
     fn a_neighbour_rests_on_what_its_accesses_reach() {
         let shape = |level, size_bytes| CacheShape { level, size_bytes, ways: 8, line_bytes: 64 };
         let caches = CacheShapes(vec![shape(1, 32 << 10), shape(2, 1 << 20)]);
-        let parameter = |key: &str, is: &str| Parameter {
-            key: key.into(),
-            value: "1".into(),
-            is: is.into(),
-            note: String::new(),
-        };
+        let parameter =
+            |key: &str, is: &str| Parameter { key: key.into(), value: "1".into(), is: is.into(), note: String::new() };
         let list = vec![
             parameter("cores.0.l1d.ways", "documented"),
             parameter("shared_caches.0.ways", "measured"),
@@ -89,7 +85,10 @@ mod tests {
         assert_eq!(names(64 << 10), ["cores and their own caches", "shared caches", "snoop filters"]);
         let all = rests_on(4 << 20, &caches, &parameters);
         let memory = all.last().unwrap();
-        assert_eq!((memory.name.as_str(), memory.open.as_slice()), ("memory", ["memory.scheduler.write_age_ns".to_owned()].as_slice()));
+        assert_eq!(
+            (memory.name.as_str(), memory.open.as_slice()),
+            ("memory", ["memory.scheduler.write_age_ns".to_owned()].as_slice())
+        );
         assert_eq!(memory.standing, BTreeMap::from([("documented".to_owned(), 1), ("fitted".to_owned(), 1)]));
         assert_eq!(all[2].open, ["shared_caches.0.snoop_filter.ways"]);
     }

@@ -19,7 +19,7 @@ const FAIR: [(&str, &[&str]); 43] = [
     ("l1cache", &[]),
     ("list", &[]),
     ("lsearch", &[]),
-    ("malloc", &["--malloc-bytes", "{}", "--malloc-max", "4"]),
+    ("malloc", &["--malloc-bytes", "1048576", "--malloc-max", "64"]),
     ("matrix", &[]),
     ("matrix-3d", &[]),
     ("memcpy", &[]),

@@ -69,7 +69,9 @@ fn over_stress_ng(hunted: &HuntRecord, beside: &StressNgRecord) -> String {
             three_digits(high),
             worst.ratios.len()
         ),
-        None => format!("`{stressor}`, the worst of stress-ng, is not shown to slow the target: no ratio to it has bounds."),
+        None => {
+            format!("`{stressor}`, the worst of stress-ng, is not shown to slow the target: no ratio to it has bounds.")
+        }
     }
 }
 
