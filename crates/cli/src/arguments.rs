@@ -324,6 +324,13 @@ pub struct Tune {
     /// A workload file, such as one of `waykeeper hunt --out`: it runs on the cores of all neighbours in the place of theirs.
     #[arg(long, value_name = "FILE")]
     pub against: Option<PathBuf>,
+    /// Search the measure and the worst neighbour by turns, each beside what the other one found, until neither improves: on simulated
+    /// platforms and in rooms.
+    #[arg(long, conflicts_with_all = ["against", "dry_run"])]
+    pub hunt: bool,
+    /// At most so many candidates in each hunt of `--hunt`.
+    #[arg(long, value_name = "N", default_value_t = 200, requires = "hunt", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub candidates: u32,
     /// What may be varied: ways, lock, bandwidth, colours, priority, clock, allocation [default: all that is on offer].
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub over: Vec<String>,
@@ -1515,6 +1522,8 @@ pub enum SchemaOf {
     Run,
     /// What `tune --json` prints.
     Tuned,
+    /// What `tune --hunt --json` prints.
+    TunedByTurns,
     /// What `hunt --json` prints.
     Hunted,
     /// What `kpi --json` prints.

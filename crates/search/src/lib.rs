@@ -1,5 +1,6 @@
 //! Searches over what a machine offers, and over what may disturb it: which measure suffices, and which neighbour is the worst.
 
+pub mod alternate;
 pub mod hunt;
 mod together;
 pub mod tune;

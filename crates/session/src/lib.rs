@@ -25,6 +25,7 @@ pub use error::SessionError;
 pub use folder::RunFolder;
 pub use merge::merge;
 pub use observer::{Note, Observer, Unobserved};
+pub use place::is_room;
 pub use resume::Resumption;
 pub use settings::Options;
 pub use single::SingleRepeats;

@@ -83,6 +83,11 @@ fn here(elsewhere: &BTreeMap<String, String>, policies: &PolicyFiles) -> Result<
     Ok(Host::on(Box::new(RoomBench::new(&found.platform)?), elsewhere, policies)?)
 }
 
+/// Whether this process is inside a room, so that the cores of its machine are simulated.
+pub fn is_room() -> bool {
+    matches!(waykeeper_room::guest::client(), Ok(Some(_)))
+}
+
 /// A platform and the text that it was read from, for errors.
 struct Opened {
     platform: Platform,

@@ -48,6 +48,7 @@ fn request(arguments: &Hunt) -> Result<HuntRequest, Failure> {
         experiment: arguments.experiment.clone(),
         sets: overrides::of_search(&arguments.measured)?,
         on: arguments.measured.on.map(On::kind),
+        policy: None,
         cores: cores.transpose()?.unwrap_or_default(),
         objective: match arguments.objective {
             HuntFor::Mean => Objective::Mean,
@@ -72,14 +73,14 @@ fn unfair_name(unfair: Unfair) -> &'static str {
 }
 
 /// A line on standard error: the time that is left at most, and the best so far.
-struct Following {
-    bar: ProgressBar,
+pub(super) struct Following {
+    pub(super) bar: ProgressBar,
     begun: Instant,
     limit: Duration,
 }
 
 impl Following {
-    fn new(limit: Duration) -> Self {
+    pub(super) fn new(limit: Duration) -> Self {
         let bar = ProgressBar::new_spinner();
         bar.set_draw_target(ProgressDrawTarget::hidden());
         let style = ProgressStyle::with_template("{spinner} {prefix}: {wide_msg}");

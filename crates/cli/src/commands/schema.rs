@@ -16,6 +16,7 @@ pub fn schema(arguments: &Schema) -> Result<Exit, Failure> {
         SchemaOf::Policy => waykeeper_policy::schema(),
         SchemaOf::Run => waykeeper_run::schema(),
         SchemaOf::Tuned => waykeeper_search::tune::schema(),
+        SchemaOf::TunedByTurns => waykeeper_search::alternate::schema(),
         SchemaOf::Hunted => waykeeper_search::hunt::schema(),
         SchemaOf::Kpi => waykeeper_kpi::schema(),
         SchemaOf::Doctor => waykeeper_doctor::schema(),

@@ -10,6 +10,8 @@ use serde_json::json;
 use toml::{Table, Value};
 use waykeeper_experiment::{InputError, Loaded, Set};
 use waykeeper_report::shown::one_line;
+use waykeeper_search::alternate::{self, AlternateRequest};
+use waykeeper_search::hunt::{HuntRequest, Objective};
 use waykeeper_search::tune::{self, Family, TuneEvent, TuneOver, TuneRequest, TuneWatcher, Tuned};
 use waykeeper_session::{Note, Observer, Progress};
 use waykeeper_statistics::JudgementKind;
@@ -35,6 +37,9 @@ pub fn tune(arguments: &Tune) -> Result<Exit, Failure> {
         }
         return Ok(Exit::Done);
     }
+    if arguments.hunt {
+        return alternate(arguments, request);
+    }
     let stop = stop::on_ctrl_c();
     let bar = Following::new(request.time_limit);
     let found = tune::tune(&request, &bar, &stop);
@@ -51,6 +56,50 @@ pub fn tune(arguments: &Tune) -> Result<Exit, Failure> {
     }
     let interrupted = stop.load(std::sync::atomic::Ordering::Relaxed);
     Ok(exit(&tuned, interrupted))
+}
+
+/// What a hunt is for where these are to hold: their own figure.
+fn objective(budgets: &[String]) -> Objective {
+    let about = |names: &[&str]| budgets.iter().any(|budget| names.iter().any(|name| budget.trim().starts_with(name)));
+    match () {
+        () if about(&["max", "jitter"]) => Objective::Max,
+        () if about(&["p"]) => Objective::P99_99,
+        () => Objective::Mean,
+    }
+}
+
+/// Searches the measure and the worst neighbour by turns.
+fn alternate(arguments: &Tune, request: TuneRequest) -> Result<Exit, Failure> {
+    let stop = stop::on_ctrl_c();
+    let (tuning, hunting) = (Following::new(request.time_limit), super::hunt::Following::new(request.time_limit));
+    let hunt = HuntRequest {
+        experiment: request.experiment.clone(),
+        sets: request.sets.clone(),
+        on: request.on,
+        policy: None,
+        cores: Vec::new(),
+        also: Vec::new(),
+        stress_ng: false,
+        turns: None,
+        objective: objective(&request.budgets),
+        candidates: arguments.candidates as usize,
+        time_limit: request.time_limit,
+        seed: arguments.measured.seed.unwrap_or(1).unsigned_abs(),
+    };
+    let found = alternate::alternate(&AlternateRequest { tune: request, hunt }, &tuning, &hunting, &stop);
+    tuning.ended();
+    hunting.bar.finish_and_clear();
+    let found = found?;
+    if arguments.json {
+        print_json(&found)?;
+    } else {
+        print(&format!("{}\n{}", tune::text(&found.tuned, arguments.all), alternate::text(&found)))?;
+    }
+    if let (Some(out), Some(policy)) = (&arguments.out, &found.tuned.policy) {
+        let text = std::fs::read(policy).map_err(|error| Failure::Machine(format!("{policy}: {error}")))?;
+        whole_file::write(out, "policy", &text)?;
+    }
+    Ok(exit(&found.tuned, stop.load(std::sync::atomic::Ordering::Relaxed)))
 }
 
 fn exit(tuned: &Tuned, interrupted: bool) -> Exit {

@@ -621,7 +621,7 @@ fn what_the_command_line_itself_refuses_names_the_option() {
         (vec!["measure"], "unrecognized subcommand 'measure'"),
         (
             vec!["schema", "result"],
-            "[possible values: experiment, platform, workload, policy, run, tuned, hunted, kpi, doctor, machine, channels, catalogue]",
+            "[possible values: experiment, platform, workload, policy, run, tuned, tuned-by-turns, hunted, kpi, doctor, machine, channels, catalogue]",
         ),
         (vec!["compare", "one"], "<B>"),
     ] {

@@ -63,3 +63,32 @@ fn mistakes_of_a_hunt_are_one_clear_paragraph_each() {
         assert_eq!(ended.stderr.trim_end().lines().count(), 1, "{option}");
     }
 }
+
+#[test]
+fn a_measure_and_a_neighbour_are_searched_by_turns() {
+    let desk = Desk::new();
+    desk.file("small.toml", SMALL);
+    // The goal holds beside anything: the rounds end with the first neighbour that needs no larger share.
+    let tune = [
+        "tune",
+        "small.toml",
+        "--budget=mean<=1s",
+        "--hunt",
+        "--candidates=14",
+        "--time-limit=4min",
+        "--seed=5",
+        "--json",
+    ];
+    let tuned = desk.run(&tune).with(0).json();
+    assert_eq!(tuned["ended"], "neither_improves", "{tuned}");
+    let rounds = list(&tuned, "rounds");
+    assert_eq!(rounds.len(), 2, "{tuned}");
+    assert!(rounds[0]["neighbour"].is_string() && rounds[0]["slowdown"].as_f64().unwrap() > 0.5, "{tuned}");
+    assert!(rounds.iter().all(|round| round["answer"] == "no measure"), "{tuned}");
+    // The second search knew the neighbour of the first hunt.
+    let settings = list(&tuned["tuned"], "settings");
+    assert_eq!(settings.len(), 2, "{tuned}");
+    assert!(!list(&tuned, "not_searched").is_empty());
+    let refused = desk.run(&["tune", "small.toml", "--budget=mean<=1s", "--hunt", "--against=x.toml"]);
+    assert_eq!(refused.status, Some(2), "{}", refused.stderr);
+}

@@ -1,11 +1,13 @@
 //! An experiment's target beside candidates: from the experiment to the worst neighbour found.
 
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use toml::{Table, Value};
 use waykeeper_executor::ExecutorError;
 use waykeeper_experiment::cases::{Case, Purpose};
+use waykeeper_experiment::mitigation::NONE;
 use waykeeper_experiment::site::{ExecutorKind, Site};
 use waykeeper_experiment::{InputError, Loaded, Set};
 use waykeeper_linux::Root;
@@ -17,7 +19,7 @@ use waykeeper_workload::{CacheShapes, Operation, Workload};
 
 use super::pattern::{Geometry, NeighbourPattern};
 use super::pool::{CandidateSource, HuntExtent, MeasureNeighbours, Pool, Scored};
-use super::record::{Candidate, HuntRecord, LeftOut, Mechanism, SCHEMA, StressNgRecord};
+use super::record::{Candidate, HuntRecord, LeftOut, ReachedMechanism, SCHEMA, StressNgRecord};
 use super::rests_on::rests_on;
 use super::stress_ng::{Stressors, stressors};
 use crate::together;
@@ -77,6 +79,8 @@ pub struct HuntRequest {
     pub sets: Vec<Set>,
     /// Where to run it.
     pub on: Option<ExecutorKind>,
+    /// A policy file under which the target is measured, alone and beside each neighbour.
+    pub policy: Option<PathBuf>,
     /// The neighbours' cores; those of the experiment's neighbours where there are none.
     pub cores: Vec<u32>,
     /// Bundled workloads that are unfair, and tried nevertheless.
@@ -198,6 +202,7 @@ fn open(request: &HuntRequest, candidates: &[CandidateSource], cores: &[u32]) ->
         path: path.iter().map(|part| (*part).to_owned()).collect(),
         value,
     };
+    let policies = request.policy.iter().map(|path| Value::String(path.display().to_string())).collect();
     let mut neighbours = Vec::new();
     for (number, candidate) in candidates.iter().enumerate() {
         let group = group(number);
@@ -224,7 +229,8 @@ fn open(request: &HuntRequest, candidates: &[CandidateSource], cores: &[u32]) ->
     }
     sets.extend([
         own(&["neighbours"], Value::Array(neighbours)),
-        own(&["mitigations"], empty()),
+        own(&["mitigations"], Value::Array(policies)),
+        own(&["combine"], Value::String("alone".into())),
         own(&["sentinel"], Value::Boolean(false)),
         own(&["budgets"], empty()),
         own(&["references"], empty()),
@@ -338,12 +344,15 @@ impl MeasureNeighbours for Beside<'_> {
         let options = Options { on: self.request.on, ..Options::default() };
         let session = Session::plan(loaded, &options).map_err(refused)?;
         let single = session.one_by_one();
+        let measure = self.request.policy.as_ref().map_or(NONE.to_owned(), |path| path.display().to_string());
         let case_of = |number: Option<usize>| {
             let group = number.map(group);
-            single.cases().iter().position(|case| match &group {
+            let mut own = single.cases().iter().enumerate().filter(|(_, case)| case.mitigation == measure);
+            let found = own.find(|(_, case)| match &group {
                 None => case.solo(),
                 Some(group) => !case.solo() && case.group.as_ref() == Some(group),
-            })
+            });
+            found.map(|(index, _)| index)
         };
         let alone = case_of(None).ok_or_else(|| ExecutorError::Refused("the target has no case alone".into()))?;
         // Turn after turn, and each begins with another candidate, so that drift of the place hits all alike.
@@ -420,7 +429,7 @@ fn called(source: &CandidateSource) -> String {
 }
 
 /// What the worst one found rests on, on a simulated platform.
-fn winner_rests_on(confirmed: &[Scored], site: &Site, core: u32, session: Session) -> Vec<Mechanism> {
+fn winner_rests_on(confirmed: &[Scored], site: &Site, core: u32, session: Session) -> Vec<ReachedMechanism> {
     let winner = confirmed.iter().find_map(|scored| match &scored.source {
         CandidateSource::Found(pattern) => Some(pattern.workload()),
         _ => None,

@@ -12,6 +12,6 @@ mod text;
 pub use hunting::{HuntError, HuntEvent, HuntRequest, HuntWatcher, Hunted, Objective, hunt};
 pub use pattern::{AccessOrder, Geometry, NeighbourPattern};
 pub use pool::{CandidateSource, HuntExtent, MeasureNeighbours, Pool, Scored};
-pub use record::{Candidate, HuntRecord, LeftOut, Mechanism, StressNgRecord, schema};
+pub use record::{Candidate, HuntRecord, LeftOut, ReachedMechanism, StressNgRecord, schema};
 pub use stress_ng::{Stressor, Stressors, stressors};
 pub use text::text;

@@ -37,7 +37,7 @@ pub struct HuntRecord {
     pub stress_ng: Option<StressNgRecord>,
     /// What the worst one found rests on, on a simulated platform.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub rests_on: Vec<Mechanism>,
+    pub rests_on: Vec<ReachedMechanism>,
     /// Candidates that were tried, also the bundled ones.
     pub tried: u64,
     /// How long it took, seconds.
@@ -69,7 +69,7 @@ pub struct StressNgRecord {
 
 /// A part of a simulated platform that the figure of a neighbour rests on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Mechanism {
+pub struct ReachedMechanism {
     /// The part.
     pub name: String,
     /// How many of its parameters are documented, measured, assumed, fitted and imposed.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use waykeeper_run::Parameters;
 use waykeeper_workload::CacheShapes;
 
-use super::record::Mechanism;
+use super::record::ReachedMechanism;
 
 /// A part of a platform file.
 struct Part {
@@ -41,7 +41,7 @@ fn leaves_the_last(bytes: u64, caches: &CacheShapes) -> bool {
 }
 
 /// What a neighbour that covers so many bytes from a core with these caches rests on, part by part of the platform.
-pub fn rests_on(bytes: u64, caches: &CacheShapes, parameters: &Parameters) -> Vec<Mechanism> {
+pub fn rests_on(bytes: u64, caches: &CacheShapes, parameters: &Parameters) -> Vec<ReachedMechanism> {
     let reached = PARTS.iter().filter(|part| (part.is_reached)(bytes, caches));
     let of = |part: &Part| {
         let own = || parameters.list.iter().filter(|parameter| (part.is_of)(&parameter.key));
@@ -51,7 +51,7 @@ pub fn rests_on(bytes: u64, caches: &CacheShapes, parameters: &Parameters) -> Ve
         }
         let is_known = |is: &str| is == "documented" || is == "measured";
         let open = own().filter(|parameter| !is_known(&parameter.is)).map(|parameter| parameter.key.clone()).collect();
-        Mechanism { name: part.name.into(), standing, open }
+        ReachedMechanism { name: part.name.into(), standing, open }
     };
     reached.map(of).filter(|mechanism| !mechanism.standing.is_empty()).collect()
 }

@@ -5,7 +5,7 @@ use waykeeper_report::figure::{counted, ratio, seconds, three_digits};
 use waykeeper_report::table::{columns, table};
 use waykeeper_report::text::paragraph;
 
-use super::record::{Candidate, HuntRecord, Mechanism, StressNgRecord};
+use super::record::{Candidate, HuntRecord, ReachedMechanism, StressNgRecord};
 
 /// Keys of parameters that are neither documented nor measured, in one line.
 const OPEN: usize = 6;
@@ -87,7 +87,7 @@ fn row(hunted: &HuntRecord, candidate: &Candidate) -> Vec<String> {
 }
 
 /// The standing of a mechanism's parameters, and which of them are open.
-fn rests_on(mechanism: &Mechanism) -> String {
+fn rests_on(mechanism: &ReachedMechanism) -> String {
     let standing: Vec<String> = mechanism.standing.iter().map(|(is, count)| format!("{count} {is}")).collect();
     let shown: Vec<&str> = mechanism.open.iter().take(OPEN).map(String::as_str).collect();
     let more = mechanism.open.len() - shown.len();
