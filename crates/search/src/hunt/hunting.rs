@@ -244,7 +244,8 @@ fn group(number: usize) -> String {
 }
 
 fn target(session: &Session) -> Result<String, InputError> {
-    let cases: Vec<&Case> = session.cases().cases.iter().filter(|case| case.purpose == Purpose::Case).collect();
+    let cases: Vec<&Case> =
+        session.cases().cases.iter().filter(|case| case.purpose == Purpose::Case && case.mitigation == NONE).collect();
     match cases.as_slice() {
         [case] if !case.throughput => Ok(format!("{} on core {}", case.target.called(), case.target.core)),
         [_] => Err(session
