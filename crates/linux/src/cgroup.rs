@@ -148,6 +148,11 @@ pub fn children(process: u32) -> Vec<u32> {
     all.iter().filter(|stat| stat.parent == process).map(|stat| stat.id).collect()
 }
 
+/// The descendants of a process that can be seen, itself left out.
+pub fn descendants(process: u32) -> Vec<u32> {
+    tree(&all_processes().unwrap_or_default(), process).into_iter().skip(1).map(|stat| stat.id).collect()
+}
+
 fn all_processes() -> Option<Vec<Stat>> {
     let entries = fs::read_dir("/proc").ok()?;
     let all = entries.filter_map(|entry| {
@@ -175,19 +180,23 @@ impl Stat {
 }
 
 fn tree_ticks(all: &[Stat], top: u32) -> Option<u64> {
-    let mut ticks = all.iter().find(|stat| stat.id == top)?.ticks;
-    let mut seen = vec![top];
+    let tree = tree(all, top);
+    (!tree.is_empty()).then(|| tree.iter().map(|stat| stat.ticks).sum())
+}
+
+/// A process and its descendants, itself first; none where it is not among all.
+fn tree(all: &[Stat], top: u32) -> Vec<&Stat> {
+    let mut seen: Vec<&Stat> = all.iter().filter(|stat| stat.id == top).take(1).collect();
     let mut next = 0;
-    while let Some(&parent) = seen.get(next) {
+    while let Some(parent) = seen.get(next).map(|stat| stat.id) {
         for child in all.iter().filter(|stat| stat.parent == parent) {
-            if !seen.contains(&child.id) {
-                ticks += child.ticks;
-                seen.push(child.id);
+            if !seen.iter().any(|known| known.id == child.id) {
+                seen.push(child);
             }
         }
         next += 1;
     }
-    Some(ticks)
+    seen
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use rustix::process::{Resource, Rlimit, Signal};
+use rustix::process::{Pid, Resource, Rlimit, Signal};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 /// Checks that an affinity mask can hold a core's number.
@@ -44,7 +44,16 @@ pub fn leave(core: u32) -> io::Result<()> {
 
 /// The cores that the calling thread may use.
 pub fn allowed() -> Vec<u32> {
-    let Ok(set) = sched_getaffinity(None) else { return Vec::new() };
+    allowed_to(None)
+}
+
+/// The cores that a process's first thread may use; none where the process is gone.
+pub fn allowed_of(process: u32) -> Vec<u32> {
+    Pid::from_raw(process as i32).map_or_else(Vec::new, |process| allowed_to(Some(process)))
+}
+
+fn allowed_to(thread: Option<Pid>) -> Vec<u32> {
+    let Ok(set) = sched_getaffinity(thread) else { return Vec::new() };
     (0..CpuSet::MAX_CPU).filter(|core| set.is_set(*core)).map(|core| core as u32).collect()
 }
 

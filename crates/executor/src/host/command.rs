@@ -1,6 +1,6 @@
 //! External programs as neighbours: pinned, behind a guardian that ends them and all their descendants.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::ffi::CString;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -10,7 +10,7 @@ use std::process::ExitStatus;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use waykeeper_linux::cgroup::{Cgroup, children, tree_cpu_time};
+use waykeeper_linux::cgroup::{Cgroup, children, descendants, tree_cpu_time};
 use waykeeper_linux::schedule;
 
 use super::guardian::{self, Group, Means, NO_GROUP, NOT_STARTED, Orders};
@@ -215,6 +215,13 @@ impl External {
     /// else to the clock tick from `/proc`. `None` where neither can be read.
     pub fn cpu_time(&self) -> Option<Duration> {
         self.group.as_ref().and_then(Cgroup::cpu_time).or_else(|| tree_cpu_time(self.guardian as u32))
+    }
+
+    /// Cores beside `core`, its own, that it or a descendant may use now: a program can change that by itself.
+    pub fn other_cores(&self, core: u32) -> Vec<u32> {
+        let all = descendants(self.guardian as u32).into_iter().flat_map(schedule::allowed_of);
+        let others: BTreeSet<u32> = all.filter(|allowed| *allowed != core).collect();
+        others.into_iter().collect()
     }
 
     fn last_words(&self) -> String {

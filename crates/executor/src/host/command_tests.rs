@@ -45,6 +45,18 @@ fn all_descendants_end_with_the_value() {
     assert!(group.is_none_or(|group| !group.exists()));
 }
 
+#[test]
+fn a_program_that_leaves_its_core_is_noticed() {
+    let [core, other] = schedule::allowed()[..2] else { panic!("this test needs two cores") };
+    let stays = shell("sleep 7001.5 & wait");
+    eventually("its child", || running("7001.5") == 1);
+    assert_eq!(stays.other_cores(core), [0; 0]);
+    // Deep below: a child of a child.
+    let leaves = shell(&format!("sh -c 'taskset -c {core},{other} sleep 7001.75 & wait' & wait"));
+    eventually("its descendant", || running("7001.75") == 1);
+    assert_eq!(leaves.other_cores(core), [other]);
+}
+
 /// Takes single means of the kernel away, as old kernels do, and ends the family.
 fn ends_with(means: Means, mark: &str) {
     let argv = ["sh".to_owned(), "-c".to_owned(), family(mark)];

@@ -126,6 +126,9 @@ impl<'scope, 'env> Setup<'scope, 'env> {
         for external in &mut externals {
             external.1.go()?;
         }
+        if !externals.is_empty() {
+            std::thread::sleep(BEGINNING);
+        }
         privileges.push(privilege("mlockall", lock_all().map(|()| "all memory of the loops is locked".into())));
         if program.is_some() {
             placed.push(Loop { name: TARGET.into(), core: self.job.target.core, thread: None, memory: None });
@@ -136,9 +139,6 @@ impl<'scope, 'env> Setup<'scope, 'env> {
         }
         if let Some(generator) = &mut generator {
             generator.start()?;
-        }
-        if !externals.is_empty() {
-            std::thread::sleep(BEGINNING);
         }
         let before = (cpu_times(&externals), cgroup::throttled());
         let begun = Instant::now();
@@ -159,6 +159,7 @@ impl<'scope, 'env> Setup<'scope, 'env> {
         };
         let elapsed_s = begun.elapsed().as_secs_f64();
         let after = (cpu_times(&externals), cgroup::throttled());
+        let mut remarks = strays(&self.job.neighbours, &externals);
         for external in &mut externals {
             if let Some(status) = external.1.ended() {
                 return Err(format!(
@@ -178,7 +179,8 @@ impl<'scope, 'env> Setup<'scope, 'env> {
         observed.not_counted.splice(0..0, moved);
         let placement = watch.placement().into_iter().chain(beside.placements).collect();
         let answer = answer(self.job, observed, placement, std::mem::take(privileges));
-        Ok(Answer { cpu_s_per_s, remarks: beside.remarks, ..answer })
+        remarks.extend(beside.remarks);
+        Ok(Answer { cpu_s_per_s, remarks, ..answer })
     }
 
     fn start_neighbour(
@@ -381,6 +383,22 @@ fn prepare_commands(job: &Job) -> Result<Vec<(String, External)>, String> {
 /// Processor time of each command's process tree so far. The target's thread does not read it: that would disturb it.
 fn cpu_times(externals: &[(String, External)]) -> Vec<Option<Duration>> {
     externals.iter().map(|(_, external)| external.cpu_time()).collect()
+}
+
+/// Commands that may run on other cores than their own, so that one may have taken the target's.
+fn strays(neighbours: &[Part], externals: &[(String, External)]) -> Vec<String> {
+    let cores = neighbours.iter().filter(|part| matches!(part.pattern, Pattern::Command { .. })).map(|part| part.core);
+    let stray = |(core, (name, external)): (u32, &(String, External))| {
+        let others = external.other_cores(core);
+        (!others.is_empty()).then(|| {
+            format!(
+                "the neighbour `{name}` was started on core {core} and then let itself run on others too ({}): it may have run \
+                 on the target's; look for an option of it against that, such as stress-ng's --cache-no-affinity",
+                format_cpulist(&others)
+            )
+        })
+    };
+    cores.zip(externals).filter_map(stray).collect()
 }
 
 /// The rate of each neighbour's processor time; `before` and `after` have the commands only, in the neighbours' order.
