@@ -1,5 +1,7 @@
 //! Doing what a change or an action says.
 
+use std::collections::BTreeSet;
+
 use crate::change::Change;
 use crate::cpus;
 use crate::journal::{Journal, Left};
@@ -63,8 +65,13 @@ pub(crate) fn set_bits(
     machine.registers.write(place.cpu, place.register, old & !mask | value)
 }
 
-/// Does an action. Doing it again changes nothing.
-pub(crate) fn action(machine: &mut MachineAccess<'_>, journal: &Journal, action: &Action) -> Result<(), MachineError> {
+/// Does an action. Doing it again changes nothing. `goes_on` where an earlier restore may have been cut off within it.
+pub(crate) fn action(
+    machine: &mut MachineAccess<'_>,
+    journal: &Journal,
+    action: &Action,
+    goes_on: bool,
+) -> Result<(), MachineError> {
     match action {
         Action::Register { place, value, mask } => Ok(set_bits(machine, *place, *value, *mask)?),
         Action::Cpus { group, cpus } => Ok(machine.tree.write(&file(group, "cpus_list"), &cpus::format_list(cpus))?),
@@ -80,7 +87,12 @@ pub(crate) fn action(machine: &mut MachineAccess<'_>, journal: &Journal, action:
                 result => Ok(result?),
             }
         }
-        Action::RemoveGroup { group } => remove_group(machine, journal, group),
+        Action::RemoveGroup { group } => {
+            if goes_on {
+                bring_whole_way_home(machine, journal)?;
+            }
+            remove_group(machine, journal, group)
+        }
         Action::RootShares { text } => Ok(machine.tree.write("schemata", text)?),
         Action::Unmount if machine.tree.mounted()?.is_none() => Ok(()),
         Action::Unmount => Ok(machine.tree.unmount()?),
@@ -93,6 +105,28 @@ fn send_home(tree: &mut dyn Tree, tid: i32, home: &Home) -> Result<(), TreeError
         Some(monitoring) => tree.write(&file(monitoring, "tasks"), &format!("{tid}\n")),
         None => Ok(()),
     }
+}
+
+/// A task enters a monitoring group from that group's control group alone, so that it takes two writes. Where a restore was cut
+/// off between them, the task is in no group that goes, and yet not home.
+fn bring_whole_way_home(machine: &mut MachineAccess<'_>, journal: &Journal) -> Result<(), MachineError> {
+    let mut noted = journal.head.before.tasks.values().chain(journal.moved.values());
+    if noted.all(|before| before.home.monitoring.is_none()) {
+        return Ok(());
+    }
+    let tree = Snapshot::take(machine.tree)?;
+    let monitored: BTreeSet<i32> = tree.monitoring().flat_map(|(_, group)| group.tasks.clone()).collect();
+    for (control, group) in tree.control() {
+        for tid in group.tasks.iter().filter(|tid| !monitored.contains(tid)) {
+            let home = home_of(machine, journal, *tid);
+            let Some(monitoring) = home.monitoring.filter(|path| tree.groups.contains_key(path)) else { continue };
+            if home.control == *control {
+                // One that ended just now does not hold the others up.
+                let _ = machine.tree.write(&file(&monitoring, "tasks"), &format!("{tid}\n"));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Tasks of a group go where the task was that they come from; then the group goes, and what is left in it goes to the

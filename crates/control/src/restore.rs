@@ -182,7 +182,8 @@ fn put_back_once(
     journal: &mut Journal,
     others: OthersChanges,
 ) -> Result<Undone, RestoreError> {
-    if journal.undo.is_none() {
+    let goes_on = journal.undo.is_some();
+    if !goes_on {
         let now = perform::look(machine, journal)?;
         let Undo { actions, findings, left } = undo(journal, &now, others);
         let as_before = journal
@@ -201,7 +202,7 @@ fn put_back_once(
         if *done {
             continue;
         }
-        match perform::action(machine, journal, action) {
+        match perform::action(machine, journal, action, goes_on) {
             Ok(()) => journal.note(store, Record::Undone(index))?,
             Err(error) => failures.push(error.to_string()),
         }

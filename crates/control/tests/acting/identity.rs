@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use proptest::prelude::*;
 use waykeeper_control::{ApplyError, ApplyRequest, OthersChanges, Restored, apply_with, restore_with};
-use waykeeper_policy::Step;
+use waykeeper_policy::{MountSettings, Step};
 use waykeeper_resctrl::{Kernel, Operation};
 
 use crate::cut::{Cut, Memory};
@@ -80,6 +80,36 @@ proptest! {
         prop_assert!(store.is_empty());
         prop_assert!(acting.model.borrow().resctrl.mounted().is_none());
     }
+}
+
+/// A task of a cgroup comes from a monitoring group, into which two writes lead back: a restore is cut off before each of its
+/// effects, between these two among them, and goes on.
+#[test]
+fn a_task_that_is_half_way_home_comes_into_its_monitoring_group() {
+    let history = [
+        Operation::Mkdir { path: b"mon_groups/m".to_vec(), mode: 0o755 },
+        Operation::Write { path: b"mon_groups/m/tasks".to_vec(), data: b"2\n".to_vec() },
+    ];
+    let steps = [
+        Step::Mounted(MountSettings { cdp: false, cdp_l2: false, mbps: true }),
+        Step::MakeGroup { group: "x".into() },
+        Step::Cgroup { group: "x".into(), cgroup: "pods".into() },
+    ];
+    let mut before = start(Kind::Mbps, Kernel::V6_18, &history);
+    let mut was_cut = 0;
+    for effect in 0..12 {
+        let cut = Cut::default();
+        let (mut acting, mut store) = (Acting::on(before.clone(), &cut), Memory::with(&cut));
+        apply(&mut acting, &mut store, &steps).unwrap();
+        cut.again(effect);
+        let restored = cut.survive(|| restore(&mut acting, &mut store, false));
+        was_cut += usize::from(restored.is_none());
+        cut.heal();
+        let restored = restored.unwrap_or_else(|| restore(&mut acting, &mut store, false));
+        assert!(matches!(restored, Restored::Back { .. } | Restored::Nothing), "{restored:?} at {effect}");
+        same(&acting, &mut before).unwrap_or_else(|why| panic!("cut before effect {effect}: {why}"));
+    }
+    assert!((4..12).contains(&was_cut), "the restore was cut {was_cut} times");
 }
 
 proptest! {
