@@ -78,6 +78,8 @@ pub(crate) struct Outside {
     pub tid: i32,
     pub began: u64,
     pub home: Home,
+    /// Whether an ancestor of it is in a group of others: where that one goes says nothing about this task.
+    pub has_ancestor_elsewhere: bool,
 }
 
 /// What was looked at of one cgroup.
@@ -191,11 +193,30 @@ pub(crate) fn look(
     let tree = Snapshot::take(machine.tree)?;
     let control: BTreeMap<i32, &String> =
         tree.control().flat_map(|(path, group)| group.tasks.iter().map(move |tid| (*tid, path))).collect();
+    let monitored: BTreeSet<i32> = tree.monitoring().flat_map(|(_, group)| group.tasks.iter().copied()).collect();
+    let system = machine.system;
+    let is_elsewhere = |tid: i32| {
+        let there = control.get(&tid).filter(|there| !there.is_empty() && !settings.groups.contains(*there));
+        there.is_some() || (monitored.contains(&tid) && control.get(&tid).is_some_and(|there| there.is_empty()))
+    };
+    let has_ancestor_elsewhere = |tid: i32| {
+        let mut at = system.task(tid);
+        for _ in 0..GENERATIONS {
+            let Some(facts) = at else { break };
+            if [facts.process, facts.parent].into_iter().any(|ancestor| ancestor != tid && is_elsewhere(ancestor)) {
+                return true;
+            }
+            at = system.task(facts.parent);
+        }
+        false
+    };
     let looks = tasks.into_iter().map(|(cgroup, group, tasks)| {
         // One that resctrl does not show has ended meanwhile, or is another PID namespace's.
         let strangers = tasks.iter().flatten().filter(|(tid, _)| control.get(tid).is_some_and(|there| *there != group));
-        let home =
-            |(tid, began): &(i32, u64)| Some(Outside { tid: *tid, began: *began, home: tree.home_of_task(*tid)? });
+        let home = |(tid, began): &(i32, u64)| {
+            let (home, has_ancestor_elsewhere) = (tree.home_of_task(*tid)?, has_ancestor_elsewhere(*tid));
+            Some(Outside { tid: *tid, began: *began, home, has_ancestor_elsewhere })
+        };
         let outside = strangers.filter_map(home).collect();
         Look { cgroup: cgroup.clone(), group: group.clone(), tasks: tasks.map(|it| it.len()), outside }
     });
@@ -280,14 +301,14 @@ pub(crate) fn put(
     // One that comes from another group of the plan has its note, or goes where its ancestors came from.
     let groups = Settings::of(&journal.changes).groups;
     let strangers: Vec<_> = look.outside.iter().filter(|task| !groups.contains(&task.home.control)).collect();
-    // Without a note a task goes where its ancestors came from. Where nothing comes from elsewhere than the root this is the
-    // root: nothing is written then, so that the journal of machines that start containers for months does not grow.
+    // Without a note a task goes where its ancestors came from. Where nothing comes from elsewhere than the root, and no
+    // ancestor is elsewhere, this is the root: nothing is written then, so that the journal of machines that start containers for months does not grow.
     let elsewhere = |home: &Home| *home != Home::default();
     let from_elsewhere = strangers.iter().any(|task| elsewhere(&task.home))
         || journal.head.before.tasks.values().chain(journal.moved.values()).any(|before| elsewhere(&before.home));
     let note: BTreeMap<i32, TaskBefore> = strangers
         .iter()
-        .filter(|task| from_elsewhere && !known(task))
+        .filter(|task| (from_elsewhere || task.has_ancestor_elsewhere) && !known(task))
         .map(|task| (task.tid, TaskBefore { began: task.began, home: task.home.clone() }))
         .collect();
     if !note.is_empty() {

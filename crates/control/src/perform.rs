@@ -108,22 +108,21 @@ fn send_home(tree: &mut dyn Tree, tid: i32, home: &Home) -> Result<(), TreeError
 }
 
 /// A task enters a monitoring group from that group's control group alone, so that it takes two writes. Where a restore was cut
-/// off between them, the task is in no group that goes, and yet not home.
+/// off between them, the task is in no group that goes, and yet not home. Only tasks with a note of their own are looked at: a
+/// child of one may have been in the control group all the time.
 fn bring_whole_way_home(machine: &mut MachineAccess<'_>, journal: &Journal) -> Result<(), MachineError> {
-    let mut noted = journal.head.before.tasks.values().chain(journal.moved.values());
-    if noted.all(|before| before.home.monitoring.is_none()) {
+    if journal.moved.values().all(|before| before.home.monitoring.is_none()) {
         return Ok(());
     }
     let tree = Snapshot::take(machine.tree)?;
     let monitored: BTreeSet<i32> = tree.monitoring().flat_map(|(_, group)| group.tasks.clone()).collect();
-    for (control, group) in tree.control() {
-        for tid in group.tasks.iter().filter(|tid| !monitored.contains(tid)) {
-            let home = home_of(machine, journal, *tid);
-            let Some(monitoring) = home.monitoring.filter(|path| tree.groups.contains_key(path)) else { continue };
-            if home.control == *control {
-                // One that ended just now does not hold the others up.
-                let _ = machine.tree.write(&file(&monitoring, "tasks"), &format!("{tid}\n"));
-            }
+    for (tid, before) in journal.moved.iter().filter(|(tid, _)| !monitored.contains(tid)) {
+        let Home { control, monitoring } = &before.home;
+        let Some(monitoring) = monitoring.as_ref().filter(|path| tree.groups.contains_key(*path)) else { continue };
+        let is_there = tree.groups.get(control).is_some_and(|group| group.tasks.contains(tid));
+        if is_there && machine.system.task(*tid).is_some_and(|facts| facts.began == before.began) {
+            // One that ended just now does not hold the others up.
+            let _ = machine.tree.write(&file(monitoring, "tasks"), &format!("{tid}\n"));
         }
     }
     Ok(())

@@ -82,6 +82,28 @@ proptest! {
     }
 }
 
+/// A task of the root is moved before its parent, which comes from a group of others: it goes back to the root, not there.
+#[test]
+fn a_task_of_the_root_does_not_follow_its_parent_home() {
+    let history = [
+        Operation::Mkdir { path: b"c".to_vec(), mode: 0o755 },
+        Operation::Write { path: b"c/tasks".to_vec(), data: b"3\n".to_vec() },
+    ];
+    let steps = [
+        Step::Mounted(MountSettings { cdp: false, cdp_l2: false, mbps: false }),
+        Step::MakeGroup { group: "x".into() },
+        Step::Cgroup { group: "x".into(), cgroup: "pods/a".into() },
+        Step::MakeGroup { group: "y".into() },
+        Step::Cgroup { group: "y".into(), cgroup: "pods".into() },
+    ];
+    let mut before = start(Kind::ApolloLake, Kernel::V6_1, &history);
+    let cut = Cut::default();
+    let (mut acting, mut store) = (Acting::on(before.clone(), &cut), Memory::with(&cut));
+    apply(&mut acting, &mut store, &steps).unwrap();
+    assert!(matches!(restore(&mut acting, &mut store, false), Restored::Back { .. }));
+    same(&acting, &mut before).unwrap();
+}
+
 /// A task of a cgroup comes from a monitoring group, into which two writes lead back: a restore is cut off before each of its
 /// effects, between these two among them, and goes on.
 #[test]
