@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::MachineAccess;
 use crate::journal::{Journal, JournalError, PriorState, Record, TaskBefore};
-use crate::perform::{GENERATIONS, MachineError, PASSES};
+use crate::perform::{MachineError, PASSES, lineage};
 use crate::read_back::Difference;
 use crate::settings::Settings;
 use crate::snapshot::{self, Home, Snapshot, file};
@@ -78,8 +78,8 @@ pub(crate) struct Outside {
     pub tid: i32,
     pub began: u64,
     pub home: Home,
-    /// Whether an ancestor of it is in a group of others: where that one goes says nothing about this task.
-    pub has_ancestor_elsewhere: bool,
+    /// Whether it is in the root while an ancestor is in a group of others: where that one goes says nothing about this task.
+    pub follows_others: bool,
 }
 
 /// What was looked at of one cgroup.
@@ -153,17 +153,7 @@ fn strays(
     let system = machine.system;
     let inside: BTreeSet<i32> =
         settings.cgroups.keys().filter_map(|cgroup| system.cgroup(cgroup, &[])).flatten().collect();
-    let is_born_of_named = |tid: i32| {
-        let mut at = tid;
-        for _ in 0..GENERATIONS {
-            let Some(facts) = system.task(at) else { break };
-            if is_named(system, settings, named, at) || is_named(system, settings, named, facts.process) {
-                return true;
-            }
-            at = facts.parent;
-        }
-        false
-    };
+    let is_born_of_named = |tid: i32| lineage(system, tid).any(|ancestor| is_named(system, settings, named, ancestor));
     let is_stray = |tid: &i32| {
         !inside.contains(tid) && system.task(*tid).is_some() && !system.is_zombie(*tid) && !is_born_of_named(*tid)
     };
@@ -193,29 +183,18 @@ pub(crate) fn look(
     let tree = Snapshot::take(machine.tree)?;
     let control: BTreeMap<i32, &String> =
         tree.control().flat_map(|(path, group)| group.tasks.iter().map(move |tid| (*tid, path))).collect();
-    let monitored: BTreeSet<i32> = tree.monitoring().flat_map(|(_, group)| group.tasks.iter().copied()).collect();
-    let system = machine.system;
     let is_elsewhere = |tid: i32| {
-        let there = control.get(&tid).filter(|there| !there.is_empty() && !settings.groups.contains(*there));
-        there.is_some() || (monitored.contains(&tid) && control.get(&tid).is_some_and(|there| there.is_empty()))
+        tree.home_of_task(tid).is_some_and(|home| home != Home::default() && !settings.groups.contains(&home.control))
     };
-    let has_ancestor_elsewhere = |tid: i32| {
-        let mut at = system.task(tid);
-        for _ in 0..GENERATIONS {
-            let Some(facts) = at else { break };
-            if [facts.process, facts.parent].into_iter().any(|ancestor| ancestor != tid && is_elsewhere(ancestor)) {
-                return true;
-            }
-            at = system.task(facts.parent);
-        }
-        false
-    };
+    let system = machine.system;
     let looks = tasks.into_iter().map(|(cgroup, group, tasks)| {
         // One that resctrl does not show has ended meanwhile, or is another PID namespace's.
         let strangers = tasks.iter().flatten().filter(|(tid, _)| control.get(tid).is_some_and(|there| *there != group));
         let home = |(tid, began): &(i32, u64)| {
-            let (home, has_ancestor_elsewhere) = (tree.home_of_task(*tid)?, has_ancestor_elsewhere(*tid));
-            Some(Outside { tid: *tid, began: *began, home, has_ancestor_elsewhere })
+            let home = tree.home_of_task(*tid)?;
+            // One that comes from elsewhere itself is noted in any case.
+            let follows_others = home == Home::default() && lineage(system, *tid).any(is_elsewhere);
+            Some(Outside { tid: *tid, began: *began, home, follows_others })
         };
         let outside = strangers.filter_map(home).collect();
         Look { cgroup: cgroup.clone(), group: group.clone(), tasks: tasks.map(|it| it.len()), outside }
@@ -302,13 +281,14 @@ pub(crate) fn put(
     let groups = Settings::of(&journal.changes).groups;
     let strangers: Vec<_> = look.outside.iter().filter(|task| !groups.contains(&task.home.control)).collect();
     // Without a note a task goes where its ancestors came from. Where nothing comes from elsewhere than the root, and no
-    // ancestor is elsewhere, this is the root: nothing is written then, so that the journal of machines that start containers for months does not grow.
+    // ancestor is elsewhere, this is the root: nothing is written then, so that the journal of machines that start containers
+    // for months does not grow.
     let elsewhere = |home: &Home| *home != Home::default();
     let from_elsewhere = strangers.iter().any(|task| elsewhere(&task.home))
         || journal.head.before.tasks.values().chain(journal.moved.values()).any(|before| elsewhere(&before.home));
     let note: BTreeMap<i32, TaskBefore> = strangers
         .iter()
-        .filter(|task| (from_elsewhere || task.has_ancestor_elsewhere) && !known(task))
+        .filter(|task| (from_elsewhere || task.follows_others) && !known(task))
         .map(|task| (task.tid, TaskBefore { began: task.began, home: task.home.clone() }))
         .collect();
     if !note.is_empty() {

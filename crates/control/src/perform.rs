@@ -1,13 +1,12 @@
 //! Doing what a change or an action says.
 
-use std::collections::BTreeSet;
-
 use crate::change::Change;
 use crate::cpus;
 use crate::journal::{Journal, Left};
 use crate::registers::RegisterError;
 use crate::settings::CpuRegister;
 use crate::snapshot::{self, Home, Snapshot, file};
+use crate::system::System;
 use crate::undo::{Action, Now};
 use crate::{MachineAccess, Tree, TreeError};
 use waykeeper_policy::Step;
@@ -15,7 +14,7 @@ use waykeeper_policy::Step;
 /// How often a group is looked through for tasks that were born while others were moved out.
 pub(crate) const PASSES: usize = 64;
 /// How many generations are followed to find the parent that was moved.
-pub(crate) const GENERATIONS: usize = 64;
+const GENERATIONS: usize = 64;
 
 /// Something that the machine did not do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -115,14 +114,12 @@ fn bring_whole_way_home(machine: &mut MachineAccess<'_>, journal: &Journal) -> R
         return Ok(());
     }
     let tree = Snapshot::take(machine.tree)?;
-    let monitored: BTreeSet<i32> = tree.monitoring().flat_map(|(_, group)| group.tasks.clone()).collect();
-    for (tid, before) in journal.moved.iter().filter(|(tid, _)| !monitored.contains(tid)) {
-        let Home { control, monitoring } = &before.home;
-        let Some(monitoring) = monitoring.as_ref().filter(|path| tree.groups.contains_key(*path)) else { continue };
-        let is_there = tree.groups.get(control).is_some_and(|group| group.tasks.contains(tid));
-        if is_there && machine.system.task(*tid).is_some_and(|facts| facts.began == before.began) {
-            // One that ended just now does not hold the others up.
-            let _ = machine.tree.write(&file(monitoring, "tasks"), &format!("{tid}\n"));
+    for (tid, before) in &journal.moved {
+        let half_way = Home { monitoring: None, ..before.home.clone() };
+        let is_same = machine.system.task(*tid).is_some_and(|facts| facts.began == before.began);
+        if before.home != half_way && is_same && tree.home_of_task(*tid) == Some(half_way) {
+            // One that ended just now, or whose group is gone, does not hold the others up.
+            let _ = send_home(machine.tree, *tid, &before.home);
         }
     }
     Ok(())
@@ -160,15 +157,14 @@ fn home_of(machine: &MachineAccess<'_>, journal: &Journal, tid: i32) -> Home {
         let later = || journal.moved.get(&tid).filter(|task| task.began == facts.began);
         at_first.or_else(later).map(|task| task.home.clone())
     };
-    let mut at = tid;
-    for _ in 0..GENERATIONS {
-        let Some(facts) = machine.system.task(at) else { break };
-        if let Some(home) = recorded(at).or_else(|| recorded(facts.process)) {
-            return home;
-        }
-        at = facts.parent;
-    }
-    Home::default()
+    lineage(machine.system, tid).find_map(recorded).unwrap_or_default()
+}
+
+/// A task, its process, its parent, that one's process and so on, as far as they live.
+pub(crate) fn lineage(system: &dyn System, tid: i32) -> impl Iterator<Item = i32> {
+    let alive = move |tid: i32| Some((tid, system.task(tid)?));
+    let parents = std::iter::successors(alive(tid), move |(_, facts)| alive(facts.parent));
+    parents.take(GENERATIONS).flat_map(|(tid, facts)| [tid, facts.process])
 }
 
 /// Looks at everything that a journal is about.
