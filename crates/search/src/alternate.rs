@@ -14,7 +14,7 @@ use waykeeper_report::figure::ratio;
 use waykeeper_report::text::paragraph;
 use waykeeper_session::{Options, Session, is_room};
 
-use crate::hunt::{HuntError, HuntRecord, HuntRequest, HuntWatcher, hunt};
+use crate::hunt::{HuntError, HuntRecord, HuntRequest, HuntWatcher, Objective, hunt};
 use crate::tune::{TuneError, TuneRequest, TuneWatcher, Tuned, tune};
 
 /// Version of the record.
@@ -77,8 +77,12 @@ pub struct AlternateRecord {
 pub struct AlternateRequest {
     /// The search of a measure; its time limit is that of both.
     pub tune: TuneRequest,
-    /// The search of a neighbour; experiment, overrides, place, policy and time limit are taken from the other one.
-    pub hunt: HuntRequest,
+    /// What of the target counts in a hunt.
+    pub objective: Objective,
+    /// At most so many candidates in each hunt.
+    pub candidates: usize,
+    /// Decides which patterns are drawn.
+    pub seed: u64,
 }
 
 /// Searches a measure and a neighbour by turns, until neither improves.
@@ -178,7 +182,7 @@ fn tune_request(
     let text = Loaded::open(&own.experiment, own.sets.clone())?.to_toml();
     let table: Table = text.parse().unwrap_or_default();
     let mut neighbours = table.get("neighbours").and_then(Value::as_array).cloned().unwrap_or_default();
-    let cores = cores(&neighbours, &request.hunt.cores);
+    let cores = cores(&neighbours);
     for (number, workload) in found.iter().enumerate() {
         let group = format!("found-{}", number + 1);
         let name = match workload {
@@ -205,10 +209,7 @@ fn set(path: &[&str], value: Value) -> Set {
 }
 
 /// The cores of all neighbours, as the experiment writes those of the first where they are one entry.
-fn cores(neighbours: &[Value], asked: &[u32]) -> Value {
-    if !asked.is_empty() {
-        return Value::Array(asked.iter().map(|core| Value::Integer(i64::from(*core))).collect());
-    }
+fn cores(neighbours: &[Value]) -> Value {
     let all: Vec<&Value> = neighbours.iter().filter_map(|entry| entry.get("cores")).collect();
     let mut cores: Vec<Value> = Vec::new();
     for value in &all {
@@ -228,8 +229,14 @@ fn hunt_request(request: &AlternateRequest, tuned: &Tuned, left: Duration) -> Hu
         sets: request.tune.sets.clone(),
         on: request.tune.on,
         policy: tuned.policy.as_ref().map(|policy| absolute(Path::new(policy))),
+        cores: Vec::new(),
+        also: Vec::new(),
+        stress_ng: false,
+        turns: None,
+        objective: request.objective,
+        candidates: request.candidates,
         time_limit: left.mul_f64(HUNTING),
-        ..request.hunt.clone()
+        seed: request.seed,
     }
 }
 

@@ -11,7 +11,7 @@ use toml::{Table, Value};
 use waykeeper_experiment::{InputError, Loaded, Set};
 use waykeeper_report::shown::one_line;
 use waykeeper_search::alternate::{self, AlternateRequest};
-use waykeeper_search::hunt::{HuntRequest, Objective};
+use waykeeper_search::hunt::Objective;
 use waykeeper_search::tune::{self, Family, TuneEvent, TuneOver, TuneRequest, TuneWatcher, Tuned};
 use waykeeper_session::{Note, Observer, Progress};
 use waykeeper_statistics::JudgementKind;
@@ -72,21 +72,13 @@ fn objective(budgets: &[String]) -> Objective {
 fn alternate(arguments: &Tune, request: TuneRequest) -> Result<Exit, Failure> {
     let stop = stop::on_ctrl_c();
     let (tuning, hunting) = (Following::new(request.time_limit), super::hunt::Following::new(request.time_limit));
-    let hunt = HuntRequest {
-        experiment: request.experiment.clone(),
-        sets: request.sets.clone(),
-        on: request.on,
-        policy: None,
-        cores: Vec::new(),
-        also: Vec::new(),
-        stress_ng: false,
-        turns: None,
+    let request = AlternateRequest {
         objective: objective(&request.budgets),
         candidates: arguments.candidates as usize,
-        time_limit: request.time_limit,
         seed: arguments.measured.seed.unwrap_or(1).unsigned_abs(),
+        tune: request,
     };
-    let found = alternate::alternate(&AlternateRequest { tune: request, hunt }, &tuning, &hunting, &stop);
+    let found = alternate::alternate(&request, &tuning, &hunting, &stop);
     tuning.ended();
     hunting.bar.finish_and_clear();
     let found = found?;
