@@ -96,8 +96,9 @@ fn begin(arguments: &Kpi) -> Result<(KpiSession, Examination), Failure> {
         .map_err(|BadCores(why)| InputError::in_option(&option, why))?;
     let settings = settings(measured, &view, &option)?;
     let folder = arguments.session.clone().unwrap_or_else(new_folder);
-    let packets = settings.packets.clone();
-    Ok((KpiSession::begin(&folder, settings, &options())?, examined_view(view, packets.as_ref())))
+    let session = KpiSession::begin(&folder, settings, &options())?;
+    let examination = examined_view(view, session.record().settings.packets.as_ref());
+    Ok((session, examination))
 }
 
 fn examined(settings: &KpiSettings) -> Result<Examination, Failure> {
@@ -110,12 +111,9 @@ fn examined(settings: &KpiSettings) -> Result<Examination, Failure> {
 fn examined_view(view: View, packets: Option<&PacketSettings>) -> Examination {
     let wait = || std::thread::sleep(std::time::Duration::from_secs(SMI_SECONDS.into()));
     let smis: Smis = count_smis(&view.root, &view.rt_cores, SMI_SECONDS.into(), wait);
-    // An interface whose files are not to be seen here is none the less one: its checks say so.
-    let unseen = |name: &str| Interface { name: name.to_owned(), driver: DriverSettings::read(name) };
-    let interface = packets.map(|packets| {
-        let name = packets.interface.as_str();
-        Interface::find(&view.root, name).unwrap_or_else(|_| unseen(name))
-    });
+    // Not looked up: one whose files are not to be seen here is an interface none the less, and its checks say so.
+    let interface = packets.map(|packets| &packets.interface);
+    let interface = interface.map(|name| Interface { name: name.clone(), driver: DriverSettings::read(name) });
     examine(&View { smis, interface, ..view })
 }
 
