@@ -41,7 +41,8 @@ impl Kept<'_> {
     }
 }
 
-fn expect(holds: bool, what: impl FnOnce() -> String) -> Result<(), String> {
+/// Says what is not as it must be.
+pub fn expect(holds: bool, what: impl FnOnce() -> String) -> Result<(), String> {
     if holds { Ok(()) } else { Err(what()) }
 }
 
@@ -70,7 +71,8 @@ fn doctor(kept: &Kept) -> Result<(), String> {
     Ok(())
 }
 
-fn samples(run: &Value) -> Vec<u64> {
+/// How many samples each case of a run has.
+pub fn samples(run: &Value) -> Vec<u64> {
     run["cases"].as_array().into_iter().flatten().filter_map(|case| case["samples"].as_u64()).collect()
 }
 

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::checks::{expect, samples};
 use crate::guest::Guest;
 use crate::programs::target;
 use crate::server::Server;
@@ -95,8 +96,7 @@ impl<'s> Desk<'s> {
     fn holds(&self, run: &str) -> Result<(), String> {
         let record = self.record(run)?;
         let architecture = &record["machine"]["architecture"];
-        let cases: Vec<u64> =
-            record["cases"].as_array().into_iter().flatten().filter_map(|case| case["samples"].as_u64()).collect();
+        let cases = samples(&record);
         // A run names the program's architecture, `uname -m` that of the kernel and its processor.
         let measured = architecture.as_str().is_some_and(|name| self.guest.architecture.starts_with(name));
         expect(measured, || format!("{run} was measured on {architecture}, expected {}", self.guest.architecture))?;
@@ -114,10 +114,6 @@ impl<'s> Desk<'s> {
         }
         Ok(child)
     }
-}
-
-fn expect(holds: bool, what: impl FnOnce() -> String) -> Result<(), String> {
-    if holds { Ok(()) } else { Err(what()) }
 }
 
 fn parse(text: &str) -> Result<Value, String> {
