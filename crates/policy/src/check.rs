@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::cache_shares::CacheShares;
 use crate::cgroup::is_no_cgroup;
 use crate::cores::Cores;
 use crate::describe::Policy;
@@ -141,10 +142,12 @@ fn shares(policy: &Policy) -> Result<(), Finding> {
     if policy.ring == Some(crate::clock::Clock::Base) {
         return Err(("ring".into(), "it has no base clock; expected a clock such as \"4 GHz\"".into()));
     }
-    for (key, share) in [("others.l2", &policy.others.l2), ("others.l3", &policy.others.l3)] {
-        if share.as_ref().is_some_and(|share| !share.exclusive) {
-            let message = "others get what nobody has alone, which is never exclusive; leave the key out".into();
-            return Err((format!("{key}.exclusive"), message));
+    for (key, shares) in [("others.l2", &policy.others.l2), ("others.l3", &policy.others.l3)] {
+        for (place, share) in shares.iter().flat_map(CacheShares::all) {
+            if !share.exclusive {
+                let message = "others get what nobody has alone, which is never exclusive; leave the key out".into();
+                return Err((format!("{key}{place}.exclusive"), message));
+            }
         }
     }
     for (i, lock) in policy.pseudo_locks.iter().enumerate() {

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
 use crate::bandwidth::BandwidthLimit;
+use crate::cache_shares::CacheShares;
 use crate::clock::{Clock, ClockRange};
 use crate::colours::Colours;
 use crate::cores::Cores;
@@ -53,10 +54,10 @@ pub struct Class {
     /// /sys/fs/cgroup. They need not be there yet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cgroups: Vec<String>,
-    /// Its share of every L2 that it uses; what is left of them where absent.
-    pub l2: Option<CacheShare>,
-    /// Its share of every L3 that it uses; what is left of them where absent.
-    pub l3: Option<CacheShare>,
+    /// Its share of every L2 that it uses, or a list of shares by cache; what is left of them where absent.
+    pub l2: Option<CacheShares>,
+    /// Its share of every L3 that it uses, or a list of shares by cache; what is left of them where absent.
+    pub l3: Option<CacheShares>,
     /// The most that it may take of the memory bandwidth; no limit where absent.
     pub bandwidth: Option<BandwidthLimit>,
     /// Priority of its requests on the bus: "highest", "lowest", or a level; as it is where absent.
@@ -75,10 +76,10 @@ pub struct Class {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Others {
-    /// Their share of every L2, within what the classes leave; all of that where absent.
-    pub l2: Option<CacheShare>,
-    /// Their share of every L3, within what the classes leave; all of that where absent.
-    pub l3: Option<CacheShare>,
+    /// Their share of every L2, or a list of shares by cache, within what the classes leave; all of that where absent.
+    pub l2: Option<CacheShares>,
+    /// Their share of every L3, or a list of shares by cache, within what the classes leave; all of that where absent.
+    pub l3: Option<CacheShares>,
     /// The most that they may take of the memory bandwidth; no limit where absent.
     pub bandwidth: Option<BandwidthLimit>,
     /// Priority of their requests on the bus: "highest", "lowest", or a level; as it is where absent.

@@ -8,6 +8,7 @@ mod amount;
 mod assignment;
 mod bandwidth;
 mod bundled;
+mod cache_shares;
 mod cgroup;
 mod check;
 mod clock;
@@ -37,6 +38,7 @@ pub use assignment::{
 };
 pub use bandwidth::BandwidthLimit;
 pub use bundled::{bundled, find_bundled};
+pub use cache_shares::{CacheShares, ShareOfCache};
 pub use cgroup::{Cgroup, find_cgroup, is_no_cgroup};
 pub use clock::{Clock, ClockRange};
 pub use colours::Colours;

@@ -9,10 +9,12 @@ mod gaps;
 mod limits;
 mod lockdown;
 mod locks;
+mod named_caches;
 
 use waykeeper_platform::{CoreId, format_cpulist};
 
 use crate::assignment::{Access, AssignedClass, AssignedLock, AssignedMask, Assignment, DividedCache};
+use crate::cache_shares::CacheShares;
 use crate::check::OTHERS;
 use crate::describe::Policy;
 use crate::load::Loaded;
@@ -127,23 +129,26 @@ struct Planner<'p> {
 }
 
 /// What a class says of a level.
-fn class_share(policy: &Policy, class: usize, level: u8) -> Option<&CacheShare> {
+fn class_shares(policy: &Policy, class: usize, level: u8) -> Option<&CacheShares> {
     let class = &policy.classes[class];
     if level == 2 { class.l2.as_ref() } else { class.l3.as_ref() }
 }
 
 /// What the others are said to have of a level.
-fn others_share(policy: &Policy, level: u8) -> Option<&CacheShare> {
+fn others_shares(policy: &Policy, level: u8) -> Option<&CacheShares> {
     if level == 2 { policy.others.l2.as_ref() } else { policy.others.l3.as_ref() }
 }
 
-impl Planner<'_> {
+impl<'p> Planner<'p> {
     /// The shares that are given of a level, with their keys.
-    fn shares(&self, level: u8) -> Vec<(String, &CacheShare)> {
-        let of_class = |i| Some((format!("classes.{i}.l{level}"), class_share(self.policy, i, level)?));
+    fn shares(&self, level: u8) -> Vec<(String, &'p CacheShare)> {
+        let of_class = |i| Some((format!("classes.{i}.l{level}"), class_shares(self.policy, i, level)?));
         let classes = (0..self.policy.classes.len()).filter_map(of_class);
-        let others = others_share(self.policy, level).map(|share| (format!("others.l{level}"), share));
-        classes.chain(others).collect()
+        let others = others_shares(self.policy, level).map(|shares| (format!("others.l{level}"), shares));
+        let each = |(key, shares): (String, &'p CacheShares)| {
+            shares.all().into_iter().map(move |(place, share)| (format!("{key}{place}"), share))
+        };
+        classes.chain(others).flat_map(each).collect()
     }
 
     /// The cache of a level, if the policy says anything of it.
@@ -214,21 +219,23 @@ impl Planner<'_> {
 
     fn claims(&self, level: u8, domain: &DomainOffer) -> Vec<Claim<'_>> {
         let class = |i: usize| {
-            let share = class_share(self.policy, i, level)?;
-            let name = self.policy.classes[i].name.clone();
-            self.touches(i, domain).then(|| Claim { who: i + 1, name, key: format!("classes.{i}.l{level}"), share })
+            let (place, share) = class_shares(self.policy, i, level)?.of(domain.id)?;
+            let (name, key) = (self.policy.classes[i].name.clone(), format!("classes.{i}.l{level}{place}"));
+            self.touches(i, domain).then_some(Claim { who: i + 1, name, key, share })
         };
         (0..self.policy.classes.len()).filter_map(class).collect()
     }
 
     fn divide_level(&self, cache: &CacheOffer, locks: &[locks::Lock], to: &mut Assignment) -> Result<(), Refusal> {
         let level = cache.level;
+        self.named_caches_are_there(cache)?;
         let apart = self.is_apart(level, to.mount);
         for domain in &cache.domains {
             let claims = self.claims(level, domain);
             let here = |lock: &&locks::Lock| lock.level == level && lock.domain == domain.id;
             let locked: Vec<_> = locks.iter().filter(here).collect();
-            let others = others_share(self.policy, level).map(|share| (format!("others.l{level}"), share));
+            let others = others_shares(self.policy, level).and_then(|shares| shares.of(domain.id));
+            let others = others.map(|(place, share)| (format!("others.l{level}{place}"), share));
             for claim in claims.iter().filter(|claim| claim.share.exclusive) {
                 let cores = &self.cores[claim.who - 1];
                 if domain.cores.iter().all(|core| cores.contains(core)) {

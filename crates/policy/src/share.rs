@@ -63,6 +63,8 @@ pub(crate) enum Written {
 #[derive(Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Table {
+    /// The cache's id, as `schemata` has it: in a list of shares, and only there.
+    pub(crate) cache: Option<u32>,
     /// How much: "half", "1/3", "25 %", "4 ways", "2 segments" (bits of a mask), "at least 1 MiB", or a mask, "0x3f".
     share: Option<String>,
     /// How much for instruction fetches; `data` says how much for the rest (CDP).
@@ -89,6 +91,9 @@ impl TryFrom<Table> for CacheShare {
     type Error = String;
 
     fn try_from(table: Table) -> Result<Self, String> {
+        if table.cache.is_some() {
+            return Err("`cache` is for lists of shares; expected [{ cache = 0, share = \"half\" }]".into());
+        }
         let amount = |text: &str| text.parse::<Amount>();
         let extent = match (&table.share, &table.code, &table.data) {
             (Some(share), None, None) => Extent::Together(amount(share)?),
@@ -128,15 +133,30 @@ impl<'de> Deserialize<'de> for CacheShare {
     }
 }
 
-impl Serialize for CacheShare {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let (share, code, data) = match self.extent {
-            Extent::Together(share) if self.at == End::Low && self.exclusive => return serializer.collect_str(&share),
+impl Table {
+    /// A share in a list.
+    pub(crate) fn of_cache(cache: u32, share: &CacheShare) -> Self {
+        Self { cache: Some(cache), ..Self::from(share) }
+    }
+}
+
+impl From<&CacheShare> for Table {
+    fn from(of: &CacheShare) -> Self {
+        let (share, code, data) = match of.extent {
             Extent::Together(share) => (Some(share.to_string()), None, None),
             Extent::Apart { code, data } => (None, Some(code.to_string()), Some(data.to_string())),
         };
-        let at = (self.at == End::High).then_some(At::High);
-        Table { share, code, data, at, exclusive: (!self.exclusive).then_some(false) }.serialize(serializer)
+        let at = (of.at == End::High).then_some(At::High);
+        Self { cache: None, share, code, data, at, exclusive: (!of.exclusive).then_some(false) }
+    }
+}
+
+impl Serialize for CacheShare {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.extent {
+            Extent::Together(share) if self.at == End::Low && self.exclusive => serializer.collect_str(&share),
+            _ => Table::from(self).serialize(serializer),
+        }
     }
 }
 

@@ -37,14 +37,28 @@ fn share() -> impl Strategy<Value = String> {
     ]
 }
 
+/// A share of every cache, or of some caches by id.
+fn shares() -> impl Strategy<Value = String> {
+    let by_cache = |shares: BTreeMap<u32, (String, bool)>| {
+        let one = |(cache, (amount, exclusive)): (u32, (String, bool))| {
+            format!("{{ cache = {cache}, share = '{amount}', exclusive = {exclusive} }}")
+        };
+        format!("[{}]", shares.into_iter().map(one).collect::<Vec<_>>().join(", "))
+    };
+    prop_oneof![
+        4 => share(),
+        1 => prop::collection::btree_map(0_u32..3, (amount(), any::<bool>()), 1..3).prop_map(by_cache),
+    ]
+}
+
 /// What a class gets, mostly of what the machine has.
 fn keys(has: (bool, bool, bool)) -> impl Strategy<Value = String> {
     let limit =
         prop_oneof![9 => (5_u32..101).prop_map(|percent| format!("'{percent} %'")), 1 => Just("'2 GB/s'".to_owned())];
     let one = |key: &'static str, value: Option<String>| value.map(|value| format!("{key} = {value}\n"));
     let often = |has: bool, much: f64| if has { much } else { 0.02 };
-    let l2 = prop::option::weighted(often(has.0, 0.7), share());
-    let l3 = prop::option::weighted(often(has.1, 0.7), share());
+    let l2 = prop::option::weighted(often(has.0, 0.7), shares());
+    let l3 = prop::option::weighted(often(has.1, 0.7), shares());
     (l2, l3, prop::option::weighted(often(has.2, 0.3), limit)).prop_map(move |(l2, l3, limit)| {
         [one("l2", l2), one("l3", l3), one("bandwidth", limit)].into_iter().flatten().collect()
     })

@@ -398,7 +398,7 @@ impl Builder<'_> {
 impl Part {
     fn ways(level: u8, count: u32, bits: u32, word: &str) -> Self {
         let change = move |policy: &mut Policy| {
-            let share = Some(CacheShare::of(amount(count)));
+            let share = Some(CacheShare::of(amount(count)).into());
             of_target(policy, |class| *if level == 2 { &mut class.l2 } else { &mut class.l3 } = share.clone());
         };
         Self {
