@@ -4,6 +4,7 @@
 //! ordinary Ethernet frames of a local experimental EtherType ([`frame`]), over AF_XDP or AF_PACKET ([`path`]).
 
 pub mod accounts;
+pub mod bpf;
 pub mod compute;
 pub mod control_loop;
 pub mod figure;

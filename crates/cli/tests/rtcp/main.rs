@@ -2,6 +2,7 @@
 //! `setpriv` and `unshare`.
 
 mod doctor;
+mod dropped;
 mod hostile;
 mod killed;
 mod kpi;

@@ -53,7 +53,7 @@ fn af_packet_carries_each_cycle() {
     assert_complete(&records, 500);
     assert_eq!(records.0["path"]["kind"], "af_packet");
     assert_eq!(figure(&records.1, "kernel to program")["samples"], 500);
-    assert_complete(&run("--path packet --interrupt", "--period 125us --count 4000", ""), 4000);
+    assert_complete(&run("--path packet --interrupt --fifo 50", "--period 125us --count 4000", ""), 4000);
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn af_xdp_carries_each_cycle_and_says_what_it_is() {
         let path = record["figures"][0]["path"].as_str().unwrap();
         assert!(path.starts_with("AF_XDP copy, driver XDP"), "{path}");
     }
-    assert_complete(&run("--path xdp --interrupt", "--period 125us --count 4000", ""), 4000);
+    assert_complete(&run("--path xdp --interrupt --fifo 50", "--period 125us --count 4000", ""), 4000);
 }
 
 #[test]
