@@ -110,6 +110,7 @@ impl From<TuneError> for Failure {
     fn from(error: TuneError) -> Self {
         match error {
             TuneError::Session(error) => error.into(),
+            TuneError::TooShort(error) => error.into(),
             error @ TuneError::Write { .. } => Self::Machine(error.to_string()),
         }
     }

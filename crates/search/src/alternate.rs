@@ -13,9 +13,10 @@ use waykeeper_experiment::{InputError, Loaded, Set};
 use waykeeper_report::figure::ratio;
 use waykeeper_report::text::paragraph;
 use waykeeper_session::{Options, Session, is_room};
+use waykeeper_statistics::{Budget, Metric};
 
 use crate::hunt::{HuntError, HuntRecord, HuntRequest, HuntWatcher, Objective, hunt};
-use crate::tune::{TuneError, TuneRequest, TuneWatcher, Tuned, tune};
+use crate::tune::{TuneError, TuneRequest, TuneWatcher, Tuned, budgets_of, tune};
 
 /// Version of the record.
 pub const SCHEMA: u32 = 1;
@@ -60,6 +61,8 @@ pub struct AlternateRecord {
     pub schema: u32,
     /// Why they ended.
     pub ended: AlternateEnd,
+    /// What of the target the hunts were for: `mean`, `p99.99` or `max`.
+    pub objective: String,
     /// The rounds.
     pub rounds: Vec<AlternateRound>,
     /// The worst neighbour found in the last hunt, as a workload file.
@@ -77,8 +80,6 @@ pub struct AlternateRecord {
 pub struct AlternateRequest {
     /// The search of a measure; its time limit is that of both.
     pub tune: TuneRequest,
-    /// What of the target counts in a hunt.
-    pub objective: Objective,
     /// At most so many candidates in each hunt.
     pub candidates: usize,
     /// Decides which patterns are drawn.
@@ -98,6 +99,7 @@ pub fn alternate(
     let begun = Instant::now();
     let left = || request.tune.time_limit.saturating_sub(begun.elapsed());
     is_allowed(&request.tune)?;
+    let objective = objective(&budgets_of(&request.tune)?);
     let mut neighbours: Vec<FoundNeighbour> = Vec::new();
     let mut rounds: Vec<AlternateRound> = Vec::new();
     let mut before: Option<Tuned> = None;
@@ -122,7 +124,8 @@ pub fn alternate(
             };
             break (ended, tuned);
         }
-        let hunted = hunt(&hunt_request(request, &tuned, left()), hunting, stop).map_err(|HuntError(error)| error)?;
+        let hunted = hunt(&hunt_request(request, objective, &tuned, left()), hunting, stop);
+        let hunted = hunted.map_err(|HuntError(error)| error)?;
         rounds.push(round(&tuned, Some(&hunted)));
         if hunted.cut_short || rounds.len() >= ROUNDS {
             break (AlternateEnd::CutShort, tuned);
@@ -136,6 +139,7 @@ pub fn alternate(
     Ok(AlternateRecord {
         schema: SCHEMA,
         ended,
+        objective: objective.name().into(),
         worst: neighbours.last().and_then(file_of),
         rounds,
         tuned,
@@ -159,14 +163,22 @@ fn is_allowed(request: &TuneRequest) -> Result<(), TuneError> {
     Err(InputError::in_option("--hunt", message).into())
 }
 
+/// What hunts are for where these are to hold: their own figure, and the rarest of several.
+fn objective(budgets: &[Budget]) -> Objective {
+    let of = |budget: &Budget| match budget.metric {
+        Metric::Max | Metric::Jitter => Objective::Max,
+        Metric::P50 | Metric::P99 | Metric::P99_9 | Metric::P99_99 => Objective::P99_99,
+        Metric::Mean | Metric::Min | Metric::Misses | Metric::Slowdown => Objective::Mean,
+    };
+    budgets.iter().map(of).max().unwrap_or(Objective::Mean)
+}
+
 /// What an error of a later search means for the whole: a stop or a short time end it, anything else is one.
 fn cut_short(error: TuneError) -> Result<AlternateEnd, TuneError> {
     use waykeeper_session::SessionError;
     match error {
         TuneError::Session(SessionError::Executor(ExecutorError::Stopped)) => Ok(AlternateEnd::CutShort),
-        TuneError::Session(SessionError::Input(error)) if error.to_string().contains("--time-limit") => {
-            Ok(AlternateEnd::CutShort)
-        }
+        TuneError::TooShort(_) => Ok(AlternateEnd::CutShort),
         error => Err(error),
     }
 }
@@ -223,7 +235,7 @@ fn cores(neighbours: &[Value]) -> Value {
     Value::Array(cores)
 }
 
-fn hunt_request(request: &AlternateRequest, tuned: &Tuned, left: Duration) -> HuntRequest {
+fn hunt_request(request: &AlternateRequest, objective: Objective, tuned: &Tuned, left: Duration) -> HuntRequest {
     HuntRequest {
         experiment: request.tune.experiment.clone(),
         sets: request.tune.sets.clone(),
@@ -233,7 +245,7 @@ fn hunt_request(request: &AlternateRequest, tuned: &Tuned, left: Duration) -> Hu
         also: Vec::new(),
         stress_ng: false,
         turns: None,
-        objective: request.objective,
+        objective,
         candidates: request.candidates,
         time_limit: left.mul_f64(HUNTING),
         seed: request.seed,
@@ -301,6 +313,7 @@ pub fn text(record: &AlternateRecord) -> String {
         });
         lines.push(format!("Round {}: {answer}{taken}{hunted}.", number + 1));
     }
+    lines.push(format!("The hunts were for the target's {}.", record.objective));
     lines.push(match record.ended {
         AlternateEnd::NeitherImproves => {
             "The answer is the smallest share that was not seen broken, also beside the worst neighbour found against it."
@@ -321,4 +334,35 @@ pub fn text(record: &AlternateRecord) -> String {
 /// The JSON Schema of the rounds.
 pub fn schema() -> schemars::Schema {
     schemars::schema_for!(AlternateRecord)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hunts_are_for_the_figure_of_the_budgets() {
+        let of = |budgets: &[&str]| {
+            let budgets: Vec<Budget> = budgets.iter().map(|text| text.parse().unwrap()).collect();
+            objective(&budgets).name()
+        };
+        assert_eq!(of(&["mean<=2us"]), "mean");
+        assert_eq!(of(&[" max <= 2us over 1h"]), "max");
+        assert_eq!(of(&["none:max<=2us"]), "max");
+        assert_eq!(of(&["jitter<=2us@1e-4", "mean<=1us"]), "max");
+        assert_eq!(of(&["misses==0", "p99.9<=2us"]), "p99.99");
+        assert_eq!(of(&["slowdown<=1.05", "misses<=3"]), "mean");
+    }
+
+    #[test]
+    fn a_short_time_or_a_stop_ends_the_rounds_and_a_mistake_does_not() {
+        use waykeeper_session::SessionError;
+        let short = InputError::in_option("--time-limit", "too short");
+        assert_eq!(cut_short(TuneError::TooShort(short)).unwrap(), AlternateEnd::CutShort);
+        let stopped = SessionError::Executor(ExecutorError::Stopped);
+        assert_eq!(cut_short(TuneError::Session(stopped)).unwrap(), AlternateEnd::CutShort);
+        // A mistake whose text happens to name the option is a mistake.
+        let mistake = InputError::in_option("--keep --time-limit", "another search is kept in this folder");
+        assert!(cut_short(mistake.into()).is_err());
+    }
 }

@@ -11,7 +11,6 @@ use toml::{Table, Value};
 use waykeeper_experiment::{InputError, Loaded, Set};
 use waykeeper_report::shown::one_line;
 use waykeeper_search::alternate::{self, AlternateRequest};
-use waykeeper_search::hunt::Objective;
 use waykeeper_search::tune::{self, Family, TuneEvent, TuneOver, TuneRequest, TuneWatcher, Tuned};
 use waykeeper_session::{Note, Observer, Progress};
 use waykeeper_statistics::JudgementKind;
@@ -58,22 +57,11 @@ pub fn tune(arguments: &Tune) -> Result<Exit, Failure> {
     Ok(exit(&tuned, interrupted))
 }
 
-/// What a hunt is for where these are to hold: their own figure.
-fn objective(budgets: &[String]) -> Objective {
-    let about = |names: &[&str]| budgets.iter().any(|budget| names.iter().any(|name| budget.trim().starts_with(name)));
-    match () {
-        () if about(&["max", "jitter"]) => Objective::Max,
-        () if about(&["p"]) => Objective::P99_99,
-        () => Objective::Mean,
-    }
-}
-
 /// Searches the measure and the worst neighbour by turns.
 fn alternate(arguments: &Tune, request: TuneRequest) -> Result<Exit, Failure> {
     let stop = stop::on_ctrl_c();
     let (tuning, hunting) = (Following::new(request.time_limit), super::hunt::Following::new(request.time_limit));
     let request = AlternateRequest {
-        objective: objective(&request.budgets),
         candidates: arguments.candidates as usize,
         seed: arguments.measured.seed.unwrap_or(1).unsigned_abs(),
         tune: request,

@@ -44,6 +44,14 @@ fn the_worst_neighbour_found_is_a_workload_that_searches_run_against() {
 }
 
 #[test]
+fn the_budget_of_the_experiment_says_what_is_hunted_for() {
+    let desk = Desk::new();
+    desk.file("small.toml", &format!("budgets = ['max<=1s@0.5']\n{SMALL}"));
+    let tuned = desk.run(&["tune", "small.toml", "--hunt", "--candidates=14", "--seed=5", "--json"]).with(0).json();
+    assert_eq!(tuned["objective"], "max", "{tuned}");
+}
+
+#[test]
 fn mistakes_of_a_hunt_are_one_clear_paragraph_each() {
     let desk = Desk::new();
     desk.file("small.toml", SMALL);
@@ -89,6 +97,7 @@ fn a_measure_and_a_neighbour_are_searched_by_turns() {
     let settings = list(&tuned["tuned"], "settings");
     assert_eq!(settings.len(), 2, "{tuned}");
     assert!(!list(&tuned, "not_searched").is_empty());
+    assert_eq!(tuned["objective"], "mean");
     let refused = desk.run(&["tune", "small.toml", "--budget=mean<=1s", "--hunt", "--against=x.toml"]);
     assert_eq!(refused.status, Some(2), "{}", refused.stderr);
 }

@@ -37,7 +37,7 @@ const CONFIRMING: usize = 5;
 const COMPARING: usize = 20;
 
 /// What of the target counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Objective {
     /// The mean of its samples.
     Mean,
@@ -508,7 +508,7 @@ fn candidate(scored: &Scored) -> Candidate {
         workload,
         ratios: scored.scores.clone(),
         mean,
-        interval: [mean - half, mean + half],
+        interval: half.is_finite().then_some([mean - half, mean + half]),
     }
 }
 
@@ -522,4 +522,23 @@ fn over_bundled(confirmed: &[Scored]) -> Option<[f64; 3]> {
     let mean = ratios.iter().sum::<f64>() / ratios.len() as f64;
     let half = half_width(&ratios, ONE_SIDED);
     half.is_finite().then_some([mean, mean - half, mean + half])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_repeat_has_no_interval() {
+        let json = |scores: &[f64]| {
+            let source = CandidateSource::Named("stream_read".into());
+            serde_json::to_value(candidate(&Scored { source, scores: scores.to_vec() })).unwrap()
+        };
+        assert!(json(&[1.5]).get("interval").is_none());
+        // 1, 2, 3: s = 1, t(0.975, 2) = 4.3027 (tables): 2 -/+ 4.3027 / sqrt 3 = -0.4841 and 4.4841.
+        let three = json(&[1.0, 2.0, 3.0]);
+        let limits: Vec<f64> =
+            three["interval"].as_array().unwrap().iter().filter_map(|limit| limit.as_f64()).collect();
+        assert!((limits[0] + 0.4841).abs() < 1e-3 && (limits[1] - 4.4841).abs() < 1e-3, "{limits:?}");
+    }
 }

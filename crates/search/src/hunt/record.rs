@@ -103,8 +103,9 @@ pub struct Candidate {
     pub ratios: Vec<f64>,
     /// Mean of these.
     pub mean: f64,
-    /// Limits of the mean's t-interval, 95 % in all.
-    pub interval: [f64; 2],
+    /// Limits of the mean's t-interval, 95 % in all; absent for a single repeat, which has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<[f64; 2]>,
 }
 
 /// The JSON Schema of a hunt's result.

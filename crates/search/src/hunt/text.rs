@@ -76,13 +76,14 @@ fn over_stress_ng(hunted: &HuntRecord, beside: &StressNgRecord) -> String {
 }
 
 fn row(hunted: &HuntRecord, candidate: &Candidate) -> Vec<String> {
-    let [low, high] = candidate.interval;
     vec![
         candidate.bundled.clone().unwrap_or_else(|| candidate.called.clone()),
         standing(hunted, candidate).to_owned(),
         candidate.ratios.len().to_string(),
         ratio(Some(candidate.mean)),
-        format!("{} to {}", three_digits(low), three_digits(high)),
+        candidate
+            .interval
+            .map_or("none from one".into(), |[low, high]| format!("{} to {}", three_digits(low), three_digits(high))),
     ]
 }
 

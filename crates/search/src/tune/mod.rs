@@ -21,4 +21,5 @@ pub use need::least_bits;
 pub use record::{Candidate, FamilyRecord, SeenRecord, Tuned, schema};
 pub use search::{CandidateRepeat, Effort, FRESH, Impossible, Judged, Place, Rungs, SearchFound, TuneProgress, search};
 pub use text::text;
+pub(crate) use tuning::budgets_of;
 pub use tuning::{TuneError, TuneEvent, TuneRequest, TuneWatcher, candidates, tune};

@@ -91,6 +91,9 @@ pub enum TuneError {
     /// The experiment cannot be measured.
     #[error(transparent)]
     Session(#[from] SessionError),
+    /// The time limit is shorter than what one judgement takes.
+    #[error(transparent)]
+    TooShort(InputError),
     /// A file of the search cannot be written.
     #[error("{}: the search cannot be kept: {error}; name another folder with --keep", path.display())]
     Write {
@@ -214,6 +217,11 @@ fn open(request: &TuneRequest, files: &[PathBuf]) -> Result<Loaded, InputError> 
     ];
     let own = own.map(|(key, value)| Set::from_option("waykeeper tune".into(), key, value));
     Loaded::open(&request.experiment, request.sets.iter().cloned().chain(own).collect())
+}
+
+/// The budgets that a request is about, its own or those of its experiment.
+pub(crate) fn budgets_of(request: &TuneRequest) -> Result<Vec<Budget>, InputError> {
+    budgets(&Loaded::open(&request.experiment, request.sets.clone())?, &request.budgets)
 }
 
 /// The budgets that were asked for, or else those of the experiment.
@@ -405,7 +413,7 @@ fn impossible(why: Impossible, request: &TuneRequest, budgets: &[Budget]) -> Tun
                 ns(request.time_limit),
                 ns(takes)
             );
-            InputError::in_option("--time-limit", message).into()
+            TuneError::TooShort(InputError::in_option("--time-limit", message))
         }
     }
 }
