@@ -227,9 +227,12 @@ pub struct Run {
     pub experiment: Option<String>,
     /// Go on with the run in this folder, which was interrupted or killed: repeats that are complete are not measured again.
     #[arg(long, value_name = "DIR", conflicts_with_all = [
-        "experiment", "on", "duration", "repeats", "seed", "out", "sets", "budgets", "explain", "fast", "shard",
+        "experiment", "against", "on", "duration", "repeats", "seed", "out", "sets", "budgets", "explain", "fast", "shard",
     ])]
     pub resume: Option<PathBuf>,
+    /// Neighbours of a file in the place of the experiment's: a workload for all their cores, or what `waykeeper hunt --out` wrote.
+    #[arg(long, value_name = "FILE")]
+    pub against: Option<PathBuf>,
     /// Where to run it: by default on the host if its platform is `host`, else in the simulator.
     #[arg(long, value_enum)]
     pub on: Option<On>,
@@ -321,7 +324,7 @@ pub struct Tune {
     /// What is to hold. May be repeated [default: the budgets of the experiment].
     #[arg(long = "budget", value_name = "BUDGET")]
     pub budgets: Vec<String>,
-    /// A workload file, such as one of `waykeeper hunt --out`: it runs on the cores of all neighbours in the place of theirs.
+    /// Neighbours of a file in the place of the experiment's: a workload for all their cores, or what `waykeeper hunt --out` wrote.
     #[arg(long, value_name = "FILE")]
     pub against: Option<PathBuf>,
     /// Search the measure and the worst neighbour by turns, each beside what the other one found, until neither improves: on simulated
@@ -368,10 +371,12 @@ Examples:
   waykeeper hunt this-machine --target chase_llc@1 --duration 200ms --beside stress-ng
   waykeeper hunt agilex5-cluster-latency --objective max --duration 2ms --repeats 8 --out worst.toml
   waykeeper hunt apollo-lake-cat --cores 2 --candidates 100 --set simulated_samples=2
+  waykeeper run agilex5-cluster-latency --against worst.toml
   waykeeper tune agilex5-cluster-latency --budget 'max<=5us' --against worst.toml
 
-Candidates are patterns of accesses: loops with any strides, dependent loads, random reads and changes. The best are changed step by
-step; the best of all and every bundled one are then measured in fresh repeats. They run on all given cores at the same time.
+Candidates are patterns of accesses: loops with any strides, dependent loads, random reads, changes and calls, bursts; one on all given
+cores or several on different ones. The worst, bundled or not, are changed step by step and mixed; those found and every bundled one are
+then measured in fresh repeats.
 
 Exit status: 0 done, also where no worse neighbour was found; 2 bad input; 3 this machine cannot do it;
 130 interrupted before anything was confirmed.")]
@@ -404,7 +409,7 @@ pub struct Hunt {
     /// What is measured, and where.
     #[command(flatten)]
     pub measured: Searched,
-    /// Write the worst one found to this workload file.
+    /// Write the worst one found to this file, which `run` and `tune --against` take.
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
     /// Print JSON instead of the table.

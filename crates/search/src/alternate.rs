@@ -15,7 +15,7 @@ use waykeeper_report::text::paragraph;
 use waykeeper_session::{Options, Session, is_room};
 use waykeeper_statistics::{Budget, Metric};
 
-use crate::hunt::{HuntError, HuntRecord, HuntRequest, HuntWatcher, Objective, hunt};
+use crate::hunt::{HuntError, HuntRecord, HuntRequest, HuntWatcher, NOT_TRIED, Objective, as_neighbours, hunt};
 use crate::tune::{TuneError, TuneRequest, TuneWatcher, Tuned, budgets_of, tune};
 
 /// Version of the record.
@@ -65,7 +65,7 @@ pub struct AlternateRecord {
     pub objective: String,
     /// The rounds.
     pub rounds: Vec<AlternateRound>,
-    /// The worst neighbour found in the last hunt, as a workload file.
+    /// The worst neighbour found in the last hunt, as a file that `--against` takes.
     pub worst: Option<String>,
     /// The last search of a measure, beside all neighbours that it knew.
     pub tuned: Tuned,
@@ -197,15 +197,23 @@ fn tune_request(
     let cores = cores(&neighbours);
     for (number, workload) in found.iter().enumerate() {
         let group = format!("found-{}", number + 1);
-        let name = match workload {
-            FoundNeighbour::Bundled(name) => name.clone(),
-            FoundNeighbour::Pattern(table) => {
-                own.sets.push(set(&["workloads", &group], Value::Table(table.clone())));
-                group.clone()
-            }
+        let on_all = |name: &str| {
+            let entry = [("workload", Value::String(name.to_owned())), ("cores", cores.clone())];
+            Value::Table(entry.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
         };
-        let entry = [("workload", Value::String(name)), ("cores", cores.clone()), ("group", Value::String(group))];
-        neighbours.push(Value::Table(entry.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()));
+        let (workloads, placed) = match workload {
+            FoundNeighbour::Bundled(name) => (Table::new(), vec![on_all(name)]),
+            FoundNeighbour::Pattern(table) => {
+                (Table::from_iter([(group.clone(), Value::Table(table.clone()))]), vec![on_all(&group)])
+            }
+            FoundNeighbour::Mixture(table) => as_neighbours(table, &group).unwrap_or_default(),
+        };
+        own.sets.extend(workloads.into_iter().map(|(name, workload)| set(&["workloads", &name], workload)));
+        neighbours.extend(placed.into_iter().map(|mut entry| {
+            let own = entry.as_table_mut().map(|entry| entry.insert("group".into(), Value::String(group.clone())));
+            drop(own);
+            entry
+        }));
     }
     if !found.is_empty() {
         own.sets.push(set(&["neighbours"], Value::Array(neighbours)));
@@ -256,27 +264,29 @@ fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// A neighbour that was found: the name of a bundled workload, or a pattern.
+/// A neighbour that was found: the name of a bundled workload, a pattern, or patterns with their cores as in an experiment.
 #[derive(Debug, Clone, PartialEq)]
 enum FoundNeighbour {
     Bundled(String),
     Pattern(Table),
+    Mixture(Table),
 }
 
 /// The worst neighbour of a hunt, bundled or not.
 fn worst(hunted: &HuntRecord) -> Option<FoundNeighbour> {
     let worst = hunted.candidates.first()?;
-    match &worst.bundled {
-        Some(name) => Some(FoundNeighbour::Bundled(name.clone())),
-        None => Some(FoundNeighbour::Pattern(worst.workload.as_ref()?.parse().ok()?)),
+    match (&worst.bundled, &worst.workload) {
+        (Some(name), _) => Some(FoundNeighbour::Bundled(name.clone())),
+        (None, Some(workload)) => Some(FoundNeighbour::Pattern(workload.parse().ok()?)),
+        (None, None) => Some(FoundNeighbour::Mixture(worst.neighbours.as_ref()?.parse().ok()?)),
     }
 }
 
-/// The neighbour as a workload file.
+/// The neighbour as a file that `--against` takes.
 fn file_of(found: &FoundNeighbour) -> Option<String> {
     match found {
         FoundNeighbour::Bundled(name) => Some(waykeeper_workload::find_bundled(name)?.text.to_owned()),
-        FoundNeighbour::Pattern(table) => toml::to_string(table).ok(),
+        FoundNeighbour::Pattern(table) | FoundNeighbour::Mixture(table) => toml::to_string(table).ok(),
     }
 }
 
@@ -294,12 +304,8 @@ fn round(tuned: &Tuned, hunted: Option<&HuntRecord>) -> AlternateRound {
 }
 
 fn not_searched() -> Vec<String> {
-    [
-        "neighbours with lines shared with the target, instruction fetches, phases between cores, or different patterns on different cores",
-        "measures of different kinds in other amounts together than `tune` lists",
-    ]
-    .map(str::to_owned)
-    .into()
+    let neighbours = format!("other neighbours: those tried are {NOT_TRIED}");
+    vec![neighbours, "measures of different kinds in other amounts together than `tune` lists".to_owned()]
 }
 
 /// The rounds as text.

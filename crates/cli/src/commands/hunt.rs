@@ -32,9 +32,9 @@ pub fn hunt(arguments: &Hunt) -> Result<Exit, Failure> {
     } else {
         print(&hunt::text(&hunted))?;
     }
-    let worst = hunted.candidates.iter().find_map(|candidate| candidate.workload.as_ref());
+    let worst = hunted.candidates.iter().find_map(|candidate| candidate.file());
     if let (Some(out), Some(worst)) = (&arguments.out, worst) {
-        whole_file::write(out, "workload", worst.as_bytes())?;
+        whole_file::write(out, "neighbour", worst.as_bytes())?;
     }
     Ok(if hunted.cut_short { Exit::Interrupted } else { Exit::Done })
 }

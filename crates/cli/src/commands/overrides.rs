@@ -1,9 +1,11 @@
 //! Overrides of an experiment: `--set` as typed, and the options that stand for a field.
 
+use std::path::Path;
 use std::time::Duration;
 
 use toml::{Table, Value};
-use waykeeper_experiment::{InputError, Set};
+use waykeeper_experiment::{InputError, Loaded, Set};
+use waykeeper_search::hunt;
 use waykeeper_workload::parse_duration_ns;
 
 use crate::arguments::Searched;
@@ -61,4 +63,15 @@ pub fn time_limit(text: &str) -> Result<Duration, InputError> {
     let limit = parse_duration_ns(text).map_err(|why| InputError::in_option(&option, why.to_string()))?;
     let limit = Duration::try_from_secs_f64(limit / 1e9).ok().filter(|limit| !limit.is_zero());
     limit.ok_or_else(|| InputError::in_option(&option, "expected a time over 0, such as `20min`"))
+}
+
+/// The neighbours of a file in the place of an experiment's.
+///
+/// # Errors
+/// A file that cannot be read; one without neighbours; an experiment that does not say on which cores they run.
+pub fn against(path: &Path, experiment: &str, sets: &[Set]) -> Result<Vec<Set>, InputError> {
+    let option = format!("--against {}", path.display());
+    let read = std::fs::read_to_string(path);
+    let text = read.map_err(|error| InputError::in_option(&option, format!("the file cannot be read: {error}")))?;
+    hunt::against(&text, &option, &Loaded::open(experiment, sets.to_vec())?)
 }

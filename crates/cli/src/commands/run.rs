@@ -12,7 +12,7 @@ use waykeeper_statistics::JudgementKind;
 use super::dry_run::dry_run;
 use super::output::{print, print_json};
 use super::{overrides, resume, target_program};
-use crate::arguments::{On, Run};
+use crate::arguments::{On, Run, THIS_MACHINE};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::progress::Bar;
@@ -24,7 +24,7 @@ pub fn run(arguments: &Run) -> Result<Exit, Failure> {
         return resume::resume(arguments, folder);
     }
     // A program alone is measured on this machine.
-    let name = arguments.experiment.as_deref().unwrap_or("this-machine");
+    let name = arguments.experiment.as_deref().unwrap_or(THIS_MACHINE);
     let loaded = Loaded::open(name, sets(arguments)?)?;
     let mut session = Session::plan(loaded, &options(arguments))?;
     if arguments.dry_run {
@@ -99,6 +99,9 @@ pub(super) fn sets(arguments: &Run) -> Result<Vec<Set>, InputError> {
     let duration = arguments.duration.as_deref();
     let mut sets = overrides::sets(&arguments.sets, duration, arguments.repeats, arguments.seed)?;
     sets.extend(target_program::sets(&arguments.program)?);
+    if let Some(path) = &arguments.against {
+        sets.extend(overrides::against(path, arguments.experiment.as_deref().unwrap_or(THIS_MACHINE), &sets)?);
+    }
     Ok(sets)
 }
 

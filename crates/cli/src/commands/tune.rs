@@ -1,14 +1,12 @@
 //! `waykeeper tune`: parse, search, print.
 
 use std::io::IsTerminal;
-use std::path::Path;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::json;
-use toml::{Table, Value};
-use waykeeper_experiment::{InputError, Loaded, Set};
+use waykeeper_experiment::{InputError, Set};
 use waykeeper_report::shown::one_line;
 use waykeeper_search::alternate::{self, AlternateRequest};
 use waykeeper_search::tune::{self, Family, TuneEvent, TuneOver, TuneRequest, TuneWatcher, Tuned};
@@ -116,36 +114,10 @@ fn request(arguments: &Tune) -> Result<TuneRequest, Failure> {
 pub(super) fn sets(arguments: &Tune) -> Result<Vec<Set>, InputError> {
     let mut sets = overrides::of_search(&arguments.measured)?;
     if let Some(path) = &arguments.against {
-        sets.extend(against(path, &arguments.experiment, &sets)?);
+        sets.extend(overrides::against(path, &arguments.experiment, &sets)?);
     }
     Ok(sets)
 }
-
-/// A workload of a file in the place of every neighbour's.
-fn against(path: &Path, experiment: &str, sets: &[Set]) -> Result<Vec<Set>, InputError> {
-    let option = format!("--against {}", path.display());
-    let refuse = |message: String| InputError::in_option(&option, message);
-    let text = std::fs::read_to_string(path).map_err(|error| refuse(format!("the file cannot be read: {error}")))?;
-    let workload: Table =
-        text.parse().map_err(|error: toml::de::Error| refuse(format!("this is not TOML: {}", error.message())))?;
-    let loaded = Loaded::open(experiment, sets.to_vec())?;
-    let set = |path: Vec<String>, value| Set { option: option.clone(), path, value };
-    let mut own = vec![set(vec!["workloads".into(), AGAINST.into()], Value::Table(workload))];
-    for at in 0..loaded.experiment.neighbours.len() {
-        let key = |key: &str| vec!["neighbours".to_owned(), at.to_string(), key.to_owned()];
-        own.push(set(key("workload"), Value::String(AGAINST.into())));
-        own.push(set(key("with"), Value::Table(Table::new())));
-    }
-    if own.len() == 1 {
-        return Err(refuse(
-            "the experiment has no neighbours, so their cores are not known; expected `[[neighbours]]` in it".into(),
-        ));
-    }
-    Ok(own)
-}
-
-/// What the neighbours' workload is called.
-const AGAINST: &str = "against";
 
 fn list(families: &[Family]) -> String {
     let mut text = String::new();

@@ -38,9 +38,52 @@ fn the_worst_neighbour_found_is_a_workload_that_searches_run_against() {
     assert_eq!(Some(worst.as_str()), found[0]["workload"].as_str());
     let tune = ["tune", "small.toml", "--budget=max<=1ns", "--against=worst.toml", "--dry-run"];
     desk.run(&tune).with(0);
+    let run = ["run", "small.toml", "--against=worst.toml", "--set=sentinel=false", "--json"];
+    let run = desk.run(&run).with(0).json();
+    let beside: Vec<_> = list(&run, "cases").iter().filter(|case| !list(case, "neighbours").is_empty()).collect();
+    assert_eq!(beside.len(), 1, "{run}");
     let none =
         desk.run(&["tune", "small.toml", "--budget=max<=1ns", "--against=none.toml", "--dry-run"]).with(2).stderr;
     assert!(none.contains("--against none.toml: the file cannot be read"), "{none}");
+}
+
+/// What a hunt writes where the cores run different patterns.
+const MIXTURE: &str = "
+title = 'found by a hunt: two patterns'
+[workloads.found-1]
+kind = 'chase'
+size = '64 KiB'
+[workloads.found-2]
+kind = 'walk'
+operation = 'modify'
+outer = { count = 4, stride = '4 KiB' }
+inner = { count = 8, stride = '1 line' }
+[[neighbours]]
+workload = 'found-1'
+cores = [3]
+[[neighbours]]
+workload = 'found-2'
+cores = [0]
+";
+
+#[test]
+fn different_neighbours_of_a_file_run_each_on_its_own_cores() {
+    let desk = Desk::new();
+    desk.file("small.toml", SMALL);
+    desk.file("worst.toml", MIXTURE);
+    let run = ["run", "small.toml", "--against=worst.toml", "--repeats=1", "--set=sentinel=false", "--json"];
+    let run = desk.run(&run).with(0).json();
+    let mut placed: Vec<String> = Vec::new();
+    for case in list(&run, "cases") {
+        let neighbours = list(case, "neighbours");
+        placed.extend(neighbours.iter().map(|at| format!("{} on {}", at["workload"], at["cores"])));
+    }
+    assert_eq!(placed, ["\"against-found-1\" on [3]", "\"against-found-2\" on [0]"]);
+    let tune = ["tune", "small.toml", "--budget=max<=1ns", "--against=worst.toml", "--dry-run"];
+    desk.run(&tune).with(0);
+    desk.file("bad.toml", "neighbours = [{ workload = 3 }]");
+    let bad = desk.run(&["run", "small.toml", "--against=bad.toml"]).with(2).stderr;
+    assert!(bad.contains("--against bad.toml: expected `[workloads.NAME]`"), "{bad}");
 }
 
 #[test]

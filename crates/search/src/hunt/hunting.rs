@@ -12,16 +12,20 @@ use waykeeper_experiment::site::{ExecutorKind, Site};
 use waykeeper_experiment::{InputError, Loaded, Set};
 use waykeeper_linux::Root;
 use waykeeper_linux::sharing::{self, SplitLocks};
+use waykeeper_run::Parameters;
 use waykeeper_run::measurement::Measurement;
 use waykeeper_session::{Options, Session, SessionError, SingleRepeats};
 use waykeeper_statistics::{excess_ratio, half_width};
 use waykeeper_workload::{CacheShapes, Operation, Workload};
 
-use super::pattern::{Geometry, NeighbourPattern};
+use super::geometry::{Geometry, MemoryMap};
+use super::mixture::NeighbourMixture;
+use super::pattern::NeighbourPattern;
 use super::pool::{CandidateSource, HuntExtent, MeasureNeighbours, Pool, Scored};
 use super::record::{Candidate, HuntRecord, LeftOut, ReachedMechanism, SCHEMA, StressNgRecord};
 use super::rests_on::rests_on;
 use super::stress_ng::{Stressors, stressors};
+use super::written::{as_table, neighbours_file, workload_file};
 use crate::together;
 
 /// Half of 5 % on each side of an interval.
@@ -150,7 +154,10 @@ pub fn hunt(request: &HuntRequest, watcher: &dyn HuntWatcher, stop: &AtomicBool)
     let (site, repeats) = (bare.site().clone(), bare.settings().repeats);
     let geometry = site.core(cores[0]).map(|core| Geometry::of(&core.caches));
     let geometry = geometry.unwrap_or_else(|| Geometry::of(&CacheShapes::default()));
-    let geometry = geometry.with(operations(request, &cores)?);
+    let geometry = geometry.with(operations(request, &cores)?).on_cores(cores.len());
+    let bare = bare.one_by_one();
+    let memory = bare.parameters().and_then(MemoryMap::of);
+    let geometry = memory.iter().fold(geometry, |geometry, memory| geometry.beside_memory(memory));
     let mut named = bundled();
     named.extend(also(request, &cores)?);
     let found = request.stress_ng.then(|| installed(site.executor, &geometry)).transpose()?;
@@ -160,7 +167,7 @@ pub fn hunt(request: &HuntRequest, watcher: &dyn HuntWatcher, stop: &AtomicBool)
         confirming: request.turns.unwrap_or_else(|| confirming(request, repeats)),
         until: begun + request.time_limit.mul_f64(LOOKING),
     };
-    let mut pool = Pool::new(&geometry, request.seed);
+    let mut pool = Pool::new(&geometry, request.seed).with_seeds(seeds(&named, &site, cores[0]));
     pool.hunt(&mut place, &named, &extent, stop)?;
     if let Some(found) = found.as_ref().filter(|_| !pool.cut_short) {
         pool.screen(&mut place, &found.taken)?;
@@ -172,7 +179,7 @@ pub fn hunt(request: &HuntRequest, watcher: &dyn HuntWatcher, stop: &AtomicBool)
         }
         confirmed => confirmed?,
     };
-    let cores_first = cores[0];
+    let (cores_first, place_cores) = (cores[0], cores.clone());
     Ok(HuntRecord {
         schema: SCHEMA,
         experiment: with_neighbours.loaded().name.clone(),
@@ -183,13 +190,13 @@ pub fn hunt(request: &HuntRequest, watcher: &dyn HuntWatcher, stop: &AtomicBool)
         objective: request.objective.name().into(),
         also: request.also.clone(),
         split_locks: split_locks(request, site.executor),
-        rests_on: winner_rests_on(&confirmed, &site, cores_first, bare),
+        rests_on: winner_rests_on(&confirmed, &site, cores_first, bare.parameters()),
         stress_ng: found.map(|found| stress_ng(found, &pool.tried, &confirmed)),
         tried: pool.tried.len() as u64,
         took_s: begun.elapsed().as_secs_f64(),
         cut_short: pool.cut_short,
         over_bundled: over_bundled(&confirmed),
-        candidates: confirmed.iter().map(candidate).collect(),
+        candidates: confirmed.iter().map(|scored| candidate(scored, &place_cores)).collect(),
     })
 }
 
@@ -206,26 +213,33 @@ fn open(request: &HuntRequest, candidates: &[CandidateSource], cores: &[u32]) ->
     let mut neighbours = Vec::new();
     for (number, candidate) in candidates.iter().enumerate() {
         let group = group(number);
-        let workload = match candidate {
-            CandidateSource::Named(name) => name.clone(),
-            CandidateSource::Found(pattern) => {
-                sets.push(own(&["workloads", &group], Value::Table(pattern.workload())));
-                group.clone()
+        let mut add = |workload: String, cores: Value| {
+            neighbours.push(Value::Table(Table::from_iter([
+                ("workload".to_owned(), Value::String(workload)),
+                ("cores".to_owned(), cores),
+                ("group".to_owned(), Value::String(group.clone())),
+            ])));
+        };
+        let all_cores = || Value::Array(cores.iter().map(|core| Value::Integer(i64::from(*core))).collect());
+        match candidate {
+            CandidateSource::Named(name) => add(name.clone(), all_cores()),
+            CandidateSource::Found(mixture) => {
+                let table = as_table(mixture, cores, &group);
+                let workloads = table["workloads"].as_table().into_iter().flatten();
+                sets.extend(workloads.map(|(name, workload)| own(&["workloads", name], workload.clone())));
+                for neighbour in table["neighbours"].as_array().into_iter().flatten() {
+                    let name = neighbour["workload"].as_str().unwrap_or_default();
+                    add(name.to_owned(), neighbour["cores"].clone());
+                }
             }
             CandidateSource::Program(stressor) => {
                 let argv = stressor.argv.iter().cloned().map(Value::String).collect();
                 let table = [("kind", Value::String("command".into())), ("argv", Value::Array(argv))];
                 let table = table.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
                 sets.push(own(&["workloads", &group], Value::Table(table)));
-                group.clone()
+                add(group.clone(), all_cores());
             }
-        };
-        let cores = cores.iter().map(|core| Value::Integer(i64::from(*core))).collect();
-        neighbours.push(Value::Table(Table::from_iter([
-            ("workload".to_owned(), Value::String(workload)),
-            ("cores".to_owned(), Value::Array(cores)),
-            ("group".to_owned(), Value::String(group)),
-        ])));
+        }
     }
     sets.extend([
         own(&["neighbours"], Value::Array(neighbours)),
@@ -305,7 +319,7 @@ fn also(request: &HuntRequest, cores: &[u32]) -> Result<Vec<String>, HuntError> 
 fn operations(request: &HuntRequest, cores: &[u32]) -> Result<Vec<Operation>, HuntError> {
     let mut operations = Vec::new();
     for operation in Operation::ALL.into_iter().filter(|operation| !operation.is_unfair()) {
-        let one = || CandidateSource::Found(NeighbourPattern::smallest(operation));
+        let one = || CandidateSource::Found(NeighbourPattern::smallest(operation).into());
         if operation.is_simulated() || refusal(request, one(), cores)?.is_none() {
             operations.push(operation);
         }
@@ -424,24 +438,41 @@ fn split_locks(request: &HuntRequest, executor: ExecutorKind) -> Option<String> 
 fn called(source: &CandidateSource) -> String {
     match source {
         CandidateSource::Named(name) => name.clone(),
-        CandidateSource::Found(pattern) => pattern.called(),
+        CandidateSource::Found(mixture) => mixture.called(),
         CandidateSource::Program(stressor) => format!("stress-ng --{}", stressor.name),
     }
 }
 
 /// What the worst one found rests on, on a simulated platform.
-fn winner_rests_on(confirmed: &[Scored], site: &Site, core: u32, session: Session) -> Vec<ReachedMechanism> {
+fn winner_rests_on(
+    confirmed: &[Scored],
+    site: &Site,
+    core: u32,
+    parameters: Option<&Parameters>,
+) -> Vec<ReachedMechanism> {
     let winner = confirmed.iter().find_map(|scored| match &scored.source {
-        CandidateSource::Found(pattern) => Some(pattern.workload()),
+        CandidateSource::Found(mixture) => Some(mixture),
         _ => None,
     });
-    let single = session.one_by_one();
-    let (Some(winner), Some(core), Some(parameters)) = (winner, site.core(core), single.parameters()) else {
+    let (Some(winner), Some(core), Some(parameters)) = (winner, site.core(core), parameters) else {
         return Vec::new();
     };
-    let workload = Value::Table(winner).try_into::<Workload>().ok();
-    let bytes = workload.and_then(|workload| workload.resolve(&core.caches).ok()).map(|pattern| pattern.data_bytes());
-    bytes.map_or_else(Vec::new, |bytes| rests_on(bytes, &core.caches, parameters))
+    let bytes = |table: Table| {
+        let workload = Value::Table(table).try_into::<Workload>().ok()?;
+        workload.resolve(&core.caches).ok().map(|pattern| pattern.data_bytes())
+    };
+    let most = winner.parts().iter().filter_map(|part| bytes(part.workload())).max();
+    most.map_or_else(Vec::new, |bytes| rests_on(bytes, &core.caches, parameters))
+}
+
+/// The patterns of the named neighbours, as far as the search knows their kinds.
+fn seeds(named: &[String], site: &Site, core: u32) -> Vec<(String, NeighbourMixture)> {
+    let pattern = |name: &String| {
+        let text = waykeeper_workload::find_bundled(name)?.text;
+        let resolved = toml::from_str::<Workload>(text).ok()?.resolve(&site.core(core)?.caches).ok()?;
+        Some((name.clone(), NeighbourPattern::of(&resolved)?.into()))
+    };
+    named.iter().filter_map(pattern).collect()
 }
 
 /// Fresh repeats: at least as many as intervals need, and more for a comparison with stress-ng.
@@ -486,26 +517,23 @@ fn stress_ng(mut found: Stressors, tried: &[Scored], confirmed: &[Scored]) -> St
     }
 }
 
-fn candidate(scored: &Scored) -> Candidate {
+fn candidate(scored: &Scored, cores: &[u32]) -> Candidate {
     let (mean, half) = (scored.mean(), half_width(&scored.scores, ONE_SIDED));
     let program = match &scored.source {
         CandidateSource::Program(stressor) => Some(stressor.argv.join(" ")),
         _ => None,
     };
-    let (bundled, workload) = match &scored.source {
+    let (bundled, found) = match &scored.source {
         CandidateSource::Named(name) => (Some(name.clone()), None),
         CandidateSource::Program(_) => (None, None),
-        CandidateSource::Found(pattern) => {
-            let mut table = pattern.workload();
-            table.insert("title".into(), Value::String(format!("found by a hunt: {}", pattern.called())));
-            (None, toml::to_string(&table).ok())
-        }
+        CandidateSource::Found(mixture) => (None, Some(mixture)),
     };
     Candidate {
         bundled,
         program,
         called: called(&scored.source),
-        workload,
+        workload: found.and_then(workload_file),
+        neighbours: found.and_then(|mixture| neighbours_file(mixture, cores)),
         ratios: scored.scores.clone(),
         mean,
         interval: half.is_finite().then_some([mean - half, mean + half]),
@@ -532,7 +560,7 @@ mod tests {
     fn one_repeat_has_no_interval() {
         let json = |scores: &[f64]| {
             let source = CandidateSource::Named("stream_read".into());
-            serde_json::to_value(candidate(&Scored { source, scores: scores.to_vec() })).unwrap()
+            serde_json::to_value(candidate(&Scored { source, scores: scores.to_vec() }, &[2])).unwrap()
         };
         assert!(json(&[1.5]).get("interval").is_none());
         // 1, 2, 3: s = 1, t(0.975, 2) = 4.3027 (tables): 2 -/+ 4.3027 / sqrt 3 = -0.4841 and 4.4841.

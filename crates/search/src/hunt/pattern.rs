@@ -2,73 +2,12 @@
 
 use fastrand::Rng;
 use toml::{Table, Value};
-use waykeeper_workload::{CacheShapes, Operation};
+use waykeeper_workload::{Operation, Order, Pattern, format_ns};
 
-/// No pattern covers more than this: the memory of a small machine.
-const MOST_BYTES: u64 = 256 << 20;
+use super::geometry::{Geometry, MOST_BYTES};
 
-/// The caches of a neighbour, as far as patterns are drawn from them.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Geometry {
-    line: u64,
-    /// Bytes of a way of each cache.
-    ways: Vec<u64>,
-    /// Bytes of the largest cache.
-    last: u64,
-    /// Bytes of the smallest cache.
-    first: u64,
-    /// What accesses may do.
-    operations: Vec<Operation>,
-}
-
-impl Geometry {
-    /// Of a core's caches; a usual machine's where nothing is known.
-    pub fn of(caches: &CacheShapes) -> Self {
-        let line = caches.line_bytes().max(8);
-        let ways = caches.0.iter().map(|shape| shape.size_bytes / shape.ways.max(1)).filter(|way| *way >= line);
-        let sizes: Vec<u64> = caches.0.iter().map(|shape| shape.size_bytes).collect();
-        Self {
-            line,
-            ways: ways.collect(),
-            last: sizes.iter().copied().max().unwrap_or(8 << 20),
-            first: sizes.iter().copied().min().unwrap_or(32 << 10),
-            operations: Operation::ALL.into_iter().filter(|operation| operation.is_simulated()).collect(),
-        }
-    }
-
-    /// The same with these operations, of which there is one at least, in the place of those that simulated cores have.
-    #[must_use]
-    pub fn with(self, operations: Vec<Operation>) -> Self {
-        if operations.is_empty() { self } else { Self { operations, ..self } }
-    }
-
-    /// Bytes of the largest cache.
-    pub fn last(&self) -> u64 {
-        self.last
-    }
-
-    fn operation(&self, random: &mut Rng) -> Operation {
-        self.operations[random.usize(..self.operations.len())]
-    }
-
-    /// A number of lines from half of the first cache to four times the last, even in its logarithm.
-    fn lines(&self, random: &mut Rng) -> u64 {
-        let (least, most) = ((self.first / 2).max(self.line * 4) as f64, (4 * self.last).min(MOST_BYTES) as f64);
-        let bytes = least * (most / least).powf(random.f64());
-        (bytes as u64 / self.line).max(4)
-    }
-
-    /// A distance between accesses: a line, a few lines, a page, a row or a way.
-    fn stride(&self, random: &mut Rng) -> u64 {
-        let mut strides: Vec<u64> = [1, 1, 1, 2, 4, 16].iter().map(|lines| lines * self.line).collect();
-        strides.extend([4096, 8192, 16384, 65536]);
-        for way in &self.ways {
-            strides.extend([*way, way / 2, way + self.line]);
-        }
-        strides.retain(|stride| *stride >= self.line && stride.is_multiple_of(8));
-        strides[random.usize(..strides.len())]
-    }
-}
+/// Periods of bursts, ns.
+const PERIODS_NS: std::ops::RangeInclusive<u64> = 1_000..=1_000_000;
 
 /// The order in which a pattern makes its accesses.
 #[derive(Debug, Clone, PartialEq)]
@@ -93,13 +32,24 @@ pub enum AccessOrder {
         bytes: u64,
         /// Of 16 accesses, at most 15.
         modifies: u64,
+        /// Bytes of code into which a call goes for every four accesses; 0 for none.
+        code: u64,
+    },
+    /// A buffer once every period, and nothing between. Cores with different periods pass through all phases of each other.
+    Burst {
+        /// Bytes covered.
+        bytes: u64,
+        /// Bytes between accesses.
+        stride: u64,
+        /// From the start of one pass to the start of the next, ns.
+        period_ns: u64,
     },
 }
 
 /// An access pattern of a neighbour.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NeighbourPattern {
-    /// What each access of a walk does; reads for other orders.
+    /// What each access of a walk or a burst does; reads for other orders.
     pub operation: Operation,
     /// Their order.
     pub order: AccessOrder,
@@ -114,14 +64,55 @@ impl NeighbourPattern {
     /// Any pattern.
     pub fn draw(geometry: &Geometry, random: &mut Rng) -> Self {
         let operation = geometry.operation(random);
-        let bytes = geometry.lines(random) * geometry.line;
+        let bytes = geometry.lines(random) * geometry.line();
         let order = match random.u32(..20) {
-            0..12 => Self::walk(geometry, random),
-            12..15 => AccessOrder::Chase { bytes, random: random.bool() },
-            _ => AccessOrder::Random { bytes, modifies: random.u64(0..16) },
+            0..11 => Self::walk(geometry, random),
+            11..13 => AccessOrder::Chase { bytes, random: random.bool() },
+            13..18 => {
+                let code = if random.u32(..4) == 0 { geometry.code(random) } else { 0 };
+                AccessOrder::Random { bytes, modifies: random.u64(0..16), code }
+            }
+            _ => {
+                let period_ns = PERIODS_NS.start() << random.u32(..10);
+                AccessOrder::Burst { bytes, stride: geometry.stride(random), period_ns }.fitting()
+            }
         };
-        let is_walk = matches!(order, AccessOrder::Walk { .. });
-        Self { operation: if is_walk { operation } else { Operation::Read }, order }
+        Self::new(operation, order)
+    }
+
+    fn new(operation: Operation, order: AccessOrder) -> Self {
+        let has_operation = matches!(order, AccessOrder::Walk { .. } | AccessOrder::Burst { .. });
+        Self { operation: if has_operation { operation } else { Operation::Read }, order }
+    }
+
+    /// The pattern of a workload on a core, where it is one of this space.
+    pub fn of(pattern: &Pattern) -> Option<Self> {
+        Some(match pattern {
+            Pattern::Walk { operation, outer, inner } => {
+                let [outer, inner] = [outer, inner].map(|part| (part.count, part.stride));
+                Self { operation: *operation, order: AccessOrder::Walk { outer, inner }.fitting() }
+            }
+            Pattern::Chase { elements, stride, order, .. } => {
+                let bytes = (elements * stride).min(MOST_BYTES);
+                Self::new(Operation::Read, AccessOrder::Chase { bytes, random: *order == Order::Random })
+            }
+            Pattern::Random { data_bytes, data_accesses, data_modifies, .. } => {
+                let modifies = (16 * data_modifies / (data_accesses + data_modifies).max(1)).min(15);
+                let order = AccessOrder::Random { bytes: (*data_bytes).min(MOST_BYTES), modifies, code: 0 };
+                Self::new(Operation::Read, order)
+            }
+            _ => return None,
+        })
+    }
+
+    /// One of two patterns' numbers each where both are loops, else either.
+    #[must_use]
+    pub fn crossed(&self, other: &Self, random: &mut Rng) -> Self {
+        let (AccessOrder::Walk { outer, .. }, AccessOrder::Walk { inner, .. }) = (&self.order, &other.order) else {
+            return if random.bool() { self.clone() } else { other.clone() };
+        };
+        let operation = if random.bool() { self.operation } else { other.operation };
+        Self { operation, order: AccessOrder::Walk { outer: *outer, inner: *inner }.fitting() }
     }
 
     fn walk(geometry: &Geometry, random: &mut Rng) -> AccessOrder {
@@ -130,7 +121,7 @@ impl NeighbourPattern {
         let stride = geometry.stride(random);
         let outer = (lines / inner).max(1);
         // Blocks one after the other, or the same places one line further.
-        let outer_stride = if random.bool() { (inner * stride).min(MOST_BYTES) } else { geometry.line };
+        let outer_stride = if random.bool() { (inner * stride).min(MOST_BYTES) } else { geometry.line() };
         AccessOrder::Walk { outer: (outer, outer_stride), inner: (inner, stride) }.fitting()
     }
 
@@ -151,10 +142,11 @@ impl NeighbourPattern {
             2 => (count * 3 / 4).max(1),
             _ => (count * 3 / 2).max(count + 1),
         };
-        if random.u32(..5) == 0 && matches!(self.order, AccessOrder::Walk { .. }) {
+        let has_operation = matches!(self.order, AccessOrder::Walk { .. } | AccessOrder::Burst { .. });
+        if has_operation && random.u32(..5) == 0 {
             return Self { operation: geometry.operation(random), ..self.clone() };
         }
-        let bounded = |bytes: u64| bytes.clamp(geometry.line * 4, MOST_BYTES).next_multiple_of(geometry.line);
+        let bounded = |bytes: u64| bytes.clamp(geometry.line() * 4, MOST_BYTES).next_multiple_of(geometry.line());
         let order = match self.order.clone() {
             AccessOrder::Walk { mut outer, mut inner } => {
                 match random.u32(..5) {
@@ -170,13 +162,23 @@ impl NeighbourPattern {
                 AccessOrder::Chase { bytes: bounded(scale(bytes, random)), random: is_random }
             }
             AccessOrder::Chase { bytes, random: is_random } => AccessOrder::Chase { bytes, random: !is_random },
-            AccessOrder::Random { bytes, modifies } if random.bool() => {
-                AccessOrder::Random { bytes: bounded(scale(bytes, random)), modifies }
-            }
-            AccessOrder::Random { bytes, modifies } => {
+            AccessOrder::Random { mut bytes, mut modifies, mut code } => {
                 let step = random.u64(1..=4);
-                let changed = if random.bool() { modifies + step } else { modifies.saturating_sub(step) };
-                AccessOrder::Random { bytes, modifies: changed.min(15) }
+                match random.u32(..5) {
+                    0 | 1 => bytes = bounded(scale(bytes, random)),
+                    2 => modifies = (modifies + step).min(15),
+                    3 => modifies = modifies.saturating_sub(step),
+                    _ => code = if code == 0 { geometry.code(random) } else { 0 },
+                }
+                AccessOrder::Random { bytes, modifies, code }
+            }
+            AccessOrder::Burst { mut bytes, mut stride, mut period_ns } => {
+                match random.u32(..3) {
+                    0 => bytes = bounded(scale(bytes, random)),
+                    1 => stride = geometry.stride(random),
+                    _ => period_ns = scale(period_ns, random),
+                }
+                AccessOrder::Burst { bytes, stride, period_ns }.fitting()
             }
         };
         Self { operation: self.operation, order }
@@ -208,13 +210,20 @@ impl NeighbourPattern {
                 ("order", text(if *random { "random" } else { "linear" })),
                 ("batch", number(256)),
             ],
-            AccessOrder::Random { bytes, modifies } => {
+            AccessOrder::Burst { bytes, stride, period_ns } => vec![
+                ("kind", text("buffer")),
+                ("operation", text(self.operation.name())),
+                ("size", size(*bytes)),
+                ("stride", size(*stride)),
+                ("period", text(&format!("{period_ns} ns"))),
+            ],
+            AccessOrder::Random { bytes, modifies, code } => {
                 let mut entries = vec![
                     ("kind", text("random")),
                     ("data", size(*bytes)),
                     ("data_accesses", number(64 * (16 - modifies))),
-                    ("code", text("1 line")),
-                    ("code_calls", number(1)),
+                    ("code", if *code == 0 { text("1 line") } else { size(*code) }),
+                    ("code_calls", number(if *code == 0 { 1 } else { 256 })),
                     ("event_code_lines", number(1)),
                     ("event_data_lines", number(1)),
                 ];
@@ -240,8 +249,14 @@ impl NeighbourPattern {
             ),
             AccessOrder::Chase { bytes, random: true } => format!("dependent loads at random over {}", size(*bytes)),
             AccessOrder::Chase { bytes, random: false } => format!("dependent loads through {}", size(*bytes)),
-            AccessOrder::Random { bytes, modifies } => {
-                format!("random accesses over {}, {modifies} of 16 change what they find", size(*bytes))
+            AccessOrder::Random { bytes, modifies, code } => {
+                let calls =
+                    if *code == 0 { String::new() } else { format!(", and calls into {} of code", size(*code)) };
+                format!("random accesses over {}, {modifies} of 16 change what they find{calls}", size(*bytes))
+            }
+            AccessOrder::Burst { bytes, stride, period_ns } => {
+                let period = format_ns(*period_ns as f64);
+                format!("{operation} {} every {} once every {period}", size(*bytes), size(*stride))
             }
         }
     }
@@ -250,6 +265,10 @@ impl NeighbourPattern {
 impl AccessOrder {
     /// The same with no more bytes than any pattern covers.
     fn fitting(self) -> Self {
+        if let Self::Burst { bytes, stride, period_ns } = self {
+            let stride = stride.min(bytes / 4).max(8) / 8 * 8;
+            return Self::Burst { bytes, stride, period_ns: period_ns.clamp(*PERIODS_NS.start(), *PERIODS_NS.end()) };
+        }
         let Self::Walk { mut outer, mut inner } = self else { return self };
         inner.1 = inner.1.clamp(8, MOST_BYTES);
         outer.1 = outer.1.clamp(8, MOST_BYTES);
@@ -262,7 +281,7 @@ impl AccessOrder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use waykeeper_workload::{CacheShape, Workload};
+    use waykeeper_workload::{CacheShape, CacheShapes, Workload};
 
     #[test]
     fn every_pattern_is_a_workload_that_fits() {
@@ -280,6 +299,29 @@ mod tests {
             let workload: Workload = toml::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
             let resolved = workload.resolve(&caches).unwrap_or_else(|error| panic!("{error}: {text}"));
             assert!(resolved.data_bytes() <= MOST_BYTES + 2 * 64, "{text}");
+        }
+    }
+
+    #[test]
+    fn bundled_neighbours_are_patterns_of_the_space() {
+        let shape = |level, size_bytes, ways| CacheShape { level, size_bytes, ways, line_bytes: 64 };
+        let caches = CacheShapes(vec![shape(1, 32 << 10, 4), shape(2, 256 << 10, 8), shape(3, 2 << 20, 16)]);
+        for name in ["way_hammer", "set_crawler", "stream_modify", "stream_prefetch", "chase_llc", "random_write"] {
+            let text = waykeeper_workload::find_bundled(name).unwrap().text;
+            let resolved = toml::from_str::<Workload>(text).unwrap().resolve(&caches).unwrap();
+            let pattern = NeighbourPattern::of(&resolved).unwrap();
+            let again = Value::Table(pattern.workload()).try_into::<Workload>().unwrap().resolve(&caches).unwrap();
+            // A random pattern's counts are of 16 accesses: 1023 changes of 1024 are 15 of 16.
+            match (&resolved, &again) {
+                (Pattern::Random { data_bytes, .. }, Pattern::Random { data_bytes: again, .. }) => {
+                    assert_eq!(data_bytes, again);
+                    assert!(matches!(pattern.order, AccessOrder::Random { modifies: 15, .. }), "{pattern:?}");
+                }
+                (Pattern::Chase { elements, stride, .. }, Pattern::Chase { elements: others, stride: other, .. }) => {
+                    assert_eq!((elements, stride), (others, other), "{name}");
+                }
+                _ => assert_eq!(resolved, again, "{name}"),
+            }
         }
     }
 }

@@ -6,7 +6,8 @@ use std::time::Instant;
 use fastrand::Rng;
 use waykeeper_executor::ExecutorError;
 
-use super::pattern::{Geometry, NeighbourPattern};
+use super::geometry::Geometry;
+use super::mixture::NeighbourMixture;
 use super::stress_ng::Stressor;
 use crate::tune::FRESH;
 
@@ -15,8 +16,8 @@ use crate::tune::FRESH;
 pub enum CandidateSource {
     /// A workload by name.
     Named(String),
-    /// A pattern of the search.
-    Found(NeighbourPattern),
+    /// Patterns of the search.
+    Found(NeighbourMixture),
     /// A program of others.
     Program(Stressor),
 }
@@ -70,6 +71,8 @@ pub struct HuntExtent {
 pub struct Pool<'a> {
     geometry: &'a Geometry,
     random: Rng,
+    /// The patterns of named ones, from which others are changed.
+    seeds: Vec<(String, NeighbourMixture)>,
     /// All that were tried, in the order in which they came.
     pub tried: Vec<Scored>,
     /// The last round was cut short.
@@ -79,8 +82,9 @@ pub struct Pool<'a> {
 /// Candidates of the first round beside the named ones.
 const FIRST: usize = 24;
 
-/// Candidates of a later round: changes of the best ones, and new ones.
-const CHANGED: usize = 12;
+/// Candidates of a later round: changes of the best ones, mixtures of two of them, and new ones.
+const CHANGED: usize = 9;
+const CROSSED: usize = 3;
 const DRAWN: usize = 4;
 
 /// The best so many are changed.
@@ -95,7 +99,14 @@ const SHOWN: usize = 3;
 impl<'a> Pool<'a> {
     /// An empty one.
     pub fn new(geometry: &'a Geometry, seed: u64) -> Self {
-        Self { geometry, random: Rng::with_seed(seed), tried: Vec::new(), cut_short: false }
+        let random = Rng::with_seed(seed);
+        Self { geometry, random, seeds: Vec::new(), tried: Vec::new(), cut_short: false }
+    }
+
+    /// The same with the patterns of named ones, so that bad ones among them are changed too.
+    #[must_use]
+    pub fn with_seeds(self, seeds: Vec<(String, NeighbourMixture)>) -> Self {
+        Self { seeds, ..self }
     }
 
     /// Looks for bad neighbours, beginning with the named ones.
@@ -111,7 +122,7 @@ impl<'a> Pool<'a> {
     ) -> Result<(), ExecutorError> {
         let mut next: Vec<CandidateSource> = named.iter().cloned().map(CandidateSource::Named).collect();
         next.extend(
-            (0..FIRST).map(|_| CandidateSource::Found(NeighbourPattern::draw(self.geometry, &mut self.random))),
+            (0..FIRST).map(|_| CandidateSource::Found(NeighbourMixture::draw(self.geometry, &mut self.random))),
         );
         while !next.is_empty() {
             next.truncate(extent.candidates.max(named.len()) - self.tried.len());
@@ -190,21 +201,29 @@ impl<'a> Pool<'a> {
 
     fn next(&mut self) -> Vec<CandidateSource> {
         let patterns = self.best(4 * PARENTS).into_iter().filter_map(|at| match &self.tried[at].source {
-            CandidateSource::Found(pattern) => Some(pattern.clone()),
-            CandidateSource::Named(_) | CandidateSource::Program(_) => None,
+            CandidateSource::Found(mixture) => Some(mixture.clone()),
+            CandidateSource::Named(name) => Some(self.seeds.iter().find(|(seed, _)| seed == name)?.1.clone()),
+            CandidateSource::Program(_) => None,
         });
-        let parents: Vec<NeighbourPattern> = patterns.take(PARENTS).collect();
+        let parents: Vec<NeighbourMixture> = patterns.take(PARENTS).collect();
         let mut next: Vec<CandidateSource> = Vec::new();
-        for number in 0..CHANGED + DRAWN {
-            let pattern = if number < CHANGED && !parents.is_empty() {
-                // The better half more often.
-                let at = self.random.usize(..parents.len()).min(self.random.usize(..parents.len()));
-                parents[at].changed(self.geometry, &mut self.random)
-            } else {
-                NeighbourPattern::draw(self.geometry, &mut self.random)
+        for number in 0..CHANGED + CROSSED + DRAWN {
+            // The better half more often.
+            let one = |random: &mut Rng| random.usize(..parents.len()).min(random.usize(..parents.len()));
+            let mixture = match number {
+                _ if parents.is_empty() || number >= CHANGED + CROSSED => {
+                    NeighbourMixture::draw(self.geometry, &mut self.random)
+                }
+                0..CHANGED => parents[one(&mut self.random)].changed(self.geometry, &mut self.random),
+                _ => {
+                    let other = &parents[self.random.usize(..parents.len())];
+                    parents[one(&mut self.random)].crossed(other, self.geometry, &mut self.random)
+                }
             };
-            let source = CandidateSource::Found(pattern);
-            if !next.contains(&source) && !self.tried.iter().any(|tried| tried.source == source) {
+            let source = CandidateSource::Found(mixture);
+            let is_named = |(_, seed): &(String, NeighbourMixture)| CandidateSource::Found(seed.clone()) == source;
+            let is_known = self.tried.iter().any(|tried| tried.source == source) || self.seeds.iter().any(is_named);
+            if !is_known && !next.contains(&source) {
                 next.push(source);
             }
         }

@@ -97,8 +97,11 @@ pub struct Candidate {
     pub program: Option<String>,
     /// What it does.
     pub called: String,
-    /// The workload as a file, for one that was found.
+    /// The workload as a file, for one that was found and runs the same on all cores.
     pub workload: Option<String>,
+    /// For one that was found and differs by core: its workloads and on which core each runs, as in an experiment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub neighbours: Option<String>,
     /// The target's figure beside it over that alone, by fresh repeat.
     pub ratios: Vec<f64>,
     /// Mean of these.
@@ -106,6 +109,13 @@ pub struct Candidate {
     /// Limits of the mean's t-interval, 95 % in all; absent for a single repeat, which has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<[f64; 2]>,
+}
+
+impl Candidate {
+    /// One that was found, as a file that `--against` takes.
+    pub fn file(&self) -> Option<&str> {
+        self.workload.as_deref().or(self.neighbours.as_deref())
+    }
 }
 
 /// The JSON Schema of a hunt's result.

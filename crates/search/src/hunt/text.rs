@@ -14,7 +14,7 @@ const OPEN: usize = 6;
 pub fn text(hunted: &HuntRecord) -> String {
     let cores: Vec<String> = hunted.cores.iter().map(ToString::to_string).collect();
     let mut lines = vec![format!(
-        "{} on {}: {} beside one workload on each of the cores {}; {} of the target; {} tried in {}",
+        "{} on {}: {} beside neighbours on the cores {}; {} of the target; {} tried in {}",
         hunted.experiment,
         hunted.platform,
         hunted.target,
@@ -36,7 +36,7 @@ pub fn text(hunted: &HuntRecord) -> String {
 }
 
 fn worst(hunted: &HuntRecord) -> Vec<String> {
-    let Some(found) = hunted.candidates.iter().find(|candidate| candidate.workload.is_some()) else {
+    let Some(found) = hunted.candidates.iter().find(|candidate| candidate.file().is_some()) else {
         return vec!["Nothing was found beside the bundled neighbours.".into()];
     };
     let mut lines = vec![format!("Worst neighbour found: {}: {}.", found.called, ratio(Some(found.mean)))];
@@ -114,9 +114,7 @@ fn notes(hunted: &HuntRecord) -> Vec<String> {
     };
     let mut notes = vec![
         from.to_owned(),
-        "A worse neighbour may exist: only patterns of accesses were tried, the same on all cores, without lines shared \
-         with the target."
-            .to_owned(),
+        format!("A worse neighbour may exist: only patterns of accesses were tried, {}.", super::NOT_TRIED),
     ];
     if let Some(beside) = &hunted.stress_ng {
         let left: Vec<String> =

@@ -143,6 +143,7 @@ impl Needs {
         let loaded = Loaded::open(name, run::sets(run)?)?;
         self.experiment(name, &loaded)?;
         self.program(&run.program.command)?;
+        run.against.iter().try_for_each(|path| self.file("--against", path))?;
         if run.dry_run {
             return Ok(());
         }

@@ -1,0 +1,172 @@
+//! What patterns are drawn from: the caches, the memory and the cores of a neighbour.
+
+use fastrand::Rng;
+use waykeeper_run::Parameters;
+use waykeeper_workload::{CacheShapes, Operation};
+
+/// No pattern covers more than this: the memory of a small machine.
+pub(super) const MOST_BYTES: u64 = 256 << 20;
+
+/// No pattern has more code than this.
+const MOST_CODE: u64 = 4 << 20;
+
+/// Different patterns on the cores of one mixture at most.
+const MOST_KINDS: usize = 3;
+
+/// How a memory's addresses go over its rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MemoryMap {
+    /// Bytes of a row in one channel.
+    pub row_bytes: u64,
+    /// Channels.
+    pub channels: u64,
+    /// Banks of a channel, over all ranks.
+    pub banks: u64,
+}
+
+impl MemoryMap {
+    /// That of a simulated platform.
+    pub fn of(parameters: &Parameters) -> Option<Self> {
+        let number = |key: &str| {
+            let key = format!("memory.{key}");
+            parameters.list.iter().find(|parameter| parameter.key == key)?.value.parse::<u64>().ok()
+        };
+        let (channels, ranks) = (number("channels").unwrap_or(1), number("ranks").unwrap_or(1));
+        Some(Self { row_bytes: number("row_bytes")?, channels, banks: number("banks")? * ranks })
+    }
+}
+
+/// The caches of a neighbour, as far as patterns are drawn from them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Geometry {
+    line: u64,
+    /// Bytes of a way of each cache.
+    ways: Vec<u64>,
+    /// Bytes of the largest cache.
+    last: u64,
+    /// Bytes of the smallest cache.
+    first: u64,
+    /// What accesses may do.
+    operations: Vec<Operation>,
+    /// Bytes from a row of the memory to the next bank's, and to others of the same bank, where they are known.
+    rows: Vec<u64>,
+    /// Cores of the neighbour.
+    cores: usize,
+}
+
+impl Geometry {
+    /// Of a core's caches; a usual machine's where nothing is known.
+    pub fn of(caches: &CacheShapes) -> Self {
+        let line = caches.line_bytes().max(8);
+        let ways = caches.0.iter().map(|shape| shape.size_bytes / shape.ways.max(1)).filter(|way| *way >= line);
+        let sizes: Vec<u64> = caches.0.iter().map(|shape| shape.size_bytes).collect();
+        Self {
+            line,
+            ways: ways.collect(),
+            last: sizes.iter().copied().max().unwrap_or(8 << 20),
+            first: sizes.iter().copied().min().unwrap_or(32 << 10),
+            operations: Operation::ALL.into_iter().filter(|operation| operation.is_simulated()).collect(),
+            rows: Vec::new(),
+            cores: 1,
+        }
+    }
+
+    /// The same with so many cores of the neighbour.
+    #[must_use]
+    pub fn on_cores(self, cores: usize) -> Self {
+        Self { cores, ..self }
+    }
+
+    /// The same with the rows and banks of a memory.
+    #[must_use]
+    pub fn beside_memory(self, memory: &MemoryMap) -> Self {
+        let row = memory.row_bytes * memory.channels;
+        // A plain map has the same bank again after all banks; one that changes the bank by the row, one row later.
+        let rows = [row, row * memory.banks, row * (memory.banks + 1)];
+        Self { rows: rows.into_iter().filter(|stride| *stride > 0 && *stride <= MOST_BYTES).collect(), ..self }
+    }
+
+    /// Bytes of a line.
+    pub(super) fn line(&self) -> u64 {
+        self.line
+    }
+
+    /// Different patterns that a mixture may have: one a core, and no more than a person would tell apart.
+    pub(super) fn kinds(&self) -> usize {
+        self.cores.clamp(1, MOST_KINDS)
+    }
+
+    /// Bytes of code that some cache does not hold.
+    pub(super) fn code(&self, random: &mut Rng) -> u64 {
+        (self.lines(random) * self.line).min(MOST_CODE)
+    }
+
+    /// The same with these operations, of which there is one at least, in the place of those that simulated cores have.
+    #[must_use]
+    pub fn with(self, operations: Vec<Operation>) -> Self {
+        if operations.is_empty() { self } else { Self { operations, ..self } }
+    }
+
+    /// Bytes of the largest cache.
+    pub fn last(&self) -> u64 {
+        self.last
+    }
+
+    pub(super) fn operation(&self, random: &mut Rng) -> Operation {
+        self.operations[random.usize(..self.operations.len())]
+    }
+
+    /// A number of lines from half of the first cache to four times the last, even in its logarithm.
+    pub(super) fn lines(&self, random: &mut Rng) -> u64 {
+        let (least, most) = ((self.first / 2).max(self.line * 4) as f64, (4 * self.last).min(MOST_BYTES) as f64);
+        let bytes = least * (most / least).powf(random.f64());
+        (bytes as u64 / self.line).max(4)
+    }
+
+    /// A distance between accesses: a line, a few lines, a page, a row or a way.
+    pub(super) fn stride(&self, random: &mut Rng) -> u64 {
+        let mut strides: Vec<u64> = [1, 1, 1, 2, 4, 16].iter().map(|lines| lines * self.line).collect();
+        // Pages: a TLB entry an access, in the same sets of the caches or in other ones.
+        strides.extend([4096, 8192, 16384, 65536, 4096 + self.line, 65536 + self.line]);
+        strides.extend(&self.rows);
+        for way in &self.ways {
+            strides.extend([*way, way / 2, way + self.line]);
+        }
+        strides.retain(|stride| *stride >= self.line && stride.is_multiple_of(8));
+        strides[random.usize(..strides.len())]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use waykeeper_run::Parameter;
+    use waykeeper_workload::CacheShape;
+
+    use super::*;
+
+    #[test]
+    fn strides_of_a_memory_reach_the_same_bank() {
+        let parameter = |key: &str, value: &str| Parameter {
+            key: key.into(),
+            value: value.into(),
+            is: "documented".into(),
+            note: String::new(),
+        };
+        let list =
+            [("memory.row_bytes", "2048"), ("memory.banks", "8"), ("memory.channels", "4"), ("memory.ranks", "2")];
+        let list = list.map(|(key, value)| parameter(key, value)).to_vec();
+        let map = MemoryMap::of(&Parameters { counts: BTreeMap::new(), list }).unwrap();
+        assert_eq!(map, MemoryMap { row_bytes: 2048, channels: 4, banks: 16 });
+        let shape = CacheShape { level: 1, size_bytes: 32 << 10, ways: 4, line_bytes: 64 };
+        let geometry = Geometry::of(&CacheShapes(vec![shape])).beside_memory(&map);
+        let mut random = Rng::with_seed(1);
+        let drawn: Vec<u64> = (0..2000).map(|_| geometry.stride(&mut random)).collect();
+        // A row in each of four channels, 8 KiB; 16 banks later the same bank, 128 KiB; one row later where a hash moves it.
+        for stride in [8 << 10, 128 << 10, 136 << 10] {
+            assert!(drawn.contains(&stride), "{stride}");
+        }
+        assert!(MemoryMap::of(&Parameters { counts: BTreeMap::new(), list: Vec::new() }).is_none());
+    }
+}
