@@ -8,7 +8,7 @@ use crate::step::{cargo, run, target};
 /// What every test run compares: on the newest kernel and on the oldest, where plans are carried out as well.
 const SHORT: [&str; 2] = [
     "--seed 20261122 --kernel 7.3 --ops 3000 --setup broadwell --setup levels --setup amd --doctor levels --doctor-tuned amd",
-    "--seed 20261122 --kernel 6.1 --ops 3000 --setup levels --setup amd --setup broadwell --circle broadwell --doctor levels --doctor-tuned amd",
+    "--seed 20261122 --kernel 6.1 --ops 3000 --setup levels --setup amd --setup broadwell --circle broadwell --doctor levels --doctor-tuned amd --launch levels",
 ];
 
 /// Runs the rig with options of its own, which its help names.

@@ -1271,6 +1271,7 @@ pub enum RtcpPath {
 Examples:
   waykeeper rtcp generate --if eth1 --period 1ms --duration 24h --core 3 --fifo 80 --out rtcp.json
   waykeeper rtcp generate --if eth1 --period 125us --count 8000 --vlan 100:6
+  waykeeper rtcp generate --if eth1 --path packet --launch-time 500us --duration 1min
 
 Lost, late, doubled and reordered cycles are counted exactly, over at most 65536 cycles in flight. docs/rtcp.md has the definitions.")]
 #[command(group = ArgGroup::new("end").required(true).args(["count", "duration"]))]
@@ -1296,6 +1297,10 @@ pub struct RtcpGenerate {
     /// Tag the packets: VLAN 0 to 4094, priority 0 to 7.
     #[arg(long, value_name = "ID:PRIORITY")]
     pub vlan: Option<String>,
+    /// Hand each packet to the kernel so long before its launch time (SO_TXTIME), which `etf` on the interface keeps; with --path
+    /// packet. Untested on hardware.
+    #[arg(long, value_name = "TIME")]
+    pub launch_time: Option<String>,
 }
 
 /// Arguments of `rtcp respond`.

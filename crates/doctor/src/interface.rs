@@ -5,6 +5,7 @@ use std::io;
 
 use waykeeper_linux::Root;
 use waykeeper_linux::ethtool::{Coalescing, EnergyEfficient, Ethtool, Pause, Queues, TimeStamps};
+use waykeeper_linux::qdisc::{QueueingDiscipline, queueing_disciplines};
 
 use crate::check::NotSeen;
 use crate::view::View;
@@ -21,7 +22,7 @@ pub struct Interface {
     pub driver: DriverSettings,
 }
 
-/// What the driver of an interface says, each with the reason where it does not, as half a sentence.
+/// What the driver of an interface and the kernel say, each with the reason where it does not, as half a sentence.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DriverSettings {
     /// Its queues.
@@ -34,6 +35,8 @@ pub struct DriverSettings {
     pub pause: Result<Pause, String>,
     /// Time stamps.
     pub time_stamps: Result<TimeStamps, String>,
+    /// Its queueing disciplines.
+    pub disciplines: Result<Vec<QueueingDiscipline>, String>,
 }
 
 /// An interface that a machine does not have.
@@ -92,11 +95,17 @@ impl Interface {
 impl DriverSettings {
     /// Asks the driver of an interface of this machine.
     pub fn read(name: &str) -> Self {
+        let disciplines = queueing_disciplines(name);
+        let disciplines =
+            disciplines.map_err(|error| format!("the kernel does not list its queueing disciplines ({error})"));
         let ethtool = match Ethtool::of(name) {
             Ok(ethtool) => ethtool,
-            Err(error) => return Self::unknown(&format!("the driver cannot be asked ({error})")),
+            Err(error) => {
+                return Self { disciplines, ..Self::unknown(&format!("the driver cannot be asked ({error})")) };
+            }
         };
         Self {
+            disciplines,
             queues: said(ethtool.queues(), "its queues"),
             coalescing: said(ethtool.coalescing(), "how it holds interrupts back"),
             energy_efficient: said(ethtool.energy_efficient(), "Energy-Efficient Ethernet"),
@@ -113,6 +122,7 @@ impl DriverSettings {
             energy_efficient: Err(why.into()),
             pause: Err(why.into()),
             time_stamps: Err(why.into()),
+            disciplines: Err(why.into()),
         }
     }
 }

@@ -22,6 +22,8 @@ pub mod memory;
 pub mod mounts;
 pub mod partitions;
 pub mod perf;
+pub mod ptp;
+pub mod qdisc;
 pub mod recording;
 pub mod registers;
 mod root;

@@ -143,6 +143,17 @@ impl CycleAccount {
         CycleAnswer::First { round_trip_ns }
     }
 
+    /// A cycle in flight left the machine at another time than it was sent for. Returns when that was, and `None` where the cycle is
+    /// not in flight any more.
+    pub fn depart(&mut self, cycle: u64, now_ns: i64) -> Option<i64> {
+        let counts = &self.counts;
+        if cycle == 0 || cycle > counts.sent || counts.sent - cycle >= WINDOW as u64 {
+            return None;
+        }
+        let sent = &mut self.window[place(cycle)];
+        (*sent != ANSWERED).then(|| std::mem::replace(sent, now_ns))
+    }
+
     /// Releases that passed without a packet.
     pub fn miss(&mut self, releases: u64) {
         self.counts.missed_periods += releases;
@@ -357,6 +368,18 @@ mod tests {
         let (counts, _, lost, _) = account.finish();
         assert_eq!((counts.lost, counts.given_up, counts.answered), (2, 1, window));
         assert_eq!(lost, [LostCycles { from: 1, to: 2 }]);
+    }
+
+    #[test]
+    fn a_round_trip_begins_with_the_departure() {
+        let mut account = CycleAccount::new(0, 100);
+        account.send(1000);
+        account.send(2000);
+        assert_eq!(account.depart(1, 950), Some(1000));
+        assert_eq!(account.answer(1, 970), CycleAnswer::First { round_trip_ns: 20 });
+        assert_eq!((account.depart(1, 990), account.depart(0, 1), account.depart(3, 1)), (None, None, None));
+        assert_eq!(account.answer(2, 2050), CycleAnswer::First { round_trip_ns: 50 });
+        assert!(account.is_complete());
     }
 
     #[test]

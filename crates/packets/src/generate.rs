@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::accounts::{CycleAccount, CycleAnswer, StrangerCounts};
 use crate::figure::CycleTimes;
 use crate::frame::{Frame, MacAddress, Packet, PacketKind, VlanTag, WorkOfResponder};
+use crate::launches::Launches;
 use crate::path::is_full;
 use crate::record::{GenerateRecord, SCHEMA, WorkRecord};
 use crate::role::{LOOK, Ready, RoleError, RoleOptions, apart};
@@ -48,10 +49,17 @@ pub struct GenerateOptions {
 /// See [`RoleError`]. An interface that goes away meanwhile ends the run early, and what was measured until then is returned.
 pub fn generate(options: &GenerateOptions, stop: &AtomicBool) -> Result<GenerateRecord, RoleError> {
     apart("rtcp-generate", || {
-        let ready = options.role.ready()?;
+        let mut ready = options.role.ready()?;
+        let launches = ready.launch.take().map(Launches::new);
         let session = RandomState::new().hash_one(now_ns());
-        let mut generator =
-            Generator { ready, options, session, peer: MacAddress::BROADCAST, strangers: StrangerCounts::default() };
+        let mut generator = Generator {
+            ready,
+            options,
+            session,
+            peer: MacAddress::BROADCAST,
+            strangers: StrangerCounts::default(),
+            launches,
+        };
         let work = generator.greet(stop)?;
         Ok(generator.run(work, stop))
     })
@@ -63,6 +71,7 @@ struct Generator<'o> {
     session: u64,
     peer: MacAddress,
     strangers: StrangerCounts,
+    launches: Option<Launches>,
 }
 
 /// What a run gathers.
@@ -107,6 +116,19 @@ impl Generator<'_> {
         of_peer && matches!(packet.kind, PacketKind::Actuator | PacketKind::Here)
     }
 
+    /// A packet is handed over so long before it is due.
+    fn lead_ns(&self) -> i64 {
+        self.launches.as_ref().map_or(0, Launches::lead_ns)
+    }
+
+    /// Hands a frame over: to leave at once, or at its launch time.
+    fn send(&mut self, frame: &Frame, launch_ns: i64) -> io::Result<()> {
+        match &self.launches {
+            None => self.ready.path.send(frame),
+            Some(_) => self.ready.path.launch(frame, launch_ns + time::ahead_ns(time::tai_ns)),
+        }
+    }
+
     fn gone(&self, error: io::Error) -> RoleError {
         RoleError::Gone { interface: self.ready.interface.name.clone(), error }
     }
@@ -122,7 +144,7 @@ impl Generator<'_> {
                 return Err(RoleError::NoResponder { interface, peer: self.peer, within: GREETING });
             }
             frame.write(&self.packet(PacketKind::Hello, 0), self.options.role.payload);
-            self.ready.path.send(&frame).map_err(|error| self.gone(error))?;
+            self.send(&frame, now_ns() + self.lead_ns()).map_err(|error| self.gone(error))?;
             // The whole time also where one has answered: there may be two of them.
             let next = now_ns() + BETWEEN_GREETINGS.as_nanos() as i64;
             while now_ns() < next {
@@ -131,6 +153,8 @@ impl Generator<'_> {
                 }
                 if !self.ready.path.receive(&mut frame).map_err(|error| self.gone(error))? {
                     self.ready.path.pass_time(BETWEEN_GREETINGS).map_err(|error| self.gone(error))?;
+                    // Reports about greetings, which would keep it awake.
+                    while self.ready.path.departure(&mut frame).map_err(|error| self.gone(error))?.is_some() {}
                     continue;
                 }
                 let Some(packet) = self.read(&frame).filter(|packet| packet.kind == PacketKind::Here) else { continue };
@@ -160,6 +184,8 @@ impl Generator<'_> {
         let path = in_use.to_string();
         let last_answered = gathered.account.highest_answered();
         let (counts, late, lost, unlisted_lost) = gathered.account.finish();
+        let launched = self.launches.take().map(|launches| launches.finish(counts.sent, &path, began_ns, run_length_s));
+        let (launch, departures) = launched.unzip();
         let round_trip = gathered.round_trip.figure("round trip", &path, time::SOFTWARE, began_ns, run_length_s);
         let turnaround = gathered.turnaround.figure(
             "receive to transmit, as the responder's packets report it",
@@ -180,6 +206,7 @@ impl Generator<'_> {
             length_asked_s: self.options.length_ns.map(|ns| ns as f64 / 1e9),
             payload_bytes: self.options.role.payload as u64,
             vlan: self.options.vlan,
+            launch,
             path: in_use,
             thread: self.ready.thread,
             responder: WorkRecord::of(work),
@@ -193,28 +220,30 @@ impl Generator<'_> {
             lost,
             unlisted_lost,
             last_answered: (last_answered > 0).then_some(last_answered),
-            figures: vec![round_trip, turnaround],
+            figures: [round_trip, turnaround].into_iter().chain(departures).collect(),
         }
     }
 
     /// Sends until the end; false where it was interrupted before it.
     fn cycles(&mut self, gathered: &mut Gathered, began_ns: i64, stop: &AtomicBool) -> io::Result<bool> {
         let period = self.options.period_ns;
-        let (mut due, mut frame) = (began_ns + period, Frame::default());
+        let (mut frame, lead) = (Frame::default(), self.lead_ns());
+        let mut due = began_ns + period + lead;
         let ends = self.options.length_ns.map_or(i64::MAX, |length| began_ns.saturating_add(length));
         let mut left = self.options.cycles.unwrap_or(u64::MAX);
         while left > 0 && due <= ends {
-            if !self.receive_until(due, gathered, stop)? {
+            if !self.receive_until(due - lead, gathered, stop)? {
                 return Ok(false);
             }
-            let passed = ((now_ns() - due) / period).max(0);
+            let passed = ((now_ns() - (due - lead)) / period).max(0);
             gathered.account.miss(passed as u64);
-            due += period * (passed + 1);
+            let launch_ns = due + period * passed;
+            due = launch_ns + period;
             left -= 1;
             frame.write(&self.packet(PacketKind::Sensor, gathered.account.next_cycle()), self.options.role.payload);
             // The round trip has the system call in it.
-            let sent_ns = now_ns();
-            match self.ready.path.send(&frame) {
+            let sent_ns = if lead > 0 { launch_ns } else { now_ns() };
+            match self.send(&frame, launch_ns) {
                 Ok(()) => gathered.account.send(sent_ns),
                 Err(error) if is_full(&error) => gathered.account.refuse(),
                 Err(error) => return Err(error),
@@ -240,11 +269,28 @@ impl Generator<'_> {
         Ok(())
     }
 
+    /// Takes what the kernel reports about packets that had a launch time.
+    fn take_departures(&mut self, gathered: &mut Gathered) -> io::Result<()> {
+        let Some(launches) = &mut self.launches else { return Ok(()) };
+        let mut frame = Frame::default();
+        while let Some(departure) = self.ready.path.departure(&mut frame)? {
+            // It went to the responder; greetings count nowhere.
+            let packet = frame.read(self.peer).ok().filter(|packet| packet.session == self.session);
+            if let Some(packet) = packet.filter(|packet| packet.kind == PacketKind::Sensor) {
+                launches.take(departure, packet.cycle, &mut gathered.account);
+            }
+        }
+        Ok(())
+    }
+
     /// Takes what comes until a time; false where it is interrupted.
     fn receive_until(&mut self, until_ns: i64, gathered: &mut Gathered, stop: &AtomicBool) -> io::Result<bool> {
         loop {
+            self.take_departures(gathered)?;
             while self.ready.path.receive(&mut gathered.received)? {
                 let seen_ns = now_ns();
+                // That of the packet that was answered is among them.
+                self.take_departures(gathered)?;
                 let Some(packet) = self.read(&gathered.received).filter(|packet| packet.kind == PacketKind::Actuator)
                 else {
                     continue;

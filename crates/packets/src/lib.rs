@@ -11,6 +11,7 @@ pub mod figure;
 pub mod frame;
 pub mod generate;
 pub mod interface;
+mod launches;
 pub mod path;
 pub mod record;
 pub mod respond;

@@ -1,5 +1,6 @@
 //! Data paths: how packets come from an interface to this program, and back.
 
+pub mod launch;
 mod packet;
 mod xdp;
 
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::frame::Frame;
 use crate::interface::NetInterface;
+use launch::Departure;
 
 pub use packet::PacketSocket;
 pub use waykeeper_workload::{PacketWait, PathKind};
@@ -220,6 +222,22 @@ pub trait DataPath {
     /// Where it takes none: it is down, gone, or its queue is full.
     fn send(&mut self, frame: &Frame) -> io::Result<()>;
 
+    /// Hands a frame to the kernel, to leave at a time of CLOCK_TAI, nanoseconds.
+    ///
+    /// # Errors
+    /// As for sending; `EOPNOTSUPP` where the path has no launch times.
+    fn launch(&mut self, _frame: &Frame, _at_tai_ns: i64) -> io::Result<()> {
+        Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP))
+    }
+
+    /// What became of one more frame that had a launch time, and that frame. Never blocks.
+    ///
+    /// # Errors
+    /// Where the interface is gone.
+    fn departure(&mut self, _into: &mut Frame) -> io::Result<Option<Departure>> {
+        Ok(None)
+    }
+
     /// Takes the next frame that has come. False where there is none. Never blocks.
     ///
     /// # Errors
@@ -255,11 +273,29 @@ pub fn open(
     wait: PacketWait,
     payload: usize,
 ) -> Result<Box<dyn DataPath>, PathError> {
-    if payload > interface.mtu as usize {
-        return Err(PathError::MtuTooSmall { name: interface.name.clone(), mtu: interface.mtu, needed: payload });
-    }
+    check_mtu(interface, payload)?;
     Ok(match kind {
         PathKind::AfPacket => Box::new(PacketSocket::open(interface, wait)?),
         PathKind::AfXdp => Box::new(XdpSocket::open(interface, queue, wait)?),
     })
+}
+
+/// Opens AF_PACKET with launch times.
+///
+/// # Errors
+/// See [`PathError`].
+pub fn open_launching(
+    interface: &NetInterface,
+    wait: PacketWait,
+    payload: usize,
+) -> Result<Box<dyn DataPath>, PathError> {
+    check_mtu(interface, payload)?;
+    Ok(Box::new(PacketSocket::launching(interface, wait)?))
+}
+
+fn check_mtu(interface: &NetInterface, payload: usize) -> Result<(), PathError> {
+    match payload > interface.mtu as usize {
+        true => Err(PathError::MtuTooSmall { name: interface.name.clone(), mtu: interface.mtu, needed: payload }),
+        false => Ok(()),
+    }
 }

@@ -30,6 +30,42 @@ impl WorkRecord {
     }
 }
 
+/// Launch times of a generator's packets, and the clocks that they rest on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LaunchRecord {
+    /// A packet was handed to the kernel so long before its launch time.
+    pub lead_ns: u64,
+    /// The interface's queueing disciplines, as the kernel lists them.
+    pub disciplines: Vec<String>,
+    /// In software a packet leaves up to so long before its launch time.
+    pub delta_ns: u64,
+    /// The interface keeps the launch time itself.
+    pub offload: bool,
+    /// What became of the packets.
+    pub counts: LaunchCounts,
+    /// CLOCK_TAI is so many seconds ahead of CLOCK_REALTIME; 0 where nobody has set the difference.
+    pub tai_ahead_s: i64,
+    /// Whether `ptp4l` ran: `yes`, `no`, or why that was not seen.
+    pub ptp4l: String,
+    /// Whether `phc2sys` ran.
+    pub phc2sys: String,
+    /// The clocks of devices, or why they were not seen.
+    pub device_clocks: String,
+}
+
+/// What became of packets with launch times.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LaunchCounts {
+    /// Packets with a time stamp of their departure.
+    pub left: u64,
+    /// Packets that the kernel dropped, because their launch time was over before they could leave.
+    pub missed: u64,
+    /// Packets that the kernel did not take into its queue, because their launch time was over: they were not sent.
+    pub refused: u64,
+    /// Packets that were sent, and of which nothing was reported.
+    pub not_seen: u64,
+}
+
 /// What a generator saw.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -56,6 +92,8 @@ pub struct GenerateRecord {
     pub payload_bytes: u64,
     /// The tag of its packets.
     pub vlan: Option<VlanTag>,
+    /// Launch times, where its packets had them.
+    pub launch: Option<LaunchRecord>,
     /// The path that its packets took on this side.
     pub path: PathInUse,
     /// How its thread ran.

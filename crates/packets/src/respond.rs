@@ -67,7 +67,7 @@ struct Responder<'o> {
 
 impl<'o> Responder<'o> {
     fn new(ready: Ready, options: &'o RespondOptions, work: Option<Computation>) -> Self {
-        let Ready { interface, path, thread } = ready;
+        let Ready { interface, path, thread, .. } = ready;
         let greeting = work.as_ref().map(Computation::work).unwrap_or_default();
         Self {
             control: ControlLoop::new(interface, path, options.role.payload, greeting),

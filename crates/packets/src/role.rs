@@ -9,6 +9,7 @@ use waykeeper_linux::{memory, schedule, thread};
 
 use crate::frame::MacAddress;
 use crate::interface::{InterfaceError, NetInterface};
+use crate::path::launch::{LaunchError, LaunchQueue};
 use crate::path::{self, DataPath, PacketWait, PathError, PathKind};
 
 /// A thread that waits for packets looks at its stop flag this often.
@@ -31,6 +32,8 @@ pub struct RoleOptions {
     pub core: Option<u32>,
     /// The priority of its thread under SCHED_FIFO.
     pub fifo: Option<u8>,
+    /// Each sensor packet has a launch time, and is handed to the kernel so many nanoseconds before it.
+    pub launch_lead_ns: Option<i64>,
 }
 
 /// How the thread of a role ran.
@@ -56,6 +59,9 @@ pub enum RoleError {
     /// The path cannot be opened.
     #[error(transparent)]
     Path(#[from] PathError),
+    /// No launch times are kept.
+    #[error(transparent)]
+    Launch(#[from] LaunchError),
     /// The thread cannot be set up.
     #[error("{0}")]
     Thread(String),
@@ -104,6 +110,7 @@ pub(crate) struct Ready {
     pub interface: NetInterface,
     pub path: Box<dyn DataPath>,
     pub thread: RoleThread,
+    pub launch: Option<LaunchQueue>,
 }
 
 impl RoleOptions {
@@ -118,7 +125,11 @@ impl RoleOptions {
         }
         // Timers of ordinary threads are late by up to 50 us otherwise.
         let _ = schedule::least_timer_slack();
-        let path = path::open(&interface, self.path, self.queue, self.wait, self.payload)?;
+        let launch = self.launch_lead_ns.map(|lead_ns| LaunchQueue::find(&interface, lead_ns)).transpose()?;
+        let path = match launch {
+            Some(_) => path::open_launching(&interface, self.wait, self.payload)?,
+            None => path::open(&interface, self.path, self.queue, self.wait, self.payload)?,
+        };
         let memory_locked = memory::lock_all().is_ok();
         if let Some(priority) = self.fifo {
             schedule::fifo(priority.into()).map_err(|error| {
@@ -129,7 +140,7 @@ impl RoleOptions {
         }
         let thread =
             RoleThread { core: self.core, scheduler: schedule::policy().into(), priority: self.fifo, memory_locked };
-        Ok(Ready { interface, path, thread })
+        Ok(Ready { interface, path, thread, launch })
     }
 }
 

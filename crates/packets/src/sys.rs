@@ -56,31 +56,134 @@ pub fn send(socket: &OwnedFd, bytes: &[u8]) -> io::Result<usize> {
     if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(sent as usize) }
 }
 
+/// Sends bytes that are to leave at a time of the socket's launch clock, nanoseconds (SO_TXTIME).
+pub fn send_at(socket: &OwnedFd, bytes: &[u8], launch_ns: u64) -> io::Result<usize> {
+    let mut part = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
+    // Aligned for a control message, with room for one of eight bytes.
+    let mut control = [0_u64; 8];
+    // SAFETY: zeros are a value of the structure.
+    let mut message = unsafe { std::mem::zeroed::<libc::msghdr>() };
+    message.msg_iov = &raw mut part;
+    message.msg_iovlen = 1;
+    message.msg_control = control.as_mut_ptr().cast();
+    // SAFETY: these compute lengths.
+    let (space, length) = unsafe { (libc::CMSG_SPACE(8), libc::CMSG_LEN(8)) };
+    message.msg_controllen = space as _;
+    // SAFETY: the first control message lies within `control`, and its value is not aligned for eight bytes on every machine.
+    // The kernel reads the bytes of the slice and of the control message.
+    let sent = unsafe {
+        let header = libc::CMSG_FIRSTHDR(&raw const message);
+        (*header).cmsg_level = libc::SOL_SOCKET;
+        (*header).cmsg_type = SO_TXTIME;
+        (*header).cmsg_len = length as _;
+        libc::CMSG_DATA(header).cast::<u64>().write_unaligned(launch_ns);
+        libc::sendmsg(socket.as_raw_fd(), &raw const message, libc::MSG_DONTWAIT)
+    };
+    if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(sent as usize) }
+}
+
+/// What the kernel reports about a frame that was sent.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SentReport {
+    /// Bytes of the frame, as they were put into the caller's buffer.
+    pub length: usize,
+    /// The origin and the code of `struct sock_extended_err`.
+    pub origin: u8,
+    /// What is reported.
+    pub code: u8,
+    /// The time stamp of software, nanoseconds of CLOCK_REALTIME; 0 where there is none.
+    pub realtime_ns: i64,
+}
+
+/// Takes the next report of the socket's error queue, with the frame that it is about. `None` where there is none.
+pub fn take_report(socket: &OwnedFd, into: &mut [u8]) -> io::Result<Option<SentReport>> {
+    let mut part = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
+    let mut control = [0_u64; 64];
+    // SAFETY: zeros are a value of the structure.
+    let mut message = unsafe { std::mem::zeroed::<libc::msghdr>() };
+    message.msg_iov = &raw mut part;
+    message.msg_iovlen = 1;
+    message.msg_control = control.as_mut_ptr().cast();
+    message.msg_controllen = size_of_val(&control) as _;
+    // SAFETY: the kernel writes within the buffers that the message names.
+    let length =
+        unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut message, libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT) };
+    if length < 0 {
+        let error = io::Error::last_os_error();
+        return if error.kind() == io::ErrorKind::WouldBlock { Ok(None) } else { Err(error) };
+    }
+    let mut report = SentReport { length: (length as usize).min(into.len()), ..SentReport::default() };
+    // SAFETY: the kernel filled the control messages, and the macros walk within them.
+    unsafe {
+        let mut header = libc::CMSG_FIRSTHDR(&raw const message);
+        while !header.is_null() {
+            let all: usize = (*header).cmsg_len as _;
+            let bytes = all.saturating_sub(libc::CMSG_LEN(0) as usize);
+            let value = std::slice::from_raw_parts(libc::CMSG_DATA(header), bytes);
+            match ((*header).cmsg_level, (*header).cmsg_type) {
+                (libc::SOL_SOCKET, libc::SO_TIMESTAMPING) => report.realtime_ns = first_time_ns(value),
+                (libc::SOL_PACKET, PACKET_TX_TIMESTAMP) if bytes >= size_of::<libc::sock_extended_err>() => {
+                    (report.origin, report.code) = (value[4], value[6]);
+                }
+                _ => {}
+            }
+            header = libc::CMSG_NXTHDR(&raw const message, header);
+        }
+    }
+    Ok(Some(report))
+}
+
+/// The first of three `struct timespec`, whose words have 32 or 64 bits.
+fn first_time_ns(value: &[u8]) -> i64 {
+    let word = |at: usize, length: usize| -> i64 {
+        match value.get(at * length..(at + 1) * length) {
+            Some(bytes) if length == 8 => i64::from_ne_bytes(bytes.try_into().unwrap_or_default()),
+            Some(bytes) => i64::from(i32::from_ne_bytes(bytes.try_into().unwrap_or_default())),
+            None => 0,
+        }
+    };
+    let length = value.len() / 6;
+    if length != 4 && length != 8 {
+        return 0;
+    }
+    word(0, length).saturating_mul(1_000_000_000).saturating_add(word(1, length))
+}
+
+/// Launch times of a socket, and the control message with one (`asm-generic/socket.h`).
+pub const SO_TXTIME: c_int = 61;
+/// The control message with a report (`linux/if_packet.h`).
+const PACKET_TX_TIMESTAMP: c_int = 16;
+/// Origins and codes of reports (`linux/errqueue.h`).
+pub const ORIGIN_TIME_STAMP: u8 = 4;
+pub const ORIGIN_LAUNCH: u8 = 6;
+pub const LAUNCH_MISSED: u8 = 2;
+
 /// Lets the kernel look at the receiving side of an AF_XDP socket.
 pub fn poke_receiver(socket: &OwnedFd) {
     // SAFETY: no memory is passed. What it could answer is that there is nothing yet.
     unsafe { libc::recv(socket.as_raw_fd(), ptr::null_mut(), 0, libc::MSG_DONTWAIT) };
 }
 
-/// Sleeps until a packet has come or the time is over. Returns earlier where a signal was handled meanwhile.
-pub fn wait_for_packet(socket: &OwnedFd, most: Duration) -> io::Result<()> {
+/// Sleeps until a packet has come or the time is over. Returns earlier where a signal was handled meanwhile, or where the socket has
+/// reports about frames and `reports` says that somebody takes them.
+pub fn wait_for_packet(socket: &OwnedFd, most: Duration, reports: bool) -> io::Result<()> {
     let mut wanted = libc::pollfd { fd: socket.as_raw_fd(), events: libc::POLLIN, revents: 0 };
     let time = libc::timespec { tv_sec: most.as_secs() as _, tv_nsec: most.subsec_nanos() as _ };
     // SAFETY: one structure that outlives the call, and a time.
     match check(unsafe { libc::ppoll(&raw mut wanted, 1, &raw const time, ptr::null()) }) {
         Err(error) if error.kind() != io::ErrorKind::Interrupted => Err(error),
-        _ if wanted.revents & (libc::POLLERR | libc::POLLNVAL) != 0 => Err(pending_error(socket)),
+        _ if wanted.revents & (libc::POLLERR | libc::POLLNVAL) != 0 => pending_error(socket, reports),
         _ => Ok(()),
     }
 }
 
 /// What the kernel noted about a socket meanwhile: the interface went down, or away.
-fn pending_error(socket: &OwnedFd) -> io::Error {
+fn pending_error(socket: &OwnedFd, reports: bool) -> io::Result<()> {
     // SAFETY: every bit pattern is a number.
-    match unsafe { get_option::<c_int>(socket, libc::SOL_SOCKET, libc::SO_ERROR) } {
-        Ok(0) => io::Error::other("the socket reports an error without a number"),
-        Ok(number) => io::Error::from_raw_os_error(number),
-        Err(error) => error,
+    match unsafe { get_option::<c_int>(socket, libc::SOL_SOCKET, libc::SO_ERROR) }? {
+        0 if reports => Ok(()),
+        0 => Err(io::Error::other("the socket reports an error without a number")),
+        number => Err(io::Error::from_raw_os_error(number)),
     }
 }
 

@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 
 use crate::doctor::TUNED;
 use crate::initramfs::Archive;
+use crate::launch::MODULES;
 use crate::plan::{Doctor, Plan};
 
 /// Without a check of the timer at boot, which a busy host makes fail.
@@ -29,6 +30,8 @@ pub struct Machinery {
     pub guest: PathBuf,
     /// A folder with Debian's pqos and its libraries.
     pub pqos: PathBuf,
+    /// A folder with Debian's `ip` and `tc` and their libraries.
+    pub iproute: PathBuf,
     /// Where files for a run may be put.
     pub scratch: PathBuf,
 }
@@ -133,6 +136,19 @@ fn write_initramfs(machinery: &Machinery, kernel: &Path, plan: &Plan, path: &Pat
         archive.file("msr.ko", 0o644, &module);
     }
     add_folder(&mut archive, &machinery.pqos, "")?;
+    if plan.launch {
+        for module in MODULES {
+            let path = kernel.with_file_name(module);
+            let bytes = std::fs::read(&path).map_err(|error| {
+                format!(
+                    "{}: {error}; --launch needs a kernel whose package has its modules, such as 6.1",
+                    path.display()
+                )
+            })?;
+            archive.file(module, 0o644, &bytes);
+        }
+        add_folder(&mut archive, &machinery.iproute, "")?;
+    }
     std::fs::write(path, archive.finish()).map_err(|error| format!("{}: {error}", path.display()))
 }
 

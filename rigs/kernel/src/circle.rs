@@ -196,7 +196,7 @@ fn in_child(work: impl FnOnce()) -> i32 {
 }
 
 /// Loads a kernel module; tells whether registers can be reached afterwards.
-fn load_module(path: &str) -> bool {
+pub(crate) fn load_module(path: &str) -> bool {
     if let Ok(module) = std::fs::read(path) {
         // SAFETY: the buffer is as long as is said, the options are empty and end with a NUL.
         unsafe { libc::syscall(libc::SYS_init_module, module.as_ptr(), module.len(), c"".as_ptr()) };

@@ -13,6 +13,7 @@ pub mod compare;
 pub mod doctor;
 pub mod generate;
 pub mod initramfs;
+pub mod launch;
 pub mod modelled;
 pub mod plan;
 pub mod provide;

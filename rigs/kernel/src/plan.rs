@@ -53,6 +53,8 @@ pub struct Plan {
     pub circle: bool,
     /// Whether the doctor examines the kernel as well.
     pub doctor: Doctor,
+    /// Whether launch times of packets are tried.
+    pub launch: bool,
 }
 
 impl Plan {
@@ -74,8 +76,9 @@ impl Plan {
             Doctor::Plain => "plain",
             Doctor::Tuned => "tuned",
         };
+        let launch = if self.launch { "yes" } else { "no" };
         format!(
-            "setup {}\nkernel {}\ncircle {circle}\ndoctor {doctor}\n{task}\n",
+            "setup {}\nkernel {}\ncircle {circle}\ndoctor {doctor}\nlaunch {launch}\n{task}\n",
             self.setup.name,
             kernel_name(self.kernel)
         )
@@ -102,6 +105,7 @@ impl Plan {
             "tuned" => Doctor::Tuned,
             _ => Doctor::No,
         };
+        let launch = word("launch")? == "yes";
         let task = word("")?;
         let numbers: Vec<u64> = task.split_whitespace().filter_map(|word| word.parse().ok()).collect();
         let task = match (task.split_whitespace().next(), &numbers[..]) {
@@ -112,7 +116,7 @@ impl Plan {
             (Some("replay"), _) => Task::Replay(read_sequences(lines)?),
             _ => return Err(format!("{task}: no such task")),
         };
-        Ok(Plan { setup, kernel, task, circle, doctor })
+        Ok(Plan { setup, kernel, task, circle, doctor, launch })
     }
 }
 

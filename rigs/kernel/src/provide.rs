@@ -24,7 +24,7 @@ pub fn cache() -> PathBuf {
 /// What could not be fetched or built.
 pub fn machinery() -> Result<Machinery, String> {
     let cache = cache();
-    run(Command::new(Path::new(RIG).join("provide")).arg(&cache).args(["qemu", "pqos"]))?;
+    run(Command::new(Path::new(RIG).join("provide")).arg(&cache).args(["qemu", "pqos", "iproute"]))?;
     let scratch = cache.join("scratch");
     std::fs::create_dir_all(&scratch).map_err(|error| format!("{}: {error}", scratch.display()))?;
     Ok(Machinery {
@@ -32,6 +32,7 @@ pub fn machinery() -> Result<Machinery, String> {
         firmware: ["/usr/share/seabios", "/usr/share/qemu"].map(PathBuf::from).to_vec(),
         guest: guest(&cache)?,
         pqos: cache.join("pqos"),
+        iproute: cache.join("iproute"),
         scratch,
     })
 }

@@ -7,6 +7,7 @@ use crate::circle;
 use crate::compare::{Difference, Subject as _, both, first_difference, shrink};
 use crate::doctor;
 use crate::generate::Generator;
+use crate::launch;
 use crate::modelled::Modelled;
 use crate::plan::{Doctor, Plan, Task};
 use crate::real::Real;
@@ -56,6 +57,9 @@ impl Session {
         }
         if self.plan.doctor != Doctor::No {
             println!("RIG doctor {} findings as booted ({:?})", doctor::run()?, self.plan.doctor);
+        }
+        if self.plan.launch {
+            println!("RIG launch {}", launch::run()?);
         }
         Ok(())
     }

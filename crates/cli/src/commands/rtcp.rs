@@ -25,6 +25,9 @@ use crate::stop;
 /// The shortest period: a packet takes some microseconds.
 const LEAST_PERIOD_NS: i64 = 10_000;
 
+/// A queue that keeps packets longer has no use here.
+const LONGEST_LEAD_NS: i64 = 1_000_000_000;
+
 /// Sends sensor packets, or answers them.
 pub fn rtcp(arguments: &Rtcp) -> Result<Exit, Failure> {
     match &arguments.role {
@@ -37,8 +40,10 @@ fn generator(arguments: &RtcpGenerate) -> Result<Exit, Failure> {
     let period_ns = time("--period", &arguments.period, LEAST_PERIOD_NS)?;
     let deadline_ns = arguments.deadline.as_deref().map(|text| time("--deadline", text, 1)).transpose()?;
     let length_ns = arguments.duration.as_deref().map(|text| time("--duration", text, period_ns)).transpose()?;
+    let launch_lead_ns =
+        arguments.launch_time.as_deref().map(|text| launch_lead(text, arguments.common.path)).transpose()?;
     let options = GenerateOptions {
-        role: role(&arguments.common),
+        role: RoleOptions { launch_lead_ns, ..role(&arguments.common) },
         peer: arguments.peer.as_deref().map(|text| parsed::<MacAddress>("--peer", text)).transpose()?,
         period_ns,
         deadline_ns: deadline_ns.unwrap_or(period_ns),
@@ -111,6 +116,23 @@ fn role(options: &RtcpOptions) -> RoleOptions {
         payload: options.size.into(),
         core: options.core,
         fifo: options.fifo,
+        launch_lead_ns: None,
+    }
+}
+
+/// How long before its launch time a packet is handed over. AF_XDP passes by the queueing disciplines that keep launch times.
+fn launch_lead(text: &str, path: RtcpPath) -> Result<i64, Failure> {
+    let bad = |why: String| Failure::from(InputError::in_option(format!("--launch-time {text}"), why));
+    let lead_ns = time("--launch-time", text, 1)?;
+    match path {
+        _ if lead_ns > LONGEST_LEAD_NS => {
+            Err(bad(format!("expected {} or less", waykeeper_workload::format_ns(LONGEST_LEAD_NS as f64))))
+        }
+        RtcpPath::Xdp => {
+            Err(bad("AF_XDP passes by the queueing disciplines that keep launch times; expected it with --path packet"
+                .into()))
+        }
+        RtcpPath::Packet => Ok(lead_ns),
     }
 }
 

@@ -37,6 +37,8 @@ fn a_virtual_cable_is_examined() {
         ("if-pause", "not_seen"),
         // The kernel stamps.
         ("if-time-stamps", "found"),
+        // A cable has no queueing discipline.
+        ("if-launch", "found"),
     ] {
         assert_eq!(finding(&report, id)["outcome"], outcome, "{}", finding(&report, id));
     }

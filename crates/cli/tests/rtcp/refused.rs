@@ -37,6 +37,8 @@ fn mistakes_in_options_are_bad_input() {
         ("rtcp generate --if lo --count 1 --peer ff:ff:ff:ff:ff:ff", ["--peer", "six bytes"]),
         ("rtcp generate --if lo --count 1 --period 9us", ["--period 9us", "10 us or more"]),
         ("rtcp generate --if lo --count 1 --vlan 4095:0", ["--vlan", "0 to 4094"]),
+        ("rtcp generate --if lo --count 1 --launch-time 1ms", ["--launch-time 1ms", "--path packet"]),
+        ("rtcp generate --if lo --count 1 --path packet --launch-time 2s", ["--launch-time 2s", "1 s or less"]),
         ("rtcp respond --if lo --compute 264KiBx", ["--compute 264KiBx", "1296KiBx60000"]),
         ("rtcp respond --if lo --compute nothing_like_it", ["--compute nothing_like_it", "stream_read"]),
         ("rtcp respond --if lo --compute stress_ng_cache", ["an external program", "264KiBx12k"]),
@@ -47,6 +49,16 @@ fn mistakes_in_options_are_bad_input() {
     // Without an end there is none.
     namespace.waykeeper("rtcp generate --if lo").with(2);
     namespace.waykeeper("rtcp generate --if lo --count 1 --busy-poll --interrupt").with(2);
+}
+
+/// A cable has no queueing discipline; the kernel rig has one that keeps launch times.
+#[test]
+fn launch_times_that_nobody_keeps_are_refused_with_what_would_keep_them() {
+    let (a, b) = (Namespace::new(), Namespace::new());
+    a.cable("wk0", 0xa, &b, "wk1", 0xb);
+    let arguments = "rtcp generate --if wk0 --count 1 --path packet --launch-time 1ms";
+    let words = ["`wk0` keeps no launch times", "are noqueue", "tc qdisc replace dev wk0 root etf clockid CLOCK_TAI"];
+    refused(&a, arguments, 3, &words);
 }
 
 #[test]

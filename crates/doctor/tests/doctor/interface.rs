@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use waykeeper_doctor::{DriverSettings, Examination, INTERFACE_CHECKS, Interface, Outcome, Severity, View, examine};
 use waykeeper_linux::Root;
 use waykeeper_linux::ethtool::{Coalescing, EnergyEfficient, Pause, Queues, TimeStamps};
+use waykeeper_linux::qdisc::{PacketTiming, QueueingDiscipline};
 
 use crate::tree::{Tree, network_device};
 
@@ -40,7 +41,9 @@ impl Nic {
         for (number, cores) in [(140, "4"), (141, "5"), (142, "1-3")] {
             tree.put(&format!("/proc/irq/{number}/smp_affinity_list"), cores);
         }
+        tree.put("/proc/1/comm", "systemd\n").put("/proc/801/comm", "ptp4l\n").put("/proc/802/comm", "phc2sys\n");
         let driver = DriverSettings {
+            disciplines: etf(true),
             queues: Ok(Queues { receive: 2, transmit: 2, most_receive: 4 }),
             coalescing: Ok(Coalescing::default()),
             energy_efficient: Ok(EnergyEfficient::default()),
@@ -110,6 +113,10 @@ const FOUND: &[(&str, Change, Severity, &str)] = &[
     ("if-ptm", |nic| config(nic, &network_device(false)), Note, "off on eth0"),
     // A list of capabilities that ends at once.
     ("if-ptm", |nic| config(nic, &[0; 4096]), Note, "has no PTM"),
+    ("if-launch", |nic| nic.driver.disciplines = Ok(vec![plain("mq")]), Note, "keeps no launch times"),
+    ("if-launch", |nic| nic.driver.disciplines = etf(false), Note, "in software"),
+    ("if-ptp", |nic| without(nic, "/proc/801"), Note, "No ptp4l"),
+    ("if-ptp", |nic| without(nic, "/proc/802"), Warning, "/dev/ptp0"),
 ];
 
 /// Check, change that hides the matter from it, and words of the reason.
@@ -138,6 +145,8 @@ const HIDDEN: &[(&str, Change, &str)] = &[
     ("if-time-stamps", |nic| nic.driver.time_stamps = Err("silence".into()), "silence"),
     ("if-ptm", |nic| without(nic, "/sys/class/net/eth0/device/config"), "was not recorded"),
     ("if-ptm", |nic| config(nic, &[0; 64]), "root only"),
+    ("if-launch", |nic| nic.driver.disciplines = Err("silence".into()), "silence"),
+    ("if-ptp", |nic| without(nic, "/proc/1/comm"), "/proc/1/comm"),
 ];
 
 /// Check, and a change that leaves it fine.
@@ -151,7 +160,25 @@ const FINE: &[(&str, Change)] = &[
     ("if-coalescing", |nic| file(nic, "napi_defer_hard_irqs", "2")),
     // This end stops others, nobody stops it.
     ("if-pause", |nic| nic.driver.pause = Ok(Pause { negotiated: true, obeys: false, sends: true })),
+    ("if-launch", |nic| {
+        let timing = PacketTiming::Taprio { clock: Some(11), cycle_ns: Some(500_000), assisted: false, offload: true };
+        nic.driver.disciplines = Ok(vec![QueueingDiscipline { timing: Some(timing), ..plain("taprio") }]);
+    }),
+    // Without a clock of its own there is nothing for phc2sys.
+    ("if-ptp", |nic| {
+        nic.driver.time_stamps = Err("silence".into());
+        nic.tree.without("/proc/802");
+    }),
 ];
+
+fn plain(kind: &str) -> QueueingDiscipline {
+    QueueingDiscipline { kind: kind.into(), handle: 0x8001_0000, parent: u32::MAX, timing: None }
+}
+
+fn etf(offload: bool) -> Result<Vec<QueueingDiscipline>, String> {
+    let timing = PacketTiming::Etf { clock: 11, delta_ns: 200_000, offload, deadline: false, skip_check: false };
+    Ok(vec![plain("mqprio"), QueueingDiscipline { timing: Some(timing), ..plain("etf") }])
+}
 
 fn file(nic: &mut Nic, name: &str, text: &str) {
     nic.tree.put(&format!("/sys/class/net/eth0/{name}"), text);

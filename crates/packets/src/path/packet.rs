@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use libc::{c_int, tpacket2_hdr};
 
+use super::launch::Departure;
 use super::{DataPath, PacketWait, PathDrops, PathError, PathInUse, PathKind, refusal};
 use crate::frame::{ETHERTYPE, Frame, VlanTag};
 use crate::interface::NetInterface;
@@ -31,6 +32,10 @@ pub struct PacketSocket {
     ring: SharedMemory,
     next: usize,
     wait: PacketWait,
+    /// Its frames have launch times.
+    launches: bool,
+    /// The frame of a report.
+    reported: Box<[u8; PLACE]>,
     drops: PathDrops,
 }
 
@@ -40,12 +45,24 @@ impl PacketSocket {
     /// # Errors
     /// A lack of CAP_NET_RAW, of AF_PACKET, or of memory.
     pub fn open(interface: &NetInterface, wait: PacketWait) -> Result<Self, PathError> {
+        Self::with(interface, wait, false)
+    }
+
+    /// Opens a socket whose frames have launch times.
+    ///
+    /// # Errors
+    /// As above; a lack of CAP_NET_ADMIN, or of launch times in the kernel.
+    pub fn launching(interface: &NetInterface, wait: PacketWait) -> Result<Self, PathError> {
+        Self::with(interface, wait, true)
+    }
+
+    fn with(interface: &NetInterface, wait: PacketWait, launches: bool) -> Result<Self, PathError> {
         let refused = |what| move |error| refusal(what, "CAP_NET_RAW", interface, error);
         // Without a protocol nothing is received before it is bound.
         let socket = sys::socket(libc::AF_PACKET, libc::SOCK_RAW, 0).map_err(refused("an AF_PACKET socket"))?;
         let version = libc::tpacket_versions::TPACKET_V2 as c_int;
         sys::set_option(&socket, libc::SOL_PACKET, libc::PACKET_VERSION, &version).map_err(refused("TPACKET_V2"))?;
-        ask_for_time_stamps(&socket);
+        ask_for_time_stamps(&socket, launches);
         let request = libc::tpacket_req {
             tp_block_size: BLOCK as u32,
             tp_block_nr: (PLACES * PLACE / BLOCK) as u32,
@@ -55,15 +72,22 @@ impl PacketSocket {
         sys::set_option(&socket, libc::SOL_PACKET, libc::PACKET_RX_RING, &request)
             .map_err(refused("a ring of AF_PACKET"))?;
         let ring = SharedMemory::of(&socket, PLACES * PLACE, 0).map_err(refused("the mapping of a ring"))?;
-        // No queueing discipline between this program and the driver. Refused nowhere since Linux 3.14.
-        let _ = sys::set_option(&socket, libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &1);
+        if launches {
+            let launch = libc::sock_txtime { clockid: libc::CLOCK_TAI, flags: libc::SOF_TXTIME_REPORT_ERRORS };
+            sys::set_option(&socket, libc::SOL_SOCKET, sys::SO_TXTIME, &launch)
+                .map_err(|error| refusal("launch times (SO_TXTIME)", "CAP_NET_ADMIN", interface, error))?;
+        } else {
+            // No queueing discipline between this program and the driver. Refused nowhere since Linux 3.14.
+            let _ = sys::set_option(&socket, libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &1);
+        }
         // SAFETY: zeros are an address of the structure.
         let mut address = unsafe { std::mem::zeroed::<libc::sockaddr_ll>() };
         address.sll_family = libc::AF_PACKET as u16;
         address.sll_protocol = ETHERTYPE.to_be();
         address.sll_ifindex = interface.index as c_int;
         sys::bind(&socket, &address).map_err(refused("binding an AF_PACKET socket"))?;
-        Ok(Self { socket, ring, next: 0, wait, drops: PathDrops::default() })
+        let reported = Box::new([0; PLACE]);
+        Ok(Self { socket, ring, next: 0, wait, launches, reported, drops: PathDrops::default() })
     }
 
     fn header(&self) -> *mut tpacket2_hdr {
@@ -78,9 +102,11 @@ impl PacketSocket {
     }
 }
 
-/// Asks for the time at which the kernel first sees a packet. Where that is refused, frames carry none.
-fn ask_for_time_stamps(socket: &OwnedFd) {
-    let flags = libc::SOF_TIMESTAMPING_RX_SOFTWARE | libc::SOF_TIMESTAMPING_SOFTWARE;
+/// Asks for the time at which the kernel first sees a packet, and with launch times for that at which one leaves. Where that is
+/// refused, frames carry none.
+fn ask_for_time_stamps(socket: &OwnedFd, launches: bool) {
+    let sent = if launches { libc::SOF_TIMESTAMPING_TX_SOFTWARE } else { 0 };
+    let flags = libc::SOF_TIMESTAMPING_RX_SOFTWARE | libc::SOF_TIMESTAMPING_SOFTWARE | sent;
     let _ = sys::set_option(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPING, &flags);
     let _ =
         sys::set_option(socket, libc::SOL_PACKET, libc::PACKET_TIMESTAMP, &(libc::SOF_TIMESTAMPING_SOFTWARE as c_int));
@@ -89,6 +115,27 @@ fn ask_for_time_stamps(socket: &OwnedFd) {
 impl DataPath for PacketSocket {
     fn send(&mut self, frame: &Frame) -> io::Result<()> {
         sys::send(&self.socket, frame.bytes()).map(drop)
+    }
+
+    fn launch(&mut self, frame: &Frame, at_tai_ns: i64) -> io::Result<()> {
+        if !self.launches {
+            return Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP));
+        }
+        sys::send_at(&self.socket, frame.bytes(), at_tai_ns.max(0) as u64).map(drop)
+    }
+
+    fn departure(&mut self, into: &mut Frame) -> io::Result<Option<Departure>> {
+        while self.launches {
+            let Some(report) = sys::take_report(&self.socket, self.reported.as_mut_slice())? else { break };
+            into.take(&self.reported[..report.length]);
+            match report.origin {
+                sys::ORIGIN_TIME_STAMP => return Ok(Some(Departure::Left { realtime_ns: report.realtime_ns })),
+                sys::ORIGIN_LAUNCH if report.code == sys::LAUNCH_MISSED => return Ok(Some(Departure::Missed)),
+                sys::ORIGIN_LAUNCH => return Ok(Some(Departure::Refused)),
+                _ => {}
+            }
+        }
+        Ok(None)
     }
 
     fn receive(&mut self, into: &mut Frame) -> io::Result<bool> {
@@ -118,7 +165,7 @@ impl DataPath for PacketSocket {
     fn pass_time(&mut self, most: Duration) -> io::Result<()> {
         match self.wait {
             PacketWait::BusyPoll => std::hint::spin_loop(),
-            PacketWait::Interrupt => sys::wait_for_packet(&self.socket, most)?,
+            PacketWait::Interrupt => sys::wait_for_packet(&self.socket, most, self.launches)?,
         }
         Ok(())
     }

@@ -212,7 +212,7 @@ impl DataPath for XdpSocket {
 
     fn pass_time(&mut self, most: Duration) -> io::Result<()> {
         match self.in_use.wait {
-            PacketWait::Interrupt => sys::wait_for_packet(&self.socket, most),
+            PacketWait::Interrupt => sys::wait_for_packet(&self.socket, most, false),
             PacketWait::BusyPoll => {
                 // Zero copy: the driver stopped where it had no chunks, or waits to be polled.
                 if self.in_use.kernel_busy_poll == Some(true) || self.fill.needs_wakeup() {

@@ -14,7 +14,7 @@ use waykeeper_resctrl::Kernel;
 
 const HELP: &str = "\
 kernel-rig [--ops N] [--seed S] [--kernel 6.1|6.12|6.18|7.3]... [--setup NAME]... [--replay FILE]... [--record FILE]
-           [--circle NAME]... [--doctor NAME]... [--doctor-tuned NAME]...
+           [--circle NAME]... [--doctor NAME]... [--doctor-tuned NAME]... [--launch NAME]...
 
 Boots kernels under QEMU with the registers of cache allocation, and compares random operations on resctrl with the
 model. N operations go to each kernel, shared by the setups. All kernels and setups unless some are named.
@@ -22,6 +22,7 @@ model. N operations go to each kernel, shared by the setups. All kernels and set
 Sequences that differed once (rigs/kernel/sequences) are compared first.
 --doctor and --doctor-tuned, on the setup of that name, examine the kernel as it is booted, or with parameters that help a
 real-time core, and compare the findings with that.
+--launch, on the setup of that name, tries launch times of packets with etf; its kernel's package has the modules (6.1).
 --circle, on the setup of that name, applies plans and restores them as well, killed before and amid every single write.
 ";
 
@@ -36,6 +37,7 @@ struct Options {
     replay: Vec<PathBuf>,
     record: Option<PathBuf>,
     circle: Vec<String>,
+    launch: Vec<String>,
     doctor: Vec<(String, Doctor)>,
 }
 
@@ -65,6 +67,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Options, String>
         replay: Vec::new(),
         record: None,
         circle: Vec::new(),
+        launch: Vec::new(),
         doctor: Vec::new(),
     };
     while let Some(name) = arguments.next() {
@@ -82,6 +85,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Options, String>
             "--doctor" => options.doctor.push((value, Doctor::Plain)),
             "--doctor-tuned" => options.doctor.push((value, Doctor::Tuned)),
             "--circle" => options.circle.push(value),
+            "--launch" => options.launch.push(value),
             "--record" => options.record = Some(value.into()),
             _ => return Err(format!("{name}: no such option")),
         }
@@ -115,7 +119,9 @@ fn run(options: &Options) -> Result<(), String> {
             let Some(task) = task else { continue };
             let circle = options.circle.iter().any(|name| name == setup.name);
             let doctor = options.doctor.iter().find(|(name, _)| name == setup.name);
-            let plan = Plan { setup, kernel, task, circle, doctor: doctor.map_or(Doctor::No, |(_, booted)| *booted) };
+            let launch = options.launch.iter().any(|name| name == setup.name);
+            let doctor = doctor.map_or(Doctor::No, |(_, booted)| *booted);
+            let plan = Plan { setup, kernel, task, circle, doctor, launch };
             let begun = Instant::now();
             let mut booted = Duration::ZERO;
             let lines = boot(&machinery, &image, &plan, SECONDS, |line| {
@@ -124,6 +130,9 @@ fn run(options: &Options) -> Result<(), String> {
                 }
                 if let Some(said) = line.strip_prefix("doctor ") {
                     println!("{release} {}: doctor, {said}", setup.name);
+                }
+                if let Some(said) = line.strip_prefix("launch ") {
+                    println!("{release} {}: launch times, {said}", setup.name);
                 }
                 if let Some(said) = line.strip_prefix("circle ") {
                     println!("{release} {}: {said}; {:.0} s", setup.name, (begun.elapsed() - booted).as_secs_f64());
@@ -185,6 +194,7 @@ fn report(lines: &Lines, what: &str, booting: Duration, comparing: Duration) -> 
             && !line.starts_with("equal")
             && !line.starts_with("circle")
             && !line.starts_with("doctor")
+            && !line.starts_with("launch")
         {
             println!("{what}: {line}");
         }

@@ -3,7 +3,7 @@
 use waykeeper_packets::accounts::StrangerCounts;
 use waykeeper_packets::figure::CycleFigure;
 use waykeeper_packets::path::{PathDrops, PathInUse, PathKind};
-use waykeeper_packets::record::{GenerateRecord, RespondRecord, WorkRecord};
+use waykeeper_packets::record::{GenerateRecord, LaunchRecord, RespondRecord, WorkRecord};
 use waykeeper_packets::role::RoleThread;
 use waykeeper_report::figure::{counted, seconds, time};
 use waykeeper_report::table::{columns, table};
@@ -46,6 +46,7 @@ pub fn generated(record: &GenerateRecord) -> String {
     ] {
         push_count(&mut lines, count, what);
     }
+    lines.extend(record.launch.iter().flat_map(launches));
     lines.extend(late(record));
     lines.extend(lost(record));
     lines.extend(strangers(&record.strangers));
@@ -149,6 +150,27 @@ fn figures(figures: &[CycleFigure]) -> String {
         text.push_str(&line);
     }
     text
+}
+
+/// What became of packets with launch times, and which clocks that rests on.
+fn launches(launch: &LaunchRecord) -> [String; 3] {
+    let by = if launch.offload {
+        "by the interface"
+    } else {
+        "in software: packets leave within `delta` before their launch time"
+    };
+    let counts = launch.counts;
+    [
+        format!("launch times, handed over {} before: {}; {by}", ns(launch.lead_ns), launch.disciplines.join("; ")),
+        format!(
+            "{} left, {} missed their launch time (these are lost), {} were not seen leaving; {} were refused, because it was over",
+            counts.left, counts.missed, counts.not_seen, counts.refused
+        ),
+        format!(
+            "CLOCK_TAI is {} s ahead of CLOCK_REALTIME; ptp4l runs: {}; phc2sys runs: {}; clocks of devices: {}",
+            launch.tai_ahead_s, launch.ptp4l, launch.phc2sys, launch.device_clocks
+        ),
+    ]
 }
 
 fn late(record: &GenerateRecord) -> Vec<String> {

@@ -3,16 +3,18 @@
 mod coalescing;
 mod energy_efficient;
 mod interrupts;
+mod launch;
 mod link;
 mod pause;
 mod ptm;
+mod ptp;
 mod queues;
 mod time_stamps;
 
 use crate::check::Check;
 
 /// Every check of an interface, the gravest subjects first.
-pub const INTERFACE_CHECKS: [Check; 8] = [
+pub const INTERFACE_CHECKS: [Check; 10] = [
     link::CHECK,
     interrupts::CHECK,
     queues::CHECK,
@@ -21,4 +23,6 @@ pub const INTERFACE_CHECKS: [Check; 8] = [
     pause::CHECK,
     time_stamps::CHECK,
     ptm::CHECK,
+    launch::CHECK,
+    ptp::CHECK,
 ];
