@@ -27,7 +27,7 @@ const HELP: &str = "\
 cargo xtask test        run all checks and tests; installs the Debian packages they need when run as root
 cargo xtask packages    install those packages, or name them
 cargo xtask package     make what users install: static programs, a Debian package, a Python wheel, sums
-cargo xtask package-test    make it, and install, run and remove the package in a bare Debian
+cargo xtask package-test    make it, and install, run and remove the package in a bare Debian and in a booted one
 cargo xtask architecture    check docs/architecture.md against the crates and the folders of the simulator,
                         and that no two crates share the name of a type
 cargo xtask python      build the Python package, check its types, and test it on runs of the program in target/release

@@ -55,7 +55,7 @@ fn check_units(deb: &Path) -> Result<(), String> {
 }
 
 /// A bare Debian of this machine's release, which is made where it is missing.
-fn pristine() -> Result<PathBuf, String> {
+pub(super) fn pristine() -> Result<PathBuf, String> {
     let folder = target().join("bare-root");
     let whole = folder.join("etc/debian_version");
     if whole.exists() && folder.join("var/lib/dpkg/status").exists() && !folder.join("debootstrap").exists() {
@@ -82,7 +82,8 @@ fn mirror() -> Result<String, String> {
     text.lines().next().map(str::to_owned).ok_or_else(|| "apt has no source of packages".into())
 }
 
-fn remove(folder: &Path) -> Result<(), String> {
+/// Removes a folder that may be there.
+pub(super) fn remove(folder: &Path) -> Result<(), String> {
     match fs::remove_dir_all(folder) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(format!("{}: {error}", folder.display())),
         _ => Ok(()),

@@ -1,6 +1,7 @@
 //! What users install: static programs, Debian packages, the Python package, a container file, and their SHA-256 sums.
 
 mod bare_root;
+mod booted;
 mod debian;
 pub mod program;
 pub mod wheel;
@@ -36,7 +37,7 @@ pub fn make() -> Result<(), String> {
     make_all().map(drop)
 }
 
-/// Makes it, and installs, runs and removes the package in a bare Debian.
+/// Makes it, and installs, runs and removes the package in a bare Debian, and in one that is booted.
 ///
 /// # Errors
 /// A step that fails, or a package that is not as it must be.
@@ -45,7 +46,8 @@ pub fn test() -> Result<(), String> {
     program::check_static(&x86_64)?;
     program::check_static(&aarch64)?;
     debian::test_other(&deb_aarch64, &deb, &aarch64.program)?;
-    bare_root::test(&deb, &program::commit())
+    bare_root::test(&deb, &program::commit())?;
+    booted::test(&deb)
 }
 
 /// What was made.
