@@ -29,6 +29,7 @@ mod plan;
 mod policies;
 mod program;
 mod provenance;
+mod readme;
 mod recorded_programs;
 mod references;
 mod released;

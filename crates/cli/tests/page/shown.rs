@@ -62,6 +62,11 @@ fn a_page_renders_on_both_screens_and_asks_for_nothing() {
         let smallest = "Math.min(...[...document.querySelectorAll('svg text, td, li, p, figcaption, button')]
             .map(e => parseFloat(getComputedStyle(e).fontSize)))";
         assert!(browser.evaluate(smallest).as_f64().unwrap() >= 12.0);
+        // A verdict's badge stands beside or above its text, never on it.
+        let covered = "[...document.querySelectorAll('.badge')].map(badge => [badge, badge.nextElementSibling]).filter(([, text]) => text)
+            .map(pair => pair.map(e => e.getBoundingClientRect()))
+            .filter(([badge, text]) => badge.right > text.left && badge.left < text.right && badge.bottom > text.top && badge.top < text.bottom).length";
+        assert_eq!(browser.evaluate(covered).as_u64(), Some(0), "{screen:?}");
         let paper = browser.evaluate("getComputedStyle(document.body).backgroundColor");
         assert_eq!(paper, if screen.dark { "rgb(18, 22, 27)" } else { "rgb(251, 251, 252)" });
         is_quiet(&browser);
