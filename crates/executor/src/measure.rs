@@ -30,6 +30,8 @@ pub struct PlannedRepeat<'a> {
     pub check_fast: bool,
     /// Samples above this many nanoseconds are excursions; `None` for a pilot, which has no threshold yet.
     pub excursion_above_ns: Option<f64>,
+    /// The same for each of the case's companions.
+    pub companions_above_ns: &'a [Option<f64>],
     /// Excursions within this time of the first one are one event, nanoseconds.
     pub gap_ns: f64,
     /// The longest sample is kept of each interval of this length, nanoseconds.
@@ -92,6 +94,18 @@ pub trait Executor: Sync {
     /// # Errors
     /// What the place cannot do.
     fn measure(&self, assignment: &PlannedRepeat<'_>, stop: &AtomicBool) -> Result<Measurement, ExecutorError>;
+
+    /// The same, beside what the case's companions gave, in their order, where the place observes them at the same time.
+    ///
+    /// # Errors
+    /// What the place cannot do.
+    fn measure_all(
+        &self,
+        assignment: &PlannedRepeat<'_>,
+        stop: &AtomicBool,
+    ) -> Result<(Measurement, Vec<Measurement>), ExecutorError> {
+        self.measure(assignment, stop).map(|measurement| (measurement, Vec::new()))
+    }
 
     /// Whether it can say what the target waited for in a sample.
     fn explains(&self) -> bool {

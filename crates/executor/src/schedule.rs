@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use waykeeper_experiment::cases::{Case, Plan, Purpose};
+use waykeeper_experiment::cases::{Case, Placed, Plan, Purpose};
 use waykeeper_experiment::mitigation::{NONE, parts};
 use waykeeper_experiment::site::ExecutorKind;
 use waykeeper_linux::thread::spawn_scoped;
@@ -139,6 +139,9 @@ pub fn run(
         let case = &cases[index];
         progress(Progress { case: &case.name, done: done.load(Ordering::Relaxed), total });
         let seed = repeat_seed(settings.seed, repeat);
+        let with_it: Vec<Option<usize>> = companions(cases, case);
+        let companions_above_ns: Vec<_> =
+            with_it.iter().map(|index| index.and_then(|index| thresholds_ns[index])).collect();
         // A round begins where the one before it ended.
         let mut back = (1..=cases.len()).map(|back| (index + cases.len() - back) % cases.len());
         let before = back.find(|before| is_mine(*before, repeat)).map(|before| &cases[before]);
@@ -153,12 +156,16 @@ pub fn run(
             fast: settings.fast,
             check_fast: settings.fast && repeat == 0 && case.purpose == Purpose::Case,
             excursion_above_ns: thresholds_ns[index],
+            companions_above_ns: &companions_above_ns,
             gap_ns: settings.gap_ns,
             peak_interval_ns: settings.peak_interval_ns,
             wash: before.is_none_or(|before| before.mitigation != case.mitigation),
             under_test: &under_test,
         };
-        let mut result = executor.measure(&assignment, stop);
+        let (mut result, beside) = match executor.measure_all(&assignment, stop) {
+            Ok((measurement, beside)) => (Ok(measurement), beside),
+            Err(error) => (Err(error), Vec::new()),
+        };
         if let Some(simulation) = result.as_mut().ok().and_then(|measured| measured.simulation.as_mut()) {
             simulation.wall_s = simulation.wall_s.filter(|_| !settings.reproducible);
         }
@@ -168,6 +175,12 @@ pub fn run(
         }
         *slots[slot].lock().unwrap_or_else(|e| e.into_inner()) = Some(result);
         done.fetch_add(1, Ordering::Relaxed);
+        for (other, measurement) in with_it.into_iter().zip(beside) {
+            let Some(other) = other.filter(|other| is_mine(*other, repeat)) else { continue };
+            let keep = |measurement: &Measurement| keeper.keep(other, repeat, measurement);
+            let is_new = settle(&slots[repeat * cases.len() + other], measurement, keep);
+            done.fetch_add(usize::from(is_new), Ordering::Relaxed);
+        }
         progress(Progress { case: &case.name, done: done.load(Ordering::Relaxed), total });
         true
     };
@@ -200,6 +213,29 @@ pub fn run(
         }
         failed => Ok(Finished { measured, cut_short, failed }),
     }
+}
+
+/// Keeps what a target gave that was observed beside another one. False where it is there already, as in a run that goes on.
+fn settle(
+    slot: &Mutex<Option<Result<Measurement, ExecutorError>>>,
+    measurement: Measurement,
+    keep: impl FnOnce(&Measurement),
+) -> bool {
+    let mut slot = slot.lock().unwrap_or_else(|e| e.into_inner());
+    if slot.is_some() {
+        return false;
+    }
+    if !measurement.cut_short {
+        keep(&measurement);
+    }
+    *slot = Some(Ok(measurement));
+    true
+}
+
+/// The cases that are measured together with one, in the order of its companions.
+fn companions(cases: &[Case], case: &Case) -> Vec<Option<usize>> {
+    let of = |target: &Placed| cases.iter().position(|other| other.target == *target && case.is_measured_with(other));
+    case.companions.iter().map(of).collect()
 }
 
 /// Whether any repeat of a case is measured.
@@ -240,6 +276,7 @@ fn bare_repeat<'a>(case: &'a Case, seed: u64, settings: &RunSettings, under_test
         fast: settings.fast,
         check_fast: false,
         excursion_above_ns: None,
+        companions_above_ns: &[],
         gap_ns: settings.gap_ns,
         peak_interval_ns: settings.peak_interval_ns,
         wash: false,

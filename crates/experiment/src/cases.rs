@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use waykeeper_platform::Settings;
+use waykeeper_workload::{Passes, Pattern};
 
 use crate::describe::{Measure, Neighbour};
 use crate::error::InputError;
@@ -45,6 +46,9 @@ pub struct Case {
     pub throughput: bool,
     /// The windows in which its passes are measured, where they are.
     pub sampled: Option<Sampling>,
+    /// Targets of other cases that are measured at the same time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub companions: Vec<Placed>,
     /// What runs beside it; empty for a solo case.
     pub neighbours: Vec<Placed>,
     /// The group of neighbours, also on solo cases of experiments without any.
@@ -65,6 +69,16 @@ impl Case {
         self.neighbours.is_empty()
     }
 
+    /// Whether another case is measured at the same time, as one of its companions.
+    pub fn is_measured_with(&self, other: &Self) -> bool {
+        self.companions.contains(&other.target)
+            && self.purpose == other.purpose
+            && self.mitigation == other.mitigation
+            && self.group == other.group
+            && self.neighbours == other.neighbours
+            && self.point == other.point
+    }
+
     /// Whether the same would be measured, whatever the two are called.
     fn does_the_same(&self, other: &Self) -> bool {
         self.mitigation == other.mitigation
@@ -72,6 +86,7 @@ impl Case {
             && self.sampled == other.sampled
             && self.group == other.group
             && self.target == other.target
+            && self.companions == other.companions
             && self.neighbours == other.neighbours
             && self.assignments == other.assignments
     }
@@ -143,6 +158,9 @@ fn at_point(
         experiment.targets.iter().enumerate().map(|(index, target)| place::target(loaded, site, index, target));
     let targets = targets.collect::<Result<Vec<_>, _>>()?;
     let groups = group_names(&experiment.neighbours);
+    if experiment.simultaneous {
+        check_simultaneous(loaded, site, &targets)?;
+    }
     for (index, target) in targets.iter().enumerate() {
         if let Some(before) = targets[..index].iter().position(|before| before == target) {
             let message = format!(
@@ -170,6 +188,11 @@ fn at_point(
                     name: case_name(&prefix, mitigation, group.as_deref(), neighbours.is_empty(), &Point::default()),
                     purpose: Purpose::Case,
                     target: target.clone(),
+                    companions: targets
+                        .iter()
+                        .filter(|other| experiment.simultaneous && *other != target)
+                        .cloned()
+                        .collect(),
                     throughput: experiment.targets[index].measure == Measure::Throughput,
                     sampled: experiment.targets[index].sampled.0.filter(|_| site.executor == ExecutorKind::Sim),
                     neighbours: neighbours.clone(),
@@ -182,6 +205,30 @@ fn at_point(
                 case.reference = published.as_ref().and_then(|published| published.figures_of(&case));
                 cases.push(case);
             }
+        }
+    }
+    Ok(())
+}
+
+/// Targets can be measured at the same time where each waits on a core of its own.
+fn check_simultaneous(loaded: &Loaded, site: &Site, targets: &[Placed]) -> Result<(), InputError> {
+    if site.executor != ExecutorKind::Host {
+        let message = format!("found true; {} measures one target at a time; expected false", site.called);
+        return Err(loaded.error("simultaneous", message));
+    }
+    for (index, target) in targets.iter().enumerate() {
+        let cyclictest = matches!(target.pattern, Pattern::Command { passes: Passes::Cyclictest, .. });
+        if !cyclictest && !matches!(target.pattern, Pattern::Wakeup { .. }) {
+            let message = format!(
+                "found `{}`; with `simultaneous` expected targets of kind `wakeup`, or cyclictest (`passes = \"cyclictest\"`)",
+                target.workload
+            );
+            return Err(loaded.error(&format!("targets.{index}.workload"), message));
+        }
+        if targets[..index].iter().any(|before| before.core == target.core) {
+            let message =
+                format!("found core {} again; with `simultaneous` each target needs a core of its own", target.core);
+            return Err(loaded.error(&format!("targets.{index}.core"), message));
         }
     }
     Ok(())

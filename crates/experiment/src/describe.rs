@@ -78,6 +78,10 @@ pub struct Experiment {
     /// the experiment it is, whatever is said here.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     pub solo: bool,
+    /// Whether all targets are measured at the same time, each on its core, with a case for each. They wait for a time, as
+    /// `kind = "wakeup"` and cyclictest do; simulated platforms refuse it.
+    #[serde(default, skip_serializing_if = "is_no")]
+    pub simultaneous: bool,
     /// Whether a chase over the last-level cache is measured beside the target, as a second witness of the neighbours.
     #[serde(default = "yes")]
     pub sentinel: bool,
@@ -137,6 +141,9 @@ fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
 }
 fn one() -> u64 {
     1
+}
+fn is_no(value: &bool) -> bool {
+    !value
 }
 fn yes() -> bool {
     true

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 use waykeeper_platform::CoreId;
-use waykeeper_workload::{CacheShapes, Pattern, Workload, find_bundled};
+use waykeeper_workload::{CacheShapes, Passes, Pattern, Workload, find_bundled};
 
 use crate::cores::{NeighbourCores, TargetCore};
 use crate::describe::{Measure, Neighbour, Target};
@@ -137,7 +137,9 @@ fn shared_core(loaded: &Loaded, target: &Placed, cores_key: &str, neighbour: &st
 
 /// Whether others can run on the target's core while it waits for its next period: on Linux, beside a periodic task.
 fn leaves_its_core(site: &Site, target: &Placed) -> bool {
-    target.pattern.period_ns().is_some_and(|ns| ns > 0.0) && site.executor == ExecutorKind::Host
+    let is_cyclictest = matches!(target.pattern, Pattern::Command { passes: Passes::Cyclictest, .. });
+    let is_periodic = is_cyclictest || target.pattern.period_ns().is_some_and(|ns| ns > 0.0);
+    is_periodic && site.executor == ExecutorKind::Host
 }
 
 fn cores_of(

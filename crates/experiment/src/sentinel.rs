@@ -32,6 +32,7 @@ pub(crate) fn sentinels(site: &Site, cases: &[Case], several: bool) -> Vec<Case>
             name: case_name(&prefix, NONE, case.group.as_deref(), case.solo(), &case.point),
             purpose: Purpose::Sentinel,
             target,
+            companions: Vec::new(),
             neighbours: case.neighbours.clone(),
             group: case.group.clone(),
             mitigation: NONE.into(),

@@ -80,6 +80,7 @@ fn case(tool: &str, histogram: &ImportedHistogram) -> Case {
         name: histogram.name.clone(),
         purpose: Purpose::Case,
         target,
+        companions: Vec::new(),
         throughput: false,
         sampled: None,
         neighbours: Vec::new(),

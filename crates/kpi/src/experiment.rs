@@ -39,6 +39,9 @@ fn text(settings: &KpiSettings, measurand: &Measurand<'_>) -> String {
     put("repeats", i64::from(settings.blocks()).into());
     // The guide measures beside load only.
     put("solo", false.into());
+    if settings.is_simultaneous(measurand) {
+        put("simultaneous", true.into());
+    }
     put("sentinel", false.into());
     put("targets", Value::Array(cores.into_iter().map(target).collect()));
     put("workloads", Value::Table(Table::from_iter([(TARGET.to_owned(), Value::Table(workload))])));

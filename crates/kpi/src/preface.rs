@@ -7,7 +7,7 @@ use waykeeper_workload::format_ns;
 use crate::figures::{COLUMNS, Figure, figures, text};
 use crate::report::KpiReport;
 use crate::rows::KpiRow;
-use crate::text::{boot_line, called, finding_line, guide, largest, packets};
+use crate::text::{boot_line, called, finding_line, guide, largest, load_cores, packets};
 
 /// The acceptance record of a session.
 pub fn preface(report: &KpiReport) -> Preface {
@@ -17,7 +17,7 @@ pub fn preface(report: &KpiReport) -> Preface {
         seconds(settings.duration_s),
         seconds(settings.block_s),
         settings.load_name,
-        cores(&settings.load_cores),
+        load_cores(settings),
         cores(&settings.rt_cores)
     )];
     lines.extend((1..).zip(&report.session.boots).map(|(number, boot)| boot_line(number, boot)));

@@ -274,6 +274,7 @@ mod tests {
             duration_s: 5.0,
             block_s: 1.0,
             rt_cores: vec![1],
+            simultaneous: false,
             load_cores: vec![0],
             wakeup_period_ns: 250e3,
             cyclictest: false,

@@ -19,6 +19,9 @@ pub struct KpiSettings {
     pub block_s: f64,
     /// The cores that are to answer in time.
     pub rt_cores: Vec<u32>,
+    /// Whether wake-ups are measured on all of these at the same time; one after the other in sessions that began before this was so.
+    #[serde(default)]
+    pub simultaneous: bool,
     /// The cores of the best-effort load.
     pub load_cores: Vec<u32>,
     /// Time from one wake-up to the next, nanoseconds.
@@ -94,7 +97,7 @@ impl FromStr for Cycle {
 /// What one run of a session measures.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Measurand<'s> {
-    /// Wake-ups of a sleeping thread, on each real-time core in turn.
+    /// Wake-ups of a sleeping thread on each real-time core.
     Wakeups,
     /// The same by cyclictest, with the guide's options.
     Cyclictest,
@@ -144,9 +147,15 @@ impl KpiSettings {
         (self.duration_s / self.block_s - 1e-6).ceil().clamp(1.0, 1e6) as u32
     }
 
-    /// Targets of a measurement: each is measured by itself.
+    /// Whether a measurement is of several cores at the same time.
+    pub fn is_simultaneous(&self, measurand: &Measurand<'_>) -> bool {
+        self.simultaneous && self.rt_cores.len() > 1 && !matches!(measurand, Measurand::Packets(..))
+    }
+
+    /// Targets of a measurement that are measured one after the other.
     pub fn targets(&self, measurand: &Measurand<'_>) -> usize {
         match measurand {
+            _ if self.is_simultaneous(measurand) => 1,
             Measurand::Wakeups | Measurand::Cyclictest => self.rt_cores.len(),
             Measurand::Packets(..) => 1,
         }
@@ -196,6 +205,8 @@ mod tests {
     fn a_boot_takes_each_measurement_under_each_setting() {
         // Two wake-ups and two cycles, under none and two policies: 4 x 3 x 60 s.
         assert_eq!(settings().length_of_boot_s(), 720.0);
+        // The wake-ups of both cores at the same time: 3 x 3 x 60 s.
+        assert_eq!(KpiSettings { simultaneous: true, ..settings() }.length_of_boot_s(), 540.0);
     }
 
     fn settings() -> KpiSettings {
@@ -204,6 +215,7 @@ mod tests {
             duration_s: 60.0,
             block_s: 6.0,
             rt_cores: vec![2, 3],
+            simultaneous: false,
             load_cores: vec![0, 1],
             wakeup_period_ns: 250e3,
             cyclictest: false,

@@ -28,13 +28,17 @@ pub fn before(settings: &KpiSettings, doctor: &[DoctorFinding]) -> Vec<String> {
         "Real-time {}; load: {} on {}.",
         cores(&settings.rt_cores),
         one_line(&settings.load_name),
-        cores(&settings.load_cores)
+        load_cores(settings)
     ));
     let names: Vec<_> = std::iter::once("none").chain(settings.policies.iter().map(String::as_str)).collect();
     lines.push(format!("Settings: {}.", one_line(&names.join(", "))));
     for measurand in settings.measurands() {
         let targets = settings.targets(&measurand);
-        let each = if targets > 1 { format!(", on each of {targets} cores") } else { String::new() };
+        let each = match settings.is_simultaneous(&measurand) {
+            true => format!(", on {} at the same time", cores(&settings.rt_cores)),
+            false if targets > 1 => format!(", on each of {targets} cores"),
+            false => String::new(),
+        };
         lines.push(format!(
             "  {}{each}: {} of {} under each setting",
             measurand.title(settings),
@@ -44,6 +48,11 @@ pub fn before(settings: &KpiSettings, doctor: &[DoctorFinding]) -> Vec<String> {
     }
     lines.push(format!("In all {} and the starts of the blocks.", seconds(settings.length_of_boot_s())));
     lines
+}
+
+/// The cores of the load in words. Where no core is left for it, its file names them.
+pub(crate) fn load_cores(settings: &KpiSettings) -> String {
+    if settings.load_cores.is_empty() { "the cores that it names".into() } else { cores(&settings.load_cores) }
 }
 
 /// A finding of the doctor's.
@@ -70,7 +79,7 @@ fn header(report: &KpiReport) -> String {
         "{} for each setting beside {} on {}",
         seconds(settings.duration_s),
         one_line(&settings.load_name),
-        cores(&settings.load_cores)
+        load_cores(settings)
     )];
     for (number, boot) in (1..).zip(&report.session.boots) {
         lines.push(boot_line(number, boot));

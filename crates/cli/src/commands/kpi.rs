@@ -126,16 +126,18 @@ fn settings(measured: &KpiMeasured, view: &View, rt_option: &str) -> Result<KpiS
     };
     let rt_cores = view.rt_cores.clone();
     let load_cores: Vec<u32> = schedule::allowed().into_iter().filter(|core| !rt_cores.contains(core)).collect();
-    if load_cores.is_empty() {
-        let why = "no core is left for the best-effort load; expected fewer real-time cores, or a larger affinity mask";
-        return Err(InputError::in_option(rt_option, why));
-    }
     let wakeup_period = measured.wakeup_period.as_deref().unwrap_or("250us");
     let (load, load_name) = load(measured.load.as_deref())?;
+    if load_cores.is_empty() && !names_its_cores(&load) {
+        let why = "no core is left for the best-effort load; expected fewer real-time cores, a larger affinity mask, or a --load \
+                   whose neighbours name `cores`";
+        return Err(InputError::in_option(rt_option, why));
+    }
     Ok(KpiSettings {
         duration_s,
         block_s: block_s.min(duration_s),
         packets: packets(measured, &rt_cores)?,
+        simultaneous: rt_cores.len() > 1,
         rt_cores,
         load_cores,
         cyclictest: !measured.no_cyclictest && block_s.min(duration_s) >= 1.0 && has_cyclictest(),
@@ -210,6 +212,13 @@ fn load(file: Option<&Path>) -> Result<(String, String), InputError> {
         InputError::in_option(format!("--load {name}"), format!("the file cannot be read: {error}"))
     })?;
     Ok((text, name))
+}
+
+/// Whether each neighbour of a load says on which cores it runs.
+fn names_its_cores(load: &str) -> bool {
+    let load = load.parse::<toml::Table>().unwrap_or_default();
+    let neighbours = load.get("neighbours").and_then(toml::Value::as_array);
+    neighbours.is_some_and(|all| all.iter().all(|one| one.get("cores").is_some_and(toml::Value::is_array)))
 }
 
 fn labels(texts: &[String]) -> Result<BTreeMap<String, String>, InputError> {

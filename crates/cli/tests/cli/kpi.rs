@@ -114,6 +114,62 @@ fn cyclictest_stands_beside_our_own_wake_ups() {
     assert!((0.1..10.0).contains(&ratio), "{ours} {theirs}");
 }
 
+/// A load that shares both cores of the smallest machine with the threads that wake up.
+const LOAD: &str = "[[neighbours]]\nworkload = 'stream_modify'\ncores = [0, 1]\n";
+
+/// When each block of each case of a run began.
+fn began(desk: &Desk, run: &str) -> Vec<Vec<String>> {
+    let run: Value = serde_json::from_slice(&std::fs::read(desk.path().join(run)).unwrap()).unwrap();
+    let of = |case: &Value| {
+        list(case, "repeats").iter().map(|repeat| repeat["started"].as_str().unwrap().to_owned()).collect()
+    };
+    list(&run, "cases").iter().map(of).collect()
+}
+
+#[test]
+fn two_real_time_cores_are_measured_at_the_same_time_with_a_row_for_each() {
+    let _alone = this_machine();
+    let desk = Desk::new();
+    desk.file("load.toml", LOAD);
+    let own = ["--rt-cores=0,1", "--load=load.toml"];
+    let arguments: Vec<&str> =
+        SHORT[1..].iter().copied().filter(|it| !it.starts_with("--rt-cores")).chain(own).collect();
+    let everyone = format!("--rt-cores={}", waykeeper_linux::format_cpulist(&waykeeper_linux::schedule::allowed()));
+    let refused = kpi(&desk, &[everyone.as_str(), "--dry-run"]);
+    assert!(refused.with(2).stderr.contains("no core is left for the best-effort load"));
+    let report = kpi(&desk, &arguments).with(0).json();
+    let called: Vec<_> =
+        rows(&report).iter().map(|row| (row["measured"].as_str().unwrap(), row["core"].as_u64().unwrap())).collect();
+    let (ours, theirs) = ("wake-up every 250 us", "cyclictest every 250 us");
+    assert_eq!(called, [(ours, 0), (ours, 1), (theirs, 0), (theirs, 1)], "{report}");
+    for row in rows(&report) {
+        let (iterations, missed) = (row["iterations"].as_u64().unwrap(), row["missed_cycles"].as_u64().unwrap_or(0));
+        // Two blocks of a second on each core. What cyclictest came too late for, it does not say.
+        assert!((2000..=8010).contains(&(iterations + missed)) && iterations > 0, "{row}");
+        assert_eq!((row["blocks"].as_u64(), list(row, "budgets").len()), (Some(2), 1), "{row}");
+    }
+    // Two cores have different samples.
+    let average = |row: usize| rows(&report)[row]["average_ns"].as_f64();
+    assert!(average(0) != average(1), "{report}");
+    for run in ["lab/1-wakeup/run.json", "lab/1-cyclictest/run.json"] {
+        let [first, second] = &began(&desk, run)[..] else { panic!("{run}") };
+        assert_eq!((first, first.len()), (second, 2), "{run}");
+    }
+}
+
+#[test]
+fn cores_that_are_measured_together_go_on_together_after_a_kill() {
+    let _alone = this_machine();
+    let desk = Desk::new();
+    desk.file("load.toml", LOAD);
+    let own =
+        ["--no-cyclictest", "--duration=2s", "--block=500ms", "--rt-cores=0,1", "--load=load.toml", "--session=lab"];
+    killed(&desk, &own);
+    let report = kpi(&desk, &["--session=lab", "--json"]).with(0).json();
+    let blocks: Vec<_> = rows(&report).iter().map(|row| row["blocks"].as_u64()).collect();
+    assert_eq!((blocks, report["complete"].as_bool()), (vec![Some(4), Some(4)], Some(true)), "{report}");
+}
+
 #[test]
 fn a_session_goes_on_after_a_kill_and_shows_the_gap() {
     let _alone = this_machine();

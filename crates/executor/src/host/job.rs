@@ -32,6 +32,15 @@ pub struct Colours {
     pub neighbours: Vec<u32>,
 }
 
+/// A further target that is observed at the same time.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct CompanionPart {
+    /// What it is.
+    pub part: Part,
+    /// `None`: nothing is an excursion.
+    pub excursion_above_ticks: Option<u64>,
+}
+
 /// One repeat for a worker process.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Job {
@@ -39,6 +48,9 @@ pub struct Job {
     pub parent: u32,
     /// Whose latency counts.
     pub target: Part,
+    /// Further targets, each observed as the first one is.
+    #[serde(default)]
+    pub companions: Vec<CompanionPart>,
     /// Who disturbs.
     pub neighbours: Vec<Part>,
     /// Decides orders and beginnings.
@@ -125,6 +137,23 @@ pub struct Answer {
     /// What became of the packets, where the target is a control loop between packets.
     #[serde(default)]
     pub packets: Option<PacketRecord>,
+    /// What was found about each further target.
+    #[serde(default)]
+    pub companions: Vec<Answer>,
+}
+
+impl Job {
+    /// The same with a further target in the place of the first one.
+    pub fn of_companion(&self, companion: &CompanionPart) -> Self {
+        Self {
+            target: companion.part.clone(),
+            companions: Vec::new(),
+            excursion_above_ticks: companion.excursion_above_ticks,
+            // The first target does it.
+            wash_bytes: 0,
+            ..self.clone()
+        }
+    }
 }
 
 impl Answer {

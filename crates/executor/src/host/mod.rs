@@ -35,7 +35,7 @@ use waykeeper_run::measurement::Measurement;
 use crate::measure::{Executor, ExecutorError, OfferedSite, PlannedRepeat};
 use crate::policies::PolicyFiles;
 pub use bench::Bench;
-pub use job::{Answer, Job, Part, Recorded};
+pub use job::{Answer, CompanionPart, Job, Part, Recorded};
 pub(crate) use limits::file_of;
 pub use live::{LiveNeighbour, LiveTarget, Recent};
 pub use worker::worker_main;
@@ -68,17 +68,35 @@ impl Executor for Host {
     }
 
     fn measure(&self, assignment: &PlannedRepeat<'_>, stop: &AtomicBool) -> Result<Measurement, ExecutorError> {
+        self.measure_all(assignment, stop).map(|(measurement, _)| measurement)
+    }
+
+    fn measure_all(
+        &self,
+        assignment: &PlannedRepeat<'_>,
+        stop: &AtomicBool,
+    ) -> Result<(Measurement, Vec<Measurement>), ExecutorError> {
         let case = assignment.case;
         let applied = policy::applied(&parts(&case.mitigation), &self.policies, case.target.core, stop)?;
         let region = applied.as_ref().and_then(|applied| applied.region.clone());
         let started = now();
         let mut answer = self.bench.run(&Job { region, ..self.job(assignment) }, stop)?;
         let lost = applied.as_ref().and_then(policy::AppliedPolicy::lost);
-        answer.not_counted = [answer.not_counted, lost].into_iter().flatten().reduce(|a, b| format!("{a}; {b}"));
         applied.map_or(Ok(()), policy::AppliedPolicy::restore)?;
         let stopped = stop.load(Ordering::Relaxed);
-        let measurement = answer.into_measurement(assignment, self.tick_ns, self.line_bytes, stopped)?;
-        Ok(Measurement { started: Some(started), ..measurement })
+        let companions = std::mem::take(&mut answer.companions);
+        let measured = |mut answer: Answer, assignment: &PlannedRepeat<'_>| {
+            let reasons = [answer.not_counted, lost.clone()].into_iter().flatten();
+            answer.not_counted = reasons.reduce(|a, b| format!("{a}; {b}"));
+            let measurement = answer.into_measurement(assignment, self.tick_ns, self.line_bytes, stopped)?;
+            Ok(Measurement { started: Some(started.clone()), ..measurement })
+        };
+        let companions = case.companions.iter().zip(companions).map(|(target, answer)| {
+            let case = Case { target: target.clone(), ..case.clone() };
+            measured(answer, &PlannedRepeat { case: &case, ..*assignment })
+        });
+        let companions = companions.collect::<Result<_, ExecutorError>>()?;
+        Ok((measured(answer, assignment)?, companions))
     }
 
     fn refuses(&self, case: &Case) -> Option<String> {
@@ -105,6 +123,12 @@ impl Host {
         Job {
             parent: std::process::id(),
             target: part(&case.target),
+            companions: companions(case, assignment.companions_above_ns)
+                .map(|(placed, above_ns)| CompanionPart {
+                    part: part(placed),
+                    excursion_above_ticks: above_ns.map(ticks),
+                })
+                .collect(),
             neighbours: case.neighbours.iter().map(part).collect(),
             seed: assignment.seed,
             duration_ticks: ticks(assignment.duration_s * 1e9),
@@ -120,6 +144,11 @@ impl Host {
             colours: colours::of(&mitigations, self.place.site.core(case.target.core)),
         }
     }
+}
+
+/// The case's companions, each with what is an excursion in it, where that is known.
+fn companions<'a>(case: &'a Case, above_ns: &'a [Option<f64>]) -> impl Iterator<Item = (&'a Placed, Option<f64>)> {
+    case.companions.iter().zip(above_ns.iter().copied().chain(std::iter::repeat(None)))
 }
 
 /// The time, RFC 3339, to the second.

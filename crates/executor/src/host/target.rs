@@ -57,7 +57,7 @@ pub struct Observed {
 pub fn observe(job: &Job, runner: &mut Runner, progress: &[Progress]) -> Observed {
     let root = Root::default();
     let core = job.target.core;
-    if job.wash_bytes > 0 {
+    if job.wash_bytes > 0 && job.companions.is_empty() {
         wash(job.wash_bytes);
     }
     let privileges = if job.fifo { become_realtime(job) } else { Vec::new() };

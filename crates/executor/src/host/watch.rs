@@ -28,6 +28,11 @@ impl Loop {
     pub fn here(name: String, core: u32, memory: Option<(String, Placement)>) -> Self {
         Self { name, core, thread: Some(thread::own_id()), memory }
     }
+
+    /// A loop that somebody else looks at.
+    pub fn elsewhere(name: String, core: u32) -> Self {
+        Self { name, core, thread: None, memory: None }
+    }
 }
 
 /// The loops of a repeat, and the cores on which each was seen.

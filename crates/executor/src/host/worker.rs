@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::thread::{Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
@@ -24,7 +24,7 @@ use super::command::{Adopted, External};
 use super::gate::Gate;
 use super::job::{Answer, Colours, Job, Part};
 use super::packets::{Generator, GeneratorEnd};
-use super::passes::{Beside, ProgramTarget};
+use super::passes::{Beside, FurtherProgram, ProgramTarget};
 use super::program::Runner;
 use super::signals::{self, STOP};
 use super::target::{self, Observed};
@@ -79,8 +79,10 @@ fn run(job: &Job) -> Result<Answer, String> {
 
     let gate = Gate::new();
     let progress: Vec<Progress> = job.neighbours.iter().map(|_| Progress::new()).collect();
+    let jobs: Vec<Job> = job.companions.iter().map(|companion| job.of_companion(companion)).collect();
+    let targets = AtomicUsize::new(1 + jobs.len());
     std::thread::scope(|scope| {
-        let setup = Setup { scope, gate: &gate, job };
+        let setup = Setup { scope, gate: &gate, job, companions: &jobs, targets: &targets };
         let outcome = setup.run(&progress, &mut privileges);
         // Whatever happened, nobody may be left waiting or running: the scope would never end.
         NEIGHBOURS_STOP.store(1, Ordering::Relaxed);
@@ -93,13 +95,22 @@ struct Setup<'scope, 'env> {
     scope: &'scope Scope<'scope, 'env>,
     gate: &'env Gate,
     job: &'env Job,
+    /// The jobs of further targets.
+    companions: &'env [Job],
+    /// Targets that are still observed: the neighbours go on until the last one has been.
+    targets: &'env AtomicUsize,
 }
+
+/// Waits for the end of a further target.
+type Companion<'scope> = Box<dyn FnOnce() -> Result<(Observed, Beside), String> + 'scope>;
 
 impl<'scope, 'env> Setup<'scope, 'env> {
     fn run(&self, progress: &'env [Progress], privileges: &mut Vec<Privilege>) -> Result<Answer, String> {
-        let commands = std::iter::once(&self.job.target).chain(&self.job.neighbours).any(starts_programs);
+        let targets = std::iter::once(self.job).chain(self.companions).map(|job| &job.target);
+        let commands = targets.chain(&self.job.neighbours).any(starts_programs);
         let _adopted = commands.then(Adopted::begin);
         let mut program = ProgramTarget::prepare(self.job)?;
+        let programs = self.companions.iter().map(FurtherProgram::prepare).collect::<Result<Vec<_>, _>>()?;
         let mut generator = Generator::prepare(self.job)?;
         let mut externals = prepare_commands(self.job)?;
         let (ready, set_up) = channel();
@@ -116,10 +127,14 @@ impl<'scope, 'env> Setup<'scope, 'env> {
             Some(_) => None,
             None => {
                 let generator = generator.as_ref().map(Generator::ended);
-                Some(self.start_target(progress, ready, ending, generator).map_err(|error| error.to_string())?)
+                let start =
+                    self.start_target(self.job, TARGET.into(), progress, ready.clone(), ending.clone(), generator);
+                Some(start.map_err(|error| error.to_string())?)
             }
         };
         loops += usize::from(target.is_some());
+        loops += programs.iter().filter(|program| program.is_none()).count();
+        let companions = self.start_companions(programs, progress, ready, ending)?;
         let mut placed = (0..loops)
             .map(|_| set_up.recv().unwrap_or_else(|_| Err("a thread ended before it was set up".into())))
             .collect::<Result<Vec<_>, String>>()?;
@@ -131,7 +146,9 @@ impl<'scope, 'env> Setup<'scope, 'env> {
         }
         privileges.push(privilege("mlockall", lock_all().map(|()| "all memory of the loops is locked".into())));
         if program.is_some() {
-            placed.push(Loop { name: TARGET.into(), core: self.job.target.core, thread: None, memory: None });
+            let jobs = std::iter::once(self.job).chain(self.companions).enumerate();
+            placed
+                .extend(jobs.map(|(place, job)| Loop::elsewhere(target_name(place, job.target.core), job.target.core)));
         }
         let mut watch = Watch::new(placed, self.job.target.core);
         if let Some(program) = &mut program {
@@ -147,19 +164,20 @@ impl<'scope, 'env> Setup<'scope, 'env> {
         let (mut observed, beside) = match (program, target) {
             (Some(program), _) => {
                 let observed = program.observe(progress, &mut watch);
-                NEIGHBOURS_STOP.store(1, Ordering::Relaxed);
+                end_target(self.targets);
                 observed?
             }
             (None, target) => {
-                watch.until_ended(&ended);
+                (0..1 + self.companions.len()).for_each(|_| watch.until_ended(&ended));
                 let observed = target.map(ScopedJoinHandle::join).transpose();
                 let observed = observed.map_err(|_| "the target's thread panicked".to_owned())?.flatten();
                 (observed.ok_or("the target's thread was sent home")?, Beside::default())
             }
         };
+        let beside_it = companions.into_iter().map(|ended| ended()).collect::<Result<Vec<_>, String>>()?;
         let elapsed_s = begun.elapsed().as_secs_f64();
         let after = (cpu_times(&externals), cgroup::throttled());
-        let mut remarks = strays(&self.job.neighbours, &externals);
+        let remarks = strays(&self.job.neighbours, &externals);
         for external in &mut externals {
             if let Some(status) = external.1.ended() {
                 return Err(format!(
@@ -168,19 +186,63 @@ impl<'scope, 'env> Setup<'scope, 'env> {
                 ));
             }
         }
-        let cpu_s_per_s = cpu_s_per_s(&self.job.neighbours, &before.0, &after.0, elapsed_s);
         if let Some(generator) = generator {
             account_for(generator.end(), &mut observed)?;
         }
-        watch.saw(TARGET, observed.core);
-        add_throttling(&mut observed, before.1.zip(after.1));
-        // Where it was seen says more than how often it was moved.
-        let moved = watch.moved();
-        observed.not_counted.splice(0..0, moved);
-        let placement = watch.placement().into_iter().chain(beside.placements).collect();
-        let answer = answer(self.job, observed, placement, std::mem::take(privileges));
-        remarks.extend(beside.remarks);
-        Ok(Answer { cpu_s_per_s, remarks, ..answer })
+        let all = Found {
+            targets: std::iter::once((observed, beside)).chain(beside_it).collect(),
+            cpu_s_per_s: cpu_s_per_s(&self.job.neighbours, &before.0, &after.0, elapsed_s),
+            throttled: before.1.zip(after.1),
+            remarks,
+            privileges: std::mem::take(privileges),
+        };
+        Ok(all.answer(self.job, self.companions, watch))
+    }
+
+    /// Starts the further targets.
+    fn start_companions(
+        &self,
+        programs: Vec<Option<FurtherProgram<'env>>>,
+        progress: &'env [Progress],
+        ready: Sender<SetUp>,
+        ending: Sender<()>,
+    ) -> Result<Vec<Companion<'scope>>, String> {
+        // Whoever looks at the targets does it from another core, where there is one.
+        self.companions.iter().for_each(|job| drop(schedule::leave(job.target.core)));
+        let both = self.companions.iter().zip(programs);
+        both.map(|(job, program)| self.start_companion(job, program, progress, &ready, &ending)).collect()
+    }
+
+    /// Starts a further target, a loop or a program.
+    fn start_companion(
+        &self,
+        job: &'env Job,
+        program: Option<FurtherProgram<'env>>,
+        progress: &'env [Progress],
+        ready: &Sender<SetUp>,
+        ending: &Sender<()>,
+    ) -> Result<Companion<'scope>, String> {
+        let Some(program) = program else {
+            let name = target_name(1, job.target.core);
+            let target = self.start_target(job, name, progress, ready.clone(), ending.clone(), None);
+            let target = target.map_err(|error| error.to_string())?;
+            return Ok(Box::new(move || {
+                let observed = target.join().map_err(|_| "a target's thread panicked".to_owned())?;
+                Ok((observed.ok_or("a target's thread was sent home")?, Beside::default()))
+            }));
+        };
+        let (gate, targets, ending) = (self.gate, self.targets, ending.clone());
+        let observe = move || {
+            let observed = match gate.pass() {
+                true => program.observe(job, progress),
+                false => Err("a target's thread was sent home".into()),
+            };
+            end_target(targets);
+            let _ = ending.send(());
+            observed
+        };
+        let observer = spawn_scoped(self.scope, "companion", observe).map_err(|error| error.to_string())?;
+        Ok(Box::new(move || observer.join().unwrap_or_else(|_| Err("a target's thread panicked".into()))))
     }
 
     fn start_neighbour(
@@ -222,12 +284,14 @@ impl<'scope, 'env> Setup<'scope, 'env> {
 
     fn start_target(
         &self,
+        job: &'env Job,
+        name: String,
         progress: &'env [Progress],
         ready: Sender<SetUp>,
         ending: Sender<()>,
         generator_ended: Option<Arc<AtomicBool>>,
     ) -> Result<ScopedJoinHandle<'scope, Option<Observed>>, NoThread> {
-        let (gate, job) = (self.gate, self.job);
+        let (gate, targets) = (self.gate, self.targets);
         let work = move || {
             let own = Memory::Own(if job.huge_pages { Pages::Huge } else { Pages::Small });
             let memory = match (&job.region, &job.colours) {
@@ -237,15 +301,19 @@ impl<'scope, 'env> Setup<'scope, 'env> {
             };
             match lay_out(&job.target, memory, job.seed) {
                 Ok((mapping, mut runner)) => {
+                    // With further targets everything waits for that; one alone does it before it is observed.
+                    if job.wash_bytes > 0 && !job.companions.is_empty() {
+                        target::wash(job.wash_bytes);
+                    }
                     let wanted = if job.huge_pages { "huge pages" } else { "small pages" };
                     let memory = match memory {
                         Memory::Region(region) => in_region(region, mapping.as_ref()),
                         Memory::Coloured(_, wanted) => in_colours("target, memory", wanted, mapping.as_ref()),
                         Memory::Own(_) => pages("target, memory", wanted, mapping.as_ref()),
                     };
-                    let _ = ready.send(Ok(Loop::here(TARGET.into(), job.target.core, memory)));
+                    let _ = ready.send(Ok(Loop::here(name, job.target.core, memory)));
                     let mut observed = gate.pass().then(|| target::observe(job, &mut runner, progress));
-                    NEIGHBOURS_STOP.store(1, Ordering::Relaxed);
+                    end_target(targets);
                     if let (Runner::Packets(packets), Some(observed)) = (&mut runner, &mut observed) {
                         if let Some(ended) = &generator_ended {
                             packets.linger(ended, &STOP);
@@ -265,6 +333,60 @@ impl<'scope, 'env> Setup<'scope, 'env> {
             }
         };
         spawn_scoped(self.scope, "target", work)
+    }
+}
+
+/// What a repeat found: of the target and of further ones, and what holds for all of them.
+struct Found {
+    targets: Vec<(Observed, Beside)>,
+    cpu_s_per_s: Vec<Option<f64>>,
+    throttled: Option<(Duration, Duration)>,
+    remarks: Vec<String>,
+    privileges: Vec<Privilege>,
+}
+
+impl Found {
+    fn answer(mut self, job: &Job, companions: &[Job], mut watch: Watch) -> Answer {
+        let jobs: Vec<&Job> = std::iter::once(job).chain(companions).collect();
+        for ((observed, _), (place, job)) in self.targets.iter().zip(jobs.iter().enumerate()) {
+            watch.saw(&target_name(place, job.target.core), observed.core);
+        }
+        // Where it was seen says more than how often it was moved.
+        let moved = watch.moved();
+        for (observed, _) in &mut self.targets {
+            add_throttling(observed, self.throttled);
+            observed.not_counted.splice(0..0, moved.iter().cloned());
+        }
+        let mut placement = watch.placement();
+        // Each target's own place, by the key that it has where there is one only.
+        let places: Vec<_> = jobs
+            .iter()
+            .enumerate()
+            .map(|(place, job)| placement.remove(&target_name(place, job.target.core)))
+            .collect();
+        let targets = std::mem::take(&mut self.targets).into_iter().zip(jobs).zip(places);
+        let mut answers = targets.map(|(((observed, beside), job), place)| {
+            let own = place.map(|place| (TARGET.to_owned(), place));
+            let placement = placement.clone().into_iter().chain(own).chain(beside.placements).collect();
+            let remarks = self.remarks.iter().cloned().chain(beside.remarks).collect();
+            let answer = answer(job, observed, placement, self.privileges.clone());
+            Answer { cpu_s_per_s: self.cpu_s_per_s.clone(), remarks, ..answer }
+        });
+        let first = answers.next();
+        let companions = answers.collect();
+        first.map(|first| Answer { companions, ..first }).expect("the target is the first one")
+    }
+}
+
+/// What a target is called among the loops: the first one, or a further one.
+fn target_name(place: usize, core: u32) -> String {
+    if place == 0 { TARGET.into() } else { format!("target on core {core}") }
+}
+
+/// A target has been observed. With the last one the neighbours end.
+fn end_target(targets: &AtomicUsize) {
+    if targets.fetch_sub(1, Ordering::Relaxed) == 1 {
+        NEIGHBOURS_STOP.store(1, Ordering::Relaxed);
     }
 }
 
@@ -441,6 +563,7 @@ fn answer(
         counters: observed.counters,
         cut_short: STOP.load(Ordering::Relaxed) != 0,
         remarks: Vec::new(),
+        companions: Vec::new(),
         packets: observed.packets,
         not_counted: (!observed.not_counted.is_empty()).then(|| observed.not_counted.join("; ")),
     }

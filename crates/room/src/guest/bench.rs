@@ -97,6 +97,7 @@ impl Bench for RoomBench {
             not_counted: None,
             remarks: Vec::new(),
             packets: None,
+            companions: Vec::new(),
         })
     }
 
@@ -105,7 +106,10 @@ impl Bench for RoomBench {
         let command = placed.map(|placed| &placed.pattern).find(|pattern| matches!(pattern, Pattern::Command { .. }));
         let why =
             command.map(|_| format!("case `{}` runs a program, and the cores of a room are simulated", case.name));
-        why.or_else(|| {
+        let together = (!case.companions.is_empty()).then(|| {
+            format!("case `{}` measures several targets at the same time, and a room measures one", case.name)
+        });
+        why.or(together).or_else(|| {
             let mut placed = std::iter::once(&case.target).chain(&case.neighbours);
             let why = placed.find_map(|placed| placed.pattern.host_only())?;
             Some(format!("case `{}` cannot run here: {why}, and the cores of a room are simulated", case.name))
@@ -219,6 +223,7 @@ mod tests {
         let job = Job {
             parent: 0,
             target: part,
+            companions: Vec::new(),
             neighbours: Vec::new(),
             seed: 0,
             duration_ticks: 0,

@@ -123,6 +123,7 @@ mod tests {
                 pattern: waykeeper_workload::Pattern::Tick { body: waykeeper_workload::TickBody::Nothing },
                 core: 0,
             },
+            companions: Vec::new(),
             neighbours: Vec::new(),
             seed: 1,
             duration_ticks: 1000,

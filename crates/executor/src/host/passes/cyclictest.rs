@@ -141,6 +141,7 @@ mod tests {
         let job = Job {
             parent: 0,
             target: Part { pattern, core: 1 },
+            companions: Vec::new(),
             neighbours: Vec::new(),
             seed: 0,
             duration_ticks: 0,

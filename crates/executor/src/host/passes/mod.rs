@@ -104,6 +104,32 @@ impl<'j> ProgramTarget<'j> {
     }
 }
 
+/// cyclictest as a further target of a repeat, observed from a thread of its own.
+pub struct FurtherProgram<'j>(Cyclictest<'j>);
+
+impl<'j> FurtherProgram<'j> {
+    /// Prepares a job's target, where it is an external program: before memory is laid out, for its guardian is a fork.
+    ///
+    /// # Errors
+    /// A program that is not cyclictest, or that cannot be started.
+    pub fn prepare(job: &'j Job) -> Result<Option<Self>, String> {
+        match ProgramTarget::prepare(job)? {
+            None => Ok(None),
+            Some(ProgramTarget::Cyclictest(program)) => Ok(Some(Self(program))),
+            Some(_) => Err("of external programs only cyclictest is observed together with another target".into()),
+        }
+    }
+
+    /// Observes it for the job's length.
+    ///
+    /// # Errors
+    /// A program that says nothing that is understood.
+    pub fn observe(self, job: &Job, progress: &[Progress]) -> Result<(Observed, Beside), String> {
+        let mut watch = Watch::new(Vec::new(), job.target.core);
+        self.0.observe(&mut View { progress, watch: &mut watch, looked: Instant::now() })
+    }
+}
+
 /// What is looked at beside the program meanwhile.
 pub struct View<'v> {
     progress: &'v [Progress],
