@@ -224,6 +224,16 @@ impl waykeeper_simulator::Samples for Collecting<'_> {
     }
 }
 
+/// The longest slice where nearly all of its time is skipped. Each begins with steps in full, so that short ones take most
+/// of the time then; the next one is short again where less was skipped, so that Ctrl-C never waits long.
+const LONGEST_SLICE_PS: u64 = 64 * SLICE_PS;
+
+/// How long the next slice is, from the last one and what was skipped of it.
+fn next_slice(last_ps: u64, skipped_ps: u64) -> u64 {
+    let nearly_all = last_ps - last_ps / 64;
+    if skipped_ps >= nearly_all { (2 * last_ps).min(LONGEST_SLICE_PS) } else { SLICE_PS }
+}
+
 impl Executor for Simulated {
     fn place(&self) -> &OfferedSite {
         &self.place
@@ -264,9 +274,11 @@ impl Executor for Simulated {
         let before = engine.counters();
         let begun = Instant::now();
         let most = assignment.simulated_samples.unwrap_or(u64::MAX);
-        let slice = slice_ps(case);
+        let mut slice = slice_ps(case);
         let watch = || Watch::new(&self.platform, case, &engine, length);
         let mut watch = assignment.occupancy.then(watch).flatten();
+        // Who looks at the end of each slice, or counts there, has them of one length.
+        let may_grow = skips && watch.is_none() && assignment.simulated_samples.is_none();
         let mut now = begun_at;
         while now < warm + length && collector.count() < most && !stop.load(Ordering::Relaxed) {
             if let Some(watch) = &mut watch {
@@ -274,7 +286,12 @@ impl Executor for Simulated {
             }
             let until = (now + slice).min(warm + length);
             let most = if case.sampled.is_some() { most } else { u64::MAX };
-            now = advance(&mut engine, now, until, stop, &mut Collecting { collector: &mut collector, warm, most });
+            let skipped = engine.skipped_ps();
+            engine.advance(until, &mut Collecting { collector: &mut collector, warm, most });
+            if may_grow {
+                slice = next_slice(until - now, engine.skipped_ps() - skipped);
+            }
+            now = until;
         }
         now -= begun_at;
         let enough = collector.count() >= most;

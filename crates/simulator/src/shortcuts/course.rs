@@ -8,8 +8,8 @@ const BEFORE: u64 = 1;
 /// ... and after it has left it: what is outstanding has then come.
 const AFTER: u64 = 1;
 
-/// Steps of a skip where nothing is in the way.
-pub const MOST_STEPS: u64 = 512;
+/// Steps of a skip where the target has no line yet that could be in the way.
+const MOST_STEPS: u64 = 512;
 
 /// How a neighbour's steps go through the sets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

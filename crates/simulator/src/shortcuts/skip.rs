@@ -23,7 +23,7 @@ use waykeeper_workload::Xorshift;
 
 use crate::line::Line;
 use crate::shortcuts::back_invalidations::BackInvalidations;
-use crate::shortcuts::course::{Course, MOST_STEPS};
+use crate::shortcuts::course::Course;
 
 /// The pace is a mean over about so many surveys: windows in which nobody comes near the target's sets, at places that are
 /// spread evenly over what is jumped over. Where walkers meet in a bank of the memory decides on their pace, and so the
@@ -33,6 +33,13 @@ const SURVEYS: f64 = 64.0;
 /// Steps that are jumped over between two surveys, in the mean: at first, while few were made, and later. Their number is
 /// drawn, because any that is always the same can keep step with the rounds of a walk.
 const TO_SURVEY: [u64; 2] = [32, 256];
+
+/// The same once the pace rests on [`SURVEYS`], where colours keep everybody apart from the target: nobody passes its sets, so
+/// that nothing but surveys is simulated.
+const TO_SURVEY_APART: u64 = 16_384;
+
+/// Steps of a skip there: what ends it is the next survey, or the time asked for.
+const MOST_STEPS_APART: u64 = 1 << 20;
 
 /// The surveys that are few.
 const FEW: f64 = 16.0;
@@ -85,7 +92,7 @@ impl Walker {
 
     fn free(&self, iteration: u64, lines: &[Line]) -> u64 {
         match self.course {
-            Course::Apart => MOST_STEPS,
+            Course::Apart => MOST_STEPS_APART,
             Course::Regular(regular) => regular.free(iteration, lines),
         }
     }
@@ -213,13 +220,19 @@ impl Skip {
         let most_steps = whole.iter().max().copied().unwrap_or(0);
         self.to_survey = self.to_survey.saturating_sub(most_steps);
         if self.is_survey || self.to_survey == 0 {
-            self.to_survey = 1 + self.random.below(2 * TO_SURVEY[usize::from(self.surveys >= FEW)]);
+            self.to_survey = 1 + self.random.below(2 * self.between_surveys());
         }
         self.time = time;
         self.window = now;
         self.look_at = now + LEAST_WINDOW;
         let steps = self.walkers.iter().map(|walker| whole[walker.pace]).collect();
         Some(Jump { length: length as u64, steps, walked, surveyed })
+    }
+
+    /// Steps between two surveys, in the mean.
+    fn between_surveys(&self) -> u64 {
+        let apart = self.surveys >= SURVEYS && self.walkers.iter().all(|walker| walker.course == Course::Apart);
+        if apart { TO_SURVEY_APART } else { TO_SURVEY[usize::from(self.surveys >= FEW)] }
     }
 
     /// Steps of this window by pace, in the mean over those that keep it.
