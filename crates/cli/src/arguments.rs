@@ -371,6 +371,7 @@ Examples:
   waykeeper hunt this-machine --target chase_llc@1 --duration 200ms --beside stress-ng
   waykeeper hunt agilex5-cluster-latency --objective max --duration 2ms --repeats 8 --out worst.toml
   waykeeper hunt apollo-lake-cat --cores 2 --candidates 100 --set simulated_samples=2
+  waykeeper hunt agilex5-cluster-latency --duration 1ms --members 8
   waykeeper run agilex5-cluster-latency --against worst.toml
   waykeeper tune agilex5-cluster-latency --budget 'max<=5us' --against worst.toml
 
@@ -400,6 +401,10 @@ pub struct Hunt {
     /// Fresh repeats of what is shown, 2 or more [default: those of the experiment or `--repeats`; 5 or more, 20 or more with `--beside`].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=100_000))]
     pub turns: Option<u32>,
+    /// Also rank the worst one found among the bundled ones in N sets of the platform's assumed parameters, drawn from their ranges
+    /// (simulated platforms only; after the time limit).
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub members: Option<u32>,
     /// How long it may take; three tenths of it are for fresh repeats.
     #[arg(long, value_name = "TIME", default_value = "10min", allow_hyphen_values = true)]
     pub time_limit: String,

@@ -12,6 +12,7 @@ pub mod explain;
 mod front;
 mod geometry;
 mod index;
+pub mod knob;
 mod load;
 pub mod locate;
 mod memory;

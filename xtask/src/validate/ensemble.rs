@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use serde_json::Value as Json;
 use toml::Value;
 use waykeeper_platform::Platform;
+use waykeeper_platform::knob::{Knob, knobs, with_values};
 use waykeeper_workload::Xorshift;
 
 use super::figures::{Kind, Name, Published, figure};
-use super::knob::{Knob, knobs, with};
 use super::plan::{Length, Part};
 use super::runner::Runner;
 
@@ -43,7 +43,8 @@ pub fn ensemble(
     for member in 0..members {
         let mut run = Err(format!("no usable set in {TRIES} draws"));
         for _ in 0..TRIES {
-            let values: Vec<(&str, Value)> = knobs.iter().map(|k| (k.key.as_str(), k.draw(&mut random))).collect();
+            let values: Vec<(&str, Value)> =
+                knobs.iter().map(|k| (k.key.as_str(), k.draw(&mut || random.next_u64()))).collect();
             run = run_with(runner, (part, &part.member), platform, &values, &format!("member-{member}"));
             match &run {
                 Ok(_) => break,
@@ -82,7 +83,7 @@ pub fn run_with(
     values: &[(&str, Value)],
     name: &str,
 ) -> Result<Json, String> {
-    let variant = with(platform, values).map_err(|error| error.to_string())?;
+    let variant = with_values(platform, values).map_err(|error| error.to_string())?;
     let file: PathBuf = runner.folder.join(format!("{}.toml", platform.name));
     let text = toml::to_string(&variant).map_err(|error| error.to_string())?;
     std::fs::write(&file, text).map_err(|error| format!("{}: {error}", file.display()))?;

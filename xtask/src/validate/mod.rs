@@ -8,7 +8,6 @@
 mod document;
 mod ensemble;
 mod figures;
-mod knob;
 mod listed;
 mod made_from;
 mod plan;

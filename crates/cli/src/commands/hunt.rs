@@ -58,6 +58,7 @@ fn request(arguments: &Hunt) -> Result<HuntRequest, Failure> {
         also: arguments.also.iter().map(|unfair| unfair_name(*unfair).to_owned()).collect(),
         stress_ng: arguments.beside.is_some(),
         turns: arguments.turns.map(|turns| turns as usize),
+        members: arguments.members.unwrap_or(0) as usize,
         candidates: arguments.candidates as usize,
         time_limit: overrides::time_limit(&arguments.time_limit)?,
         seed: arguments.measured.seed.unwrap_or(1).unsigned_abs(),

@@ -47,6 +47,23 @@ fn the_worst_neighbour_found_is_a_workload_that_searches_run_against() {
     assert!(none.contains("--against none.toml: the file cannot be read"), "{none}");
 }
 
+#[test]
+fn a_winner_is_ranked_where_assumed_parameters_differ() {
+    let desk = Desk::new();
+    desk.file("small.toml", SMALL);
+    let hunt = ["hunt", "small.toml", "--candidates=14", "--seed=5", "--members=2", "--duration=60us"];
+    let hunted = desk.run(&[&hunt[..], &["--json"]].concat()).with(0).json();
+    let ranks = list(&hunted["members"], "ranks");
+    let bundled = list(&hunted, "candidates").iter().filter(|candidate| !candidate["bundled"].is_null()).count() as u64;
+    assert_eq!(ranks.len(), 2, "{hunted}");
+    assert!(ranks.iter().all(|rank| (1..=bundled + 1).contains(&rank.as_u64().unwrap())), "{hunted}");
+    // Ranks and those that are worse are the same count.
+    let worse: u64 = list(&hunted["members"], "worse").iter().map(|pair| pair[1].as_u64().unwrap()).sum();
+    assert_eq!(ranks.iter().map(|rank| rank.as_u64().unwrap() - 1).sum::<u64>(), worse);
+    let refused = desk.run(&["hunt", "this-machine", "--cores=0", "--members=2"]);
+    assert!(matches!(refused.status, Some(2 | 3)), "{}", refused.stderr);
+}
+
 /// What a hunt writes where the cores run different patterns.
 const MIXTURE: &str = "
 title = 'found by a hunt: two patterns'

@@ -19,14 +19,16 @@ use waykeeper_statistics::{excess_ratio, half_width};
 use waykeeper_workload::{CacheShapes, Operation, Workload};
 
 use super::geometry::{Geometry, MemoryMap};
+use super::members::{MEMBER_REPEATS, across_members};
 use super::mixture::NeighbourMixture;
 use super::pattern::NeighbourPattern;
 use super::pool::{CandidateSource, HuntExtent, MeasureNeighbours, Pool, Scored};
-use super::record::{Candidate, HuntRecord, LeftOut, ReachedMechanism, SCHEMA, StressNgRecord};
+use super::record::{Candidate, HuntRecord, LeftOut, MemberRanks, ReachedMechanism, SCHEMA, StressNgRecord};
 use super::rests_on::rests_on;
 use super::stress_ng::{Stressors, stressors};
 use super::written::{as_table, neighbours_file, workload_file};
 use crate::together;
+use crate::tune::FRESH;
 
 /// Half of 5 % on each side of an interval.
 const ONE_SIDED: f64 = 0.975;
@@ -95,6 +97,8 @@ pub struct HuntRequest {
     pub turns: Option<usize>,
     /// What of the target counts.
     pub objective: Objective,
+    /// Sets of a simulated platform's assumed parameters in which the winner is ranked.
+    pub members: usize,
     /// At most so many candidates.
     pub candidates: usize,
     /// How long it may take.
@@ -162,6 +166,10 @@ pub fn hunt(request: &HuntRequest, watcher: &dyn HuntWatcher, stop: &AtomicBool)
     named.extend(also(request, &cores)?);
     let found = request.stress_ng.then(|| installed(site.executor, &geometry)).transpose()?;
     let mut place = Beside { request, cores: &cores, watcher, stop };
+    if request.members > 0 && site.executor == ExecutorKind::Host {
+        let message = "its members are sets of a simulated platform's assumed parameters, and this is a machine";
+        return Err(InputError::in_option(format!("--members {}", request.members), message).into());
+    }
     let extent = HuntExtent {
         candidates: request.candidates.max(named.len() + 1),
         confirming: request.turns.unwrap_or_else(|| confirming(request, repeats)),
@@ -179,6 +187,7 @@ pub fn hunt(request: &HuntRequest, watcher: &dyn HuntWatcher, stop: &AtomicBool)
         }
         confirmed => confirmed?,
     };
+    let members = ranks(request, &with_neighbours, &cores, &confirmed, (watcher, stop), &mut pool.cut_short)?;
     let (cores_first, place_cores) = (cores[0], cores.clone());
     Ok(HuntRecord {
         schema: SCHEMA,
@@ -192,11 +201,30 @@ pub fn hunt(request: &HuntRequest, watcher: &dyn HuntWatcher, stop: &AtomicBool)
         split_locks: split_locks(request, site.executor),
         rests_on: winner_rests_on(&confirmed, &site, cores_first, bare.parameters()),
         stress_ng: found.map(|found| stress_ng(found, &pool.tried, &confirmed)),
+        members,
         tried: pool.tried.len() as u64,
         took_s: begun.elapsed().as_secs_f64(),
         cut_short: pool.cut_short,
         over_bundled: over_bundled(&confirmed),
         candidates: confirmed.iter().map(|scored| candidate(scored, &place_cores)).collect(),
+    })
+}
+
+/// The winner's ranks across sets of parameters, where they were asked for; a stop leaves out the rest.
+fn ranks(
+    request: &HuntRequest,
+    session: &Session,
+    cores: &[u32],
+    confirmed: &[Scored],
+    (watcher, stop): (&dyn HuntWatcher, &AtomicBool),
+    cut_short: &mut bool,
+) -> Result<Option<MemberRanks>, HuntError> {
+    if request.members == 0 || *cut_short {
+        return Ok(None);
+    }
+    across_members(request, session.loaded(), confirmed, &mut |on, candidates| {
+        let mut place = Beside { request: on, cores, watcher, stop };
+        place.measure(candidates, FRESH..FRESH + MEMBER_REPEATS)
     })
 }
 

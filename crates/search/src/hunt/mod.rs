@@ -3,6 +3,7 @@
 
 mod geometry;
 mod hunting;
+mod members;
 mod mixture;
 mod pattern;
 mod pool;
@@ -20,7 +21,7 @@ pub use geometry::{Geometry, MemoryMap};
 pub use mixture::NeighbourMixture;
 pub use pattern::{AccessOrder, NeighbourPattern};
 pub use pool::{CandidateSource, HuntExtent, MeasureNeighbours, Pool, Scored};
-pub use record::{Candidate, HuntRecord, LeftOut, ReachedMechanism, StressNgRecord, schema};
+pub use record::{Candidate, HuntRecord, LeftOut, MemberRanks, ReachedMechanism, StressNgRecord, schema};
 pub use stress_ng::{Stressor, Stressors, stressors};
 pub use text::text;
 pub use written::{against, as_neighbours};

@@ -38,6 +38,9 @@ pub struct HuntRecord {
     /// What the worst one found rests on, on a simulated platform.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rests_on: Vec<ReachedMechanism>,
+    /// The rank of the worst one found where the platform's assumed parameters have other values, where it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub members: Option<MemberRanks>,
     /// Candidates that were tried, also the bundled ones.
     pub tried: u64,
     /// How long it took, seconds.
@@ -76,6 +79,19 @@ pub struct ReachedMechanism {
     pub standing: BTreeMap<String, u32>,
     /// The keys of those that are neither documented nor measured.
     pub open: Vec<String>,
+}
+
+/// The worst neighbour found beside the bundled ones, on platforms whose assumed parameters were drawn from their ranges.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MemberRanks {
+    /// Its rank in each, by the mean of the repeats: 1 where no bundled one is worse.
+    pub ranks: Vec<u64>,
+    /// Bundled ones that are worse, and in how many.
+    pub worse: Vec<(String, u64)>,
+    /// Sets that were drawn and cannot be simulated.
+    pub unusable: u64,
+    /// Repeats of each neighbour in each.
+    pub repeats: u64,
 }
 
 /// Stressors that were not measured.

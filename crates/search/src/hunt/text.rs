@@ -5,7 +5,7 @@ use waykeeper_report::figure::{counted, ratio, seconds, three_digits};
 use waykeeper_report::table::{columns, table};
 use waykeeper_report::text::paragraph;
 
-use super::record::{Candidate, HuntRecord, ReachedMechanism, StressNgRecord};
+use super::record::{Candidate, HuntRecord, MemberRanks, ReachedMechanism, StressNgRecord};
 
 /// Keys of parameters that are neither documented nor measured, in one line.
 const OPEN: usize = 6;
@@ -50,8 +50,20 @@ fn worst(hunted: &HuntRecord) -> Vec<String> {
             _ => format!("  no difference shown to the worst bundled one, `{name}`: {over} times its figure"),
         });
     }
+    lines.extend(hunted.members.as_ref().map(across));
     lines.extend(hunted.stress_ng.as_ref().map(|beside| over_stress_ng(hunted, beside)));
     lines
+}
+
+/// In how many sets of parameters the winner stays the worst.
+fn across(members: &MemberRanks) -> String {
+    let worst = members.ranks.iter().filter(|rank| **rank == 1).count();
+    let beaten: Vec<String> = members.worse.iter().map(|(name, count)| format!("`{name}` in {count}")).collect();
+    let beaten = if beaten.is_empty() { String::new() } else { format!("; worse are {}", beaten.join(", ")) };
+    format!(
+        "  in {worst} of {} sets of assumed parameters it is worse than every bundled one{beaten}",
+        members.ranks.len()
+    )
 }
 
 /// The worst neighbour that is no stressor beside the worst stressor.

@@ -1,8 +1,10 @@
-//! Free choices of a platform: its assumed parameters, with their ranges.
+//! Free choices of a platform: its assumed parameters, with their ranges, and sets of values drawn from these.
 
 use toml::Value;
-use waykeeper_platform::{Basis, Platform, PlatformError};
-use waykeeper_workload::Xorshift;
+
+use crate::describe::Platform;
+use crate::load::PlatformError;
+use crate::param::Basis;
 
 /// An assumed parameter.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,7 +56,7 @@ fn collect(value: &Value, path: &str, found: &mut Vec<Knob>) {
 ///
 /// # Errors
 /// A platform that does not fulfil its own rules with them, such as 24 ways under a replacement that forms a binary tree.
-pub fn with(platform: &Platform, values: &[(&str, Value)]) -> Result<Platform, PlatformError> {
+pub fn with_values(platform: &Platform, values: &[(&str, Value)]) -> Result<Platform, PlatformError> {
     let mut tree = as_toml(platform);
     for (key, value) in values {
         let mut at = Some(&mut tree);
@@ -74,9 +76,9 @@ pub fn with(platform: &Platform, values: &[(&str, Value)]) -> Result<Platform, P
 
 impl Knob {
     /// A value from the range: any power of two where value and ends are such, evenly on a logarithmic scale where the
-    /// ends are positive and a factor of three or more apart, evenly otherwise; one of two words.
-    pub fn draw(&self, random: &mut Xorshift) -> Value {
-        let unit = (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
+    /// ends are positive and a factor of three or more apart, evenly otherwise; one of two words. `next` returns 64 random bits.
+    pub fn draw(&self, next: &mut dyn FnMut() -> u64) -> Value {
+        let unit = (next() >> 11) as f64 / (1u64 << 53) as f64;
         let spread = |low: f64, high: f64| {
             if low > 0.0 && high / low >= 3.0 { low * (high / low).powf(unit) } else { low + (high - low) * unit }
         };
@@ -84,14 +86,14 @@ impl Knob {
             (Value::Integer(low), Value::Integer(high), Value::Integer(value)) => {
                 let powers = [low, high, value].iter().all(|n| u64::try_from(**n).is_ok_and(u64::is_power_of_two));
                 Value::Integer(if powers {
-                    low << random.below(u64::from((high / low).ilog2()) + 1)
+                    low << below(next, u64::from((high / low).ilog2()) + 1)
                 } else {
                     (spread(*low as f64 - 0.49, *high as f64 + 0.49).round() as i64).clamp(*low, *high)
                 })
             }
             (Value::Float(low), Value::Float(high), _) => Value::Float(spread(*low, *high)),
             (one, other, _) => {
-                if random.below(2) == 0 {
+                if below(next, 2) == 0 {
                     one.clone()
                 } else {
                     other.clone()
@@ -101,10 +103,25 @@ impl Knob {
     }
 }
 
+/// A number below a bound of at most 2^32, from the upper half of the bits.
+fn below(next: &mut dyn FnMut() -> u64, bound: u64) -> u64 {
+    ((next() >> 32) * bound) >> 32
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use waykeeper_platform::find_bundled;
+    use crate::bundled::find_bundled;
+
+    /// Random bits: SplitMix64.
+    fn bits(mut state: u64) -> impl FnMut() -> u64 {
+        move || {
+            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            mixed ^ (mixed >> 31)
+        }
+    }
 
     fn agilex() -> Platform {
         Platform::from_toml(find_bundled("agilex5").unwrap().text, "agilex5").unwrap()
@@ -113,7 +130,7 @@ mod tests {
     #[test]
     fn every_draw_lies_in_its_range_and_changes_only_its_own_key() {
         let platform = agilex();
-        let mut random = Xorshift::new(7);
+        let mut random = bits(7);
         let all = knobs(&platform);
         assert!(all.iter().any(|knob| knob.key == "interconnect.crossing_ns"));
         assert!(!all.iter().any(|knob| knob.key == "memory.trc_ns"), "it is documented");
@@ -131,9 +148,9 @@ mod tests {
                 }
             }
         }
-        let changed = with(&platform, &[("interconnect.crossing_ns", Value::Float(77.0))]).unwrap();
+        let changed = with_values(&platform, &[("interconnect.crossing_ns", Value::Float(77.0))]).unwrap();
         assert_eq!(changed.interconnect.as_ref().unwrap().crossing_ns.value, 77.0);
-        let back = with(&changed, &[("interconnect.crossing_ns", Value::Float(90.0))]).unwrap();
+        let back = with_values(&changed, &[("interconnect.crossing_ns", Value::Float(90.0))]).unwrap();
         assert_eq!(back, platform);
     }
 
@@ -141,7 +158,7 @@ mod tests {
     fn powers_of_two_stay_such_and_both_ends_come_up() {
         let knob =
             Knob { key: String::new(), value: Value::Integer(1024), ends: [Value::Integer(512), Value::Integer(2048)] };
-        let mut random = Xorshift::new(1);
+        let mut random = bits(1);
         let mut seen: Vec<_> = (0..64).map(|_| knob.draw(&mut random).as_integer().unwrap()).collect();
         seen.sort_unstable();
         seen.dedup();
