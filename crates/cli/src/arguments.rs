@@ -332,7 +332,7 @@ pub struct Tune {
     #[arg(long, conflicts_with_all = ["against", "dry_run"])]
     pub hunt: bool,
     /// At most so many candidates in each hunt of `--hunt`.
-    #[arg(long, value_name = "N", default_value_t = 200, requires = "hunt", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, value_name = "N", default_value_t = 200, requires = "hunt", conflicts_with_all = ["against", "dry_run"], value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub candidates: u32,
     /// What may be varied: ways, lock, bandwidth, colours, priority, clock, allocation [default: all that is on offer].
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
@@ -381,6 +381,9 @@ then measured in fresh repeats.
 
 Exit status: 0 done, also where no worse neighbour was found; 2 bad input; 3 this machine cannot do it;
 130 interrupted before anything was confirmed.")]
+#[command(mut_arg("repeats", |repeats| {
+    repeats.help("Fresh repeats of what is shown, where --turns is not given; fewer than 5 count as 5")
+}))]
 pub struct Hunt {
     /// A bundled experiment (see `waykeeper list`) or a file: its target and lengths; its neighbours only say on which cores.
     pub experiment: String,
@@ -405,7 +408,9 @@ pub struct Hunt {
     /// (simulated platforms only; after the time limit).
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub members: Option<u32>,
-    /// How long it may take; three tenths of it are for fresh repeats.
+    /// How long it may take, from the first repeat to the last: three tenths of it are for fresh repeats, of which there are fewer where
+    /// the time ends before. A repeat that runs is not cut, and --members comes after. A limit too short for a first round and two fresh
+    /// repeats is refused.
     #[arg(long, value_name = "TIME", default_value = "10min", allow_hyphen_values = true)]
     pub time_limit: String,
     /// At most so many candidates.
@@ -601,7 +606,7 @@ pub struct Report {
     #[arg(long, conflicts_with_all = ["out", "svg"])]
     pub serve: bool,
     /// The port for --serve [default: a free one].
-    #[arg(long, value_name = "N", requires = "serve", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", requires = "serve", conflicts_with_all = ["out", "svg"], value_parser = clap::value_parser!(u16).range(1..))]
     pub port: Option<u16>,
 }
 
@@ -682,7 +687,7 @@ pub struct Export {
     /// The format.
     #[arg(long, value_enum)]
     pub format: ExportFormat,
-    /// Which table of CSV [default: cases].
+    /// Which table, with --format csv alone [default: cases].
     #[arg(long, value_enum)]
     pub table: Option<ExportTable>,
     /// The file to write, at once; one that is there is replaced [default: standard output].

@@ -12,6 +12,7 @@ use waykeeper_packets::role::RoleError;
 use waykeeper_platform::PlatformError;
 use waykeeper_policy::PolicyError;
 use waykeeper_remote::RemoteError;
+use waykeeper_search::hunt::HuntError;
 use waykeeper_search::tune::TuneError;
 use waykeeper_session::SessionError;
 
@@ -112,6 +113,15 @@ impl From<TuneError> for Failure {
             TuneError::Session(error) => error.into(),
             TuneError::TooShort(error) => error.into(),
             error @ TuneError::Write { .. } => Self::Machine(error.to_string()),
+        }
+    }
+}
+
+impl From<HuntError> for Failure {
+    fn from(error: HuntError) -> Self {
+        match error {
+            HuntError::Session(error) => error.into(),
+            HuntError::TooShort(error) => error.into(),
         }
     }
 }

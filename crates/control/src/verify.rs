@@ -200,7 +200,7 @@ fn level_of(cache: &Cache, all: &[Cache], classes: BTreeMap<u32, String>) -> Par
     }
 }
 
-/// Every cache that was set, with the classes that were set in it.
+/// Every cache that is divided, with the classes that were set in it.
 fn levels(
     machine: &mut MachineAccess<'_>,
     journal: &Journal,
@@ -227,7 +227,8 @@ fn levels(
             found.insert((cache.level, cache.id), (level, set));
         }
     }
-    Ok(found.into_values().collect())
+    // New groups have full masks in caches that the policy leaves alone: there is nothing to probe in these.
+    Ok(found.into_values().filter(|(level, _)| level.is_divided()).collect())
 }
 
 /// Classes, by whatever mechanism.

@@ -159,8 +159,7 @@ impl View {
 
     /// Major and minor number of the kernel.
     pub(crate) fn version(&self) -> Option<(u32, u32)> {
-        let mut numbers = self.release.as_deref()?.split(|c: char| !c.is_ascii_digit());
-        Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+        waykeeper_linux::kernel_version(self.release.as_deref()?)
     }
 
     /// The processor's feature flags; empty where the architecture has none or they cannot be read.

@@ -31,6 +31,20 @@ pub struct Facts {
     pub realtime_throttling: Option<String>,
 }
 
+/// The kernel whose fair server came in the place of real-time throttling (kernel/sched/debug.c).
+const FAIR_SERVER: (u32, u32) = (6, 12);
+
+/// Major and minor number of a kernel's release, such as `6.12.9-rt1`.
+pub fn kernel_version(release: &str) -> Option<(u32, u32)> {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit());
+    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+}
+
+/// Whether a kernel keeps time for ordinary tasks by its fair server; older ones throttle real-time tasks.
+pub fn has_fair_server(version: (u32, u32)) -> bool {
+    version >= FAIR_SERVER
+}
+
 /// Reads the facts; `core` is the one whose governor counts.
 pub fn facts(root: &Root, core: u32) -> Facts {
     let listed = |path: &str| root.text(path).filter(|text| !text.is_empty() && text != "(null)");

@@ -119,7 +119,10 @@ impl FromStr for Amount {
         } else {
             (None, words.as_str())
         };
-        let quantity = quantity(rest).ok_or_else(refuse)?;
+        let quantity = quantity(rest).ok_or_else(|| match has_too_large_number(rest) {
+            true => format!("found {text:?}, whose number is too large"),
+            false => refuse(),
+        })?;
         match quantity {
             Quantity::Mask(_) if bound.is_some() => Err(format!("found {text:?}; a mask is exact, expected it alone")),
             Quantity::Fraction { of: 0, .. } => Err(refuse()),
@@ -127,12 +130,12 @@ impl FromStr for Amount {
                 Err(format!("found {text:?}, which is more than the whole"))
             }
             Quantity::Percent(milli) if milli > 100_000 => Err(format!("found {text:?}, which is more than the whole")),
-            Quantity::Fraction { part: 0, .. } | Quantity::Percent(0) | Quantity::Ways(0) | Quantity::Bits(0) => {
-                Err(format!("found {text:?}, which is nothing; a share is more"))
-            }
-            Quantity::Bytes(0) | Quantity::Mask(Mask(0)) => {
-                Err(format!("found {text:?}, which is nothing; a share is more"))
-            }
+            Quantity::Fraction { part: 0, .. }
+            | Quantity::Percent(0)
+            | Quantity::Ways(0)
+            | Quantity::Bits(0)
+            | Quantity::Bytes(0) => Err(format!("found {text:?}; expected a share above 0")),
+            Quantity::Mask(Mask(0)) => Err(format!("found {text:?}; expected a mask with at least one bit set")),
             _ => Ok(Self { bound, quantity }),
         }
     }
@@ -168,6 +171,23 @@ fn quantity(text: &str) -> Option<Quantity> {
         word if BIT_WORDS.contains(&word) => Some(Quantity::Bits(whole(number)?)),
         _ => None,
     }
+}
+
+/// Whether digits in a text that is an amount otherwise are more than any amount can hold.
+fn has_too_large_number(text: &str) -> bool {
+    // As many digits as a number of 32 bits has, or more.
+    const LONG: usize = 7;
+    if text.contains('.') {
+        return false;
+    }
+    let mut without = text.to_owned();
+    for digits in text.split(|c: char| !c.is_ascii_alphanumeric()) {
+        let digits = digits.strip_prefix("0x").unwrap_or(digits).trim_end_matches(|c: char| "KMGiB".contains(c));
+        if digits.len() >= LONG && digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            without = without.replacen(digits, "1", 1);
+        }
+    }
+    without != text && quantity(&without).is_some()
 }
 
 /// Digits alone: no sign, no blanks.
@@ -232,6 +252,18 @@ mod tests {
     /// 1 MiB in 16 ways and 8 bits: 128 KiB and two ways a bit.
     const APOLLO: Shape = Shape { bits: 8, ways: 16, size_bytes: 1 << 20 };
     const ELEVEN: Shape = Shape { bits: 11, ways: 11, size_bytes: 11 << 20 };
+
+    #[test]
+    fn numbers_that_are_too_large_and_shares_of_0_are_said_to_be() {
+        let refused = |text: &str| text.parse::<Amount>().unwrap_err();
+        for text in ["99999999999999999999 ways", "0xfffffffff", "99999999999999999999 GiB", "1/99999999999"] {
+            assert!(refused(text).contains("whose number is too large"), "{}", refused(text));
+        }
+        assert!(refused("99999999999999999999 birds").contains(EXPECTED));
+        assert!(refused("0.1234567 %").contains(EXPECTED));
+        assert!(refused("0x0").ends_with("expected a mask with at least one bit set"));
+        assert!(refused("0 ways").ends_with("expected a share above 0"));
+    }
 
     #[test]
     fn amounts_come_to_bits() {

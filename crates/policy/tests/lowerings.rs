@@ -132,7 +132,11 @@ fn clocks_and_ways_go_together_as_registers() {
     assert_eq!(registers.iter().filter(|it| **it == 0x774).count(), 2);
     assert_eq!(registers.iter().filter(|it| **it == 0xc8f).count(), 14);
     let message = refused(policy, "i7-13800hre", Form::Hwp);
-    assert!(message.contains("as `hwp` ways by Intel CAT") && message.contains("as `msr`"), "{message}");
+    assert!(
+        message.contains("form `hwp` cannot write cache ways that are set through Intel CAT")
+            && message.contains("as `msr`"),
+        "{message}"
+    );
 }
 
 /// Class 0 keeps portions 3 to 5 (0x38), class 1 has 0 to 2 (0x7). A weight of 8 against 1: strides 1 and 8, less one 0 and 7,

@@ -20,6 +20,11 @@ pub fn seconds(s: f64) -> String {
     format_ns(s * 1e9)
 }
 
+/// How long a case was measured; nothing where it was not, as in a run that was interrupted before.
+pub fn run_length(s: f64) -> String {
+    if s > 0.0 { seconds(s) } else { String::new() }
+}
+
 /// A ratio.
 pub fn ratio(value: Option<f64>) -> String {
     value.map(|value| format!("x{}", three_digits(value))).unwrap_or_default()

@@ -5,7 +5,7 @@ use waykeeper_experiment::published::Figure;
 use waykeeper_experiment::published::Reference;
 use waykeeper_run::{CaseRecord, Run};
 
-use crate::figure::{count, ratio, seconds};
+use crate::figure::{count, ratio, run_length};
 use crate::metric::figure;
 use crate::table::{columns, table};
 use crate::text::paragraph;
@@ -50,7 +50,7 @@ pub fn references(run: &Run) -> Option<String> {
                     if what == Figure::MaxNs && list.is_empty() { vec![String::new()] } else { list }
                 };
                 row.push(figure(metric, own));
-                row.extend(pad(length(seconds(case.run_length_s))));
+                row.extend(pad(length(run_length(case.run_length_s))));
                 row.push(figure(metric, theirs));
                 row.extend(pad(length(seen_in(reference))));
                 row.push(judged_ratio(reference, what, own, theirs));

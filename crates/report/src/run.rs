@@ -4,7 +4,7 @@ use waykeeper_experiment::layout::Metric;
 use waykeeper_run::{CaseRecord, Clock, Run};
 use waykeeper_statistics::Verdict;
 
-use crate::figure::{count, ratio, sample, seconds, time};
+use crate::figure::{count, ratio, run_length, sample, time};
 use crate::headline::headline;
 use crate::longest::longest;
 use crate::matrix::matrix;
@@ -94,7 +94,7 @@ fn case_row(case: &CaseRecord, metric: Metric, clock: &Clock) -> Vec<String> {
         sample(case.p99_9_ns, clock.step_ns()),
         sample(case.p99_99_ns, clock.step_ns()),
         sample(case.max_ns, clock.step_ns()),
-        seconds(case.run_length_s),
+        run_length(case.run_length_s),
         ratio(case.slowdown),
         ratio(case.cost),
         if case.overflow > 0 { count(case.overflow) } else { String::new() },

@@ -124,8 +124,15 @@ pub fn alternate(
             };
             break (ended, tuned);
         }
-        let hunted = hunt(&hunt_request(request, objective, &tuned, left()), hunting, stop);
-        let hunted = hunted.map_err(|HuntError(error)| error)?;
+        let hunted = match hunt(&hunt_request(request, objective, &tuned, left()), hunting, stop) {
+            Ok(hunted) => hunted,
+            // The time was too short for a hunt: the answer before it stands.
+            Err(HuntError::TooShort(_)) => {
+                rounds.push(round(&tuned, None));
+                break (AlternateEnd::CutShort, tuned);
+            }
+            Err(HuntError::Session(error)) => return Err(error.into()),
+        };
         rounds.push(round(&tuned, Some(&hunted)));
         if hunted.cut_short || rounds.len() >= ROUNDS {
             break (AlternateEnd::CutShort, tuned);

@@ -73,7 +73,12 @@ fn geometry() -> Geometry {
 }
 
 fn extent(candidates: usize) -> HuntExtent {
-    HuntExtent { candidates, confirming: 8, until: Instant::now() + Duration::from_secs(60) }
+    HuntExtent {
+        candidates,
+        confirming: 8,
+        until: Instant::now() + Duration::from_secs(60),
+        end: Instant::now() + Duration::from_secs(90),
+    }
 }
 
 /// The best of as many patterns that are drawn, each measured once.
@@ -93,7 +98,7 @@ fn a_hunt_finds_worse_neighbours_than_as_many_draws() {
         let named = ["3.0".to_owned(), "1.1".to_owned()];
         pool.hunt(&mut place, &named, &extent(200), &AtomicBool::new(false)).unwrap();
         assert!(pool.tried.len() <= 200 && pool.tried.len() > 180, "{}", pool.tried.len());
-        let confirmed = pool.confirm(&mut place, &extent(200)).unwrap();
+        let confirmed = pool.confirm(&mut place, &extent(200), &AtomicBool::new(false)).unwrap();
         // Both named ones are shown, and three found ones.
         assert_eq!(confirmed.len(), 5);
         assert!(confirmed.iter().all(|scored| scored.scores.len() == 8));
@@ -106,6 +111,38 @@ fn a_hunt_finds_worse_neighbours_than_as_many_draws() {
     assert!(8.0 - hunted < (8.0 - drawn) / 2.0, "hunted {hunted}, drawn {drawn}");
 }
 
+/// A landscape whose time is over after so many measurements.
+struct Limited(Landscape, usize);
+
+impl MeasureNeighbours for Limited {
+    fn measure(
+        &mut self,
+        candidates: &[CandidateSource],
+        repeats: std::ops::Range<usize>,
+    ) -> Result<Vec<Vec<f64>>, ExecutorError> {
+        self.1 = self.1.checked_sub(1).ok_or(ExecutorError::Stopped)?;
+        self.0.measure(candidates, repeats)
+    }
+
+    fn progress(&self, _: usize, _: &Scored) {}
+}
+
+#[test]
+fn fresh_repeats_that_are_complete_count_where_the_time_ends() {
+    let (geometry, stop) = (geometry(), AtomicBool::new(false));
+    let mut pool = Pool::new(&geometry, 1);
+    let mut place = Landscape::default();
+    pool.hunt(&mut place, &["3.0".to_owned()], &extent(30), &stop).unwrap();
+    let confirmed = pool.confirm(&mut Limited(Landscape::default(), 3), &extent(30), &stop).unwrap();
+    assert!(confirmed.iter().all(|scored| scored.scores.len() == 3), "{confirmed:?}");
+    // One repeat has no interval.
+    let thin = pool.confirm(&mut Limited(Landscape::default(), 1), &extent(30), &stop);
+    assert!(matches!(thin, Err(ExecutorError::Stopped)), "{thin:?}");
+    // Stopped by somebody: nothing is confirmed.
+    let stopped = pool.confirm(&mut Limited(Landscape::default(), 3), &extent(30), &AtomicBool::new(true));
+    assert!(matches!(stopped, Err(ExecutorError::Stopped)), "{stopped:?}");
+}
+
 #[test]
 fn what_is_shown_rests_on_fresh_repeats_alone() {
     let geometry = geometry();
@@ -114,7 +151,7 @@ fn what_is_shown_rests_on_fresh_repeats_alone() {
     assert!(place.measured.keys().all(|(_, repeat)| *repeat < FRESH));
     assert!(place.measured.values().all(|times| *times == 1), "a repeat was measured twice");
     let before = place.measured.len();
-    let confirmed = pool.confirm(&mut place, &extent(60)).unwrap();
+    let confirmed = pool.confirm(&mut place, &extent(60), &AtomicBool::new(false)).unwrap();
     assert_eq!(place.measured.len(), before + 8 * confirmed.len());
 }
 
@@ -154,7 +191,7 @@ fn of_programs_the_worst_few_are_confirmed() {
     let named = |slowdown: u32| Stressor { name: format!("{slowdown}"), argv: vec!["x".into()] };
     let stressors: Vec<Stressor> = (1..=12).map(named).collect();
     pool.screen(&mut place, &stressors).unwrap();
-    let confirmed = pool.confirm(&mut place, &extent(30)).unwrap();
+    let confirmed = pool.confirm(&mut place, &extent(30), &AtomicBool::new(false)).unwrap();
     let shown: Vec<&str> = confirmed
         .iter()
         .filter_map(|scored| match &scored.source {

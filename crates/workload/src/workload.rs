@@ -231,7 +231,7 @@ impl Command {
                 _ => {
                     return Err(refused(
                         "begin",
-                        "it names no function; the function at whose entry a pass begins would do",
+                        "it names no function; expected the function at whose entry a pass begins (`--begin FUNCTION` of `run`)",
                     ));
                 }
             },

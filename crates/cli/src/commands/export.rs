@@ -4,6 +4,7 @@ use waykeeper_experiment::InputError;
 use waykeeper_export::{NotExported, csv, junit::junit, openmetrics::openmetrics, perfetto::perfetto};
 use waykeeper_run::{Run, folder};
 
+use super::name_of;
 use super::output::print_file;
 use super::whole_file;
 use crate::arguments::{Export, ExportFormat, ExportTable};
@@ -12,6 +13,12 @@ use crate::failure::Failure;
 
 /// Writes a run in another program's format.
 pub fn export(arguments: &Export) -> Result<Exit, Failure> {
+    if let Some(table) = arguments.table.filter(|_| arguments.format != ExportFormat::Csv) {
+        let found = format!("--table {}", name_of(&table));
+        return Err(
+            InputError::in_option(found, "only CSV has tables; expected `--format csv`, or no `--table`").into()
+        );
+    }
     let run = folder::read(&arguments.run)?;
     let bytes = match arguments.format {
         ExportFormat::Csv => table(arguments, &run)?,

@@ -26,7 +26,7 @@ pub fn hunt(arguments: &Hunt) -> Result<Exit, Failure> {
     let following = Following::new(request.time_limit);
     let hunted = hunt::hunt(&request, &following, &stop);
     following.bar.finish_and_clear();
-    let hunted = hunted.map_err(|error| error.0)?;
+    let hunted = hunted?;
     if arguments.json {
         print_json(&hunted)?;
     } else {

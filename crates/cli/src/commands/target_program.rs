@@ -44,15 +44,22 @@ pub fn sets(arguments: &TargetProgram) -> Result<Vec<Set>, InputError> {
     }
     let name = workload_name(Path::new(program));
     let core = arguments.core.map_or_else(|| Value::from("auto"), |core| Value::Integer(core.into()));
-    let target = Table::from_iter([("workload".to_owned(), name.clone().into()), ("core".to_owned(), core)]);
+    let target = Table::from_iter([("workload".to_owned(), name.clone().into()), ("core".to_owned(), core.clone())]);
     let set = |path: &[&str], value| {
         let path = path.iter().map(|part| (*part).to_owned()).collect();
         Set { option: option.clone(), path, value }
     };
-    Ok(vec![
+    let mut sets = vec![
         set(&["workloads", &name], Value::Table(workload)),
         set(&["targets"], Value::Array(vec![Value::Table(target)])),
-    ])
+    ];
+    // Once more by itself, so that a mistake in it names the option that it was typed as.
+    sets.extend(arguments.core.map(|number| Set {
+        option: format!("--core {number}"),
+        path: ["targets", "0", "core"].map(String::from).to_vec(),
+        value: core,
+    }));
+    Ok(sets)
 }
 
 /// The file's name, as far as a workload can have it. A bundled workload of that name may be a neighbour.

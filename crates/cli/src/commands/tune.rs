@@ -94,7 +94,14 @@ fn exit(tuned: &Tuned, interrupted: bool) -> Exit {
     }
 }
 
+/// Repeats that a judgement needs at least.
+const LEAST_REPEATS: i64 = 5;
+
 fn request(arguments: &Tune) -> Result<TuneRequest, Failure> {
+    if let Some(repeats) = arguments.measured.repeats.filter(|repeats| *repeats < LEAST_REPEATS) {
+        let option = format!("--repeats {repeats}");
+        return Err(InputError::in_option(option, format!("expected {LEAST_REPEATS} or more for a judgement")).into());
+    }
     let over = arguments.over.iter().map(|name| {
         name.trim().parse::<TuneOver>().map_err(|why| InputError::in_option(format!("--over {name}"), why))
     });

@@ -119,7 +119,9 @@ fn mistakes_of_a_hunt_are_one_clear_paragraph_each() {
         ("--cores=x", "expected a list of cores"),
         ("--time-limit=0s", "expected a time over 0"),
         ("--target=latency_loop", "expected WORKLOAD@CORE"),
-        ("--cores=1", "a neighbour needs a core of its own"),
+        ("--cores=1", "--cores 1: found core 1, which is the core of the target"),
+        ("--cores=9", "--cores 9: found core 9, which platform `agilex5` does not have"),
+        ("--time-limit=1us", "--time-limit: 1 us is too short: the first round and two fresh repeats"),
         ("--also=split_lock", "a simulated platform has no locked bus"),
         ("--beside=stress-ng", "simulated platforms run access patterns only"),
         ("--also=clflush", "a simulated platform has no flushes of lines"),
@@ -128,7 +130,26 @@ fn mistakes_of_a_hunt_are_one_clear_paragraph_each() {
         let ended = desk.run(&["hunt", "small.toml", option]);
         assert!(ended.status == Some(2) || ended.status == Some(3), "{option}: {:?} {}", ended.status, ended.stderr);
         assert!(ended.stderr.contains(word), "{option}: {}", ended.stderr);
+        assert!(ended.status == Some(2) || !ended.stderr.contains("--cores") && !option.contains("limit"), "{ended:?}");
         assert_eq!(ended.stderr.trim_end().lines().count(), 1, "{option}");
+    }
+}
+
+#[test]
+fn options_that_would_be_ignored_are_refused() {
+    let desk = Desk::new();
+    desk.file("small.toml", SMALL);
+    for (arguments, word) in [
+        (&["report", "RUN", "--out=page.html", "--port=8080"][..], "--port"),
+        (&["export", "RUN", "--format=openmetrics", "--table=cases"], "--table cases: only CSV has tables"),
+        (&["tune", "small.toml", "--budget=mean<=1s", "--candidates=5"], "--hunt"),
+        (&["tune", "small.toml", "--budget=mean<=1s", "--candidates=5", "--dry-run"], "--candidates"),
+        (&["tune", "small.toml", "--budget=mean<=1s", "--repeats=2"], "--repeats 2: expected 5 or more"),
+        (&["run", "--core=4000", "--", "./p"], "--core 4000: targets.0.core: found core 4000"),
+        (&["run", "--passes=functions", "--", "./p"], "--begin FUNCTION"),
+    ] {
+        let refused = desk.run(arguments).with(2).stderr;
+        assert!(refused.contains(word), "{arguments:?}: {refused}");
     }
 }
 

@@ -171,7 +171,10 @@ fn forms_for_firmware_and_hypervisors_are_to_be_had() {
         assert!(whole.contains(text) && whole.contains("what it cannot stop"), "{form}: {whole}");
         if form != "cmdline" {
             let wrong = plan(&[policy, "--for", platform, "--as", "pqos"]).with(3).stderr;
-            assert!(wrong.contains("cannot be written; as `") && wrong.lines().count() == 1, "{wrong}");
+            assert!(
+                wrong.contains("form `pqos` cannot write ") && wrong.contains("; as `") && wrong.lines().count() == 1,
+                "{wrong}"
+            );
         }
     }
     let json = plan(&["agilex5-isolate-core1", "--for", "agilex5", "--json"]).with(0).json();

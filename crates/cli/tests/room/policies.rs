@@ -68,3 +68,18 @@ fn the_table_of_channels_follows_what_is_applied() {
         assert_eq!(found, (standing, of_l3.to_owned(), of_l2.to_owned()), "{file}: {}", table["policy"]);
     }
 }
+
+#[test]
+fn a_cache_that_the_policy_leaves_alone_does_not_make_verify_inconclusive() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = env!("CARGO_BIN_EXE_waykeeper");
+    // Of two caches of the second level the policy divides that of cores 2 and 3.
+    let script = "export WAYKEEPER_STATE=$PWD/state; $1 apply apollo-lake-half >&2 && $1 verify --json";
+    let room = ["enter", "apollo-lake-e3950", "--", "sh", "-c", script, "sh", program];
+    let output = waykeeper(&room).current_dir(folder.path()).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let verified: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(verified["not_probed"].as_array().map_or(0, Vec::len), 0, "{verified}");
+    let probes = verified["probes"].as_array().unwrap();
+    assert!(probes.iter().all(|probe| probe["arrangement"]["cache"] == "L2:1") && !probes.is_empty(), "{verified}");
+}

@@ -32,6 +32,13 @@ pub struct PartitionedCache {
     pub masks: BTreeMap<String, u64>,
 }
 
+impl PartitionedCache {
+    /// Whether some class may not fill all of it. Without a known width of masks every cache that was set counts.
+    pub fn is_divided(&self) -> bool {
+        self.mask_bits == 0 || self.masks.values().any(|mask| mask.count_ones() < self.mask_bits)
+    }
+}
+
 /// Who walks, who streams, and in which classes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Arrangement {
@@ -148,6 +155,13 @@ mod tests {
             repeats: 11,
         };
         assert_eq!(arranged, [Arrangement { cache: "L3:0".into(), class: "rt".into(), other: String::new(), plan }]);
+    }
+
+    #[test]
+    fn a_cache_with_full_masks_alone_is_not_divided() {
+        assert!(!level(0xfff, 0xfff).is_divided());
+        assert!(level(0xfff, 0xfc0).is_divided());
+        assert!(PartitionedCache { mask_bits: 0, ..level(0xfff, 0xfff) }.is_divided());
     }
 
     #[test]

@@ -46,8 +46,11 @@ fn look(view: &View) -> Result<Looked, NotSeen> {
     if mark == Some("PREEMPT_DYNAMIC") && model.as_deref() != Some("full") {
         fixes.push(Fix::Parameter("preempt=full".into()));
     }
-    let model = model.map_or_else(|| "a model that it does not tell".into(), |model| format!("the model `{model}`"));
-    found(severity, format!("This kernel is not PREEMPT_RT; it preempts by {model}."), seen, fixes)
+    let model = model.map_or_else(
+        || "its preemption model is not shown".into(),
+        |model| format!("its preemption model is `{model}`"),
+    );
+    found(severity, format!("This kernel is not PREEMPT_RT; {model}."), seen, fixes)
 }
 
 /// The model that was chosen at boot or since.

@@ -6,8 +6,6 @@ use crate::view::View;
 
 const RUNTIME: &str = "/proc/sys/kernel/sched_rt_runtime_us";
 const PERIOD: &str = "/proc/sys/kernel/sched_rt_period_us";
-/// The kernel whose fair server came in the place of throttling.
-const FAIR_SERVER: (u32, u32) = (6, 12);
 
 pub(super) const CHECK: Check = Check {
     id: "rt-throttling",
@@ -21,7 +19,7 @@ pub(super) const CHECK: Check = Check {
 fn look(view: &View) -> Result<Looked, NotSeen> {
     let version =
         view.version().ok_or_else(|| NotSeen("the kernel's version is not shown, on which it depends".into()))?;
-    if version >= FAIR_SERVER { fair_server(view) } else { throttling(view) }
+    if waykeeper_linux::has_fair_server(version) { fair_server(view) } else { throttling(view) }
 }
 
 fn throttling(view: &View) -> Result<Looked, NotSeen> {

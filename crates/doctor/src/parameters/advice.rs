@@ -182,7 +182,10 @@ fn wishes(view: &View) -> Vec<Wish> {
         wish(
             &format!("irqaffinity={}", view.other_list()),
             "sends interrupts of devices to the other cores",
-            when(view.others() != view.rt_cores, "for a machine on which a core is left for them"),
+            when(
+                view.others() != view.rt_cores,
+                "every core is a real-time core, so no other core is left to handle the interrupts",
+            ),
         ),
         wish(
             "preempt=full",

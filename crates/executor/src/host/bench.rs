@@ -44,6 +44,11 @@ pub trait Bench: Debug + Send + Sync {
 
     /// What a reader of the figures must know.
     fn notes(&self) -> Vec<String>;
+
+    /// Whether its cores are simulated, so that this machine's scheduler has no effect on them.
+    fn is_simulated(&self) -> bool {
+        false
+    }
 }
 
 /// The cores of this machine. Every repeat is a fresh worker process with fresh memory.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use waykeeper_experiment::site::{ExecutorKind, Offer, Site, SiteCore, cache_shapes, refused_elsewhere};
-use waykeeper_linux::{Discovered, Facts, HUGE_PAGES, Root, discover, facts};
+use waykeeper_linux::{Discovered, Facts, HUGE_PAGES, Root, discover, facts, has_fair_server, kernel_version};
 use waykeeper_platform::{CoreId, Platform};
 use waykeeper_run::MachineRecord;
 
@@ -38,9 +38,10 @@ impl Host {
         let tick_ns = clock.tick_ns;
         let llc = cache_shapes(&found.platform, site.auto_core).0.iter().map(|shape| shape.size_bytes).max();
         let facts = facts(&root, site.auto_core);
+        let kept = if bench.is_simulated() { None } else { kept_for_ordinary_tasks(&facts, &root, site.auto_core) };
         let place = OfferedSite {
             pace: bench.pace(),
-            notes: notes(&facts).into_iter().chain(unknown_caches(llc)).chain(bench.notes()).collect(),
+            notes: notes(&facts).into_iter().chain(kept).chain(unknown_caches(llc)).chain(bench.notes()).collect(),
             machine: machine(facts, &found.platform, &site),
             clock,
             site,
@@ -136,6 +137,29 @@ fn describe_cache(cache: &waykeeper_platform::CacheGeometry) -> String {
     format!("L{}{side} {value} {unit} {}-way {shared}", cache.level, cache.ways)
 }
 
+/// What the kernel keeps of a core for ordinary tasks, by whichever mechanism it has: `doctor` decides alike.
+fn kept_for_ordinary_tasks(facts: &Facts, root: &Root, core: CoreId) -> Option<String> {
+    match facts.kernel.as_deref().and_then(kernel_version) {
+        Some(version) if has_fair_server(version) => fair_server_note(root, core),
+        _ => facts.realtime_throttling.as_deref().and_then(throttling_note),
+    }
+}
+
+/// What the fair server of Linux 6.12 and later does to a loop that never sleeps; only debugfs shows its settings.
+fn fair_server_note(root: &Root, core: CoreId) -> Option<String> {
+    let folder = format!("/sys/kernel/debug/sched/fair_server/cpu{core}");
+    let ns = |name: &str| root.text(&format!("{folder}/{name}"))?.parse::<u64>().ok();
+    let part = match (ns("runtime"), ns("period")) {
+        (Some(0), _) => return None,
+        (Some(runtime), Some(period)) => format!("{runtime} of every {period} ns"),
+        _ => "a part that was not seen".into(),
+    };
+    Some(format!(
+        "The kernel's fair server may take {part} of a core for ordinary tasks ({folder}/runtime): a loop under SCHED_FIFO \
+         that never sleeps can be off its core for that long while one of them waits."
+    ))
+}
+
 /// What real-time throttling does to a loop that never sleeps; `setting` is `runtime_us/period_us`.
 fn throttling_note(setting: &str) -> Option<String> {
     let (runtime, period) = setting.split_once('/')?;
@@ -166,7 +190,6 @@ fn notes(facts: &Facts) -> Vec<String> {
             "This is a virtual machine: the hypervisor takes cores away unseen, and other tenants may share the caches and the memory. Steal time shows part of it.".into(),
         );
     }
-    notes.extend(facts.realtime_throttling.as_deref().and_then(throttling_note));
     notes
 }
 
@@ -184,6 +207,29 @@ mod tests {
         assert!(throttling_note("950000/1000000").unwrap().contains("50000 of every 1000000 us"));
         assert_eq!(throttling_note("-1/1000000"), None);
         assert_eq!(throttling_note("1000000/1000000"), None);
+    }
+
+    #[test]
+    fn the_fair_server_is_noted_since_linux_6_12() {
+        let folder = tempfile::tempdir().unwrap();
+        let server = folder.path().join("sys/kernel/debug/sched/fair_server/cpu3");
+        std::fs::create_dir_all(&server).unwrap();
+        let root = Root::at(folder.path());
+        let note = |kernel: &str| {
+            let facts = Facts {
+                kernel: Some(kernel.into()),
+                realtime_throttling: Some("950000/1000000".into()),
+                ..facts(&root, 3)
+            };
+            kept_for_ordinary_tasks(&facts, &root, 3)
+        };
+        assert!(note("6.11.9 #1 SMP").unwrap().contains("50000 of every 1000000 us"));
+        assert!(note("6.12.0 #1 SMP").unwrap().contains("a part that was not seen"));
+        std::fs::write(server.join("period"), "1000000000\n").unwrap();
+        std::fs::write(server.join("runtime"), "50000000\n").unwrap();
+        assert!(note("6.12.0 #1 SMP").unwrap().contains("50000000 of every 1000000000 ns"));
+        std::fs::write(server.join("runtime"), "0\n").unwrap();
+        assert_eq!(note("7.0.1"), None);
     }
 
     #[test]

@@ -198,7 +198,7 @@ fn the_phase(passes: &Passes, seen: &RecordedPasses) -> Option<u32> {
 
 fn no_passes(passes: &Passes, remarks: &[String]) -> String {
     let expected = match passes {
-        Passes::Functions { .. } => "expected functions that it calls, of which the second one returns",
+        Passes::Functions { .. } => "expected a begin function that it calls, and an end function that returns",
         _ => {
             "expected markers in its source (`waykeeper markers c` prints `waykeeper.h`), or `passes = \"process\"`, which takes \
              whole runs of it"

@@ -34,7 +34,7 @@ pub(super) fn read(reading: &Reading, identity: &Identity) -> Vec<Control> {
     if found.is_empty() && mounted.is_none() && root.text("/proc/filesystems").is_some_and(|it| it.contains("resctrl"))
     {
         let mut control = Control::new("resctrl", "resctrl", How::Sysfs, "/proc/filesystems");
-        control.detail = "the kernel has it; mounted it would tell what it offers".into();
+        control.detail = "the kernel has it, but it is not mounted; `mount -t resctrl resctrl /sys/fs/resctrl` (as root) makes its controls visible".into();
         found.push(control);
     }
     found

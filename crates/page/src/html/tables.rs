@@ -141,7 +141,7 @@ fn cases(run: &Run) -> String {
             Cell::sample(case.p99_9_ns, step_ns),
             Cell::sample(case.p99_99_ns, step_ns),
             Cell::sample(case.max_ns, step_ns),
-            Cell::seconds(Some(case.run_length_s)),
+            Cell::seconds(measured_s(case)),
             Cell::ratio(case.slowdown),
             Cell::ratio(case.cost),
             Cell::of(Metric::Misses, case.misses_per_sample),
@@ -268,7 +268,7 @@ fn published(run: &Run) -> Option<String> {
                 Cell::text(&case.name),
                 Cell::text(&metric.to_string()),
                 Cell::of(metric, own),
-                Cell::seconds(Some(case.run_length_s)),
+                Cell::seconds(measured_s(case)),
                 Cell::of(metric, Some(theirs)),
                 match (reference.run_length_s, over) {
                     (None, Some(samples)) => samples,
@@ -288,4 +288,9 @@ fn published(run: &Run) -> Option<String> {
                 escape::text(&source)
             ),
     )
+}
+
+/// How long a case was measured; none where it was not, as in a run that was interrupted before.
+fn measured_s(case: &CaseRecord) -> Option<f64> {
+    Some(case.run_length_s).filter(|s| *s > 0.0)
 }

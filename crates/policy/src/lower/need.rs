@@ -81,7 +81,7 @@ impl Need {
 
     fn said(self) -> String {
         match self {
-            Self::Ways(Some(control)) => format!("ways by {control}"),
+            Self::Ways(Some(control)) => format!("cache ways that are set through {control}"),
             Self::Ways(None) => "ways of a cache whose registers are not known".into(),
             Self::Limits => "limits of bandwidth".into(),
             Self::PseudoLocks => "pseudo-locked memory".into(),
@@ -129,5 +129,5 @@ pub fn suiting(assignment: &Assignment, offer: &Offer) -> Form {
 pub fn check(assignment: &Assignment, offer: &Offer, form: Form) -> Result<(), Refusal> {
     let needs = needs(assignment, offer);
     let Some((need, key)) = needs.iter().find(|(need, _)| !need.is_written_by(form)) else { return Ok(()) };
-    Err(Refusal::lacking(*key, format!("as `{form}` {} cannot be written", need.said())))
+    Err(Refusal::lacking(*key, format!("form `{form}` cannot write {}", need.said())))
 }

@@ -137,6 +137,10 @@ impl Bench for RoomBench {
         PACE
     }
 
+    fn is_simulated(&self) -> bool {
+        true
+    }
+
     fn called(&self) -> &str {
         "this room"
     }

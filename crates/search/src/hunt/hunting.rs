@@ -10,13 +10,13 @@ use waykeeper_experiment::cases::{Case, Purpose};
 use waykeeper_experiment::mitigation::NONE;
 use waykeeper_experiment::site::{ExecutorKind, Site};
 use waykeeper_experiment::{InputError, Loaded, Set};
-use waykeeper_linux::Root;
 use waykeeper_linux::sharing::{self, SplitLocks};
+use waykeeper_linux::{Root, format_cpulist};
 use waykeeper_run::Parameters;
 use waykeeper_run::measurement::Measurement;
-use waykeeper_session::{Options, Session, SessionError, SingleRepeats};
+use waykeeper_session::{Options, Session, SessionError, SingleRepeats, is_room};
 use waykeeper_statistics::{excess_ratio, half_width};
-use waykeeper_workload::{CacheShapes, Operation, Workload};
+use waykeeper_workload::{CacheShapes, Operation, Workload, format_ns};
 
 use super::geometry::{Geometry, MemoryMap};
 use super::members::{MEMBER_REPEATS, across_members};
@@ -126,18 +126,24 @@ pub trait HuntWatcher: Sync {
 
 /// Why a hunt ended without a result.
 #[derive(Debug, thiserror::Error)]
-#[error(transparent)]
-pub struct HuntError(#[from] pub SessionError);
+pub enum HuntError {
+    /// The experiment cannot be measured.
+    #[error(transparent)]
+    Session(#[from] SessionError),
+    /// The time limit is too short for a first round and fresh repeats.
+    #[error(transparent)]
+    TooShort(InputError),
+}
 
 impl From<ExecutorError> for HuntError {
     fn from(error: ExecutorError) -> Self {
-        Self(error.into())
+        Self::Session(error.into())
     }
 }
 
 impl From<InputError> for HuntError {
     fn from(error: InputError) -> Self {
-        Self(error.into())
+        Self::Session(error.into())
     }
 }
 
@@ -147,7 +153,8 @@ pub type Hunted = Result<HuntRecord, HuntError>;
 /// Looks for the worst neighbour of the experiment's target.
 ///
 /// # Errors
-/// A mistake in the experiment or the options; a place that cannot measure the target; a stop before anything was measured.
+/// A mistake in the experiment or the options; a place that cannot measure the target; a time limit that a first round and
+/// fresh repeats do not fit into; a stop before anything was measured.
 pub fn hunt(request: &HuntRequest, watcher: &dyn HuntWatcher, stop: &AtomicBool) -> Hunted {
     let begun = Instant::now();
     let bare = Session::plan(open(request, &[], &[])?, &Options { on: request.on, ..Options::default() })?;
@@ -155,6 +162,7 @@ pub fn hunt(request: &HuntRequest, watcher: &dyn HuntWatcher, stop: &AtomicBool)
     let loaded = Loaded::open(&request.experiment, request.sets.clone())?;
     let with_neighbours = Session::plan(loaded, &Options { on: request.on, ..Options::default() })?;
     let cores = cores(request, &with_neighbours)?;
+    are_free(request)?;
     let (site, repeats) = (bare.site().clone(), bare.settings().repeats);
     let geometry = site.core(cores[0]).map(|core| Geometry::of(&core.caches));
     let geometry = geometry.unwrap_or_else(|| Geometry::of(&CacheShapes::default()));
@@ -165,22 +173,25 @@ pub fn hunt(request: &HuntRequest, watcher: &dyn HuntWatcher, stop: &AtomicBool)
     let mut named = bundled();
     named.extend(also(request, &cores)?);
     let found = request.stress_ng.then(|| installed(site.executor, &geometry)).transpose()?;
-    let mut place = Beside { request, cores: &cores, watcher, stop };
     if request.members > 0 && site.executor == ExecutorKind::Host {
         let message = "its members are sets of a simulated platform's assumed parameters, and this is a machine";
         return Err(InputError::in_option(format!("--members {}", request.members), message).into());
     }
+    let mut place = Beside { request, cores: &cores, watcher, stop, end: None };
     let extent = HuntExtent {
         candidates: request.candidates.max(named.len() + 1),
         confirming: request.turns.unwrap_or_else(|| confirming(request, repeats)),
         until: begun + request.time_limit.mul_f64(LOOKING),
+        end: begun + request.time_limit,
     };
+    let programs = found.as_ref().map_or(0, |found| found.taken.len());
+    suffices(&mut place, &bare, &named, extent.least_repeats(named.len(), programs))?;
     let mut pool = Pool::new(&geometry, request.seed).with_seeds(seeds(&named, &site, cores[0]));
     pool.hunt(&mut place, &named, &extent, stop)?;
     if let Some(found) = found.as_ref().filter(|_| !pool.cut_short) {
         pool.screen(&mut place, &found.taken)?;
     }
-    let confirmed = match pool.confirm(&mut place, &extent) {
+    let confirmed = match pool.confirm(&mut place, &extent, stop) {
         Err(ExecutorError::Stopped) => {
             pool.cut_short = true;
             pool.unconfirmed()
@@ -223,7 +234,7 @@ fn ranks(
         return Ok(None);
     }
     across_members(request, session.loaded(), confirmed, &mut |on, candidates| {
-        let mut place = Beside { request: on, cores, watcher, stop };
+        let mut place = Beside { request: on, cores, watcher, stop, end: None };
         place.measure(candidates, FRESH..FRESH + MEMBER_REPEATS)
     })
 }
@@ -318,6 +329,46 @@ fn cores(request: &HuntRequest, session: &Session) -> Result<Vec<u32>, InputErro
     Ok(cores)
 }
 
+/// Refuses a core of `--cores` that the place does not have, or that is the target's.
+fn are_free(request: &HuntRequest) -> Result<(), HuntError> {
+    if request.cores.is_empty() {
+        return Ok(());
+    }
+    let options = Options { on: request.on, ..Options::default() };
+    let any = [CandidateSource::Found(NeighbourPattern::smallest(Operation::Read).into())];
+    match Session::plan(open(request, &any, &request.cores)?, &options) {
+        Err(SessionError::Input(error)) if error.key.starts_with("neighbours.") => {
+            Err(InputError::in_option(format!("--cores {}", format_cpulist(&request.cores)), error.message).into())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses a time limit that so many repeats do not fit into. How long one takes is known on this machine, and tried elsewhere.
+fn suffices(place: &mut Beside<'_>, single: &SingleRepeats, named: &[String], repeats: usize) -> Result<(), HuntError> {
+    let limit = place.request.time_limit;
+    let at_once = single.at_once().max(1);
+    let of_one = if single.kind() == ExecutorKind::Host && !is_room() {
+        Duration::from_secs_f64(single.duration_s())
+    } else {
+        let begun = Instant::now();
+        place.measure(&[CandidateSource::Named(named[0].clone())], 0..1)?;
+        begun.elapsed() / if at_once > 1 { 1 } else { 2 }
+    };
+    let takes = of_one.saturating_mul(u32::try_from(repeats.div_ceil(at_once)).unwrap_or(u32::MAX));
+    if takes <= limit {
+        return Ok(());
+    }
+    let ns = |duration: Duration| format_ns(duration.as_nanos() as f64);
+    let message = format!(
+        "{} is too short: the first round and two fresh repeats of what is shown take about {} at the length of a repeat; expected \
+         several times that, or a shorter `--duration`",
+        ns(limit),
+        ns(takes)
+    );
+    Err(HuntError::TooShort(InputError::in_option("--time-limit", message)))
+}
+
 /// The bundled workloads that do nothing but access memory as fast as they can, and leave others theirs.
 fn bundled() -> Vec<String> {
     let is_neighbour = |text: &str| match toml::from_str(text) {
@@ -374,6 +425,8 @@ struct Beside<'a> {
     cores: &'a [u32],
     watcher: &'a dyn HuntWatcher,
     stop: &'a AtomicBool,
+    /// When no repeat begins any more.
+    end: Option<Instant>,
 }
 
 impl MeasureNeighbours for Beside<'_> {
@@ -417,6 +470,10 @@ impl MeasureNeighbours for Beside<'_> {
         Ok((0..candidates.len()).map(ratios).collect())
     }
 
+    fn end_at(&mut self, end: Option<Instant>) {
+        self.end = end;
+    }
+
     fn progress(&self, tried: usize, best: &Scored) {
         self.watcher.event(HuntEvent { tried, best: &called(&best.source), ratio: best.mean() });
     }
@@ -432,6 +489,9 @@ impl Beside<'_> {
     ) -> Result<Vec<Option<f64>>, ExecutorError> {
         let measure = |at: usize| {
             let (of, case, number) = jobs[at];
+            if self.end.is_some_and(|end| Instant::now() >= end) {
+                return Err(ExecutorError::Stopped);
+            }
             match single.measure(case, number, self.stop) {
                 Ok(measurement) if measurement.cut_short => Err(ExecutorError::Stopped),
                 Ok(measurement) => {

@@ -79,7 +79,7 @@ pub(super) fn across_members(
 }
 
 fn refused(why: String) -> HuntError {
-    HuntError(SessionError::Executor(ExecutorError::Refused(why)))
+    HuntError::Session(SessionError::Executor(ExecutorError::Refused(why)))
 }
 
 /// The platform of an experiment.

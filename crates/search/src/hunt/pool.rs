@@ -35,6 +35,9 @@ pub trait MeasureNeighbours {
         repeats: std::ops::Range<usize>,
     ) -> Result<Vec<Vec<f64>>, ExecutorError>;
 
+    /// From then on no repeat begins, and a measurement that lacks some is stopped; none lifts this.
+    fn end_at(&mut self, _: Option<Instant>) {}
+
     /// So many candidates were tried, and this is the best one so far.
     fn progress(&self, tried: usize, best: &Scored);
 }
@@ -65,6 +68,17 @@ pub struct HuntExtent {
     pub confirming: usize,
     /// When to stop looking for new ones.
     pub until: Instant,
+    /// When no fresh repeat begins any more.
+    pub end: Instant,
+}
+
+impl HuntExtent {
+    /// Repeats of the target, alone and beside neighbours, that a hunt makes at least: a first round and two turns of fresh repeats.
+    pub fn least_repeats(&self, named: usize, programs: usize) -> usize {
+        let first = 1 + (named + FIRST).min(self.candidates.max(named)) + programs;
+        let shown = 1 + named + SHOWN + programs.min(SHOWN);
+        first + shown * self.confirming.min(LEAST_TURNS)
+    }
 }
 
 /// The candidates of a hunt.
@@ -92,6 +106,9 @@ const PARENTS: usize = 5;
 
 /// Repeats that the best candidates get while others are looked for.
 const SCREENING: usize = 3;
+
+/// Turns of fresh repeats that a result needs at least: an interval needs two.
+const LEAST_TURNS: usize = 2;
 
 /// The best ones that are confirmed.
 const SHOWN: usize = 3;
@@ -125,11 +142,13 @@ impl<'a> Pool<'a> {
             (0..FIRST).map(|_| CandidateSource::Found(NeighbourMixture::draw(self.geometry, &mut self.random))),
         );
         while !next.is_empty() {
+            place.end_at(Some(if self.tried.is_empty() { extent.end } else { extent.until }));
             next.truncate(extent.candidates.max(named.len()) - self.tried.len());
             match self.round(place, next) {
                 Ok(()) => {}
                 Err(ExecutorError::Stopped) if !self.tried.is_empty() => {
-                    self.cut_short = true;
+                    // The time for this is over, or somebody stopped it.
+                    self.cut_short = stop.load(Ordering::Relaxed);
                     return Ok(());
                 }
                 Err(error) => return Err(error),
@@ -148,6 +167,7 @@ impl<'a> Pool<'a> {
     /// # Errors
     /// A place that cannot measure the target; a stop.
     pub fn screen(&mut self, place: &mut dyn MeasureNeighbours, stressors: &[Stressor]) -> Result<(), ExecutorError> {
+        place.end_at(None);
         let sources: Vec<CandidateSource> = stressors.iter().cloned().map(CandidateSource::Program).collect();
         let scores = place.measure(&sources, 0..1)?;
         let first = self.tried.len();
@@ -245,7 +265,8 @@ impl<'a> Pool<'a> {
         self.best(self.tried.len()).into_iter().filter(is_shown).map(|at| self.tried[at].clone()).collect()
     }
 
-    /// Measures the best ones found and all named ones in fresh repeats, the best first.
+    /// Measures the best ones found and all named ones in fresh repeats, the best first: turn by turn, as many as the time suffices
+    /// for.
     ///
     /// # Errors
     /// A place that cannot measure the target; a stop.
@@ -253,11 +274,22 @@ impl<'a> Pool<'a> {
         &self,
         place: &mut dyn MeasureNeighbours,
         extent: &HuntExtent,
+        stop: &AtomicBool,
     ) -> Result<Vec<Scored>, ExecutorError> {
+        place.end_at(Some(extent.end));
         let shown: Vec<CandidateSource> = self.unconfirmed().into_iter().map(|scored| scored.source).collect();
-        let scores = place.measure(&shown, FRESH..FRESH + extent.confirming)?;
-        let mut scored: Vec<Scored> =
-            shown.into_iter().zip(scores).map(|(source, scores)| Scored { source, scores }).collect();
+        let empty = |source: CandidateSource| Scored { source, scores: Vec::new() };
+        let mut scored: Vec<Scored> = shown.iter().cloned().map(empty).collect();
+        for turn in 0..extent.confirming {
+            match place.measure(&shown, FRESH + turn..FRESH + turn + 1) {
+                Ok(scores) => {
+                    scored.iter_mut().zip(scores).for_each(|(scored, scores)| scored.scores.extend(scores));
+                }
+                // The time is over: what is complete counts.
+                Err(ExecutorError::Stopped) if turn >= LEAST_TURNS && !stop.load(Ordering::Relaxed) => break,
+                Err(error) => return Err(error),
+            }
+        }
         scored.retain(|candidate| !candidate.scores.is_empty());
         scored.sort_by(|a, b| b.mean().total_cmp(&a.mean()));
         Ok(scored)

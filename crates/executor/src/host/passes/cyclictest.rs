@@ -87,10 +87,11 @@ impl<'j> Cyclictest<'j> {
         };
         let got = format!("{} cycles as it counted them, in steps of 1 us, rounded down", recorded.samples);
         let placements = BTreeMap::from([("target, passes".to_owned(), placement("cyclictest", got))]);
-        let remarks = vec![
+        let mut remarks = vec![
             "when its longest latency was, `cyclictest` does not say; each one above the threshold counts as an event"
                 .into(),
         ];
+        remarks.extend(super::not_seen(self.job, &self.tasks));
         Ok((observed(self.job, &before, &after, recorded, &self.tasks), Beside { placements, remarks }))
     }
 }

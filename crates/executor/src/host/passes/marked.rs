@@ -216,6 +216,7 @@ impl<'j> Marked<'j> {
         let mut remarks = self.source.complaints(self.collector.unpaired());
         remarks
             .extend(open.iter().map(|seconds| format!("a pass had not ended after {seconds:.3} s and is no sample")));
+        remarks.extend(super::not_seen(self.job, &self.tasks));
         Beside { placements, remarks }
     }
 

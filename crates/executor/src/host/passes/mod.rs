@@ -188,7 +188,8 @@ fn observed(job: &Job, before: &End, after: &End, recorded: Recorded, tasks: &ta
     disturbances.extend(frequency_mhz(&Root::default(), job.target.core).map(|mhz| ("frequency_mhz".to_owned(), mhz)));
     let policy = tasks.policy();
     let mut privileges = Vec::new();
-    if job.fifo {
+    // Nothing is known of a program that ended before it was looked at: [`not_seen`] says so.
+    if job.fifo && tasks.is_seen() {
         let detail = match policy == SCHED_FIFO {
             true => format!("the program began with priority {FIFO_PRIORITY}"),
             false => format!("the program ran under {policy}"),
@@ -207,6 +208,12 @@ fn observed(job: &Job, before: &End, after: &End, recorded: Recorded, tasks: &ta
         not_counted: tasks.not_counted(),
         packets: None,
     }
+}
+
+/// What a reader must know where a program ended before its scheduling policy was seen.
+fn not_seen(job: &Job, tasks: &tasks::Tasks) -> Option<String> {
+    (job.fifo && !tasks.is_seen())
+        .then(|| format!("{SCHED_FIFO}: not seen whether the program ran under it; it ended before it was looked at"))
 }
 
 fn placement(asked: impl Into<String>, got: impl Into<String>) -> Placement {

@@ -194,7 +194,7 @@ impl Source {
                     .into()
             }
             Self::Markers(_) => "; it made markers, but no `wk_end` that belongs to a `wk_begin`".into(),
-            Self::Functions(..) => "; expected functions that it calls on its core, of which the second one returns".into(),
+            Self::Functions(..) => "; expected a begin function that it calls on its core, and an end function that returns there".into(),
             Self::Period(..) => "; expected a program whose first thread sleeps and is woken again and again".into(),
         }
     }

@@ -65,6 +65,11 @@ impl Tasks {
         self.memory = ProcessMemory::read(process).or(self.memory);
     }
 
+    /// Whether a scheduling policy was seen.
+    pub fn is_seen(&self) -> bool {
+        self.policy.is_some()
+    }
+
     /// The scheduling policy that was last seen.
     pub fn policy(&self) -> &'static str {
         self.policy.unwrap_or("not seen")

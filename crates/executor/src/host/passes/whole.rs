@@ -52,7 +52,8 @@ impl<'j> Whole<'j> {
         let mut placements = self.tasks.memory(self.job.huge_pages);
         let got = format!("{runs} runs of the program, each from the fork to its end");
         placements.insert("target, passes".into(), placement("process", got));
-        Ok((observed(self.job, &before, &after, recorded, &self.tasks), Beside { placements, remarks: Vec::new() }))
+        let remarks = super::not_seen(self.job, &self.tasks).into_iter().collect();
+        Ok((observed(self.job, &before, &after, recorded, &self.tasks), Beside { placements, remarks }))
     }
 
     /// One run; `None` where the measurement was stopped meanwhile.
