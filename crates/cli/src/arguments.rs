@@ -654,7 +654,7 @@ pub struct Import {
     /// The file: JSON of cyclictest or oslat, results.json of jitterdebugger, or what rtla's `hist` prints.
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// How long it was measured, where the file does not say it.
+    /// How long it was measured, where the file does not say it; another length than the file's is refused.
     #[arg(long, value_name = "TIME")]
     pub duration: Option<String>,
     /// A budget to judge each case by, such as 'max<=50us over 24h'; may be given several times.

@@ -71,7 +71,7 @@ pub fn read(text: &str) -> Result<Imported, String> {
         started: file.start_time.as_deref().and_then(time).map(|time| time.to_string()),
         kernel: system.release,
         architecture: system.machine,
-        histograms: histograms.collect(),
+        histograms: histograms.collect::<Result<_, _>>()?,
     })
 }
 
@@ -89,7 +89,13 @@ fn tool(file: &File) -> Result<&'static str, String> {
     }
 }
 
-fn histogram(tool: &str, number: u32, thread: Thread, step_ns: f64, length_s: Option<f64>) -> ImportedHistogram {
+fn histogram(
+    tool: &str,
+    number: u32,
+    thread: Thread,
+    step_ns: f64,
+    length_s: Option<f64>,
+) -> Result<ImportedHistogram, String> {
     let mut counts: Vec<(u64, u64)> = thread.histogram.into_iter().filter(|(_, count)| *count > 0).collect();
     let inside = counts.iter().fold(0_u64, |sum, (_, count)| sum.saturating_add(*count));
     // A cycle that was counted last may not be in the histogram yet: nothing is beyond it where the largest is inside.
@@ -104,7 +110,7 @@ fn histogram(tool: &str, number: u32, thread: Thread, step_ns: f64, length_s: Op
         beyond = count;
     }
     let core = thread.cpu.unwrap_or(number);
-    ImportedHistogram {
+    let mut histogram = ImportedHistogram {
         name: format!("core {core}"),
         core,
         step_ns,
@@ -114,7 +120,10 @@ fn histogram(tool: &str, number: u32, thread: Thread, step_ns: f64, length_s: Op
         length_s: thread.duration.or(length_s),
         counts,
         beyond,
-    }
+        missing: 0,
+    };
+    histogram.check_total(thread.cycles)?;
+    Ok(histogram)
 }
 
 /// From the beginning to the end, in whole seconds as the tools write it.

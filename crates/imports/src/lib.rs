@@ -40,6 +40,8 @@ pub struct ImportedHistogram {
     pub counts: Vec<(u64, u64)>,
     /// Samples beyond the histogram, of which the largest alone is known.
     pub beyond: u64,
+    /// Samples that the tool counted and that are nowhere in its file.
+    pub missing: u64,
     /// Smallest, in steps.
     pub min: Option<u64>,
     /// Largest, in steps.
@@ -54,6 +56,27 @@ impl ImportedHistogram {
     /// All samples.
     pub fn samples(&self) -> u64 {
         self.counts.iter().fold(self.beyond, |sum, (_, count)| sum.saturating_add(*count))
+    }
+
+    /// Compares the samples with how many cycles the tool counted. One that is missing may have been measured as the tool ended.
+    ///
+    /// # Errors
+    /// More samples than cycles, or fewer where none lies beyond the histogram.
+    fn check_total(&mut self, cycles: Option<u64>) -> Result<(), String> {
+        let (samples, Some(cycles)) = (self.samples(), cycles) else { return Ok(()) };
+        let name = &self.name;
+        let expected = "expected the file as the tool wrote it: this one was changed or cut short";
+        if samples > cycles {
+            return Err(format!("{name} has {samples} samples in {cycles} cycles; {expected}"));
+        }
+        self.missing = cycles - samples;
+        let is_inside = self.max.is_some_and(|max| self.counts.last().is_some_and(|(last, _)| *last >= max));
+        match self.missing > 1 && is_inside {
+            true => Err(format!(
+                "{name} has {samples} samples of {cycles} cycles, and its maximum lies inside the histogram; {expected}"
+            )),
+            false => Ok(()),
+        }
     }
 }
 

@@ -16,6 +16,7 @@ pub fn read(text: &str) -> Result<Imported, String> {
         }
     };
     let (mut step_ns, mut length_s, mut columns) = (1e3, None, Vec::new());
+    let mut totals = Vec::new();
     for (number, line) in lines {
         if let Some(unit) = line.strip_prefix("# Time unit is ") {
             step_ns = if unit.starts_with("nanoseconds") { 1.0 } else { 1e3 };
@@ -27,13 +28,17 @@ pub fn read(text: &str) -> Result<Imported, String> {
             break;
         } else if !line.is_empty() && !line.starts_with('#') {
             row(line, number, &mut columns)?;
+            if let Some(counts) = line.strip_prefix("count:") {
+                totals = counts.split_whitespace().map(|count| count.parse().ok()).collect();
+            }
         }
     }
     if columns.is_empty() {
         return Err("found no line that begins with `Index`; expected the whole output of `rtla ... hist`".into());
     }
-    for column in &mut columns {
+    for (column, total) in columns.iter_mut().zip(totals.iter().copied().chain(std::iter::repeat(None))) {
         (column.step_ns, column.length_s) = (step_ns, length_s);
+        column.check_total(total)?;
     }
     Ok(Imported {
         tool: tool.into(),
@@ -57,6 +62,7 @@ fn column(name: &str, line: usize) -> Result<ImportedHistogram, String> {
         step_ns: 1e3,
         counts: Vec::new(),
         beyond: 0,
+        missing: 0,
         min: None,
         max: None,
         mean: None,

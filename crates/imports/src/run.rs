@@ -9,9 +9,9 @@ use waykeeper_experiment::site::ExecutorKind;
 use waykeeper_experiment::{InputError, Loaded};
 use waykeeper_run::measurement::{Measured, Measurement};
 use waykeeper_run::samples::{Counts, Samples};
-use waykeeper_run::{Clock, MachineRecord, Run, SCHEMA, Tool};
+use waykeeper_run::{Clock, ImportRecord, MachineRecord, Run, SCHEMA, Tool};
 use waykeeper_statistics::Budget;
-use waykeeper_workload::{Passes, Pattern};
+use waykeeper_workload::{Passes, Pattern, format_ns};
 
 use crate::{Imported, ImportedHistogram};
 
@@ -30,7 +30,7 @@ pub struct ImportedRun {
 /// file.
 ///
 /// # Errors
-/// A length that nobody says; numbers that no clock has.
+/// A length that nobody says, or another than the file's; numbers that no clock has.
 pub fn conclude(
     imported: &Imported,
     name: &str,
@@ -40,14 +40,16 @@ pub fn conclude(
 ) -> Result<ImportedRun, InputError> {
     let histograms: Vec<_> = imported.histograms.iter().filter(|histogram| histogram.samples() > 0).collect();
     let said = histograms.iter().filter_map(|histogram| histogram.length_s).reduce(f64::max);
-    let longest = length_s.or(said).ok_or_else(|| {
+    let longest = said.or(length_s).ok_or_else(|| {
         InputError::in_file(
             name,
             "it does not say how long it was measured; expected --duration, such as `--duration 1h`",
         )
     })?;
-    let of =
-        |histogram: &&ImportedHistogram| measurement(histogram, length_s.or(histogram.length_s).unwrap_or(longest));
+    if let (Some(asked), Some(said)) = (length_s, said) {
+        check_length(asked, said)?;
+    }
+    let of = |histogram: &&ImportedHistogram| measurement(histogram, histogram.length_s.unwrap_or(longest));
     let measured: Vec<Measured> = histograms
         .iter()
         .map(|histogram| Measured { excursion_above_ns: None, repeats: vec![of(histogram)] })
@@ -60,6 +62,22 @@ pub fn conclude(
     let record = base(imported, &loaded, longest, step_ns, command_line, name);
     let record = record.concluded(&loaded.experiment, &plan, &measured, budgets);
     Ok(ImportedRun { record, measured, experiment_toml })
+}
+
+/// A length that is typed must be that of the file, which has it in whole seconds as a rule: budgets are judged by it.
+fn check_length(asked_s: f64, said_s: f64) -> Result<(), InputError> {
+    if (asked_s - said_s).abs() <= 1.0 {
+        return Ok(());
+    }
+    let typed = format!("--duration {}", format_ns(asked_s * 1e9));
+    Err(InputError::in_option(
+        &typed,
+        format!(
+            "found {}, but the file says that it was measured for {}; expected no --duration for such a file",
+            format_ns(asked_s * 1e9),
+            format_ns(said_s * 1e9)
+        ),
+    ))
 }
 
 /// An experiment with the program that measured: its copy in the run's folder says what was run.
@@ -164,6 +182,11 @@ fn base(
              them are too high."
         ));
     }
+    let missing: u64 = imported.histograms.iter().map(|histogram| histogram.missing).sum();
+    if missing > 0 {
+        let are = if missing == 1 { "cycle that the tool counted is" } else { "cycles that the tool counted are" };
+        notes.push(format!("{missing} {are} not in its histogram: the samples here are fewer by as many."));
+    }
     Run {
         schema: SCHEMA,
         tool: Tool { name: "waykeeper".into(), version: env!("CARGO_PKG_VERSION").into(), commit: None, sha256: None },
@@ -173,6 +196,11 @@ fn base(
         title: loaded.experiment.title.clone(),
         platform: "host".into(),
         executor: ExecutorKind::Host,
+        imported: Some(ImportRecord {
+            tool: imported.tool.clone(),
+            version: imported.version.clone(),
+            histograms_of: if imported.tool.starts_with("rtla") { "column" } else { "thread" }.into(),
+        }),
         duration_s: longest_s,
         simulated_samples: None,
         peak_interval_s: None,

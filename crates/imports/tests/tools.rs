@@ -125,6 +125,37 @@ fn a_column_of_rtla_is_a_case_and_an_empty_one_is_none() {
 }
 
 #[test]
+fn a_length_that_is_typed_does_not_replace_that_of_the_file() {
+    for (text, said) in [(CYCLICTEST, "for 60 s"), (OSLAT, "for 1.026 s"), (TIMERLAT, "for 86500 s")] {
+        let imported = read(text).unwrap();
+        let refused = conclude(&imported, "x", Some(356_400.0), &[], Vec::new()).unwrap_err().to_string();
+        assert!(refused.contains("found 356400 s") && refused.contains(said), "{refused}");
+    }
+    // The same in whole seconds is no contradiction, and the file's is taken.
+    let run = conclude(&read(OSLAT).unwrap(), "x", Some(1.0), &[], Vec::new()).unwrap().record;
+    assert_eq!(run.cases[0].run_length_s, 1.026);
+}
+
+#[test]
+fn samples_are_as_many_as_the_tool_counted() {
+    let with = |cycles: u64| CYCLICTEST.replace("\"cycles\": 5", &format!("\"cycles\": {cycles}"));
+    assert!(read(&with(4)).unwrap().histograms.iter().all(|histogram| histogram.missing == 0));
+    for (cycles, words) in [(3, "core 3 has 4 samples in 3 cycles"), (6, "core 3 has 4 samples of 6 cycles")] {
+        let refused = read(&with(cycles)).unwrap_err();
+        assert!(refused.contains(words), "{refused}");
+    }
+    // The last cycle may have been counted as the tool ended.
+    let imported = read(CYCLICTEST).unwrap();
+    assert_eq!(imported.histograms[1].missing, 1);
+    let run = conclude(&imported, "day.json", None, &[], Vec::new()).unwrap().record;
+    assert!(run.notes.iter().any(|note| note.starts_with("1 cycle that the tool counted is not")), "{:?}", run.notes);
+    let more = JITTERDEBUGGER.replace("\"count\": 2", "\"count\": 1");
+    assert!(read(&more).unwrap_err().contains("core 1 has 2 samples in 1 cycles"));
+    let fewer = TIMERLAT.replace("count:       80", "count:       90");
+    assert!(read(&fewer).unwrap_err().contains("IRQ-000 has 80 samples of 90 cycles"));
+}
+
+#[test]
 fn what_is_no_histogram_says_what_was_found() {
     for (text, words) in [
         ("", "found ``"),

@@ -21,6 +21,6 @@ pub use preface::preface;
 pub use record::{BootRecord, DoctorFinding, KpiRecord, MeasuredRun, SCHEMA};
 pub use report::{KpiReport, schema};
 pub use rows::{KpiRow, KpiVerdict, Outlier};
-pub use session::{KpiError, KpiSession, NextStep, RECORD_FILE};
+pub use session::{KpiError, KpiSession, NextStep, RECORD_FILE, is_kept_record};
 pub use settings::{Cycle, KpiSettings, Measurand, PacketSettings};
 pub use text::{before, text};

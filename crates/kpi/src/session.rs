@@ -22,6 +22,11 @@ use crate::settings::{KpiSettings, Measurand};
 /// The record's name in the session's folder.
 pub const RECORD_FILE: &str = "kpi.json";
 
+/// Whether a path names a file of a run, or the record of a session: what writes results elsewhere must not replace it.
+pub fn is_kept_record(path: &Path) -> bool {
+    folder::is_file_of_run(path) || (path.ends_with(RECORD_FILE) && path.exists())
+}
+
 /// A record is some kilobytes.
 const LONGEST_RECORD: u64 = 16 << 20;
 

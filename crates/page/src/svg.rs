@@ -13,7 +13,7 @@ use waykeeper_report::figure_of_metric;
 use waykeeper_run::spread::FigureSpread;
 use waykeeper_workload::format_ns;
 
-use crate::data::{Agreement, Data, ScaleKind};
+use crate::data::{Agreement, Data, LatencyPlot, ScaleKind};
 
 const SIZE: (u32, u32) = (960, 540);
 
@@ -102,6 +102,7 @@ fn latency(data: &Data) -> Option<Picture> {
     let latency = data.latency.as_ref()?;
     let scale = latency.scales.iter().find(|scale| scale.kind == latency.first)?;
     let edges = &scale.edges_ns;
+    let axis = lengths(latency.first == ScaleKind::Log, latency.least_ns(), edges[edges.len() - 1]);
     let mut most = 1.0_f64;
     let lines = scale.lines.iter().take(MOST_LINES).map(|line| {
         let mut runs: Vec<Vec<(f64, f64)>> = Vec::new();
@@ -109,7 +110,7 @@ fn latency(data: &Data) -> Option<Picture> {
         for (step, count) in &line.counts {
             let count = *count as f64;
             most = most.max(count);
-            let (from, to) = (edges[*step], edges[*step + 1]);
+            let (from, to) = (edges[*step].max(axis.from), edges[*step + 1]);
             if next != Some(*step) {
                 runs.push(vec![(from, 0.5)]);
             }
@@ -132,10 +133,9 @@ fn latency(data: &Data) -> Option<Picture> {
         }
     });
     let lines: Vec<Line> = lines.collect();
-    let log = latency.first == ScaleKind::Log;
     Some(Picture {
         title: "Latency plot".into(),
-        x: lengths(log, edges[0], edges[edges.len() - 1]),
+        x: axis,
         y: Axis { name: "samples".into(), log: true, from: 0.5, to: most * 1.5, shown: plain },
         lines,
         limits: Vec::new(),
@@ -150,16 +150,20 @@ fn lengths(log: bool, from: f64, to: f64) -> Axis {
 fn exceedance(data: &Data) -> Option<Picture> {
     let exceedance = data.exceedance.as_ref()?;
     let log = data.latency.as_ref().is_none_or(|latency| latency.first == ScaleKind::Log);
+    // A length of 0 has no place on a logarithmic axis.
+    let begin = data.latency.as_ref().filter(|_| log).map_or(0.0, LatencyPlot::least_ns);
     let mut lines = Vec::new();
     let (mut from, mut to, mut least) = (f64::INFINITY, 0.0_f64, 1.0_f64);
     for line in exceedance.lines.iter().take(MOST_LINES) {
-        for (ns, share) in &line.points {
+        let seen: Vec<_> =
+            line.points.iter().map(|(ns, share)| (if *ns > 0.0 { *ns } else { begin }, *share)).collect();
+        for (ns, share) in &seen {
             (from, to, least) = (from.min(*ns), to.max(*ns), least.min(*share));
         }
         lines.push(Line {
             name: label(data, line.case),
             colour: colour(data, line.case),
-            runs: vec![stairs(&line.points)],
+            runs: vec![stairs(&seen)],
             dashed: false,
             dots: false,
             bars: Vec::new(),
@@ -206,16 +210,14 @@ fn exceedance(data: &Data) -> Option<Picture> {
     })
 }
 
-/// Points as stairs: a share holds up to the length where it falls.
+/// Points as stairs: a share holds from just above the length before up to its own length, for no sample lies between the two.
 fn stairs(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let mut stairs = Vec::with_capacity(2 * points.len());
-    let mut before: Option<(f64, f64)> = None;
+    let mut before: Option<f64> = None;
     for (ns, share) in points {
-        if let Some((_, height)) = before {
-            stairs.push((*ns, height));
-        }
+        stairs.extend(before.map(|before| (before, *share)));
         stairs.push((*ns, *share));
-        before = Some((*ns, *share));
+        before = Some(*ns);
     }
     stairs
 }
@@ -494,6 +496,33 @@ mod tests {
         data.sweeps[0].lines[0].points[0] = point(1.0, spread(0.0, 1.5, 3));
         let same = svgs(&data).unwrap();
         assert_eq!(same.iter().find(|(file, _)| file == "sweep-1.svg").unwrap().1, *text);
+    }
+
+    #[test]
+    fn between_two_lengths_the_share_is_that_of_the_longer_one() {
+        let points = [(1e3, 1.0), (2e3, 0.4975), (1.2e6, 0.00025)];
+        let stairs = stairs(&points);
+        // 10 of 39 900 samples are at least 100 us long, and not the half that is at least 2 us long.
+        let share_at = |ns: f64| {
+            let level = stairs.windows(2).find(|pair| pair[0].0 < ns && ns <= pair[1].0);
+            level.map(|pair| (pair[0].1, pair[1].1))
+        };
+        for (ns, share) in [(1.5e3, 0.4975), (2e3, 0.4975), (2.1e3, 0.00025), (1e5, 0.00025), (1.2e6, 0.00025)] {
+            assert_eq!(share_at(ns), Some((share, share)), "{ns}");
+        }
+        assert_eq!((stairs.first(), stairs.last()), (points.first(), points.last()));
+    }
+
+    #[test]
+    fn an_axis_begins_at_the_first_step_that_has_samples() {
+        let plot = |edges_ns: Vec<f64>| LatencyPlot {
+            scales: vec![crate::data::Scale { kind: ScaleKind::Log, edges_ns, lines: Vec::new() }],
+            first: ScaleKind::Log,
+        };
+        assert_eq!(plot(vec![500.0, 1500.0]).least_ns(), 500.0);
+        // From 0 to half a tick: no empty decades below it.
+        let from_0 = plot(vec![0.0, 500.0, 1500.0]).least_ns();
+        assert!((100.0..500.0).contains(&from_0), "{from_0}");
     }
 
     #[test]

@@ -178,11 +178,16 @@
     const lines = data.exceedance ? data.exceedance.lines : [];
     const all = lines.filter((line) => shown(line.case));
     const xs = all.flatMap((line) => [line.points[0][0], line.points[line.points.length - 1][0]]);
-    return xs.length ? [Math.max(Math.min(...xs), 0.1), Math.max(...xs)] : [1, 1000];
+    return xs.length ? [Math.max(Math.min(...xs), leastLength()), Math.max(...xs)] : [1, 1000];
+  };
+  // 0 has no place on a logarithmic axis: a first step that begins at 0 is shown from half of its end.
+  const leastLength = () => {
+    const log = data.latency && data.latency.scales.find((of) => of.kind === "log");
+    return log ? (log.edges_ns[0] > 0 ? Math.min(log.edges_ns[0], 0.1) : log.edges_ns[1] / 2) : 0.1;
   };
 
   const latencyLine = (scale, line) => {
-    const edges = scale.edges_ns;
+    const edges = scale.kind === "log" ? scale.edges_ns.map((edge) => Math.max(edge, leastLength())) : scale.edges_ns;
     const points = [];
     let before = -2;
     for (const [step, n] of line.counts) {
@@ -242,10 +247,11 @@
     const least = Math.min(...lines.flatMap((line) => [line.points[line.points.length - 1][1], ...(line.tail ? [line.tail.points[line.tail.points.length - 1][1]] : [])]), 0.1);
     const series = lines.flatMap((line) => {
       const of = data.cases[line.case];
+      // Between two lengths no sample lies: the share there is that of the longer one.
       const own = {
-        type: "line", name: of.label, step: "end", data: line.points, showSymbol: false, symbolSize: 6, color: caseColour(line.case),
+        type: "line", name: of.label, step: "start", data: log ? line.points.map(([ns, part]) => [Math.max(ns, leastLength()), part]) : line.points, showSymbol: false, symbolSize: 6, color: caseColour(line.case),
         lineStyle: { width: 1.8, type: caseDash(line.case) }, triggerLineEvent: true, emphasis: { disabled: true },
-        tooltip: { formatter: (item) => item.value ? tip(of.label, [["at least", time(item.value[0])], ["share of samples", share(item.value[1])], ...seen(line.case)], line.no_tail ? `No tail is drawn: ${line.no_tail}` : "") : "" },
+        tooltip: { formatter: (item) => item.value ? tip(of.label, [["at least", time((line.points[item.dataIndex] || item.value)[0])], ["share of samples", share(item.value[1])], ...seen(line.case)], line.no_tail ? `No tail is drawn: ${line.no_tail}` : "") : "" },
         markPoint: { symbol: "circle", symbolSize: 7, itemStyle: { color: caseColour(line.case) }, label: { show: false },
           data: [{ coord: line.points[line.points.length - 1] }],
           tooltip: { formatter: () => tip(of.label, seen(line.case), "The largest sample. It belongs to this run length and bounds nothing.") } },

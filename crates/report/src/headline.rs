@@ -1,7 +1,8 @@
 //! The lines above the table: what was run, on what, timed by what.
 
 use waykeeper_experiment::site::ExecutorKind;
-use waykeeper_run::{CaseRecord, Run};
+use waykeeper_run::{CaseRecord, ImportRecord, Run};
+use waykeeper_workload::format_ns;
 
 use crate::figure::{cores, seconds, three_digits};
 use crate::length::Length;
@@ -46,6 +47,9 @@ fn place(run: &Run) -> String {
             counts.unwrap_or_default()
         );
     }
+    if let Some(imported) = &run.imported {
+        return imported_from(run, imported);
+    }
     let machine = &run.machine;
     let mut parts = vec![machine.processor.clone().unwrap_or_else(|| machine.architecture.clone())];
     parts.push(format!("{} core{}", machine.cores, if machine.cores == 1 { "" } else { "s" }));
@@ -64,6 +68,19 @@ fn place(run: &Run) -> String {
             .unwrap_or_default()
     ));
     format!("this machine: {}", parts.join(", "))
+}
+
+/// Of an imported run the machine is known as far as the tool's file says it.
+fn imported_from(run: &Run, from: &ImportRecord) -> String {
+    let version = from.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
+    let machine = &run.machine;
+    let count = run.cases.len();
+    let mut parts = vec![format!("{}{version}", from.tool)];
+    parts.extend(Some(&machine.architecture).filter(|name| *name != "unknown").cloned());
+    parts.extend(machine.kernel.as_ref().map(|kernel| format!("Linux {kernel}")));
+    parts.push(format!("{count} {}{}", from.histograms_of, if count == 1 { "" } else { "s" }));
+    parts.push(format!("steps of {}", format_ns(run.clock.tick_ns)));
+    format!("imported: {}", parts.join(", "))
 }
 
 fn setting(run: &Run) -> String {

@@ -39,6 +39,14 @@ const SAMPLES_FILE: &str = "samples.hlog";
 /// All files of a run that has ended.
 pub const RUN_FILES: [&str; 4] = [EVENTS_FILE, EXPERIMENT_FILE, RUN_FILE, SAMPLES_FILE];
 
+/// Whether a path names a file of a run, ended or not: what writes results elsewhere must not replace it.
+pub fn is_file_of_run(path: &Path) -> bool {
+    let Some(name) = path.file_name() else { return false };
+    let is_one = |other: &str| name == other && path.exists();
+    let is_run = || [RUN_FILE, REPEATS_FILE].iter().any(|mark| path.with_file_name(mark).exists());
+    RUN_FILES.iter().chain([&REPEATS_FILE]).any(|other| is_one(other)) && is_run()
+}
+
 /// Writes a run into a new or empty folder, or into that of its own unfinished run, whose log of repeats goes then.
 /// `run.json` comes last and at once: a folder that has it is whole.
 ///

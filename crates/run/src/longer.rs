@@ -23,6 +23,9 @@ const NO_SAMPLES: &str = "no sample was taken";
 /// Why a case has no forecast whose samples nobody divided into ordinary ones and excursions.
 const NO_THRESHOLD: &str = "it was not decided what an excursion is: the pilot gave too few samples";
 
+/// Why an imported run has no forecast.
+const NO_ORDER: &str = "an imported histogram has no order in time: which of its samples are one event is not known";
+
 /// What one case says. What does not apply is absent.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -93,9 +96,13 @@ impl From<waykeeper_statistics::Forecast> for Forecast {
 /// of as many samples as that had), or of [`AN_HOUR_S`].
 ///
 /// # Errors
-/// A folder that is not a run's, or whose histograms are missing or do not read.
+/// A folder that is not a run's, or whose histograms are missing or do not read; an imported run.
 pub fn longer(path: &Path, over_s: Option<f64>) -> Result<Vec<Longer>, InputError> {
     let run = folder::read(path)?;
+    if run.imported.is_some() {
+        let why = format!("{NO_ORDER}; expected a run that Waykeeper measured");
+        return Err(InputError::in_file(&path.display().to_string(), why));
+    }
     let events = folder::read_events(path)?;
     Ok(longer_of(&run, &events, over_s))
 }
@@ -129,6 +136,7 @@ fn of_case(run: &Run, case: &CaseRecord, events: &Histograms, over_s: Option<f64
     let told = match case.overflow {
         0 => match outlook(&repeats, over_s) {
             Outlook::Settled(forecast) => Ok(Forecast::from(*forecast)),
+            Outlook::Unsettled(_) if run.imported.is_some() => Err(NO_ORDER.into()),
             Outlook::Unsettled(_) if case.samples == 0 => Err(NO_SAMPLES.into()),
             Outlook::Unsettled(_) if case.excursion_above_ns.is_none() => Err(NO_THRESHOLD.into()),
             Outlook::Unsettled(why) => Err(reason(why)),

@@ -252,6 +252,7 @@ impl Session {
             title: loaded.experiment.title.clone(),
             platform: place.site.platform.clone(),
             executor: place.site.executor,
+            imported: None,
             duration_s: settings.duration_s,
             simulated_samples: settings.simulated_samples,
             peak_interval_s: Some(settings.peak_interval_ns / 1e9).filter(|interval| settings.duration_s > *interval),

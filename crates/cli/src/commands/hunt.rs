@@ -21,6 +21,7 @@ use crate::stop;
 
 /// Searches for the workload that disturbs a target most.
 pub fn hunt(arguments: &Hunt) -> Result<Exit, Failure> {
+    arguments.out.as_deref().map_or(Ok(()), whole_file::check)?;
     let request = request(arguments)?;
     let stop = stop::on_ctrl_c();
     let following = Following::new(request.time_limit);

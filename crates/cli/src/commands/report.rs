@@ -19,6 +19,7 @@ pub fn report(arguments: &Report) -> Result<Exit, Failure> {
     if arguments.serve {
         return serve::serve(arguments);
     }
+    arguments.out.as_deref().map_or(Ok(()), whole_file::check)?;
     if let Some(session) = session(&arguments.runs)? {
         return record(arguments, &session);
     }

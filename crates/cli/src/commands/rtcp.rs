@@ -30,6 +30,9 @@ const LONGEST_LEAD_NS: i64 = 1_000_000_000;
 
 /// Sends sensor packets, or answers them.
 pub fn rtcp(arguments: &Rtcp) -> Result<Exit, Failure> {
+    let (RtcpRole::Generate(RtcpGenerate { common, .. }) | RtcpRole::Respond(RtcpRespond { common, .. })) =
+        &arguments.role;
+    common.out.as_deref().map_or(Ok(()), |out| whole_file::check(Path::new(out)))?;
     match &arguments.role {
         RtcpRole::Generate(arguments) => generator(arguments),
         RtcpRole::Respond(arguments) => responder(arguments),

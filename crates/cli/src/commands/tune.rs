@@ -24,6 +24,7 @@ use crate::stop;
 
 /// Searches for the smallest measure that holds the budgets.
 pub fn tune(arguments: &Tune) -> Result<Exit, Failure> {
+    arguments.out.as_deref().map_or(Ok(()), whole_file::check)?;
     let request = request(arguments)?;
     if arguments.dry_run {
         let families = tune::candidates(&request)?;

@@ -4,10 +4,23 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
+use waykeeper_experiment::InputError;
+use waykeeper_kpi::is_kept_record;
+
 use crate::failure::Failure;
 
-/// Writes a file at once: a reader never sees half of it. A pipe or a device is written to. `what` names it in the error.
+/// Refuses to replace what a run or a session keeps: nothing could bring it back. What takes long asks before it begins.
+pub fn check(out: &Path) -> Result<(), Failure> {
+    if !is_kept_record(out) {
+        return Ok(());
+    }
+    let why = "this file belongs to a run or a session, and would be lost; expected another name";
+    Err(InputError::in_file(&out.display().to_string(), why).into())
+}
+
+/// Writes a file at once: a reader never sees half of it, and no file of a run is replaced. A pipe or a device is written to. `what` names it in the error.
 pub fn write(out: &Path, what: &str, bytes: &[u8]) -> Result<(), Failure> {
+    check(out)?;
     let failed = |error| Failure::Machine(format!("{}: the {what} cannot be written: {error}", out.display()));
     at_once(out, bytes).map_err(failed)
 }

@@ -256,3 +256,37 @@ fn no_spreadsheet_takes_a_name_for_a_formula() {
     let labels = export(&desk, &["--format=openmetrics"]);
     assert!(labels.contains(r#"case="=HYPERLINK(\"http://x\",\"a,b\")\\r\\n\\u{1b}""#), "{labels}");
 }
+
+#[test]
+fn no_result_replaces_a_file_of_a_run() {
+    let desk = Desk::new();
+    let run =
+        ["run", "agilex5-cluster-latency", "--duration=1ms", "--repeats=1", "--set=mitigations=nl3a", "--out=run"];
+    desk.run(&run).with(0);
+    let kept = ["excursions.hlog", "experiment.toml", "run.json", "samples.hlog"];
+    let bytes = || kept.map(|name| std::fs::read(desk.path().join("run").join(name)).unwrap());
+    let before = bytes();
+    for name in kept {
+        let file = format!("run/{name}");
+        for arguments in [
+            &["export", "run", "--format=csv", "--out", &file][..],
+            &["report", "run", "--out", &file],
+            &["report", "run", "--svg=pictures", "--out", &file],
+            &["status", "--openmetrics", &file],
+            &["hunt", "agilex5-cluster-latency", "--out", &file],
+            &["tune", "agilex5-cluster-latency", "--out", &file],
+            &["rtcp", "generate", "--if=lo", "--period=1ms", "--count=1", "--out", &file],
+            &["bundle", "run", "--out", &file],
+        ] {
+            let refused = desk.run(arguments).with(2).stderr;
+            assert!(refused.contains(name), "{arguments:?}: {refused}");
+        }
+    }
+    assert!(before == bytes(), "a file of the run was replaced");
+    assert_eq!(desk.names(), ["run"]);
+    // A file of such a name that is no run's is one as any other, and so is a new name beside a run's files.
+    desk.file("experiment.toml", "mine\n");
+    for file in ["experiment.toml", "run/run.csv"] {
+        desk.run(&["export", "run", "--format=csv", "--out", file]).with(0);
+    }
+}

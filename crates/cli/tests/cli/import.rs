@@ -57,3 +57,28 @@ fn what_is_none_leaves_nothing() {
     }
     assert_eq!(desk.names(), ["x.json", "y.txt"]);
 }
+
+/// Of 39 900 samples ten are long; the first bucket is below 1 us.
+const FEW_LONG: &str = r#"{ "cmdline:": "cyclictest -a2 -h 2000", "rt_test_version:": "2.40",
+  "start_time": "Thu, 26 Nov 2026 17:57:30 +0000", "end_time": "Thu, 26 Nov 2026 17:58:30 +0000",
+  "sysinfo": { "release": "6.1.0-rt", "machine": "x86_64" },
+  "thread": { "0": { "histogram": { "0": 1, "1": 19999, "2": 19890, "1200": 10 }, "cycles": 39900, "min": 0, "max": 1200, "cpu": 2 } } }"#;
+
+#[test]
+fn an_imported_run_says_where_it_comes_from_and_has_no_tail() {
+    let desk = Desk::new();
+    desk.file("x.json", FEW_LONG);
+    let text = desk.run(&["import", "x.json", "--out=run"]).with(0).stdout;
+    assert!(text.contains("imported: cyclictest 2.40, x86_64, Linux 6.1.0-rt, 1 thread, steps of 1 us\n"), "{text}");
+    assert!(!text.contains("this machine"), "{text}");
+    let refused = desk.run(&["tail", "run"]).with(2).stderr;
+    assert!(refused.contains("no order in time") && !refused.contains("pilot"), "{refused}");
+    let refused =
+        desk.run(&["import", "x.json", "--duration=99h", "--budget=max<=2ms over 24h", "--out=y"]).with(2).stderr;
+    assert!(refused.contains("found 356400 s") && refused.contains("for 60 s"), "{refused}");
+    desk.run(&["report", "run", "--svg=svg"]).with(0);
+    let svg = std::fs::read_to_string(desk.path().join("svg/latency.svg")).unwrap();
+    // Half of the first step, which has a sample, is as far down as its axis goes.
+    assert!(svg.contains("1 us") && !svg.contains("10 ns") && !svg.contains("100 ns"), "{svg}");
+    assert_eq!(desk.names(), ["run", "svg", "x.json"]);
+}

@@ -255,3 +255,28 @@ fn means_against_a_sweep_have_their_interval() {
     assert!(hovered.contains("95 % of the mean") && hovered.contains("3 repeats"), "{hovered}");
     is_quiet(&browser);
 }
+
+#[test]
+fn the_share_between_two_lengths_is_that_of_the_longer_one() {
+    let desk = Desk::new();
+    desk.file(
+        "x.json",
+        r#"{ "cpu": { "0": { "histogram": { "1": 20000, "2": 19890, "1200": 10 }, "count": 39900, "min": 1, "max": 1200 } } }"#,
+    );
+    desk.run(&["import", "x.json", "--duration=1m", "--out=run"]).with(0);
+    desk.run(&["report", "run", "--out=page.html"]).with(0);
+    let mut browser = Chromium::start(DESKTOP);
+    browser.open(&desk.path().join("page.html"));
+    // Lines of an axis have two corners; that of the samples falls at a length and then goes on at its height.
+    let corners = browser.evaluate(
+        "[...document.querySelectorAll('#exceedance .chart svg path')]
+            .filter(p => p.getAttribute('fill') === 'none')
+            .map(p => (p.getAttribute('d').match(/-?[0-9.]+/g) || []).map(Number))
+            .filter(n => n.length === 10)",
+    );
+    let lines = corners.as_array().unwrap();
+    assert_eq!(lines.len(), 1, "{corners}");
+    let at: Vec<f64> = lines[0].as_array().unwrap().iter().map(|number| number.as_f64().unwrap()).collect();
+    assert!(at[0] == at[2] && at[1] < at[3], "it falls from the first length on: {at:?}");
+    assert!(at[4] == at[6] && at[7] == at[9] && at[8] > at[6], "it is level before the longest: {at:?}");
+}

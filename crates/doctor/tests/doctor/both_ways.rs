@@ -49,7 +49,7 @@ const ROWS: &[Row] = &[
                     tree.replace("/proc/version", "PREEMPT_RT", "PREEMPT");
                 },
                 Warning,
-                "model `full`",
+                "model is `full`",
             ),
             (
                 |tree| {
@@ -78,7 +78,7 @@ const ROWS: &[Row] = &[
                     tree.replace("/proc/version", "PREEMPT_RT", "PREEMPT_DYNAMIC");
                 },
                 Serious,
-                "does not tell",
+                "is not shown",
             ),
         ],
         hidden: &[(
@@ -986,7 +986,7 @@ const ROWS: &[Row] = &[
                     tree.replace("/proc/cpuinfo", " split_lock_detect", "");
                 },
                 Note,
-                "does not tell",
+                "is not shown",
             ),
         ],
         hidden: &[

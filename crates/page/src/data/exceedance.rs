@@ -29,7 +29,7 @@ pub struct Exceedance {
 pub struct ExceedanceLine {
     /// Its number.
     pub case: usize,
-    /// Lengths in nanoseconds, and the share of samples that were at least so long.
+    /// Lengths in nanoseconds, and the share of samples that were at least so long. The share holds down to the length before.
     pub points: Vec<(f64, f64)>,
     /// The tail, where one fits.
     pub tail: Option<Tail>,
@@ -86,7 +86,9 @@ fn line(case: &Numbered<'_>, merged: &Merged) -> Option<ExceedanceLine> {
     })
 }
 
-/// At each length that was seen, the share of samples at least as long.
+/// At each length that was seen, the share of samples at least as long. Between two lengths that were seen, the share is that of
+/// the longer one: a line through the points falls at the shorter one. A length stands for its step of the histogram, so that
+/// the share between two steps is exact.
 fn points(merged: &Merged, beyond: u64, max_ns: Option<f64>) -> Vec<(f64, f64)> {
     let all = (merged.inside + beyond) as f64;
     let mut left = merged.inside + beyond;
@@ -95,8 +97,11 @@ fn points(merged: &Merged, beyond: u64, max_ns: Option<f64>) -> Vec<(f64, f64)> 
         points.push((*ns, left as f64 / all));
         left -= count;
     }
-    // Of samples beyond the histogram only the largest is known.
-    points.extend(max_ns.filter(|_| beyond > 0).map(|max| (max, 1.0 / all)));
+    // Of samples beyond the histogram only the largest is known: the others count up to there.
+    if let Some(max) = max_ns.filter(|_| beyond > 0) {
+        points.extend((beyond > 1).then_some((max, beyond as f64 / all)));
+        points.push((max, 1.0 / all));
+    }
     points
 }
 
@@ -182,7 +187,7 @@ mod tests {
         assert_eq!(points(&merged, 0, Some(40.0)), [(10.0, 1.0), (20.0, 0.4), (40.0, 0.1)]);
         // Ten more beyond the histogram: 20 in all, and one of them is the largest.
         let points = points(&merged, 10, Some(9e9));
-        assert_eq!(points, [(10.0, 1.0), (20.0, 0.7), (40.0, 0.55), (9e9, 0.05)]);
+        assert_eq!(points, [(10.0, 1.0), (20.0, 0.7), (40.0, 0.55), (9e9, 0.5), (9e9, 0.05)]);
     }
 
     #[test]

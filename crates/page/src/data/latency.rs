@@ -23,6 +23,19 @@ pub struct LatencyPlot {
     pub first: ScaleKind,
 }
 
+impl LatencyPlot {
+    /// The least length above 0 that a logarithmic axis needs: a first step that begins at 0 is shown from half of its end.
+    pub fn least_ns(&self) -> f64 {
+        let edges =
+            self.scales.iter().find(|scale| scale.kind == ScaleKind::Log).map(|scale| scale.edges_ns.as_slice());
+        match edges {
+            Some([first, ..]) if *first > 0.0 => *first,
+            Some([_, second, ..]) => second / 2.0,
+            _ => 0.1,
+        }
+    }
+}
+
 /// The samples in steps that all cases share.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Scale {

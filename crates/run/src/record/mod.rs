@@ -23,7 +23,7 @@ pub use fast_check::FastCheck;
 pub use figures::{BudgetRecord, ExpectationRecord, Met};
 pub use looks::{LongSample, MemoryPart, Occupancy, SamplePart, Shape};
 pub use packets::{GeneratorAccount, LatePacket, PacketRecord};
-pub use place::{Clock, MachineRecord, Parameter, Parameters, Privilege, Provenance, Tool};
+pub use place::{Clock, ImportRecord, MachineRecord, Parameter, Parameters, Privilege, Provenance, Tool};
 pub(crate) use ranges::check_numbers;
 pub use sampled::SampledRecord;
 
@@ -50,6 +50,8 @@ pub struct Run {
     pub platform: String,
     /// What ran the cases.
     pub executor: ExecutorKind,
+    /// The tool that took the samples, where they were imported.
+    pub imported: Option<ImportRecord>,
     /// Length of a case and repeat as asked, seconds.
     pub duration_s: f64,
     /// A repeat of a case with samples ends with so many, if they come before that length (simulator only).

@@ -21,6 +21,18 @@ pub struct Tool {
     pub sha256: Option<String>,
 }
 
+/// The tool that took the samples of a run that `import` read.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ImportRecord {
+    /// Its name.
+    pub tool: String,
+    /// Its version, where its file says it.
+    pub version: Option<String>,
+    /// What it has a histogram of, which is a case here: `thread` or `column`.
+    pub histograms_of: String,
+}
+
 /// SHA-256 of what a run was made from.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -12,7 +12,7 @@ use waykeeper_shelf::{Folder, find};
 
 use super::Form;
 use crate::arguments::{Command, Hunt, Machine, Rtcp, RtcpRole, Run, THIS_MACHINE, Trace, Tune};
-use crate::commands::{overrides, run, trace, tune};
+use crate::commands::{overrides, run, trace, tune, whole_file};
 use crate::failure::Failure;
 
 /// What a command needs on a board.
@@ -303,6 +303,7 @@ impl Needs {
                 return refuse("it is there already; expected a new name");
             }
         }
+        whole_file::check(path)?;
         if path.file_name().is_none() {
             return refuse("expected a path that ends with a name");
         }

@@ -133,6 +133,7 @@ mod tests {
             step_ns: 1e3,
             counts: vec![(8, 3), (20, 5)],
             beyond: 2,
+            missing: 0,
             min: Some(8),
             max: Some(150),
             mean: Some(42.5),
