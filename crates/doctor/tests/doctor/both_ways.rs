@@ -63,7 +63,7 @@ const ROWS: &[Row] = &[
                     tree.replace("/proc/version", "PREEMPT_RT", "PREEMPT_DYNAMIC").booted_with("preempt=voluntary");
                 },
                 Serious,
-                "model `voluntary`",
+                "model is `voluntary`",
             ),
             (
                 |tree| {
@@ -71,7 +71,7 @@ const ROWS: &[Row] = &[
                         .put("/sys/kernel/debug/sched/preempt", "none voluntary (full) lazy\n");
                 },
                 Warning,
-                "model `full`",
+                "model is `full`",
             ),
             (
                 |tree| {
@@ -986,7 +986,7 @@ const ROWS: &[Row] = &[
                     tree.replace("/proc/cpuinfo", " split_lock_detect", "");
                 },
                 Note,
-                "is not shown",
+                "does not tell",
             ),
         ],
         hidden: &[
