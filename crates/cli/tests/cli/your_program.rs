@@ -299,7 +299,7 @@ fn functions_that_are_not_there_are_named_with_those_that_are() {
     assert!(script.stderr.contains("is no ELF program"), "{script:?}");
     // A function that is never called.
     let never = run(&desk, &["--begin=main", "--", "./mine"]).with(3);
-    assert!(never.stderr.contains("made no pass within 20 s; expected functions that it calls"), "{never:?}");
+    assert!(never.stderr.contains("made no pass within 20 s; expected a begin function that it calls"), "{never:?}");
 }
 
 #[test]
