@@ -126,7 +126,7 @@ fn a_column_of_rtla_is_a_case_and_an_empty_one_is_none() {
 
 #[test]
 fn a_length_that_is_typed_does_not_replace_that_of_the_file() {
-    for (text, said) in [(CYCLICTEST, "for 60 s"), (OSLAT, "for 1.026 s"), (TIMERLAT, "for 86500 s")] {
+    for (text, said) in [(CYCLICTEST, "for 60 s"), (OSLAT, "for 1.03 s"), (TIMERLAT, "for 86500 s")] {
         let imported = read(text).unwrap();
         let refused = conclude(&imported, "x", Some(356_400.0), &[], Vec::new()).unwrap_err().to_string();
         assert!(refused.contains("found 356400 s") && refused.contains(said), "{refused}");
