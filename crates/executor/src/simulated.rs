@@ -228,10 +228,10 @@ impl waykeeper_simulator::Samples for Collecting<'_> {
 /// of the time then; the next one is short again where less was skipped, so that Ctrl-C never waits long.
 const LONGEST_SLICE_PS: u64 = 64 * SLICE_PS;
 
-/// How long the next slice is, from the last one and what was skipped of it.
-fn next_slice(last_ps: u64, skipped_ps: u64) -> u64 {
+/// How long the next slice is, from the shortest one, the last one and what was skipped of that.
+fn next_slice(shortest_ps: u64, last_ps: u64, skipped_ps: u64) -> u64 {
     let nearly_all = last_ps - last_ps / 64;
-    if skipped_ps >= nearly_all { (2 * last_ps).min(LONGEST_SLICE_PS) } else { SLICE_PS }
+    if skipped_ps >= nearly_all { (2 * last_ps).min(LONGEST_SLICE_PS) } else { shortest_ps }
 }
 
 impl Executor for Simulated {
@@ -274,7 +274,8 @@ impl Executor for Simulated {
         let before = engine.counters();
         let begun = Instant::now();
         let most = assignment.simulated_samples.unwrap_or(u64::MAX);
-        let mut slice = slice_ps(case);
+        let shortest = slice_ps(case);
+        let mut slice = shortest;
         let watch = || Watch::new(&self.platform, case, &engine, length);
         let mut watch = assignment.occupancy.then(watch).flatten();
         // Who looks at the end of each slice, or counts there, has them of one length.
@@ -289,7 +290,7 @@ impl Executor for Simulated {
             let skipped = engine.skipped_ps();
             engine.advance(until, &mut Collecting { collector: &mut collector, warm, most });
             if may_grow {
-                slice = next_slice(until - now, engine.skipped_ps() - skipped);
+                slice = next_slice(shortest, until - now, engine.skipped_ps() - skipped);
             }
             now = until;
         }

@@ -40,9 +40,7 @@ fn programs(root: &Root) -> Result<Vec<String>, String> {
     if root.text("/proc/1/comm").is_none() {
         return Err(root.absence("/proc/1/comm"));
     }
-    let names = root.names("/proc");
-    let numbers = names.iter().filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()));
-    Ok(numbers.filter_map(|number| root.text(&format!("/proc/{number}/comm"))).collect())
+    Ok(root.processes().filter_map(|process| root.text(&format!("/proc/{process}/comm"))).collect())
 }
 
 fn clocks(root: &Root) -> Result<Vec<DeviceClock>, String> {

@@ -186,10 +186,9 @@ fn number(bytes: &[u8], at: usize) -> Option<u32> {
 }
 
 fn discipline(attributes: &[u8], handle: u32, parent: u32) -> QueueingDiscipline {
-    let of = |wanted| Attributes(attributes).find(|(kind, _)| *kind == wanted).map(|(_, value)| value);
-    let kind = of(TCA_KIND).unwrap_or_default();
+    let kind = value_of(attributes, TCA_KIND).unwrap_or_default();
     let kind = String::from_utf8_lossy(kind.split(|byte| *byte == 0).next().unwrap_or_default()).into_owned();
-    let options = of(TCA_OPTIONS).unwrap_or_default();
+    let options = value_of(attributes, TCA_OPTIONS).unwrap_or_default();
     let timing = match kind.as_str() {
         "etf" => etf(options),
         "taprio" => Some(taprio(options)),
@@ -200,7 +199,7 @@ fn discipline(attributes: &[u8], handle: u32, parent: u32) -> QueueingDiscipline
 
 /// `struct tc_etf_qopt`.
 fn etf(options: &[u8]) -> Option<PacketTiming> {
-    let (_, value) = Attributes(options).find(|(kind, _)| *kind == TCA_ETF_PARMS)?;
+    let value = value_of(options, TCA_ETF_PARMS)?;
     let flags = number(value, 8)?;
     Some(PacketTiming::Etf {
         delta_ns: number(value, 0)? as i32,
@@ -212,7 +211,7 @@ fn etf(options: &[u8]) -> Option<PacketTiming> {
 }
 
 fn taprio(options: &[u8]) -> PacketTiming {
-    let of = |wanted| Attributes(options).find(|(kind, _)| *kind == wanted).map(|(_, value)| value);
+    let of = |wanted| value_of(options, wanted);
     let flags = of(TCA_TAPRIO_FLAGS).and_then(|value| number(value, 0)).unwrap_or(0);
     let cycle = of(TCA_TAPRIO_CYCLE).and_then(|value| Some(i64::from_ne_bytes(value.get(..8)?.try_into().ok()?)));
     PacketTiming::Taprio {
@@ -221,6 +220,11 @@ fn taprio(options: &[u8]) -> PacketTiming {
         assisted: flags & TAPRIO_ASSISTED != 0,
         offload: flags & TAPRIO_OFFLOAD != 0,
     }
+}
+
+/// The value of the first attribute of a type.
+fn value_of(attributes: &[u8], wanted: u16) -> Option<&[u8]> {
+    Attributes(attributes).find(|(kind, _)| *kind == wanted).map(|(_, value)| value)
 }
 
 /// Type and value of one attribute after the other, up to the first one that is cut off.

@@ -68,6 +68,11 @@ impl Root {
         }
     }
 
+    /// The numbers of all processes that are seen, as text.
+    pub(crate) fn processes(&self) -> impl Iterator<Item = String> + use<> {
+        self.names("/proc").into_iter().filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()))
+    }
+
     /// The names in a folder; none where it is absent or may not be read.
     pub fn names(&self, path: &str) -> Vec<String> {
         match &self.0 {

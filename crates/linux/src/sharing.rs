@@ -41,13 +41,12 @@ fn exists(root: &Root, file: &str) -> bool {
 
 /// The real user numbers of all processes that are seen.
 fn users(root: &Root) -> Vec<u32> {
-    let processes = root.names("/proc").into_iter().filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()));
     let user = |process: String| {
         let status = root.text(&format!("/proc/{process}/status"))?;
         let line = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
         line.split_whitespace().next()?.parse().ok()
     };
-    let mut users: Vec<u32> = processes.filter_map(user).collect();
+    let mut users: Vec<u32> = root.processes().filter_map(user).collect();
     users.sort_unstable();
     users.dedup();
     users

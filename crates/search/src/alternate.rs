@@ -216,11 +216,12 @@ fn tune_request(
             FoundNeighbour::Mixture(table) => as_neighbours(table, &group).unwrap_or_default(),
         };
         own.sets.extend(workloads.into_iter().map(|(name, workload)| set(&["workloads", &name], workload)));
-        neighbours.extend(placed.into_iter().map(|mut entry| {
-            let own = entry.as_table_mut().map(|entry| entry.insert("group".into(), Value::String(group.clone())));
-            drop(own);
-            entry
-        }));
+        for mut entry in placed {
+            if let Some(entry) = entry.as_table_mut() {
+                entry.insert("group".into(), Value::String(group.clone()));
+            }
+            neighbours.push(entry);
+        }
     }
     if !found.is_empty() {
         own.sets.push(set(&["neighbours"], Value::Array(neighbours)));

@@ -25,7 +25,7 @@ pub use error::SessionError;
 pub use folder::RunFolder;
 pub use merge::merge;
 pub use observer::{Note, Observer, Unobserved};
-pub use place::is_room;
+pub use place::{is_room, named_platform};
 pub use resume::Resumption;
 pub use settings::Options;
 pub use single::SingleRepeats;

@@ -108,6 +108,14 @@ impl Opened {
     }
 }
 
+/// The platform that an experiment names.
+///
+/// # Errors
+/// A name that is neither bundled nor a file that can be read; a file with a mistake.
+pub fn named_platform(loaded: &Loaded) -> Result<Platform, SessionError> {
+    Ok(open(loaded, &loaded.experiment.platform)?.platform)
+}
+
 fn open(loaded: &Loaded, name: &str) -> Result<Opened, SessionError> {
     if let Some(found) = find_bundled(name) {
         return Ok(Opened::read(&format!("platforms/{name}.toml"), found.text)?);

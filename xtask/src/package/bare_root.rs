@@ -18,7 +18,7 @@ pub fn test(deb: &Path, commit: &str) -> Result<(), String> {
     check_units(deb)?;
     let root = target().join("bare-root-test");
     remove(&root)?;
-    run("a copy of the bare Debian", Command::new("cp").arg("--archive").arg(pristine()?).arg(&root))?;
+    copy(&pristine()?, &root)?;
     fs::copy(deb, root.join("waykeeper.deb")).map_err(|error| format!("{}: {error}", root.display()))?;
     fs::write(root.join("inside.sh"), INSIDE).map_err(|error| format!("{}: {error}", root.display()))?;
     // A file system for processes of its own; it goes with the namespace. A room inside takes its root for a mount point.
@@ -80,6 +80,11 @@ fn mirror() -> Result<String, String> {
     let output = output.map_err(|error| format!("apt-get: {error}"))?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     text.lines().next().map(str::to_owned).ok_or_else(|| "apt has no source of packages".into())
+}
+
+/// Copies a Debian into a folder that is not there.
+pub(super) fn copy(debian: &Path, to: &Path) -> Result<(), String> {
+    run("a copy of a Debian", Command::new("cp").arg("--archive").arg(debian).arg(to))
 }
 
 /// Removes a folder that may be there.

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::bare_root::{pristine, remove};
+use super::bare_root::{copy, pristine, remove};
 use crate::step::{run, target};
 
 /// What runs there, in this order; `checks.sh` writes what it found to `said`.
@@ -27,7 +27,7 @@ const SECONDS: &str = "120";
 pub fn test(deb: &Path) -> Result<(), String> {
     let root = target().join("booted-test");
     remove(&root)?;
-    run("a copy of the Debian with systemd", Command::new("cp").arg("--archive").arg(with_systemd()?).arg(&root))?;
+    copy(&with_systemd()?, &root)?;
     let failed = |error: std::io::Error| format!("{}: {error}", root.display());
     fs::copy(deb, root.join("waykeeper.deb")).map_err(failed)?;
     let folder = root.join("booted");
@@ -61,7 +61,7 @@ fn with_systemd() -> Result<PathBuf, String> {
     }
     let part = target().join("bare-root-systemd.part");
     remove(&part)?;
-    run("a copy of the bare Debian", Command::new("cp").arg("--archive").arg(pristine()?).arg(&part))?;
+    copy(&pristine()?, &part)?;
     let install = "apt-get -q update && apt-get -q --yes --no-install-recommends install systemd-sysv";
     let mut inside = Command::new("chroot");
     inside.arg(&part).args(["sh", "-c", install]).env("DEBIAN_FRONTEND", "noninteractive");

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use toml::{Table, Value};
 use waykeeper_experiment::{InputError, Loaded, Set};
+use waykeeper_platform::read_text;
 use waykeeper_search::hunt;
 use waykeeper_workload::parse_duration_ns;
 
@@ -71,7 +72,7 @@ pub fn time_limit(text: &str) -> Result<Duration, InputError> {
 /// A file that cannot be read; one without neighbours; an experiment that does not say on which cores they run.
 pub fn against(path: &Path, experiment: &str, sets: &[Set]) -> Result<Vec<Set>, InputError> {
     let option = format!("--against {}", path.display());
-    let read = std::fs::read_to_string(path);
-    let text = read.map_err(|error| InputError::in_option(&option, format!("the file cannot be read: {error}")))?;
+    let text =
+        read_text(path).map_err(|error| InputError::in_option(&option, format!("the file cannot be read: {error}")))?;
     hunt::against(&text, &option, &Loaded::open(experiment, sets.to_vec())?)
 }

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use waykeeper_linux::qdisc::{PacketTiming, QueueingDiscipline, clock_name, queueing_disciplines};
+use waykeeper_linux::qdisc::{PacketTiming, QueueingDiscipline, queueing_disciplines};
 
 use crate::interface::NetInterface;
 
@@ -102,11 +102,6 @@ impl LaunchQueue {
             }
             _ => Err(LaunchError::Other { name: name(), found: etf.to_string() }),
         }
-    }
-
-    /// The name of the clock of launch times.
-    pub fn clock() -> String {
-        clock_name(libc::CLOCK_TAI)
     }
 }
 

@@ -198,41 +198,40 @@ pub fn hunt(request: &HuntRequest, watcher: &dyn HuntWatcher, stop: &AtomicBool)
         }
         confirmed => confirmed?,
     };
-    let members = ranks(request, &with_neighbours, &cores, &confirmed, (watcher, stop), &mut pool.cut_short)?;
-    let (cores_first, place_cores) = (cores[0], cores.clone());
+    let members = if request.members == 0 || pool.cut_short {
+        None
+    } else {
+        ranks(request, &with_neighbours, &cores, &confirmed, (watcher, stop))?
+    };
     Ok(HuntRecord {
         schema: SCHEMA,
         experiment: with_neighbours.loaded().name.clone(),
         platform: site.platform.clone(),
         executor: site.executor,
         target,
-        cores,
         objective: request.objective.name().into(),
         also: request.also.clone(),
         split_locks: split_locks(request, site.executor),
-        rests_on: winner_rests_on(&confirmed, &site, cores_first, bare.parameters()),
+        rests_on: winner_rests_on(&confirmed, &site, cores[0], bare.parameters()),
         stress_ng: found.map(|found| stress_ng(found, &pool.tried, &confirmed)),
         members,
         tried: pool.tried.len() as u64,
         took_s: begun.elapsed().as_secs_f64(),
         cut_short: pool.cut_short,
         over_bundled: over_bundled(&confirmed),
-        candidates: confirmed.iter().map(|scored| candidate(scored, &place_cores)).collect(),
+        candidates: confirmed.iter().map(|scored| candidate(scored, &cores)).collect(),
+        cores,
     })
 }
 
-/// The winner's ranks across sets of parameters, where they were asked for; a stop leaves out the rest.
+/// The winner's ranks across sets of parameters; a stop leaves out the rest.
 fn ranks(
     request: &HuntRequest,
     session: &Session,
     cores: &[u32],
     confirmed: &[Scored],
     (watcher, stop): (&dyn HuntWatcher, &AtomicBool),
-    cut_short: &mut bool,
 ) -> Result<Option<MemberRanks>, HuntError> {
-    if request.members == 0 || *cut_short {
-        return Ok(None);
-    }
     across_members(request, session.loaded(), confirmed, &mut |on, candidates| {
         let mut place = Beside { request: on, cores, watcher, stop, end: None };
         place.measure(candidates, FRESH..FRESH + MEMBER_REPEATS)

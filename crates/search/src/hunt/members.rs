@@ -4,10 +4,9 @@ use std::path::Path;
 
 use toml::Value;
 use waykeeper_executor::ExecutorError;
-use waykeeper_experiment::{InputError, Loaded, Set};
+use waykeeper_experiment::{Loaded, Set};
 use waykeeper_platform::knob::{knobs, with_values};
-use waykeeper_platform::{Platform, find_bundled, read_text};
-use waykeeper_session::SessionError;
+use waykeeper_session::{SessionError, named_platform};
 use waykeeper_workload::Xorshift;
 
 use super::hunting::{HuntError, HuntRequest};
@@ -41,10 +40,10 @@ pub(super) fn across_members(
     let named = confirmed.iter().filter(|scored| matches!(scored.source, CandidateSource::Named(_)));
     let candidates: Vec<CandidateSource> =
         std::iter::once(winner).chain(named).map(|scored| scored.source.clone()).collect();
-    let platform = platform(loaded)?;
+    let platform = named_platform(loaded)?;
     let knobs = knobs(&platform);
     let folder = tempfile::tempdir().map_err(|error| refused(format!("no folder for platform files: {error}")))?;
-    let file = folder.path().join(format!("{}.toml", platform.name));
+    let file = folder.path().join("member.toml");
     let mut random = Xorshift::new(request.seed);
     let mut ranks = MemberRanks { ranks: Vec::new(), worse: Vec::new(), unusable: 0, repeats: MEMBER_REPEATS as u64 };
     while ranks.ranks.len() < request.members {
@@ -80,18 +79,6 @@ pub(super) fn across_members(
 
 fn refused(why: String) -> HuntError {
     HuntError::Session(SessionError::Executor(ExecutorError::Refused(why)))
-}
-
-/// The platform of an experiment.
-fn platform(loaded: &Loaded) -> Result<Platform, HuntError> {
-    let name = &loaded.experiment.platform;
-    if let Some(found) = find_bundled(name) {
-        return Ok(Platform::from_toml(found.text, name).map_err(SessionError::from)?);
-    }
-    let path = loaded.file("platform", name)?;
-    let text = read_text(&path);
-    let text = text.map_err(|error| InputError::in_file(&path, format!("the platform cannot be read: {error}")))?;
-    Ok(Platform::from_toml(&text, &path).map_err(SessionError::from)?)
 }
 
 fn on_platform(request: &HuntRequest, file: &Path) -> HuntRequest {
