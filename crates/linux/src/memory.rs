@@ -70,6 +70,7 @@ impl Mapping {
         if !from_pool {
             mapping.advise(pages);
         }
+        mapping.keep_from_forks();
         mapping.touch();
         Ok(mapping)
     }
@@ -99,6 +100,7 @@ impl Mapping {
         let length = pages.len() * PAGE;
         let base = map(length, MapFlags::PRIVATE)?;
         let beside = Self { base, mapped: length, start: base.cast(), length, from_pool: false };
+        beside.keep_from_forks();
         for (place, page) in pages.iter().enumerate() {
             assert!(page * PAGE < self.length, "page {page} lies beyond the mapping");
             // The place that a page leaves stays mapped (DONTUNMAP): another thread's mapping must not come to lie there.
@@ -121,6 +123,13 @@ impl Mapping {
         // SAFETY: the range is this mapping's own. A kernel without huge pages refuses, and then pages are small:
         // `huge_bytes` tells what was got.
         let _ = unsafe { madvise(self.start.cast(), self.length, advice) };
+    }
+
+    /// A fork of this process does not get the pages. A shared page is copied when either side writes to it, so that a fork
+    /// while workloads run would slow them, and take time by itself for their page tables.
+    fn keep_from_forks(&self) {
+        // SAFETY: the range is this mapping's own, and no child is asked to use it.
+        let _ = unsafe { madvise(self.start.cast(), self.length, Advice::LinuxDontFork) };
     }
 
     fn touch(&self) {
@@ -217,5 +226,18 @@ mod tests {
         assert_eq!(mapping.length(), 6 << 20);
         assert_eq!(mapping.start() as usize % HUGE, 0);
         assert_eq!(mapping.huge_bytes(), Some(0));
+    }
+
+    #[test]
+    fn a_fork_does_not_get_the_pages() {
+        let whole = Mapping::new(4 << 20, Pages::Any).unwrap();
+        let moved = Mapping::new(4 << 20, Pages::Small).unwrap().side_by_side(&[7, 3, 5]).unwrap();
+        for (mapping, address) in [("as mapped", whole.start() as u64), ("moved", moved.start() as u64)] {
+            let smaps = std::fs::read_to_string("/proc/self/smaps").unwrap();
+            let own = |line: &&str| address_range(line).is_some_and(|(from, to)| (from..to).contains(&address));
+            let lines = smaps.lines().skip_while(|line| !own(line));
+            let flags = lines.into_iter().find_map(|line| line.strip_prefix("VmFlags:")).unwrap();
+            assert!(flags.split_whitespace().any(|flag| flag == "dc"), "{mapping}: {flags}");
+        }
     }
 }

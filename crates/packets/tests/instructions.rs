@@ -5,12 +5,12 @@ use waykeeper_packets::compute::{Computation, InstructionCount};
 /// Instructions between two stops of a child that computes once in between.
 fn steps(count: &str) -> u64 {
     let count: InstructionCount = count.parse().unwrap();
-    let mut computation = Computation::new(&count.pattern(), count.instructions).unwrap();
-    // SAFETY: the child allocates nothing and ends with _exit; the parent steps it and reaps it.
+    // SAFETY: the child allocates its buffer alone, which no fork would get, and ends with _exit; the parent steps it and reaps it.
     unsafe {
         let child = libc::fork();
         assert!(child >= 0, "{}", std::io::Error::last_os_error());
         if child == 0 {
+            let Ok(mut computation) = Computation::new(&count.pattern(), count.instructions) else { libc::_exit(1) };
             libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0);
             libc::raise(libc::SIGSTOP);
             computation.run();

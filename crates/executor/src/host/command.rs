@@ -48,7 +48,8 @@ impl External {
         Ok(external)
     }
 
-    /// Starts the guardian alone. It is a fork: before memory is laid out, so that no page is shared with it.
+    /// Starts the guardian alone. It is a fork: best before memory is laid out. The memory of workloads is kept from it
+    /// (`Mapping`), whenever it is made.
     pub fn prepare(argv: &[String], core: u32) -> Result<Self, String> {
         Self::prepare_with(argv, core, Means::default(), None, None)
     }

@@ -57,6 +57,34 @@ fn a_program_that_leaves_its_core_is_noticed() {
     assert_eq!(leaves.other_cores(core), [other]);
 }
 
+#[test]
+fn the_guardian_of_a_timed_program_waits_on_its_core_and_above_it() {
+    let [core, _] = schedule::allowed()[..2] else { panic!("this test needs two cores") };
+    let longest_us = 60_000_000;
+    for (timed, realtime) in [(true, Some((10, longest_us))), (true, None), (false, None)] {
+        let as_target = AsTarget { inherits: -1, realtime, small_pages: false, timed };
+        let argv = ["sleep", "7001.875"].map(str::to_owned);
+        let surroundings = Surroundings { variables: Vec::new(), as_target };
+        let mut external = External::prepare_target(&argv, core, std::process::id(), &surroundings).unwrap();
+        external.go().unwrap();
+        assert_eq!(schedule::allowed_of(external.guardian as u32) == [core], timed, "{as_target:?}");
+        let program = external.process().expect("it sleeps");
+        assert_eq!(schedule::allowed_of(program), [core]);
+        // SAFETY: no memory is passed.
+        let policy = |process: libc::pid_t| unsafe { libc::sched_getscheduler(process) };
+        let permitted = policy(program as libc::pid_t) == libc::SCHED_FIFO;
+        if permitted {
+            let above = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
+            assert!(timed && realtime.is_some());
+            assert_eq!(policy(external.guardian), above);
+        } else {
+            assert_eq!(policy(program as libc::pid_t), libc::SCHED_OTHER, "{as_target:?}");
+        }
+        drop(external);
+        assert_eq!(running("7001.875"), 0);
+    }
+}
+
 /// Takes single means of the kernel away, as old kernels do, and ends the family.
 fn ends_with(means: Means, mark: &str) {
     let argv = ["sh".to_owned(), "-c".to_owned(), family(mark)];

@@ -48,6 +48,9 @@ pub struct AsTarget {
     pub realtime: Option<(i32, u64)>,
     /// No transparent huge pages, whatever the machine's setting.
     pub small_pages: bool,
+    /// The guardian stays on the target's core, above the program: it sleeps while the program runs and sees its end at
+    /// once. On another core it would wait behind a neighbour, and that wait would count as the program's.
+    pub timed: bool,
 }
 
 /// How the program ended, as the guardian writes it: the wait status, the counter when it was forked, and when its end was
@@ -117,9 +120,13 @@ pub unsafe fn guard(orders: &Orders) -> ! {
         let inherited = orders.target.map_or(-1, |target| target.inherits);
         let own = [orders.line, orders.status, orders.started, orders.errors, orders.output, orders.parent, inherited];
         close_all_but(own, orders);
-        if orders.target.is_some() {
-            // The target's core is its own; where there is no other, the guardian stays.
-            let _ = schedule::leave(orders.core);
+        if let Some(target) = &orders.target {
+            if target.timed {
+                stay(orders.core, target);
+            } else {
+                // The target's core is its own; where there is no other, the guardian stays.
+                let _ = schedule::leave(orders.core);
+            }
         }
         let mut child: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&mut child);
@@ -165,6 +172,17 @@ pub unsafe fn guard(orders: &Orders) -> ! {
                 end(program, orders);
             }
         }
+    }
+}
+
+/// Stays on the target's core. Above a program under SCHED_FIFO, so that it can be timed and ended; what is forked does
+/// not inherit that.
+unsafe fn stay(core: u32, target: &AsTarget) {
+    let _ = schedule::pin(core);
+    if let Some((priority, _)) = target.realtime {
+        let above = libc::sched_param { sched_priority: priority + 1 };
+        // SAFETY: the parameter block outlives the call.
+        unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &above) };
     }
 }
 

@@ -157,7 +157,7 @@ fn surroundings(job: &Job, inherits: i32, mut variables: Vec<(String, String)>) 
     // Where there is no other core, a program that never sleeps would let nobody end it.
     let others = schedule::allowed().iter().any(|core| *core != job.target.core);
     let realtime = (job.fifo && others).then_some((FIFO_PRIORITY, longest_us));
-    Surroundings { variables, as_target: AsTarget { inherits, realtime, small_pages: !job.huge_pages } }
+    Surroundings { variables, as_target: AsTarget { inherits, realtime, small_pages: !job.huge_pages, timed: false } }
 }
 
 /// The C library's `malloc` then asks for transparent huge pages (glibc 2.35 and later).

@@ -58,7 +58,8 @@ impl<'j> Whole<'j> {
 
     /// One run; `None` where the measurement was stopped meanwhile.
     fn run(&mut self, view: &mut View<'_>) -> Result<Option<Ended>, String> {
-        let surroundings = surroundings(self.job, -1, Vec::new());
+        let mut surroundings = surroundings(self.job, -1, Vec::new());
+        surroundings.as_target.timed = true;
         let mut external = External::prepare_target(self.argv, self.job.target.core, self.job.parent, &surroundings)?;
         external.go()?;
         let begun = clock::now();
