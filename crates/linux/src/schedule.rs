@@ -67,9 +67,21 @@ pub fn current_core() -> u32 {
 /// # Errors
 /// Without CAP_SYS_NICE or a sufficient RLIMIT_RTPRIO: permission denied.
 pub fn fifo(priority: i32) -> io::Result<()> {
+    set_policy(libc::SCHED_FIFO, priority)
+}
+
+/// As [`fifo`], for the calling thread alone: what it forks is under SCHED_OTHER.
+///
+/// # Errors
+/// As of [`fifo`].
+pub fn fifo_without_children(priority: i32) -> io::Result<()> {
+    set_policy(libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, priority)
+}
+
+fn set_policy(policy: libc::c_int, priority: i32) -> io::Result<()> {
     // musl refuses this by itself, because the kernel acts on a thread and POSIX means a process.
     // SAFETY: the kernel's parameter block is one int, which outlives the call; 0 means the calling thread.
-    let result = unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, libc::SCHED_FIFO, &raw const priority) };
+    let result = unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, policy, &raw const priority) };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 

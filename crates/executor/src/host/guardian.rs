@@ -177,12 +177,10 @@ pub unsafe fn guard(orders: &Orders) -> ! {
 
 /// Stays on the target's core. Above a program under SCHED_FIFO, so that it can be timed and ended; what is forked does
 /// not inherit that.
-unsafe fn stay(core: u32, target: &AsTarget) {
+fn stay(core: u32, target: &AsTarget) {
     let _ = schedule::pin(core);
     if let Some((priority, _)) = target.realtime {
-        let above = libc::sched_param { sched_priority: priority + 1 };
-        // SAFETY: the parameter block outlives the call.
-        unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &above) };
+        let _ = schedule::fifo_without_children(priority + 1);
     }
 }
 
