@@ -172,3 +172,26 @@ fn several_sources_in_one_process_do_not_meet() {
         assert!(threads.into_iter().all(|thread| thread.join().unwrap() > 0));
     });
 }
+
+#[test]
+fn a_first_event_during_the_beginning_of_a_run_is_its_own() {
+    const PERIOD_NS: i64 = 2_000_000;
+    for source in [InterruptSource::TimerSignal, InterruptSource::Timerfd, InterruptSource::TimerfdEpoll] {
+        let late: Vec<_> = on_a_thread(|| {
+            let mut source = Sleeper::interrupt(source, PERIOD_NS as f64).unwrap().source;
+            source.begin();
+            // A run begins so long before its first event.
+            let is_late = |before_ns: &i64| {
+                let middle = source.next_ns().max(now_ns()) + PERIOD_NS / 2;
+                source.wait();
+                sleep_until(middle);
+                while now_ns() < source.next_ns() - before_ns {}
+                source.begin();
+                source.wait().is_some_and(|woken| woken.missed == 0 && woken.seen_ns - woken.since_ns >= PERIOD_NS)
+            };
+            (0..100).map(|step| step * 50).filter(is_late).collect()
+        });
+        // A machine that stands still for a period can make one late, not one in twenty.
+        assert!(late.len() < 5, "{} is a period late where it begins {late:?} ns before an event", source.name());
+    }
+}

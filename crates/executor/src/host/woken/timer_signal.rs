@@ -61,6 +61,7 @@ impl TimerSignal {
         }
     }
 
+    /// Expires first at this time, nanoseconds of CLOCK_MONOTONIC, and then once every period; never where it is 0.
     fn arm(&self, first_ns: i64) {
         let of = |ns| {
             let time = timespec(ns);
@@ -69,6 +70,14 @@ impl TimerSignal {
         let times = libc::itimerspec { it_interval: of(self.period_ns), it_value: of(first_ns) };
         // SAFETY: the timer lives as long as this value, and the times outlive the call. Valid times are refused nowhere.
         unsafe { libc::timer_settime(self.timer, libc::TIMER_ABSTIME, &times, std::ptr::null_mut()) };
+    }
+
+    /// Stops the timer and takes back a signal that nobody waited for.
+    fn disarm(&self) {
+        self.arm(0);
+        let at_once = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: the set and the time outlive the calls.
+        unsafe { while libc::sigtimedwait(&own_set(), std::ptr::null_mut(), &at_once) > 0 {} }
     }
 }
 
@@ -85,14 +94,14 @@ fn own_set() -> libc::sigset_t {
 
 impl Source for TimerSignal {
     fn begin(&mut self) {
+        // Before the timer is armed again: a signal of its first expiry that was taken back here would put every later one a
+        // period too late.
+        self.disarm();
         let now = now_ns();
         let releases = self.releases.get_or_insert_with(|| Releases::from(now, self.period_ns));
         releases.skip(now);
         let first_ns = releases.next_ns();
         self.arm(first_ns);
-        let at_once = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-        // SAFETY: the set and the time outlive the calls.
-        unsafe { while libc::sigtimedwait(&own_set(), std::ptr::null_mut(), &at_once) > 0 {} }
     }
 
     fn next_ns(&self) -> i64 {
