@@ -13,6 +13,7 @@ use waykeeper_platform::Settings;
 use waykeeper_workload::{Nanoseconds, Workload};
 
 use crate::cores::{NeighbourCores, TargetCore};
+use crate::excursions::Excursions;
 use crate::expectation::Expectation;
 use crate::layout::TableLayout;
 use crate::published::{Published, ReferenceFigures};
@@ -305,19 +306,6 @@ pub enum Combine {
     Cross,
 }
 
-/// What counts as an excursion, and which excursions are one event.
-#[skip_serializing_none]
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Excursions {
-    /// A sample this far over the minimum of the unmitigated solo case is an excursion. Where absent, a short pilot run
-    /// of that case decides: its median plus three times the distance from there to its 99th percentile.
-    pub over_min: Option<Nanoseconds>,
-    /// Excursions within this time of the first one are one event.
-    #[serde(default = "gap")]
-    pub gap: Nanoseconds,
-}
-
 fn is_yes(yes: &bool) -> bool {
     *yes
 }
@@ -328,14 +316,4 @@ fn five_minutes() -> Nanoseconds {
 
 fn is_five_minutes(interval: &Nanoseconds) -> bool {
     *interval == five_minutes()
-}
-
-fn gap() -> Nanoseconds {
-    Nanoseconds(1e5)
-}
-
-impl Default for Excursions {
-    fn default() -> Self {
-        Self { over_min: None, gap: gap() }
-    }
 }

@@ -100,6 +100,9 @@ impl Run {
         let mut notes = self.notes;
         notes.extend(not_counted(plan, measured));
         notes.extend(remarks(plan, measured));
+        if experiment.excursions.over_min.is_none() {
+            notes.extend(ordinary_excursions(plan, measured));
+        }
         Self { privileges, cases, sentinels, budgets, expectations, notes, ..self }
     }
 }
@@ -124,10 +127,34 @@ fn remarks(plan: &Plan, measured: &[Measured]) -> Vec<String> {
         let (first, number) = remarked.next()?;
         let more = match remarked.count() {
             0 => String::new(),
-            1 => " One more repeat of it has remarks.".into(),
+            1 => " Another repeat of it has remarks too.".into(),
             more => format!(" {more} more repeats of it have remarks."),
         };
         Some(format!("Repeat {number} of the case `{}`: {}.{more}", case.name, first.remarks.join("; ")))
+    };
+    plan.cases.iter().zip(measured).filter_map(of).collect()
+}
+
+/// More excursions than this share of the samples alone are no exceptions: the pilot found one in a hundred at most.
+const ORDINARY_SHARE: f64 = 0.1;
+
+/// A sentence for each target whose samples alone are above the threshold too often, so that a pilot did not see its
+/// ordinary spread.
+fn ordinary_excursions(plan: &Plan, measured: &[Measured]) -> Vec<String> {
+    let of = |(case, measured): (&Case, &Measured)| {
+        let is_alone = case.purpose == Purpose::Case && case.solo() && case.mitigation == NONE;
+        let above_ns = measured.excursion_above_ns.filter(|_| is_alone)?;
+        let sum = |of: fn(&Measurement) -> u64| measured.counted().map(of).sum::<u64>() as f64;
+        let share = sum(|repeat| repeat.samples.excursions) / sum(|repeat| repeat.samples.count);
+        (share > ORDINARY_SHARE).then(|| {
+            format!(
+                "{:.0} % of the samples of the case `{}` are excursions, above {}: the pilot did not see how far this target \
+                 spreads alone, so that rates of excursions say little here. `excursions.over_min` sets the threshold.",
+                100.0 * share,
+                case.name,
+                format_ns(above_ns),
+            )
+        })
     };
     plan.cases.iter().zip(measured).filter_map(of).collect()
 }

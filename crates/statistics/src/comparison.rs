@@ -4,6 +4,7 @@
 //! above a threshold come in bursts (Coles, An Introduction to Statistical Modeling of Extreme Values, 2001, section
 //! 5.3.2). A change of their rate must pass two tests: by ranks of the repeats' own rates, since repeats differ by more
 //! than Poisson counts do; and by the exact comparison of the pooled counts, since ranks of one or two events mean little.
+//! The ranks of excursions per sample must say the same: longer samples are fewer, and so are the excursions among them.
 
 use super::ERROR;
 use super::rank::{least_p_of_ranks, rank_sum};
@@ -69,7 +70,11 @@ pub struct Rates {
     pub p_rank: f64,
     /// Two-sided p-value of the exact comparison of the pooled counts.
     pub p_count: f64,
-    /// The answer, by both tests.
+    /// The answer by time, of both tests.
+    pub by_time: Answer,
+    /// Two-sided p-value of the rank test on the excursions of each repeat per sample.
+    pub p_per_sample: f64,
+    /// The answer, where time and samples give the same one.
     pub answer: Answer,
     /// Whether the repeats of an arm differ by more than Poisson counts do, so that an interval from their sum is too
     /// narrow. The rank test does not mind.
@@ -153,20 +158,24 @@ fn measured(repeats: &[Repeat], with_mitigation: bool) -> Result<Vec<Repeat>, No
 }
 
 fn compare_rates_of(unmitigated: &[Repeat], mitigated: &[Repeat]) -> Rates {
-    let rates = |arm: &[Repeat]| -> Vec<f64> { arm.iter().map(|r| r.clusters as f64 / r.on_core_s()).collect() };
-    let by_rank = rank_sum(&rates(mitigated), &rates(unmitigated));
+    let ranks = |of: fn(&Repeat) -> f64| {
+        let rates = |arm: &[Repeat]| -> Vec<f64> { arm.iter().map(of).collect() };
+        rank_sum(&rates(mitigated), &rates(unmitigated))
+    };
+    let by_rank = ranks(|repeat| repeat.clusters as f64 / repeat.on_core_s());
+    let per_sample = ranks(|repeat| repeat.clusters as f64 / repeat.samples as f64);
     let (without, with) = (pooled(unmitigated), pooled(mitigated));
     let by_count = compare_rates(with, without);
-    let answer = match (answer(by_rank), answer(by_count)) {
-        (by_rank, by_count) if by_rank == by_count => by_rank,
-        _ => Answer::NotShown,
-    };
+    let agreed = |one: Answer, other: Answer| if one == other { one } else { Answer::NotShown };
+    let by_time = agreed(answer(by_rank), answer(by_count));
     Rates {
         unmitigated: without,
         mitigated: with,
         p_rank: by_rank.two_sided(),
         p_count: by_count.two_sided(),
-        answer,
+        by_time,
+        p_per_sample: per_sample.two_sided(),
+        answer: agreed(by_time, answer(per_sample)),
         overdispersed: is_overdispersed(&counts(unmitigated)) || is_overdispersed(&counts(mitigated)),
         could_show: least_p_of_rates(with, without) <= LEVEL,
     }

@@ -120,8 +120,16 @@ fn figures(comparison: &Comparison, threshold_ns: f64) -> String {
 }
 
 fn rates_in_words(rates: &Rates, threshold_ns: f64) -> String {
+    let longer_samples = if rates.by_time == rates.answer {
+        String::new()
+    } else {
+        format!(
+            " (not so per sample, {}: where samples are longer, fewer fit into a second)",
+            p_value(rates.p_per_sample)
+        )
+    };
     format!(
-        "excursions over {} {} without it, {} with it, {} between repeats and {} by count{}",
+        "excursions over {} {} without it, {} with it, {} between repeats and {} by count{}{longer_samples}",
         format_ns(threshold_ns),
         rate_in_words(rates.unmitigated),
         rate_in_words(rates.mitigated),

@@ -97,8 +97,9 @@ fn place_of(kept: &Kept) -> String {
 /// The overrides: `--set` as typed, and the options that stand for a field.
 pub(super) fn sets(arguments: &Run) -> Result<Vec<Set>, InputError> {
     let duration = arguments.duration.as_deref();
-    let mut sets = overrides::sets(&arguments.sets, duration, arguments.repeats, arguments.seed)?;
-    sets.extend(target_program::sets(&arguments.program)?);
+    // The program first: what is typed of it stands.
+    let mut sets = target_program::sets(&arguments.program)?;
+    sets.extend(overrides::sets(&arguments.sets, duration, arguments.repeats, arguments.seed)?);
     if let Some(path) = &arguments.against {
         sets.extend(overrides::against(path, arguments.experiment.as_deref().unwrap_or(THIS_MACHINE), &sets)?);
     }

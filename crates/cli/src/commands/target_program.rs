@@ -52,6 +52,8 @@ pub fn sets(arguments: &TargetProgram) -> Result<Vec<Set>, InputError> {
     let mut sets = vec![
         set(&["workloads", &name], Value::Table(workload)),
         set(&["targets"], Value::Array(vec![Value::Table(target)])),
+        // What the experiment says is of its own targets.
+        set(&["excursions", "over_min"], waykeeper_experiment::PILOT.into()),
     ];
     // Once more by itself, so that a mistake in it names the option that it was typed as.
     sets.extend(arguments.core.map(|number| Set {

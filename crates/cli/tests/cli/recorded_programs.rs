@@ -80,6 +80,8 @@ fn a_program_runs_on_a_simulated_platform_as_its_recording() {
     let [idle, loaded] = ["idle", "none"].map(case);
     // A period of 10 ms: three passes in 30 ms, one at an edge more or less.
     assert!((2..=4).contains(&idle["samples"].as_u64().unwrap()), "{idle}");
+    // The experiment's own threshold, 20 ns over the minimum, is one for its own loop of 75 ns.
+    assert!(idle["excursion_above_ns"].as_f64().unwrap() > 1.05 * idle["min_ns"].as_f64().unwrap(), "{idle}");
     // The same walk as a workload: the recording's loop has instructions beside its loads, and nothing else.
     let walk = simulated(&desk, &["--json", "--set=targets.0.workload=rta_128k", "--set=targets.0.core=1"]);
     let mean = |case: &Value| case["mean_ns"].as_f64().unwrap();

@@ -283,6 +283,32 @@ fn markers_functions_and_the_period_agree() {
 }
 
 #[test]
+fn a_threshold_below_the_ordinary_passes_is_remarked() {
+    let _alone = this_machine();
+    let desk = Desk::new();
+    // The pilot is its first start; every later one has passes of ten times the length.
+    compile(
+        &desk,
+        &main_of(
+            "FILE *starts = fopen(\"starts\", \"a\");\nfputc('x', starts);\n\
+             long long ns = ftell(starts) > 1 ? 5000000 : 500000;\nfclose(starts);\n\
+             for (;;) {\nwk_begin(0);\nstruct timespec t;\nclock_gettime(CLOCK_MONOTONIC, &t);\n\
+             long long end = t.tv_sec * 1000000000ll + t.tv_nsec + ns;\n\
+             do clock_gettime(CLOCK_MONOTONIC, &t); while (t.tv_sec * 1000000000ll + t.tv_nsec < end);\nwk_end(0);\nrest(10);\n}",
+        ),
+    );
+    run(&desk, &["--", "./mine"]).with(0);
+    let notes = desk.record("kept")["notes"].to_string();
+    assert!(notes.contains("100 % of the samples of the case `idle` are excursions, above "), "{notes}");
+    // What was typed decides, over what the program alone stands for.
+    std::fs::remove_dir_all(desk.path().join("kept")).unwrap();
+    run(&desk, &["--set=excursions.over_min=200ms", "--", "./mine"]).with(0);
+    let kept = desk.record("kept");
+    assert!(!kept["notes"].to_string().contains("are excursions, above"), "{}", kept["notes"]);
+    assert!(case(&kept, "idle")["excursion_above_ns"].as_f64().unwrap() > 200e6, "{kept}");
+}
+
+#[test]
 fn functions_that_are_not_there_are_named_with_those_that_are() {
     let _alone = this_machine();
     let desk = Desk::new();

@@ -117,6 +117,24 @@ fn one_wild_repeat_does_not_make_a_rate() {
 }
 
 #[test]
+fn fewer_excursions_among_fewer_samples_are_not_better() {
+    // Every sample is an excursion: 2 s hold 2000 of 1 ms, and 200 of 10 ms.
+    let all = |samples| Repeat { samples, ..repeat(samples, 75.0) };
+    for (without, with) in [(2000, 200), (200, 2000)] {
+        let found = judge(&[all(without); 5], &[all(with); 5]);
+        assert_eq!(found.kind, VerdictKind::NoDifferenceShown);
+        let why = "by count (not so per sample, p = 1.0: where samples are longer, fewer fit into a second); largest";
+        assert!(found.text.contains(why), "{}", found.text);
+    }
+    // A task of 1 ms of which one pass in 100 is late: in 2 s it is late 20 times. With it, one pass of ten periods each is late
+    // every 20 ms: 100 times among 1100 passes. Its maxima say nothing here.
+    let late = |samples, clusters| Repeat { samples, ..repeat(clusters, 75.0) };
+    assert!(judge(&[late(2000, 20); 5], &[late(1100, 100); 5]).text.starts_with("worse in the rate of excursions"));
+    // Half as many a second, and as many of the samples.
+    assert_eq!(judge(&[late(2000, 100); 5], &[late(1000, 50); 5]).kind, VerdictKind::NoDifferenceShown);
+}
+
+#[test]
 fn maxima_of_unequal_lengths_are_not_compared() {
     let short = |repeats: Vec<Repeat>| -> Vec<Repeat> {
         repeats.into_iter().map(|repeat| Repeat { exposure_s: 1.6, ..repeat }).collect()
