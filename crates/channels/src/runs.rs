@@ -83,7 +83,10 @@ impl ChannelRuns {
             let by: Vec<ChannelExercise> = own.map(|(looked, channels)| looked.exercise(channel, channels)).collect();
             let (answer, why) = match (by.is_empty(), self.runs.is_empty(), unknown.is_empty()) {
                 (false, ..) => judged(place, &channel.id, &by),
-                (true, true, _) => (ChannelAnswer::No, "no run was named; --run names one".to_owned()),
+                (true, true, _) if place.is_absent(&channel.id) => {
+                    (ChannelAnswer::No, "the channel is not there".to_owned())
+                }
+                (true, true, _) => (ChannelAnswer::NotSeen, NO_RUN.to_owned()),
                 (true, false, true) => (ChannelAnswer::No, "no neighbour of the runs does".to_owned()),
                 (true, false, false) => (ChannelAnswer::NotSeen, unknown.join("; ")),
             };
@@ -93,6 +96,10 @@ impl ChannelRuns {
         list().channel.iter().map(of).collect()
     }
 }
+
+/// Why nothing is known of any channel.
+pub(crate) const NO_RUN: &str =
+    "no run was named, so what exercises a channel was not seen; `--run` names one, `--measure` makes one";
 
 /// Whether neighbours that can exercise a channel are seen to have done it.
 fn judged(place: &ChannelPlace, id: &str, by: &[ChannelExercise]) -> (ChannelAnswer, String) {

@@ -9,6 +9,7 @@ use waykeeper_report::table::{columns, table};
 use waykeeper_report::text::{paragraph, section};
 use waykeeper_statistics::digits;
 
+use crate::runs::NO_RUN;
 use crate::table::{ChannelAnswer, ChannelExercise, ChannelRow, ChannelTable, PolicyStanding};
 
 /// So many settings of a policy are shown for a channel; JSON has all.
@@ -93,8 +94,9 @@ fn head(of: &ChannelTable) -> String {
         let length = format!("{} repeats of {}", run.repeats, seconds(run.duration_s));
         format!("run: {}: {}, {}, {length}{kind}{cut}", run.run, run.experiment, run.started)
     });
+    let none = of.runs.is_empty().then(|| format!("runs: {NO_RUN}"));
     let lines = [format!("interference channels of {file}{}{called}", of.place), format!("policy: {policy}")];
-    lines.into_iter().chain(runs).map(|line| paragraph(&line, "  ")).collect::<Vec<_>>().join("\n")
+    lines.into_iter().chain(none).chain(runs).map(|line| paragraph(&line, "  ")).collect::<Vec<_>>().join("\n")
 }
 
 fn details(row: &ChannelRow) -> String {
@@ -127,7 +129,8 @@ fn details(row: &ChannelRow) -> String {
         add("exercised", format!("in {} more cases; --json lists all", row.exercised.by.len() - SHOWN));
     }
     let can = &row.exercised.can;
-    if row.exercised.answer == ChannelAnswer::NotSeen {
+    // That no run was named stands above, once.
+    if row.exercised.answer == ChannelAnswer::NotSeen && row.exercised.why != NO_RUN {
         add("exercised", format!("not seen: {}", row.exercised.why));
     }
     match (&row.external, can.is_empty()) {

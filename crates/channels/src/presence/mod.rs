@@ -71,6 +71,11 @@ impl ChannelPlace {
         }
     }
 
+    /// Whether something shows that a channel is not there.
+    pub(crate) fn is_absent(&self, channel: &str) -> bool {
+        self.presences.get(channel).is_some_and(|presence| presence.answer == ChannelAnswer::No)
+    }
+
     fn row(&self, channel: &ListedChannel, policy: &ChannelPolicy, exercised: Exercised) -> ChannelRow {
         let checks = self.findings.iter().filter(|finding| channel.checks.contains(&finding.id));
         ChannelRow {

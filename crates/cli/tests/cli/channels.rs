@@ -221,6 +221,21 @@ fn what_an_unknown_program_exercises_is_not_seen() {
     }
 }
 
+/// Without a run nothing shows what exercises a channel, unless there is none.
+#[test]
+fn without_a_run_what_exercises_a_channel_is_not_seen() {
+    let desk = Desk::new();
+    for place in [&["channels"][..], &["channels", "agilex5"], &["channels", "zynq7000"]] {
+        let table = desk.run(&[place, &["--json"]].concat()).with(0).json();
+        for row in list(&table, "channels") {
+            let expected = if row["present"]["answer"] == "no" { "no" } else { "not_seen" };
+            assert_eq!(row["exercised"]["answer"], expected, "{row}");
+        }
+        let text = desk.run(place).with(0).stdout;
+        assert_eq!(text.matches("no run was named").count(), 1, "{text}");
+    }
+}
+
 /// The run for the table, on a small platform: each channel that a workload can exercise there has a case.
 #[test]
 fn a_measurement_covers_what_workloads_can_exercise() {
