@@ -15,6 +15,7 @@ mod cpus;
 mod files;
 mod follow;
 pub mod host;
+mod intrusion;
 mod journal;
 mod monitor;
 mod perform;

@@ -5,6 +5,7 @@ use serde::Serialize;
 use crate::MachineAccess;
 use crate::cgroups::{self, FollowedCgroup, Standing, Strays};
 use crate::change::describe;
+use crate::intrusion::intrusions;
 use crate::journal::{Journal, JournalError};
 use crate::perform::{self, MachineError};
 use crate::read_back::{Difference, read_back};
@@ -91,6 +92,7 @@ pub fn status(machine: &mut MachineAccess<'_>, store: &mut dyn Store) -> Result<
     if phase == Phase::Applied {
         let (settings, tasks) = (left(&journal), &journal.head.before.tasks);
         differences = read_back(machine, &settings, tasks)?;
+        differences.append(&mut intrusions(machine, &journal, &settings)?);
         standing = cgroups::standing(machine, &settings, tasks)?;
         differences.append(&mut standing.differences);
     }

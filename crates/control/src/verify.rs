@@ -9,6 +9,7 @@ use waykeeper_linux::Root;
 use crate::MachineAccess;
 use crate::cgroups::{self, FollowedCgroup, Strays};
 use crate::host::caches::{Cache, caches};
+use crate::intrusion::intrusions;
 use crate::journal::Journal;
 use crate::perform::MachineError;
 use crate::probe::{Arrangement, NotMeasured, PartitionedCache, ProbeSamples, ProbeVerdict, Prober, arrange, judge};
@@ -99,6 +100,7 @@ pub fn verify(
     let settings = left(&journal);
     let tasks = &journal.head.before.tasks;
     let mut differences = read_back(machine, &settings, tasks).map_err(StatusError::from)?;
+    differences.append(&mut intrusions(machine, &journal, &settings).map_err(StatusError::from)?);
     let standing = cgroups::standing(machine, &settings, tasks).map_err(StatusError::from)?;
     differences.extend(standing.differences);
     let mut verified = Verified {

@@ -83,9 +83,29 @@ pub struct DomainOffer {
     pub kept: Mask,
     /// Bits that groups which are there already fill.
     pub filled: Mask,
+    /// The names of these groups; empty where `bit_usage` alone shows them.
+    #[serde(skip)]
+    pub filled_by: Vec<String>,
 }
 
 impl DomainOffer {
+    /// That the groups which are there already do something, with the names of the first few.
+    pub fn groups_do(&self, does: &str, do_: &str) -> String {
+        const NAMED: usize = 4;
+        let mut named: Vec<String> = self.filled_by.iter().take(NAMED).map(|name| format!("`{name}`")).collect();
+        match self.filled_by.len().saturating_sub(NAMED) {
+            0 => {}
+            more => named.push(format!("{more} more")),
+        }
+        match named.split_last() {
+            None => format!("groups that resctrl has already {do_}"),
+            Some((one, [])) => format!("group {one}, which resctrl has already, {does}"),
+            Some((last, first)) => {
+                format!("groups {} and {last}, which resctrl has already, {do_}", first.join(", "))
+            }
+        }
+    }
+
     /// All bits.
     pub fn full(&self) -> Mask {
         Mask::full(self.bits)

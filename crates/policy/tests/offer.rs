@@ -258,7 +258,7 @@ fn ways_that_are_in_use_by_what_no_group_shows() {
     for (l3, told) in [
         ("'0x1'", "groups that resctrl has already fill ways 0"),
         ("'0x8'", "groups that resctrl has already fill ways 3"),
-        ("{ share = '0xc', exclusive = false }", "keep a part of 0xc for themselves"),
+        ("{ share = '0xc', exclusive = false }", "groups that resctrl has already have a part of 0xc alone"),
         ("'0x10000'", "devices fill way 16 of L3 0"),
         ("'13 ways'", "12 are free (devices fill 16-19, groups that resctrl has already fill 0-3)"),
     ] {

@@ -163,7 +163,16 @@ fn a_resctrl_that_stands_in_the_way() {
     // All ways filled by a group that is there: nothing can be exclusive.
     xeon.resctrl = Some(state(MountSettings::default(), vec![group("b", "shareable")], "shareable"));
     xeon.caches[0].domains[0].filled = Mask(0xfffff);
-    refused(&xeon, &policy, "classes.0.l3", false, &["none is free", "already fill 0-19"]);
+    refused(&xeon, &policy, "classes.0.l3", false, &["none is free", "already fill 0-19", "`rmdir`"]);
+    for (names, said) in [
+        (&["b"][..], "group `b`, which resctrl has already, fills 0-19"),
+        (&["b", "c"], "groups `b` and `c`, which resctrl has already, fill 0-19"),
+        (&["b", "c", "d", "e", "f", "g"], "groups `b`, `c`, `d`, `e` and 2 more, which resctrl has already, fill 0-19"),
+    ] {
+        xeon.caches[0].domains[0].filled_by = names.iter().map(ToString::to_string).collect();
+        refused(&xeon, &policy, "classes.0.l3", false, &[said]);
+    }
+    xeon.caches[0].domains[0].filled_by.clear();
     refused(&xeon, &class("a", "cores = '0'\nl3 = '0xf'"), "classes.0.l3", true, &["already fill ways 0-3"]);
     // 16 classes: the others, ours and 15 that are there.
     xeon.caches[0].domains[0].filled = Mask(0);

@@ -169,3 +169,54 @@ fn status_tells_what_holds_and_what_does_not() {
         ["x/mode: exclusive was written, it reads shareable", "x/schemata L3:0: 3ff was written, it reads f"]
     );
 }
+
+/// pqos and others make groups of their own; one that reaches into ways which the policy gave away alone is told, whatever mode the
+/// class is in now.
+#[test]
+fn groups_that_others_made_since_are_told_where_they_reach_into_the_classes_ways() {
+    let (mut acting, mut store) = applied();
+    let model = acting.model.clone();
+    model.borrow_mut().mkdir("theirs").unwrap();
+    model.borrow_mut().write("theirs/schemata", "L3:0=c00;1=c00\n").unwrap();
+    let mut told = || -> Vec<String> {
+        let told = status(&mut acting.machine(), &mut store).unwrap().unwrap();
+        told.differences.iter().map(ToString::to_string).collect()
+    };
+    assert_eq!(told(), [""; 0], "it shares the root's ways alone");
+    model.borrow_mut().write("x/mode", "shareable\n").unwrap();
+    model.borrow_mut().write("theirs/schemata", "L3:1=f00\n").unwrap();
+    assert_eq!(
+        told(),
+        [
+            "x/mode: exclusive was written, it reads shareable",
+            "x/schemata L3:1: 3ff, which no other group of the policy has, was written, it reads the same, and the group `theirs` of others \
+             has 300 of it"
+        ]
+    );
+    model.borrow_mut().rmdir("theirs").unwrap();
+    assert_eq!(told(), ["x/mode: exclusive was written, it reads shareable"]);
+}
+
+/// What a group had before stays as it was when the policy was applied beside it.
+#[test]
+fn ways_that_another_group_had_before_are_no_change() {
+    let cut = Cut::default();
+    let (mut acting, mut store) = (Acting::on(Kind::Plain.model(Kernel::V6_18), &cut), Memory::with(&cut));
+    let model = acting.model.clone();
+    model.borrow_mut().mkdir("theirs").unwrap();
+    model.borrow_mut().write("theirs/schemata", "L3:0=300;1=300\n").unwrap();
+    let shareable: Vec<_> = halves().into_iter().filter(|step| *step != write("x/mode", "exclusive\n")).collect();
+    apply(&mut acting, &mut store, &shareable).unwrap();
+    let mut told = || -> Vec<String> {
+        let told = status(&mut acting.machine(), &mut store).unwrap().unwrap();
+        told.differences.iter().map(ToString::to_string).collect()
+    };
+    assert_eq!(told(), [""; 0]);
+    model.borrow_mut().write("theirs/schemata", "L3:0=380\n").unwrap();
+    assert_eq!(
+        told(),
+        [
+            "x/schemata L3:0: 3ff, which no other group of the policy has, was written, it reads the same, and the group `theirs` of others has 380 of it"
+        ]
+    );
+}

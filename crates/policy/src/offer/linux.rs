@@ -267,7 +267,7 @@ impl Reader<'_> {
                     self.odd("schemata", &format!("names cache {id} of level {level}, which sysfs does not show"))
                 );
             };
-            let (kept, filled) = of_groups(groups, level, *id);
+            let (kept, filled, filled_by) = of_groups(groups, level, *id);
             let usage = self.bit_usage(name, *id, full)?;
             // Where devices fill all bits nothing is known about each of them, as with `shareable_bits`.
             let by_devices = if usage.devices == full { Mask(0) } else { usage.devices.without(shareable) };
@@ -281,6 +281,7 @@ impl Reader<'_> {
                 shareable,
                 kept: kept.with(usage.kept),
                 filled: filled.with(usage.kept),
+                filled_by,
             });
         }
         let closids = self.need(&format!("info/{name}/num_closids"), number)?;
@@ -385,18 +386,21 @@ impl Reader<'_> {
     }
 }
 
-/// What groups that are there keep for themselves in a cache, and what they fill.
-fn of_groups(groups: &[Present], level: u8, id: u32) -> (Mask, Mask) {
-    let (mut kept, mut filled) = (Mask(0), Mask(0));
+/// What groups that are there keep for themselves in a cache, what they fill, and the names of those that fill any.
+fn of_groups(groups: &[Present], level: u8, id: u32) -> (Mask, Mask, Vec<String>) {
+    let (mut kept, mut filled, mut names_of) = (Mask(0), Mask(0), Vec::new());
     for (group, schemata) in groups {
         let names = [format!("L{level}"), format!("L{level}CODE"), format!("L{level}DATA")];
         let lines = schemata.iter().filter(|line| names.contains(&line.name)).filter_map(SchemataLine::masks);
         let mine = lines.flatten().filter(|(domain, _)| *domain == id);
         let mask = mine.fold(Mask(0), |all, (_, mask)| all.with(Mask(mask)));
         filled = filled.with(mask);
+        if !mask.is_empty() {
+            names_of.push(group.name.clone());
+        }
         if group.mode != "shareable" {
             kept = kept.with(mask);
         }
     }
-    (kept, filled)
+    (kept, filled, names_of)
 }

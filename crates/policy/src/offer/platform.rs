@@ -111,6 +111,7 @@ fn domains<'s>(cache: &'s Seen) -> impl Iterator<Item = DomainOffer> + 's {
             shareable: if is_mpam { Mask::full(bits) } else { Mask(0) },
             kept: Mask(0),
             filled: Mask(0),
+            filled_by: Vec::new(),
         }
     })
 }

@@ -16,6 +16,9 @@ pub fn divide(ask: &Ask, notes: &mut Vec<String>) -> Result<Division, Refusal> {
     divider.divide()
 }
 
+/// What to do about groups of others.
+const REMOVE: &str = "`rmdir` of its folder removes a group that nobody needs";
+
 struct Divider<'a, 'p> {
     ask: &'a Ask<'p>,
     /// Ways that somebody has alone, and who.
@@ -162,7 +165,8 @@ impl Divider<'_, '_> {
             return Ok(());
         }
         let message = format!(
-            "groups that resctrl has already fill ways {} of {}, which {mask} would have alone; they are not Waykeeper's to change",
+            "{} ways {} of {}, which {mask} would have alone; they are not Waykeeper's to change ({REMOVE})",
+            self.ask.domain.groups_do("fills", "fill"),
             filled.ways(),
             self.called()
         );
@@ -201,7 +205,8 @@ impl Divider<'_, '_> {
             }
         };
         also(domain.devices(), "devices fill");
-        also(domain.filled, "groups that resctrl has already fill");
+        also(domain.filled, &domain.groups_do("fills", "fill"));
+        let remove = if domain.filled.is_empty() { String::new() } else { format!("; {REMOVE}") };
         let run = free.longest_run().count();
         let left = match (free.count(), run) {
             (0, _) => "none is free".to_owned(),
@@ -210,7 +215,7 @@ impl Divider<'_, '_> {
         };
         let reasons = if reasons.is_empty() { String::new() } else { format!(" ({})", reasons.join(", ")) };
         let message = format!(
-            "`{name}` asks for {amount} of {}, {bits} of its {}, and {left}{reasons}",
+            "`{name}` asks for {amount} of {}, {bits} of its {}, and {left}{reasons}{remove}",
             self.called(),
             parts(domain)
         );
@@ -256,7 +261,7 @@ impl Divider<'_, '_> {
                     return Err(Refusal::wrong(key, message));
                 }
                 if mask.overlaps(domain.kept) {
-                    let message = format!("groups that resctrl has already keep a part of {mask} for themselves");
+                    let message = format!("{} a part of {mask} alone ({REMOVE})", domain.groups_do("has", "have"));
                     return Err(Refusal::lacking(key, message));
                 }
                 return Ok(mask);
