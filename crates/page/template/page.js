@@ -10,18 +10,14 @@
   // Colours that differ in lightness too (Okabe and Ito, with two more); dashes tell runs and later rounds apart.
   const LIGHT = ["#0072b2", "#d55e00", "#009e73", "#a3447c", "#b8860b", "#3a96c9", "#5b4b9a", "#7a5230", "#4d6a00", "#c2185b"];
   const DARK = ["#5cb3ee", "#ff9a4d", "#3ad1a3", "#e58fc1", "#e6c04a", "#9adcf7", "#b3a4f0", "#d3a67e", "#b2d054", "#ff85ad"];
-  const DASHES = ["solid", [6, 4], [2, 3], [10, 3, 2, 3]];
+  const DASHES = ["solid", [6, 4], [2, 3], [14, 4], [4, 8], [10, 2]];
 
   const isDark = () => !state.printing && (root.dataset.theme ? root.dataset.theme === "dark" : dark.matches);
   const ink = (name) => getComputedStyle(root).getPropertyValue(`--${name}`).trim();
   const palette = () => (isDark() ? DARK : LIGHT);
   const colourOf = (number) => palette()[number % LIGHT.length];
   const caseColour = (number) => colourOf(data.cases[number].colour);
-  const caseDash = (number) => {
-    const of = data.cases[number];
-    const round = Math.floor(of.colour / LIGHT.length);
-    return DASHES[(data.runs.length > 1 ? of.run + round : round) % DASHES.length];
-  };
+  const caseDash = (number) => DASHES[data.cases[number].dash % DASHES.length];
 
   // ---- figures as people write them -------------------------------------------------------------------------------
   const digits = (value) => {
@@ -259,7 +255,7 @@
       if (!line.tail) return [own];
       const tail = {
         type: "line", name: `${of.label}, tail`, data: line.tail.points, showSymbol: false, symbolSize: 5, color: caseColour(line.case),
-        lineStyle: { width: 1.4, type: [4, 4] }, emphasis: { disabled: true }, clip: true,
+        lineStyle: { width: 0.9, type: caseDash(line.case) }, emphasis: { disabled: true }, clip: true,
         tooltip: { formatter: (item) => item.value ? tip(`${of.label}: tail`, [["above", time(item.value[0])], ["events a sample", item.value[1].toExponential(1)], ["rests on", `${line.tail.peaks} events above ${time(line.tail.threshold_ns)}`], [`median maximum of ${seconds(line.tail.over_s)}`, time(line.tail.median_ns)], ...seen(line.case)], "What a longer run would show if what made the highest events goes on as it did. It bounds nothing.") : "" },
       };
       return [own, tail];

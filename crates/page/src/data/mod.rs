@@ -48,6 +48,9 @@ pub struct Data {
     pub published: Vec<PublishedBeside>,
 }
 
+/// Colours of cases before the first comes again.
+pub(crate) const COLOURS: usize = 10;
+
 /// A case, as pictures name it and as hovering shows it.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -60,6 +63,8 @@ pub struct CaseFigures {
     pub label: String,
     /// The colour that it shares with cases of the same name.
     pub colour: usize,
+    /// How its line is dashed: what tells it from cases of that colour in other runs, and in later rounds through the colours.
+    pub dash: usize,
     /// Number of samples.
     pub samples: u64,
     /// The time in which they were seen.
@@ -133,6 +138,7 @@ fn figures(cases: &[Numbered<'_>], several_runs: bool) -> Vec<CaseFigures> {
             name: case.name.clone(),
             label: if several_runs { format!("{}: {}", letter(*run), case.name) } else { case.name.clone() },
             colour,
+            dash: colour / COLOURS + if several_runs { *run } else { 0 },
             samples: case.samples,
             run_length_s: case.run_length_s,
             min_ns: case.min_ns,

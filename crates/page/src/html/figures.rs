@@ -19,7 +19,7 @@ pub fn figures(data: &Data) -> String {
         html += &figure(
             "exceedance",
             "Complementary distribution",
-            "The share of samples that were at least so long. Dashed lines are tails that fit, up to the length of the run \
+            "The share of samples that were at least so long. Thin lines are tails that fit, up to the length of the run \
              they are asked for; vertical lines are limits of budgets.",
             &scale_switch(data.latency.as_ref().is_some_and(|latency| latency.first == ScaleKind::Log)),
         );

@@ -3,25 +3,22 @@
 //! Nothing moves in them, so what hovering shows in the page stands in their legends: each case with its maximum and the
 //! time in which that was seen.
 
-use std::error::Error;
+mod drawing;
 
-use plotters::coord::ranged1d::{AsRangedCoord, ValueFormatter};
-use plotters::prelude::*;
+use plotters::style::RGBColor;
 use waykeeper_experiment::layout::Metric;
 use waykeeper_report::figure::seconds;
 use waykeeper_report::figure_of_metric;
 use waykeeper_run::spread::FigureSpread;
 use waykeeper_workload::format_ns;
 
-use crate::data::{Agreement, Data, LatencyPlot, ScaleKind};
-
-const SIZE: (u32, u32) = (960, 540);
+use crate::data::{self, Agreement, Data, LatencyPlot, ScaleKind};
 
 /// More lines than this are a thicket; the page has all.
 const MOST_LINES: usize = 10;
 
 /// The colours of the page on a light ground.
-const COLOURS: [RGBColor; 10] = [
+const COLOURS: [RGBColor; data::COLOURS] = [
     RGBColor(0x00, 0x72, 0xb2),
     RGBColor(0xd5, 0x5e, 0x00),
     RGBColor(0x00, 0x9e, 0x73),
@@ -34,7 +31,8 @@ const COLOURS: [RGBColor; 10] = [
     RGBColor(0xc2, 0x18, 0x5b),
 ];
 
-type Drawn<T> = Result<T, Box<dyn Error>>;
+/// Pixels of a line and of the gap after it, again and again; the page has the same.
+const DASHES: [Option<(u32, u32)>; 6] = [None, Some((6, 4)), Some((2, 3)), Some((14, 4)), Some((4, 8)), Some((10, 2))];
 
 /// A picture that is drawn: what `draw` needs.
 struct Picture {
@@ -44,6 +42,8 @@ struct Picture {
     lines: Vec<Line>,
     /// Upright lines, each with its name.
     limits: Vec<(f64, String)>,
+    /// Cases for which there was no room.
+    left_out: usize,
 }
 
 struct Axis {
@@ -59,7 +59,9 @@ struct Line {
     colour: RGBColor,
     /// Points that follow each other; a line may have gaps.
     runs: Vec<Vec<(f64, f64)>>,
-    dashed: bool,
+    dash: Option<(u32, u32)>,
+    /// A line that was not measured is thin.
+    measured: bool,
     dots: bool,
     /// Intervals: where, and both ends.
     bars: Vec<(f64, (f64, f64))>,
@@ -78,7 +80,7 @@ pub fn svgs(data: &Data) -> Result<Vec<(String, String)>, String> {
         pictures.extend(sweep(data, at).map(|picture| (format!("sweep-{}.svg", at + 1), picture)));
     }
     let drawn = pictures.into_iter().map(|(name, picture)| {
-        let text = drawn(&picture).map_err(|error| format!("{name} cannot be drawn: {error}"))?;
+        let text = drawing::drawn(&picture).map_err(|error| format!("{name} cannot be drawn: {error}"))?;
         Ok((name, text))
     });
     drawn.collect()
@@ -98,13 +100,32 @@ fn colour(data: &Data, case: usize) -> RGBColor {
     COLOURS[data.cases[case].colour % COLOURS.len()]
 }
 
+fn dash(data: &Data, case: usize) -> Option<(u32, u32)> {
+    DASHES[data.cases[case].dash % DASHES.len()]
+}
+
+/// The lines of a picture that are drawn, and how many are not: of several runs some of each, so that they can be compared.
+fn chosen<'l, L>(data: &Data, lines: &'l [L], case: fn(&L) -> usize) -> (Vec<&'l L>, usize) {
+    let run = |line: &L| data.cases[case(line)].run;
+    let mut turns: Vec<(usize, usize)> = Vec::with_capacity(lines.len());
+    for (at, line) in lines.iter().enumerate() {
+        let before = lines[..at].iter().filter(|other| run(other) == run(line)).count();
+        turns.push((before, at));
+    }
+    turns.sort_unstable();
+    let mut drawn: Vec<usize> = turns.iter().take(MOST_LINES).map(|(_, at)| *at).collect();
+    drawn.sort_unstable();
+    (drawn.into_iter().map(|at| &lines[at]).collect(), lines.len().saturating_sub(MOST_LINES))
+}
+
 fn latency(data: &Data) -> Option<Picture> {
     let latency = data.latency.as_ref()?;
     let scale = latency.scales.iter().find(|scale| scale.kind == latency.first)?;
     let edges = &scale.edges_ns;
     let axis = lengths(latency.first == ScaleKind::Log, latency.least_ns(), edges[edges.len() - 1]);
     let mut most = 1.0_f64;
-    let lines = scale.lines.iter().take(MOST_LINES).map(|line| {
+    let (lines, left_out) = chosen(data, &scale.lines, |line| line.case);
+    let lines = lines.into_iter().map(|line| {
         let mut runs: Vec<Vec<(f64, f64)>> = Vec::new();
         let mut next = None;
         for (step, count) in &line.counts {
@@ -127,7 +148,8 @@ fn latency(data: &Data) -> Option<Picture> {
             name: label(data, line.case),
             colour: colour(data, line.case),
             runs,
-            dashed: false,
+            dash: dash(data, line.case),
+            measured: true,
             dots: false,
             bars: Vec::new(),
         }
@@ -139,6 +161,7 @@ fn latency(data: &Data) -> Option<Picture> {
         y: Axis { name: "samples".into(), log: true, from: 0.5, to: most * 1.5, shown: plain },
         lines,
         limits: Vec::new(),
+        left_out,
     })
 }
 
@@ -154,7 +177,8 @@ fn exceedance(data: &Data) -> Option<Picture> {
     let begin = data.latency.as_ref().filter(|_| log).map_or(0.0, LatencyPlot::least_ns);
     let mut lines = Vec::new();
     let (mut from, mut to, mut least) = (f64::INFINITY, 0.0_f64, 1.0_f64);
-    for line in exceedance.lines.iter().take(MOST_LINES) {
+    let (drawn, left_out) = chosen(data, &exceedance.lines, |line| line.case);
+    for line in &drawn {
         let seen: Vec<_> =
             line.points.iter().map(|(ns, share)| (if *ns > 0.0 { *ns } else { begin }, *share)).collect();
         for (ns, share) in &seen {
@@ -164,24 +188,26 @@ fn exceedance(data: &Data) -> Option<Picture> {
             name: label(data, line.case),
             colour: colour(data, line.case),
             runs: vec![stairs(&seen)],
-            dashed: false,
+            dash: dash(data, line.case),
+            measured: true,
             dots: false,
             bars: Vec::new(),
         });
     }
-    for line in exceedance.lines.iter().take(MOST_LINES) {
+    for line in &drawn {
         let Some(tail) = &line.tail else { continue };
         least = tail.points.last().map_or(least, |(_, share)| least.min(*share));
         lines.push(Line {
             name: format!(
-                "{}, tail of {} events to a run of {}",
+                "{}, fitted tail of {} events to a run of {}",
                 data.cases[line.case].label,
                 tail.peaks,
                 seconds(tail.over_s)
             ),
             colour: colour(data, line.case),
             runs: vec![tail.points.iter().copied().filter(|(ns, _)| *ns < 20.0 * to).collect()],
-            dashed: true,
+            dash: dash(data, line.case),
+            measured: false,
             dots: false,
             bars: Vec::new(),
         });
@@ -207,6 +233,7 @@ fn exceedance(data: &Data) -> Option<Picture> {
         },
         lines,
         limits,
+        left_out,
     })
 }
 
@@ -224,7 +251,8 @@ fn stairs(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
 
 fn peaks(data: &Data) -> Option<Picture> {
     let peaks = data.peaks.as_ref()?;
-    let lines = peaks.lines.iter().take(MOST_LINES).map(|line| Line {
+    let (lines, left_out) = chosen(data, &peaks.lines, |line| line.case);
+    let lines = lines.into_iter().map(|line| Line {
         name: label(data, line.case),
         colour: colour(data, line.case),
         // A repeat that does not count has no place among the others.
@@ -235,7 +263,8 @@ fn peaks(data: &Data) -> Option<Picture> {
                 .map(|point| (point.at_s, point.max_ns))
                 .collect(),
         ],
-        dashed: false,
+        dash: dash(data, line.case),
+        measured: true,
         dots: true,
         bars: Vec::new(),
     });
@@ -257,6 +286,7 @@ fn peaks(data: &Data) -> Option<Picture> {
         },
         lines,
         limits: Vec::new(),
+        left_out,
     })
 }
 
@@ -274,7 +304,8 @@ fn sweep(data: &Data, at: usize) -> Option<Picture> {
             name: format!("{}{}", line.name, rests_on(&spreads)),
             colour,
             runs: vec![own.collect()],
-            dashed: false,
+            dash: None,
+            measured: true,
             dots: true,
             bars: spreads.iter().map(|(place, spread)| (at(*place), (spread.low.max(0.0), spread.high))).collect(),
         });
@@ -292,7 +323,8 @@ fn sweep(data: &Data, at: usize) -> Option<Picture> {
                 name: format!("{}, published", line.name),
                 colour,
                 runs: vec![theirs],
-                dashed: true,
+                dash: DASHES[1],
+                measured: true,
                 dots: true,
                 bars: Vec::new(),
             });
@@ -320,6 +352,7 @@ fn sweep(data: &Data, at: usize) -> Option<Picture> {
         y: Axis { name: sweep.metric.to_string(), log: false, from: 0.0, to: most * 1.15, shown },
         lines,
         limits: Vec::new(),
+        left_out: sweep.lines.len().saturating_sub(MOST_LINES),
     })
 }
 
@@ -342,100 +375,6 @@ fn small(value: f64) -> String {
 
 fn whole(value: f64) -> String {
     if value.fract().abs() < 1e-9 { format!("{value:.0}") } else { String::new() }
-}
-
-fn drawn(picture: &Picture) -> Drawn<String> {
-    let (x, y) = (picture.x.from..picture.x.to, picture.y.from..picture.y.to);
-    match (picture.x.log, picture.y.log) {
-        (false, false) => on_axes(picture, x, y),
-        (false, true) => on_axes(picture, x, y.log_scale()),
-        (true, false) => on_axes(picture, x.log_scale(), y),
-        (true, true) => on_axes(picture, x.log_scale(), y.log_scale()),
-    }
-}
-
-fn on_axes<X, Y>(picture: &Picture, x: X, y: Y) -> Drawn<String>
-where
-    X: AsRangedCoord<Value = f64>,
-    Y: AsRangedCoord<Value = f64>,
-    X::CoordDescType: ValueFormatter<f64>,
-    Y::CoordDescType: ValueFormatter<f64>,
-{
-    let mut text = String::new();
-    {
-        let area = SVGBackend::with_string(&mut text, SIZE).into_drawing_area();
-        area.fill(&WHITE)?;
-        let mut chart = ChartBuilder::on(&area)
-            .caption(&picture.title, ("sans-serif", 20))
-            .margin(14)
-            .x_label_area_size(46)
-            .y_label_area_size(76)
-            .build_cartesian_2d(x, y)?;
-        chart
-            .configure_mesh()
-            .light_line_style(TRANSPARENT)
-            .bold_line_style(BLACK.mix(0.12))
-            .x_desc(&picture.x.name)
-            .y_desc(&picture.y.name)
-            .label_style(("sans-serif", 13))
-            .axis_desc_style(("sans-serif", 14))
-            .x_label_formatter(&|value| (picture.x.shown)(*value))
-            .y_label_formatter(&|value| (picture.y.shown)(*value))
-            .draw()?;
-        for line in &picture.lines {
-            draw_line(&mut chart, line)?;
-        }
-        for (at, name) in &picture.limits {
-            let ends = vec![(*at, picture.y.from), (*at, picture.y.to)];
-            let series = chart.draw_series(LineSeries::new(ends, RED.stroke_width(1)))?;
-            series
-                .label(format!("budget {name}"))
-                .legend(|(x, y)| PathElement::new(vec![(x, y), (x + 20, y)], RED.stroke_width(1)));
-        }
-        chart
-            .configure_series_labels()
-            .position(SeriesLabelPosition::UpperRight)
-            .label_font(("sans-serif", 13))
-            .background_style(WHITE.mix(0.85))
-            .border_style(BLACK.mix(0.25))
-            .draw()?;
-        area.present()?;
-    }
-    Ok(text)
-}
-
-fn draw_line<'a, X, Y>(chart: &mut ChartContext<'a, SVGBackend<'a>, Cartesian2d<X, Y>>, line: &Line) -> Drawn<()>
-where
-    X: plotters::coord::ranged1d::Ranged<ValueType = f64> + 'a,
-    Y: plotters::coord::ranged1d::Ranged<ValueType = f64> + 'a,
-{
-    let style = line.colour.stroke_width(2);
-    for (at, run) in line.runs.iter().enumerate() {
-        let series = match line.dashed {
-            true => chart.draw_series(DashedLineSeries::new(run.iter().copied(), 6, 4, style))?,
-            false => chart.draw_series(LineSeries::new(run.iter().copied(), style))?,
-        };
-        if at == 0 {
-            series.label(&line.name).legend(move |(x, y)| PathElement::new(vec![(x, y), (x + 20, y)], style));
-        }
-        if line.dots {
-            // A cap is as wide as a mark, whatever the axis is.
-            let bar = |(x, (low, high)): &(f64, (f64, f64))| {
-                let upright = PathElement::new(vec![(*x, *low), (*x, *high)], line.colour.stroke_width(1));
-                let cap = |y: f64| {
-                    EmptyElement::at((*x, y)) + PathElement::new(vec![(-5, 0), (5, 0)], line.colour.stroke_width(1))
-                };
-                (upright, cap(*low), cap(*high))
-            };
-            let bars: Vec<_> = line.bars.iter().map(bar).collect();
-            for (upright, low, high) in bars {
-                chart.draw_series(std::iter::once(upright))?;
-                chart.draw_series([low, high])?;
-            }
-            chart.draw_series(run.iter().map(|point| Circle::new(*point, 3, line.colour.filled())))?;
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -469,6 +408,44 @@ mod tests {
                     assert!(text.contains(&label), "{file}: {label}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn runs_are_told_apart_and_each_has_lines() {
+        let mut host = run("host");
+        let cases = host.run.cases.clone();
+        // More cases than there is room for, in the first run alone.
+        while host.run.cases.len() <= MOST_LINES {
+            host.run.cases.extend(cases.clone());
+        }
+        let runs = [host, run("host")];
+        let data = Data::new(&runs);
+        let dashes = |run: usize| -> Vec<_> {
+            (0..data.cases.len()).filter(|case| data.cases[*case].run == run).map(|case| dash(&data, case)).collect()
+        };
+        assert_eq!((dashes(0)[0], dashes(1)[0]), (None, Some((6, 4))));
+        assert_eq!(data.cases[0].colour, data.cases.iter().find(|case| case.run == 1).unwrap().colour);
+        let all: Vec<usize> = (0..data.cases.len()).collect();
+        let (drawn, left_out) = chosen(&data, &all, |case| *case);
+        assert_eq!((drawn.len(), left_out), (MOST_LINES, all.len() - MOST_LINES));
+        let of_second = drawn.iter().filter(|case| data.cases[***case].run == 1).count();
+        assert_eq!(of_second, dashes(1).len().min(MOST_LINES / 2));
+        for (file, text) in svgs(&data).unwrap() {
+            assert!(text.contains("A: ") && text.contains("B: "), "{file}");
+            assert!(text.contains(&format!("not drawn: {left_out} more")), "{file}");
+        }
+    }
+
+    #[test]
+    fn a_legend_lies_below_the_axes() {
+        let run = run("simulated");
+        for (file, text) in svgs(&Data::new(std::slice::from_ref(&run))).unwrap() {
+            let name = &run.run.cases[0].name;
+            let at = text.find(&format!("{name} (max ")).unwrap();
+            let tag = &text[text[..at].rfind("<text").unwrap()..at];
+            let y: f64 = tag.split("y=\"").nth(1).unwrap().split('"').next().unwrap().parse().unwrap();
+            assert!(y > 520.0, "{file}: {tag}");
         }
     }
 
