@@ -40,22 +40,47 @@ struct Less {
     with_mitigation: bool,
     repeat: usize,
     rate: f64,
-    /// The median of the other arm.
-    usual: f64,
+    there: Partner,
     least_share: f64,
+}
+
+/// What a repeat is compared with.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Partner {
+    /// The same repeat of the other arm: it has the same seed, and ran next to it.
+    Same(f64),
+    /// The median of the other arm, where that repeat does not count.
+    Median(f64),
+}
+
+impl Partner {
+    fn of(others: &[(usize, f64)], repeat: usize) -> Self {
+        let same = others.iter().find(|(number, _)| *number == repeat);
+        same.map_or_else(|| Self::Median(median(others)), |(_, rate)| Self::Same(*rate))
+    }
+
+    fn rate(self) -> f64 {
+        match self {
+            Self::Same(rate) | Self::Median(rate) => rate,
+        }
+    }
 }
 
 impl fmt::Display for Less {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (here, there) = if self.with_mitigation { ("with", "without") } else { ("without", "with") };
         let Self { neighbour, measure, repeat, .. } = self;
+        let compared = match self.there {
+            Partner::Same(_) => "the same repeat",
+            Partner::Median(_) => "the median repeat",
+        };
         write!(
             f,
             "the neighbour worked less {here} it than {there} it: {neighbour} did {} in repeat {repeat} {here} it, and {} \
-             in the median repeat {there} it; less than {:.0} % of the work is too little (`least_neighbour_work`). A \
+             in {compared} {there} it; less than {:.0} % of the work is too little (`least_neighbour_work`). A \
              mitigation that slows its neighbours down by itself does this too",
             measure.figure(self.rate),
-            measure.figure(self.usual),
+            measure.figure(self.there.rate()),
             self.least_share * 100.0
         )?;
         match measure {
@@ -88,8 +113,8 @@ impl<'a> Arm<'a> {
     }
 }
 
-/// A verdict that holds only if all neighbours did at least `least_share` of the work per time of the other arm, in each
-/// repeat. With less work in an arm, that arm is better than it would have been: only the opposite verdict still holds.
+/// A verdict that holds only if all neighbours did at least `least_share` of the work per time of the same repeat of the other
+/// arm, in each repeat. With less work in an arm, that arm is better than it would have been: only the opposite verdict still holds.
 pub(crate) fn given_the_work(
     verdict: Verdict,
     neighbours: &[Placed],
@@ -114,12 +139,11 @@ pub(crate) fn given_the_work(
             (true, &rates_with, &rates_without, VerdictKind::Worse),
             (false, &rates_without, &rates_with, VerdictKind::Better),
         ] {
-            let usual = median(others);
-            let least = rates.iter().min_by(|a, b| a.1.total_cmp(&b.1));
-            if let Some((repeat, rate)) = least.copied().filter(|(_, rate)| *rate < least_share * usual)
-                && verdict.kind != still_holds
-            {
-                let less = Less { neighbour: name, measure, with_mitigation, repeat, rate, usual, least_share };
+            let pairs = rates.iter().map(|(repeat, rate)| (*repeat, *rate, Partner::of(others, *repeat)));
+            let short = pairs.filter(|(_, rate, there)| *rate < least_share * there.rate());
+            let least = short.min_by(|a, b| (a.1 / a.2.rate()).total_cmp(&(b.1 / b.2.rate())));
+            if let Some((repeat, rate, there)) = least.filter(|_| verdict.kind != still_holds) {
+                let less = Less { neighbour: name, measure, with_mitigation, repeat, rate, there, least_share };
                 return cannot_tell(&less.to_string());
             }
         }
@@ -192,10 +216,30 @@ mod tests {
             assert_eq!(verdict.kind, VerdictKind::CannotTell);
             let why = "cannot tell, because the neighbour worked less with it than without it: hammer on core 2 did ";
             assert!(verdict.text.starts_with(why) && verdict.text.contains(" in repeat 2 with it"), "{}", verdict.text);
-            assert!(verdict.text.contains("5.00e6 accesses a second in the median repeat"), "{}", verdict.text);
+            assert!(verdict.text.contains("5.10e6 accesses a second in the same repeat"), "{}", verdict.text);
         }
         let verdict = given(VerdictKind::Better, &without, &by_accesses(&[4.6e6; 3]));
         assert_eq!(verdict.text, "better: the figures");
+    }
+
+    #[test]
+    fn repeats_that_differ_in_both_arms_are_no_difference_between_them() {
+        // Another placement of memory: the neighbour is slower in the second repeat, whatever the arm.
+        let rates = [5.0e6, 2.0e6, 4.9e6, 3.0e6, 5.1e6];
+        let (same, slower) = (by_accesses(&rates), by_accesses(&rates.map(|rate| 0.8 * rate)));
+        assert_eq!(given(VerdictKind::NoDifferenceShown, &same, &same).kind, VerdictKind::NoDifferenceShown);
+        assert_eq!(given(VerdictKind::Better, &same, &slower).kind, VerdictKind::CannotTell);
+    }
+
+    #[test]
+    fn a_repeat_whose_partner_does_not_count_is_compared_with_the_median() {
+        let (without, with) = (by_accesses(&[5.0e6, 5.0e6]), by_accesses(&[5.0e6, 5.0e6, 1.0e6]));
+        let verdict = given(VerdictKind::Better, &without, &with);
+        assert!(
+            verdict.text.contains("in repeat 3 with it, and 5.00e6 accesses a second in the median repeat"),
+            "{}",
+            verdict.text
+        );
     }
 
     #[test]
