@@ -404,7 +404,7 @@ pub struct Hunt {
     /// Fresh repeats of what is shown, 2 or more [default: those of the experiment or `--repeats`; 5 or more, 20 or more with `--beside`].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=100_000))]
     pub turns: Option<u32>,
-    /// Also rank the worst one found among the bundled ones in N sets of the platform's assumed parameters, drawn from their ranges
+    /// Also compare the worst one found with the bundled ones in N sets of the platform's assumed parameters, drawn from their ranges
     /// (simulated platforms only; after the time limit).
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub members: Option<u32>,

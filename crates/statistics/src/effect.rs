@@ -9,7 +9,7 @@ use super::rank::{least_p_of_ranks, rank_sum};
 use super::wording::{digits, per_second};
 
 /// A shift of less than this share of the solo median is no effect, however regular: there is nothing to mitigate.
-const LEAST_SHIFT: f64 = 0.01;
+pub const LEAST_SHIFT: f64 = 0.01;
 /// The fewest repeats, solo and loaded, that show a spread. From two, a third of neighbours without effect look effective.
 const FEWEST_REPEATS: usize = 3;
 /// With fewer repeats than this, solo or loaded, ranks say too little, and the solo range is the yardstick.

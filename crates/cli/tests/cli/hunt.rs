@@ -53,13 +53,32 @@ fn a_winner_is_ranked_where_assumed_parameters_differ() {
     desk.file("small.toml", SMALL);
     let hunt = ["hunt", "small.toml", "--candidates=14", "--seed=5", "--members=2", "--duration=60us"];
     let hunted = desk.run(&[&hunt[..], &["--json"]].concat()).with(0).json();
-    let ranks = list(&hunted["members"], "ranks");
-    let bundled = list(&hunted, "candidates").iter().filter(|candidate| !candidate["bundled"].is_null()).count() as u64;
-    assert_eq!(ranks.len(), 2, "{hunted}");
-    assert!(ranks.iter().all(|rank| (1..=bundled + 1).contains(&rank.as_u64().unwrap())), "{hunted}");
-    // Ranks and those that are worse are the same count.
-    let worse: u64 = list(&hunted["members"], "worse").iter().map(|pair| pair[1].as_u64().unwrap()).sum();
-    assert_eq!(ranks.iter().map(|rank| rank.as_u64().unwrap() - 1).sum::<u64>(), worse);
+    let sets = list(&hunted["members"], "sets");
+    let bundled = list(&hunted, "candidates").iter().filter(|candidate| !candidate["bundled"].is_null()).count();
+    let repeats = hunted["members"]["repeats"].as_u64().unwrap() as usize;
+    assert_eq!(sets.len(), 2, "{hunted}");
+    for set in sets {
+        let neighbours = list(set, "neighbours");
+        // The winner first, then every bundled one, each with all of its repeats and their mean.
+        assert_eq!(neighbours.len(), bundled + 1, "{set}");
+        assert!(neighbours[0]["bundled"].is_null() && neighbours[1..].iter().all(|it| it["bundled"].is_string()));
+        for neighbour in neighbours {
+            let ratios: Vec<f64> = list(neighbour, "ratios").iter().filter_map(|ratio| ratio.as_f64()).collect();
+            assert_eq!(ratios.len(), repeats, "{neighbour}");
+            let mean = ratios.iter().sum::<f64>() / ratios.len() as f64;
+            assert!((neighbour["mean"].as_f64().unwrap() - mean).abs() < 1e-9, "{neighbour}");
+        }
+        // Those that are worse have larger means, and where there are some the set names another.
+        let mean = |name: &serde_json::Value| {
+            neighbours.iter().find(|it| it["bundled"] == *name).and_then(|it| it["mean"].as_f64()).unwrap()
+        };
+        let worse = set.get("worse").and_then(|worse| worse.as_array()).cloned().unwrap_or_default();
+        assert!(worse.iter().all(|name| mean(name) > neighbours[0]["mean"].as_f64().unwrap()), "{set}");
+        assert_eq!(set["answer"] == "another", !worse.is_empty(), "{set}");
+        assert!(["winner", "another", "nothing"].iter().any(|answer| set["answer"] == *answer), "{set}");
+    }
+    let text = desk.run(&hunt).with(0).stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("of 2 sets of assumed parameters, "), "{text}");
     let refused = desk.run(&["hunt", "this-machine", "--cores=0", "--members=2"]);
     assert!(matches!(refused.status, Some(2 | 3)), "{}", refused.stderr);
 }

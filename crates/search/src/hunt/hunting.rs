@@ -31,7 +31,7 @@ use crate::together;
 use crate::tune::FRESH;
 
 /// Half of 5 % on each side of an interval.
-const ONE_SIDED: f64 = 0.975;
+pub(super) const ONE_SIDED: f64 = 0.975;
 
 /// The part of the time limit in which new candidates are looked for; the rest is for fresh repeats.
 const LOOKING: f64 = 0.7;

@@ -7,14 +7,15 @@ use waykeeper_executor::ExecutorError;
 use waykeeper_experiment::{Loaded, Set};
 use waykeeper_platform::knob::{knobs, with_values};
 use waykeeper_session::{SessionError, named_platform};
+use waykeeper_statistics::{LEAST_SHIFT, half_width};
 use waykeeper_workload::Xorshift;
 
-use super::hunting::{HuntError, HuntRequest};
+use super::hunting::{HuntError, HuntRequest, ONE_SIDED};
 use super::pool::{CandidateSource, Scored};
-use super::record::MemberRanks;
+use super::record::{MemberAnswer, MemberNeighbour, MemberRanks, MemberSet};
 
-/// Repeats of each neighbour in a member.
-pub(super) const MEMBER_REPEATS: usize = 3;
+/// Repeats of each neighbour in a member: as many as an interval needs.
+pub(super) const MEMBER_REPEATS: usize = 5;
 
 /// Draws that may end in a platform that cannot be, for each member.
 const TRIES: usize = 20;
@@ -23,7 +24,7 @@ const TRIES: usize = 20;
 pub(super) type MeasureOn<'a> =
     dyn FnMut(&HuntRequest, &[CandidateSource]) -> Result<Vec<Vec<f64>>, ExecutorError> + 'a;
 
-/// The rank of the worst one found among the bundled ones, in so many sets of the platform's assumed parameters. A stop leaves out
+/// The worst one found beside the bundled ones, in so many sets of the platform's assumed parameters. A stop leaves out
 /// those that are not measured yet.
 ///
 /// # Errors
@@ -45,34 +46,27 @@ pub(super) fn across_members(
     let folder = tempfile::tempdir().map_err(|error| refused(format!("no folder for platform files: {error}")))?;
     let file = folder.path().join("member.toml");
     let mut random = Xorshift::new(request.seed);
-    let mut ranks = MemberRanks { ranks: Vec::new(), worse: Vec::new(), unusable: 0, repeats: MEMBER_REPEATS as u64 };
-    while ranks.ranks.len() < request.members {
-        let mut means = Err(refused(format!("none of {TRIES} sets of parameters can be simulated")));
+    let mut ranks = MemberRanks { sets: Vec::new(), unusable: 0, repeats: MEMBER_REPEATS as u64 };
+    while ranks.sets.len() < request.members {
+        let mut measured = Err(refused(format!("none of {TRIES} sets of parameters can be simulated")));
         for _ in 0..TRIES {
             let values: Vec<(&str, Value)> =
                 knobs.iter().map(|knob| (knob.key.as_str(), knob.draw(&mut || random.next_u64()))).collect();
             let written = with_values(&platform, &values).ok().and_then(|platform| toml::to_string(&platform).ok());
-            let measured = written.map(|text| {
+            let tried = written.map(|text| {
                 std::fs::write(&file, text).map_err(|error| refused(format!("{}: {error}", file.display())))?;
                 Ok::<_, HuntError>(measure(&on_platform(request, &file), &candidates))
             });
-            match measured.transpose()? {
+            match tried.transpose()? {
                 Some(Ok(scores)) => {
-                    means = Ok(scores);
+                    measured = Ok(scores);
                     break;
                 }
                 Some(Err(ExecutorError::Stopped)) => return Ok(Some(ranks)),
                 Some(Err(_)) | None => ranks.unusable += 1,
             }
         }
-        let (rank, worse) = rank(&candidates, &means?);
-        ranks.ranks.push(rank);
-        for name in worse {
-            match ranks.worse.iter_mut().find(|(known, _)| *known == name) {
-                Some((_, count)) => *count += 1,
-                None => ranks.worse.push((name, 1)),
-            }
-        }
+        ranks.sets.push(member_set(&candidates, &measured?));
     }
     Ok(Some(ranks))
 }
@@ -91,18 +85,49 @@ fn on_platform(request: &HuntRequest, file: &Path) -> HuntRequest {
     own
 }
 
-/// The rank of the first candidate, 1 for the worst neighbour, and the names of those that are worse.
-fn rank(candidates: &[CandidateSource], scores: &[Vec<f64>]) -> (u64, Vec<String>) {
-    let mean = |scores: &[f64]| scores.iter().sum::<f64>() / scores.len().max(1) as f64;
-    let own = scores.first().map_or(0.0, |scores| mean(scores));
-    let worse = candidates.iter().zip(scores).skip(1).filter(|(_, scores)| mean(scores) > own);
-    let names: Vec<String> = worse
-        .filter_map(|(source, _)| match source {
-            CandidateSource::Named(name) => Some(name.clone()),
-            _ => None,
+/// What a set of parameters says of the first candidate beside the others.
+///
+/// The winner must be shown worse than every other, each at a one-sided 2.5 %, so that all of them together err no more often. Another
+/// one may be any of those, so that each has an equal share of the 2.5 %.
+fn member_set(candidates: &[CandidateSource], scores: &[Vec<f64>]) -> MemberSet {
+    let neighbours: Vec<MemberNeighbour> = candidates
+        .iter()
+        .zip(scores)
+        .map(|(source, ratios)| {
+            let scored = Scored { source: source.clone(), scores: ratios.clone() };
+            let bundled = match source {
+                CandidateSource::Named(name) => Some(name.clone()),
+                _ => None,
+            };
+            MemberNeighbour { bundled, mean: (!ratios.is_empty()).then(|| scored.mean()), ratios: scored.scores }
         })
         .collect();
-    (names.len() as u64 + 1, names)
+    let (mut answer, mut worse) = (MemberAnswer::Nothing, Vec::new());
+    if let Some((winner, others)) = neighbours.split_first() {
+        // What a place refuses says nothing, and is no worse than anything.
+        let rivals: Vec<&MemberNeighbour> = others.iter().filter(|other| other.mean.is_some()).collect();
+        let share = (1.0 - ONE_SIDED) / rivals.len().max(1) as f64;
+        let is_worse = |rival: &&&MemberNeighbour| exceeds(&rival.ratios, &winner.ratios, 1.0 - share);
+        worse.extend(rivals.iter().filter(is_worse).filter_map(|rival| rival.bundled.clone()));
+        let wins = |rival: &&MemberNeighbour| exceeds(&winner.ratios, &rival.ratios, ONE_SIDED);
+        if !worse.is_empty() {
+            answer = MemberAnswer::Another;
+        } else if !rivals.is_empty() && rivals.iter().all(wins) {
+            answer = MemberAnswer::Winner;
+        }
+    }
+    MemberSet { answer, worse, neighbours }
+}
+
+/// Whether one neighbour is shown to be worse than another, paired by repeat: it has an effect, and the mean difference lies beyond
+/// what the spread of the differences explains.
+fn exceeds(one: &[f64], other: &[f64], confidence: f64) -> bool {
+    if one.len() != other.len() || one.is_empty() {
+        return false;
+    }
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    let differences: Vec<f64> = one.iter().zip(other).map(|(one, other)| one - other).collect();
+    mean(one) - 1.0 > LEAST_SHIFT && mean(&differences) > half_width(&differences, confidence)
 }
 
 #[cfg(test)]
@@ -111,15 +136,70 @@ mod tests {
     use super::*;
     use waykeeper_workload::Operation;
 
-    #[test]
-    fn a_rank_counts_those_that_are_worse() {
+    fn candidates(count: usize) -> Vec<CandidateSource> {
         let found = CandidateSource::Found(NeighbourPattern::smallest(Operation::Read).into());
-        let named = ["a", "b", "c"].map(|name| CandidateSource::Named(name.into()));
-        let candidates: Vec<CandidateSource> = std::iter::once(found).chain(named).collect();
-        let of = |means: [f64; 4]| rank(&candidates, &means.map(|mean| vec![mean - 0.1, mean + 0.1]));
-        assert_eq!(of([3.0, 1.0, 2.0, 2.5]), (1, vec![]));
-        assert_eq!(of([2.0, 1.0, 2.5, 3.0]), (3, vec!["b".to_owned(), "c".to_owned()]));
-        // What a place refuses has no repeats, and is no worse than anything.
-        assert_eq!(rank(&candidates[..2], &[vec![1.5], vec![]]), (1, vec![]));
+        let named = (1..count).map(|number| CandidateSource::Named(format!("b{number}")));
+        std::iter::once(found).chain(named).collect()
+    }
+
+    fn says(scores: &[&[f64]]) -> (MemberAnswer, Vec<String>) {
+        let scores: Vec<Vec<f64>> = scores.iter().map(|scores| scores.to_vec()).collect();
+        let set = member_set(&candidates(scores.len()), &scores);
+        (set.answer, set.worse)
+    }
+
+    #[test]
+    fn a_difference_within_the_noise_names_nobody() {
+        // Differences 0.1, 0.2, 0.3: mean 0.2, s = 0.1, t(0.975, 2) = 4.3027 (tables): half 4.3027 x 0.1 / sqrt 3 = 0.248.
+        let (low, high): (&[f64], &[f64]) = (&[2.0, 2.0, 2.0], &[2.1, 2.2, 2.3]);
+        assert_eq!(says(&[high, low]), (MemberAnswer::Nothing, vec![]));
+        assert_eq!(says(&[low, high]), (MemberAnswer::Nothing, vec![]));
+        // The same spread about a mean of 0.3 lies beyond it.
+        let high: &[f64] = &[2.2, 2.3, 2.4];
+        assert_eq!(says(&[high, low]), (MemberAnswer::Winner, vec![]));
+        assert_eq!(says(&[low, high]), (MemberAnswer::Another, vec!["b1".into()]));
+        // Repeats of one number share their placement: what moves both alike is no noise.
+        assert_eq!(says(&[&[2.3, 5.3, 9.3], &[2.0, 5.0, 9.0]]), (MemberAnswer::Winner, vec![]));
+        // One repeat shows no spread.
+        assert_eq!(says(&[&[9.0], &[2.0]]), (MemberAnswer::Nothing, vec![]));
+    }
+
+    #[test]
+    fn where_nothing_has_an_effect_nothing_is_said() {
+        // A regular difference of 0.5 %, below the 1 % that count as an effect, and one of 2 % above it.
+        let (none, some): (&[f64], &[f64]) = (&[1.005, 1.005, 1.005], &[1.02, 1.02, 1.02]);
+        let alone: &[f64] = &[1.0, 1.0, 1.0];
+        assert_eq!(says(&[none, alone, alone]), (MemberAnswer::Nothing, vec![]));
+        assert_eq!(says(&[alone, none, alone]), (MemberAnswer::Nothing, vec![]));
+        assert_eq!(says(&[some, alone, none]), (MemberAnswer::Winner, vec![]));
+        assert_eq!(says(&[none, some, alone]), (MemberAnswer::Another, vec!["b1".into()]));
+    }
+
+    #[test]
+    fn a_winner_exceeds_all_and_another_one() {
+        let [one, two, three] = [[1.5; 3], [2.0; 3], [3.0; 3]];
+        assert_eq!(says(&[&three, &one, &two]), (MemberAnswer::Winner, vec![]));
+        assert_eq!(says(&[&one, &three, &two]), (MemberAnswer::Another, vec!["b1".into(), "b2".into()]));
+        // As bad as one of them.
+        assert_eq!(says(&[&three, &one, &three]), (MemberAnswer::Nothing, vec![]));
+        // What a place refuses has no repeats; where that is all, there is nothing to compare with.
+        assert_eq!(says(&[&three, &one, &[]]), (MemberAnswer::Winner, vec![]));
+        assert_eq!(says(&[&three, &[]]), (MemberAnswer::Nothing, vec![]));
+        assert_eq!(says(&[&[], &one]), (MemberAnswer::Nothing, vec![]));
+    }
+
+    #[test]
+    fn where_nothing_differs_few_sets_name_anybody() {
+        let mut random = fastrand::Rng::with_seed(11);
+        let sets = 2000;
+        let mut named = 0;
+        for _ in 0..sets {
+            // Twelve neighbours of one slowdown, and noise of a sum of uniform values, which is close to a normal one's.
+            let mut ratio = || 2.0 + (0..12).map(|_| random.f64() - 0.5).sum::<f64>() / 10.0;
+            let scores: Vec<Vec<f64>> = (0..12).map(|_| (0..MEMBER_REPEATS).map(|_| ratio()).collect()).collect();
+            named += u32::from(member_set(&candidates(12), &scores).answer != MemberAnswer::Nothing);
+        }
+        // 5 % of 2000 are 100, with three standard deviations of a binomial count: 3 x sqrt(2000 x 0.05 x 0.95) = 29.
+        assert!(named <= 129, "{named} of {sets}");
     }
 }

@@ -21,7 +21,10 @@ pub use geometry::{Geometry, MemoryMap};
 pub use mixture::NeighbourMixture;
 pub use pattern::{AccessOrder, NeighbourPattern};
 pub use pool::{CandidateSource, HuntExtent, MeasureNeighbours, Pool, Scored};
-pub use record::{Candidate, HuntRecord, LeftOut, MemberRanks, ReachedMechanism, StressNgRecord, schema};
+pub use record::{
+    Candidate, HuntRecord, LeftOut, MemberAnswer, MemberNeighbour, MemberRanks, MemberSet, ReachedMechanism,
+    StressNgRecord, schema,
+};
 pub use stress_ng::{Stressor, Stressors, stressors};
 pub use text::text;
 pub use written::{against, as_neighbours};

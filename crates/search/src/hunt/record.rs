@@ -84,14 +84,49 @@ pub struct ReachedMechanism {
 /// The worst neighbour found beside the bundled ones, on platforms whose assumed parameters were drawn from their ranges.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MemberRanks {
-    /// Its rank in each, by the mean of the repeats: 1 where no bundled one is worse.
-    pub ranks: Vec<u64>,
-    /// Bundled ones that are worse, and in how many.
-    pub worse: Vec<(String, u64)>,
+    /// What each set of parameters says.
+    pub sets: Vec<MemberSet>,
     /// Sets that were drawn and cannot be simulated.
     pub unusable: u64,
     /// Repeats of each neighbour in each.
     pub repeats: u64,
+}
+
+/// One set of parameters.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MemberSet {
+    /// Which neighbour it names.
+    pub answer: MemberAnswer,
+    /// Bundled ones that are shown to be worse than the winner.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub worse: Vec<String>,
+    /// The winner, then the bundled ones.
+    pub neighbours: Vec<MemberNeighbour>,
+}
+
+/// Which neighbour a set of parameters names as the worst.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MemberAnswer {
+    /// The winner: it is shown to be worse than every bundled one.
+    Winner,
+    /// Another: a bundled one is shown to be worse.
+    Another,
+    /// None: the differences lie within the noise of the repeats, or nothing has an effect.
+    Nothing,
+}
+
+/// A neighbour in a set of parameters.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MemberNeighbour {
+    /// A bundled workload, or none for the winner.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bundled: Option<String>,
+    /// The target's figure beside it over that alone, by repeat; none where it could not be measured.
+    pub ratios: Vec<f64>,
+    /// Mean of these; absent where there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean: Option<f64>,
 }
 
 /// Stressors that were not measured.

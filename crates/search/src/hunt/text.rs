@@ -1,11 +1,14 @@
 //! What a person reads of a hunt.
 
+use std::collections::BTreeMap;
+
 use waykeeper_experiment::site::ExecutorKind;
 use waykeeper_report::figure::{counted, ratio, seconds, three_digits};
 use waykeeper_report::table::{columns, table};
 use waykeeper_report::text::paragraph;
+use waykeeper_statistics::LEAST_SHIFT;
 
-use super::record::{Candidate, HuntRecord, MemberRanks, ReachedMechanism, StressNgRecord};
+use super::record::{Candidate, HuntRecord, MemberAnswer, MemberRanks, ReachedMechanism, StressNgRecord};
 
 /// Keys of parameters that are neither documented nor measured, in one line.
 const OPEN: usize = 6;
@@ -57,12 +60,25 @@ fn worst(hunted: &HuntRecord) -> Vec<String> {
 
 /// In how many sets of parameters the winner stays the worst.
 fn across(members: &MemberRanks) -> String {
-    let worst = members.ranks.iter().filter(|rank| **rank == 1).count();
-    let beaten: Vec<String> = members.worse.iter().map(|(name, count)| format!("`{name}` in {count}")).collect();
-    let beaten = if beaten.is_empty() { String::new() } else { format!("; worse are {}", beaten.join(", ")) };
+    let sets = counted(members.sets.len() as u64, "set", "sets");
+    if members.sets.is_empty() {
+        return "  stopped before any set of assumed parameters was measured: its rank there is not known".into();
+    }
+    let of = |answer: MemberAnswer| members.sets.iter().filter(|set| set.answer == answer).count();
+    let mut worse: BTreeMap<&str, u64> = BTreeMap::new();
+    for name in members.sets.iter().flat_map(|set| &set.worse) {
+        *worse.entry(name).or_default() += 1;
+    }
+    let named: Vec<String> = worse.iter().map(|(name, count)| format!("`{name}` in {count}")).collect();
+    let named = if named.is_empty() { String::new() } else { format!(" ({})", named.join(", ")) };
     format!(
-        "  in {worst} of {} sets of assumed parameters it is worse than every bundled one{beaten}",
-        members.ranks.len()
+        "  of {sets} of assumed parameters, {} name it as the worst, {} another{named}, and {} say nothing: differences lie within the \
+         noise of {} or no neighbour has an effect of {} %",
+        of(MemberAnswer::Winner),
+        of(MemberAnswer::Another),
+        of(MemberAnswer::Nothing),
+        counted(members.repeats, "repeat", "repeats"),
+        LEAST_SHIFT * 100.0
     )
 }
 
