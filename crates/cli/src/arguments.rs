@@ -19,7 +19,7 @@ Examples:
   waykeeper list                                    experiments, policies, platforms and workloads
   waykeeper show waykeeper-runs/this-machine-...    print a run again
   waykeeper tune apollo-lake-cat --budget 'misses==0'  the smallest share that holds a budget
-  waykeeper hunt this-machine --duration 100ms      the workload that disturbs this machine most
+  waykeeper hunt this-machine --target chase_llc@1  the workload that disturbs this target most
   waykeeper compare RUN RUN                         two runs side by side
   waykeeper report RUN --out page.html              one page with pictures
   waykeeper tail RUN --over 24h                     what a longer run would show, if its tail allows
@@ -367,7 +367,7 @@ pub struct Tune {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  waykeeper hunt this-machine --duration 100ms --time-limit 10min
+  waykeeper hunt this-machine --target chase_llc@1 --duration 100ms --time-limit 10min
   waykeeper hunt this-machine --target chase_llc@1 --duration 200ms --beside stress-ng
   waykeeper hunt agilex5-cluster-latency --objective max --duration 2ms --repeats 8 --out worst.toml
   waykeeper hunt apollo-lake-cat --cores 2 --candidates 100 --set simulated_samples=2

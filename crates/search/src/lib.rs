@@ -1,6 +1,7 @@
 //! Searches over what a machine offers, and over what may disturb it: which measure suffices, and which neighbour is the worst.
 
 pub mod alternate;
+mod choice;
 pub mod hunt;
 mod together;
 pub mod tune;

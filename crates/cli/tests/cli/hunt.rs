@@ -130,6 +130,59 @@ fn the_budget_of_the_experiment_says_what_is_hunted_for() {
     assert_eq!(tuned["objective"], "max", "{tuned}");
 }
 
+/// Two targets, one with keys of its own.
+const SEVERAL: &str = "
+title = 'two loops beside whatever is found'
+platform = 'agilex5'
+duration = '60 us'
+repeats = 5
+[[targets]]
+workload = 'latency_loop'
+core = 1
+[[targets]]
+workload = 'chase_llc'
+core = 1
+with = { size = '64 KiB', batch = 16 }
+[[neighbours]]
+workload = 'stream_read'
+cores = [2, 3]
+";
+
+#[test]
+fn several_targets_are_named_with_the_options_that_choose_one() {
+    let desk = Desk::new();
+    desk.file("several.toml", SEVERAL);
+    let refused = desk.run(&["hunt", "several.toml"]).with(2).stderr;
+    let own = "targets=[{ workload = \"chase_llc\", core = 1, with = { batch = 16, size = \"64 KiB\" } }]";
+    let said = format!("expected `--target latency_loop@1` or `--set '{own}'`");
+    assert!(refused.contains(&said) && refused.trim_end().lines().count() == 1, "{refused}");
+    // Both do.
+    let short = ["hunt", "several.toml", "--candidates=14", "--seed=5", "--json"];
+    for (option, target) in [
+        ("--target=latency_loop@1".to_owned(), "latency_loop on core 1"),
+        (format!("--set={own}"), "chase_llc (batch 16, size 64 KiB) on core 1"),
+    ] {
+        let hunted = desk.run(&[&short[..], &[&option]].concat()).with(0).json();
+        assert_eq!(hunted["target"], target, "{option}");
+    }
+}
+
+#[test]
+fn points_of_a_sweep_are_named_with_the_options_that_choose_one() {
+    let desk = Desk::new();
+    let sweep = "[[sweep]]\nname = 'size'\nkey = 'targets.0.with.size'\nvalues = ['32 KiB', '64 KiB']\n";
+    let swept = SMALL.replace("latency_loop", "chase_llc").replace("200 us", "60 us");
+    desk.file("swept.toml", &format!("{swept}{sweep}"));
+    let hunt = ["hunt", "swept.toml", "--candidates=14", "--seed=5", "--json"];
+    let refused = desk.run(&hunt).with(2).stderr;
+    assert!(
+        refused.contains("expected `--set 'sweep.size.only=32 KiB'` or `--set 'sweep.size.only=64 KiB'`"),
+        "{refused}"
+    );
+    let hunted = desk.run(&[&hunt[..], &["--set=sweep.size.only=64 KiB"]].concat()).with(0).json();
+    assert_eq!(hunted["target"], "chase_llc (size 64 KiB) on core 1");
+}
+
 #[test]
 fn mistakes_of_a_hunt_are_one_clear_paragraph_each() {
     let desk = Desk::new();

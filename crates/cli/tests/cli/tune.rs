@@ -135,7 +135,11 @@ fn mistakes_of_a_search_are_one_clear_paragraph_each() {
         (vec!["--budget=misses==0", "--target=rta_128k"], "expected WORKLOAD@CORE"),
         (vec!["--budget=misses==0", "--target=rta_128k@2"], "core"),
         (vec!["--budget=misses==0", "--time-limit=0s"], "expected a time over 0"),
-        (vec!["--budget=misses==0", "--set=targets.1.workload=rta_128k", "--set=targets.1.core=1"], "several targets"),
+        (
+            vec!["--budget=misses==0", "--set=targets.1.workload=rta_128k", "--set=targets.1.core=1"],
+            "--target: the experiment has several targets; expected `--set 'targets=[{ workload = \"rta_128k\", core = 3, with = \
+             { period = \"200 us\" } }]'` or `--target rta_128k@1`",
+        ),
         (vec!["--budget=misses==0", "--keep=a+b"], "has a `+`"),
     ] {
         let error = desk.run(&tune(&options)).with(2).stderr;

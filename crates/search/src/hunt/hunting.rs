@@ -27,6 +27,7 @@ use super::record::{Candidate, HuntRecord, LeftOut, MemberRanks, ReachedMechanis
 use super::rests_on::rests_on;
 use super::stress_ng::{Stressors, stressors};
 use super::written::{as_table, neighbours_file, workload_file};
+use crate::choice::one_case;
 use crate::together;
 use crate::tune::FRESH;
 
@@ -298,16 +299,13 @@ fn group(number: usize) -> String {
 fn target(session: &Session) -> Result<String, InputError> {
     let cases: Vec<&Case> =
         session.cases().cases.iter().filter(|case| case.purpose == Purpose::Case && case.mitigation == NONE).collect();
-    match cases.as_slice() {
-        [case] if !case.throughput => Ok(format!("{} on core {}", case.target.called(), case.target.core)),
-        [_] => Err(session
+    one_case(&cases)?;
+    match cases.first() {
+        Some(case) if !case.throughput => Ok(format!("{} on core {}", case.target.called(), case.target.core)),
+        Some(_) => Err(session
             .loaded()
             .error("targets.0.measure", "a hunt is for the latency of a target; expected `latency`")),
-        _ => {
-            let message = "the experiment has several targets or points; expected one: `--target WORKLOAD@CORE`, and \
-                           `--set sweep.NAME.only=...` for a sweep";
-            Err(InputError::in_option("--target", message))
-        }
+        None => Err(session.loaded().error("targets", "a hunt is for one target; expected one")),
     }
 }
 

@@ -25,6 +25,7 @@ use super::measured::{LOG, MeasuredCases, policy_file};
 use super::need::least_bits;
 use super::record::Tuned;
 use super::search::{Effort, Impossible, Rungs, TuneProgress, search};
+use crate::choice::one_target;
 
 /// The result in the folder of a search.
 pub const RESULT: &str = "tuned.json";
@@ -246,13 +247,7 @@ fn budgets(loaded: &Loaded, asked: &[String]) -> Result<Vec<Budget>, InputError>
 /// Who is to be protected from whom. A search is for one target.
 fn parties(session: &Session) -> Result<TuneParties, InputError> {
     let cases: Vec<&Case> = session.cases().cases.iter().filter(|case| case.purpose == Purpose::Case).collect();
-    let targets: BTreeSet<(String, u32)> =
-        cases.iter().map(|case| (case.target.workload.clone(), case.target.core)).collect();
-    if targets.len() > 1 {
-        let list: Vec<String> = targets.iter().map(|(workload, core)| format!("{workload}@{core}")).collect();
-        let message = format!("the experiment has several targets; expected one of {}", list.join(", "));
-        return Err(InputError::in_option("--target", message));
-    }
+    one_target(&cases)?;
     if cases.iter().any(|case| case.throughput) {
         let message = "the target's throughput counts, which no budget is about; expected `measure = \"latency\"`";
         return Err(session.loaded().error("targets.0.measure", message));
