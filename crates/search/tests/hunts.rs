@@ -156,6 +156,22 @@ fn what_is_shown_rests_on_fresh_repeats_alone() {
 }
 
 #[test]
+fn every_stride_in_pages_is_tried_in_the_first_round() {
+    let geometry = geometry();
+    let passes = NeighbourPattern::in_pages(&geometry);
+    // Those that a named neighbour makes already are not tried twice.
+    let seeds = vec![("3.0".to_owned(), NeighbourMixture::from(passes[1].clone()))];
+    let mut pool = Pool::new(&geometry, 9).with_seeds(seeds);
+    pool.hunt(&mut Landscape::default(), &["3.0".into()], &extent(25), &AtomicBool::new(false)).unwrap();
+    let tried = |pass: &NeighbourPattern| {
+        pool.tried.iter().filter(|it| it.source == CandidateSource::Found(pass.clone().into())).count()
+    };
+    let counts: Vec<usize> = passes.iter().map(tried).collect();
+    assert_eq!(counts, [1, 0, 1, 1, 1, 1]);
+    assert_eq!(pool.tried.len(), 25);
+}
+
+#[test]
 fn the_same_seed_tries_the_same_neighbours() {
     let geometry = geometry();
     let tried = |seed| {

@@ -10,6 +10,9 @@ pub(super) const MOST_BYTES: u64 = 256 << 20;
 /// No pattern has more code than this.
 const MOST_CODE: u64 = 4 << 20;
 
+/// The smallest page of the machines that are hunted on.
+const PAGE: u64 = 4096;
+
 /// Different patterns on the cores of one mixture at most.
 const MOST_KINDS: usize = 3;
 
@@ -116,18 +119,36 @@ impl Geometry {
         self.operations[random.usize(..self.operations.len())]
     }
 
+    /// This operation, or else the first one that accesses may do.
+    pub(super) fn operation_like(&self, operation: Operation) -> Operation {
+        if self.operations.contains(&operation) { operation } else { self.operations[0] }
+    }
+
     /// A number of lines from half of the first cache to four times the last, even in its logarithm.
     pub(super) fn lines(&self, random: &mut Rng) -> u64 {
-        let (least, most) = ((self.first / 2).max(self.line * 4) as f64, (4 * self.last).min(MOST_BYTES) as f64);
+        let (least, most) = ((self.first / 2).max(self.line * 4) as f64, self.most() as f64);
         let bytes = least * (most / least).powf(random.f64());
         (bytes as u64 / self.line).max(4)
     }
 
-    /// A distance between accesses: a line, a few lines, a page, a row or a way.
+    /// Bytes of the largest pattern that is drawn.
+    pub(super) fn most(&self) -> u64 {
+        (4 * self.last).min(MOST_BYTES)
+    }
+
+    /// Every power of two from a page, where each access is in a page of its own, to the largest way of a cache, where all of them are
+    /// in the same sets of it.
+    pub(super) fn page_strides(&self) -> Vec<u64> {
+        let largest = self.ways.iter().copied().max().unwrap_or(PAGE).max(PAGE);
+        std::iter::successors(Some(PAGE), |stride| Some(stride * 2)).take_while(|stride| *stride <= largest).collect()
+    }
+
+    /// A distance between accesses: a line, a few lines, pages, a row or a way.
     pub(super) fn stride(&self, random: &mut Rng) -> u64 {
         let mut strides: Vec<u64> = [1, 1, 1, 2, 4, 16].iter().map(|lines| lines * self.line).collect();
         // Pages: a TLB entry an access, in the same sets of the caches or in other ones.
-        strides.extend([4096, 8192, 16384, 65536, 4096 + self.line, 65536 + self.line]);
+        strides.extend(self.page_strides());
+        strides.extend([PAGE + self.line, (64 << 10) + self.line]);
         strides.extend(&self.rows);
         for way in &self.ways {
             strides.extend([*way, way / 2, way + self.line]);
@@ -145,6 +166,20 @@ mod tests {
     use waykeeper_workload::CacheShape;
 
     use super::*;
+
+    #[test]
+    fn strides_reach_from_pages_to_the_sets_of_the_largest_way() {
+        let shape = |level, size_bytes, ways| CacheShape { level, size_bytes, ways, line_bytes: 64 };
+        // Ways of 8 KiB and 128 KiB.
+        let geometry = Geometry::of(&CacheShapes(vec![shape(1, 32 << 10, 4), shape(2, 2 << 20, 16)]));
+        assert_eq!(geometry.page_strides(), [4, 8, 16, 32, 64, 128].map(|kib| kib << 10));
+        assert_eq!(geometry.most(), 8 << 20);
+        // A way of 192 KiB is no power of two; without caches there are pages alone, and a large cache has a bound.
+        let large = Geometry::of(&CacheShapes(vec![shape(3, 96 << 20, 512)]));
+        assert_eq!(large.page_strides().last(), Some(&(128 << 10)));
+        assert_eq!(large.most(), MOST_BYTES);
+        assert_eq!(Geometry::of(&CacheShapes(Vec::new())).page_strides(), [4096]);
+    }
 
     #[test]
     fn strides_of_a_memory_reach_the_same_bank() {

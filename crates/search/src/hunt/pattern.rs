@@ -61,6 +61,17 @@ impl NeighbourPattern {
         Self { operation, order: AccessOrder::Walk { outer: (1, 64), inner: (1, 64) } }
     }
 
+    /// One pass after another over the most that patterns cover, an access in a page: for each stride from a page to the
+    /// largest way. Accesses are changes where cores have them: a read, and a line that must be written back.
+    pub fn in_pages(geometry: &Geometry) -> Vec<Self> {
+        let operation = geometry.operation_like(Operation::Modify);
+        let pass = |stride: u64| {
+            let order = AccessOrder::Walk { outer: (1, stride), inner: ((geometry.most() / stride).max(1), stride) };
+            Self { operation, order: order.fitting() }
+        };
+        geometry.page_strides().into_iter().map(pass).collect()
+    }
+
     /// Any pattern.
     pub fn draw(geometry: &Geometry, random: &mut Rng) -> Self {
         let operation = geometry.operation(random);
@@ -116,9 +127,11 @@ impl NeighbourPattern {
     }
 
     fn walk(geometry: &Geometry, random: &mut Rng) -> AccessOrder {
-        let lines = geometry.lines(random);
-        let inner = (2f64.powf(random.f64() * (lines as f64).log2()) as u64).clamp(1, lines);
         let stride = geometry.stride(random);
+        // As many lines as caches hold, or as many bytes from the first to the last.
+        let lines = geometry.lines(random);
+        let lines = if random.bool() { lines } else { (lines * geometry.line() / stride).max(4) };
+        let inner = (2f64.powf(random.f64() * (lines as f64).log2()) as u64).clamp(1, lines);
         let outer = (lines / inner).max(1);
         // Blocks one after the other, or the same places one line further.
         let outer_stride = if random.bool() { (inner * stride).min(MOST_BYTES) } else { geometry.line() };
@@ -300,6 +313,22 @@ mod tests {
             let resolved = workload.resolve(&caches).unwrap_or_else(|error| panic!("{error}: {text}"));
             assert!(resolved.data_bytes() <= MOST_BYTES + 2 * 64, "{text}");
         }
+    }
+
+    #[test]
+    fn passes_in_pages_cover_four_times_the_last_cache() {
+        let shape = |level, size_bytes, ways| CacheShape { level, size_bytes, ways, line_bytes: 64 };
+        let geometry = Geometry::of(&CacheShapes(vec![shape(1, 32 << 10, 4), shape(2, 2 << 20, 16)]));
+        let passes = NeighbourPattern::in_pages(&geometry);
+        // 8 MiB in steps of 4 KiB to 128 KiB.
+        let expected = [(2048, 4), (1024, 8), (512, 16), (256, 32), (128, 64), (64, 128)];
+        for (pass, (count, kib)) in passes.iter().zip(expected) {
+            let AccessOrder::Walk { outer: (1, _), inner } = pass.order else { panic!("{pass:?}") };
+            assert_eq!((inner, pass.operation), ((count, kib << 10), Operation::Modify));
+        }
+        assert_eq!(passes.len(), expected.len());
+        let reads = NeighbourPattern::in_pages(&geometry.with(vec![Operation::Read]));
+        assert!(reads.iter().all(|pass| pass.operation == Operation::Read));
     }
 
     #[test]

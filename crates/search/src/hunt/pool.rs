@@ -8,6 +8,7 @@ use waykeeper_executor::ExecutorError;
 
 use super::geometry::Geometry;
 use super::mixture::NeighbourMixture;
+use super::pattern::NeighbourPattern;
 use super::stress_ng::Stressor;
 use crate::tune::FRESH;
 
@@ -138,9 +139,7 @@ impl<'a> Pool<'a> {
         stop: &AtomicBool,
     ) -> Result<(), ExecutorError> {
         let mut next: Vec<CandidateSource> = named.iter().cloned().map(CandidateSource::Named).collect();
-        next.extend(
-            (0..FIRST).map(|_| CandidateSource::Found(NeighbourMixture::draw(self.geometry, &mut self.random))),
-        );
+        next.extend(self.first());
         while !next.is_empty() {
             place.end_at(Some(if self.tried.is_empty() { extent.end } else { extent.until }));
             next.truncate(extent.candidates.max(named.len()) - self.tried.len());
@@ -160,6 +159,19 @@ impl<'a> Pool<'a> {
             next = self.next();
         }
         Ok(())
+    }
+
+    /// Those of the first round that have no name: passes with each stride that reaches pages, then drawn ones.
+    fn first(&mut self) -> Vec<CandidateSource> {
+        let seeds = &self.seeds;
+        let mut first: Vec<NeighbourMixture> =
+            NeighbourPattern::in_pages(self.geometry).into_iter().map(NeighbourMixture::from).collect();
+        first.retain(|pass| seeds.iter().all(|(_, seed)| seed != pass));
+        first.truncate(FIRST / 2);
+        while first.len() < FIRST {
+            first.push(NeighbourMixture::draw(self.geometry, &mut self.random));
+        }
+        first.into_iter().map(CandidateSource::Found).collect()
     }
 
     /// Measures programs of others once, and the best ones of them once more.
