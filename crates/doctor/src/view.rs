@@ -96,16 +96,12 @@ impl View {
             None => (online.last().copied().into_iter().collect(), ChosenBy::Default),
         };
         let facts = waykeeper_linux::facts(&root, rt_cores[0]);
-        let release = root.text("/proc/sys/kernel/osrelease").or_else(|| {
-            let version = root.text("/proc/version")?;
-            version.strip_prefix("Linux version ")?.split_whitespace().next().map(str::to_owned)
-        });
         Ok(Self {
             online,
             rt_cores,
             chosen_by,
             command_line: root.text("/proc/cmdline").map(|text| CommandLine::parse(&text)),
-            release,
+            release: waykeeper_linux::kernel_release(&root),
             processor: facts.processor,
             below: below(&root),
             last,
@@ -155,11 +151,6 @@ impl View {
     /// A parameter of the command line as it stands there.
     pub(crate) fn booted(&self, name: &str) -> Option<String> {
         self.command_line.as_ref()?.get(name).map(ToString::to_string)
-    }
-
-    /// Major and minor number of the kernel.
-    pub(crate) fn version(&self) -> Option<(u32, u32)> {
-        waykeeper_linux::kernel_version(self.release.as_deref()?)
     }
 
     /// The processor's feature flags; empty where the architecture has none or they cannot be read.

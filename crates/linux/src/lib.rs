@@ -35,7 +35,7 @@ pub mod thread;
 
 pub use architecture::architecture;
 pub use discover::{Discovered, FIFO, HUGE_PAGES, NotDiscovered, discover, online, threads};
-pub use facts::{Facts, facts, has_fair_server, kernel_version};
+pub use facts::{Facts, KeptTime, facts, kept_for_ordinary_tasks, kernel_release, kernel_version};
 pub use hypervisor::{Below, below};
 pub use recording::{Recording, RecordingError};
 pub use root::Root;

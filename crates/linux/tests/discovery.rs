@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use tempfile::TempDir;
-use waykeeper_linux::{Discovered, Root, discover, facts};
+use waykeeper_linux::{Discovered, KeptTime, Root, discover, facts, kept_for_ordinary_tasks};
 use waykeeper_platform::{CacheGeometry, CoreId};
 
 /// A tree with the files that a test writes into it.
@@ -227,6 +227,44 @@ fn this_machine_can_be_discovered() {
         let levels: Vec<_> = caches(&found, core).iter().map(|cache| cache.0).collect();
         assert!(levels.is_sorted(), "inner caches come first: {levels:?}");
     }
+}
+
+#[test]
+fn what_is_kept_for_ordinary_tasks_depends_on_the_kernel() {
+    let tree = Tree::new("0-3");
+    let kept = |core| kept_for_ordinary_tasks(&tree.root(), core);
+    let hidden = |core, why: &str| matches!(kept(core).0, KeptTime::NotSeen(found) if found.contains(why));
+    let throttled = KeptTime::Throttling { runtime_us: 950_000, period_us: 1_000_000 };
+    tree.file("proc/sys/kernel/sched_rt_runtime_us", "950000");
+    assert!(hidden(3, "the kernel's version is not shown"), "{:?}", kept(3));
+    // The release stands in two files.
+    tree.file("proc/version", "Linux version 6.11.0-rt7 (builder@host) #1");
+    assert!(hidden(3, "sched_rt_period_us is not there"), "{:?}", kept(3));
+    tree.file("proc/sys/kernel/sched_rt_period_us", "1000000");
+    let read = [("runtime", "950000"), ("period", "1000000")]
+        .map(|(name, text)| (format!("/proc/sys/kernel/sched_rt_{name}_us"), text.to_owned()));
+    assert_eq!(kept(3), (throttled.clone(), read.to_vec()));
+    for off in ["-1", "1000000"] {
+        tree.file("proc/sys/kernel/sched_rt_runtime_us", off);
+        assert_eq!(kept(3).0, KeptTime::Nothing, "{off}");
+    }
+    tree.file("proc/sys/kernel/sched_rt_runtime_us", "much");
+    assert!(hidden(3, "`much`"), "{:?}", kept(3));
+
+    // A later kernel has the old file too, and does not obey it.
+    tree.file("proc/sys/kernel/sched_rt_runtime_us", "950000");
+    tree.file("proc/sys/kernel/osrelease", "6.12.0-rt1");
+    assert!(hidden(3, "debugfs"), "{:?}", kept(3));
+    let file = |core| format!("sys/kernel/debug/sched/fair_server/cpu{core}/runtime");
+    tree.file(&file(2), "0");
+    tree.file(&file(3), "50000000");
+    assert_eq!(kept(2).0, KeptTime::Nothing);
+    assert!(hidden(3, "cpu3/period is not there"), "{:?}", kept(3));
+    tree.file("sys/kernel/debug/sched/fair_server/cpu3/period", "1000000000");
+    let fair = KeptTime::FairServer { runtime_ns: 50_000_000, period_ns: 1_000_000_000, file: format!("/{}", file(3)) };
+    assert_eq!(kept(3).0, fair);
+    tree.file("proc/sys/kernel/osrelease", "6.11.9");
+    assert_eq!(kept(3).0, throttled);
 }
 
 #[test]

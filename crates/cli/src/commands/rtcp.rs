@@ -6,6 +6,7 @@ use std::path::Path;
 
 use serde::Serialize;
 use waykeeper_experiment::InputError;
+use waykeeper_linux::Root;
 use waykeeper_packets::compute::InstructionCount;
 use waykeeper_packets::frame::{MacAddress, VlanTag};
 use waykeeper_packets::generate::{GenerateOptions, generate};
@@ -95,15 +96,15 @@ fn finish(options: &RtcpOptions, record: &impl Serialize, text: &str) -> Result<
     if options.json { print_json(record) } else { print(text) }
 }
 
-/// A thread under SCHED_FIFO that never sleeps is stopped for a part of each second, unless the kernel was asked not to.
+/// A busy-polling thread under SCHED_FIFO loses its core for a part of each period, unless the kernel keeps nothing.
 fn warn_of_throttling(role: &RoleOptions) {
-    let runtime = || std::fs::read_to_string("/proc/sys/kernel/sched_rt_runtime_us").ok()?.trim().parse::<i64>().ok();
-    if role.fifo.is_some() && role.wait == PacketWait::BusyPoll && runtime().is_some_and(|us| us >= 0) {
-        say(
-            Kind::Note,
-            "the kernel throttles a busy-polling SCHED_FIFO thread for a part of each second; --interrupt, or \
-             `sysctl kernel.sched_rt_runtime_us=-1`, which removes that protection, would do",
-        );
+    if role.fifo.is_none() || role.wait != PacketWait::BusyPoll {
+        return;
+    }
+    let core = role.core.or_else(|| waykeeper_linux::schedule::allowed().first().copied()).unwrap_or(0);
+    let kept = waykeeper_linux::kept_for_ordinary_tasks(&Root::default(), core).0;
+    if let Some(note) = text::throttled(&kept, core) {
+        say(Kind::Note, &note);
     }
 }
 

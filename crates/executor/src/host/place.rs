@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use waykeeper_experiment::site::{ExecutorKind, Offer, Site, SiteCore, cache_shapes, refused_elsewhere};
-use waykeeper_linux::{Discovered, Facts, HUGE_PAGES, Root, discover, facts, has_fair_server, kernel_version};
+use waykeeper_linux::{Discovered, Facts, HUGE_PAGES, KeptTime, Root, discover, facts, kept_for_ordinary_tasks};
 use waykeeper_platform::{CoreId, Platform};
 use waykeeper_run::MachineRecord;
 
@@ -38,7 +38,7 @@ impl Host {
         let tick_ns = clock.tick_ns;
         let llc = cache_shapes(&found.platform, site.auto_core).0.iter().map(|shape| shape.size_bytes).max();
         let facts = facts(&root, site.auto_core);
-        let kept = if bench.is_simulated() { None } else { kept_for_ordinary_tasks(&facts, &root, site.auto_core) };
+        let kept = if bench.is_simulated() { None } else { kept_note(&root, site.auto_core) };
         let place = OfferedSite {
             pace: bench.pace(),
             notes: notes(&facts).into_iter().chain(kept).chain(unknown_caches(llc)).chain(bench.notes()).collect(),
@@ -137,41 +137,27 @@ fn describe_cache(cache: &waykeeper_platform::CacheGeometry) -> String {
     format!("L{}{side} {value} {unit} {}-way {shared}", cache.level, cache.ways)
 }
 
-/// What the kernel keeps of a core for ordinary tasks, by whichever mechanism it has: `doctor` decides alike.
-fn kept_for_ordinary_tasks(facts: &Facts, root: &Root, core: CoreId) -> Option<String> {
-    match facts.kernel.as_deref().and_then(kernel_version) {
-        Some(version) if has_fair_server(version) => fair_server_note(root, core),
-        _ => facts.realtime_throttling.as_deref().and_then(throttling_note),
-    }
-}
-
-/// What the fair server of Linux 6.12 and later does to a loop that never sleeps; only debugfs shows its settings.
-fn fair_server_note(root: &Root, core: CoreId) -> Option<String> {
-    let folder = format!("/sys/kernel/debug/sched/fair_server/cpu{core}");
-    let ns = |name: &str| root.text(&format!("{folder}/{name}"))?.parse::<u64>().ok();
-    let part = match (ns("runtime"), ns("period")) {
-        (Some(0), _) => return None,
-        (Some(runtime), Some(period)) => format!("{runtime} of every {period} ns"),
-        _ => "a part that was not seen".into(),
+/// What a loop that never sleeps loses to ordinary tasks on a core.
+fn kept_note(root: &Root, core: CoreId) -> Option<String> {
+    let kept = match kept_for_ordinary_tasks(root, core).0 {
+        KeptTime::Nothing => return None,
+        KeptTime::NotSeen(why) => {
+            return Some(format!(
+                "Whether the kernel takes a core from a loop under SCHED_FIFO that never sleeps, for ordinary tasks, was not \
+                 seen: {why}."
+            ));
+        }
+        KeptTime::Throttling { runtime_us, period_us } => format!(
+            "The kernel keeps {} of every {period_us} us of a core for ordinary tasks (/proc/sys/kernel/sched_rt_runtime_us)",
+            period_us - runtime_us
+        ),
+        KeptTime::FairServer { runtime_ns, period_ns, file } => format!(
+            "The kernel's fair server may take {runtime_ns} of every {period_ns} ns of core {core} for ordinary tasks ({file})"
+        ),
     };
     Some(format!(
-        "The kernel's fair server may take {part} of a core for ordinary tasks ({folder}/runtime): a loop under SCHED_FIFO \
-         that never sleeps can be off its core for that long while one of them waits."
+        "{kept}: a loop under SCHED_FIFO that never sleeps can be off its core for that long while one of them waits."
     ))
-}
-
-/// What real-time throttling does to a loop that never sleeps; `setting` is `runtime_us/period_us`.
-fn throttling_note(setting: &str) -> Option<String> {
-    let (runtime, period) = setting.split_once('/')?;
-    let (runtime, period): (i64, i64) = (runtime.parse().ok()?, period.parse().ok()?);
-    (0..period).contains(&runtime).then(|| {
-        format!(
-            "The kernel keeps {} of every {} us of a core for ordinary tasks (/proc/sys/kernel/sched_rt_runtime_us): a loop \
-             under SCHED_FIFO that never sleeps can be off its core for that long while one of them waits.",
-            period - runtime,
-            period
-        )
-    })
 }
 
 /// What a machine means that shows no sizes of caches, as kernels for some boards do.
@@ -202,33 +188,26 @@ mod tests {
     }
 
     #[test]
-    fn throttling_is_noted_where_it_is_on() {
-        // 1000000 - 950000 = 50000 us, Linux's default; -1 turns it off.
-        assert!(throttling_note("950000/1000000").unwrap().contains("50000 of every 1000000 us"));
-        assert_eq!(throttling_note("-1/1000000"), None);
-        assert_eq!(throttling_note("1000000/1000000"), None);
-    }
-
-    #[test]
-    fn the_fair_server_is_noted_since_linux_6_12() {
+    fn the_note_names_the_mechanism_that_the_kernel_has() {
         let folder = tempfile::tempdir().unwrap();
-        let server = folder.path().join("sys/kernel/debug/sched/fair_server/cpu3");
-        std::fs::create_dir_all(&server).unwrap();
-        let root = Root::at(folder.path());
-        let note = |kernel: &str| {
-            let facts = Facts {
-                kernel: Some(kernel.into()),
-                realtime_throttling: Some("950000/1000000".into()),
-                ..facts(&root, 3)
-            };
-            kept_for_ordinary_tasks(&facts, &root, 3)
+        let put = |path: &str, text: &str| {
+            let path = folder.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
         };
-        assert!(note("6.11.9 #1 SMP").unwrap().contains("50000 of every 1000000 us"));
-        assert!(note("6.12.0 #1 SMP").unwrap().contains("a part that was not seen"));
-        std::fs::write(server.join("period"), "1000000000\n").unwrap();
-        std::fs::write(server.join("runtime"), "50000000\n").unwrap();
-        assert!(note("6.12.0 #1 SMP").unwrap().contains("50000000 of every 1000000000 ns"));
-        std::fs::write(server.join("runtime"), "0\n").unwrap();
+        let note = |release: &str| {
+            put("proc/sys/kernel/osrelease", release);
+            kept_note(&Root::at(folder.path()), 3)
+        };
+        put("proc/sys/kernel/sched_rt_runtime_us", "950000\n");
+        put("proc/sys/kernel/sched_rt_period_us", "1000000\n");
+        // 1000000 - 950000 = 50000 us, Linux's default.
+        assert!(note("6.11.9").unwrap().contains("keeps 50000 of every 1000000 us"));
+        assert!(note("6.12.0").unwrap().contains("was not seen: since 6.12 only debugfs shows it"));
+        put("sys/kernel/debug/sched/fair_server/cpu3/runtime", "50000000\n");
+        put("sys/kernel/debug/sched/fair_server/cpu3/period", "1000000000\n");
+        assert!(note("6.12.0").unwrap().contains("50000000 of every 1000000000 ns of core 3"));
+        put("sys/kernel/debug/sched/fair_server/cpu3/runtime", "0\n");
         assert_eq!(note("7.0.1"), None);
     }
 
