@@ -159,6 +159,7 @@ fn reason(why: Unsettled) -> String {
     match why {
         Unsettled::Few(0) => NO_EXCURSIONS.into(),
         Unsettled::Short => "a run of that length is so short that hardly one of these peaks is expected in it".into(),
+        Unsettled::Few(1) => format!("1 peak is too few: it takes more than {LEAST_PEAKS}"),
         Unsettled::Few(peaks) => format!("{peaks} peaks are too few: it takes more than {LEAST_PEAKS}"),
         Unsettled::One(peaks) => format!("{peaks} peaks are too few to compare thresholds"),
         Unsettled::Misfit => "the highest peaks are not of one kind: no tail fits them at any threshold".into(),
