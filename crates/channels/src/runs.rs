@@ -104,8 +104,7 @@ pub(crate) const NO_RUN: &str =
 /// Whether neighbours that can exercise a channel are seen to have done it.
 fn judged(place: &ChannelPlace, id: &str, by: &[ChannelExercise]) -> (ChannelAnswer, String) {
     let is_there = place.presences.get(id).is_some_and(|presence| presence.answer == ChannelAnswer::Yes);
-    let shows = |it: &ChannelExercise| it.effective == Some(true) || it.counters.iter().any(|counter| counter.rose);
-    match (is_there, by.iter().any(shows)) {
+    match (is_there, by.iter().any(ChannelExercise::shows)) {
         (true, true) => (ChannelAnswer::Yes, String::new()),
         (false, _) => (ChannelAnswer::NotSeen, "the channel itself was not seen, so its share is not known".into()),
         (true, false) => {
@@ -121,16 +120,22 @@ fn is_of(run: &Run, place: &ChannelPlace) -> Result<(), String> {
     match &place.kind {
         PlaceKind::Platform => match run.executor == ExecutorKind::Sim && run.platform == place.place {
             true => Ok(()),
-            false => Err(format!("{found}, and the table is about the platform `{}`", place.place)),
+            false => Err(format!("{found}, and the table is about the platform `{}`{}", place.place, command_of(run))),
         },
         PlaceKind::Machine { processor } => match (run.executor, &run.machine.processor, processor) {
-            (ExecutorKind::Sim, ..) => Err(format!("{found}, and the table is about a machine")),
+            (ExecutorKind::Sim, ..) => Err(format!("{found}, and the table is about a machine{}", command_of(run))),
             (ExecutorKind::Host, Some(ran), Some(here)) if ran != here => {
                 Err(format!("it ran on the processor `{ran}`, and the table is about `{here}`"))
             }
             (ExecutorKind::Host, ..) => Ok(()),
         },
     }
+}
+
+/// The command that makes the table which a run is of.
+fn command_of(run: &Run) -> String {
+    let platform = if run.executor == ExecutorKind::Sim { format!(" {}", run.platform) } else { String::new() };
+    format!("; `waykeeper channels{platform} --run ...` is about its place")
 }
 
 /// The bundled workloads that can exercise each channel of a place, on its last core.

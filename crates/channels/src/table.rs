@@ -203,6 +203,13 @@ pub struct ChannelExercise {
     pub repeats: usize,
 }
 
+impl ChannelExercise {
+    /// Whether an effect or a counter shows that the neighbours exercised the channel.
+    pub(crate) fn shows(&self) -> bool {
+        self.effective == Some(true) || self.counters.iter().any(|counter| counter.rose)
+    }
+}
+
 /// A counter of the target's core or of the platform, a second.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CounterShift {

@@ -123,7 +123,7 @@ fn details(row: &ChannelRow) -> String {
         add("reduced by", format!("{} more settings; --json lists all", row.reduced.settings.len() - SHOWN));
     }
     for exercise in by_slowdown(&row.exercised.by).into_iter().take(SHOWN) {
-        add("exercised", exercised(exercise));
+        add(if exercise.shows() { "exercised" } else { "not seen" }, exercised(exercise));
     }
     if row.exercised.by.len() > SHOWN {
         add("exercised", format!("in {} more cases; --json lists all", row.exercised.by.len() - SHOWN));

@@ -25,8 +25,15 @@ pub struct Difference {
     pub rounded: bool,
 }
 
+/// What a step makes, and no value that it writes.
+const MOUNTED: &str = "mounted";
+const MADE: &str = "made";
+
 impl std::fmt::Display for Difference {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if matches!(self.wrote.as_str(), MOUNTED | MADE) {
+            return write!(f, "{} was {}, and is {}", self.setting, self.wrote, self.reads);
+        }
         write!(f, "{}: {} was written, it reads {}", self.setting, self.wrote, self.reads)
     }
 }
@@ -56,9 +63,7 @@ pub(crate) fn read_back(
                 tree(machine.tree, settings, tasks, &mut differences)?;
                 differences.retain(|difference| !is_dead(machine, tasks, difference));
             }
-            _ => {
-                differences.push(differs("resctrl", "mounted", mounted.map_or("not mounted", |_| "mounted otherwise")))
-            }
+            _ => differences.push(differs("resctrl", MOUNTED, mounted.map_or("not mounted", |_| "mounted otherwise"))),
         }
     }
     Ok(differences)
@@ -74,9 +79,38 @@ fn task_setting(tid: i32) -> String {
 
 /// Tasks end; that is no difference.
 fn is_dead(machine: &MachineAccess<'_>, tasks: &BTreeMap<i32, TaskBefore>, difference: &Difference) -> bool {
-    let mut dead =
-        tasks.iter().filter(|(tid, before)| machine.system.task(**tid).is_none_or(|facts| facts.began != before.began));
+    let mut dead = tasks.iter().filter(|(tid, before)| has_ended(machine, **tid, before));
     dead.any(|(tid, _)| difference.setting == task_setting(*tid))
+}
+
+fn has_ended(machine: &MachineAccess<'_>, tid: i32, before: &TaskBefore) -> bool {
+    machine.system.task(tid).is_none_or(|facts| facts.began != before.began)
+}
+
+/// A task that the plan names by number, and that has ended since: nothing is applied to it any more.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct EndedTask {
+    /// Its number.
+    pub tid: i32,
+    /// The group that it was put into.
+    pub group: String,
+}
+
+impl std::fmt::Display for EndedTask {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "task {}, which was put into {}, has ended since", self.tid, name(&self.group))
+    }
+}
+
+/// The tasks of the plan that have ended since.
+pub(crate) fn ended(
+    machine: &MachineAccess<'_>,
+    settings: &Settings,
+    tasks: &BTreeMap<i32, TaskBefore>,
+) -> Vec<EndedTask> {
+    let named =
+        settings.tasks.iter().filter(|(tid, _)| tasks.get(tid).is_some_and(|before| has_ended(machine, **tid, before)));
+    named.map(|(tid, group)| EndedTask { tid: *tid, group: group.clone() }).collect()
 }
 
 fn tree(
@@ -87,7 +121,7 @@ fn tree(
 ) -> Result<(), MachineError> {
     let now = Snapshot::take(tree)?;
     for group in settings.groups.iter().filter(|group| !now.groups.contains_key(*group)) {
-        differences.push(differs(name(group), "made", "not there"));
+        differences.push(differs(name(group), MADE, "not there"));
     }
     let there = |group: &str| now.groups.get(group);
     for (group, wanted) in &settings.modes {

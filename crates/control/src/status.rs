@@ -8,7 +8,7 @@ use crate::change::describe;
 use crate::intrusion::intrusions;
 use crate::journal::{Journal, JournalError};
 use crate::perform::{self, MachineError};
-use crate::read_back::{Difference, read_back};
+use crate::read_back::{Difference, EndedTask, ended, read_back};
 use crate::remainder::{OthersChanges, Remainder};
 use crate::settings::{Bits, Settings};
 use crate::store::Store;
@@ -56,6 +56,9 @@ pub struct Status {
     /// Tasks of groups for cgroups that are in none of these; absent where there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub strays: Vec<Strays>,
+    /// Tasks that the plan names and that have ended since; absent where there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ended: Vec<EndedTask>,
     /// What a restore has left, because others had changed it since, and how it reads now.
     pub left: Vec<String>,
 }
@@ -88,13 +91,14 @@ pub fn status(machine: &mut MachineAccess<'_>, store: &mut dyn Store) -> Result<
         (_, None, None, true) => Phase::Applied,
         (_, None, None, false) => Phase::Applying,
     };
-    let (mut differences, mut standing) = (Vec::new(), Standing::default());
+    let (mut differences, mut standing, mut gone) = (Vec::new(), Standing::default(), Vec::new());
     if phase == Phase::Applied {
         let (settings, tasks) = (left(&journal), &journal.head.before.tasks);
         differences = read_back(machine, &settings, tasks)?;
         differences.append(&mut intrusions(machine, &journal, &settings)?);
         standing = cgroups::standing(machine, &settings, tasks)?;
         differences.append(&mut standing.differences);
+        gone = ended(machine, &settings, tasks);
     }
     let left = match (phase, &journal.undo) {
         (Phase::Restoring, Some(pending)) => pending.left.clone(),
@@ -113,6 +117,7 @@ pub fn status(machine: &mut MachineAccess<'_>, store: &mut dyn Store) -> Result<
         differences,
         cgroups: standing.cgroups,
         strays: standing.strays,
+        ended: gone,
         left: left.into_iter().map(|Remainder { text, .. }| text).collect(),
     }))
 }

@@ -13,7 +13,7 @@ use crate::intrusion::intrusions;
 use crate::journal::Journal;
 use crate::perform::MachineError;
 use crate::probe::{Arrangement, NotMeasured, PartitionedCache, ProbeSamples, ProbeVerdict, Prober, arrange, judge};
-use crate::read_back::{Difference, read_back};
+use crate::read_back::{Difference, EndedTask, ended, read_back};
 use crate::schemata::DomainShare;
 use crate::settings::Settings;
 use crate::snapshot::Snapshot;
@@ -34,6 +34,9 @@ pub struct Verified {
     /// Tasks of groups for cgroups that are in none of these; absent where there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub strays: Vec<Strays>,
+    /// Tasks that the plan names and that have ended since; absent where there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ended: Vec<EndedTask>,
     /// What the probes say, one a class and cache.
     pub probes: Vec<ProbeReport>,
     /// Caches that were set and cannot be probed, and why.
@@ -108,10 +111,17 @@ pub fn verify(
         differences,
         cgroups: standing.cgroups,
         strays: standing.strays,
+        ended: ended(machine, &settings, tasks),
         probes: Vec::new(),
         not_probed: Vec::new(),
     };
     if probing.repeats == 0 {
+        return Ok(verified);
+    }
+    if settings.registers.is_empty()
+        && machine.tree.mounted().map_err(MachineError::from).map_err(StatusError::from)?.is_none()
+    {
+        verified.not_probed.push("resctrl is not mounted, so nothing of the policy can be in force".into());
         return Ok(verified);
     }
     if let Some(group) = own_group(machine, &settings)? {
@@ -132,7 +142,29 @@ pub fn verify(
             Err(reason) => verified.not_probed.push(reason.to_string()),
         }
     }
+    verified
+        .not_probed
+        .extend(without_a_probe(&settings, verified.probes.is_empty() && verified.not_probed.is_empty()));
     Ok(verified)
+}
+
+/// What no probe is made for: regions that are locked, and policies that divide no cache.
+fn without_a_probe(settings: &Settings, nothing_else: bool) -> Vec<String> {
+    let locked = settings.modes.iter().filter(|(_, mode)| mode.starts_with("pseudo-lock"));
+    let mut reasons: Vec<String> = locked
+        .map(|(group, _)| {
+            format!(
+                "whether the lines of {} stay where they are locked: there is no probe for it",
+                crate::undo::name(group)
+            )
+        })
+        .collect();
+    if nothing_else && reasons.is_empty() {
+        reasons.push(
+            "no cache is divided: the settings were read back, and whether they are in force was not seen".into(),
+        );
+    }
+    reasons
 }
 
 /// The group that this process is in, where that is not the root: then its CPUs' classes do not count.

@@ -15,7 +15,9 @@ pub fn headline(run: &Run) -> String {
     lines.push(setting(run));
     lines.extend(sweeps(run));
     if run.cut_short {
-        lines.push("CUT SHORT: the run was interrupted; what follows is what was measured until then.".into());
+        lines.push(
+            "CUT SHORT: not all repeats of the run are here; what follows rests on those that are complete.".into(),
+        );
     } else {
         lines.extend(without_samples(run));
     }

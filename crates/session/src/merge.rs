@@ -43,7 +43,7 @@ pub fn merge(folders: &[PathBuf], out: Option<&Path>) -> Result<Concluded, Sessi
     complete(&parts)?;
     let thresholds_ns = thresholds(&parts)?;
     let Some(first) = parts.first() else {
-        return Err(InputError::in_option("DIR", "expected the folders of all shards of a run").into());
+        return Err(InputError::in_option("merge", "expected the folders of all shards of a run").into());
     };
     let base = base(first, &parts, out);
     let (loaded, budgets) = (first.log.experiment(&first.folder)?, first.log.budgets(&first.folder)?);
@@ -96,7 +96,7 @@ fn same_run(first: &Part, other: &Part) -> Result<(), InputError> {
     let difference = if first.shard.of != other.shard.of {
         Some(format!("one run has {} shards, and the other {}", first.shard.of, other.shard.of))
     } else if first.log.experiment_toml != other.log.experiment_toml {
-        Some(format!("their experiments differ (`{}` and `{}`, experiment.toml)", a.run.experiment, b.run.experiment))
+        Some(differing_experiments(first, other))
     } else {
         let machine = || (a.run.executor == ExecutorKind::Host).then(|| other_machine(a, b)).flatten();
         machine().or_else(|| differing_header(a, b))
@@ -122,15 +122,30 @@ fn other_machine(a: &Header, b: &Header) -> Option<String> {
     }
 }
 
+/// What differs in the experiments of two shards: their first lines that do.
+fn differing_experiments(first: &Part, other: &Part) -> String {
+    let lines =
+        |part: &Part| part.log.experiment_toml.lines().map(str::to_owned).chain([String::new()]).collect::<Vec<_>>();
+    let pair = lines(first).into_iter().zip(lines(other)).find(|(one, other)| one != other);
+    let shown = |line: &str| {
+        if line.trim().is_empty() { "nothing there".into() } else { format!("`{}`", shortened(line.trim())) }
+    };
+    let (one, other) = pair.unwrap_or_default();
+    format!("their experiments differ (experiment.toml: {} in one and {} in the other)", shown(&one), shown(&other))
+}
+
+fn shortened(value: &str) -> String {
+    match value.char_indices().nth(100) {
+        Some((end, _)) => format!("{}...", &value[..end]),
+        None => value.to_owned(),
+    }
+}
+
 /// The first difference of two headers that would leave another run.
 fn differing_header(a: &Header, b: &Header) -> Option<String> {
     let [one, other] = [a, b].map(what_is_run);
     let (key, one, other) = differing("", &one, &other)?;
-    let short = |value: String| match value.char_indices().nth(100) {
-        Some((end, _)) => format!("{}...", &value[..end]),
-        None => value,
-    };
-    Some(format!("`{key}` is {} in one and {} in the other", short(one), short(other)))
+    Some(format!("`{key}` is {} in one and {} in the other", shortened(&one), shortened(&other)))
 }
 
 /// A header without what differs from shard to shard.
@@ -182,7 +197,7 @@ fn once_each(parts: &[Part]) -> Result<(), InputError> {
         if count == 1 { "is" } else { "are" },
         names.join(", ")
     );
-    Err(InputError::in_option("DIR", message))
+    Err(InputError::in_option("merge", message))
 }
 
 /// Refuses shards whose repeats are not all measured.
@@ -199,7 +214,7 @@ fn complete(parts: &[Part]) -> Result<(), InputError> {
         .collect();
     match said.is_empty() {
         true => Ok(()),
-        false => Err(InputError::in_option("DIR", format!("{}; expected complete shards", said.join("; ")))),
+        false => Err(InputError::in_option("merge", format!("{}; expected complete shards", said.join("; ")))),
     }
 }
 

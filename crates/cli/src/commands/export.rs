@@ -19,6 +19,7 @@ pub fn export(arguments: &Export) -> Result<Exit, Failure> {
             InputError::in_option(found, "only CSV has tables; expected `--format csv`, or no `--table`").into()
         );
     }
+    arguments.out.as_deref().map_or(Ok(()), whole_file::check_no_toml)?;
     let run = folder::read(&arguments.run)?;
     let bytes = match arguments.format {
         ExportFormat::Csv => table(arguments, &run)?,

@@ -19,7 +19,7 @@ pub fn report(arguments: &Report) -> Result<Exit, Failure> {
     if arguments.serve {
         return serve::serve(arguments);
     }
-    arguments.out.as_deref().map_or(Ok(()), whole_file::check)?;
+    arguments.out.as_deref().map_or(Ok(()), whole_file::check_no_toml)?;
     if let Some(session) = session(&arguments.runs)? {
         return record(arguments, &session);
     }

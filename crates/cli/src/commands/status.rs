@@ -110,7 +110,7 @@ fn text(applied: Option<&Applied>, at_work: AtWork) -> String {
 /// What is applied, and how far; `busy` where a Waykeeper is at work on it.
 pub fn applied_text(applied: &Applied, busy: bool) -> String {
     let mut text = String::new();
-    let Applied { policy, began, pid, version, phase, steps, of, differences, cgroups, strays, left } = applied;
+    let Applied { policy, began, pid, version, phase, steps, of, differences, cgroups, strays, ended, left } = applied;
     let head = format!("{policy}, since {began}, by process {pid} (waykeeper {version})");
     text += &format!("{}\n", one_line(&head));
     if *phase != Phase::Remains {
@@ -138,5 +138,5 @@ pub fn applied_text(applied: &Applied, busy: bool) -> String {
                 .into()
         }
     };
-    text + &indented(cgroups) + &indented(strays)
+    text + &indented(cgroups) + &indented(strays) + &indented(ended)
 }

@@ -37,7 +37,7 @@ pub fn verify(arguments: &Verify) -> Result<Exit, Failure> {
     let verified = look(&mut host(root).machine(), &mut state(root), &files(root), probing, &stop)?;
     match arguments.json {
         true => print_json(&verified)?,
-        false => print(&text(&verified, arguments.no_probe))?,
+        false => print(&text(&verified))?,
     }
     Ok(exit(&verified))
 }
@@ -59,7 +59,7 @@ fn exit(verified: &Verified) -> Exit {
     }
 }
 
-fn text(verified: &Verified, no_probe: bool) -> String {
+fn text(verified: &Verified) -> String {
     let mut text = match verified.differences.is_empty() {
         true => format!("{}: every setting reads as it was left\n", one_line(&verified.policy)),
         false => {
@@ -68,11 +68,9 @@ fn text(verified: &Verified, no_probe: bool) -> String {
     };
     text += &indented(&verified.cgroups);
     text += &indented(&verified.strays);
+    text += &indented(&verified.ended);
     text += &verified.probes.iter().map(told).collect::<String>();
     text += &verified.not_probed.iter().map(|reason| format!("not probed: {}\n", one_line(reason))).collect::<String>();
-    if !no_probe && verified.probes.is_empty() && verified.not_probed.is_empty() {
-        text += "no cache was divided: there is nothing to probe\n";
-    }
     text
 }
 

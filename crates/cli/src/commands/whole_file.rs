@@ -18,6 +18,17 @@ pub fn check(out: &Path) -> Result<(), Failure> {
     Err(InputError::in_file(&out.display().to_string(), why).into())
 }
 
+/// The same for what is no TOML: a file that is there and is TOML is an experiment, a platform or a policy of somebody.
+pub fn check_no_toml(out: &Path) -> Result<(), Failure> {
+    check(out)?;
+    let is_toml = out.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("toml"));
+    if !(is_toml && out.is_file()) {
+        return Ok(());
+    }
+    let why = "this file is TOML, such as an experiment or a policy, and would be lost; expected another name";
+    Err(InputError::in_file(&out.display().to_string(), why).into())
+}
+
 /// Writes a file at once: a reader never sees half of it, and no file of a run is replaced. A pipe or a device is written to. `what` names it in the error.
 pub fn write(out: &Path, what: &str, bytes: &[u8]) -> Result<(), Failure> {
     check(out)?;

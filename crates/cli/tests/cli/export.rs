@@ -285,8 +285,22 @@ fn no_result_replaces_a_file_of_a_run() {
     assert!(before == bytes(), "a file of the run was replaced");
     assert_eq!(desk.names(), ["run"]);
     // A file of such a name that is no run's is one as any other, and so is a new name beside a run's files.
-    desk.file("experiment.toml", "mine\n");
-    for file in ["experiment.toml", "run/run.csv"] {
+    desk.file("samples.hlog", "mine\n");
+    for file in ["samples.hlog", "run/run.csv"] {
         desk.run(&["export", "run", "--format=csv", "--out", file]).with(0);
     }
+}
+
+#[test]
+fn no_result_replaces_an_experiment() {
+    let desk = Desk::new();
+    desk.run(&["run", "agilex5-cluster-latency", "--duration=1ms", "--repeats=1", "--out=kept"]).with(0);
+    desk.file("mine.toml", "title = 'mine'\n");
+    for arguments in
+        [&["report", "kept", "--out", "mine.toml"][..], &["export", "kept", "--format", "csv", "--out", "mine.toml"]]
+    {
+        let refused = desk.run(arguments).with(2).stderr;
+        assert!(refused.contains("mine.toml: this file is TOML") && refused.contains("another name"), "{refused}");
+    }
+    assert_eq!(std::fs::read_to_string(desk.path().join("mine.toml")).unwrap(), "title = 'mine'\n");
 }

@@ -175,7 +175,10 @@ fn shards_that_do_not_belong_together_are_refused() {
     refused(&["a", "b"], &["1 of 3 shards is missing: 3/3"]);
     refused(&["b"], &["2 of 3 shards are missing: 1/3, 3/3"]);
     refused(&["a", "b", "a"], &["this is shard 1/3, and so is a; expected each shard once"]);
-    refused(&["a", "seed"], &["shard 2/3 in seed does not belong to shard 1/3 in a", "their experiments differ"]);
+    refused(
+        &["a", "seed"],
+        &["shard 2/3 in seed does not belong to shard 1/3 in a", "their experiments differ", "`seed = "],
+    );
     refused(&["a", "budget"], &["does not belong", "`budgets` is [] in one and [\"max<=1us\"] in the other"]);
     refused(&["a", "of-two"], &["one run has 2 shards, and the other 3"]);
     refused(&["a", "whole"], &["whole: this is a whole run, and no shard"]);

@@ -83,3 +83,25 @@ fn a_cache_that_the_policy_leaves_alone_does_not_make_verify_inconclusive() {
     let probes = verified["probes"].as_array().unwrap();
     assert!(probes.iter().all(|probe| probe["cache"] == "L2:1") && !probes.is_empty(), "{verified}");
 }
+
+/// What no probe is made for is not in force as far as anybody has seen: exit status 4, not 0. What is gone is said, with 1.
+#[test]
+fn what_cannot_be_probed_is_inconclusive() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = env!("CARGO_BIN_EXE_waykeeper");
+    let script = "export WAYKEEPER_STATE=$PWD/state; $1 apply apollo-lake-pseudo-lock >&2 && $1 verify; echo ended with $?; \
+                  $1 verify --no-probe; echo ended with $?; $1 restore >&2; \
+                  $1 apply apollo-lake-half >&2; umount /sys/fs/resctrl; $1 verify; echo ended with $?; $1 restore";
+    let room = ["enter", "apollo-lake-e3950", "--", "sh", "-c", script, "sh", program];
+    let output = waykeeper(&room).current_dir(folder.path()).output().unwrap();
+    let told = String::from_utf8_lossy(&output.stdout);
+    for said in [
+        "there is no probe for it",
+        "ended with 4",
+        "ended with 0",
+        "resctrl was mounted, and is not mounted",
+        "ended with 1",
+    ] {
+        assert!(told.contains(said), "{said}: {output:?}");
+    }
+}

@@ -220,3 +220,29 @@ fn ways_that_another_group_had_before_are_no_change() {
         ]
     );
 }
+
+/// Nothing is applied to a task that has ended: that is no difference, and no silence either.
+#[test]
+fn a_named_task_that_has_ended_is_told() {
+    let (mut acting, mut store) = applied();
+    assert_eq!(status(&mut acting.machine(), &mut store).unwrap().unwrap().ended, []);
+    acting.model.borrow_mut().end(1);
+    let told = status(&mut acting.machine(), &mut store).unwrap().unwrap();
+    let ended: Vec<_> = told.ended.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        (told.differences, ended),
+        (vec![], vec!["task 1, which was put into group x, has ended since".to_owned()])
+    );
+}
+
+#[test]
+fn what_is_gone_is_said_to_be_gone() {
+    let (mut acting, mut store) = applied();
+    let model = acting.model.clone();
+    let mut told = || -> Vec<String> {
+        let told = status(&mut acting.machine(), &mut store).unwrap().unwrap();
+        told.differences.iter().map(ToString::to_string).collect()
+    };
+    model.borrow_mut().rmdir("x").unwrap();
+    assert_eq!(told()[0], "group x was made, and is not there");
+}
