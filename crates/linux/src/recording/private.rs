@@ -98,18 +98,26 @@ fn command_line(text: &str) -> String {
         None if names_something(word) => "removed".to_owned(),
         _ => word.to_owned(),
     };
-    text.split_whitespace().map(word).collect::<Vec<_>>().join(" ") + "\n"
+    // What stands behind `--` is for the first program, and no parameter of the kernel.
+    let (of_kernel, of_init) = text.split_once(" -- ").map_or((text, None), |(kernel, init)| (kernel, Some(init)));
+    let words = of_kernel.split_whitespace().map(word).chain(of_init.map(|_| "-- removed".to_owned()));
+    words.collect::<Vec<_>>().join(" ") + "\n"
 }
 
-/// UUIDs, MAC and IPv4 addresses, by their shape.
+/// UUIDs, MAC and IP addresses, by their shape; an IPv4 address may have a port.
 fn names_something(value: &str) -> bool {
+    let value = match value.rsplit_once(':') {
+        Some((address, port)) if address.contains('.') && port.parse::<u16>().is_ok() => address,
+        _ => value,
+    };
     let pieces = |separator| value.split(separator).map(str::to_owned).collect::<Vec<_>>();
     let hex = |piece: &String| !piece.is_empty() && piece.bytes().all(|byte| byte.is_ascii_hexdigit());
     let (dashes, colons, dots) = (pieces('-'), pieces(':'), pieces('.'));
     let uuid = value.to_ascii_uppercase().contains("UUID=") || (dashes.len() == 5 && dashes.iter().all(hex));
     let mac = colons.len() >= 6 && colons.iter().take(6).all(|piece| hex(piece) && piece.len() <= 2);
     let ip = dots.len() == 4 && dots.iter().all(|piece| !piece.is_empty() && piece.parse::<u8>().is_ok());
-    uuid || mac || ip
+    let ipv6 = colons.len() >= 3 && value.len() > 2 && value.parse::<std::net::Ipv6Addr>().is_ok();
+    uuid || mac || ip || ipv6
 }
 
 /// The first column names a file or a disk.
@@ -143,6 +151,15 @@ mod tests {
         let expected = "BOOT_IMAGE=removed root=removed isolcpus=2,3 x=removed mac=removed rdinit=/x nohz_full=2,3 \
                         srv=removed irqaffinity=0 v=1.2.3 quiet\n";
         assert_eq!(kept("/proc/cmdline", text).as_deref(), Some(expected));
+        let text = "quiet rdinit=/agent dns=fd00::53 -- --addr 0.0.0.0:2024 --user jane\n";
+        assert_eq!(kept("/proc/cmdline", text).as_deref(), Some("quiet rdinit=/agent dns=removed -- removed\n"));
+    }
+
+    #[test]
+    fn addresses_go_with_their_ports_and_what_only_looks_like_one_stays() {
+        let text = "at 192.168.1.7:8080, [2001:db8::7]/64 and 0000:00:1f.3 in std::fmt at 12:30:05, 6.12.5-rt7\n";
+        let expected = "at REMOVED, [REMOVED]/64 and 0000:00:1f.3 in std::fmt at 12:30:05, 6.12.5-rt7\n";
+        assert_eq!(without_names(text, "", ""), expected);
     }
 
     #[test]
