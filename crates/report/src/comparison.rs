@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use waykeeper_run::{CaseRecord, Run};
-use waykeeper_statistics::{Answer, Arms, Repeat, compare as compare_repeats, what_was_lacking};
+use waykeeper_statistics::{
+    Answer, Arms, Repeat, VerdictKind, compare as compare_repeats, hidden_by_empty_repeats, what_was_lacking,
+};
 
 use crate::differences::{another_target, differences};
 use crate::length::Length;
@@ -189,6 +191,14 @@ fn judge([a, b]: [&Run; 2], (a_case, b_case): Pair<'_>) -> (BesideA, String) {
     let said = [word("excursions", rates), word("maxima", compared.maxima.answer)];
     let said: Vec<_> = said.into_iter().flatten().collect();
     let is_worse = [rates, compared.maxima.answer].contains(&Answer::Worse);
+    let kind = match (said.is_empty(), is_worse) {
+        (true, _) => VerdictKind::NoDifferenceShown,
+        (false, true) => VerdictKind::Worse,
+        (false, false) => VerdictKind::Better,
+    };
+    if hidden_by_empty_repeats(&compared, kind).is_some() {
+        return (BesideA::CannotTell, "cannot tell: no sample ended in some repeats".into());
+    }
     match what_was_lacking(&compared) {
         _ if !said.is_empty() => (if is_worse { BesideA::Worse } else { BesideA::Better }, said.join(", ")),
         Some(_) => {

@@ -100,6 +100,7 @@ impl Run {
         let mut notes = self.notes;
         notes.extend(not_counted(plan, measured));
         notes.extend(remarks(plan, measured));
+        notes.extend(without_sample(plan, measured));
         if experiment.excursions.over_min.is_none() {
             notes.extend(ordinary_excursions(plan, measured));
         }
@@ -131,6 +132,27 @@ fn remarks(plan: &Plan, measured: &[Measured]) -> Vec<String> {
             more => format!(" {more} more repeats of this case have remarks."),
         };
         Some(format!("Repeat {number} of the case `{}`: {}.{more}", case.name, first.remarks.join("; ")))
+    };
+    plan.cases.iter().zip(measured).filter_map(of).collect()
+}
+
+/// A sentence for each case of which some repeats ended no sample: their samples were longer than the repeat, and the figures of
+/// the others are too good.
+fn without_sample(plan: &Plan, measured: &[Measured]) -> Vec<String> {
+    let of = |(case, measured): (&Case, &Measured)| {
+        if case.purpose == Purpose::Sentinel || case.throughput {
+            return None;
+        }
+        let (all, without) = complete(measured)
+            .fold((0, 0), |(all, without), repeat| (all + 1, without + usize::from(repeat.samples.count == 0)));
+        (0 < without && without < all).then(|| {
+            format!(
+                "In {without} of {all} repeats of the case `{}` no sample ended within {}: its samples are longer than the \
+                 others show; a longer --duration would do.",
+                case.name,
+                format_ns(complete(measured).map(|repeat| repeat.observed_s).fold(0.0, f64::max) * 1e9),
+            )
+        })
     };
     plan.cases.iter().zip(measured).filter_map(of).collect()
 }
@@ -323,6 +345,7 @@ fn judge_case(budget: &Budget, index: usize, all: &All<'_>) -> BudgetRecord {
         budget,
         &Figures {
             samples: repeats.iter().map(|r| r.samples.count).sum(),
+            repeats_without_sample: complete(measured).filter(|r| r.samples.count == 0).count() as u64,
             exposure_s: repeats.iter().map(|r| r.observed_s).sum(),
             min_ns: repeats.iter().filter_map(|r| r.min_ns()).reduce(f64::min),
             max_ns: largest.and_then(|r| r.max_ns()),

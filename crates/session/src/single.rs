@@ -56,6 +56,21 @@ impl SingleRepeats {
     /// # Errors
     /// What the place turns out to be unable to do; a stop.
     pub fn measure(&self, case: usize, repeat: usize, stop: &AtomicBool) -> Result<Measurement, ExecutorError> {
-        waykeeper_executor::one(self.executor.as_ref(), &self.plan, &self.settings, case, repeat, stop)
+        self.measure_for(self.settings.duration_s, case, repeat, stop)
+    }
+
+    /// The same repeat in another length, seconds.
+    ///
+    /// # Errors
+    /// What the place turns out to be unable to do; a stop.
+    pub fn measure_for(
+        &self,
+        duration_s: f64,
+        case: usize,
+        repeat: usize,
+        stop: &AtomicBool,
+    ) -> Result<Measurement, ExecutorError> {
+        let settings = RunSettings { duration_s, ..self.settings.clone() };
+        waykeeper_executor::one(self.executor.as_ref(), &self.plan, &settings, case, repeat, stop)
     }
 }

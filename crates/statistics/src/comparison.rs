@@ -103,6 +103,9 @@ pub struct Comparison {
     pub repeats: (usize, usize),
     /// Repeats left out because they were cut short or hold no measurement.
     pub left_out: usize,
+    /// Those of them that ran to their end and in which no sample ended, without the mitigation and with it: their samples were longer
+    /// than they, so that leaving them out makes their arm look better.
+    pub without_sample: (usize, usize),
     /// The shortest and the longest compared repeat, in seconds.
     pub exposure_s: (f64, f64),
     /// The smallest p-value that a rank test on so many repeats can give.
@@ -145,11 +148,16 @@ pub fn compare(arms: &Arms<'_>) -> Result<Comparison, NotCompared> {
     Ok(Comparison {
         repeats: (unmitigated.len(), mitigated.len()),
         left_out: arms.unmitigated.len() + arms.mitigated.len() - compared,
+        without_sample: (without_sample(arms.unmitigated), without_sample(arms.mitigated)),
         exposure_s,
         least_p: least_p_of_ranks(unmitigated.len(), mitigated.len()),
         rates: compare_rates_of(&unmitigated, &mitigated),
         maxima: compare_maxima_of(&unmitigated, &mitigated, exposure_s.1 <= exposure_s.0 * COMPARABLE_EXPOSURES),
     })
+}
+
+fn without_sample(repeats: &[Repeat]) -> usize {
+    repeats.iter().filter(|repeat| !repeat.cut_short && repeat.samples == 0 && repeat.on_core_s() > 0.0).count()
 }
 
 fn measured(repeats: &[Repeat], with_mitigation: bool) -> Result<Vec<Repeat>, NotCompared> {

@@ -54,6 +54,8 @@ pub struct Judgement {
 pub struct Figures<'a> {
     /// The number of samples.
     pub samples: u64,
+    /// Repeats that ran to their end and in which no sample ended.
+    pub repeats_without_sample: u64,
     /// The time in which they were taken, in seconds.
     pub exposure_s: f64,
     /// The smallest sample, in nanoseconds.
@@ -82,6 +84,17 @@ pub fn judge(budget: &Budget, figures: &Figures<'_>) -> Judgement {
 
 /// Judges a budget at a confidence, between 0.5 and 1: what looks again and again spends the error that it may make.
 pub fn judge_at(budget: &Budget, figures: &Figures<'_>, confidence: f64) -> Judgement {
+    let judgement = judge_samples(budget, figures, confidence);
+    match (judgement.kind, figures.repeats_without_sample) {
+        (JudgementKind::NotSeenBroken, without @ 1..) => {
+            let repeats = if without == 1 { "repeat" } else { "repeats" };
+            Judgement::too_thin(&format!("no sample ended in {without} {repeats}, so that the longest are not known"))
+        }
+        _ => judgement,
+    }
+}
+
+fn judge_samples(budget: &Budget, figures: &Figures<'_>, confidence: f64) -> Judgement {
     let limit = budget.limit;
     let (Some(min_ns), Some(max_ns), 1..) = (figures.min_ns, figures.max_ns, figures.samples) else {
         return Judgement::too_thin("there are no samples");

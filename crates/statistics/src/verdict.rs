@@ -58,7 +58,13 @@ pub fn verdict(arms: &Arms<'_>, neighbours: &Effect) -> Verdict {
         }
     }
     match compare(arms) {
-        Ok(comparison) => conclude(&comparison, arms.threshold_ns),
+        Ok(comparison) => {
+            let verdict = conclude(&comparison, arms.threshold_ns);
+            match hidden_by_empty_repeats(&comparison, verdict.kind) {
+                Some(why) => cannot_tell(&format!("{why}: {}", figures(&comparison, arms.threshold_ns))),
+                None => verdict,
+            }
+        }
         Err(why) => cannot_tell(&why.to_string()),
     }
 }
@@ -82,6 +88,21 @@ fn conclude(comparison: &Comparison, threshold_ns: f64) -> Verdict {
             None => conclusion(VerdictKind::NoDifferenceShown, ""),
         },
     }
+}
+
+/// Why an answer cannot stand: the arm that looks better has repeats in which no sample ended.
+pub fn hidden_by_empty_repeats(comparison: &Comparison, kind: VerdictKind) -> Option<String> {
+    let (without, with) = comparison.without_sample;
+    let (count, arm) = match kind {
+        VerdictKind::Better => (with, "with it"),
+        VerdictKind::Worse => (without, "without it"),
+        VerdictKind::NoDifferenceShown if with != without => (with + without, "of one arm more than of the other"),
+        VerdictKind::NoDifferenceShown | VerdictKind::CannotTell => return None,
+    };
+    let repeats = if count == 1 { "repeat" } else { "repeats" };
+    (count > 0).then(|| {
+        format!("no sample ended in {count} {repeats} {arm}, so that the longest are not known; a longer --duration would do")
+    })
 }
 
 /// Why the design could not have shown a difference, however large; `None` if it could.

@@ -254,3 +254,29 @@ fn a_measure_and_a_neighbour_are_searched_by_turns() {
     let refused = desk.run(&["tune", "small.toml", "--budget=mean<=1s", "--hunt", "--against=x.toml"]);
     assert_eq!(refused.status, Some(2), "{}", refused.stderr);
 }
+
+/// A pass takes a fifth of a repeat alone, and longer than a repeat beside the worst neighbours: their repeats count too.
+#[test]
+fn repeats_in_which_no_sample_ended_are_not_left_out() {
+    let desk = Desk::new();
+    let keys = "with = { size = '64 KiB', batch = 1024 }\ncore = 1";
+    let slow = SMALL.replace("latency_loop", "chase_llc").replace("core = 1", keys).replace("200 us", "20 us");
+    desk.file("slow.toml", &slow);
+    let hunt = ["hunt", "slow.toml", "--candidates=14", "--seed=5"];
+    let by_mean = desk.run(&[&hunt[..], &["--json"]].concat()).with(0).json();
+    for candidate in list(&by_mean, "candidates") {
+        assert_eq!(list(candidate, "ratios").len(), 5, "{candidate}");
+        assert!(candidate.get("unended").is_none(), "a longer repeat holds a sample: {candidate}");
+    }
+    let worst = |hunted: &serde_json::Value| list(hunted, "candidates")[0].clone();
+    // 20 us over a pass alone: a slowdown beyond that could not be seen in a repeat of this length.
+    let most_in_a_repeat = 5.0;
+    assert!(worst(&by_mean)["mean"].as_f64().unwrap() > most_in_a_repeat, "{}", worst(&by_mean));
+    // The largest sample is not sought in longer repeats: what is known is a bound, and is called one.
+    let by_max = desk.run(&[&hunt[..], &["--objective=max", "--json"]].concat()).with(0).json();
+    assert!(worst(&by_max)["unended"].as_u64().is_some_and(|unended| unended > 0), "{}", worst(&by_max));
+    assert_eq!(list(&worst(&by_max), "ratios").len(), 5, "{}", worst(&by_max));
+    let text = desk.run(&[&hunt[..], &["--objective=max"]].concat()).with(0).stdout;
+    assert!(text.contains("Worst neighbour found: ") && text.contains(": at least x"), "{text}");
+    assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").contains("no sample of the target ended"), "{text}");
+}

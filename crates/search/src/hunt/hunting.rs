@@ -64,6 +64,18 @@ impl Objective {
         }
     }
 
+    /// What a repeat says. Beside neighbours, a target of which no sample ended was slower than all that were measured: it counts
+    /// as one sample of the repeat's length. Alone there is then nothing to compare with.
+    fn figure(self, measurement: &Measurement, beside: bool) -> Option<RepeatFigure> {
+        match self.of(measurement) {
+            Some(ns) => Some(RepeatFigure { ns, ended: true }),
+            None if beside && measurement.samples.count == 0 => {
+                Some(RepeatFigure { ns: measurement.observed_s * 1e9, ended: false })
+            }
+            None => None,
+        }
+    }
+
     fn of(self, measurement: &Measurement) -> Option<f64> {
         match self {
             Self::Mean => measurement.on_core_mean_ns(),
@@ -178,7 +190,7 @@ pub fn hunt(request: &HuntRequest, watcher: &dyn HuntWatcher, stop: &AtomicBool)
         let message = "its members are sets of a simulated platform's assumed parameters, and this is a machine";
         return Err(InputError::in_option(format!("--members {}", request.members), message).into());
     }
-    let mut place = Beside { request, cores: &cores, watcher, stop, end: None };
+    let mut place = Beside { request, cores: &cores, watcher, stop, end: None, unended: Vec::new() };
     let extent = HuntExtent {
         candidates: request.candidates.max(named.len() + 1),
         confirming: request.turns.unwrap_or_else(|| confirming(request, repeats)),
@@ -192,12 +204,13 @@ pub fn hunt(request: &HuntRequest, watcher: &dyn HuntWatcher, stop: &AtomicBool)
     if let Some(found) = found.as_ref().filter(|_| !pool.cut_short) {
         pool.screen(&mut place, &found.taken)?;
     }
-    let confirmed = match pool.confirm(&mut place, &extent, stop) {
+    let unended = std::mem::take(&mut place.unended);
+    let (confirmed, unended) = match pool.confirm(&mut place, &extent, stop) {
         Err(ExecutorError::Stopped) => {
             pool.cut_short = true;
-            pool.unconfirmed()
+            (pool.unconfirmed(), unended)
         }
-        confirmed => confirmed?,
+        confirmed => (confirmed?, place.unended),
     };
     let members = if request.members == 0 || pool.cut_short {
         None
@@ -220,7 +233,7 @@ pub fn hunt(request: &HuntRequest, watcher: &dyn HuntWatcher, stop: &AtomicBool)
         took_s: begun.elapsed().as_secs_f64(),
         cut_short: pool.cut_short,
         over_bundled: over_bundled(&confirmed),
-        candidates: confirmed.iter().map(|scored| candidate(scored, &cores)).collect(),
+        candidates: confirmed.iter().map(|scored| candidate(scored, &cores, &unended)).collect(),
         cores,
     })
 }
@@ -234,7 +247,7 @@ fn ranks(
     (watcher, stop): (&dyn HuntWatcher, &AtomicBool),
 ) -> Result<Option<MemberRanks>, HuntError> {
     across_members(request, session.loaded(), confirmed, &mut |on, candidates| {
-        let mut place = Beside { request: on, cores, watcher, stop, end: None };
+        let mut place = Beside { request: on, cores, watcher, stop, end: None, unended: Vec::new() };
         place.measure(candidates, FRESH..FRESH + MEMBER_REPEATS)
     })
 }
@@ -424,6 +437,16 @@ struct Beside<'a> {
     stop: &'a AtomicBool,
     /// When no repeat begins any more.
     end: Option<Instant>,
+    /// The candidate of each repeat in which no sample of the target ended.
+    unended: Vec<CandidateSource>,
+}
+
+/// What a repeat says of the target.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct RepeatFigure {
+    ns: f64,
+    /// Whether it was measured; else no sample ended, and the first one would have taken longer than the repeat.
+    ended: bool,
 }
 
 impl MeasureNeighbours for Beside<'_> {
@@ -460,11 +483,16 @@ impl MeasureNeighbours for Beside<'_> {
             let place = jobs.iter().position(|(of, _, repeat)| *of == at && *repeat == number)?;
             figures[place]
         };
-        let ratios = |at: usize| -> Vec<f64> {
-            let ratio = |number| Some(figure(Some(at), number)? / figure(None, number)?);
-            repeats.clone().filter_map(ratio).filter(|ratio: &f64| ratio.is_finite()).collect()
-        };
-        Ok((0..candidates.len()).map(ratios).collect())
+        let mut all = Vec::with_capacity(candidates.len());
+        for (at, candidate) in candidates.iter().enumerate() {
+            let pairs = repeats.clone().filter_map(|number| Some((figure(Some(at), number)?, figure(None, number)?)));
+            let ratios = pairs.map(|(beside, alone)| (beside.ns / alone.ns, beside.ended));
+            let ratios: Vec<(f64, bool)> = ratios.filter(|(ratio, _)| ratio.is_finite()).collect();
+            let unended = ratios.iter().filter(|(_, ended)| !ended).map(|_| candidate.clone());
+            self.unended.extend(unended);
+            all.push(ratios.into_iter().map(|(ratio, _)| ratio).collect());
+        }
+        Ok(all)
     }
 
     fn end_at(&mut self, end: Option<Instant>) {
@@ -476,24 +504,46 @@ impl MeasureNeighbours for Beside<'_> {
     }
 }
 
+/// A repeat beside neighbours in which no sample of the target ended is made anew, so many times as long, until one ends.
+const LONGER: [f64; 2] = [10.0, 100.0];
+
 impl Beside<'_> {
+    /// A repeat. Where no sample ended, those that took longest are missing: the worst neighbours would look better than others.
+    fn repeat(
+        &self,
+        single: &SingleRepeats,
+        beside: bool,
+        case: usize,
+        number: usize,
+    ) -> Result<Measurement, ExecutorError> {
+        let mut measurement = single.measure(case, number, self.stop)?;
+        // The largest of a longer repeat is larger by itself.
+        let may_be_longer = beside && self.request.objective != Objective::Max;
+        for times in LONGER.into_iter().filter(|_| may_be_longer) {
+            if measurement.samples.count > 0 || measurement.cut_short {
+                break;
+            }
+            measurement = single.measure_for(times * single.duration_s(), case, number, self.stop)?;
+        }
+        Ok(measurement)
+    }
+
     /// The figures of some repeats of cases, measured side by side where the place allows; none for a case that it refuses.
     fn figures(
         &self,
         single: &SingleRepeats,
         candidates: &[CandidateSource],
         jobs: &[(Option<usize>, usize, usize)],
-    ) -> Result<Vec<Option<f64>>, ExecutorError> {
+    ) -> Result<Vec<Option<RepeatFigure>>, ExecutorError> {
         let measure = |at: usize| {
             let (of, case, number) = jobs[at];
             if self.end.is_some_and(|end| Instant::now() >= end) {
                 return Err(ExecutorError::Stopped);
             }
-            match single.measure(case, number, self.stop) {
+            match self.repeat(single, of.is_some(), case, number) {
                 Ok(measurement) if measurement.cut_short => Err(ExecutorError::Stopped),
-                Ok(measurement) => {
-                    Ok(self.request.objective.of(&measurement).filter(|_| measurement.not_counted.is_none()))
-                }
+                Ok(measurement) if measurement.not_counted.is_some() => Ok(None),
+                Ok(measurement) => Ok(self.request.objective.figure(&measurement, of.is_some())),
                 Err(ExecutorError::Stopped) => Err(ExecutorError::Stopped),
                 // Without the target alone there is nothing to compare with.
                 Err(ExecutorError::Refused(_)) if of.is_some() => Ok(None),
@@ -602,7 +652,7 @@ fn stress_ng(mut found: Stressors, tried: &[Scored], confirmed: &[Scored]) -> St
     }
 }
 
-fn candidate(scored: &Scored, cores: &[u32]) -> Candidate {
+fn candidate(scored: &Scored, cores: &[u32], unended: &[CandidateSource]) -> Candidate {
     let (mean, half) = (scored.mean(), half_width(&scored.scores, ONE_SIDED));
     let program = match &scored.source {
         CandidateSource::Program(stressor) => Some(stressor.argv.join(" ")),
@@ -622,15 +672,19 @@ fn candidate(scored: &Scored, cores: &[u32]) -> Candidate {
         ratios: scored.scores.clone(),
         mean,
         interval: half.is_finite().then_some([mean - half, mean + half]),
+        unended: unended.iter().filter(|source| **source == scored.source).count() as u64,
     }
 }
 
-/// The worst one found over the worst bundled one, paired by repeat.
+/// The worst one found over the worst bundled one, paired by repeat; none where a repeat of one of them is missing.
 fn over_bundled(confirmed: &[Scored]) -> Option<[f64; 3]> {
     let is_found = |scored: &&Scored| matches!(scored.source, CandidateSource::Found(_));
     let found = confirmed.iter().find(is_found)?;
     let is_bundled = |scored: &&Scored| matches!(scored.source, CandidateSource::Named(_));
     let bundled = confirmed.iter().find(is_bundled)?;
+    if found.scores.len() != bundled.scores.len() {
+        return None;
+    }
     let ratios: Vec<f64> = found.scores.iter().zip(&bundled.scores).map(|(found, bundled)| found / bundled).collect();
     let mean = ratios.iter().sum::<f64>() / ratios.len() as f64;
     let half = half_width(&ratios, ONE_SIDED);
@@ -645,7 +699,7 @@ mod tests {
     fn one_repeat_has_no_interval() {
         let json = |scores: &[f64]| {
             let source = CandidateSource::Named("stream_read".into());
-            serde_json::to_value(candidate(&Scored { source, scores: scores.to_vec() }, &[2])).unwrap()
+            serde_json::to_value(candidate(&Scored { source, scores: scores.to_vec() }, &[2], &[])).unwrap()
         };
         assert!(json(&[1.5]).get("interval").is_none());
         // 1, 2, 3: s = 1, t(0.975, 2) = 4.3027 (tables): 2 -/+ 4.3027 / sqrt 3 = -0.4841 and 4.4841.

@@ -54,6 +54,10 @@ pub struct HuntRecord {
     pub over_bundled: Option<[f64; 3]>,
 }
 
+fn is_none_of_them(count: &u64) -> bool {
+    *count == 0
+}
+
 /// stress-ng's stressors beside the other neighbours.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StressNgRecord {
@@ -160,6 +164,9 @@ pub struct Candidate {
     /// Limits of the mean's t-interval, 95 % in all; absent for a single repeat, which has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<[f64; 2]>,
+    /// Repeats in which no sample of the target ended: their ratio is that of the repeat's length, and the true one is larger.
+    #[serde(default, skip_serializing_if = "is_none_of_them")]
+    pub unended: u64,
 }
 
 impl Candidate {

@@ -42,7 +42,7 @@ fn worst(hunted: &HuntRecord) -> Vec<String> {
     let Some(found) = hunted.candidates.iter().find(|candidate| candidate.file().is_some()) else {
         return vec!["Nothing was found beside the bundled neighbours.".into()];
     };
-    let mut lines = vec![format!("Worst neighbour found: {}: {}.", found.called, ratio(Some(found.mean)))];
+    let mut lines = vec![format!("Worst neighbour found: {}: {}.", found.called, at_least(found))];
     let bundled = hunted.candidates.iter().find(|candidate| candidate.bundled.is_some());
     if let (Some(bundled), Some([mean, low, high])) = (bundled, hunted.over_bundled) {
         let name = bundled.bundled.as_deref().unwrap_or_default();
@@ -108,11 +108,17 @@ fn row(hunted: &HuntRecord, candidate: &Candidate) -> Vec<String> {
         candidate.bundled.clone().unwrap_or_else(|| candidate.called.clone()),
         standing(hunted, candidate).to_owned(),
         candidate.ratios.len().to_string(),
-        ratio(Some(candidate.mean)),
+        at_least(candidate),
         candidate
             .interval
             .map_or("none from one".into(), |[low, high]| format!("{} to {}", three_digits(low), three_digits(high))),
     ]
+}
+
+/// The mean slowdown, as a bound where no sample of the target ended in some repeats.
+fn at_least(candidate: &Candidate) -> String {
+    let mean = ratio(Some(candidate.mean));
+    if candidate.unended > 0 { format!("at least {mean}") } else { mean }
 }
 
 /// The standing of a mechanism's parameters, and which of them are open.
@@ -158,6 +164,14 @@ fn notes(hunted: &HuntRecord) -> Vec<String> {
         notes.push(format!(
             "Unfair neighbours were tried ({}): they can stall all cores, and programs that run beside others do not do so.",
             hunted.also.join(", ")
+        ));
+    }
+    let unended = hunted.candidates.iter().filter(|candidate| candidate.unended > 0).count() as u64;
+    if unended > 0 {
+        notes.push(format!(
+            "Beside {} there were repeats in which no sample of the target ended, so that its slowdown is larger than shown: a longer \
+             `--duration` would show it.",
+            counted(unended, "neighbour", "neighbours")
         ));
     }
     notes.extend(hunted.split_locks.as_ref().map(|what| format!("Split locks: {what}.")));

@@ -109,6 +109,7 @@ impl CandidateEvidence {
             &budgets[index],
             &Figures {
                 samples: self.samples(),
+                repeats_without_sample: seen.iter().filter(|seen| seen.samples == 0).count() as u64,
                 exposure_s: self.exposure_s(),
                 min_ns: seen.iter().filter_map(|seen| seen.min_ns).reduce(f64::min),
                 max_ns: self.max_ns(),

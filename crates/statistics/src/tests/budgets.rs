@@ -13,6 +13,7 @@ fn judge_samples(text: &str, small: u64, large_ns: &[f64]) -> Judgement {
     let max_ns = large_ns.iter().copied().fold(1000.0, f64::max);
     let figures = Figures {
         samples: small + large_ns.len() as u64,
+        repeats_without_sample: 0,
         exposure_s: 10.0,
         min_ns: Some(1000.0),
         max_ns: Some(max_ns),
@@ -32,6 +33,7 @@ fn judge_samples(text: &str, small: u64, large_ns: &[f64]) -> Judgement {
 fn judge_means(text: &str, repeat_means_ns: &[f64]) -> Judgement {
     let figures = Figures {
         samples: 1000,
+        repeats_without_sample: 0,
         exposure_s: 1.0,
         min_ns: Some(1.0),
         max_ns: Some(1e6),
@@ -112,6 +114,7 @@ fn one_sample_over_the_limit_breaks_a_maximum() {
 fn the_exact_maximum_decides_where_the_histogram_is_too_coarse() {
     let coarse = Figures {
         samples: 10_000,
+        repeats_without_sample: 0,
         exposure_s: 10.0,
         min_ns: Some(1.0),
         max_ns: Some(10_000.5),
@@ -160,6 +163,7 @@ fn too_few_samples_for_the_wanted_rate_are_too_thin() {
 fn no_samples_are_too_thin() {
     let nothing = Figures {
         samples: 0,
+        repeats_without_sample: 0,
         exposure_s: 0.0,
         min_ns: None,
         max_ns: None,
@@ -256,6 +260,7 @@ proptest! {
     ) {
         let figures = Figures {
             samples,
+            repeats_without_sample: 0,
             exposure_s: numbers[0],
             min_ns: Some(numbers[1]),
             max_ns: Some(numbers[2]),
@@ -278,6 +283,7 @@ fn judge_counts(text: &str, misses: &[u64], slowdowns: &[f64], confidence: f64) 
     let repeat_misses: Vec<(u64, u64)> = misses.iter().map(|misses| (*misses, 20)).collect();
     let figures = Figures {
         samples: 20 * misses.len() as u64,
+        repeats_without_sample: 0,
         exposure_s: 1.0,
         min_ns: Some(1.0),
         max_ns: Some(100.0),
@@ -348,4 +354,28 @@ fn limits_are_in_the_unit_of_their_metric() {
     ] {
         assert!(text.parse::<Budget>().is_err(), "{text}");
     }
+}
+
+/// A sample that did not end was longer than its repeat: that none was seen above the limit says little then.
+#[test]
+fn repeats_without_a_sample_leave_a_budget_too_thin_unless_it_is_broken() {
+    let judged = |max_ns, repeats_without_sample| {
+        let figures = Figures {
+            samples: 1_000_000,
+            repeats_without_sample,
+            exposure_s: 10.0,
+            min_ns: Some(50.0),
+            max_ns: Some(max_ns),
+            max_at_s: None,
+            repeat_means_ns: &[60.0; 5],
+            repeat_misses: None,
+            repeat_slowdowns: None,
+            samples_above: &|limit| u64::from(max_ns > limit),
+            clusters_above: &|_| None,
+        };
+        judge(&"max<=1us".parse().unwrap(), &figures)
+    };
+    let kinds = [(900.0, 0), (900.0, 1), (1100.0, 1)].map(|(max_ns, without)| judged(max_ns, without).kind);
+    assert_eq!(kinds, [JudgementKind::NotSeenBroken, JudgementKind::TooThin, JudgementKind::Broken]);
+    assert!(judged(900.0, 2).text.contains("no sample ended in 2 repeats"), "{}", judged(900.0, 2).text);
 }

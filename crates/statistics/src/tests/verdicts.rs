@@ -135,6 +135,36 @@ fn fewer_excursions_among_fewer_samples_are_not_better() {
 }
 
 #[test]
+fn repeats_in_which_no_sample_ended_do_not_make_their_arm_better() {
+    let with_empty = |mut arm: Vec<Repeat>| {
+        arm.push(Repeat { samples: 0, ..repeat(0, 0.0) });
+        arm
+    };
+    let hidden = judge(&arm(MANY, HIGH), &with_empty(arm(FEW, LOW)));
+    assert_eq!(hidden.kind, VerdictKind::CannotTell);
+    assert!(
+        hidden.text.starts_with("cannot tell, because no sample ended in 1 repeat with it, so "),
+        "{}",
+        hidden.text
+    );
+    let hidden = judge(&with_empty(arm(FEW, LOW)), &arm(MANY, HIGH));
+    assert!(
+        hidden.text.starts_with("cannot tell, because no sample ended in 1 repeat without it, so "),
+        "{}",
+        hidden.text
+    );
+    // The arm that looks worse is worse still.
+    assert_eq!(judge(&with_empty(arm(MANY, HIGH)), &arm(FEW, LOW)).kind, VerdictKind::Better);
+    assert_eq!(judge(&arm([0; 5], [75.0; 5]), &with_empty(arm([0; 5], [75.0; 5]))).kind, VerdictKind::CannotTell);
+    // One that was cut short says nothing.
+    let cut = |mut arm: Vec<Repeat>| {
+        arm.push(Repeat { samples: 0, cut_short: true, ..repeat(0, 0.0) });
+        arm
+    };
+    assert_eq!(judge(&arm(MANY, HIGH), &cut(arm(FEW, LOW))).kind, VerdictKind::Better);
+}
+
+#[test]
 fn maxima_of_unequal_lengths_are_not_compared() {
     let short = |repeats: Vec<Repeat>| -> Vec<Repeat> {
         repeats.into_iter().map(|repeat| Repeat { exposure_s: 1.6, ..repeat }).collect()
@@ -159,10 +189,10 @@ fn unequal_exposure_alone_makes_no_rate_differ() {
 
 #[test]
 fn repeats_that_were_cut_short_or_hold_nothing_are_left_out_and_counted() {
-    let mut mitigated = arm(FEW, LOW);
+    let (mut unmitigated, mut mitigated) = (arm(MANY, HIGH), arm(FEW, LOW));
     mitigated.push(Repeat { cut_short: true, ..repeat(500, 1e9) });
-    mitigated.push(Repeat { samples: 0, ..repeat(0, 0.0) });
-    let found = judge(&arm(MANY, HIGH), &mitigated);
+    unmitigated.push(Repeat { samples: 0, ..repeat(0, 0.0) });
+    let found = judge(&unmitigated, &mitigated);
     assert_eq!(found.kind, VerdictKind::Better);
     assert!(found.text.ends_with("5 v 5 repeats of 2 s, 2 cut short or empty left out"), "{}", found.text);
     let found = judge(&arm(MANY, HIGH), &mitigated[5..]);
