@@ -29,7 +29,13 @@ pub fn longer(cases: &[Longer]) -> String {
     let mut text = if rows.is_empty() { String::new() } else { table(&columns, &rows) + "\n" };
     if !without.is_empty() {
         let names: Vec<_> = without.iter().map(|case| case.case.as_str()).collect();
-        text += &format!("\n{}", paragraph(&format!("{NO_EXCURSIONS}: {}", names.join("; ")), "  "));
+        if !text.is_empty() {
+            text += "\n";
+        }
+        text += &paragraph(&format!("{NO_EXCURSIONS}: {}", names.join("; ")), "  ");
+    }
+    if with.is_empty() {
+        return text + "\n\nA tail is fitted to excursions: of longer runs nothing is said here.\n";
     }
     for case in with {
         if let Some(why) = &case.unsettled {

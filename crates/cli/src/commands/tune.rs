@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::json;
 use waykeeper_experiment::{InputError, Set};
+use waykeeper_report::figure::counted;
 use waykeeper_report::shown::one_line;
 use waykeeper_search::alternate::{self, AlternateRequest};
 use waykeeper_search::tune::{self, Family, TuneEvent, TuneOver, TuneRequest, TuneWatcher, Tuned};
@@ -200,7 +201,9 @@ impl TuneWatcher for Following {
             TuneEvent::Begins { candidates, families, folder, known } => {
                 let goes_on = if known > 0 { format!(", {known} repeats known from before") } else { String::new() };
                 let folder = folder.display();
-                say(Kind::Plain, &format!("{candidates} candidates of {families} kinds{goes_on}; kept in {folder}"));
+                let candidates = counted(candidates as u64, "candidate", "candidates");
+                let families = counted(families as u64, "kind", "kinds");
+                say(Kind::Plain, &format!("{candidates} of {families}{goes_on}; kept in {folder}"));
             }
             TuneEvent::Judged { called, progress } => {
                 self.show();

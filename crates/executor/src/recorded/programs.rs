@@ -200,8 +200,8 @@ fn no_passes(passes: &Passes, remarks: &[String]) -> String {
     let expected = match passes {
         Passes::Functions { .. } => "expected a begin function that it calls, and an end function that returns",
         _ => {
-            "expected markers in its source (`waykeeper markers c` prints `waykeeper.h`), or `passes = \"process\"`, which takes \
-             whole runs of it"
+            "expected markers in its source (`waykeeper markers c` prints `waykeeper.h`), `--begin FUNCTION`, each call of which \
+             is a pass, or `--passes process`, which takes whole runs of it (`begin` and `passes` in an experiment)"
         }
     };
     let remarks = if remarks.is_empty() { String::new() } else { format!(" ({})", remarks.join("; ")) };

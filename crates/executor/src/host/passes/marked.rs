@@ -67,7 +67,11 @@ impl<'j> Marked<'j> {
             if let Some(end) = self.external.ended() {
                 self.read();
                 return Err(match self.collector.passes().is_empty() {
-                    true => format!("{} before it made a pass: {end}{}", self.ended_by_itself(), self.no_passes()),
+                    true => format!(
+                        "{} before it made a pass: {end}{}",
+                        self.ended_by_itself(),
+                        self.source.no_passes(false)
+                    ),
                     false => self.ended_too_early(&end),
                 });
             }
@@ -76,7 +80,11 @@ impl<'j> Marked<'j> {
             }
             if begun.elapsed() > FIRST_PASS {
                 let seconds = FIRST_PASS.as_secs();
-                return Err(format!("the program `{}` made no pass within {seconds} s{}", self.name, self.no_passes()));
+                return Err(format!(
+                    "the program `{}` made no pass within {seconds} s{}",
+                    self.name,
+                    self.source.no_passes(true)
+                ));
             }
             std::thread::sleep(INTERVAL);
         }
@@ -237,18 +245,14 @@ impl<'j> Marked<'j> {
         }
     }
 
-    fn no_passes(&self) -> String {
-        self.source.no_passes()
-    }
-
     fn ended_by_itself(&self) -> String {
         format!("the program `{}` ended by itself", self.name)
     }
 
     fn ended_too_early(&self, end: &str) -> String {
         format!(
-            "{} before the measurement began: {end}; expected a program that runs on, or `passes = \"process\"`, which \
-             measures whole runs of it",
+            "{} before the measurement began: {end}; expected a program that runs on, or `--passes process` \
+             (`passes = \"process\"` in an experiment), which measures whole runs of it",
             self.ended_by_itself()
         )
     }

@@ -185,16 +185,26 @@ impl Source {
         counted.map(|(count, what)| format!("{count} {what}")).collect()
     }
 
-    /// What would do, where no pass was made.
-    pub fn no_passes(&self) -> String {
+    /// What would do, where no pass was made by a program that runs on, or by one that has ended.
+    pub fn no_passes(&self, runs_on: bool) -> String {
         match self {
             Self::Markers(rings) if rings.writers().is_empty() => {
-                "; expected markers in its source (`waykeeper markers c` prints `waykeeper.h`), or `passes = \"process\"`, \
-                 which measures whole runs of it"
-                    .into()
+                let or = match runs_on {
+                    // A whole run of it has no end.
+                    true => {
+                        "`--begin FUNCTION`, each call of which is a pass, or `--passes period`, from one sleep to the next"
+                    }
+                    false => "`--passes process`, which measures whole runs of it",
+                };
+                format!(
+                    "; expected markers in its source (`waykeeper markers c` prints `waykeeper.h`), {or} (`begin` and `passes` in \
+                     an experiment)"
+                )
             }
             Self::Markers(_) => "; it made markers, but no `wk_end` that belongs to a `wk_begin`".into(),
-            Self::Functions(..) => "; expected a begin function that it calls on its core, and an end function that returns there".into(),
+            Self::Functions(..) => {
+                "; expected a begin function that it calls on its core, and an end function that returns there".into()
+            }
             Self::Period(..) => "; expected a program whose first thread sleeps and is woken again and again".into(),
         }
     }
