@@ -41,7 +41,7 @@ pub fn run(run: &Run, detail: Detail) -> String {
         shapes(run),
         longest(run),
         section("the last shared cache, over time", sections::occupancy(run)),
-        section("neighbours", if of_cases { sections::neighbours(run) } else { Vec::new() }),
+        section("neighbours", if of_cases { sections::neighbours(run) } else { sections::neighbours_in_short(run) }),
         section("verdicts, compared with no mitigation", if of_cases { sections::verdicts(run) } else { Vec::new() }),
         section("peaks over time", peaks(run)),
         section("budgets", sections::budgets(run)),

@@ -36,6 +36,34 @@ pub fn neighbours(run: &Run) -> Vec<String> {
     entries
 }
 
+/// In how many cases of a sweep the neighbours had an effect, and in which that was not shown.
+pub fn neighbours_in_short(run: &Run) -> Vec<String> {
+    const NAMED: usize = 6;
+    // Effects are about samples.
+    let is_judged = |case: &&CaseRecord| case.mitigation == NONE && case.total_bandwidth_bytes_per_s.is_none();
+    let beside = || run.cases.iter().filter(is_judged).filter(|case| !case.neighbours.is_empty());
+    let all = beside().count() as u64;
+    let of = |effective: Option<bool>| -> Vec<&str> {
+        let cases = beside().filter(|case| case.neighbours[0].effective == effective);
+        cases.map(|case| case.name.as_str()).collect()
+    };
+    let named = |cases: &[&str]| {
+        let more = if cases.len() > NAMED { format!("; and {} more", cases.len() - NAMED) } else { String::new() };
+        format!("{}{more}", cases[..cases.len().min(NAMED)].join("; "))
+    };
+    let mut entries = Vec::new();
+    if all > 0 {
+        entries.push(format!("effective in {} of {}", of(Some(true)).len(), counted(all, "case", "cases")));
+    }
+    for (effective, says) in [(Some(false), "NO EFFECT SHOWN"), (None, "effect unknown")] {
+        let cases = of(effective);
+        if !cases.is_empty() {
+            entries.push(format!("{says} in {}: {}", counted(cases.len() as u64, "case", "cases"), named(&cases)));
+        }
+    }
+    entries
+}
+
 /// What each mitigation did. The effect of the neighbours stands in the section above and is not said again.
 pub fn verdicts(run: &Run) -> Vec<String> {
     let entries = run.cases.iter().filter_map(|case| {

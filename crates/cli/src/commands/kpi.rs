@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use serde::Serialize;
 use waykeeper_doctor::{BadCores, DriverSettings, Examination, Interface, Smis, View, count_smis, examine};
 use waykeeper_experiment::InputError;
 use waykeeper_kpi::{Cycle, DoctorFinding, KpiReport, KpiSession, KpiSettings, NextStep, PacketSettings, before, text};
@@ -28,6 +29,15 @@ const USUAL_LOAD: &str = "stream_modify";
 /// Where a measurement takes that long, each block is long enough for the guide's figures.
 const USUAL_DURATION: &str = "10min";
 
+/// What a dry run prints as JSON.
+#[derive(Serialize)]
+struct PlannedSession<'s> {
+    settings: &'s KpiSettings,
+    doctor: Vec<DoctorFinding>,
+    /// The same in sentences.
+    says: Vec<String>,
+}
+
 /// Accepts a machine.
 pub fn kpi(arguments: &Kpi) -> Result<Exit, Failure> {
     let labels = labels(&arguments.labels)?;
@@ -42,8 +52,12 @@ pub fn kpi(arguments: &Kpi) -> Result<Exit, Failure> {
         None => begin(arguments)?,
     };
     if arguments.dry_run {
-        let lines = before(&session.record().settings, &DoctorFinding::of(&doctor));
-        print(&(lines.join("\n") + "\n"))?;
+        let (settings, doctor) = (&session.record().settings, DoctorFinding::of(&doctor));
+        let says = before(settings, &doctor);
+        match arguments.json {
+            true => print_json(&PlannedSession { settings, doctor, says })?,
+            false => print(&(says.join("\n") + "\n"))?,
+        }
         return Ok(Exit::Done);
     }
     let goes_on = match session.next_step() {

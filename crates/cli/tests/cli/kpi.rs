@@ -306,16 +306,20 @@ fn mistakes_are_refused_before_anything_is_made() {
 #[test]
 fn a_dry_run_says_how_long_it_takes_and_leaves_nothing() {
     let desk = Desk::new();
-    let said = kpi(
-        &desk,
-        &["--no-cyclictest", "--dry-run", "--duration=24h", "--rt-cores=1", "--policy=tcc-halves", "--session=lab"],
-    )
-    .with(0)
-    .stdout;
+    let dry =
+        ["--no-cyclictest", "--dry-run", "--duration=24h", "--rt-cores=1", "--policy=tcc-halves", "--session=lab"];
+    let said = kpi(&desk, &dry).with(0).stdout;
     for part in
         ["What the doctor found", "144 blocks of 600 s under each setting", "none, tcc-halves", "In all 172800 s"]
     {
         assert!(said.contains(part), "{part}: {said}");
     }
+    let planned = kpi(&desk, &[&dry[..], &["--json"]].concat()).with(0).json();
+    assert_eq!(
+        (&planned["settings"]["duration_s"], &planned["settings"]["rt_cores"]),
+        (&86_400.0.into(), &vec![1].into())
+    );
+    let says: Vec<_> = planned["says"].as_array().unwrap().iter().filter_map(|line| line.as_str()).collect();
+    assert_eq!(says.join("\n"), said.trim_end());
     assert_eq!(desk.names(), [""; 0]);
 }
