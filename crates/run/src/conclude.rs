@@ -128,7 +128,7 @@ fn remarks(plan: &Plan, measured: &[Measured]) -> Vec<String> {
         let (first, number) = remarked.next()?;
         let more = match remarked.count() {
             0 => String::new(),
-            1 => " Another repeat of it has remarks too.".into(),
+            1 => " Another repeat of this case has remarks too.".into(),
             more => format!(" {more} more repeats of this case have remarks."),
         };
         Some(format!("Repeat {number} of the case `{}`: {}.{more}", case.name, first.remarks.join("; ")))

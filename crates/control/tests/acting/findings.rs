@@ -170,8 +170,8 @@ fn status_tells_what_holds_and_what_does_not() {
     );
 }
 
-/// pqos and others make groups of their own; one that reaches into ways which the policy gave away alone is told, whatever mode the
-/// class is in now.
+/// Others make groups of their own, with pqos or by hand. One whose mask takes ways that the policy gave away alone is named, whatever
+/// mode the class has now.
 #[test]
 fn groups_that_others_made_since_are_told_where_they_reach_into_the_classes_ways() {
     let (mut acting, mut store) = applied();
