@@ -43,7 +43,7 @@ pub fn text(of: &ChannelTable) -> String {
     let parts = [
         Some(head(of)),
         Some(table(&columns, &rows)),
-        Some(of.channels.iter().map(details).collect::<Vec<_>>().join("\n\n")),
+        Some(of.channels.iter().map(|row| details(row, !of.runs.is_empty())).collect::<Vec<_>>().join("\n\n")),
         section("left open by the policy", of.left_open.clone()),
         section("notes", of.notes.clone()),
         section("assumptions of use", of.assumptions.clone()),
@@ -99,7 +99,8 @@ fn head(of: &ChannelTable) -> String {
     lines.into_iter().chain(none).chain(runs).map(|line| paragraph(&line, "  ")).collect::<Vec<_>>().join("\n")
 }
 
-fn details(row: &ChannelRow) -> String {
+/// How a channel is known. That no run was named stands above, once.
+fn details(row: &ChannelRow, has_runs: bool) -> String {
     let mut lines = vec![paragraph(&format!("{}: {}", row.name, row.how), "  ")];
     let mut add = |label: &str, text: String| {
         lines.push(paragraph(&format!("  {label:<11} {text}"), "              "));
@@ -129,8 +130,7 @@ fn details(row: &ChannelRow) -> String {
         add("exercised", format!("in {} more cases; --json lists all", row.exercised.by.len() - SHOWN));
     }
     let can = &row.exercised.can;
-    // That no run was named stands above, once.
-    if row.exercised.answer == ChannelAnswer::NotSeen && row.exercised.why != NO_RUN {
+    if row.exercised.answer == ChannelAnswer::NotSeen && has_runs {
         add("exercised", format!("not seen: {}", row.exercised.why));
     }
     match (&row.external, can.is_empty()) {

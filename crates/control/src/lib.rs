@@ -27,6 +27,7 @@ mod remainder;
 mod restore;
 pub mod schemata;
 mod settings;
+mod since_apply;
 mod snapshot;
 mod state;
 mod status;

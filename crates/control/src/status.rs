@@ -3,14 +3,14 @@
 use serde::Serialize;
 
 use crate::MachineAccess;
-use crate::cgroups::{self, FollowedCgroup, Standing, Strays};
+use crate::cgroups::{FollowedCgroup, Strays};
 use crate::change::describe;
-use crate::intrusion::intrusions;
 use crate::journal::{Journal, JournalError};
 use crate::perform::{self, MachineError};
-use crate::read_back::{Difference, EndedTask, ended, read_back};
+use crate::read_back::{Difference, EndedTask};
 use crate::remainder::{OthersChanges, Remainder};
 use crate::settings::{Bits, Settings};
+use crate::since_apply::SinceApply;
 use crate::store::Store;
 use crate::system::{BootUnknown, this_boot};
 use crate::undo::undo;
@@ -91,15 +91,10 @@ pub fn status(machine: &mut MachineAccess<'_>, store: &mut dyn Store) -> Result<
         (_, None, None, true) => Phase::Applied,
         (_, None, None, false) => Phase::Applying,
     };
-    let (mut differences, mut standing, mut gone) = (Vec::new(), Standing::default(), Vec::new());
-    if phase == Phase::Applied {
-        let (settings, tasks) = (left(&journal), &journal.head.before.tasks);
-        differences = read_back(machine, &settings, tasks)?;
-        differences.append(&mut intrusions(machine, &journal, &settings)?);
-        standing = cgroups::standing(machine, &settings, tasks)?;
-        differences.append(&mut standing.differences);
-        gone = ended(machine, &settings, tasks);
-    }
+    let since = match phase {
+        Phase::Applied => SinceApply::read(machine, &journal, &left(&journal))?,
+        _ => SinceApply::default(),
+    };
     let left = match (phase, &journal.undo) {
         (Phase::Restoring, Some(pending)) => pending.left.clone(),
         (Phase::Remains, _) => undo(&journal, &perform::look(machine, &journal)?, OthersChanges::Leave).left,
@@ -114,10 +109,10 @@ pub fn status(machine: &mut MachineAccess<'_>, store: &mut dyn Store) -> Result<
         phase,
         steps: head.steps[..journal.begun].iter().map(describe).collect(),
         of: head.steps.len(),
-        differences,
-        cgroups: standing.cgroups,
-        strays: standing.strays,
-        ended: gone,
+        differences: since.differences,
+        cgroups: since.cgroups,
+        strays: since.strays,
+        ended: since.ended,
         left: left.into_iter().map(|Remainder { text, .. }| text).collect(),
     }))
 }

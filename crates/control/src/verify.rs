@@ -7,15 +7,15 @@ use serde::Serialize;
 use waykeeper_linux::Root;
 
 use crate::MachineAccess;
-use crate::cgroups::{self, FollowedCgroup, Strays};
+use crate::cgroups::{FollowedCgroup, Strays};
 use crate::host::caches::{Cache, caches};
-use crate::intrusion::intrusions;
 use crate::journal::Journal;
 use crate::perform::MachineError;
 use crate::probe::{Arrangement, NotMeasured, PartitionedCache, ProbeSamples, ProbeVerdict, Prober, arrange, judge};
-use crate::read_back::{Difference, EndedTask, ended, read_back};
+use crate::read_back::{Difference, EndedTask};
 use crate::schemata::DomainShare;
 use crate::settings::Settings;
+use crate::since_apply::SinceApply;
 use crate::snapshot::Snapshot;
 use crate::status::{StatusError, left};
 use crate::store::Store;
@@ -101,17 +101,13 @@ pub fn verify(
         return Err(VerifyError::Partly(journal.head.policy));
     }
     let settings = left(&journal);
-    let tasks = &journal.head.before.tasks;
-    let mut differences = read_back(machine, &settings, tasks).map_err(StatusError::from)?;
-    differences.append(&mut intrusions(machine, &journal, &settings).map_err(StatusError::from)?);
-    let standing = cgroups::standing(machine, &settings, tasks).map_err(StatusError::from)?;
-    differences.extend(standing.differences);
+    let since = SinceApply::read(machine, &journal, &settings).map_err(StatusError::from)?;
     let mut verified = Verified {
         policy: journal.head.policy.clone(),
-        differences,
-        cgroups: standing.cgroups,
-        strays: standing.strays,
-        ended: ended(machine, &settings, tasks),
+        differences: since.differences,
+        cgroups: since.cgroups,
+        strays: since.strays,
+        ended: since.ended,
         probes: Vec::new(),
         not_probed: Vec::new(),
     };
@@ -167,9 +163,10 @@ fn without_a_probe(settings: &Settings, nothing_else: bool) -> Vec<String> {
     reasons
 }
 
-/// The group that this process is in, where that is not the root: then its CPUs' classes do not count.
+/// The group that this process is in, where that is not the root: then its CPUs' classes do not count. resctrl is mounted, where
+/// the settings are its own.
 fn own_group(machine: &mut MachineAccess<'_>, settings: &Settings) -> Result<Option<String>, StatusError> {
-    if !settings.registers.is_empty() || machine.tree.mounted().map_err(MachineError::from)?.is_none() {
+    if !settings.registers.is_empty() {
         return Ok(None);
     }
     let now = Snapshot::take(machine.tree).map_err(MachineError::from)?;

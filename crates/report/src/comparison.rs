@@ -199,13 +199,14 @@ fn judge([a, b]: [&Run; 2], (a_case, b_case): Pair<'_>) -> (BesideA, String) {
     if hidden_by_empty_repeats(&compared, kind).is_some() {
         return (BesideA::CannotTell, "cannot tell: no sample ended in some repeats".into());
     }
-    match what_was_lacking(&compared) {
-        _ if !said.is_empty() => (if is_worse { BesideA::Worse } else { BesideA::Better }, said.join(", ")),
-        Some(_) => {
+    match (kind, what_was_lacking(&compared)) {
+        (VerdictKind::Better, _) => (BesideA::Better, said.join(", ")),
+        (VerdictKind::Worse, _) => (BesideA::Worse, said.join(", ")),
+        (_, Some(_)) => {
             let (a, b) = compared.repeats;
             (BesideA::CannotTell, format!("cannot tell from {a} v {b} repeats"))
         }
-        None => (BesideA::NoDifferenceShown, "no difference shown".into()),
+        (_, None) => (BesideA::NoDifferenceShown, "no difference shown".into()),
     }
 }
 

@@ -58,13 +58,7 @@ pub fn verdict(arms: &Arms<'_>, neighbours: &Effect) -> Verdict {
         }
     }
     match compare(arms) {
-        Ok(comparison) => {
-            let verdict = conclude(&comparison, arms.threshold_ns);
-            match hidden_by_empty_repeats(&comparison, verdict.kind) {
-                Some(why) => cannot_tell(&format!("{why}: {}", figures(&comparison, arms.threshold_ns))),
-                None => verdict,
-            }
-        }
+        Ok(comparison) => conclude(&comparison, arms.threshold_ns),
         Err(why) => cannot_tell(&why.to_string()),
     }
 }
@@ -74,7 +68,7 @@ fn conclude(comparison: &Comparison, threshold_ns: f64) -> Verdict {
     let figures = figures(comparison, threshold_ns);
     let because = |why: &str| cannot_tell(&format!("{why}: {figures}"));
     let conclusion = |kind, in_what: &str| Verdict { kind, text: format!("{kind}{in_what}: {figures}") };
-    match (rates.answer, maxima.answer) {
+    let verdict = match (rates.answer, maxima.answer) {
         (Answer::Better, Answer::Worse) => because("excursions became rarer but the maxima rose"),
         (Answer::Worse, Answer::Better) => because("excursions became more frequent but the maxima fell"),
         (Answer::Better, Answer::Better) => conclusion(VerdictKind::Better, " in rate and maxima"),
@@ -87,6 +81,10 @@ fn conclude(comparison: &Comparison, threshold_ns: f64) -> Verdict {
             Some(why) => because(&why),
             None => conclusion(VerdictKind::NoDifferenceShown, ""),
         },
+    };
+    match hidden_by_empty_repeats(comparison, verdict.kind) {
+        Some(why) => because(&why),
+        None => verdict,
     }
 }
 

@@ -67,6 +67,22 @@ struct Line {
     bars: Vec<(f64, (f64, f64))>,
 }
 
+impl Line {
+    /// What was measured in a case.
+    fn of_case(data: &Data, case: usize, runs: Vec<Vec<(f64, f64)>>) -> Self {
+        let of = &data.cases[case];
+        Self {
+            name: label(data, case),
+            colour: COLOURS[of.colour % COLOURS.len()],
+            runs,
+            dash: DASHES[of.dash % DASHES.len()],
+            measured: true,
+            dots: false,
+            bars: Vec::new(),
+        }
+    }
+}
+
 /// All pictures for which there is data: the name of a file, and its text.
 ///
 /// # Errors
@@ -94,14 +110,6 @@ fn label(data: &Data, case: usize) -> String {
         Some(max) => format!("{} (max {} in {length})", of.label, format_ns(max)),
         None => format!("{} ({length})", of.label),
     }
-}
-
-fn colour(data: &Data, case: usize) -> RGBColor {
-    COLOURS[data.cases[case].colour % COLOURS.len()]
-}
-
-fn dash(data: &Data, case: usize) -> Option<(u32, u32)> {
-    DASHES[data.cases[case].dash % DASHES.len()]
 }
 
 /// The lines of a picture that are drawn, and how many are not: of several runs some of each, so that they can be compared.
@@ -144,15 +152,7 @@ fn latency(data: &Data) -> Option<Picture> {
             let end = run[run.len() - 1].0;
             run.push((end, 0.5));
         }
-        Line {
-            name: label(data, line.case),
-            colour: colour(data, line.case),
-            runs,
-            dash: dash(data, line.case),
-            measured: true,
-            dots: false,
-            bars: Vec::new(),
-        }
+        Line::of_case(data, line.case, runs)
     });
     let lines: Vec<Line> = lines.collect();
     Some(Picture {
@@ -184,19 +184,12 @@ fn exceedance(data: &Data) -> Option<Picture> {
         for (ns, share) in &seen {
             (from, to, least) = (from.min(*ns), to.max(*ns), least.min(*share));
         }
-        lines.push(Line {
-            name: label(data, line.case),
-            colour: colour(data, line.case),
-            runs: vec![stairs(&seen)],
-            dash: dash(data, line.case),
-            measured: true,
-            dots: false,
-            bars: Vec::new(),
-        });
+        lines.push(Line::of_case(data, line.case, vec![stairs(&seen)]));
     }
     for line in &drawn {
         let Some(tail) = &line.tail else { continue };
         least = tail.points.last().map_or(least, |(_, share)| least.min(*share));
+        let beyond = tail.points.iter().copied().filter(|(ns, _)| *ns < 20.0 * to);
         lines.push(Line {
             name: format!(
                 "{}, fitted tail of {} events to a run of {}",
@@ -204,12 +197,8 @@ fn exceedance(data: &Data) -> Option<Picture> {
                 tail.peaks,
                 seconds(tail.over_s)
             ),
-            colour: colour(data, line.case),
-            runs: vec![tail.points.iter().copied().filter(|(ns, _)| *ns < 20.0 * to).collect()],
-            dash: dash(data, line.case),
             measured: false,
-            dots: false,
-            bars: Vec::new(),
+            ..Line::of_case(data, line.case, vec![beyond.collect()])
         });
     }
     let mut limits: Vec<(f64, String)> = Vec::new();
@@ -252,21 +241,11 @@ fn stairs(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
 fn peaks(data: &Data) -> Option<Picture> {
     let peaks = data.peaks.as_ref()?;
     let (lines, left_out) = chosen(data, &peaks.lines, |line| line.case);
-    let lines = lines.into_iter().map(|line| Line {
-        name: label(data, line.case),
-        colour: colour(data, line.case),
+    let lines = lines.into_iter().map(|line| {
         // A repeat that does not count has no place among the others.
-        runs: vec![
-            line.points
-                .iter()
-                .filter(|point| point.not_counted.is_none())
-                .map(|point| (point.at_s, point.max_ns))
-                .collect(),
-        ],
-        dash: dash(data, line.case),
-        measured: true,
-        dots: true,
-        bars: Vec::new(),
+        let counted = line.points.iter().filter(|point| point.not_counted.is_none());
+        let points = counted.map(|point| (point.at_s, point.max_ns)).collect();
+        Line { dots: true, ..Line::of_case(data, line.case, vec![points]) }
     });
     let lines: Vec<Line> = lines.collect();
     let points = || lines.iter().flat_map(|line| line.runs.iter().flatten());
@@ -422,7 +401,10 @@ mod tests {
         let runs = [host, run("host")];
         let data = Data::new(&runs);
         let dashes = |run: usize| -> Vec<_> {
-            (0..data.cases.len()).filter(|case| data.cases[*case].run == run).map(|case| dash(&data, case)).collect()
+            (0..data.cases.len())
+                .filter(|case| data.cases[*case].run == run)
+                .map(|case| Line::of_case(&data, case, Vec::new()).dash)
+                .collect()
         };
         assert_eq!((dashes(0)[0], dashes(1)[0]), (None, Some((6, 4))));
         assert_eq!(data.cases[0].colour, data.cases.iter().find(|case| case.run == 1).unwrap().colour);
