@@ -5,6 +5,7 @@
 
 mod architecture;
 pub mod beneath;
+mod build_options;
 pub mod cgroup;
 pub mod colour;
 pub mod core_state;
@@ -16,6 +17,7 @@ mod facts;
 #[cfg(feature = "fixtures")]
 pub mod fixtures;
 mod hypervisor;
+mod kept_time;
 pub mod latency;
 pub mod machine;
 pub mod memory;
@@ -34,9 +36,11 @@ pub mod task;
 pub mod thread;
 
 pub use architecture::architecture;
+pub use build_options::build_option;
 pub use discover::{Discovered, FIFO, HUGE_PAGES, NotDiscovered, discover, online, threads};
-pub use facts::{Facts, KeptTime, facts, kept_for_ordinary_tasks, kernel_release, kernel_version};
+pub use facts::{Facts, facts, kernel_release, kernel_version};
 pub use hypervisor::{Below, below};
+pub use kept_time::{KeptTime, kept_for_ordinary_tasks};
 pub use recording::{Recording, RecordingError};
 pub use root::Root;
 pub use waykeeper_platform::{format_cpulist, parse_boot_cpulist, parse_cpulist, parse_cpumask};

@@ -1,9 +1,10 @@
 //! Machines as `/sys` tells them, from recorded trees: what is discovered, and what a tree that says little leaves out.
 
+use std::io::Write;
 use std::path::Path;
 
 use tempfile::TempDir;
-use waykeeper_linux::{Discovered, KeptTime, Root, discover, facts, kept_for_ordinary_tasks};
+use waykeeper_linux::{Discovered, KeptTime, Root, build_option, discover, facts, kept_for_ordinary_tasks};
 use waykeeper_platform::{CacheGeometry, CoreId};
 
 /// A tree with the files that a test writes into it.
@@ -20,9 +21,13 @@ impl Tree {
     }
 
     fn file(&self, path: &str, text: &str) {
+        self.bytes(path, format!("{text}\n").as_bytes());
+    }
+
+    fn bytes(&self, path: &str, bytes: &[u8]) {
         let path = self.0.path().join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, format!("{text}\n")).unwrap();
+        std::fs::write(path, bytes).unwrap();
     }
 
     fn cpu(&self, path: &str, text: &str) {
@@ -233,7 +238,7 @@ fn this_machine_can_be_discovered() {
 fn what_is_kept_for_ordinary_tasks_depends_on_the_kernel() {
     let tree = Tree::new("0-3");
     let kept = |core| kept_for_ordinary_tasks(&tree.root(), core);
-    let hidden = |core, why: &str| matches!(kept(core).0, KeptTime::NotSeen(found) if found.contains(why));
+    let hidden = |core, why: &str| matches!(&kept(core).0[..], [KeptTime::NotSeen(found)] if found.contains(why));
     let throttled = KeptTime::Throttling { runtime_us: 950_000, period_us: 1_000_000 };
     tree.file("proc/sys/kernel/sched_rt_runtime_us", "950000");
     assert!(hidden(3, "the kernel's version is not shown"), "{:?}", kept(3));
@@ -243,28 +248,52 @@ fn what_is_kept_for_ordinary_tasks_depends_on_the_kernel() {
     tree.file("proc/sys/kernel/sched_rt_period_us", "1000000");
     let read = [("runtime", "950000"), ("period", "1000000")]
         .map(|(name, text)| (format!("/proc/sys/kernel/sched_rt_{name}_us"), text.to_owned()));
-    assert_eq!(kept(3), (throttled.clone(), read.to_vec()));
+    assert_eq!(kept(3), (vec![throttled.clone()], read.to_vec()));
     for off in ["-1", "1000000"] {
         tree.file("proc/sys/kernel/sched_rt_runtime_us", off);
-        assert_eq!(kept(3).0, KeptTime::Nothing, "{off}");
+        assert_eq!(kept(3).0, [], "{off}");
     }
     tree.file("proc/sys/kernel/sched_rt_runtime_us", "much");
     assert!(hidden(3, "`much`"), "{:?}", kept(3));
 
-    // A later kernel has the old file too, and does not obey it.
+    // A later kernel has the old file too, and does not obey it unless it has groups of real-time tasks.
     tree.file("proc/sys/kernel/sched_rt_runtime_us", "950000");
     tree.file("proc/sys/kernel/osrelease", "6.12.0-rt1");
+    tree.file("boot/config-6.12.0-rt1", "CONFIG_PREEMPT_RT=y\n# CONFIG_RT_GROUP_SCHED is not set\n");
     assert!(hidden(3, "debugfs"), "{:?}", kept(3));
     let file = |core| format!("sys/kernel/debug/sched/fair_server/cpu{core}/runtime");
     tree.file(&file(2), "0");
     tree.file(&file(3), "50000000");
-    assert_eq!(kept(2).0, KeptTime::Nothing);
+    assert_eq!(kept(2).0, []);
     assert!(hidden(3, "cpu3/period is not there"), "{:?}", kept(3));
     tree.file("sys/kernel/debug/sched/fair_server/cpu3/period", "1000000000");
     let fair = KeptTime::FairServer { runtime_ns: 50_000_000, period_ns: 1_000_000_000, file: format!("/{}", file(3)) };
-    assert_eq!(kept(3).0, fair);
+    assert_eq!(kept(3).0, [fair.clone()]);
     tree.file("proc/sys/kernel/osrelease", "6.11.9");
-    assert_eq!(kept(3).0, throttled);
+    assert_eq!(kept(3).0, [throttled.clone()]);
+    tree.file("proc/sys/kernel/osrelease", "6.12.9");
+    assert!(hidden(2, "neither /proc/config.gz nor /boot/config-6.12.9"), "{:?}", kept(2));
+    tree.file("boot/config-6.12.9", "CONFIG_RT_GROUP_SCHED=y\nCONFIG_RT_GROUP_SCHED_DEFAULT_DISABLED=y\n");
+    assert_eq!(kept(3).0, [fair, throttled.clone()]);
+    assert_eq!(kept(2).0, [throttled]);
+    tree.file("proc/sys/kernel/sched_rt_runtime_us", "-1");
+    assert_eq!(kept(2).0, []);
+}
+
+#[test]
+fn options_of_the_build_come_from_the_kernel_or_its_distribution() {
+    let tree = Tree::new("0-3");
+    let option = |name| build_option(&tree.root(), name);
+    tree.file("proc/sys/kernel/osrelease", "6.12.9");
+    assert!(option("CONFIG_A").unwrap_err().contains("/boot/config-6.12.9"));
+    tree.file("boot/config-6.12.9", "CONFIG_A=y\nCONFIG_M=m\n# CONFIG_B is not set\nCONFIG_ABC=\"y\"\nCONFIG_N=n\n");
+    let seen = ["CONFIG_A", "CONFIG_M", "CONFIG_B", "CONFIG_AB", "CONFIG_N"].map(|name| option(name).unwrap());
+    assert_eq!(seen, [true, true, false, false, false]);
+    // The running kernel knows better than a file of its name.
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    gzip.write_all(b"# CONFIG_A is not set\nCONFIG_B=y\n").unwrap();
+    tree.bytes("proc/config.gz", &gzip.finish().unwrap());
+    assert_eq!(["CONFIG_A", "CONFIG_B"].map(|name| option(name).unwrap()), [false, true]);
 }
 
 #[test]

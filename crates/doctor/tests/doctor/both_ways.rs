@@ -1037,6 +1037,15 @@ const ROWS: &[Row] = &[
                 Warning,
                 "50000000 of every 1000000000 ns of core 5",
             ),
+            (
+                |tree| {
+                    tree.put("/proc/sys/kernel/osrelease", "6.12.9")
+                        .put("/boot/config-6.12.9", "CONFIG_RT_GROUP_SCHED=y\n")
+                        .put("/proc/sys/kernel/sched_rt_runtime_us", "950000");
+                },
+                Warning,
+                "950000 of every 1000000 us",
+            ),
         ],
         hidden: &[
             (
@@ -1050,6 +1059,16 @@ const ROWS: &[Row] = &[
                     tree.put("/proc/sys/kernel/osrelease", "6.12.9");
                 },
                 "debugfs",
+            ),
+            (
+                |tree| {
+                    tree.put("/proc/sys/kernel/osrelease", "6.12.9")
+                        .put("/proc/sys/kernel/sched_rt_runtime_us", "950000");
+                    for core in [4, 5] {
+                        tree.put(&format!("/sys/kernel/debug/sched/fair_server/cpu{core}/runtime"), "0");
+                    }
+                },
+                "CONFIG_RT_GROUP_SCHED",
             ),
         ],
         fine: &[|tree| {

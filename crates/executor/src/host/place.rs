@@ -38,7 +38,7 @@ impl Host {
         let tick_ns = clock.tick_ns;
         let llc = cache_shapes(&found.platform, site.auto_core).0.iter().map(|shape| shape.size_bytes).max();
         let facts = facts(&root, site.auto_core);
-        let kept = if bench.is_simulated() { None } else { kept_note(&root, site.auto_core) };
+        let kept = if bench.is_simulated() { Vec::new() } else { kept_notes(&root, site.auto_core) };
         let place = OfferedSite {
             pace: bench.pace(),
             notes: notes(&facts).into_iter().chain(kept).chain(unknown_caches(llc)).chain(bench.notes()).collect(),
@@ -137,15 +137,18 @@ fn describe_cache(cache: &waykeeper_platform::CacheGeometry) -> String {
     format!("L{}{side} {value} {unit} {}-way {shared}", cache.level, cache.ways)
 }
 
-/// What a loop that never sleeps loses to ordinary tasks on a core.
-fn kept_note(root: &Root, core: CoreId) -> Option<String> {
-    let kept = match kept_for_ordinary_tasks(root, core).0 {
-        KeptTime::Nothing => return None,
+/// What a loop that never sleeps loses to ordinary tasks on a core, a sentence for each mechanism.
+fn kept_notes(root: &Root, core: CoreId) -> Vec<String> {
+    kept_for_ordinary_tasks(root, core).0.into_iter().map(|one| kept_note(one, core)).collect()
+}
+
+fn kept_note(kept: KeptTime, core: CoreId) -> String {
+    let kept = match kept {
         KeptTime::NotSeen(why) => {
-            return Some(format!(
+            return format!(
                 "Whether the kernel takes a core from a loop under SCHED_FIFO that never sleeps, for ordinary tasks, was not \
                  seen: {why}."
-            ));
+            );
         }
         KeptTime::Throttling { runtime_us, period_us } => format!(
             "The kernel keeps {} of every {period_us} us of a core for ordinary tasks (/proc/sys/kernel/sched_rt_runtime_us)",
@@ -155,9 +158,9 @@ fn kept_note(root: &Root, core: CoreId) -> Option<String> {
             "The kernel's fair server may take {runtime_ns} of every {period_ns} ns of core {core} for ordinary tasks ({file})"
         ),
     };
-    Some(format!(
+    format!(
         "{kept}: a loop under SCHED_FIFO that never sleeps can be off its core for that long while one of them waits."
-    ))
+    )
 }
 
 /// What a machine means that shows no sizes of caches, as kernels for some boards do.
@@ -195,20 +198,29 @@ mod tests {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, text).unwrap();
         };
-        let note = |release: &str| {
+        let notes = |release: &str| {
             put("proc/sys/kernel/osrelease", release);
-            kept_note(&Root::at(folder.path()), 3)
+            kept_notes(&Root::at(folder.path()), 3)
+        };
+        let only = |release: &str, text: &str| {
+            let notes = notes(release);
+            assert!(notes.len() == 1 && notes[0].contains(text), "{release}: {text} in {notes:?}");
         };
         put("proc/sys/kernel/sched_rt_runtime_us", "950000\n");
         put("proc/sys/kernel/sched_rt_period_us", "1000000\n");
         // 1000000 - 950000 = 50000 us, Linux's default.
-        assert!(note("6.11.9").unwrap().contains("keeps 50000 of every 1000000 us"));
-        assert!(note("6.12.0").unwrap().contains("was not seen: since 6.12 only debugfs shows it"));
+        only("6.11.9", "keeps 50000 of every 1000000 us");
+        put("boot/config-6.12.0", "# CONFIG_RT_GROUP_SCHED is not set\n");
+        only("6.12.0", "was not seen: since 6.12 only debugfs shows it");
         put("sys/kernel/debug/sched/fair_server/cpu3/runtime", "50000000\n");
         put("sys/kernel/debug/sched/fair_server/cpu3/period", "1000000000\n");
-        assert!(note("6.12.0").unwrap().contains("50000000 of every 1000000000 ns of core 3"));
+        only("6.12.0", "50000000 of every 1000000000 ns of core 3");
+        put("boot/config-7.0.1", "CONFIG_RT_GROUP_SCHED=y\n");
+        assert_eq!(notes("7.0.1").len(), 2, "one a mechanism");
         put("sys/kernel/debug/sched/fair_server/cpu3/runtime", "0\n");
-        assert_eq!(note("7.0.1"), None);
+        only("7.0.1", "keeps 50000 of every 1000000 us");
+        assert_eq!(notes("6.12.0"), [""; 0]);
+        only("6.12.1", "neither /proc/config.gz nor /boot/config-6.12.1 shows that");
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use super::patterns::NAMES_OF;
 use super::private::cleaned;
 use super::{LEFT_OUT, MANIFEST, Manifest, PATTERNS, Recording};
+use crate::build_options;
 use crate::cpuid::Leaves;
 use crate::registers::READABLE;
 
@@ -123,13 +124,14 @@ impl Taker<'_> {
         }
     }
 
-    /// The options that the kernel was built with, as a text beside where the kernel has them compressed.
+    /// The options that the kernel was built with, as a text beside where the kernel has them compressed, or those that
+    /// the distribution left of them.
     fn kernel_configuration(&mut self) {
-        let Ok(bytes) = std::fs::read(self.place("/proc/config.gz")) else { return };
-        let mut text = String::new();
-        let decoder = flate2::read::GzDecoder::new(bytes.as_slice());
-        if decoder.take(MOST_BYTES).read_to_string(&mut text).is_ok() {
-            self.recording.set("/proc/config", text);
+        let compressed = std::fs::read(self.place(build_options::COMPRESSED));
+        if let Some(text) = compressed.ok().and_then(|bytes| build_options::decompressed(&bytes)) {
+            self.recording.set(build_options::TEXT, text);
+        } else if let Some(release) = crate::kernel_release(&crate::root::Root::at(self.folder)) {
+            self.take(&build_options::installed(&release));
         }
     }
 
