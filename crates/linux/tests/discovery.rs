@@ -268,9 +268,9 @@ fn what_is_kept_for_ordinary_tasks_depends_on_the_kernel() {
     assert!(hidden(3, "cpu3/period is not there"), "{:?}", kept(3));
     tree.file("sys/kernel/debug/sched/fair_server/cpu3/period", "1000000000");
     let fair = KeptTime::FairServer { runtime_ns: 50_000_000, period_ns: 1_000_000_000, file: format!("/{}", file(3)) };
-    assert_eq!(kept(3).0, [fair.clone()]);
+    assert_eq!(kept(3).0, std::slice::from_ref(&fair));
     tree.file("proc/sys/kernel/osrelease", "6.11.9");
-    assert_eq!(kept(3).0, [throttled.clone()]);
+    assert_eq!(kept(3).0, std::slice::from_ref(&throttled));
     tree.file("proc/sys/kernel/osrelease", "6.12.9");
     assert!(hidden(2, "neither /proc/config.gz nor /boot/config-6.12.9"), "{:?}", kept(2));
     tree.file("boot/config-6.12.9", "CONFIG_RT_GROUP_SCHED=y\nCONFIG_RT_GROUP_SCHED_DEFAULT_DISABLED=y\n");

@@ -103,9 +103,7 @@ fn warn_of_throttling(role: &RoleOptions) {
     }
     let core = role.core.or_else(|| waykeeper_linux::schedule::allowed().first().copied()).unwrap_or(0);
     let kept = waykeeper_linux::kept_for_ordinary_tasks(&Root::default(), core).0;
-    if let Some(note) = text::throttled(&kept, core) {
-        say(Kind::Note, &note);
-    }
+    kept.iter().for_each(|one| say(Kind::Note, &text::throttled(one, core)));
 }
 
 fn role(options: &RtcpOptions) -> RoleOptions {

@@ -12,14 +12,13 @@ use waykeeper_report::table::{columns, table};
 /// So many late cycles are shown; the JSON has up to 100.
 const SHOWN: usize = 10;
 
-/// What a busy-polling thread under SCHED_FIFO loses on a core, and what would do; `None` where the kernel keeps nothing.
-pub fn throttled(kept: &KeptTime, core: u32) -> Option<String> {
+/// What a busy-polling thread under SCHED_FIFO loses on a core, and what would do.
+pub fn throttled(kept: &KeptTime, core: u32) -> String {
     let (loses, sets) = match kept {
-        KeptTime::Nothing => return None,
         KeptTime::NotSeen(why) => {
-            return Some(format!(
+            return format!(
                 "not seen whether the kernel takes the core from a busy-polling SCHED_FIFO thread: {why}; --interrupt avoids it"
-            ));
+            );
         }
         KeptTime::Throttling { runtime_us, period_us } => (
             format!("{} of every {period_us} us", period_us - runtime_us),
@@ -30,10 +29,10 @@ pub fn throttled(kept: &KeptTime, core: u32) -> Option<String> {
             format!("echo 0 > {file}"),
         ),
     };
-    Some(format!(
+    format!(
         "the kernel can take the core from a busy-polling SCHED_FIFO thread while an ordinary task waits there: {loses}; \
          --interrupt, or `{sets}`, which removes that protection, would do"
-    ))
+    )
 }
 
 /// What a generator saw.
@@ -262,16 +261,14 @@ mod tests {
     #[test]
     fn the_note_names_the_setting_that_the_kernel_obeys() {
         let note = |kept: KeptTime| throttled(&kept, 3);
-        assert_eq!(note(KeptTime::Nothing), None);
-        let throttling = note(KeptTime::Throttling { runtime_us: 950_000, period_us: 1_000_000 }).unwrap();
+        let throttling = note(KeptTime::Throttling { runtime_us: 950_000, period_us: 1_000_000 });
         assert!(throttling.contains("50000 of every 1000000 us;"), "{throttling}");
         assert!(throttling.contains("`sysctl kernel.sched_rt_runtime_us=-1`"), "{throttling}");
         let file = "/sys/kernel/debug/sched/fair_server/cpu3/runtime".to_owned();
-        let fair = note(KeptTime::FairServer { runtime_ns: 50_000_000, period_ns: 1_000_000_000, file: file.clone() })
-            .unwrap();
+        let fair = note(KeptTime::FairServer { runtime_ns: 50_000_000, period_ns: 1_000_000_000, file: file.clone() });
         assert!(fair.contains("50000000 of every 1000000000 ns, by the fair server of core 3"), "{fair}");
         assert!(fair.contains(&format!("`echo 0 > {file}`")) && !fair.contains("sysctl"), "{fair}");
-        let hidden = note(KeptTime::NotSeen("no debugfs".into())).unwrap();
+        let hidden = note(KeptTime::NotSeen("no debugfs".into()));
         assert!(hidden.contains("not seen") && hidden.contains("no debugfs"), "{hidden}");
     }
 }
