@@ -926,9 +926,14 @@ const ROWS: &[Row] = &[
             },
             "enabled was not recorded",
         )],
-        fine: &[|tree| {
-            tree.put("/sys/kernel/mm/transparent_hugepage/enabled", "always madvise [never]");
-        }],
+        fine: &[
+            |tree| {
+                tree.put("/sys/kernel/mm/transparent_hugepage/enabled", "always madvise [never]");
+            },
+            |tree| {
+                tree.gathered_whole().without("/sys/kernel/mm");
+            },
+        ],
     },
     Row {
         id: "numa-balancing",
@@ -945,7 +950,9 @@ const ROWS: &[Row] = &[
             },
             "numa_balancing was not recorded",
         )],
-        fine: &[],
+        fine: &[|tree| {
+            tree.gathered_whole().without("/proc/sys/kernel/numa_balancing");
+        }],
     },
     Row {
         id: "swap",
