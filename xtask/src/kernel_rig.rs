@@ -2,13 +2,17 @@
 
 use std::process::Command;
 
+use crate::package::program::{X86_64, build};
+use crate::package::x86_64_program;
 use crate::packages;
 use crate::step::{cargo, run, target};
 
-/// What every test run compares: on the newest kernel and on the oldest, where plans are carried out as well.
-const SHORT: [&str; 2] = [
+/// What every test run compares: on the newest kernel, on the newest with PREEMPT_RT, and on the oldest, where plans are carried
+/// out as well.
+const SHORT: [&str; 3] = [
     "--seed 20261122 --kernel 7.3 --ops 3000 --setup broadwell --setup levels --setup amd --doctor levels --doctor-tuned amd",
-    "--seed 20261122 --kernel 6.1 --ops 3000 --setup levels --setup amd --setup broadwell --circle broadwell --doctor levels --doctor-tuned amd --launch levels",
+    "--seed 20261122 --kernel 7.3-rt --ops 300 --setup levels --doctor levels --own-task levels",
+    "--seed 20261122 --kernel 6.1 --ops 3000 --setup levels --setup amd --setup broadwell --circle broadwell --doctor levels --doctor-tuned amd --launch levels --own-task levels",
 ];
 
 /// Runs the rig with options of its own, which its help names.
@@ -17,10 +21,15 @@ const SHORT: [&str; 2] = [
 /// Missing packages, a rig that cannot be built, or a difference.
 pub fn run_with(options: impl Iterator<Item = String>) -> Result<(), String> {
     packages::provide_for_kernel_rig()?;
+    let mut options: Vec<String> = options.collect();
+    if options.iter().any(|option| option == "--own-task") && !options.iter().any(|option| option == "--waykeeper") {
+        let program = build(&X86_64)?.program;
+        options.extend(["--waykeeper".into(), program.display().to_string()]);
+    }
     run("the resctrl model and real kernels", rig().args(options))
 }
 
-/// Runs the short form, with the rig as it was built last.
+/// Runs the short form, with the rig as it was built last and the program that is shipped.
 ///
 /// # Errors
 /// As above.
@@ -28,7 +37,10 @@ pub fn short() -> Result<(), String> {
     packages::provide_for_kernel_rig()?;
     for options in SHORT {
         let mut rig = Command::new(target().join("release/kernel-rig"));
-        run("the resctrl model and a real kernel", rig.args(options.split_whitespace()))?;
+        run(
+            "the resctrl model and a real kernel",
+            rig.args(options.split_whitespace()).arg("--waykeeper").arg(x86_64_program()),
+        )?;
     }
     Ok(())
 }

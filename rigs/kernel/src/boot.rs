@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use crate::doctor::TUNED;
 use crate::initramfs::Archive;
 use crate::launch::MODULES;
+use crate::own_task::{PROGRAM, WAYKEEPER};
 use crate::plan::{Doctor, Plan};
 
 /// Without a check of the timer at boot, which a busy host makes fail.
@@ -32,6 +33,8 @@ pub struct Machinery {
     pub pqos: PathBuf,
     /// A folder with Debian's `ip` and `tc` and their libraries.
     pub iproute: PathBuf,
+    /// Waykeeper for guests that run it, and the program that it measures there.
+    pub own_task: Option<(PathBuf, PathBuf)>,
     /// Where files for a run may be put.
     pub scratch: PathBuf,
 }
@@ -148,6 +151,14 @@ fn write_initramfs(machinery: &Machinery, kernel: &Path, plan: &Plan, path: &Pat
             archive.file(module, 0o644, &bytes);
         }
         add_folder(&mut archive, &machinery.iproute, "")?;
+    }
+    if plan.own_task {
+        let own_task = machinery.own_task.as_ref().ok_or("--own-task needs --waykeeper PROGRAM")?;
+        ["own", "tmp"].iter().for_each(|directory| archive.directory(directory));
+        for (place, program) in [(WAYKEEPER, &own_task.0), (PROGRAM, &own_task.1)] {
+            let bytes = std::fs::read(program).map_err(|error| format!("{}: {error}", program.display()))?;
+            archive.file(place, 0o755, &bytes);
+        }
     }
     std::fs::write(path, archive.finish()).map_err(|error| format!("{}: {error}", path.display()))
 }

@@ -1,7 +1,6 @@
 //! What a guest is to do: lines of text in its `/plan`.
 
-use waykeeper_resctrl::Kernel;
-
+use crate::image::KernelImage;
 use crate::setup::Setup;
 use crate::step::Step;
 use crate::text::{read_step, write_step};
@@ -46,7 +45,7 @@ pub struct Plan {
     /// The machine that QEMU emulates.
     pub setup: Setup,
     /// The kernel that runs.
-    pub kernel: Kernel,
+    pub kernel: KernelImage,
     /// What is done.
     pub task: Task,
     /// Whether plans are applied and restored afterwards, with kills on the way.
@@ -55,6 +54,8 @@ pub struct Plan {
     pub doctor: Doctor,
     /// Whether launch times of packets are tried.
     pub launch: bool,
+    /// Whether a user's own program is measured.
+    pub own_task: bool,
 }
 
 impl Plan {
@@ -70,17 +71,17 @@ impl Plan {
             Task::Record { seed, operations } => format!("record {seed} {operations}"),
             Task::Replay(sequences) => format!("replay{}", text(sequences)),
         };
-        let circle = if self.circle { "yes" } else { "no" };
+        let [circle, launch, own_task] =
+            [self.circle, self.launch, self.own_task].map(|wanted| if wanted { "yes" } else { "no" });
         let doctor = match self.doctor {
             Doctor::No => "no",
             Doctor::Plain => "plain",
             Doctor::Tuned => "tuned",
         };
-        let launch = if self.launch { "yes" } else { "no" };
         format!(
-            "setup {}\nkernel {}\ncircle {circle}\ndoctor {doctor}\nlaunch {launch}\n{task}\n",
+            "setup {}\nkernel {}\ncircle {circle}\ndoctor {doctor}\nlaunch {launch}\nown_task {own_task}\n{task}\n",
             self.setup.name,
-            kernel_name(self.kernel)
+            self.kernel.name()
         )
     }
 
@@ -97,8 +98,7 @@ impl Plan {
         let setup = word("setup")?;
         let setup = Setup::named(&setup).ok_or_else(|| format!("{setup}: no such setup"))?;
         let kernel = word("kernel")?;
-        let kernel = Kernel::ALL.into_iter().find(|&other| kernel_name(other) == kernel);
-        let kernel = kernel.ok_or("no such kernel")?;
+        let kernel = KernelImage::named(&kernel).ok_or("no such kernel")?;
         let circle = word("circle")? == "yes";
         let doctor = match word("doctor")?.as_str() {
             "plain" => Doctor::Plain,
@@ -106,6 +106,7 @@ impl Plan {
             _ => Doctor::No,
         };
         let launch = word("launch")? == "yes";
+        let own_task = word("own_task")? == "yes";
         let task = word("")?;
         let numbers: Vec<u64> = task.split_whitespace().filter_map(|word| word.parse().ok()).collect();
         let task = match (task.split_whitespace().next(), &numbers[..]) {
@@ -116,7 +117,7 @@ impl Plan {
             (Some("replay"), _) => Task::Replay(read_sequences(lines)?),
             _ => return Err(format!("{task}: no such task")),
         };
-        Ok(Plan { setup, kernel, task, circle, doctor, launch })
+        Ok(Plan { setup, kernel, task, circle, doctor, launch, own_task })
     }
 }
 
@@ -135,14 +136,4 @@ pub fn read_sequences<'a>(lines: impl Iterator<Item = &'a str>) -> Result<Vec<Ve
     }
     sequences.retain(|steps| !steps.is_empty());
     Ok(sequences)
-}
-
-/// A kernel's name in plans and files.
-pub fn kernel_name(kernel: Kernel) -> &'static str {
-    match kernel {
-        Kernel::V6_1 => "6.1",
-        Kernel::V6_12 => "6.12",
-        Kernel::V6_18 => "6.18",
-        Kernel::V7_3 => "7.3",
-    }
 }

@@ -3,10 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use waykeeper_resctrl::Kernel;
-
 use crate::boot::Machinery;
-use crate::plan::kernel_name;
+use crate::image::KernelImage;
+use crate::own_task;
 
 /// The rig's own folder in the source tree.
 const RIG: &str = env!("CARGO_MANIFEST_DIR");
@@ -18,21 +17,26 @@ pub fn cache() -> PathBuf {
     variable("WAYKEEPER_RIG_CACHE").unwrap_or_else(|| user.unwrap_or_default().join("waykeeper/kernel-rig"))
 }
 
-/// Builds what is not there yet.
+/// Builds what is not there yet; `waykeeper` is the program that a guest runs.
 ///
 /// # Errors
 /// What could not be fetched or built.
-pub fn machinery() -> Result<Machinery, String> {
+pub fn machinery(waykeeper: Option<&Path>) -> Result<Machinery, String> {
     let cache = cache();
     run(Command::new(Path::new(RIG).join("provide")).arg(&cache).args(["qemu", "pqos", "iproute"]))?;
     let scratch = cache.join("scratch");
     std::fs::create_dir_all(&scratch).map_err(|error| format!("{}: {error}", scratch.display()))?;
+    let own_task = match waykeeper {
+        Some(program) => Some((program.to_owned(), own_task::compile(&scratch)?)),
+        None => None,
+    };
     Ok(Machinery {
         qemu: cache.join("qemu/bin/qemu-system-x86_64"),
         firmware: ["/usr/share/seabios", "/usr/share/qemu"].map(PathBuf::from).to_vec(),
         guest: guest(&cache)?,
         pqos: cache.join("pqos"),
         iproute: cache.join("iproute"),
+        own_task,
         scratch,
     })
 }
@@ -41,16 +45,16 @@ pub fn machinery() -> Result<Machinery, String> {
 ///
 /// # Errors
 /// A kernel that could not be fetched.
-pub fn kernel(kernel: Kernel) -> Result<PathBuf, String> {
+pub fn kernel(kernel: KernelImage) -> Result<PathBuf, String> {
     let cache = cache();
-    let name = kernel_name(kernel);
-    run(Command::new(Path::new(RIG).join("provide")).arg(&cache).arg(name))?;
+    let name = kernel.name();
+    run(Command::new(Path::new(RIG).join("provide")).arg(&cache).arg(&name))?;
     Ok(cache.join(format!("kernel-{name}/vmlinux")))
 }
 
 /// The kernel's full release, as Debian names it.
-pub fn release(kernel: Kernel) -> Option<String> {
-    let path = cache().join(format!("kernel-{}/release", kernel_name(kernel)));
+pub fn release(kernel: KernelImage) -> Option<String> {
+    let path = cache().join(format!("kernel-{}/release", kernel.name()));
     std::fs::read_to_string(path).ok().map(|text| text.trim().to_owned())
 }
 

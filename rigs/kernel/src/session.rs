@@ -9,6 +9,7 @@ use crate::doctor;
 use crate::generate::Generator;
 use crate::launch;
 use crate::modelled::Modelled;
+use crate::own_task;
 use crate::plan::{Doctor, Plan, Task};
 use crate::real::Real;
 use crate::step::Step;
@@ -33,7 +34,7 @@ pub struct Session {
 impl Session {
     /// Ready to run.
     pub fn new(plan: Plan, real: Real) -> Self {
-        Session { machine: plan.setup.machine(plan.kernel), plan, real, operations: 0, looks: 0 }
+        Session { machine: plan.setup.machine(plan.kernel.generation), plan, real, operations: 0, looks: 0 }
     }
 
     /// Does what the plan says.
@@ -56,10 +57,13 @@ impl Session {
             println!("RIG circle {} scenarios and {} kills in all", carried.scenarios, carried.kills);
         }
         if self.plan.doctor != Doctor::No {
-            println!("RIG doctor {} findings as booted ({:?})", doctor::run()?, self.plan.doctor);
+            println!("RIG doctor {:?}: {}", self.plan.doctor, doctor::run(self.plan.kernel.realtime)?);
         }
         if self.plan.launch {
             println!("RIG launch {}", launch::run()?);
+        }
+        if self.plan.own_task {
+            println!("RIG own-task {}", own_task::run()?);
         }
         Ok(())
     }

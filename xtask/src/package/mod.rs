@@ -29,6 +29,11 @@ pub fn aarch64_program() -> PathBuf {
     shipped().join("waykeeper-aarch64")
 }
 
+/// The program for x86-64, as it is shipped.
+pub fn x86_64_program() -> PathBuf {
+    shipped().join("waykeeper-x86_64")
+}
+
 /// Makes what users install.
 ///
 /// # Errors
@@ -67,7 +72,7 @@ fn make_all() -> Result<Made, String> {
     // Pages and completions are the same for every architecture; the program of this machine's prints them.
     beside(&x86_64, &x86_64)?;
     beside(&x86_64, &aarch64)?;
-    copy(&x86_64.program, &folder.join("waykeeper-x86_64"))?;
+    copy(&x86_64.program, &x86_64_program())?;
     copy(&aarch64.program, &aarch64_program())?;
     let deb = debian::package(&X86_64, &folder)?;
     let deb_aarch64 = debian::package(&AARCH64, &folder)?;

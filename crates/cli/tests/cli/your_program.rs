@@ -246,19 +246,11 @@ fn a_program_is_a_case_as_any_other() {
     assert!(case(&run, "hugepages, idle")["samples"].as_u64().unwrap() >= 15);
 }
 
-/// A program of which one and the same piece of work is marked, is a function, and is an activation: 2 ms, every 10 ms.
-const THREEFOLD: &str = "#define _GNU_SOURCE\n#include <time.h>\n#include \"waykeeper.h\"\n\
-    static long long now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec * 1000000000ll + t.tv_nsec; }\n\
-    __attribute__((noinline)) void work(void) { wk_begin(0); long long end = now() + 2000000; while (now() < end) ; wk_end(0); }\n\
-    int main(void)\n{\n\tlong long next = now();\n\tfor (;;) {\n\t\tnext += 10000000;\n\
-    \t\tstruct timespec t = { next / 1000000000, next % 1000000000 };\n\
-    \t\twhile (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) != 0) ;\n\t\twork();\n\t}\n}\n";
-
 #[test]
 fn markers_functions_and_the_period_agree() {
     let _alone = this_machine();
     let desk = Desk::new();
-    compile(&desk, THREEFOLD);
+    compile(&desk, &std::fs::read_to_string(example("threefold.c")).unwrap());
     let mut medians = Vec::new();
     for (passes, got) in [
         (&["--passes=markers"][..], "phase 0, 1 thread"),
@@ -312,7 +304,7 @@ fn a_threshold_below_the_ordinary_passes_is_remarked() {
 fn functions_that_are_not_there_are_named_with_those_that_are() {
     let _alone = this_machine();
     let desk = Desk::new();
-    compile(&desk, THREEFOLD);
+    compile(&desk, &std::fs::read_to_string(example("threefold.c")).unwrap());
     let unknown = run(&desk, &["--begin=wrok", "--", "./mine"]).with(3);
     assert!(unknown.stderr.contains("mine has no function `wrok`; expected `work`, or "), "{unknown:?}");
     let script = run(&desk, &["--begin=main", "--", "/usr/bin/env"]).with(3);

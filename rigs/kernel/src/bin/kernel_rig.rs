@@ -6,22 +6,25 @@ use std::time::{Duration, Instant};
 
 use waykeeper_kernel_rig::boot::{Lines, READY, boot};
 use waykeeper_kernel_rig::doctor::unknown_parameters_are_unknown;
-use waykeeper_kernel_rig::plan::{Doctor, Plan, Task, kernel_name, read_sequences};
+use waykeeper_kernel_rig::image::KernelImage;
+use waykeeper_kernel_rig::plan::{Doctor, Plan, Task, read_sequences};
 use waykeeper_kernel_rig::provide;
 use waykeeper_kernel_rig::setup::{SETUPS, Setup};
 use waykeeper_kernel_rig::step::Step;
-use waykeeper_resctrl::Kernel;
 
 const HELP: &str = "\
-kernel-rig [--ops N] [--seed S] [--kernel 6.1|6.12|6.18|7.3]... [--setup NAME]... [--replay FILE]... [--record FILE]
+kernel-rig [--ops N] [--seed S] [--kernel 6.1|6.12|6.18|7.3|7.3-rt]... [--setup NAME]... [--replay FILE]... [--record FILE]
            [--circle NAME]... [--doctor NAME]... [--doctor-tuned NAME]... [--launch NAME]...
+           [--own-task NAME]... [--waykeeper PROGRAM]
 
 Boots kernels under QEMU with the registers of cache allocation, and compares random operations on resctrl with the
-model. N operations go to each kernel, shared by the setups. All kernels and setups unless some are named.
+model. N operations go to each kernel, shared by the setups. The kernels 6.1 and 7.3 and all setups unless some are named.
 --replay compares kept sequences instead; --record writes one sequence of N operations with the kernel's answers.
 Sequences that differed once (rigs/kernel/sequences) are compared first.
 --doctor and --doctor-tuned, on the setup of that name, examine the kernel as it is booted, or with parameters that help a
 real-time core, and compare the findings with that.
+--own-task, on the setup of that name, measures a user's own program with the static PROGRAM that `cargo xtask package` builds:
+its markers, its functions and its period.
 --launch, on the setup of that name, tries launch times of packets with etf; its kernel's package has the modules (6.1).
 --circle, on the setup of that name, applies plans and restores them as well, killed before and amid every single write.
 ";
@@ -32,12 +35,14 @@ const SECONDS: u64 = 3600;
 struct Options {
     operations: usize,
     seed: u64,
-    kernels: Vec<Kernel>,
+    kernels: Vec<KernelImage>,
     setups: Vec<Setup>,
     replay: Vec<PathBuf>,
     record: Option<PathBuf>,
     circle: Vec<String>,
     launch: Vec<String>,
+    own_task: Vec<String>,
+    waykeeper: Option<PathBuf>,
     doctor: Vec<(String, Doctor)>,
 }
 
@@ -68,6 +73,8 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Options, String>
         record: None,
         circle: Vec::new(),
         launch: Vec::new(),
+        own_task: Vec::new(),
+        waykeeper: None,
         doctor: Vec::new(),
     };
     while let Some(name) = arguments.next() {
@@ -77,7 +84,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Options, String>
             "--ops" => options.operations = number()? as usize,
             "--seed" => options.seed = number()?,
             "--kernel" => {
-                let kernel = Kernel::ALL.into_iter().find(|&kernel| kernel_name(kernel) == value);
+                let kernel = KernelImage::named(&value);
                 options.kernels.push(kernel.ok_or_else(|| format!("{value}: no such kernel"))?);
             }
             "--setup" => options.setups.push(Setup::named(&value).ok_or_else(|| format!("{value}: no such setup"))?),
@@ -86,12 +93,14 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Options, String>
             "--doctor-tuned" => options.doctor.push((value, Doctor::Tuned)),
             "--circle" => options.circle.push(value),
             "--launch" => options.launch.push(value),
+            "--own-task" => options.own_task.push(value),
+            "--waykeeper" => options.waykeeper = Some(value.into()),
             "--record" => options.record = Some(value.into()),
             _ => return Err(format!("{name}: no such option")),
         }
     }
     if options.kernels.is_empty() {
-        options.kernels = vec![Kernel::V6_1, Kernel::V7_3];
+        options.kernels = ["6.1", "7.3"].into_iter().filter_map(KernelImage::named).collect();
     }
     if options.setups.is_empty() {
         options.setups = SETUPS.to_vec();
@@ -100,7 +109,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Options, String>
 }
 
 fn run(options: &Options) -> Result<(), String> {
-    let machinery = provide::machinery()?;
+    let machinery = provide::machinery(options.waykeeper.as_deref())?;
     println!("seed {}", options.seed);
     let mut differences = 0;
     for &kernel in &options.kernels {
@@ -120,8 +129,9 @@ fn run(options: &Options) -> Result<(), String> {
             let circle = options.circle.iter().any(|name| name == setup.name);
             let doctor = options.doctor.iter().find(|(name, _)| name == setup.name);
             let launch = options.launch.iter().any(|name| name == setup.name);
+            let own_task = options.own_task.iter().any(|name| name == setup.name);
             let doctor = doctor.map_or(Doctor::No, |(_, booted)| *booted);
-            let plan = Plan { setup, kernel, task, circle, doctor, launch };
+            let plan = Plan { setup, kernel, task, circle, doctor, launch, own_task };
             let begun = Instant::now();
             let mut booted = Duration::ZERO;
             let lines = boot(&machinery, &image, &plan, SECONDS, |line| {
@@ -130,6 +140,9 @@ fn run(options: &Options) -> Result<(), String> {
                 }
                 if let Some(said) = line.strip_prefix("doctor ") {
                     println!("{release} {}: doctor, {said}", setup.name);
+                }
+                if let Some(said) = line.strip_prefix("own-task ") {
+                    println!("{release} {}: own task, {said}", setup.name);
                 }
                 if let Some(said) = line.strip_prefix("launch ") {
                     println!("{release} {}: launch times, {said}", setup.name);
@@ -142,13 +155,17 @@ fn run(options: &Options) -> Result<(), String> {
             operations += equal.unwrap_or(0);
             different += usize::from(equal.is_none());
             if let Some(path) = &options.record {
-                write_record(path, &lines, &format!("# setup {}\n# kernel {}\n", setup.name, kernel_name(kernel)))?;
+                write_record(
+                    path,
+                    &lines,
+                    &format!("# setup {}\n# kernel {}\n", setup.name, kernel.generation_name()),
+                )?;
             }
         }
         println!("{release}: {operations} operations equal");
         // The mirror may have moved on to a kernel that nobody has compared with yet.
-        if different > 0 && !release.starts_with(kernel_name(kernel)) {
-            println!("{release} is not {}, so its differences are shown but do not count", kernel_name(kernel));
+        if different > 0 && !release.starts_with(kernel.generation_name()) {
+            println!("{release} is not {}, so its differences are shown but do not count", kernel.name());
             different = 0;
         }
         differences += different;
@@ -156,7 +173,7 @@ fn run(options: &Options) -> Result<(), String> {
     if differences > 0 { Err(format!("{differences} setups differ")) } else { Ok(()) }
 }
 
-fn task(options: &Options, kernel: Kernel, setup: Setup, operations: usize) -> Result<Option<Task>, String> {
+fn task(options: &Options, kernel: KernelImage, setup: Setup, operations: usize) -> Result<Option<Task>, String> {
     if options.record.is_some() {
         return Ok(Some(Task::Record { seed: options.seed, operations }));
     }
@@ -169,7 +186,7 @@ fn task(options: &Options, kernel: Kernel, setup: Setup, operations: usize) -> R
 }
 
 /// The sequences of some files that are for a kernel and a setup.
-fn sequences(files: &[PathBuf], kernel: Kernel, setup: Setup) -> Result<Vec<Vec<Step>>, String> {
+fn sequences(files: &[PathBuf], kernel: KernelImage, setup: Setup) -> Result<Vec<Vec<Step>>, String> {
     let mut sequences = Vec::new();
     for path in files {
         let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
@@ -177,7 +194,7 @@ fn sequences(files: &[PathBuf], kernel: Kernel, setup: Setup) -> Result<Vec<Vec<
             let named = text.lines().find_map(|line| line.strip_prefix(what));
             named.is_none_or(|names| names.split_whitespace().any(|other| other == name))
         };
-        if about("# setup", setup.name) && about("# kernel", kernel_name(kernel)) {
+        if about("# setup", setup.name) && about("# kernel", kernel.generation_name()) {
             sequences.extend(read_sequences(text.lines()).map_err(|why| format!("{}: {why}", path.display()))?);
         }
     }
@@ -195,6 +212,7 @@ fn report(lines: &Lines, what: &str, booting: Duration, comparing: Duration) -> 
             && !line.starts_with("circle")
             && !line.starts_with("doctor")
             && !line.starts_with("launch")
+            && !line.starts_with("own-task")
         {
             println!("{what}: {line}");
         }
