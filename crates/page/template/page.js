@@ -339,7 +339,8 @@
       }),
     };
   }));
-  const hollow = (colour, how) => (how === "imposed" ? { color: "transparent", borderColor: colour, borderWidth: 2 } : { color: colour, borderColor: ink("card"), borderWidth: 1 });
+  const hollow = (colour, how) => (how === "predicted" ? { color: colour, borderColor: ink("card"), borderWidth: 1 }
+    : { color: "transparent", borderColor: colour, borderWidth: 2, borderType: how === "fitted" ? [2, 2] : "solid" });
   const ownLegend = (figure, lines) => {
     figure.hiddenLines = figure.hiddenLines || new Set();
     if (lines.length < 2) return;

@@ -37,7 +37,7 @@ pub fn figures(data: &Data) -> String {
         html += &figure(
             &format!("sweep-{at}"),
             &sweep.title(data.runs.len()),
-            "The figure that the experiment is about, against what it sweeps. Diamonds are published figures.",
+            "The figure that the experiment is about, against what it sweeps. Diamonds are published figures; hollow ones were fitted on or imposed.",
             "",
         );
     }
@@ -62,7 +62,8 @@ pub fn figures(data: &Data) -> String {
             &format!("published-{at}"),
             &format!("Published {} beside ours", published.metric),
             &format!(
-                "Diamonds: {}. Hollow ones were imposed on the model and agree by construction.",
+                "Diamonds: {}. Hollow ones are no evidence: with a dotted edge a parameter of the model was fitted on the figure, \
+                 with a solid edge it was imposed on the model.",
                 published.source.trim_end_matches('.')
             ),
             "",

@@ -288,25 +288,26 @@ fn sweep(data: &Data, at: usize) -> Option<Picture> {
             dots: true,
             bars: spreads.iter().map(|(place, spread)| (at(*place), (spread.low.max(0.0), spread.high))).collect(),
         });
-        let theirs: Vec<(f64, f64)> = line
-            .points
-            .iter()
-            .enumerate()
-            .filter_map(|(place, point)| {
-                let point = point.as_ref()?;
-                (point.how != Some(Agreement::Imposed)).then_some((at(place), point.published?))
-            })
-            .collect();
-        if !theirs.is_empty() {
-            lines.push(Line {
-                name: format!("{}, published", line.name),
-                colour,
-                runs: vec![theirs],
-                dash: DASHES[1],
-                measured: true,
-                dots: true,
-                bars: Vec::new(),
+        // What was imposed on the model agrees by construction, and is left out.
+        let others =
+            [(Agreement::Predicted, "published", DASHES[1]), (Agreement::Fitted, "published, fitted on", DASHES[2])];
+        for (agreement, what, dash) in others {
+            let theirs = line.points.iter().enumerate().filter_map(|(place, point)| {
+                let point = point.as_ref().filter(|point| point.how == Some(agreement))?;
+                Some((at(place), point.published?))
             });
+            let theirs: Vec<(f64, f64)> = theirs.collect();
+            if !theirs.is_empty() {
+                lines.push(Line {
+                    name: format!("{}, {what}", line.name),
+                    colour,
+                    runs: vec![theirs],
+                    dash,
+                    measured: true,
+                    dots: true,
+                    bars: Vec::new(),
+                });
+            }
         }
     }
     let values = lines.iter().flat_map(|line| line.runs.iter().flatten()).map(|(_, value)| *value);
@@ -353,7 +354,8 @@ fn small(value: f64) -> String {
 }
 
 fn whole(value: f64) -> String {
-    if value.fract().abs() < 1e-9 { format!("{value:.0}") } else { String::new() }
+    // A tick is a sum of steps: the last one can lie just below its number.
+    if (value - value.round()).abs() < 1e-6 { format!("{value:.0}") } else { String::new() }
 }
 
 #[cfg(test)]
@@ -455,6 +457,33 @@ mod tests {
         data.sweeps[0].lines[0].points[0] = point(1.0, spread(0.0, 1.5, 3));
         let same = svgs(&data).unwrap();
         assert_eq!(same.iter().find(|(file, _)| file == "sweep-1.svg").unwrap().1, *text);
+    }
+
+    #[test]
+    fn what_was_fitted_on_is_no_prediction_and_what_was_imposed_is_not_drawn() {
+        let mut data = Data::new(&[run("simulated")]);
+        let point = |published, how| Some(SweptFigure { case: 0, value: 1.0, spread: None, published, how });
+        let line = |name: &str, hows: [Agreement; 2]| SweepLine {
+            name: name.into(),
+            points: hows.map(|how| point(Some(2.0), Some(how))).to_vec(),
+        };
+        let (predicted, fitted, imposed) = (Agreement::Predicted, Agreement::Fitted, Agreement::Imposed);
+        let lines = vec![
+            line("a", [predicted; 2]),
+            line("b", [predicted, fitted]),
+            line("c", [imposed; 2]),
+            line("d", [fitted; 2]),
+        ];
+        let points = vec!["one".into(), "other".into()];
+        data.sweeps = vec![SweepPicture { run: 0, metric: Metric::Max, sweep: "hammer".into(), points, lines }];
+        let drawn = svgs(&data).unwrap();
+        let (_, text) = drawn.iter().find(|(file, _)| file == "sweep-1.svg").unwrap();
+        let words = |of: &str| text.lines().map(str::trim).filter(|line| *line == of).count();
+        let shown =
+            |name: &str| [words(&format!("{name}, published")), words(&format!("{name}, published, fitted on"))];
+        assert_eq!(["a", "b", "c", "d"].map(shown), [[1, 0], [1, 1], [0, 0], [0, 1]], "{text}");
+        // Both points of the sweep have their number.
+        assert_eq!((words("0"), words("1")), (1, 1), "{text}");
     }
 
     #[test]
