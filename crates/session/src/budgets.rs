@@ -2,9 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use waykeeper_executor::RunSettings;
 use waykeeper_experiment::cases::Plan;
+use waykeeper_experiment::site::{ExecutorKind, Site};
 use waykeeper_experiment::{InputError, Loaded};
-use waykeeper_statistics::{BadBudget, Budget};
+use waykeeper_statistics::{BadBudget, Budget, Metric};
+use waykeeper_workload::format_ns;
 
 /// Reads both kinds.
 ///
@@ -55,6 +58,26 @@ pub(crate) fn check(loaded: &Loaded, asked: &[String], plan: &Plan, budgets: &[B
         });
     }
     Ok(())
+}
+
+/// The budgets that a run of this length at this place cannot meet, a sentence each.
+pub(crate) fn out_of_reach(budgets: &[Budget], plan: &Plan, settings: &RunSettings, site: &Site) -> Vec<String> {
+    let measured_s = settings.duration_s * f64::from(settings.repeats);
+    let beside = |budget: &Budget| {
+        plan.cases.iter().any(|case| budget.applies_to(&case.mitigation) && !case.neighbours.is_empty())
+    };
+    let why = |budget: &Budget| match budget.metric {
+        Metric::Misses if site.executor == ExecutorKind::Host => {
+            Some("cannot be judged: misses are not counted on this machine".to_owned())
+        }
+        Metric::Slowdown if !beside(budget) => Some("cannot be judged: nothing runs beside the target".to_owned()),
+        _ if budget.over_s.is_some_and(|over_s| over_s > measured_s) => Some(format!(
+            "can be seen broken and not met: each case is measured for {} in all (--duration times --repeats)",
+            format_ns(measured_s * 1e9)
+        )),
+        _ => None,
+    };
+    budgets.iter().filter_map(|budget| Some(format!("The budget `{budget}` {}.", why(budget)?))).collect()
 }
 
 fn in_option(budget: &str, message: String) -> InputError {

@@ -168,6 +168,11 @@ impl Session {
         notes(&self.loaded, &self.plan, self.site())
     }
 
+    /// The budgets that this run cannot meet, whatever is measured: a sentence each.
+    pub fn budgets_out_of_reach(&self) -> Vec<String> {
+        crate::budgets::out_of_reach(&self.budgets, &self.plan, &self.settings, self.site())
+    }
+
     /// Puts recordings in the place of programs that cannot run here: what is kept from an earlier run, or else each program is
     /// run and recorded now. Before [`start`](Self::start), which does it otherwise without an observer.
     ///

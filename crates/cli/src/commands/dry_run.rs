@@ -27,7 +27,8 @@ pub fn dry_run(arguments: &Run, session: &Session) -> Result<Exit, Failure> {
     let RunSettings { repeats, duration_s, simulated_samples: samples, .. } = *session.settings();
     let text = waykeeper_report::plan(&plan, session.site(), Length { repeats, duration_s, samples });
     let shard = of_shard(session);
-    print(&session.notes().into_iter().chain(shard).fold(text, |text, note| text + &one_line(&note) + "\n"))?;
+    let notes = session.notes().into_iter().chain(session.budgets_out_of_reach()).chain(shard);
+    print(&notes.fold(text, |text, note| text + &one_line(&note) + "\n"))?;
     Ok(exit)
 }
 
@@ -51,6 +52,7 @@ fn planned(session: &Session, plan: &Plan) -> Value {
         "seed": settings.seed,
         "cases": plan.cases.iter().map(of_case).collect::<Vec<_>>(),
         "refused": plan.refused,
+        "budgets_out_of_reach": session.budgets_out_of_reach(),
     });
     if let Some(samples) = settings.simulated_samples {
         planned["simulated_samples"] = json!(samples);

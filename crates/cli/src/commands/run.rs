@@ -10,7 +10,7 @@ use waykeeper_session::{Concluded, Keep, Kept, Options, Session, SessionError, S
 use waykeeper_statistics::JudgementKind;
 
 use super::dry_run::dry_run;
-use super::output::{print, print_json};
+use super::output::{Kind, print, print_json, say};
 use super::{overrides, resume, target_program};
 use crate::arguments::{On, Run, THIS_MACHINE};
 use crate::exit::Exit;
@@ -30,6 +30,7 @@ pub fn run(arguments: &Run) -> Result<Exit, Failure> {
     if arguments.dry_run {
         return dry_run(arguments, &session);
     }
+    session.budgets_out_of_reach().iter().for_each(|said| say(Kind::Note, said));
     let stop = stop::on_ctrl_c();
     if session.impossible().is_none() {
         session.record_programs(&Bar::new(), &stop)?;

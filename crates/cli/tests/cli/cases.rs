@@ -116,3 +116,30 @@ fn the_sentinel_witnesses_each_group_once() {
     assert_eq!(sentinels.len(), 2, "solo and beside the hammers: {sentinels:?}");
     assert!(sentinels.iter().all(|case| case["target"]["workload"] == "chase_llc" && case["mitigation"] == "none"));
 }
+
+#[test]
+fn budgets_that_a_run_cannot_meet_are_said_before_it_is_measured() {
+    let desk = Desk::new();
+    let told = |more: &[&str]| {
+        let ended = desk.run(&[&["run", "agilex5-cluster-latency", "--dry-run", "--json"], more].concat()).with(0);
+        let planned: Value = serde_json::from_str(&ended.stdout).unwrap();
+        list(&planned, "budgets_out_of_reach").iter().map(|said| said.as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let length = ["--duration=50ms", "--repeats=2"];
+    // 2 x 50 ms are 100 ms; misses are counted in the simulator, and neighbours are there.
+    let within = ["--budget=max<=5us over 100ms", "--budget=misses==0", "--budget=slowdown<=2", "--budget=max<=5us"];
+    assert_eq!(told(&[&length[..], &within].concat()), [""; 0]);
+    let beyond = told(&[&length[..], &["--budget=nl3a: max<=5us over 101ms"]].concat());
+    assert!(
+        beyond.len() == 1 && beyond[0].contains("`nl3a: max<=5us over 101ms` can be seen broken and not met"),
+        "{beyond:?}"
+    );
+    assert!(beyond[0].contains("100 ms in all"), "{beyond:?}");
+    let alone = told(&["--set=neighbours=[]", "--budget=slowdown<=2"]);
+    assert!(alone.len() == 1 && alone[0].contains("nothing runs beside the target"), "{alone:?}");
+    let here = desk.run(&["run", "this-machine", "--dry-run", "--budget=misses==0"]).with(0).stdout;
+    assert!(
+        here.contains("The budget `misses==0` cannot be judged: misses are not counted on this machine."),
+        "{here}"
+    );
+}
