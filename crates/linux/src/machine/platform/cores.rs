@@ -98,7 +98,8 @@ fn clock(kind: &Cores, own: Option<&Measured>) -> Param<f64> {
         (None, Some(most)) => Param { reason: Some("highest frequency".into()), ..Param::documented(ghz(most), SYSFS) },
         (None, None) if kind.told_mhz.is_some() => {
             let told = ghz(kind.told_mhz.unwrap_or_default());
-            Param { reason: Some("cpu MHz in /proc/cpuinfo".into()), ..Param::documented(told, SYSFS) }
+            let range = [rounded(told / 2.0, 3), rounded(told * 2.0, 3)];
+            assumed(told, range, "cpu MHz in /proc/cpuinfo, of one moment: the core can run slower or faster")
         }
         (None, None) => assumed(2.5, [0.5, 6.0], CLOCK),
     }
