@@ -1,4 +1,7 @@
-/* A buffer that is walked once every period. A sample is one pass. */
+/*
+ * A buffer that is walked once every period. A sample is one pass. On the grid, passes begin at releases: times that are a
+ * whole number of periods apart, however late a pass is.
+ */
 #include "access.h"
 #include "run.h"
 
@@ -35,6 +38,51 @@ static bool wait_for_period(const struct wk_run *run, const struct wk_buffer *bu
 	return wk_is_over(run, now, &next_look);
 }
 
+/* The next release is one period later. */
+WK_ALWAYS_INLINE void go_past_release(struct wk_buffer *buffer)
+{
+	buffer->next_fraction += buffer->period_fraction;
+	uint64_t carry = buffer->next_fraction < buffer->period_fraction;
+	buffer->next_ticks += buffer->period_ticks + carry;
+}
+
+/*
+ * Spins until the next release; those that are past already are skipped, and added to `*missed`. Returns true where the run
+ * ended instead.
+ */
+static bool wait_for_release(const struct wk_run *run, struct wk_buffer *buffer, uint64_t *missed)
+{
+	uint64_t next_look = 0, now = wk_counter();
+	for (; now > buffer->next_ticks; ++*missed)
+		go_past_release(buffer);
+	while (now < buffer->next_ticks) {
+		if (now >= next_look && wk_is_over(run, now, &next_look))
+			return true;
+		now = wk_counter();
+	}
+	go_past_release(buffer);
+	return wk_is_over(run, now, &next_look);
+}
+
+static void buffer_target_on_grid(const struct wk_run *run, struct wk_buffer *buffer, struct wk_recorder *recorder)
+{
+	while (!wait_for_release(run, buffer, &recorder->missed_periods)) {
+		uint64_t start = wk_counter_fenced();
+		pass(buffer);
+		wk_record(recorder, start, wk_counter_fenced());
+	}
+	wk_close_cluster(recorder);
+}
+
+static void buffer_neighbour_on_grid(const struct wk_run *run, struct wk_buffer *buffer)
+{
+	uint64_t missed = 0;
+	while (!wait_for_release(run, buffer, &missed)) {
+		if (wk_publish(run, pass(buffer)))
+			break;
+	}
+}
+
 void wk_buffer_pass(struct wk_buffer *buffer)
 {
 	pass(buffer);
@@ -42,6 +90,10 @@ void wk_buffer_pass(struct wk_buffer *buffer)
 
 void wk_buffer_target(const struct wk_run *run, struct wk_buffer *buffer, struct wk_recorder *recorder)
 {
+	if (buffer->on_grid) {
+		buffer_target_on_grid(run, buffer, recorder);
+		return;
+	}
 	uint64_t previous = wk_counter(), before = previous;
 	while (!wait_for_period(run, buffer, &previous)) {
 		if (__builtin_expect(previous - before >= 2 * buffer->period_ticks, 0))
@@ -56,6 +108,10 @@ void wk_buffer_target(const struct wk_run *run, struct wk_buffer *buffer, struct
 
 void wk_buffer_neighbour(const struct wk_run *run, struct wk_buffer *buffer)
 {
+	if (buffer->on_grid) {
+		buffer_neighbour_on_grid(run, buffer);
+		return;
+	}
 	uint64_t previous = wk_counter();
 	while (!wait_for_period(run, buffer, &previous)) {
 		if (wk_publish(run, pass(buffer)))

@@ -46,6 +46,10 @@ struct wk_buffer {
 	uint64_t bytes;
 	uint64_t stride;
 	uint64_t period_ticks;
+	uint64_t period_fraction; /* of a tick, in 2^-64; on the grid only */
+	uint64_t on_grid;         /* 0: a pass begins a period after the previous one; 1: at the next release */
+	uint64_t next_ticks;      /* on the grid: the reading at which the next release is due, rounded down */
+	uint64_t next_fraction;   /* of a tick, in 2^-64 */
 };
 
 struct wk_random {

@@ -7,6 +7,7 @@ use rustix::io::Errno;
 use waykeeper_workload::{Pattern, TickBody, Xorshift};
 
 use crate::arena::Arena;
+use crate::grid::ReleaseGrid;
 use crate::memory::{Memory, Progress};
 use crate::params::{Buffer, Chase, Random, Run, Tick, Walk, operation_number};
 use crate::recorder::Recorder;
@@ -84,6 +85,8 @@ pub struct Kernel {
     block: Block,
     code: Option<Arena>,
     look_ticks: u64,
+    /// When passes begin, for a buffer with an offset.
+    grid: Option<ReleaseGrid>,
 }
 
 enum Block {
@@ -122,7 +125,11 @@ impl Kernel {
         };
         let block = lay_out(pattern, &memory, code.as_ref(), seed);
         let look_ticks = (clock::frequency_hz() * TARGET_LOOK_S) as u64;
-        Ok(Self { block, code, look_ticks })
+        let grid = pattern
+            .offset_ns()
+            .zip(pattern.period_ns())
+            .map(|(offset_ns, period_ns)| ReleaseGrid::new(clock::now(), offset_ns, period_ns, clock::frequency_hz()));
+        Ok(Self { block, code, look_ticks, grid })
     }
 
     /// Runs as target on this thread until the counter reads `deadline` or `stop` is not 0, and records every sample.
@@ -132,6 +139,7 @@ impl Kernel {
     /// `buffer`, which first waits for a period to pass, none).
     /// The next run goes on where this one ended.
     pub fn run_target(&mut self, recorder: &mut Recorder, deadline: u64, stop: &AtomicU32) {
+        self.set_next_release();
         let run = &Run::until(deadline, self.look_ticks, stop, ptr::null_mut());
         // SAFETY: the blocks point into memory that lives as long as `self`; the loops stay within the pattern's bytes,
         // which `new` checked; the layouts are compared by layout.rs.
@@ -150,6 +158,7 @@ impl Kernel {
     /// to `progress` every 1024 of a walk, 256 of a chase, 64 passes of a tick, or pass of a buffer or of `random`, and
     /// looks at both conditions then.
     pub fn run_neighbour(&mut self, progress: &Progress, deadline: u64, stop: &AtomicU32) {
+        self.set_next_release();
         let run = &Run::until(deadline, 0, stop, progress.as_ptr());
         // SAFETY: as in `run_target`.
         unsafe {
@@ -185,6 +194,30 @@ impl Kernel {
         if let Block::Walk(walk) = &mut self.block {
             walk.outer_at = iteration % walk.outer_count;
             walk.inner_at = 0;
+        }
+    }
+
+    /// For a buffer with an offset: its first pass begins so long after the counter reads `start`; after it was laid out where
+    /// this is not called. Kernels with the same start keep their offsets to each other. Does nothing to other patterns.
+    pub fn start_at(&mut self, start: u64) {
+        self.grid = self.grid.map(|grid| grid.starting_at(start));
+    }
+
+    /// For a buffer with an offset: the reading of the counter, rounded down, at which its next pass is to begin, as planned
+    /// when the last run ended. `None` for other patterns.
+    pub fn next_release(&self) -> Option<u64> {
+        match &self.block {
+            Block::Buffer(buffer) if buffer.on_grid != 0 => Some(buffer.next_ticks),
+            _ => None,
+        }
+    }
+
+    /// Releases between two runs are no missed ones.
+    fn set_next_release(&mut self) {
+        if let (Block::Buffer(buffer), Some(grid)) = (&mut self.block, &self.grid) {
+            let (next, period) = (grid.at_or_after(clock::now()), grid.period());
+            (buffer.next_ticks, buffer.next_fraction) = (next.ticks, next.fraction);
+            (buffer.period_ticks, buffer.period_fraction) = (period.ticks, period.fraction);
         }
     }
 
@@ -260,12 +293,16 @@ fn lay_out(pattern: &Pattern, memory: &Memory, code: Option<&Arena>, seed: u64) 
             }
             Block::Chase(Chase { at: data, batch })
         }
-        Pattern::Buffer { bytes, stride, operation, period_ns } => Block::Buffer(Buffer {
+        Pattern::Buffer { bytes, stride, operation, period_ns, offset_ns } => Block::Buffer(Buffer {
             data,
             operation: operation_number(operation),
             bytes,
             stride,
             period_ticks: (period_ns * 1e-9 * clock::frequency_hz()) as u64,
+            period_fraction: 0,
+            on_grid: offset_ns.is_some().into(),
+            next_ticks: 0,
+            next_fraction: 0,
         }),
         Pattern::Random {
             data_bytes,

@@ -89,7 +89,21 @@ fn c_and_rust_agree_on_every_field() {
         inner_at,
     );
     rows!(in_rust, "wk_chase", Chase, size_of::<Chase>() as u64, at, batch);
-    rows!(in_rust, "wk_buffer", Buffer, size_of::<Buffer>() as u64, data, operation, bytes, stride, period_ticks);
+    rows!(
+        in_rust,
+        "wk_buffer",
+        Buffer,
+        size_of::<Buffer>() as u64,
+        data,
+        operation,
+        bytes,
+        stride,
+        period_ticks,
+        period_fraction,
+        on_grid,
+        next_ticks,
+        next_fraction,
+    );
     rows!(
         in_rust,
         "wk_random",

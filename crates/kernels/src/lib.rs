@@ -11,6 +11,7 @@
 mod arena;
 pub mod clock;
 mod ffi;
+mod grid;
 mod kernel;
 #[cfg(test)]
 mod layout;

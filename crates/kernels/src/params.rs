@@ -44,6 +44,10 @@ pub struct Buffer {
     pub bytes: u64,
     pub stride: u64,
     pub period_ticks: u64,
+    pub period_fraction: u64,
+    pub on_grid: u64,
+    pub next_ticks: u64,
+    pub next_fraction: u64,
 }
 
 #[repr(C)]

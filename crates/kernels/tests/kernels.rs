@@ -53,7 +53,7 @@ fn patterns() -> Vec<(Pattern, u64)> {
     for operation in Operation::ALL.into_iter().filter(is_run) {
         let (outer, inner) = (Loop { count: 3, stride: 4096 }, Loop { count: 50, stride: 64 });
         patterns.push((Pattern::Walk { operation, outer, inner }, 50));
-        patterns.push((Pattern::Buffer { bytes: 4096, stride: 32, operation, period_ns: 1e4 }, 128));
+        patterns.push((Pattern::Buffer { bytes: 4096, stride: 32, operation, period_ns: 1e4, offset_ns: None }, 128));
     }
     patterns
 }
@@ -92,6 +92,38 @@ fn the_samples_of_a_tick_cover_the_run() {
         recorder.sum() as f64 > 0.99 * (clock::now() - start) as f64
     });
     assert!(covered, "the samples never made up 99 % of a run");
+}
+
+#[test]
+fn a_buffer_with_an_offset_plans_its_passes_on_the_grid_of_the_common_start() {
+    let (period_ns, stop) = (50_000.0, AtomicU32::new(0));
+    let start = clock::now();
+    let planned = [0.0, 25_000.0, 49_999.0].map(|offset_ns| {
+        let pattern = Pattern::Buffer {
+            bytes: 4096,
+            stride: 64,
+            operation: Operation::Read,
+            period_ns,
+            offset_ns: Some(offset_ns),
+        };
+        let mut pages = pages();
+        let mut kernel = Kernel::new(&pattern, memory(&mut pages), 1).unwrap();
+        kernel.start_at(start);
+        let mut recorder = Recorder::new_boxed();
+        // Many passes: the C loop adds period after period, and the expected time is of one multiplication.
+        kernel.run_target(&mut recorder, clock::now() + (5e-3 * clock::frequency_hz()) as u64, &stop);
+        assert!(recorder.samples() > 0);
+        kernel.run_neighbour(&Progress::new(), clock::now() + (1e-3 * clock::frequency_hz()) as u64, &stop);
+        kernel.next_release().unwrap()
+    });
+    let ticks = |ns: f64| ns * 1e-9 * clock::frequency_hz();
+    for (next, offset_ns) in planned.into_iter().zip([0.0, 25_000.0, 49_999.0]) {
+        let since = (next - start) as f64 - ticks(offset_ns);
+        let periods = (since / ticks(period_ns)).round();
+        assert!(periods >= 1.0 && (since - periods * ticks(period_ns)).abs() <= 1.0, "{offset_ns}: {since}");
+    }
+    let plain = Pattern::Buffer { bytes: 64, stride: 8, operation: Operation::Read, period_ns, offset_ns: None };
+    assert_eq!(Kernel::new(&plain, memory(&mut pages()), 1).unwrap().next_release(), None);
 }
 
 #[test]
@@ -141,7 +173,7 @@ fn a_pass_of_a_walk_or_buffer_makes_each_access_once() {
     let operation = Operation::Modify;
     for (pattern, accesses) in [
         (Pattern::Walk { operation, outer, inner }, 150),
-        (Pattern::Buffer { bytes: 4096, stride: 32, operation, period_ns: 1e9 }, 128),
+        (Pattern::Buffer { bytes: 4096, stride: 32, operation, period_ns: 1e9, offset_ns: None }, 128),
     ] {
         let mut pages = pages();
         let mut kernel = Kernel::new(&pattern, memory(&mut pages), 1).unwrap();
@@ -198,12 +230,13 @@ fn what_cannot_run_is_refused_with_the_reason() {
     assert!(chase.contains("6400") && chase.contains("given 0"), "{chase}");
     let adds = refusal(&Pattern::Tick { body: TickBody::Adds(8193) });
     assert!(adds.contains("8193") && adds.contains("8192"), "{adds}");
-    let buffer = refusal(&Pattern::Buffer { bytes: 0, stride: 8, operation: Operation::Read, period_ns: 1.0 });
+    let buffer =
+        refusal(&Pattern::Buffer { bytes: 0, stride: 8, operation: Operation::Read, period_ns: 1.0, offset_ns: None });
     assert!(buffer.contains("`bytes` is 0"), "{buffer}");
 
     let mut pages = pages();
     // SAFETY: within the pages, which outlive it.
     let crooked = unsafe { Memory::new(pages.as_mut_ptr().cast::<u8>().add(64), 8192) };
-    let small = Pattern::Buffer { bytes: 64, stride: 8, operation: Operation::Read, period_ns: 1.0 };
+    let small = Pattern::Buffer { bytes: 64, stride: 8, operation: Operation::Read, period_ns: 1.0, offset_ns: None };
     assert!(matches!(Kernel::new(&small, crooked, 1), Err(KernelError::NotPageAligned { .. })));
 }

@@ -217,7 +217,13 @@ fn patterns() -> Vec<Pattern> {
         walk(Operation::Modify),
         walk(Operation::Prefetch),
         Pattern::Chase { elements: 4096, stride: 64, order: Order::Random, batch: 64 },
-        Pattern::Buffer { bytes: 131_072, stride: 32, operation: Operation::Read, period_ns: 500_000.0 },
+        Pattern::Buffer {
+            bytes: 131_072,
+            stride: 32,
+            operation: Operation::Read,
+            period_ns: 500_000.0,
+            offset_ns: None,
+        },
         Pattern::Random {
             data_bytes: 1 << 20,
             data_accesses: 64,

@@ -132,7 +132,13 @@ fn runs() -> Vec<(String, u64)> {
         event_stride_lines: 1,
         line_bytes: 64,
     };
-    let buffer = Pattern::Buffer { bytes: 128 << 10, stride: 64, operation: Operation::Modify, period_ns: 50_000.0 };
+    let buffer = Pattern::Buffer {
+        bytes: 128 << 10,
+        stride: 64,
+        operation: Operation::Modify,
+        period_ns: 50_000.0,
+        offset_ns: None,
+    };
     let in_first_level = walk(Operation::Modify, (8, 4096), (64, 64));
     let written = |core| (core, way_hammer(Operation::Write));
     let others: [(&str, Placed, Vec<Placed>); 6] = [

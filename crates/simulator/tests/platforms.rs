@@ -25,12 +25,12 @@ fn walk(operation: Operation, outer: (u64, u64), inner: (u64, u64)) -> Pattern {
 }
 
 fn buffer() -> Pattern {
-    Pattern::Buffer { bytes: 128 << 10, stride: 32, operation: Operation::Read, period_ns: 50_000.0 }
+    Pattern::Buffer { bytes: 128 << 10, stride: 32, operation: Operation::Read, period_ns: 50_000.0, offset_ns: None }
 }
 
 /// 128 lines: an in-order core that waits 300 ns for each has its sample in 40 us.
 fn small_buffer() -> Pattern {
-    Pattern::Buffer { bytes: 8 << 10, stride: 32, operation: Operation::Read, period_ns: 50_000.0 }
+    Pattern::Buffer { bytes: 8 << 10, stride: 32, operation: Operation::Read, period_ns: 50_000.0, offset_ns: None }
 }
 
 fn event(line_bytes: u64) -> Pattern {

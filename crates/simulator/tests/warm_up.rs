@@ -75,7 +75,7 @@ fn a_chase_takes_as_long_after_either_alone_and_beside_a_stream() {
 #[test]
 fn periods_run_on_through_it() {
     let period_ns = 125_000.0;
-    let pass = Pattern::Buffer { bytes: 256 << 10, stride: 64, operation: Operation::Read, period_ns };
+    let pass = Pattern::Buffer { bytes: 256 << 10, stride: 64, operation: Operation::Read, period_ns, offset_ns: None };
     let ends = |functional| -> Vec<u64> {
         samples(&[target(pass.clone()), stream(0)], 1, functional, 1000).into_iter().map(|(_, at)| at).collect()
     };

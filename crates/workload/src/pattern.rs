@@ -154,6 +154,10 @@ pub enum Pattern {
         operation: Operation,
         /// Nanoseconds from the start of one pass to the start of the next.
         period_ns: f64,
+        /// Nanoseconds from the common start of a repeat to the first pass, less than a period. The passes then begin so long after
+        /// it plus a whole number of periods; where absent, a period after the previous one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        offset_ns: Option<f64>,
     },
     /// Random reads and changes of data lines and calls into code lines, then an event that touches its own lines; a sample is one event.
     Random {
@@ -303,6 +307,11 @@ impl Pattern {
             Self::Trace { period_ns, .. } => *period_ns,
             _ => None,
         }
+    }
+
+    /// Nanoseconds from the common start of a repeat to the first pass; `None` where passes are at no chosen times.
+    pub fn offset_ns(&self) -> Option<f64> {
+        if let Self::Buffer { offset_ns, .. } = self { *offset_ns } else { None }
     }
 
     /// Whether the workload sleeps, so that others can run on its core meanwhile.

@@ -33,6 +33,14 @@ pub struct Access {
 pub enum Step {
     /// Wait until this many nanoseconds after the previous `Wait` ended (a period; an overrun does not wait).
     Wait(f64),
+    /// Wait until the next release: a time so long after the common start of all workloads plus a whole number of periods that
+    /// is neither past nor that of the previous release.
+    Release {
+        /// Nanoseconds from the common start to the first release.
+        offset_ns: f64,
+        /// Nanoseconds from one release to the next.
+        period_ns: f64,
+    },
     /// A sample begins: the counter is read.
     Start,
     /// Memory is accessed.
@@ -92,6 +100,7 @@ enum State {
         stride: u64,
         operation: Operation,
         period_ns: f64,
+        offset_ns: Option<f64>,
         offset: u64,
         phase: Phase,
     },
@@ -153,11 +162,12 @@ impl Pattern {
                 done: 0,
                 phase: Phase::Before,
             },
-            Self::Buffer { bytes, stride, operation, period_ns } => State::Buffer {
+            Self::Buffer { bytes, stride, operation, period_ns, offset_ns } => State::Buffer {
                 bytes: *bytes,
                 stride: *stride,
                 operation: *operation,
                 period_ns: *period_ns,
+                offset_ns: *offset_ns,
                 offset: 0,
                 phase: Phase::Before,
             },
@@ -364,10 +374,13 @@ impl Iterator for Stream {
                     Step::Access(Access { region: Region::Data, offset, operation: Operation::Read, dependent: true })
                 }
             },
-            State::Buffer { bytes, stride, operation, period_ns, offset, phase } => match phase {
+            State::Buffer { bytes, stride, operation, period_ns, offset_ns, offset, phase } => match phase {
                 Phase::Before => {
                     *phase = Phase::Started;
-                    Step::Wait(*period_ns)
+                    match *offset_ns {
+                        None => Step::Wait(*period_ns),
+                        Some(offset_ns) => Step::Release { offset_ns, period_ns: *period_ns },
+                    }
                 }
                 Phase::Started => {
                     *phase = Phase::Within;
@@ -482,7 +495,13 @@ mod tests {
 
     #[test]
     fn a_buffer_pass_covers_the_buffer_and_no_more() {
-        let buffer = Pattern::Buffer { bytes: 128, stride: 32, operation: Operation::Read, period_ns: 1e7 };
+        let at =
+            Pattern::Buffer { bytes: 8, stride: 8, operation: Operation::Read, period_ns: 1e5, offset_ns: Some(25e3) };
+        let steps: Vec<Step> = at.stream(1).take(5).collect();
+        let release = Step::Release { offset_ns: 25e3, period_ns: 1e5 };
+        assert_eq!((steps[0], steps[4]), (release, release));
+        let buffer =
+            Pattern::Buffer { bytes: 128, stride: 32, operation: Operation::Read, period_ns: 1e7, offset_ns: None };
         let steps: Vec<_> = buffer.stream(0).take(8).collect();
         assert_eq!(steps[0], Step::Wait(1e7));
         assert_eq!(offsets(&buffer, 5), [0, 32, 64, 96, 0]);

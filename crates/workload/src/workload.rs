@@ -116,6 +116,40 @@ pub struct Buffer {
     pub operation: Operation,
     /// Time from the start of one pass to the start of the next.
     pub period: Nanoseconds,
+    /// Time from the common start of a repeat to the first pass; from 0 to less than `period`. The passes then begin at `offset`
+    /// plus a whole number of periods after that start, and a pass that is too late waits for the next such time. Where absent,
+    /// the first pass begins after one period.
+    pub offset: Option<Nanoseconds>,
+}
+
+/// The shortest period of passes with an `offset`, nanoseconds.
+const SHORTEST_GRID_NS: f64 = 100.0;
+
+impl Buffer {
+    fn resolve(&self, caches: &CacheShapes) -> Result<Pattern, Refused> {
+        let size = at("size", self.size.resolve(caches))?;
+        let stride = at("stride", self.stride.resolve(caches))?;
+        aligned("stride", stride)?;
+        if size < 8 {
+            return Err(refused("size", "the buffer must hold at least one access of 8 bytes"));
+        }
+        let period_ns = self.period.0;
+        if period_ns <= 0.0 {
+            return Err(refused("period", "the period is zero; `10 ms` would do"));
+        }
+        if let Some(offset) = self.offset {
+            if period_ns < SHORTEST_GRID_NS {
+                let why = format!("found {}; with `offset`, 100 ns or more is accepted", self.period);
+                return Err(refused("period", &why));
+            }
+            if offset.0 >= period_ns {
+                let why = format!("found {offset}; accepted is 0 to less than `period`, which is {}", self.period);
+                return Err(refused("offset", &why));
+            }
+        }
+        let offset_ns = self.offset.map(|offset| offset.0);
+        Ok(Pattern::Buffer { bytes: size, stride, operation: self.operation, period_ns, offset_ns })
+    }
 }
 
 fn read() -> Operation {
@@ -309,17 +343,7 @@ impl Workload {
                 let batch = chase.batch.as_ref().map_or(Ok(64), |n| number("batch", n))?;
                 Pattern::Chase { elements, stride, order: chase.order, batch }
             }
-            Self::Buffer(buffer) => {
-                let (size, stride) = (bytes("size", &buffer.size)?, bytes("stride", &buffer.stride)?);
-                aligned("stride", stride)?;
-                if size < 8 {
-                    return Err(refused("size", "the buffer must hold at least one access of 8 bytes"));
-                }
-                if buffer.period.0 <= 0.0 {
-                    return Err(refused("period", "the period is zero; `10 ms` would do"));
-                }
-                Pattern::Buffer { bytes: size, stride, operation: buffer.operation, period_ns: buffer.period.0 }
-            }
+            Self::Buffer(buffer) => buffer.resolve(caches)?,
             Self::Random(random) => {
                 let line_bytes = caches.line_bytes();
                 let whole_lines = |key: &str, size: &Size| match bytes(key, size)? / line_bytes {
@@ -472,6 +496,25 @@ mod tests {
         ] {
             let text = format!("kind = 'stream'\noperation = 'modify'\n{keys}\n");
             assert_eq!(pattern(&text), Ok(expected), "{keys}");
+        }
+    }
+
+    #[test]
+    fn an_offset_is_less_than_the_period() {
+        let buffer = |keys: &str| pattern(&format!("kind = 'buffer'\nsize = '1 KiB'\nstride = '1 line'\n{keys}\n"));
+        for (keys, expected) in [
+            ("period = '100 us'", None),
+            ("period = '100 us'\noffset = '0 us'", Some(0.0)),
+            ("period = '100 us'\noffset = '99.999 us'", Some(99_999.0)),
+        ] {
+            assert_eq!(buffer(keys).unwrap().offset_ns(), expected, "{keys}");
+        }
+        for (keys, key) in [
+            ("period = '100 us'\noffset = '100 us'", "offset"),
+            ("period = '100 us'\noffset = '1 ms'", "offset"),
+            ("period = '99 ns'\noffset = '0 ns'", "period"),
+        ] {
+            assert_eq!(buffer(keys).unwrap_err().key, key, "{keys}");
         }
     }
 

@@ -2,10 +2,13 @@
 
 use std::sync::{Condvar, Mutex};
 
+use waykeeper_kernels::clock;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Closed,
-    Open,
+    /// Since this reading of the counter.
+    Open(u64),
     Abandoned,
 }
 
@@ -21,16 +24,20 @@ impl Gate {
         Self { state: Mutex::new(State::Closed), changed: Condvar::new() }
     }
 
-    /// Waits. True where the gate was opened, false where it was abandoned.
-    pub fn pass(&self) -> bool {
+    /// Waits. Returns the reading of the counter at which the gate was opened, the same for everybody; `None` where it was
+    /// abandoned.
+    pub fn pass(&self) -> Option<u64> {
         let guard = self.state.lock().unwrap_or_else(|e| e.into_inner());
         let guard = self.changed.wait_while(guard, |state| *state == State::Closed).unwrap_or_else(|e| e.into_inner());
-        *guard == State::Open
+        match *guard {
+            State::Open(at) => Some(at),
+            State::Closed | State::Abandoned => None,
+        }
     }
 
     /// Lets everybody through.
     pub fn open(&self) {
-        self.set(State::Open);
+        self.set(State::Open(clock::now()));
     }
 
     /// Sends everybody home.

@@ -163,6 +163,13 @@ impl Runner {
         }
     }
 
+    /// The common start of all loops of a repeat, a reading of the counter: see [`Kernel::start_at`].
+    pub fn start_at(&mut self, start: u64) {
+        if let Self::Kernel(kernel) = self {
+            kernel.start_at(start);
+        }
+    }
+
     /// Begins somewhere else than other neighbours with the same workload: see [`Kernel::start_at_outer`].
     pub fn start_at_outer(&mut self, iteration: u64) {
         if let Self::Kernel(kernel) = self {

@@ -234,8 +234,8 @@ impl<'scope, 'env> Setup<'scope, 'env> {
         let (gate, targets, ending) = (self.gate, self.targets, ending.clone());
         let observe = move || {
             let observed = match gate.pass() {
-                true => program.observe(job, progress),
-                false => Err("a target's thread was sent home".into()),
+                Some(_) => program.observe(job, progress),
+                None => Err("a target's thread was sent home".into()),
             };
             end_target(targets);
             let _ = ending.send(());
@@ -269,7 +269,8 @@ impl<'scope, 'env> Setup<'scope, 'env> {
                         _ => pages(&format!("{name}, memory"), "huge pages", mapping.as_ref()),
                     };
                     let _ = ready.send(Ok(Loop::here(name, part.core, memory)));
-                    if gate.pass() {
+                    if let Some(start) = gate.pass() {
+                        runner.start_at(start);
                         runner.run_neighbour(progress, &NEIGHBOURS_STOP);
                     }
                     drop(runner);
@@ -312,7 +313,10 @@ impl<'scope, 'env> Setup<'scope, 'env> {
                         Memory::Own(_) => pages("target, memory", wanted, mapping.as_ref()),
                     };
                     let _ = ready.send(Ok(Loop::here(name, job.target.core, memory)));
-                    let mut observed = gate.pass().then(|| target::observe(job, &mut runner, progress));
+                    let mut observed = gate.pass().map(|start| {
+                        runner.start_at(start);
+                        target::observe(job, &mut runner, progress)
+                    });
                     end_target(targets);
                     if let (Runner::Packets(packets), Some(observed)) = (&mut runner, &mut observed) {
                         if let Some(ended) = &generator_ended {

@@ -34,7 +34,13 @@ fn every_operation_of_a_walk_and_of_a_buffer_follows_its_stream() {
     for operation in Operation::ALL.into_iter().filter(|operation| !operation.is_unfair()) {
         let (outer, inner) = (Loop { count: 5, stride: 8 }, Loop { count: 7, stride: 4096 });
         assert_follows_stream(&Pattern::Walk { operation, outer, inner });
-        assert_follows_stream(&Pattern::Buffer { bytes: 1000, stride: 24, operation, period_ns: 100.0 });
+        assert_follows_stream(&Pattern::Buffer {
+            bytes: 1000,
+            stride: 24,
+            operation,
+            period_ns: 100.0,
+            offset_ns: None,
+        });
     }
 }
 

@@ -91,7 +91,7 @@ fn loads_and_stores_are_what_the_operation_says() {
     let fair = Operation::ALL.into_iter().filter(|operation| !operation.is_unfair() && operation.is_on(ARCH));
     // Of an atomic add lackey sees the compare-and-swap that valgrind makes of it.
     for operation in fair.filter(|operation| ![Operation::Prefetch, Operation::Atomic].contains(operation)) {
-        let buffer = Pattern::Buffer { bytes: 1000, stride: 24, operation, period_ns: 100.0 };
+        let buffer = Pattern::Buffer { bytes: 1000, stride: 24, operation, period_ns: 100.0, offset_ns: None };
         for role in [Role::Target, Role::Neighbour] {
             assert_follows_stream("walk", &walk(operation), role);
             assert_follows_stream("buffer", &buffer, role);
@@ -154,7 +154,8 @@ fn each_sample_of_a_tick_is_stored_where_the_simulator_stores_it() {
 #[test]
 fn prefetches_go_where_the_stream_says() {
     let (_, stream_prefetch) = bundled_patterns().into_iter().find(|(name, _)| *name == "stream_prefetch").unwrap();
-    let buffer = Pattern::Buffer { bytes: 1000, stride: 24, operation: Operation::Prefetch, period_ns: 100.0 };
+    let buffer =
+        Pattern::Buffer { bytes: 1000, stride: 24, operation: Operation::Prefetch, period_ns: 100.0, offset_ns: None };
     for pattern in [walk(Operation::Prefetch), stream_prefetch, buffer] {
         for role in [Role::Target, Role::Neighbour] {
             let seen = prefetches::by_single_steps(&pattern, SEED, 500, role);

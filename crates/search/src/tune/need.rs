@@ -64,7 +64,8 @@ mod tests {
         let shape = |level, size_bytes, ways| CacheShape { level, size_bytes, ways, line_bytes: 64 };
         // 1 MiB in 16 ways and 8 bits of a mask: 128 KiB a bit.
         let caches = CacheShapes(vec![shape(1, 24 << 10, 6), shape(2, 1 << 20, 16)]);
-        let buffer = |bytes| Pattern::Buffer { bytes, stride: 32, operation: Operation::Read, period_ns: 1e7 };
+        let buffer =
+            |bytes| Pattern::Buffer { bytes, stride: 32, operation: Operation::Read, period_ns: 1e7, offset_ns: None };
         assert_eq!(least_bits(&buffer(128 << 10), &caches, 2, 8), Some(1));
         assert_eq!(least_bits(&buffer(129 << 10), &caches, 2, 8), Some(2));
         assert_eq!(least_bits(&buffer(512 << 10), &caches, 2, 8), Some(4));

@@ -220,7 +220,11 @@ impl Detour for Sampled {
                     program.again = Some(Op::End);
                     break;
                 }
-                Step::Compute { .. } | Step::Mispredicted { .. } | Step::Start | Step::Wait(_) => {}
+                Step::Compute { .. }
+                | Step::Mispredicted { .. }
+                | Step::Start
+                | Step::Wait(_)
+                | Step::Release { .. } => {}
             }
         }
         before.restore(world);

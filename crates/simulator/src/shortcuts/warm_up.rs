@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use waykeeper_workload::{Pattern, Step};
 
-use crate::core::program::Program;
 use crate::core::program::detour::{Detour, Measured};
+use crate::core::program::{Program, picoseconds};
 use crate::core::world::World;
 use crate::engine::Engine;
 use crate::engine::running::Running;
@@ -210,7 +210,10 @@ fn forward_some(stream: &mut Program, world: &mut World, mut time: u64) -> u64 {
                 time += left_over / accesses;
                 left_over %= accesses;
             }
-            Some(Step::Wait(ns)) => return stream.next_period(time, (ns * 1e3).round() as u64),
+            Some(Step::Wait(ns)) => return stream.next_period(time, picoseconds(ns)),
+            Some(Step::Release { offset_ns, period_ns }) => {
+                return stream.next_release(time, picoseconds(offset_ns), picoseconds(period_ns));
+            }
             Some(Step::Start | Step::End | Step::Compute { .. } | Step::Mispredicted { .. }) => {}
         }
     }

@@ -11,7 +11,7 @@ fn reads(engine: &Engine, core: u32) -> u64 {
 
 /// Reads 96 KiB now and then: what the first level does not hold is old by then.
 fn now_and_then() -> Pattern {
-    Pattern::Buffer { bytes: 96 << 10, stride: 64, operation: Operation::Read, period_ns: 2_000_000.0 }
+    Pattern::Buffer { bytes: 96 << 10, stride: 64, operation: Operation::Read, period_ns: 2_000_000.0, offset_ns: None }
 }
 
 /// A target beside a neighbour on the same second level that reads far more than it holds.

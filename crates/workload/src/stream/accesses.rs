@@ -120,6 +120,7 @@ mod tests {
             stride: 8 * eights,
             operation,
             period_ns: 1e6,
+            offset_ns: None,
         });
         let random = ([0..5u64, 0..5, 0..5, 0..5, 1..5], any::<bool>()).prop_map(
             |([data_accesses, data_modifies, code_calls, event_data, event_code], random_counts)| Pattern::Random {

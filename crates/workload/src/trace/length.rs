@@ -45,7 +45,7 @@ impl Pattern {
                 }
                 Step::Compute { instructions, .. } => length.instructions += instructions,
                 Step::End => return Some(length),
-                Step::Start | Step::Wait(_) | Step::Mispredicted { .. } => {}
+                Step::Start | Step::Wait(_) | Step::Release { .. } | Step::Mispredicted { .. } => {}
             }
         }
         None

@@ -77,6 +77,11 @@ enum LastLoad {
     Held(u64),
 }
 
+/// Picoseconds of so many nanoseconds.
+pub(crate) fn picoseconds(ns: f64) -> u64 {
+    (ns * 1e3).round() as u64
+}
+
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Op {
     Touch(Touch),
@@ -87,6 +92,8 @@ pub(crate) enum Op {
     Mispredicted(bool),
     Delay(u64),
     Period(u64),
+    /// The next release: the first one's time and the period.
+    Release(u64, u64),
     /// Something is due of the detour.
     Turn,
     /// The detour takes over, with this number of its own.
@@ -206,8 +213,11 @@ impl Program {
                     true
                 }
                 Op::Period(ps) => {
-                    self.now = self.now.max(self.waited_until + ps);
-                    self.waited_until = self.now;
+                    self.now = self.next_period(self.now, ps);
+                    true
+                }
+                Op::Release(first, period) => {
+                    self.now = self.next_release(self.now, first, period);
                     true
                 }
                 Op::Start | Op::End if self.leaves_line(op, world) => true,
@@ -240,7 +250,10 @@ impl Program {
                 Some(Step::Start | Step::End) => {}
                 Some(Step::Compute { instructions, .. }) => return Op::Compute(instructions),
                 Some(Step::Mispredicted { on_shown }) => return Op::Mispredicted(on_shown),
-                Some(Step::Wait(ns)) => return Op::Period((ns * 1e3).round() as u64),
+                Some(Step::Wait(ns)) => return Op::Period(picoseconds(ns)),
+                Some(Step::Release { offset_ns, period_ns }) => {
+                    return Op::Release(picoseconds(offset_ns), picoseconds(period_ns));
+                }
                 None => return Op::Delay(NEVER / 2),
             }
         }
@@ -390,6 +403,15 @@ impl Program {
     /// The end of a period of so many picoseconds that is waited for from `now` on.
     pub fn next_period(&mut self, now: u64, ps: u64) -> u64 {
         self.waited_until = now.max(self.waited_until + ps);
+        self.waited_until
+    }
+
+    /// The next release: `first`, or a whole number of periods after it, from `now` on and after the last one waited for. The common
+    /// start is time 0 of the engine.
+    pub fn next_release(&mut self, now: u64, first: u64, period: u64) -> u64 {
+        let from = now.max(self.waited_until + 1);
+        let periods = from.saturating_sub(first).div_ceil(period.max(1));
+        self.waited_until = first.saturating_add(periods.saturating_mul(period));
         self.waited_until
     }
 
