@@ -27,8 +27,8 @@ pub(crate) fn check(folder: &Path) -> Result<(Run, Vec<String>), InputError> {
         return Err(refuse(format!("this run was cut short; {}", go_on(&name))));
     }
     // What does not read cannot be accepted by anyone.
-    folder::read_samples(folder)?;
-    folder::read_events(folder)?;
+    folder::read_samples(folder, &run)?;
+    folder::read_events(folder, &run)?;
     if let Some(provenance) = &run.provenance {
         let experiment = folder.join(EXPERIMENT_FILE);
         let (_, sha256) = hashed(&experiment, rustix::fs::OFlags::NOFOLLOW).map_err(|error| {

@@ -11,7 +11,9 @@ use crate::cgroups::{FollowedCgroup, Strays};
 use crate::host::caches::{Cache, caches};
 use crate::journal::Journal;
 use crate::perform::MachineError;
-use crate::probe::{Arrangement, NotMeasured, PartitionedCache, ProbeSamples, ProbeVerdict, Prober, arrange, judge};
+use crate::probe::{
+    Arrangement, NotArranged, NotMeasured, PartitionedCache, ProbeSamples, ProbeVerdict, Prober, arrange, judge,
+};
 use crate::read_back::{Difference, EndedTask};
 use crate::schemata::DomainShare;
 use crate::settings::Settings;
@@ -196,14 +198,18 @@ pub fn try_probe(
     let all = caches(root, core);
     let last = all.iter().max_by_key(|cache| cache.level).ok_or_else(none)?;
     let classes = last.cores.iter().filter(|other| cores.contains(other));
-    // As if each had a quarter of the cache: the masks only say who is whose other, and how long the chase is.
+    // As if each had half of the cache: the masks only say who is whose other, and how long the chase is.
     let named: BTreeMap<u32, String> = classes.map(|&other| (other, class_of_core(other, core))).collect();
     let level = PartitionedCache {
         masks: [(String::new(), 1), (OTHER.into(), 2)].into(),
-        mask_bits: 4,
+        mask_bits: 2,
         ..level_of(last, &all, named)
     };
-    let arrangements = arrange(&level, &[String::new()], probing.repeats).map_err(|_| none())?;
+    if level.classes.len() < 2 {
+        return Err(none());
+    }
+    let impossible = |why: NotArranged| VerifyError::Status(StatusError::Machine(absent(&why.to_string())));
+    let arrangements = arrange(&level, &[String::new()], probing.repeats).map_err(impossible)?;
     let arrangement = arrangements.into_iter().next().ok_or_else(none)?;
     Ok(probe(Arrangement { class: "none".into(), other: "none".into(), ..arrangement }, probing.prober, stop)?)
 }

@@ -12,7 +12,7 @@ use waykeeper_platform::{Mitigation, Platform};
 use waykeeper_run::measurement::{Measurement, NeighbourProgress, Simulation};
 use waykeeper_run::samples::{Collector, Samples};
 use waykeeper_run::{Clock, FastCheck, MachineRecord, Parameter, Parameters, SampledRecord};
-use waykeeper_simulator::{Counters, Engine, Estimate, Program, Refused, Role};
+use waykeeper_simulator::{Counters, Engine, Estimate, Program, Refused, Role, counter_tick_ns};
 use waykeeper_workload::Pattern;
 
 use crate::explained;
@@ -91,7 +91,7 @@ impl Simulated {
         elsewhere: &BTreeMap<String, String>,
         policies: &PolicyFiles,
     ) -> Result<Self, ExecutorError> {
-        let tick_ns = platform.counter.as_ref().map(|counter| counter.tick_ns.value).ok_or_else(|| {
+        let tick_ns = platform.counter.as_ref().map(counter_tick_ns).ok_or_else(|| {
             ExecutorError::Refused(format!(
                 "platform `{}` has no `counter`, so nothing can be timed on it; add `counter.tick_ns`",
                 platform.name

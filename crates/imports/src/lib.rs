@@ -58,6 +58,31 @@ impl ImportedHistogram {
         self.counts.iter().fold(self.beyond, |sum, (_, count)| sum.saturating_add(*count))
     }
 
+    /// Compares the mean that the tool says with its histogram, whose steps round down.
+    ///
+    /// # Errors
+    /// A mean that samples in these steps cannot have.
+    fn check_mean(&self) -> Result<(), String> {
+        let Some(mean) = self.mean else { return Ok(()) };
+        let inside = self.counts.iter().map(|(value, count)| *value as f64 * *count as f64).sum::<f64>();
+        let last = self.counts.last().map_or(0, |(value, _)| *value);
+        let most = self.max.unwrap_or(last).max(last) as f64;
+        let (samples, outside) = (self.samples() as f64, (self.beyond + self.missing) as f64);
+        // What is not in the histogram is anything up to the longest. The tool may cut its mean to whole steps as well.
+        let least = inside / (samples + self.missing as f64) - 1.0;
+        let most = (inside + outside * most) / samples + 2.0;
+        if (least..=most).contains(&mean) {
+            return Ok(());
+        }
+        Err(format!(
+            "{} has a mean of {mean} steps, and its histogram one from {:.1} to {:.1}; expected the file as the tool wrote it: this \
+             one was changed or damaged",
+            self.name,
+            least.max(0.0),
+            most
+        ))
+    }
+
     /// Compares the samples with how many cycles the tool counted. One that is missing may have been measured as the tool ended.
     ///
     /// # Errors
@@ -93,5 +118,10 @@ pub fn read(text: &str) -> Result<Imported, String> {
         let without = format!("the file of {} has no sample", imported.tool);
         return Err(format!("{without}; expected a histogram (cyclictest needs --histogram beside --json)"));
     }
+    imported
+        .histograms
+        .iter()
+        .filter(|histogram| histogram.samples() > 0)
+        .try_for_each(ImportedHistogram::check_mean)?;
     Ok(imported)
 }

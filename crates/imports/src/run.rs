@@ -64,9 +64,12 @@ pub fn conclude(
     Ok(ImportedRun { record, measured, experiment_toml })
 }
 
+/// The stamps of a file are whole seconds, and the least time between them is taken.
+const LENGTH_SPARE_S: f64 = 2.0;
+
 /// A length that is typed must be that of the file, which has it in whole seconds as a rule: budgets are judged by it.
 fn check_length(asked_s: f64, said_s: f64) -> Result<(), InputError> {
-    if (asked_s - said_s).abs() <= 1.0 {
+    if (asked_s - said_s).abs() <= LENGTH_SPARE_S {
         return Ok(());
     }
     let typed = format!("--duration {}", format_ns(asked_s * 1e9));
@@ -115,7 +118,7 @@ fn measurement(histogram: &ImportedHistogram, observed_s: f64) -> Measurement {
     let all: Vec<(u64, u64)> = histogram.counts.iter().copied().chain(beyond).collect();
     let samples = histogram.samples();
     let from_histogram: u128 = all.iter().map(|(value, count)| u128::from(*value) * u128::from(*count)).sum();
-    let sum = match histogram.mean.filter(|mean| mean.is_finite() && *mean >= 0.0) {
+    let sum = match histogram.mean {
         Some(mean) => (mean * samples as f64) as u128,
         None => from_histogram,
     };
@@ -125,6 +128,7 @@ fn measurement(histogram: &ImportedHistogram, observed_s: f64) -> Measurement {
         sum,
         min: histogram.min,
         max: histogram.max.map(|max| (max, None)),
+        rounded_down_ns: histogram.step_ns,
         ..Samples::new(histogram.step_ns)
     };
     Measurement {

@@ -190,3 +190,66 @@ proptest! {
         }
     }
 }
+
+/// A file of cyclictest with a thread like this, and these stamps and this command line.
+fn of_one_thread(thread: &str, line: &str, seconds: u32) -> String {
+    format!(
+        r#"{{ "cmdline:": "{line}", "start_time": "Thu, 26 Nov 2026 17:57:30 +0000",
+           "end_time": "Thu, 26 Nov 2026 17:57:{} +0000", "thread": {{ "0": {{ {thread}, "cpu": 2 }} }} }}"#,
+        30 + seconds
+    )
+}
+
+#[test]
+fn a_mean_that_its_histogram_cannot_have_is_refused() {
+    // 60 of 10 us and 40 of 20 us: a mean from 14 to 15 us, as each may be up to 1 us longer; a mean can be cut to whole steps.
+    let thread = |avg: &str| {
+        let histogram = r#""histogram": { "10": 60, "20": 40 }, "cycles": 100, "min": 10, "max": 20"#;
+        of_one_thread(&format!("{histogram}, \"avg\": {avg}"), "cyclictest -D 5", 5)
+    };
+    for right in ["14", "14.00", "14.9", "13.5"] {
+        assert!(read(&thread(right)).is_ok(), "{right}");
+    }
+    for wrong in ["0.5", "-3", "12.9", "16.1", "1e300"] {
+        let refused = read(&thread(wrong)).unwrap_err();
+        assert!(refused.contains("has a mean of") && refused.contains("from 13.0 to 16.0"), "{wrong}: {refused}");
+    }
+}
+
+#[test]
+fn a_length_is_the_least_that_the_stamps_allow_or_what_the_program_was_told() {
+    let length = |line: &str, seconds| {
+        let thread = r#""histogram": { "10": 100 }, "cycles": 100, "min": 10, "max": 10"#;
+        read(&of_one_thread(thread, line, seconds)).unwrap().histograms[0].length_s
+    };
+    for line in ["cyclictest -D 5", "cyclictest -D5 -q", "cyclictest --duration=5s", "cyclictest -q --duration 5"] {
+        assert_eq!([5, 6].map(|seconds| length(line, seconds)), [Some(5.0); 2], "{line}");
+    }
+    // It was stopped before its time, or nobody told it one.
+    assert_eq!(length("cyclictest -D 1h", 6), Some(5.0));
+    assert_eq!(length("cyclictest -l 1000", 6), Some(5.0));
+    assert_eq!(length("cyclictest -l 1000", 1), None);
+}
+
+#[test]
+fn a_limit_within_a_step_of_the_largest_is_not_called_kept() {
+    let text = of_one_thread(
+        r#""histogram": { "10": 39900, "50": 100 }, "cycles": 40000, "min": 10, "max": 50, "avg": 10.1"#,
+        "cyclictest -D 5",
+        5,
+    );
+    let judged = |budget: &str| {
+        let budgets = [budget.parse().unwrap()];
+        conclude(&read(&text).unwrap(), "x.json", None, &budgets, Vec::new()).unwrap().record.budgets[0].text.clone()
+    };
+    // 50 is from 50.0 to just below 51 us.
+    for unclear in ["max<=50us", "jitter<=40us", "p99.9<=50us", "p50<=10us"] {
+        assert!(judged(unclear).starts_with("too thin to say: the samples are rounded down"), "{}", judged(unclear));
+    }
+    for kept in ["max<=51us", "jitter<=41us", "p99.9<=51us", "p50<=11us"] {
+        assert!(judged(kept).starts_with("not seen broken"), "{kept}: {}", judged(kept));
+    }
+    for broken in ["max<=49us", "p50<=9us"] {
+        assert!(judged(broken).starts_with("broken"), "{broken}: {}", judged(broken));
+    }
+}

@@ -46,7 +46,7 @@ impl ReportedRun {
         };
         let (samples, events) = match &unfinished {
             Some(unfinished) => (Ok(unfinished.samples()), Ok(unfinished.events())),
-            None => (folder::read_samples(path), folder::read_events(path)),
+            None => (folder::read_samples(path, &run), folder::read_events(path, &run)),
         };
         let samples = samples.map_err(|error| or_missing("The distributions", error)).unwrap_or_default();
         let longer = events.map(|events| longer_of(&run, &events, None));

@@ -349,6 +349,7 @@ fn judge_case(budget: &Budget, index: usize, all: &All<'_>) -> BudgetRecord {
             exposure_s: repeats.iter().map(|r| r.observed_s).sum(),
             min_ns: repeats.iter().filter_map(|r| r.min_ns()).reduce(f64::min),
             max_ns: largest.and_then(|r| r.max_ns()),
+            rounded_down_ns: repeats.iter().map(|r| r.samples.rounded_down_ns).fold(0.0, f64::max),
             max_at_s: largest.and_then(|r| r.samples.max).and_then(|(_, at)| at),
             repeat_means_ns: &means,
             repeat_misses: misses.as_deref(),

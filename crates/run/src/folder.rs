@@ -1,20 +1,20 @@
 //! The folder that a run leaves: `run.json`, `samples.hlog`, `excursions.hlog`, `experiment.toml`.
 
+mod histograms;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use base64::prelude::{BASE64_STANDARD, Engine};
-use hdrhistogram::Histogram;
-use hdrhistogram::serialization::interval_log::{
-    IntervalLogIterator, IntervalLogWriterBuilder, LogEntry, LogIteratorError, Tag,
-};
-use hdrhistogram::serialization::{Deserializer, V2DeflateSerializer};
+use hdrhistogram::serialization::V2DeflateSerializer;
+use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
 use waykeeper_experiment::InputError;
 use waykeeper_experiment::cases::flat;
 use waykeeper_platform::read_text;
+
+pub use histograms::{Histograms, read_events, read_samples};
 
 use crate::conclude::case_tag;
 use crate::kept_file::read_kept;
@@ -194,82 +194,4 @@ pub fn workloads(run: &Path) -> Option<BTreeMap<String, BTreeMap<String, String>
 
 fn folder_of(run: &Path) -> &Path {
     if run.is_dir() { run } else { run.parent().unwrap_or(Path::new(".")) }
-}
-
-/// The histograms of a run, by the tag of their repeat, in ticks of the run's clock.
-pub type Histograms = BTreeMap<String, Histogram<u64>>;
-
-/// Reads the maxima of the events of a run, by the tag of their repeat, from where [`read`] finds it.
-///
-/// # Errors
-/// A log that is not there or does not read.
-pub fn read_events(run: &Path) -> Result<Histograms, InputError> {
-    read_log(run, EVENTS_FILE, "the maxima of events", |samples| &samples.event_counts)
-}
-
-/// Reads the samples of a run, by the tag of their repeat, from where [`read`] finds it. Samples beyond the histogram's range
-/// are not in it.
-///
-/// # Errors
-/// A log that is not there or does not read.
-pub fn read_samples(run: &Path) -> Result<Histograms, InputError> {
-    read_log(run, SAMPLES_FILE, "the samples", |samples| &samples.counts)
-}
-
-impl Unfinished {
-    /// The samples of the repeats that have ended, as [`read_samples`] has them.
-    pub fn samples(&self) -> Histograms {
-        histograms(self, |samples| &samples.counts)
-    }
-
-    /// The maxima of their events, as [`read_events`] has them.
-    pub fn events(&self) -> Histograms {
-        histograms(self, |samples| &samples.event_counts)
-    }
-}
-
-fn histograms(unfinished: &Unfinished, of: fn(&Samples) -> &Counts) -> Histograms {
-    let measured = unfinished.measured();
-    let tagged = measured.iter().enumerate().flat_map(|(case, measured)| {
-        let repeats = measured.repeats.iter().enumerate();
-        repeats.map(move |(at, repeat)| (repeat_tag(&case_tag(case), at), of(&repeat.samples).to_histogram()))
-    });
-    tagged.collect()
-}
-
-fn read_log(run: &Path, file: &str, what: &str, of: fn(&Samples) -> &Counts) -> Result<Histograms, InputError> {
-    if let Some(unfinished) = unfinished_in(run)? {
-        return Ok(histograms(&unfinished, of));
-    }
-    let path = folder_of(run).join(file);
-    let name = path.display().to_string();
-    let text = read_kept(&path).map_err(|error| {
-        InputError::in_file(&name, format!("{error}; expected {what}, which `waykeeper run` keeps beside run.json"))
-    })?;
-    let damaged = |line: Option<usize>, why: &str| InputError {
-        origin: waykeeper_experiment::Origin::File { name: name.clone(), line },
-        key: String::new(),
-        message: format!(
-            "{why}; expected a log in HdrHistogram's format, as `waykeeper run` left it: a whole copy of the run's folder would \
-             do, or a new run of the experiment.toml in it"
-        ),
-    };
-    let bad = |why: &str| damaged(None, why);
-    let mut found = BTreeMap::new();
-    for entry in IntervalLogIterator::new(&text) {
-        let entry = entry.map_err(|LogIteratorError::ParseError { offset }| {
-            let line = 1 + text[..offset].iter().filter(|byte| **byte == b'\n').count();
-            damaged(Some(line), "this line is no histogram of the log, or only a part of one")
-        })?;
-        let LogEntry::Interval(interval) = entry else { continue };
-        let tag = interval.tag().ok_or_else(|| bad("a histogram has no tag"))?.as_str().to_owned();
-        let encoded = BASE64_STANDARD
-            .decode(interval.encoded_histogram())
-            .map_err(|error| bad(&format!("the histogram {tag} is not base64 ({error})")))?;
-        let histogram = Deserializer::new()
-            .deserialize(&mut encoded.as_slice())
-            .map_err(|error| bad(&format!("the histogram {tag} does not read ({error})")))?;
-        found.insert(tag, histogram);
-    }
-    Ok(found)
 }

@@ -103,7 +103,7 @@ pub fn longer(path: &Path, over_s: Option<f64>) -> Result<Vec<Longer>, InputErro
         let why = format!("{NO_ORDER}; expected a run that Waykeeper measured");
         return Err(InputError::in_file(&path.display().to_string(), why));
     }
-    let events = folder::read_events(path)?;
+    let events = folder::read_events(path, &run)?;
     Ok(longer_of(&run, &events, over_s))
 }
 

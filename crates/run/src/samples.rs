@@ -78,6 +78,13 @@ pub struct Samples {
     pub excursions: u64,
     /// Separate events among them.
     pub excursion_events: u64,
+    /// Each sample may have been longer by up to so many nanoseconds, where another tool measured that rounds down; else 0.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub rounded_down_ns: f64,
+}
+
+fn is_zero(number: &f64) -> bool {
+    *number == 0.0
 }
 
 /// An empty histogram with the recorder's buckets.
@@ -111,6 +118,7 @@ impl Samples {
             missed_periods: 0,
             excursions: 0,
             excursion_events: 0,
+            rounded_down_ns: 0.0,
         }
     }
 

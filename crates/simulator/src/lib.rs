@@ -45,6 +45,7 @@ internals! { caches line memory time }
 pub use caches::cache::{Cache, Evicted};
 pub use caches::flags::{DIRTY, Flags};
 pub use engine::Engine;
+pub use engine::build::counter_tick_ns;
 pub use engine::controls::TARGET_CLASS;
 pub use engine::memories::MemoryId;
 pub use engine::monitored::Monitored;

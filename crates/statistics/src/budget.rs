@@ -105,6 +105,11 @@ impl Budget {
         self.metric == Metric::Misses && self.limit == 0.0
     }
 
+    /// The same with a lower limit.
+    pub(crate) fn lowered_by(&self, by: f64) -> Self {
+        Self { limit: self.limit - by, ..self.clone() }
+    }
+
     /// Whether the budget is for cases with this mitigation (`none` where there is none).
     pub fn applies_to(&self, mitigation: &str) -> bool {
         self.mitigation.as_ref().is_none_or(|only| only == mitigation)

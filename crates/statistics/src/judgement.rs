@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use waykeeper_workload::format_ns;
 
 use super::CONFIDENCE;
-use super::budget::{Budget, Metric};
+use super::budget::{Budget, LimitUnit, Metric};
 use super::mean::half_width;
 use super::proportion::{clopper_pearson, samples_to_exclude};
 use super::rate::rate_excluded_by_none;
@@ -62,6 +62,8 @@ pub struct Figures<'a> {
     pub min_ns: Option<f64>,
     /// The largest sample, exactly, in nanoseconds.
     pub max_ns: Option<f64>,
+    /// Each sample may have been longer by up to so much, in nanoseconds: the tool that measured rounds down. 0 where none was.
+    pub rounded_down_ns: f64,
     /// When the largest sample was taken, in seconds from the start of its repeat, if recorded.
     pub max_at_s: Option<f64>,
     /// The mean of each repeat, in nanoseconds.
@@ -85,12 +87,32 @@ pub fn judge(budget: &Budget, figures: &Figures<'_>) -> Judgement {
 /// Judges a budget at a confidence, between 0.5 and 1: what looks again and again spends the error that it may make.
 pub fn judge_at(budget: &Budget, figures: &Figures<'_>, confidence: f64) -> Judgement {
     let judgement = judge_samples(budget, figures, confidence);
+    let judgement = match judgement.kind {
+        JudgementKind::NotSeenBroken => if_longer(judgement, budget, figures, confidence),
+        _ => judgement,
+    };
     match (judgement.kind, figures.repeats_without_sample) {
         (JudgementKind::NotSeenBroken, without @ 1..) => {
             let repeats = if without == 1 { "repeat" } else { "repeats" };
             Judgement::too_thin(&format!("no sample ended in {without} {repeats}, so that the longest are not known"))
         }
         _ => judgement,
+    }
+}
+
+/// What holds for samples that were rounded down has to hold for samples that were longer by all of that.
+fn if_longer(judgement: Judgement, budget: &Budget, figures: &Figures<'_>, confidence: f64) -> Judgement {
+    let by_ns = figures.rounded_down_ns;
+    if by_ns <= 0.0 || budget.metric.unit() != LimitUnit::Nanoseconds {
+        return judgement;
+    }
+    let stricter = budget.lowered_by(by_ns);
+    match judge_samples(&stricter, figures, confidence).kind {
+        JudgementKind::NotSeenBroken => judgement,
+        _ => Judgement::too_thin(&format!(
+            "the samples are rounded down to whole steps of {}, and with one more step the limit is not kept",
+            format_ns(by_ns)
+        )),
     }
 }
 

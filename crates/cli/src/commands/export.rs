@@ -41,7 +41,7 @@ fn table(arguments: &Export, run: &Run) -> Result<Vec<u8>, Failure> {
     let table = match arguments.table.unwrap_or(ExportTable::Cases) {
         ExportTable::Cases => csv::cases(run),
         ExportTable::Repeats => csv::repeats(run),
-        ExportTable::Histograms => csv::histograms(run, &folder::read_samples(&arguments.run)?),
+        ExportTable::Histograms => csv::histograms(run, &folder::read_samples(&arguments.run, run)?),
         ExportTable::Timelines => csv::timelines(run),
     };
     refused(arguments, table)

@@ -304,3 +304,47 @@ fn no_result_replaces_an_experiment() {
     }
     assert_eq!(std::fs::read_to_string(desk.path().join("mine.toml")).unwrap(), "title = 'mine'\n");
 }
+
+#[test]
+fn figures_and_histograms_have_one_tick() {
+    let desk = Desk::new();
+    // The counter of this platform ticks every 627.5 ps, and simulated time is in whole picoseconds.
+    desk.run(&[
+        "run",
+        "rta-apollo-lake",
+        "--duration=20ms",
+        "--repeats=1",
+        "--set=sentinel=false",
+        "--set=mitigations=[]",
+        "--out=run",
+    ])
+    .with(0);
+    let run = desk.record("run");
+    let tick_ns = run["clock"]["tick_ns"].as_f64().unwrap();
+    for case in list(&run, "cases") {
+        for figure in ["min_ns", "max_ns"] {
+            let ticks = case[figure].as_f64().unwrap() / tick_ns;
+            assert!(
+                (ticks - ticks.round()).abs() < 1e-6,
+                "{figure} of {}: {ticks} ticks of {tick_ns} ns",
+                case["name"]
+            );
+        }
+    }
+    let rows = export(&desk, &["--format=csv", "--table=histograms"]);
+    let python = "import csv, json, sys\n\
+        ends = {}\n\
+        for row in csv.DictReader(sys.stdin):\n    \
+            ends.setdefault(row['case'], []).append((float(row['from_ns']), float(row['to_ns'])))\n\
+        print(json.dumps({case: [min(ends)[0], min(ends)[1], max(ends)[0], max(ends)[1]] for case, ends in ends.items()}))";
+    let ends = self::python(python, &rows);
+    for case in list(&run, "cases") {
+        let ends: Vec<f64> =
+            list(&ends, case["name"].as_str().unwrap()).iter().map(|end| end.as_f64().unwrap()).collect();
+        let within = |figure: &str, from: f64, to: f64| {
+            let figure = case[figure].as_f64().unwrap();
+            from - 1e-6 <= figure && figure <= to + 1e-6
+        };
+        assert!(within("min_ns", ends[0], ends[1]) && within("max_ns", ends[2], ends[3]), "{ends:?} of {case}");
+    }
+}

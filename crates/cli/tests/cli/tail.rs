@@ -65,3 +65,29 @@ fn what_is_missing_or_wrong_is_named() {
     let text = desk.run(&["tail", "run"]).with(2).stderr;
     assert!(text.contains("excursions.hlog") && text.contains("maxima of events"), "{text}");
 }
+
+#[test]
+fn a_log_with_other_numbers_than_the_record_is_no_run_without_excursions() {
+    let (desk, _) = desk();
+    let place = desk.path().join("run/excursions.hlog");
+    let whole = std::fs::read_to_string(&place).unwrap();
+    let without_a_repeat: String =
+        whole.split_inclusive('\n').filter(|line| !line.starts_with("Tag=c02.r2,")).collect();
+    for (text, found) in
+        [(String::new(), "found no histogram for repeat 1 of"), (without_a_repeat, "for repeat 2 of none,")]
+    {
+        std::fs::write(&place, text).unwrap();
+        let refused = desk.run(&["tail", "run"]).with(2).stderr;
+        assert!(refused.contains("excursions.hlog: ") && refused.contains(found), "{refused}");
+        assert!(refused.contains("a whole copy of the run's folder would do"), "{refused}");
+    }
+    // Another repeat's histogram.
+    std::fs::write(&place, whole.replacen("Tag=c01.r1,", "Tag=c99.r1,", 1).replacen("Tag=c02.r1,", "Tag=c01.r1,", 1))
+        .unwrap();
+    assert!(desk.run(&["tail", "run"]).with(2).stderr.contains("excursions.hlog: found "));
+    // A page says what it leaves out.
+    std::fs::write(desk.path().join("run/samples.hlog"), "").unwrap();
+    desk.run(&["report", "run", "--out=page.html"]).with(0);
+    let page = std::fs::read_to_string(desk.path().join("page.html")).unwrap();
+    assert!(page.contains("The distributions are left out: ") && page.contains("The tails are left out: "));
+}

@@ -102,6 +102,9 @@ pub struct Recorded {
     pub excursions: u64,
     /// Excursions, those within the gap counted once.
     pub events: u64,
+    /// Each may have been longer by up to so many nanoseconds: the program that counted them rounds down.
+    #[serde(default)]
+    pub rounded_down_ns: f64,
     /// Lowest value of a bucket and its count.
     pub counts: Vec<(u64, u64)>,
     /// The same of the longest samples of events.
@@ -224,6 +227,7 @@ impl Recorded {
         samples.missed_periods = self.missed_periods;
         samples.excursions = self.excursions;
         samples.excursion_events = self.events;
+        samples.rounded_down_ns = self.rounded_down_ns;
         samples
     }
 }

@@ -242,6 +242,7 @@ pub(super) fn recorded(recorder: &Recorder, peaks: Vec<Peak>, begun: u64, tick_n
         events: recorder.clusters(),
         counts: nonzero(&mut recorder.counts()),
         event_counts: nonzero(&mut recorder.cluster_counts()),
+        rounded_down_ns: 0.0,
     }
 }
 

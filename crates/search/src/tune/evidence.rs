@@ -113,6 +113,7 @@ impl CandidateEvidence {
                 exposure_s: self.exposure_s(),
                 min_ns: seen.iter().filter_map(|seen| seen.min_ns).reduce(f64::min),
                 max_ns: self.max_ns(),
+                rounded_down_ns: 0.0,
                 max_at_s: None,
                 repeat_means_ns: &means,
                 repeat_misses: misses.as_deref(),

@@ -74,7 +74,7 @@ impl Engine {
 
     /// Nanoseconds between two values of the counter that targets read: whole picoseconds.
     pub fn tick_ns(&self) -> f64 {
-        self.platform.counter.as_ref().map_or(1.0, |counter| build::tick(counter) as f64 / 1e3)
+        self.platform.counter.as_ref().map_or(1.0, build::counter_tick_ns)
     }
 
     /// The present time in picoseconds.

@@ -116,6 +116,7 @@ fn recorded(thread: &ImportedHistogram, job: &Job) -> Recorded {
         events: excursions,
         counts,
         event_counts,
+        rounded_down_ns: thread.step_ns,
         ..Recorded::default()
     }
 }

@@ -26,6 +26,11 @@ pub fn tick(counter: &Counter) -> u64 {
     ps(counter.tick_ns.value).max(1)
 }
 
+/// Nanoseconds between two values of a counter as it is simulated: whole picoseconds, which need not be what the platform says.
+pub fn counter_tick_ns(counter: &Counter) -> f64 {
+    tick(counter) as f64 / 1e3
+}
+
 /// The value of a parameter that a simulation needs.
 pub fn need<'a, T>(parameter: &'a Option<T>, key: &str) -> Result<&'a T, Refused> {
     parameter.as_ref().ok_or_else(|| Refused::new(key, "the platform does not give it; a simulation needs it"))
