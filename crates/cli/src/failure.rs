@@ -93,6 +93,7 @@ impl From<ExecutorError> for Failure {
     fn from(error: ExecutorError) -> Self {
         match error {
             ExecutorError::Stopped => Self::Stopped,
+            ExecutorError::Input(why) => Self::Bad(why),
             refused @ ExecutorError::Refused(_) => Self::Executor(refused),
         }
     }

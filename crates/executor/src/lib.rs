@@ -15,7 +15,8 @@ mod simulated;
 
 pub use assignments::check_assignments;
 pub use host::{
-    Answer, Bench, Host, Job, LiveNeighbour, LiveTarget, Part, Recent, Recorded, WORKER_ARGUMENT, worker_main,
+    Answer, Bench, Host, Job, LiveNeighbour, LiveTarget, Part, Recent, Recorded, WORKER_ARGUMENT, no_program,
+    worker_main,
 };
 pub use measure::{Executor, ExecutorError, OfferedSite, Pace, PlannedRepeat};
 pub use policies::PolicyFiles;

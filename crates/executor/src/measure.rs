@@ -45,12 +45,27 @@ pub struct PlannedRepeat<'a> {
 /// Why a repeat could not be measured.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ExecutorError {
+    /// A mistake in an option or a file that shows at the place only: a program, a function or a phase that does not exist.
+    #[error("{0}")]
+    Input(String),
     /// This place cannot do it; what it lacks.
     #[error("{0}")]
     Refused(String),
     /// It was stopped before it gave anything.
     #[error("stopped before the first sample")]
     Stopped,
+}
+
+impl From<String> for ExecutorError {
+    fn from(why: String) -> Self {
+        Self::Refused(why)
+    }
+}
+
+impl From<&str> for ExecutorError {
+    fn from(why: &str) -> Self {
+        Self::Refused(why.into())
+    }
 }
 
 /// How long the measurements beside the cases take at a place, and what is too small to be an excursion there.
@@ -87,7 +102,7 @@ pub trait Executor: Sync {
     fn place(&self) -> &OfferedSite;
 
     /// Why the place cannot run a case, where that can be told before it is tried.
-    fn refuses(&self, case: &Case) -> Option<String>;
+    fn refuses(&self, case: &Case) -> Option<ExecutorError>;
 
     /// Measures one repeat. A set `stop` ends it early with what there is.
     ///

@@ -378,9 +378,9 @@ impl Executor for Simulated {
         })
     }
 
-    fn refuses(&self, case: &Case) -> Option<String> {
+    fn refuses(&self, case: &Case) -> Option<ExecutorError> {
         let refused = self.engine(case, &Self::programs(case), 0).err()?;
-        Some(format!("case `{}`: {refused}", case.name))
+        Some(ExecutorError::Refused(format!("case `{}`: {refused}", case.name)))
     }
 
     fn explains(&self) -> bool {

@@ -32,3 +32,16 @@ pub enum SessionError {
         error: io::Error,
     },
 }
+
+impl From<SessionError> for ExecutorError {
+    /// For whoever runs sessions as a place of its own.
+    fn from(error: SessionError) -> Self {
+        match error {
+            SessionError::Executor(error) => error,
+            SessionError::Input(_) | SessionError::Platform(_) | SessionError::Policy(_) => {
+                Self::Input(error.to_string())
+            }
+            SessionError::Write { .. } => Self::Refused(error.to_string()),
+        }
+    }
+}

@@ -48,7 +48,7 @@ impl SingleRepeats {
 
     /// Why the place cannot measure a case, where that is known beforehand.
     pub fn refuses(&self, case: usize) -> Option<String> {
-        self.executor.refuses(&self.plan.cases[case])
+        self.executor.refuses(&self.plan.cases[case]).map(|why| why.to_string())
     }
 
     /// Measures a repeat of a case. Repeats of the same number have the same placement in all cases.

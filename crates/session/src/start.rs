@@ -37,7 +37,7 @@ pub struct Session {
     plan: Plan,
     settings: RunSettings,
     budgets: Vec<Budget>,
-    impossible: Option<String>,
+    impossible: Option<ExecutorError>,
     command_line: Vec<String>,
     started: Option<String>,
     commit: Option<String>,
@@ -159,8 +159,8 @@ impl Session {
     }
 
     /// Why the place cannot measure some case, where that is known beforehand: then it measures none.
-    pub fn impossible(&self) -> Option<&str> {
-        self.impossible.as_deref()
+    pub fn impossible(&self) -> Option<&ExecutorError> {
+        self.impossible.as_ref()
     }
 
     /// What the record will say besides its figures, of the experiment at this place.
@@ -199,7 +199,7 @@ impl Session {
     /// process; a file of the experiment that is gone.
     pub fn start(mut self, keep: Keep<'_>) -> Result<Started, SessionError> {
         if let Some(why) = self.impossible.take() {
-            return Err(ExecutorError::Refused(why).into());
+            return Err(why.into());
         }
         self.record_programs(&Unobserved, &AtomicBool::new(false))?;
         let folder = match keep {

@@ -16,9 +16,9 @@ use crate::failure::Failure;
 
 /// Prints what would be measured. It ends as the run would.
 pub fn dry_run(arguments: &Run, session: &Session) -> Result<Exit, Failure> {
-    let exit = if session.impossible().is_some() { Exit::CannotDo } else { Exit::Done };
+    let exit = session.impossible().map_or(Exit::Done, |why| Exit::from(&Failure::from(why.clone())));
     let mut plan = session.cases().clone();
-    let refused = session.impossible().map(|why| RefusalRecord { what: "the whole run".into(), why: why.to_owned() });
+    let refused = session.impossible().map(|why| RefusalRecord { what: "the whole run".into(), why: why.to_string() });
     plan.refused.extend(refused);
     if arguments.json {
         print_json(&planned(session, &plan))?;

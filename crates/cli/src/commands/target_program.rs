@@ -1,5 +1,6 @@
 //! `run ... -- COMMAND`: a program of the user's in the place of the experiment's targets.
 
+use std::ffi::OsStr;
 use std::path::Path;
 
 use toml::{Table, Value};
@@ -24,6 +25,7 @@ pub fn sets(arguments: &TargetProgram) -> Result<Vec<Set>, InputError> {
         })?;
         argv.push(Value::String(text.to_owned()));
     }
+    check_program(program, &option)?;
     // The experiment may lie in another folder; the command is typed in this one.
     if program.to_str().is_some_and(|program| program.contains('/')) {
         let path = std::path::absolute(program).map_err(|error| InputError::in_option(&option, error.to_string()))?;
@@ -62,6 +64,16 @@ pub fn sets(arguments: &TargetProgram) -> Result<Vec<Set>, InputError> {
         value: core,
     }));
     Ok(sets)
+}
+
+/// Whether a program that was typed can be started.
+///
+/// # Errors
+/// A program that does not exist, or that this user may not execute.
+pub fn check_program(program: &OsStr, option: &str) -> Result<(), InputError> {
+    let why = program.to_str().and_then(waykeeper_executor::no_program);
+    let expected = "expected a program's file, or the name of a program in PATH";
+    why.map_or(Ok(()), |why| Err(InputError::in_option(option, format!("{why}; {expected}"))))
 }
 
 /// The file's name, as far as a workload can have it. A bundled workload of that name may be a neighbour.

@@ -13,11 +13,12 @@ use waykeeper_executor::ExecutorError;
 use waykeeper_executor::recorded::{RecordingEnd, ToRecord, record as record_command};
 use waykeeper_experiment::InputError;
 use waykeeper_report::TraceSummary;
-use waykeeper_trace::recording::Ended;
+use waykeeper_trace::recording::{Ended, RecordingError, typed};
 use waykeeper_trace::{TraceError, Writer};
 use waykeeper_workload::{Passes, Pattern, Phase, Spec, TraceSource, Workload, find_bundled};
 
 use super::output::{Kind, print, print_json, say};
+use super::target_program::check_program;
 use crate::arguments::Trace as Arguments;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -32,6 +33,11 @@ pub fn trace(arguments: &Arguments) -> Result<Exit, Failure> {
         return info(file, arguments.json);
     }
     let (source, out) = source_and_name(arguments)?;
+    if let Source::Command(command) = &source
+        && let Some(program) = command.first()
+    {
+        check_program(program, &format!("-- {}", typed(command)))?;
+    }
     let out = arguments.out.clone().unwrap_or(out);
     let file = File::create_new(&out).map_err(|error| {
         InputError::in_option(format!("--out {}", out.display()), format!("{error}; expected the name of a new file"))
@@ -101,7 +107,11 @@ fn record(arguments: &Arguments, source: &Source, file: File) -> Result<(Option<
             let wanted = ToRecord { command, passes: &passes, only_passes, fetches: arguments.instructions };
             // Under --json the standard output is the JSON's alone.
             let stdout = || if arguments.json { std::io::stderr().into() } else { Stdio::inherit() };
-            let (writer, end) = record_command(&wanted, stdout, &file, go_on).map_err(|error| cannot(&error))?;
+            let recorded = record_command(&wanted, stdout, &file, go_on);
+            let (writer, end) = recorded.map_err(|error| match error {
+                RecordingError::Input(why) => Failure::Bad(why),
+                error => cannot(&error),
+            })?;
             if writer.recorded_passes().all().is_empty() && (only_passes.is_some() || arguments.begin.is_some()) {
                 let expected = "expected markers in its source (`waykeeper markers c` prints `waykeeper.h`), or functions that \
                                 it calls (--begin, --end)";

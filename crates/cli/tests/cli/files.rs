@@ -138,9 +138,12 @@ fn programs_are_found_like_other_files() {
          [workloads.noise]\nkind = 'command'\nargv = ['./noise', '1']\n\
          [workloads.still]\nkind = 'command'\nargv = ['sleep', '1']\n";
     desk.file("lab/beside.toml", experiment);
-    let refused = desk.run(&["run", "lab/beside.toml", "--dry-run"]).with(3).stdout;
+    let refused = desk.run(&["run", "lab/beside.toml", "--dry-run"]).with(2).stdout;
     assert!(refused.contains("the program `lab/./noise` is not on this machine"), "{refused}");
     desk.file("lab/noise", "#!/bin/sh\nsleep 9\n");
+    let refused = desk.run(&["run", "lab/beside.toml", "--dry-run"]).with(2).stdout;
+    assert!(refused.contains("`lab/./noise` cannot be executed"), "{refused}");
+    desk.make_executable("lab/noise");
     let planned = desk.run(&["run", "lab/beside.toml", "--dry-run"]).with(0).stdout;
     assert!(!planned.contains("would be refused"), "{planned}");
 }

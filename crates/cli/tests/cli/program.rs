@@ -55,6 +55,12 @@ impl Desk {
         path
     }
 
+    /// Lets everybody execute a file.
+    pub fn make_executable(&self, name: &str) {
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(self.path().join(name), mode).unwrap();
+    }
+
     /// The program with arguments, about to start in this folder.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(PROGRAM);

@@ -121,21 +121,24 @@ fn a_script_is_recorded_as_the_program_that_it_starts() {
 fn what_cannot_be_recorded_says_what_would_do() {
     let desk = Desk::new();
     cookbook(&desk);
-    for (more, expected) in [
+    for (status, more, expected) in [
         (
+            3,
             &["--core=1", "--", "true"][..],
             "`true` cannot be recorded: it made no pass while it was recorded; expected markers in its source",
         ),
         (
+            2,
             &["--begin=read_bufer", "--core=1", "--", "./mine"],
             "has no function `read_bufer`; expected `read_buffer`, or",
         ),
         (
+            2,
             &["--phase=nix", "--core=1", "--", "./mine", "4096", "100"],
             "found `nix`, which has no pass in the recording; expected `read`",
         ),
     ] {
-        let ended = simulated(&desk, more).with(3);
+        let ended = simulated(&desk, more).with(status);
         assert!(ended.stderr.contains(expected), "{ended:?}");
     }
     let period = simulated(&desk, &["--passes=period", "--core=1", "--", "./mine"]).with(2);

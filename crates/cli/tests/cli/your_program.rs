@@ -137,7 +137,7 @@ fn the_phase_is_chosen_by_number_or_name() {
         &desk,
         &main_of("wk_name(4, \"slow\"); for (;;) { wk_begin(1); wk_end(1); wk_begin(4); rest(2000); wk_end(4); }"),
     );
-    let ambiguous = run(&desk, &["--", "./mine"]).with(3);
+    let ambiguous = run(&desk, &["--", "./mine"]).with(2);
     assert!(ambiguous.stderr.contains("marks 2 phases: 1, 4 `slow`; choose one with"), "{ambiguous:?}");
     for (phase, slow) in [("1", false), ("4", true), ("slow", true)] {
         std::fs::remove_dir_all(desk.path().join("kept")).unwrap_or(());
@@ -146,8 +146,10 @@ fn the_phase_is_chosen_by_number_or_name() {
         assert_eq!(min_ns >= 2e6, slow, "phase {phase}: {min_ns} ns");
     }
     std::fs::remove_dir_all(desk.path().join("kept")).unwrap();
-    let unknown = run(&desk, &["--phase=quick", "--", "./mine"]).with(3);
+    let unknown = run(&desk, &["--phase=quick", "--", "./mine"]).with(2);
     assert!(unknown.stderr.contains("has no phase `quick`; it marks phase 1, 4 `slow`"), "{unknown:?}");
+    let unmarked = run(&desk, &["--phase=7", "--", "./mine"]).with(2);
+    assert!(unmarked.stderr.contains("has made no pass of phase 7; it marks phase 1, 4 `slow`"), "{unmarked:?}");
 }
 
 #[test]
@@ -305,15 +307,16 @@ fn functions_that_are_not_there_are_named_with_those_that_are() {
     let _alone = this_machine();
     let desk = Desk::new();
     compile(&desk, &std::fs::read_to_string(example("threefold.c")).unwrap());
-    let unknown = run(&desk, &["--begin=wrok", "--", "./mine"]).with(3);
+    let unknown = run(&desk, &["--begin=wrok", "--", "./mine"]).with(2);
     assert!(unknown.stderr.contains("mine has no function `wrok`; expected `work`, or "), "{unknown:?}");
-    let script = run(&desk, &["--begin=main", "--", "/usr/bin/env"]).with(3);
+    let script = run(&desk, &["--begin=main", "--", "/usr/bin/env"]).with(2);
     assert!(
         script.stderr.contains("has no function `main`") || script.stderr.contains("was not stripped"),
         "{script:?}"
     );
     desk.file("script", "#!/bin/sh\n");
-    let script = run(&desk, &["--begin=main", "--", "./script"]).with(3);
+    desk.make_executable("script");
+    let script = run(&desk, &["--begin=main", "--", "./script"]).with(2);
     assert!(script.stderr.contains("is no ELF program"), "{script:?}");
     // A function that is never called.
     let never = run(&desk, &["--begin=main", "--", "./mine"]).with(3);
@@ -371,4 +374,28 @@ fn a_program_that_was_stopped_or_left_its_core_does_not_count() {
     );
     assert!(moved.starts_with("the target was asked to run on core "), "{moved}");
     assert!(moved.contains(" and ran on core"), "{moved}");
+}
+
+#[test]
+fn programs_that_cannot_be_started_are_mistakes_of_who_typed_them() {
+    let _alone = this_machine();
+    let desk = Desk::new();
+    desk.file("text", "no program\n");
+    std::fs::create_dir(desk.path().join("folder")).unwrap();
+    for (program, why) in [
+        ("no-such-program-anywhere", "`no-such-program-anywhere` is not on this machine; expected"),
+        ("./nothing", "`./nothing` is not on this machine; expected"),
+        ("./folder", "`./folder` is not a file that can be executed; expected"),
+        ("./text", "`./text` cannot be executed (Permission denied"),
+    ] {
+        for command in [&["run", "--core=0"][..], &["run", "agilex5-cluster-latency", "--on=sim"], &["trace"]] {
+            let ended = desk.run(&[command, &["--", program]].concat()).with(2);
+            assert!(ended.stderr.contains(why) && ended.stderr.lines().count() == 1, "{command:?}: {ended:?}");
+        }
+    }
+    // Only the kernel can say of a file that it is no program.
+    desk.make_executable("text");
+    let ended = run(&desk, &["--", "./text"]).with(2);
+    assert!(ended.stderr.contains("cannot be started: Exec format error"), "{ended:?}");
+    assert_eq!(desk.names(), ["folder", "text"]);
 }

@@ -28,7 +28,7 @@ pub trait Bench: Debug + Send + Sync {
     fn run(&self, job: &Job, stop: &AtomicBool) -> Result<Answer, ExecutorError>;
 
     /// Why a case cannot be run, where that can be told before it is tried.
-    fn refuses(&self, case: &Case) -> Option<String>;
+    fn refuses(&self, case: &Case) -> Option<ExecutorError>;
 
     /// Cores that loops may run on; besides them those that are isolated.
     fn cores(&self) -> Vec<CoreId>;
@@ -69,7 +69,7 @@ impl Bench for Workers {
         ask_worker(job, stop)
     }
 
-    fn refuses(&self, case: &Case) -> Option<String> {
+    fn refuses(&self, case: &Case) -> Option<ExecutorError> {
         limits::refuses(case)
     }
 

@@ -15,6 +15,7 @@ use waykeeper_linux::schedule;
 
 use super::guardian::{self, Group, Means, NO_GROUP, NOT_STARTED, Orders};
 pub use super::guardian::{AsTarget, Ended};
+use crate::measure::ExecutorError;
 
 /// Bytes of a program's standard error that are kept, the last ones.
 const KEPT: usize = 1024;
@@ -42,7 +43,7 @@ pub struct Surroundings {
 
 impl External {
     /// Starts `argv` on a core.
-    pub fn start(argv: &[String], core: u32) -> Result<Self, String> {
+    pub fn start(argv: &[String], core: u32) -> Result<Self, ExecutorError> {
         let mut external = Self::prepare(argv, core)?;
         external.go()?;
         Ok(external)
@@ -148,7 +149,10 @@ impl External {
     }
 
     /// Starts the program.
-    pub fn go(&mut self) -> Result<(), String> {
+    ///
+    /// # Errors
+    /// A program that does not exist or cannot be executed; what the system refuses.
+    pub fn go(&mut self) -> Result<(), ExecutorError> {
         let mut why = Vec::new();
         let sent = self.line.as_mut().map_or(Ok(()), |line| line.write_all(b"g"));
         sent.and_then(|()| self.started.read_to_end(&mut why)).map_err(|error| cannot_start(&self.name, &error))?;
@@ -159,7 +163,9 @@ impl External {
         match why.split_first() {
             Some((&kind, number)) if kind == NOT_STARTED => {
                 let number = number.try_into().map_or(libc::EINVAL, i32::from_ne_bytes);
-                Err(cannot_start(&self.name, &io::Error::from_raw_os_error(number)))
+                let why = cannot_start(&self.name, &io::Error::from_raw_os_error(number));
+                let is_mistake = [libc::ENOENT, libc::ENOTDIR, libc::EACCES, libc::ENOEXEC].contains(&number);
+                Err(if is_mistake { ExecutorError::Input(why) } else { ExecutorError::Refused(why) })
             }
             _ => Ok(()),
         }

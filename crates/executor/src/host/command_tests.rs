@@ -301,6 +301,7 @@ fn a_failure_says_the_programs_own_words() {
 #[test]
 fn a_missing_program_is_named() {
     let why = External::start(&["no-such-program".to_owned()], schedule::allowed()[0]).unwrap_err();
+    let ExecutorError::Input(why) = why else { panic!("{why}") };
     assert!(why.starts_with("the program `no-such-program` cannot be started: No such file"), "{why}");
 }
 

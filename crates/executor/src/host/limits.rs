@@ -9,16 +9,19 @@ use waykeeper_linux::sharing::{SplitLocks, shared, split_locks};
 use waykeeper_linux::{Root, memory};
 use waykeeper_workload::{Operation, Pattern};
 
+use crate::measure::ExecutorError;
+
 /// A case may take this share of the memory that is available: the rest keeps the machine from swapping.
 const SHARE: f64 = 0.5;
 
 /// Why this machine cannot run a case: buffers that would not fit, a program or a device that is not there.
-pub fn refuses(case: &Case) -> Option<String> {
+pub fn refuses(case: &Case) -> Option<ExecutorError> {
     let mut placed = std::iter::once(&case.target).chain(&case.neighbours);
     no_devices(case)
         .or_else(|| too_large(case))
         .or_else(|| packets(case))
         .or_else(|| operations(case))
+        .map(ExecutorError::Refused)
         .or_else(|| placed.find_map(|placed| not_installed(&placed.pattern)))
 }
 
@@ -108,11 +111,25 @@ fn killed(operation: Operation, found: &SplitLocks) -> Option<String> {
     }
 }
 
-fn not_installed(pattern: &Pattern) -> Option<String> {
+/// A program that the machine lacks, where it is known by its name; a file that the experiment names is expected to be there.
+fn not_installed(pattern: &Pattern) -> Option<ExecutorError> {
     let Pattern::Command { argv, .. } = pattern else { return None };
     let program = argv.first()?;
-    let found = file_of(program).is_some();
-    (!found).then(|| format!("the program `{program}` is not on this machine; install it, or use another workload"))
+    let why = no_program(program)?;
+    Some(match program.contains('/') {
+        true => ExecutorError::Input(format!("{why}; expected a program's file, or another workload")),
+        false => ExecutorError::Refused(format!("{why}; install it, or use another workload")),
+    })
+}
+
+/// Why a program cannot be started, as half a sentence: it does not exist, or is no file that this user may execute.
+pub fn no_program(program: &str) -> Option<String> {
+    let Some(file) = file_of(program) else { return Some(format!("the program `{program}` is not on this machine")) };
+    if !file.is_file() {
+        return Some(format!("`{program}` is not a file that can be executed"));
+    }
+    let refused = rustix::fs::access(&file, rustix::fs::Access::EXEC_OK).err()?;
+    Some(format!("`{program}` cannot be executed ({refused})"))
 }
 
 /// The file of a program, as the shell finds it; `None` where there is none.

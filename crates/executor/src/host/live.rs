@@ -119,7 +119,7 @@ impl LiveNeighbour {
         }
         let stop = Arc::new(AtomicU32::new(0));
         if let Pattern::Command { argv, .. } = &pattern {
-            let external = External::start(argv, core)?;
+            let external = External::start(argv, core).map_err(|error| error.to_string())?;
             return Ok(Self { stop, thread: None, external: Some(external) });
         }
         let (ready, is_ready) = std::sync::mpsc::channel();

@@ -37,11 +37,16 @@ use crate::policies::PolicyFiles;
 pub use bench::Bench;
 pub use job::{Answer, CompanionPart, Job, Part, Recorded};
 pub(crate) use limits::file_of;
+pub use limits::no_program;
 pub use live::{LiveNeighbour, LiveTarget, Recent};
+pub(crate) use passes::functions;
 pub use worker::worker_main;
 
 /// The first argument that makes the program a worker; it is not for users.
 pub const WORKER_ARGUMENT: &str = "__worker";
+
+/// A worker ends with it where a mistake in an option or a file is the reason.
+const INPUT_STATUS: i32 = 2;
 
 /// A worker that has not answered this long after its time is killed. Laying out memory takes most of it.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -99,7 +104,7 @@ impl Executor for Host {
         Ok((measured(answer, assignment)?, companions))
     }
 
-    fn refuses(&self, case: &Case) -> Option<String> {
+    fn refuses(&self, case: &Case) -> Option<ExecutorError> {
         self.bench.refuses(case)
     }
 
@@ -209,11 +214,11 @@ fn ask_worker(job: &Job, stop: &AtomicBool) -> Result<Answer, ExecutorError> {
     if stop.load(Ordering::Relaxed) && !status.success() {
         return Err(ExecutorError::Stopped);
     }
-    Err(ExecutorError::Refused(if complaint.is_empty() {
-        format!("the worker process ended with {status} and said nothing")
-    } else {
-        complaint.into()
-    }))
+    if complaint.is_empty() {
+        return Err(ExecutorError::Refused(format!("the worker process ended with {status} and said nothing")));
+    }
+    let kind = if status.code() == Some(INPUT_STATUS) { ExecutorError::Input } else { ExecutorError::Refused };
+    Err(kind(complaint.into()))
 }
 
 /// Waits for the worker; passes a stop on to it, and kills it after `patience`. True where it was killed.

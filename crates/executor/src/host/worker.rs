@@ -20,6 +20,7 @@ use waykeeper_run::off_core::THROTTLED_MS;
 use waykeeper_run::{Placement, Privilege};
 use waykeeper_workload::{Pattern, Xorshift};
 
+use super::INPUT_STATUS;
 use super::command::{Adopted, External};
 use super::gate::Gate;
 use super::job::{Answer, Colours, Job, Part};
@@ -29,6 +30,7 @@ use super::program::Runner;
 use super::signals::{self, STOP};
 use super::target::{self, Observed};
 use super::watch::{Loop, Watch};
+use crate::measure::ExecutorError;
 
 /// Non-zero once the neighbours are to end. They go on until the target has been observed.
 static NEIGHBOURS_STOP: AtomicU32 = AtomicU32::new(0);
@@ -38,18 +40,18 @@ pub fn worker_main() -> i32 {
     let mut text = String::new();
     let answer = std::io::stdin()
         .read_to_string(&mut text)
-        .map_err(|error| error.to_string())
+        .map_err(|error| ExecutorError::Refused(error.to_string()))
         .and_then(|_| {
-            serde_json::from_str::<Job>(&text)
-                .map_err(|error| format!("a worker is started by `waykeeper run` only ({error})"))
+            let only = |error| ExecutorError::Refused(format!("a worker is started by `waykeeper run` only ({error})"));
+            serde_json::from_str::<Job>(&text).map_err(only)
         })
         .and_then(|job| run(&job))
-        .and_then(|answer| serde_json::to_vec(&answer).map_err(|error| error.to_string()));
+        .and_then(|answer| serde_json::to_vec(&answer).map_err(|error| ExecutorError::Refused(error.to_string())));
     match answer {
         Ok(bytes) => i32::from(std::io::stdout().write_all(&bytes).is_err()),
         Err(why) => {
             eprintln!("{why}");
-            1
+            if matches!(why, ExecutorError::Input(_)) { INPUT_STATUS } else { 1 }
         }
     }
 }
@@ -62,7 +64,7 @@ pub(super) fn privilege(what: &str, result: std::io::Result<String>) -> Privileg
     }
 }
 
-fn run(job: &Job) -> Result<Answer, String> {
+fn run(job: &Job) -> Result<Answer, ExecutorError> {
     signals::catch();
     let mut privileges = Vec::new();
     // Not killed with the parent: external programs may have started others, which only this process can end.
@@ -102,10 +104,10 @@ struct Setup<'scope, 'env> {
 }
 
 /// Waits for the end of a further target.
-type Companion<'scope> = Box<dyn FnOnce() -> Result<(Observed, Beside), String> + 'scope>;
+type Companion<'scope> = Box<dyn FnOnce() -> Result<(Observed, Beside), ExecutorError> + 'scope>;
 
 impl<'scope, 'env> Setup<'scope, 'env> {
-    fn run(&self, progress: &'env [Progress], privileges: &mut Vec<Privilege>) -> Result<Answer, String> {
+    fn run(&self, progress: &'env [Progress], privileges: &mut Vec<Privilege>) -> Result<Answer, ExecutorError> {
         let targets = std::iter::once(self.job).chain(self.companions).map(|job| &job.target);
         let commands = targets.chain(&self.job.neighbours).any(starts_programs);
         let _adopted = commands.then(Adopted::begin);
@@ -174,16 +176,14 @@ impl<'scope, 'env> Setup<'scope, 'env> {
                 (observed.ok_or("the target's thread was sent home")?, Beside::default())
             }
         };
-        let beside_it = companions.into_iter().map(|ended| ended()).collect::<Result<Vec<_>, String>>()?;
+        let beside_it = companions.into_iter().map(|ended| ended()).collect::<Result<Vec<_>, _>>()?;
         let elapsed_s = begun.elapsed().as_secs_f64();
         let after = (cpu_times(&externals), cgroup::throttled());
         let remarks = strays(&self.job.neighbours, &externals);
         for external in &mut externals {
             if let Some(status) = external.1.ended() {
-                return Err(format!(
-                    "the neighbour `{}` ended by itself ({status}) before the target had been observed",
-                    external.0
-                ));
+                let how = format!("ended by itself ({status}) before the target had been observed");
+                return Err(format!("the neighbour `{}` {how}", external.0).into());
             }
         }
         if let Some(generator) = generator {

@@ -14,7 +14,6 @@ use std::fs::File;
 use std::io::Seek;
 use std::process::Stdio;
 
-use waykeeper_linux::events::Function;
 use waykeeper_trace::recording::{self, Ended, RecordingError, RecordingWatch, typed};
 use waykeeper_trace::{TraceError, Writer};
 use waykeeper_workload::Passes;
@@ -23,7 +22,7 @@ use functions::FunctionWatch;
 use markers::MarkerWatch;
 pub use programs::{Programs, RecordedProgram, replace_by_kept};
 
-use crate::host::file_of;
+use crate::host::functions;
 
 /// How a program is recorded.
 #[derive(Debug, Clone, PartialEq)]
@@ -62,7 +61,6 @@ pub fn record(
     file: &File,
     mut go_on: impl FnMut(u64) -> bool,
 ) -> Result<(Writer<File>, RecordingEnd), RecordingError> {
-    let cannot = |why: String| RecordingError::Trace(TraceError::Watch(why));
     let (mut command, mut environment) = (wanted.command.to_vec(), None::<Vec<_>>);
     let mut replacements = 0;
     loop {
@@ -70,7 +68,7 @@ pub fn record(
         let mut file = file.try_clone().map_err(TraceError::from)?;
         file.rewind().map_err(TraceError::from)?;
         let mut writer = Writer::new(file, &format!("{} (valgrind lackey)", typed(&command)), wanted.fetches)?;
-        let mut watch = Watching::open(&ToRecord { command: &command, ..wanted.clone() }).map_err(cannot)?;
+        let mut watch = Watching::open(&ToRecord { command: &command, ..wanted.clone() })?;
         let (seen, fetches) = (watch.as_watch(), wanted.fetches);
         match recording::record(&command, environment.as_deref(), stdout(), fetches, seen, &mut writer, &mut go_on) {
             Ok(ended) => {
@@ -98,28 +96,30 @@ enum Watching {
 }
 
 impl Watching {
-    fn open(wanted: &ToRecord<'_>) -> Result<Self, String> {
+    fn open(wanted: &ToRecord<'_>) -> Result<Self, RecordingError> {
+        let cannot = |why: String| RecordingError::Trace(TraceError::Watch(why));
         match wanted.passes {
             Passes::Functions { begin, end } => {
                 let program = wanted.command.first().map(|program| program.to_string_lossy()).unwrap_or_default();
-                let file =
-                    file_of(&program).ok_or_else(|| format!("the program `{program}` is not on this machine"))?;
-                let find = |name: &str| Function::find(&file, name).map_err(|error| error.to_string());
-                Ok(Self::Functions(FunctionWatch::new(
-                    find(begin)?,
-                    find(end)?,
-                    called(begin, end),
-                    wanted.only_passes,
-                )?))
+                let [first, last] = functions(&program, begin, end).map_err(RecordingError::Input)?;
+                let watch = FunctionWatch::new(first, last, called(begin, end), wanted.only_passes);
+                Ok(Self::Functions(watch.map_err(cannot)?))
             }
-            Passes::Cyclictest => {
-                Err("cyclictest measures the wake-ups of Linux, and nothing wakes on a simulated platform".into())
+            Passes::Cyclictest => Err(cannot(
+                "cyclictest measures the wake-ups of Linux, and nothing wakes on a simulated platform".into(),
+            )),
+            Passes::Period => {
+                let why = "a recording has no time, and so no period; expected markers or functions";
+                Err(RecordingError::Input(why.into()))
             }
-            Passes::Period => Err("a recording has no time, and so no period; expected markers or functions".into()),
             Passes::Markers { phase } => {
-                Ok(Self::Markers(MarkerWatch::new(phase.clone(), wanted.only_passes).map_err(|e| e.to_string())?))
+                let watch = MarkerWatch::new(phase.clone(), wanted.only_passes);
+                Ok(Self::Markers(watch.map_err(|error| cannot(error.to_string()))?))
             }
-            Passes::Process => Ok(Self::Markers(MarkerWatch::new(None, None).map_err(|error| error.to_string())?)),
+            Passes::Process => {
+                let watch = MarkerWatch::new(None, None);
+                Ok(Self::Markers(watch.map_err(|error| cannot(error.to_string()))?))
+            }
         }
     }
 

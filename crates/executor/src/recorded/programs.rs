@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use waykeeper_experiment::cases::Plan;
 use waykeeper_experiment::site::{ExecutorKind, Site};
 use waykeeper_trace::RecordedPasses;
+use waykeeper_trace::recording::RecordingError;
 use waykeeper_workload::{PassSource, Passes, Pattern, Phase, Trace, Workload, format_ns, load_trace};
 
 use super::{ToRecord, native, record, store};
@@ -51,13 +52,17 @@ impl Programs<'_> {
             true => Ok(Vec::new()),
             false => self.record(program, command, passes, file),
         })
-        .map_err(|why| {
-            if self.stop.load(Ordering::Relaxed) { ExecutorError::Stopped } else { ExecutorError::Refused(why) }
-        })
+        .map_err(|why| if self.stop.load(Ordering::Relaxed) { ExecutorError::Stopped } else { why })
     }
 
     /// Makes a recording: under another name until it is whole.
-    fn record(&self, program: &str, command: &[OsString], passes: &Passes, file: &Path) -> Result<Vec<String>, String> {
+    fn record(
+        &self,
+        program: &str,
+        command: &[OsString],
+        passes: &Passes,
+        file: &Path,
+    ) -> Result<Vec<String>, ExecutorError> {
         let unfinished = file.with_extension(format!("{}.part", std::process::id()));
         let made = self.record_to(program, command, passes, &unfinished);
         let kept = made.and_then(|remarks| {
@@ -76,8 +81,9 @@ impl Programs<'_> {
         command: &[OsString],
         passes: &Passes,
         file: &Path,
-    ) -> Result<Vec<String>, String> {
-        let cannot = |error: &dyn std::fmt::Display| format!("`{program}` cannot be recorded: {error}");
+    ) -> Result<Vec<String>, ExecutorError> {
+        let why = |error: &dyn std::fmt::Display| format!("`{program}` cannot be recorded: {error}");
+        let cannot = |error: &dyn std::fmt::Display| ExecutorError::Refused(why(error));
         let _ = std::fs::remove_file(file);
         let opened = File::create_new(file).map_err(|error| format!("{}: {error}", file.display()))?;
         let whole = *passes == Passes::Process;
@@ -90,7 +96,10 @@ impl Programs<'_> {
             is_part = accesses >= ACCESSES || (accesses.is_multiple_of(LOOK) && self.stop.load(Ordering::Relaxed));
             !is_part
         });
-        let (mut writer, recorded) = recorded.map_err(|error| cannot(&error))?;
+        let (mut writer, recorded) = recorded.map_err(|error| match error {
+            RecordingError::Input(_) => ExecutorError::Input(why(&error)),
+            error => cannot(&error),
+        })?;
         if self.stop.load(Ordering::Relaxed) {
             return Err(cannot(&"it was interrupted"));
         }
@@ -118,15 +127,17 @@ impl Programs<'_> {
 /// # Errors
 /// A program of which no recording is kept, as it is now.
 pub fn replace_by_kept(plan: &mut Plan, site: &Site) -> Result<Vec<RecordedProgram>, ExecutorError> {
-    replace(plan, site, |program, _, _, file| match file.exists() {
+    replace(plan, site, |program, _, _, file| {
+        match file.exists() {
         true => Ok(Vec::new()),
         false => Err(format!(
             "no recording of `{program}` is kept as the program is now ({} is missing): it was changed, or the recording was \
              deleted",
             file.display()
-        )),
+        )
+        .into()),
+    }
     })
-    .map_err(ExecutorError::Refused)
 }
 
 /// Puts recordings in the place of programs. `make` sees to it that a recording is there, and returns what a user would want to
@@ -134,8 +145,8 @@ pub fn replace_by_kept(plan: &mut Plan, site: &Site) -> Result<Vec<RecordedProgr
 fn replace(
     plan: &mut Plan,
     site: &Site,
-    make: impl Fn(&str, &[OsString], &Passes, &Path) -> Result<Vec<String>, String>,
-) -> Result<Vec<RecordedProgram>, String> {
+    make: impl Fn(&str, &[OsString], &Passes, &Path) -> Result<Vec<String>, ExecutorError>,
+) -> Result<Vec<RecordedProgram>, ExecutorError> {
     let mut all: Vec<RecordedProgram> = Vec::new();
     if site.executor != ExecutorKind::Sim {
         return Ok(all);
@@ -146,8 +157,10 @@ fn replace(
         let caches = site.core(case.target.core).map(|core| core.caches.clone()).unwrap_or_default();
         let workload = Workload::Trace(described(&recorded.file, passes));
         let pattern = workload.resolve(&caches);
-        case.target.pattern =
-            pattern.map_err(|refused| format!("the recording of `{}` cannot be used: {}", argv[0], refused.why))?;
+        // What the recording was made for is what was asked for: a phase, or markers at all.
+        case.target.pattern = pattern.map_err(|refused| {
+            ExecutorError::Input(format!("the recording of `{}` cannot be used: {}", argv[0], refused.why))
+        })?;
         if !all.iter().any(|other| other.file == recorded.file) {
             all.push(recorded);
         }
@@ -158,8 +171,8 @@ fn replace(
 fn recorded(
     argv: &[String],
     passes: &Passes,
-    make: impl Fn(&str, &[OsString], &Passes, &Path) -> Result<Vec<String>, String>,
-) -> Result<RecordedProgram, String> {
+    make: impl Fn(&str, &[OsString], &Passes, &Path) -> Result<Vec<String>, ExecutorError>,
+) -> Result<RecordedProgram, ExecutorError> {
     let program = argv.first().cloned().unwrap_or_default();
     let command: Vec<OsString> = argv.iter().map(OsString::from).collect();
     let limits = format!("{PASSES} passes, {ACCESSES} accesses, with fetches");

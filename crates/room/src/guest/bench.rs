@@ -101,7 +101,7 @@ impl Bench for RoomBench {
         })
     }
 
-    fn refuses(&self, case: &Case) -> Option<String> {
+    fn refuses(&self, case: &Case) -> Option<ExecutorError> {
         let placed = std::iter::once(&case.target).chain(&case.neighbours);
         let command = placed.map(|placed| &placed.pattern).find(|pattern| matches!(pattern, Pattern::Command { .. }));
         let why =
@@ -109,11 +109,12 @@ impl Bench for RoomBench {
         let together = (!case.companions.is_empty()).then(|| {
             format!("case `{}` measures several targets at the same time, and a room measures one", case.name)
         });
-        why.or(together).or_else(|| {
+        let why = why.or(together).or_else(|| {
             let mut placed = std::iter::once(&case.target).chain(&case.neighbours);
             let why = placed.find_map(|placed| placed.pattern.host_only())?;
             Some(format!("case `{}` cannot run here: {why}, and the cores of a room are simulated", case.name))
-        })
+        });
+        why.map(ExecutorError::Refused)
     }
 
     fn cores(&self) -> Vec<CoreId> {

@@ -455,10 +455,9 @@ impl MeasureNeighbours for Beside<'_> {
         candidates: &[CandidateSource],
         repeats: std::ops::Range<usize>,
     ) -> Result<Vec<Vec<f64>>, ExecutorError> {
-        let refused = |error: SessionError| ExecutorError::Refused(error.to_string());
-        let loaded = open(self.request, candidates, self.cores).map_err(|error| refused(error.into()))?;
+        let loaded = open(self.request, candidates, self.cores).map_err(SessionError::from)?;
         let options = Options { on: self.request.on, ..Options::default() };
-        let session = Session::plan(loaded, &options).map_err(refused)?;
+        let session = Session::plan(loaded, &options)?;
         let single = session.one_by_one();
         let measure = self.request.policy.as_ref().map_or(NONE.to_owned(), |path| path.display().to_string());
         let case_of = |number: Option<usize>| {

@@ -109,8 +109,8 @@ pub struct SearchFound {
 /// Why no search can be made.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Impossible {
-    /// The place cannot measure the target at all.
-    Refused(String),
+    /// The place cannot measure the target at all, or what was asked for does not exist there.
+    Refused(ExecutorError),
     /// The place does not count what the budget at this index is about.
     NotCounted(usize),
     /// The time limit is too short for one confirmation: what it would take.
@@ -157,7 +157,7 @@ pub fn search(
     }
     Ok(SearchFound {
         ends: search.ladders.iter().map(|(ladder, _)| ladder.end()).collect(),
-        refused: search.refused,
+        refused: search.refused.into_iter().map(|why| why.map(|why| why.to_string())).collect(),
         judged: search.judged,
         cut_short: search.cut_short,
     })
@@ -168,7 +168,7 @@ struct Search<'a> {
     effort: &'a Effort,
     stop: &'a AtomicBool,
     ladders: Vec<(RungLadder, &'a Rungs)>,
-    refused: Vec<Option<String>>,
+    refused: Vec<Option<ExecutorError>>,
     /// The confirmation that each ladder is in: its number in the search, and the looks so far.
     confirming: Vec<Option<(u32, u32)>>,
     confirmations: u32,
@@ -290,7 +290,7 @@ impl<'a> Search<'a> {
                 Ok(seen) if repeat.alone => drop(self.bare.insert((repeat.setting, repeat.number), seen)),
                 Ok(seen) => evidence[repeat.setting].beside.push(seen),
                 Err(ExecutorError::Stopped) => return,
-                Err(ExecutorError::Refused(why)) => {
+                Err(why @ (ExecutorError::Input(_) | ExecutorError::Refused(_))) => {
                     self.refused[at] = Some(why);
                     self.ladders[at].0.refuse();
                     return;

@@ -393,7 +393,7 @@ fn ladders(
 
 fn impossible(why: Impossible, request: &TuneRequest, budgets: &[Budget]) -> TuneError {
     match why {
-        Impossible::Refused(why) => ExecutorError::Refused(why).into(),
+        Impossible::Refused(why) => why.into(),
         Impossible::Stopped => ExecutorError::Stopped.into(),
         Impossible::NotCounted(index) => {
             let message =

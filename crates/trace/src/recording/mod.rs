@@ -23,6 +23,9 @@ pub use pipe::SuccessorProgram;
 /// Why nothing was recorded.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordingError {
+    /// A mistake in the command or in its passes.
+    #[error("{0}")]
+    Input(String),
     /// The tool is missing.
     #[error(
         "recording needs valgrind, which is not on this machine; install it (Debian, Ubuntu, Fedora: package `valgrind`)"

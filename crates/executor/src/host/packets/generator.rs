@@ -71,7 +71,7 @@ impl Generator {
     /// # Errors
     /// A program that cannot be started.
     pub fn start(&mut self) -> Result<(), String> {
-        self.external.go()?;
+        self.external.go().map_err(|error| error.to_string())?;
         let (ended, output) = (Arc::clone(&self.ended), self.output.take());
         let read = move || {
             let mut text = Vec::new();

@@ -63,7 +63,7 @@ impl<'j> Cyclictest<'j> {
             text
         };
         let reader = spawn("cyclictest", read).map_err(|error| error.to_string())?;
-        self.external.go()?;
+        self.external.go().map_err(|error| error.to_string())?;
         let before = End::read(self.job, view);
         let longest = self.job.duration_ticks as f64 * self.job.tick_ns / 1e9 + SPARE_S;
         while self.external.wait(LOOK).is_none() {

@@ -15,6 +15,7 @@ use super::collector::Collector;
 use super::source::Source;
 use super::tasks::Tasks;
 use super::{Beside, End, View, observed, placement, surroundings};
+use crate::measure::ExecutorError;
 
 /// A program must make its first pass within this time.
 const FIRST_PASS: Duration = Duration::from_secs(20);
@@ -45,7 +46,7 @@ impl<'j> Marked<'j> {
     ///
     /// # Errors
     /// What this machine lacks, or no process.
-    pub fn new(job: &'j Job, argv: &'j [String], passes: &'j Passes) -> Result<Self, String> {
+    pub fn new(job: &'j Job, argv: &'j [String], passes: &'j Passes) -> Result<Self, ExecutorError> {
         let source = Source::open(passes, &argv[0], job.target.core)?;
         let (inherits, variables) = source.handed_over();
         let external =
@@ -55,7 +56,7 @@ impl<'j> Marked<'j> {
     }
 
     /// Starts the program and waits for its first pass.
-    pub fn start(&mut self) -> Result<(), String> {
+    pub fn start(&mut self) -> Result<(), ExecutorError> {
         self.external.go()?;
         self.source.started(self.external.process())?;
         let begun = Instant::now();
@@ -66,34 +67,28 @@ impl<'j> Marked<'j> {
             }
             if let Some(end) = self.external.ended() {
                 self.read();
-                return Err(match self.collector.passes().is_empty() {
-                    true => format!(
-                        "{} before it made a pass: {end}{}",
-                        self.ended_by_itself(),
-                        self.source.no_passes(false)
-                    ),
-                    false => self.ended_too_early(&end),
-                });
+                let without_pass = || {
+                    let expected = self.source.no_passes(false);
+                    format!("{} before it made a pass: {end}{expected}", self.ended_by_itself())
+                };
+                let is_early = !self.collector.passes().is_empty();
+                return Err(if is_early { self.ended_too_early(&end) } else { without_pass() }.into());
             }
             if STOP.load(Ordering::Relaxed) != 0 {
                 return Err("stopped before the program made its first pass".into());
             }
             if begun.elapsed() > FIRST_PASS {
-                let seconds = FIRST_PASS.as_secs();
-                return Err(format!(
-                    "the program `{}` made no pass within {seconds} s{}",
-                    self.name,
-                    self.source.no_passes(true)
-                ));
+                let (seconds, expected) = (FIRST_PASS.as_secs(), self.source.no_passes(true));
+                return Err(format!("the program `{}` made no pass within {seconds} s{expected}", self.name).into());
             }
             std::thread::sleep(INTERVAL);
         }
     }
 
     /// Lets the neighbours work for a moment, then takes samples for the job's length.
-    pub fn observe(mut self, view: &mut View<'_>) -> Result<(Observed, Beside), String> {
+    pub fn observe(mut self, view: &mut View<'_>) -> Result<(Observed, Beside), ExecutorError> {
         if let Some(end) = self.go_on_until(clock::now() + (WARM_UP_NS / self.job.tick_ns) as u64, view) {
-            return Err(self.ended_too_early(&end));
+            return Err(self.ended_too_early(&end).into());
         }
         let phase = self.chosen_phase()?;
         self.tasks.look_now(threads(&self.source, &self.external));
@@ -136,7 +131,7 @@ impl<'j> Marked<'j> {
             && !end.starts_with("exit status: 0")
         {
             let seconds = self.seconds(after.ticks - before.ticks);
-            return Err(format!("{} {seconds:.3} s after the measurement began: {end}", self.ended_by_itself()));
+            return Err(format!("{} {seconds:.3} s after the measurement began: {end}", self.ended_by_itself()).into());
         }
         let mut beside = self.beside(phase, &open);
         if ended.is_some() {
@@ -173,26 +168,34 @@ impl<'j> Marked<'j> {
     }
 
     /// The phase that was asked for, or the only one.
-    fn chosen_phase(&self) -> Result<u32, String> {
+    fn chosen_phase(&self) -> Result<u32, ExecutorError> {
         let passes = self.collector.passes();
-        let all = passes.keys().map(|phase| self.called(*phase)).collect::<Vec<_>>().join(", ");
+        let all = self.phases();
         let asked = match self.passes {
             Passes::Markers { phase } => phase.as_ref(),
             _ => None,
         };
         match asked {
             None if passes.len() == 1 => Ok(*passes.keys().next().expect("one phase")),
-            None => Err(format!(
+            None => Err(ExecutorError::Input(format!(
                 "the program `{}` marks {} phases: {all}; choose one with `phase`, such as `--phase {}`",
                 self.name,
                 passes.len(),
                 passes.keys().next().copied().unwrap_or_default()
-            )),
+            ))),
             Some(Phase::Number(number)) => Ok(*number),
             Some(Phase::Name(name)) => (0..waykeeper_markers::PHASES)
                 .find(|phase| self.source.phase_name(*phase).as_deref() == Some(name))
-                .ok_or_else(|| format!("the program `{}` has no phase `{name}`; it marks phase {all}", self.name)),
+                .ok_or_else(|| {
+                    let why = format!("the program `{}` has no phase `{name}`; it marks phase {all}", self.name);
+                    ExecutorError::Input(why)
+                }),
         }
+    }
+
+    /// The phases that have passes, as a list.
+    fn phases(&self) -> String {
+        self.collector.passes().keys().map(|phase| self.called(*phase)).collect::<Vec<_>>().join(", ")
     }
 
     fn called(&self, phase: u32) -> String {
@@ -228,21 +231,26 @@ impl<'j> Marked<'j> {
         Beside { placements, remarks }
     }
 
-    fn no_samples(&self, phase: u32, open: &[f64], ended: Option<&str>) -> String {
+    fn no_samples(&self, phase: u32, open: &[f64], ended: Option<&str>) -> ExecutorError {
         let name = self.name;
         let called = self.called(phase);
-        match (open.first(), ended) {
+        ExecutorError::Refused(match (open.first(), ended) {
             (_, Some(end)) => self.ended_too_early(end),
             (Some(seconds), None) => {
                 format!(
                     "phase {called} of the program `{name}` began and had not ended {seconds:.3} s later: nothing marks its end"
                 )
             }
+            (None, None) if !self.collector.passes().contains_key(&phase) => {
+                let others = self.phases();
+                let why = format!("the program `{name}` has made no pass of phase {called}; it marks phase {others}");
+                return ExecutorError::Input(why);
+            }
             (None, None) => format!(
                 "the program `{name}` made no pass of phase {called} within {:.3} s",
                 self.seconds(self.job.duration_ticks) + FIRST_PASS.as_secs_f64()
             ),
-        }
+        })
     }
 
     fn ended_by_itself(&self) -> String {

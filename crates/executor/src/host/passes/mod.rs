@@ -24,7 +24,10 @@ use super::target::{FIFO_PRIORITY, Observed, SCHED_FIFO, wash};
 use super::watch::Watch;
 use cyclictest::Cyclictest;
 use marked::Marked;
+pub use source::functions;
 use whole::Whole;
+
+use crate::measure::ExecutorError;
 
 /// A real-time program may run this much longer than it is observed without ever sleeping before the kernel ends it.
 const WATCHDOG_SPARE_US: u64 = 60_000_000;
@@ -53,7 +56,7 @@ impl<'j> ProgramTarget<'j> {
     ///
     /// # Errors
     /// What this machine lacks for it.
-    pub fn prepare(job: &'j Job) -> Result<Option<Self>, String> {
+    pub fn prepare(job: &'j Job) -> Result<Option<Self>, ExecutorError> {
         let Pattern::Command { argv, passes } = &job.target.pattern else { return Ok(None) };
         if let Some(region) = &job.region {
             return Err(format!(
@@ -61,13 +64,15 @@ impl<'j> ProgramTarget<'j> {
                  outside; expected a policy without `lock`, or a program that maps this file itself",
                 region.display(),
                 argv[0]
-            ));
+            )
+            .into());
         }
         if job.colours.is_some() {
             return Err(format!(
                 "the pages of the program `{}` cannot be given colours from outside; expected a mitigation without colours",
                 argv[0]
-            ));
+            )
+            .into());
         }
         Ok(Some(match passes {
             Passes::Process => Self::Whole(Whole::new(job, argv)),
@@ -80,7 +85,7 @@ impl<'j> ProgramTarget<'j> {
     ///
     /// # Errors
     /// A program that cannot be started, that ends at once, or whose passes are not seen.
-    pub fn start(&mut self, job: &Job) -> Result<(), String> {
+    pub fn start(&mut self, job: &Job) -> Result<(), ExecutorError> {
         if job.wash_bytes > 0 {
             wash(job.wash_bytes);
         }
@@ -94,12 +99,12 @@ impl<'j> ProgramTarget<'j> {
     ///
     /// # Errors
     /// A program that ends too early, or whose passes cannot be told.
-    pub fn observe(self, progress: &[Progress], watch: &mut Watch) -> Result<(Observed, Beside), String> {
+    pub fn observe(self, progress: &[Progress], watch: &mut Watch) -> Result<(Observed, Beside), ExecutorError> {
         let mut view = View { progress, watch, looked: Instant::now() };
         match self {
             Self::Marked(marked) => marked.observe(&mut view),
             Self::Whole(whole) => whole.observe(&mut view),
-            Self::Cyclictest(cyclictest) => cyclictest.observe(&mut view),
+            Self::Cyclictest(cyclictest) => Ok(cyclictest.observe(&mut view)?),
         }
     }
 }
@@ -112,7 +117,7 @@ impl<'j> FurtherProgram<'j> {
     ///
     /// # Errors
     /// A program that is not cyclictest, or that cannot be started.
-    pub fn prepare(job: &'j Job) -> Result<Option<Self>, String> {
+    pub fn prepare(job: &'j Job) -> Result<Option<Self>, ExecutorError> {
         match ProgramTarget::prepare(job)? {
             None => Ok(None),
             Some(ProgramTarget::Cyclictest(program)) => Ok(Some(Self(program))),
@@ -124,9 +129,9 @@ impl<'j> FurtherProgram<'j> {
     ///
     /// # Errors
     /// A program that says nothing that is understood.
-    pub fn observe(self, job: &Job, progress: &[Progress]) -> Result<(Observed, Beside), String> {
+    pub fn observe(self, job: &Job, progress: &[Progress]) -> Result<(Observed, Beside), ExecutorError> {
         let mut watch = Watch::new(Vec::new(), job.target.core);
-        self.0.observe(&mut View { progress, watch: &mut watch, looked: Instant::now() })
+        Ok(self.0.observe(&mut View { progress, watch: &mut watch, looked: Instant::now() })?)
     }
 }
 

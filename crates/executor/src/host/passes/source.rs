@@ -10,6 +10,7 @@ use waykeeper_workload::Passes;
 
 use super::super::limits::file_of;
 use super::anchor::Anchor;
+use crate::measure::ExecutorError;
 
 /// Where the beginnings and ends of passes come from.
 pub enum Source {
@@ -54,12 +55,11 @@ impl Source {
     ///
     /// # Errors
     /// What this machine lacks, a function that the program does not have.
-    pub fn open(passes: &Passes, program: &str, core: u32) -> Result<Self, String> {
+    pub fn open(passes: &Passes, program: &str, core: u32) -> Result<Self, ExecutorError> {
         match passes {
             Passes::Functions { begin, end } => {
-                let file = file_of(program).ok_or_else(|| format!("the program `{program}` is not on this machine"))?;
-                let find = |name: &str| Function::find(&file, name).map_err(|error| error.to_string());
-                let open = Functions::open(&find(begin)?, &find(end)?, core);
+                let [begin, end] = functions(program, begin, end).map_err(ExecutorError::Input)?;
+                let open = Functions::open(&begin, &end, core);
                 let functions = open.map_err(|error| unavailable("passes from functions need uprobes", &error))?;
                 Ok(Self::Functions(functions, Threads::default()))
             }
@@ -208,6 +208,16 @@ impl Source {
             Self::Period(..) => "; expected a program whose first thread sleeps and is woken again and again".into(),
         }
     }
+}
+
+/// The functions of a program between which its passes are.
+///
+/// # Errors
+/// A program or a function that does not exist.
+pub fn functions(program: &str, begin: &str, end: &str) -> Result<[Function; 2], String> {
+    let file = file_of(program).ok_or_else(|| format!("the program `{program}` is not on this machine"))?;
+    let find = |name: &str| Function::find(&file, name).map_err(|error| error.to_string());
+    Ok([find(begin)?, find(end)?])
 }
 
 fn unavailable(what: &str, error: &std::io::Error) -> String {

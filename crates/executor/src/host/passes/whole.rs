@@ -13,6 +13,7 @@ use super::super::target::{Observed, WARM_UP_NS};
 use super::intervals::Intervals;
 use super::tasks::Tasks;
 use super::{Beside, End, View, observed, placement, surroundings};
+use crate::measure::ExecutorError;
 
 /// How often the neighbours are looked at while the program runs.
 const LOOK: Duration = Duration::from_millis(20);
@@ -34,7 +35,7 @@ impl<'j> Whole<'j> {
     }
 
     /// Runs it until the job's length is over; a run that has begun is finished. The first runs, 50 ms or one, do not count.
-    pub fn observe(mut self, view: &mut View<'_>) -> Result<(Observed, Beside), String> {
+    pub fn observe(mut self, view: &mut View<'_>) -> Result<(Observed, Beside), ExecutorError> {
         let warm = clock::now() + (WARM_UP_NS / self.job.tick_ns) as u64;
         while self.run(view)?.is_some() && clock::now() < warm {}
         let mut recorder = Recorder::new_boxed();
@@ -57,7 +58,7 @@ impl<'j> Whole<'j> {
     }
 
     /// One run; `None` where the measurement was stopped meanwhile.
-    fn run(&mut self, view: &mut View<'_>) -> Result<Option<Ended>, String> {
+    fn run(&mut self, view: &mut View<'_>) -> Result<Option<Ended>, ExecutorError> {
         let mut surroundings = surroundings(self.job, -1, Vec::new());
         surroundings.as_target.timed = true;
         let mut external = External::prepare_target(self.argv, self.job.target.core, self.job.parent, &surroundings)?;
@@ -70,10 +71,8 @@ impl<'j> Whole<'j> {
                 let status = ExitStatus::from_raw(ended.status);
                 if !status.success() {
                     let how = external.with_last_words(status.to_string());
-                    return Err(format!(
-                        "a run of the program `{}` failed: {how}; expected exit status 0",
-                        self.argv[0]
-                    ));
+                    let name = &self.argv[0];
+                    return Err(format!("a run of the program `{name}` failed: {how}; expected exit status 0").into());
                 }
                 return Ok(Some(ended));
             }
@@ -83,8 +82,8 @@ impl<'j> Whole<'j> {
                 return Ok(None);
             }
             if (clock::now() - begun) as f64 * self.job.tick_ns / 1e9 > longest {
-                let message = "it had not ended after";
-                return Err(format!("a run of the program `{}` was given up: {message} {longest:.0} s", self.argv[0]));
+                let how = format!("was given up: it had not ended after {longest:.0} s");
+                return Err(format!("a run of the program `{}` {how}", self.argv[0]).into());
             }
         }
     }
