@@ -1,6 +1,7 @@
 //! The sections below the tables; each gives its entries.
 
 use waykeeper_experiment::mitigation::NONE;
+use waykeeper_experiment::site::RefusalRecord;
 use waykeeper_run::off_core::{OFF_CORE_MS, THROTTLED_MS};
 use waykeeper_run::{BudgetRecord, CaseRecord, Privilege, RepeatRecord, Run};
 use waykeeper_statistics::JudgementKind;
@@ -276,9 +277,44 @@ pub fn disturbances(run: &Run) -> Vec<String> {
     run.cases.iter().filter_map(of_case).collect()
 }
 
-/// What was refused.
+/// What was refused: each privilege once, whatever its repeats say of it, and none that a refused mitigation stands for.
 pub fn refusals(run: &Run) -> Vec<String> {
-    let denied = |privilege: &&Privilege| !privilege.granted;
-    let privileges = run.privileges.iter().filter(denied).map(|p| format!("{}: {}", p.what, p.detail));
-    run.refused.iter().map(|refused| format!("{}: {}", refused.what, refused.why)).chain(privileges).collect()
+    once(&run.refused, &run.privileges)
+}
+
+fn once(refused: &[RefusalRecord], privileges: &[Privilege]) -> Vec<String> {
+    let mut denied: Vec<(&str, Vec<&str>)> = Vec::new();
+    let is_said =
+        |what: &str| refused.iter().any(|refused| refused.why.starts_with(&format!("{what} is not permitted")));
+    for Privilege { what, detail, .. } in privileges.iter().filter(|it| !it.granted && !is_said(&it.what)) {
+        match denied.iter_mut().find(|(other, _)| other == what) {
+            Some((_, details)) if details.contains(&detail.as_str()) => {}
+            Some((_, details)) => details.push(detail),
+            None => denied.push((what, vec![detail])),
+        }
+    }
+    let privileges = denied.into_iter().map(|(what, details)| format!("{what}: {}", details.join("; ")));
+    refused.iter().map(|refused| format!("{}: {}", refused.what, refused.why)).chain(privileges).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_privilege_is_refused_once_whatever_repeats_say_of_it() {
+        let denied = |what: &str, detail: &str| Privilege { what: what.into(), granted: false, detail: detail.into() };
+        let privileges = [
+            denied("SCHED_FIFO", "Operation not permitted"),
+            denied("mlockall", "Cannot allocate memory"),
+            denied("SCHED_FIFO", "the program ran under SCHED_OTHER"),
+            Privilege { granted: true, ..denied("RLIMIT_RTTIME", "") },
+        ];
+        let fifo = "SCHED_FIFO: Operation not permitted; the program ran under SCHED_OTHER";
+        assert_eq!(once(&[], &privileges), [fifo, "mlockall: Cannot allocate memory"]);
+        let why = "SCHED_FIFO is not permitted (Operation not permitted); it takes root";
+        let refused = [RefusalRecord { what: "mitigation fifo".into(), why: why.into() }];
+        let said = once(&refused, &privileges);
+        assert_eq!(said, [format!("mitigation fifo: {why}"), "mlockall: Cannot allocate memory".into()]);
+    }
 }
