@@ -118,7 +118,7 @@ impl Loaded {
         let grid = sweep::grid(&self.experiment.sweep).map_err(|(key, message)| self.error(&key, message))?;
         let own = if self.source.sets.is_empty() { None } else { Some(self.grid_as_written()) };
         let variant = |(point, settings): (Point, Vec<Setting>)| {
-            let loaded = self.at(settings.clone())?;
+            let loaded = self.at(settings.clone()).map_err(|error| self.replaced(&settings, error))?;
             let as_written = match &own {
                 None => Some(loaded.clone()),
                 Some((own, grid)) => {
@@ -167,6 +167,23 @@ impl Loaded {
         let source = Source { swept: settings, ..self.source.clone() };
         let experiment = explain::experiment(&document).map_err(|mistake| source.told(mistake))?;
         Ok(Self { name: self.name.clone(), experiment, source, document, as_written: self.as_written.clone() })
+    }
+
+    /// Why a point cannot be run, where an override put something else in the place of what its sweep varies, such as a
+    /// program in the place of the target.
+    fn replaced(&self, settings: &[Setting], error: InputError) -> InputError {
+        let below =
+            |set: &&Set, setting: &Setting| setting.path.len() > set.path.len() && setting.path.starts_with(&set.path);
+        let by = |setting| Some((setting, self.source.sets.iter().find(|set| below(set, setting))?));
+        let Some((setting, set)) = settings.iter().find_map(by) else { return error };
+        let sweep = setting.stands_at[1].parse().ok().and_then(|at: usize| self.experiment.sweep.get(at));
+        let message = format!(
+            "the sweep `{}` of the experiment varies `{}`, which what this option puts there does not have; `--set sweep=[]` \
+             runs it without sweeps, with `--set expectations=[]` where expectations name their points",
+            sweep.map_or("", |sweep| sweep.name.as_str()),
+            setting.path.join(".")
+        );
+        InputError::in_option(&set.option, message)
     }
 
     /// An override of a key that a sweep varies would be lost.
