@@ -22,6 +22,20 @@ pub fn text(text: &str) -> String {
     shown
 }
 
+/// A sentence as HTML shows it, with what stands in backquotes as code.
+pub fn prose(sentence: &str) -> String {
+    let mut parts = sentence.split('`');
+    let mut shown = text(parts.next().unwrap_or_default());
+    while let Some(part) = parts.next() {
+        // Between two backquotes, or behind one that has no other.
+        shown += &match parts.next() {
+            Some(after) => format!("<code>{}</code>{}", text(part), text(after)),
+            None => format!("`{}", text(part)),
+        };
+    }
+    shown
+}
+
 /// A value as JSON that may stand in a script element: nothing in it ends the element or opens a comment, and it reads as
 /// JavaScript too.
 pub fn json(value: &impl Serialize) -> String {
@@ -47,6 +61,14 @@ mod tests {
     fn nothing_in_a_text_is_markup() {
         assert_eq!(text("<b a='1' c=\"2\">&amp;"), "&lt;b a=&#39;1&#39; c=&quot;2&quot;&gt;&amp;amp;");
         assert_eq!(text("a\u{1b}[2J\u{202e}b\u{2028}"), r"a\u{1b}[2J\u{202e}b\u{2028}");
+    }
+
+    #[test]
+    fn what_stands_in_backquotes_is_code() {
+        assert_eq!(prose("the case `a<b` and `c`."), "the case <code>a&lt;b</code> and <code>c</code>.");
+        assert_eq!(prose("`all`"), "<code>all</code>");
+        assert_eq!(prose("one ` alone & <b>"), "one ` alone &amp; &lt;b&gt;");
+        assert_eq!(prose("plain"), "plain");
     }
 
     #[test]

@@ -87,6 +87,6 @@ fn figure(id: &str, heading: &str, what: &str, tools: &str) -> String {
         "<figure id=\"{id}\"><div class=\"figure-head\"><h3>{}</h3>{tools}</div><figcaption>{}</figcaption>\
          <div class=\"legend\"></div><div class=\"chart\"></div></figure>",
         escape::text(heading),
-        escape::text(what)
+        escape::prose(what)
     )
 }

@@ -148,10 +148,10 @@ fn head_of(number: usize, source: &ReportedRun, several: bool) -> String {
     for line in lines {
         let class =
             if line.starts_with("CUT SHORT") || line.starts_with("NO SAMPLE") { " class=\"banner\"" } else { "" };
-        html += &format!("<p{class}>{}</p>", escape::text(line));
+        html += &format!("<p{class}>{}</p>", escape::prose(line));
     }
     let banners = source.unfinished.iter().chain(&source.missing);
-    html += &banners.map(|text| format!("<p class=\"banner\">{}</p>", escape::text(text))).collect::<String>();
+    html += &banners.map(|text| format!("<p class=\"banner\">{}</p>", escape::prose(text))).collect::<String>();
     html + "</div>"
 }
 

@@ -31,8 +31,8 @@ pub struct PrefaceTable {
 
 /// The heading of the page.
 pub(super) fn head(preface: &Preface) -> String {
-    let line = |text: &String| format!("<p>{}</p>", escape::text(text));
-    let banner = |text: &String| format!("<p class=\"banner\">{}</p>", escape::text(text));
+    let line = |text: &String| format!("<p>{}</p>", escape::prose(text));
+    let banner = |text: &String| format!("<p class=\"banner\">{}</p>", escape::prose(text));
     format!(
         "<div class=\"run-head\"><h1>{}</h1>{}{}</div>",
         escape::text(&preface.title),
@@ -49,7 +49,7 @@ pub(super) fn body(preface: &Preface) -> String {
         format!("<h2>{}</h2>{}", escape::text(&of.heading), table("preface", &of.columns, &rows))
     });
     let lists = preface.lists.iter().filter(|(_, items)| !items.is_empty()).map(|(heading, items)| {
-        let items = items.iter().map(|item| format!("<li>{}</li>", escape::text(item))).collect::<String>();
+        let items = items.iter().map(|item| format!("<li>{}</li>", escape::prose(item))).collect::<String>();
         format!("<details open><summary>{}</summary><ul class=\"plain\">{items}</ul></details>", escape::text(heading))
     });
     format!("<section id=\"preface\">{}{}</section>", tables.collect::<String>(), lists.collect::<String>())

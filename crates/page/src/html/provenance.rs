@@ -47,7 +47,7 @@ fn list(heading: &str, entries: &[String]) -> String {
     if entries.is_empty() {
         return String::new();
     }
-    let items: String = entries.iter().map(|entry| format!("<li>{}</li>", escape::text(entry))).collect();
+    let items: String = entries.iter().map(|entry| format!("<li>{}</li>", escape::prose(entry))).collect();
     format!("<details><summary>{heading} ({})</summary><ul class=\"plain\">{items}</ul></details>", entries.len())
 }
 

@@ -90,7 +90,7 @@ fn item(entry: &Entry) -> String {
         "<li><span class=\"badge {class}\">{}</span><div><strong>{}:</strong> <span>{}</span></div></li>",
         escape::text(&entry.badge),
         escape::text(&entry.what),
-        escape::text(&entry.text)
+        escape::prose(&entry.text)
     )
 }
 
