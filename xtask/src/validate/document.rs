@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 use super::ensemble::{Effect, Ensemble};
 use super::figures::{Expected, Kind, Name, Published, expected, figure};
 use super::listed::listed;
-use super::plan::{Length, Part};
+use super::plan::{Length, Part, repeats_of};
 use super::spread::Spread;
 use super::tails::tails;
 
@@ -40,12 +40,14 @@ fn number(of: &Json, key: &str) -> f64 {
 /// How long each case was simulated: up to a time, or, where all cases ended before it, to a number of samples.
 fn length(base: &Json) -> String {
     let (repeats, duration) = (number(base, "repeats"), number(base, "duration_s"));
+    let of = repeats_of(repeats);
     let cases = base.get("cases").and_then(Json::as_array).map_or(&[][..], Vec::as_slice);
     let early = |case: &&Json| number(case, "run_length_s") < 0.99 * repeats * duration;
     let samples = cases.iter().map(|case| number(case, "samples")).reduce(f64::min);
     match samples.filter(|samples| *samples > 0.0 && cases.iter().all(|case| early(&case))) {
-        Some(samples) => format!("{repeats} repeats of {} samples or a few more for each case", samples / repeats),
-        None => format!("{repeats} repeats of {duration} s simulated for each case"),
+        Some(samples) if samples == repeats => format!("{repeats} {of} 1 sample or a few more for each case"),
+        Some(samples) => format!("{repeats} {of} {} samples or a few more for each case", samples / repeats),
+        None => format!("{repeats} {of} {duration} s simulated for each case"),
     }
 }
 
@@ -82,17 +84,25 @@ pub fn chapter(of: &Chapter<'_>) -> String {
     if let Some(ensemble) = of.ensemble {
         let _ = writeln!(
             text,
-            "Ensemble: {} parameter sets drawn from the ranges of the assumed parameters, each in {}; {} kept because they \
-             agree with every fitted figure.\n",
+            "Ensemble: {} parameter sets drawn from the ranges of the assumed parameters, each in {}; {}.\n",
             ensemble.drawn,
             of.part.member,
-            ensemble.kept.len()
+            kept(ensemble.kept.len())
         );
     }
     if let Some((names, effects)) = of.sensitivity {
         sensitivities(&mut text, of.part.end(), names, effects);
     }
     text
+}
+
+/// How many sets of parameters of an ensemble are kept.
+fn kept(sets: usize) -> String {
+    match sets {
+        0 => "none agrees with every fitted figure, so none is kept".into(),
+        1 => "1 kept because it agrees with every fitted figure".into(),
+        many => format!("{many} kept because they agree with every fitted figure"),
+    }
 }
 
 /// In how many of the members that tell a statement is met.
@@ -187,5 +197,13 @@ mod tests {
         // Whatever ends early, such as a last pass, all cases must.
         assert_eq!(run([4.0, 120.0]), "2 repeats of 60 s simulated for each case");
         assert_eq!(run([119.9, 120.0]), "2 repeats of 60 s simulated for each case");
+        let once = serde_json::json!({ "repeats": 1, "duration_s": 0.5, "cases": [] });
+        assert_eq!(length(&once), "1 repeat of 0.5 s simulated for each case");
+    }
+
+    #[test]
+    fn kept_sets_are_counted_in_words_that_agree() {
+        assert!(kept(0).starts_with("none agrees ") && kept(1).contains("because it agrees "));
+        assert!(kept(24).starts_with("24 kept because they agree "));
     }
 }

@@ -84,11 +84,17 @@ pub struct Length {
     pub repeats: Option<u32>,
 }
 
+/// The noun behind a number of repeats.
+pub fn repeats_of(repeats: f64) -> &'static str {
+    if repeats == 1.0 { "repeat of" } else { "repeats of" }
+}
+
 impl std::fmt::Display for Length {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let of = repeats_of(self.repeats.unwrap_or_default().into());
         match (self.repeats, &self.duration) {
-            (Some(repeats), Some(duration)) => write!(f, "{repeats} repeats of {duration}"),
-            (Some(repeats), None) => write!(f, "{repeats} repeats of the experiment's own duration"),
+            (Some(repeats), Some(duration)) => write!(f, "{repeats} {of} {duration}"),
+            (Some(repeats), None) => write!(f, "{repeats} {of} the experiment's own duration"),
             (None, Some(duration)) => write!(f, "repeats of {duration}"),
             (None, None) => f.write_str("runs of the experiment's own length"),
         }
