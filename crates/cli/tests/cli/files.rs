@@ -2,6 +2,7 @@
 //! from the copy that a run keeps.
 
 use std::path::Path;
+use std::process::Command;
 
 use serde_json::Value;
 
@@ -146,4 +147,32 @@ fn programs_are_found_like_other_files() {
     desk.make_executable("lab/noise");
     let planned = desk.run(&["run", "lab/beside.toml", "--dry-run"]).with(0).stdout;
     assert!(!planned.contains("would be refused"), "{planned}");
+}
+
+/// Whoever opens a named pipe waits for somebody who writes.
+#[test]
+fn a_named_pipe_holds_nobody_up() {
+    let desk = Desk::new();
+    desk.file("mine.toml", "title = 'x'\ntargets = [{ workload = 'latency_loop' }]\n");
+    Ended::of(Command::new("mkfifo").arg("pipe").current_dir(desk.path())).with(0);
+    for command in [
+        &["run", "pipe"][..],
+        &["run", "mine.toml", "--set=platform=pipe"],
+        &["run", "mine.toml", "--set=mitigations=['./pipe']"],
+        &["plan", "pipe"],
+        &["show", "pipe"],
+        &["enter", "pipe", "--", "true"],
+        &["import", "pipe"],
+    ] {
+        let mut limited = Command::new("timeout");
+        limited.args(["-k5", "60", crate::program::PROGRAM]).args(command).current_dir(desk.path());
+        let error = Ended::of(&mut limited).with(2).stderr;
+        assert!(error.contains("it is a named pipe; expected a regular file"), "{command:?}: {error}");
+    }
+    // What a shell opens is read.
+    let script = format!(
+        "{0} run <(cat mine.toml) --dry-run && cat mine.toml | {0} run /dev/stdin --dry-run",
+        crate::program::PROGRAM
+    );
+    Ended::of(Command::new("bash").arg("-c").arg(script).current_dir(desk.path())).with(0);
 }
