@@ -35,6 +35,15 @@ pub struct RoomEntry {
     pub command: Vec<OsString>,
 }
 
+/// What a user reads of a room whose first process was killed.
+fn lost(signal: i32) -> String {
+    format!(
+        "the room is gone: signal {signal} ended the process that serves its files. Everything that ran in the room ended with \
+         it, and what was set there is lost; its files stood in a mount namespace of its own, so that nothing of this machine \
+         has to be undone. Enter it again for a new room"
+    )
+}
+
 /// The exit status of a room that could not be made.
 const CANNOT: i32 = 3;
 
@@ -83,6 +92,10 @@ pub fn enter(entry: RoomEntry) -> io::Result<i32> {
             loop {
                 match waitpid(Some(child), WaitOptions::empty()) {
                     Ok(Some((_, status))) => {
+                        // The status of a command that a signal ended is one of the child's own.
+                        if let Some(signal) = status.terminating_signal() {
+                            eprintln!("error: {}", lost(signal));
+                        }
                         let signal = status.terminating_signal().map(|signal| 128 + signal);
                         return Ok(status.exit_status().or(signal).unwrap_or(CANNOT));
                     }
