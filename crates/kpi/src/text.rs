@@ -3,6 +3,7 @@
 use waykeeper_report::figure::{cores, counted, seconds, time};
 use waykeeper_report::shown::one_line;
 use waykeeper_report::table::{columns, table};
+use waykeeper_report::text::section;
 use waykeeper_workload::format_ns;
 
 use crate::figures::{COLUMNS, figures};
@@ -63,13 +64,13 @@ pub(crate) fn finding_line(finding: &DoctorFinding) -> String {
 /// The result.
 pub fn text(report: &KpiReport) -> String {
     let mut parts = vec![header(report), rows(report)];
-    parts.extend(section("guide's row", &report.rows.iter().filter_map(guide).collect::<Vec<_>>()));
-    parts.extend(section("verdicts", &report.rows.iter().flat_map(verdicts).collect::<Vec<_>>()));
-    parts.extend(section("packets", &report.rows.iter().filter_map(packets).collect::<Vec<_>>()));
-    parts.extend(section("largest samples", &report.rows.iter().flat_map(largest).collect::<Vec<_>>()));
-    parts.extend(section("not measured", &report.refused));
-    parts.extend(section("changed between the boots", &report.changed));
-    parts.extend(section("notes", &report.notes));
+    parts.extend(section("guide's row", report.rows.iter().filter_map(guide).collect()));
+    parts.extend(section("verdicts", report.rows.iter().flat_map(verdicts).collect()));
+    parts.extend(section("packets", report.rows.iter().filter_map(packets).collect()));
+    parts.extend(section("largest samples", report.rows.iter().flat_map(largest).collect()));
+    parts.extend(section("not measured", report.refused.clone()));
+    parts.extend(section("changed between the boots", report.changed.clone()));
+    parts.extend(section("notes", report.notes.clone()));
     parts.join("\n\n") + "\n"
 }
 
@@ -110,13 +111,6 @@ fn rows(report: &KpiReport) -> String {
     let of = |row: &KpiRow| figures(row, several).map(|(shown, _)| shown).to_vec();
     let all: Vec<_> = report.rows.iter().map(of).collect();
     table(&columns(&COLUMNS), &all).trim_end().to_owned()
-}
-
-fn section(title: &str, lines: &[String]) -> Option<String> {
-    (!lines.is_empty()).then(|| {
-        let lines: Vec<_> = lines.iter().map(|line| format!("  {}", one_line(line))).collect();
-        format!("{title}\n{}", lines.join("\n"))
-    })
 }
 
 /// How a row is called below the table.

@@ -164,17 +164,9 @@ fn candidates(tuned: &Tuned, all: bool) -> String {
             }
         }
         if tried.is_empty() {
-            let why = match (family.outcome, &family.why) {
-                (FamilyOutcome::Refused, Some(why)) => format!("refused: {why}"),
-                (FamilyOutcome::Refused, None) => "refused".into(),
-                _ => "not tried".into(),
-            };
-            let short: String = why.chars().take(100).collect();
-            let short = if short.len() < why.len() { short + "..." } else { short };
-            let mut cells = vec![family.what.clone()];
-            cells.extend(std::iter::repeat_n(String::new(), 8));
-            cells[1] = short;
-            rows.push(cells);
+            // Why stands in a note: a sentence would make the table wider than a terminal.
+            let judged = if family.outcome == FamilyOutcome::Refused { "refused" } else { "not tried" };
+            rows.push(vec![family.what.clone(), String::new(), judged.into()]);
         }
     }
     let columns = columns(&[
@@ -233,10 +225,13 @@ fn notes(tuned: &Tuned) -> Vec<String> {
                 .into(),
         );
     }
-    let partly = tuned.families.iter().filter(|family| !family.candidates.is_empty());
-    notes.extend(
-        partly.filter_map(|family| Some(format!("Some {} were refused: {}.", family.what, family.why.as_ref()?))),
-    );
+    notes.extend(tuned.families.iter().filter_map(|family| {
+        let why = family.why.as_ref()?;
+        Some(match family.candidates.is_empty() {
+            true => format!("Refused: {}: {why}.", family.what),
+            false => format!("Some {} were refused: {why}.", family.what),
+        })
+    }));
     if tuned.executor == waykeeper_experiment::site::ExecutorKind::Sim && tuned.answer.is_some() {
         notes.push("Simulated: a candidate to be confirmed on the machine.".into());
     }
