@@ -7,6 +7,7 @@ use waykeeper_control::{ProbeReport, Probing, Verified, try_probe, verify as loo
 use waykeeper_linux::{discover, schedule};
 use waykeeper_report::shown::one_line;
 use waykeeper_room::guest::RoomProber;
+use waykeeper_session::{Observer, Progress};
 
 use super::acting::{files, host, indented, state};
 use super::colours::colours;
@@ -14,27 +15,37 @@ use super::output::{print, print_json};
 use crate::arguments::Verify;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::progress::Bar;
 use crate::stop;
 
 /// Proves that what is applied is in force, or says that it is not, or that it cannot tell.
 pub fn verify(arguments: &Verify) -> Result<Exit, Failure> {
     let root = arguments.root.as_deref();
     let repeats = if arguments.no_probe { 0 } else { usize::from(arguments.repeats) };
-    let in_room = waykeeper_room::guest::client()?.map(RoomProber::new);
+    // Simulated walks through a large cache take minutes.
+    let in_room = waykeeper_room::guest::client()?.map(|client| {
+        let bar = Bar::new();
+        RoomProber::new(client, move |done, total| bar.progress(Progress { case: "the probe of a cache", done, total }))
+    });
     let prober: &dyn Prober = in_room.as_ref().map_or(&Here, |room| room);
     let (probing, stop) = (Probing { repeats, prober }, stop::on_ctrl_c());
     if arguments.colours {
         return colours(usize::from(arguments.repeats), arguments.json, &stop);
     }
     if arguments.try_probe {
-        let probed = try_probe(&files(root), &cores(root, in_room.is_some()), probing, &stop)?;
+        let probed = try_probe(&files(root), &cores(root, in_room.is_some()), probing, &stop);
+        drop(in_room);
+        let probed = probed?;
         match arguments.json {
             true => print_json(&probed)?,
             false => print(&told(&probed))?,
         }
         return Ok(Exit::Done);
     }
-    let verified = look(&mut host(root).machine(), &mut state(root), &files(root), probing, &stop)?;
+    let verified = look(&mut host(root).machine(), &mut state(root), &files(root), probing, &stop);
+    // The bar goes before what is printed.
+    drop(in_room);
+    let verified = verified?;
     match arguments.json {
         true => print_json(&verified)?,
         false => print(&text(&verified))?,

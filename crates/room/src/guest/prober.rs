@@ -12,15 +12,16 @@ use crate::socket::client::{Client, ClientError};
 use crate::socket::protocol::Start;
 
 /// Runs probes as simulated tasks of the calling process.
-#[derive(Debug)]
 pub struct RoomProber {
     client: Mutex<Client>,
+    /// Learns how many arrangements of a probe were walked, and how many there are.
+    progress: Box<dyn Fn(usize, usize) + Sync>,
 }
 
 impl RoomProber {
-    /// On a connection to the room.
-    pub fn new(client: Client) -> Self {
-        Self { client: Mutex::new(client) }
+    /// On a connection to the room. `progress` learns how many arrangements of a probe were walked, and how many there are.
+    pub fn new(client: Client, progress: impl Fn(usize, usize) + Sync + 'static) -> Self {
+        Self { client: Mutex::new(client), progress: Box::new(progress) }
     }
 }
 
@@ -32,7 +33,7 @@ impl Prober for RoomProber {
     fn measure(&self, plan: &ProbePlan, stop: &AtomicBool) -> Result<ProbeSamples, NotMeasured> {
         let mut client = self.client.lock().unwrap_or_else(PoisonError::into_inner);
         let memory = client.memory(plan.core, plan.chase().data_bytes()).map_err(refused)?;
-        let samples = measure(&mut client, plan, memory, stop);
+        let samples = measure(&mut client, plan, memory, stop, &self.progress);
         let freed = client.free(memory).map_err(refused);
         let samples = samples?;
         freed?;
@@ -40,15 +41,24 @@ impl Prober for RoomProber {
     }
 }
 
-fn measure(client: &mut Client, plan: &ProbePlan, memory: u64, stop: &AtomicBool) -> Result<ProbeSamples, NotMeasured> {
+fn measure(
+    client: &mut Client,
+    plan: &ProbePlan,
+    memory: u64,
+    stop: &AtomicBool,
+    progress: &dyn Fn(usize, usize),
+) -> Result<ProbeSamples, NotMeasured> {
     let tick_ns = client.status().map_err(refused)?.tick_ns;
     let mut samples = ProbeSamples::default();
-    for _ in 0..plan.repeats {
-        for (times, streams) in [
+    for repeat in 0..plan.repeats {
+        let arrangements = [
             (&mut samples.positive, None),
             (&mut samples.negative, Some(plan.same_class)),
             (&mut samples.treated, Some(plan.neighbour)),
-        ] {
+        ];
+        let each = arrangements.len();
+        for (at, (times, streams)) in arrangements.into_iter().enumerate() {
+            progress(repeat * each + at, plan.repeats * each);
             if stop.load(Ordering::Relaxed) {
                 return Err(NotMeasured::Interrupted);
             }
