@@ -6,10 +6,14 @@ use waykeeper_doctor::{BadCores, Interface, NoInterface, Smis, View, advice_text
 use waykeeper_experiment::InputError;
 use waykeeper_linux::Root;
 
-use super::output::{print, print_json};
+use super::output::{Kind, print, print_json, say};
 use crate::arguments::Doctor;
 use crate::exit::Exit;
 use crate::failure::Failure;
+
+/// What a user reads of an examination in a room.
+const IN_A_ROOM: &str = "this is a room: processor, cores, caches, resctrl and MSRs are those of its platform; kernel, kernel \
+     parameters, interrupts, memory, power management, network, services and hypervisor are those of the machine that it runs on";
 
 /// Examines a machine, or names the kernel parameters that it lacks.
 pub fn doctor(arguments: &Doctor) -> Result<Exit, Failure> {
@@ -40,6 +44,9 @@ pub fn doctor(arguments: &Doctor) -> Result<Exit, Failure> {
         }
         false => Smis::NotCounted("a recorded tree stands still, so nothing can be counted".into()),
     };
+    if arguments.root.is_none() && waykeeper_session::is_room() {
+        say(Kind::Note, IN_A_ROOM);
+    }
     let examination = examine(&View { smis, interface, ..view });
     match arguments.json {
         true => print_json(&examination)?,
