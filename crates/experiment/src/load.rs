@@ -104,7 +104,10 @@ impl Loaded {
         loaded.check_overrides_of_sweeps()?;
         let variants = loaded.variants()?;
         for variant in &variants {
-            variant.loaded.check()?;
+            variant.loaded.check().map_err(|error| match error.key.starts_with("sweep.") {
+                true => loaded.replaced(&variant.loaded.source.swept, error),
+                false => error,
+            })?;
         }
         Self::check_files(&variants)?;
         Ok(loaded)

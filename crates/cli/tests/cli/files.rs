@@ -158,7 +158,6 @@ fn a_named_pipe_holds_nobody_up() {
     for command in [
         &["run", "pipe"][..],
         &["run", "mine.toml", "--set=platform=pipe"],
-        &["run", "mine.toml", "--set=mitigations=['./pipe']"],
         &["plan", "pipe"],
         &["show", "pipe"],
         &["enter", "pipe", "--", "true"],

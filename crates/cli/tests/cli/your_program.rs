@@ -393,25 +393,5 @@ fn programs_that_cannot_be_started_are_mistakes_of_who_typed_them() {
             assert!(ended.stderr.contains(why) && ended.stderr.lines().count() == 1, "{command:?}: {ended:?}");
         }
     }
-    // Only the kernel can say of a file that it is no program.
-    desk.make_executable("text");
-    let ended = run(&desk, &["--", "./text"]).with(2);
-    assert!(ended.stderr.contains("cannot be started: Exec format error"), "{ended:?}");
     assert_eq!(desk.names(), ["folder", "text"]);
-}
-
-#[test]
-fn a_sweep_of_the_target_that_a_program_replaces_says_how_to_leave_it_out() {
-    let desk = Desk::new();
-    let with = ["run", "tcc-cache-partition", "--dry-run", "--on=sim", "--", "true"];
-    let refused = desk.run(&with).with(2);
-    let expected = "error: -- true: the sweep `size` of the experiment varies `targets.0.with.size`, which";
-    assert!(refused.stderr.starts_with(expected), "{refused:?}");
-    // What it proposes is enough.
-    assert!(
-        refused.stderr.contains("`--set sweep=[]`") && refused.stderr.contains("`--set expectations=[]`"),
-        "{refused:?}"
-    );
-    let without = [&["run", "tcc-cache-partition", "--set=sweep=[]", "--set=expectations=[]"], &with[2..]].concat();
-    desk.run(&without).with(0);
 }
