@@ -85,8 +85,8 @@ fn what_cannot_be_recorded_is_refused() {
     refused(&["--info=absent.wkt"], 2, "absent.wkt: No such file");
     refused(&["--workload=way_hammer"], 2, "expected one of disparity_cif");
     refused(&[], 2, "required");
-    refused(&["--", "no-such-program-anywhere"], 3, "`no-such-program-anywhere`");
-    let no_path = desk.command(&["trace", "--", "true"]).env("PATH", "/nowhere").output().unwrap();
+    refused(&["--", "no-such-program-anywhere"], 2, "`no-such-program-anywhere`");
+    let no_path = desk.command(&["trace", "--", "/bin/true"]).env("PATH", "/nowhere").output().unwrap();
     let told = String::from_utf8(no_path.stderr).unwrap();
     assert!(no_path.status.code() == Some(3) && told.contains("install it") && told.contains("valgrind"), "{told}");
     assert_eq!(desk.names(), ["there.wkt"]);
