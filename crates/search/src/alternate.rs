@@ -15,7 +15,7 @@ use waykeeper_report::text::paragraph;
 use waykeeper_session::{Options, Session, is_room};
 use waykeeper_statistics::{Budget, Metric};
 
-use crate::hunt::{HuntError, HuntRecord, HuntRequest, HuntWatcher, NOT_TRIED, Objective, as_neighbours, hunt};
+use crate::hunt::{HuntError, HuntRecord, HuntRequest, HuntWatcher, Objective, as_neighbours, hunt, not_tried};
 use crate::tune::{TuneError, TuneRequest, TuneWatcher, Tuned, budgets_of, tune};
 
 /// Version of the record.
@@ -103,6 +103,7 @@ pub fn alternate(
     let mut neighbours: Vec<FoundNeighbour> = Vec::new();
     let mut rounds: Vec<AlternateRound> = Vec::new();
     let mut before: Option<Tuned> = None;
+    let mut target_period_ns = None;
     let (ended, tuned) = loop {
         let tuned = match tune(&tune_request(request, &neighbours, rounds.len(), left())?, tuning, stop) {
             Ok(tuned) => tuned,
@@ -134,6 +135,7 @@ pub fn alternate(
             Err(HuntError::Session(error)) => return Err(error.into()),
         };
         rounds.push(round(&tuned, Some(&hunted)));
+        target_period_ns = hunted.target_period_ns;
         if hunted.cut_short || rounds.len() >= ROUNDS {
             break (AlternateEnd::CutShort, tuned);
         }
@@ -151,7 +153,7 @@ pub fn alternate(
         rounds,
         tuned,
         took_s: begun.elapsed().as_secs_f64(),
-        not_searched: not_searched(),
+        not_searched: not_searched(target_period_ns),
     })
 }
 
@@ -312,8 +314,8 @@ fn round(tuned: &Tuned, hunted: Option<&HuntRecord>) -> AlternateRound {
     }
 }
 
-fn not_searched() -> Vec<String> {
-    let neighbours = format!("other neighbours: those tried are {NOT_TRIED}");
+fn not_searched(target_period_ns: Option<u64>) -> Vec<String> {
+    let neighbours = format!("other neighbours: those tried are {}", not_tried(target_period_ns));
     vec![neighbours, "measures of different kinds in other amounts together than `tune` lists".to_owned()]
 }
 

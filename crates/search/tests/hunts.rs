@@ -111,6 +111,53 @@ fn a_hunt_finds_worse_neighbours_than_as_many_draws() {
     assert!(8.0 - hunted < (8.0 - drawn) / 2.0, "hunted {hunted}, drawn {drawn}");
 }
 
+/// Only a burst in step with the target hurts, and only between 61 % and 66 % of its period.
+struct Window {
+    period_ns: u64,
+}
+
+impl Window {
+    fn slowdown(&self, source: &CandidateSource) -> f64 {
+        let CandidateSource::Found(mixture) = source else { return 1.0 };
+        let hurts = mixture.parts().iter().any(|part| match part.order {
+            AccessOrder::Burst { period_ns, offset_ns: Some(offset_ns), .. } => {
+                period_ns == self.period_ns && (61..66).contains(&(100 * offset_ns / period_ns))
+            }
+            _ => false,
+        });
+        if hurts { 3.0 } else { 1.0 }
+    }
+}
+
+impl MeasureNeighbours for Window {
+    fn measure(
+        &mut self,
+        candidates: &[CandidateSource],
+        repeats: std::ops::Range<usize>,
+    ) -> Result<Vec<Vec<f64>>, ExecutorError> {
+        Ok(candidates.iter().map(|source| repeats.clone().map(|_| self.slowdown(source)).collect()).collect())
+    }
+
+    fn progress(&self, _: usize, _: &Scored) {}
+}
+
+#[test]
+fn a_neighbour_that_hurts_at_one_offset_only_is_found() {
+    let period_ns = 250_000;
+    let hunted = |geometry: &Geometry, seed| {
+        let mut pool = Pool::new(geometry, seed);
+        let mut place = Window { period_ns };
+        let named = ["1.0".to_owned()];
+        pool.hunt(&mut place, &named, &extent(200), &AtomicBool::new(false)).unwrap();
+        let confirmed = pool.confirm(&mut place, &extent(200), &AtomicBool::new(false)).unwrap();
+        place.slowdown(&confirmed[0].source)
+    };
+    // The offsets of first draws are multiples of a 16th, and one of them, 62.5 %, lies within.
+    let found = (0..10).filter(|seed| hunted(&geometry().beside_period(Some(period_ns)), *seed) > 1.0).count();
+    assert!(found >= 9, "{found} of 10");
+    assert!((0..10).all(|seed| hunted(&geometry(), seed) == 1.0), "beside a target without chosen times");
+}
+
 /// A landscape whose time is over after so many measurements.
 struct Limited(Landscape, usize);
 

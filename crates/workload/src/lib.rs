@@ -34,4 +34,6 @@ pub use stream::{Access, Region, Step, Stream};
 pub use trace::{PassLength, Trace, TraceSource, load as load_trace, record_program};
 pub use wakeup::{Wakeup, WakeupFigure};
 pub use waykeeper_programs::{ImageSize, ProgramName, Spec};
-pub use workload::{Body, Buffer, Chase, Command, CountedLoop, Random, Refused, Streaming, Tick, Walk, Workload};
+pub use workload::{
+    Body, Buffer, Chase, Command, CountedLoop, Random, Refused, SHORTEST_GRID_NS, Streaming, Tick, Walk, Workload,
+};

@@ -123,7 +123,7 @@ pub struct Buffer {
 }
 
 /// The shortest period of passes with an `offset`, nanoseconds.
-const SHORTEST_GRID_NS: f64 = 100.0;
+pub const SHORTEST_GRID_NS: f64 = 100.0;
 
 impl Buffer {
     fn resolve(&self, caches: &CacheShapes) -> Result<Pattern, Refused> {

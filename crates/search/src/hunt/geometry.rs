@@ -55,6 +55,8 @@ pub struct Geometry {
     rows: Vec<u64>,
     /// Cores of the neighbour.
     cores: usize,
+    /// The target's period, ns, where its passes are at times that a neighbour's can be chosen against.
+    target_period_ns: Option<u64>,
 }
 
 impl Geometry {
@@ -71,6 +73,7 @@ impl Geometry {
             operations: Operation::ALL.into_iter().filter(|operation| operation.is_simulated()).collect(),
             rows: Vec::new(),
             cores: 1,
+            target_period_ns: None,
         }
     }
 
@@ -87,6 +90,17 @@ impl Geometry {
         // A plain map has the same bank again after all banks; one that changes the bank by the row, one row later.
         let rows = [row, row * memory.banks, row * (memory.banks + 1)];
         Self { rows: rows.into_iter().filter(|stride| *stride > 0 && *stride <= MOST_BYTES).collect(), ..self }
+    }
+
+    /// The same beside a target with this period, ns, whose passes are at known times.
+    #[must_use]
+    pub fn beside_period(self, target_period_ns: Option<u64>) -> Self {
+        Self { target_period_ns, ..self }
+    }
+
+    /// The target's period, ns, where offsets to it can be chosen.
+    pub(super) fn target_period_ns(&self) -> Option<u64> {
+        self.target_period_ns
     }
 
     /// Bytes of a line.

@@ -16,7 +16,7 @@ use waykeeper_run::Parameters;
 use waykeeper_run::measurement::Measurement;
 use waykeeper_session::{Options, Session, SessionError, SingleRepeats, is_room};
 use waykeeper_statistics::{excess_ratio, half_width};
-use waykeeper_workload::{CacheShapes, Operation, Workload, format_ns};
+use waykeeper_workload::{CacheShapes, Operation, Pattern, SHORTEST_GRID_NS, Workload, format_ns};
 
 use super::geometry::{Geometry, MemoryMap};
 use super::members::{MEMBER_REPEATS, across_members};
@@ -171,7 +171,7 @@ pub type Hunted = Result<HuntRecord, HuntError>;
 pub fn hunt(request: &HuntRequest, watcher: &dyn HuntWatcher, stop: &AtomicBool) -> Hunted {
     let begun = Instant::now();
     let bare = Session::plan(open(request, &[], &[])?, &Options { on: request.on, ..Options::default() })?;
-    let target = target(&bare)?;
+    let (target, target_period_ns) = target(&bare)?;
     let loaded = Loaded::open(&request.experiment, request.sets.clone())?;
     let with_neighbours = Session::plan(loaded, &Options { on: request.on, ..Options::default() })?;
     let cores = cores(request, &with_neighbours)?;
@@ -179,7 +179,7 @@ pub fn hunt(request: &HuntRequest, watcher: &dyn HuntWatcher, stop: &AtomicBool)
     let (site, repeats) = (bare.site().clone(), bare.settings().repeats);
     let geometry = site.core(cores[0]).map(|core| Geometry::of(&core.caches));
     let geometry = geometry.unwrap_or_else(|| Geometry::of(&CacheShapes::default()));
-    let geometry = geometry.with(operations(request, &cores)?).on_cores(cores.len());
+    let geometry = geometry.with(operations(request, &cores)?).on_cores(cores.len()).beside_period(target_period_ns);
     let bare = bare.one_by_one();
     let memory = bare.parameters().and_then(MemoryMap::of);
     let geometry = memory.iter().fold(geometry, |geometry, memory| geometry.beside_memory(memory));
@@ -224,6 +224,7 @@ pub fn hunt(request: &HuntRequest, watcher: &dyn HuntWatcher, stop: &AtomicBool)
         executor: site.executor,
         target,
         objective: request.objective.name().into(),
+        target_period_ns,
         also: request.also.clone(),
         split_locks: split_locks(request, site.executor),
         rests_on: winner_rests_on(&confirmed, &site, cores[0], bare.parameters()),
@@ -309,17 +310,28 @@ fn group(number: usize) -> String {
     format!("candidate-{number}")
 }
 
-fn target(session: &Session) -> Result<String, InputError> {
+/// What the target is called, and its period where a neighbour's passes can be chosen against it.
+fn target(session: &Session) -> Result<(String, Option<u64>), InputError> {
     let cases: Vec<&Case> =
         session.cases().cases.iter().filter(|case| case.purpose == Purpose::Case && case.mitigation == NONE).collect();
     one_case(&cases)?;
     match cases.first() {
-        Some(case) if !case.throughput => Ok(format!("{} on core {}", case.target.called(), case.target.core)),
+        Some(case) if !case.throughput => {
+            let called = format!("{} on core {}", case.target.called(), case.target.core);
+            Ok((called, chosen_against(&case.target.pattern, session.site().executor)))
+        }
         Some(_) => Err(session
             .loaded()
             .error("targets.0.measure", "a hunt is for the latency of a target; expected `latency`")),
         None => Err(session.loaded().error("targets", "a hunt is for one target; expected one")),
     }
+}
+
+/// The period of a target whose passes are at known times, in whole nanoseconds: those with an `offset`, and all on a simulated
+/// platform, where everything begins within a microsecond and nothing drifts.
+fn chosen_against(target: &Pattern, executor: ExecutorKind) -> Option<u64> {
+    let period_ns = target.period_ns().filter(|ns| *ns >= SHORTEST_GRID_NS && ns.fract() == 0.0)?;
+    (target.offset_ns().is_some() || executor == ExecutorKind::Sim).then_some(period_ns as u64)
 }
 
 /// The cores of the neighbour.

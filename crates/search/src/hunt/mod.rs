@@ -14,8 +14,16 @@ mod text;
 mod written;
 
 pub use hunting::{HuntError, HuntEvent, HuntRequest, HuntWatcher, Hunted, Objective, hunt};
-/// What no hunt tries.
-pub(crate) const NOT_TRIED: &str = "without lines shared with the target and without chosen phases between cores";
+/// What a hunt does not try, beside a target with this period, where offsets to it were chosen.
+pub(crate) fn not_tried(target_period_ns: Option<u64>) -> String {
+    let phases = match target_period_ns {
+        Some(_) => "with chosen offsets to the target's passes for bursts alone",
+        None => {
+            "without chosen offsets to the target's passes, which are at no chosen times (`period` and `offset` of the target set them)"
+        }
+    };
+    format!("without lines shared with the target and {phases}")
+}
 
 pub use geometry::{Geometry, MemoryMap};
 pub use mixture::NeighbourMixture;

@@ -35,7 +35,7 @@ pub enum AccessOrder {
         /// Bytes of code into which a call goes for every four accesses; 0 for none.
         code: u64,
     },
-    /// A buffer once every period, and nothing between. Cores with different periods pass through all phases of each other.
+    /// A buffer once every period, and nothing between.
     Burst {
         /// Bytes covered.
         bytes: u64,
@@ -43,6 +43,9 @@ pub enum AccessOrder {
         stride: u64,
         /// From the start of one pass to the start of the next, ns.
         period_ns: u64,
+        /// From the common start of a repeat to the first pass, ns: the period is then the target's. Where absent, cores with different
+        /// periods pass through all phases of each other and of the target.
+        offset_ns: Option<u64>,
     },
 }
 
@@ -76,6 +79,9 @@ impl NeighbourPattern {
     pub fn draw(geometry: &Geometry, random: &mut Rng) -> Self {
         let operation = geometry.operation(random);
         let bytes = geometry.lines(random) * geometry.line();
+        if let Some(order) = AccessOrder::in_step(bytes, geometry, random) {
+            return Self::new(operation, order);
+        }
         let order = match random.u32(..20) {
             0..11 => Self::walk(geometry, random),
             11..13 => AccessOrder::Chase { bytes, random: random.bool() },
@@ -85,7 +91,7 @@ impl NeighbourPattern {
             }
             _ => {
                 let period_ns = PERIODS_NS.start() << random.u32(..10);
-                AccessOrder::Burst { bytes, stride: geometry.stride(random), period_ns }.fitting()
+                AccessOrder::Burst { bytes, stride: geometry.stride(random), period_ns, offset_ns: None }.fitting()
             }
         };
         Self::new(operation, order)
@@ -185,13 +191,16 @@ impl NeighbourPattern {
                 }
                 AccessOrder::Random { bytes, modifies, code }
             }
-            AccessOrder::Burst { mut bytes, mut stride, mut period_ns } => {
+            AccessOrder::Burst { mut bytes, mut stride, mut period_ns, mut offset_ns } => {
                 match random.u32(..3) {
                     0 => bytes = bounded(scale(bytes, random)),
                     1 => stride = geometry.stride(random),
-                    _ => period_ns = scale(period_ns, random),
+                    _ => match &mut offset_ns {
+                        Some(offset_ns) => *offset_ns = moved(*offset_ns, period_ns, random),
+                        None => period_ns = scale(period_ns, random),
+                    },
                 }
-                AccessOrder::Burst { bytes, stride, period_ns }.fitting()
+                AccessOrder::Burst { bytes, stride, period_ns, offset_ns }.fitting()
             }
         };
         Self { operation: self.operation, order }
@@ -223,13 +232,17 @@ impl NeighbourPattern {
                 ("order", text(if *random { "random" } else { "linear" })),
                 ("batch", number(256)),
             ],
-            AccessOrder::Burst { bytes, stride, period_ns } => vec![
-                ("kind", text("buffer")),
-                ("operation", text(self.operation.name())),
-                ("size", size(*bytes)),
-                ("stride", size(*stride)),
-                ("period", text(&format!("{period_ns} ns"))),
-            ],
+            AccessOrder::Burst { bytes, stride, period_ns, offset_ns } => {
+                let mut entries = vec![
+                    ("kind", text("buffer")),
+                    ("operation", text(self.operation.name())),
+                    ("size", size(*bytes)),
+                    ("stride", size(*stride)),
+                    ("period", text(&format!("{period_ns} ns"))),
+                ];
+                entries.extend(offset_ns.map(|offset_ns| ("offset", text(&format!("{offset_ns} ns")))));
+                entries
+            }
             AccessOrder::Random { bytes, modifies, code } => {
                 let mut entries = vec![
                     ("kind", text("random")),
@@ -267,20 +280,47 @@ impl NeighbourPattern {
                     if *code == 0 { String::new() } else { format!(", and calls into {} of code", size(*code)) };
                 format!("random accesses over {}, {modifies} of 16 change what they find{calls}", size(*bytes))
             }
-            AccessOrder::Burst { bytes, stride, period_ns } => {
+            AccessOrder::Burst { bytes, stride, period_ns, offset_ns } => {
                 let period = format_ns(*period_ns as f64);
-                format!("{operation} {} every {} once every {period}", size(*bytes), size(*stride))
+                let at = offset_ns.map_or(String::new(), |ns| format!(", at an offset of {}", format_ns(ns as f64)));
+                format!("{operation} {} every {} once every {period}{at}", size(*bytes), size(*stride))
             }
         }
     }
 }
 
+/// Of so many offsets in a period the first one is drawn.
+const OFFSETS: u64 = 16;
+
+/// Another offset in the same period: a step of a 16th to a 256th of it earlier or later, or any.
+fn moved(offset_ns: u64, period_ns: u64, random: &mut Rng) -> u64 {
+    let step = (period_ns / (OFFSETS << random.u32(..5))).max(1);
+    match random.u32(..5) {
+        0 => random.u64(..period_ns),
+        1 | 2 => (offset_ns + step) % period_ns,
+        _ => (offset_ns + period_ns - step % period_ns) % period_ns,
+    }
+}
+
 impl AccessOrder {
+    /// In a third of all draws beside a periodic target: a burst with its period, at any of 16 offsets. Draws beside others do not
+    /// depend on it.
+    fn in_step(bytes: u64, geometry: &Geometry, random: &mut Rng) -> Option<Self> {
+        let period_ns = geometry.target_period_ns()?;
+        if random.u32(..3) > 0 {
+            return None;
+        }
+        let offset_ns = Some(random.u64(..OFFSETS) * period_ns / OFFSETS);
+        Some(Self::Burst { bytes, stride: geometry.stride(random), period_ns, offset_ns }.fitting())
+    }
+
     /// The same with no more bytes than any pattern covers.
     fn fitting(self) -> Self {
-        if let Self::Burst { bytes, stride, period_ns } = self {
+        if let Self::Burst { bytes, stride, period_ns, offset_ns } = self {
             let stride = stride.min(bytes / 4).max(8) / 8 * 8;
-            return Self::Burst { bytes, stride, period_ns: period_ns.clamp(*PERIODS_NS.start(), *PERIODS_NS.end()) };
+            let drawn = || period_ns.clamp(*PERIODS_NS.start(), *PERIODS_NS.end());
+            let period_ns = if offset_ns.is_some() { period_ns } else { drawn() };
+            return Self::Burst { bytes, stride, period_ns, offset_ns };
         }
         let Self::Walk { mut outer, mut inner } = self else { return self };
         inner.1 = inner.1.clamp(8, MOST_BYTES);
@@ -313,6 +353,38 @@ mod tests {
             let resolved = workload.resolve(&caches).unwrap_or_else(|error| panic!("{error}: {text}"));
             assert!(resolved.data_bytes() <= MOST_BYTES + 2 * 64, "{text}");
         }
+    }
+
+    #[test]
+    fn bursts_with_an_offset_keep_the_period_of_the_target() {
+        let shape = CacheShape { level: 1, size_bytes: 32 << 10, ways: 4, line_bytes: 64 };
+        let caches = CacheShapes(vec![shape]);
+        for target_ns in [100, 125_000, 10_000_000] {
+            let geometry = Geometry::of(&caches).beside_period(Some(target_ns));
+            let mut random = Rng::with_seed(7);
+            let mut offsets = Vec::new();
+            let mut pattern = NeighbourPattern::draw(&geometry, &mut random);
+            for round in 0..600 {
+                pattern = match round % 4 {
+                    0 => NeighbourPattern::draw(&geometry, &mut random),
+                    _ => pattern.changed(&geometry, &mut random),
+                };
+                let text = toml::to_string(&pattern.workload()).unwrap();
+                let resolved = toml::from_str::<Workload>(&text).unwrap().resolve(&caches);
+                let resolved = resolved.unwrap_or_else(|error| panic!("{error}: {text}"));
+                if let Some(offset_ns) = resolved.offset_ns() {
+                    assert_eq!(resolved.period_ns(), Some(target_ns as f64), "{text}");
+                    offsets.push(offset_ns as u64);
+                }
+            }
+            offsets.sort_unstable();
+            offsets.dedup();
+            assert!(offsets.len() > OFFSETS as usize, "{target_ns} ns: {offsets:?}");
+        }
+        let mut random = Rng::with_seed(7);
+        let apart = Geometry::of(&caches);
+        let drawn = (0..600).map(|_| NeighbourPattern::draw(&apart, &mut random).workload());
+        assert!(drawn.into_iter().all(|workload| !workload.contains_key("offset")));
     }
 
     #[test]

@@ -26,6 +26,9 @@ pub struct HuntRecord {
     pub cores: Vec<u32>,
     /// What of the target counts: `mean`, `p99.99` or `max`.
     pub objective: String,
+    /// The target's period, nanoseconds, where bursts with chosen offsets to it were among the candidates.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target_period_ns: Option<u64>,
     /// Unfair bundled workloads that were tried because they were asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also: Vec<String>,

@@ -148,7 +148,10 @@ fn notes(hunted: &HuntRecord) -> Vec<String> {
     };
     let mut notes = vec![
         from.to_owned(),
-        format!("A worse neighbour may exist: only patterns of accesses were tried, {}.", super::NOT_TRIED),
+        format!(
+            "A worse neighbour may exist: only patterns of accesses were tried, {}.",
+            super::not_tried(hunted.target_period_ns)
+        ),
     ];
     if let Some(beside) = &hunted.stress_ng {
         let left: Vec<String> =
