@@ -309,16 +309,7 @@ fn no_result_replaces_an_experiment() {
 fn figures_and_histograms_have_one_tick() {
     let desk = Desk::new();
     // The counter of this platform ticks every 627.5 ps, and simulated time is in whole picoseconds.
-    desk.run(&[
-        "run",
-        "rta-apollo-lake",
-        "--duration=20ms",
-        "--repeats=1",
-        "--set=sentinel=false",
-        "--set=mitigations=[]",
-        "--out=run",
-    ])
-    .with(0);
+    desk.run(&["run", "apollo-lake-cat", "--duration=100ms", "--repeats=1", "--set=mitigations=[]", "--out=run"]);
     let run = desk.record("run");
     let tick_ns = run["clock"]["tick_ns"].as_f64().unwrap();
     for case in list(&run, "cases") {
