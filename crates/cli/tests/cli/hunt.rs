@@ -217,8 +217,8 @@ fn options_that_would_be_ignored_are_refused() {
         (&["tune", "small.toml", "--budget=mean<=1s", "--candidates=5"], "--hunt"),
         (&["tune", "small.toml", "--budget=mean<=1s", "--candidates=5", "--dry-run"], "--candidates"),
         (&["tune", "small.toml", "--budget=mean<=1s", "--repeats=2"], "--repeats 2: expected 5 or more"),
-        (&["run", "--core=4000", "--", "./p"], "--core 4000: targets.0.core: found core 4000"),
-        (&["run", "--passes=functions", "--", "./p"], "--begin FUNCTION"),
+        (&["run", "--core=4000", "--", "true"], "--core 4000: targets.0.core: found core 4000"),
+        (&["run", "--passes=functions", "--", "true"], "--begin FUNCTION"),
     ] {
         let refused = desk.run(arguments).with(2).stderr;
         assert!(refused.contains(word), "{arguments:?}: {refused}");
