@@ -20,7 +20,7 @@ use crate::unfinished::Unfinished;
 /// The histograms of a run, by the tag of their repeat, in ticks of the run's clock.
 pub type Histograms = BTreeMap<String, Histogram<u64>>;
 
-/// Reads the maxima of the events of a run, by the tag of their repeat, from where [`read`] finds its record.
+/// Reads the maxima of the events of a run, by the tag of their repeat, from where [`read`](super::read) finds its record.
 ///
 /// # Errors
 /// A log that is not there, does not read, or has other numbers of events than the record.
@@ -33,7 +33,7 @@ pub fn read_events(path: &Path, run: &Run) -> Result<Histograms, InputError> {
     log.read(path, run, fits, |repeat| format!("{} events", repeat.excursion_events))
 }
 
-/// Reads the samples of a run, by the tag of their repeat, from where [`read`] finds its record. Samples beyond the histogram's
+/// Reads the samples of a run, by the tag of their repeat, from where [`read`](super::read) finds its record. Samples beyond the histogram's
 /// range are not in it.
 ///
 /// # Errors
