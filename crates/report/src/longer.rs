@@ -48,7 +48,8 @@ pub fn longer(cases: &[Longer]) -> String {
         }
     }
     text + "\n\nPeaks over a threshold (generalised Pareto): what runs of that length would show if what made the highest peaks goes on as it\n\
-        did. `fit` is the probability of a worse fit, were this one right. None of this bounds anything.\n"
+        did. `fit` is the probability of a worse fit, were this one right. `95 of 100 runs` is where their maxima\n\
+        would lie if this fit were exact: its own error comes on top, so that fewer do. None of this bounds anything.\n"
 }
 
 fn row(case: &Longer) -> Vec<String> {

@@ -242,6 +242,10 @@ impl All<'_> {
             target_loaded: &loaded,
             sentinel_solo_ns: &sentinel_solo,
             sentinel_loaded_ns: &sentinel_loaded,
+            off_core_left_out: [true, false]
+                .into_iter()
+                .filter_map(|solo| self.find(case, NONE, solo))
+                .any(|index| complete(&self.measured[index]).any(|repeat| repeat.off_core_s() > 0.0)),
         })
     }
 

@@ -41,6 +41,8 @@ pub struct Seen<'a> {
     pub sentinel_solo_ns: &'a [f64],
     /// The same with the neighbours.
     pub sentinel_loaded_ns: &'a [f64],
+    /// Whether the means of the target are without its time off the core, and so less than those of its samples.
+    pub off_core_left_out: bool,
 }
 
 /// Whether neighbours had an effect, and the figures that say so.
@@ -114,6 +116,8 @@ fn figures(seen: &Seen<'_>) -> Vec<Figure> {
         solo: seen.target_solo.iter().filter_map(value).collect(),
         loaded: seen.target_loaded.iter().filter_map(value).collect(),
     };
+    let mean_of_target =
+        if seen.off_core_left_out { "the target's mean without the time off its core" } else { "the target's mean" };
     let mut figures = vec![
         Figure {
             name: "the sentinel's mean",
@@ -121,7 +125,7 @@ fn figures(seen: &Seen<'_>) -> Vec<Figure> {
             solo: seen.sentinel_solo_ns.to_vec(),
             loaded: seen.sentinel_loaded_ns.to_vec(),
         },
-        of_target("the target's mean", format_ns, |repeat| Some(repeat.mean_ns)),
+        of_target(mean_of_target, format_ns, |repeat| Some(repeat.mean_ns)),
         of_target("the target's p99", format_ns, |repeat| repeat.p99_ns),
         of_target("the target's rate of excursions", per_second, |repeat| Some(repeat.clusters_per_s)),
     ];

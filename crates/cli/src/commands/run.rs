@@ -27,6 +27,7 @@ pub fn run(arguments: &Run) -> Result<Exit, Failure> {
     let name = arguments.experiment.as_deref().unwrap_or(THIS_MACHINE);
     let loaded = Loaded::open(name, sets(arguments)?)?;
     let mut session = Session::plan(loaded, &options(arguments))?;
+    target_program::check_is_target(&arguments.program, session.cases())?;
     if arguments.dry_run {
         return dry_run(arguments, &session);
     }

@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use toml::{Table, Value};
+use waykeeper_experiment::cases::{Case, Plan, Purpose};
 use waykeeper_experiment::{InputError, Set};
 
 use super::name_of;
@@ -64,6 +65,24 @@ pub fn sets(arguments: &TargetProgram) -> Result<Vec<Set>, InputError> {
         value: core,
     }));
     Ok(sets)
+}
+
+/// Refuses an experiment that would measure something else than the program: a sweep can name the target too.
+///
+/// # Errors
+/// The first case with another target.
+pub fn check_is_target(arguments: &TargetProgram, plan: &Plan) -> Result<(), InputError> {
+    let Some(program) = arguments.command.first() else { return Ok(()) };
+    let name = workload_name(Path::new(program));
+    let another = |case: &&Case| case.purpose == Purpose::Case && case.target.workload != name;
+    plan.cases.iter().find(another).map_or(Ok(()), |case| {
+        let why = format!(
+            "a sweep of the experiment puts `{}` in the place of the program (case `{}`); expected `--set sweep=[]` beside it, with \
+             `--set expectations=[]` where the experiment has some",
+            case.target.workload, case.name
+        );
+        Err(InputError::in_option(format!("-- {}", program.to_string_lossy()), why))
+    })
 }
 
 /// Whether a program that was typed can be started.

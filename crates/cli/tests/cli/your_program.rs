@@ -395,3 +395,15 @@ fn programs_that_cannot_be_started_are_mistakes_of_who_typed_them() {
     }
     assert_eq!(desk.names(), ["folder", "text"]);
 }
+
+#[test]
+fn a_sweep_that_takes_the_place_of_the_program_is_refused_with_what_would_do() {
+    let desk = Desk::new();
+    // The first varies a key that a program does not have, the second names another target.
+    for (experiment, found) in
+        [("tcc-cache-partition", "with.size"), ("cd8180-cache-portions", "puts `mser_vga` in the place")]
+    {
+        let refused = desk.run(&["run", experiment, "--dry-run", "--", "/bin/true"]).with(2).stderr;
+        assert!(refused.contains(found) && refused.contains("--set sweep=[]"), "{experiment}: {refused}");
+    }
+}

@@ -72,6 +72,14 @@ fn every_figure_that_moved_is_named() {
         "moved the target's mean from 10.1 ns to 20.2 ns (x2.00), outside the solo spread 10 ns to 10.2 ns; also the \
          target's maximum x10.0"
     );
+    // Another mean than that of the samples is called so.
+    let found =
+        effect(&Seen { target_solo: &solo, target_loaded: &loaded, off_core_left_out: true, ..Seen::default() });
+    assert!(
+        found.text().starts_with("moved the target's mean without the time off its core from 10.1 ns"),
+        "{}",
+        found.text()
+    );
     // A loaded run ten times as long may well have a higher maximum; its mean is as good as before.
     let longer = loaded.map(|repeat| Observed { exposure_s: 20.0, mean_ns: 10.1, ..repeat });
     let found = effect(&Seen { target_solo: &solo, target_loaded: &longer, ..Seen::default() });
@@ -116,6 +124,7 @@ fn neighbours_without_effect_are_seldom_called_effective() {
                     target_loaded: &loaded,
                     sentinel_solo_ns: &sentinel_solo,
                     sentinel_loaded_ns: &sentinel_loaded,
+                    off_core_left_out: false,
                 };
                 effect(&seen).is_effective() == Some(true)
             })
