@@ -4,7 +4,7 @@
 
     run = waykeeper.load("waykeeper-runs/this-machine-20261121-201500")
     run.cases                       # pandas frame, one row a case
-    run.distribution("none")        # the samples of a case
+    run.distribution("latency_loop: none")   # the samples of a case
     waykeeper.plots.save(run, "pictures")
 
 `waykeeper.markers` marks passes in a Python program, and needs neither pandas nor matplotlib.
