@@ -23,7 +23,8 @@ pub fn run_with(guests: impl Iterator<Item = String>) -> Result<(), String> {
     run("the program here", &mut cargo("build --release --locked --package waykeeper --bin waykeeper"))?;
     run("the rig", &mut cargo("build --release --locked --package waykeeper-arm-rig --bin arm-rig"))?;
     for guest in all.iter().filter(|guest| named.is_empty() || named.iter().any(|name| name == guest.name)) {
-        in_guest(guest.name, &build(guest)?.program)?;
+        let [built] = build([guest])?;
+        in_guest(guest.name, &built.program)?;
     }
     Ok(())
 }

@@ -23,8 +23,8 @@ pub fn run_with(options: impl Iterator<Item = String>) -> Result<(), String> {
     packages::provide_for_kernel_rig()?;
     let mut options: Vec<String> = options.collect();
     if options.iter().any(|option| option == "--own-task") && !options.iter().any(|option| option == "--waykeeper") {
-        let program = build(&X86_64)?.program;
-        options.extend(["--waykeeper".into(), program.display().to_string()]);
+        let [built] = build([&X86_64])?;
+        options.extend(["--waykeeper".into(), built.program.display().to_string()]);
     }
     run("the resctrl model and real kernels", rig().args(options))
 }

@@ -67,8 +67,7 @@ fn make_all() -> Result<Made, String> {
     packages::provide_for_packages()?;
     let folder = shipped();
     fresh(&folder)?;
-    let x86_64 = program::build(&X86_64)?;
-    let aarch64 = program::build(&AARCH64)?;
+    let [x86_64, aarch64] = program::build([&X86_64, &AARCH64])?;
     // Pages and completions are the same for every architecture; the program of this machine's prints them.
     beside(&x86_64, &x86_64)?;
     beside(&x86_64, &aarch64)?;

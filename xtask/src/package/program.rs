@@ -62,26 +62,32 @@ pub fn commit() -> String {
 /// program of a checkout, and runs as fast: the simulator's loops are optimised for speed all the same.
 const SMALL: [(&str, &str); 2] = [("CARGO_PROFILE_RELEASE_LTO", "fat"), ("CARGO_PROFILE_RELEASE_OPT_LEVEL", "s")];
 
-/// Builds the program, without symbols.
+/// Builds the program, without symbols, for some architectures at the same time: the last step of each has one thread.
 ///
 /// # Errors
 /// A target that cannot be installed; a build that fails.
-pub fn build(architecture: &Architecture) -> Result<Built, String> {
-    provide(architecture.target)?;
-    let mut build = cargo("build --release --locked --package waykeeper --bin waykeeper --target");
-    build.arg(architecture.target).env("WAYKEEPER_COMMIT", commit());
-    build.envs(SMALL);
-    if !architecture.tools.is_empty() {
-        let compiler = format!("{}gcc", architecture.tools);
-        let variable = architecture.target.replace('-', "_");
-        build.env(format!("CARGO_TARGET_{}_LINKER", variable.to_uppercase()), &compiler);
-        build.env(format!("CC_{variable}"), &compiler);
+pub fn build<const N: usize>(architectures: [&Architecture; N]) -> Result<[Built; N], String> {
+    let mut build = cargo("build --release --locked --package waykeeper --bin waykeeper");
+    build.env("WAYKEEPER_COMMIT", commit()).envs(SMALL);
+    for architecture in architectures {
+        provide(architecture.target)?;
+        build.args(["--target", architecture.target]);
+        if !architecture.tools.is_empty() {
+            let compiler = format!("{}gcc", architecture.tools);
+            let variable = architecture.target.replace('-', "_");
+            build.env(format!("CARGO_TARGET_{}_LINKER", variable.to_uppercase()), &compiler);
+            build.env(format!("CC_{variable}"), &compiler);
+        }
     }
-    run(&format!("program for {}", architecture.name), &mut build)?;
-    let folder = target().join(architecture.target).join("release");
-    let built = Built { program: folder.join("waykeeper"), folder };
-    run("without symbols", Command::new(format!("{}strip", architecture.tools)).arg(&built.program))?;
-    Ok(built)
+    run(&format!("program for {}", architectures.map(|architecture| architecture.name).join(" and ")), &mut build)?;
+    for architecture in architectures {
+        let program = target().join(architecture.target).join("release/waykeeper");
+        run("without symbols", Command::new(format!("{}strip", architecture.tools)).arg(program))?;
+    }
+    Ok(architectures.map(|architecture| {
+        let folder = target().join(architecture.target).join("release");
+        Built { program: folder.join("waykeeper"), folder }
+    }))
 }
 
 /// Installs Rust's library for a target where it is missing.
