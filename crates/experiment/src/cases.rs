@@ -115,7 +115,7 @@ impl Plan {
         let variants = loaded.variants()?;
         let (mut cases, mut refused) = (Vec::new(), Vec::new());
         for variant in &variants {
-            at_point(variant, site, &mut cases, &mut refused)?;
+            at_point(variant, site, &mut cases, &mut refused).map_err(|error| loaded.at_variant(variant, error))?;
             if cases.len() > MOST_CASES {
                 let message = format!("the experiment has more than {MOST_CASES} cases; fewer points would do");
                 return Err(loaded.error("sweep", message));

@@ -104,10 +104,7 @@ impl Loaded {
         loaded.check_overrides_of_sweeps()?;
         let variants = loaded.variants()?;
         for variant in &variants {
-            variant.loaded.check().map_err(|error| match error.key.starts_with("sweep.") {
-                true => loaded.replaced(&variant.loaded.source.swept, error),
-                false => error,
-            })?;
+            variant.loaded.check().map_err(|error| loaded.at_variant(variant, error))?;
         }
         Self::check_files(&variants)?;
         Ok(loaded)
@@ -170,6 +167,14 @@ impl Loaded {
         let source = Source { swept: settings, ..self.source.clone() };
         let experiment = explain::experiment(&document).map_err(|mistake| source.told(mistake))?;
         Ok(Self { name: self.name.clone(), experiment, source, document, as_written: self.as_written.clone() })
+    }
+
+    /// An error at a point of the sweeps, explained where it is of what a sweep sets.
+    pub(crate) fn at_variant(&self, variant: &Variant, error: InputError) -> InputError {
+        match error.key.starts_with("sweep.") {
+            true => self.replaced(&variant.loaded.source.swept, error),
+            false => error,
+        }
     }
 
     /// Why a point cannot be run, where an override put something else in the place of what its sweep varies, such as a
