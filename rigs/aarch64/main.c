@@ -39,7 +39,8 @@ static void run_kernel(const char *kind, bool as_target, uint64_t accesses)
 {
 	struct wk_walk walk = {data, number[0], number[1], number[2], number[3], number[4], 0, 0};
 	struct wk_chase chase = {data, number[0]};
-	struct wk_buffer buffer = {data, number[0], number[1], number[2], 100};
+	/* Without a grid: a pass begins a period after the previous one. */
+	struct wk_buffer buffer = {data, number[0], number[1], number[2], 100, 0, 0, 0, 0};
 	struct wk_random random = {data, (unsigned char *)code, number[0], number[1], number[2], number[3],
 				   number[4], number[5], number[6], number[7], number[8], number[9], number[10]};
 	struct wk_tick tick = {number[0], number[1]};
