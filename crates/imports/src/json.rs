@@ -127,7 +127,7 @@ fn histogram(
 }
 
 /// The least time from the beginning to the end. The tools write both in whole seconds, so that the time between is up to a second
-/// shorter; where the program was told for how long to measure, that is known better.
+/// shorter. The command line of cyclictest says it exactly, where it has a length that fits them.
 fn length(file: &File) -> Option<f64> {
     let (start, end) = (time(file.start_time.as_deref()?)?, time(file.end_time.as_deref()?)?);
     let between = end.duration_since(start).as_secs_f64();
