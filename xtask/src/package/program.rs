@@ -80,14 +80,14 @@ pub fn build<const N: usize>(architectures: [&Architecture; N]) -> Result<[Built
         }
     }
     run(&format!("program for {}", architectures.map(|architecture| architecture.name).join(" and ")), &mut build)?;
-    for architecture in architectures {
-        let program = target().join(architecture.target).join("release/waykeeper");
-        run("without symbols", Command::new(format!("{}strip", architecture.tools)).arg(program))?;
-    }
-    Ok(architectures.map(|architecture| {
+    let built = architectures.map(|architecture| {
         let folder = target().join(architecture.target).join("release");
         Built { program: folder.join("waykeeper"), folder }
-    }))
+    });
+    for (architecture, built) in architectures.iter().zip(&built) {
+        run("without symbols", Command::new(format!("{}strip", architecture.tools)).arg(&built.program))?;
+    }
+    Ok(built)
 }
 
 /// Installs Rust's library for a target where it is missing.

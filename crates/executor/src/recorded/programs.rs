@@ -128,15 +128,14 @@ impl Programs<'_> {
 /// A program of which no recording is kept, as it is now.
 pub fn replace_by_kept(plan: &mut Plan, site: &Site) -> Result<Vec<RecordedProgram>, ExecutorError> {
     replace(plan, site, |program, _, _, file| {
-        match file.exists() {
-        true => Ok(Vec::new()),
-        false => Err(format!(
+        if file.exists() {
+            return Ok(Vec::new());
+        }
+        Err(ExecutorError::Refused(format!(
             "no recording of `{program}` is kept as the program is now ({} is missing): it was changed, or the recording was \
              deleted",
             file.display()
-        )
-        .into()),
-    }
+        )))
     })
 }
 
