@@ -69,13 +69,16 @@ step nothing-applied 0 waykeeper status
 step no-resctrl 3 waykeeper apply tcc-halves --cores real-time=1
 step no-experiment 2 waykeeper run no-such-experiment
 
-# The same from elsewhere: an SSH server, until the host says that it has seen enough.
-ip address add 10.0.2.15/24 dev eth0
-ip link set eth0 up
-/bin/sshd -E /tmp/kept/sshd.log -f /etc/sshd_config || echo "GUEST failed sshd: status $?"
-echo "GUEST serves"
-waited=0
-while [ ! -e /tmp/served ] && [ $waited -lt 600 ]; do sleep 1; waited=$((waited + 1)); done
+# The same from elsewhere: an SSH server, until the host says that it has seen enough. In the short form nobody comes.
+serve() {
+    ip address add 10.0.2.15/24 dev eth0
+    ip link set eth0 up
+    /bin/sshd -E /tmp/kept/sshd.log -f /etc/sshd_config || echo "GUEST failed sshd: status $?"
+    echo "GUEST serves"
+    waited=0
+    while [ ! -e /tmp/served ] && [ $waited -lt 600 ]; do sleep 1; waited=$((waited + 1)); done
+}
+grep -qw rig.short /proc/cmdline || serve
 
 echo "GUEST results"
 tar -c -f - . | gzip -9 | base64

@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::package::aarch64_program;
-use crate::package::program::{AARCH64, ARMV7, build};
+use crate::package::program::{AARCH64, ARMV7, Architecture, build};
+use crate::package::shipped_program;
 use crate::packages;
-use crate::step::{cargo, run, target};
+use crate::step::{cargo, run, run_together, target};
 
 /// Builds the program for the guests that are named, or for all, and runs it there.
 ///
@@ -24,21 +24,26 @@ pub fn run_with(guests: impl Iterator<Item = String>) -> Result<(), String> {
     run("the rig", &mut cargo("build --release --locked --package waykeeper-arm-rig --bin arm-rig"))?;
     for guest in all.iter().filter(|guest| named.is_empty() || named.iter().any(|name| name == guest.name)) {
         let [built] = build([guest])?;
-        in_guest(guest.name, &built.program)?;
+        let (title, mut rig) = in_guest(guest, &built.program);
+        run(&title, &mut rig)?;
     }
     Ok(())
 }
 
-/// Runs the program that is shipped, with the rig as it was built last.
+/// Runs the programs that are shipped, each in its guest and both at the same time, with the rig as it was built last. The board is slow
+/// to emulate: that guest has the short form.
 ///
 /// # Errors
 /// As above.
 pub fn short() -> Result<(), String> {
     packages::provide_for_arm_rig()?;
-    in_guest(AARCH64.name, &aarch64_program())
+    let [aarch64, mut armv7] = [&AARCH64, &ARMV7].map(|guest| in_guest(guest, &shipped_program(guest)));
+    armv7.1.arg("--short");
+    run_together(vec![aarch64, armv7])
 }
 
-fn in_guest(name: &str, program: &Path) -> Result<(), String> {
+fn in_guest(guest: &Architecture, program: &Path) -> (String, Command) {
     let mut rig = Command::new(target().join("release/arm-rig"));
-    run(&format!("the program for {name} in a guest"), rig.arg(name).arg(program))
+    rig.arg(guest.name).arg(program);
+    (format!("the program for {} in a guest", guest.name), rig)
 }

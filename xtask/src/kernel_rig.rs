@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use crate::package::program::{X86_64, build};
-use crate::package::x86_64_program;
+use crate::package::shipped_program;
 use crate::packages;
 use crate::step::{cargo, run, target};
 
@@ -39,7 +39,7 @@ pub fn short() -> Result<(), String> {
         let mut rig = Command::new(target().join("release/kernel-rig"));
         run(
             "the resctrl model and a real kernel",
-            rig.args(options.split_whitespace()).arg("--waykeeper").arg(x86_64_program()),
+            rig.args(options.split_whitespace()).arg("--waykeeper").arg(shipped_program(&X86_64)),
         )?;
     }
     Ok(())

@@ -68,10 +68,12 @@ const NEEDED_BY_CLIENTS_RIG: [(&str, &str); 5] = [
 ];
 
 /// What packages are made and tried with.
-const NEEDED_BY_PACKAGES: [(&str, &str); 9] = [
+const NEEDED_BY_PACKAGES: [(&str, &str); 11] = [
     ("musl-gcc", "musl-tools"),
     ("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu"),
     ("aarch64-linux-gnu-strip", "binutils-aarch64-linux-gnu"),
+    ("arm-linux-gnueabihf-gcc", "gcc-arm-linux-gnueabihf"),
+    ("arm-linux-gnueabihf-strip", "binutils-arm-linux-gnueabihf"),
     ("dpkg-deb", "dpkg"),
     ("debootstrap", "debootstrap"),
     ("systemd-analyze", "systemd"),
@@ -79,6 +81,9 @@ const NEEDED_BY_PACKAGES: [(&str, &str); 9] = [
     ("unshare", "util-linux"),
     ("git", "git"),
 ];
+
+/// Files that they need.
+const FILES_NEEDED_BY_PACKAGES: [(&str, &str); 1] = [("/usr/arm-linux-gnueabihf/lib/libc.a", "libc6-dev-armhf-cross")];
 
 /// What Arm guests run in and are made with.
 const NEEDED_BY_ARM_RIG: [(&str, &str); 8] = [
@@ -143,7 +148,7 @@ pub fn provide_for_clients_rig() -> Result<(), String> {
 /// # Errors
 /// Missing packages that could not be installed.
 pub fn provide_for_packages() -> Result<(), String> {
-    install(missing(&NEEDED_BY_PACKAGES, &[]))
+    install(missing(&NEEDED_BY_PACKAGES, &FILES_NEEDED_BY_PACKAGES))
 }
 
 /// The same for Arm guests.

@@ -33,6 +33,19 @@ pub fn run(title: &str, command: &mut Command) -> Result<(), String> {
     Ok(())
 }
 
+/// Runs commands at the same time in the workspace's root. Each has a title; what they print is mixed line by line.
+///
+/// # Errors
+/// The first of those that cannot be started or do not succeed, when all have ended.
+pub fn run_together(commands: Vec<(String, Command)>) -> Result<(), String> {
+    std::thread::scope(|scope| {
+        let running: Vec<_> =
+            commands.into_iter().map(|(title, mut command)| scope.spawn(move || run(&title, &mut command))).collect();
+        let ended: Vec<_> = running.into_iter().map(|thread| thread.join()).collect();
+        ended.into_iter().try_for_each(|ended| ended.unwrap_or_else(|_| Err("a step's thread has ended".into())))
+    })
+}
+
 /// Runs the last command in the place of this process.
 ///
 /// # Errors

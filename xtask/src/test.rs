@@ -23,8 +23,8 @@ pub fn all() -> Result<(), String> {
     architecture::check()?;
     words::check()?;
     dependencies::check()?;
-    run("lints", &mut cargo("clippy --workspace --all-targets --locked -- -D warnings"))?;
-    run("documentation", cargo("doc --workspace --no-deps --locked").env("RUSTDOCFLAGS", "-D warnings"))?;
+    run("lints", &mut cargo("clippy --release --workspace --all-targets --locked -- -D warnings"))?;
+    run("documentation", cargo("doc --release --workspace --no-deps --locked").env("RUSTDOCFLAGS", "-D warnings"))?;
     // Everything is built once: other sets of packages would have other features, and build their libraries anew.
     run("build", &mut cargo("build --workspace --release --locked --lib --bins --tests"))?;
     short_measurement()?;

@@ -18,7 +18,8 @@ const INSIDE: &str = include_str!("../inside.sh");
 /// The longest time that a guest may take, seconds.
 const SECONDS: u32 = 1200;
 
-/// Boots a guest and returns the folder with what it kept. `served` runs while the guest's SSH server answers.
+/// Boots a guest and returns the folder with what it kept. `served` runs while the guest's SSH server answers, unless the form is the
+/// short one.
 ///
 /// # Errors
 /// What could not be fetched; a guest that does not come to its end; a step that failed, in the guest or from here.
@@ -26,13 +27,14 @@ pub fn run(
     guest: &Guest,
     waykeeper: &Path,
     cookbook: &Path,
+    is_short: bool,
     served: impl FnOnce(&Server) -> Result<(), String>,
 ) -> Result<PathBuf, String> {
     let place = provided(guest)?;
     let server = Server::new(guest.name)?;
     let initramfs = target().join(format!("arm-rig-{}.cpio", guest.name));
     let failed = |error: std::io::Error| format!("{}: {error}", initramfs.display());
-    std::fs::write(&initramfs, archive(guest, &place, waykeeper, cookbook, &server)?).map_err(failed)?;
+    std::fs::write(&initramfs, archive(&place, waykeeper, cookbook, &server)?).map_err(failed)?;
     let mut command = Command::new("timeout");
     command.args(["--kill-after=5", &SECONDS.to_string(), guest.qemu]).args(guest.options);
     command.args(["-nographic", "-no-reboot", "-serial", "stdio", "-monitor", "none"]);
@@ -41,14 +43,15 @@ pub fn run(
     if place.join("board.dtb").exists() {
         command.arg("-dtb").arg(place.join("board.dtb"));
     }
-    command.arg("-append").arg(format!("{} panic=-1 quiet loglevel=3 rdinit=/init", guest.kernel_options));
+    let short = if is_short { " rig.short" } else { "" };
+    command.arg("-append").arg(format!("{}{short} panic=-1 quiet loglevel=3 rdinit=/init", guest.kernel_options));
     // The board's sound card finds none here, and says so at length: what QEMU says is shown where no guest comes up.
     let said = target().join(format!("arm-rig-{}-qemu.log", guest.name));
     let log = std::fs::File::create(&said).map_err(|error| format!("{}: {error}", said.display()))?;
     command.env("QEMU_AUDIO_DRV", "none").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log);
     let mut child = command.spawn().map_err(|error| format!("{command:?}: {error}"))?;
     let mut from_here = Ok(());
-    let heard = listen(child.stdout.take().ok_or("QEMU has no output")?, || {
+    let heard = listen(guest.name, child.stdout.take().ok_or("QEMU has no output")?, || {
         from_here = served(&server);
         // The guest waits for this, and for ten minutes at most.
         let _ = server.shell("touch /tmp/served");
@@ -71,27 +74,19 @@ fn provided(guest: &Guest) -> Result<PathBuf, String> {
     Ok(cache.join(guest.name))
 }
 
-/// What a program that is not static needs.
-const LIBRARIES: [&str; 4] = ["ld-linux-armhf.so.3", "libc.so.6", "libgcc_s.so.1", "libm.so.6"];
-
-fn archive(guest: &Guest, place: &Path, waykeeper: &Path, cookbook: &Path, server: &Server) -> Result<Vec<u8>, String> {
+fn archive(place: &Path, waykeeper: &Path, cookbook: &Path, server: &Server) -> Result<Vec<u8>, String> {
     let mut archive = Archive::default();
     ["bin", "dev", "lib", "modules", "proc", "root", "run", "sys", "tmp", "var"]
         .iter()
         .for_each(|folder| archive.directory(folder));
     archive.device("dev/console", 5, 1);
     archive.file("init", 0o755, INSIDE.as_bytes());
-    let libraries = guest
-        .libraries
-        .into_iter()
-        .flat_map(|folder| LIBRARIES.map(|library| (format!("lib/{library}"), Path::new(folder).join(library))));
     let programs = [
         ("bin/busybox".to_owned(), place.join("busybox")),
         ("bin/waykeeper".to_owned(), waykeeper.to_owned()),
         ("bin/cookbook".to_owned(), cookbook.to_owned()),
     ];
-    // Of two files with one name the last one counts: the server's libraries are newer than the compiler's, or the same.
-    for (name, file) in programs.into_iter().chain(libraries) {
+    for (name, file) in programs {
         archive.file(&name, 0o755, &read(&file)?);
     }
     for (name, file) in files(&place.join("modules"))? {
@@ -114,7 +109,7 @@ struct Heard {
     ended: bool,
 }
 
-fn listen(output: impl Read, served: impl FnOnce()) -> Heard {
+fn listen(guest: &str, output: impl Read, served: impl FnOnce()) -> Heard {
     let mut served = Some(served);
     let mut heard = Heard::default();
     let mut sends = false;
@@ -126,7 +121,7 @@ fn listen(output: impl Read, served: impl FnOnce()) -> Heard {
             Some("end") => (sends, heard.ended) = (false, true),
             Some(said) => {
                 heard.failed += usize::from(said.starts_with("failed "));
-                println!("{said}");
+                println!("{guest}: {said}");
             }
             None if sends => heard.archive += &line,
             None => heard.other.push(line),

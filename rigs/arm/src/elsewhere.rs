@@ -37,7 +37,7 @@ pub fn look(server: &Server, guest: &Guest, program: &Path) -> Result<(), String
     for (name, step) in STEPS {
         let begun = Instant::now();
         step(&desk).map_err(|why| format!("{name}: {why}"))?;
-        println!("passed {name} in {:.1} s", begun.elapsed().as_secs_f64());
+        println!("{}: passed {name} in {:.1} s", guest.name, begun.elapsed().as_secs_f64());
     }
     Ok(())
 }

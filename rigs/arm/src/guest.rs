@@ -15,8 +15,6 @@ pub struct Guest {
     pub network: &'static str,
     /// Parameters of the kernel.
     pub kernel_options: &'static str,
-    /// Where the C compiler's libraries lie, for programs that need them; nothing for static ones.
-    pub libraries: Option<&'static str>,
     /// The kind of its cores, as `machine` must name it.
     pub cores: &'static str,
     /// How `uname -m` calls the architecture.
@@ -44,7 +42,6 @@ pub const GUESTS: [Guest; 2] = [
         ],
         network: "virtio-net-pci",
         kernel_options: "console=ttyAMA0",
-        libraries: None,
         cores: "Cortex-A76",
         architecture: "aarch64",
     },
@@ -56,7 +53,6 @@ pub const GUESTS: [Guest; 2] = [
         options: &["-machine", "vexpress-a9,secure=off", "-cpu", "cortex-a9", "-smp", "4", "-m", "1024"],
         network: "lan9118",
         kernel_options: "console=ttyAMA0 nr_cpus=2",
-        libraries: Some("/usr/arm-linux-gnueabihf/lib"),
         cores: "Cortex-A9",
         architecture: "armv7l",
     },

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::Made;
 use super::program::Architecture;
 use crate::step::{run, target};
 use crate::tools;
@@ -24,15 +25,16 @@ pub fn package(architecture: &Architecture, folder: &Path) -> Result<PathBuf, St
     Ok(deb)
 }
 
-/// Looks into a package that cannot be installed here: it is for AArch64, has the files of the one that is installed, and its
-/// program is the one that was built for it.
+/// Looks into a package that cannot be installed here: it is for its architecture, has the files of the one that is installed, and
+/// its program is the one that was built for it.
 ///
 /// # Errors
 /// What is not as it must be.
-pub fn test_other(deb: &Path, installed: &Path, program: &Path) -> Result<(), String> {
+pub(super) fn test_other(made: &Made, installed: &Path) -> Result<(), String> {
+    let (deb, program, expected) = (&made.deb, &made.built.program, made.architecture.debian);
     let architecture = printed(Command::new("dpkg-deb").arg("--field").arg(deb).arg("Architecture"))?;
-    if architecture.trim() != "arm64" {
-        return Err(format!("{} is for {architecture}, expected arm64", deb.display()));
+    if architecture.trim() != expected {
+        return Err(format!("{} is for {}, expected {expected}", deb.display(), architecture.trim()));
     }
     let (its, others) = (files(deb)?, files(installed)?);
     if its != others {
@@ -41,7 +43,10 @@ pub fn test_other(deb: &Path, installed: &Path, program: &Path) -> Result<(), St
     }
     let folder = target().join("package-unpacked");
     let _ = fs::remove_dir_all(&folder);
-    run("the package for AArch64, unpacked", Command::new("dpkg-deb").arg("--extract").arg(deb).arg(&folder))?;
+    run(
+        &format!("the package for {expected}, unpacked"),
+        Command::new("dpkg-deb").arg("--extract").arg(deb).arg(&folder),
+    )?;
     let read = |path: &Path| fs::read(path).map_err(|error| format!("{}: {error}", path.display()));
     let same = read(&folder.join("usr/bin/waykeeper"))? == read(program)?;
     let _ = fs::remove_dir_all(&folder);

@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 
 use crate::packages;
 use crate::step::{root, run, target};
-use program::{AARCH64, Built, X86_64};
+use program::{AARCH64, ARMV7, Architecture, Built, X86_64};
 
 /// The shells that completions are made for.
 const SHELLS: [&str; 3] = ["bash", "zsh", "fish"];
@@ -24,14 +24,9 @@ fn shipped() -> PathBuf {
     target().join("shipped")
 }
 
-/// The program for AArch64, as it is shipped.
-pub fn aarch64_program() -> PathBuf {
-    shipped().join("waykeeper-aarch64")
-}
-
-/// The program for x86-64, as it is shipped.
-pub fn x86_64_program() -> PathBuf {
-    shipped().join("waykeeper-x86_64")
+/// The program for an architecture, as it is shipped.
+pub fn shipped_program(architecture: &Architecture) -> PathBuf {
+    shipped().join(format!("waykeeper-{}", architecture.name))
 }
 
 /// Makes what users install.
@@ -47,34 +42,38 @@ pub fn make() -> Result<(), String> {
 /// # Errors
 /// A step that fails, or a package that is not as it must be.
 pub fn test() -> Result<(), String> {
-    let Made { x86_64, aarch64, deb, deb_aarch64 } = make_all()?;
-    program::check_static(&x86_64)?;
-    program::check_static(&aarch64)?;
-    debian::test_other(&deb_aarch64, &deb, &aarch64.program)?;
-    bare_root::test(&deb, &program::commit())?;
-    booted::test(&deb)
+    let [here, others @ ..] = make_all()?;
+    program::check_static(&here.built)?;
+    for other in &others {
+        program::check_static(&other.built)?;
+        debian::test_other(other, &here.deb)?;
+    }
+    bare_root::test(&here.deb, &program::commit())?;
+    booted::test(&here.deb)
 }
 
-/// What was made.
+/// What programs are made for; this machine's own is the first.
+const SHIPPED: [&Architecture; 3] = [&X86_64, &AARCH64, &ARMV7];
+
+/// What was made for an architecture.
 struct Made {
-    x86_64: Built,
-    aarch64: Built,
+    architecture: &'static Architecture,
+    built: Built,
     deb: PathBuf,
-    deb_aarch64: PathBuf,
 }
 
-fn make_all() -> Result<Made, String> {
+/// Makes all, in the order of [`SHIPPED`].
+fn make_all() -> Result<[Made; 3], String> {
     packages::provide_for_packages()?;
     let folder = shipped();
     fresh(&folder)?;
-    let [x86_64, aarch64] = program::build([&X86_64, &AARCH64])?;
+    let built = program::build(SHIPPED)?;
     // Pages and completions are the same for every architecture; the program of this machine's prints them.
-    beside(&x86_64, &x86_64)?;
-    beside(&x86_64, &aarch64)?;
-    copy(&x86_64.program, &x86_64_program())?;
-    copy(&aarch64.program, &aarch64_program())?;
-    let deb = debian::package(&X86_64, &folder)?;
-    let deb_aarch64 = debian::package(&AARCH64, &folder)?;
+    for (architecture, other) in SHIPPED.iter().zip(&built) {
+        beside(&built[0], other)?;
+        copy(&other.program, &shipped_program(architecture))?;
+    }
+    let debs = SHIPPED.map(|architecture| debian::package(architecture, &folder));
     for file in ["packaging/Containerfile", "crates/markers/user/waykeeper.h"] {
         let file = Path::new(root()).join(file);
         copy(&file, &folder.join(file.file_name().unwrap_or_default()))?;
@@ -83,7 +82,11 @@ fn make_all() -> Result<Made, String> {
     copy(&wheel, &folder.join(wheel.file_name().unwrap_or_default()))?;
     sums(&folder)?;
     println!("packages are in {}", folder.display());
-    Ok(Made { x86_64, aarch64, deb, deb_aarch64 })
+    let made = SHIPPED.into_iter().zip(built).zip(debs);
+    let made: Vec<Made> = made
+        .map(|((architecture, built), deb)| Ok(Made { architecture, built, deb: deb? }))
+        .collect::<Result<_, String>>()?;
+    made.try_into().map_err(|_| "not every architecture was made".to_owned())
 }
 
 /// Writes man pages and completions, which `here` prints, beside a program, where the package's description has them.

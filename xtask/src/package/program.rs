@@ -1,4 +1,4 @@
-//! The program for each architecture; the static ones are built against musl, so that each runs on every Linux of its architecture, whatever C library is there.
+//! The program for each architecture, static, so that each runs on every Linux of its architecture, whatever C library is there.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -16,11 +16,13 @@ pub struct Architecture {
     pub target: &'static str,
     /// Before the names of the C compiler and its tools; nothing for this machine's own.
     tools: &'static str,
+    /// Flags of the Rust compiler, which the static program needs with this C library.
+    flags: &'static str,
 }
 
 /// What Debian packages are made for.
 pub const X86_64: Architecture =
-    Architecture { name: "x86_64", debian: "amd64", target: "x86_64-unknown-linux-musl", tools: "" };
+    Architecture { name: "x86_64", debian: "amd64", target: "x86_64-unknown-linux-musl", tools: "", flags: "" };
 
 /// What most boards run; it is shipped too.
 pub const AARCH64: Architecture = Architecture {
@@ -28,14 +30,16 @@ pub const AARCH64: Architecture = Architecture {
     debian: "arm64",
     target: "aarch64-unknown-linux-musl",
     tools: "aarch64-linux-gnu-",
+    flags: "",
 };
 
-/// What older boards run. It needs the C library of a Debian there: a static one would need every crate built anew.
+/// What older boards run. Its C library is glibc: musl's standard library for it is not to be had everywhere.
 pub const ARMV7: Architecture = Architecture {
     name: "armv7",
     debian: "armhf",
     target: "armv7-unknown-linux-gnueabihf",
     tools: "arm-linux-gnueabihf-",
+    flags: "-C target-feature=+crt-static",
 };
 
 /// A program that was built.
@@ -72,11 +76,14 @@ pub fn build<const N: usize>(architectures: [&Architecture; N]) -> Result<[Built
     for architecture in architectures {
         provide(architecture.target)?;
         build.args(["--target", architecture.target]);
+        let variable = architecture.target.replace('-', "_");
+        let setting = |key: &str| format!("CARGO_TARGET_{}_{key}", variable.to_uppercase());
         if !architecture.tools.is_empty() {
             let compiler = format!("{}gcc", architecture.tools);
-            let variable = architecture.target.replace('-', "_");
-            build.env(format!("CARGO_TARGET_{}_LINKER", variable.to_uppercase()), &compiler);
-            build.env(format!("CC_{variable}"), &compiler);
+            build.env(setting("LINKER"), &compiler).env(format!("CC_{variable}"), &compiler);
+        }
+        if !architecture.flags.is_empty() {
+            build.env(setting("RUSTFLAGS"), architecture.flags);
         }
     }
     run(&format!("program for {}", architectures.map(|architecture| architecture.name).join(" and ")), &mut build)?;
