@@ -105,3 +105,38 @@ fn what_cannot_be_probed_is_inconclusive() {
         assert!(told.contains(said), "{said}: {output:?}");
     }
 }
+
+/// A run beside what was applied before, one beside a group that somebody else made, and one beside nothing.
+const BEFORE: &str = "set -e; waykeeper=$1; run() { $waykeeper run plain.toml --on host --out $1 > $1.out; }\n\
+    run nothing\n\
+    $waykeeper apply tcc-halves --cores real-time=2,3\n\
+    run applied\n\
+    $waykeeper restore\n\
+    mkdir /sys/fs/resctrl/pods; printf 'L3:0=f\\n' > /sys/fs/resctrl/pods/schemata\n\
+    run others\n";
+
+#[test]
+fn a_run_records_what_was_in_force_before_it() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("plain.toml"), EXPERIMENT.replace("'tcc-halves'", "")).unwrap();
+    let program = env!("CARGO_BIN_EXE_waykeeper");
+    let room = ["enter", "xeon-d-2752ter", "--", "sh", "-c", BEFORE, "sh", program];
+    let output = waykeeper(&room).current_dir(folder.path()).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let run = |name: &str| -> (Value, String) {
+        let record = fs::read_to_string(folder.path().join(name).join("run.json")).unwrap();
+        let run: Value = serde_json::from_str(&record).unwrap();
+        (run["machine"].clone(), run["notes"].to_string())
+    };
+    let (machine, notes) = run("nothing");
+    assert!(machine.get("applied_before").is_none() && machine.get("resctrl_groups_before").is_none(), "{machine}");
+    assert!(!notes.contains("was measured under"), "{notes}");
+    let (machine, notes) = run("applied");
+    assert!(machine["applied_before"].as_str().unwrap().starts_with("tcc-halves, since 20"), "{machine}");
+    assert!(machine["resctrl_groups_before"].to_string().contains("real-time L3:0=ffc00"), "{machine}");
+    assert!(notes.contains("The policy `tcc-halves` was applied before the run began"), "{notes}");
+    let (machine, notes) = run("others");
+    assert!(machine.get("applied_before").is_none(), "{machine}");
+    assert!(machine["resctrl_groups_before"].to_string().contains("pods L3:0=f "), "{machine}");
+    assert!(notes.contains("resctrl had settings when the run began") && !notes.contains("tcc-halves"), "{notes}");
+}

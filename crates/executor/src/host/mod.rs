@@ -5,6 +5,7 @@ mod colours;
 mod command;
 mod gate;
 mod guardian;
+mod in_force;
 mod job;
 mod limits;
 mod live;

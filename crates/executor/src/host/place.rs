@@ -8,6 +8,7 @@ use waykeeper_platform::{CoreId, Platform};
 use waykeeper_run::MachineRecord;
 
 use super::bench::{Bench, Workers};
+use super::in_force::{self, InForce};
 use super::{Host, WASH_MOST, WASH_TIMES, colours, policy, probe};
 use crate::measure::{ExecutorError, OfferedSite};
 use crate::policies::{self, PolicyFiles};
@@ -38,11 +39,22 @@ impl Host {
         let tick_ns = clock.tick_ns;
         let llc = cache_shapes(&found.platform, site.auto_core).0.iter().map(|shape| shape.size_bytes).max();
         let facts = facts(&root, site.auto_core);
+        let InForce { applied, groups, notes: in_force } = in_force::look();
         let kept = if bench.is_simulated() { Vec::new() } else { kept_notes(&root, site.auto_core) };
         let place = OfferedSite {
             pace: bench.pace(),
-            notes: notes(&facts).into_iter().chain(kept).chain(unknown_caches(llc)).chain(bench.notes()).collect(),
-            machine: machine(facts, &found.platform, &site),
+            notes: in_force
+                .into_iter()
+                .chain(notes(&facts))
+                .chain(kept)
+                .chain(unknown_caches(llc))
+                .chain(bench.notes())
+                .collect(),
+            machine: MachineRecord {
+                applied_before: applied,
+                resctrl_groups_before: groups,
+                ..machine(facts, &found.platform, &site)
+            },
             clock,
             site,
             parameters: None,
@@ -121,6 +133,7 @@ fn machine(facts: Facts, platform: &Platform, site: &Site) -> MachineRecord {
         hypervisor: facts.hypervisor,
         transparent_hugepages: facts.transparent_hugepages,
         realtime_throttling: facts.realtime_throttling,
+        ..MachineRecord::default()
     }
 }
 

@@ -128,6 +128,11 @@ pub struct MachineRecord {
     pub transparent_hugepages: Option<String>,
     /// Share of time that real-time tasks may take, as `runtime_us/period_us`.
     pub realtime_throttling: Option<String>,
+    /// The policy that `waykeeper apply` had put in force before the run began, and since when; every case was measured under it.
+    pub applied_before: Option<String>,
+    /// Control groups that resctrl had before the run began, with their shares, and what its root group had less than all of.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resctrl_groups_before: Vec<String>,
 }
 
 /// Something asked of the system.

@@ -1,0 +1,128 @@
+//! What was in force on the machine before the run did anything: every case is measured under it, also one without a mitigation.
+
+use std::path::Path;
+
+use waykeeper_control::host::HostFiles;
+use waykeeper_control::schemata::{format, is_bandwidth, show};
+use waykeeper_control::{GroupSnapshot, Phase, Snapshot, StateDirectory, Status, StatusError, Tree, TreeError, status};
+
+/// What is in force.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct InForce {
+    /// What `waykeeper apply` did, and when.
+    pub applied: Option<String>,
+    /// Control groups of resctrl and their shares; of the root group, what is less than all.
+    pub groups: Vec<String>,
+    /// What this means for the figures, and what was not seen of it.
+    pub notes: Vec<String>,
+}
+
+/// Looks at the machine that this process sees. Changes nothing.
+pub(super) fn look() -> InForce {
+    let mut files = HostFiles::at(Path::new("/"));
+    let mut machine = files.machine();
+    let applied = status(&mut machine, &mut StateDirectory::of_this_machine());
+    InForce::of(applied, groups(machine.tree))
+}
+
+impl InForce {
+    fn of(applied: Result<Option<Status>, StatusError>, groups: Result<Vec<String>, TreeError>) -> Self {
+        let mut found = Self::default();
+        match applied {
+            Ok(applied) => {
+                found.notes.extend(applied.as_ref().and_then(applied_note));
+                found.applied = applied.map(|applied| format!("{}, since {}", applied.policy, applied.began));
+            }
+            Err(error) => {
+                found.notes.push(format!("Whether a policy was applied when the run began was not seen: {error}."));
+            }
+        }
+        match groups {
+            Ok(groups) if groups.is_empty() => {}
+            Ok(groups) => {
+                let list = groups.join(", ");
+                found.notes.push(format!(
+                    "resctrl had settings when the run began, and every case was measured under them: {list}."
+                ));
+                found.groups = groups;
+            }
+            Err(error) => {
+                found.notes.push(format!("Which groups resctrl had when the run began was not seen: {error}."))
+            }
+        }
+        found
+    }
+}
+
+/// What an applied policy means for the figures; nothing where the machine was started again since.
+fn applied_note(applied: &Status) -> Option<String> {
+    let policy = &applied.policy;
+    let holds = match (applied.phase, applied.differences.len()) {
+        (Phase::Rebooted, _) => return None,
+        (Phase::Applied, 0) => "",
+        (Phase::Applied, _) => "; not all of it reads as it was written (`waykeeper status`)",
+        (Phase::Applying | Phase::Restoring | Phase::Remains, _) => {
+            "; only a part of it was in force (`waykeeper status`)"
+        }
+    };
+    Some(format!(
+        "The policy `{policy}` was applied before the run began, and every case was measured under it, also those without a \
+         mitigation{holds}."
+    ))
+}
+
+/// Groups as text, such as `pods L3:0=f`; none where resctrl is not mounted.
+fn groups(tree: &mut dyn Tree) -> Result<Vec<String>, TreeError> {
+    if tree.unusable().is_some() || tree.mounted()?.is_none() {
+        return Ok(Vec::new());
+    }
+    let snapshot = Snapshot::take(tree)?;
+    let described = snapshot.control().map(|(name, group)| match name.is_empty() {
+        true => root_group(tree, group),
+        false => {
+            let shares = format(&group.shares()).trim_end().replace('\n', " ");
+            let what = if shares.is_empty() { group.mode.as_deref().unwrap_or_default() } else { &shares };
+            Some(format!("{name} {what}").trim_end().to_owned())
+        }
+    });
+    Ok(described.flatten().collect())
+}
+
+/// What the root group has less than all of.
+fn root_group(tree: &mut dyn Tree, group: &GroupSnapshot) -> Option<String> {
+    let less = group.shares().into_iter().filter_map(|(domain, value)| {
+        let resource = &domain.resource;
+        let all = match is_bandwidth(resource) {
+            // In MiB/s there is no value that is known to be all.
+            true => (resource == "MB" && value <= 100).then_some(100),
+            false => {
+                let text = tree.read(&format!("info/{resource}/cbm_mask")).ok()?;
+                u64::from_str_radix(text.trim(), 16).ok()
+            }
+        };
+        let all = all.filter(|all| *all != value)?;
+        Some(format!("{resource}:{}={} of {}", domain.id, show(resource, value), show(resource, all)))
+    });
+    let less: Vec<String> = less.collect();
+    (!less.is_empty()).then(|| format!("the root group {}", less.join(" ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_read_is_said_and_is_not_nothing() {
+        let unreadable = StatusError::Boot(waykeeper_control::BootUnknown);
+        let found = InForce::of(Err(unreadable), Ok(Vec::new()));
+        assert!(found.notes.len() == 1 && found.notes[0].contains("was not seen"), "{found:?}");
+        assert_eq!(InForce::of(Ok(None), Ok(Vec::new())), InForce::default());
+    }
+
+    #[test]
+    fn groups_of_others_are_named_with_what_they_have() {
+        let found = InForce::of(Ok(None), Ok(vec!["pods L3:0=f".into(), "the root group L3:0=7f0 of 7ff".into()]));
+        assert_eq!(found.groups.len(), 2);
+        assert!(found.notes[0].ends_with("pods L3:0=f, the root group L3:0=7f0 of 7ff."), "{:?}", found.notes);
+    }
+}
