@@ -63,7 +63,13 @@ pub fn read(text: &str) -> Result<Imported, String> {
     let in_ns = file.resolution_in_ns == Some(1) || system.resolution_in_ns == Some(1);
     let step_ns = if in_ns { 1.0 } else { US };
     let threads = file.thread.or(file.cpu).unwrap_or_default();
-    let histograms = threads.into_iter().map(|(number, thread)| histogram(tool, number, thread, step_ns, length_s));
+    let cores: Vec<u32> = threads.iter().map(|(number, thread)| thread.cpu.unwrap_or(*number)).collect();
+    let alone = |core: u32| cores.iter().filter(|other| **other == core).count() == 1;
+    let histograms = threads.into_iter().map(|(number, thread)| {
+        let core = thread.cpu.unwrap_or(number);
+        let name = if alone(core) { format!("core {core}") } else { format!("core {core}, thread {number}") };
+        histogram(tool, name, core, thread, step_ns, length_s)
+    });
     Ok(Imported {
         tool: tool.into(),
         version: file.version,
@@ -91,7 +97,8 @@ fn tool(file: &File) -> Result<&'static str, String> {
 
 fn histogram(
     tool: &str,
-    number: u32,
+    name: String,
+    core: u32,
     thread: Thread,
     step_ns: f64,
     length_s: Option<f64>,
@@ -109,11 +116,11 @@ fn histogram(
         counts.pop();
         beyond = count;
     }
-    let core = thread.cpu.unwrap_or(number);
     let mut histogram = ImportedHistogram {
-        name: format!("core {core}"),
+        name,
         core,
         step_ns,
+        bucket: 1,
         min: thread.min.or(counts.first().map(|(value, _)| *value)),
         max: thread.max.or(counts.last().map(|(value, _)| *value)),
         mean: thread.avg,

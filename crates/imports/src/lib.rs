@@ -36,6 +36,8 @@ pub struct ImportedHistogram {
     pub core: u32,
     /// Nanoseconds of a step.
     pub step_ns: f64,
+    /// Steps that a bucket is wide; a sample counts at its lower end.
+    pub bucket: u64,
     /// Value in steps, and samples.
     pub counts: Vec<(u64, u64)>,
     /// Samples beyond the histogram, of which the largest alone is known.
@@ -51,6 +53,9 @@ pub struct ImportedHistogram {
     /// Time in which they were taken, seconds, where the file says it.
     pub length_s: Option<f64>,
 }
+
+/// What would do in the place of a file that contradicts itself.
+pub(crate) const AS_WRITTEN: &str = "expected the file as the tool wrote it: this one was changed or damaged";
 
 impl ImportedHistogram {
     /// All samples.
@@ -70,17 +75,48 @@ impl ImportedHistogram {
         let (samples, outside) = (self.samples() as f64, (self.beyond + self.missing) as f64);
         // What is not in the histogram is anything up to the longest. The tool may cut its mean to whole steps as well.
         let least = inside / (samples + self.missing as f64) - 1.0;
-        let most = (inside + outside * most) / samples + 2.0;
+        let most = (inside + outside * most) / samples + self.bucket as f64 + 1.0;
         if (least..=most).contains(&mean) {
             return Ok(());
         }
         Err(format!(
-            "{} has a mean of {mean} steps, and its histogram one from {:.1} to {:.1}; expected the file as the tool wrote it: this \
-             one was changed or damaged",
+            "{} has a mean of {mean} steps, and its histogram one from {:.1} to {:.1}; {AS_WRITTEN}",
             self.name,
             least.max(0.0),
             most
         ))
+    }
+
+    /// Compares the smallest and the largest sample that the tool says with its histogram, to a bucket.
+    ///
+    /// # Errors
+    /// Extremes that samples in these steps cannot have.
+    fn check_extremes(&self) -> Result<(), String> {
+        let refused = |what: &str, value: u64, histogram: String| {
+            Err(format!("{} has a {what} of {value} steps, and {histogram}; {AS_WRITTEN}", self.name))
+        };
+        if let (Some(min), Some(max)) = (self.min, self.max)
+            && min > max
+        {
+            return refused("minimum", min, format!("a maximum of {max}"));
+        }
+        let (Some((first, _)), Some((last, _))) = (self.counts.first(), self.counts.last()) else { return Ok(()) };
+        let near = |extreme: u64, value: u64| extreme.abs_diff(value) <= self.bucket;
+        // What is missing may have been the shortest or the longest.
+        let is_whole = self.missing == 0;
+        if let Some(min) = self.min
+            && !near(min, *first)
+            && (min > *first || is_whole)
+        {
+            return refused("minimum", min, format!("its histogram begins at {first}"));
+        }
+        if let Some(max) = self.max
+            && !near(max, *last)
+            && (max < *last || (is_whole && self.beyond == 0))
+        {
+            return refused("maximum", max, format!("its histogram ends at {last}"));
+        }
+        Ok(())
     }
 
     /// Compares the samples with how many cycles the tool counted. One that is missing may have been measured as the tool ended.
@@ -90,15 +126,14 @@ impl ImportedHistogram {
     fn check_total(&mut self, cycles: Option<u64>) -> Result<(), String> {
         let (samples, Some(cycles)) = (self.samples(), cycles) else { return Ok(()) };
         let name = &self.name;
-        let expected = "expected the file as the tool wrote it: this one was changed or cut short";
         if samples > cycles {
-            return Err(format!("{name} has {samples} samples in {cycles} cycles; {expected}"));
+            return Err(format!("{name} has {samples} samples in {cycles} cycles; {AS_WRITTEN}"));
         }
         self.missing = cycles - samples;
         let is_inside = self.max.is_some_and(|max| self.counts.last().is_some_and(|(last, _)| *last >= max));
         match self.missing > 1 && is_inside {
             true => Err(format!(
-                "{name} has {samples} samples of {cycles} cycles, and its maximum lies inside the histogram; {expected}"
+                "{name} has {samples} samples of {cycles} cycles, and its maximum lies inside the histogram; {AS_WRITTEN}"
             )),
             false => Ok(()),
         }
@@ -114,14 +149,13 @@ pub fn read(text: &str) -> Result<Imported, String> {
         true => json::read(text)?,
         false => rtla::read(text)?,
     };
-    if imported.histograms.iter().all(|histogram| histogram.samples() == 0) {
-        let without = format!("the file of {} has no sample", imported.tool);
+    if imported.histograms.iter().all(|histogram| histogram.counts.is_empty()) {
+        let without = format!("the file of {} has no sample in a histogram", imported.tool);
         return Err(format!("{without}; expected a histogram (cyclictest needs --histogram beside --json)"));
     }
-    imported
-        .histograms
-        .iter()
-        .filter(|histogram| histogram.samples() > 0)
-        .try_for_each(ImportedHistogram::check_mean)?;
+    for histogram in imported.histograms.iter().filter(|histogram| histogram.samples() > 0) {
+        histogram.check_mean()?;
+        histogram.check_extremes()?;
+    }
     Ok(imported)
 }

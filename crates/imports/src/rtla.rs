@@ -17,6 +17,8 @@ pub fn read(text: &str) -> Result<Imported, String> {
     };
     let (mut step_ns, mut length_s, mut columns) = (1e3, None, Vec::new());
     let mut totals = Vec::new();
+    let mut rows: Vec<u64> = Vec::new();
+    let mut summed_up: Vec<&str> = Vec::new();
     for (number, line) in lines {
         if let Some(unit) = line.strip_prefix("# Time unit is ") {
             step_ns = if unit.starts_with("nanoseconds") { 1.0 } else { 1e3 };
@@ -28,6 +30,8 @@ pub fn read(text: &str) -> Result<Imported, String> {
             break;
         } else if !line.is_empty() && !line.starts_with('#') {
             row(line, number, &mut columns)?;
+            rows.extend(line.split_whitespace().next().and_then(|label| label.parse::<u64>().ok()));
+            summed_up.extend(SUMS.iter().filter(|label| line.starts_with(**label)));
             if let Some(counts) = line.strip_prefix("count:") {
                 totals = counts.split_whitespace().map(|count| count.parse().ok()).collect();
             }
@@ -36,8 +40,15 @@ pub fn read(text: &str) -> Result<Imported, String> {
     if columns.is_empty() {
         return Err("found no line that begins with `Index`; expected the whole output of `rtla ... hist`".into());
     }
+    if let Some(without) = SUMS.iter().find(|label| !summed_up.contains(*label)) {
+        return Err(format!(
+            "found no row `{without}`; expected the whole output of `rtla ... hist`, without --no-summary: this file was cut short"
+        ));
+    }
+    // With --bucket-size all rows are multiples of it.
+    let bucket = rows.iter().copied().fold(0, gcd).max(1);
     for (column, total) in columns.iter_mut().zip(totals.iter().copied().chain(std::iter::repeat(None))) {
-        (column.step_ns, column.length_s) = (step_ns, length_s);
+        (column.step_ns, column.bucket, column.length_s) = (step_ns, bucket, length_s);
         column.check_total(total)?;
     }
     Ok(Imported {
@@ -51,6 +62,9 @@ pub fn read(text: &str) -> Result<Imported, String> {
     })
 }
 
+/// The rows below the histogram.
+const SUMS: [&str; 5] = ["over:", "count:", "min:", "avg:", "max:"];
+
 /// `IRQ-001`, `Thr-001`, `CPU-001`.
 fn column(name: &str, line: usize) -> Result<ImportedHistogram, String> {
     let core = name.rsplit('-').next().and_then(|core| core.parse().ok());
@@ -60,6 +74,7 @@ fn column(name: &str, line: usize) -> Result<ImportedHistogram, String> {
         name: name.into(),
         core,
         step_ns: 1e3,
+        bucket: 1,
         counts: Vec::new(),
         beyond: 0,
         missing: 0,
@@ -104,6 +119,11 @@ fn row(line: &str, number: usize, columns: &mut [ImportedHistogram]) -> Result<(
         }
     }
     Ok(())
+}
+
+/// The greatest common divisor.
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 /// `0 00:01:00`: days, hours, minutes, seconds.

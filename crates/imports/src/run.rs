@@ -13,7 +13,7 @@ use waykeeper_run::{Clock, ImportRecord, MachineRecord, Run, SCHEMA, Tool};
 use waykeeper_statistics::Budget;
 use waykeeper_workload::{Passes, Pattern, format_ns};
 
-use crate::{Imported, ImportedHistogram};
+use crate::{AS_WRITTEN, Imported, ImportedHistogram};
 
 /// A run, and what it was concluded from.
 #[derive(Debug)]
@@ -49,6 +49,10 @@ pub fn conclude(
     if let (Some(asked), Some(said)) = (length_s, said) {
         check_length(asked, said)?;
     }
+    for histogram in &histograms {
+        check_longest(histogram, histogram.length_s.unwrap_or(longest))
+            .map_err(|why| InputError::in_file(name, why))?;
+    }
     let of = |histogram: &&ImportedHistogram| measurement(histogram, histogram.length_s.unwrap_or(longest));
     let measured: Vec<Measured> = histograms
         .iter()
@@ -66,6 +70,20 @@ pub fn conclude(
 
 /// The stamps of a file are whole seconds, and the least time between them is taken.
 const LENGTH_SPARE_S: f64 = 2.0;
+
+/// No sample takes longer than all of the measuring.
+fn check_longest(histogram: &ImportedHistogram, length_s: f64) -> Result<(), String> {
+    let longest_ns = histogram.max.unwrap_or(0) as f64 * histogram.step_ns;
+    if longest_ns <= (length_s + LENGTH_SPARE_S) * 1e9 {
+        return Ok(());
+    }
+    Err(format!(
+        "{} has a maximum of {}, and it was measured for {}; {AS_WRITTEN}",
+        histogram.name,
+        format_ns(longest_ns),
+        format_ns(length_s * 1e9)
+    ))
+}
 
 /// A length that is typed must be that of the file, which has it in whole seconds as a rule: budgets are judged by it.
 fn check_length(asked_s: f64, said_s: f64) -> Result<(), InputError> {
@@ -114,21 +132,25 @@ fn case(tool: &str, histogram: &ImportedHistogram) -> Case {
 }
 
 fn measurement(histogram: &ImportedHistogram, observed_s: f64) -> Measurement {
+    // Of those beyond the histogram it is known that they are longer than its last step with samples.
+    let last = histogram.counts.last().map_or(0, |(value, _)| *value);
     let beyond = histogram.max.filter(|_| histogram.beyond > 0).map(|max| (max, histogram.beyond));
-    let all: Vec<(u64, u64)> = histogram.counts.iter().copied().chain(beyond).collect();
     let samples = histogram.samples();
-    let from_histogram: u128 = all.iter().map(|(value, count)| u128::from(*value) * u128::from(*count)).sum();
+    let all = histogram.counts.iter().copied().chain(beyond);
+    let from_histogram: u128 = all.map(|(value, count)| u128::from(value) * u128::from(count)).sum();
     let sum = match histogram.mean {
         Some(mean) => (mean * samples as f64) as u128,
         None => from_histogram,
     };
     let samples = Samples {
-        counts: Counts::new(all),
+        counts: Counts::new(histogram.counts.clone()),
+        overflow: histogram.beyond,
+        overflow_from: last.saturating_add(histogram.bucket),
         count: samples,
         sum,
         min: histogram.min,
         max: histogram.max.map(|max| (max, None)),
-        rounded_down_ns: histogram.step_ns,
+        rounded_down_ns: histogram.step_ns * histogram.bucket as f64,
         ..Samples::new(histogram.step_ns)
     };
     Measurement {
@@ -182,8 +204,8 @@ fn base(
     let beyond: u64 = imported.histograms.iter().map(|histogram| histogram.beyond).sum();
     if beyond > 0 {
         notes.push(format!(
-            "{beyond} samples lie beyond its histogram. Each of them is counted as long as the longest, so that percentiles among \
-             them are too high."
+            "{beyond} samples lie beyond its histogram. Of each of them it is known only that it is longer than the last step that has \
+             samples, and at most as long as the longest: percentiles among them are not known."
         ));
     }
     let missing: u64 = imported.histograms.iter().map(|histogram| histogram.missing).sum();

@@ -253,3 +253,72 @@ fn a_limit_within_a_step_of_the_largest_is_not_called_kept() {
         assert!(judged(broken).starts_with("broken"), "{broken}: {}", judged(broken));
     }
 }
+
+#[test]
+fn extremes_that_a_histogram_cannot_have_are_refused() {
+    let thread = |extremes: &str| {
+        let histogram = r#""histogram": { "10": 60, "986": 40 }, "cycles": 100, "#;
+        of_one_thread(&format!("{histogram}{extremes}"), "cyclictest -D 5", 5)
+    };
+    assert!(read(&thread(r#""min": 10, "max": 986"#)).is_ok());
+    for (wrong, words) in [
+        (r#""min": 10, "max": 5"#, "a minimum of 10 steps, and a maximum of 5"),
+        (r#""min": 500, "max": 986"#, "a minimum of 500 steps, and its histogram begins at 10"),
+        (r#""min": 2, "max": 986"#, "a minimum of 2 steps, and its histogram begins at 10"),
+        (r#""min": 10, "max": 900"#, "a maximum of 900 steps, and its histogram ends at 986"),
+        (r#""min": 10, "max": 5000"#, "a maximum of 5000 steps, and its histogram ends at 986"),
+    ] {
+        let refused = read(&thread(wrong)).unwrap_err();
+        assert!(refused.contains(words) && refused.contains("changed or damaged"), "{wrong}: {refused}");
+    }
+    // One cycle that is missing may have been the longest; none is longer than all of the measuring.
+    let missing = thread(r#""min": 10, "max": 9000000"#).replace("\"cycles\": 100", "\"cycles\": 101");
+    let refused = conclude(&read(&missing).unwrap(), "x.json", None, &[], Vec::new()).unwrap_err().to_string();
+    assert!(refused.contains("a maximum of 9") && refused.contains("measured for 5 s"), "{refused}");
+}
+
+#[test]
+fn rtla_is_read_whole_or_not_and_its_buckets_may_be_wide() {
+    for row in ["over:", "count:", "min:", "avg:", "max:"] {
+        let cut: String =
+            TIMERLAT.lines().filter(|line| !line.starts_with(row)).map(|line| format!("{line}\n")).collect();
+        let refused = read(&cut).unwrap_err();
+        assert!(refused.contains(&format!("no row `{row}`")), "{refused}");
+    }
+    let wide = "# RTLA timerlat histogram\n# Time unit is microseconds (us)\n# Duration:   0 00:00:40\nIndex Thr-000\n\
+        0 500\n5 2000\n15 500\nover: 0\ncount: 3000\nmin: 4\navg: 9\nmax: 19\n";
+    let imported = read(wide).unwrap();
+    assert_eq!(imported.histograms[0].bucket, 5);
+    let budgets = ["max<=19us", "max<=24us@0.2"].map(|budget| budget.parse().unwrap());
+    let run = conclude(&imported, "x", None, &budgets, Vec::new()).unwrap().record;
+    assert!(run.budgets[0].text.contains("whole steps of 5 us"), "{}", run.budgets[0].text);
+    assert!(run.budgets[1].text.starts_with("not seen broken"), "{}", run.budgets[1].text);
+}
+
+#[test]
+fn samples_beyond_the_histogram_break_no_percentile_that_they_may_keep() {
+    // 40 from 10 us, 60 beyond, of which the longest has 2000 us.
+    let text = of_one_thread(
+        r#""histogram": { "10": 40000 }, "cycles": 100000, "min": 10, "max": 2000"#,
+        "cyclictest -h 20 -D 5",
+        5,
+    );
+    let budgets = ["p50<=5us", "p50<=100us", "p99<=3ms"].map(|budget| budget.parse().unwrap());
+    let run = conclude(&read(&text).unwrap(), "x.json", None, &budgets, Vec::new()).unwrap().record;
+    let texts: Vec<&str> = run.budgets.iter().map(|budget| budget.text.as_str()).collect();
+    assert!(texts[0].starts_with("broken: 100000 of 100000 samples over 5 us"), "{texts:?}");
+    assert!(
+        texts[1].starts_with("too thin to say: 0 of 100000 samples over 100 us, and 60000 more may be"),
+        "{texts:?}"
+    );
+    // None is longer than the longest.
+    assert!(texts[2].starts_with("not seen broken"), "{texts:?}");
+    assert_eq!((run.cases[0].p50_ns, run.cases[0].overflow), (None, 60_000));
+    // Without a histogram nothing is known of any.
+    let none = of_one_thread(r#""histogram": {}, "cycles": 100, "min": 10, "max": 200"#, "cyclictest -D 5", 5);
+    assert!(read(&none).unwrap_err().contains("--histogram"));
+    // Two threads on a core have a name each.
+    let two = CYCLICTEST.replace("\"cpu\": 3", "\"cpu\": 2");
+    let names: Vec<String> = read(&two).unwrap().histograms.iter().map(|histogram| histogram.name.clone()).collect();
+    assert_eq!(names, ["core 2, thread 0", "core 2, thread 1"]);
+}

@@ -76,7 +76,10 @@ pub fn conclude(experiment: &Experiment, plan: &Plan, measured: &[Measured], bud
         let count = plan.cases.iter().take_while(|case| case.purpose == Purpose::Case).count();
         shape::draw(&mut records[..count], measured);
     }
-    let judged = budgets.iter().flat_map(|budget| judge_budget(budget, &all)).collect();
+    // One that the file and an option have both is one.
+    let repeated = |at: usize| budgets[..at].iter().any(|earlier| earlier.is_the_same(&budgets[at]));
+    let judged =
+        (0..budgets.len()).filter(|at| !repeated(*at)).flat_map(|at| judge_budget(&budgets[at], &all)).collect();
     let (sentinels, cases): (Vec<_>, Vec<_>) =
         records.into_iter().zip(&plan.cases).partition(|(_, case)| case.purpose == Purpose::Sentinel);
     let only =
@@ -354,11 +357,13 @@ fn judge_case(budget: &Budget, index: usize, all: &All<'_>) -> BudgetRecord {
             min_ns: repeats.iter().filter_map(|r| r.min_ns()).reduce(f64::min),
             max_ns: largest.and_then(|r| r.max_ns()),
             rounded_down_ns: repeats.iter().map(|r| r.samples.rounded_down_ns).fold(0.0, f64::max),
+            tick_ns: repeats.iter().map(|r| r.samples.tick_ns).fold(0.0, f64::max),
             max_at_s: largest.and_then(|r| r.samples.max).and_then(|(_, at)| at),
             repeat_means_ns: &means,
             repeat_misses: misses.as_deref(),
             repeat_slowdowns: slowdowns.as_deref(),
             samples_above: &|limit| repeats.iter().map(|r| r.samples.count_above_ns(limit)).sum(),
+            samples_surely_above: Some(&|limit| repeats.iter().map(|r| r.samples.count_surely_above_ns(limit)).sum()),
             // Events are told apart only above the threshold that the loop was given.
             clusters_above: &|limit| {
                 let threshold = measured.excursion_above_ns?;

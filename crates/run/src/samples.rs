@@ -68,8 +68,11 @@ pub struct Samples {
     /// interval only. An interval in which no sample ended has none.
     #[serde(default)]
     pub peaks: Vec<(u64, f64)>,
-    /// Samples of [`OVERFLOW_FROM`] ticks and more.
+    /// Samples beyond the histogram: of [`OVERFLOW_FROM`] ticks and more, or of `overflow_from` and more.
     pub overflow: u64,
+    /// The least that a sample beyond another tool's histogram can have, ticks.
+    #[serde(default = "overflow_from", skip_serializing_if = "is_overflow_from")]
+    pub overflow_from: u64,
     /// Counter readings that went backwards.
     pub backwards: u64,
     /// Releases that a periodic target came too late for.
@@ -81,6 +84,14 @@ pub struct Samples {
     /// Each sample may have been longer by up to so many nanoseconds, where another tool measured that rounds down; else 0.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub rounded_down_ns: f64,
+}
+
+fn overflow_from() -> u64 {
+    OVERFLOW_FROM
+}
+
+fn is_overflow_from(number: &u64) -> bool {
+    *number == OVERFLOW_FROM
 }
 
 fn is_zero(number: &f64) -> bool {
@@ -114,6 +125,7 @@ impl Samples {
             max: None,
             peaks: Vec::new(),
             overflow: 0,
+            overflow_from: OVERFLOW_FROM,
             backwards: 0,
             missed_periods: 0,
             excursions: 0,
@@ -130,7 +142,15 @@ impl Samples {
     /// Samples above a limit in nanoseconds. Where the limit falls inside a bucket, the whole bucket counts as above
     /// only if its lowest value is.
     pub fn count_above_ns(&self, limit_ns: f64) -> u64 {
-        above(&self.counts, limit_ns / self.tick_ns) + self.overflow
+        let limit = limit_ns / self.tick_ns;
+        let may_be = self.max.is_none_or(|(max, _)| max as f64 > limit);
+        above(&self.counts, limit) + if may_be { self.overflow } else { 0 }
+    }
+
+    /// The same without samples beyond the histogram that may be shorter than the limit.
+    pub fn count_surely_above_ns(&self, limit_ns: f64) -> u64 {
+        let limit = limit_ns / self.tick_ns;
+        above(&self.counts, limit) + if self.overflow_from as f64 > limit { self.overflow } else { 0 }
     }
 
     /// Excursion events whose maximum is above a limit in nanoseconds.

@@ -54,6 +54,7 @@ impl Place for Machine {
         Ok(RepeatSeen {
             samples: self.samples,
             exposure_s: 1e-3,
+            tick_ns: 0.0,
             min_ns: Some(100.0),
             max_ns: Some(if above > 0 { 2000.0 } else { 500.0 }),
             mean_ns: Some(if repeat.alone { 100.0 } else { 100.0 + 100.0 * rate }),

@@ -110,6 +110,12 @@ impl Budget {
         Self { limit: self.limit - by, ..self.clone() }
     }
 
+    /// Whether it says the same, however it is written.
+    pub fn is_the_same(&self, other: &Self) -> bool {
+        let said = |budget: &Self| (budget.mitigation.clone(), budget.metric, budget.limit, budget.rate, budget.over_s);
+        said(self) == said(other)
+    }
+
     /// Whether the budget is for cases with this mitigation (`none` where there is none).
     pub fn applies_to(&self, mitigation: &str) -> bool {
         self.mitigation.as_ref().is_none_or(|only| only == mitigation)

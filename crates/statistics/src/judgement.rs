@@ -64,6 +64,8 @@ pub struct Figures<'a> {
     pub max_ns: Option<f64>,
     /// Each sample may have been longer by up to so much, in nanoseconds: the tool that measured rounds down. 0 where none was.
     pub rounded_down_ns: f64,
+    /// The step of the counter in nanoseconds. A sample is the difference of two readings: it may have been longer or shorter by a step.
+    pub tick_ns: f64,
     /// When the largest sample was taken, in seconds from the start of its repeat, if recorded.
     pub max_at_s: Option<f64>,
     /// The mean of each repeat, in nanoseconds.
@@ -75,6 +77,8 @@ pub struct Figures<'a> {
     pub repeat_slowdowns: Option<&'a [f64]>,
     /// The number of samples above a limit in nanoseconds, as fine as the histogram is.
     pub samples_above: &'a dyn Fn(f64) -> u64,
+    /// Those of them that are known to be above it: of a sample beyond a histogram it may not be known. None where all are.
+    pub samples_surely_above: Option<&'a dyn Fn(f64) -> u64>,
     /// The number of separate excursions above a limit in nanoseconds, where that is known.
     pub clusters_above: &'a dyn Fn(f64) -> Option<u64>,
 }
@@ -91,6 +95,7 @@ pub fn judge_at(budget: &Budget, figures: &Figures<'_>, confidence: f64) -> Judg
         JudgementKind::NotSeenBroken => if_longer(judgement, budget, figures, confidence),
         _ => judgement,
     };
+    let judgement = if_a_step_apart(judgement, budget, figures, confidence);
     match (judgement.kind, figures.repeats_without_sample) {
         (JudgementKind::NotSeenBroken, without @ 1..) => {
             let repeats = if without == 1 { "repeat" } else { "repeats" };
@@ -112,6 +117,31 @@ fn if_longer(judgement: Judgement, budget: &Budget, figures: &Figures<'_>, confi
         _ => Judgement::too_thin(&format!(
             "the samples are rounded down to whole steps of {}, and with one more step the limit is not kept",
             format_ns(by_ns)
+        )),
+    }
+}
+
+/// What is said of the exact extremes has to hold for samples that were a step of the counter longer, or shorter. Means are right without it,
+/// since the steps of many samples cancel, and histograms are coarser than any counter.
+fn if_a_step_apart(judgement: Judgement, budget: &Budget, figures: &Figures<'_>, confidence: f64) -> Judgement {
+    let steps = match budget.metric {
+        _ if figures.rounded_down_ns > 0.0 => return judgement,
+        Metric::Max | Metric::Min => 1.0,
+        // Both the longest sample and the shortest one.
+        Metric::Jitter => 2.0,
+        _ => return judgement,
+    };
+    let by_ns = steps * figures.tick_ns;
+    let other = match judgement.kind {
+        JudgementKind::NotSeenBroken => budget.lowered_by(by_ns),
+        JudgementKind::Broken => budget.lowered_by(-by_ns),
+        JudgementKind::TooThin => return judgement,
+    };
+    match judge_samples(&other, figures, confidence).kind {
+        kind if (kind == JudgementKind::Broken) == (judgement.kind == JudgementKind::Broken) => judgement,
+        _ => Judgement::too_thin(&format!(
+            "the limit is nearer to what was seen than a step of the counter, {}, which each sample may be off by",
+            format_ns(figures.tick_ns)
         )),
     }
 }
@@ -221,6 +251,15 @@ impl At<'_> {
         let (limits, percent) = (self.limits(above), self.percent());
         let seen = format!("{above} of {samples} samples over {}", format_ns(budget.limit));
         let allows = format!("{} allows {} of them", budget.metric, digits(allowed, 1));
+        let surely = figures.samples_surely_above.map_or(above, |surely| surely(budget.limit).min(above));
+        if limits.lower > allowed && self.limits(surely).lower <= allowed {
+            return Judgement::too_thin(&format!(
+                "{surely} of {samples} samples over {}, and {} more may be: they lie beyond the histogram, so that their length is not \
+                 known; {allows}",
+                format_ns(budget.limit),
+                above - surely
+            ));
+        }
         if limits.lower > allowed {
             return Judgement::broken(&format!(
                 "{seen}, at least {} of all at {percent} if samples are independent; {allows}",

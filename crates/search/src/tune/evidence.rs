@@ -11,6 +11,8 @@ pub struct RepeatSeen {
     pub samples: u64,
     /// The time in which they were taken, seconds.
     pub exposure_s: f64,
+    /// The step of its counter, nanoseconds.
+    pub tick_ns: f64,
     /// The smallest sample, nanoseconds.
     pub min_ns: Option<f64>,
     /// The largest sample, nanoseconds.
@@ -41,6 +43,7 @@ impl RepeatSeen {
         Self {
             samples: samples.count,
             exposure_s: measurement.observed_s,
+            tick_ns: samples.tick_ns,
             min_ns: measurement.min_ns(),
             max_ns: measurement.max_ns(),
             mean_ns: measurement.on_core_mean_ns(),
@@ -114,11 +117,13 @@ impl CandidateEvidence {
                 min_ns: seen.iter().filter_map(|seen| seen.min_ns).reduce(f64::min),
                 max_ns: self.max_ns(),
                 rounded_down_ns: 0.0,
+                tick_ns: seen.iter().map(|seen| seen.tick_ns).fold(0.0, f64::max),
                 max_at_s: None,
                 repeat_means_ns: &means,
                 repeat_misses: misses.as_deref(),
                 repeat_slowdowns: slowdowns.as_deref(),
                 samples_above: &|_| seen.iter().filter_map(|seen| seen.above.get(index)).sum(),
+                samples_surely_above: None,
                 clusters_above: &|_| None,
             },
             confidence,

@@ -18,6 +18,7 @@ fn judge_samples(text: &str, small: u64, large_ns: &[f64]) -> Judgement {
         min_ns: Some(1000.0),
         max_ns: Some(max_ns),
         rounded_down_ns: 0.0,
+        tick_ns: 0.0,
         max_at_s: Some(4.2),
         repeat_means_ns: &[],
         repeat_misses: None,
@@ -26,6 +27,7 @@ fn judge_samples(text: &str, small: u64, large_ns: &[f64]) -> Judgement {
             let small = if limit_ns < 1000.0 { small } else { 0 };
             small + large_ns.iter().filter(|ns| **ns > limit_ns).count() as u64
         },
+        samples_surely_above: None,
         clusters_above: &|_| Some(2),
     };
     judge(&budget(text), &figures)
@@ -39,11 +41,13 @@ fn judge_means(text: &str, repeat_means_ns: &[f64]) -> Judgement {
         min_ns: Some(1.0),
         max_ns: Some(1e6),
         rounded_down_ns: 0.0,
+        tick_ns: 0.0,
         max_at_s: None,
         repeat_means_ns,
         repeat_misses: None,
         repeat_slowdowns: None,
         samples_above: &|_| 0,
+        samples_surely_above: None,
         clusters_above: &|_| None,
     };
     judge(&budget(text), &figures)
@@ -121,17 +125,54 @@ fn the_exact_maximum_decides_where_the_histogram_is_too_coarse() {
         min_ns: Some(1.0),
         max_ns: Some(10_000.5),
         rounded_down_ns: 0.0,
+        tick_ns: 0.0,
         max_at_s: None,
         repeat_means_ns: &[],
         repeat_misses: None,
         repeat_slowdowns: None,
         samples_above: &|_| 0,
+        samples_surely_above: None,
         clusters_above: &|_| None,
     };
     let found = judge(&budget("max<=10us"), &coarse);
     assert_eq!(found.text, "broken: 1 of 10000 samples over 10 us; the largest was 10 us");
     let within = Figures { max_ns: Some(9_999.5), samples_above: &|_| 3, ..coarse };
     assert_eq!(judge(&budget("max<=10us"), &within).kind, JudgementKind::NotSeenBroken);
+}
+
+/// Ten thousand samples from 1 us to `max_ns`, by a counter with a step of 40 ns.
+fn judge_by_a_coarse_counter(text: &str, max_ns: f64) -> Judgement {
+    let figures = Figures {
+        samples: 10_000,
+        repeats_without_sample: 0,
+        exposure_s: 10.0,
+        min_ns: Some(1000.0),
+        max_ns: Some(max_ns),
+        rounded_down_ns: 0.0,
+        tick_ns: 40.0,
+        max_at_s: None,
+        repeat_means_ns: &[],
+        repeat_misses: None,
+        repeat_slowdowns: None,
+        samples_above: &|limit_ns| if limit_ns < max_ns { 1 } else { 0 },
+        samples_surely_above: None,
+        clusters_above: &|_| None,
+    };
+    judge(&budget(text), &figures)
+}
+
+#[test]
+fn a_limit_within_a_step_of_the_counter_is_neither_kept_nor_broken() {
+    let kinds = |text: &str, maxima: [f64; 4]| maxima.map(|max_ns| judge_by_a_coarse_counter(text, max_ns).kind);
+    let expected =
+        [JudgementKind::NotSeenBroken, JudgementKind::TooThin, JudgementKind::TooThin, JudgementKind::Broken];
+    assert_eq!(kinds("max<=10us", [9_960.0, 9_961.0, 10_039.0, 10_041.0]), expected);
+    // The shortest sample may be off too, the other way.
+    assert_eq!(kinds("jitter<=9us", [9_920.0, 9_921.0, 10_079.0, 10_081.0]), expected);
+    // A share is as fine as the histogram, which is coarser.
+    assert_eq!(judge_by_a_coarse_counter("p99<=10us", 9_990.0).kind, JudgementKind::NotSeenBroken);
+    let text = judge_by_a_coarse_counter("max<=10us", 10_020.0).text;
+    assert!(text.starts_with("too thin to say: the limit is nearer") && text.contains("40 ns"), "{text}");
 }
 
 #[test]
@@ -171,11 +212,13 @@ fn no_samples_are_too_thin() {
         min_ns: None,
         max_ns: None,
         rounded_down_ns: 0.0,
+        tick_ns: 0.0,
         max_at_s: None,
         repeat_means_ns: &[],
         repeat_misses: None,
         repeat_slowdowns: None,
         samples_above: &|_| 0,
+        samples_surely_above: None,
         clusters_above: &|_| None,
     };
     for (name, metric) in Metric::NAMES {
@@ -269,11 +312,13 @@ proptest! {
             min_ns: Some(numbers[1]),
             max_ns: Some(numbers[2]),
             rounded_down_ns: 0.0,
+            tick_ns: 0.0,
             max_at_s: Some(numbers[3]),
             repeat_means_ns: &means,
             repeat_misses: Some(&[(above, samples)]),
             repeat_slowdowns: Some(&means),
             samples_above: &|_| above,
+            samples_surely_above: None,
             clusters_above: &|_| Some(clusters),
         };
         let (name, metric) = Metric::NAMES[metric];
@@ -293,11 +338,13 @@ fn judge_counts(text: &str, misses: &[u64], slowdowns: &[f64], confidence: f64) 
         min_ns: Some(1.0),
         max_ns: Some(100.0),
         rounded_down_ns: 0.0,
+        tick_ns: 0.0,
         max_at_s: None,
         repeat_means_ns: &[],
         repeat_misses: Some(&repeat_misses),
         repeat_slowdowns: Some(slowdowns),
         samples_above: &|_| 0,
+        samples_surely_above: None,
         clusters_above: &|_| None,
     };
     judge_at(&budget(text), &figures, confidence)
@@ -373,11 +420,13 @@ fn repeats_without_a_sample_leave_a_budget_too_thin_unless_it_is_broken() {
             min_ns: Some(50.0),
             max_ns: Some(max_ns),
             rounded_down_ns: 0.0,
+            tick_ns: 0.0,
             max_at_s: None,
             repeat_means_ns: &[60.0; 5],
             repeat_misses: None,
             repeat_slowdowns: None,
             samples_above: &|limit| u64::from(max_ns > limit),
+            samples_surely_above: None,
             clusters_above: &|_| None,
         };
         judge(&"max<=1us".parse().unwrap(), &figures)
