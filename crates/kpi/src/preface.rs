@@ -7,7 +7,7 @@ use waykeeper_workload::format_ns;
 use crate::figures::{COLUMNS, Figure, figures, text};
 use crate::report::KpiReport;
 use crate::rows::KpiRow;
-use crate::text::{boot_line, called, finding_line, guide, largest, load_cores, packets};
+use crate::text::{boot_line, called, finding_line, guide, largest, load_cores, nothing_seen, packets};
 
 /// The acceptance record of a session.
 pub fn preface(report: &KpiReport) -> Preface {
@@ -31,7 +31,7 @@ pub fn preface(report: &KpiReport) -> Preface {
     Preface {
         title: "Acceptance record".into(),
         lines,
-        banners: if report.complete { Vec::new() } else { vec![unfinished] },
+        banners: nothing_seen(report).chain((!report.complete).then_some(unfinished)).collect(),
         tables: vec![table(report, several), guide_table(guides)],
         lists: vec![
             ("What differs from the guide's machine".into(), report.rows.iter().filter_map(guide).collect()),
@@ -55,13 +55,21 @@ fn columns(list: &[(&str, bool)]) -> Vec<(String, bool)> {
 fn table(report: &KpiReport, several: bool) -> PrefaceTable {
     let of = |row: &KpiRow| {
         let verdicts: Vec<_> = row.budgets.iter().map(|judged| format!("{}: {}", judged.budget, judged.kind)).collect();
-        figures(row, several).into_iter().chain([text(verdicts.join("; "))]).collect()
+        beside_what(figures(row, several), text(verdicts.join("; ")))
     };
     PrefaceTable {
         heading: "Figures".into(),
-        columns: columns(&[&COLUMNS[..], &[("budgets", false)]].concat()),
+        columns: columns(&beside_what(COLUMNS, ("budgets", false))),
         rows: report.rows.iter().map(of).collect(),
     }
+}
+
+/// The verdicts stand beside what was measured: nobody has to look for them at the end of a wide table.
+fn beside_what<T, const N: usize>(figures: [T; N], budgets: T) -> Vec<T> {
+    let what = COLUMNS.iter().position(|(heading, _)| *heading == "measured").map_or(N, |at| at + 1);
+    let mut all = Vec::from(figures);
+    all.insert(what, budgets);
+    all
 }
 
 fn guide_row(row: &KpiRow) -> Option<Vec<Figure>> {

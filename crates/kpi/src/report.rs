@@ -68,7 +68,7 @@ impl KpiReport {
             }
             changed.extend(differs.into_iter().map(|text| format!("boot {number}: {text}")));
         }
-        notes.push(in_blocks(&record));
+        notes.extend(in_blocks(&record));
         // What throttling, hypervisor and the like do to a maximum is often the whole of it.
         add_new(&mut notes, of_place);
         let complete = !record.boots.is_empty() && record.boots.iter().all(|boot| session.is_complete(boot));
@@ -95,13 +95,17 @@ fn is_of_one_repeat(note: &str) -> bool {
     note.starts_with("Repeat ")
 }
 
-fn in_blocks(record: &KpiRecord) -> String {
+/// That a row is no uninterrupted run; nothing where it is one.
+fn in_blocks(record: &KpiRecord) -> Option<String> {
     let settings = &record.settings;
-    format!(
-        "Each row is {} of {}, with the other settings between them: no row is an uninterrupted run of that length.",
-        waykeeper_report::figure::counted(settings.blocks().into(), "block", "blocks"),
-        waykeeper_workload::format_ns(settings.block_s * 1e9)
-    )
+    let between = if settings.policies.is_empty() { "with gaps" } else { "with the other settings" };
+    (settings.blocks() > 1).then(|| {
+        format!(
+            "Each row is {} of {}, {between} between them: no row is an uninterrupted run of that length.",
+            waykeeper_report::figure::counted(settings.blocks().into(), "block", "blocks"),
+            waykeeper_workload::format_ns(settings.block_s * 1e9)
+        )
+    })
 }
 
 fn add_new(list: &mut Vec<String>, new: impl IntoIterator<Item = String>) {

@@ -63,6 +63,8 @@ pub enum NextStep {
 pub struct KpiSession {
     folder: PathBuf,
     record: KpiRecord,
+    /// What cannot be measured or judged of a new session, known before it begins.
+    foreseen: Vec<String>,
 }
 
 impl KpiSession {
@@ -81,13 +83,23 @@ impl KpiSession {
             )
             .into());
         }
-        // Mistakes in load and policies come before anything is made.
+        // Mistakes come before anything is made.
+        let mut foreseen = Vec::new();
         for measurand in settings.measurands() {
-            planned(&settings, &measurand, options)?;
+            let session = planned(&settings, &measurand, options)?;
+            if let Some(why) = session.impossible() {
+                return Err(SessionError::from(why.clone()).into());
+            }
+            let refused = session.cases().refused.iter().map(|it| format!("Not measured: {}: {}", it.what, it.why));
+            for text in refused.chain(session.budgets_out_of_reach()) {
+                if !foreseen.contains(&text) {
+                    foreseen.push(text);
+                }
+            }
         }
         let record =
             KpiRecord { schema: SCHEMA, version: env!("CARGO_PKG_VERSION").into(), settings, boots: Vec::new() };
-        Ok(Self { folder: folder.to_owned(), record })
+        Ok(Self { folder: folder.to_owned(), record, foreseen })
     }
 
     /// Opens the session in a folder; none where there is none.
@@ -115,12 +127,18 @@ impl KpiSession {
                 return Err(bad(format!("found the folder {:?}; expected one in the session's own", run.folder)).into());
             }
         }
-        Ok(Some(Self { folder: folder.to_owned(), record }))
+        Ok(Some(Self { folder: folder.to_owned(), record, foreseen: Vec::new() }))
     }
 
     /// Its folder.
     pub fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    /// What cannot be measured or judged, a sentence each: refused policies, and budgets that no length of this session meets. A session
+    /// that goes on has it in its runs.
+    pub fn foreseen(&self) -> &[String] {
+        &self.foreseen
     }
 
     /// Its record.
@@ -188,7 +206,11 @@ impl KpiSession {
             } else {
                 planned(&settings, measurand, options)?.start(Keep::InFolder(Some(&path)))?
             };
-            let concluded = started.run(&*observe(&measurand.title(&settings)), stop)?;
+            let concluded = match started.run(&*observe(&measurand.title(&settings)), stop) {
+                // Nothing of this measurement, but the session and what it measured before are there.
+                Err(error) if error.is_stopped() => return Ok(false),
+                concluded => concluded?,
+            };
             if let Some(error) = concluded.failed {
                 return Err(SessionError::from(error).into());
             }

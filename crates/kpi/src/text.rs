@@ -74,6 +74,17 @@ pub fn text(report: &KpiReport) -> String {
     parts.join("\n\n") + "\n"
 }
 
+/// Rows in which no sample ended: they say nothing, and a session measures nothing twice.
+pub(crate) fn nothing_seen(report: &KpiReport) -> impl Iterator<Item = String> {
+    report.rows.iter().filter(|row| row.iterations == 0).map(|row| {
+        let length = seconds(row.run_length_s);
+        format!(
+            "NOTHING SEEN: {}, {}: no sample in {length}; a new session measures it again",
+            row.measured, row.setting
+        )
+    })
+}
+
 fn header(report: &KpiReport) -> String {
     let settings = &report.session.settings;
     let mut lines = vec![format!(
@@ -85,6 +96,7 @@ fn header(report: &KpiReport) -> String {
     for (number, boot) in (1..).zip(&report.session.boots) {
         lines.push(boot_line(number, boot));
     }
+    lines.extend(nothing_seen(report));
     if !report.complete {
         let folder = one_line(&report.folder).into_owned();
         lines.push(format!("NOT COMPLETE: `waykeeper kpi --session {folder}` goes on"));

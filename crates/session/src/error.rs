@@ -33,6 +33,13 @@ pub enum SessionError {
     },
 }
 
+impl SessionError {
+    /// Whether it was stopped before anything was measured.
+    pub fn is_stopped(&self) -> bool {
+        matches!(self, Self::Executor(ExecutorError::Stopped))
+    }
+}
+
 impl From<SessionError> for ExecutorError {
     /// For whoever runs sessions as a place of its own.
     fn from(error: SessionError) -> Self {

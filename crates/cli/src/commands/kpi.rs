@@ -53,7 +53,8 @@ pub fn kpi(arguments: &Kpi) -> Result<Exit, Failure> {
     };
     if arguments.dry_run {
         let (settings, doctor) = (&session.record().settings, DoctorFinding::of(&doctor));
-        let says = before(settings, &doctor);
+        let says: Vec<String> =
+            before(settings, &doctor).into_iter().chain(session.foreseen().iter().cloned()).collect();
         match arguments.json {
             true => print_json(&PlannedSession { settings, doctor, says })?,
             false => print(&(says.join("\n") + "\n"))?,
@@ -71,7 +72,8 @@ pub fn kpi(arguments: &Kpi) -> Result<Exit, Failure> {
         say(Kind::Note, "all is measured; --label with another value begins a boot with another setting of firmware");
         return show(arguments, &session, false);
     }
-    before(&session.record().settings, &DoctorFinding::of(&doctor)).iter().for_each(|line| say(Kind::Plain, line));
+    let lines = before(&session.record().settings, &DoctorFinding::of(&doctor));
+    lines.iter().chain(session.foreseen()).for_each(|line| say(Kind::Plain, line));
     if session.next_step() == NextStep::BeginBoot {
         session.begin_boot(labels, &doctor)?;
     }
@@ -97,7 +99,7 @@ fn show(arguments: &Kpi, session: &KpiSession, interrupted: bool) -> Result<Exit
     Ok(match () {
         () if any(JudgementKind::Broken) => Exit::BudgetBroken,
         () if interrupted => Exit::Interrupted,
-        () if any(JudgementKind::TooThin) => Exit::TooThin,
+        () if any(JudgementKind::TooThin) || report.rows.iter().any(|row| row.iterations == 0) => Exit::TooThin,
         () => Exit::Done,
     })
 }

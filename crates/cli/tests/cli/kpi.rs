@@ -321,5 +321,24 @@ fn a_dry_run_says_how_long_it_takes_and_leaves_nothing() {
     );
     let says: Vec<_> = planned["says"].as_array().unwrap().iter().filter_map(|line| line.as_str()).collect();
     assert_eq!(says.join("\n"), said.trim_end());
+    // What no length of it shows is said before the day is spent.
+    let hopeless = ["--budget=max<=50us over 48h", "--budget=misses==0"];
+    let said = kpi(&desk, &[&dry[..], &hopeless].concat()).with(0).stdout;
+    assert!(said.contains("The budget `max<=50us over 48h` can be seen broken and not met"), "{said}");
+    assert!(said.contains("The budget `misses==0` cannot be judged"), "{said}");
+    if !Path::new("/sys/fs/resctrl/info/L3").exists() {
+        assert!(said.contains("Not measured: ") && said.contains("tcc-halves: "), "{said}");
+    }
+    assert_eq!(desk.names(), [""; 0]);
+}
+
+#[test]
+fn an_interface_or_a_generator_that_is_not_there_is_found_before_anything_is_measured() {
+    let desk = Desk::new();
+    let session = ["--rt-cores=1", "--no-cyclictest", "--session=lab", "--if"];
+    for dry in [&[][..], &["--dry-run"]] {
+        let refused = kpi(&desk, &[&session[..], &["nosuch0"], dry].concat()).with(3).stderr;
+        assert!(refused.contains("no interface is called `nosuch0`"), "{refused}");
+    }
     assert_eq!(desk.names(), [""; 0]);
 }

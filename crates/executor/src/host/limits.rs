@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use waykeeper_experiment::cases::{Case, Placed};
 use waykeeper_linux::sharing::{SplitLocks, shared, split_locks};
 use waykeeper_linux::{Root, memory};
+use waykeeper_packets::interface::NetInterface;
 use waykeeper_workload::{Operation, Pattern};
 
 use crate::measure::ExecutorError;
@@ -22,6 +23,7 @@ pub fn refuses(case: &Case) -> Option<ExecutorError> {
         .or_else(|| packets(case))
         .or_else(|| operations(case))
         .map(ExecutorError::Refused)
+        .or_else(|| no_packets(&case.target.pattern))
         .or_else(|| placed.find_map(|placed| not_installed(&placed.pattern)))
 }
 
@@ -60,6 +62,17 @@ fn packets(case: &Case) -> Option<String> {
         "`{}` answers packets, and is a target only; as a neighbour `stream_modify` would do",
         neighbour.workload
     ))
+}
+
+/// An interface that no packet can come from, or a generator that is not there: known before anything is measured.
+fn no_packets(pattern: &Pattern) -> Option<ExecutorError> {
+    let Pattern::Packets { link, sensor, .. } = pattern else { return None };
+    let interface = NetInterface::find(&link.interface).err().map(|error| error.to_string());
+    let generator = || {
+        let why = no_program(sensor.generator.first()?)?;
+        Some(format!("{why}, which is to send the packets; expected an installed program, or the path of one"))
+    };
+    interface.or_else(generator).map(ExecutorError::Refused)
 }
 
 /// An operation that this processor lacks, or that could stall those of others here.
