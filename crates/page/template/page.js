@@ -493,8 +493,19 @@
   narrow.addEventListener("change", draw);
   let waiting;
   addEventListener("resize", () => { clearTimeout(waiting); waiting = setTimeout(() => charts.forEach(({ chart }) => chart.resize()), 80); });
-  addEventListener("beforeprint", () => { state.printing = true; draw(); });
-  addEventListener("afterprint", () => { state.printing = false; draw(); });
+  // Paper has no folds: all is printed, and folded again afterwards.
+  let unfolded = [];
+  addEventListener("beforeprint", () => {
+    unfolded = [...document.querySelectorAll("details:not([open])")];
+    unfolded.forEach((fold) => { fold.open = true; });
+    state.printing = true;
+    draw();
+  });
+  addEventListener("afterprint", () => {
+    unfolded.forEach((fold) => { fold.open = false; });
+    state.printing = false;
+    draw();
+  });
   // ---- a page of a run that goes on -------------------------------------------------------------------------------
   // What the reader chose outlasts the loading of the next version; a page from a file has nothing kept.
   const kept = (() => { try { return JSON.parse(sessionStorage.getItem("waykeeper")); } catch { return null; } })();

@@ -33,10 +33,11 @@ impl Trace {
     /// # Errors
     /// A file that cannot be read, is damaged, or holds no access.
     pub fn load(path: &Path) -> Result<Self, TraceError> {
-        let mut file = File::open(path)?;
-        if !file.metadata()?.is_file() {
+        // Before it is opened: a pipe would wait for a writer.
+        if !std::fs::metadata(path)?.is_file() {
             return Err(TraceError::Unknown("it is no regular file".into()));
         }
+        let mut file = File::open(path)?;
         let mut begin = Vec::new();
         (&mut file).take(8).read_to_end(&mut begin)?;
         file.seek(SeekFrom::Start(0))?;

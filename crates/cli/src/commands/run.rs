@@ -6,6 +6,7 @@ use waykeeper_experiment::{InputError, Loaded, Set};
 use waykeeper_report::Detail;
 use waykeeper_report::shown::one_line;
 use waykeeper_run::Run as Record;
+use waykeeper_run::unfinished::REPEATS_FILE;
 use waykeeper_session::{Concluded, Keep, Kept, Options, Session, SessionError, Started};
 use waykeeper_statistics::JudgementKind;
 
@@ -91,6 +92,14 @@ fn place_of(kept: &Kept) -> String {
                 false => "`waykeeper merge` with the folders of all shards makes the run".into(),
             };
             format!("{complete} of {planned} repeats of this shard are complete, kept in {place}; {next}\n")
+        }
+        // A full disk: what was complete before it is in the log.
+        Kept::Failed { folder, .. } if folder.join(REPEATS_FILE).exists() => {
+            let place = folder.display().to_string();
+            let place = one_line(&place);
+            format!(
+                "complete repeats are kept in {place}; with room on the disk `waykeeper run --resume {place}` goes on\n"
+            )
         }
         Kept::Nowhere | Kept::Failed { .. } => String::new(),
     }

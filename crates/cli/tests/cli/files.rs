@@ -168,6 +168,13 @@ fn a_named_pipe_holds_nobody_up() {
         let error = Ended::of(&mut limited).with(2).stderr;
         assert!(error.contains("it is a named pipe; expected a regular file"), "{command:?}: {error}");
     }
+    Ended::of(Command::new("mkfifo").arg("pipe.tar").current_dir(desk.path())).with(0);
+    for command in [&["trace", "--info", "pipe"][..], &["doctor", "--root", "pipe.tar"]] {
+        let mut limited = Command::new("timeout");
+        limited.args(["-k5", "60", crate::program::PROGRAM]).args(command).current_dir(desk.path());
+        let ended = Ended::of(&mut limited);
+        assert!(ended.stderr.contains("regular file") && ended.status != Some(124), "{command:?}: {ended:?}");
+    }
     // What a shell opens is read.
     let script = format!(
         "{0} run <(cat mine.toml) --dry-run && cat mine.toml | {0} run /dev/stdin --dry-run",

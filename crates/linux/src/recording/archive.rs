@@ -46,6 +46,11 @@ impl Recording {
     /// # Errors
     /// A file that cannot be read or is no such archive, paths that lead out of it, a form that is newer than this program.
     pub fn read(path: &Path) -> Result<Self, RecordingError> {
+        // Before it is opened: a pipe would wait for a writer.
+        let kind = std::fs::metadata(path).map_err(|error| refuse(path, error))?;
+        if !(kind.is_file() || kind.is_dir()) {
+            return Err(refuse(path, "this is no regular file; expected a folder, .tar.zst, .tar.gz or .tar"));
+        }
         let file = File::open(path).map_err(|error| refuse(path, error))?;
         let reader: Box<dyn Read> = match Stored::by_name(path) {
             Stored::Tar => Box::new(file),

@@ -137,7 +137,8 @@ fn seen(judged: &Judged, found: &SearchFound) -> SeenRecord {
     };
     let evidence = of(judged);
     let none = found.judged.get(&0).map(of).unwrap_or_default();
-    let placements: u64 = evidence.iter().map(CandidateEvidence::placements).sum();
+    // Repeats of the same number have the same placement in every setting.
+    let placements: u64 = evidence.iter().map(CandidateEvidence::placements).max().unwrap_or(0);
     let samples: u64 = evidence.iter().map(CandidateEvidence::samples).sum();
     let misses: Option<u64> = evidence.iter().flat_map(|it| &it.beside).map(|seen| seen.misses).sum::<Option<u64>>();
     let held = judged.judgement.kind != JudgementKind::Broken;
@@ -231,5 +232,21 @@ mod tests {
         // One that broke bounds no share of placements.
         assert_eq!(seen.placements_below, None);
         assert_eq!(candidate("l2-13", "", 0.8, None, &found).judged, None);
+    }
+
+    #[test]
+    fn the_same_placements_in_another_setting_are_not_counted_again() {
+        let repeat = || RepeatSeen { samples: 10, ..RepeatSeen::default() };
+        let of = |repeats: usize| CandidateEvidence {
+            beside: std::iter::repeat_with(repeat).take(repeats).collect(),
+            ..CandidateEvidence::default()
+        };
+        let judgement = Judgement { kind: JudgementKind::NotSeenBroken, text: "not seen broken".into() };
+        let judged = Judged { screened: Vec::new(), confirmed: vec![of(5), of(5)], judgement };
+        let found = SearchFound { ends: Vec::new(), refused: Vec::new(), judged: BTreeMap::new(), cut_short: false };
+        let seen = seen(&judged, &found);
+        assert_eq!((seen.placements, seen.samples), (5, 100));
+        // 1 - 0.05^(1/5).
+        assert!((seen.placements_below.unwrap() - 0.4507).abs() < 1e-4, "{:?}", seen.placements_below);
     }
 }
