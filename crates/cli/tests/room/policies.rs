@@ -137,6 +137,6 @@ fn a_run_records_what_was_in_force_before_it() {
     assert!(notes.contains("The policy `tcc-halves` was applied before the run began"), "{notes}");
     let (machine, notes) = run("others");
     assert!(machine.get("applied_before").is_none(), "{machine}");
-    assert!(machine["resctrl_groups_before"].to_string().contains("pods L3:0=f "), "{machine}");
+    assert!(machine["resctrl_groups_before"].to_string().contains("pods L3:0=f\""), "{machine}");
     assert!(notes.contains("resctrl had settings when the run began") && !notes.contains("tcc-halves"), "{notes}");
 }

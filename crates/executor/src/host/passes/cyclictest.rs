@@ -132,6 +132,7 @@ mod tests {
             name: "core 1".into(),
             core: 1,
             step_ns: 1e3,
+            bucket: 1,
             counts: vec![(8, 3), (20, 5)],
             beyond: 2,
             missing: 0,
