@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use waykeeper_executor::ExecutorError;
 use waykeeper_search::hunt::{
     AccessOrder, CandidateSource, Geometry, HuntExtent, MeasureNeighbours, NeighbourMixture, NeighbourPattern, Pool,
-    Scored, Stressor,
+    RepeatScore, Scored, Stressor,
 };
 use waykeeper_search::tune::FRESH;
 use waykeeper_workload::{CacheShape, CacheShapes, Operation};
@@ -54,8 +54,9 @@ impl MeasureNeighbours for Landscape {
         &mut self,
         candidates: &[CandidateSource],
         repeats: std::ops::Range<usize>,
-    ) -> Result<Vec<Vec<f64>>, ExecutorError> {
-        let score = |source: &CandidateSource, repeat: usize| truth(source) * (1.0 + luck(source, repeat));
+    ) -> Result<Vec<Vec<RepeatScore>>, ExecutorError> {
+        let score =
+            |source: &CandidateSource, repeat: usize| RepeatScore::from(truth(source) * (1.0 + luck(source, repeat)));
         for source in candidates {
             for repeat in repeats.clone() {
                 *self.measured.entry((named(source), repeat)).or_default() += 1;
@@ -134,8 +135,11 @@ impl MeasureNeighbours for Window {
         &mut self,
         candidates: &[CandidateSource],
         repeats: std::ops::Range<usize>,
-    ) -> Result<Vec<Vec<f64>>, ExecutorError> {
-        Ok(candidates.iter().map(|source| repeats.clone().map(|_| self.slowdown(source)).collect()).collect())
+    ) -> Result<Vec<Vec<RepeatScore>>, ExecutorError> {
+        Ok(candidates
+            .iter()
+            .map(|source| repeats.clone().map(|_| RepeatScore::from(self.slowdown(source))).collect())
+            .collect())
     }
 
     fn progress(&self, _: usize, _: &Scored) {}
@@ -166,7 +170,7 @@ impl MeasureNeighbours for Limited {
         &mut self,
         candidates: &[CandidateSource],
         repeats: std::ops::Range<usize>,
-    ) -> Result<Vec<Vec<f64>>, ExecutorError> {
+    ) -> Result<Vec<Vec<RepeatScore>>, ExecutorError> {
         self.1 = self.1.checked_sub(1).ok_or(ExecutorError::Stopped)?;
         self.0.measure(candidates, repeats)
     }
@@ -265,4 +269,35 @@ fn of_programs_the_worst_few_are_confirmed() {
     // Luck is up to a third: 8 may look like 10.7 and so worse than 10, but 7 never does (9.3).
     assert!(shown.len() == 3 && shown.iter().all(|name| name.parse::<u32>().unwrap() >= 8), "{shown:?}");
     assert!(confirmed.iter().all(|scored| scored.scores.len() == 8));
+}
+
+#[test]
+fn a_repeat_in_which_no_sample_ended_stays_with_its_candidate() {
+    /// In every second fresh repeat beside the bad one, no sample ends.
+    struct Endless;
+    impl MeasureNeighbours for Endless {
+        fn measure(
+            &mut self,
+            candidates: &[CandidateSource],
+            repeats: std::ops::Range<usize>,
+        ) -> Result<Vec<Vec<RepeatScore>>, ExecutorError> {
+            let score = |source: &CandidateSource, repeat: usize| match source {
+                CandidateSource::Named(name) if name == "bad" => {
+                    RepeatScore { ratio: 9.0, ended: repeat < FRESH || repeat.is_multiple_of(2) }
+                }
+                _ => RepeatScore::from(2.0),
+            };
+            Ok(candidates.iter().map(|source| repeats.clone().map(|repeat| score(source, repeat)).collect()).collect())
+        }
+
+        fn progress(&self, _: usize, _: &Scored) {}
+    }
+    let (geometry, stop) = (geometry(), AtomicBool::new(false));
+    let mut pool = Pool::new(&geometry, 4);
+    pool.hunt(&mut Endless, &["bad".into(), "good".into()], &extent(30), &stop).unwrap();
+    assert!(pool.tried.iter().all(|scored| scored.unended() == 0));
+    let confirmed = pool.confirm(&mut Endless, &extent(30), &stop).unwrap();
+    assert_eq!(confirmed[0].source, CandidateSource::Named("bad".into()));
+    let unended: Vec<u64> = confirmed.iter().map(Scored::unended).collect();
+    assert!(unended[0] == 4 && unended[1..].iter().all(|count| *count == 0), "{unended:?}");
 }

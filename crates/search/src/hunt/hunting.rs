@@ -22,7 +22,7 @@ use super::geometry::{Geometry, MemoryMap};
 use super::members::{MEMBER_REPEATS, across_members};
 use super::mixture::NeighbourMixture;
 use super::pattern::NeighbourPattern;
-use super::pool::{CandidateSource, HuntExtent, MeasureNeighbours, Pool, Scored};
+use super::pool::{CandidateSource, HuntExtent, MeasureNeighbours, Pool, RepeatScore, Scored};
 use super::record::{Candidate, HuntRecord, LeftOut, MemberRanks, ReachedMechanism, SCHEMA, StressNgRecord};
 use super::rests_on::rests_on;
 use super::stress_ng::{Stressors, stressors};
@@ -190,7 +190,7 @@ pub fn hunt(request: &HuntRequest, watcher: &dyn HuntWatcher, stop: &AtomicBool)
         let message = "its members are sets of a simulated platform's assumed parameters, and this is a machine";
         return Err(InputError::in_option(format!("--members {}", request.members), message).into());
     }
-    let mut place = Beside { request, cores: &cores, watcher, stop, end: None, unended: Vec::new() };
+    let mut place = Beside { request, cores: &cores, watcher, stop, end: None };
     let extent = HuntExtent {
         candidates: request.candidates.max(named.len() + 1),
         confirming: request.turns.unwrap_or_else(|| confirming(request, repeats)),
@@ -204,13 +204,12 @@ pub fn hunt(request: &HuntRequest, watcher: &dyn HuntWatcher, stop: &AtomicBool)
     if let Some(found) = found.as_ref().filter(|_| !pool.cut_short) {
         pool.screen(&mut place, &found.taken)?;
     }
-    let unended = std::mem::take(&mut place.unended);
-    let (confirmed, unended) = match pool.confirm(&mut place, &extent, stop) {
+    let confirmed = match pool.confirm(&mut place, &extent, stop) {
         Err(ExecutorError::Stopped) => {
             pool.cut_short = true;
-            (pool.unconfirmed(), unended)
+            pool.unconfirmed()
         }
-        confirmed => (confirmed?, place.unended),
+        confirmed => confirmed?,
     };
     let members = if request.members == 0 || pool.cut_short {
         None
@@ -234,7 +233,7 @@ pub fn hunt(request: &HuntRequest, watcher: &dyn HuntWatcher, stop: &AtomicBool)
         took_s: begun.elapsed().as_secs_f64(),
         cut_short: pool.cut_short,
         over_bundled: over_bundled(&confirmed),
-        candidates: confirmed.iter().map(|scored| candidate(scored, &cores, &unended)).collect(),
+        candidates: confirmed.iter().map(|scored| candidate(scored, &cores)).collect(),
         cores,
     })
 }
@@ -248,7 +247,7 @@ fn ranks(
     (watcher, stop): (&dyn HuntWatcher, &AtomicBool),
 ) -> Result<Option<MemberRanks>, HuntError> {
     across_members(request, session.loaded(), confirmed, &mut |on, candidates| {
-        let mut place = Beside { request: on, cores, watcher, stop, end: None, unended: Vec::new() };
+        let mut place = Beside { request: on, cores, watcher, stop, end: None };
         place.measure(candidates, FRESH..FRESH + MEMBER_REPEATS)
     })
 }
@@ -449,8 +448,6 @@ struct Beside<'a> {
     stop: &'a AtomicBool,
     /// When no repeat begins any more.
     end: Option<Instant>,
-    /// The candidate of each repeat in which no sample of the target ended.
-    unended: Vec<CandidateSource>,
 }
 
 /// What a repeat says of the target.
@@ -466,7 +463,7 @@ impl MeasureNeighbours for Beside<'_> {
         &mut self,
         candidates: &[CandidateSource],
         repeats: std::ops::Range<usize>,
-    ) -> Result<Vec<Vec<f64>>, ExecutorError> {
+    ) -> Result<Vec<Vec<RepeatScore>>, ExecutorError> {
         let loaded = open(self.request, candidates, self.cores).map_err(SessionError::from)?;
         let options = Options { on: self.request.on, ..Options::default() };
         let session = Session::plan(loaded, &options)?;
@@ -494,16 +491,12 @@ impl MeasureNeighbours for Beside<'_> {
             let place = jobs.iter().position(|(of, _, repeat)| *of == at && *repeat == number)?;
             figures[place]
         };
-        let mut all = Vec::with_capacity(candidates.len());
-        for (at, candidate) in candidates.iter().enumerate() {
+        let scores = |at: usize| {
             let pairs = repeats.clone().filter_map(|number| Some((figure(Some(at), number)?, figure(None, number)?)));
-            let ratios = pairs.map(|(beside, alone)| (beside.ns / alone.ns, beside.ended));
-            let ratios: Vec<(f64, bool)> = ratios.filter(|(ratio, _)| ratio.is_finite()).collect();
-            let unended = ratios.iter().filter(|(_, ended)| !ended).map(|_| candidate.clone());
-            self.unended.extend(unended);
-            all.push(ratios.into_iter().map(|(ratio, _)| ratio).collect());
-        }
-        Ok(all)
+            let scores = pairs.map(|(beside, alone)| RepeatScore { ratio: beside.ns / alone.ns, ended: beside.ended });
+            scores.filter(|score| score.ratio.is_finite()).collect()
+        };
+        Ok((0..candidates.len()).map(scores).collect())
     }
 
     fn end_at(&mut self, end: Option<Instant>) {
@@ -653,7 +646,7 @@ fn stress_ng(mut found: Stressors, tried: &[Scored], confirmed: &[Scored]) -> St
     }
     let stressor = confirmed.iter().find(is_stressor);
     let other = confirmed.iter().find(|scored| !is_stressor(scored));
-    let excess_ratio = other.zip(stressor).and_then(|(a, b)| excess_ratio(&a.scores, &b.scores, ONE_SIDED));
+    let excess_ratio = other.zip(stressor).and_then(|(a, b)| excess_ratio(&a.ratios(), &b.ratios(), ONE_SIDED));
     StressNgRecord {
         version: found.version,
         tried: measured,
@@ -663,8 +656,9 @@ fn stress_ng(mut found: Stressors, tried: &[Scored], confirmed: &[Scored]) -> St
     }
 }
 
-fn candidate(scored: &Scored, cores: &[u32], unended: &[CandidateSource]) -> Candidate {
-    let (mean, half) = (scored.mean(), half_width(&scored.scores, ONE_SIDED));
+fn candidate(scored: &Scored, cores: &[u32]) -> Candidate {
+    let ratios = scored.ratios();
+    let (mean, half) = (scored.mean(), half_width(&ratios, ONE_SIDED));
     let program = match &scored.source {
         CandidateSource::Program(stressor) => Some(stressor.argv.join(" ")),
         _ => None,
@@ -680,10 +674,10 @@ fn candidate(scored: &Scored, cores: &[u32], unended: &[CandidateSource]) -> Can
         called: called(&scored.source),
         workload: found.and_then(workload_file),
         neighbours: found.and_then(|mixture| neighbours_file(mixture, cores)),
-        ratios: scored.scores.clone(),
+        ratios,
         mean,
         interval: half.is_finite().then_some([mean - half, mean + half]),
-        unended: unended.iter().filter(|source| **source == scored.source).count() as u64,
+        unended: scored.unended(),
     }
 }
 
@@ -696,7 +690,8 @@ fn over_bundled(confirmed: &[Scored]) -> Option<[f64; 3]> {
     if found.scores.len() != bundled.scores.len() {
         return None;
     }
-    let ratios: Vec<f64> = found.scores.iter().zip(&bundled.scores).map(|(found, bundled)| found / bundled).collect();
+    let ratios: Vec<f64> =
+        found.scores.iter().zip(&bundled.scores).map(|(found, bundled)| found.ratio / bundled.ratio).collect();
     let mean = ratios.iter().sum::<f64>() / ratios.len() as f64;
     let half = half_width(&ratios, ONE_SIDED);
     half.is_finite().then_some([mean, mean - half, mean + half])
@@ -710,7 +705,8 @@ mod tests {
     fn one_repeat_has_no_interval() {
         let json = |scores: &[f64]| {
             let source = CandidateSource::Named("stream_read".into());
-            serde_json::to_value(candidate(&Scored { source, scores: scores.to_vec() }, &[2], &[])).unwrap()
+            let scores = scores.iter().copied().map(RepeatScore::from).collect();
+            serde_json::to_value(candidate(&Scored { source, scores }, &[2])).unwrap()
         };
         assert!(json(&[1.5]).get("interval").is_none());
         // 1, 2, 3: s = 1, t(0.975, 2) = 4.3027 (tables): 2 -/+ 4.3027 / sqrt 3 = -0.4841 and 4.4841.

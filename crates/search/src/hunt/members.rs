@@ -11,7 +11,7 @@ use waykeeper_statistics::{LEAST_SHIFT, half_width};
 use waykeeper_workload::Xorshift;
 
 use super::hunting::{HuntError, HuntRequest, ONE_SIDED};
-use super::pool::{CandidateSource, Scored};
+use super::pool::{CandidateSource, RepeatScore, Scored};
 use super::record::{MemberAnswer, MemberNeighbour, MemberRanks, MemberSet};
 
 /// Repeats of each neighbour in a member: as many as an interval needs.
@@ -22,7 +22,7 @@ const TRIES: usize = 20;
 
 /// Measures neighbours on a platform file.
 pub(super) type MeasureOn<'a> =
-    dyn FnMut(&HuntRequest, &[CandidateSource]) -> Result<Vec<Vec<f64>>, ExecutorError> + 'a;
+    dyn FnMut(&HuntRequest, &[CandidateSource]) -> Result<Vec<Vec<RepeatScore>>, ExecutorError> + 'a;
 
 /// The worst one found beside the bundled ones, in so many sets of the platform's assumed parameters. A stop leaves out
 /// those that are not measured yet.
@@ -89,17 +89,17 @@ fn on_platform(request: &HuntRequest, file: &Path) -> HuntRequest {
 ///
 /// The winner must be shown worse than every other, each at a one-sided 2.5 %, so that all of them together err no more often. Another
 /// one may be any of those, so that each has an equal share of the 2.5 %.
-fn member_set(candidates: &[CandidateSource], scores: &[Vec<f64>]) -> MemberSet {
+fn member_set(candidates: &[CandidateSource], scores: &[Vec<RepeatScore>]) -> MemberSet {
     let neighbours: Vec<MemberNeighbour> = candidates
         .iter()
         .zip(scores)
-        .map(|(source, ratios)| {
-            let scored = Scored { source: source.clone(), scores: ratios.clone() };
+        .map(|(source, scores)| {
+            let scored = Scored { source: source.clone(), scores: scores.clone() };
             let bundled = match source {
                 CandidateSource::Named(name) => Some(name.clone()),
                 _ => None,
             };
-            MemberNeighbour { bundled, mean: (!ratios.is_empty()).then(|| scored.mean()), ratios: scored.scores }
+            MemberNeighbour { bundled, mean: (!scores.is_empty()).then(|| scored.mean()), ratios: scored.ratios() }
         })
         .collect();
     let (mut answer, mut worse) = (MemberAnswer::Nothing, Vec::new());
@@ -143,7 +143,8 @@ mod tests {
     }
 
     fn says(scores: &[&[f64]]) -> (MemberAnswer, Vec<String>) {
-        let scores: Vec<Vec<f64>> = scores.iter().map(|scores| scores.to_vec()).collect();
+        let scores: Vec<Vec<RepeatScore>> =
+            scores.iter().map(|scores| scores.iter().copied().map(RepeatScore::from).collect()).collect();
         let set = member_set(&candidates(scores.len()), &scores);
         (set.answer, set.worse)
     }
@@ -196,7 +197,8 @@ mod tests {
         for _ in 0..sets {
             // Twelve neighbours of one slowdown, and noise of a sum of uniform values, which is close to a normal one's.
             let mut ratio = || 2.0 + (0..12).map(|_| random.f64() - 0.5).sum::<f64>() / 10.0;
-            let scores: Vec<Vec<f64>> = (0..12).map(|_| (0..MEMBER_REPEATS).map(|_| ratio()).collect()).collect();
+            let scores: Vec<Vec<RepeatScore>> =
+                (0..12).map(|_| (0..MEMBER_REPEATS).map(|_| RepeatScore::from(ratio())).collect()).collect();
             named += u32::from(member_set(&candidates(12), &scores).answer != MemberAnswer::Nothing);
         }
         // 5 % of 2000 are 100, with three standard deviations of a binomial count: 3 x sqrt(2000 x 0.05 x 0.95) = 29.

@@ -28,7 +28,7 @@ pub(crate) fn not_tried(target_period_ns: Option<u64>) -> String {
 pub use geometry::{Geometry, MemoryMap};
 pub use mixture::NeighbourMixture;
 pub use pattern::{AccessOrder, NeighbourPattern};
-pub use pool::{CandidateSource, HuntExtent, MeasureNeighbours, Pool, Scored};
+pub use pool::{CandidateSource, HuntExtent, MeasureNeighbours, Pool, RepeatScore, Scored};
 pub use record::{
     Candidate, HuntRecord, LeftOut, MemberAnswer, MemberNeighbour, MemberRanks, MemberSet, ReachedMechanism,
     StressNgRecord, schema,

@@ -34,7 +34,7 @@ pub trait MeasureNeighbours {
         &mut self,
         candidates: &[CandidateSource],
         repeats: std::ops::Range<usize>,
-    ) -> Result<Vec<Vec<f64>>, ExecutorError>;
+    ) -> Result<Vec<Vec<RepeatScore>>, ExecutorError>;
 
     /// From then on no repeat begins, and a measurement that lacks some is stopped; none lifts this.
     fn end_at(&mut self, _: Option<Instant>) {}
@@ -43,20 +43,45 @@ pub trait MeasureNeighbours {
     fn progress(&self, tried: usize, best: &Scored);
 }
 
+/// What a repeat says of a candidate.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RepeatScore {
+    /// The target's figure beside it over that alone.
+    pub ratio: f64,
+    /// Whether a sample of the target ended. Where none did, the ratio is that of the repeat's length, which is too little.
+    pub ended: bool,
+}
+
+impl From<f64> for RepeatScore {
+    fn from(ratio: f64) -> Self {
+        Self { ratio, ended: true }
+    }
+}
+
 /// A candidate and what was seen of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scored {
     /// The candidate.
     pub source: CandidateSource,
     /// By repeat.
-    pub scores: Vec<f64>,
+    pub scores: Vec<RepeatScore>,
 }
 
 impl Scored {
-    /// The mean of its scores; 0 where there is none.
+    /// The ratios of its scores.
+    pub fn ratios(&self) -> Vec<f64> {
+        self.scores.iter().map(|score| score.ratio).collect()
+    }
+
+    /// The mean of its ratios; 0 where there is none.
     pub fn mean(&self) -> f64 {
         let count = self.scores.len();
-        if count == 0 { 0.0 } else { self.scores.iter().sum::<f64>() / count as f64 }
+        if count == 0 { 0.0 } else { self.scores.iter().map(|score| score.ratio).sum::<f64>() / count as f64 }
+    }
+
+    /// Repeats in which no sample of the target ended.
+    pub fn unended(&self) -> u64 {
+        self.scores.iter().filter(|score| !score.ended).count() as u64
     }
 }
 
