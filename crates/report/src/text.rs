@@ -18,6 +18,12 @@ pub fn paragraph(text: &str, indent: &str) -> String {
     )
 }
 
+/// A text in lines of so many characters, as far as its words allow: cells of a table that would be too wide for a terminal.
+pub fn narrow(text: &str, width: usize) -> Vec<String> {
+    let options = Options::new(width).break_words(false).word_splitter(textwrap::WordSplitter::NoHyphenation);
+    textwrap::wrap(&one_line(text), options).into_iter().map(|line| line.into_owned()).collect()
+}
+
 /// A heading and its entries, each a paragraph; nothing where there are none.
 pub fn section(heading: &str, entries: Vec<String>) -> Option<String> {
     let entries: Vec<_> = entries.iter().map(|entry| paragraph(&format!("  {entry}"), "    ")).collect();

@@ -3,7 +3,7 @@
 use waykeeper_report::figure::{counted, ratio, seconds, three_digits, time};
 use waykeeper_report::shown::one_line;
 use waykeeper_report::table::{columns, table};
-use waykeeper_report::text::paragraph;
+use waykeeper_report::text::{narrow, paragraph};
 use waykeeper_statistics::{JudgementKind, digits};
 
 use super::record::{Candidate, FamilyOutcome, FamilyRecord, Tuned};
@@ -146,8 +146,11 @@ fn no_answer(tuned: &Tuned) -> Vec<String> {
     lines
 }
 
+/// Characters of a candidate's name in the table, so that the table fits into 100.
+const CANDIDATE: usize = 26;
+
 fn candidates(tuned: &Tuned, all: bool) -> String {
-    let mut rows = vec![row("-", &tuned.none, "")];
+    let mut rows = row(&tuned.none, false);
     for family in &tuned.families {
         let tried: Vec<&Candidate> = family.candidates.iter().filter(|candidate| candidate.judged.is_some()).collect();
         let answer = family.answer.as_deref();
@@ -159,18 +162,16 @@ fn candidates(tuned: &Tuned, all: bool) -> String {
                 .windows(2)
                 .any(|two| two[0].name == candidate.name && answer == Some(two[1].name.as_str()));
             if all || is_answer || is_below || (answer.is_none() && is_edge) {
-                let mark = if tuned.answer.as_deref() == Some(candidate.name.as_str()) { "<- answer" } else { "" };
-                rows.push(row(&family.what, candidate, mark));
+                rows.extend(row(candidate, tuned.answer.as_deref() == Some(candidate.name.as_str())));
             }
         }
         if tried.is_empty() {
             // Why stands in a note: a sentence would make the table wider than a terminal.
             let judged = if family.outcome == FamilyOutcome::Refused { "refused" } else { "not tried" };
-            rows.push(vec![family.what.clone(), String::new(), judged.into()]);
+            rows.extend(in_lines(&family.what, vec![judged.into()]));
         }
     }
     let columns = columns(&[
-        ("kind", false),
         ("candidate", false),
         ("judged", false),
         ("placements", true),
@@ -178,30 +179,24 @@ fn candidates(tuned: &Tuned, all: bool) -> String {
         ("misses", true),
         ("slowdown", true),
         ("alone", true),
-        ("neighbours", true),
-        ("", false),
+        ("others", true),
     ]);
-    let rows: Vec<Vec<String>> = rows
-        .into_iter()
-        .map(|mut cells| {
-            cells.resize(10, String::new());
-            cells
-        })
-        .collect();
+    for cells in &mut rows {
+        cells.resize(columns.len(), String::new());
+    }
     table(&columns, &rows)
 }
 
-fn row(what: &str, candidate: &Candidate, mark: &str) -> Vec<String> {
+fn row(candidate: &Candidate, is_answer: bool) -> Vec<Vec<String>> {
     let seen = candidate.seen.as_ref();
     let confirmed = seen.is_some_and(|seen| seen.fresh);
     let judged = candidate.judged.map_or(String::new(), |kind| match (kind, confirmed) {
         (JudgementKind::Broken, _) => "broken".to_owned(),
-        (_, false) => "not seen broken, not confirmed".to_owned(),
+        (_, false) => "not confirmed".to_owned(),
         (kind, true) => kind.to_string(),
     });
-    vec![
-        what.to_owned(),
-        candidate.called.clone(),
+    let mark = if is_answer { " <- answer" } else { "" };
+    let cells = vec![
         judged,
         seen.map_or(String::new(), |seen| seen.placements.to_string()),
         time(seen.and_then(|seen| seen.max_ns)),
@@ -209,8 +204,16 @@ fn row(what: &str, candidate: &Candidate, mark: &str) -> Vec<String> {
         ratio(seen.and_then(|seen| seen.slowdown)),
         ratio(seen.and_then(|seen| seen.cost_alone)),
         ratio(seen.and_then(|seen| seen.neighbours)),
-        mark.to_owned(),
-    ]
+    ];
+    in_lines(&format!("{}{mark}", candidate.called), cells)
+}
+
+/// The rows of a candidate: its cells stand beside the first line of its name.
+fn in_lines(called: &str, cells: Vec<String>) -> Vec<Vec<String>> {
+    let mut lines = narrow(called, CANDIDATE).into_iter();
+    let mut rows = vec![std::iter::once(lines.next().unwrap_or_default()).chain(cells).collect()];
+    rows.extend(lines.map(|line| vec![format!("  {line}")]));
+    rows
 }
 
 fn notes(tuned: &Tuned) -> Vec<String> {
@@ -236,4 +239,22 @@ fn notes(tuned: &Tuned) -> Vec<String> {
         notes.push("Simulated: a candidate to be confirmed on the machine.".into());
     }
     notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_names_stand_in_lines_so_that_the_table_fits_a_terminal() {
+        let cells = ["not seen broken", "100000", "999.9 us", "123456", "x12345", "x0.98", "x0.46"].map(String::from);
+        let called = "6 of 16 ways of the L3 with 2 of 8 segments of the L2 and no bypass of the last cache <- answer";
+        let rows = in_lines(called, cells.to_vec());
+        assert_eq!((rows[0][0].as_str(), rows[0].len()), ("6 of 16 ways of the L3", 8));
+        let words: Vec<&str> = rows.iter().flat_map(|row| row[0].split_whitespace()).collect();
+        assert_eq!(words.join(" "), called);
+        let widest = rows.iter().map(|row| row[0].chars().count()).max().unwrap();
+        // The columns beside it, with two blanks before each.
+        assert!(widest + [15, 10, 8, 6, 8, 5, 6].iter().map(|width| width + 2).sum::<usize>() <= 100, "{widest}");
+    }
 }

@@ -10,7 +10,7 @@ use waykeeper_executor::ExecutorError;
 use waykeeper_experiment::cases::{Case, Purpose};
 use waykeeper_experiment::mitigation::NONE;
 use waykeeper_experiment::site::ExecutorKind;
-use waykeeper_experiment::{InputError, Loaded, Set};
+use waykeeper_experiment::{InputError, Loaded, Set, TargetCore};
 use waykeeper_policy::Offer;
 use waykeeper_session::{
     Observer, Options, RunFolder, Session, SessionError, SingleRepeats, asked_budgets, own_budgets,
@@ -235,12 +235,30 @@ fn budgets(loaded: &Loaded, asked: &[String]) -> Result<Vec<Budget>, InputError>
     }
     let named = budgets.iter().enumerate().find_map(|(index, it)| Some((index, it, it.mitigation.as_ref()?)));
     let Some((index, budget, name)) = named else { return Ok(budgets) };
-    let message = format!(
-        "`{budget}` is for the cases under `{name}` only; a search chooses the measure, expected a budget for all"
-    );
+    let message = match target_option(loaded, name) {
+        Some(option) => {
+            let text = budget.to_string();
+            let rest = text.split_once(':').map_or("", |(_, rest)| rest.trim());
+            format!(
+                "`{name}` is a target of the experiment, and what a budget names is a mitigation; expected `{rest}` with `{option}`"
+            )
+        }
+        None => format!(
+            "`{budget}` is for the cases under `{name}` only; a search chooses the measure, expected a budget for all"
+        ),
+    };
     Err(match asked.get(index) {
         Some(asked) => InputError::in_option(format!("--budget '{asked}'"), message),
         None => loaded.error(&format!("budgets.{index}"), message),
+    })
+}
+
+/// The option that chooses a target by the name of its workload, where the experiment has one.
+fn target_option(loaded: &Loaded, name: &str) -> Option<String> {
+    let target = loaded.experiment.targets.iter().find(|target| target.workload == name)?;
+    Some(match target.core {
+        TargetCore::Number(core) => format!("--target {name}@{core}"),
+        TargetCore::Auto => format!("--target {name}@CORE"),
     })
 }
 
