@@ -201,13 +201,16 @@ impl Loaded {
             let varied = grid
                 .iter()
                 .flat_map(|(_, settings)| settings)
-                .find(|setting| setting.path.len() <= set.path.len() && sweep::overlaps(&setting.path, &set.path));
+                .find(|setting| sweep::overlaps(&setting.path, &set.path) && set.has(&setting.path));
             if let Some(setting) = varied {
                 let sweep = setting.stands_at[1].parse().ok().and_then(|at: usize| self.experiment.sweep.get(at));
                 let name = sweep.map_or("", |sweep| sweep.name.as_str());
-                let message = format!(
-                    "the sweep `{name}` varies this key; `--set sweep.{name}.only=...` chooses among its points"
-                );
+                let key = match setting.path.len() > set.path.len() {
+                    true => format!("`{}`, which this option sets", setting.path.join(".")),
+                    false => "this key".to_owned(),
+                };
+                let message =
+                    format!("the sweep `{name}` varies {key}; `--set sweep.{name}.only=...` chooses among its points");
                 return Err(InputError { key: set.key(), ..InputError::in_option(&set.option, message) });
             }
         }
@@ -218,6 +221,11 @@ impl Loaded {
     pub fn error(&self, key: &str, message: impl Into<String>) -> InputError {
         let path: Vec<String> = key.split('.').map(str::to_owned).collect();
         self.source.error(&path, message.into())
+    }
+
+    /// The experiment with all overrides in it, as written.
+    pub(crate) fn document(&self) -> &Table {
+        &self.document
     }
 
     /// The folder that relative paths in the experiment's file are taken from.

@@ -70,6 +70,12 @@ impl Set {
         self
     }
 
+    /// Whether it sets the key of a path: the key itself, a part of it, or a table or list with a value there.
+    pub(crate) fn has(&self, path: &[String]) -> bool {
+        let below = path.get(self.path.len()..).unwrap_or_default();
+        below.iter().try_fold(&self.value, |at, part| child(at, part)).is_some()
+    }
+
     /// Puts the value into a document.
     ///
     /// # Errors

@@ -187,8 +187,15 @@ fn setting(key: &str, value: &Value, stands_at: &str) -> Setting {
     Setting { path: split(key), value: value.clone(), stands_at: split(stands_at) }
 }
 
-fn split(key: &str) -> Vec<String> {
+pub(crate) fn split(key: &str) -> Vec<String> {
     key.split('.').map(str::to_owned).collect()
+}
+
+/// What a point sets: paths and values.
+pub(crate) fn settings_of(set: &Table) -> Vec<(Vec<String>, Value)> {
+    let mut settings = Vec::new();
+    flatten(set, &[], "", &mut settings);
+    settings.into_iter().map(|setting| (setting.path, setting.value)).collect()
 }
 
 /// The values in a table, each with its path: `targets.0.core = 1` is three tables deep, and so is `"targets.0".core`.

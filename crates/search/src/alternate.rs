@@ -202,8 +202,8 @@ fn tune_request(
     let mut own = request.tune.clone();
     let text = Loaded::open(&own.experiment, own.sets.clone())?.to_toml();
     let table: Table = text.parse().unwrap_or_default();
-    let mut neighbours = table.get("neighbours").and_then(Value::as_array).cloned().unwrap_or_default();
-    let cores = cores(&neighbours);
+    let neighbours = table.get("neighbours").and_then(Value::as_array).cloned().unwrap_or_default();
+    let (cores, mut next) = (cores(&neighbours), neighbours.len());
     for (number, workload) in found.iter().enumerate() {
         let group = format!("found-{}", number + 1);
         let on_all = |name: &str| {
@@ -222,11 +222,10 @@ fn tune_request(
             if let Some(entry) = entry.as_table_mut() {
                 entry.insert("group".into(), Value::String(group.clone()));
             }
-            neighbours.push(entry);
+            // Behind the others: sweeps may vary those.
+            own.sets.push(set(&["neighbours", &next.to_string()], entry));
+            next += 1;
         }
-    }
-    if !found.is_empty() {
-        own.sets.push(set(&["neighbours"], Value::Array(neighbours)));
     }
     own.time_limit = time_limit;
     own.folder = own.folder.map(|folder| folder.join(format!("round-{}", round + 1)));

@@ -38,7 +38,11 @@ fn choices(cases: &[&Case]) -> String {
     let targets: Vec<&Placed> = distinct(targets.into_iter());
     let mut parts = Vec::new();
     if targets.len() > 1 {
-        parts.push(one_of(targets.into_iter().map(target_option).collect()));
+        let is_alone = |target: &Placed| {
+            let same = |other: &&&Placed| (&other.workload, other.core) == (&target.workload, target.core);
+            targets.iter().filter(same).count() == 1
+        };
+        parts.push(one_of(targets.iter().map(|target| target_option(target, is_alone(target))).collect()));
     }
     let mut sweeps: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (sweep, label) in cases.iter().flat_map(|case| case.point.to_map()) {
@@ -61,9 +65,9 @@ fn one_of(options: Vec<String>) -> String {
     }
 }
 
-/// The option that makes it the only one. `--target` has no keys of its workload.
-fn target_option(target: &Placed) -> String {
-    if target.with.is_empty() {
+/// The option that makes it the only one. `--target` keeps the keys of the targets that it names: all of that workload on that core.
+fn target_option(target: &Placed, is_alone: bool) -> String {
+    if is_alone {
         return format!("`--target {}@{}`", target.workload, target.core);
     }
     let is_bare = |value: &str| value.parse::<f64>().is_ok_and(f64::is_finite) || value.parse::<bool>().is_ok();

@@ -11,7 +11,7 @@ use waykeeper_report::shown::one_line;
 use waykeeper_search::hunt::{self, HuntEvent, HuntRequest, HuntWatcher, Objective};
 use waykeeper_workload::format_ns;
 
-use super::output::{print, print_json};
+use super::output::{Kind, print, print_json, say};
 use super::overrides;
 use super::whole_file;
 use crate::arguments::{Hunt, HuntFor, On, Unfair};
@@ -22,12 +22,13 @@ use crate::stop;
 /// Searches for the workload that disturbs a target most.
 pub fn hunt(arguments: &Hunt) -> Result<Exit, Failure> {
     arguments.out.as_deref().map_or(Ok(()), whole_file::check)?;
-    let request = request(arguments)?;
+    let (request, notes) = request(arguments)?;
     let stop = stop::on_ctrl_c();
     let following = Following::new(request.time_limit);
     let hunted = hunt::hunt(&request, &following, &stop);
     following.bar.finish_and_clear();
     let hunted = hunted?;
+    notes.iter().for_each(|said| say(Kind::Note, said));
     if arguments.json {
         print_json(&hunted)?;
     } else {
@@ -40,14 +41,16 @@ pub fn hunt(arguments: &Hunt) -> Result<Exit, Failure> {
     Ok(if hunted.cut_short { Exit::Interrupted } else { Exit::Done })
 }
 
-fn request(arguments: &Hunt) -> Result<HuntRequest, Failure> {
+/// What is asked for, and what a person should hear of it.
+fn request(arguments: &Hunt) -> Result<(HuntRequest, Vec<String>), Failure> {
     let cores = arguments.cores.as_deref().map(|text| {
         let refuse = || InputError::in_option(format!("--cores {text}"), "expected a list of cores, such as `0,2-3`");
         parse_cpulist(text).filter(|cores| !cores.is_empty()).ok_or_else(refuse)
     });
-    Ok(HuntRequest {
+    let overrides = overrides::of_search(&arguments.measured, &arguments.experiment)?;
+    let request = HuntRequest {
         experiment: arguments.experiment.clone(),
-        sets: overrides::of_search(&arguments.measured)?,
+        sets: overrides.sets,
         on: arguments.measured.on.map(On::kind),
         policy: None,
         cores: cores.transpose()?.unwrap_or_default(),
@@ -63,7 +66,8 @@ fn request(arguments: &Hunt) -> Result<HuntRequest, Failure> {
         candidates: arguments.candidates as usize,
         time_limit: overrides::time_limit(&arguments.time_limit)?,
         seed: arguments.measured.seed.unwrap_or(1).unsigned_abs(),
-    })
+    };
+    Ok((request, overrides.notes))
 }
 
 /// The bundled workload.

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use toml::{Table, Value};
-use waykeeper_experiment::{InputError, Loaded, Set};
+use toml::Value;
+use waykeeper_experiment::{InputError, Loaded, OptionOverrides, Set};
 use waykeeper_platform::read_text;
 use waykeeper_search::hunt;
 use waykeeper_workload::parse_duration_ns;
@@ -35,24 +35,23 @@ pub fn sets(
     Ok(sets)
 }
 
-/// What the options of a search are.
+/// What the options of a search in an experiment are.
 ///
 /// # Errors
-/// An option that cannot be read.
-pub fn of_search(options: &Searched) -> Result<Vec<Set>, InputError> {
+/// An option that cannot be read; a target that does not fit into the experiment.
+pub fn of_search(options: &Searched, experiment: &str) -> Result<OptionOverrides, InputError> {
     let mut sets = sets(&options.sets, options.duration.as_deref(), options.repeats, options.seed)?;
     if let Some(platform) = &options.platform {
         sets.push(Set::from_option(format!("--for {platform}"), "platform", Value::String(platform.clone())));
     }
-    if let Some(target) = &options.target {
-        let typed = format!("--target {target}");
-        let refuse = || InputError::in_option(&typed, "expected WORKLOAD@CORE, such as `rta_128k@3`");
-        let (workload, core) = target.rsplit_once('@').ok_or_else(refuse)?;
-        let core: u32 = core.trim().parse().map_err(|_| refuse())?;
-        let own = [("workload".to_owned(), Value::String(workload.trim().into())), ("core".to_owned(), core.into())];
-        sets.push(Set::from_option(typed, "targets", Value::Array(vec![Value::Table(Table::from_iter(own))])));
-    }
-    Ok(sets)
+    let Some(target) = &options.target else { return Ok(OptionOverrides { sets, notes: Vec::new() }) };
+    let typed = format!("--target {target}");
+    let refuse = || InputError::in_option(&typed, "expected WORKLOAD@CORE, such as `rta_128k@3`");
+    let (workload, core) = target.rsplit_once('@').ok_or_else(refuse)?;
+    let core: u32 = core.trim().parse().map_err(|_| refuse())?;
+    let mut chosen = Loaded::open(experiment, sets.clone())?.with_target(&typed, workload.trim(), core)?;
+    chosen.sets.splice(0..0, sets);
+    Ok(chosen)
 }
 
 /// A time limit.
@@ -70,7 +69,7 @@ pub fn time_limit(text: &str) -> Result<Duration, InputError> {
 ///
 /// # Errors
 /// A file that cannot be read; one without neighbours; an experiment that does not say on which cores they run.
-pub fn against(path: &Path, experiment: &str, sets: &[Set]) -> Result<Vec<Set>, InputError> {
+pub fn against(path: &Path, experiment: &str, sets: &[Set]) -> Result<OptionOverrides, InputError> {
     let option = format!("--against {}", path.display());
     let text =
         read_text(path).map_err(|error| InputError::in_option(&option, format!("the file cannot be read: {error}")))?;

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use waykeeper_experiment::{InputError, Loaded, Set};
+use waykeeper_experiment::{InputError, Loaded, OptionOverrides};
 use waykeeper_report::Detail;
 use waykeeper_report::shown::one_line;
 use waykeeper_run::Run as Record;
@@ -26,9 +26,10 @@ pub fn run(arguments: &Run) -> Result<Exit, Failure> {
     }
     // A program alone is measured on this machine.
     let name = arguments.experiment.as_deref().unwrap_or(THIS_MACHINE);
-    let loaded = Loaded::open(name, sets(arguments)?)?;
+    let overrides = sets(arguments)?;
+    let loaded = Loaded::open(name, overrides.sets)?;
     let mut session = Session::plan(loaded, &options(arguments))?;
-    target_program::check_is_target(&arguments.program, session.cases())?;
+    overrides.notes.iter().for_each(|said| say(Kind::Note, said));
     if arguments.dry_run {
         return dry_run(arguments, &session);
     }
@@ -106,15 +107,18 @@ fn place_of(kept: &Kept) -> String {
 }
 
 /// The overrides: `--set` as typed, and the options that stand for a field.
-pub(super) fn sets(arguments: &Run) -> Result<Vec<Set>, InputError> {
+pub(super) fn sets(arguments: &Run) -> Result<OptionOverrides, InputError> {
     let duration = arguments.duration.as_deref();
+    let experiment = arguments.experiment.as_deref().unwrap_or(THIS_MACHINE);
     // The program first: what is typed of it stands.
-    let mut sets = target_program::sets(&arguments.program)?;
-    sets.extend(overrides::sets(&arguments.sets, duration, arguments.repeats, arguments.seed)?);
+    let mut all = target_program::sets(&arguments.program, experiment)?;
+    all.sets.extend(overrides::sets(&arguments.sets, duration, arguments.repeats, arguments.seed)?);
     if let Some(path) = &arguments.against {
-        sets.extend(overrides::against(path, arguments.experiment.as_deref().unwrap_or(THIS_MACHINE), &sets)?);
+        let against = overrides::against(path, experiment, &all.sets)?;
+        all.sets.extend(against.sets);
+        all.notes.extend(against.notes);
     }
-    Ok(sets)
+    Ok(all)
 }
 
 fn options(arguments: &Run) -> Options {

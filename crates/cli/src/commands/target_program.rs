@@ -4,18 +4,18 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use toml::{Table, Value};
-use waykeeper_experiment::cases::{Case, Plan, Purpose};
-use waykeeper_experiment::{InputError, Set};
+use waykeeper_experiment::{InputError, Loaded, OptionOverrides, Set};
 
 use super::name_of;
 use crate::arguments::TargetProgram;
 
-/// The fields of the experiment that the options stand for; none without a program.
+/// The fields of the experiment that the options stand for, and what its sweeps vary without its targets; none without a program. A
+/// sweep may vary the program's core where none is typed.
 ///
 /// # Errors
-/// A name that is not UTF-8, or a folder that is gone.
-pub fn sets(arguments: &TargetProgram) -> Result<Vec<Set>, InputError> {
-    let Some(program) = arguments.command.first() else { return Ok(Vec::new()) };
+/// A name that is not UTF-8, or a folder that is gone; an experiment that cannot be read.
+pub fn sets(arguments: &TargetProgram, experiment: &str) -> Result<OptionOverrides, InputError> {
+    let Some(program) = arguments.command.first() else { return Ok(OptionOverrides::default()) };
     let typed: Vec<_> = arguments.command.iter().map(|part| part.to_string_lossy()).collect();
     let option = format!("-- {}", typed.join(" "));
     let mut argv = Vec::new();
@@ -46,8 +46,8 @@ pub fn sets(arguments: &TargetProgram) -> Result<Vec<Set>, InputError> {
         workload.extend(function.iter().map(|function| (key.to_owned(), function.clone().into())));
     }
     let name = workload_name(Path::new(program));
-    let core = arguments.core.map_or_else(|| Value::from("auto"), |core| Value::Integer(core.into()));
-    let target = Table::from_iter([("workload".to_owned(), name.clone().into()), ("core".to_owned(), core.clone())]);
+    let mut target = Table::from_iter([("workload".to_owned(), Value::from(name.clone()))]);
+    target.extend(arguments.core.map(|core| ("core".to_owned(), Value::Integer(core.into()))));
     let set = |path: &[&str], value| {
         let path = path.iter().map(|part| (*part).to_owned()).collect();
         Set { option: option.clone(), path, value }
@@ -62,27 +62,13 @@ pub fn sets(arguments: &TargetProgram) -> Result<Vec<Set>, InputError> {
     sets.extend(arguments.core.map(|number| Set {
         option: format!("--core {number}"),
         path: ["targets", "0", "core"].map(String::from).to_vec(),
-        value: core,
+        value: Value::Integer(number.into()),
     }));
-    Ok(sets)
-}
-
-/// Refuses an experiment that would measure something else than the program: a sweep can name the target too.
-///
-/// # Errors
-/// The first case with another target.
-pub fn check_is_target(arguments: &TargetProgram, plan: &Plan) -> Result<(), InputError> {
-    let Some(program) = arguments.command.first() else { return Ok(()) };
-    let name = workload_name(Path::new(program));
-    let another = |case: &&Case| case.purpose == Purpose::Case && case.target.workload != name;
-    plan.cases.iter().find(another).map_or(Ok(()), |case| {
-        let why = format!(
-            "a sweep of the experiment puts `{}` in the place of the program (case `{}`); expected `--set sweep=[]` beside it, with \
-             `--set expectations=[]` where the experiment has some",
-            case.target.workload, case.name
-        );
-        Err(InputError::in_option(format!("-- {}", program.to_string_lossy()), why))
-    })
+    let is_its_core = |path: &[&str]| path == ["targets", "0", "core"] && arguments.core.is_none();
+    let is_taken = |path: &[&str]| path[0] == "targets" && !is_its_core(path);
+    let mut replacement = Loaded::open(experiment, Vec::new())?.without_swept(&option, is_taken)?;
+    replacement.sets.extend(sets);
+    Ok(replacement)
 }
 
 /// Whether a program that was typed can be started.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::json;
-use waykeeper_experiment::{InputError, Set};
+use waykeeper_experiment::{InputError, OptionOverrides};
 use waykeeper_report::figure::counted;
 use waykeeper_report::shown::one_line;
 use waykeeper_search::alternate::{self, AlternateRequest};
@@ -26,9 +26,11 @@ use crate::stop;
 /// Searches for the smallest measure that holds the budgets.
 pub fn tune(arguments: &Tune) -> Result<Exit, Failure> {
     arguments.out.as_deref().map_or(Ok(()), whole_file::check)?;
-    let request = request(arguments)?;
+    let (request, notes) = request(arguments)?;
+    let say_notes = || notes.iter().for_each(|said| say(Kind::Note, said));
     if arguments.dry_run {
         let families = tune::candidates(&request)?;
+        say_notes();
         if arguments.json {
             print_json(&listed(&families))?;
         } else {
@@ -37,13 +39,14 @@ pub fn tune(arguments: &Tune) -> Result<Exit, Failure> {
         return Ok(Exit::Done);
     }
     if arguments.hunt {
-        return alternate(arguments, request);
+        return alternate(arguments, request, say_notes);
     }
     let stop = stop::on_ctrl_c();
     let bar = Following::new(request.time_limit);
     let found = tune::tune(&request, &bar, &stop);
     bar.ended();
     let tuned = found?;
+    say_notes();
     if arguments.json {
         print_json(&tuned)?;
     } else {
@@ -58,7 +61,7 @@ pub fn tune(arguments: &Tune) -> Result<Exit, Failure> {
 }
 
 /// Searches the measure and the worst neighbour by turns.
-fn alternate(arguments: &Tune, request: TuneRequest) -> Result<Exit, Failure> {
+fn alternate(arguments: &Tune, request: TuneRequest, say_notes: impl Fn()) -> Result<Exit, Failure> {
     let stop = stop::on_ctrl_c();
     let (tuning, hunting) = (Following::new(request.time_limit), super::hunt::Following::new(request.time_limit));
     let request = AlternateRequest {
@@ -70,6 +73,7 @@ fn alternate(arguments: &Tune, request: TuneRequest) -> Result<Exit, Failure> {
     tuning.ended();
     hunting.bar.finish_and_clear();
     let found = found?;
+    say_notes();
     if arguments.json {
         print_json(&found)?;
     } else {
@@ -99,7 +103,8 @@ fn exit(tuned: &Tuned, interrupted: bool) -> Exit {
 /// Repeats that a judgement needs at least.
 const LEAST_REPEATS: i64 = 5;
 
-fn request(arguments: &Tune) -> Result<TuneRequest, Failure> {
+/// What is asked for, and what a person should hear of it.
+fn request(arguments: &Tune) -> Result<(TuneRequest, Vec<String>), Failure> {
     if let Some(repeats) = arguments.measured.repeats.filter(|repeats| *repeats < LEAST_REPEATS) {
         let option = format!("--repeats {repeats}");
         return Err(InputError::in_option(option, format!("expected {LEAST_REPEATS} or more for a judgement")).into());
@@ -107,25 +112,29 @@ fn request(arguments: &Tune) -> Result<TuneRequest, Failure> {
     let over = arguments.over.iter().map(|name| {
         name.trim().parse::<TuneOver>().map_err(|why| InputError::in_option(format!("--over {name}"), why))
     });
-    Ok(TuneRequest {
+    let overrides = sets(arguments)?;
+    let request = TuneRequest {
         experiment: arguments.experiment.clone(),
-        sets: sets(arguments)?,
+        sets: overrides.sets,
         on: arguments.measured.on.map(On::kind),
         budgets: arguments.budgets.clone(),
         over: over.collect::<Result<_, _>>()?,
         time_limit: overrides::time_limit(&arguments.time_limit)?,
         folder: arguments.keep.clone(),
         fast: arguments.fast,
-    })
+    };
+    Ok((request, overrides.notes))
 }
 
 /// The overrides: `--set` as typed, and the options that stand for a field.
-pub(super) fn sets(arguments: &Tune) -> Result<Vec<Set>, InputError> {
-    let mut sets = overrides::of_search(&arguments.measured)?;
+pub(super) fn sets(arguments: &Tune) -> Result<OptionOverrides, InputError> {
+    let mut all = overrides::of_search(&arguments.measured, &arguments.experiment)?;
     if let Some(path) = &arguments.against {
-        sets.extend(overrides::against(path, &arguments.experiment, &sets)?);
+        let against = overrides::against(path, &arguments.experiment, &all.sets)?;
+        all.sets.extend(against.sets);
+        all.notes.extend(against.notes);
     }
-    Ok(sets)
+    Ok(all)
 }
 
 fn list(families: &[Family]) -> String {

@@ -153,18 +153,70 @@ fn several_targets_are_named_with_the_options_that_choose_one() {
     let desk = Desk::new();
     desk.file("several.toml", SEVERAL);
     let refused = desk.run(&["hunt", "several.toml"]).with(2).stderr;
-    let own = "targets=[{ workload = \"chase_llc\", core = 1, with = { batch = 16, size = \"64 KiB\" } }]";
-    let said = format!("expected `--target latency_loop@1` or `--set '{own}'`");
-    assert!(refused.contains(&said) && refused.trim_end().lines().count() == 1, "{refused}");
-    // Both do.
+    let said = "expected `--target latency_loop@1` or `--target chase_llc@1`";
+    assert!(refused.contains(said) && refused.trim_end().lines().count() == 1, "{refused}");
+    // Both do, and keep the keys of the target; on another core too, which is said.
     let short = ["hunt", "several.toml", "--candidates=14", "--seed=5", "--json"];
-    for (option, target) in [
-        ("--target=latency_loop@1".to_owned(), "latency_loop on core 1"),
-        (format!("--set={own}"), "chase_llc (batch 16, size 64 KiB) on core 1"),
+    for (option, target, note) in [
+        ("--target=latency_loop@1", "latency_loop on core 1", ""),
+        ("--target=chase_llc@1", "chase_llc (batch 16, size 64 KiB) on core 1", ""),
+        (
+            "--target=chase_llc@0",
+            "chase_llc (batch 16, size 64 KiB) on core 0",
+            "on core 1: its keys are kept, on core 0",
+        ),
     ] {
-        let hunted = desk.run(&[&short[..], &[&option]].concat()).with(0).json();
-        assert_eq!(hunted["target"], target, "{option}");
+        let ended = desk.run(&[&short[..], &[option]].concat()).with(0);
+        assert_eq!(ended.json()["target"], target, "{option}");
+        assert!(
+            ended.stderr.contains(note) && ended.stderr.is_empty() == note.is_empty(),
+            "{option}: {}",
+            ended.stderr
+        );
     }
+    // Where workload and core are those of several, the whole target tells them apart.
+    let twice = SEVERAL.replace("'latency_loop'", "'chase_llc'");
+    desk.file("twice.toml", &twice);
+    let refused = desk.run(&["hunt", "twice.toml", "--target=chase_llc@1"]).with(2).stderr;
+    let own = "targets=[{ workload = \"chase_llc\", core = 1, with = { batch = 16, size = \"64 KiB\" } }]";
+    assert!(refused.contains(&format!("`--set '{own}'`")), "{refused}");
+    let hunted =
+        desk.run(&["hunt", "twice.toml", "--set", own, "--candidates=14", "--seed=5", "--json"]).with(0).json();
+    assert_eq!(hunted["target"], "chase_llc (batch 16, size 64 KiB) on core 1");
+}
+
+#[test]
+fn a_target_chooses_the_point_of_a_bundled_sweep_over_cores() {
+    let desk = Desk::new();
+    let asked = desk.run(&["hunt", "agilex5-loops"]).with(2).stderr;
+    assert!(asked.contains("--target latency_loop@1") && asked.contains("'sweep.core.only=3 (A76)'"), "{asked}");
+    let short = ["hunt", "agilex5-loops", "--duration=60us", "--repeats=5", "--candidates=14", "--seed=5", "--json"];
+    for (target, called, cores) in [
+        ("latency_loop@1", "latency_loop on core 1", "[2,3]"),
+        ("latency_loop_2ki@3", "latency_loop_2ki on core 3", "[1,2]"),
+    ] {
+        let hunted = desk.run(&[&short[..], &["--target", target]].concat()).with(0).json();
+        assert_eq!((hunted["target"].as_str(), hunted["cores"].to_string()), (Some(called), cores.to_owned()));
+    }
+    // A search of measures goes through the points that are left, beside both hammers.
+    let tune = ["tune", "agilex5-loops", "--target=latency_loop@1", "--budget=max<=1us", "--dry-run"];
+    assert!(desk.run(&tune).with(0).stdout.contains("ways of the L3"));
+    let named = desk.run(&["tune", "agilex5-loops", "--budget=latency_loop: max<=1us"]).with(2).stderr;
+    assert!(named.contains("is a target of the experiment") && named.contains("`--target latency_loop@1`"), "{named}");
+}
+
+#[test]
+fn neighbours_of_a_file_take_the_place_of_those_that_a_sweep_varies() {
+    let desk = Desk::new();
+    desk.file("worst.toml", "title = 'x'\nkind = 'stream'\noperation = 'read'\nsize = '1 MiB'\n");
+    let run = ["run", "agilex5-loops", "--against=worst.toml", "--dry-run", "--json"];
+    let planned = desk.run(&run).with(0);
+    assert!(planned.stderr.contains("would vary: `hammer`"), "{}", planned.stderr);
+    let planned = planned.json();
+    let cases = list(&planned, "cases");
+    let workload = |case: &serde_json::Value| list(case, "neighbours").first().map(|at| at["workload"].clone());
+    assert!(cases.iter().filter_map(workload).all(|name| name == "against"), "{planned}");
+    assert!(cases.iter().any(|case| case["point"]["core"] == "3 (A76)"), "{planned}");
 }
 
 #[test]
@@ -179,8 +231,18 @@ fn points_of_a_sweep_are_named_with_the_options_that_choose_one() {
         refused.contains("expected `--set 'sweep.size.only=32 KiB'` or `--set 'sweep.size.only=64 KiB'`"),
         "{refused}"
     );
-    let hunted = desk.run(&[&hunt[..], &["--set=sweep.size.only=64 KiB"]].concat()).with(0).json();
-    assert_eq!(hunted["target"], "chase_llc (size 64 KiB) on core 1");
+    for more in [&["--set=sweep.size.only=64 KiB"][..], &["--set=sweep.size.only=64 KiB", "--target=chase_llc@1"]] {
+        let hunted = desk.run(&[&hunt[..], more].concat()).with(0).json();
+        assert_eq!(hunted["target"], "chase_llc (size 64 KiB) on core 1", "{more:?}");
+    }
+    // Another target has no such size.
+    let other = desk.run(&[&hunt[..], &["--target=latency_loop@1"]].concat()).with(0);
+    assert!(
+        other.stderr.contains("in the place of what this sweep of the experiment would vary: `size`"),
+        "{}",
+        other.stderr
+    );
+    assert_eq!(other.json()["target"], "latency_loop on core 1");
 }
 
 #[test]

@@ -175,3 +175,27 @@ fn several_phases_are_chosen_in_a_workload() {
     // Three passes of one phase lie in each of the other, and little else.
     assert!((2.8..3.3).contains(&(outer / inner)), "{outer} {inner}");
 }
+
+#[test]
+fn a_program_takes_what_a_sweep_varies_of_the_targets_that_it_replaces() {
+    let desk = Desk::new();
+    cookbook(&desk);
+    let target = "title = 'x'\nplatform = 'agilex5'\nsentinel = false\nexcursions.over_min = '1 us'\n\
+                  targets = [{ workload = 'chase_llc', core = 2 }, { workload = 'latency_loop', core = 1 }]\n";
+    let sweeps = "[[sweep]]\nname = 'size'\nkey = 'targets.0.with.size'\nvalues = ['8 KiB', '16 KiB']\n\
+                  [[sweep]]\nname = 'core'\npoints = [{ name = 'a', set.targets.0.core = 1, set.targets.1.core = 2 }, \
+                  { name = 'b', set.targets.0.core = 2, set.targets.1.core = 1 }]\n";
+    desk.file("swept.toml", &format!("{target}{sweeps}"));
+    let planned = |core: &[&str]| {
+        let mut command = desk.command(&[&["run", "swept.toml", "--dry-run"][..], core, &["--", "./mine"]].concat());
+        command.env("XDG_CACHE_HOME", desk.path().join("cache"));
+        Ended::of(&mut command).with(0)
+    };
+    // The size is that of a target that is not there; the core is also the program's.
+    let swept = planned(&[]);
+    assert!(swept.stderr.contains("would vary: `size`"), "{}", swept.stderr);
+    assert!(swept.stdout.contains("[core a]") && swept.stdout.contains("[core b]"), "{}", swept.stdout);
+    let typed = planned(&["--core=3"]);
+    assert!(typed.stderr.contains("would vary: `size`, `core`"), "{}", typed.stderr);
+    assert!(!typed.stdout.contains("[core"), "{}", typed.stdout);
+}

@@ -137,8 +137,7 @@ fn mistakes_of_a_search_are_one_clear_paragraph_each() {
         (vec!["--budget=misses==0", "--time-limit=0s"], "expected a time over 0"),
         (
             vec!["--budget=misses==0", "--set=targets.1.workload=rta_128k", "--set=targets.1.core=1"],
-            "--target: the experiment has several targets; expected `--set 'targets=[{ workload = \"rta_128k\", core = 3, with = \
-             { period = \"200 us\" } }]'` or `--target rta_128k@1`",
+            "--target: the experiment has several targets; expected `--target rta_128k@3` or `--target rta_128k@1`",
         ),
         (vec!["--budget=misses==0", "--keep=a+b"], "has a `+`"),
     ] {

@@ -170,9 +170,10 @@ pub type Hunted = Result<HuntRecord, HuntError>;
 /// fresh repeats do not fit into; a stop before anything was measured.
 pub fn hunt(request: &HuntRequest, watcher: &dyn HuntWatcher, stop: &AtomicBool) -> Hunted {
     let begun = Instant::now();
+    let loaded = Loaded::open(&request.experiment, request.sets.clone())?;
+    let request = &without_swept(request, &loaded)?;
     let bare = Session::plan(open(request, &[], &[])?, &Options { on: request.on, ..Options::default() })?;
     let (target, target_period_ns) = target(&bare)?;
-    let loaded = Loaded::open(&request.experiment, request.sets.clone())?;
     let with_neighbours = Session::plan(loaded, &Options { on: request.on, ..Options::default() })?;
     let cores = cores(request, &with_neighbours)?;
     are_free(request)?;
@@ -236,6 +237,14 @@ pub fn hunt(request: &HuntRequest, watcher: &dyn HuntWatcher, stop: &AtomicBool)
         candidates: confirmed.iter().map(|scored| candidate(scored, &cores)).collect(),
         cores,
     })
+}
+
+/// The request without what sweeps vary of neighbours and mitigations: a hunt has its own.
+fn without_swept(request: &HuntRequest, loaded: &Loaded) -> Result<HuntRequest, InputError> {
+    let replacement =
+        loaded.without_swept("waykeeper hunt", |path| ["neighbours", "mitigations"].contains(&path[0]))?;
+    let sets = request.sets.iter().cloned().chain(replacement.sets).collect();
+    Ok(HuntRequest { sets, ..request.clone() })
 }
 
 /// The winner's ranks across sets of parameters; a stop leaves out the rest.

@@ -1,7 +1,7 @@
 //! Neighbours that were found as files, and their way into experiments.
 
 use toml::{Table, Value};
-use waykeeper_experiment::{InputError, Loaded, Set};
+use waykeeper_experiment::{InputError, Loaded, OptionOverrides, Set};
 
 use super::mixture::NeighbourMixture;
 
@@ -46,11 +46,11 @@ pub(super) fn as_table(mixture: &NeighbourMixture, cores: &[u32], name: &str) ->
 }
 
 /// The neighbours of a file in the place of all those of an experiment: a workload runs on the cores of each, and a file with
-/// `neighbours` names its own cores.
+/// `neighbours` names its own cores. What sweeps vary of the neighbours that were there goes.
 ///
 /// # Errors
 /// No TOML; a workload for an experiment without neighbours, whose cores are not known; neighbours without workloads.
-pub fn against(text: &str, option: &str, loaded: &Loaded) -> Result<Vec<Set>, InputError> {
+pub fn against(text: &str, option: &str, loaded: &Loaded) -> Result<OptionOverrides, InputError> {
     let refuse = |message: String| InputError::in_option(option, message);
     let table: Table =
         text.parse().map_err(|error: toml::de::Error| refuse(format!("this is not TOML: {}", error.message())))?;
@@ -65,7 +65,9 @@ pub fn against(text: &str, option: &str, loaded: &Loaded) -> Result<Vec<Set>, In
         let mut own: Vec<Set> =
             workloads.into_iter().map(|(name, workload)| set(&["workloads", &name], workload)).collect();
         own.push(set(&["neighbours"], Value::Array(neighbours)));
-        return Ok(own);
+        let mut replacement = loaded.without_swept(option, |path| path[0] == "neighbours")?;
+        replacement.sets.splice(0..0, own);
+        return Ok(replacement);
     }
     let mut own = vec![set(&["workloads", AGAINST], Value::Table(table))];
     for at in 0..loaded.experiment.neighbours.len() {
@@ -78,7 +80,14 @@ pub fn against(text: &str, option: &str, loaded: &Loaded) -> Result<Vec<Set>, In
             "the experiment has no neighbours, so their cores are not known; expected `[[neighbours]]` in it".into(),
         ));
     }
-    Ok(own)
+    let is_taken = |path: &[&str]| match path {
+        ["neighbours", _, key, ..] => ["workload", "with"].contains(key),
+        ["neighbours", ..] => true,
+        _ => false,
+    };
+    let mut replacement = loaded.without_swept(option, is_taken)?;
+    replacement.sets.splice(0..0, own);
+    Ok(replacement)
 }
 
 /// What the workloads of a file are called in an experiment.

@@ -140,7 +140,7 @@ impl Needs {
             return self.result("--resume", folder, true);
         }
         let name = run.experiment.as_deref().unwrap_or("this-machine");
-        let loaded = Loaded::open(name, run::sets(run)?)?;
+        let loaded = Loaded::open(name, run::sets(run)?.sets)?;
         self.experiment(name, &loaded)?;
         self.program(&run.program.command)?;
         run.against.iter().try_for_each(|path| self.file("--against", path))?;
@@ -152,7 +152,7 @@ impl Needs {
     }
 
     fn tune(&mut self, tune: &Tune) -> Result<(), Failure> {
-        let loaded = Loaded::open(&tune.experiment, tune::sets(tune)?)?;
+        let loaded = Loaded::open(&tune.experiment, tune::sets(tune)?.sets)?;
         self.experiment(&tune.experiment, &loaded)?;
         tune.against.iter().try_for_each(|path| self.file("--against", path))?;
         if tune.dry_run {
@@ -169,7 +169,7 @@ impl Needs {
     }
 
     fn hunt(&mut self, hunt: &Hunt) -> Result<(), Failure> {
-        let loaded = Loaded::open(&hunt.experiment, overrides::of_search(&hunt.measured)?)?;
+        let loaded = Loaded::open(&hunt.experiment, overrides::of_search(&hunt.measured, &hunt.experiment)?.sets)?;
         self.experiment(&hunt.experiment, &loaded)?;
         hunt.out.iter().try_for_each(|path| self.result("--out", path, true))
     }
