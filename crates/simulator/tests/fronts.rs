@@ -252,6 +252,36 @@ fn a_modification_is_a_load_and_stops_an_in_order_core() {
     assert!(seen.iter().all(|ps| *ps == 64 * 28_000), "{seen:?}");
 }
 
+#[test]
+fn an_atomic_add_is_a_modification_that_nothing_overlaps() {
+    // An in-order core stops for each modification anyway.
+    let buffered = platform(|core| core.store_buffer_entries = Some(param(4)));
+    let pass = |operation| walk(operation, (256, 4096), (64, 64));
+    let (seen, _) = run(&buffered, 0, pass(Operation::Atomic), &[], 5 * MILLISECOND, 6 * MILLISECOND);
+    assert!(seen.iter().all(|ps| *ps == 64 * 28_000), "{seen:?}");
+    // An out-of-order core (core 2) has many modifications in flight, and one atomic add: line after line of 4 MiB, twice what the
+    // caches hold, each is read once and written back, whichever it is.
+    let mean = |pattern: Pattern| {
+        let (seen, counters) = run(&platform(|_| {}), 2, pattern, &[], 10 * MILLISECOND, 14 * MILLISECOND);
+        let core = counters.core(2).unwrap();
+        assert!(core.memory_reads > core.accesses * 9 / 10, "{core:?}");
+        assert!(counters.memory.writes > core.memory_reads / 2, "{:?}", counters.memory);
+        seen.iter().sum::<u64>() / seen.len() as u64
+    };
+    let large = |operation| walk(operation, (1024, 4096), (64, 64));
+    let (atomic, modify) = (mean(large(Operation::Atomic)), mean(large(Operation::Modify)));
+    assert!(atomic > 3 * modify, "{atomic} ps of atomic adds, {modify} of modifications");
+    // No shorter than reads of which each needs the value of the last one.
+    let chased = Pattern::Chase { elements: 1 << 16, stride: 64, order: Order::Linear, batch: 64 };
+    let log = run(&platform(|_| {}), 2, chased, &[], 10 * MILLISECOND, 14 * MILLISECOND).0;
+    let dependent = log.iter().sum::<u64>() / log.len() as u64;
+    assert!(atomic > dependent * 9 / 10, "{atomic} ps of atomic adds, {dependent} of dependent reads");
+    // In the first level, each waits for the last one: as long as a hit takes, and not at the pace of the core.
+    let small = |operation| walk(operation, (1 << 20, 0), (64, 64));
+    let least = |operation| samples(&platform(|_| {}), 2, small(operation)).into_iter().min().unwrap();
+    assert!(least(Operation::Atomic) > 2 * least(Operation::Modify));
+}
+
 fn streaming(after: u64, to_level: u64) -> Option<WriteStreaming> {
     Some(WriteStreaming { after_lines: param(after), to_level: param(to_level) })
 }

@@ -21,7 +21,7 @@ pub enum Operation {
     Modify,
     /// A software prefetch into the first level.
     Prefetch,
-    /// An atomic add within a line (host only).
+    /// An atomic add within a line.
     Atomic,
     /// A store past the caches (host only).
     NonTemporal,
@@ -65,7 +65,7 @@ impl Operation {
 
     /// Whether simulated cores have it.
     pub fn is_simulated(self) -> bool {
-        matches!(self, Self::Read | Self::Write | Self::Modify | Self::Prefetch)
+        matches!(self, Self::Read | Self::Write | Self::Modify | Self::Prefetch | Self::Atomic)
     }
 
     /// Whether a processor of this architecture, such as `x86_64`, has it for programs.
@@ -335,7 +335,6 @@ impl Pattern {
     /// Why the workload cannot run on a simulated platform.
     pub fn host_only(&self) -> Option<&'static str> {
         match self.operation() {
-            Some(Operation::Atomic) => return Some("a simulated platform has no atomic operations"),
             Some(Operation::NonTemporal) => return Some("a simulated platform has no stores past its caches"),
             Some(Operation::Flush) => return Some("a simulated platform has no flushes of lines"),
             Some(Operation::SplitLock) => return Some("a simulated platform has no locked bus"),

@@ -87,6 +87,8 @@ pub(crate) enum Op {
     Touch(Touch),
     Start,
     End,
+    /// All that was begun before ends first.
+    Fence,
     Compute(u64),
     /// A branch was not foreseen; whether it decides on the last load.
     Mispredicted(bool),
@@ -220,7 +222,8 @@ impl Program {
                     self.now = self.next_release(self.now, first, period);
                     true
                 }
-                Op::Start | Op::End if self.leaves_line(op, world) => true,
+                Op::Start | Op::End | Op::Fence if self.leaves_line(op, world) => true,
+                Op::Fence => self.drained(op),
                 Op::Start => self.drained(op) && self.start_sample(world),
                 Op::End => self.drained(op) && self.end_sample(world, samples),
                 Op::Turn => self.turn(world),
@@ -244,6 +247,10 @@ impl Program {
                 detour.count(step);
             }
             match step {
+                Some(Step::Access(access)) if access.operation == Operation::Atomic => {
+                    self.next.push_back(self.touch_of(access));
+                    return Op::Fence;
+                }
                 Some(Step::Access(access)) => return self.touch_of(access),
                 Some(Step::Start) if self.recorder.is_some() => return Op::Start,
                 Some(Step::End) if self.recorder.is_some() => return Op::End,
@@ -266,16 +273,18 @@ impl Program {
             Which::Code => (&self.code, true),
         };
         let line = region.line(access.offset);
-        let loads = matches!(access.operation, Operation::Read | Operation::Modify);
-        let stores = matches!(access.operation, Operation::Write | Operation::Modify);
+        // An atomic add is a change that what follows waits for; all that came before has ended.
+        let atomic = access.operation == Operation::Atomic;
+        let loads = atomic || matches!(access.operation, Operation::Read | Operation::Modify);
+        let stores = atomic || matches!(access.operation, Operation::Write | Operation::Modify);
         let want = match (fetch, stores) {
             (true, _) => Want::Fetch,
             (false, true) => Want::Write,
             (false, false) => Want::Read,
         };
-        let blocking = fetch || access.dependent || (loads && self.port.stops_at_loads);
-        let touch =
-            Touch { line, want, load: loads && !fetch, blocking, dependent: access.dependent, page: NONE, words: 0 };
+        let dependent = access.dependent || atomic;
+        let blocking = fetch || dependent || (loads && self.port.stops_at_loads);
+        let touch = Touch { line, want, load: loads && !fetch, blocking, dependent, page: NONE, words: 0 };
         Op::Touch(match &self.front {
             Some(front) => front.complete(touch, region, access.offset),
             None => touch,
