@@ -160,7 +160,9 @@ impl Simulated {
         let program = |placed: &Placed, role| Program { core: placed.core, pattern: placed.pattern.clone(), role };
         let role = if case.throughput { Role::Throughput } else { Role::Target };
         std::iter::once(program(&case.target, role))
-            .chain(case.neighbours.iter().map(|neighbour| program(neighbour, Role::Neighbour)))
+            .chain(case.neighbours.iter().map(|neighbour| {
+                program(neighbour, if neighbour.buffer.is_own() { Role::Neighbour } else { Role::Sharing })
+            }))
             .collect()
     }
 }

@@ -219,6 +219,27 @@ pub struct Neighbour {
     pub cores: NeighbourCores,
     /// Neighbours of one group run at the same time.
     pub group: Option<String>,
+    /// Whose buffer it accesses.
+    #[serde(default, skip_serializing_if = "NeighbourBuffer::is_own")]
+    pub buffer: NeighbourBuffer,
+}
+
+/// Whose buffer a neighbour accesses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum NeighbourBuffer {
+    /// One of its own.
+    #[default]
+    Own,
+    /// The target's, from its beginning: both access the same lines. On simulated platforms.
+    Target,
+}
+
+impl NeighbourBuffer {
+    /// Whether it is one of its own.
+    pub fn is_own(&self) -> bool {
+        *self == Self::Own
+    }
 }
 
 /// One value, or a list of them.

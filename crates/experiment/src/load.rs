@@ -197,11 +197,15 @@ impl Loaded {
     /// An override of a key that a sweep varies would be lost.
     fn check_overrides_of_sweeps(&self) -> Result<(), InputError> {
         let grid = sweep::grid(&self.experiment.sweep).map_err(|(key, message)| self.error(&key, message))?;
+        // A whole target of another option has the keys that the file gives it, and the sweeps vary them as they vary the file's.
+        let loses = |set: &Set, setting: &Setting| {
+            setting.path.len() <= set.path.len() || set.option.starts_with("--set ") && set.has(&setting.path)
+        };
         for set in &self.source.sets {
             let varied = grid
                 .iter()
                 .flat_map(|(_, settings)| settings)
-                .find(|setting| sweep::overlaps(&setting.path, &set.path) && set.has(&setting.path));
+                .find(|setting| sweep::overlaps(&setting.path, &set.path) && loses(set, setting));
             if let Some(setting) = varied {
                 let sweep = setting.stands_at[1].parse().ok().and_then(|at: usize| self.experiment.sweep.get(at));
                 let name = sweep.map_or("", |sweep| sweep.name.as_str());

@@ -8,7 +8,7 @@ use waykeeper_platform::CoreId;
 use waykeeper_workload::{CacheShapes, Passes, Pattern, Workload, find_bundled};
 
 use crate::cores::{NeighbourCores, TargetCore};
-use crate::describe::{Measure, Neighbour, Target};
+use crate::describe::{Measure, Neighbour, NeighbourBuffer, Target};
 use crate::error::{InputError, Origin};
 use crate::explain;
 use crate::load::Loaded;
@@ -27,6 +27,9 @@ pub struct Placed {
     pub pattern: Pattern,
     /// The core.
     pub core: CoreId,
+    /// Whose buffer it accesses; of a target, its own.
+    #[serde(default, skip_serializing_if = "NeighbourBuffer::is_own")]
+    pub buffer: NeighbourBuffer,
 }
 
 impl Placed {
@@ -63,7 +66,8 @@ pub(crate) fn target(loaded: &Loaded, site: &Site, index: usize, target: &Target
     {
         return Err(loaded.error(&format!("{key}.sampled"), why));
     }
-    Ok(Placed { workload: target.workload.clone(), with: flat(&target.with), pattern, core })
+    let buffer = NeighbourBuffer::Own;
+    Ok(Placed { workload: target.workload.clone(), with: flat(&target.with), pattern, core, buffer })
 }
 
 /// Why the passes of a target cannot be measured in these windows, where they cannot.
@@ -107,11 +111,37 @@ pub(crate) fn group(
             if let Some(why) = site.refuses_neighbour(&pattern) {
                 return Err(loaded.error(&format!("{key}.workload"), format!("found `{}`: {why}", neighbour.workload)));
             }
-            let with = flat(&neighbour.with);
-            placed.push(Placed { workload: neighbour.workload.clone(), with, pattern, core });
+            let (mut with, buffer) = (flat(&neighbour.with), neighbour.buffer);
+            if buffer == NeighbourBuffer::Target {
+                if let Some(why) = cannot_share(site, &pattern, &target.pattern) {
+                    return Err(loaded.error(&format!("{key}.buffer"), format!("found `target`: {why}")));
+                }
+                // It is called so: what it does to the target is another thing.
+                with.insert("buffer".into(), "target".into());
+            }
+            placed.push(Placed { workload: neighbour.workload.clone(), with, pattern, core, buffer });
         }
     }
     Ok(placed)
+}
+
+/// Why a neighbour cannot have the target's buffer as its own.
+fn cannot_share(site: &Site, neighbour: &Pattern, target: &Pattern) -> Option<String> {
+    if site.executor != ExecutorKind::Sim {
+        let called = &site.called;
+        return Some(format!(
+            "on {called} each workload has memory of its own; expected `own`, or a simulated platform"
+        ));
+    }
+    match (neighbour.data_bytes(), target.data_bytes()) {
+        (_, 0) => Some(
+            "the target has no buffer; expected one of kind `walk`, `stream`, `chase`, `buffer` or `random`".into(),
+        ),
+        (own, targets) if own > targets => Some(format!(
+            "the neighbour covers {own} bytes, and the target's buffer has {targets}; expected at most as many"
+        )),
+        _ => None,
+    }
 }
 
 /// A neighbour's core is the target's. Where only the target's was typed as an option, that is the mistake.

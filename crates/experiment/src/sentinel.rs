@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use toml::Table;
 
 use crate::cases::{Case, Purpose, case_name};
+use crate::describe::NeighbourBuffer;
 use crate::mitigation::NONE;
 use crate::place::{Placed, bundled_workload};
 use crate::site::Site;
@@ -23,7 +24,8 @@ pub(crate) fn sentinels(site: &Site, cases: &[Case], several: bool) -> Vec<Case>
         else {
             continue;
         };
-        let target = Placed { workload: SENTINEL.into(), with: BTreeMap::new(), pattern, core };
+        let target =
+            Placed { workload: SENTINEL.into(), with: BTreeMap::new(), pattern, core, buffer: NeighbourBuffer::Own };
         if sentinels.iter().any(|s| s.target == target && s.neighbours == case.neighbours) {
             continue;
         }

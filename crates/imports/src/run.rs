@@ -114,7 +114,13 @@ fn experiment(imported: &Imported) -> String {
 
 fn case(tool: &str, histogram: &ImportedHistogram) -> Case {
     let pattern = Pattern::Command { argv: vec![tool.to_owned()], passes: Passes::Process };
-    let target = Placed { workload: tool.to_owned(), with: BTreeMap::new(), pattern, core: histogram.core };
+    let target = Placed {
+        workload: tool.to_owned(),
+        with: BTreeMap::new(),
+        pattern,
+        core: histogram.core,
+        buffer: Default::default(),
+    };
     Case {
         name: histogram.name.clone(),
         purpose: Purpose::Case,

@@ -175,7 +175,13 @@ mod tests {
 
     fn placed() -> Vec<Placed> {
         let pattern = Pattern::Tick { body: TickBody::Nothing };
-        vec![Placed { workload: "hammer".into(), with: Default::default(), core: 2, pattern }]
+        vec![Placed {
+            workload: "hammer".into(),
+            with: Default::default(),
+            core: 2,
+            pattern,
+            buffer: Default::default(),
+        }]
     }
 
     fn by_accesses(rates: &[f64]) -> Vec<NeighbourProgress> {

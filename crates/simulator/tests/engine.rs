@@ -458,3 +458,49 @@ fn a_relative_with_other_numbers_needs_no_code() {
     let (none, colouring) = (run(&[]), run(&["colouring"]));
     assert!(none.max() > 200 && colouring.max() <= 30, "{} and {}", none.max(), colouring.max());
 }
+
+/// Core 2 of the Agilex 5 reads 16 KiB again and again, which its first level holds; core 3 does what an operation says to as much.
+fn read_beside(operation: Option<(Operation, Role)>) -> (f64, u64) {
+    let walk = |operation| Pattern::Walk {
+        operation,
+        outer: Loop { count: 4, stride: 4096 },
+        inner: Loop { count: 64, stride: 64 },
+    };
+    let mut programs = vec![target(2, walk(Operation::Read))];
+    programs.extend(operation.map(|(operation, role)| Program { core: 3, pattern: walk(operation), role }));
+    let mut engine = Engine::new(&agilex(), &programs, &[], 1).unwrap();
+    engine.advance(MILLISECOND, &mut Log::default());
+    let before = engine.counters().core(2).unwrap().transfers;
+    let mut log = Log::default();
+    engine.advance(2 * MILLISECOND, &mut log);
+    (log.mean(), engine.counters().core(2).unwrap().transfers - before)
+}
+
+#[test]
+fn a_neighbour_that_changes_the_targets_lines_takes_them_from_it() {
+    let (alone, none) = read_beside(None);
+    assert_eq!(none, 0);
+    // In a buffer of its own it stays in its own first level.
+    let (beside, transfers) = read_beside(Some((Operation::Write, Role::Neighbour)));
+    assert!(beside < 1.01 * alone && transfers == 0, "{beside} of {alone}, {transfers} transfers");
+    let (sharing, transfers) = read_beside(Some((Operation::Write, Role::Sharing)));
+    assert!(sharing > 1.2 * alone && transfers > 1000, "{sharing} of {alone}, {transfers} transfers");
+}
+
+#[test]
+fn a_buffer_that_the_target_does_not_have_is_not_shared() {
+    let sharing = |bytes| {
+        let pattern =
+            Pattern::Buffer { bytes, stride: 64, operation: Operation::Write, period_ns: 1e5, offset_ns: None };
+        Program { core: 3, pattern, role: Role::Sharing }
+    };
+    let chase = Pattern::Chase { elements: 64, stride: 64, order: Order::Linear, batch: 8 };
+    let why = |programs: &[Program]| Engine::new(&agilex(), programs, &[], 1).unwrap_err();
+    let tick = why(&[target(2, latency_loop()), sharing(4096)]);
+    assert!(tick.what == "neighbours.0.buffer" && tick.why.contains("no buffer"), "{tick}");
+    let large = why(&[target(2, chase.clone()), sharing(8192)]);
+    assert!(large.why.contains("8192 bytes, and the target's buffer has 4096"), "{large}");
+    let first = why(&[sharing(4096), target(2, chase.clone())]);
+    assert!(first.why.contains("no target runs before it"), "{first}");
+    assert!(Engine::new(&agilex(), &[target(2, chase), sharing(4096)], &[], 1).is_ok());
+}

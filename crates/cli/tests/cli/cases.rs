@@ -143,3 +143,48 @@ fn budgets_that_a_run_cannot_meet_are_said_before_it_is_measured() {
         "{here}"
     );
 }
+
+/// A target whose first level holds its buffer, and a neighbour that writes as much.
+const SHARED: &str = "
+title = 'a chase beside who changes its lines'
+platform = 'agilex5'
+duration = '200 us'
+repeats = 2
+sentinel = false
+[[targets]]
+workload = 'chase_llc'
+core = 2
+with = { size = '16 KiB', batch = 64 }
+[[neighbours]]
+workload = 'stream_modify'
+cores = [3]
+with = { size = '16 KiB' }
+";
+
+#[test]
+fn a_neighbour_in_the_targets_buffer_slows_it_and_one_beside_it_does_not() {
+    let desk = Desk::new();
+    desk.file("own.toml", SHARED);
+    desk.file("shared.toml", &format!("{SHARED}buffer = 'target'\n"));
+    let loaded = |file: &str| {
+        let run = desk.run(&["run", file, "--json"]).with(0).json();
+        let mut cases = list(&run, "cases").iter();
+        let case = cases.find(|case| !list(case, "neighbours").is_empty()).unwrap().clone();
+        (case["slowdown"].as_f64().unwrap(), case["neighbours"][0]["with"].clone())
+    };
+    let ((beside, _), (sharing, with)) = (loaded("own.toml"), loaded("shared.toml"));
+    assert!(beside < 1.01 && sharing > 2.0, "{beside} beside, {sharing} in its buffer");
+    // It is called what it is.
+    assert_eq!(with["buffer"], "target");
+    let here = ["--set=platform=host", "--set=targets.0.core=0", "--set=neighbours.0.cores=1"];
+    let here = desk.run(&[&["run", "shared.toml", "--dry-run"][..], &here].concat()).with(2).stderr;
+    assert!(here.contains("neighbours.0.buffer: found `target`") && here.contains("memory of its own"), "{here}");
+    for (set, why) in [
+        ("neighbours.0.with.size=32 KiB", "neighbours.0.buffer: found `target`: the neighbour covers 32"),
+        ("neighbours.0.buffer=mine", "expected `own` or `target`"),
+        ("targets=[{ workload = 'latency_loop', core = 2 }]", "the target has no buffer"),
+    ] {
+        let refused = desk.run(&["run", "shared.toml", "--dry-run", "--set", set]).with(2).stderr;
+        assert!(refused.contains(why), "{set}: {refused}");
+    }
+}

@@ -35,7 +35,7 @@ use crate::core::world::World;
 use crate::engine::build::need;
 use crate::engine::controls::{TARGET_CLASS, at_start, settings_of};
 use crate::engine::memories::Memory;
-use crate::engine::programs::{Program, check_programs};
+use crate::engine::programs::{Program, Role, check_programs};
 use crate::engine::regions::Region;
 use crate::engine::running::Running;
 use crate::engine::shortcut::{Later, Shortcuts};
@@ -121,7 +121,10 @@ impl Engine {
         let (mut running, mut given) = (Vec::new(), Vec::new());
         for program in programs {
             let core = cores.iter().position(|core| *core == program.core).expect("the programs were checked");
-            let (started, memory) = starter.start(program, core, None, 0)?;
+            let target = programs.iter().position(|program| program.role.is_target());
+            let target = target.filter(|_| program.role == Role::Sharing).and_then(|at| running.get(at));
+            let buffer = target.and_then(Running::buffer);
+            let (started, memory) = starter.start(program, core, buffer, 0)?;
             running.push(started);
             given.push(memory);
         }

@@ -15,6 +15,8 @@ pub enum Role {
     Throughput,
     /// It interferes.
     Neighbour,
+    /// It interferes, and its buffer is the target's: both access the same lines.
+    Sharing,
 }
 
 impl Role {
@@ -25,7 +27,7 @@ impl Role {
 
     /// Whether it is the target: what controls tell apart from all others.
     pub fn is_target(self) -> bool {
-        self != Self::Neighbour
+        matches!(self, Self::Target | Self::Throughput)
     }
 }
 
@@ -59,12 +61,29 @@ pub fn check_programs(platform: &Platform, programs: &[Program]) -> Result<(), R
         if program.role.is_target() && programs[..index].iter().any(|earlier| earlier.role.is_target()) {
             return Err(Refused::new(key(index), "one target at a time can be measured"));
         }
+        if program.role == Role::Sharing {
+            let target = programs[..index].iter().find(|earlier| earlier.role.is_target());
+            shares(&program.pattern, target.map(|target| &target.pattern))
+                .map_err(|why| Refused::new(format!("{}.buffer", key(index)), why))?;
+        }
         can_run(platform, &program.pattern).map_err(|refused| match refused.what.as_str() {
             "workload" => Refused::new(format!("{}.workload", key(index)), refused.why),
             _ => refused,
         })?;
     }
     Ok(())
+}
+
+/// Why a neighbour cannot have the target's buffer as its own.
+fn shares(neighbour: &Pattern, target: Option<&Pattern>) -> Result<(), String> {
+    let Some(target) = target else { return Err("no target runs before it whose buffer it could have".into()) };
+    match (neighbour.data_bytes(), target.data_bytes()) {
+        (_, 0) => Err("the target has no buffer: it is a loop of code and its stack".into()),
+        (own, targets) if own > targets => {
+            Err(format!("it covers {own} bytes, and the target's buffer has {targets}; expected at most as many"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Whether a pattern can run on a simulated platform at all.

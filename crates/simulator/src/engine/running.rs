@@ -4,6 +4,7 @@ use waykeeper_workload::Pattern;
 
 use crate::core::front::Front;
 use crate::core::latencies::Latencies;
+use crate::core::placement::MemoryRegion;
 use crate::core::port::Port;
 use crate::core::program::EventLine;
 use crate::core::program::Program as Stream;
@@ -35,6 +36,14 @@ impl Running {
         match self {
             Self::Stream(stream) => stream.port.core,
             Self::Tick(tick) => tick.port.core,
+        }
+    }
+
+    /// Its buffer, where it has one.
+    pub fn buffer(&self) -> Option<MemoryRegion> {
+        match self {
+            Self::Stream(stream) => Some(stream.data.clone()),
+            Self::Tick(_) => None,
         }
     }
 

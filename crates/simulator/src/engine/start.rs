@@ -141,7 +141,9 @@ impl Starter {
             return self.tick(program, *body, core, code, recorder, &stack, begin);
         }
         let mut stream = pattern.stream(self.randoms[core].next_u64());
-        if let (Role::Neighbour | Role::Throughput, Pattern::Walk { outer, .. }) = (program.role, pattern) {
+        if program.role != Role::Target
+            && let Pattern::Walk { outer, .. } = pattern
+        {
             stream.start_at_outer(self.randoms[core].below(outer.count.min(1 << 32)));
         }
         let recorder = match program.role {
@@ -150,7 +152,7 @@ impl Starter {
                 counter_tick: self.counter_tick()?,
                 base: base(pattern, kind, at, None)?,
             }),
-            Role::Throughput | Role::Neighbour => None,
+            Role::Throughput | Role::Neighbour | Role::Sharing => None,
         };
         let port = build::port(&self.platform, core)?;
         let window = build::window(&self.platform, core)?;
