@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use waykeeper_control::{Journal, MachineAccess, Phase, Store, describe, status};
+use waykeeper_control::{ApplyState, Journal, MachineAccess, Store, describe, status};
 use waykeeper_platform::CoreId;
 use waykeeper_policy::{
     AssignedClass, AssignedMask, Assignment, DividedCache, Lowered, Step, parse_schemata, register,
@@ -87,18 +87,18 @@ impl ChannelPolicy {
         let policy = found.policy.clone();
         let uncertain = |why: String| PolicyStanding::Uncertain { policy: policy.clone(), why };
         let standing = match found.phase {
-            Phase::Rebooted => {
+            ApplyState::Rebooted => {
                 return Self::none(format!("{policy} was applied, and the machine was started again since"));
             }
-            Phase::Applied if found.differences.is_empty() => {
+            ApplyState::Applied if found.differences.is_empty() => {
                 PolicyStanding::Applied { policy: policy.clone(), since: found.began.clone() }
             }
-            Phase::Applied => {
+            ApplyState::Applied => {
                 uncertain(format!("{} settings do not read as they were written", found.differences.len()))
             }
-            Phase::Applying => uncertain("applying it has not ended".into()),
-            Phase::Restoring => uncertain("undoing it has not ended".into()),
-            Phase::Remains => uncertain("it was undone, but for what others have changed since".into()),
+            ApplyState::Applying => uncertain("applying it has not ended".into()),
+            ApplyState::Restoring => uncertain("undoing it has not ended".into()),
+            ApplyState::Remains => uncertain("it was undone, but for what others have changed since".into()),
         };
         Self { standing, settings: of_steps(steps.iter().map(|step| (step, ""))), left_open: Vec::new(), core: None }
     }

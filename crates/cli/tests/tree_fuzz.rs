@@ -11,15 +11,15 @@ use waykeeper_control::Files;
 use waykeeper_doctor::{View, advise, examine};
 use waykeeper_linux::machine::Machine;
 use waykeeper_linux::{Recording, Root, discover, fixtures};
-use waykeeper_policy::{Form, Loaded, Membership, Offer, lower, plan};
+use waykeeper_policy::{Form, LoadedPolicy, Membership, Offer, lower, plan};
 
 static TREES: LazyLock<Vec<Recording>> = LazyLock::new(|| {
     [fixtures::arm(), fixtures::epyc(), fixtures::hybrid(), fixtures::xeon()].map(|made| made.recording()).into()
 });
 
-static POLICY: LazyLock<Loaded> = LazyLock::new(|| {
+static POLICY: LazyLock<LoadedPolicy> = LazyLock::new(|| {
     let text = "title = 'any'\n[[classes]]\nname = 'rt'\ncores = '1'\nl3 = 'half'\nbandwidth = '30 %'\n";
-    Loaded::from_text("any", "any.toml", text).unwrap()
+    LoadedPolicy::from_text("any", "any.toml", text).unwrap()
 });
 
 /// What the commands do with a recorded machine.

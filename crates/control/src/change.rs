@@ -255,10 +255,10 @@ mod tests {
     /// Whatever the planner writes is understood here: the bundled policies on every platform that carries them out.
     #[test]
     fn every_step_of_the_bundled_policies_is_understood() {
-        use waykeeper_policy::{Form, Loaded, Membership, Offer, bundled, lower, plan};
+        use waykeeper_policy::{Form, LoadedPolicy, Membership, Offer, bundled, lower, plan};
         let mut carried = std::collections::BTreeSet::new();
         for file in bundled() {
-            let loaded = Loaded::open(file.name).unwrap();
+            let loaded = LoadedPolicy::open(file.name).unwrap();
             for platform in waykeeper_platform::bundled() {
                 let platform = waykeeper_platform::Platform::from_toml(platform.text, platform.name).unwrap();
                 let offer = Offer::of_platform(&platform);

@@ -12,7 +12,7 @@ use crate::registers::belongs_to_resctrl;
 use crate::schemata::show;
 use crate::settings::Settings;
 use crate::snapshot::{Snapshot, file};
-use crate::{MachineAccess, Tree, TreeError};
+use crate::{MachineAccess, ResctrlTree, TreeError};
 
 /// Why a plan is not carried out. Nothing has been written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -155,7 +155,7 @@ pub(crate) fn check_tree(
 }
 
 /// Every group needs a class of its own, of every resource.
-fn check_classes(tree: &mut dyn Tree, now: &Snapshot, settings: &Settings) -> Result<(), NotCarriedOut> {
+fn check_classes(tree: &mut dyn ResctrlTree, now: &Snapshot, settings: &Settings) -> Result<(), NotCarriedOut> {
     let mut classes = None;
     for resource in tree.directories("info")? {
         // Monitoring has no classes.
@@ -194,7 +194,7 @@ fn check_domains(now: &Snapshot, changes: &[Change]) -> Result<(), NotCarriedOut
 }
 
 /// What `info` says of masks and percentages, so that a dry run finds it too; the kernel has the last word.
-fn check_values(tree: &mut dyn Tree, changes: &[Change]) -> Result<(), NotCarriedOut> {
+fn check_values(tree: &mut dyn ResctrlTree, changes: &[Change]) -> Result<(), NotCarriedOut> {
     for (place, change) in changes.iter().enumerate() {
         let Change::Shares { shares, .. } = change else { continue };
         for (domain, value) in shares {

@@ -4,7 +4,7 @@
 //! one, and reads everything back. [`restore`] puts the old values back, also after an apply that was cut off between any two
 //! writes. [`status`] tells what is applied and whether it still holds.
 //!
-//! A [`MachineAccess`] is three things to act on: a [`Tree`] (resctrl), [`Registers`], and a [`System`] that knows tasks and
+//! A [`MachineAccess`] is three things to act on: a [`ResctrlTree`] (resctrl), [`Registers`], and a [`System`] that knows tasks and
 //! CPUs. [`host::HostFiles`] is the running one.
 
 mod apply;
@@ -54,8 +54,8 @@ pub use restore::{RestoreError, Restored, restore, restore_with};
 pub use settings::CpuRegister;
 pub use snapshot::{GroupSnapshot, Home, Snapshot};
 pub use state::{Holder, LockError, StateDirectory, StateLock, Untrusted};
-pub use status::{Phase, Status, StatusError, status};
+pub use status::{ApplyState, Status, StatusError, status};
 pub use store::Store;
 pub use system::{BootUnknown, MachineAccess, System, TaskFacts};
-pub use tree::{MountSeen, Tree, TreeError};
+pub use tree::{MountSeen, ResctrlTree, TreeError};
 pub use verify::{ProbeReport, Probing, Verified, VerifyError, try_probe, verify};

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::schemata::DomainShare;
 use crate::snapshot::file;
-use crate::{Snapshot, Tree, TreeError};
+use crate::{ResctrlTree, Snapshot, TreeError};
 
 /// Everything at one time.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -58,7 +58,7 @@ impl MonitorReading {
     ///
     /// # Errors
     /// A file that cannot be read. A group that vanishes meanwhile is left out.
-    pub fn take(tree: &mut dyn Tree) -> Result<Self, TreeError> {
+    pub fn take(tree: &mut dyn ResctrlTree) -> Result<Self, TreeError> {
         let snapshot = Snapshot::take(tree)?;
         let mut monitored = Self::default();
         for (path, group) in &snapshot.groups {
@@ -94,7 +94,7 @@ impl MonitorReading {
     }
 }
 
-fn counters(tree: &mut dyn Tree, group: &str) -> Result<Vec<MonitorCounter>, TreeError> {
+fn counters(tree: &mut dyn ResctrlTree, group: &str) -> Result<Vec<MonitorCounter>, TreeError> {
     let folder = file(group, "mon_data");
     let mut counters = Vec::new();
     for domain in tree.directories(&folder)? {

@@ -8,7 +8,7 @@ use crate::settings::CpuRegister;
 use crate::snapshot::{self, Home, Snapshot, file};
 use crate::system::System;
 use crate::undo::{Action, Now};
-use crate::{MachineAccess, Tree, TreeError};
+use crate::{MachineAccess, ResctrlTree, TreeError};
 use waykeeper_policy::Step;
 
 /// How often a group is looked through for tasks that were born while others were moved out.
@@ -98,7 +98,7 @@ pub(crate) fn action(
     }
 }
 
-fn send_home(tree: &mut dyn Tree, tid: i32, home: &Home) -> Result<(), TreeError> {
+fn send_home(tree: &mut dyn ResctrlTree, tid: i32, home: &Home) -> Result<(), TreeError> {
     tree.write(&file(&home.control, "tasks"), &format!("{tid}\n"))?;
     match &home.monitoring {
         Some(monitoring) => tree.write(&file(monitoring, "tasks"), &format!("{tid}\n")),

@@ -10,7 +10,7 @@ use crate::schemata;
 use crate::settings::Settings;
 use crate::snapshot::{Snapshot, file};
 use crate::undo::name;
-use crate::{MachineAccess, Tree};
+use crate::{MachineAccess, ResctrlTree};
 
 /// A setting that does not read as it was written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -114,7 +114,7 @@ pub(crate) fn ended(
 }
 
 fn tree(
-    tree: &mut dyn Tree,
+    tree: &mut dyn ResctrlTree,
     settings: &Settings,
     tasks: &BTreeMap<i32, TaskBefore>,
     differences: &mut Vec<Difference>,

@@ -7,7 +7,7 @@ use serde_with::skip_serializing_none;
 
 use crate::cpus::{self, Cpus};
 use crate::schemata::{self, DomainShares};
-use crate::{Tree, TreeError};
+use crate::{ResctrlTree, TreeError};
 
 /// Directories of the root that are no groups.
 const NO_GROUPS: [&str; 3] = ["info", "mon_groups", "mon_data"];
@@ -82,7 +82,7 @@ impl Snapshot {
     ///
     /// # Errors
     /// A file that cannot be read. A group that vanishes meanwhile is left out.
-    pub fn take(tree: &mut dyn Tree) -> Result<Self, TreeError> {
+    pub fn take(tree: &mut dyn ResctrlTree) -> Result<Self, TreeError> {
         let mut snapshot = Self::default();
         let names = tree.directories("")?;
         let groups = names.into_iter().filter(|name| !NO_GROUPS.contains(&name.as_str()));
@@ -139,7 +139,7 @@ impl Snapshot {
 }
 
 impl GroupSnapshot {
-    fn read(tree: &mut dyn Tree, path: &str, control: bool) -> Result<Self, TreeError> {
+    fn read(tree: &mut dyn ResctrlTree, path: &str, control: bool) -> Result<Self, TreeError> {
         let mut group = Self::default();
         if control {
             group.mode = Some(tree.read(&file(path, "mode"))?.trim().to_owned());

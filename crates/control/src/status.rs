@@ -18,7 +18,7 @@ use crate::undo::undo;
 /// How far what is applied has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Phase {
+pub enum ApplyState {
     /// All steps are done.
     Applied,
     /// An apply has begun and not ended: it is at work, or was cut off.
@@ -43,7 +43,7 @@ pub struct Status {
     /// The version of the program that did.
     pub version: String,
     /// How far it has come.
-    pub phase: Phase,
+    pub phase: ApplyState,
     /// The steps that were begun.
     pub steps: Vec<String>,
     /// How many steps there are in all.
@@ -85,19 +85,19 @@ pub fn status(machine: &mut MachineAccess<'_>, store: &mut dyn Store) -> Result<
     let Some(journal) = Journal::load(store)? else { return Ok(None) };
     let rebooted = journal.head.boot != this_boot(machine.system)?;
     let phase = match (rebooted, &journal.undo, &journal.remains, journal.applied) {
-        (true, ..) => Phase::Rebooted,
-        (_, Some(_), ..) => Phase::Restoring,
-        (_, None, Some(_), _) => Phase::Remains,
-        (_, None, None, true) => Phase::Applied,
-        (_, None, None, false) => Phase::Applying,
+        (true, ..) => ApplyState::Rebooted,
+        (_, Some(_), ..) => ApplyState::Restoring,
+        (_, None, Some(_), _) => ApplyState::Remains,
+        (_, None, None, true) => ApplyState::Applied,
+        (_, None, None, false) => ApplyState::Applying,
     };
     let since = match phase {
-        Phase::Applied => SinceApply::read(machine, &journal, &left(&journal))?,
+        ApplyState::Applied => SinceApply::read(machine, &journal, &left(&journal))?,
         _ => SinceApply::default(),
     };
     let left = match (phase, &journal.undo) {
-        (Phase::Restoring, Some(pending)) => pending.left.clone(),
-        (Phase::Remains, _) => undo(&journal, &perform::look(machine, &journal)?, OthersChanges::Leave).left,
+        (ApplyState::Restoring, Some(pending)) => pending.left.clone(),
+        (ApplyState::Remains, _) => undo(&journal, &perform::look(machine, &journal)?, OthersChanges::Leave).left,
         _ => Vec::new(),
     };
     let head = &journal.head;

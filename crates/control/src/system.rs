@@ -46,7 +46,7 @@ pub(crate) fn this_boot(system: &dyn System) -> Result<String, BootUnknown> {
 /// The machine that is acted on.
 pub struct MachineAccess<'m> {
     /// resctrl.
-    pub tree: &'m mut dyn crate::Tree,
+    pub tree: &'m mut dyn crate::ResctrlTree,
     /// Model-specific registers.
     pub registers: &'m mut dyn crate::Registers,
     /// Facts.

@@ -20,7 +20,7 @@ pub struct MountSeen {
 /// resctrl as files. Paths are below its mount point, without a slash at the start.
 ///
 /// The running machine is one ([`HostTree`](crate::host::HostTree)); tests act on the model of the kernel.
-pub trait Tree {
+pub trait ResctrlTree {
     /// Why nothing can be done here at all: no resctrl in the kernel, no permission.
     fn unusable(&mut self) -> Option<String>;
     /// The options that resctrl is mounted with, where it is mounted.

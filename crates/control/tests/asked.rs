@@ -11,7 +11,7 @@ use waykeeper_control::Files;
 use waykeeper_linux::fixtures::{epyc, xeon};
 use waykeeper_linux::{Root, format_cpulist};
 use waykeeper_policy::offer::{BandwidthUnit, Tree};
-use waykeeper_policy::{Form, Loaded, Membership, Offer, Step, lower, parse_schemata, plan};
+use waykeeper_policy::{Form, LoadedPolicy, Membership, Offer, Step, lower, parse_schemata, plan};
 
 /// The files of a recorded machine, with a process of two threads and a cgroup: no recording has those.
 struct Peopled(Files);
@@ -493,7 +493,7 @@ enum Answer {
 
 fn answer(machine: &'static Recorded, asked: &Asked) -> Answer {
     let refused = |error: &dyn ToString| Answer::Refused(error.to_string());
-    let loaded = match Loaded::from_text("asked", "asked.toml", &asked.text()) {
+    let loaded = match LoadedPolicy::from_text("asked", "asked.toml", &asked.text()) {
         Ok(loaded) => loaded,
         Err(error) => return refused(&error),
     };

@@ -17,7 +17,7 @@ use cut::{Cut, Memory};
 use model::{Acting, Model};
 use waykeeper_control::{ApplyRequest, OthersChanges, apply_with, preview, restore_with, status};
 use waykeeper_policy::Step;
-use waykeeper_resctrl::{Kernel, MountOptions};
+use waykeeper_resctrl::{KernelRelease, MountOptions};
 
 /// One change to a text.
 #[derive(Debug, Clone, TypeGenerator)]
@@ -120,7 +120,7 @@ fn edited(start: &str, edits: &[Edit]) -> Vec<u8> {
 
 /// A machine with groups of others, and with registers of the tables and outside of them.
 fn machine() -> Model {
-    let mut model = model::server(Kernel::V6_12, MountOptions::default());
+    let mut model = model::server(KernelRelease::V6_12, MountOptions::default());
     (1..=3).for_each(|tid| model.start(None, tid));
     model.start(Some(3), 5);
     model.mkdir("a").unwrap();

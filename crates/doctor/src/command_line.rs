@@ -2,21 +2,21 @@
 
 /// A parameter as it was booted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Word {
+pub struct BootParameter {
     /// Its name, as it stands there.
     pub name: String,
     /// What follows `=`.
     pub value: Option<String>,
 }
 
-impl Word {
+impl BootParameter {
     /// Whether it is called so. The kernel takes `-` and `_` for the same.
     pub fn is(&self, name: &str) -> bool {
         same_name(&self.name, name)
     }
 }
 
-impl std::fmt::Display for Word {
+impl std::fmt::Display for BootParameter {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.value {
             Some(value) => write!(f, "{}={value}", self.name),
@@ -29,7 +29,7 @@ impl std::fmt::Display for Word {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CommandLine {
     /// Its parameters in their order.
-    pub words: Vec<Word>,
+    pub words: Vec<BootParameter>,
 }
 
 impl CommandLine {
@@ -47,14 +47,14 @@ impl CommandLine {
         }
         let kernels = words.into_iter().filter(|word| !word.is_empty()).take_while(|word| word != "--");
         let words = kernels.map(|word| match word.split_once('=') {
-            Some((name, value)) => Word { name: name.into(), value: Some(value.into()) },
-            None => Word { name: word, value: None },
+            Some((name, value)) => BootParameter { name: name.into(), value: Some(value.into()) },
+            None => BootParameter { name: word, value: None },
         });
         Self { words: words.collect() }
     }
 
     /// The last parameter of that name, which is the one that counts.
-    pub fn get(&self, name: &str) -> Option<&Word> {
+    pub fn get(&self, name: &str) -> Option<&BootParameter> {
         self.words.iter().rev().find(|word| word.is(name))
     }
 

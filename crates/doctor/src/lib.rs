@@ -18,7 +18,7 @@ mod view;
 
 pub use check::Check;
 pub use checks::{CHECKS, INTERFACE_CHECKS};
-pub use command_line::{CommandLine, Word};
+pub use command_line::{BootParameter, CommandLine};
 pub use finding::{Examination, Finding, Fix, Outcome, Seen, Severity, schema};
 pub use interface::{DriverSettings, Interface, NoInterface};
 pub use parameters::advice::{Advice, Parameter, advise};

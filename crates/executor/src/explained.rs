@@ -2,7 +2,7 @@
 
 use waykeeper_run::{LongSample, MemoryPart, SamplePart};
 use waykeeper_simulator::Engine;
-use waykeeper_simulator::observe::explain::{Explained, From, Part, What};
+use waykeeper_simulator::observe::explain::{Explained, From, LineRole, Part};
 use waykeeper_simulator::observe::losses::{Cause, Lost};
 
 /// The longest samples of an engine that was told to explain them, with times from the end of the warm-up at `warm_ps`.
@@ -34,13 +34,13 @@ fn ns(from_ps: u64, until_ps: u64) -> f64 {
     until_ps.saturating_sub(from_ps) as f64 / 1e3
 }
 
-fn what(what: What) -> &'static str {
+fn what(what: LineRole) -> &'static str {
     match what {
-        What::Code => "code",
-        What::Data => "data",
-        What::Stack => "the stack",
-        What::Recorder => "the recorder",
-        What::PageTable => "a page table",
+        LineRole::Code => "code",
+        LineRole::Data => "data",
+        LineRole::Stack => "the stack",
+        LineRole::Recorder => "the recorder",
+        LineRole::PageTable => "a page table",
     }
 }
 

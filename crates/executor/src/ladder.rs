@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU32;
 
 use serde::Serialize;
-use waykeeper_kernels::{Kernel, Memory, Recorder, clock};
-use waykeeper_linux::machine::{CacheUse, Machine, Measured, Spread};
+use waykeeper_kernels::{Kernel, MappedMemory, Recorder, clock};
+use waykeeper_linux::machine::{CacheUse, Machine, MeasuredLatencies, MeasuredTime};
 use waykeeper_linux::memory::{Mapping, Pages};
 use waykeeper_linux::thread::apart;
 use waykeeper_linux::{Root, core_state, schedule};
@@ -35,12 +35,12 @@ pub struct Ladder {
     /// Whether all buffers lay in huge pages; unknown where absent.
     pub huge_pages: Option<bool>,
     /// Its steps, small sizes first.
-    pub steps: Vec<Step>,
+    pub steps: Vec<LadderStep>,
 }
 
 /// A size, and what a load took.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Step {
+pub struct LadderStep {
     /// Bytes of the buffer.
     pub bytes: u64,
     /// Median over the runs of each one's median, in ns a load.
@@ -54,7 +54,7 @@ pub struct Step {
 impl Ladder {
     /// Its latencies by level: each cache at four times the one inside, at most at half of its own capacity (others may
     /// hold a part of a shared one), and the memory at the largest size, where that is four times the last cache.
-    pub fn measured(&self, machine: &Machine, day: &str) -> Measured {
+    pub fn measured(&self, machine: &Machine, day: &str) -> MeasuredLatencies {
         let mut level_ns = BTreeMap::new();
         let mut inside = 0;
         for cache in machine.caches.iter().filter(|cache| cache.holds != CacheUse::Instructions) {
@@ -74,7 +74,7 @@ impl Ladder {
             Some(false) => "in small pages, so with misses of the TLBs",
             None => "in pages of unknown size",
         };
-        Measured {
+        MeasuredLatencies {
             cpu: self.cpu,
             source: format!(
                 "measured on {day} on core {} by `waykeeper machine --measure`: dependent loads {} bytes apart in random \
@@ -84,19 +84,19 @@ impl Ladder {
             clock_ghz: self.clock_ghz,
             counter_ghz: self.counter_ghz,
             level_ns,
-            memory_ns: last.map(Step::spread),
+            memory_ns: last.map(LadderStep::spread),
         }
     }
 
     /// The step of the greatest size up to this.
-    pub fn at(&self, bytes: u64) -> Option<Step> {
+    pub fn at(&self, bytes: u64) -> Option<LadderStep> {
         self.steps.iter().rev().find(|step| step.bytes <= bytes).copied()
     }
 }
 
-impl Step {
-    fn spread(&self) -> Spread {
-        Spread { value: self.median_ns, least: self.least_ns, greatest: self.greatest_ns }
+impl LadderStep {
+    fn spread(&self) -> MeasuredTime {
+        MeasuredTime { value: self.median_ns, least: self.least_ns, greatest: self.greatest_ns }
     }
 }
 
@@ -143,7 +143,7 @@ fn by_additions(hz: f64) -> Option<f64> {
     let ticks = |adds: u64| {
         let pattern = Pattern::Tick { body: TickBody::Adds(adds) };
         // SAFETY: there are no bytes.
-        let memory = unsafe { Memory::new(std::ptr::dangling_mut(), 0) };
+        let memory = unsafe { MappedMemory::new(std::ptr::dangling_mut(), 0) };
         let mut kernel = Kernel::new(&pattern, memory, 1).ok()?;
         let mut recorder = Recorder::new_boxed();
         recorder.reset(u64::MAX, 0);
@@ -156,10 +156,10 @@ fn by_additions(hz: f64) -> Option<f64> {
     (0.1..=7.0).contains(&ghz).then_some(ghz)
 }
 
-fn step(mapping: &Mapping, elements: u64, stride: u64, hz: f64) -> Result<Step, String> {
+fn step(mapping: &Mapping, elements: u64, stride: u64, hz: f64) -> Result<LadderStep, String> {
     let pattern = Pattern::Chase { elements, stride, order: Order::Random, batch: BATCH };
     // SAFETY: the mapping outlives the kernel, and nobody else uses it.
-    let memory = unsafe { Memory::new(mapping.start(), mapping.length()) };
+    let memory = unsafe { MappedMemory::new(mapping.start(), mapping.length()) };
     let mut kernel = Kernel::new(&pattern, memory, 1).map_err(|error| error.to_string())?;
     let mut recorder = Recorder::new_boxed();
     let stop = AtomicU32::new(0);
@@ -176,7 +176,7 @@ fn step(mapping: &Mapping, elements: u64, stride: u64, hz: f64) -> Result<Step, 
         }
     }
     runs.sort_by(f64::total_cmp);
-    Ok(Step {
+    Ok(LadderStep {
         bytes: elements * stride,
         median_ns: runs[REPEATS / 2],
         least_ns: runs[0],

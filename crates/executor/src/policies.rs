@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use waykeeper_experiment::is_policy_file;
 use waykeeper_experiment::site::Offer as Offered;
 use waykeeper_platform::CoreId;
-use waykeeper_policy::{Class, CoreList, Loaded, bundled, find_bundled};
+use waykeeper_policy::{Class, CoreList, LoadedPolicy, bundled, find_bundled};
 
 mod controls;
 mod simulated;
@@ -27,7 +27,7 @@ pub fn located<'f>(files: &'f PolicyFiles, name: &'f str) -> &'f str {
 
 /// Every bundled policy and these files, with whether each can be had: `can` tries it, and tells what is left out.
 pub fn offers(files: &PolicyFiles, can: impl Fn(&str) -> Result<Vec<String>, String>) -> BTreeMap<String, Offered> {
-    let offer = |located: &str| match (Loaded::open(located), can(located)) {
+    let offer = |located: &str| match (LoadedPolicy::open(located), can(located)) {
         (Ok(loaded), Ok(left_out)) => Offered::Applied(title(&loaded.policy.title, &left_out)),
         (Err(error), _) => Offered::Refused(error.to_string()),
         (_, Err(why)) => Offered::Refused(why),
@@ -45,8 +45,8 @@ pub fn title(title: &str, left_out: &[String]) -> String {
 ///
 /// # Errors
 /// A name that is no policy.
-pub fn for_target(located: &str, machine: &str, target: CoreId) -> Result<Loaded, String> {
-    let loaded = Loaded::open(located).map_err(|error| error.to_string())?;
+pub fn for_target(located: &str, machine: &str, target: CoreId) -> Result<LoadedPolicy, String> {
+    let loaded = LoadedPolicy::open(located).map_err(|error| error.to_string())?;
     let names_nobody = |class: &&Class| {
         let cores = class.cores.as_ref().is_some_and(|cores| cores.on(machine).is_ok());
         !cores && class.tasks.is_empty() && class.cgroups.is_empty()

@@ -44,7 +44,7 @@ pub(crate) fn advance(
     from_ps: u64,
     until_ps: u64,
     stop: &AtomicBool,
-    samples: &mut dyn waykeeper_simulator::Samples,
+    samples: &mut dyn waykeeper_simulator::SampleReceiver,
 ) -> u64 {
     let mut now = from_ps;
     while now < until_ps && !stop.load(Ordering::Relaxed) {
@@ -57,7 +57,7 @@ pub(crate) fn advance(
 /// Samples of the warm-up.
 pub(crate) struct Nothing;
 
-impl waykeeper_simulator::Samples for Nothing {
+impl waykeeper_simulator::SampleReceiver for Nothing {
     fn record(&mut self, _: u64, _: u64, _: u64) {}
 }
 
@@ -217,7 +217,7 @@ struct Collecting<'c> {
     most: u64,
 }
 
-impl waykeeper_simulator::Samples for Collecting<'_> {
+impl waykeeper_simulator::SampleReceiver for Collecting<'_> {
     fn record(&mut self, ticks: u64, count: u64, at_ps: u64) {
         let count = count.min(self.most.saturating_sub(self.collector.count()));
         if count > 0 {

@@ -9,7 +9,7 @@ use serde_with::skip_serializing_none;
 
 use crate::describe::OneOrMany;
 use crate::layout::Metric;
-use crate::point::Label;
+use crate::point::PointLabel;
 
 /// Statements about one figure, each of which a run is found to meet or not. They never change the exit status.
 #[skip_serializing_none]
@@ -30,7 +30,7 @@ pub struct Expectation {
     pub target: Option<String>,
     /// The points of sweeps at which they must hold; every point of a sweep that is absent.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub point: BTreeMap<String, Label>,
+    pub point: BTreeMap<String, PointLabel>,
 }
 
 /// `A > B >= 2 x C`: terms, each compared with the next.

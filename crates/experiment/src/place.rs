@@ -12,7 +12,7 @@ use crate::describe::{Measure, Neighbour, NeighbourBuffer, Target};
 use crate::error::{InputError, Origin};
 use crate::explain;
 use crate::load::Loaded;
-use crate::point::Label;
+use crate::point::PointLabel;
 use crate::sampled::Sampling;
 use crate::site::{ExecutorKind, Site};
 
@@ -299,7 +299,7 @@ pub fn flat(table: &Table) -> BTreeMap<String, String> {
         match value {
             Value::Table(inner) => found.extend(flat(inner).into_iter().map(|(k, v)| (format!("{key}.{k}"), v))),
             value => {
-                let text = Label::of(value).map_or_else(|| value.to_string(), |label| label.0);
+                let text = PointLabel::of(value).map_or_else(|| value.to_string(), |label| label.0);
                 found.insert(key.clone(), text);
             }
         }

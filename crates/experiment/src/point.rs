@@ -9,9 +9,9 @@ use toml::Value;
 
 /// The name of one point of a sweep: a text, or a number written as one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Label(pub String);
+pub struct PointLabel(pub String);
 
-impl Label {
+impl PointLabel {
     /// The label that a value has by itself: a text or a number as it is, a list with spaces between. `None` for a
     /// table.
     pub fn of(value: &Value) -> Option<Self> {
@@ -35,41 +35,41 @@ impl Label {
     }
 }
 
-impl AsRef<str> for Label {
+impl AsRef<str> for PointLabel {
     fn as_ref(&self) -> &str {
         &self.0
     }
 }
 
-impl Serialize for Label {
+impl Serialize for PointLabel {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.0)
     }
 }
 
-impl<'de> Deserialize<'de> for Label {
+impl<'de> Deserialize<'de> for PointLabel {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Visitor;
         impl de::Visitor<'_> for Visitor {
-            type Value = Label;
+            type Value = PointLabel;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("the name of a point: a text or a number")
             }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Label, E> {
-                Ok(Label(text.into()))
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<PointLabel, E> {
+                Ok(PointLabel(text.into()))
             }
-            fn visit_i64<E: de::Error>(self, n: i64) -> Result<Label, E> {
-                Ok(Label(n.to_string()))
+            fn visit_i64<E: de::Error>(self, n: i64) -> Result<PointLabel, E> {
+                Ok(PointLabel(n.to_string()))
             }
-            fn visit_f64<E: de::Error>(self, x: f64) -> Result<Label, E> {
-                Ok(Label(x.to_string()))
+            fn visit_f64<E: de::Error>(self, x: f64) -> Result<PointLabel, E> {
+                Ok(PointLabel(x.to_string()))
             }
         }
         deserializer.deserialize_any(Visitor)
     }
 }
 
-impl JsonSchema for Label {
+impl JsonSchema for PointLabel {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "Label".into()
     }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
 use crate::describe::{Neighbour, Target};
-use crate::point::Label;
+use crate::point::PointLabel;
 
 /// The set-up of a publication. A case that differs from it in platform, target or neighbours carries no reference.
 ///
@@ -43,7 +43,7 @@ pub struct ReferenceFigures {
     pub target: Option<String>,
     /// The points of the sweeps that the figures belong to: `{ size = "128 MiB" }`. A sweep that is absent does not matter.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub point: BTreeMap<String, Label>,
+    pub point: BTreeMap<String, PointLabel>,
     /// Whether the neighbours ran.
     #[serde(default = "yes")]
     pub neighbours: bool,

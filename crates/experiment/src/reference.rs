@@ -8,7 +8,7 @@ use crate::describe::{Measure, Neighbour, Target};
 use crate::load::{Loaded, Variant};
 use crate::mitigation;
 use crate::place::{self, bundled_workload};
-use crate::point::Label;
+use crate::point::PointLabel;
 use crate::published::{self, Figure, Reference, ReferenceFigures};
 use crate::site::Site;
 
@@ -59,7 +59,7 @@ impl<'a> Published<'a> {
     }
 
     fn is_for(&self, figures: &ReferenceFigures, case: &Case) -> bool {
-        let at_point = |(sweep, label): (&String, &Label)| self.variant.point.label(sweep) == Some(&label.0);
+        let at_point = |(sweep, label): (&String, &PointLabel)| self.variant.point.label(sweep) == Some(&label.0);
         figures.neighbours != case.solo()
             && mitigation::same(&figures.mitigation, &case.mitigation)
             && figures.target.as_ref().is_none_or(|target| *target == case.target.workload)

@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use toml::{Table, Value};
 
 use crate::describe::OneOrMany;
-use crate::point::{Label, Point};
+use crate::point::{Point, PointLabel};
 
 /// One dimension of an experiment. Several sweeps form a grid; each of its points makes cases of its own, but a case that
 /// is the same at all points of a sweep is run once.
@@ -27,7 +27,7 @@ pub struct Sweep {
     pub points: Vec<SweepPoint>,
     /// The points that are run, by name; all where absent.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "one_or_list")]
-    pub only: Vec<Label>,
+    pub only: Vec<PointLabel>,
 }
 
 /// A named point of a sweep.
@@ -35,7 +35,7 @@ pub struct Sweep {
 #[serde(deny_unknown_fields)]
 pub struct SweepPoint {
     /// Short name.
-    pub name: Label,
+    pub name: PointLabel,
     /// What is set there: keys as `--set` names them (`targets.0.core = 1`).
     #[schemars(with = "std::collections::BTreeMap<String, serde_json::Value>")]
     pub set: Table,
@@ -53,7 +53,7 @@ pub struct SweepRecord {
 impl Sweep {
     /// The names of its points, whichever are run.
     pub fn labels(&self) -> Vec<String> {
-        let of_values = self.values.iter().filter_map(Label::of);
+        let of_values = self.values.iter().filter_map(PointLabel::of);
         of_values.chain(self.points.iter().map(|point| point.name.clone())).map(|label| label.0).collect()
     }
 
@@ -143,13 +143,13 @@ fn check_name(sweeps: &[Sweep], index: usize) -> Result<(), Mistake> {
     }
 }
 
-fn points_of(sweep: &Sweep, at: &str) -> Result<Vec<(Label, Settings)>, Mistake> {
+fn points_of(sweep: &Sweep, at: &str) -> Result<Vec<(PointLabel, Settings)>, Mistake> {
     let (keys, values) = (sweep.key.as_slice(), &sweep.values);
-    let points: Vec<(Label, Settings)> = match (keys.is_empty(), values.is_empty(), sweep.points.is_empty()) {
+    let points: Vec<(PointLabel, Settings)> = match (keys.is_empty(), values.is_empty(), sweep.points.is_empty()) {
         (false, false, true) => {
             let of_value = |(index, value): (usize, &Value)| {
                 let stands_at = format!("{at}.values.{index}");
-                let label = Label::of(value)
+                let label = PointLabel::of(value)
                     .ok_or_else(|| (stands_at.clone(), "found a table; `points` can name such values".to_owned()))?;
                 let settings = keys.iter().map(|key| setting(key, value, &stands_at)).collect();
                 Ok((label, settings))
@@ -212,7 +212,7 @@ fn flatten(table: &Table, before: &[String], stands_at: &str, found: &mut Settin
 }
 
 fn check_keys(
-    points: &[(Label, Settings)],
+    points: &[(PointLabel, Settings)],
     sweep: &str,
     varied: &mut Vec<(String, Vec<String>)>,
 ) -> Result<(), Mistake> {
@@ -237,7 +237,11 @@ pub(crate) fn overlaps(a: &[String], b: &[String]) -> bool {
     a[..shared] == b[..shared]
 }
 
-fn chosen(sweep: &Sweep, at: &str, points: Vec<(Label, Settings)>) -> Result<Vec<(Label, Settings)>, Mistake> {
+fn chosen(
+    sweep: &Sweep,
+    at: &str,
+    points: Vec<(PointLabel, Settings)>,
+) -> Result<Vec<(PointLabel, Settings)>, Mistake> {
     let only = &sweep.only;
     if let Some(unknown) = only.iter().find(|label| points.iter().all(|(known, _)| known != *label)) {
         let known: Vec<_> = points.iter().map(|(label, _)| label.0.as_str()).collect();

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use waykeeper_functional::{Access, Addresses, Hierarchy, Level};
+use waykeeper_functional::{Addresses, CoreCaches, Level, PackedAccess};
 use waykeeper_platform::Replacement;
 use waykeeper_workload::{Loop, Operation, Order, Pattern};
 
@@ -44,9 +44,9 @@ fn patterns() -> Vec<(&'static str, Pattern)> {
     ]
 }
 
-fn hierarchy(replacement: Replacement) -> Hierarchy {
+fn hierarchy(replacement: Replacement) -> CoreCaches {
     let level = |kib: u64, ways| Level::of_bytes(kib << 10, ways, 64, replacement);
-    Hierarchy::new(64, &[level(32, 4), level(256, 8), level(2048, 16)]).unwrap()
+    CoreCaches::new(64, &[level(32, 4), level(256, 8), level(2048, 16)]).unwrap()
 }
 
 fn functional(criterion: &mut Criterion) {
@@ -58,8 +58,8 @@ fn functional(criterion: &mut Criterion) {
         let shape = pattern.stream(1);
         shape.clone().accesses(ACCESSES as u64, |access| {
             made.push(match access.operation {
-                Operation::Write => Access::store(access.offset),
-                _ => Access::load(access.offset),
+                Operation::Write => PackedAccess::store(access.offset),
+                _ => PackedAccess::load(access.offset),
             });
         });
         let mut caches = hierarchy(Replacement::Lru);

@@ -3,9 +3,9 @@
 /// A load or a store of one line, as a byte address in it. Addresses have 63 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(transparent)]
-pub struct Access(u64);
+pub struct PackedAccess(u64);
 
-impl Access {
+impl PackedAccess {
     /// The bit that tells stores.
     const STORE: u64 = 1 << 63;
 

@@ -3,7 +3,7 @@
 use waykeeper_simulator::Refused;
 use waykeeper_workload::{Operation, Pattern, Region, Stream};
 
-use crate::access::Access;
+use crate::access::PackedAccess;
 
 /// Bytes of a page.
 const PAGE: u64 = 4096;
@@ -32,16 +32,16 @@ impl Addresses {
 
     /// Replaces what is in `into` by the next `count` accesses. A `modify` is a load and a store, but counts once; a
     /// prefetch is a load. Operations that no simulated core has are refused before.
-    pub(crate) fn next_into(&mut self, count: u64, into: &mut Vec<Access>) {
+    pub(crate) fn next_into(&mut self, count: u64, into: &mut Vec<PackedAccess>) {
         into.clear();
         let code = self.code;
         self.stream.accesses(count, |access| {
             let address = access.offset + if access.region == Region::Code { code } else { 0 };
             match access.operation {
-                Operation::Read | Operation::Prefetch => into.push(Access::load(address)),
-                Operation::Write | Operation::NonTemporal | Operation::Flush => into.push(Access::store(address)),
+                Operation::Read | Operation::Prefetch => into.push(PackedAccess::load(address)),
+                Operation::Write | Operation::NonTemporal | Operation::Flush => into.push(PackedAccess::store(address)),
                 Operation::Modify | Operation::Atomic | Operation::SplitLock => {
-                    into.extend([Access::load(address), Access::store(address)])
+                    into.extend([PackedAccess::load(address), PackedAccess::store(address)])
                 }
             }
         });

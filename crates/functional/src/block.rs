@@ -19,7 +19,7 @@ pub enum Meaning {
     Loads,
     /// Stores.
     Stores,
-    /// [`Access`](super::Access)es, whose highest bit tells.
+    /// [`PackedAccess`](super::PackedAccess)es, whose highest bit tells.
     Both,
 }
 

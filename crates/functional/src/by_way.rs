@@ -4,7 +4,7 @@ use waykeeper_simulator::{Cache, DIRTY};
 use waykeeper_workload::Xorshift;
 
 use crate::access::{EMPTY, STORE, Word};
-use crate::counts::Passed;
+use crate::counts::BlockMisses;
 use crate::level::{Level, StoreHit};
 
 /// A cache of lines by set and way.
@@ -33,9 +33,9 @@ impl ByWay {
     }
 
     /// Takes a block of words and passes words to the next level.
-    pub fn run(&mut self, words: &[Word], out: &mut Vec<Word>) -> Passed {
+    pub fn run(&mut self, words: &[Word], out: &mut Vec<Word>) -> BlockMisses {
         out.clear();
-        let mut passed = Passed::default();
+        let mut passed = BlockMisses::default();
         for word in words {
             let (line, store) = (word & EMPTY, word & STORE != 0);
             let flags = if store { DIRTY } else { 0 };

@@ -4,7 +4,7 @@ use waykeeper_platform::Replacement;
 
 use crate::access::Word;
 use crate::by_way::ByWay;
-use crate::counts::Passed;
+use crate::counts::BlockMisses;
 use crate::level::{Level, StoreHit};
 use crate::lru::Recency;
 
@@ -30,7 +30,7 @@ impl CacheState {
 
     /// Takes a block of words and passes words to the next level. `stores` tells whether there may be any among them.
     #[inline]
-    pub fn run(&mut self, words: &[Word], stores: bool, out: &mut Vec<Word>) -> Passed {
+    pub fn run(&mut self, words: &[Word], stores: bool, out: &mut Vec<Word>) -> BlockMisses {
         match self {
             Self::Recency(cache) => cache.run(words, stores, out),
             Self::ByWay(cache) => cache.run(words, out),

@@ -2,7 +2,7 @@
 
 /// Counts of one level. `loads` is always `hits` + `misses`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct LevelCounts {
     /// Lines asked for: loads from inside, and one for each store that found its line missing.
     pub loads: u64,
     /// Loads that found their line.
@@ -17,7 +17,7 @@ pub struct Counts {
 
 /// What a level made of a block of words.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Passed {
+pub struct BlockMisses {
     /// Words that missed.
     pub misses: u64,
     /// Those of them that are stores.
@@ -26,9 +26,9 @@ pub struct Passed {
     pub evicts: u64,
 }
 
-impl Counts {
+impl LevelCounts {
     /// Adds a block in which `loads` and `stores` arrived.
-    pub(crate) fn add(&mut self, loads: u64, stores: u64, passed: Passed) {
+    pub(crate) fn add(&mut self, loads: u64, stores: u64, passed: BlockMisses) {
         let loads = loads + passed.store_misses;
         self.loads += loads;
         self.stores += stores;

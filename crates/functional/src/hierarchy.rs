@@ -3,26 +3,26 @@
 use waykeeper_platform::Replacement;
 use waykeeper_simulator::Refused;
 
-use crate::access::{Access, Word};
+use crate::access::{PackedAccess, Word};
 use crate::addresses::Addresses;
 use crate::block::{BLOCK, Block, Meaning};
 use crate::cache::CacheState;
-use crate::counts::Counts;
+use crate::counts::LevelCounts;
 use crate::level::Level;
 
 /// Caches of one core, the innermost first.
 #[derive(Debug, Clone)]
-pub struct Hierarchy {
+pub struct CoreCaches {
     levels: Vec<Level>,
     caches: Vec<CacheState>,
-    counts: Vec<Counts>,
+    counts: Vec<LevelCounts>,
     line_shift: u32,
     block: Block,
     passed_on: [Vec<Word>; 2],
-    made: Vec<Access>,
+    made: Vec<PackedAccess>,
 }
 
-impl Hierarchy {
+impl CoreCaches {
     /// Empty caches with lines of `line_bytes`, a power of two; at least one level, the innermost first.
     ///
     /// # Errors
@@ -48,7 +48,7 @@ impl Hierarchy {
         let cache = |(at, level)| CacheState::new(level, seed.wrapping_add(at as u64));
         Ok(Self {
             caches: levels.iter().enumerate().map(cache).collect(),
-            counts: vec![Counts::default(); levels.len()],
+            counts: vec![LevelCounts::default(); levels.len()],
             levels: levels.to_vec(),
             line_shift: line_bytes.trailing_zeros(),
             block: Block::new(),
@@ -78,8 +78,8 @@ impl Hierarchy {
     ///
     /// # Errors
     /// As for [`load`](Self::load).
-    pub fn access(&mut self, accesses: &[Access]) -> Result<(), Refused> {
-        self.run(Access::as_raw(accesses), Meaning::Both)
+    pub fn access(&mut self, accesses: &[PackedAccess]) -> Result<(), Refused> {
+        self.run(PackedAccess::as_raw(accesses), Meaning::Both)
     }
 
     /// The next `count` accesses of a pattern.
@@ -123,13 +123,13 @@ impl Hierarchy {
     }
 
     /// The counts, by level.
-    pub fn counts(&self) -> &[Counts] {
+    pub fn counts(&self) -> &[LevelCounts] {
         &self.counts
     }
 
     /// Counts from zero again. What is cached stays.
     pub fn reset_counts(&mut self) {
-        self.counts.fill(Counts::default());
+        self.counts.fill(LevelCounts::default());
     }
 
     /// The levels.

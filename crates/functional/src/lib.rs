@@ -5,14 +5,14 @@
 //!
 //! ```
 //! use waykeeper_platform::Replacement;
-//! use waykeeper_functional::{Access, Hierarchy, Level};
+//! use waykeeper_functional::{PackedAccess, CoreCaches, Level};
 //!
 //! let kib = |kib: u64, ways| Level::of_bytes(kib << 10, ways, 64, Replacement::Lru);
-//! let mut caches = Hierarchy::new(64, &[kib(32, 4), kib(256, 8), kib(2048, 16)])?;
+//! let mut caches = CoreCaches::new(64, &[kib(32, 4), kib(256, 8), kib(2048, 16)])?;
 //! let addresses: Vec<u64> = (0..1024).map(|line| line * 64).collect();
 //! caches.load(&addresses)?;
 //! caches.load(&addresses)?;
-//! caches.access(&[Access::load(0), Access::store(64)])?;
+//! caches.access(&[PackedAccess::load(0), PackedAccess::store(64)])?;
 //! // 64 KiB do not fit into 32 KiB: all 1024 lines miss the first level twice, and the last two accesses miss it too.
 //! assert_eq!(caches.counts()[0].misses, 2050);
 //! assert_eq!(caches.counts()[1].hits, 1026);
@@ -42,8 +42,8 @@ mod lru;
 mod regions;
 mod sample;
 
-pub use access::Access;
+pub use access::PackedAccess;
 pub use addresses::Addresses;
-pub use counts::Counts;
-pub use hierarchy::Hierarchy;
+pub use counts::LevelCounts;
+pub use hierarchy::CoreCaches;
 pub use level::{Level, StoreHit};

@@ -5,13 +5,14 @@ use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use waykeeper_kernels::{Kernel, Memory, Recorder, clock};
+use waykeeper_kernels::{Kernel, MappedMemory, Recorder, clock};
 use waykeeper_workload::{Pattern, TickBody};
 
 /// Mean time of one pass of the loop itself: all samples of a run of criterion's choice of length.
 fn tick_sample(criterion: &mut Criterion) {
     let clock = clock::measure();
-    let mut kernel = Kernel::new(&Pattern::Tick { body: TickBody::Nothing }, Memory::none(), 1).expect("a plain tick");
+    let mut kernel =
+        Kernel::new(&Pattern::Tick { body: TickBody::Nothing }, MappedMemory::none(), 1).expect("a plain tick");
     let mut recorder = Recorder::new_boxed();
     criterion.bench_function("tick sample", |bencher| {
         bencher.iter_custom(|samples| {

@@ -11,7 +11,7 @@
 use std::env;
 use std::sync::atomic::AtomicU32;
 
-use waykeeper_kernels::{Kernel, Memory, Recorder, clock};
+use waykeeper_kernels::{Kernel, MappedMemory, Recorder, clock};
 use waykeeper_workload::{Pattern, TickBody};
 
 const READINGS: u64 = 4000;
@@ -28,7 +28,8 @@ fn main() {
     let frequency_hz = clock::measure().frequency_hz;
     let to_ns = |ticks: f64| ticks / frequency_hz * 1e9;
 
-    let mut kernel = Kernel::new(&Pattern::Tick { body: TickBody::Nothing }, Memory::none(), 1).expect("a plain tick");
+    let mut kernel =
+        Kernel::new(&Pattern::Tick { body: TickBody::Nothing }, MappedMemory::none(), 1).expect("a plain tick");
     let mut recorder = Recorder::new_boxed();
     kernel.run_target(&mut recorder, clock::now() + (seconds * frequency_hz) as u64, &AtomicU32::new(0));
 

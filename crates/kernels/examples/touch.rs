@@ -16,7 +16,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
-use waykeeper_kernels::{Kernel, Memory, Progress, Recorder, clock};
+use waykeeper_kernels::{AccessCounter, Kernel, MappedMemory, Recorder, clock};
 use waykeeper_workload::{Pattern, recorder};
 
 const SLICE_TICKS: u64 = 2_000_000;
@@ -49,11 +49,11 @@ fn touch(pattern: &Pattern, seed: u64, accesses: u64, as_neighbour: bool, signal
     let (data, memory) = unsafe {
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         let data = mmap_anonymous(ptr::null_mut(), bytes, protection, MapFlags::PRIVATE).expect("memory").cast::<u8>();
-        (data, Memory::new(data, bytes))
+        (data, MappedMemory::new(data, bytes))
     };
     let mut kernel = Kernel::new(pattern, memory, seed).expect("a pattern that can run");
     let mut recorder = Recorder::new_boxed();
-    let progress = Progress::new();
+    let progress = AccessCounter::new();
 
     let per_sample = match pattern {
         Pattern::Walk { inner, .. } => inner.count,

@@ -29,7 +29,7 @@ pub fn now() -> u64 {
 
 /// What is known about the counter.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Clock {
+pub struct TimestampCounter {
     /// `TSC`, `CNTVCT`, or on ARMv7 what stands in for it.
     pub name: &'static str,
     /// Ticks per second of `CLOCK_MONOTONIC_RAW`.
@@ -47,7 +47,7 @@ pub struct Clock {
 }
 
 /// Measures the counter; takes 0.2 s, most of it asleep.
-pub fn measure() -> Clock {
+pub fn measure() -> TimestampCounter {
     let mut readings = vec![paired_reading()];
     for _ in 0..INTERVALS {
         sleep(INTERVAL);
@@ -59,7 +59,7 @@ pub fn measure() -> Clock {
 
     let mut durations = back_to_back();
     durations.sort_unstable();
-    Clock {
+    TimestampCounter {
         name: name(),
         frequency_hz,
         resolution_ticks: smallest_step(&durations),

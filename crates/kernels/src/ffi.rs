@@ -1,25 +1,25 @@
 //! The C functions.
 
-use crate::params::{Buffer, Chase, Random, Run, Tick, Walk};
+use crate::params::{BufferParams, ChaseParams, RandomParams, RunParams, TickParams, WalkParams};
 use crate::recorder::Recorder;
 
 unsafe extern "C" {
-    pub fn wk_walk_target(run: *const Run, walk: *mut Walk, recorder: *mut Recorder);
-    pub fn wk_walk_neighbour(run: *const Run, walk: *mut Walk);
-    pub fn wk_chase_target(run: *const Run, chase: *mut Chase, recorder: *mut Recorder);
-    pub fn wk_chase_neighbour(run: *const Run, chase: *mut Chase);
-    pub fn wk_buffer_target(run: *const Run, buffer: *mut Buffer, recorder: *mut Recorder);
-    pub fn wk_buffer_neighbour(run: *const Run, buffer: *mut Buffer);
-    pub fn wk_random_target(run: *const Run, random: *mut Random, recorder: *mut Recorder);
-    pub fn wk_random_neighbour(run: *const Run, random: *mut Random);
-    pub fn wk_tick_target(run: *const Run, tick: *mut Tick, recorder: *mut Recorder);
-    pub fn wk_tick_neighbour(run: *const Run, tick: *mut Tick);
+    pub fn wk_walk_target(run: *const RunParams, walk: *mut WalkParams, recorder: *mut Recorder);
+    pub fn wk_walk_neighbour(run: *const RunParams, walk: *mut WalkParams);
+    pub fn wk_chase_target(run: *const RunParams, chase: *mut ChaseParams, recorder: *mut Recorder);
+    pub fn wk_chase_neighbour(run: *const RunParams, chase: *mut ChaseParams);
+    pub fn wk_buffer_target(run: *const RunParams, buffer: *mut BufferParams, recorder: *mut Recorder);
+    pub fn wk_buffer_neighbour(run: *const RunParams, buffer: *mut BufferParams);
+    pub fn wk_random_target(run: *const RunParams, random: *mut RandomParams, recorder: *mut Recorder);
+    pub fn wk_random_neighbour(run: *const RunParams, random: *mut RandomParams);
+    pub fn wk_tick_target(run: *const RunParams, tick: *mut TickParams, recorder: *mut Recorder);
+    pub fn wk_tick_neighbour(run: *const RunParams, tick: *mut TickParams);
 
-    pub fn wk_walk_pass(walk: *mut Walk);
-    pub fn wk_chase_pass(chase: *mut Chase);
-    pub fn wk_buffer_pass(buffer: *mut Buffer);
-    pub fn wk_random_pass(random: *mut Random);
-    pub fn wk_tick_pass(tick: *mut Tick);
+    pub fn wk_walk_pass(walk: *mut WalkParams);
+    pub fn wk_chase_pass(chase: *mut ChaseParams);
+    pub fn wk_buffer_pass(buffer: *mut BufferParams);
+    pub fn wk_random_pass(random: *mut RandomParams);
+    pub fn wk_tick_pass(tick: *mut TickParams);
 
     pub fn wk_close_cluster(recorder: *mut Recorder);
     pub fn wk_entry_record(recorder: *mut Recorder, start: u64, end: u64) -> bool;

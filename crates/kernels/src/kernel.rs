@@ -8,8 +8,8 @@ use waykeeper_workload::{Pattern, TickBody, Xorshift};
 
 use crate::arena::Arena;
 use crate::grid::ReleaseGrid;
-use crate::memory::{Memory, Progress};
-use crate::params::{Buffer, Chase, Random, Run, Tick, Walk, operation_number};
+use crate::memory::{AccessCounter, MappedMemory};
+use crate::params::{BufferParams, ChaseParams, RandomParams, RunParams, TickParams, WalkParams, operation_number};
 use crate::recorder::Recorder;
 use crate::{clock, ffi};
 
@@ -90,11 +90,11 @@ pub struct Kernel {
 }
 
 enum Block {
-    Walk(Walk),
-    Chase(Chase),
-    Buffer(Buffer),
-    Random(Random),
-    Tick(Tick),
+    Walk(WalkParams),
+    Chase(ChaseParams),
+    Buffer(BufferParams),
+    Random(RandomParams),
+    Tick(TickParams),
 }
 
 // SAFETY: the pointers in the blocks lead into the `Memory` (Send by its contract) and into `code` (Send).
@@ -108,7 +108,7 @@ impl Kernel {
     ///
     /// # Errors
     /// See [`KernelError`]; a pattern that came from `Workload::resolve` does not meet [`KernelError::BadNumber`].
-    pub fn new(pattern: &Pattern, memory: Memory, seed: u64) -> Result<Self, KernelError> {
+    pub fn new(pattern: &Pattern, memory: MappedMemory, seed: u64) -> Result<Self, KernelError> {
         check(pattern)?;
         if !memory.start.addr().is_multiple_of(4096) && memory.bytes != 0 {
             return Err(KernelError::NotPageAligned { start: memory.start.addr() });
@@ -140,7 +140,7 @@ impl Kernel {
     /// The next run goes on where this one ended.
     pub fn run_target(&mut self, recorder: &mut Recorder, deadline: u64, stop: &AtomicU32) {
         self.set_next_release();
-        let run = &Run::until(deadline, self.look_ticks, stop, ptr::null_mut());
+        let run = &RunParams::until(deadline, self.look_ticks, stop, ptr::null_mut());
         // SAFETY: the blocks point into memory that lives as long as `self`; the loops stay within the pattern's bytes,
         // which `new` checked; the layouts are compared by layout.rs.
         unsafe {
@@ -157,9 +157,9 @@ impl Kernel {
     /// Runs as neighbour on this thread until the counter reads `deadline` or `stop` is not 0. Adds the accesses done
     /// to `progress` every 1024 of a walk, 256 of a chase, 64 passes of a tick, or pass of a buffer or of `random`, and
     /// looks at both conditions then.
-    pub fn run_neighbour(&mut self, progress: &Progress, deadline: u64, stop: &AtomicU32) {
+    pub fn run_neighbour(&mut self, progress: &AccessCounter, deadline: u64, stop: &AtomicU32) {
         self.set_next_release();
-        let run = &Run::until(deadline, 0, stop, progress.as_ptr());
+        let run = &RunParams::until(deadline, 0, stop, progress.as_ptr());
         // SAFETY: as in `run_target`.
         unsafe {
             match &mut self.block {
@@ -271,10 +271,10 @@ fn check(pattern: &Pattern) -> Result<(), KernelError> {
     }
 }
 
-fn lay_out(pattern: &Pattern, memory: &Memory, code: Option<&Arena>, seed: u64) -> Block {
+fn lay_out(pattern: &Pattern, memory: &MappedMemory, code: Option<&Arena>, seed: u64) -> Block {
     let data = memory.start;
     match *pattern {
-        Pattern::Walk { operation, outer, inner } => Block::Walk(Walk {
+        Pattern::Walk { operation, outer, inner } => Block::Walk(WalkParams {
             data,
             operation: operation_number(operation),
             outer_count: outer.count,
@@ -291,9 +291,9 @@ fn lay_out(pattern: &Pattern, memory: &Memory, code: Option<&Arena>, seed: u64) 
                 // of 8 bytes apart from a page's start.
                 unsafe { place(number as u64).cast::<*mut u8>().write(place(next.into())) };
             }
-            Block::Chase(Chase { at: data, batch })
+            Block::Chase(ChaseParams { at: data, batch })
         }
-        Pattern::Buffer { bytes, stride, operation, period_ns, offset_ns } => Block::Buffer(Buffer {
+        Pattern::Buffer { bytes, stride, operation, period_ns, offset_ns } => Block::Buffer(BufferParams {
             data,
             operation: operation_number(operation),
             bytes,
@@ -317,7 +317,7 @@ fn lay_out(pattern: &Pattern, memory: &Memory, code: Option<&Arena>, seed: u64) 
             event_device_pages: _,
             event_stride_lines,
             line_bytes,
-        } => Block::Random(Random {
+        } => Block::Random(RandomParams {
             data,
             code: code.map_or(ptr::null(), Arena::start),
             generator: Xorshift::new(seed).state(),
@@ -332,7 +332,7 @@ fn lay_out(pattern: &Pattern, memory: &Memory, code: Option<&Arena>, seed: u64) 
             random_counts: random_counts.into(),
             event_stride_lines,
         }),
-        Pattern::Tick { body } => Block::Tick(Tick::from(body)),
+        Pattern::Tick { body } => Block::Tick(TickParams::from(body)),
         Pattern::Trace { .. }
         | Pattern::Command { .. }
         | Pattern::Wakeup { .. }

@@ -5,7 +5,7 @@ use std::mem::offset_of;
 
 use waykeeper_workload::recorder as shape;
 
-use crate::params::{Buffer, Chase, Random, Run, Tick, Walk};
+use crate::params::{BufferParams, ChaseParams, RandomParams, RunParams, TickParams, WalkParams};
 use crate::recorder::Recorder;
 
 #[repr(C)]
@@ -73,12 +73,12 @@ fn c_and_rust_agree_on_every_field() {
         counts,
         cluster_counts,
     );
-    rows!(in_rust, "wk_run", Run, size_of::<Run>() as u64, deadline, look_ticks, stop, progress);
+    rows!(in_rust, "wk_run", RunParams, size_of::<RunParams>() as u64, deadline, look_ticks, stop, progress);
     rows!(
         in_rust,
         "wk_walk",
-        Walk,
-        size_of::<Walk>() as u64,
+        WalkParams,
+        size_of::<WalkParams>() as u64,
         data,
         operation,
         outer_count,
@@ -88,12 +88,12 @@ fn c_and_rust_agree_on_every_field() {
         outer_at,
         inner_at,
     );
-    rows!(in_rust, "wk_chase", Chase, size_of::<Chase>() as u64, at, batch);
+    rows!(in_rust, "wk_chase", ChaseParams, size_of::<ChaseParams>() as u64, at, batch);
     rows!(
         in_rust,
         "wk_buffer",
-        Buffer,
-        size_of::<Buffer>() as u64,
+        BufferParams,
+        size_of::<BufferParams>() as u64,
         data,
         operation,
         bytes,
@@ -107,8 +107,8 @@ fn c_and_rust_agree_on_every_field() {
     rows!(
         in_rust,
         "wk_random",
-        Random,
-        size_of::<Random>() as u64,
+        RandomParams,
+        size_of::<RandomParams>() as u64,
         data,
         code,
         generator,
@@ -123,7 +123,7 @@ fn c_and_rust_agree_on_every_field() {
         random_counts,
         event_stride_lines,
     );
-    rows!(in_rust, "wk_tick", Tick, size_of::<Tick>() as u64, body, amount);
+    rows!(in_rust, "wk_tick", TickParams, size_of::<TickParams>() as u64, body, amount);
     assert_eq!(in_c(), in_rust);
 }
 

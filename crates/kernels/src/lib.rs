@@ -20,5 +20,5 @@ mod params;
 mod recorder;
 
 pub use kernel::{Kernel, KernelError};
-pub use memory::{Memory, Progress};
-pub use recorder::{Peak, Recorder};
+pub use memory::{AccessCounter, MappedMemory};
+pub use recorder::{IntervalMaximum, Recorder};

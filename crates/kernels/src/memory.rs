@@ -4,15 +4,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A piece of mapped memory that a workload is laid into. It does not own the mapping.
 #[derive(Debug)]
-pub struct Memory {
+pub struct MappedMemory {
     pub(crate) start: *mut u8,
     pub(crate) bytes: usize,
 }
 
 // SAFETY: `Memory::new` demands that nobody else uses the memory, so it may move to the thread that does.
-unsafe impl Send for Memory {}
+unsafe impl Send for MappedMemory {}
 
-impl Memory {
+impl MappedMemory {
     /// The `bytes` bytes at `start`.
     ///
     /// # Safety
@@ -32,9 +32,9 @@ impl Memory {
 /// fetch together), so that reading it disturbs as little as possible.
 #[derive(Debug, Default)]
 #[repr(align(128))]
-pub struct Progress(AtomicU64);
+pub struct AccessCounter(AtomicU64);
 
-impl Progress {
+impl AccessCounter {
     /// Zero accesses.
     pub const fn new() -> Self {
         Self(AtomicU64::new(0))

@@ -5,14 +5,14 @@ use std::sync::atomic::AtomicU32;
 use waykeeper_workload::{Operation, TickBody};
 
 #[repr(C)]
-pub struct Run {
+pub struct RunParams {
     pub deadline: u64,
     pub look_ticks: u64,
     pub stop: *const u32,
     pub progress: *mut u64,
 }
 
-impl Run {
+impl RunParams {
     /// A run that ends at the reading `deadline`, or at the first look after `stop` became non-zero.
     pub fn until(deadline: u64, look_ticks: u64, stop: &AtomicU32, progress: *mut u64) -> Self {
         Self { deadline, look_ticks, stop: stop.as_ptr(), progress }
@@ -20,7 +20,7 @@ impl Run {
 }
 
 #[repr(C)]
-pub struct Walk {
+pub struct WalkParams {
     pub data: *mut u8,
     pub operation: u64,
     pub outer_count: u64,
@@ -32,13 +32,13 @@ pub struct Walk {
 }
 
 #[repr(C)]
-pub struct Chase {
+pub struct ChaseParams {
     pub at: *mut u8,
     pub batch: u64,
 }
 
 #[repr(C)]
-pub struct Buffer {
+pub struct BufferParams {
     pub data: *mut u8,
     pub operation: u64,
     pub bytes: u64,
@@ -51,7 +51,7 @@ pub struct Buffer {
 }
 
 #[repr(C)]
-pub struct Random {
+pub struct RandomParams {
     pub data: *mut u8,
     pub code: *const u8,
     pub generator: u64,
@@ -68,7 +68,7 @@ pub struct Random {
 }
 
 #[repr(C)]
-pub struct Tick {
+pub struct TickParams {
     pub body: u64,
     pub amount: u64,
 }
@@ -87,7 +87,7 @@ pub fn operation_number(operation: Operation) -> u64 {
     }
 }
 
-impl From<TickBody> for Tick {
+impl From<TickBody> for TickParams {
     /// The numbers are those of `enum wk_body`. A loop of 0 increments is no loop.
     fn from(body: TickBody) -> Self {
         match body {

@@ -10,7 +10,7 @@ const BUCKETS: usize = shape::BUCKETS as usize;
 
 /// The largest sample of an interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Peak {
+pub struct IntervalMaximum {
     /// Its length, ticks.
     pub ticks: u64,
     /// The raw reading of the counter that ended it.
@@ -122,14 +122,14 @@ impl Recorder {
 
     /// Takes the largest sample since the last call, so that the next interval has a maximum of its own; `None` where there
     /// was none. The maximum is that of all samples again after [`put_back`](Self::put_back).
-    pub fn take_peak(&mut self) -> Option<Peak> {
-        let peak = (self.max_at != 0).then_some(Peak { ticks: self.max, at: self.max_at });
+    pub fn take_peak(&mut self) -> Option<IntervalMaximum> {
+        let peak = (self.max_at != 0).then_some(IntervalMaximum { ticks: self.max, at: self.max_at });
         (self.max, self.max_at, self.attention_above) = (0, 0, 0);
         peak
     }
 
     /// Puts back the largest of what was taken, the first of equal ones. Nothing is recorded after it.
-    pub fn put_back(&mut self, peaks: &[Peak]) {
+    pub fn put_back(&mut self, peaks: &[IntervalMaximum]) {
         for peak in peaks {
             if self.max_at == 0 || peak.ticks > self.max {
                 (self.max, self.max_at) = (peak.ticks, peak.at);

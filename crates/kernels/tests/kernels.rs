@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use waykeeper_kernels::{Kernel, KernelError, Memory, Progress, Recorder, clock};
+use waykeeper_kernels::{AccessCounter, Kernel, KernelError, MappedMemory, Recorder, clock};
 use waykeeper_workload::{Loop, Operation, Order, Pattern, TickBody, WakeupFigure};
 
 /// Page-aligned memory that outlives the kernels of one test.
@@ -14,9 +14,9 @@ struct Page {
     bytes: [u8; 4096],
 }
 
-fn memory(pages: &mut [Page]) -> Memory {
+fn memory(pages: &mut [Page]) -> MappedMemory {
     // SAFETY: every test gives its pages to one kernel and drops that first.
-    unsafe { Memory::new(pages.as_mut_ptr().cast(), size_of_val(pages)) }
+    unsafe { MappedMemory::new(pages.as_mut_ptr().cast(), size_of_val(pages)) }
 }
 
 fn pages() -> Vec<Page> {
@@ -81,7 +81,7 @@ fn a_target_ends_at_its_deadline_with_every_sample_counted() {
 
 #[test]
 fn the_samples_of_a_tick_cover_the_run() {
-    let mut kernel = Kernel::new(&Pattern::Tick { body: TickBody::Nothing }, Memory::none(), 1).unwrap();
+    let mut kernel = Kernel::new(&Pattern::Tick { body: TickBody::Nothing }, MappedMemory::none(), 1).unwrap();
     let mut recorder = Recorder::new_boxed();
     // The end of a sample is the start of the next; only the look every 10 ms lies between two samples. This thread may
     // be interrupted there or outside of the run, but not every time.
@@ -113,7 +113,7 @@ fn a_buffer_with_an_offset_plans_its_passes_on_the_grid_of_the_common_start() {
         // Many passes: the C loop adds period after period, and the expected time is of one multiplication.
         kernel.run_target(&mut recorder, clock::now() + (5e-3 * clock::frequency_hz()) as u64, &stop);
         assert!(recorder.samples() > 0);
-        kernel.run_neighbour(&Progress::new(), clock::now() + (1e-3 * clock::frequency_hz()) as u64, &stop);
+        kernel.run_neighbour(&AccessCounter::new(), clock::now() + (1e-3 * clock::frequency_hz()) as u64, &stop);
         kernel.next_release().unwrap()
     });
     let ticks = |ns: f64| ns * 1e-9 * clock::frequency_hz();
@@ -144,7 +144,7 @@ fn with_stop_set_from_the_start_one_sample_is_taken() {
 fn the_stop_flag_ends_either_role() {
     for (pattern, per_sample) in patterns() {
         let mut pages = pages();
-        let (stop, progress) = (AtomicU32::new(0), Progress::new());
+        let (stop, progress) = (AtomicU32::new(0), AccessCounter::new());
         let mut kernel = Kernel::new(&pattern, memory(&mut pages), 1).unwrap();
         let mut recorder = Recorder::new_boxed();
         thread::scope(|scope| {
@@ -200,7 +200,7 @@ fn every_kind_has_a_pass_that_ends() {
 #[test]
 fn a_loop_of_more_increments_takes_longer_and_so_do_more_adds() {
     let fastest = |body| {
-        let mut kernel = Kernel::new(&Pattern::Tick { body }, Memory::none(), 1).unwrap();
+        let mut kernel = Kernel::new(&Pattern::Tick { body }, MappedMemory::none(), 1).unwrap();
         let mut recorder = Recorder::new_boxed();
         while recorder.samples() < 1000 {
             kernel.run_target(&mut recorder, clock::now() + 1_000_000, &AtomicU32::new(0));
@@ -217,7 +217,7 @@ fn a_loop_of_more_increments_takes_longer_and_so_do_more_adds() {
 
 #[test]
 fn what_cannot_run_is_refused_with_the_reason() {
-    let refusal = |pattern: &Pattern| match Kernel::new(pattern, Memory::none(), 1) {
+    let refusal = |pattern: &Pattern| match Kernel::new(pattern, MappedMemory::none(), 1) {
         Ok(_) => panic!("{pattern:?} was accepted"),
         Err(error) => error.to_string(),
     };
@@ -236,7 +236,7 @@ fn what_cannot_run_is_refused_with_the_reason() {
 
     let mut pages = pages();
     // SAFETY: within the pages, which outlive it.
-    let crooked = unsafe { Memory::new(pages.as_mut_ptr().cast::<u8>().add(64), 8192) };
+    let crooked = unsafe { MappedMemory::new(pages.as_mut_ptr().cast::<u8>().add(64), 8192) };
     let small = Pattern::Buffer { bytes: 64, stride: 8, operation: Operation::Read, period_ns: 1.0, offset_ns: None };
     assert!(matches!(Kernel::new(&small, crooked, 1), Err(KernelError::NotPageAligned { .. })));
 }

@@ -220,7 +220,7 @@ fn a_chase_is_laid_out_as_its_permutation() {
     let start = words.as_mut_ptr().cast::<u8>();
     let start = start.wrapping_add(start.align_offset(4096));
     // SAFETY: the vector holds 8192 bytes and a page more, and outlives the kernel.
-    let memory = unsafe { waykeeper_kernels::Memory::new(start, 8192) };
+    let memory = unsafe { waykeeper_kernels::MappedMemory::new(start, 8192) };
     let kernel = waykeeper_kernels::Kernel::new(&pattern, memory, 9).unwrap();
     for (place, next) in pattern.permutation(9).into_iter().enumerate() {
         // SAFETY: within the memory; nothing runs.

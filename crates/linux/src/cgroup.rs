@@ -8,9 +8,9 @@ use std::time::Duration;
 
 /// A group that this process created below its own; dropping it kills what is inside and removes it.
 #[derive(Debug)]
-pub struct Cgroup(PathBuf);
+pub struct OwnedCgroup(PathBuf);
 
-impl Cgroup {
+impl OwnedCgroup {
     /// Creates a group below the caller's own.
     ///
     /// # Errors
@@ -54,7 +54,7 @@ impl Cgroup {
     }
 }
 
-impl Drop for Cgroup {
+impl Drop for OwnedCgroup {
     fn drop(&mut self) {
         // The directory stays busy until the last process that was killed has ended.
         for _ in 0..200 {

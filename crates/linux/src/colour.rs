@@ -23,11 +23,11 @@ const SPARE: usize = 2;
 
 /// The colours of a cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Colouring {
+pub struct CacheColours {
     count: u32,
 }
 
-impl Colouring {
+impl CacheColours {
     /// The colours of a cache whose index is the plain address: bytes of a way over bytes of a page. `None` where there is
     /// one colour only, or the number of sets is no power of two, so that the index is no plain choice of bits.
     pub fn of_cache(bytes: u64, ways: u64) -> Option<Self> {
@@ -74,7 +74,7 @@ impl fmt::Display for TooFew {
 /// A colour of which there are too few.
 pub fn choose(
     frames: &[Option<u64>],
-    colouring: Colouring,
+    colouring: CacheColours,
     wanted: &[u32],
     pages: usize,
 ) -> Result<Vec<usize>, TooFew> {
@@ -136,7 +136,7 @@ impl Coloured {
     ///
     /// # Errors
     /// Colours that the cache does not have; hidden physical addresses without huge pages; too little memory.
-    pub fn new(bytes: usize, colouring: Colouring, wanted: &[u32]) -> io::Result<Self> {
+    pub fn new(bytes: usize, colouring: CacheColours, wanted: &[u32]) -> io::Result<Self> {
         let refuse = |why: String| Err(io::Error::other(why));
         if wanted.is_empty() || wanted.iter().any(|colour| *colour >= colouring.count()) {
             return refuse(format!("the cache has the colours 0 to {}", colouring.count() - 1));
@@ -184,11 +184,11 @@ mod tests {
     fn colours_are_bytes_of_a_way_over_bytes_of_a_page() {
         // 512 KiB in 8 ways: 64 KiB a way, 16 pages. 1 MiB in 16 ways: the same. 1.25 MiB in 20 ways: the same again.
         for (kib, ways) in [(512, 8), (1024, 16), (1280, 20)] {
-            assert_eq!(Colouring::of_cache(kib << 10, ways).map(Colouring::count), Some(16));
+            assert_eq!(CacheColours::of_cache(kib << 10, ways).map(CacheColours::count), Some(16));
         }
         // 32 KiB in 8 ways: a way is a page. 96 KiB in 1 way: no power of two. No ways at all.
         for (kib, ways) in [(32, 8), (96, 1), (512, 0)] {
-            assert_eq!(Colouring::of_cache(kib << 10, ways), None);
+            assert_eq!(CacheColours::of_cache(kib << 10, ways), None);
         }
     }
 
@@ -215,7 +215,7 @@ mod tests {
     fn a_shortage_names_the_colour() {
         // Colours 0, 1, 1, 0 of 4; the third page of the colour 1 is not there.
         let frames = [Some(4), Some(1), Some(5), Some(8)];
-        let colouring = Colouring::of_cache(64 << 10, 4).unwrap();
+        let colouring = CacheColours::of_cache(64 << 10, 4).unwrap();
         assert_eq!(choose(&frames, colouring, &[1], 2), Ok(vec![1, 2]));
         assert_eq!(choose(&frames, colouring, &[1], 3), Err(TooFew { colour: 1, found: 2 }));
         assert_eq!(choose(&frames, colouring, &[], 1).map_err(|few| few.found), Err(2));
@@ -229,7 +229,7 @@ mod tests {
             wanted in prop::collection::btree_set(0_u32..64, 1..8),
             pages in 0_usize..100,
         ) {
-            let colouring = Colouring::of_cache((PAGE as u64) << log_colours, 1).unwrap();
+            let colouring = CacheColours::of_cache((PAGE as u64) << log_colours, 1).unwrap();
             let wanted: Vec<u32> = wanted.into_iter().filter(|colour| *colour < colouring.count()).collect();
             prop_assume!(!wanted.is_empty());
             // Counted apart from the code: how often each colour is there, and how often it is needed.
@@ -259,7 +259,7 @@ mod tests {
 
     #[test]
     fn coloured_memory_lies_side_by_side_and_keeps_its_colours() {
-        let colouring = Colouring::of_cache(512 << 10, 8).unwrap();
+        let colouring = CacheColours::of_cache(512 << 10, 8).unwrap();
         let [lower, upper] = colouring.halves();
         for wanted in [&lower, &upper] {
             // Root sees frames; a user has huge pages, or is told what would do.

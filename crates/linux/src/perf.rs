@@ -9,7 +9,7 @@ use perf_event::{Builder, Counter, events::Hardware};
 /// Running counters; those that the kernel refused are not among them.
 #[cfg(not(target_arch = "arm"))]
 #[derive(Debug)]
-pub struct Counters(Vec<(&'static str, Counter)>);
+pub struct PerfCounters(Vec<(&'static str, Counter)>);
 
 #[cfg(not(target_arch = "arm"))]
 const EVENTS: [(&str, Hardware); 4] = [
@@ -20,7 +20,7 @@ const EVENTS: [(&str, Hardware); 4] = [
 ];
 
 #[cfg(not(target_arch = "arm"))]
-impl Counters {
+impl PerfCounters {
     /// Starts what can be started. Never fails: absent counters are absent.
     pub fn start() -> Self {
         let counters = EVENTS.into_iter().filter_map(|(name, event)| {
@@ -44,10 +44,10 @@ impl Counters {
 /// No counters.
 #[cfg(target_arch = "arm")]
 #[derive(Debug)]
-pub struct Counters;
+pub struct PerfCounters;
 
 #[cfg(target_arch = "arm")]
-impl Counters {
+impl PerfCounters {
     /// Starts nothing.
     pub fn start() -> Self {
         Self

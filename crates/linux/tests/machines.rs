@@ -1,7 +1,7 @@
 //! What is found on the made-up machines is what their descriptions say.
 
 use waykeeper_linux::fixtures::{Description, Vendor, arm, epyc, hybrid, xeon};
-use waykeeper_linux::machine::{CacheUse, Control, How, Machine, Measured, Spread, Unit};
+use waykeeper_linux::machine::{CacheUse, Control, How, Machine, MeasuredLatencies, MeasuredTime, Unit};
 use waykeeper_linux::{Recording, Root};
 use waykeeper_platform::{Basis, Platform, WayControl};
 
@@ -221,8 +221,8 @@ fn every_machine_is_a_platform() {
 /// 2.5 for the transfer, 43.75 in all: of 143.75 ns 100 are left.
 #[test]
 fn measured_latencies_are_those_of_the_kind_that_was_measured() {
-    let spread = |value: f64| Spread { value, least: value - 0.5, greatest: value + 1.0 };
-    let measured = Measured {
+    let spread = |value: f64| MeasuredTime { value, least: value - 0.5, greatest: value + 1.0 };
+    let measured = MeasuredLatencies {
         cpu: 4,
         source: "measured on a day".into(),
         clock_ghz: Some(2.5),

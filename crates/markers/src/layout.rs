@@ -15,12 +15,12 @@ pub const BEGIN: u32 = 0x8000_0000;
 pub const SLOTS: u32 = 64;
 /// Markers of a ring: 256 KiB, 80 ms of a program that marks a pass every 10 us.
 pub const ENTRIES: u32 = 1 << 14;
-pub const SLOT_BYTES: usize = PAGE + ENTRIES as usize * size_of::<Entry>();
+pub const SLOT_BYTES: usize = PAGE + ENTRIES as usize * size_of::<RingEntry>();
 pub const BYTES: usize = PAGE + SLOTS as usize * SLOT_BYTES;
 
 /// The header's beginning; the names of phases follow at [`NAMES_AT`].
 #[repr(C)]
-pub struct Header {
+pub struct RingHeader {
     pub magic: u64,
     pub abi: u32,
     pub slots: u32,
@@ -49,7 +49,7 @@ pub struct Slot {
 /// A marker in a ring.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
-pub struct Entry {
+pub struct RingEntry {
     pub time: u64,
     pub mark: u32,
     pub sequence: u32,

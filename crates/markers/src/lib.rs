@@ -10,14 +10,14 @@ mod pairs;
 mod rings;
 
 pub use pairs::{Pairs, Pass, Unpaired};
-pub use rings::{CLOCK_COUNTER, CLOCK_MONOTONIC_RAW, Mark, PHASES, Rings, Writer, WriterMemory};
+pub use rings::{CLOCK_COUNTER, CLOCK_MONOTONIC_RAW, Mark, MarkingThread, PHASES, Rings, WriterMemory};
 
 /// The environment variable that tells a program where its rings are: `FD:PATH`.
 pub const VARIABLE: &str = "WAYKEEPER_MARKERS";
 
 /// A file of the program's side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Source {
+pub struct LanguageBinding {
     /// The language, as `waykeeper markers` takes it.
     pub language: &'static str,
     /// The file's name.
@@ -27,8 +27,8 @@ pub struct Source {
 }
 
 /// The files of the program's side.
-pub const SOURCES: [Source; 3] = [
-    Source { language: "c", file: "waykeeper.h", text: include_str!("../user/waykeeper.h") },
-    Source { language: "rust", file: "waykeeper.rs", text: include_str!("../user/waykeeper.rs") },
-    Source { language: "python", file: "waykeeper.py", text: include_str!("../user/waykeeper.py") },
+pub const SOURCES: [LanguageBinding; 3] = [
+    LanguageBinding { language: "c", file: "waykeeper.h", text: include_str!("../user/waykeeper.h") },
+    LanguageBinding { language: "rust", file: "waykeeper.rs", text: include_str!("../user/waykeeper.rs") },
+    LanguageBinding { language: "python", file: "waykeeper.py", text: include_str!("../user/waykeeper.py") },
 ];

@@ -11,7 +11,7 @@ use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
 use crate::layout::{
-    ABI, BEGIN, BYTES, ENTRIES, Entry, Header, MAGIC, NAME_BYTES, NAMES_AT, PAGE, SLOT_BYTES, SLOTS, Slot,
+    ABI, BEGIN, BYTES, ENTRIES, MAGIC, NAME_BYTES, NAMES_AT, PAGE, RingEntry, RingHeader, SLOT_BYTES, SLOTS, Slot,
 };
 
 /// Phases are numbers below this.
@@ -40,7 +40,7 @@ pub struct Mark {
 
 /// A thread that makes markers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Writer {
+pub struct MarkingThread {
     /// Its place among the rings, as [`Mark::thread`] has it.
     pub place: u32,
     /// Its process.
@@ -71,8 +71,8 @@ impl WriterMemory {
     /// Whether a store to an address writes this marker, counted from 0.
     pub fn writes(&self, address: u64, marker: u64) -> bool {
         let index = marker & u64::from(ENTRIES - 1);
-        let place = self.first.saturating_add((PAGE as u64) + index * size_of::<Entry>() as u64);
-        (place..place.saturating_add(size_of::<Entry>() as u64)).contains(&address)
+        let place = self.first.saturating_add((PAGE as u64) + index * size_of::<RingEntry>() as u64);
+        (place..place.saturating_add(size_of::<RingEntry>() as u64)).contains(&address)
     }
 
     /// Whether a store to an address says that there is one more marker, after it was written.
@@ -104,7 +104,7 @@ impl Rings {
         // SAFETY: a new mapping, of a file that cannot shrink.
         let start =
             unsafe { mmap(ptr::null_mut(), BYTES, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED, &file, 0)? };
-        let header = start.cast::<Header>();
+        let header = start.cast::<RingHeader>();
         // SAFETY: the mapping is large enough, and nobody else has it yet.
         unsafe {
             (*header).magic = MAGIC;
@@ -145,10 +145,10 @@ impl Rings {
     }
 
     /// Threads that made markers and have a ring.
-    pub fn writers(&self) -> Vec<Writer> {
+    pub fn writers(&self) -> Vec<MarkingThread> {
         self.in_use()
             .map(|place| (place, self.slot(place)))
-            .map(|(place, slot)| Writer {
+            .map(|(place, slot)| MarkingThread {
                 place,
                 process: slot.process.load(Ordering::Relaxed),
                 thread: slot.thread.load(Ordering::Relaxed),
@@ -226,7 +226,7 @@ impl Rings {
     /// Threads that asked for a ring so far.
     pub fn claims(&self) -> u32 {
         // SAFETY: the header lies at the mapping's start; its fields are atomic.
-        unsafe { (*self.start.cast::<Header>()).claimed.load(Ordering::Acquire) }
+        unsafe { (*self.start.cast::<RingHeader>()).claimed.load(Ordering::Acquire) }
     }
 
     /// Slots whose thread has written who it is. A thread that could not map its slot leaves a gap among them.
@@ -244,11 +244,11 @@ impl Rings {
         unsafe { &*self.start.cast::<u8>().add(at).cast::<Slot>() }
     }
 
-    fn entry(&self, number: u32, index: u64) -> Entry {
+    fn entry(&self, number: u32, index: u64) -> RingEntry {
         let at = PAGE + number as usize * SLOT_BYTES + PAGE;
         let index = (index & u64::from(ENTRIES - 1)) as usize;
         // SAFETY: within the slot. The program may write meanwhile; any bytes are an entry.
-        unsafe { self.start.cast::<u8>().add(at).cast::<Entry>().add(index).read_volatile() }
+        unsafe { self.start.cast::<u8>().add(at).cast::<RingEntry>().add(index).read_volatile() }
     }
 }
 

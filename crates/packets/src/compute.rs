@@ -1,6 +1,6 @@
 //! What a responder computes between a sensor packet and its answer.
 
-use waykeeper_kernels::{Kernel, KernelError, Memory};
+use waykeeper_kernels::{Kernel, KernelError, MappedMemory};
 use waykeeper_linux::memory::{Mapping, Pages};
 use waykeeper_workload::Pattern;
 pub use waykeeper_workload::{BadInstructionCount, INSTRUCTIONS_PER_LOAD, InstructionCount};
@@ -28,8 +28,8 @@ impl Computation {
         let mapping = mapping.map_err(|error| format!("{} KiB for the computation: {error}", bytes.div_ceil(1024)))?;
         let memory = match &mapping {
             // SAFETY: the mapping is this value's alone and is dropped after the kernel.
-            Some(mapping) => unsafe { Memory::new(mapping.start(), mapping.length()) },
-            None => Memory::none(),
+            Some(mapping) => unsafe { MappedMemory::new(mapping.start(), mapping.length()) },
+            None => MappedMemory::none(),
         };
         let kernel = Kernel::new(pattern, memory, 1).map_err(|error: KernelError| error.to_string())?;
         Ok(Self { kernel, _mapping: mapping, work: WorkOfResponder { instructions, bytes, path: 0 } })

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use waykeeper_platform::catalogue::{Found, Test, catalogue};
+use waykeeper_platform::catalogue::{SkuMatch, Test, catalogue};
 
 #[test]
 fn every_mask_is_as_long_as_it_says() {
@@ -174,8 +174,8 @@ fn slips_say_something_else_than_what_is_right() {
 #[test]
 fn processors_are_found_however_they_are_spelled() {
     let sku = |name: &str| match catalogue().find(name) {
-        Found::One(entry) => entry.sku,
-        Found::Near(names) => panic!("{name}: {names:?}"),
+        SkuMatch::One(entry) => entry.sku,
+        SkuMatch::Near(names) => panic!("{name}: {names:?}"),
     };
     for name in ["i7-13800HRE", "13800HRE", "13800hre", "I7 13800hre", "13th Gen Intel(R) Core(TM) i7-13800HRE"] {
         assert_eq!(sku(name), "i7-13800HRE", "{name}");
@@ -189,8 +189,8 @@ fn processors_are_found_however_they_are_spelled() {
 #[test]
 fn what_is_not_found_gets_suggestions() {
     let near = |name: &str| match catalogue().find(name) {
-        Found::Near(names) => names,
-        Found::One(entry) => panic!("{name}: {}", entry.sku),
+        SkuMatch::Near(names) => names,
+        SkuMatch::One(entry) => panic!("{name}: {}", entry.sku),
     };
     assert!(near("13800HXE").contains(&"i7-13800HRE".to_owned()));
     assert!(near("i7-1185GRF").contains(&"i7-1185GRE".to_owned()));
@@ -204,7 +204,7 @@ fn what_is_not_found_gets_suggestions() {
 
 #[test]
 fn an_entry_has_what_every_table_says_of_it() {
-    let Found::One(entry) = catalogue().find("13800HRE") else { panic!() };
+    let SkuMatch::One(entry) = catalogue().find("13800HRE") else { panic!() };
     let processor = entry.processor.unwrap();
     assert_eq!((processor.cores, processor.efficiency_cores), (14, Some(8)));
     let mask = entry.mask.unwrap();

@@ -11,7 +11,7 @@ pub struct Amount {
     /// What to do where it is no whole number of mask bits.
     pub bound: Option<Bound>,
     /// How much.
-    pub quantity: Quantity,
+    pub quantity: CacheQuantity,
 }
 
 /// Which way an amount may be rounded.
@@ -25,7 +25,7 @@ pub enum Bound {
 
 /// How much of a cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Quantity {
+pub enum CacheQuantity {
     /// A fraction: `half`, `1/3`.
     Fraction {
         /// Above the line.
@@ -47,7 +47,7 @@ pub enum Quantity {
 
 /// What an amount comes to in a cache with these masks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Shape {
+pub struct MaskGeometry {
     /// Bits in a mask.
     pub bits: u32,
     /// Ways of the cache.
@@ -68,21 +68,21 @@ pub struct Bits {
 impl Amount {
     /// How many bits it comes to: sizes and ways are rounded up, fractions and percentages down, unless the amount says
     /// otherwise. Shares that add up to the whole cache thus fit into it.
-    pub fn bits(&self, shape: &Shape) -> Bits {
+    pub fn bits(&self, shape: &MaskGeometry) -> Bits {
         let bits = u128::from(shape.bits);
         let (part, of) = match self.quantity {
-            Quantity::Fraction { part, of } => (u128::from(part) * bits, u128::from(of)),
-            Quantity::Percent(milli) => (u128::from(milli) * bits, 100_000),
-            Quantity::Ways(ways) => (u128::from(ways) * bits, u128::from(shape.ways)),
-            Quantity::Bits(count) => (u128::from(count), 1),
-            Quantity::Bytes(bytes) => (u128::from(bytes) * bits, u128::from(shape.size_bytes)),
-            Quantity::Mask(mask) => (u128::from(mask.count()), 1),
+            CacheQuantity::Fraction { part, of } => (u128::from(part) * bits, u128::from(of)),
+            CacheQuantity::Percent(milli) => (u128::from(milli) * bits, 100_000),
+            CacheQuantity::Ways(ways) => (u128::from(ways) * bits, u128::from(shape.ways)),
+            CacheQuantity::Bits(count) => (u128::from(count), 1),
+            CacheQuantity::Bytes(bytes) => (u128::from(bytes) * bits, u128::from(shape.size_bytes)),
+            CacheQuantity::Mask(mask) => (u128::from(mask.count()), 1),
         };
         let of = of.max(1);
         let up = match (self.bound, self.quantity) {
             (Some(Bound::AtLeast), _) => true,
             (Some(Bound::AtMost), _) => false,
-            (None, Quantity::Ways(_) | Quantity::Bytes(_)) => true,
+            (None, CacheQuantity::Ways(_) | CacheQuantity::Bytes(_)) => true,
             (None, _) => false,
         };
         let whole = if up { part.div_ceil(of) } else { part / of };
@@ -92,7 +92,7 @@ impl Amount {
     /// The mask, where the amount is one.
     pub fn mask(&self) -> Option<Mask> {
         match self.quantity {
-            Quantity::Mask(mask) => Some(mask),
+            CacheQuantity::Mask(mask) => Some(mask),
             _ => None,
         }
     }
@@ -124,51 +124,55 @@ impl FromStr for Amount {
             false => refuse(),
         })?;
         match quantity {
-            Quantity::Mask(_) if bound.is_some() => Err(format!("found {text:?}; a mask is exact, expected it alone")),
-            Quantity::Fraction { of: 0, .. } => Err(refuse()),
-            Quantity::Fraction { part, of } if part > of => {
+            CacheQuantity::Mask(_) if bound.is_some() => {
+                Err(format!("found {text:?}; a mask is exact, expected it alone"))
+            }
+            CacheQuantity::Fraction { of: 0, .. } => Err(refuse()),
+            CacheQuantity::Fraction { part, of } if part > of => {
                 Err(format!("found {text:?}, which is more than the whole"))
             }
-            Quantity::Percent(milli) if milli > 100_000 => Err(format!("found {text:?}, which is more than the whole")),
-            Quantity::Fraction { part: 0, .. }
-            | Quantity::Percent(0)
-            | Quantity::Ways(0)
-            | Quantity::Bits(0)
-            | Quantity::Bytes(0) => Err(format!("found {text:?}; expected a share above 0")),
-            Quantity::Mask(Mask(0)) => Err(format!("found {text:?}; expected a mask with at least one bit set")),
+            CacheQuantity::Percent(milli) if milli > 100_000 => {
+                Err(format!("found {text:?}, which is more than the whole"))
+            }
+            CacheQuantity::Fraction { part: 0, .. }
+            | CacheQuantity::Percent(0)
+            | CacheQuantity::Ways(0)
+            | CacheQuantity::Bits(0)
+            | CacheQuantity::Bytes(0) => Err(format!("found {text:?}; expected a share above 0")),
+            CacheQuantity::Mask(Mask(0)) => Err(format!("found {text:?}; expected a mask with at least one bit set")),
             _ => Ok(Self { bound, quantity }),
         }
     }
 }
 
-fn quantity(text: &str) -> Option<Quantity> {
+fn quantity(text: &str) -> Option<CacheQuantity> {
     match text {
-        "half" => return Some(Quantity::Fraction { part: 1, of: 2 }),
-        "a third" | "third" => return Some(Quantity::Fraction { part: 1, of: 3 }),
-        "a quarter" | "quarter" => return Some(Quantity::Fraction { part: 1, of: 4 }),
+        "half" => return Some(CacheQuantity::Fraction { part: 1, of: 2 }),
+        "a third" | "third" => return Some(CacheQuantity::Fraction { part: 1, of: 3 }),
+        "a quarter" | "quarter" => return Some(CacheQuantity::Fraction { part: 1, of: 4 }),
         _ => {}
     }
     if let Some(digits) = text.strip_prefix("0x") {
         return u32::from_str_radix(digits, 16)
             .ok()
             .filter(|_| !digits.starts_with('+'))
-            .map(|bits| Quantity::Mask(Mask(bits)));
+            .map(|bits| CacheQuantity::Mask(Mask(bits)));
     }
     if let Some((part, of)) = text.split_once('/') {
-        return Some(Quantity::Fraction { part: whole(part.trim())?, of: whole(of.trim())? });
+        return Some(CacheQuantity::Fraction { part: whole(part.trim())?, of: whole(of.trim())? });
     }
     if let Some(percent) = text.strip_suffix('%') {
-        return Some(Quantity::Percent(thousandths(percent.trim())?));
+        return Some(CacheQuantity::Percent(thousandths(percent.trim())?));
     }
     if let Some((_, unit)) = UNITS.iter().find(|(name, _)| text.ends_with(name)).map(|(name, unit)| (name, *unit)) {
         let number = UNITS.iter().find_map(|(name, _)| text.strip_suffix(name))?;
-        return Some(Quantity::Bytes(whole::<u64>(number.trim())?.checked_mul(unit)?));
+        return Some(CacheQuantity::Bytes(whole::<u64>(number.trim())?.checked_mul(unit)?));
     }
     let (number, word) = text.split_once(' ')?;
     let word = word.strip_suffix('s').unwrap_or(word);
     match word {
-        "way" => Some(Quantity::Ways(whole(number)?)),
-        word if BIT_WORDS.contains(&word) => Some(Quantity::Bits(whole(number)?)),
+        "way" => Some(CacheQuantity::Ways(whole(number)?)),
+        word if BIT_WORDS.contains(&word) => Some(CacheQuantity::Bits(whole(number)?)),
         _ => None,
     }
 }
@@ -225,15 +229,15 @@ impl fmt::Display for Amount {
             None => {}
         }
         match self.quantity {
-            Quantity::Fraction { part: 1, of: 2 } => f.write_str("half"),
-            Quantity::Fraction { part, of } => write!(f, "{part}/{of}"),
-            Quantity::Percent(milli) => write!(f, "{} %", decimal(milli)),
-            Quantity::Ways(1) => f.write_str("1 way"),
-            Quantity::Ways(ways) => write!(f, "{ways} ways"),
-            Quantity::Bits(1) => f.write_str("1 segment"),
-            Quantity::Bits(bits) => write!(f, "{bits} segments"),
-            Quantity::Bytes(bytes) => f.write_str(&size(bytes)),
-            Quantity::Mask(mask) => write!(f, "{mask}"),
+            CacheQuantity::Fraction { part: 1, of: 2 } => f.write_str("half"),
+            CacheQuantity::Fraction { part, of } => write!(f, "{part}/{of}"),
+            CacheQuantity::Percent(milli) => write!(f, "{} %", decimal(milli)),
+            CacheQuantity::Ways(1) => f.write_str("1 way"),
+            CacheQuantity::Ways(ways) => write!(f, "{ways} ways"),
+            CacheQuantity::Bits(1) => f.write_str("1 segment"),
+            CacheQuantity::Bits(bits) => write!(f, "{bits} segments"),
+            CacheQuantity::Bytes(bytes) => f.write_str(&size(bytes)),
+            CacheQuantity::Mask(mask) => write!(f, "{mask}"),
         }
     }
 }
@@ -242,16 +246,16 @@ impl fmt::Display for Amount {
 mod tests {
     use super::*;
 
-    fn bits(text: &str, shape: Shape) -> (u32, bool) {
+    fn bits(text: &str, shape: MaskGeometry) -> (u32, bool) {
         let bits = text.parse::<Amount>().unwrap().bits(&shape);
         (bits.bits, bits.rounded)
     }
 
     /// 24 MiB in 12 ways: 2 MiB a way.
-    const RAPTOR: Shape = Shape { bits: 12, ways: 12, size_bytes: 24 << 20 };
+    const RAPTOR: MaskGeometry = MaskGeometry { bits: 12, ways: 12, size_bytes: 24 << 20 };
     /// 1 MiB in 16 ways and 8 bits: 128 KiB and two ways a bit.
-    const APOLLO: Shape = Shape { bits: 8, ways: 16, size_bytes: 1 << 20 };
-    const ELEVEN: Shape = Shape { bits: 11, ways: 11, size_bytes: 11 << 20 };
+    const APOLLO: MaskGeometry = MaskGeometry { bits: 8, ways: 16, size_bytes: 1 << 20 };
+    const ELEVEN: MaskGeometry = MaskGeometry { bits: 11, ways: 11, size_bytes: 11 << 20 };
 
     #[test]
     fn numbers_that_are_too_large_and_shares_of_0_are_said_to_be() {

@@ -63,7 +63,7 @@ pub struct AssignedMask {
     /// The cache's id.
     pub domain: u32,
     /// Which accesses it is for.
-    pub access: Access,
+    pub access: CdpType,
     /// The mask.
     pub mask: Mask,
     /// Whether nobody else fills these ways.
@@ -75,7 +75,7 @@ pub struct AssignedMask {
 /// The accesses that a mask is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Access {
+pub enum CdpType {
     /// All.
     All,
     /// Instruction fetches (CDP).

@@ -139,7 +139,7 @@ fn shares(policy: &Policy) -> Result<(), Finding> {
         let message = "the machine enters it by itself; `false` switches it off, and without the key it stays as it is";
         return Err(("no_allocate_mode".into(), message.into()));
     }
-    if policy.ring == Some(crate::clock::Clock::Base) {
+    if policy.ring == Some(crate::clock::CoreFrequency::Base) {
         return Err(("ring".into(), "it has no base clock; expected a clock such as \"4 GHz\"".into()));
     }
     for (key, shares) in [("others.l2", &policy.others.l2), ("others.l3", &policy.others.l3)] {

@@ -8,7 +8,7 @@ use crate::text_value::as_text;
 
 /// A clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Clock {
+pub enum CoreFrequency {
     /// So many MHz.
     Mhz(u32),
     /// The core's base clock: that of its platform file.
@@ -19,17 +19,17 @@ pub enum Clock {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ClockRange {
     /// This one only.
-    Fixed(Clock),
+    Fixed(CoreFrequency),
     /// From one to another, as the hardware finds best.
-    Between(Clock, Clock),
+    Between(CoreFrequency, CoreFrequency),
 }
 
 const EXPECTED: &str = "a clock such as \"3.6 GHz\" or \"base\", or a range, \"0.4 GHz to base\"";
 
-as_text!(Clock, "a clock such as \"4 GHz\" or \"800 MHz\"");
+as_text!(CoreFrequency, "a clock such as \"4 GHz\" or \"800 MHz\"");
 as_text!(ClockRange, EXPECTED);
 
-impl FromStr for Clock {
+impl FromStr for CoreFrequency {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -57,7 +57,7 @@ impl FromStr for ClockRange {
             Some((from, to)) => {
                 let (from, to) = (from.parse()?, to.parse()?);
                 match (from, to) {
-                    (Clock::Mhz(from), Clock::Mhz(to)) if from > to => {
+                    (CoreFrequency::Mhz(from), CoreFrequency::Mhz(to)) if from > to => {
                         Err(format!("found {text:?}, which begins above its end"))
                     }
                     _ => Ok(Self::Between(from, to)),
@@ -67,7 +67,7 @@ impl FromStr for ClockRange {
     }
 }
 
-impl fmt::Display for Clock {
+impl fmt::Display for CoreFrequency {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Mhz(mhz) => write!(f, "{} GHz", decimal(*mhz)),
@@ -92,9 +92,13 @@ mod tests {
     #[test]
     fn clocks_are_read_and_written() {
         for (text, range, written) in [
-            ("3.6 GHz", ClockRange::Fixed(Clock::Mhz(3600)), "3.6 GHz"),
-            ("0.4GHz to base", ClockRange::Between(Clock::Mhz(400), Clock::Base), "0.4 GHz to base"),
-            ("800 MHz to 2.5 GHz", ClockRange::Between(Clock::Mhz(800), Clock::Mhz(2500)), "0.8 GHz to 2.5 GHz"),
+            ("3.6 GHz", ClockRange::Fixed(CoreFrequency::Mhz(3600)), "3.6 GHz"),
+            ("0.4GHz to base", ClockRange::Between(CoreFrequency::Mhz(400), CoreFrequency::Base), "0.4 GHz to base"),
+            (
+                "800 MHz to 2.5 GHz",
+                ClockRange::Between(CoreFrequency::Mhz(800), CoreFrequency::Mhz(2500)),
+                "0.8 GHz to 2.5 GHz",
+            ),
         ] {
             assert_eq!(text.parse(), Ok(range));
             assert_eq!(range.to_string(), written);

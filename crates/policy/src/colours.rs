@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::amount::{Amount, Bits, Quantity, Shape};
+use crate::amount::{Amount, Bits, CacheQuantity, MaskGeometry};
 use crate::text_value::as_text;
 
 /// A share of the colours of the last shared cache.
@@ -33,8 +33,10 @@ impl FromStr for Colours {
         }
         let amount: Amount = words.parse().map_err(|_| refuse())?;
         match amount.quantity {
-            Quantity::Fraction { .. } | Quantity::Percent(_) | Quantity::Bytes(_) => Ok(Self::Part(amount)),
-            Quantity::Ways(_) | Quantity::Bits(_) | Quantity::Mask(_) => Err(refuse()),
+            CacheQuantity::Fraction { .. } | CacheQuantity::Percent(_) | CacheQuantity::Bytes(_) => {
+                Ok(Self::Part(amount))
+            }
+            CacheQuantity::Ways(_) | CacheQuantity::Bits(_) | CacheQuantity::Mask(_) => Err(refuse()),
         }
     }
 }
@@ -54,7 +56,7 @@ impl Colours {
     pub fn of(self, colours: u32, size_bytes: u64) -> Bits {
         match self {
             Self::Count(bits) => Bits { bits, rounded: false },
-            Self::Part(amount) => amount.bits(&Shape { bits: colours, ways: colours, size_bytes }),
+            Self::Part(amount) => amount.bits(&MaskGeometry { bits: colours, ways: colours, size_bytes }),
         }
     }
 }

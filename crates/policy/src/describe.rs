@@ -6,11 +6,11 @@ use serde_with::skip_serializing_none;
 
 use crate::bandwidth::BandwidthLimit;
 use crate::cache_shares::CacheShares;
-use crate::clock::{Clock, ClockRange};
+use crate::clock::{ClockRange, CoreFrequency};
 use crate::colours::Colours;
 use crate::cores::Cores;
 use crate::lockdown::Lockdown;
-use crate::priority::Priority;
+use crate::priority::BusPriority;
 use crate::share::CacheShare;
 
 /// Who gets which share of which resource, in terms that hold on any machine.
@@ -32,7 +32,7 @@ pub struct Policy {
     /// switches it off.
     pub no_allocate_mode: Option<bool>,
     /// Clock of the ring and the last shared cache.
-    pub ring: Option<Clock>,
+    pub ring: Option<CoreFrequency>,
     /// Everyone else: every core and task that no class names. They get what is left unless this says less.
     #[serde(default, skip_serializing_if = "Others::is_default")]
     pub others: Others,
@@ -61,7 +61,7 @@ pub struct Class {
     /// The most that it may take of the memory bandwidth; no limit where absent.
     pub bandwidth: Option<BandwidthLimit>,
     /// Priority of its requests on the bus: "highest", "lowest", or a level; as it is where absent.
-    pub priority: Option<Priority>,
+    pub priority: Option<BusPriority>,
     /// How much of the bandwidth it gets when not all can have what they want, against the others' weights; 1 where
     /// absent, if anybody has one.
     pub weight: Option<u32>,
@@ -83,7 +83,7 @@ pub struct Others {
     /// The most that they may take of the memory bandwidth; no limit where absent.
     pub bandwidth: Option<BandwidthLimit>,
     /// Priority of their requests on the bus: "highest", "lowest", or a level; as it is where absent.
-    pub priority: Option<Priority>,
+    pub priority: Option<BusPriority>,
     /// How much of the bandwidth they get when not all can have what they want, against the others' weights; 1 where
     /// absent, if anybody has one.
     pub weight: Option<u32>,

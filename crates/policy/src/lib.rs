@@ -31,27 +31,27 @@ mod share;
 mod step;
 mod text_value;
 
-pub use amount::{Amount, Bits, Bound, Quantity, Shape, size};
+pub use amount::{Amount, Bits, Bound, CacheQuantity, MaskGeometry, size};
 pub use assignment::{
-    Access, AssignedClass, AssignedClock, AssignedColours, AssignedControls, AssignedLimit, AssignedLock,
-    AssignedLockdown, AssignedMask, AssignedPriority, AssignedStride, Assignment, ColourShare, DividedCache, Gap,
+    AssignedClass, AssignedClock, AssignedColours, AssignedControls, AssignedLimit, AssignedLock, AssignedLockdown,
+    AssignedMask, AssignedPriority, AssignedStride, Assignment, CdpType, ColourShare, DividedCache, Gap,
 };
 pub use bandwidth::BandwidthLimit;
 pub use bundled::{bundled, find_bundled};
 pub use cache_shares::{CacheShares, ShareOfCache};
 pub use cgroup::{Cgroup, find_cgroup, is_no_cgroup};
-pub use clock::{Clock, ClockRange};
+pub use clock::{ClockRange, CoreFrequency};
 pub use colours::Colours;
 pub use cores::{CoreList, Cores};
 pub use describe::{Class, Others, Policy, PseudoLock};
-pub use load::{Loaded, PolicyError};
+pub use load::{LoadedPolicy, PolicyError};
 pub use lockdown::{Location, Lockdown, LockedLines};
-pub use lower::{Form, Line, Lowered, RegisterWrite, lower};
-pub use mask::{End, Mask, Run};
+pub use lower::{Form, Lowered, RegisterWrite, ScriptLine, lower};
+pub use mask::{ContiguousBits, End, Mask};
 pub use membership::{Member, Membership, Named};
 pub use offer::Offer;
 pub use plan::plan;
-pub use priority::Priority;
+pub use priority::BusPriority;
 pub use refusal::Refusal;
 pub use schemata::{SchemataLine, parse_schemata};
 pub use share::{CacheShare, Extent};

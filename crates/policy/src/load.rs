@@ -45,7 +45,7 @@ impl std::error::Error for PolicyError {}
 
 /// A policy as read, with what is needed to say where a mistake in it stands.
 #[derive(Debug, Clone)]
-pub struct Loaded {
+pub struct LoadedPolicy {
     /// Short name: the bundled name, or the file's without its ending.
     pub name: String,
     /// The policy.
@@ -56,7 +56,7 @@ pub struct Loaded {
     options: BTreeMap<String, String>,
 }
 
-impl Loaded {
+impl LoadedPolicy {
     /// Reads a bundled policy or a file.
     ///
     /// # Errors
@@ -125,7 +125,7 @@ impl Loaded {
     /// This policy with other cores for a class, as an option has them: it is named where they are wrong.
     ///
     /// # Errors
-    /// As for [`Loaded::with_cores`].
+    /// As for [`LoadedPolicy::with_cores`].
     pub fn with_cores_of(self, option: &str, class: &str, cores: CoreList) -> Result<Self, PolicyError> {
         let of_option =
             |error: PolicyError| PolicyError { file: option.into(), line: None, key: String::new(), ..error };

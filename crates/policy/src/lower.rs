@@ -108,7 +108,7 @@ impl Form {
 
 /// One line of a script, and the steps that do the same.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Line {
+pub struct ScriptLine {
     /// The command, or the statement in the form's language.
     pub shell: String,
     /// What it does.
@@ -123,7 +123,7 @@ pub struct Lowered {
     /// The form.
     pub form: Form,
     /// The lines, in the order in which they have to be run.
-    pub lines: Vec<Line>,
+    pub lines: Vec<ScriptLine>,
     /// What a reader should know of this form.
     pub notes: Vec<String>,
     /// Writes to registers that Linux does not reach.
@@ -182,7 +182,7 @@ impl Lowered {
     }
 
     /// Lines of a shell script.
-    fn shell(form: Form, lines: Vec<Line>, notes: Vec<String>) -> Self {
+    fn shell(form: Form, lines: Vec<ScriptLine>, notes: Vec<String>) -> Self {
         Self { form, lines, notes, writes: Vec::new(), text: None }
     }
 
@@ -231,7 +231,7 @@ fn c_block(lines: &[String]) -> String {
 }
 
 /// Commands with their comments beside them.
-fn beside(lines: &[Line]) -> String {
+fn beside(lines: &[ScriptLine]) -> String {
     let width = lines.iter().map(|line| line.shell.chars().count()).filter(|width| *width <= WIDE).max().unwrap_or(0);
     lines.iter().map(|line| format!("{:width$}  # {}\n", line.shell, plain(&line.why))).collect()
 }

@@ -10,14 +10,14 @@ pub struct Mask(pub u32);
 
 /// Consecutive bits of a mask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Run {
+pub struct ContiguousBits {
     /// The lowest bit.
     pub low: u32,
     /// How many bits.
     pub bits: u32,
 }
 
-impl Run {
+impl ContiguousBits {
     /// The run as a mask.
     pub fn mask(self) -> Mask {
         Mask(Mask::full(self.bits).0.checked_shl(self.low).unwrap_or(0))
@@ -71,12 +71,12 @@ impl Mask {
     }
 
     /// Runs of consecutive bits, the lowest first.
-    pub fn runs(self) -> Vec<Run> {
+    pub fn runs(self) -> Vec<ContiguousBits> {
         let (mut rest, mut runs) = (self.0, Vec::new());
         while rest != 0 {
             let low = rest.trailing_zeros();
             let bits = (rest >> low).trailing_ones();
-            let run = Run { low, bits };
+            let run = ContiguousBits { low, bits };
             rest &= !run.mask().0;
             runs.push(run);
         }
@@ -111,8 +111,8 @@ impl Mask {
         let runs = self.runs();
         let mut fitting = runs.iter().filter(|run| run.bits >= bits);
         match end {
-            End::Low => fitting.next().map(|run| Run { low: run.low, bits }.mask()),
-            End::High => fitting.next_back().map(|run| Run { low: run.low + run.bits - bits, bits }.mask()),
+            End::Low => fitting.next().map(|run| ContiguousBits { low: run.low, bits }.mask()),
+            End::High => fitting.next_back().map(|run| ContiguousBits { low: run.low + run.bits - bits, bits }.mask()),
         }
     }
 
@@ -169,7 +169,7 @@ mod tests {
     fn runs_are_found_from_both_ends() {
         // 1110 0110: runs of two at 1 and of three at 5.
         let mask = Mask(0b1110_0110);
-        assert_eq!(mask.runs(), [Run { low: 1, bits: 2 }, Run { low: 5, bits: 3 }]);
+        assert_eq!(mask.runs(), [ContiguousBits { low: 1, bits: 2 }, ContiguousBits { low: 5, bits: 3 }]);
         assert_eq!(mask.longest_run(), Mask(0b1110_0000));
         assert_eq!(mask.take(2, End::Low), Some(Mask(0b110)));
         assert_eq!(mask.take(2, End::High), Some(Mask(0b1100_0000)));
@@ -183,7 +183,7 @@ mod tests {
     fn the_edges_of_a_word_are_ordinary() {
         assert_eq!(Mask::full(0), Mask(0));
         assert_eq!(Mask::full(32), Mask(u32::MAX));
-        assert_eq!(Mask(u32::MAX).runs(), [Run { low: 0, bits: 32 }]);
+        assert_eq!(Mask(u32::MAX).runs(), [ContiguousBits { low: 0, bits: 32 }]);
         assert_eq!(Mask(1 << 31).take(1, End::High), Some(Mask(1 << 31)));
         assert!(Mask(0).is_contiguous() && Mask(0).runs().is_empty());
     }

@@ -13,11 +13,11 @@ mod named_caches;
 
 use waykeeper_platform::{CoreId, format_cpulist};
 
-use crate::assignment::{Access, AssignedClass, AssignedLock, AssignedMask, Assignment, DividedCache};
+use crate::assignment::{AssignedClass, AssignedLock, AssignedMask, Assignment, CdpType, DividedCache};
 use crate::cache_shares::CacheShares;
 use crate::check::OTHERS;
 use crate::describe::Policy;
-use crate::load::Loaded;
+use crate::load::LoadedPolicy;
 use crate::membership::{Membership, Named};
 use crate::offer::{CacheOffer, DomainOffer, Offer};
 use crate::refusal::Refusal;
@@ -31,7 +31,7 @@ use divide::divide;
 ///
 /// # Errors
 /// What the machine cannot do, or not at the same time.
-pub fn plan(loaded: &Loaded, offer: &Offer, membership: &Membership) -> Result<Assignment, Refusal> {
+pub fn plan(loaded: &LoadedPolicy, offer: &Offer, membership: &Membership) -> Result<Assignment, Refusal> {
     let policy = &loaded.policy;
     let planner = Planner { policy, offer, cores: class_cores(policy, offer)?, membership };
     planner.resctrl_is_free()?;
@@ -226,13 +226,18 @@ impl<'p> Planner<'p> {
         (0..self.policy.classes.len()).filter_map(class).collect()
     }
 
-    fn divide_level(&self, cache: &CacheOffer, locks: &[locks::Lock], to: &mut Assignment) -> Result<(), Refusal> {
+    fn divide_level(
+        &self,
+        cache: &CacheOffer,
+        locks: &[locks::PseudoLockedRegion],
+        to: &mut Assignment,
+    ) -> Result<(), Refusal> {
         let level = cache.level;
         self.named_caches_are_there(cache)?;
         let apart = self.is_apart(level, to.mount);
         for domain in &cache.domains {
             let claims = self.claims(level, domain);
-            let here = |lock: &&locks::Lock| lock.level == level && lock.domain == domain.id;
+            let here = |lock: &&locks::PseudoLockedRegion| lock.level == level && lock.domain == domain.id;
             let locked: Vec<_> = locks.iter().filter(here).collect();
             let others = others_shares(self.policy, level).and_then(|shares| shares.of(domain.id));
             let others = others.map(|(place, share)| (format!("others.l{level}{place}"), share));
@@ -293,9 +298,9 @@ impl<'p> Planner<'p> {
                 continue;
             }
             let share = division.of(index);
-            let accesses: &[Access] = if apart { &[Access::Code, Access::Data] } else { &[Access::All] };
+            let accesses: &[CdpType] = if apart { &[CdpType::Code, CdpType::Data] } else { &[CdpType::All] };
             for &access in accesses {
-                let mask = if access == Access::Code { share.code } else { share.data };
+                let mask = if access == CdpType::Code { share.code } else { share.data };
                 let exclusive = share.exclusive;
                 class.masks.push(AssignedMask { level, domain: domain.id, access, mask, exclusive, used });
             }

@@ -7,7 +7,7 @@ use crate::text_value::as_text;
 
 /// Priority of a class's requests on the bus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Priority {
+pub enum BusPriority {
     /// The highest level that the machine has.
     Highest,
     /// Level 0.
@@ -18,9 +18,9 @@ pub enum Priority {
 
 const EXPECTED: &str = "a priority on the bus: \"highest\", \"lowest\", or a level from 0, the lowest";
 
-as_text!(Priority, EXPECTED, "string", "integer");
+as_text!(BusPriority, EXPECTED, "string", "integer");
 
-impl FromStr for Priority {
+impl FromStr for BusPriority {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -33,7 +33,7 @@ impl FromStr for Priority {
     }
 }
 
-impl fmt::Display for Priority {
+impl fmt::Display for BusPriority {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Highest => f.write_str("highest"),
@@ -43,7 +43,7 @@ impl fmt::Display for Priority {
     }
 }
 
-impl Priority {
+impl BusPriority {
     /// The level among `levels`; `None` where there are fewer.
     pub fn level(self, levels: u32) -> Option<u32> {
         let level = match self {
@@ -62,11 +62,11 @@ mod tests {
     #[test]
     fn levels_count_from_the_lowest() {
         for (text, of_16) in [("highest", Some(15)), ("lowest", Some(0)), ("7", Some(7)), ("16", None)] {
-            let priority: Priority = text.parse().unwrap();
+            let priority: BusPriority = text.parse().unwrap();
             assert_eq!((priority.level(16), priority.to_string().as_str()), (of_16, text));
         }
         for text in ["", "high", "-1", "+1", "1.5", "99999999999"] {
-            assert!(text.parse::<Priority>().is_err(), "{text}");
+            assert!(text.parse::<BusPriority>().is_err(), "{text}");
         }
     }
 }

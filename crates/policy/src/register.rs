@@ -13,9 +13,9 @@ mod value;
 
 use serde::Serialize;
 
-pub use explain::Meaning;
+pub use explain::FieldEncoding;
 pub use named::{Named, NotFound, find};
-pub use place::{Block, RegisterAddress};
+pub use place::{RegisterAddress, RegisterBlock};
 pub use value::{Decoded, DecodedField, EncodeError};
 
 /// A register, or several of the same kind.
@@ -49,7 +49,7 @@ pub struct Field {
     /// What it sets.
     pub about: &'static str,
     /// How its value is read.
-    pub meaning: Meaning,
+    pub meaning: FieldEncoding,
 }
 
 /// All registers, by family.
@@ -66,13 +66,13 @@ pub(crate) fn known(name: &str) -> Named {
 }
 
 /// A field of several bits.
-const fn bits(name: &'static str, high: u32, low: u32, about: &'static str, meaning: Meaning) -> Field {
+const fn bits(name: &'static str, high: u32, low: u32, about: &'static str, meaning: FieldEncoding) -> Field {
     Field { name, high, low, about, meaning }
 }
 
 /// A field of one bit, with what it says when it is clear and when it is set.
 const fn flag(name: &'static str, bit: u32, about: &'static str, clear: &'static str, set: &'static str) -> Field {
-    Field { name, high: bit, low: bit, about, meaning: Meaning::Flag { clear, set } }
+    Field { name, high: bit, low: bit, about, meaning: FieldEncoding::Flag { clear, set } }
 }
 
 impl Field {

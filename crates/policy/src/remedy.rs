@@ -2,7 +2,7 @@
 
 use waykeeper_platform::{Platform, bundled};
 
-use crate::load::Loaded;
+use crate::load::LoadedPolicy;
 use crate::membership::Membership;
 use crate::offer::Offer;
 use crate::plan::plan;
@@ -10,7 +10,7 @@ use crate::refusal::Refusal;
 
 impl Refusal {
     /// Adds the bundled platforms that have what a policy needs, where a machine lacks it.
-    pub fn with_platforms(mut self, loaded: &Loaded) -> Self {
+    pub fn with_platforms(mut self, loaded: &LoadedPolicy) -> Self {
         if !self.lacking {
             return self;
         }
@@ -26,7 +26,7 @@ impl Refusal {
     }
 }
 
-fn can(name: &str, text: &str, loaded: &Loaded) -> bool {
+fn can(name: &str, text: &str, loaded: &LoadedPolicy) -> bool {
     let platform = Platform::from_toml(text, name).ok();
     platform.is_some_and(|it| plan(loaded, &Offer::of_platform(&it), &Membership::unread(&loaded.policy)).is_ok())
 }

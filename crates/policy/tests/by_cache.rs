@@ -1,7 +1,7 @@
 //! Shares that differ from cache to cache, worked out by hand.
 
 use waykeeper_platform::{Platform, find_bundled};
-use waykeeper_policy::{Form, Loaded, Membership, Offer, Policy, lower, plan};
+use waykeeper_policy::{Form, LoadedPolicy, Membership, Offer, Policy, lower, plan};
 
 /// Two L2 caches of 8 segments: ids 0 and 1, of cores 0-1 and 2-3.
 fn apollo_lake() -> Offer {
@@ -9,8 +9,8 @@ fn apollo_lake() -> Offer {
     Offer::of_platform(&Platform::from_toml(file.text, "apollo-lake-e3950").unwrap())
 }
 
-fn loaded(policy: &str) -> Result<Loaded, String> {
-    Loaded::from_text("my", "my.toml", &format!("title = 'x'\n{policy}")).map_err(|error| error.to_string())
+fn loaded(policy: &str) -> Result<LoadedPolicy, String> {
+    LoadedPolicy::from_text("my", "my.toml", &format!("title = 'x'\n{policy}")).map_err(|error| error.to_string())
 }
 
 /// Each class's masks as `name: cache=mask ...`.

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use waykeeper_platform::{Platform, find_bundled};
 use waykeeper_policy::offer::Texts;
-use waykeeper_policy::{Assignment, Form, Loaded, Lowered, Membership, Offer, Step, lower, plan};
+use waykeeper_policy::{Assignment, Form, LoadedPolicy, Lowered, Membership, Offer, Step, lower, plan};
 
 /// Below one slice a nested one, and a process named by number: who is named more closely comes last.
 const POLICY: &str = "title = 'x'
@@ -30,7 +30,7 @@ fn offer() -> Offer {
 }
 
 fn planned(policy: &str, tree: &Texts) -> (Assignment, Lowered) {
-    let loaded = Loaded::from_text("my", "my.toml", policy).unwrap();
+    let loaded = LoadedPolicy::from_text("my", "my.toml", policy).unwrap();
     let membership = Membership::read(&loaded.policy, tree).unwrap();
     let assignment = plan(&loaded, &offer(), &membership).unwrap();
     let lowered = lower(&assignment, &offer(), Form::Resctrl).unwrap();
@@ -75,7 +75,7 @@ fn cgroups_that_are_none() {
     let wrong = |cgroups: &str| {
         let text = format!("title = 'x'\n[[classes]]\nname = 'a'\ncgroups = {cgroups}\nl3 = 'half'\n");
         let more = "[[classes]]\nname = 'b'\ncgroups = ['two/']\nl3 = '1 way'\n";
-        Loaded::from_text("my", "my.toml", &(text + more)).map(drop).map_err(|error| error.to_string())
+        LoadedPolicy::from_text("my", "my.toml", &(text + more)).map(drop).map_err(|error| error.to_string())
     };
     for name in ["", "/", "..", "a/../b", "a//b", "a b", "$(reboot)", "a'b", "`x`", "a\nb"] {
         let told = wrong(&format!("[{name:?}]")).unwrap_err();

@@ -3,7 +3,7 @@
 use waykeeper_platform::{Platform, find_bundled};
 use waykeeper_policy::offer::{BandwidthOffer, BandwidthUnit};
 use waykeeper_policy::{
-    Assignment, Form, Loaded, Lowered, Membership, MountSettings, Offer, Refusal, Step, lower, plan,
+    Assignment, Form, LoadedPolicy, Lowered, Membership, MountSettings, Offer, Refusal, Step, lower, plan,
 };
 
 fn offer(platform: &str) -> Offer {
@@ -11,17 +11,17 @@ fn offer(platform: &str) -> Offer {
     Offer::of_platform(&Platform::from_toml(file.text, platform).unwrap())
 }
 
-fn planned(loaded: &Loaded, offer: &Offer) -> Assignment {
+fn planned(loaded: &LoadedPolicy, offer: &Offer) -> Assignment {
     plan(loaded, offer, &Membership::unread(&loaded.policy)).unwrap()
 }
 
 fn bundled(policy: &str, platform: &str, form: Form) -> Result<Lowered, Refusal> {
-    let (loaded, offer) = (Loaded::open(policy).unwrap(), offer(platform));
+    let (loaded, offer) = (LoadedPolicy::open(policy).unwrap(), offer(platform));
     lower(&planned(&loaded, &offer), &offer, form)
 }
 
 fn written(policy: &str, platform: &str, form: Form) -> Lowered {
-    let loaded = Loaded::from_text("my", "my.toml", &format!("title = 'x'\n{policy}")).unwrap();
+    let loaded = LoadedPolicy::from_text("my", "my.toml", &format!("title = 'x'\n{policy}")).unwrap();
     let offer = offer(platform);
     lower(&planned(&loaded, &offer), &offer, form).unwrap()
 }
@@ -242,7 +242,7 @@ fn throttles_and_code_masks() {
     });
     let share = "l3 = { code = '2 ways', data = '6 ways' }\nbandwidth = '20 %'\n";
     let text = format!("title = 'x'\n[[classes]]\nname = 'rt'\ncores = '11'\n{share}");
-    let loaded = Loaded::from_text("my", "my.toml", &text).unwrap();
+    let loaded = LoadedPolicy::from_text("my", "my.toml", &text).unwrap();
     let assignment = planned(&loaded, &offer);
     let steps = lower(&assignment, &offer, Form::Msr).unwrap().steps();
     let register = |cpu, register, value, mask| Step::Register { cpu, register, value, mask };
@@ -270,7 +270,7 @@ fn throttles_and_code_masks() {
 fn every_bundled_policy_has_a_platform_that_carries_it_out() {
     let platforms: Vec<_> = waykeeper_platform::bundled().iter().map(|file| offer(file.name)).collect();
     for file in waykeeper_policy::bundled() {
-        let loaded = Loaded::open(file.name).unwrap();
+        let loaded = LoadedPolicy::open(file.name).unwrap();
         let carried = platforms.iter().any(|offer| {
             plan(&loaded, offer, &Membership::unread(&loaded.policy))
                 .is_ok_and(|assignment| lower(&assignment, offer, Form::suiting(&assignment, offer)).is_ok())

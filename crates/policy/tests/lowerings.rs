@@ -2,24 +2,24 @@
 
 use proptest::prelude::*;
 use waykeeper_platform::{Platform, find_bundled};
-use waykeeper_policy::{Assignment, Form, Loaded, Lowered, Membership, Offer, Refusal, Step, lower, plan};
+use waykeeper_policy::{Assignment, Form, LoadedPolicy, Lowered, Membership, Offer, Refusal, Step, lower, plan};
 
 fn offer(platform: &str) -> Offer {
     let file = find_bundled(platform).unwrap_or_else(|| panic!("no platform {platform}"));
     Offer::of_platform(&Platform::from_toml(file.text, platform).unwrap())
 }
 
-fn planned(loaded: &Loaded, offer: &Offer) -> Result<Assignment, Refusal> {
+fn planned(loaded: &LoadedPolicy, offer: &Offer) -> Result<Assignment, Refusal> {
     plan(loaded, offer, &Membership::unread(&loaded.policy))
 }
 
 fn bundled(policy: &str, platform: &str, form: Form) -> Lowered {
-    let (loaded, offer) = (Loaded::open(policy).unwrap(), offer(platform));
+    let (loaded, offer) = (LoadedPolicy::open(policy).unwrap(), offer(platform));
     lower(&planned(&loaded, &offer).unwrap(), &offer, form).unwrap()
 }
 
 fn written(policy: &str, platform: &str, form: Form) -> Result<Lowered, Refusal> {
-    let loaded = Loaded::from_text("my", "my.toml", &format!("title = 'x'\n{policy}")).unwrap();
+    let loaded = LoadedPolicy::from_text("my", "my.toml", &format!("title = 'x'\n{policy}")).unwrap();
     let offer = offer(platform);
     lower(&planned(&loaded, &offer)?, &offer, form)
 }
@@ -163,7 +163,7 @@ fn portions_and_strides_of_the_cd8180() {
     // What the kernel can do of it is told.
     let text = lowered.text.unwrap();
     assert!(text.contains("echo 'L3:0=7' > /sys/fs/resctrl/real-time/schemata"), "{text}");
-    let loaded = Loaded::open("cd8180-portions").unwrap();
+    let loaded = LoadedPolicy::open("cd8180-portions").unwrap();
     let refusal = lower(&planned(&loaded, &offer("cd8180")).unwrap(), &offer("cd8180"), Form::Resctrl).unwrap_err();
     assert!(refusal.lacking && refusal.message.contains("weights of bandwidth"), "{refusal}");
 }
@@ -219,7 +219,7 @@ fn colours_of_other_clusters() {
     assert_eq!(shell(&xen)[0], expected);
     let bao = bundled("colour-halves", "cd8180", Form::Bao);
     assert_eq!(shell(&bao)[..2], [".hyp.colors = 0xffffffff00000000", ".colors = 0xffffffff"]);
-    let loaded = Loaded::open("colour-halves").unwrap();
+    let loaded = LoadedPolicy::open("colour-halves").unwrap();
     let refusal = lower(&planned(&loaded, &offer("cd8180")).unwrap(), &offer("cd8180"), Form::Jailhouse).unwrap_err();
     assert!(refusal.message.contains("256 colours"), "{refusal}");
 }
@@ -321,7 +321,7 @@ fn every_form_refuses_what_it_does_not_write() {
         ("colour-halves", "agilex5", vec![Form::Xen, Form::Bao, Form::Jailhouse]),
         ("tcc-halves", "i7-13800hre", vec![Form::Msr, Form::Pqos]),
     ] {
-        let (loaded, offer) = (Loaded::open(policy).unwrap(), offer(platform));
+        let (loaded, offer) = (LoadedPolicy::open(policy).unwrap(), offer(platform));
         let assignment = planned(&loaded, &offer).unwrap();
         assert!(own.contains(&Form::suiting(&assignment, &offer)), "{policy}");
         for form in Form::ALL.into_iter().filter(|form| *form != Form::Cmdline) {
@@ -351,7 +351,7 @@ proptest! {
             text += &format!("[others]\nl3 = '{others} groups'\n");
             text = text.replace(&format!("l3 = '{others} groups'"), &format!("l3 = {{ share = '{others} groups', exclusive = true }}"));
         }
-        let loaded = Loaded::from_text("my", "my.toml", &text).unwrap();
+        let loaded = LoadedPolicy::from_text("my", "my.toml", &text).unwrap();
         let offer = offer("agilex5");
         let Ok(assignment) = planned(&loaded, &offer) else { return Ok(()) };
         let lowered = lower(&assignment, &offer, Form::Dsu).unwrap();
@@ -373,7 +373,7 @@ proptest! {
     #[test]
     fn colours_keep_classes_in_different_sets(share in 1_u32..31, platform in prop::sample::select(vec!["agilex5", "rk3588", "cd8180"])) {
         let text = format!("title = 'x'\n[[classes]]\nname = 'rt'\ncores = '1'\ncolours = '{share} colours'\n");
-        let loaded = Loaded::from_text("my", "my.toml", &text).unwrap();
+        let loaded = LoadedPolicy::from_text("my", "my.toml", &text).unwrap();
         let assignment = planned(&loaded, &offer(platform)).unwrap();
         let colours = assignment.controls.colours.unwrap();
         let (low, high) = colours.bits;

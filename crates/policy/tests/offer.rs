@@ -2,7 +2,7 @@
 
 use waykeeper_platform::WayControl;
 use waykeeper_policy::offer::{BandwidthUnit, Missing, Shared, Texts};
-use waykeeper_policy::{Assignment, Form, Loaded, Mask, Membership, MountSettings, Offer, Refusal, lower, plan};
+use waykeeper_policy::{Assignment, Form, LoadedPolicy, Mask, Membership, MountSettings, Offer, Refusal, lower, plan};
 
 fn texts(files: &[(&str, &str)]) -> Texts {
     Texts(files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect())
@@ -83,7 +83,7 @@ fn a_server_with_groups() {
     // The lowest 6 of the free bits 8 to 17 on socket 0: 0x3f << 8. The rest: all but those and the kept 0xf, of which
     // bits 4 to 7 and 14 to 19 are left; the longer run is 14 to 19 (0xfc000).
     let text = "title = 'x'\n[[classes]]\nname = 'rt'\ncores = '2'\nl3 = '6 ways'\nbandwidth = '35 %'\n";
-    let loaded = Loaded::from_text("my", "my.toml", text).unwrap();
+    let loaded = LoadedPolicy::from_text("my", "my.toml", text).unwrap();
     let assignment = plan(&loaded, &offer, &Membership::unread(&loaded.policy)).unwrap();
     let masks: Vec<_> =
         assignment.classes.iter().flat_map(|class| &class.masks).map(|mask| (mask.domain, mask.mask)).collect();
@@ -105,7 +105,7 @@ fn a_server_with_groups() {
 #[test]
 fn limits_in_megabytes_need_their_mount() {
     let text = "title = 'x'\n[[classes]]\nname = 'rt'\ncores = '2'\nbandwidth = '2 GB/s'\n";
-    let loaded = Loaded::from_text("my", "my.toml", text).unwrap();
+    let loaded = LoadedPolicy::from_text("my", "my.toml", text).unwrap();
     let planned = |mount: &str| {
         let offer = Offer::of_linux(&server(mount, &intel())).unwrap();
         plan(&loaded, &offer, &Membership::unread(&loaded.policy))
@@ -132,7 +132,7 @@ fn code_and_data_apart_as_they_are_mounted() {
     assert_eq!((cache.classes, cache.cdp, cache.sparse), (Some(16), true, true));
     // A plain share is written for both.
     let text = "title = 'x'\n[[classes]]\nname = 'rt'\ncores = '0'\nl3 = '2 ways'\n";
-    let loaded = Loaded::from_text("my", "my.toml", text).unwrap();
+    let loaded = LoadedPolicy::from_text("my", "my.toml", text).unwrap();
     let assignment = plan(&loaded, &offer, &Membership::unread(&loaded.policy)).unwrap();
     let script = lower(&assignment, &offer, Form::Resctrl).unwrap().script(&assignment);
     for line in
@@ -161,7 +161,7 @@ fn units_of_amd() {
     let offer = Offer::of_linux(&files).unwrap();
     assert!(offer.cache(3).unwrap().sparse);
     let text = "title = 'x'\n[[classes]]\nname = 'rt'\ncores = '1'\nl3 = '0x5'\nbandwidth = '2 GB/s'\n";
-    let loaded = Loaded::from_text("my", "my.toml", text).unwrap();
+    let loaded = LoadedPolicy::from_text("my", "my.toml", text).unwrap();
     let assignment = plan(&loaded, &offer, &Membership::unread(&loaded.policy)).unwrap();
     assert_eq!(assignment.classes[1].limits[0].value, 16);
     assert_eq!((assignment.classes[0].masks[0].mask, assignment.classes[1].masks[0].mask), (Mask(0xfffa), Mask(0x5)));
@@ -193,7 +193,7 @@ fn planned(mount: &str, info: &[(&str, &str)], class: &str) -> Result<(Assignmen
     }
     let offer = Offer::of_linux(&files).unwrap();
     let text = format!("title = 'x'\n[[classes]]\nname = 'rt'\ncores = '2'\n{class}\n");
-    let loaded = Loaded::from_text("my", "my.toml", &text).unwrap();
+    let loaded = LoadedPolicy::from_text("my", "my.toml", &text).unwrap();
     plan(&loaded, &offer, &Membership::unread(&loaded.policy)).map(|assignment| (assignment, offer))
 }
 

@@ -9,7 +9,7 @@ use machine::{Model, Random, machine};
 use proptest::prelude::*;
 use waykeeper_policy::offer::Tree;
 use waykeeper_policy::{
-    Access, Assignment, Form, Loaded, Lowered, Mask, Membership, Offer, lower, parse_schemata, plan,
+    Assignment, CdpType, Form, LoadedPolicy, Lowered, Mask, Membership, Offer, lower, parse_schemata, plan,
 };
 
 /// An amount as text.
@@ -107,7 +107,7 @@ fn both() -> impl Strategy<Value = (Random, String)> {
 
 /// What was planned, if the policy fits the machine.
 fn planned(text: &str, model: &Model) -> Option<(Assignment, Offer, Lowered)> {
-    let loaded = Loaded::from_text("random", "random.toml", text).ok()?;
+    let loaded = LoadedPolicy::from_text("random", "random.toml", text).ok()?;
     let offer = Offer::of_linux(model).expect("the model's files are the kernel's");
     let membership = Membership::read(&loaded.policy, model).expect("tasks 1 to 4 are there");
     let assignment = plan(&loaded, &offer, &membership).ok()?;
@@ -116,16 +116,16 @@ fn planned(text: &str, model: &Model) -> Option<(Assignment, Offer, Lowered)> {
 }
 
 /// Masks of a group by level, domain and access, from its schemata.
-fn masks(model: &Model, group: &str) -> BTreeMap<(u8, u32, Access), Mask> {
+fn masks(model: &Model, group: &str) -> BTreeMap<(u8, u32, CdpType), Mask> {
     let path = if group.is_empty() { "schemata".to_owned() } else { format!("{group}/schemata") };
     let text = model.text(&format!("/sys/fs/resctrl/{path}")).expect("a group has schemata");
     let mut masks = BTreeMap::new();
     for line in parse_schemata(&text).expect("the kernel's form") {
         let Some(level) = line.name.strip_prefix('L').and_then(|rest| rest[..1].parse::<u8>().ok()) else { continue };
         let access = match line.name.len() {
-            2 => Access::All,
-            _ if line.name.ends_with("CODE") => Access::Code,
-            _ => Access::Data,
+            2 => CdpType::All,
+            _ if line.name.ends_with("CODE") => CdpType::Code,
+            _ => CdpType::Data,
         };
         for (domain, mask) in line.masks().expect("masks") {
             masks.insert((level, domain, access), Mask(mask));

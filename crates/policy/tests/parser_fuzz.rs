@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use bolero::{TypeGenerator, check};
 use waykeeper_platform::{Platform, bundled, format_cpulist, parse_cpulist};
 use waykeeper_policy::{
-    Amount, BandwidthLimit, CoreList, Form, Loaded, Membership, Offer, lower, parse_schemata, plan,
+    Amount, BandwidthLimit, CoreList, Form, LoadedPolicy, Membership, Offer, lower, parse_schemata, plan,
 };
 
 static OFFERS: LazyLock<Vec<Offer>> = LazyLock::new(|| {
@@ -22,7 +22,7 @@ fn one_paragraph(text: &str) {
 }
 
 fn check_policy(text: &str) {
-    let loaded = match Loaded::from_text("any", "any.toml", text) {
+    let loaded = match LoadedPolicy::from_text("any", "any.toml", text) {
         Ok(loaded) => loaded,
         Err(error) => {
             let told = error.to_string();
@@ -31,7 +31,8 @@ fn check_policy(text: &str) {
         }
     };
     let written = toml::to_string(&loaded.policy).unwrap();
-    let again = Loaded::from_text("any", "written.toml", &written).unwrap_or_else(|error| panic!("{error}\n{written}"));
+    let again =
+        LoadedPolicy::from_text("any", "written.toml", &written).unwrap_or_else(|error| panic!("{error}\n{written}"));
     assert_eq!(again.policy, loaded.policy, "{written}");
     for offer in OFFERS.iter() {
         match plan(&loaded, offer, &Membership::unread(&loaded.policy)) {

@@ -2,7 +2,7 @@
 
 use waykeeper_platform::{Platform, find_bundled};
 use waykeeper_policy::offer::{BandwidthOffer, BandwidthUnit, PresentGroup, ResctrlState};
-use waykeeper_policy::{Loaded, Mask, Membership, MountSettings, Offer, Refusal, plan};
+use waykeeper_policy::{LoadedPolicy, Mask, Membership, MountSettings, Offer, Refusal, plan};
 
 fn offer(platform: &str) -> Offer {
     let file = find_bundled(platform).unwrap_or_else(|| panic!("no platform {platform}"));
@@ -16,7 +16,7 @@ fn with_bandwidth(mut offer: Offer, unit: BandwidthUnit, rates: bool) -> Offer {
 }
 
 fn refusal_on(offer: &Offer, policy: &str) -> Refusal {
-    let loaded = Loaded::from_text("my", "my.toml", &format!("title = 'x'\n{policy}")).unwrap();
+    let loaded = LoadedPolicy::from_text("my", "my.toml", &format!("title = 'x'\n{policy}")).unwrap();
     match plan(&loaded, offer, &Membership::unread(&loaded.policy)) {
         Err(refusal) => refusal,
         Ok(assignment) => panic!("{policy}: {assignment:?}"),
@@ -85,7 +85,7 @@ fn more_classes_than_there_are() {
     let four: String = (0..4).map(|i| class(&format!("c{i}"), &format!("cores = '{i}'\nl3 = '1 way'"))).collect();
     refused(&offer("i7-1185gre"), &four, "classes", true, &["5 are needed", "its L3 tells 4 apart"]);
     let three: String = (0..3).map(|i| class(&format!("c{i}"), &format!("cores = '{i}'\nl3 = '1 way'"))).collect();
-    let loaded = Loaded::from_text("my", "my.toml", &format!("title = 'x'\n{three}")).unwrap();
+    let loaded = LoadedPolicy::from_text("my", "my.toml", &format!("title = 'x'\n{three}")).unwrap();
     assert!(plan(&loaded, &offer("i7-1185gre"), &Membership::unread(&loaded.policy)).is_ok());
     // Code and data apart halve them.
     let mut apart = offer("i7-1185gre");
@@ -225,7 +225,7 @@ fn files_that_are_no_policy() {
         ("classes = {}\n".into(), "my.toml:2: classes: found a table, expected a list"),
         ("[[classes]\n".into(), "my.toml:2: this is not TOML"),
     ] {
-        let error = Loaded::from_text("my", "my.toml", &format!("title = 'x'\n{text}")).unwrap_err().to_string();
+        let error = LoadedPolicy::from_text("my", "my.toml", &format!("title = 'x'\n{text}")).unwrap_err().to_string();
         assert!(error.starts_with(told), "{text}\n{error}");
     }
 }

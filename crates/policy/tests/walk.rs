@@ -2,19 +2,19 @@
 //! would do, truly.
 
 use waykeeper_platform::{Platform, bundled as platforms};
-use waykeeper_policy::{Assignment, CoreList, Form, Loaded, Membership, Offer, Refusal, bundled, lower, plan};
+use waykeeper_policy::{Assignment, CoreList, Form, LoadedPolicy, Membership, Offer, Refusal, bundled, lower, plan};
 
 fn offer(name: &str) -> Offer {
     let file = platforms().iter().find(|file| file.name == name).unwrap();
     Offer::of_platform(&Platform::from_toml(file.text, name).unwrap())
 }
 
-fn planned(loaded: &Loaded, offer: &Offer) -> Result<Assignment, Refusal> {
+fn planned(loaded: &LoadedPolicy, offer: &Offer) -> Result<Assignment, Refusal> {
     plan(loaded, offer, &Membership::unread(&loaded.policy))
 }
 
 /// The policy, with the first core for each class that has none on the machine: what `--cores` is for.
-fn with_cores(mut loaded: Loaded, offer: &Offer) -> Loaded {
+fn with_cores(mut loaded: LoadedPolicy, offer: &Offer) -> LoadedPolicy {
     for class in loaded.policy.classes.clone() {
         let there = |cores: &[u32]| cores.iter().all(|core| offer.cores.contains(core));
         if class.cores.as_ref().is_some_and(|cores| !cores.on(&offer.name).is_ok_and(there)) {
@@ -24,10 +24,10 @@ fn with_cores(mut loaded: Loaded, offer: &Offer) -> Loaded {
     loaded
 }
 
-fn every(check: impl Fn(&Loaded, &Offer)) {
+fn every(check: impl Fn(&LoadedPolicy, &Offer)) {
     for policy in bundled() {
         for platform in platforms() {
-            check(&Loaded::open(policy.name).unwrap(), &offer(platform.name));
+            check(&LoadedPolicy::open(policy.name).unwrap(), &offer(platform.name));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! A pass of each program: as it runs, and told to a probe that counts.
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use waykeeper_programs::{ImageSize, Plain, Probe, Program, ProgramName, Spec};
+use waykeeper_programs::{ImageSize, NoProbe, Probe, Program, ProgramName, Spec};
 
 /// Adds up what it is told.
 struct Sum(u64);
@@ -34,7 +34,7 @@ fn passes(c: &mut Criterion) {
             let mut program = Program::new(Spec::new(name, size, 1));
             let mut memory = vec![0; program.words()];
             program.lay_out(&mut memory);
-            group.bench_function(format!("{name} {size}"), |b| b.iter(|| pass(&mut program, &mut memory, Plain)));
+            group.bench_function(format!("{name} {size}"), |b| b.iter(|| pass(&mut program, &mut memory, NoProbe)));
             group.bench_function(format!("{name} {size}, watched"), |b| {
                 b.iter(|| pass(&mut program, &mut memory, Sum(0)).0);
             });

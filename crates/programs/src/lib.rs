@@ -5,7 +5,7 @@
 //! gone through are those of the published programs. The images are generated from a seed.
 //!
 //! A [`Program`] works in a memory that it is given, in small [steps](Program::step), and tells a [`Probe`] each access.
-//! With the probe [`Plain`] nothing is left of the telling: that is the program itself. Another probe sees the address
+//! With the probe [`NoProbe`] nothing is left of the telling: that is the program itself. Another probe sees the address
 //! stream of the same source, without anything in between.
 
 pub mod disparity;
@@ -18,6 +18,6 @@ mod spec;
 
 pub use image::Image;
 pub use memory::Array;
-pub use probe::{Plain, Probe};
+pub use probe::{NoProbe, Probe};
 pub use program::Program;
 pub use spec::{ImageSize, ProgramName, Spec};

@@ -30,9 +30,9 @@ pub trait Probe {
 
 /// Nobody: the program as it runs.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Plain;
+pub struct NoProbe;
 
-impl Probe for Plain {
+impl Probe for NoProbe {
     #[inline(always)]
     fn load(&mut self, _: usize) {}
     #[inline(always)]

@@ -4,7 +4,7 @@ use crate::disparity::Disparity;
 use crate::image::Image;
 use crate::memory::Array;
 use crate::mser::Mser;
-use crate::probe::{Plain, Probe};
+use crate::probe::{NoProbe, Probe};
 use crate::spec::{ProgramName, Spec};
 
 /// A program on a generated image, somewhere in a pass.
@@ -74,6 +74,6 @@ impl Program {
 
     /// Runs to the end of the pass.
     pub fn run(&mut self, memory: &mut [u32]) {
-        while !self.step(memory, &mut Plain) {}
+        while !self.step(memory, &mut NoProbe) {}
     }
 }

@@ -14,18 +14,18 @@ use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
 use waykeeper_programs::{Array, ImageSize, Probe, Program, ProgramName, Spec};
-use waykeeper_trace::Kind;
-use waykeeper_trace::foreign::{Event, Events, Lackey};
+use waykeeper_trace::RecordKind;
+use waykeeper_trace::foreign::{Events, ForeignEvent, Lackey};
 
 /// Loads or stores of an array, by its name.
-type Stream = (&'static str, Kind);
+type Stream = (&'static str, RecordKind);
 
 /// The lines that a stream goes to, each counted from the array's first; the same line again and again is one entry.
 #[derive(Default)]
 struct Lines(BTreeMap<Stream, Vec<u64>>);
 
 impl Lines {
-    fn add(&mut self, arrays: &[(&'static str, Array)], kind: Kind, offset: u64, bytes: u64) {
+    fn add(&mut self, arrays: &[(&'static str, Array)], kind: RecordKind, offset: u64, bytes: u64) {
         let word = (offset / 4) as usize;
         let Some((name, _)) = arrays.iter().find(|(_, array)| array.all().contains(&word)) else { return };
         let lines = self.0.entry((name, kind)).or_default();
@@ -45,13 +45,13 @@ struct Told {
 
 impl Probe for Told {
     fn load(&mut self, word: usize) {
-        self.lines.add(&self.arrays, Kind::Load, 4 * word as u64, 4);
+        self.lines.add(&self.arrays, RecordKind::Load, 4 * word as u64, 4);
     }
     fn follow(&mut self, word: usize) {
         self.load(word);
     }
     fn store(&mut self, word: usize) {
-        self.lines.add(&self.arrays, Kind::Store, 4 * word as u64, 4);
+        self.lines.add(&self.arrays, RecordKind::Store, 4 * word as u64, 4);
     }
     fn compute(&mut self, _: u32) {}
 }
@@ -105,7 +105,7 @@ fn observed(spec: Spec) -> Lines {
     // Where things lie is printed at the end: until then all data accesses are kept.
     let mut all = Vec::new();
     while let Some(event) = events.next_event().unwrap() {
-        if let Event::Access { kind, address, bytes } = event {
+        if let ForeignEvent::Access { kind, address, bytes } = event {
             all.push((kind, address, u64::from(bytes)));
         }
     }
@@ -118,11 +118,12 @@ fn observed(spec: Spec) -> Lines {
     let arrays = Program::new(spec).arrays();
     let (mut lines, mut within) = (Lines::default(), false);
     for (kind, address, bytes) in all {
-        if address == marker && kind != Kind::Load {
+        if address == marker && kind != RecordKind::Load {
             within = !within;
         } else if within && address >= start {
             let offset = address - start;
-            let kinds = if kind == Kind::Modify { &[Kind::Load, Kind::Store][..] } else { &[kind][..] };
+            let kinds =
+                if kind == RecordKind::Modify { &[RecordKind::Load, RecordKind::Store][..] } else { &[kind][..] };
             kinds.iter().for_each(|kind| lines.add(&arrays, *kind, offset, bytes));
         }
     }

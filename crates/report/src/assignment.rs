@@ -1,7 +1,7 @@
 //! A policy resolved for a machine: who fills which ways, what it leaves open, how it is written.
 
 use waykeeper_platform::{CoreId, format_cpulist};
-use waykeeper_policy::{Access, AssignedClass, AssignedMask, Assignment, DividedCache, Form, Lowered, size};
+use waykeeper_policy::{AssignedClass, AssignedMask, Assignment, CdpType, DividedCache, Form, Lowered, size};
 
 use crate::table::{columns, table};
 use crate::text::{paragraph, section};
@@ -100,9 +100,9 @@ fn shares(assignment: &Assignment) -> String {
 
 fn row(class: &AssignedClass, cache: &DividedCache, mask: &AssignedMask) -> [String; 9] {
     let name = match mask.access {
-        Access::All => class.name.clone(),
-        Access::Code => format!("{}, code", class.name),
-        Access::Data => format!("{}, data", class.name),
+        CdpType::All => class.name.clone(),
+        CdpType::Code => format!("{}, code", class.name),
+        CdpType::Data => format!("{}, data", class.name),
     };
     let alone = if mask.exclusive { "alone" } else { "shared" };
     [
@@ -201,9 +201,9 @@ fn left(assignment: &Assignment) -> Vec<String> {
     let line = |mask: &AssignedMask| {
         let cache = assignment.cache(mask.level, mask.domain)?;
         let what = match mask.access {
-            Access::All => "",
-            Access::Code => " for code",
-            Access::Data => " for data",
+            CdpType::All => "",
+            CdpType::Code => " for code",
+            CdpType::Data => " for data",
         };
         let of = format!("{} of {}", mask.mask.count(), cache.bits);
         Some(format!("L{} {}: {of} parts{what}, {}", mask.level, mask.domain, size(bytes(cache, mask))))

@@ -2,7 +2,7 @@
 
 use waykeeper_experiment::layout::Metric;
 
-use crate::comparison::{Both, Compared, ComparedCase, Comparison};
+use crate::comparison::{Both, Compared, ComparedCase, RunComparison};
 use crate::figure::{ratio, time};
 use crate::metric::figure;
 use crate::shown::one_line;
@@ -26,8 +26,8 @@ fn bandwidth(value: Option<f64>) -> String {
 }
 
 /// The comparison as text.
-pub fn compare(comparison: &Comparison) -> String {
-    let Comparison { a, b, differences, cases, only_in_a, only_in_b } = comparison;
+pub fn compare(comparison: &RunComparison) -> String {
+    let RunComparison { a, b, differences, cases, only_in_a, only_in_b } = comparison;
     let mut lines = vec![format!("A: {}", describe(a)), format!("B: {}", describe(b))];
     lines.extend(differences.iter().map(|text| paragraph(text, "  ")));
     if cases.is_empty() {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use waykeeper_run::{CaseRecord, Run};
 use waykeeper_statistics::{
-    Answer, Arms, Repeat, VerdictKind, compare as compare_repeats, hidden_by_empty_repeats, what_was_lacking,
+    Arms, EffectDirection, Repeat, VerdictKind, compare as compare_repeats, hidden_by_empty_repeats, what_was_lacking,
 };
 
 use crate::differences::{another_target, differences};
@@ -14,7 +14,7 @@ use crate::pairs::{Pair, pairs};
 
 /// One of the two runs.
 #[derive(Debug, Clone)]
-pub struct Side<'r> {
+pub struct ComparedRun<'r> {
     /// What the user called it.
     pub name: String,
     /// The run.
@@ -25,7 +25,7 @@ pub struct Side<'r> {
 
 /// Two runs, case by case.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Comparison {
+pub struct RunComparison {
     /// The first run.
     pub a: Compared,
     /// The second run.
@@ -115,9 +115,9 @@ const FIGURES: [Figure; 12] = [
     ("misses_per_sample", |case| case.misses_per_sample),
 ];
 
-impl Comparison {
+impl RunComparison {
     /// Compares two runs.
-    pub fn new(sides: [&Side<'_>; 2]) -> Self {
+    pub fn new(sides: [&ComparedRun<'_>; 2]) -> Self {
         let [a, b] = sides.map(|side| side.run);
         let pairs = pairs(&a.cases, &b.cases);
         let left = |run: &Run, is_paired: &dyn Fn(&str) -> bool| -> Vec<String> {
@@ -134,7 +134,7 @@ impl Comparison {
     }
 }
 
-fn compared(Side { name, run, .. }: &Side<'_>) -> Compared {
+fn compared(ComparedRun { name, run, .. }: &ComparedRun<'_>) -> Compared {
     Compared {
         name: name.clone(),
         experiment: run.experiment.clone(),
@@ -187,10 +187,10 @@ fn judge([a, b]: [&Run; 2], (a_case, b_case): Pair<'_>) -> (BesideA, String) {
         (Some(a), Some(b)) => (a - b).abs() <= 0.05 * a,
         _ => false,
     };
-    let rates = if same_threshold { compared.rates.answer } else { Answer::NotShown };
+    let rates = if same_threshold { compared.rates.answer } else { EffectDirection::NotShown };
     let said = [word("excursions", rates), word("maxima", compared.maxima.answer)];
     let said: Vec<_> = said.into_iter().flatten().collect();
-    let is_worse = [rates, compared.maxima.answer].contains(&Answer::Worse);
+    let is_worse = [rates, compared.maxima.answer].contains(&EffectDirection::Worse);
     let kind = match (said.is_empty(), is_worse) {
         (true, _) => VerdictKind::NoDifferenceShown,
         (false, true) => VerdictKind::Worse,
@@ -210,10 +210,10 @@ fn judge([a, b]: [&Run; 2], (a_case, b_case): Pair<'_>) -> (BesideA, String) {
     }
 }
 
-fn word(what: &str, answer: Answer) -> Option<String> {
+fn word(what: &str, answer: EffectDirection) -> Option<String> {
     match answer {
-        Answer::Better => Some(format!("{what} lower")),
-        Answer::Worse => Some(format!("{what} higher")),
-        Answer::NotShown => None,
+        EffectDirection::Better => Some(format!("{what} lower")),
+        EffectDirection::Worse => Some(format!("{what} higher")),
+        EffectDirection::NotShown => None,
     }
 }

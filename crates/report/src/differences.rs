@@ -6,7 +6,7 @@ use waykeeper_experiment::cases::called;
 use waykeeper_experiment::site::ExecutorKind;
 use waykeeper_run::{CaseRecord, Run};
 
-use crate::comparison::Side;
+use crate::comparison::ComparedRun;
 use crate::figure::{cores, counted};
 use crate::length::Length;
 use crate::pairs::Pair;
@@ -15,7 +15,7 @@ use crate::pairs::Pair;
 const NAMED: usize = 3;
 
 /// A sentence or two for each thing that differs; `pairs` are the cases that stand side by side.
-pub fn differences(sides: [&Side<'_>; 2], pairs: &[Pair<'_>]) -> Vec<String> {
+pub fn differences(sides: [&ComparedRun<'_>; 2], pairs: &[Pair<'_>]) -> Vec<String> {
     let [a, b] = sides.map(|side| side.run);
     let differs = |what: &str, a: String, b: String| (a != b).then(|| format!("The {what} differ: {a} and {b}."));
     let found = [
@@ -118,7 +118,7 @@ fn parameters(a: &Run, b: &Run) -> Option<String> {
 }
 
 /// Workloads of the cases that the experiments define themselves, and differently.
-fn definitions(sides: [&Side<'_>; 2], pairs: &[Pair<'_>]) -> Vec<String> {
+fn definitions(sides: [&ComparedRun<'_>; 2], pairs: &[Pair<'_>]) -> Vec<String> {
     let [of_a, of_b] = sides.map(|side| &side.workloads);
     let (Some(of_a), Some(of_b)) = (of_a, of_b) else { return Vec::new() };
     let mut names: Vec<&str> = Vec::new();

@@ -31,7 +31,7 @@ mod trace;
 pub use assignment::assignment;
 pub use catalogue::{catalogue, entry};
 pub use compare::compare;
-pub use comparison::{BesideA, Both, Compared, ComparedCase, Comparison, Side};
+pub use comparison::{BesideA, Both, Compared, ComparedCase, ComparedRun, RunComparison};
 pub use headline::headline;
 pub use length::Length;
 pub use longer::longer;

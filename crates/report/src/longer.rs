@@ -1,6 +1,6 @@
 //! What a run says about the maxima of a longer one.
 
-use waykeeper_run::{Forecast, Longer, NO_EXCURSIONS};
+use waykeeper_run::{LongRunForecast, Longer, NO_EXCURSIONS};
 
 use crate::figure::{ratio, seconds, three_digits, time};
 use crate::table::{columns, table};
@@ -53,7 +53,7 @@ pub fn longer(cases: &[Longer]) -> String {
 }
 
 fn row(case: &Longer) -> Vec<String> {
-    let of = |cell: fn(&Forecast) -> String| case.forecast.as_ref().map(cell).unwrap_or_default();
+    let of = |cell: fn(&LongRunForecast) -> String| case.forecast.as_ref().map(cell).unwrap_or_default();
     let range = |low: f64, high: Option<f64>| match high {
         Some(high) => format!("{} to {}", time(Some(low)), time(Some(high))),
         None => format!("{} or more", time(Some(low))),

@@ -1,13 +1,15 @@
 //! What a machine is: cores, caches and controls at a glance.
 
-use waykeeper_linux::machine::{CacheKind, CacheUse, Control, Cores, How, Limits, Machine, Measured, Shares, Unit};
+use waykeeper_linux::machine::{
+    CacheKind, CacheUse, Control, Cores, How, Limits, Machine, MeasuredLatencies, Shares, Unit,
+};
 use waykeeper_platform::format_cpulist;
 
 use crate::table::{columns, table};
 use crate::text::{paragraph, section};
 
 /// The machine as text; with its latencies, where they were measured.
-pub fn machine(machine: &Machine, latencies: &[Measured]) -> String {
+pub fn machine(machine: &Machine, latencies: &[MeasuredLatencies]) -> String {
     let sections = [
         Some(heading(machine)),
         Some(cores(machine)),
@@ -185,7 +187,7 @@ fn nodes(machine: &Machine) -> String {
     table(&columns, &rows)
 }
 
-fn measured(latencies: &[Measured]) -> Option<String> {
+fn measured(latencies: &[MeasuredLatencies]) -> Option<String> {
     let columns =
         columns(&[("core", false), ("level", false), ("ns a load", true), ("least", true), ("greatest", true)]);
     let mut rows = Vec::new();

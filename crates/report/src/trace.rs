@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use waykeeper_trace::foreign::Format;
-use waykeeper_trace::{Kind, PAGE, Trace};
+use waykeeper_trace::{PAGE, RecordKind, Trace};
 use waykeeper_workload::format_ns;
 
 use crate::figure::{count, counted, three_digits};
@@ -61,10 +61,10 @@ impl TraceSummary {
             },
             source: header.source.clone(),
             is_part: header.is_part,
-            loads: header.count(Kind::Load),
-            stores: header.count(Kind::Store),
-            modifies: header.count(Kind::Modify),
-            fetches: header.count(Kind::Fetch),
+            loads: header.count(RecordKind::Load),
+            stores: header.count(RecordKind::Store),
+            modifies: header.count(RecordKind::Modify),
+            fetches: header.count(RecordKind::Fetch),
             instructions: header.instructions,
             data_bytes: trace.data_pages().pages() * PAGE,
             data_pieces: trace.data_pages().runs() as u64,

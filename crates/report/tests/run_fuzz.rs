@@ -12,7 +12,7 @@ use bolero::{TypeGenerator, check};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use waykeeper_experiment::InputError;
-use waykeeper_report::{Comparison, Detail, Side};
+use waykeeper_report::{ComparedRun, Detail, RunComparison};
 use waykeeper_run::{folder, longer};
 
 /// The `run.json` and `excursions.hlog` of runs of released versions.
@@ -59,8 +59,8 @@ fn show_and_compare(path: &Path) -> bool {
     }
     // A run without parameters has an empty list of them.
     let _ = waykeeper_report::parameters(&run);
-    let side = Side { name: "a".into(), run: &run, workloads: None };
-    assert!(!waykeeper_report::compare(&Comparison::new([&side, &side])).is_empty());
+    let side = ComparedRun { name: "a".into(), run: &run, workloads: None };
+    assert!(!waykeeper_report::compare(&RunComparison::new([&side, &side])).is_empty());
     true
 }
 

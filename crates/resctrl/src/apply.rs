@@ -2,7 +2,7 @@
 
 use crate::text::c_string;
 use crate::tree::{Content, NodeId, Owner, Tree};
-use crate::{Caller, Entry, Errno, Operation, OperationError, Reply, Resctrl};
+use crate::{Caller, DirectoryEntry, Errno, FileOperation, OperationError, Reply, Resctrl};
 
 /// The longest write: a page.
 const WRITE_MAX: usize = 4096;
@@ -12,7 +12,7 @@ impl Resctrl {
     ///
     /// # Errors
     /// What the kernel would answer.
-    pub fn apply(&mut self, operation: &Operation) -> Result<Reply, OperationError> {
+    pub fn apply(&mut self, operation: &FileOperation) -> Result<Reply, OperationError> {
         self.apply_for(&Caller::default(), operation)
     }
 
@@ -20,18 +20,20 @@ impl Resctrl {
     ///
     /// # Errors
     /// What the kernel would answer.
-    pub fn apply_for(&mut self, caller: &Caller, operation: &Operation) -> Result<Reply, OperationError> {
+    pub fn apply_for(&mut self, caller: &Caller, operation: &FileOperation) -> Result<Reply, OperationError> {
         let result = match operation {
-            Operation::Read { path } => self.read(path).map(Reply::Bytes),
-            Operation::Write { path, data } => self.write(caller, path, data).map(|()| Reply::Written(data.len())),
-            Operation::Mkdir { path, mode } => self.mkdir_path(caller, path, *mode),
-            Operation::Rmdir { path } => self.rmdir_path(caller, path),
-            Operation::Rename { from, to } => self.rename_path(from, to),
-            Operation::Readdir { path } => self.entries(path).map(Reply::Entries),
-            Operation::Getattr { path } => self.lookup(path).map(|node| Reply::Attributes(self.tree.attributes(node))),
-            Operation::Chmod { path, mode } => self.chmod(path, *mode),
-            Operation::Unlink { path } => self.unlink(path),
-            Operation::Create { path } => self.create(path),
+            FileOperation::Read { path } => self.read(path).map(Reply::Bytes),
+            FileOperation::Write { path, data } => self.write(caller, path, data).map(|()| Reply::Written(data.len())),
+            FileOperation::Mkdir { path, mode } => self.mkdir_path(caller, path, *mode),
+            FileOperation::Rmdir { path } => self.rmdir_path(caller, path),
+            FileOperation::Rename { from, to } => self.rename_path(from, to),
+            FileOperation::Readdir { path } => self.entries(path).map(Reply::Entries),
+            FileOperation::Getattr { path } => {
+                self.lookup(path).map(|node| Reply::Attributes(self.tree.attributes(node)))
+            }
+            FileOperation::Chmod { path, mode } => self.chmod(path, *mode),
+            FileOperation::Unlink { path } => self.unlink(path),
+            FileOperation::Create { path } => self.create(path),
         };
         result.map_err(|errno| OperationError { errno, status: self.status() })
     }
@@ -144,7 +146,7 @@ impl Resctrl {
     ///
     /// # Errors
     /// ENOENT or ENOTDIR.
-    pub fn entries(&self, path: &[u8]) -> Result<Vec<Entry>, Errno> {
+    pub fn entries(&self, path: &[u8]) -> Result<Vec<DirectoryEntry>, Errno> {
         let node = self.lookup(path)?;
         if self.tree.is_directory(node) { Ok(self.tree.entries(node)) } else { Err(Errno::ENOTDIR) }
     }

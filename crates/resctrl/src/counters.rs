@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::group::{GroupId, GroupKind};
 use crate::rmid::Rmid;
-use crate::{Errno, Event, Resctrl};
+use crate::{Errno, MonitorEvent, Resctrl};
 
 /// What a counter says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,10 +31,10 @@ pub(crate) struct Counters {
     scale: u64,
     /// Width of the bandwidth counters in bits.
     bits: u32,
-    raw: BTreeMap<(usize, Rmid, Event), Reading>,
+    raw: BTreeMap<(usize, Rmid, MonitorEvent), Reading>,
     /// What those read that were not set on their own, by event.
     all: [Option<Reading>; 3],
-    progress: BTreeMap<(usize, Rmid, Event), Progress>,
+    progress: BTreeMap<(usize, Rmid, MonitorEvent), Progress>,
 }
 
 impl Counters {
@@ -42,13 +42,13 @@ impl Counters {
         Counters { scale: scale.into(), bits, ..Self::default() }
     }
 
-    fn raw(&self, domain: usize, rmid: Rmid, event: Event) -> Reading {
+    fn raw(&self, domain: usize, rmid: Rmid, event: MonitorEvent) -> Reading {
         let own = self.raw.get(&(domain, rmid, event)).copied();
         own.or(self.all[event as usize]).unwrap_or(Reading::Value(0))
     }
 
     /// An occupancy, in bytes.
-    pub fn read(&self, domain: usize, rmid: Rmid, event: Event) -> Reading {
+    pub fn read(&self, domain: usize, rmid: Rmid, event: MonitorEvent) -> Reading {
         match self.raw(domain, rmid, event) {
             Reading::Value(counts) => Reading::Value(counts.wrapping_mul(self.scale)),
             other => other,
@@ -56,7 +56,7 @@ impl Counters {
     }
 
     /// A bandwidth event, in bytes since the last reset.
-    fn advance(&mut self, domain: usize, rmid: Rmid, event: Event) -> Reading {
+    fn advance(&mut self, domain: usize, rmid: Rmid, event: MonitorEvent) -> Reading {
         let raw = self.raw(domain, rmid, event);
         let progress = self.progress.entry((domain, rmid, event)).or_default();
         match raw {
@@ -81,7 +81,7 @@ impl Counters {
     }
 
     /// Lets a bandwidth event begin at 0 again.
-    fn reset(&mut self, domain: usize, rmid: Rmid, event: Event) {
+    fn reset(&mut self, domain: usize, rmid: Rmid, event: MonitorEvent) {
         let previous = match self.raw(domain, rmid, event) {
             Reading::Value(counts) => counts,
             _ => 0,
@@ -93,7 +93,7 @@ impl Counters {
 impl Resctrl {
     /// Sets what the hardware's counter says for a class and RMID (on x86 the CLOSID does not matter) in an L3 domain.
     /// Does nothing when there is no such domain.
-    pub fn set_counter(&mut self, domain_id: u32, closid: u32, rmid: u32, event: Event, reading: Reading) {
+    pub fn set_counter(&mut self, domain_id: u32, closid: u32, rmid: u32, event: MonitorEvent, reading: Reading) {
         let rmid = self.rmid(closid, rmid);
         if let Some(domain) = self.monitoring_domain(domain_id) {
             self.counters.raw.insert((domain, rmid, event), reading);
@@ -101,7 +101,7 @@ impl Resctrl {
     }
 
     /// Sets what all counters of an event say that were not set on their own.
-    pub fn set_all_counters(&mut self, event: Event, reading: Reading) {
+    pub fn set_all_counters(&mut self, event: MonitorEvent, reading: Reading) {
         self.counters.all[event as usize] = Some(reading);
     }
 
@@ -112,7 +112,7 @@ impl Resctrl {
 
     /// The content of a file below `mon_data`: the group's own counter, for control groups with all of their monitoring
     /// groups'. An error counts only when no part could be read.
-    pub(crate) fn show_event(&mut self, group: GroupId, domain: usize, event: Event) -> Vec<u8> {
+    pub(crate) fn show_event(&mut self, group: GroupId, domain: usize, event: MonitorEvent) -> Vec<u8> {
         let mut members = vec![group];
         if self.group(group).kind == GroupKind::Control {
             members.extend(&self.group(group).children);

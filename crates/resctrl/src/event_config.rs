@@ -2,10 +2,10 @@
 
 use crate::number::unsigned;
 use crate::text::{take_until, trim};
-use crate::{Errno, Event, Resctrl};
+use crate::{Errno, MonitorEvent, Resctrl};
 
 impl Resctrl {
-    pub(crate) fn show_event_config(&self, event: Event) -> String {
+    pub(crate) fn show_event_config(&self, event: MonitorEvent) -> String {
         let Some(monitoring) = &self.machine.monitoring else { return String::new() };
         let configured = |(index, domain): (usize, &crate::Domain)| {
             format!("{}=0x{:02x}", domain.id, self.event_config(index, event))
@@ -14,13 +14,13 @@ impl Resctrl {
     }
 
     /// The transactions that an event counts in a domain; at first all (total), or those to local memory (local).
-    fn event_config(&self, domain: usize, event: Event) -> u32 {
-        let default = if event == Event::MbmTotal { 0x7f } else { 0x15 };
+    fn event_config(&self, domain: usize, event: MonitorEvent) -> u32 {
+        let default = if event == MonitorEvent::MbmTotal { 0x7f } else { 0x15 };
         self.event_configs.get(&(domain, event)).copied().unwrap_or(default)
     }
 
     /// Takes `domain=mask` pairs. Unlike masks of caches each pair holds at once, even if a later one is wrong.
-    pub(crate) fn write_event_config(&mut self, event: Event, text: &[u8]) -> Result<(), Errno> {
+    pub(crate) fn write_event_config(&mut self, event: MonitorEvent, text: &[u8]) -> Result<(), Errno> {
         let valid = self.machine.configurable_events().unwrap_or(0);
         let mut rest = Some(text);
         while rest.is_some_and(|rest| !rest.is_empty()) {

@@ -1,7 +1,8 @@
 //! A machine to try things on.
 
 use crate::{
-    AllocatableCache, Architecture, Bandwidth, Cpus, Domain, Event, Kernel, Monitoring, ResctrlMachine, Throttle,
+    AllocatableCache, BandwidthResource, Domain, KernelRelease, MachineCpus, MonitorEvent, MonitorResource,
+    QosTechnology, ResctrlMachine, Throttle,
 };
 
 /// An Intel server with two sockets of two cores: L3 allocation with CDP, memory bandwidth allocation, monitoring.
@@ -10,9 +11,9 @@ pub fn server() -> ResctrlMachine {
         vec![Domain { id: 0, cpus: [0, 1].into_iter().collect() }, Domain { id: 1, cpus: [2, 3].into_iter().collect() }]
     };
     ResctrlMachine {
-        kernel: Kernel::V6_1,
-        architecture: Architecture::Intel,
-        cpus: Cpus { possible: 4, parsed: 4, online: (0..4).collect() },
+        kernel: KernelRelease::V6_1,
+        architecture: QosTechnology::Intel,
+        cpus: MachineCpus { possible: 4, parsed: 4, online: (0..4).collect() },
         l3: Some(AllocatableCache {
             domains: sockets(),
             mask_bits: 20,
@@ -25,7 +26,7 @@ pub fn server() -> ResctrlMachine {
             line_bytes: 64,
         }),
         l2: None,
-        mb: Some(Bandwidth {
+        mb: Some(BandwidthResource {
             domains: sockets(),
             closids: 8,
             min: 10,
@@ -35,10 +36,10 @@ pub fn server() -> ResctrlMachine {
             throttle: Some(Throttle::Max),
         }),
         smba: None,
-        monitoring: Some(Monitoring {
+        monitoring: Some(MonitorResource {
             domains: sockets(),
             rmids: 32,
-            events: Event::ALL.to_vec(),
+            events: MonitorEvent::ALL.to_vec(),
             scale_bytes: 65536,
             counter_bits: 24,
             llc_bytes: 40 << 20,

@@ -1,6 +1,6 @@
 //! The files, their names and permissions.
 
-use crate::Event;
+use crate::MonitorEvent;
 use crate::cpus::CpuFormat;
 
 /// A file, apart from counters.
@@ -21,7 +21,7 @@ pub(crate) enum File {
     MonFeatures,
     MaxThresholdOccupancy,
     MbmAssignMode,
-    EventConfig(Event),
+    EventConfig(MonitorEvent),
     Cpus(CpuFormat),
     Tasks,
     Schemata,
@@ -50,7 +50,7 @@ impl File {
             File::MonFeatures => "mon_features",
             File::MaxThresholdOccupancy => "max_threshold_occupancy",
             File::MbmAssignMode => "mbm_assign_mode",
-            File::EventConfig(Event::MbmTotal) => "mbm_total_bytes_config",
+            File::EventConfig(MonitorEvent::MbmTotal) => "mbm_total_bytes_config",
             File::EventConfig(_) => "mbm_local_bytes_config",
             File::Cpus(CpuFormat::Mask) => "cpus",
             File::Cpus(CpuFormat::List) => "cpus_list",

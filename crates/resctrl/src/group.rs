@@ -2,7 +2,7 @@
 
 use crate::pseudo_lock::Region;
 use crate::tree::NodeId;
-use crate::{CpuSet, Event, Resctrl};
+use crate::{CpuSet, MonitorEvent, Resctrl};
 
 /// Names a group as long as it lives, and no other afterwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -61,7 +61,7 @@ pub(crate) struct Group {
     /// The region to lock, from pseudo-locksetup on.
     pub region: Option<Region>,
     /// What the software controller follows.
-    pub mbps_event: Event,
+    pub mbps_event: MonitorEvent,
 }
 
 impl Resctrl {

@@ -60,14 +60,14 @@ impl Resctrl {
 
 #[cfg(test)]
 mod tests {
-    use crate::{MountOptions, Operation, Reply, Resctrl, ResourceId, example};
+    use crate::{FileOperation, MountOptions, Reply, Resctrl, ResourceId, example};
 
     #[test]
     fn a_schemata_write_shows_in_the_registers_and_an_unmount_takes_it_back() {
         let mut resctrl = Resctrl::new(example::server());
         resctrl.mount(MountOptions::default()).unwrap();
         let path = b"schemata".to_vec();
-        resctrl.apply(&Operation::Write { path, data: b"L3:1=ff\nMB:0=50\n".to_vec() }).unwrap();
+        resctrl.apply(&FileOperation::Write { path, data: b"L3:1=ff\nMB:0=50\n".to_vec() }).unwrap();
         let value = |resctrl: &Resctrl, resource, domain: u32| {
             let all = resctrl.hardware_controls();
             all.into_iter().find(|it| it.resource == resource && it.domain == domain).unwrap().values[0]
@@ -86,7 +86,7 @@ mod tests {
         resctrl.mount(MountOptions::default()).unwrap();
         for path in ["", "schemata", "info/L3/cbm_mask", "mon_data/mon_L3_01"] {
             let path = path.as_bytes().to_vec();
-            let Ok(Reply::Attributes(seen)) = resctrl.apply(&Operation::Getattr { path: path.clone() }) else {
+            let Ok(Reply::Attributes(seen)) = resctrl.apply(&FileOperation::Getattr { path: path.clone() }) else {
                 panic!("{path:?} is there")
             };
             assert_eq!(resctrl.path_of(seen.inode), Some(path));

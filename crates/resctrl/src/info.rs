@@ -7,7 +7,7 @@ use crate::group::Mode;
 use crate::number::unsigned_32;
 use crate::resource::{DomainState, Resource, Scale, Schema, full_mask};
 use crate::text::c_string;
-use crate::{AllocatableCache, Errno, Event, Monitoring, Resctrl, Throttle};
+use crate::{AllocatableCache, Errno, MonitorEvent, MonitorResource, Resctrl, Throttle};
 
 impl Resctrl {
     pub(crate) fn show_info(&self, file: File, schema: Option<&Schema>) -> Result<Vec<u8>, Errno> {
@@ -46,7 +46,7 @@ impl Resctrl {
         })
     }
 
-    fn features(&self, monitoring: &Monitoring) -> String {
+    fn features(&self, monitoring: &MonitorResource) -> String {
         let configurable = self.machine.configurable_events().is_some();
         let mut lines = Vec::new();
         for event in &monitoring.events {
@@ -60,7 +60,8 @@ impl Resctrl {
 
     /// Whether masks with holes are taken.
     pub(crate) fn allows_holes(&self, cache: &AllocatableCache) -> bool {
-        let asked = self.machine.kernel.knows_sparse_masks() || self.machine.architecture != crate::Architecture::Intel;
+        let asked =
+            self.machine.kernel.knows_sparse_masks() || self.machine.architecture != crate::QosTechnology::Intel;
         cache.sparse && asked
     }
 
@@ -100,7 +101,7 @@ impl Resctrl {
                 self.status.puts("max_threshold_occupancy: Invalid input\n");
             }
         })?;
-        let Some(Monitoring { llc_bytes: limit, scale_bytes: scale, .. }) = self.machine.monitoring else {
+        let Some(MonitorResource { llc_bytes: limit, scale_bytes: scale, .. }) = self.machine.monitoring else {
             return Err(Errno::EINVAL);
         };
         if bytes > limit {
@@ -130,7 +131,8 @@ impl Resctrl {
     }
 
     pub(crate) fn write_mbps_event(&mut self, group: crate::group::GroupId, text: &[u8]) -> Result<(), Errno> {
-        let event = [Event::MbmLocal, Event::MbmTotal].into_iter().find(|event| event.name().as_bytes() == text);
+        let event =
+            [MonitorEvent::MbmLocal, MonitorEvent::MbmTotal].into_iter().find(|event| event.name().as_bytes() == text);
         match event.filter(|&event| self.machine.counts(event)) {
             Some(event) => {
                 self.group_mut(group).mbps_event = event;

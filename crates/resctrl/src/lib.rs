@@ -1,17 +1,17 @@
 //! The kernel's resctrl as a pure state machine.
 //!
 //! A [`ResctrlMachine`] says what the hardware has and which kernel runs. A [`Resctrl`] on it can be mounted, and then takes
-//! [`Operation`]s on its files: it answers with the bytes, or with the error number and the text of
+//! [`FileOperation`]s on its files: it answers with the bytes, or with the error number and the text of
 //! `info/last_cmd_status`, that the kernel would answer with. It does no I/O. What happens outside is told to it: tasks
 //! that start and end, what the hardware's counters say, the passing of time in limbo.
 //!
 //! ```
-//! use waykeeper_resctrl::{MountOptions, Operation, Reply, Resctrl, example};
+//! use waykeeper_resctrl::{MountOptions, FileOperation, Reply, Resctrl, example};
 //!
 //! let mut resctrl = Resctrl::new(example::server());
 //! resctrl.mount(MountOptions::default())?;
 //! let path = b"schemata".to_vec();
-//! let write = Operation::Write { path: path.clone(), data: b"L3:0=f00f\n".to_vec() };
+//! let write = FileOperation::Write { path: path.clone(), data: b"L3:0=f00f\n".to_vec() };
 //! let refusal = resctrl.apply(&write).unwrap_err();
 //! assert_eq!(refusal.status, b"The mask f00f has non-consecutive 1-bits\n");
 //! # Ok::<(), waykeeper_resctrl::Errno>(())
@@ -57,15 +57,16 @@ pub use counters::Reading;
 pub use cpu_set::CpuSet;
 pub use errno::Errno;
 pub use hardware::HardwareControls;
-pub use kernel::Kernel;
+pub use kernel::KernelRelease;
 pub use machine::{
-    AllocatableCache, Architecture, Bandwidth, Cpus, Domain, Event, Monitoring, ResctrlMachine, Throttle,
+    AllocatableCache, BandwidthResource, Domain, MachineCpus, MonitorEvent, MonitorResource, QosTechnology,
+    ResctrlMachine, Throttle,
 };
 pub use mount::MountOptions;
-pub use operation::{Attributes, Caller, Entry, Operation, OperationError, Reply};
+pub use operation::{Attributes, Caller, DirectoryEntry, FileOperation, OperationError, Reply};
 pub use process::Task;
 pub use pseudo_lock::LockedRegion;
-pub use resource::{Kind, ResourceId};
+pub use resource::{ConfType, ResourceId};
 
 /// resctrl on a machine.
 #[derive(Clone, Debug)]
@@ -80,7 +81,7 @@ pub struct Resctrl {
     threshold: u32,
     counters: counters::Counters,
     /// What bandwidth events count, by domain (index), where it was changed.
-    event_configs: BTreeMap<(usize, Event), u32>,
+    event_configs: BTreeMap<(usize, MonitorEvent), u32>,
     processes: process::Processes,
     groups: BTreeMap<group::GroupId, group::Group>,
     /// Control groups, the newest first, the root last.
@@ -98,8 +99,8 @@ impl Resctrl {
     pub fn new(machine: ResctrlMachine) -> Self {
         let monitoring = machine.monitoring.as_ref();
         let classes = match machine.architecture {
-            Architecture::Mpam => machine.l3.iter().chain(&machine.l2).map(|cache| cache.closids).min().unwrap_or(1),
-            Architecture::Intel | Architecture::Amd => 1,
+            QosTechnology::Mpam => machine.l3.iter().chain(&machine.l2).map(|cache| cache.closids).min().unwrap_or(1),
+            QosTechnology::Intel | QosTechnology::Amd => 1,
         };
         let threshold = monitoring.map_or(0, |it| it.llc_bytes / it.rmids.max(1) / it.scale_bytes * it.scale_bytes);
         let signed_names = machine.kernel.hashes_signed_names(machine.architecture);

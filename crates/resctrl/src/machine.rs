@@ -1,10 +1,10 @@
 //! The machine as resctrl sees it: plain data, no rules.
 
-use crate::{CpuSet, Kernel};
+use crate::{CpuSet, KernelRelease};
 
 /// Whose rules for masks, bandwidth and identifiers hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Architecture {
+pub enum QosTechnology {
     /// Intel RDT: bandwidth in percent.
     Intel,
     /// AMD QoS: bandwidth in units of 1/8 GB/s, masks may be empty and may have holes.
@@ -15,7 +15,7 @@ pub enum Architecture {
 
 /// The CPUs of a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cpus {
+pub struct MachineCpus {
     /// nr_cpu_ids: how many CPU numbers there can be; the width of a printed mask, in bits.
     pub possible: u32,
     /// How many bits the parser of masks takes: as `possible`, or NR_CPUS where the kernel keeps masks on the stack.
@@ -67,7 +67,7 @@ pub enum Throttle {
 
 /// A bandwidth that can be allocated (MBA, SMBA).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Bandwidth {
+pub struct BandwidthResource {
     /// Its instances, ascending by id.
     pub domains: Vec<Domain>,
     /// How many classes the hardware has.
@@ -86,7 +86,7 @@ pub struct Bandwidth {
 
 /// An event that is counted for every RMID and L3 domain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Event {
+pub enum MonitorEvent {
     /// Bytes of the cache that are occupied.
     LlcOccupancy,
     /// Bytes to and from all memory.
@@ -95,34 +95,34 @@ pub enum Event {
     MbmLocal,
 }
 
-impl Event {
+impl MonitorEvent {
     /// All events in the order of `mon_features`.
-    pub const ALL: [Event; 3] = [Event::LlcOccupancy, Event::MbmTotal, Event::MbmLocal];
+    pub const ALL: [MonitorEvent; 3] = [MonitorEvent::LlcOccupancy, MonitorEvent::MbmTotal, MonitorEvent::MbmLocal];
 
     /// The name of its file.
     pub fn name(self) -> &'static str {
         match self {
-            Event::LlcOccupancy => "llc_occupancy",
-            Event::MbmTotal => "mbm_total_bytes",
-            Event::MbmLocal => "mbm_local_bytes",
+            MonitorEvent::LlcOccupancy => "llc_occupancy",
+            MonitorEvent::MbmTotal => "mbm_total_bytes",
+            MonitorEvent::MbmLocal => "mbm_local_bytes",
         }
     }
 
     /// Whether it counts bytes that passed, not bytes that are there.
     pub fn is_bandwidth(self) -> bool {
-        self != Event::LlcOccupancy
+        self != MonitorEvent::LlcOccupancy
     }
 }
 
 /// What can be monitored.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Monitoring {
+pub struct MonitorResource {
     /// The L3 instances that count, ascending by id.
     pub domains: Vec<Domain>,
     /// How many RMIDs there are; for MPAM: PMGs of every PARTID.
     pub rmids: u32,
-    /// The events that are counted, in the order of [`Event::ALL`].
-    pub events: Vec<Event>,
+    /// The events that are counted, in the order of [`MonitorEvent::ALL`].
+    pub events: Vec<MonitorEvent>,
     /// Bytes for one count of the hardware.
     pub scale_bytes: u32,
     /// Bits of a bandwidth counter.
@@ -137,21 +137,21 @@ pub struct Monitoring {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResctrlMachine {
     /// The kernel that runs.
-    pub kernel: Kernel,
+    pub kernel: KernelRelease,
     /// Whose rules hold.
-    pub architecture: Architecture,
+    pub architecture: QosTechnology,
     /// The CPUs.
-    pub cpus: Cpus,
+    pub cpus: MachineCpus,
     /// Allocation of the level 3 cache.
     pub l3: Option<AllocatableCache>,
     /// Allocation of the level 2 caches.
     pub l2: Option<AllocatableCache>,
     /// Allocation of memory bandwidth.
-    pub mb: Option<Bandwidth>,
+    pub mb: Option<BandwidthResource>,
     /// Allocation of the bandwidth of slow memory (AMD); kernels before 6.3 do not know it.
-    pub smba: Option<Bandwidth>,
+    pub smba: Option<BandwidthResource>,
     /// Monitoring of the level 3 cache and of memory bandwidth.
-    pub monitoring: Option<Monitoring>,
+    pub monitoring: Option<MonitorResource>,
     /// Whether the kernel knows how to stop this processor's prefetchers, which pseudo-locking needs.
     pub pseudo_lock: bool,
 }
@@ -164,7 +164,7 @@ impl ResctrlMachine {
     }
 
     /// Whether an event is counted.
-    pub(crate) fn counts(&self, event: Event) -> bool {
+    pub(crate) fn counts(&self, event: MonitorEvent) -> bool {
         self.monitoring.as_ref().is_some_and(|monitoring| monitoring.events.contains(&event))
     }
 }

@@ -103,7 +103,7 @@ impl Resctrl {
 
     fn take_closid(&mut self) -> Result<u32, Errno> {
         let rmids = &self.rmids;
-        let depends = self.machine.architecture == crate::Architecture::Mpam && self.machine.monitoring.is_some();
+        let depends = self.machine.architecture == crate::QosTechnology::Mpam && self.machine.monitoring.is_some();
         let dirty = |closid| if depends { rmids.dirty(closid) } else { 0 };
         let closid = self.closids.take(dirty);
         closid.ok_or(Errno::ENOSPC).inspect_err(|_| self.status.puts("Out of CLOSIDs\n"))

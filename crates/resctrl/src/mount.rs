@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use crate::resource::{Kind, Resource, ResourceId, Schema};
-use crate::{Caller, Errno, Event, Resctrl};
+use crate::resource::{ConfType, Resource, ResourceId, Schema};
+use crate::{Caller, Errno, MonitorEvent, Resctrl};
 
 /// The options of a mount.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -34,7 +34,7 @@ impl Resctrl {
             return Err(Errno::EBUSY);
         }
         for (wanted, cache) in [(options.cdpl2, &self.machine.l2), (options.cdp, &self.machine.l3)] {
-            if wanted && self.machine.architecture == crate::Architecture::Mpam {
+            if wanted && self.machine.architecture == crate::QosTechnology::Mpam {
                 return Err(Errno::EOPNOTSUPP);
             }
             if wanted && !cache.as_ref().is_some_and(|cache| cache.cdp) {
@@ -81,8 +81,8 @@ impl Resctrl {
 
     /// Whether `mba_MBps` can be mounted.
     fn supports_mbps(&self) -> bool {
-        let counted = self.machine.counts(Event::MbmLocal)
-            || self.machine.kernel.chooses_mbps_event() && self.machine.counts(Event::MbmTotal);
+        let counted = self.machine.counts(MonitorEvent::MbmLocal)
+            || self.machine.kernel.chooses_mbps_event() && self.machine.counts(MonitorEvent::MbmTotal);
         counted && self.machine.mb.as_ref().is_some_and(|mb| mb.linear)
     }
 
@@ -104,11 +104,11 @@ impl Resctrl {
     }
 
     /// Whether code and data of a resource have masks of their own.
-    pub(crate) fn peer(kind: Kind) -> Option<Kind> {
+    pub(crate) fn peer(kind: ConfType) -> Option<ConfType> {
         match kind {
-            Kind::Both => None,
-            Kind::Code => Some(Kind::Data),
-            Kind::Data => Some(Kind::Code),
+            ConfType::Both => None,
+            ConfType::Code => Some(ConfType::Data),
+            ConfType::Data => Some(ConfType::Code),
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::Errno;
 /// An operation on a path. Paths are relative to the mount point, without a slash at the start; the empty path is the
 /// mount point itself. Names are bytes, as in the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Operation {
+pub enum FileOperation {
     /// open, read to the end, close.
     Read {
         /// A file.
@@ -76,14 +76,14 @@ pub enum Reply {
     /// The content of a file.
     Bytes(Vec<u8>),
     /// The entries of a directory, in the order in which the kernel lists them.
-    Entries(Vec<Entry>),
+    Entries(Vec<DirectoryEntry>),
     /// The attributes of a path.
     Attributes(Attributes),
 }
 
 /// One entry of a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct DirectoryEntry {
     /// The name.
     pub name: Vec<u8>,
     /// Whether it is a directory.

@@ -5,7 +5,7 @@ use crate::file::File;
 use crate::group::{Group, GroupId, GroupKind, Mode};
 use crate::resource::Scale;
 use crate::tree::{Content, Directory, NodeId, Owner, Tree};
-use crate::{CpuSet, Event, Resctrl};
+use crate::{CpuSet, MonitorEvent, Resctrl};
 
 const ROOT_OWNER: Owner = Owner { uid: 0, gid: 0 };
 
@@ -50,8 +50,8 @@ impl Resctrl {
         }
     }
 
-    fn default_mbps_event(&self) -> Event {
-        if self.machine.counts(Event::MbmLocal) { Event::MbmLocal } else { Event::MbmTotal }
+    fn default_mbps_event(&self) -> MonitorEvent {
+        if self.machine.counts(MonitorEvent::MbmLocal) { MonitorEvent::MbmLocal } else { MonitorEvent::MbmTotal }
     }
 
     /// The files of a group.
@@ -137,8 +137,8 @@ impl Resctrl {
             (true, File::MonFeatures),
             (true, File::MaxThresholdOccupancy),
             (self.machine.kernel.has_assign_mode(), File::MbmAssignMode),
-            (can_set(Event::MbmTotal), File::EventConfig(Event::MbmTotal)),
-            (can_set(Event::MbmLocal), File::EventConfig(Event::MbmLocal)),
+            (can_set(MonitorEvent::MbmTotal), File::EventConfig(MonitorEvent::MbmTotal)),
+            (can_set(MonitorEvent::MbmLocal), File::EventConfig(MonitorEvent::MbmLocal)),
         ];
         self.add_files(node, &files, ROOT_OWNER);
     }

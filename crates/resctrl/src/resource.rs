@@ -1,7 +1,7 @@
 //! Resources that can be allocated, their domains' settings, and the lines of `schemata` that they get.
 
 use crate::group::GroupId;
-use crate::{AllocatableCache, Bandwidth, CpuSet, Domain, MountOptions, ResctrlMachine};
+use crate::{AllocatableCache, BandwidthResource, CpuSet, Domain, MountOptions, ResctrlMachine};
 
 /// Bandwidth in MiB/s that no one is held to.
 const UNLIMITED_MBPS: u32 = u32::MAX;
@@ -38,7 +38,7 @@ impl ResourceId {
 
 /// Which accesses a setting is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
+pub enum ConfType {
     /// All.
     Both,
     /// Instruction fetches, with CDP.
@@ -51,7 +51,7 @@ pub enum Kind {
 #[derive(Clone, Debug)]
 pub(crate) enum Scale {
     Mask(AllocatableCache),
-    Bandwidth(Bandwidth),
+    Bandwidth(BandwidthResource),
 }
 
 /// A resource of the mounted file system.
@@ -73,7 +73,7 @@ pub(crate) struct DomainState {
     controls: Vec<u32>,
     /// Targets of the software controller in MiB/s, by CLOSID.
     pub mbps: Vec<u32>,
-    /// Settings that were parsed and wait for the rest of the write, by [`Kind`].
+    /// Settings that were parsed and wait for the rest of the write, by [`ConfType`].
     pub staged: [Option<u32>; 3],
     /// The group with a pseudo-locked region here, or one on the way to it.
     pub locked_by: Option<GroupId>,
@@ -96,13 +96,13 @@ impl DomainState {
         &self.controls
     }
 
-    pub fn control(&self, closid: u32, kind: Kind) -> u32 {
+    pub fn control(&self, closid: u32, kind: ConfType) -> u32 {
         self.controls[slot(closid, kind)]
     }
 
     /// Makes the staged settings of a class those of the hardware.
     fn apply_staged(&mut self, closid: u32) {
-        for kind in [Kind::Both, Kind::Code, Kind::Data] {
+        for kind in [ConfType::Both, ConfType::Code, ConfType::Data] {
             if let Some(value) = self.staged[kind as usize].take() {
                 self.controls[slot(closid, kind)] = value;
             }
@@ -110,11 +110,11 @@ impl DomainState {
     }
 }
 
-fn slot(closid: u32, kind: Kind) -> usize {
+fn slot(closid: u32, kind: ConfType) -> usize {
     match kind {
-        Kind::Both => closid as usize,
-        Kind::Data => closid as usize * 2,
-        Kind::Code => closid as usize * 2 + 1,
+        ConfType::Both => closid as usize,
+        ConfType::Data => closid as usize * 2,
+        ConfType::Code => closid as usize * 2 + 1,
     }
 }
 
@@ -128,7 +128,7 @@ impl Resource {
                 Resource { id, domains: domains.collect(), scale: Scale::Mask(cache.clone()), cdp }
             })
         };
-        let bandwidth = |id, bandwidth: &Option<Bandwidth>| {
+        let bandwidth = |id, bandwidth: &Option<BandwidthResource>| {
             bandwidth.as_ref().map(|bw| {
                 let domains = bw.domains.iter().map(|domain| DomainState::new(domain, bw.closids, bw.max));
                 Resource { id, domains: domains.collect(), scale: Scale::Bandwidth(bw.clone()), cdp: false }
@@ -186,7 +186,7 @@ impl Resource {
 pub(crate) struct Schema {
     /// Index of the resource.
     pub resource: usize,
-    pub kind: Kind,
+    pub kind: ConfType,
     pub name: String,
     /// How many classes it has settings for.
     pub closids: u32,
@@ -197,12 +197,12 @@ impl Schema {
     pub fn all(resources: &[Resource]) -> Vec<Schema> {
         let mut schemas = Vec::new();
         for (index, resource) in resources.iter().enumerate() {
-            let kinds: &[Kind] = if resource.cdp { &[Kind::Code, Kind::Data] } else { &[Kind::Both] };
+            let kinds: &[ConfType] = if resource.cdp { &[ConfType::Code, ConfType::Data] } else { &[ConfType::Both] };
             for &kind in kinds {
                 let suffix = match kind {
-                    Kind::Both => "",
-                    Kind::Code => "CODE",
-                    Kind::Data => "DATA",
+                    ConfType::Both => "",
+                    ConfType::Code => "CODE",
+                    ConfType::Data => "DATA",
                 };
                 let name = format!("{}{suffix}", resource.id.name());
                 schemas.insert(0, Schema { resource: index, kind, name, closids: resource.closids() });

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::counters::Reading;
-use crate::{Architecture, Errno, Event, Resctrl};
+use crate::{Errno, MonitorEvent, QosTechnology, Resctrl};
 
 /// An identifier. On x86 the CLOSID is always 0 here: RMIDs are numbers of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -77,7 +77,7 @@ impl Resctrl {
     pub fn check_limbo(&mut self) {
         for domain in 0..self.monitoring_domains() {
             for rmid in self.rmids.waiting(domain) {
-                let occupancy = self.counters.read(domain, rmid, Event::LlcOccupancy);
+                let occupancy = self.counters.read(domain, rmid, MonitorEvent::LlcOccupancy);
                 if matches!(occupancy, Reading::Value(bytes) if bytes < self.threshold.into()) {
                     self.rmids.clean(rmid, domain);
                 }
@@ -92,7 +92,7 @@ impl Resctrl {
 
     /// The identifier's whole name on this architecture.
     pub(crate) fn rmid(&self, closid: u32, rmid: u32) -> Rmid {
-        let closid = if self.machine.architecture == Architecture::Mpam { closid } else { 0 };
+        let closid = if self.machine.architecture == QosTechnology::Mpam { closid } else { 0 };
         Rmid { closid, rmid }
     }
 
@@ -109,10 +109,10 @@ impl Resctrl {
             return;
         }
         let mut busy = BTreeSet::new();
-        if self.machine.counts(Event::LlcOccupancy) {
+        if self.machine.counts(MonitorEvent::LlcOccupancy) {
             let looks = self.machine.kernel.looks_before_limbo();
             for (index, domain) in monitoring.domains.iter().enumerate() {
-                let occupancy = self.counters.read(index, rmid, Event::LlcOccupancy);
+                let occupancy = self.counters.read(index, rmid, MonitorEvent::LlcOccupancy);
                 // A counter that cannot be read does not hold the RMID back.
                 let clean = !matches!(occupancy, Reading::Value(bytes) if bytes > self.threshold.into());
                 if !(looks && domain.cpus.contains(cpu) && clean) {

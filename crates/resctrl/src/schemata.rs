@@ -5,7 +5,7 @@ use crate::number::{unsigned, unsigned_32};
 use crate::pseudo_lock::Target;
 use crate::resource::{ResourceId, Scale};
 use crate::text::{take_until, trim};
-use crate::{Bandwidth, Caller, Errno, Resctrl};
+use crate::{BandwidthResource, Caller, Errno, Resctrl};
 
 impl Resctrl {
     pub(crate) fn write_schemata(&mut self, caller: &Caller, group: GroupId, text: &[u8]) -> Result<(), Errno> {
@@ -99,7 +99,7 @@ impl Resctrl {
     fn stage_bandwidth(&mut self, group: GroupId, target: Target, value: &[u8]) -> Result<(), Errno> {
         self.refuse_duplicate(target)?;
         let resource = self.schemas[target.schema].resource;
-        let Scale::Bandwidth(Bandwidth { min, max, granularity, linear, throttle, .. }) =
+        let Scale::Bandwidth(BandwidthResource { min, max, granularity, linear, throttle, .. }) =
             self.resources[resource].scale
         else {
             return Err(Errno::EINVAL);
@@ -161,10 +161,10 @@ impl Resctrl {
     }
 
     /// A setting as the hardware has it.
-    pub fn control(&self, resource: ResourceId, domain: u32, closid: u32, kind: crate::Kind) -> Option<u32> {
+    pub fn control(&self, resource: ResourceId, domain: u32, closid: u32, kind: crate::ConfType) -> Option<u32> {
         let resource = self.resources.iter().find(|other| other.id == resource)?;
         let domain = resource.domains.iter().find(|other| other.id == domain)?;
-        let kinds_exist = resource.cdp == (kind != crate::Kind::Both);
+        let kinds_exist = resource.cdp == (kind != crate::ConfType::Both);
         (kinds_exist && closid < resource.closids()).then(|| domain.control(closid, kind))
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::file::File;
 use crate::group::GroupId;
-use crate::{Attributes, Entry, Event};
+use crate::{Attributes, DirectoryEntry, MonitorEvent};
 
 /// Names a node as long as it lives, and no other afterwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -33,7 +33,7 @@ pub(crate) enum Content {
     Directory(Directory),
     File(File),
     /// A counter: domain (by index) and event.
-    Counter(usize, Event),
+    Counter(usize, MonitorEvent),
 }
 
 /// A directory or file.
@@ -176,8 +176,8 @@ impl Tree {
         self.node(id).children.values().copied()
     }
 
-    pub fn entries(&self, id: NodeId) -> Vec<Entry> {
-        let entry = |id| Entry { name: self.name(id).to_vec(), directory: self.is_directory(id) };
+    pub fn entries(&self, id: NodeId) -> Vec<DirectoryEntry> {
+        let entry = |id| DirectoryEntry { name: self.name(id).to_vec(), directory: self.is_directory(id) };
         self.children(id).map(entry).collect()
     }
 

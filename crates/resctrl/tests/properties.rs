@@ -2,13 +2,13 @@
 
 use proptest::prelude::*;
 use waykeeper_resctrl::{
-    Kernel, Kind, MountOptions, Operation, Reply, Resctrl, ResctrlMachine, ResourceId, Task, example,
+    ConfType, FileOperation, KernelRelease, MountOptions, Reply, Resctrl, ResctrlMachine, ResourceId, Task, example,
 };
 
 const GROUPS: [&str; 4] = ["", "a/", "b/", "c/"];
 
-fn write(path: String, data: String) -> Operation {
-    Operation::Write { path: path.into_bytes(), data: data.into_bytes() }
+fn write(path: String, data: String) -> FileOperation {
+    FileOperation::Write { path: path.into_bytes(), data: data.into_bytes() }
 }
 
 /// A run of ones.
@@ -16,7 +16,7 @@ fn mask() -> impl Strategy<Value = u32> {
     (0_u32..20, 1_u32..8).prop_map(|(start, length)| (((1_u64 << length) - 1) << start) as u32)
 }
 
-fn operation() -> impl Strategy<Value = Operation> {
+fn operation() -> impl Strategy<Value = FileOperation> {
     let group = prop::sample::select(&GROUPS[..]);
     let name = prop::sample::select(&["a", "b", "c", "a/mon_groups/m", "b/mon_groups/m"][..]);
     // Not pseudo-locksetup: who leaves that is not checked against exclusive groups (see the golden tests).
@@ -27,8 +27,8 @@ fn operation() -> impl Strategy<Value = Operation> {
         _ => format!("MB:0={percent}\nL3:0={first:x}\n"),
     });
     prop_oneof![
-        3 => name.clone().prop_map(|name| Operation::Mkdir { path: name.into(), mode: 0o755 }),
-        1 => name.prop_map(|name| Operation::Rmdir { path: name.into() }),
+        3 => name.clone().prop_map(|name| FileOperation::Mkdir { path: name.into(), mode: 0o755 }),
+        1 => name.prop_map(|name| FileOperation::Rmdir { path: name.into() }),
         5 => (group.clone(), line).prop_map(|(group, line)| write(format!("{group}schemata"), line)),
         2 => (group.clone(), modes).prop_map(|(group, mode)| write(format!("{group}mode"), format!("{mode}\n"))),
         1 => (group.clone(), 0_u32..16).prop_map(|(group, cpus)| write(format!("{group}cpus"), format!("{cpus:x}\n"))),
@@ -36,7 +36,7 @@ fn operation() -> impl Strategy<Value = Operation> {
     ]
 }
 
-fn fresh(kernel: Kernel) -> Resctrl {
+fn fresh(kernel: KernelRelease) -> Resctrl {
     let mut machine: ResctrlMachine = example::server();
     machine.kernel = kernel;
     if let Some(l3) = &mut machine.l3 {
@@ -49,7 +49,7 @@ fn fresh(kernel: Kernel) -> Resctrl {
 }
 
 fn read(resctrl: &mut Resctrl, path: &str) -> Option<String> {
-    match resctrl.apply(&Operation::Read { path: path.into() }) {
+    match resctrl.apply(&FileOperation::Read { path: path.into() }) {
         Ok(Reply::Bytes(bytes)) => Some(String::from_utf8_lossy(&bytes).into_owned()),
         _ => None,
     }
@@ -69,7 +69,7 @@ proptest! {
     #[test]
     fn exclusive_groups_share_nothing_and_masks_are_runs(
         operations in prop::collection::vec(operation(), 0..60),
-        kernel in prop::sample::select(&Kernel::ALL[..]),
+        kernel in prop::sample::select(&KernelRelease::ALL[..]),
     ) {
         let mut resctrl = fresh(kernel);
         for operation in &operations {
@@ -92,7 +92,7 @@ proptest! {
         operations in prop::collection::vec(operation(), 0..40),
         line in "(L3|MB|L2):[0-2]=[0-9a-f]{1,5}(;[0-2]=[0-9a-f]{1,5})?\n",
     ) {
-        let mut resctrl = fresh(Kernel::V6_18);
+        let mut resctrl = fresh(KernelRelease::V6_18);
         for operation in &operations {
             let _ = resctrl.apply(operation);
         }
@@ -105,7 +105,7 @@ proptest! {
 
     #[test]
     fn every_cpu_and_task_is_in_one_control_group(operations in prop::collection::vec(operation(), 0..60)) {
-        let mut resctrl = fresh(Kernel::V7_3);
+        let mut resctrl = fresh(KernelRelease::V7_3);
         for operation in &operations {
             let _ = resctrl.apply(operation);
         }
@@ -125,7 +125,7 @@ proptest! {
 
     #[test]
     fn unmounting_is_forgetting(operations in prop::collection::vec(operation(), 0..60)) {
-        let mut resctrl = fresh(Kernel::V7_3);
+        let mut resctrl = fresh(KernelRelease::V7_3);
         let before = read(&mut resctrl, "schemata");
         for operation in &operations {
             let _ = resctrl.apply(operation);
@@ -133,14 +133,14 @@ proptest! {
         resctrl.unmount();
         prop_assert_eq!(resctrl.mount(MountOptions::default()), Ok(()));
         prop_assert_eq!(read(&mut resctrl, "schemata"), before);
-        prop_assert_eq!(resctrl.control(ResourceId::L3, 0, 1, Kind::Both), Some(0xfffff));
+        prop_assert_eq!(resctrl.control(ResourceId::L3, 0, 1, ConfType::Both), Some(0xfffff));
     }
 
     #[test]
     fn noise_is_answered(path in "[a-z0-9_/]{0,20}", data in prop::collection::vec(any::<u8>(), 0..50)) {
-        let mut resctrl = fresh(Kernel::V7_3);
+        let mut resctrl = fresh(KernelRelease::V7_3);
         for path in [path.as_str(), "schemata", "tasks", "cpus", "cpus_list", "mode", "info/L3_MON/max_threshold_occupancy"] {
-            let _ = resctrl.apply(&Operation::Write { path: path.into(), data: data.clone() });
+            let _ = resctrl.apply(&FileOperation::Write { path: path.into(), data: data.clone() });
         }
         prop_assert_eq!(read(&mut resctrl, "mode"), Some("shareable\n".into()));
     }

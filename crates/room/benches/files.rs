@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use waykeeper_platform::{Platform, find_bundled};
-use waykeeper_resctrl::Kernel;
+use waykeeper_resctrl::KernelRelease;
 use waykeeper_room::backing::{Backing, SampleSink};
 use waykeeper_room::{Load, PlacedLoad, Room, RoomSpec, simulated};
 
@@ -28,7 +28,7 @@ fn room() -> Room {
     let platform = platform();
     let loads: Vec<_> = loads(&platform).into_iter().map(|load| (load, 0)).collect();
     let backing = simulated(&platform).unwrap();
-    let room = Room::open(RoomSpec::new(platform, Kernel::V6_12), backing).unwrap();
+    let room = Room::open(RoomSpec::new(platform, KernelRelease::V6_12), backing).unwrap();
     room.start(&loads).unwrap();
     room
 }

@@ -2,8 +2,8 @@
 
 use waykeeper_platform::{BandwidthScheme, CoreId, Platform, WayControl};
 use waykeeper_resctrl::{
-    AllocatableCache, Architecture, Bandwidth, CpuSet, Cpus, Domain, Event, Kernel, Monitoring, ResctrlMachine,
-    Throttle,
+    AllocatableCache, BandwidthResource, CpuSet, Domain, KernelRelease, MachineCpus, MonitorEvent, MonitorResource,
+    QosTechnology, ResctrlMachine, Throttle,
 };
 
 use crate::instances::{Divided, divided, is_arm};
@@ -30,12 +30,12 @@ pub struct NoResctrl {
 ///
 /// # Errors
 /// A platform on which this kernel would offer no resctrl at all.
-pub fn machine_of(platform: &Platform, kernel: Kernel) -> Result<ResctrlMachine, NoResctrl> {
+pub fn machine_of(platform: &Platform, kernel: KernelRelease) -> Result<ResctrlMachine, NoResctrl> {
     let refuse = |why: String| Err(NoResctrl { platform: platform.name.clone(), why });
     let caches = [3, 2].map(|level| divided(platform, level));
     let shown = caches.iter().flatten().filter(|cache| is_shown(cache.control));
     let mpam = caches.iter().flatten().any(|cache| cache.control == Some(WayControl::MpamPortions));
-    if mpam && kernel < Kernel::V7_3 {
+    if mpam && kernel < KernelRelease::V7_3 {
         return refuse(format!("kernels of {} have no driver for MPAM; --kernel newest has one", name(kernel)));
     }
     if shown.count() == 0 {
@@ -54,8 +54,8 @@ pub fn machine_of(platform: &Platform, kernel: Kernel) -> Result<ResctrlMachine,
     let possible = cores.last().map_or(0, |last| last + 1);
     Ok(ResctrlMachine {
         kernel,
-        architecture: if mpam { Architecture::Mpam } else { Architecture::Intel },
-        cpus: Cpus { possible, parsed: possible, online: set(&cores) },
+        architecture: if mpam { QosTechnology::Mpam } else { QosTechnology::Intel },
+        cpus: MachineCpus { possible, parsed: possible, online: set(&cores) },
         l3: l3.map(|cache| allocation(platform, &cache)),
         l2: l2.map(|cache| allocation(platform, &cache)),
         mb: bandwidth(platform).filter(|_| !mpam),
@@ -70,7 +70,7 @@ pub fn machine_of(platform: &Platform, kernel: Kernel) -> Result<ResctrlMachine,
 ///
 /// # Errors
 /// Why there is neither.
-pub fn has_room(platform: &Platform, kernel: Kernel) -> Result<(), NoResctrl> {
+pub fn has_room(platform: &Platform, kernel: KernelRelease) -> Result<(), NoResctrl> {
     match machine_of(platform, kernel) {
         Err(none) if is_arm(platform) => Err(none),
         _ => Ok(()),
@@ -106,14 +106,14 @@ fn allocation(platform: &Platform, cache: &Divided) -> AllocatableCache {
 }
 
 /// The outermost cache whose classes' requests can be delayed: Intel's MBA. Other schemes have no form in percent.
-fn bandwidth(platform: &Platform) -> Option<Bandwidth> {
+fn bandwidth(platform: &Platform) -> Option<BandwidthResource> {
     let controlled = platform.shared_caches.iter().filter_map(|cache| Some((cache, cache.bandwidth_control.as_ref()?)));
     let (cache, control) = controlled.max_by_key(|(cache, _)| cache.level)?;
     if control.scheme.value != BandwidthScheme::Delay {
         return None;
     }
     let groups: Vec<_> = cache.groups().cloned().collect();
-    Some(Bandwidth {
+    Some(BandwidthResource {
         domains: domains(&groups),
         closids: cache.classes.as_ref().map_or(MBA_CLASSES, |classes| (classes.value as u32).min(MBA_CLASSES)),
         min: MBA_STEP,
@@ -124,14 +124,14 @@ fn bandwidth(platform: &Platform) -> Option<Bandwidth> {
     })
 }
 
-fn monitoring(platform: &Platform) -> Option<Monitoring> {
+fn monitoring(platform: &Platform) -> Option<MonitorResource> {
     let cache = platform.shared_caches.iter().find(|cache| cache.level == 3 && cache.monitoring.is_some())?;
     let monitoring = cache.monitoring.as_ref()?;
     let groups: Vec<_> = cache.groups().cloned().collect();
-    Some(Monitoring {
+    Some(MonitorResource {
         domains: domains(&groups),
         rmids: monitoring.monitors.value as u32,
-        events: Event::ALL.to_vec(),
+        events: MonitorEvent::ALL.to_vec(),
         scale_bytes: monitoring.scale_bytes.value as u32,
         counter_bits: monitoring.counter_bits.value as u32,
         llc_bytes: u32::try_from(cache.size_kib.value * 1024).unwrap_or(u32::MAX),
@@ -140,20 +140,20 @@ fn monitoring(platform: &Platform) -> Option<Monitoring> {
 }
 
 /// The generation that a name means: `6.1`, `6.12`, `6.18`, `7.3` or `newest`.
-pub fn kernel_named(text: &str) -> Option<Kernel> {
+pub fn kernel_named(text: &str) -> Option<KernelRelease> {
     match text {
-        "newest" => Kernel::ALL.last().copied(),
-        _ => Kernel::ALL.into_iter().find(|kernel| name(*kernel) == text),
+        "newest" => KernelRelease::ALL.last().copied(),
+        _ => KernelRelease::ALL.into_iter().find(|kernel| name(*kernel) == text),
     }
 }
 
 /// The name of a generation.
-pub fn name(kernel: Kernel) -> &'static str {
+pub fn name(kernel: KernelRelease) -> &'static str {
     match kernel {
-        Kernel::V6_1 => "6.1",
-        Kernel::V6_12 => "6.12",
-        Kernel::V6_18 => "6.18",
-        Kernel::V7_3 => "7.3",
+        KernelRelease::V6_1 => "6.1",
+        KernelRelease::V6_12 => "6.12",
+        KernelRelease::V6_18 => "6.18",
+        KernelRelease::V7_3 => "7.3",
     }
 }
 
@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn the_atom_has_two_second_levels_of_eight_segments_and_can_lock() {
         // Two modules of two cores; 1 MiB each; eight segments of 12.5 % (Intel's cookbook).
-        let machine = machine_of(&bundled("apollo-lake-e3950"), Kernel::V6_1).unwrap();
+        let machine = machine_of(&bundled("apollo-lake-e3950"), KernelRelease::V6_1).unwrap();
         let l2 = machine.l2.unwrap();
         assert_eq!((l2.mask_bits, l2.domains.len(), l2.size_bytes), (8, 2, 1 << 20));
         assert_eq!(l2.domains[1].cpus, [2, 3].into_iter().collect());
@@ -178,19 +178,19 @@ mod tests {
 
     #[test]
     fn what_cpuid_does_not_enumerate_is_not_in_resctrl() {
-        let refusal = machine_of(&bundled("i7-1185gre"), Kernel::V6_12).unwrap_err().to_string();
+        let refusal = machine_of(&bundled("i7-1185gre"), KernelRelease::V6_12).unwrap_err().to_string();
         assert!(refusal.contains("CPUID does not enumerate") && refusal.contains("enter"), "{refusal}");
         // This one's L2 is enumerated, its L3 is not.
-        let machine = machine_of(&bundled("x7425e"), Kernel::V6_12).unwrap();
+        let machine = machine_of(&bundled("x7425e"), KernelRelease::V6_12).unwrap();
         assert!(machine.l2.is_some() && machine.l3.is_none());
     }
 
     #[test]
     fn mpam_needs_a_kernel_that_knows_it() {
         let platform = bundled("cd8180");
-        assert!(machine_of(&platform, Kernel::V6_12).unwrap_err().why.contains("newest"));
-        let machine = machine_of(&platform, Kernel::V7_3).unwrap();
-        assert_eq!(machine.architecture, Architecture::Mpam);
+        assert!(machine_of(&platform, KernelRelease::V6_12).unwrap_err().why.contains("newest"));
+        let machine = machine_of(&platform, KernelRelease::V7_3).unwrap();
+        assert_eq!(machine.architecture, QosTechnology::Mpam);
         let l3 = machine.l3.unwrap();
         assert!(l3.sparse && l3.shareable == u32::MAX >> (32 - l3.mask_bits));
     }
@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn arm_without_mpam_has_none() {
         for name in ["agilex5", "rk3588", "zynq7000"] {
-            machine_of(&bundled(name), Kernel::V7_3).unwrap_err();
+            machine_of(&bundled(name), KernelRelease::V7_3).unwrap_err();
         }
     }
 }

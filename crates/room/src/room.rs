@@ -8,7 +8,9 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use waykeeper_platform::{CoreId, Platform};
-use waykeeper_resctrl::{Caller, Kernel, MountOptions, Operation, OperationError, Reply, Resctrl, ResctrlMachine};
+use waykeeper_resctrl::{
+    Caller, FileOperation, KernelRelease, MountOptions, OperationError, Reply, Resctrl, ResctrlMachine,
+};
 
 use crate::backing::{Backing, BufferMemory, Work};
 use crate::files::Mounted;
@@ -35,7 +37,7 @@ pub struct RoomSpec {
     /// The platform.
     pub platform: Platform,
     /// The kernel that is seen on it.
-    pub kernel: Kernel,
+    pub kernel: KernelRelease,
     /// The machine that the kernel found there, or why it found nothing for resctrl.
     pub machine: Result<ResctrlMachine, NoResctrl>,
     /// The folder in which tasks are looked for: /proc of the room's processes.
@@ -46,7 +48,7 @@ pub struct RoomSpec {
 
 impl RoomSpec {
     /// A platform with a kernel, for tasks of this process namespace.
-    pub fn new(platform: Platform, kernel: Kernel) -> Self {
+    pub fn new(platform: Platform, kernel: KernelRelease) -> Self {
         let machine = machine_of(&platform, kernel);
         Self { platform, kernel, machine, proc: "/proc".into(), limbo_every: LIMBO_EVERY }
     }
@@ -63,7 +65,7 @@ pub struct Room {
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub platform: Platform,
-    pub kernel: Kernel,
+    pub kernel: KernelRelease,
     pub no_resctrl: Option<NoResctrl>,
     pub runner: Runner,
     /// Locked before the state: a look at /proc takes long, and files that have nothing to do with tasks do not wait for it.
@@ -77,7 +79,7 @@ impl Shared {
     }
 
     /// Carries out an operation on resctrl's files.
-    pub fn apply(&self, caller: &Caller, operation: &Operation) -> Result<Reply, OperationError> {
+    pub fn apply(&self, caller: &Caller, operation: &FileOperation) -> Result<Reply, OperationError> {
         if asks_for_tasks(operation) {
             self.look_at_tasks();
         }
@@ -222,7 +224,7 @@ impl Room {
     ///
     /// # Errors
     /// What the kernel would answer.
-    pub fn apply(&self, caller: &Caller, operation: &Operation) -> Result<Reply, OperationError> {
+    pub fn apply(&self, caller: &Caller, operation: &FileOperation) -> Result<Reply, OperationError> {
         self.shared.apply(caller, operation)
     }
 }
@@ -237,10 +239,10 @@ impl Drop for Room {
 }
 
 /// Whether an operation depends on which tasks there are.
-fn asks_for_tasks(operation: &Operation) -> bool {
+fn asks_for_tasks(operation: &FileOperation) -> bool {
     match operation {
-        Operation::Read { path } => path.ends_with(b"tasks"),
-        Operation::Write { path, .. } => path.ends_with(b"tasks") || path.ends_with(b"mode"),
+        FileOperation::Read { path } => path.ends_with(b"tasks"),
+        FileOperation::Write { path, .. } => path.ends_with(b"tasks") || path.ends_with(b"mode"),
         _ => false,
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use waykeeper_platform::{CoreId, Platform};
-use waykeeper_simulator::{Engine, MemoryId, Program, Refused, RegionId, Role, Samples};
+use waykeeper_simulator::{Engine, MemoryId, Program, Refused, RegionId, Role, SampleReceiver};
 
 use crate::backing::{Backing, BufferMemory, ControlChange, CoreCounts, MonitorCounts, SampleSink, Work};
 
@@ -143,7 +143,7 @@ impl Backing for Simulated {
 
 struct Forward<'s>(&'s mut dyn SampleSink);
 
-impl Samples for Forward<'_> {
+impl SampleReceiver for Forward<'_> {
     fn record(&mut self, _ticks: u64, _count: u64, _at_ps: u64) {}
 
     fn record_of(&mut self, core: CoreId, ticks: u64, count: u64, _at_ps: u64) {

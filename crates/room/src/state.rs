@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use waykeeper_platform::CoreId;
 use waykeeper_resctrl::{
-    Architecture, Caller, Event, HardwareControls, LockedRegion, Operation, OperationError, Reading, Reply, Resctrl,
-    ResourceId,
+    Caller, FileOperation, HardwareControls, LockedRegion, MonitorEvent, OperationError, QosTechnology, Reading, Reply,
+    Resctrl, ResourceId,
 };
 
 use crate::backing::ControlChange;
@@ -69,10 +69,18 @@ impl State {
     }
 
     /// Carries out an operation on resctrl's files.
-    pub fn apply(&mut self, runner: &Runner, caller: &Caller, operation: &Operation) -> Result<Reply, OperationError> {
+    pub fn apply(
+        &mut self,
+        runner: &Runner,
+        caller: &Caller,
+        operation: &FileOperation,
+    ) -> Result<Reply, OperationError> {
         let changes = matches!(
             operation,
-            Operation::Write { .. } | Operation::Mkdir { .. } | Operation::Rmdir { .. } | Operation::Rename { .. }
+            FileOperation::Write { .. }
+                | FileOperation::Mkdir { .. }
+                | FileOperation::Rmdir { .. }
+                | FileOperation::Rename { .. }
         );
         self.take_counters(runner);
         let resctrl = self.resctrl.as_mut().expect("only a machine with resctrl has its files");
@@ -116,9 +124,9 @@ impl State {
         for ((domain, slot), counted) in &snapshot.monitored {
             let Some((association, base)) = self.slots.holder(*domain, *slot) else { continue };
             for (event, bytes) in [
-                (Event::LlcOccupancy, counted.occupancy_bytes),
-                (Event::MbmTotal, counted.total_bytes.saturating_sub(base.total_bytes)),
-                (Event::MbmLocal, counted.local_bytes.saturating_sub(base.local_bytes)),
+                (MonitorEvent::LlcOccupancy, counted.occupancy_bytes),
+                (MonitorEvent::MbmTotal, counted.total_bytes.saturating_sub(base.total_bytes)),
+                (MonitorEvent::MbmLocal, counted.local_bytes.saturating_sub(base.local_bytes)),
             ] {
                 let counts = if event.is_bandwidth() { (bytes / scale) & limit } else { bytes / scale };
                 let Association { closid, rmid } = association;
@@ -229,7 +237,7 @@ impl State {
 
     /// RMIDs of MPAM belong to a class, others are numbers of their own.
     pub fn key(&self, association: Association) -> Association {
-        let mpam = self.resctrl.as_ref().is_some_and(|it| it.machine().architecture == Architecture::Mpam);
+        let mpam = self.resctrl.as_ref().is_some_and(|it| it.machine().architecture == QosTechnology::Mpam);
         Association { closid: if mpam { association.closid } else { 0 }, ..association }
     }
 

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use waykeeper_platform::{CoreId, Platform, find_bundled};
-use waykeeper_resctrl::{Caller, Kernel, Operation, Reply};
+use waykeeper_resctrl::{Caller, FileOperation, KernelRelease, Reply};
 use waykeeper_room::backing::{Backing, ControlChange, CoreCounts, MonitorCounts, SampleSink, Work};
 use waykeeper_room::socket::protocol::{RoomOutcome, RoomStatus};
 use waykeeper_room::{Room, RoomSpec, simulated};
@@ -109,10 +109,10 @@ impl Stage {
         let platform = Platform::from_toml(find_bundled("xeon-d-2752ter").unwrap().text, "x").unwrap();
         let until = Arc::new(AtomicU64::new(0));
         let backing = Box::new(Gated { inner: simulated(&platform).unwrap(), until: Arc::clone(&until) });
-        let mut plan = RoomSpec::new(platform, Kernel::V6_12);
+        let mut plan = RoomSpec::new(platform, KernelRelease::V6_12);
         plan.proc = "/nowhere".into();
         let stage = Self { room: Room::open(plan, backing).unwrap(), until };
-        let make = Operation::Mkdir { path: b"rt".to_vec(), mode: 0o755 };
+        let make = FileOperation::Mkdir { path: b"rt".to_vec(), mode: 0o755 };
         stage.room.apply(&Caller::default(), &make).unwrap();
         stage.write("rt/cpus", "1\n");
         stage.masks((target, others));
@@ -132,7 +132,7 @@ impl Stage {
     }
 
     fn write(&self, path: &str, text: &str) {
-        let operation = Operation::Write { path: path.into(), data: text.into() };
+        let operation = FileOperation::Write { path: path.into(), data: text.into() };
         self.room.apply(&Caller::default(), &operation).unwrap();
     }
 
@@ -158,7 +158,7 @@ impl Stage {
 
     fn counter(&self, name: &str) -> f64 {
         let path = format!("rt/mon_data/mon_L3_00/{name}").into_bytes();
-        let Reply::Bytes(text) = self.room.apply(&Caller::default(), &Operation::Read { path }).unwrap() else {
+        let Reply::Bytes(text) = self.room.apply(&Caller::default(), &FileOperation::Read { path }).unwrap() else {
             panic!()
         };
         String::from_utf8(text).unwrap().trim().parse().unwrap()

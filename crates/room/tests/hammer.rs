@@ -11,7 +11,7 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use waykeeper_platform::{Platform, find_bundled};
-use waykeeper_resctrl::{Kernel, example};
+use waykeeper_resctrl::{KernelRelease, example};
 use waykeeper_room::{Room, RoomSpec, Still};
 
 const CLIENTS: usize = 64;
@@ -40,9 +40,9 @@ fn main() -> ExitCode {
 fn hammer(seconds: u64) -> ExitCode {
     let folder = tempfile::tempdir().expect("a folder");
     let text = find_bundled("xeon-d-2752ter").expect("a platform").text;
-    let mut plan = RoomSpec::new(Platform::from_toml(text, "xeon-d-2752ter").expect("whole"), Kernel::V6_12);
+    let mut plan = RoomSpec::new(Platform::from_toml(text, "xeon-d-2752ter").expect("whole"), KernelRelease::V6_12);
     let mut machine = example::server();
-    machine.kernel = Kernel::V6_12;
+    machine.kernel = KernelRelease::V6_12;
     plan.machine = Ok(machine);
     let room = Room::open(plan, Box::new(Still::default())).expect("a room");
     let mounted = room.mount_resctrl(folder.path()).expect("this test needs root and /dev/fuse");

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use bolero::{TypeGenerator, check};
 use waykeeper_platform::{Platform, find_bundled};
-use waykeeper_resctrl::{Caller, Kernel, Operation, Reply};
+use waykeeper_resctrl::{Caller, FileOperation, KernelRelease, Reply};
 use waykeeper_room::socket::protocol::RoomOutcome;
 use waykeeper_room::{Room, RoomSpec, Still};
 
@@ -28,10 +28,10 @@ fn rooms() -> &'static [Room] {
     static ROOMS: OnceLock<Vec<Room>> = OnceLock::new();
     ROOMS.get_or_init(|| {
         let named = [
-            ("xeon-d-2752ter", Kernel::V6_1),
-            ("xeon-d-2752ter", Kernel::V7_3),
-            ("apollo-lake-e3950", Kernel::V6_12),
-            ("cd8180", Kernel::V7_3),
+            ("xeon-d-2752ter", KernelRelease::V6_1),
+            ("xeon-d-2752ter", KernelRelease::V7_3),
+            ("apollo-lake-e3950", KernelRelease::V6_12),
+            ("cd8180", KernelRelease::V7_3),
         ];
         let room = |(name, kernel)| {
             let platform = Platform::from_toml(find_bundled(name).unwrap().text, name).unwrap();
@@ -82,7 +82,7 @@ enum Act {
 fn write(room: &Room, group: u8, file: &str, data: Vec<u8>) {
     let group = GROUPS[usize::from(group) % GROUPS.len()];
     let path = format!("{group}{file}").into_bytes();
-    let _ = room.apply(&Caller::default(), &Operation::Write { path, data });
+    let _ = room.apply(&Caller::default(), &FileOperation::Write { path, data });
 }
 
 fn act(room: &Room, act: &Act) {
@@ -100,13 +100,13 @@ fn act(room: &Room, act: &Act) {
             write(room, *group, "mode", modes[usize::from(*which) % modes.len()].into());
         }
         Act::Make { group: at } => {
-            let _ = room.apply(&Caller::default(), &Operation::Mkdir { path: group(*at), mode: 0o755 });
+            let _ = room.apply(&Caller::default(), &FileOperation::Mkdir { path: group(*at), mode: 0o755 });
         }
         Act::Remove { group: at } => {
-            let _ = room.apply(&Caller::default(), &Operation::Rmdir { path: group(*at) });
+            let _ = room.apply(&Caller::default(), &FileOperation::Rmdir { path: group(*at) });
         }
         Act::Rename { from, to } => {
-            let _ = room.apply(&Caller::default(), &Operation::Rename { from: from.clone(), to: to.clone() });
+            let _ = room.apply(&Caller::default(), &FileOperation::Rename { from: from.clone(), to: to.clone() });
         }
         Act::Register { core, number, value } => {
             // Most numbers are none; those of cache allocation are what matters.
@@ -122,10 +122,10 @@ fn act(room: &Room, act: &Act) {
 }
 
 fn is_whole(room: &Room) {
-    let listed = room.apply(&Caller::default(), &Operation::Readdir { path: Vec::new() }).unwrap();
+    let listed = room.apply(&Caller::default(), &FileOperation::Readdir { path: Vec::new() }).unwrap();
     let Reply::Entries(entries) = listed else { panic!("{listed:?}") };
     assert!(entries.iter().any(|entry| entry.name == b"schemata"));
-    let schemata = room.apply(&Caller::default(), &Operation::Read { path: b"schemata".to_vec() }).unwrap();
+    let schemata = room.apply(&Caller::default(), &FileOperation::Read { path: b"schemata".to_vec() }).unwrap();
     assert!(matches!(schemata, Reply::Bytes(text) if text.ends_with(b"\n")));
 }
 

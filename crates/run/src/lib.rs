@@ -19,7 +19,7 @@ mod work;
 
 pub use conclude::{Conclusion, case_tag, conclude};
 pub use kept_file::open_regular;
-pub use longer::{AN_HOUR_S, Forecast, Longer, NO_EXCURSIONS, longer, longer_of};
+pub use longer::{AN_HOUR_S, LongRunForecast, Longer, NO_EXCURSIONS, longer, longer_of};
 pub use met::judge_expectations;
 pub use record::*;
 pub use shard::{BadShard, Shard, ShardRepeats};

@@ -41,7 +41,7 @@ pub struct Longer {
     /// A published maximum of a run of that length.
     pub published_max_ns: Option<f64>,
     /// The maximum of such runs.
-    pub forecast: Option<Forecast>,
+    pub forecast: Option<LongRunForecast>,
     /// Why there is no forecast.
     pub unsettled: Option<String>,
 }
@@ -49,7 +49,7 @@ pub struct Longer {
 /// The maximum that runs of some length would show, with what that rests on; as in [`waykeeper_statistics::Forecast`].
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Forecast {
+pub struct LongRunForecast {
     /// Half of the runs would show less.
     pub median_ns: f64,
     /// The 95 % interval for the median; without an upper end where the peaks set none.
@@ -74,7 +74,7 @@ pub struct Forecast {
     pub repeats_differ: bool,
 }
 
-impl From<waykeeper_statistics::Forecast> for Forecast {
+impl From<waykeeper_statistics::Forecast> for LongRunForecast {
     fn from(of: waykeeper_statistics::Forecast) -> Self {
         Self {
             median_ns: of.median,
@@ -135,7 +135,7 @@ fn of_case(run: &Run, case: &CaseRecord, events: &Histograms, over_s: Option<f64
         .collect();
     let told = match case.overflow {
         0 => match outlook(&repeats, over_s) {
-            Outlook::Settled(forecast) => Ok(Forecast::from(*forecast)),
+            Outlook::Settled(forecast) => Ok(LongRunForecast::from(*forecast)),
             Outlook::Unsettled(_) if run.imported.is_some() => Err(NO_ORDER.into()),
             Outlook::Unsettled(_) if case.samples == 0 => Err(NO_SAMPLES.into()),
             Outlook::Unsettled(_) if case.excursion_above_ns.is_none() => Err(NO_THRESHOLD.into()),

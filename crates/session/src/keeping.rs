@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use waykeeper_run::case_tag;
 use waykeeper_run::measurement::Measurement;
-use waykeeper_run::unfinished::{Ended, Entry, Header, Log};
+use waykeeper_run::unfinished::{EndedRepeat, Header, JournalEntry, Log};
 
 /// Appends each repeat to the log as it ends.
 pub(crate) struct Repeats {
@@ -17,7 +17,7 @@ pub(crate) struct Repeats {
 struct Writing {
     log: Log,
     /// What could not be written yet.
-    waiting: Vec<Entry>,
+    waiting: Vec<JournalEntry>,
     /// It was reported that the log cannot be written.
     reported: bool,
 }
@@ -42,7 +42,7 @@ impl Repeats {
     /// A repeat is complete. Returns why the log cannot be written, the first time that it cannot.
     pub(crate) fn keep(&self, case: usize, repeat: usize, measurement: &Measurement) -> Option<io::Error> {
         let (case, repeat, at) = (case_tag(case), repeat as u32 + 1, now());
-        let entry = Entry::Repeat(Box::new(Ended { case, repeat, at, measurement: measurement.clone() }));
+        let entry = JournalEntry::Repeat(Box::new(EndedRepeat { case, repeat, at, measurement: measurement.clone() }));
         let mut writing = locked(&self.writing);
         writing.waiting.push(entry);
         let error = self.write(&mut writing).err()?;

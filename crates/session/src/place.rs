@@ -69,7 +69,7 @@ fn check_policies(loaded: &Loaded, policies: &PolicyFiles) -> Result<(), Session
             );
             return Err(loaded.error("mitigations", message).into());
         }
-        waykeeper_policy::Loaded::open(path)?;
+        waykeeper_policy::LoadedPolicy::open(path)?;
     }
     Ok(())
 }

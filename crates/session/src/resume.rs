@@ -7,7 +7,7 @@ use waykeeper_executor::recorded::replace_by_kept;
 use waykeeper_executor::{Begun, Executor, OfferedSite};
 use waykeeper_experiment::cases::{Case, Plan};
 use waykeeper_experiment::{InputError, Loaded};
-use waykeeper_run::unfinished::{self, Entry, Header, Log, Unfinished, checksum};
+use waykeeper_run::unfinished::{self, Header, JournalEntry, Log, Unfinished, checksum};
 use waykeeper_run::{Clock, folder};
 
 use crate::error::SessionError;
@@ -84,7 +84,7 @@ impl Resumption {
         let cannot_write = |error| SessionError::Write { folder: path.to_owned(), error };
         folder::take_conclusion_away(path).map_err(cannot_write)?;
         let mut log = Log::reopen(path, unfinished.end).map_err(cannot_write)?;
-        log.append(&Entry::Resumed { at: now() }).map_err(cannot_write)?;
+        log.append(&JournalEntry::Resumed { at: now() }).map_err(cannot_write)?;
         let unfinished = found(path, &option)?;
         let options = Options {
             explain: Some(unfinished.header.explain),

@@ -4,12 +4,12 @@ use std::hint::black_box;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use waykeeper_platform::{Platform, find_bundled};
-use waykeeper_simulator::{Engine, Program, Role, Samples};
+use waykeeper_simulator::{Engine, Program, Role, SampleReceiver};
 use waykeeper_workload::{Loop, Operation, Order, Pattern, TickBody};
 
 struct Nowhere;
 
-impl Samples for Nowhere {
+impl SampleReceiver for Nowhere {
     fn record(&mut self, _ticks: u64, _count: u64, _at_ps: u64) {}
 }
 

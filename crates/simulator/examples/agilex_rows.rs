@@ -8,7 +8,7 @@
 use std::time::Instant;
 
 use waykeeper_platform::{Platform, find_bundled};
-use waykeeper_simulator::{Engine, Program, Role, Samples};
+use waykeeper_simulator::{Engine, Program, Role, SampleReceiver};
 use waykeeper_workload::{Pattern, TickBody};
 
 #[derive(Default)]
@@ -21,7 +21,7 @@ struct Histogram {
     over_1us: u64,
 }
 
-impl Samples for Histogram {
+impl SampleReceiver for Histogram {
     fn record(&mut self, ticks: u64, count: u64, _at_ps: u64) {
         self.min = if self.count == 0 { ticks } else { self.min.min(ticks) };
         self.max = self.max.max(ticks);

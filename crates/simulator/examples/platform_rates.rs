@@ -10,7 +10,7 @@ use std::fmt::Write;
 use std::time::Instant;
 
 use waykeeper_platform::{Platform, bundled};
-use waykeeper_simulator::{Engine, Program, Role, Samples};
+use waykeeper_simulator::{Engine, Program, Role, SampleReceiver};
 use waykeeper_workload::{Loop, Operation, Pattern, TickBody};
 
 /// FNV-1a of 64 bits.
@@ -22,7 +22,7 @@ impl Digest {
     }
 }
 
-impl Samples for Digest {
+impl SampleReceiver for Digest {
     fn record(&mut self, ticks: u64, count: u64, at_ps: u64) {
         [ticks, count, at_ps].into_iter().for_each(|number| self.add(&number.to_le_bytes()));
     }

@@ -2,11 +2,11 @@
 //!
 //! ```
 //! use waykeeper_platform::{Platform, find_bundled};
-//! use waykeeper_simulator::{Engine, Program, Role, Samples};
+//! use waykeeper_simulator::{Engine, Program, Role, SampleReceiver};
 //! use waykeeper_workload::{Pattern, TickBody};
 //!
 //! struct Longest(u64);
-//! impl Samples for Longest {
+//! impl SampleReceiver for Longest {
 //!     fn record(&mut self, ticks: u64, _count: u64, _at_ps: u64) {
 //!         self.0 = self.0.max(ticks);
 //!     }
@@ -54,7 +54,7 @@ pub use engine::regions::RegionId;
 pub use observe::counters::{
     ClassTraffic, CoreCounters, Counters, FrontCounters, MemoryCounters, Misses, SharedCounters,
 };
-pub use observe::samples::Samples;
+pub use observe::samples::SampleReceiver;
 pub use refused::Refused;
 pub use shortcuts::estimate::{Estimate, Window};
 pub use shortcuts::sampling::Sampling;

@@ -1,7 +1,7 @@
 //! What comes before events on the fast path, beside the full one.
 
 use waykeeper_platform::{Platform, find_bundled};
-use waykeeper_simulator::{Engine, Program, Role, Samples};
+use waykeeper_simulator::{Engine, Program, Role, SampleReceiver};
 use waykeeper_workload::{Loop, Operation, Pattern};
 
 const MILLISECOND: u64 = 1_000_000_000;
@@ -9,7 +9,7 @@ const MILLISECOND: u64 = 1_000_000_000;
 #[derive(Default)]
 struct Log(Vec<u64>);
 
-impl Samples for Log {
+impl SampleReceiver for Log {
     fn record(&mut self, ticks: u64, count: u64, _at_ps: u64) {
         (0..count).for_each(|_| self.0.push(ticks));
     }

@@ -4,7 +4,7 @@ mod whole_programs;
 
 use waykeeper_platform::{CoreId, Param, Platform};
 use waykeeper_simulator::{Engine, Program, Role};
-use waykeeper_workload::{ImageSize, Step};
+use waykeeper_workload::{ImageSize, WorkloadStep};
 
 use whole_programs::{IN_ORDER, OUT_OF_ORDER, mser, platform, sample};
 
@@ -12,10 +12,10 @@ use whole_programs::{IN_ORDER, OUT_OF_ORDER, mser, platform, sample};
 fn not_foreseen() -> u64 {
     let second = mser(ImageSize::Sqcif)
         .stream(0)
-        .skip_while(|step| *step != Step::End)
+        .skip_while(|step| *step != WorkloadStep::End)
         .skip(1)
-        .take_while(|step| *step != Step::End);
-    second.filter(|step| matches!(step, Step::Mispredicted { .. })).count() as u64
+        .take_while(|step| *step != WorkloadStep::End);
+    second.filter(|step| matches!(step, WorkloadStep::Mispredicted { .. })).count() as u64
 }
 
 /// Picoseconds of the second pass, alone: everything it needs is in the caches.

@@ -1,12 +1,12 @@
 //! Ways for instructions beside ways for data.
 
 use waykeeper_platform::{Allocation, Param, Platform, Settings, WayGroups, find_bundled};
-use waykeeper_simulator::{Engine, Program, Role, Samples};
+use waykeeper_simulator::{Engine, Program, Role, SampleReceiver};
 use waykeeper_workload::Pattern;
 
 struct Nobody;
 
-impl Samples for Nobody {
+impl SampleReceiver for Nobody {
     fn record(&mut self, _ticks: u64, _count: u64, _at_ps: u64) {}
 }
 

@@ -1,7 +1,7 @@
 //! What a core does with its accesses before the memory sees them: pace, window, bounded misses, clock.
 
 use waykeeper_platform::{Clocks, CoreKind, Execution, Param, Platform, Replacement, Settings, find_bundled};
-use waykeeper_simulator::{Engine, Program, Role, Samples};
+use waykeeper_simulator::{Engine, Program, Role, SampleReceiver};
 use waykeeper_workload::{Loop, Operation, Pattern, TickBody};
 
 const MILLISECOND: u64 = 1_000_000_000;
@@ -10,7 +10,7 @@ const MILLISECOND: u64 = 1_000_000_000;
 #[derive(Default)]
 struct Log(Vec<u64>);
 
-impl Samples for Log {
+impl SampleReceiver for Log {
     fn record(&mut self, ticks: u64, _count: u64, _at_ps: u64) {
         self.0.push(ticks);
     }

@@ -1,7 +1,7 @@
 //! Whole engines on the Agilex 5 and on a relative of it.
 
 use waykeeper_platform::{Colouring, Param, Platform, Settings, WayGroups, find_bundled};
-use waykeeper_simulator::{Engine, Program, Role, Samples, can_run};
+use waykeeper_simulator::{Engine, Program, Role, SampleReceiver, can_run};
 use waykeeper_workload::{Loop, Operation, Order, Pattern, TickBody, WakeupFigure};
 
 const MILLISECOND: u64 = 1_000_000_000;
@@ -12,7 +12,7 @@ struct Log {
     calls: Vec<(u64, u64, u64)>,
 }
 
-impl Samples for Log {
+impl SampleReceiver for Log {
     fn record(&mut self, ticks: u64, count: u64, at_ps: u64) {
         self.calls.push((ticks, count, at_ps));
     }

@@ -8,15 +8,15 @@ use waykeeper_simulator::caches::node::HierarchyPlan;
 use waykeeper_simulator::caches::private::{Private, SecondLevel};
 use waykeeper_simulator::caches::shared_level::SharedLevel;
 use waykeeper_simulator::caches::snoop_filter::SnoopFilter;
-use waykeeper_simulator::observe::explain::{Explained, From, Part, What, losses_of};
+use waykeeper_simulator::observe::explain::{Explained, From, LineRole, Part, losses_of};
 use waykeeper_simulator::observe::losses::{Cause, Lost};
-use waykeeper_simulator::{Engine, Program, Role, Samples};
+use waykeeper_simulator::{Engine, Program, Role, SampleReceiver};
 use waykeeper_workload::{Loop, Operation, Pattern, TickBody};
 
 #[derive(Debug, Default, PartialEq)]
 struct All(Vec<(u64, u64, u64)>);
 
-impl Samples for All {
+impl SampleReceiver for All {
     fn record(&mut self, ticks: u64, count: u64, at_ps: u64) {
         self.0.push((ticks, count, at_ps));
     }
@@ -124,7 +124,10 @@ fn a_line_that_a_filter_took_away_comes_back_from_where_it_went() {
     // The platform's L3 answers in 28 ns.
     let from_l3: Vec<_> = parts.iter().filter(|part| part.from == From::Shared(3)).collect();
     assert!(from_l3.iter().all(|part| part.came_ps - part.asked_ps == 28_000), "{from_l3:?}");
-    assert!(parts.iter().any(|part| part.what == What::Stack) && parts.iter().any(|part| part.what == What::Recorder));
+    assert!(
+        parts.iter().any(|part| part.what == LineRole::Stack)
+            && parts.iter().any(|part| part.what == LineRole::Recorder)
+    );
 }
 
 #[test]

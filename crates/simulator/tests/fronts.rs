@@ -5,7 +5,7 @@ use waykeeper_platform::{
     CoreKind, Event, Inclusion, Mitigation, Param, Platform, Prefetcher, PrefetcherKind, Replacement, Settings, Tlb,
     TlbSide, Translation, WriteStreaming, find_bundled,
 };
-use waykeeper_simulator::{Counters, Engine, Program, Role, Samples};
+use waykeeper_simulator::{Counters, Engine, Program, Role, SampleReceiver};
 use waykeeper_workload::{Loop, Operation, Order, Pattern};
 
 const MILLISECOND: u64 = 1_000_000_000;
@@ -18,7 +18,7 @@ const WALK: u64 = 2 * 11_200;
 #[derive(Default)]
 struct Log(Vec<u64>);
 
-impl Samples for Log {
+impl SampleReceiver for Log {
     fn record(&mut self, ticks: u64, count: u64, _at_ps: u64) {
         (0..count).for_each(|_| self.0.push(ticks));
     }

@@ -9,7 +9,7 @@
 use std::fmt::Write;
 
 use waykeeper_platform::Platform;
-use waykeeper_simulator::{Counters, Engine, Program, Role, Samples};
+use waykeeper_simulator::{Counters, Engine, Program, Role, SampleReceiver};
 use waykeeper_workload::{Loop, Operation, Order, Pattern, TickBody};
 
 const PLATFORM: &str = include_str!("golden/platform.toml");
@@ -51,7 +51,7 @@ impl Digest {
     }
 }
 
-impl Samples for Digest {
+impl SampleReceiver for Digest {
     fn record(&mut self, ticks: u64, count: u64, at_ps: u64) {
         [ticks, count, at_ps].into_iter().for_each(|number| self.add(number));
     }

@@ -9,7 +9,7 @@ use waykeeper_simulator::caches::access::{Answer, Want};
 use waykeeper_simulator::caches::cache::Cache;
 use waykeeper_simulator::caches::flags::{DIRTY, Flags, SHARED};
 use waykeeper_simulator::caches::hierarchy::Hierarchy;
-use waykeeper_simulator::caches::node::Unit;
+use waykeeper_simulator::caches::node::NodeChild;
 use waykeeper_simulator::line::Line;
 
 use setups::{Action, CORES, LINES, Setup, action, setup};
@@ -35,10 +35,10 @@ fn in_core(hierarchy: &Hierarchy, core: usize, line: Line) -> Option<Flags> {
     }
 }
 
-fn in_unit(hierarchy: &Hierarchy, unit: Unit, line: Line) -> bool {
+fn in_unit(hierarchy: &Hierarchy, unit: NodeChild, line: Line) -> bool {
     match unit {
-        Unit::Core(core) => in_core(hierarchy, core, line).is_some(),
-        Unit::Node(at) => {
+        NodeChild::Core(core) => in_core(hierarchy, core, line).is_some(),
+        NodeChild::Node(at) => {
             let node = &hierarchy.nodes[at];
             node.cache.as_ref().is_some_and(|shared| shared.cache.find(line).is_some())
                 || node.units.iter().any(|unit| in_unit(hierarchy, *unit, line))

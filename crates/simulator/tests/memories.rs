@@ -1,14 +1,14 @@
 //! Memory that outlives programs.
 
 use waykeeper_platform::{Platform, find_bundled};
-use waykeeper_simulator::{Engine, Program, Role, Samples};
+use waykeeper_simulator::{Engine, Program, Role, SampleReceiver};
 use waykeeper_workload::{Order, Pattern};
 
 /// Nanoseconds of every sample.
 #[derive(Default)]
 struct All(Vec<u64>);
 
-impl Samples for All {
+impl SampleReceiver for All {
     fn record(&mut self, ticks: u64, count: u64, _at_ps: u64) {
         self.0.extend((0..count).map(|_| ticks));
     }

@@ -1,7 +1,7 @@
 //! Periodic passes at chosen times.
 
 use waykeeper_platform::{CoreId, Platform, find_bundled};
-use waykeeper_simulator::{Engine, Program, Role, Samples};
+use waykeeper_simulator::{Engine, Program, Role, SampleReceiver};
 use waykeeper_workload::{Operation, Pattern};
 
 const MICROSECOND: u64 = 1_000_000;
@@ -11,7 +11,7 @@ const PERIOD: u64 = 100 * MICROSECOND;
 #[derive(Default)]
 struct Kept(Vec<(u64, u64)>);
 
-impl Samples for Kept {
+impl SampleReceiver for Kept {
     fn record(&mut self, ticks: u64, count: u64, at_ps: u64) {
         assert_eq!(count, 1, "passes are simulated one by one");
         self.0.push((ticks, at_ps));

@@ -6,12 +6,12 @@
 use bolero::{TypeGenerator, check};
 use toml::{Table, Value};
 use waykeeper_platform::{Platform, bundled};
-use waykeeper_simulator::{Engine, Program, Role, Samples};
+use waykeeper_simulator::{Engine, Program, Role, SampleReceiver};
 use waykeeper_workload::{Loop, Operation, Pattern};
 
 struct Nothing;
 
-impl Samples for Nothing {
+impl SampleReceiver for Nothing {
     fn record(&mut self, _: u64, _: u64, _: u64) {}
 }
 

@@ -1,7 +1,7 @@
 //! Every bundled platform under every kind of pattern and every one of its mitigations.
 
 use waykeeper_platform::{Index, Lock, Locked, Mitigation, Param, Platform, Settings, bundled, find_bundled};
-use waykeeper_simulator::{Engine, Program, Role, Samples};
+use waykeeper_simulator::{Engine, Program, Role, SampleReceiver};
 use waykeeper_workload::{Loop, Operation, Order, Pattern, TickBody};
 
 const MICROSECOND: u64 = 1_000_000;
@@ -9,7 +9,7 @@ const MICROSECOND: u64 = 1_000_000;
 #[derive(Default, Debug, PartialEq)]
 struct Log(Vec<(u64, u64)>);
 
-impl Samples for Log {
+impl SampleReceiver for Log {
     fn record(&mut self, ticks: u64, count: u64, _at_ps: u64) {
         self.0.push((ticks, count));
     }

@@ -1,7 +1,7 @@
 //! The fast path beside the full one.
 
 use waykeeper_platform::{Platform, find_bundled};
-use waykeeper_simulator::{Engine, Program, Role, Samples};
+use waykeeper_simulator::{Engine, Program, Role, SampleReceiver};
 use waykeeper_workload::{Loop, Operation, Pattern, TickBody};
 
 const MILLISECOND: u64 = 1_000_000_000;
@@ -16,7 +16,7 @@ struct Seen {
     last: u64,
 }
 
-impl Samples for Seen {
+impl SampleReceiver for Seen {
     fn record(&mut self, ticks: u64, count: u64, at_ps: u64) {
         assert!(at_ps >= self.last, "samples come in the order of time");
         self.last = at_ps;

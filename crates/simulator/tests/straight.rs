@@ -2,13 +2,13 @@
 
 use proptest::prelude::*;
 use waykeeper_platform::{Allocation, EntryTaken, Inclusion, Param, Platform, Replacement, find_bundled};
-use waykeeper_simulator::{Counters, Engine, Program, Role, Samples};
+use waykeeper_simulator::{Counters, Engine, Program, Role, SampleReceiver};
 use waykeeper_workload::{Loop, Operation, Pattern, TickBody};
 
 #[derive(Debug, Default, PartialEq)]
 struct Seen(Vec<(u64, u64, u64)>);
 
-impl Samples for Seen {
+impl SampleReceiver for Seen {
     fn record(&mut self, ticks: u64, count: u64, at_ps: u64) {
         self.0.push((ticks, count, at_ps));
     }

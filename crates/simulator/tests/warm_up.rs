@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use waykeeper_platform::{CoreId, Platform, find_bundled};
-use waykeeper_simulator::{Engine, Program, Role, Samples};
+use waykeeper_simulator::{Engine, Program, Role, SampleReceiver};
 use waykeeper_workload::{Loop, Operation, Order, Pattern, TickBody};
 
 const MICROSECOND: u64 = 1_000_000;
@@ -32,7 +32,7 @@ fn chase(kib: u64, batch: u64) -> Pattern {
 #[derive(Default)]
 struct Kept(Vec<(u64, u64)>);
 
-impl Samples for Kept {
+impl SampleReceiver for Kept {
     fn record(&mut self, ticks: u64, count: u64, at_ps: u64) {
         self.0.extend((0..count).map(|_| (ticks, at_ps)));
     }

@@ -50,7 +50,7 @@ pub struct Arms<'a> {
 
 /// What one question says of the mitigation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answer {
+pub enum EffectDirection {
     /// Lower with the mitigation, at half of [`ERROR`].
     Better,
     /// Neither.
@@ -71,11 +71,11 @@ pub struct Rates {
     /// Two-sided p-value of the exact comparison of the pooled counts.
     pub p_count: f64,
     /// The answer by time, of both tests.
-    pub by_time: Answer,
+    pub by_time: EffectDirection,
     /// Two-sided p-value of the rank test on the excursions of each repeat per sample.
     pub p_per_sample: f64,
     /// The answer, where time and samples give the same one.
-    pub answer: Answer,
+    pub answer: EffectDirection,
     /// Whether the repeats of an arm differ by more than Poisson counts do, so that an interval from their sum is too
     /// narrow. The rank test does not mind.
     pub overdispersed: bool,
@@ -92,8 +92,8 @@ pub struct Maxima {
     pub mitigated_ns: (f64, f64),
     /// Two-sided p-value of the rank test; absent if repeats differ too much in length for maxima to be compared.
     pub p: Option<f64>,
-    /// The answer; [`Answer::NotShown`] if not compared.
-    pub answer: Answer,
+    /// The answer; [`EffectDirection::NotShown`] if not compared.
+    pub answer: EffectDirection,
 }
 
 /// Both questions, answered.
@@ -174,7 +174,8 @@ fn compare_rates_of(unmitigated: &[Repeat], mitigated: &[Repeat]) -> Rates {
     let per_sample = ranks(|repeat| repeat.clusters as f64 / repeat.samples as f64);
     let (without, with) = (pooled(unmitigated), pooled(mitigated));
     let by_count = compare_rates(with, without);
-    let agreed = |one: Answer, other: Answer| if one == other { one } else { Answer::NotShown };
+    let agreed =
+        |one: EffectDirection, other: EffectDirection| if one == other { one } else { EffectDirection::NotShown };
     let by_time = agreed(answer(by_rank), answer(by_count));
     Rates {
         unmitigated: without,
@@ -197,15 +198,15 @@ fn compare_maxima_of(unmitigated: &[Repeat], mitigated: &[Repeat], comparable: b
         unmitigated_ns: span(unmitigated.iter().map(|r| r.max_ns)),
         mitigated_ns: span(mitigated.iter().map(|r| r.max_ns)),
         p: tails.map(Tails::two_sided),
-        answer: tails.map_or(Answer::NotShown, answer),
+        answer: tails.map_or(EffectDirection::NotShown, answer),
     }
 }
 
-fn answer(mitigated: Tails) -> Answer {
+fn answer(mitigated: Tails) -> EffectDirection {
     match mitigated {
-        tails if tails.two_sided() > LEVEL => Answer::NotShown,
-        tails if tails.first_is_lower() => Answer::Better,
-        _ => Answer::Worse,
+        tails if tails.two_sided() > LEVEL => EffectDirection::NotShown,
+        tails if tails.first_is_lower() => EffectDirection::Better,
+        _ => EffectDirection::Worse,
     }
 }
 

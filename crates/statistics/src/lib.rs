@@ -24,7 +24,7 @@ mod verdict;
 mod wording;
 
 pub use budget::{BadBudget, Budget, LimitUnit, Metric};
-pub use comparison::{Answer, Arms, Comparison, Maxima, NotCompared, Rates, Repeat, compare};
+pub use comparison::{Arms, Comparison, EffectDirection, Maxima, NotCompared, Rates, Repeat, compare};
 pub use effect::{Effect, LEAST_SHIFT, Observed, Seen, effect};
 pub use excess::excess_ratio;
 pub use judgement::{Figures, Judgement, JudgementKind, judge, judge_at};

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use waykeeper_workload::format_ns;
 
 use super::CONFIDENCE;
-use super::comparison::{Answer, Arms, COMPARABLE_EXPOSURES, Comparison, LEVEL, Maxima, Rates, compare};
+use super::comparison::{Arms, COMPARABLE_EXPOSURES, Comparison, EffectDirection, LEVEL, Maxima, Rates, compare};
 use super::effect::Effect;
 use super::rank::least_p_of_ranks;
 use super::rate::{Counted, rate_interval};
@@ -69,15 +69,17 @@ fn conclude(comparison: &Comparison, threshold_ns: f64) -> Verdict {
     let because = |why: &str| cannot_tell(&format!("{why}: {figures}"));
     let conclusion = |kind, in_what: &str| Verdict { kind, text: format!("{kind}{in_what}: {figures}") };
     let verdict = match (rates.answer, maxima.answer) {
-        (Answer::Better, Answer::Worse) => because("excursions became rarer but the maxima rose"),
-        (Answer::Worse, Answer::Better) => because("excursions became more frequent but the maxima fell"),
-        (Answer::Better, Answer::Better) => conclusion(VerdictKind::Better, " in rate and maxima"),
-        (Answer::Better, _) => conclusion(VerdictKind::Better, " in the rate of excursions"),
-        (_, Answer::Better) => conclusion(VerdictKind::Better, " in the maxima"),
-        (Answer::Worse, Answer::Worse) => conclusion(VerdictKind::Worse, " in rate and maxima"),
-        (Answer::Worse, _) => conclusion(VerdictKind::Worse, " in the rate of excursions"),
-        (_, Answer::Worse) => conclusion(VerdictKind::Worse, " in the maxima"),
-        (Answer::NotShown, Answer::NotShown) => match what_was_lacking(comparison) {
+        (EffectDirection::Better, EffectDirection::Worse) => because("excursions became rarer but the maxima rose"),
+        (EffectDirection::Worse, EffectDirection::Better) => {
+            because("excursions became more frequent but the maxima fell")
+        }
+        (EffectDirection::Better, EffectDirection::Better) => conclusion(VerdictKind::Better, " in rate and maxima"),
+        (EffectDirection::Better, _) => conclusion(VerdictKind::Better, " in the rate of excursions"),
+        (_, EffectDirection::Better) => conclusion(VerdictKind::Better, " in the maxima"),
+        (EffectDirection::Worse, EffectDirection::Worse) => conclusion(VerdictKind::Worse, " in rate and maxima"),
+        (EffectDirection::Worse, _) => conclusion(VerdictKind::Worse, " in the rate of excursions"),
+        (_, EffectDirection::Worse) => conclusion(VerdictKind::Worse, " in the maxima"),
+        (EffectDirection::NotShown, EffectDirection::NotShown) => match what_was_lacking(comparison) {
             Some(why) => because(&why),
             None => conclusion(VerdictKind::NoDifferenceShown, ""),
         },

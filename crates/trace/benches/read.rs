@@ -3,14 +3,14 @@
 use std::io::Cursor;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use waykeeper_trace::{Kind, Record, Trace, Writer};
+use waykeeper_trace::{Record, RecordKind, Trace, Writer};
 
 const RECORDS: u64 = 2_000_000;
 
 fn trace(address: impl Fn(u64) -> u64) -> Trace {
     let mut writer = Writer::new(Cursor::new(Vec::new()), "bench", false).expect("memory");
     for i in 0..RECORDS {
-        let kind = if i % 4 == 3 { Kind::Store } else { Kind::Load };
+        let kind = if i % 4 == 3 { RecordKind::Store } else { RecordKind::Load };
         let record = Record { address: address(i), gap: i % 3, bytes: 4, kind, dependent: false };
         writer.push(&record).expect("memory");
     }

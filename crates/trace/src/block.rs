@@ -13,7 +13,7 @@
 //! last record of the same sort (data or fetch). Numbers are LEB128, differences zigzag.
 
 use crate::foreign::MOST_ACCESS_BYTES;
-use crate::record::{Kind, Record};
+use crate::record::{Record, RecordKind};
 use crate::varint::{from_difference, put, take, to_difference};
 
 /// Records in a block, at most.
@@ -56,7 +56,7 @@ impl Encoder {
         if gap == EXPLICIT_GAP {
             put(&mut self.bytes, record.gap);
         }
-        let last = &mut self.last[usize::from(record.kind == Kind::Fetch)];
+        let last = &mut self.last[usize::from(record.kind == RecordKind::Fetch)];
         put(&mut self.bytes, from_difference(record.address.wrapping_sub(*last)));
         *last = record.address;
         self.records += 1;
@@ -85,7 +85,7 @@ pub fn decode(mut bytes: &[u8], count: usize, records: &mut Vec<Record>) -> Opti
 fn decode_one(bytes: &mut &[u8], last: &mut [u64; 2]) -> Option<Record> {
     let (head, rest) = bytes.split_first()?;
     *bytes = rest;
-    let kind = Kind::ALL[usize::from(head & 3)];
+    let kind = RecordKind::ALL[usize::from(head & 3)];
     let size = match head >> 3 & 7 {
         EXPLICIT_SIZE => u32::try_from(take(bytes)?).ok().filter(|size| (1..=MOST_ACCESS_BYTES).contains(size))?,
         power => 1 << power,
@@ -94,7 +94,7 @@ fn decode_one(bytes: &mut &[u8], last: &mut [u64; 2]) -> Option<Record> {
         EXPLICIT_GAP => take(bytes)?,
         gap => gap,
     };
-    let last = &mut last[usize::from(kind == Kind::Fetch)];
+    let last = &mut last[usize::from(kind == RecordKind::Fetch)];
     *last = last.wrapping_add(to_difference(take(bytes)?));
     Some(Record { address: *last, gap, bytes: size, kind, dependent: head & 4 != 0 })
 }

@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 
 use crate::error::TraceError;
-use crate::record::Kind;
+use crate::record::RecordKind;
 
 /// The first bytes of every trace. As in PNG (RFC 2083, 12.12), a transfer as text or in 7 bits spoils them.
 pub const MAGIC: [u8; 8] = *b"\x89WKT\r\n\x1a\n";
@@ -32,7 +32,7 @@ pub struct Header {
     pub is_part: bool,
     /// Where passes begin and end was recorded too.
     pub has_passes: bool,
-    /// Records of each kind, in the order of [`Kind::ALL`].
+    /// Records of each kind, in the order of [`RecordKind::ALL`].
     pub records: [u64; 4],
     /// Instructions, as the source counts them; where it does not, all gaps and one for each record but fetches.
     pub instructions: u64,
@@ -42,7 +42,7 @@ pub struct Header {
 
 impl Header {
     /// Records of one kind.
-    pub fn count(&self, kind: Kind) -> u64 {
+    pub fn count(&self, kind: RecordKind) -> u64 {
         self.records[kind.number()]
     }
 

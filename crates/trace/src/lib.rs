@@ -47,6 +47,6 @@ pub use header::Header;
 pub use marked::{MOST_PASSES, RecordedPass, RecordedPasses};
 pub use pages::{PAGE, PageMap, PageSet};
 pub use read::Reader;
-pub use record::{Kind, Record};
+pub use record::{Record, RecordKind};
 pub use stored::{Passes, Trace};
 pub use write::Writer;

@@ -9,7 +9,7 @@ use crate::error::TraceError;
 use crate::header::{FIXED_BYTES, Header, read_all};
 use crate::marked::{MOST_MARKED_RAW, RecordedPasses};
 use crate::pages::{MOST_PAGES, PageMap};
-use crate::record::{Kind, Record};
+use crate::record::{Record, RecordKind};
 use crate::varint::take;
 
 /// A list of pages has at most this many bytes before compression: two numbers of 10 bytes for each run.
@@ -221,5 +221,5 @@ fn page_maps(bytes: &mut &[u8]) -> Option<[PageMap; 2]> {
 
 /// Data accesses, and whether there are any, as a workload needs them.
 pub(crate) fn has_accesses(header: &Header) -> bool {
-    header.total() > header.count(Kind::Fetch)
+    header.total() > header.count(RecordKind::Fetch)
 }

@@ -2,7 +2,7 @@
 
 /// What a record stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
+pub enum RecordKind {
     /// A load.
     Load,
     /// A store.
@@ -13,7 +13,7 @@ pub enum Kind {
     Fetch,
 }
 
-impl Kind {
+impl RecordKind {
     /// All kinds, in the order of their numbers in a file.
     pub const ALL: [Self; 4] = [Self::Load, Self::Store, Self::Modify, Self::Fetch];
 
@@ -33,7 +33,7 @@ pub struct Record {
     /// Bytes touched, 1 or more.
     pub bytes: u32,
     /// What it does.
-    pub kind: Kind,
+    pub kind: RecordKind,
     /// A later address is made from its value, so whatever follows has to wait for it. Only programs that are recorded
     /// from inside know that; elsewhere it is false.
     pub dependent: bool,

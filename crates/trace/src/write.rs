@@ -10,7 +10,7 @@ use crate::foreign::MOST_ACCESS_BYTES;
 use crate::header::{Header, MOST_SOURCE, VERSION};
 use crate::marked::RecordedPasses;
 use crate::pages::{MOST_PAGES, PageSet};
-use crate::record::{Kind, Record};
+use crate::record::{Record, RecordKind};
 use crate::varint::put;
 
 /// zstd's own default: higher levels take much longer for a few per cent.
@@ -61,10 +61,10 @@ impl<W: Write + Seek> Writer<W> {
     #[inline]
     pub fn push(&mut self, record: &Record) -> Result<(), TraceError> {
         debug_assert!((1..=MOST_ACCESS_BYTES).contains(&record.bytes), "{record:?}");
-        let pages = if record.kind == Kind::Fetch { &mut self.code } else { &mut self.data };
+        let pages = if record.kind == RecordKind::Fetch { &mut self.code } else { &mut self.data };
         pages.add(record.address, record.bytes);
         self.header.records[record.kind.number()] += 1;
-        let own = u64::from(record.kind != Kind::Fetch);
+        let own = u64::from(record.kind != RecordKind::Fetch);
         self.header.instructions = self.header.instructions.saturating_add(record.gap).saturating_add(own);
         self.block.push(record);
         if self.block.records == MOST_RECORDS { self.flush_block() } else { Ok(()) }
@@ -104,7 +104,7 @@ impl<W: Write + Seek> Writer<W> {
 
     /// Data accesses so far.
     pub fn accesses(&self) -> u64 {
-        self.header.total() - self.header.count(Kind::Fetch)
+        self.header.total() - self.header.count(RecordKind::Fetch)
     }
 
     /// Ends the trace: until then nobody reads it. Gives back where it was written to, and what is in it.

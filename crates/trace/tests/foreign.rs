@@ -3,7 +3,7 @@
 use std::io::{Cursor, Write};
 
 use waykeeper_trace::foreign::{self, Format};
-use waykeeper_trace::{Kind, Reader, Record, TraceError, Writer};
+use waykeeper_trace::{Reader, Record, RecordKind, TraceError, Writer};
 
 fn convert(content: Vec<u8>, fetches: bool) -> Result<(Format, Vec<Record>), TraceError> {
     let (format, mut events) = foreign::events(foreign::decompressed(Cursor::new(content))?)?;
@@ -13,7 +13,7 @@ fn convert(content: Vec<u8>, fetches: bool) -> Result<(Format, Vec<Record>), Tra
     Ok((format, Reader::new(Cursor::new(bytes))?.read_to_end()?))
 }
 
-fn record(kind: Kind, address: u64, bytes: u32, gap: u64) -> Record {
+fn record(kind: RecordKind, address: u64, bytes: u32, gap: u64) -> Record {
     Record { address, gap, bytes, kind, dependent: false }
 }
 
@@ -37,9 +37,9 @@ fn lackeys_text() {
     assert_eq!(format, Format::Lackey);
     // The first instruction has no record; the second stores; the third loads and modifies; the fourth is after the last.
     let expected = [
-        record(Kind::Store, 0x1f_feff_e7e0, 8, 1),
-        record(Kind::Load, 0x0422_2cac, 4, 0),
-        record(Kind::Modify, 0x0421_fd18, 16, 0),
+        record(RecordKind::Store, 0x1f_feff_e7e0, 8, 1),
+        record(RecordKind::Load, 0x0422_2cac, 4, 0),
+        record(RecordKind::Modify, 0x0421_fd18, 16, 0),
     ];
     assert_eq!(records, expected);
 }
@@ -50,11 +50,11 @@ fn lackeys_text_with_fetches_has_one_for_each_block_of_code() {
     // 0x4001030 and 0x4001033 share a block of 32 bytes, as do 0x4001ea0 and 0x4001ea1. The first instruction touches no
     // memory and counts in the gap of the second one's store, with fetches as without.
     let expected = [
-        record(Kind::Fetch, 0x0400_1030, 3, 0),
-        record(Kind::Store, 0x1f_feff_e7e0, 8, 1),
-        record(Kind::Fetch, 0x0400_1ea0, 1, 0),
-        record(Kind::Load, 0x0422_2cac, 4, 0),
-        record(Kind::Modify, 0x0421_fd18, 16, 0),
+        record(RecordKind::Fetch, 0x0400_1030, 3, 0),
+        record(RecordKind::Store, 0x1f_feff_e7e0, 8, 1),
+        record(RecordKind::Fetch, 0x0400_1ea0, 1, 0),
+        record(RecordKind::Load, 0x0422_2cac, 4, 0),
+        record(RecordKind::Modify, 0x0421_fd18, 16, 0),
     ];
     assert_eq!(records, expected);
 }
@@ -62,7 +62,7 @@ fn lackeys_text_with_fetches_has_one_for_each_block_of_code() {
 #[test]
 fn a_last_line_that_was_cut_off_is_left_out() {
     let (_, records) = convert(b"I  0,1\n L 10,8\n S 2".into(), false).unwrap();
-    assert_eq!(records, [record(Kind::Load, 0x10, 8, 0)]);
+    assert_eq!(records, [record(RecordKind::Load, 0x10, 8, 0)]);
 }
 
 #[test]
@@ -70,8 +70,11 @@ fn dinero_text() {
     let text = "2 400\n0 7fff1000\n2 404\n2 408 ignored\n1 0x10 4\n\n4 0\nr 20\n";
     let (format, records) = convert(text.into(), false).unwrap();
     assert_eq!(format, Format::Din);
-    let expected =
-        [record(Kind::Load, 0x7fff_1000, 4, 0), record(Kind::Store, 0x10, 4, 1), record(Kind::Load, 0x20, 4, 0)];
+    let expected = [
+        record(RecordKind::Load, 0x7fff_1000, 4, 0),
+        record(RecordKind::Store, 0x10, 4, 1),
+        record(RecordKind::Load, 0x20, 4, 0),
+    ];
     assert_eq!(records, expected);
 }
 
@@ -93,10 +96,10 @@ fn champsim() -> Vec<u8> {
 
 fn champsims_records() -> [Record; 4] {
     [
-        record(Kind::Load, 0x1000, 1, 0),
-        record(Kind::Load, 0x2000, 1, 0),
-        record(Kind::Modify, 0x3000, 1, 1),
-        record(Kind::Store, 0x4000, 1, 0),
+        record(RecordKind::Load, 0x1000, 1, 0),
+        record(RecordKind::Load, 0x2000, 1, 0),
+        record(RecordKind::Modify, 0x3000, 1, 1),
+        record(RecordKind::Store, 0x4000, 1, 0),
     ]
 }
 

@@ -8,7 +8,7 @@ use std::io::Cursor;
 use std::path::Path;
 
 use bolero::{TypeGenerator, check};
-use waykeeper_trace::{Kind, PAGE, Reader, Record, TraceError, Writer, foreign};
+use waykeeper_trace::{PAGE, Reader, Record, RecordKind, TraceError, Writer, foreign};
 
 /// Accesses read, of a content of any format.
 fn read(bytes: &[u8]) -> Result<u64, TraceError> {
@@ -20,7 +20,7 @@ fn read(bytes: &[u8]) -> Result<u64, TraceError> {
     let (mut block, mut accesses) = (Vec::new(), 0);
     while reader.next_block(&mut block)? {
         for record in &block {
-            let pages = if record.kind == Kind::Fetch { reader.code_pages() } else { reader.data_pages() };
+            let pages = if record.kind == RecordKind::Fetch { reader.code_pages() } else { reader.data_pages() };
             assert!(pages.offset(record.address) < PAGE * pages.pages().max(1));
         }
         accesses += block.len() as u64;
@@ -136,20 +136,20 @@ fn the_corpus_reaches_both_ends() {
 #[ignore = "writes into the source tree"]
 fn write_the_corpus() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/__fuzz__/any_bytes/corpus");
-    let record = |kind, address, bytes, gap| Record { address, gap, bytes, kind, dependent: kind == Kind::Load };
+    let record = |kind, address, bytes, gap| Record { address, gap, bytes, kind, dependent: kind == RecordKind::Load };
     let of = |records: &[Record]| {
         let mut writer = Writer::new(Cursor::new(Vec::new()), "a program", true).unwrap();
         records.iter().for_each(|record| writer.push(record).unwrap());
         writer.finish().unwrap().0.into_inner()
     };
     let all = of(&[
-        record(Kind::Fetch, 0x40_0000, 4, 3),
-        record(Kind::Load, 0x7fff_ffff_f000, 8, 0),
-        record(Kind::Store, 4, 3, 1000),
-        record(Kind::Modify, u64::MAX - 7, 8, u64::MAX),
-        record(Kind::Load, 4090, 4096, 2),
+        record(RecordKind::Fetch, 0x40_0000, 4, 3),
+        record(RecordKind::Load, 0x7fff_ffff_f000, 8, 0),
+        record(RecordKind::Store, 4, 3, 1000),
+        record(RecordKind::Modify, u64::MAX - 7, 8, u64::MAX),
+        record(RecordKind::Load, 4090, 4096, 2),
     ]);
-    let strides: Vec<Record> = (0..70_000).map(|i| record(Kind::Load, i % 7 * 2380 + i * 4, 4, 1)).collect();
+    let strides: Vec<Record> = (0..70_000).map(|i| record(RecordKind::Load, i % 7 * 2380 + i * 4, 4, 1)).collect();
     let mut later = all.clone();
     later[8] = 2;
     let mut unfinished = all.clone();

@@ -3,7 +3,7 @@
 use std::io::Cursor;
 
 use proptest::prelude::*;
-use waykeeper_trace::{Header, Kind, PAGE, Reader, Record, Trace, TraceError, Writer};
+use waykeeper_trace::{Header, PAGE, Reader, Record, RecordKind, Trace, TraceError, Writer};
 
 fn written(records: &[Record], source: &str) -> Vec<u8> {
     let mut writer = Writer::new(Cursor::new(Vec::new()), source, true).unwrap();
@@ -20,7 +20,7 @@ fn read(bytes: &[u8]) -> Result<(Header, Vec<Record>), TraceError> {
 }
 
 fn load(address: u64) -> Record {
-    Record { address, gap: 0, bytes: 4, kind: Kind::Load, dependent: false }
+    Record { address, gap: 0, bytes: 4, kind: RecordKind::Load, dependent: false }
 }
 
 fn any_record() -> impl Strategy<Value = Record> {
@@ -31,7 +31,7 @@ fn any_record() -> impl Strategy<Value = Record> {
         address,
         gap,
         bytes,
-        kind: Kind::ALL[kind],
+        kind: RecordKind::ALL[kind],
         dependent,
     })
 }
@@ -41,7 +41,7 @@ proptest! {
     fn records_come_back(records in prop::collection::vec(any_record(), 0..400), source in ".{0,40}") {
         let (header, read) = read(&written(&records, &source)).unwrap();
         prop_assert_eq!(&header.source, &source);
-        for kind in Kind::ALL {
+        for kind in RecordKind::ALL {
             prop_assert_eq!(header.count(kind), records.iter().filter(|record| record.kind == kind).count() as u64);
         }
         prop_assert_eq!(read, records);
@@ -70,7 +70,7 @@ proptest! {
     fn neighbouring_addresses_stay_neighbours_without_the_gaps(records in prop::collection::vec(any_record(), 1..60)) {
         let bytes = written(&records, "");
         let reader = Reader::new(Cursor::new(&bytes)).unwrap();
-        for record in records.iter().filter(|record| record.kind != Kind::Fetch) {
+        for record in records.iter().filter(|record| record.kind != RecordKind::Fetch) {
             let pages = reader.data_pages();
             let (first, last) = (record.address, record.address.saturating_add(u64::from(record.bytes) - 1));
             prop_assert_eq!(pages.offset(last) - pages.offset(first), last - first);

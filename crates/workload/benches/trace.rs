@@ -1,7 +1,7 @@
 //! Making the steps of a trace: those of a program that runs as they are asked for, and those of a file.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use waykeeper_workload::{CacheShapes, Step, Workload, find_bundled};
+use waykeeper_workload::{CacheShapes, Workload, WorkloadStep, find_bundled};
 
 fn steps(c: &mut Criterion) {
     let mut group = c.benchmark_group("steps");
@@ -10,7 +10,7 @@ fn steps(c: &mut Criterion) {
         let text = find_bundled(name).expect("it is bundled").text;
         let workload: Workload = toml::from_str(text).expect("it can be read");
         let mut stream = workload.resolve(&CacheShapes::default()).expect("it has a meaning").stream(0);
-        let mut pass = || stream.by_ref().take_while(|step| *step != Step::End).count() as u64;
+        let mut pass = || stream.by_ref().take_while(|step| *step != WorkloadStep::End).count() as u64;
         let steps = pass();
         println!("{name}: {steps} steps");
         group.throughput(Throughput::Elements(steps));

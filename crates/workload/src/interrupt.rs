@@ -7,7 +7,7 @@ use serde_with::skip_serializing_none;
 use crate::duration::Nanoseconds;
 use crate::pattern::Pattern;
 use crate::wakeup::period_ns;
-use crate::workload::Refused;
+use crate::workload::WorkloadError;
 
 /// Where the event comes from, and where the thread sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -52,7 +52,7 @@ pub struct Interrupt {
 }
 
 impl Interrupt {
-    pub(crate) fn resolve(&self) -> Result<Pattern, Refused> {
+    pub(crate) fn resolve(&self) -> Result<Pattern, WorkloadError> {
         Ok(Pattern::Interrupt { source: self.source, period_ns: period_ns(self.period)? })
     }
 }

@@ -30,10 +30,10 @@ pub use passes::{PassSource, Passes, Phase};
 pub use pattern::{Loop, Operation, Order, Pattern, TickBody};
 pub use quantity::{BadQuantity, CacheLevel, CacheShape, CacheShapes, Count, Size};
 pub use random::Xorshift;
-pub use stream::{Access, Region, Step, Stream};
+pub use stream::{Access, Region, Stream, WorkloadStep};
 pub use trace::{PassLength, Trace, TraceSource, load as load_trace, record_program};
 pub use wakeup::{Wakeup, WakeupFigure};
 pub use waykeeper_programs::{ImageSize, ProgramName, Spec};
 pub use workload::{
-    Body, Buffer, Chase, Command, CountedLoop, Random, Refused, SHORTEST_GRID_NS, Streaming, Tick, Walk, Workload,
+    Body, Buffer, Chase, Command, CountedLoop, Random, SHORTEST_GRID_NS, Streaming, Tick, Walk, Workload, WorkloadError,
 };

@@ -10,7 +10,7 @@ use serde_with::skip_serializing_none;
 use crate::duration::Nanoseconds;
 use crate::pattern::{Order, Pattern};
 use crate::quantity::CacheShapes;
-use crate::workload::{Refused, Workload, refused};
+use crate::workload::{Workload, WorkloadError, refused};
 
 /// The shortest period, nanoseconds: a packet takes some microseconds.
 pub const SHORTEST_PACKET_PERIOD_NS: f64 = 10e3;
@@ -108,7 +108,7 @@ pub struct Packets {
 const PAYLOADS: std::ops::RangeInclusive<u16> = 64..=1500;
 
 impl Packets {
-    pub(crate) fn resolve(&self, caches: &CacheShapes) -> Result<Pattern, Refused> {
+    pub(crate) fn resolve(&self, caches: &CacheShapes) -> Result<Pattern, WorkloadError> {
         if self.interface.is_empty() {
             return Err(refused("interface", "it names no interface; `eth1` would do"));
         }
@@ -139,7 +139,7 @@ impl Packets {
     }
 
     /// What is computed, and its instructions where they are counted.
-    fn computation(&self, caches: &CacheShapes) -> Result<(Option<Pattern>, u64), Refused> {
+    fn computation(&self, caches: &CacheShapes) -> Result<(Option<Pattern>, u64), WorkloadError> {
         match (&self.instructions, &self.body) {
             (Some(_), Some(_)) => {
                 Err(refused("body", "`instructions` already says what is computed; one of the two would do"))
@@ -206,7 +206,7 @@ impl InstructionCount {
 mod tests {
     use super::*;
 
-    fn pattern(keys: &str) -> Result<Pattern, Refused> {
+    fn pattern(keys: &str) -> Result<Pattern, WorkloadError> {
         let text = format!("kind = 'packets'\n{keys}\n");
         toml::from_str::<Workload>(&text).unwrap().resolve(&CacheShapes::default())
     }

@@ -30,7 +30,7 @@ pub struct Access {
 
 /// One step of a workload.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Step {
+pub enum WorkloadStep {
     /// Wait until this many nanoseconds after the previous `Wait` ended (a period; an overrun does not wait).
     Wait(f64),
     /// Wait until the next release: a time so long after the common start of all workloads plus a whole number of periods that
@@ -274,8 +274,8 @@ impl RandomShape {
     }
 }
 
-fn read(region: Region, offset: u64) -> Step {
-    Step::Access(Access { region, offset, operation: Operation::Read, dependent: false })
+fn read(region: Region, offset: u64) -> WorkloadStep {
+    WorkloadStep::Access(Access { region, offset, operation: Operation::Read, dependent: false })
 }
 
 impl Stream {
@@ -334,80 +334,95 @@ impl Stream {
 }
 
 impl Iterator for Stream {
-    type Item = Step;
+    type Item = WorkloadStep;
 
-    fn next(&mut self) -> Option<Step> {
+    fn next(&mut self) -> Option<WorkloadStep> {
         Some(match &mut self.state {
             State::Nothing => return None,
             State::Trace(replay) => return replay.next_step(),
             State::Walk { operation, outer, inner, i, j, phase } => match phase {
                 Phase::Before => {
                     *phase = Phase::Within;
-                    Step::Start
+                    WorkloadStep::Start
                 }
                 _ if *j == inner.0 => {
                     *j = 0;
                     *i = if *i + 1 == outer.0 { 0 } else { *i + 1 };
                     *phase = Phase::Before;
-                    Step::End
+                    WorkloadStep::End
                 }
                 _ => {
                     let offset = *i * outer.1 + *j * inner.1;
                     *j += 1;
-                    Step::Access(Access { region: Region::Data, offset, operation: *operation, dependent: false })
+                    WorkloadStep::Access(Access {
+                        region: Region::Data,
+                        offset,
+                        operation: *operation,
+                        dependent: false,
+                    })
                 }
             },
             State::Chase { order, stride, batch, at, done, phase } => match phase {
                 Phase::Before => {
                     *phase = Phase::Within;
-                    Step::Start
+                    WorkloadStep::Start
                 }
                 _ if *done == *batch => {
                     *done = 0;
                     *phase = Phase::Before;
-                    Step::End
+                    WorkloadStep::End
                 }
                 _ => {
                     let offset = u64::from(order[*at]) * *stride;
                     *at = if *at + 1 == order.len() { 0 } else { *at + 1 };
                     *done += 1;
-                    Step::Access(Access { region: Region::Data, offset, operation: Operation::Read, dependent: true })
+                    WorkloadStep::Access(Access {
+                        region: Region::Data,
+                        offset,
+                        operation: Operation::Read,
+                        dependent: true,
+                    })
                 }
             },
             State::Buffer { bytes, stride, operation, period_ns, offset_ns, offset, phase } => match phase {
                 Phase::Before => {
                     *phase = Phase::Started;
                     match *offset_ns {
-                        None => Step::Wait(*period_ns),
-                        Some(offset_ns) => Step::Release { offset_ns, period_ns: *period_ns },
+                        None => WorkloadStep::Wait(*period_ns),
+                        Some(offset_ns) => WorkloadStep::Release { offset_ns, period_ns: *period_ns },
                     }
                 }
                 Phase::Started => {
                     *phase = Phase::Within;
-                    Step::Start
+                    WorkloadStep::Start
                 }
                 Phase::Within if *offset + 8 > *bytes => {
                     *offset = 0;
                     *phase = Phase::Before;
-                    Step::End
+                    WorkloadStep::End
                 }
                 Phase::Within => {
                     let at = *offset;
                     *offset += *stride;
-                    Step::Access(Access { region: Region::Data, offset: at, operation: *operation, dependent: false })
+                    WorkloadStep::Access(Access {
+                        region: Region::Data,
+                        offset: at,
+                        operation: *operation,
+                        dependent: false,
+                    })
                 }
             },
             State::Random { of, mean, generator, done, phase } => match phase {
                 // Background: all data reads, all changes, then all calls; then the event, which is the sample.
                 Phase::Before if *done < of.data_accesses => {
                     *done += 1;
-                    Step::Access(of.background(generator))
+                    WorkloadStep::Access(of.background(generator))
                 }
                 Phase::Before if *done < of.data_accesses + of.data_modifies => {
                     *done += 1;
                     let offset = generator.below(of.data_lines) * of.line_bytes;
                     let operation = Operation::Modify;
-                    Step::Access(Access { region: Region::Data, offset, operation, dependent: false })
+                    WorkloadStep::Access(Access { region: Region::Data, offset, operation, dependent: false })
                 }
                 Phase::Before if *done < of.data_accesses + of.data_modifies + of.code_calls => {
                     *done += 1;
@@ -416,7 +431,7 @@ impl Iterator for Stream {
                 Phase::Before => {
                     *done = 0;
                     *phase = Phase::Within;
-                    Step::Start
+                    WorkloadStep::Start
                 }
                 _ if *done < of.event_code_lines => {
                     let line = of.code_lines + *done * of.event_stride_lines;
@@ -432,25 +447,25 @@ impl Iterator for Stream {
                     *done = 0;
                     *phase = Phase::Before;
                     *of = mean.drawn(generator);
-                    Step::End
+                    WorkloadStep::End
                 }
             },
             State::Tick { body, phase } => match phase {
                 Phase::Before => {
                     *phase = Phase::Started;
-                    Step::Start
+                    WorkloadStep::Start
                 }
                 Phase::Started => {
                     *phase = Phase::Within;
                     match *body {
-                        TickBody::Nothing => Step::Compute { instructions: 0, code_bytes: 0 },
-                        TickBody::Adds(n) => Step::Compute { instructions: n, code_bytes: 4 * n },
-                        TickBody::Loop(n) => Step::Compute { instructions: n, code_bytes: 8 },
+                        TickBody::Nothing => WorkloadStep::Compute { instructions: 0, code_bytes: 0 },
+                        TickBody::Adds(n) => WorkloadStep::Compute { instructions: n, code_bytes: 4 * n },
+                        TickBody::Loop(n) => WorkloadStep::Compute { instructions: n, code_bytes: 8 },
                     }
                 }
                 Phase::Within => {
                     *phase = Phase::Before;
-                    Step::End
+                    WorkloadStep::End
                 }
             },
         })
@@ -464,7 +479,7 @@ mod tests {
 
     fn offsets(pattern: &Pattern, n: usize) -> Vec<u64> {
         let accesses = pattern.stream(1).filter_map(|step| match step {
-            Step::Access(access) => Some(access.offset),
+            WorkloadStep::Access(access) => Some(access.offset),
             _ => None,
         });
         accesses.take(n).collect()
@@ -479,7 +494,10 @@ mod tests {
         };
         assert_eq!(offsets(&walk, 8), [0, 4096, 8192, 64, 4160, 8256, 0, 4096]);
         let steps: Vec<_> = walk.stream(0).take(6).collect();
-        assert!(matches!((steps[0], steps[4], steps[5]), (Step::Start, Step::End, Step::Start)));
+        assert!(matches!(
+            (steps[0], steps[4], steps[5]),
+            (WorkloadStep::Start, WorkloadStep::End, WorkloadStep::Start)
+        ));
     }
 
     #[test]
@@ -497,15 +515,15 @@ mod tests {
     fn a_buffer_pass_covers_the_buffer_and_no_more() {
         let at =
             Pattern::Buffer { bytes: 8, stride: 8, operation: Operation::Read, period_ns: 1e5, offset_ns: Some(25e3) };
-        let steps: Vec<Step> = at.stream(1).take(5).collect();
-        let release = Step::Release { offset_ns: 25e3, period_ns: 1e5 };
+        let steps: Vec<WorkloadStep> = at.stream(1).take(5).collect();
+        let release = WorkloadStep::Release { offset_ns: 25e3, period_ns: 1e5 };
         assert_eq!((steps[0], steps[4]), (release, release));
         let buffer =
             Pattern::Buffer { bytes: 128, stride: 32, operation: Operation::Read, period_ns: 1e7, offset_ns: None };
         let steps: Vec<_> = buffer.stream(0).take(8).collect();
-        assert_eq!(steps[0], Step::Wait(1e7));
+        assert_eq!(steps[0], WorkloadStep::Wait(1e7));
         assert_eq!(offsets(&buffer, 5), [0, 32, 64, 96, 0]);
-        assert_eq!((steps[6], steps[7]), (Step::End, Step::Wait(1e7)));
+        assert_eq!((steps[6], steps[7]), (WorkloadStep::End, WorkloadStep::Wait(1e7)));
     }
 
     #[test]
@@ -528,14 +546,14 @@ mod tests {
         let (mut seen, mut counts, mut events) = ([[0u32; 21]; 3], [0; 3], 0);
         for step in random.stream(1).take(300_000) {
             match step {
-                Step::Access(Access { region, operation, .. }) => {
+                WorkloadStep::Access(Access { region, operation, .. }) => {
                     counts[match (region, operation) {
                         (Region::Data, Operation::Read) => 0,
                         (Region::Data, _) => 1,
                         (Region::Code, _) => 2,
                     }] += 1;
                 }
-                Step::Start => {
+                WorkloadStep::Start => {
                     counts.iter().zip(&mut seen).for_each(|(count, seen)| seen[*count] += 1);
                     events += 1;
                 }
@@ -567,14 +585,14 @@ mod tests {
             line_bytes: 64,
         };
         let steps: Vec<_> = random.stream(3).take(15).collect();
-        let start = steps.iter().position(|s| *s == Step::Start).unwrap();
+        let start = steps.iter().position(|s| *s == WorkloadStep::Start).unwrap();
         assert_eq!(start, 10);
         assert_eq!(steps[11], read(Region::Code, 512));
         assert_eq!(steps[12], read(Region::Data, 1024));
         assert_eq!(steps[13], read(Region::Data, 1088));
-        assert_eq!(steps[14], Step::End);
+        assert_eq!(steps[14], WorkloadStep::End);
         for (at, step) in steps[..10].iter().enumerate() {
-            let Step::Access(access) = step else { panic!("{step:?}") };
+            let WorkloadStep::Access(access) = step else { panic!("{step:?}") };
             // Five reads, two changes, three calls.
             assert_eq!(access.operation == Operation::Modify, (5..7).contains(&at));
             let bound = if access.region == Region::Data { 1024 } else { 512 };

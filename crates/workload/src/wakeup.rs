@@ -7,7 +7,7 @@ use serde_with::skip_serializing_none;
 use crate::duration::Nanoseconds;
 use crate::pattern::Pattern;
 use crate::quantity::CacheShapes;
-use crate::workload::{Refused, Workload, refused};
+use crate::workload::{Workload, WorkloadError, refused};
 
 /// The shortest period, nanoseconds: less is shorter than a wake-up takes anywhere.
 const SHORTEST_PERIOD_NS: f64 = 1e3;
@@ -40,7 +40,7 @@ pub struct Wakeup {
 }
 
 impl Wakeup {
-    pub(crate) fn resolve(&self, caches: &CacheShapes) -> Result<Pattern, Refused> {
+    pub(crate) fn resolve(&self, caches: &CacheShapes) -> Result<Pattern, WorkloadError> {
         let body = self.body.as_ref().map(|body| resolve_body(body, caches).map(Box::new)).transpose()?;
         let figure = match (self.figure, &body) {
             (None | Some(WakeupFigure::WakeupLatency), None) | (Some(WakeupFigure::WakeupLatency), _) => {
@@ -56,7 +56,7 @@ impl Wakeup {
 }
 
 /// A period that a timer can have, nanoseconds.
-pub(crate) fn period_ns(period: Nanoseconds) -> Result<f64, Refused> {
+pub(crate) fn period_ns(period: Nanoseconds) -> Result<f64, WorkloadError> {
     if period.0 < SHORTEST_PERIOD_NS {
         let why = format!("a period of {period} is shorter than a wake-up takes; 1 us or more would do");
         return Err(refused("period", &why));
@@ -64,7 +64,7 @@ pub(crate) fn period_ns(period: Nanoseconds) -> Result<f64, Refused> {
     Ok(period.0.round())
 }
 
-pub(crate) fn resolve_body(body: &Workload, caches: &CacheShapes) -> Result<Pattern, Refused> {
+pub(crate) fn resolve_body(body: &Workload, caches: &CacheShapes) -> Result<Pattern, WorkloadError> {
     let no = |why: &str| Err(refused("body.kind", why));
     match body {
         Workload::Buffer(_) => return no("a `buffer` has a period of its own; `stream` or `walk` would do"),
@@ -78,7 +78,7 @@ pub(crate) fn resolve_body(body: &Workload, caches: &CacheShapes) -> Result<Patt
         }
         _ => {}
     }
-    body.resolve(caches).map_err(|refused| Refused { key: format!("body.{}", refused.key), ..refused })
+    body.resolve(caches).map_err(|refused| WorkloadError { key: format!("body.{}", refused.key), ..refused })
 }
 
 #[cfg(test)]
@@ -87,7 +87,7 @@ mod tests {
     use crate::pattern::{Loop, Operation};
     use crate::quantity::CacheShape;
 
-    fn pattern(keys: &str) -> Result<Pattern, Refused> {
+    fn pattern(keys: &str) -> Result<Pattern, WorkloadError> {
         let caches = CacheShapes(vec![CacheShape { level: 1, size_bytes: 32 << 10, ways: 4, line_bytes: 64 }]);
         toml::from_str::<Workload>(&format!("kind = 'wakeup'\n{keys}\n")).unwrap().resolve(&caches)
     }

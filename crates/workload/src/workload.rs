@@ -126,7 +126,7 @@ pub struct Buffer {
 pub const SHORTEST_GRID_NS: f64 = 100.0;
 
 impl Buffer {
-    fn resolve(&self, caches: &CacheShapes) -> Result<Pattern, Refused> {
+    fn resolve(&self, caches: &CacheShapes) -> Result<Pattern, WorkloadError> {
         let size = at("size", self.size.resolve(caches))?;
         let stride = at("stride", self.stride.resolve(caches))?;
         aligned("stride", stride)?;
@@ -240,7 +240,7 @@ impl Command {
     ///
     /// # Errors
     /// A key that belongs to another source of passes, or that is missing for this one.
-    fn passes(&self) -> Result<Passes, Refused> {
+    fn passes(&self) -> Result<Passes, WorkloadError> {
         let functions = self.begin.is_some() || self.end.is_some();
         let implied = if functions { PassSource::Functions } else { PassSource::Markers };
         let source = self.passes.unwrap_or(implied);
@@ -279,7 +279,7 @@ impl Command {
 /// Why a workload has no meaning on a machine: the key within the workload, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{why}")]
-pub struct Refused {
+pub struct WorkloadError {
     /// Path of the key within the workload, such as `inner.stride`.
     pub key: String,
     /// What was found and what would do.
@@ -310,7 +310,7 @@ impl Workload {
     ///
     /// # Errors
     /// The first key that has no value there.
-    pub fn resolve(&self, caches: &CacheShapes) -> Result<Pattern, Refused> {
+    pub fn resolve(&self, caches: &CacheShapes) -> Result<Pattern, WorkloadError> {
         let bytes = |key: &str, size: &Size| at(key, size.resolve(caches));
         let number = |key: &str, count: &Count| at(key, count.resolve(caches));
         Ok(match self {
@@ -421,15 +421,15 @@ impl Workload {
     }
 }
 
-pub(crate) fn refused(key: &str, why: &str) -> Refused {
-    Refused { key: key.into(), why: why.into() }
+pub(crate) fn refused(key: &str, why: &str) -> WorkloadError {
+    WorkloadError { key: key.into(), why: why.into() }
 }
 
-fn at(key: &str, value: Result<u64, BadQuantity>) -> Result<u64, Refused> {
+fn at(key: &str, value: Result<u64, BadQuantity>) -> Result<u64, WorkloadError> {
     value.map_err(|error| refused(key, &error.to_string()))
 }
 
-fn aligned(key: &str, stride: u64) -> Result<(), Refused> {
+fn aligned(key: &str, stride: u64) -> Result<(), WorkloadError> {
     if stride.is_multiple_of(8) {
         Ok(())
     } else {
@@ -440,7 +440,7 @@ fn aligned(key: &str, stride: u64) -> Result<(), Refused> {
 /// A sample of a stream that goes line after line.
 const STREAM_SAMPLE_BYTES: u64 = 4096;
 
-fn streaming(stream: &Streaming, caches: &CacheShapes) -> Result<Pattern, Refused> {
+fn streaming(stream: &Streaming, caches: &CacheShapes) -> Result<Pattern, WorkloadError> {
     let line = caches.line_bytes();
     let size = at("size", stream.size.resolve(caches))?;
     let stride = stream.stride.as_ref().map_or(Ok(line), |s| at("stride", s.resolve(caches)))?;
@@ -460,7 +460,7 @@ fn streaming(stream: &Streaming, caches: &CacheShapes) -> Result<Pattern, Refuse
     Ok(Pattern::Walk { operation: stream.operation, outer, inner })
 }
 
-fn resolve_loop(key: &str, counted: &CountedLoop, caches: &CacheShapes) -> Result<Loop, Refused> {
+fn resolve_loop(key: &str, counted: &CountedLoop, caches: &CacheShapes) -> Result<Loop, WorkloadError> {
     let count = at(&format!("{key}.count"), counted.count.resolve(caches))?;
     let stride = at(&format!("{key}.stride"), counted.stride.resolve(caches))?;
     aligned(&format!("{key}.stride"), stride)?;
@@ -472,7 +472,7 @@ mod tests {
     use super::*;
     use crate::quantity::CacheShape;
 
-    fn pattern(text: &str) -> Result<Pattern, Refused> {
+    fn pattern(text: &str) -> Result<Pattern, WorkloadError> {
         let caches = CacheShapes(vec![CacheShape { level: 1, size_bytes: 32 << 10, ways: 4, line_bytes: 64 }]);
         toml::from_str::<Workload>(text).unwrap().resolve(&caches)
     }

@@ -3,10 +3,10 @@
 use std::io::Cursor;
 
 use waykeeper_programs::{Probe, Program};
-use waykeeper_trace::{Kind, Record, Writer};
+use waykeeper_trace::{Record, RecordKind, Writer};
 use waykeeper_workload::{
-    Access, CacheShape, CacheShapes, ImageSize, Operation, Pattern, ProgramName, Region, Spec, Step, TraceSource,
-    Workload,
+    Access, CacheShape, CacheShapes, ImageSize, Operation, Pattern, ProgramName, Region, Spec, TraceSource, Workload,
+    WorkloadStep,
 };
 
 fn resolve(toml: &str) -> Result<Pattern, String> {
@@ -32,15 +32,15 @@ fn small(name: ProgramName) -> Spec {
 }
 
 /// The steps of one pass, without its start and end.
-fn pass(stream: &mut impl Iterator<Item = Step>) -> Vec<Step> {
-    assert_eq!(stream.next(), Some(Step::Start));
-    stream.take_while(|step| *step != Step::End).collect()
+fn pass(stream: &mut impl Iterator<Item = WorkloadStep>) -> Vec<WorkloadStep> {
+    assert_eq!(stream.next(), Some(WorkloadStep::Start));
+    stream.take_while(|step| *step != WorkloadStep::End).collect()
 }
 
 /// What is accessed in a pass: the predictor remembers more than the lines do, and learns on.
-fn accesses(pass: &[Step]) -> Vec<Access> {
+fn accesses(pass: &[WorkloadStep]) -> Vec<Access> {
     let accesses = pass.iter().filter_map(|step| match step {
-        Step::Access(access) => Some(*access),
+        WorkloadStep::Access(access) => Some(*access),
         _ => None,
     });
     accesses.collect()
@@ -60,7 +60,7 @@ fn every_pass_is_a_sample_and_all_passes_are_the_same() {
         assert!(accesses(&second) == accesses(&pass(&mut stream)), "{name}");
         assert!(first == pass(&mut pattern.stream(8)), "{name}: the stream's seed decides nothing");
         for step in first {
-            if let Step::Access(access) = step {
+            if let WorkloadStep::Access(access) = step {
                 assert!(access.region == Region::Data && access.offset < pattern.data_bytes(), "{access:?}");
             }
         }
@@ -126,12 +126,12 @@ fn what_is_left_out_are_hits_of_the_first_level_and_the_time_stays() {
         let mut shown = All { cache: Cache::new(), instructions: 0 };
         for step in pass(&mut self::program(small(name), 64).stream(0)) {
             match step {
-                Step::Access(access) => {
+                WorkloadStep::Access(access) => {
                     shown.cache.access(access.offset);
                     shown.instructions += 1;
                 }
-                Step::Compute { instructions, .. } => shown.instructions += instructions,
-                Step::Mispredicted { .. } => {}
+                WorkloadStep::Compute { instructions, .. } => shown.instructions += instructions,
+                WorkloadStep::Mispredicted { .. } => {}
                 other => panic!("{other:?}"),
             }
         }
@@ -148,8 +148,8 @@ fn a_machine_with_shorter_lines_is_shown_more() {
     assert!(count(32) > count(64) + count(64) / 10);
 }
 
-fn record(kind: Kind, address: u64, bytes: u32, gap: u64) -> Record {
-    Record { address, gap, bytes, kind, dependent: kind == Kind::Load }
+fn record(kind: RecordKind, address: u64, bytes: u32, gap: u64) -> Record {
+    Record { address, gap, bytes, kind, dependent: kind == RecordKind::Load }
 }
 
 fn written(records: &[Record]) -> tempfile::NamedTempFile {
@@ -163,19 +163,20 @@ fn written(records: &[Record]) -> tempfile::NamedTempFile {
 #[test]
 fn a_file_is_laid_out_without_gaps() {
     let file = written(&[
-        record(Kind::Fetch, 0x40_0010, 4, 0),
+        record(RecordKind::Fetch, 0x40_0010, 4, 0),
         // The last word of page 0x10 and the first of page 0x11: two lines.
-        record(Kind::Modify, 0x1_0ffc, 8, 5),
-        record(Kind::Load, 0x7fff_0000_0040, 8, 0),
-        record(Kind::Store, 0x7fff_0000_0048, 8, 2),
+        record(RecordKind::Modify, 0x1_0ffc, 8, 5),
+        record(RecordKind::Load, 0x7fff_0000_0040, 8, 0),
+        record(RecordKind::Store, 0x7fff_0000_0048, 8, 2),
     ]);
     let pattern = resolve(&format!("file = '{}'", file.path().display())).unwrap();
     // Data on pages 0x10, 0x11 and 0x7fff00000; code on page 0x400.
     assert_eq!((pattern.data_bytes(), pattern.code_bytes()), (3 * 4096, 4096));
-    let access = |region, offset, operation, dependent| Step::Access(Access { region, offset, operation, dependent });
-    let compute = |instructions| Step::Compute { instructions, code_bytes: 0 };
+    let access =
+        |region, offset, operation, dependent| WorkloadStep::Access(Access { region, offset, operation, dependent });
+    let compute = |instructions| WorkloadStep::Compute { instructions, code_bytes: 0 };
     let expected = [
-        Step::Start,
+        WorkloadStep::Start,
         access(Region::Code, 0x10, Operation::Read, false),
         // Of the five instructions before the load a core takes the fetch for one.
         compute(4),
@@ -184,8 +185,8 @@ fn a_file_is_laid_out_without_gaps() {
         access(Region::Data, 0x2040, Operation::Read, true),
         compute(2),
         access(Region::Data, 0x2048, Operation::Write, false),
-        Step::End,
-        Step::Start,
+        WorkloadStep::End,
+        WorkloadStep::Start,
     ];
     assert_eq!(pattern.stream(0).take(10).collect::<Vec<_>>(), expected);
     // A pattern travels as text to the process that runs it.

@@ -4,7 +4,7 @@ mod content;
 mod paths;
 
 use fastrand::Rng;
-use waykeeper_resctrl::{Event, MountOptions, Operation, Reading};
+use waykeeper_resctrl::{FileOperation, MonitorEvent, MountOptions, Reading};
 
 use crate::astray::leads_astray;
 use crate::modelled::{FULL, Modelled};
@@ -70,9 +70,9 @@ impl Generator {
 
     fn count(&mut self) -> Step {
         match self.rng.u32(..8) {
-            0 => Step::Count(Event::LlcOccupancy, Reading::Error),
-            1 => Step::Count(Event::LlcOccupancy, Reading::Unavailable),
-            2 | 3 => Step::Count(Event::LlcOccupancy, Reading::Value((FULL + self.rng.u32(..FULL)).into())),
+            0 => Step::Count(MonitorEvent::LlcOccupancy, Reading::Error),
+            1 => Step::Count(MonitorEvent::LlcOccupancy, Reading::Unavailable),
+            2 | 3 => Step::Count(MonitorEvent::LlcOccupancy, Reading::Value((FULL + self.rng.u32(..FULL)).into())),
             4 => Step::Count(self.bandwidth_event(), Reading::Error),
             _ => {
                 self.counts += self.rng.u32(..1000);
@@ -81,8 +81,8 @@ impl Generator {
         }
     }
 
-    fn bandwidth_event(&mut self) -> Event {
-        if self.rng.bool() { Event::MbmTotal } else { Event::MbmLocal }
+    fn bandwidth_event(&mut self) -> MonitorEvent {
+        if self.rng.bool() { MonitorEvent::MbmTotal } else { MonitorEvent::MbmLocal }
     }
 
     /// A thread: mostly one that is there.
@@ -95,22 +95,22 @@ impl Generator {
         }
     }
 
-    fn operation(&mut self, state: &Modelled) -> Operation {
+    fn operation(&mut self, state: &Modelled) -> FileOperation {
         match self.rng.u32(..100) {
-            0..8 => Operation::Mkdir { path: self.new_control_group(state), mode: self.directory_mode() },
-            8..16 => Operation::Mkdir { path: self.new_monitoring_group(state), mode: self.directory_mode() },
-            16..18 => Operation::Mkdir { path: self.any_new_path(state), mode: self.directory_mode() },
-            18..25 => Operation::Rmdir { path: self.group(state) },
-            25..26 => Operation::Rmdir { path: self.any_path(state) },
+            0..8 => FileOperation::Mkdir { path: self.new_control_group(state), mode: self.directory_mode() },
+            8..16 => FileOperation::Mkdir { path: self.new_monitoring_group(state), mode: self.directory_mode() },
+            16..18 => FileOperation::Mkdir { path: self.any_new_path(state), mode: self.directory_mode() },
+            18..25 => FileOperation::Rmdir { path: self.group(state) },
+            25..26 => FileOperation::Rmdir { path: self.any_path(state) },
             26..30 => self.rename(state),
-            30..36 => Operation::Getattr { path: self.any_path(state) },
-            36..39 => Operation::Readdir { path: self.directory(state) },
-            39..56 => Operation::Read { path: self.file(state) },
-            56..57 => Operation::Read { path: self.any_path(state) },
-            57..58 => Operation::Unlink { path: self.any_path(state) },
-            58..59 => Operation::Create { path: self.any_new_path(state) },
-            59..60 => Operation::Chmod { path: self.any_path(state), mode: self.rng.u32(..0o1000) },
-            60..61 => Operation::Write { path: self.any_path(state), data: self.noise() },
+            30..36 => FileOperation::Getattr { path: self.any_path(state) },
+            36..39 => FileOperation::Readdir { path: self.directory(state) },
+            39..56 => FileOperation::Read { path: self.file(state) },
+            56..57 => FileOperation::Read { path: self.any_path(state) },
+            57..58 => FileOperation::Unlink { path: self.any_path(state) },
+            58..59 => FileOperation::Create { path: self.any_new_path(state) },
+            59..60 => FileOperation::Chmod { path: self.any_path(state), mode: self.rng.u32(..0o1000) },
+            60..61 => FileOperation::Write { path: self.any_path(state), data: self.noise() },
             _ => self.write(state),
         }
     }
@@ -120,7 +120,7 @@ impl Generator {
     }
 
     /// A monitoring group to another place, or anything to anywhere.
-    fn rename(&mut self, state: &Modelled) -> Operation {
+    fn rename(&mut self, state: &Modelled) -> FileOperation {
         let from = match self.rng.u32(..4) {
             0 => self.any_path(state),
             _ => self.monitoring_group(state),
@@ -129,6 +129,6 @@ impl Generator {
             0 => self.any_new_path(state),
             _ => self.new_monitoring_group(state),
         };
-        Operation::Rename { from, to }
+        FileOperation::Rename { from, to }
     }
 }

@@ -1,12 +1,12 @@
 //! The kernels that are booted.
 
-use waykeeper_resctrl::Kernel;
+use waykeeper_resctrl::KernelRelease;
 
 /// A Debian kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KernelImage {
     /// The generation, which the model of resctrl knows.
-    pub generation: Kernel,
+    pub generation: KernelRelease,
     /// Whether it is the one with PREEMPT_RT.
     pub realtime: bool,
 }
@@ -15,7 +15,7 @@ impl KernelImage {
     /// The image with a name, such as `6.1` or `7.3-rt`.
     pub fn named(name: &str) -> Option<Self> {
         let (generation, realtime) = name.strip_suffix("-rt").map_or((name, false), |generation| (generation, true));
-        let generation = Kernel::ALL.into_iter().find(|&kernel| generation_name(kernel) == generation)?;
+        let generation = KernelRelease::ALL.into_iter().find(|&kernel| generation_name(kernel) == generation)?;
         Some(Self { generation, realtime })
     }
 
@@ -30,11 +30,11 @@ impl KernelImage {
     }
 }
 
-fn generation_name(kernel: Kernel) -> &'static str {
+fn generation_name(kernel: KernelRelease) -> &'static str {
     match kernel {
-        Kernel::V6_1 => "6.1",
-        Kernel::V6_12 => "6.12",
-        Kernel::V6_18 => "6.18",
-        Kernel::V7_3 => "7.3",
+        KernelRelease::V6_1 => "6.1",
+        KernelRelease::V6_12 => "6.12",
+        KernelRelease::V6_18 => "6.18",
+        KernelRelease::V7_3 => "7.3",
     }
 }

@@ -1,6 +1,8 @@
 //! Steps on the model.
 
-use waykeeper_resctrl::{Attributes, Caller, Event, Operation, Reading, Reply, Resctrl, ResctrlMachine, Task};
+use waykeeper_resctrl::{
+    Attributes, Caller, FileOperation, MonitorEvent, Reading, Reply, Resctrl, ResctrlMachine, Task,
+};
 
 use crate::step::{Answer, Outcome, Step};
 
@@ -21,7 +23,7 @@ impl Modelled {
     pub fn new(machine: ResctrlMachine) -> Self {
         let mut resctrl = Resctrl::new(machine);
         resctrl.start_task(None, Task::new(1));
-        resctrl.set_all_counters(Event::LlcOccupancy, Reading::Value(FULL.into()));
+        resctrl.set_all_counters(MonitorEvent::LlcOccupancy, Reading::Value(FULL.into()));
         Modelled { resctrl, processes: Vec::new() }
     }
 
@@ -29,7 +31,7 @@ impl Modelled {
     pub fn run(&mut self, step: &Step, started: &[i32]) -> Outcome {
         let answer = self.answer(step, started);
         // The file is asked, not the text behind it: a changed permission can hide it.
-        let status = Operation::Read { path: b"info/last_cmd_status".to_vec() };
+        let status = FileOperation::Read { path: b"info/last_cmd_status".to_vec() };
         let status = match self.resctrl.apply(&status) {
             Ok(Reply::Bytes(text)) => Some(text),
             _ => None,
@@ -69,9 +71,9 @@ impl Modelled {
                 Ok(Answer::Done)
             }
             Step::Settle => {
-                self.resctrl.set_all_counters(Event::LlcOccupancy, Reading::Value(0));
+                self.resctrl.set_all_counters(MonitorEvent::LlcOccupancy, Reading::Value(0));
                 self.resctrl.check_limbo();
-                self.resctrl.set_all_counters(Event::LlcOccupancy, Reading::Value(FULL.into()));
+                self.resctrl.set_all_counters(MonitorEvent::LlcOccupancy, Reading::Value(FULL.into()));
                 Ok(Answer::Done)
             }
             Step::Groups(tid) => self.resctrl.task_groups(*tid).map(Answer::Bytes).map_err(|e| e.number()),

@@ -7,7 +7,7 @@ mod system;
 
 use std::collections::BTreeMap;
 
-use waykeeper_resctrl::{Event, MountOptions, Operation, Reading};
+use waykeeper_resctrl::{FileOperation, MonitorEvent, MountOptions, Reading};
 
 use crate::compare::Subject;
 use crate::modelled::FULL;
@@ -101,30 +101,30 @@ impl Real {
         }
     }
 
-    fn operate(&mut self, operation: &Operation) -> Full<Answer> {
+    fn operate(&mut self, operation: &FileOperation) -> Full<Answer> {
         let system = &self.system;
         match operation {
-            Operation::Read { path } => system.read(path).map(Answer::Bytes),
-            Operation::Write { path, data } => system.write(path, data).map(|()| Answer::Done),
-            Operation::Mkdir { path, mode } => system.mkdir(path, *mode).map(|()| Answer::Done),
-            Operation::Rmdir { path } => system.rmdir(path).map(|()| Answer::Done),
-            Operation::Rename { from, to } => system.rename(from, to).map(|()| Answer::Done),
-            Operation::Readdir { path } => system.entries(path).map(Answer::Entries),
-            Operation::Getattr { path } => system.attributes(path),
-            Operation::Chmod { path, mode } => system.chmod(path, *mode).map(|()| Answer::Done),
-            Operation::Unlink { path } => system.unlink(path).map(|()| Answer::Done),
-            Operation::Create { path } => system.create(path).map(|()| Answer::Done),
+            FileOperation::Read { path } => system.read(path).map(Answer::Bytes),
+            FileOperation::Write { path, data } => system.write(path, data).map(|()| Answer::Done),
+            FileOperation::Mkdir { path, mode } => system.mkdir(path, *mode).map(|()| Answer::Done),
+            FileOperation::Rmdir { path } => system.rmdir(path).map(|()| Answer::Done),
+            FileOperation::Rename { from, to } => system.rename(from, to).map(|()| Answer::Done),
+            FileOperation::Readdir { path } => system.entries(path).map(Answer::Entries),
+            FileOperation::Getattr { path } => system.attributes(path),
+            FileOperation::Chmod { path, mode } => system.chmod(path, *mode).map(|()| Answer::Done),
+            FileOperation::Unlink { path } => system.unlink(path).map(|()| Answer::Done),
+            FileOperation::Create { path } => system.create(path).map(|()| Answer::Done),
         }
     }
 
     /// Lets the kernel see empty caches for longer than the second after which it looks at freed RMIDs again.
     fn settle(&self) {
-        count(Event::LlcOccupancy, Reading::Value(0));
+        count(MonitorEvent::LlcOccupancy, Reading::Value(0));
         for _ in 0..2 {
             clock::jump(1200);
             self.cpus.iter().for_each(|&cpu| clock::let_run(cpu));
         }
-        count(Event::LlcOccupancy, Reading::Value(FULL.into()));
+        count(MonitorEvent::LlcOccupancy, Reading::Value(FULL.into()));
     }
 
     /// Unmounts. Groups on the way to a locked region go first: see `astray`.
@@ -174,7 +174,7 @@ impl Subject for Real {
     fn reset(&mut self) {
         self.unmount();
         std::mem::take(&mut self.processes).into_iter().for_each(Process::end);
-        count(Event::LlcOccupancy, Reading::Value(FULL.into()));
+        count(MonitorEvent::LlcOccupancy, Reading::Value(FULL.into()));
         self.sort_rmids();
         if self.rmids < 2 && self.system.mount(MountOptions::default()).is_ok() {
             for (name, mode) in &self.modes {
@@ -182,8 +182,8 @@ impl Subject for Real {
             }
             let _ = self.system.unmount();
         }
-        count(Event::MbmTotal, Reading::Value(0));
-        count(Event::MbmLocal, Reading::Value(0));
+        count(MonitorEvent::MbmTotal, Reading::Value(0));
+        count(MonitorEvent::MbmLocal, Reading::Value(0));
     }
 
     fn run(&mut self, step: &Step) -> Outcome {
@@ -193,7 +193,7 @@ impl Subject for Real {
 }
 
 /// Tells the emulated processor what all its counters of an event say: see rdt.c.
-fn count(event: Event, reading: Reading) {
+fn count(event: MonitorEvent, reading: Reading) {
     let value = match reading {
         Reading::Value(value) => value as u32,
         Reading::Error => u32::MAX,

@@ -1,7 +1,7 @@
 //! What the guest does with a plan. Lines that begin with `RIG` are for the host.
 
 use fastrand::Rng;
-use waykeeper_resctrl::{Operation, ResctrlMachine};
+use waykeeper_resctrl::{FileOperation, ResctrlMachine};
 
 use crate::circle;
 use crate::compare::{Difference, Subject as _, both, first_difference, shrink};
@@ -180,8 +180,8 @@ fn looks(model: &Modelled, seed: u64) -> Vec<Step> {
     let mut steps = Vec::new();
     let mut open = vec![Vec::new()];
     while let Some(path) = open.pop() {
-        steps.push(Operation::Getattr { path: path.clone() });
-        let list = Operation::Readdir { path: path.clone() };
+        steps.push(FileOperation::Getattr { path: path.clone() });
+        let list = FileOperation::Readdir { path: path.clone() };
         match model.resctrl.entries(&path) {
             Ok(entries) => {
                 let below =
@@ -189,7 +189,7 @@ fn looks(model: &Modelled, seed: u64) -> Vec<Step> {
                 open.extend(entries.iter().map(|entry| below(&entry.name)));
                 steps.push(list);
             }
-            Err(_) => steps.push(Operation::Read { path }),
+            Err(_) => steps.push(FileOperation::Read { path }),
         }
     }
     Rng::with_seed(seed).shuffle(&mut steps);

@@ -1,8 +1,8 @@
 //! The emulated machines: what QEMU is told, and what the model is told.
 
 use waykeeper_resctrl::{
-    AllocatableCache, Architecture, Bandwidth, CpuSet, Cpus, Domain, Event, Kernel, Monitoring, MountOptions,
-    ResctrlMachine, Throttle,
+    AllocatableCache, BandwidthResource, CpuSet, Domain, KernelRelease, MachineCpus, MonitorEvent, MonitorResource,
+    MountOptions, QosTechnology, ResctrlMachine, Throttle,
 };
 
 /// Sizes of QEMU's caches in bytes.
@@ -86,7 +86,7 @@ impl Setup {
     }
 
     /// The machine as the model sees it.
-    pub fn machine(&self, kernel: Kernel) -> ResctrlMachine {
+    pub fn machine(&self, kernel: KernelRelease) -> ResctrlMachine {
         let value = |name| self.register(name).map_or(0, |(first, _)| first);
         let amd = value("amd") == 1;
         let haswell = value("hsw") == 1;
@@ -115,7 +115,7 @@ impl Setup {
             }),
             false => l3,
         };
-        let bandwidth = |closids| Bandwidth {
+        let bandwidth = |closids| BandwidthResource {
             domains: l3_domains.clone(),
             closids,
             min: if amd { 0 } else { 10 },
@@ -124,10 +124,10 @@ impl Setup {
             linear: !amd,
             throttle: (!amd).then_some(Throttle::Max),
         };
-        let monitoring = self.register("rmids").map(|(rmids, _)| Monitoring {
+        let monitoring = self.register("rmids").map(|(rmids, _)| MonitorResource {
             domains: l3_domains.clone(),
             rmids,
-            events: Event::ALL.to_vec(),
+            events: MonitorEvent::ALL.to_vec(),
             scale_bytes: 65536,
             counter_bits: if amd { 44 } else { 24 },
             // Without the leaves of AMD's topology the kernels take the L2 for the last cache (`x86_cache_size`).
@@ -136,8 +136,8 @@ impl Setup {
         });
         ResctrlMachine {
             kernel,
-            architecture: if amd { Architecture::Amd } else { Architecture::Intel },
-            cpus: Cpus { possible: POSSIBLE, parsed: POSSIBLE, online: (0..SOCKETS * CORES).collect() },
+            architecture: if amd { QosTechnology::Amd } else { QosTechnology::Intel },
+            cpus: MachineCpus { possible: POSSIBLE, parsed: POSSIBLE, online: (0..SOCKETS * CORES).collect() },
             l3,
             l2: self.register("l2").map(|size| cache(cores(), size, L2_BYTES)),
             mb: self.register("mb").map(|(closids, _)| bandwidth(closids)),

@@ -1,6 +1,6 @@
 //! Steps of a sequence, and what comes of them.
 
-use waykeeper_resctrl::{Entry, Event, MountOptions, Operation, Reading};
+use waykeeper_resctrl::{DirectoryEntry, FileOperation, MonitorEvent, MountOptions, Reading};
 
 /// Something that happens to resctrl.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -10,7 +10,7 @@ pub enum Step {
     /// umount.
     Unmount,
     /// An operation on a path.
-    Do(Operation),
+    Do(FileOperation),
     /// A process begins (or, with `thread`, a process with that many more threads).
     Start {
         /// Threads beside the first.
@@ -19,7 +19,7 @@ pub enum Step {
     /// A process ends: one of those that began, by position.
     End(usize),
     /// All counters of an event say something else.
-    Count(Event, Reading),
+    Count(MonitorEvent, Reading),
     /// Caches become empty, time passes until freed RMIDs were looked at, and the caches fill again.
     Settle,
     /// /proc/PID/cpu_resctrl_groups of a thread is read.
@@ -43,7 +43,7 @@ pub enum Answer {
     /// Content.
     Bytes(Vec<u8>),
     /// A directory.
-    Entries(Vec<Entry>),
+    Entries(Vec<DirectoryEntry>),
     /// Type and permissions, links, owner and size.
     Attributes {
         /// Whether it is a directory.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use waykeeper_resctrl::{Event, MountOptions, Operation, Reading};
+use waykeeper_resctrl::{FileOperation, MonitorEvent, MountOptions, Reading};
 
 use crate::step::{Answer, Outcome, Step};
 
@@ -48,18 +48,18 @@ fn mount_options(options: &MountOptions) -> String {
     all.iter().filter(|(set, _)| *set).map(|(_, name)| *name).collect()
 }
 
-fn write_operation(operation: &Operation) -> String {
+fn write_operation(operation: &FileOperation) -> String {
     match operation {
-        Operation::Read { path } => format!("read {}", quote(path)),
-        Operation::Write { path, data } => format!("write {} {}", quote(path), quote(data)),
-        Operation::Mkdir { path, mode } => format!("mkdir {} {mode:o}", quote(path)),
-        Operation::Rmdir { path } => format!("rmdir {}", quote(path)),
-        Operation::Rename { from, to } => format!("rename {} {}", quote(from), quote(to)),
-        Operation::Readdir { path } => format!("readdir {}", quote(path)),
-        Operation::Getattr { path } => format!("getattr {}", quote(path)),
-        Operation::Chmod { path, mode } => format!("chmod {} {mode:o}", quote(path)),
-        Operation::Unlink { path } => format!("unlink {}", quote(path)),
-        Operation::Create { path } => format!("create {}", quote(path)),
+        FileOperation::Read { path } => format!("read {}", quote(path)),
+        FileOperation::Write { path, data } => format!("write {} {}", quote(path), quote(data)),
+        FileOperation::Mkdir { path, mode } => format!("mkdir {} {mode:o}", quote(path)),
+        FileOperation::Rmdir { path } => format!("rmdir {}", quote(path)),
+        FileOperation::Rename { from, to } => format!("rename {} {}", quote(from), quote(to)),
+        FileOperation::Readdir { path } => format!("readdir {}", quote(path)),
+        FileOperation::Getattr { path } => format!("getattr {}", quote(path)),
+        FileOperation::Chmod { path, mode } => format!("chmod {} {mode:o}", quote(path)),
+        FileOperation::Unlink { path } => format!("unlink {}", quote(path)),
+        FileOperation::Create { path } => format!("create {}", quote(path)),
     }
 }
 
@@ -70,7 +70,7 @@ pub fn write_outcome(outcome: &Outcome) -> String {
         Ok(Answer::Done) => "done".into(),
         Ok(Answer::Bytes(bytes)) => format!("bytes {}", quote(bytes)),
         Ok(Answer::Entries(entries)) => {
-            let entry = |entry: &waykeeper_resctrl::Entry| {
+            let entry = |entry: &waykeeper_resctrl::DirectoryEntry| {
                 format!("{}{}", if entry.directory { "d" } else { "f" }, quote(&entry.name))
             };
             format!("entries {}", entries.iter().map(entry).collect::<Vec<_>>().join(" "))
@@ -109,7 +109,7 @@ pub fn read_step(line: &str) -> Result<Step, String> {
         "groups" => Step::Groups(number(1, 10)? as i32),
         "count" => {
             let name = string(1)?;
-            let event = Event::ALL.into_iter().find(|event| event.name() == name);
+            let event = MonitorEvent::ALL.into_iter().find(|event| event.name() == name);
             let reading = match string(2)?.as_str() {
                 "error" => Reading::Error,
                 "unavailable" => Reading::Unavailable,
@@ -117,16 +117,16 @@ pub fn read_step(line: &str) -> Result<Step, String> {
             };
             Step::Count(event.ok_or_else(|| format!("{line}: no event"))?, reading)
         }
-        "read" => Step::Do(Operation::Read { path: bytes(1)? }),
-        "write" => Step::Do(Operation::Write { path: bytes(1)?, data: bytes(2)? }),
-        "mkdir" => Step::Do(Operation::Mkdir { path: bytes(1)?, mode: mode(2)? }),
-        "rmdir" => Step::Do(Operation::Rmdir { path: bytes(1)? }),
-        "rename" => Step::Do(Operation::Rename { from: bytes(1)?, to: bytes(2)? }),
-        "readdir" => Step::Do(Operation::Readdir { path: bytes(1)? }),
-        "getattr" => Step::Do(Operation::Getattr { path: bytes(1)? }),
-        "chmod" => Step::Do(Operation::Chmod { path: bytes(1)?, mode: mode(2)? }),
-        "unlink" => Step::Do(Operation::Unlink { path: bytes(1)? }),
-        "create" => Step::Do(Operation::Create { path: bytes(1)? }),
+        "read" => Step::Do(FileOperation::Read { path: bytes(1)? }),
+        "write" => Step::Do(FileOperation::Write { path: bytes(1)?, data: bytes(2)? }),
+        "mkdir" => Step::Do(FileOperation::Mkdir { path: bytes(1)?, mode: mode(2)? }),
+        "rmdir" => Step::Do(FileOperation::Rmdir { path: bytes(1)? }),
+        "rename" => Step::Do(FileOperation::Rename { from: bytes(1)?, to: bytes(2)? }),
+        "readdir" => Step::Do(FileOperation::Readdir { path: bytes(1)? }),
+        "getattr" => Step::Do(FileOperation::Getattr { path: bytes(1)? }),
+        "chmod" => Step::Do(FileOperation::Chmod { path: bytes(1)?, mode: mode(2)? }),
+        "unlink" => Step::Do(FileOperation::Unlink { path: bytes(1)? }),
+        "create" => Step::Do(FileOperation::Create { path: bytes(1)? }),
         other => return Err(format!("{other}: no such step")),
     };
     Ok(step)
@@ -197,9 +197,9 @@ mod tests {
     fn steps_read_back_as_they_were_written() {
         let steps = [
             Step::Mount(MountOptions { cdp: true, debug: true, ..MountOptions::default() }),
-            Step::Do(Operation::Write { path: b"a b/tasks".to_vec(), data: b"\"1\\\n\0\xff".to_vec() }),
-            Step::Do(Operation::Mkdir { path: b"".to_vec(), mode: 0o700 }),
-            Step::Count(Event::LlcOccupancy, Reading::Error),
+            Step::Do(FileOperation::Write { path: b"a b/tasks".to_vec(), data: b"\"1\\\n\0\xff".to_vec() }),
+            Step::Do(FileOperation::Mkdir { path: b"".to_vec(), mode: 0o700 }),
+            Step::Count(MonitorEvent::LlcOccupancy, Reading::Error),
             Step::Groups(-1),
         ];
         for step in steps {

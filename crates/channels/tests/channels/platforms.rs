@@ -2,7 +2,7 @@
 
 use waykeeper_channels::{ChannelAnswer, ChannelPolicy, ChannelRuns, ChannelTable, PolicyStanding, of_platform};
 use waykeeper_platform::{Platform, find_bundled};
-use waykeeper_policy::{Form, Loaded, Membership, Offer, lower, plan};
+use waykeeper_policy::{Form, LoadedPolicy, Membership, Offer, lower, plan};
 
 use ChannelAnswer::{No, NotSeen, Yes};
 
@@ -12,7 +12,7 @@ fn platform(name: &str) -> Platform {
 
 fn planned(platform: &Platform, policy: &str, form: Option<Form>) -> ChannelPolicy {
     let offer = Offer::of_platform(platform);
-    let loaded = Loaded::open(policy).unwrap();
+    let loaded = LoadedPolicy::open(policy).unwrap();
     let assignment = plan(&loaded, &offer, &Membership::unread(&loaded.policy)).unwrap();
     let form = form.unwrap_or_else(|| Form::suiting(&assignment, &offer));
     ChannelPolicy::planned(&assignment, &lower(&assignment, &offer, form).unwrap())

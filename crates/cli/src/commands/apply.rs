@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde::Deserialize;
-use waykeeper_control::{Applied, ApplyError, ApplyRequest, Files, Phase, Preview, Status};
+use waykeeper_control::{Applied, ApplyError, ApplyRequest, ApplyState, Files, Preview, Status};
 use waykeeper_experiment::InputError;
 use waykeeper_platform::read_text;
 use waykeeper_policy::{Form, Membership, Offer, Refusal, Step, lower, plan as resolve};
@@ -23,7 +23,7 @@ pub fn apply(arguments: &Apply) -> Result<Exit, Failure> {
     // Its own groups would be in the way of what is planned now.
     if let Some(Status { policy, began, phase, .. }) = applied(root)? {
         return Err(match phase {
-            Phase::Remains => ApplyError::Remains { policy, began },
+            ApplyState::Remains => ApplyError::Remains { policy, began },
             _ => ApplyError::Already { policy, began },
         }
         .into());

@@ -1,7 +1,7 @@
 //! `waykeeper catalogue`.
 
 use waykeeper_experiment::InputError;
-use waykeeper_platform::catalogue::{Found, catalogue as the_catalogue};
+use waykeeper_platform::catalogue::{SkuMatch, catalogue as the_catalogue};
 
 use super::output::{print, print_json};
 use crate::arguments::Catalogue;
@@ -20,9 +20,9 @@ pub fn catalogue(arguments: &Catalogue) -> Result<Exit, Failure> {
         return Ok(Exit::Done);
     };
     match all.find(name) {
-        Found::One(entry) if arguments.json => print_json(&*entry)?,
-        Found::One(entry) => print(&waykeeper_report::entry(&entry, &all.document))?,
-        Found::Near(names) => {
+        SkuMatch::One(entry) if arguments.json => print_json(&*entry)?,
+        SkuMatch::One(entry) => print(&waykeeper_report::entry(&entry, &all.document))?,
+        SkuMatch::Near(names) => {
             let near = match names.as_slice() {
                 [] => "none is spelled much like it; `waykeeper catalogue` lists all".to_owned(),
                 names => format!("did you mean {}?", names.join(", ")),

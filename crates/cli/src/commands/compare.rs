@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use waykeeper_report::{BesideA, Comparison, Side};
+use waykeeper_report::{BesideA, ComparedRun, RunComparison};
 use waykeeper_run::folder;
 
 use super::output::{print, print_json};
@@ -13,8 +13,9 @@ use crate::failure::Failure;
 /// Prints two runs side by side, and judges them if that is wanted.
 pub fn compare(arguments: &Compare) -> Result<Exit, Failure> {
     let (a, b) = (folder::read(&arguments.a)?, folder::read(&arguments.b)?);
-    let side = |path: &Path, run| Side { name: path.display().to_string(), run, workloads: folder::workloads(path) };
-    let comparison = Comparison::new([&side(&arguments.a, &a), &side(&arguments.b, &b)]);
+    let side =
+        |path: &Path, run| ComparedRun { name: path.display().to_string(), run, workloads: folder::workloads(path) };
+    let comparison = RunComparison::new([&side(&arguments.a, &a), &side(&arguments.b, &b)]);
     match arguments.json {
         true => print_json(&comparison)?,
         false => print(&waykeeper_report::compare(&comparison))?,
@@ -23,7 +24,7 @@ pub fn compare(arguments: &Compare) -> Result<Exit, Failure> {
 }
 
 /// Whether a case of the second run is worse. What cannot be told is no success, and neither is a case that one run lacks.
-fn judged(comparison: &Comparison) -> Exit {
+fn judged(comparison: &RunComparison) -> Exit {
     let any = |outcome: BesideA| comparison.cases.iter().any(|case| case.outcome == outcome);
     let is_lacking = !comparison.only_in_a.is_empty() || comparison.cases.is_empty();
     match () {

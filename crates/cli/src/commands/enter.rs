@@ -1,7 +1,7 @@
 //! `waykeeper enter`.
 
 use waykeeper_platform::{Platform, bundled, find_bundled, read_text};
-use waykeeper_resctrl::Kernel;
+use waykeeper_resctrl::KernelRelease;
 use waykeeper_room::backing::Backing;
 use waykeeper_room::machine::{has_room, kernel_named};
 use waykeeper_room::{Load, PlacedLoad, RoomEntry, simulated};
@@ -22,7 +22,7 @@ pub fn enter(arguments: &Enter) -> Result<Exit, Failure> {
 /// What a room needs, from its options.
 pub struct Furnished {
     pub platform: Platform,
-    pub kernel: Kernel,
+    pub kernel: KernelRelease,
     pub loads: Vec<PlacedLoad>,
     pub backing: Box<dyn Backing>,
 }

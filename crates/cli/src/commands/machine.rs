@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Serialize;
 use waykeeper_executor::ladder::{Ladder, ladder, sizes};
 use waykeeper_experiment::InputError;
-use waykeeper_linux::machine::{CacheUse, Machine as Described, Measured};
+use waykeeper_linux::machine::{CacheUse, Machine as Described, MeasuredLatencies};
 use waykeeper_linux::memory::available;
 use waykeeper_linux::recording::record;
 use waykeeper_linux::{Root, schedule};
@@ -31,7 +31,7 @@ pub fn machine(arguments: &Machine) -> Result<Exit, Failure> {
     }
     let ladders = if arguments.measure { measure(&machine)? } else { Vec::new() };
     let day = jiff::Zoned::now().date().to_string();
-    let latencies: Vec<Measured> = ladders.iter().map(|ladder| ladder.measured(&machine, &day)).collect();
+    let latencies: Vec<MeasuredLatencies> = ladders.iter().map(|ladder| ladder.measured(&machine, &day)).collect();
     if arguments.json {
         print_json(&Printed { machine: &machine, ladders })?;
     } else if arguments.platform {

@@ -7,7 +7,7 @@ use waykeeper_linux::Root;
 use waykeeper_platform::{Platform, bundled, find_bundled, read_text};
 use waykeeper_policy::offer::Tree;
 use waykeeper_policy::{
-    Assignment, CoreList, Form, Loaded, Lowered, Membership, Offer, Refusal, Step, lower, plan as resolve,
+    Assignment, CoreList, Form, LoadedPolicy, Lowered, Membership, Offer, Refusal, Step, lower, plan as resolve,
 };
 
 use super::output::{print, print_json};
@@ -79,8 +79,8 @@ fn form(form: PlanForm) -> Form {
 ///
 /// # Errors
 /// A policy that cannot be read, an option that names no class or no cores.
-pub fn open(policy: &str, cores: &[String]) -> Result<Loaded, Failure> {
-    let mut loaded = Loaded::open(policy)?;
+pub fn open(policy: &str, cores: &[String]) -> Result<LoadedPolicy, Failure> {
+    let mut loaded = LoadedPolicy::open(policy)?;
     for option in cores {
         let typed = format!("--cores {option}");
         let refuse = |message: String| InputError::in_option(&typed, message);
@@ -136,7 +136,7 @@ pub fn this_machine(tree: &dyn Tree) -> Result<Offer, Failure> {
 }
 
 /// Says where in the policy a refusal stands.
-pub fn refused(loaded: &Loaded, refusal: Refusal) -> Failure {
+pub fn refused(loaded: &LoadedPolicy, refusal: Refusal) -> Failure {
     let error = loaded.error(&refusal.key, refusal.message);
     if refusal.lacking { Failure::Lacking(error) } else { Failure::Policy(error) }
 }

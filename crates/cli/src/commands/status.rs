@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde::Serialize;
-use waykeeper_control::{Holder, Phase, Status as Applied, StatusError, WAYS_ON};
+use waykeeper_control::{ApplyState, Holder, Status as Applied, StatusError, WAYS_ON};
 use waykeeper_export::machine::{AppliedMetrics, status as metrics_of};
 use waykeeper_report::shown::one_line;
 
@@ -61,7 +61,7 @@ pub fn status(arguments: &Status) -> Result<Exit, Failure> {
 
 fn exit(applied: Option<&Applied>) -> Exit {
     match applied {
-        Some(applied) if applied.phase != Phase::Applied || !applied.differences.is_empty() => Exit::DoesNotHold,
+        Some(applied) if applied.phase != ApplyState::Applied || !applied.differences.is_empty() => Exit::DoesNotHold,
         _ => Exit::Done,
     }
 }
@@ -80,13 +80,13 @@ fn metrics(out: &Path, applied: Result<Option<Applied>, StatusError>) -> Result<
 }
 
 /// One of [`waykeeper_export::machine::PHASES`].
-fn word(phase: Phase) -> &'static str {
+fn word(phase: ApplyState) -> &'static str {
     match phase {
-        Phase::Applied => "applied",
-        Phase::Applying => "applying",
-        Phase::Restoring => "restoring",
-        Phase::Remains => "remains",
-        Phase::Rebooted => "rebooted",
+        ApplyState::Applied => "applied",
+        ApplyState::Applying => "applying",
+        ApplyState::Restoring => "restoring",
+        ApplyState::Remains => "remains",
+        ApplyState::Rebooted => "rebooted",
     }
 }
 
@@ -113,27 +113,27 @@ pub fn applied_text(applied: &Applied, busy: bool) -> String {
     let Applied { policy, began, pid, version, phase, steps, of, differences, cgroups, strays, ended, left } = applied;
     let head = format!("{policy}, since {began}, by process {pid} (waykeeper {version})");
     text += &format!("{}\n", one_line(&head));
-    if *phase != Phase::Remains {
+    if *phase != ApplyState::Remains {
         text += &indented(steps);
     }
     text += &match phase {
-        Phase::Applied if differences.is_empty() => {
+        ApplyState::Applied if differences.is_empty() => {
             format!("all {of} steps are done, and the machine reads as it was left\n")
         }
-        Phase::Applied => format!("all {of} steps were done; changed since `apply`:\n{}", indented(differences)),
-        Phase::Applying if busy => format!("{} of {of} steps have begun\n", steps.len()),
-        Phase::Applying => {
+        ApplyState::Applied => format!("all {of} steps were done; changed since `apply`:\n{}", indented(differences)),
+        ApplyState::Applying if busy => format!("{} of {of} steps have begun\n", steps.len()),
+        ApplyState::Applying => {
             format!("cut off after {} of {of} steps had begun; `waykeeper restore` undoes them\n", steps.len())
         }
-        Phase::Restoring if busy => "it is being undone\n".into(),
-        Phase::Restoring => {
+        ApplyState::Restoring if busy => "it is being undone\n".into(),
+        ApplyState::Restoring => {
             "undoing it was cut off, or not all of it could be undone; `waykeeper restore` goes on\n".into()
         }
-        Phase::Remains if left.is_empty() => {
+        ApplyState::Remains if left.is_empty() => {
             "undone, and what others had changed is no more as they left it; `waykeeper restore` clears this\n".into()
         }
-        Phase::Remains => format!("undone, but for what others have changed since\n{}{WAYS_ON}\n", indented(left)),
-        Phase::Rebooted => {
+        ApplyState::Remains => format!("undone, but for what others have changed since\n{}{WAYS_ON}\n", indented(left)),
+        ApplyState::Rebooted => {
             "the machine was started again since, and nothing of it holds any more; `waykeeper restore` clears this\n"
                 .into()
         }

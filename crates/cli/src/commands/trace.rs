@@ -13,7 +13,7 @@ use waykeeper_executor::ExecutorError;
 use waykeeper_executor::recorded::{RecordingEnd, ToRecord, record as record_command};
 use waykeeper_experiment::InputError;
 use waykeeper_report::TraceSummary;
-use waykeeper_trace::recording::{Ended, RecordingError, typed};
+use waykeeper_trace::recording::{RecordingError, Termination, typed};
 use waykeeper_trace::{TraceError, Writer};
 use waykeeper_workload::{Passes, Pattern, Phase, Spec, TraceSource, Workload, find_bundled};
 
@@ -48,7 +48,7 @@ pub fn trace(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     let (end, interrupted) = recorded?;
     if let Some(RecordingEnd { ended, remarks }) = end {
-        if let Ended::ByItself(status) = ended
+        if let Termination::ByItself(status) = ended
             && !status.success()
         {
             say(Kind::Note, &format!("the program ended with {status}"));

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyModifiers};
-use waykeeper_control::{MonitorReading, MonitoredGroup, Tree, TreeError};
+use waykeeper_control::{MonitorReading, MonitoredGroup, ResctrlTree, TreeError};
 use waykeeper_experiment::InputError;
 use waykeeper_export::machine::look as metrics;
 use waykeeper_report::live::{GroupLook, History, Look, ShareLook, Usage, draw, lines};
@@ -164,7 +164,7 @@ impl Watcher {
 }
 
 /// All groups; none where there is no resctrl, if there is something else to show.
-fn groups(tree: &mut dyn Tree, has_target: bool) -> Result<MonitorReading, Failure> {
+fn groups(tree: &mut dyn ResctrlTree, has_target: bool) -> Result<MonitorReading, Failure> {
     let seen = |error: TreeError| Failure::NotWatched(error.to_string());
     let why = match tree.unusable() {
         None if tree.mounted().map_err(seen)?.is_some() => return MonitorReading::take(tree).map_err(seen),

@@ -12,7 +12,7 @@ use waykeeper_linux::mounts::{MountId, MountPoint};
 use waykeeper_policy::MountSettings;
 
 use super::mounts;
-use crate::tree::{MountSeen, Tree, TreeError};
+use crate::tree::{MountSeen, ResctrlTree, TreeError};
 
 /// Where resctrl is mounted.
 const PLACE: &str = "/sys/fs/resctrl";
@@ -88,7 +88,7 @@ impl HostTree {
     }
 }
 
-impl Tree for HostTree {
+impl ResctrlTree for HostTree {
     fn unusable(&mut self) -> Option<String> {
         let known = fs::read_to_string(self.root.join("proc/filesystems")).unwrap_or_default();
         if !known.split_whitespace().any(|word| word == "resctrl") {

@@ -9,8 +9,8 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use serde::Serialize;
-use waykeeper_kernels::{Kernel, Memory, Recorder, clock};
-use waykeeper_linux::colour::{Coloured, Colouring};
+use waykeeper_kernels::{Kernel, MappedMemory, Recorder, clock};
+use waykeeper_linux::colour::{CacheColours, Coloured};
 use waykeeper_linux::schedule;
 use waykeeper_linux::thread::apart;
 use waykeeper_workload::Pattern;
@@ -74,7 +74,7 @@ impl ColourPlan {
 /// # Errors
 /// A cache without colours; hidden physical addresses; see [`NotMeasured`].
 pub fn measure_colours(plan: &ColourPlan, stop: &AtomicBool) -> Result<Coloration, NotMeasured> {
-    let colouring = Colouring::of_cache(plan.cache_bytes, plan.ways).ok_or_else(|| {
+    let colouring = CacheColours::of_cache(plan.cache_bytes, plan.ways).ok_or_else(|| {
         let kib = plan.cache_bytes >> 10;
         NotMeasured::Refused(format!("an L2 of {kib} KiB in {} ways has no colours of 4 KiB pages", plan.ways))
     })?;
@@ -91,11 +91,11 @@ struct Walk {
 }
 
 impl Walk {
-    fn new(pattern: &Pattern, colouring: Colouring, colours: &[u32]) -> Result<Self, NotMeasured> {
+    fn new(pattern: &Pattern, colouring: CacheColours, colours: &[u32]) -> Result<Self, NotMeasured> {
         let memory = Coloured::new(pattern.data_bytes() as usize, colouring, colours).map_err(NotMeasured::Memory)?;
         let mapping = memory.mapping();
         // SAFETY: the mapping belongs to this value alone, and of its fields the kernel is dropped first.
-        let kernel = Kernel::new(pattern, unsafe { Memory::new(mapping.start(), mapping.length()) }, 1)?;
+        let kernel = Kernel::new(pattern, unsafe { MappedMemory::new(mapping.start(), mapping.length()) }, 1)?;
         let pages = mapping.length() / waykeeper_linux::colour::PAGE;
         Ok(Self { kernel, confirmed: memory.confirmed == Some(pages), _memory: memory })
     }
@@ -109,7 +109,7 @@ impl Walk {
     }
 }
 
-fn on_this_thread(plan: &ColourPlan, colouring: Colouring, stop: &AtomicBool) -> Result<Coloration, NotMeasured> {
+fn on_this_thread(plan: &ColourPlan, colouring: CacheColours, stop: &AtomicBool) -> Result<Coloration, NotMeasured> {
     schedule::pin(plan.core).map_err(|error| NotMeasured::Core { core: plan.core, error })?;
     // Others on this core would count as misses. Who may not do this measures with more noise.
     let _ = schedule::fifo(PRIORITY);

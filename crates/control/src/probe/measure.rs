@@ -6,7 +6,7 @@ use std::sync::mpsc;
 use std::thread;
 
 use serde::Serialize;
-use waykeeper_kernels::{Kernel, KernelError, Memory, Recorder, clock};
+use waykeeper_kernels::{Kernel, KernelError, MappedMemory, Recorder, clock};
 use waykeeper_linux::memory::{Mapping, Pages};
 use waykeeper_linux::schedule;
 use waykeeper_linux::thread::{NoThread, spawn_scoped};
@@ -89,7 +89,7 @@ impl Walker {
                 let mapping = Mapping::new(bytes as usize, Pages::Huge).map_err(NotMeasured::Memory)?;
                 // SAFETY: the mapping is this thread's alone. Both end with the thread, and the kernel first: of two locals
                 // the later one is dropped first.
-                let memory = unsafe { Memory::new(mapping.start(), mapping.length()) };
+                let memory = unsafe { MappedMemory::new(mapping.start(), mapping.length()) };
                 let kernel = Kernel::new(&pattern, memory, u64::from(core) + 1)?;
                 Ok((mapping, kernel))
             };

@@ -2,9 +2,9 @@
 
 use std::io;
 
-use waykeeper_control::{ApplyError, FollowError, Followed, Follower, Phase, Restored, Status, Store, status};
+use waykeeper_control::{ApplyError, ApplyState, FollowError, Followed, Follower, Restored, Status, Store, status};
 use waykeeper_policy::Step;
-use waykeeper_resctrl::Kernel;
+use waykeeper_resctrl::KernelRelease;
 
 use crate::cut::{Cut, Memory};
 use crate::identity::{apply, restore};
@@ -14,7 +14,7 @@ use crate::plans::{Kind, cgroup_step, group, write};
 /// Tasks 1 and 3 are in the cgroup `pods`, 2 and 4 (a thread of 3) in `pods/a`, 5 (a child of 3) in `batch`. Others have a
 /// group with task 2, and a monitoring group of the root with task 5.
 fn model() -> Model {
-    let mut model = Kind::Plain.model(Kernel::V6_18);
+    let mut model = Kind::Plain.model(KernelRelease::V6_18);
     model.mkdir("theirs").unwrap();
     model.write("theirs/tasks", "2\n").unwrap();
     model.mkdir("mon_groups/m").unwrap();
@@ -64,7 +64,7 @@ fn a_cgroup_is_its_tasks_and_those_below_it_but_for_what_others_name() {
     let (mut acting, mut store) = acting(model(), &steps());
     tasks(&acting, &[("x", "1 3"), ("y", "2 4"), ("theirs", ""), ("", "5")]);
     let told = state(&mut acting, &mut store);
-    assert_eq!((told.phase, differences(&told)), (Phase::Applied, Vec::new()));
+    assert_eq!((told.phase, differences(&told)), (ApplyState::Applied, Vec::new()));
     let shown: Vec<_> = told.cgroups.iter().map(ToString::to_string).collect();
     let expected = ["cgroup pods: all tasks (2) are in group x", "cgroup pods/a: all tasks (2) are in group y"];
     assert_eq!(shown, expected);

@@ -1,8 +1,8 @@
 //! What others did since: it is told, and stays, unless it is forced.
 
-use waykeeper_control::{Phase, Restored, status};
+use waykeeper_control::{ApplyState, Restored, status};
 use waykeeper_policy::Step;
-use waykeeper_resctrl::Kernel;
+use waykeeper_resctrl::KernelRelease;
 
 use crate::cut::{Cut, Memory};
 use crate::identity::{apply, restore};
@@ -24,7 +24,7 @@ fn halves() -> Vec<Step> {
 
 fn applied() -> (Acting, Memory) {
     let cut = Cut::default();
-    let (mut acting, mut store) = (Acting::on(Kind::Plain.model(Kernel::V6_18), &cut), Memory::with(&cut));
+    let (mut acting, mut store) = (Acting::on(Kind::Plain.model(KernelRelease::V6_18), &cut), Memory::with(&cut));
     apply(&mut acting, &mut store, &halves()).unwrap();
     (acting, store)
 }
@@ -91,7 +91,7 @@ fn an_unmount_by_somebody_is_told() {
 #[test]
 fn groups_of_others_keep_a_mount_that_was_ours() {
     for force in [false, true] {
-        let mut model = Kind::Plain.model(Kernel::V6_18);
+        let mut model = Kind::Plain.model(KernelRelease::V6_18);
         model.resctrl.unmount();
         let cut = Cut::default();
         let (mut acting, mut store) = (Acting::on(model, &cut), Memory::with(&cut));
@@ -114,7 +114,7 @@ fn after_a_reboot_the_journal_is_only_told_and_cleared() {
     acting.model.borrow_mut().boot = "second".into();
     let before = acting.model.borrow_mut().everything();
     let told = status(&mut acting.machine(), &mut store).unwrap().unwrap();
-    assert_eq!(told.phase, Phase::Rebooted);
+    assert_eq!(told.phase, ApplyState::Rebooted);
     assert!(matches!(restore(&mut acting, &mut store, false), Restored::Rebooted { policy, .. } if policy == "test"));
     assert_eq!(acting.model.borrow_mut().everything(), before);
     assert_eq!(restore(&mut acting, &mut store, false), Restored::Nothing);
@@ -157,7 +157,7 @@ fn what_cannot_be_put_back_is_told_and_can_be_tried_again() {
 fn status_tells_what_holds_and_what_does_not() {
     let (mut acting, mut store) = applied();
     let told = status(&mut acting.machine(), &mut store).unwrap().unwrap();
-    assert_eq!((told.phase, told.policy.as_str(), told.steps.len(), told.of), (Phase::Applied, "test", 7, 7));
+    assert_eq!((told.phase, told.policy.as_str(), told.steps.len(), told.of), (ApplyState::Applied, "test", 7, 7));
     assert_eq!(told.differences, []);
     acting.model.borrow_mut().write("x/schemata", "L3:0=f\n").unwrap();
     acting.model.borrow_mut().write("x/mode", "shareable\n").unwrap();
@@ -201,7 +201,7 @@ fn groups_that_others_made_since_are_told_where_they_reach_into_the_classes_ways
 #[test]
 fn ways_that_another_group_had_before_are_no_change() {
     let cut = Cut::default();
-    let (mut acting, mut store) = (Acting::on(Kind::Plain.model(Kernel::V6_18), &cut), Memory::with(&cut));
+    let (mut acting, mut store) = (Acting::on(Kind::Plain.model(KernelRelease::V6_18), &cut), Memory::with(&cut));
     let model = acting.model.clone();
     model.borrow_mut().mkdir("theirs").unwrap();
     model.borrow_mut().write("theirs/schemata", "L3:0=300;1=300\n").unwrap();

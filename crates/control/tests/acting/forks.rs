@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use waykeeper_resctrl::Kernel;
+use waykeeper_resctrl::KernelRelease;
 
 use crate::cut::{Cut, Memory};
 use crate::identity::{apply, restore};
@@ -45,7 +45,7 @@ proptest! {
 
     #[test]
     fn the_born_go_where_their_parents_came_from(
-        kernel in prop::sample::select(&Kernel::ALL[..]),
+        kernel in prop::sample::select(&KernelRelease::ALL[..]),
         history in history(Kind::Plain),
         events in events(),
         moved in prop::collection::vec(1_i32..6, 1..4),

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use proptest::prelude::*;
 use waykeeper_control::{ApplyError, ApplyRequest, OthersChanges, Restored, apply_with, restore_with};
 use waykeeper_policy::{MountSettings, Step};
-use waykeeper_resctrl::{Kernel, Operation};
+use waykeeper_resctrl::{FileOperation, KernelRelease};
 
 use crate::cut::{Cut, Memory};
 use crate::model::{Acting, Model};
@@ -26,12 +26,12 @@ pub fn restore(acting: &mut Acting, store: &mut Memory, force: bool) -> Restored
 }
 
 /// A machine, what others did on it, and a plan.
-fn situation() -> impl Strategy<Value = (Kind, Kernel, Vec<Operation>, Vec<Step>)> {
-    let kernel = prop::sample::select(&Kernel::ALL[..]);
+fn situation() -> impl Strategy<Value = (Kind, KernelRelease, Vec<FileOperation>, Vec<Step>)> {
+    let kernel = prop::sample::select(&KernelRelease::ALL[..]);
     (kind(), kernel).prop_flat_map(|(kind, kernel)| (Just(kind), Just(kernel), history(kind), plan(kind)))
 }
 
-fn start(kind: Kind, kernel: Kernel, history: &[Operation]) -> Model {
+fn start(kind: Kind, kernel: KernelRelease, history: &[FileOperation]) -> Model {
     let mut model = kind.model(kernel);
     live(&mut model, history);
     model
@@ -68,7 +68,7 @@ proptest! {
     }
 
     #[test]
-    fn resctrl_that_was_not_mounted_is_not_afterwards(kernel in prop::sample::select(&Kernel::ALL[..]), steps in plan(Kind::Plain)) {
+    fn resctrl_that_was_not_mounted_is_not_afterwards(kernel in prop::sample::select(&KernelRelease::ALL[..]), steps in plan(Kind::Plain)) {
         let mut model = Kind::Plain.model(kernel);
         model.resctrl.unmount();
         let cut = Cut::default();
@@ -86,8 +86,8 @@ proptest! {
 #[test]
 fn a_task_of_the_root_does_not_follow_its_parent_home() {
     let history = [
-        Operation::Mkdir { path: b"c".to_vec(), mode: 0o755 },
-        Operation::Write { path: b"c/tasks".to_vec(), data: b"3\n".to_vec() },
+        FileOperation::Mkdir { path: b"c".to_vec(), mode: 0o755 },
+        FileOperation::Write { path: b"c/tasks".to_vec(), data: b"3\n".to_vec() },
     ];
     let steps = [
         Step::Mounted(MountSettings { cdp: false, cdp_l2: false, mbps: false }),
@@ -96,7 +96,7 @@ fn a_task_of_the_root_does_not_follow_its_parent_home() {
         Step::MakeGroup { group: "y".into() },
         Step::Cgroup { group: "y".into(), cgroup: "pods".into() },
     ];
-    let mut before = start(Kind::ApolloLake, Kernel::V6_1, &history);
+    let mut before = start(Kind::ApolloLake, KernelRelease::V6_1, &history);
     let cut = Cut::default();
     let (mut acting, mut store) = (Acting::on(before.clone(), &cut), Memory::with(&cut));
     apply(&mut acting, &mut store, &steps).unwrap();
@@ -109,15 +109,15 @@ fn a_task_of_the_root_does_not_follow_its_parent_home() {
 #[test]
 fn a_task_that_is_half_way_home_comes_into_its_monitoring_group() {
     let history = [
-        Operation::Mkdir { path: b"mon_groups/m".to_vec(), mode: 0o755 },
-        Operation::Write { path: b"mon_groups/m/tasks".to_vec(), data: b"2\n".to_vec() },
+        FileOperation::Mkdir { path: b"mon_groups/m".to_vec(), mode: 0o755 },
+        FileOperation::Write { path: b"mon_groups/m/tasks".to_vec(), data: b"2\n".to_vec() },
     ];
     let steps = [
         Step::Mounted(MountSettings { cdp: false, cdp_l2: false, mbps: true }),
         Step::MakeGroup { group: "x".into() },
         Step::Cgroup { group: "x".into(), cgroup: "pods".into() },
     ];
-    let mut before = start(Kind::Mbps, Kernel::V6_18, &history);
+    let mut before = start(Kind::Mbps, KernelRelease::V6_18, &history);
     let mut was_cut = 0;
     for effect in 0..12 {
         let cut = Cut::default();

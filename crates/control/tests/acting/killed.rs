@@ -10,11 +10,11 @@ use std::sync::atomic::AtomicBool;
 
 use rustix::process::{Signal, getpid, kill_process};
 use waykeeper_control::{
-    ApplyRequest, MachineAccess, OthersChanges, Restored, StateDirectory, Store, Tree, TreeError, apply_with, restore,
-    restore_with,
+    ApplyRequest, MachineAccess, OthersChanges, ResctrlTree, Restored, StateDirectory, Store, TreeError, apply_with,
+    restore, restore_with,
 };
 use waykeeper_policy::{MountSettings, Step};
-use waykeeper_resctrl::Kernel;
+use waykeeper_resctrl::KernelRelease;
 
 use crate::cut::Cut;
 use crate::model::{Acting, Model};
@@ -37,7 +37,7 @@ fn steps() -> Vec<Step> {
 }
 
 pub fn start() -> Model {
-    let mut model = Kind::Plain.model(Kernel::V6_12);
+    let mut model = Kind::Plain.model(KernelRelease::V6_12);
     model.mkdir("a").unwrap();
     model.mkdir("a/mon_groups/m").unwrap();
     model.mkdir("mon_groups/r").unwrap();
@@ -84,7 +84,7 @@ struct Killed<'k, T: ?Sized> {
     folder: &'k Path,
 }
 
-impl Killed<'_, dyn Tree + '_> {
+impl Killed<'_, dyn ResctrlTree + '_> {
     fn keep(&mut self, action: &str, path: &str, text: &str) {
         self.killer.borrow_mut().effect();
         let line = serde_json::to_string(&(action, path, text)).unwrap() + "\n";
@@ -93,7 +93,7 @@ impl Killed<'_, dyn Tree + '_> {
     }
 }
 
-impl Tree for Killed<'_, dyn Tree + '_> {
+impl ResctrlTree for Killed<'_, dyn ResctrlTree + '_> {
     fn unusable(&mut self) -> Option<String> {
         self.inner.unusable()
     }
@@ -170,7 +170,7 @@ fn a_process_to_kill() {
     let killer = std::cell::RefCell::new(Killer { left: effect.parse().unwrap() });
     let mut acting = Acting::on(machine(folder), &Cut::default());
     let MachineAccess { tree, registers, system } = acting.machine();
-    let mut tree: Killed<'_, dyn Tree + '_> = Killed { inner: tree, killer: &killer, folder };
+    let mut tree: Killed<'_, dyn ResctrlTree + '_> = Killed { inner: tree, killer: &killer, folder };
     let mut store = Killed { inner: &mut state.clone(), killer: &killer, folder };
     let mut machine = MachineAccess { tree: &mut tree, registers, system };
     match work {

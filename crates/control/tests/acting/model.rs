@@ -4,9 +4,11 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use waykeeper_control::{MachineAccess, MountSeen, RegisterError, Registers, System, TaskFacts, Tree, TreeError};
+use waykeeper_control::{
+    MachineAccess, MountSeen, RegisterError, Registers, ResctrlTree, System, TaskFacts, TreeError,
+};
 use waykeeper_policy::MountSettings;
-use waykeeper_resctrl::{Kernel, MountOptions, Operation, OperationError, Reply, Resctrl, Task};
+use waykeeper_resctrl::{FileOperation, KernelRelease, MountOptions, OperationError, Reply, Resctrl, Task};
 
 use crate::cut::Cut;
 
@@ -76,19 +78,19 @@ impl Model {
     }
 
     pub fn write(&mut self, path: &str, text: &str) -> Result<Reply, OperationError> {
-        self.resctrl.apply(&Operation::Write { path: path.into(), data: text.into() })
+        self.resctrl.apply(&FileOperation::Write { path: path.into(), data: text.into() })
     }
 
     pub fn mkdir(&mut self, path: &str) -> Result<Reply, OperationError> {
-        self.resctrl.apply(&Operation::Mkdir { path: path.into(), mode: 0o755 })
+        self.resctrl.apply(&FileOperation::Mkdir { path: path.into(), mode: 0o755 })
     }
 
     pub fn rmdir(&mut self, path: &str) -> Result<Reply, OperationError> {
-        self.resctrl.apply(&Operation::Rmdir { path: path.into() })
+        self.resctrl.apply(&FileOperation::Rmdir { path: path.into() })
     }
 
     pub fn read(&mut self, path: &str) -> String {
-        match self.resctrl.apply(&Operation::Read { path: path.into() }) {
+        match self.resctrl.apply(&FileOperation::Read { path: path.into() }) {
             Ok(Reply::Bytes(bytes)) => String::from_utf8(bytes).unwrap(),
             other => panic!("{path}: {other:?}"),
         }
@@ -108,7 +110,7 @@ impl Model {
     }
 
     fn walk(&mut self, path: &str, all: &mut BTreeMap<String, String>) {
-        let stat = self.resctrl.apply(&Operation::Getattr { path: path.into() });
+        let stat = self.resctrl.apply(&FileOperation::Getattr { path: path.into() });
         let Ok(Reply::Attributes(attributes)) = stat else { panic!("{path}: {stat:?}") };
         let mut text = format!("{attributes:?}");
         if attributes.directory {
@@ -119,7 +121,7 @@ impl Model {
                 self.walk(&inner, all);
             }
         } else if !path.contains("mon_data/") && path != "info/last_cmd_status" {
-            let read = self.resctrl.apply(&Operation::Read { path: path.into() });
+            let read = self.resctrl.apply(&FileOperation::Read { path: path.into() });
             text += &match read {
                 Ok(Reply::Bytes(bytes)) => String::from_utf8(bytes).unwrap(),
                 Ok(other) => panic!("{path}: {other:?}"),
@@ -171,14 +173,14 @@ fn refused(action: &'static str, path: &str, refusal: OperationError) -> TreeErr
 }
 
 impl ModelTree {
-    fn change(&mut self, action: &'static str, path: &str, operation: Operation) -> Result<(), TreeError> {
+    fn change(&mut self, action: &'static str, path: &str, operation: FileOperation) -> Result<(), TreeError> {
         self.cut.effect();
         let reply = self.model.borrow_mut().resctrl.apply(&operation);
         reply.map(drop).map_err(|refusal| refused(action, path, refusal))
     }
 }
 
-impl Tree for ModelTree {
+impl ResctrlTree for ModelTree {
     fn unusable(&mut self) -> Option<String> {
         None
     }
@@ -212,7 +214,7 @@ impl Tree for ModelTree {
     }
 
     fn read(&mut self, path: &str) -> Result<String, TreeError> {
-        match self.model.borrow_mut().resctrl.apply(&Operation::Read { path: path.into() }) {
+        match self.model.borrow_mut().resctrl.apply(&FileOperation::Read { path: path.into() }) {
             Ok(Reply::Bytes(bytes)) => Ok(String::from_utf8(bytes).unwrap()),
             Ok(other) => panic!("{path}: {other:?}"),
             Err(refusal) => Err(refused("read", path, refusal)),
@@ -221,15 +223,15 @@ impl Tree for ModelTree {
 
     fn write(&mut self, path: &str, text: &str) -> Result<(), TreeError> {
         self.model.borrow_mut().forks(path, text);
-        self.change("write", path, Operation::Write { path: path.into(), data: text.into() })
+        self.change("write", path, FileOperation::Write { path: path.into(), data: text.into() })
     }
 
     fn mkdir(&mut self, path: &str) -> Result<(), TreeError> {
-        self.change("mkdir", path, Operation::Mkdir { path: path.into(), mode: 0o755 })
+        self.change("mkdir", path, FileOperation::Mkdir { path: path.into(), mode: 0o755 })
     }
 
     fn rmdir(&mut self, path: &str) -> Result<(), TreeError> {
-        self.change("rmdir", path, Operation::Rmdir { path: path.into() })
+        self.change("rmdir", path, FileOperation::Rmdir { path: path.into() })
     }
 
     fn directories(&mut self, path: &str) -> Result<Vec<String>, TreeError> {
@@ -309,7 +311,7 @@ impl System for ModelSystem {
 }
 
 /// The example server, mounted, with the root's bits to itself.
-pub fn server(kernel: Kernel, options: MountOptions) -> Model {
+pub fn server(kernel: KernelRelease, options: MountOptions) -> Model {
     let mut machine = waykeeper_resctrl::example::server();
     machine.kernel = kernel;
     if let Some(l3) = &mut machine.l3 {
@@ -321,7 +323,7 @@ pub fn server(kernel: Kernel, options: MountOptions) -> Model {
 }
 
 /// A small machine as Apollo Lake: two L2 caches, each of two CPUs, 8 ways, pseudo-locking.
-pub fn apollo_lake(kernel: Kernel) -> Model {
+pub fn apollo_lake(kernel: KernelRelease) -> Model {
     let mut machine = waykeeper_resctrl::example::server();
     let mut l2 = machine.l3.take().expect("the server has one");
     l2.mask_bits = 8;

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use waykeeper_policy::{MountSettings, Step};
-use waykeeper_resctrl::{Kernel, MountOptions, Operation, Resctrl};
+use waykeeper_resctrl::{FileOperation, KernelRelease, MountOptions, Resctrl};
 
 use crate::model::{Model, apollo_lake, server};
 
@@ -35,9 +35,9 @@ impl Kind {
         MountSettings { cdp: self == Kind::Cdp, cdp_l2: false, mbps: self == Kind::Mbps }
     }
 
-    pub fn model(self, kernel: Kernel) -> Model {
+    pub fn model(self, kernel: KernelRelease) -> Model {
         // Files with the hardware's identifiers, where the kernel has them.
-        let debug = kernel >= Kernel::V6_12;
+        let debug = kernel >= KernelRelease::V6_12;
         let options = MountOptions { cdp: self == Kind::Cdp, mba_mbps: self == Kind::Mbps, cdpl2: false, debug };
         let mut model = if self == Kind::ApolloLake { apollo_lake(kernel) } else { server(kernel, options) };
         (1..=3).for_each(|tid| model.start(None, tid));
@@ -90,8 +90,8 @@ fn cpus() -> impl Strategy<Value = String> {
 }
 
 /// What others did before Waykeeper came.
-pub fn history(kind: Kind) -> impl Strategy<Value = Vec<Operation>> {
-    let write = |path: String, text: String| Operation::Write { path: path.into(), data: text.into() };
+pub fn history(kind: Kind) -> impl Strategy<Value = Vec<FileOperation>> {
+    let write = |path: String, text: String| FileOperation::Write { path: path.into(), data: text.into() };
     let place = prop::sample::select(&OTHERS[..]);
     let name = prop::sample::select(
         &["a", "b", "c", "mon_groups/m", "a/mon_groups/m", "a/mon_groups/n", "b/mon_groups/m"][..],
@@ -101,8 +101,8 @@ pub fn history(kind: Kind) -> impl Strategy<Value = Vec<Operation>> {
     );
     let modes = prop::sample::select(&["shareable", "exclusive", "exclusive", "pseudo-locksetup"][..]);
     let operation = prop_oneof![
-        5 => name.clone().prop_map(|name| Operation::Mkdir { path: name.into(), mode: 0o755 }),
-        1 => name.prop_map(|name| Operation::Rmdir { path: name.into() }),
+        5 => name.clone().prop_map(|name| FileOperation::Mkdir { path: name.into(), mode: 0o755 }),
+        1 => name.prop_map(|name| FileOperation::Rmdir { path: name.into() }),
         6 => (place.clone(), line(kind)).prop_map(move |(group, line)| write(format!("{group}schemata"), line)),
         2 => (place, modes).prop_map(move |(group, mode)| write(format!("{group}mode"), format!("{mode}\n"))),
         4 => (inside.clone(), cpus()).prop_map(move |(group, cpus)| write(format!("{group}cpus"), cpus)),
@@ -111,7 +111,7 @@ pub fn history(kind: Kind) -> impl Strategy<Value = Vec<Operation>> {
     prop::collection::vec(operation, 0..25)
 }
 
-pub fn live(model: &mut Model, history: &[Operation]) {
+pub fn live(model: &mut Model, history: &[FileOperation]) {
     for operation in history {
         let resctrl: &mut Resctrl = &mut model.resctrl;
         let _ = resctrl.apply(operation);

@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use waykeeper_control::{ApplyError, ApplyRequest, NotCarriedOut, apply_with, preview};
 use waykeeper_policy::{MountSettings, Step};
-use waykeeper_resctrl::Kernel;
+use waykeeper_resctrl::KernelRelease;
 
 use crate::cut::{Cut, Memory};
 use crate::identity::apply;
@@ -23,7 +23,7 @@ fn refused(model: &Model, steps: &[Step]) -> NotCarriedOut {
 }
 
 fn model() -> Model {
-    Kind::Plain.model(Kernel::V6_18)
+    Kind::Plain.model(KernelRelease::V6_18)
 }
 
 #[track_caller]

@@ -4,10 +4,10 @@ use std::sync::atomic::AtomicBool;
 
 use proptest::prelude::*;
 use waykeeper_control::{
-    ApplyError, ApplyFailure, ApplyRequest, OthersChanges, Phase, Restored, apply_with, restore_with, status,
+    ApplyError, ApplyFailure, ApplyRequest, ApplyState, OthersChanges, Restored, apply_with, restore_with, status,
 };
 use waykeeper_policy::Step;
-use waykeeper_resctrl::Kernel;
+use waykeeper_resctrl::KernelRelease;
 
 use crate::cut::{Cut, Memory};
 use crate::identity::{apply, restore};
@@ -24,7 +24,7 @@ fn register(cpu: u32, register: u32, value: u64, mask: u64) -> Step {
 
 /// A machine without resctrl, with twelve-bit masks of two classes and an RMID of 5 in every CPU.
 pub fn machine() -> Model {
-    let mut model = Kind::Plain.model(Kernel::V6_1);
+    let mut model = Kind::Plain.model(KernelRelease::V6_1);
     model.resctrl.unmount();
     for cpu in 0..4 {
         model.registers.extend([((cpu, 0xc90), 0xfff), ((cpu, 0xc91), 0xfff), ((cpu, PQR), 5)]);
@@ -65,7 +65,7 @@ fn only_the_bits_of_the_mask_are_written_and_all_go_back() {
 fn clocks_are_written_beside_a_mounted_resctrl_and_put_back() {
     const HWP_REQUEST: u32 = 0x774;
     const RING: u32 = 0x620;
-    let mut before = Kind::Plain.model(Kernel::V6_1);
+    let mut before = Kind::Plain.model(KernelRelease::V6_1);
     before.registers.extend([((2, HWP_REQUEST), 0x8000_2a04), ((0, RING), 0x8000_0828)]);
     let before = before;
     let cut = Cut::default();
@@ -102,7 +102,7 @@ fn rounding_is_told_and_is_no_difference_later() {
     let applied = apply(&mut acting, &mut store, &[register(0, COARSE, 0x400, 0xfff)]).unwrap();
     assert_eq!((applied.rounded[0].wrote.as_str(), applied.rounded[0].reads.as_str()), ("0x400", "0x600"));
     let told = status(&mut acting.machine(), &mut store).unwrap().unwrap();
-    assert_eq!((told.phase, told.differences), (Phase::Applied, vec![]));
+    assert_eq!((told.phase, told.differences), (ApplyState::Applied, vec![]));
     assert!(matches!(restore(&mut acting, &mut store, false), Restored::Back { findings, .. } if findings.is_empty()));
 }
 

@@ -1,8 +1,8 @@
 //! What a restore leaves stays in the journal until it is put back or accepted, and nothing else does.
 
-use waykeeper_control::{ApplyError, MountSeen, OthersChanges, Phase, Restored, restore_with, status};
+use waykeeper_control::{ApplyError, ApplyState, MountSeen, OthersChanges, Restored, restore_with, status};
 use waykeeper_policy::Step;
-use waykeeper_resctrl::Kernel;
+use waykeeper_resctrl::KernelRelease;
 
 use crate::cut::{Cut, Memory};
 use crate::identity::{apply, restore};
@@ -23,7 +23,7 @@ fn halves() -> Vec<Step> {
 
 /// Before, applied, and then others change a mask, and the groups of a CPU and of a task.
 fn changed(cut: &Cut) -> (Model, Acting, Memory) {
-    let mut before = Kind::Plain.model(Kernel::V6_18);
+    let mut before = Kind::Plain.model(KernelRelease::V6_18);
     before.mkdir("theirs").unwrap();
     let (mut acting, mut store) = (Acting::on(before.clone(), cut), Memory::with(cut));
     apply(&mut acting, &mut store, &halves()).unwrap();
@@ -55,7 +55,7 @@ fn what_was_left_is_told_and_put_back_when_it_is_forced() {
     let stays = texts().map(|text| format!("{text}; it stays so"));
     assert_eq!(left(restore(&mut acting, &mut store, false)), stays);
     let told = status(&mut acting.machine(), &mut store).unwrap().unwrap();
-    assert_eq!((told.phase, told.left.as_slice()), (Phase::Remains, &texts().map(str::to_owned)[..]));
+    assert_eq!((told.phase, told.left.as_slice()), (ApplyState::Remains, &texts().map(str::to_owned)[..]));
     let refused = apply(&mut acting, &mut store, &halves()).unwrap_err();
     assert!(matches!(refused, ApplyError::Remains { .. }), "{refused}");
     let Restored::Back { findings, .. } = restore(&mut acting, &mut store, true) else { panic!("not back") };
@@ -153,7 +153,7 @@ fn a_crash_anywhere_loses_nothing() {
 fn mounted(device: &str, number: Option<&str>) -> (Acting, Memory) {
     let seen =
         |device: &str, number: Option<&str>| MountSeen { device: device.into(), number: number.map(str::to_owned) };
-    let mut before = Kind::Plain.model(Kernel::V6_18);
+    let mut before = Kind::Plain.model(KernelRelease::V6_18);
     before.resctrl.unmount();
     before.mount = Some(seen("0:50", Some("unique 7")));
     let cut = Cut::default();

@@ -176,7 +176,7 @@ fn what_a_later_version_wrote_is_named() {
 fn tasks_that_are_followed_come_from_groups_of_others_alone() {
     use crate::plans::{Kind, cgroup_step, group};
     let model = || {
-        let mut model = Kind::Plain.model(waykeeper_resctrl::Kernel::V6_18);
+        let mut model = Kind::Plain.model(waykeeper_resctrl::KernelRelease::V6_18);
         model.mkdir("theirs").unwrap();
         model.write("theirs/tasks", "1\n").unwrap();
         model

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use waykeeper_control::{Phase, Restored, status};
+use waykeeper_control::{ApplyState, Restored, status};
 
 use crate::cut::{Cut, Memory};
 use crate::identity::restore;
@@ -32,12 +32,12 @@ pub fn machines(name: &str) -> (Model, Model) {
     (left, before)
 }
 
-pub const ALL: [(&str, Phase); 5] = [
-    ("registers-applied", Phase::Applied),
-    ("resctrl-applied", Phase::Applied),
-    ("resctrl-cut-before-effect-9", Phase::Applying),
-    ("resctrl-cut-before-effect-14", Phase::Applying),
-    ("resctrl-restoring", Phase::Restoring),
+pub const ALL: [(&str, ApplyState); 5] = [
+    ("registers-applied", ApplyState::Applied),
+    ("resctrl-applied", ApplyState::Applied),
+    ("resctrl-cut-before-effect-9", ApplyState::Applying),
+    ("resctrl-cut-before-effect-14", ApplyState::Applying),
+    ("resctrl-restoring", ApplyState::Restoring),
 ];
 
 #[test]

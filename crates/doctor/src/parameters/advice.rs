@@ -7,7 +7,7 @@ use waykeeper_linux::format_cpulist;
 use super::names;
 use super::unknown::{ineffective, unknown};
 use crate::checks::nohz_full::NOHZ_FULL;
-use crate::command_line::Word;
+use crate::command_line::BootParameter;
 use crate::cores::parse_parameter;
 use crate::view::{Vendor, View};
 
@@ -84,7 +84,7 @@ pub fn advise(view: &View) -> Advice {
 
 /// What a parameter is to be beside what was booted, and whether it is so already. Cores that somebody has set apart for
 /// another purpose stay set apart.
-fn reconciled(booted: Option<&Word>, wanted: &str, view: &View) -> (String, bool) {
+fn reconciled(booted: Option<&BootParameter>, wanted: &str, view: &View) -> (String, bool) {
     let (name, value) = wanted.split_once('=').map_or((wanted, None), |(name, value)| (name, Some(value)));
     let Some(booted) = booted else { return (wanted.to_owned(), false) };
     let parts = |value: Option<&'_ str>| {

@@ -3,7 +3,7 @@
 //! Each was looked up in the images of Debian's kernels 6.1, 6.12, 6.18 and 7.3 (their tables of parameters name every one
 //! that is built in) and in the modules i915 and igb of 6.1; the rig of real kernels repeats this for what is built in.
 
-use crate::command_line::Word;
+use crate::command_line::BootParameter;
 use crate::cores::parse_parameter;
 
 /// Which values a row is about.
@@ -83,7 +83,7 @@ const fn value(
 }
 
 /// The row of a parameter as it was booted, if it does nothing.
-pub fn unknown(word: &Word) -> Option<&'static Unknown> {
+pub fn unknown(word: &BootParameter) -> Option<&'static Unknown> {
     UNKNOWN.iter().find(|row| {
         word.is(row.name)
             && match row.value {
@@ -125,7 +125,7 @@ const VALUES: [(&str, &[&str]); 8] = [
 const LISTS: [&str; 4] = ["isolcpus", "nohz_full", "rcu_nocbs", "irqaffinity"];
 
 /// Whether a word does nothing, or not what was meant, on a machine whose cores have numbers up to `last`.
-pub(crate) fn ineffective(word: &Word, last: u32) -> Option<Ineffective> {
+pub(crate) fn ineffective(word: &BootParameter, last: u32) -> Option<Ineffective> {
     if let Some(row) = unknown(word) {
         return Some(Ineffective { status: row.status.into(), instead: row.instead.map(str::to_owned) });
     }

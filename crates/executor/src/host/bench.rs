@@ -54,7 +54,7 @@ pub trait Bench: Debug + Send + Sync {
 /// The cores of this machine. Every repeat is a fresh worker process with fresh memory.
 #[derive(Debug)]
 pub struct Workers {
-    clock: clock::Clock,
+    clock: clock::TimestampCounter,
 }
 
 impl Workers {

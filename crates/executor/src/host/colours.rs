@@ -4,11 +4,11 @@
 use std::io;
 
 use waykeeper_experiment::site::{Offer, SiteCore};
-use waykeeper_linux::colour::{Coloured, Colouring};
+use waykeeper_linux::colour::{CacheColours, Coloured};
 use waykeeper_linux::machine::index_is_hashed;
 use waykeeper_linux::memory::Mapping;
 
-use super::job::Colours;
+use super::job::ColourPartition;
 
 /// The target's pages have the lower half of the L2's colours, and those of its neighbours the upper half.
 pub const APART: &str = "l2-colours";
@@ -21,13 +21,13 @@ pub const LAST_SHARED: &str = "llc-colours-shared";
 /// All of them. Their memory is somebody's buffer.
 pub const NAMES: [&str; 4] = [APART, SHARED, LAST_APART, LAST_SHARED];
 
-impl Colours {
+impl ColourPartition {
     /// Memory in pages of some of the colours.
     ///
     /// # Errors
     /// Hidden physical addresses without huge pages; too little memory.
     pub fn memory(&self, bytes: usize, wanted: &[u32]) -> io::Result<Mapping> {
-        let colouring = Colouring::of_cache(self.cache_bytes, self.ways);
+        let colouring = CacheColours::of_cache(self.cache_bytes, self.ways);
         let colouring = colouring.ok_or_else(|| io::Error::other("this cache has no colours"))?;
         Ok(Coloured::new(bytes, colouring, wanted)?.into_mapping())
     }
@@ -41,11 +41,11 @@ enum Level {
 }
 
 /// Size, ways and colours of a cache.
-type Geometry = (u64, u64, Colouring);
+type Geometry = (u64, u64, CacheColours);
 
 /// The colours of everybody's pages under some mitigations, on the target's core. Those of the last level go first: its
 /// colours are made of more bits, and those of the L2 are among them.
-pub fn of(mitigations: &[&str], core: Option<&SiteCore>) -> Option<Colours> {
+pub fn of(mitigations: &[&str], core: Option<&SiteCore>) -> Option<ColourPartition> {
     let named = |name: &str| mitigations.contains(&name);
     let (level, apart) = match (named(LAST_APART), named(LAST_SHARED), named(APART), named(SHARED)) {
         (true, ..) => (Level::Last, true),
@@ -57,7 +57,7 @@ pub fn of(mitigations: &[&str], core: Option<&SiteCore>) -> Option<Colours> {
     let core = core?;
     let (cache_bytes, ways, colouring) = geometry(core, level, index_is_hashed(core.id)).ok()?;
     let [lower, upper] = colouring.halves();
-    Some(Colours { cache_bytes, ways, neighbours: if apart { upper } else { lower.clone() }, target: lower })
+    Some(ColourPartition { cache_bytes, ways, neighbours: if apart { upper } else { lower.clone() }, target: lower })
 }
 
 /// What this machine offers, on the core that is taken by default.
@@ -128,7 +128,7 @@ fn geometry(core: &SiteCore, level: Level, hashed: Option<bool>) -> Result<Geome
             }
         }
     }
-    let colouring = Colouring::of_cache(cache.size_bytes, cache.ways);
+    let colouring = CacheColours::of_cache(cache.size_bytes, cache.ways);
     let colouring = colouring.ok_or_else(|| {
         format!(
             "the core has no L{} whose index is a plain choice of address bits above the page: {} bytes in {} ways",

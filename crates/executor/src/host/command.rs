@@ -10,11 +10,11 @@ use std::process::ExitStatus;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use waykeeper_linux::cgroup::{Cgroup, children, descendants, tree_cpu_time};
+use waykeeper_linux::cgroup::{OwnedCgroup, children, descendants, tree_cpu_time};
 use waykeeper_linux::schedule;
 
 use super::guardian::{self, Group, Means, NO_GROUP, NOT_STARTED, Orders};
-pub use super::guardian::{AsTarget, Ended};
+pub use super::guardian::{AsTarget, ProgramExit};
 use crate::measure::ExecutorError;
 
 /// Bytes of a program's standard error that are kept, the last ones.
@@ -29,7 +29,7 @@ pub struct External {
     started: io::PipeReader,
     status: io::PipeReader,
     said: Arc<Mutex<VecDeque<u8>>>,
-    group: Option<Cgroup>,
+    group: Option<OwnedCgroup>,
 }
 
 /// What a program that is measured gets beside its core.
@@ -106,7 +106,7 @@ impl External {
         let text = |bytes: &[u8]| CString::new(bytes).map_err(io::Error::from);
         let arguments = argv.iter().map(|part| text(part.as_bytes())).collect::<io::Result<Vec<_>>>()?;
         let environment = environment(target.map(|target| target.variables.as_slice()).unwrap_or_default())?;
-        let group = means.group.then(|| Cgroup::create().ok()).flatten();
+        let group = means.group.then(|| OwnedCgroup::create().ok()).flatten();
         let (line, started, status, errors) = (io::pipe()?, io::pipe()?, io::pipe()?, io::pipe()?);
         let parent = parent.and_then(watch);
         let orders = Orders {
@@ -181,7 +181,7 @@ impl External {
     }
 
     /// Whether it has ended, and how, after waiting for at most so long. `None`: it still runs.
-    pub fn wait(&mut self, longest: Duration) -> Option<io::Result<Ended>> {
+    pub fn wait(&mut self, longest: Duration) -> Option<io::Result<ProgramExit>> {
         let mut ready = libc::pollfd { fd: self.status.as_raw_fd(), events: libc::POLLIN, revents: 0 };
         let milliseconds = i32::try_from(longest.as_millis()).unwrap_or(i32::MAX);
         // SAFETY: one descriptor, which outlives the call.
@@ -210,18 +210,18 @@ impl External {
         }
     }
 
-    fn read_end(&mut self) -> io::Result<Ended> {
-        let mut bytes = [0; size_of::<Ended>()];
+    fn read_end(&mut self) -> io::Result<ProgramExit> {
+        let mut bytes = [0; size_of::<ProgramExit>()];
         self.status.read_exact(&mut bytes)?;
         let long = |at: usize| u64::from_ne_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
         let status = i32::from_ne_bytes(bytes[..4].try_into().expect("four bytes"));
-        Ok(Ended { status, reserved: 0, begun: long(8), ended: long(16) })
+        Ok(ProgramExit { status, reserved: 0, begun: long(8), ended: long(16) })
     }
 
     /// Processor time of the program and all its descendants so far: to the microsecond from the program's own cgroup,
     /// else to the clock tick from `/proc`. `None` where neither can be read.
     pub fn cpu_time(&self) -> Option<Duration> {
-        self.group.as_ref().and_then(Cgroup::cpu_time).or_else(|| tree_cpu_time(self.guardian as u32))
+        self.group.as_ref().and_then(OwnedCgroup::cpu_time).or_else(|| tree_cpu_time(self.guardian as u32))
     }
 
     /// Cores beside `core`, its own, that it or a descendant may use now: a program can change that by itself.
@@ -296,7 +296,7 @@ fn environment(more: &[(String, String)]) -> io::Result<Vec<CString>> {
 }
 
 /// The files of a group that the guardian uses.
-fn paths(group: &Cgroup) -> io::Result<Group> {
+fn paths(group: &OwnedCgroup) -> io::Result<Group> {
     let path = |name: &str| CString::new(group.path().join(name).as_os_str().as_bytes()).map_err(io::Error::from);
     Ok(Group {
         directory: path("")?,

@@ -119,7 +119,7 @@ fn all_descendants_end_on_a_kernel_that_kills_no_group() {
 /// A group that cannot be killed at once is frozen, killed one by one, and left able to end.
 #[test]
 fn a_group_is_frozen_and_killed_without_descent() {
-    let Ok(group) = Cgroup::create() else { return eprintln!("skipped: no group can be created here") };
+    let Ok(group) = OwnedCgroup::create() else { return eprintln!("skipped: no group can be created here") };
     let mut stranger = std::process::Command::new("sleep").arg("7007.25").spawn().unwrap();
     std::fs::write(group.path().join("cgroup.procs"), stranger.id().to_string()).unwrap();
     // SAFETY: the paths are those of a group that exists.
@@ -130,7 +130,7 @@ fn a_group_is_frozen_and_killed_without_descent() {
 
 #[test]
 fn a_group_is_created_where_allowed_and_removed() {
-    if Cgroup::create().is_err() {
+    if OwnedCgroup::create().is_err() {
         return eprintln!("skipped: no group can be created here");
     }
     let external = shell("sleep 7008.25");

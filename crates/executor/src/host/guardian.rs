@@ -57,7 +57,7 @@ pub struct AsTarget {
 /// seen.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
-pub struct Ended {
+pub struct ProgramExit {
     pub status: i32,
     pub reserved: u32,
     pub begun: u64,
@@ -160,8 +160,8 @@ pub unsafe fn guard(orders: &Orders) -> ! {
                     break;
                 }
                 if child == program {
-                    let ended = Ended { status, reserved: 0, begun, ended: clock::now() };
-                    libc::write(orders.status, (&raw const ended).cast(), size_of::<Ended>());
+                    let ended = ProgramExit { status, reserved: 0, begun, ended: clock::now() };
+                    libc::write(orders.status, (&raw const ended).cast(), size_of::<ProgramExit>());
                 }
             }
             if ready[2].revents != 0 {

@@ -4,7 +4,9 @@ use std::path::Path;
 
 use waykeeper_control::host::HostFiles;
 use waykeeper_control::schemata::{format, is_bandwidth, show};
-use waykeeper_control::{GroupSnapshot, Phase, Snapshot, StateDirectory, Status, StatusError, Tree, TreeError, status};
+use waykeeper_control::{
+    ApplyState, GroupSnapshot, ResctrlTree, Snapshot, StateDirectory, Status, StatusError, TreeError, status,
+};
 
 /// What is in force.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -58,10 +60,10 @@ impl InForce {
 fn applied_note(applied: &Status) -> Option<String> {
     let policy = &applied.policy;
     let holds = match (applied.phase, applied.differences.len()) {
-        (Phase::Rebooted, _) => return None,
-        (Phase::Applied, 0) => "",
-        (Phase::Applied, _) => "; not all of it reads as it was written (`waykeeper status`)",
-        (Phase::Applying | Phase::Restoring | Phase::Remains, _) => {
+        (ApplyState::Rebooted, _) => return None,
+        (ApplyState::Applied, 0) => "",
+        (ApplyState::Applied, _) => "; not all of it reads as it was written (`waykeeper status`)",
+        (ApplyState::Applying | ApplyState::Restoring | ApplyState::Remains, _) => {
             "; only a part of it was in force (`waykeeper status`)"
         }
     };
@@ -72,7 +74,7 @@ fn applied_note(applied: &Status) -> Option<String> {
 }
 
 /// Groups as text, such as `pods L3:0=f`; none where resctrl is not mounted.
-fn groups(tree: &mut dyn Tree) -> Result<Vec<String>, TreeError> {
+fn groups(tree: &mut dyn ResctrlTree) -> Result<Vec<String>, TreeError> {
     if tree.unusable().is_some() || tree.mounted()?.is_none() {
         return Ok(Vec::new());
     }
@@ -89,7 +91,7 @@ fn groups(tree: &mut dyn Tree) -> Result<Vec<String>, TreeError> {
 }
 
 /// What the root group has less than all of.
-fn root_group(tree: &mut dyn Tree, group: &GroupSnapshot) -> Option<String> {
+fn root_group(tree: &mut dyn ResctrlTree, group: &GroupSnapshot) -> Option<String> {
     let less = group.shares().into_iter().filter_map(|(domain, value)| {
         let resource = &domain.resource;
         let all = match is_bandwidth(resource) {

@@ -23,7 +23,7 @@ pub struct Part {
 
 /// Colours of a cache's pages for target and neighbours.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Colours {
+pub struct ColourPartition {
     /// Bytes of the cache.
     pub cache_bytes: u64,
     /// Its ways.
@@ -74,7 +74,7 @@ pub struct Job {
     /// Where the target's memory is instead: a pseudo-locked region.
     pub region: Option<PathBuf>,
     /// The colours of everybody's pages, where that matters.
-    pub colours: Option<Colours>,
+    pub colours: Option<ColourPartition>,
 }
 
 /// A recorder's contents.

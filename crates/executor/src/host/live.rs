@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use waykeeper_kernels::{Progress, Recorder, clock};
+use waykeeper_kernels::{AccessCounter, Recorder, clock};
 use waykeeper_linux::memory::{Mapping, Pages};
 use waykeeper_linux::schedule;
 use waykeeper_linux::thread::spawn;
@@ -127,7 +127,7 @@ impl LiveNeighbour {
         let work = move || match lay_out(&pattern, core, None) {
             Ok((_mapping, mut runner)) => {
                 let _ = ready.send(Ok(()));
-                runner.run_neighbour(&Progress::new(), &stopped);
+                runner.run_neighbour(&AccessCounter::new(), &stopped);
             }
             Err(why) => drop(ready.send(Err(why))),
         };

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use waykeeper_control::host::HostFiles as Acting;
 use waykeeper_control::{
-    ApplyRequest, Files, OthersChanges, Phase, Restored, StateDirectory, Status, WAYS_ON, apply, restore, status,
+    ApplyRequest, ApplyState, Files, OthersChanges, Restored, StateDirectory, Status, WAYS_ON, apply, restore, status,
 };
 use waykeeper_linux::Root;
 use waykeeper_platform::CoreId;
@@ -77,8 +77,8 @@ impl AppliedPolicy {
         let name = &self.name;
         let lost = |what: String| format!("the policy `{name}` did not hold to the end: {what}");
         match status(&mut Acting::at(Path::new("/")).machine(), &mut self.state.clone()) {
-            Ok(Some(Status { phase: Phase::Applied, differences, .. })) if differences.is_empty() => None,
-            Ok(Some(Status { phase: Phase::Applied, differences, .. })) => {
+            Ok(Some(Status { phase: ApplyState::Applied, differences, .. })) if differences.is_empty() => None,
+            Ok(Some(Status { phase: ApplyState::Applied, differences, .. })) => {
                 let differences: Vec<_> = differences.iter().map(ToString::to_string).collect();
                 Some(lost(differences.join(", ")))
             }

@@ -3,10 +3,10 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use waykeeper_kernels::{Kernel, KernelError, Memory, Progress, Recorder, clock};
+use waykeeper_kernels::{AccessCounter, Kernel, KernelError, MappedMemory, Recorder, clock};
 use waykeeper_linux::memory::Mapping;
 use waykeeper_packets::role::RoleError;
-use waykeeper_programs::{Plain, Program};
+use waykeeper_programs::{NoProbe, Program};
 use waykeeper_workload::{Pattern, TraceSource};
 
 use super::packets::PacketLoop;
@@ -97,9 +97,9 @@ impl Runner {
             program.lay_out(unsafe { words.get() });
             return Ok(Self::Program(Box::new(program), words));
         }
-        let memory = mapping.map_or_else(Memory::none, |mapping| {
+        let memory = mapping.map_or_else(MappedMemory::none, |mapping| {
             // SAFETY: the mapping is the runner's own, and outlives it.
-            unsafe { Memory::new(mapping.start(), mapping.length()) }
+            unsafe { MappedMemory::new(mapping.start(), mapping.length()) }
         });
         Ok(Self::Kernel(Kernel::new(pattern, memory, seed)?))
     }
@@ -126,7 +126,7 @@ impl Runner {
     }
 
     /// Runs as neighbour until `stop` is set. The accesses of a program are not counted.
-    pub fn run_neighbour(&mut self, progress: &Progress, stop: &AtomicU32) {
+    pub fn run_neighbour(&mut self, progress: &AccessCounter, stop: &AtomicU32) {
         match self {
             Self::Kernel(kernel) => kernel.run_neighbour(progress, u64::MAX, stop),
             Self::Sleeper(sleeper) => sleeper.run_neighbour(progress, stop),
@@ -136,7 +136,7 @@ impl Runner {
                 // SAFETY: the mapping outlives the runner.
                 let words = unsafe { words.get() };
                 while stop.load(Ordering::Relaxed) == 0 {
-                    program.step(words, &mut Plain);
+                    program.step(words, &mut NoProbe);
                 }
             }
         }

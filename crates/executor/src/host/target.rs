@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
-use waykeeper_kernels::{Peak, Progress, Recorder, clock};
+use waykeeper_kernels::{AccessCounter, IntervalMaximum, Recorder, clock};
 use waykeeper_linux::Root;
 use waykeeper_linux::core_state::{CoreState, STEAL_MS, frequency_mhz};
 use waykeeper_linux::memory::{Mapping, Pages};
-use waykeeper_linux::perf::Counters;
+use waykeeper_linux::perf::PerfCounters;
 use waykeeper_linux::{schedule, thread};
 use waykeeper_run::off_core::OFF_CORE_MS;
 use waykeeper_run::{PacketRecord, Privilege};
@@ -37,7 +37,7 @@ const WATCHDOG_SPARE_US: u64 = 5_000_000;
 
 /// What the target's thread brings home.
 #[derive(Debug)]
-pub struct Observed {
+pub struct TargetObservation {
     pub recorded: Recorded,
     pub observed_s: f64,
     pub accesses: Vec<u64>,
@@ -54,7 +54,7 @@ pub struct Observed {
 }
 
 /// Runs the target on the calling thread, which is pinned already.
-pub fn observe(job: &Job, runner: &mut Runner, progress: &[Progress]) -> Observed {
+pub fn observe(job: &Job, runner: &mut Runner, progress: &[AccessCounter]) -> TargetObservation {
     let root = Root::default();
     let core = job.target.core;
     if job.wash_bytes > 0 && job.companions.is_empty() {
@@ -69,7 +69,7 @@ pub fn observe(job: &Job, runner: &mut Runner, progress: &[Progress]) -> Observe
     runner.run_target(&mut recorder, clock::now() + warm_up, &STOP);
     recorder.reset(above, gap);
 
-    let counters = Counters::start();
+    let counters = PerfCounters::start();
     let before = Snapshot::at_the_beginning(&root, core, progress, runner.rest());
     let begun = clock::now();
     let peaks = run_in_intervals(job, runner, &mut recorder, begun);
@@ -82,7 +82,7 @@ pub fn observe(job: &Job, runner: &mut Runner, progress: &[Progress]) -> Observe
     disturbances.extend(clock_against_system(job, &before, &after));
     let not_counted = not_counted(&before, &after, &disturbances, &privileges);
     disturbances.extend(frequency_mhz(&root, core).map(|mhz| ("frequency_mhz".to_owned(), mhz)));
-    Observed {
+    TargetObservation {
         recorded: recorded(&recorder, peaks, begun, job.tick_ns),
         observed_s,
         accesses: after.accesses.iter().zip(&before.accesses).map(|(a, b)| a - b).collect(),
@@ -98,7 +98,7 @@ pub fn observe(job: &Job, runner: &mut Runner, progress: &[Progress]) -> Observe
 
 /// Runs the target to its end, and takes the largest sample of each interval out of the recorder. Between two intervals lie
 /// some nanoseconds in which no sample is taken.
-fn run_in_intervals(job: &Job, runner: &mut Runner, recorder: &mut Recorder, begun: u64) -> Vec<Peak> {
+fn run_in_intervals(job: &Job, runner: &mut Runner, recorder: &mut Recorder, begun: u64) -> Vec<IntervalMaximum> {
     let last = begun.saturating_add(job.duration_ticks);
     let intervals = job.duration_ticks.div_ceil(job.peak_interval_ticks);
     // No memory is asked for meanwhile.
@@ -183,16 +183,16 @@ struct Snapshot {
 
 impl Snapshot {
     /// What is read with the least time between it and the first sample comes last: reading files may make a thread wait.
-    fn at_the_beginning(root: &Root, core: u32, progress: &[Progress], rest: Rest) -> Self {
+    fn at_the_beginning(root: &Root, core: u32, progress: &[AccessCounter], rest: Rest) -> Self {
         let (core, migrations) = (CoreState::read(root, core), thread::migrations());
-        let accesses = progress.iter().map(Progress::accesses).collect();
+        let accesses = progress.iter().map(AccessCounter::accesses).collect();
         let account = Account::read(rest);
         Self { core, migrations, accesses, account, ticks: clock::now() }
     }
 
-    fn at_the_end(root: &Root, core: u32, progress: &[Progress], rest: Rest) -> Self {
+    fn at_the_end(root: &Root, core: u32, progress: &[AccessCounter], rest: Rest) -> Self {
         let (ticks, account) = (clock::now(), Account::read(rest));
-        let accesses = progress.iter().map(Progress::accesses).collect();
+        let accesses = progress.iter().map(AccessCounter::accesses).collect();
         Self { ticks, account, accesses, migrations: thread::migrations(), core: CoreState::read(root, core) }
     }
 
@@ -224,7 +224,7 @@ fn clock_against_system(job: &Job, before: &Snapshot, after: &Snapshot) -> Optio
     (system_ns > 0.0).then(|| ("clock_against_system_ppm".to_owned(), (counter_ns / system_ns - 1.0) * 1e6))
 }
 
-pub(super) fn recorded(recorder: &Recorder, peaks: Vec<Peak>, begun: u64, tick_ns: f64) -> Recorded {
+pub(super) fn recorded(recorder: &Recorder, peaks: Vec<IntervalMaximum>, begun: u64, tick_ns: f64) -> Recorded {
     let since_s = |at: u64| at.saturating_sub(begun) as f64 * tick_ns / 1e9;
     let peaks = if peaks.len() > 1 { peaks } else { Vec::new() };
     let nonzero = |pairs: &mut dyn Iterator<Item = (u64, u64)>| pairs.filter(|(_, count)| *count > 0).collect();

@@ -12,7 +12,7 @@ const INTERVAL: Duration = Duration::from_millis(100);
 
 /// A loop that is set up.
 #[derive(Debug)]
-pub struct Loop {
+pub struct WatchedLoop {
     /// Its key among the placements.
     pub name: String,
     /// The core that it was asked to run on.
@@ -23,7 +23,7 @@ pub struct Loop {
     pub memory: Option<(String, Placement)>,
 }
 
-impl Loop {
+impl WatchedLoop {
     /// The calling thread as a loop.
     pub fn here(name: String, core: u32, memory: Option<(String, Placement)>) -> Self {
         Self { name, core, thread: Some(thread::own_id()), memory }
@@ -38,13 +38,13 @@ impl Loop {
 /// The loops of a repeat, and the cores on which each was seen.
 #[derive(Debug)]
 pub struct Watch {
-    loops: Vec<(Loop, Vec<u32>)>,
+    loops: Vec<(WatchedLoop, Vec<u32>)>,
     looks: bool,
 }
 
 impl Watch {
     /// Leaves the core of the target, so that looking does not disturb it. Where there is no other core, nobody looks.
-    pub fn new(loops: Vec<Loop>, target_core: u32) -> Self {
+    pub fn new(loops: Vec<WatchedLoop>, target_core: u32) -> Self {
         let looks = schedule::leave(target_core).is_ok();
         let mut watch = Self { loops: loops.into_iter().map(|it| (it, Vec::new())).collect(), looks };
         watch.look();
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     fn watch(cores: &[u32]) -> Watch {
-        let it = Loop { name: "target".into(), core: 1, thread: None, memory: None };
+        let it = WatchedLoop { name: "target".into(), core: 1, thread: None, memory: None };
         Watch { loops: vec![(it, cores.to_vec())], looks: false }
     }
 

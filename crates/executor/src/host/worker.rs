@@ -9,7 +9,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread::{Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
-use waykeeper_kernels::Progress;
+use waykeeper_kernels::AccessCounter;
 use waykeeper_linux::cgroup;
 use waykeeper_linux::format_cpulist;
 use waykeeper_linux::latency::forbid_idle_states;
@@ -23,13 +23,13 @@ use waykeeper_workload::{Pattern, Xorshift};
 use super::INPUT_STATUS;
 use super::command::{Adopted, External};
 use super::gate::Gate;
-use super::job::{Answer, Colours, Job, Part};
+use super::job::{Answer, ColourPartition, Job, Part};
 use super::packets::{Generator, GeneratorEnd};
 use super::passes::{Beside, FurtherProgram, ProgramTarget};
 use super::program::Runner;
 use super::signals::{self, STOP};
-use super::target::{self, Observed};
-use super::watch::{Loop, Watch};
+use super::target::{self, TargetObservation};
+use super::watch::{Watch, WatchedLoop};
 use crate::measure::ExecutorError;
 
 /// Non-zero once the neighbours are to end. They go on until the target has been observed.
@@ -80,7 +80,7 @@ fn run(job: &Job) -> Result<Answer, ExecutorError> {
         .push(privilege("/dev/cpu_dma_latency", idle_result.map_err(|e| std::io::Error::new(e.kind(), e.to_string()))));
 
     let gate = Gate::new();
-    let progress: Vec<Progress> = job.neighbours.iter().map(|_| Progress::new()).collect();
+    let progress: Vec<AccessCounter> = job.neighbours.iter().map(|_| AccessCounter::new()).collect();
     let jobs: Vec<Job> = job.companions.iter().map(|companion| job.of_companion(companion)).collect();
     let targets = AtomicUsize::new(1 + jobs.len());
     std::thread::scope(|scope| {
@@ -104,10 +104,10 @@ struct Setup<'scope, 'env> {
 }
 
 /// Waits for the end of a further target.
-type Companion<'scope> = Box<dyn FnOnce() -> Result<(Observed, Beside), ExecutorError> + 'scope>;
+type Companion<'scope> = Box<dyn FnOnce() -> Result<(TargetObservation, Beside), ExecutorError> + 'scope>;
 
 impl<'scope, 'env> Setup<'scope, 'env> {
-    fn run(&self, progress: &'env [Progress], privileges: &mut Vec<Privilege>) -> Result<Answer, ExecutorError> {
+    fn run(&self, progress: &'env [AccessCounter], privileges: &mut Vec<Privilege>) -> Result<Answer, ExecutorError> {
         let targets = std::iter::once(self.job).chain(self.companions).map(|job| &job.target);
         let commands = targets.chain(&self.job.neighbours).any(starts_programs);
         let _adopted = commands.then(Adopted::begin);
@@ -149,8 +149,9 @@ impl<'scope, 'env> Setup<'scope, 'env> {
         privileges.push(privilege("mlockall", lock_all().map(|()| "all memory of the loops is locked".into())));
         if program.is_some() {
             let jobs = std::iter::once(self.job).chain(self.companions).enumerate();
-            placed
-                .extend(jobs.map(|(place, job)| Loop::elsewhere(target_name(place, job.target.core), job.target.core)));
+            placed.extend(
+                jobs.map(|(place, job)| WatchedLoop::elsewhere(target_name(place, job.target.core), job.target.core)),
+            );
         }
         let mut watch = Watch::new(placed, self.job.target.core);
         if let Some(program) = &mut program {
@@ -203,7 +204,7 @@ impl<'scope, 'env> Setup<'scope, 'env> {
     fn start_companions(
         &self,
         programs: Vec<Option<FurtherProgram<'env>>>,
-        progress: &'env [Progress],
+        progress: &'env [AccessCounter],
         ready: Sender<SetUp>,
         ending: Sender<()>,
     ) -> Result<Vec<Companion<'scope>>, String> {
@@ -218,7 +219,7 @@ impl<'scope, 'env> Setup<'scope, 'env> {
         &self,
         job: &'env Job,
         program: Option<FurtherProgram<'env>>,
-        progress: &'env [Progress],
+        progress: &'env [AccessCounter],
         ready: &Sender<SetUp>,
         ending: &Sender<()>,
     ) -> Result<Companion<'scope>, String> {
@@ -249,7 +250,7 @@ impl<'scope, 'env> Setup<'scope, 'env> {
         &self,
         index: usize,
         part: &'env Part,
-        progress: &'env Progress,
+        progress: &'env AccessCounter,
         ready: Sender<SetUp>,
     ) -> Result<(), NoThread> {
         let (gate, seed, colours) = (self.gate, self.job.seed, &self.job.colours);
@@ -268,7 +269,7 @@ impl<'scope, 'env> Setup<'scope, 'env> {
                         Memory::Coloured(_, wanted) => in_colours(&format!("{name}, memory"), wanted, mapping.as_ref()),
                         _ => pages(&format!("{name}, memory"), "huge pages", mapping.as_ref()),
                     };
-                    let _ = ready.send(Ok(Loop::here(name, part.core, memory)));
+                    let _ = ready.send(Ok(WatchedLoop::here(name, part.core, memory)));
                     if let Some(start) = gate.pass() {
                         runner.start_at(start);
                         runner.run_neighbour(progress, &NEIGHBOURS_STOP);
@@ -287,11 +288,11 @@ impl<'scope, 'env> Setup<'scope, 'env> {
         &self,
         job: &'env Job,
         name: String,
-        progress: &'env [Progress],
+        progress: &'env [AccessCounter],
         ready: Sender<SetUp>,
         ending: Sender<()>,
         generator_ended: Option<Arc<AtomicBool>>,
-    ) -> Result<ScopedJoinHandle<'scope, Option<Observed>>, NoThread> {
+    ) -> Result<ScopedJoinHandle<'scope, Option<TargetObservation>>, NoThread> {
         let (gate, targets) = (self.gate, self.targets);
         let work = move || {
             let own = Memory::Own(if job.huge_pages { Pages::Huge } else { Pages::Small });
@@ -312,7 +313,7 @@ impl<'scope, 'env> Setup<'scope, 'env> {
                         Memory::Coloured(_, wanted) => in_colours("target, memory", wanted, mapping.as_ref()),
                         Memory::Own(_) => pages("target, memory", wanted, mapping.as_ref()),
                     };
-                    let _ = ready.send(Ok(Loop::here(name, job.target.core, memory)));
+                    let _ = ready.send(Ok(WatchedLoop::here(name, job.target.core, memory)));
                     let mut observed = gate.pass().map(|start| {
                         runner.start_at(start);
                         target::observe(job, &mut runner, progress)
@@ -342,7 +343,7 @@ impl<'scope, 'env> Setup<'scope, 'env> {
 
 /// What a repeat found: of the target and of further ones, and what holds for all of them.
 struct Found {
-    targets: Vec<(Observed, Beside)>,
+    targets: Vec<(TargetObservation, Beside)>,
     cpu_s_per_s: Vec<Option<f64>>,
     throttled: Option<(Duration, Duration)>,
     remarks: Vec<String>,
@@ -395,7 +396,7 @@ fn end_target(targets: &AtomicUsize) {
 }
 
 type Placed = Option<(String, Placement)>;
-type SetUp = Result<Loop, String>;
+type SetUp = Result<WatchedLoop, String>;
 
 /// The target's key among the placements.
 const TARGET: &str = "target";
@@ -415,7 +416,7 @@ enum Memory<'m> {
     /// A region that a cache holds.
     Region(&'m Path),
     /// Pages of these colours.
-    Coloured(&'m Colours, &'m [u32]),
+    Coloured(&'m ColourPartition, &'m [u32]),
 }
 
 /// Pins the calling thread, maps its memory from there, and lays the workload into it.
@@ -441,7 +442,7 @@ fn lay_out(part: &Part, memory: Memory<'_>, seed: u64) -> Result<(Option<Mapping
 }
 
 /// Quotas of control groups are for threads that are not real-time. Neighbours that were throttled show in their work.
-fn add_throttling(observed: &mut Observed, times: Option<(Duration, Duration)>) {
+fn add_throttling(observed: &mut TargetObservation, times: Option<(Duration, Duration)>) {
     let Some((before, after)) = times else { return };
     let throttled = after.saturating_sub(before);
     observed.disturbances.insert(THROTTLED_MS.into(), throttled.as_secs_f64() * 1e3);
@@ -482,7 +483,7 @@ fn starts_programs(part: &Part) -> bool {
 
 /// Adds what the generator says. A repeat whose generator failed does not count, and where no packet came at all nothing else is
 /// worth trying.
-fn account_for(end: GeneratorEnd, observed: &mut Observed) -> Result<(), String> {
+fn account_for(end: GeneratorEnd, observed: &mut TargetObservation) -> Result<(), String> {
     match end {
         GeneratorEnd::Said(account) => {
             if let Some(packets) = &mut observed.packets {
@@ -544,7 +545,7 @@ fn cpu_s_per_s(
 
 fn answer(
     job: &Job,
-    observed: Observed,
+    observed: TargetObservation,
     mut placement: BTreeMap<String, Placement>,
     mut privileges: Vec<Privilege>,
 ) -> Answer {

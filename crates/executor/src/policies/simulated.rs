@@ -1,7 +1,7 @@
 //! What policies come to on a simulated platform.
 
 use waykeeper_platform::{CoreId, Lock, Locked, Platform, Settings, WayGroups};
-use waykeeper_policy::{Access, AssignedClass, Assignment, DividedCache, Mask, Membership, Offer, plan};
+use waykeeper_policy::{AssignedClass, Assignment, CdpType, DividedCache, Mask, Membership, Offer, plan};
 
 use super::controls;
 use super::for_target;
@@ -83,11 +83,11 @@ pub fn settings(name: &str, platform: &Platform, target: CoreId, neighbours: &[C
 fn way_groups(parties: &Parties, level: u8) -> Result<Option<WayGroups>, String> {
     let is_the_targets = |cache: &&DividedCache| cache.level == level && cache.cores.contains(&parties.target);
     let Some(cache) = parties.assignment.divided.iter().find(is_the_targets) else { return Ok(None) };
-    let mask = |class: &AssignedClass, accesses: [Access; 2]| {
+    let mask = |class: &AssignedClass, accesses: [CdpType; 2]| {
         let own = class.masks.iter().filter(|mask| mask.level == level && mask.domain == cache.domain);
         own.filter(|mask| accesses.contains(&mask.access)).map(|mask| mask.mask).next()
     };
-    let (data, code) = ([Access::All, Access::Data], [Access::All, Access::Code]);
+    let (data, code) = ([CdpType::All, CdpType::Data], [CdpType::All, CdpType::Code]);
     // Neighbours beside other caches fill nothing here.
     let (class, others) = (parties.class()?, parties.others(&cache.cores)?);
     let masks_of = |class: &AssignedClass| (mask(class, data), mask(class, code));

@@ -5,8 +5,8 @@ use std::process::Command;
 
 use waykeeper_linux::events::Function;
 use waykeeper_markers::{Mark, Pairs};
-use waykeeper_trace::Kind;
-use waykeeper_trace::foreign::{Event, EventUse};
+use waykeeper_trace::RecordKind;
+use waykeeper_trace::foreign::{EventUse, ForeignEvent};
 use waykeeper_trace::recording::RecordingWatch;
 use waykeeper_trace::{RecordedPass, RecordedPasses};
 
@@ -54,10 +54,10 @@ impl Calls {
         Some(returned)
     }
 
-    fn access(&mut self, kind: Kind, address: u64, bytes: u32) {
+    fn access(&mut self, kind: RecordKind, address: u64, bytes: u32) {
         match kind {
-            Kind::Store if bytes == 8 => self.stored = Some(address),
-            Kind::Load if bytes == 8 => self.loaded = Some(address),
+            RecordKind::Store if bytes == 8 => self.stored = Some(address),
+            RecordKind::Load if bytes == 8 => self.loaded = Some(address),
             _ => {}
         }
     }
@@ -153,10 +153,10 @@ impl RecordingWatch for FunctionWatch {
         Ok(())
     }
 
-    fn sees(&mut self, event: &Event, records: u64) -> Result<EventUse, String> {
+    fn sees(&mut self, event: &ForeignEvent, records: u64) -> Result<EventUse, String> {
         match *event {
-            Event::Instruction { address, bytes } => self.instruction(address, bytes, records),
-            Event::Access { kind, address, bytes } => self.calls.access(kind, address, bytes),
+            ForeignEvent::Instruction { address, bytes } => self.instruction(address, bytes, records),
+            ForeignEvent::Access { kind, address, bytes } => self.calls.access(kind, address, bytes),
         }
         let begun = self.marks > 0 || self.only_passes.is_none();
         Ok(match begun {
@@ -217,25 +217,25 @@ mod tests {
         let mut records = 0;
         let mut see = |event| {
             watch.sees(&event, records).unwrap();
-            records += u64::from(matches!(event, Event::Access { .. }));
+            records += u64::from(matches!(event, ForeignEvent::Access { .. }));
         };
-        let instruction = |address, bytes| Event::Instruction { address, bytes };
-        let access = |kind, address| Event::Access { kind, address, bytes: 8 };
+        let instruction = |address, bytes| ForeignEvent::Instruction { address, bytes };
+        let access = |kind, address| ForeignEvent::Access { kind, address, bytes: 8 };
         for event in [
             // Calls f at 0x500, through a stub.
             instruction(0x100, 5),
-            access(Kind::Store, 0xff8),
+            access(RecordKind::Store, 0xff8),
             instruction(0x400, 6),
-            access(Kind::Load, 0x3000),
+            access(RecordKind::Load, 0x3000),
             instruction(0x500, 4),
-            access(Kind::Load, 0x4000),
+            access(RecordKind::Load, 0x4000),
             // f calls another function, which returns.
             instruction(0x504, 5),
-            access(Kind::Store, 0xff0),
+            access(RecordKind::Store, 0xff0),
             instruction(0x600, 1),
-            access(Kind::Load, 0xff0),
+            access(RecordKind::Load, 0xff0),
             instruction(0x509, 1),
-            access(Kind::Load, 0xff8),
+            access(RecordKind::Load, 0xff8),
             instruction(0x105, 3),
         ] {
             see(event);

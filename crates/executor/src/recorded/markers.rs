@@ -6,8 +6,8 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use waykeeper_markers::{Mark, Pairs, Rings, VARIABLE, WriterMemory};
-use waykeeper_trace::Kind;
-use waykeeper_trace::foreign::{Event, EventUse};
+use waykeeper_trace::RecordKind;
+use waykeeper_trace::foreign::{EventUse, ForeignEvent};
 use waykeeper_trace::recording::RecordingWatch;
 use waykeeper_trace::{RecordedPass, RecordedPasses};
 use waykeeper_workload::Phase;
@@ -157,14 +157,14 @@ impl RecordingWatch for MarkerWatch {
         Ok(())
     }
 
-    fn sees(&mut self, event: &Event, records: u64) -> Result<EventUse, String> {
+    fn sees(&mut self, event: &ForeignEvent, records: u64) -> Result<EventUse, String> {
         let kept = if self.only_passes.is_some() && !self.begun { EventUse::LeaveOut } else { EventUse::Record };
-        let Event::Access { kind, address, .. } = *event else { return Ok(kept) };
+        let ForeignEvent::Access { kind, address, .. } = *event else { return Ok(kept) };
         self.look_for_writers();
         let Some(ring) = self.writers.iter_mut().find(|ring| ring.memory.holds(address)) else {
             return Ok(kept);
         };
-        if kind != Kind::Load {
+        if kind != RecordKind::Load {
             let place = ring.place;
             ring.is_written |= ring.memory.writes(address, self.rings.taken(place));
             if ring.memory.publishes(address) && std::mem::take(&mut ring.is_written) {

@@ -14,7 +14,7 @@ use std::fs::File;
 use std::io::Seek;
 use std::process::Stdio;
 
-use waykeeper_trace::recording::{self, Ended, RecordingError, RecordingWatch, typed};
+use waykeeper_trace::recording::{self, RecordingError, RecordingWatch, Termination, typed};
 use waykeeper_trace::{TraceError, Writer};
 use waykeeper_workload::Passes;
 
@@ -41,7 +41,7 @@ pub struct ToRecord<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordingEnd {
     /// How it ended.
-    pub ended: Ended,
+    pub ended: Termination,
     /// Marks that belong to no pass, and what else the program did that its user would want to know.
     pub remarks: Vec<String>,
 }

@@ -1,6 +1,6 @@
 //! What is compared.
 
-use waykeeper_functional::Access;
+use waykeeper_functional::PackedAccess;
 use waykeeper_workload::{Loop, Operation, Order, Pattern, Xorshift};
 
 /// The seed of everything random.
@@ -49,20 +49,20 @@ pub fn cases() -> Vec<Case> {
 
 impl Case {
     /// The accesses of one repeat.
-    pub fn addresses(&self) -> Vec<Access> {
+    pub fn addresses(&self) -> Vec<PackedAccess> {
         let Some(pattern) = &self.pattern else { return quarter_stores(self.length) };
         let mut made = Vec::with_capacity(self.length as usize);
-        pattern.stream(SEED).accesses(self.length, |access| made.push(Access::load(access.offset)));
+        pattern.stream(SEED).accesses(self.length, |access| made.push(PackedAccess::load(access.offset)));
         made
     }
 }
 
 /// Random lines of 4 MiB: 768 loads, 256 stores, and so on. The peer takes loads and stores in separate calls.
-fn quarter_stores(length: u64) -> Vec<Access> {
+fn quarter_stores(length: u64) -> Vec<PackedAccess> {
     let mut random = Xorshift::new(SEED);
     let access = |at: u64| {
         let address = random.below(1 << 16) * 64;
-        if at % 1024 < 768 { Access::load(address) } else { Access::store(address) }
+        if at % 1024 < 768 { PackedAccess::load(address) } else { PackedAccess::store(address) }
     };
     (0..length).map(access).collect()
 }

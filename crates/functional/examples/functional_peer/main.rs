@@ -15,7 +15,7 @@ use std::path::Path;
 
 use cases::{Case, cases};
 use rustix::time::{ClockId, clock_gettime};
-use waykeeper_functional::{Access, Addresses, Hierarchy, Level, StoreHit};
+use waykeeper_functional::{Addresses, CoreCaches, Level, PackedAccess, StoreHit};
 use waykeeper_platform::Replacement;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// One file a case: 64-bit little-endian addresses, their highest bit set for stores; and how often a run repeats them.
 fn make(folder: &Path) -> Result<(), Box<dyn Error>> {
     for case in cases() {
-        let raw = |access: &Access| access.address() | u64::from(access.is_store()) << 63;
+        let raw = |access: &PackedAccess| access.address() | u64::from(access.is_store()) << 63;
         let bytes: Vec<u8> = case.addresses().iter().flat_map(|access| raw(access).to_le_bytes()).collect();
         std::fs::write(folder.join(case.name), bytes)?;
         std::fs::write(folder.join(case.name).with_extension("repeats"), case.repeats.to_string())?;
@@ -41,17 +41,17 @@ fn make(folder: &Path) -> Result<(), Box<dyn Error>> {
 }
 
 /// 32 KiB of 4 ways, 256 KiB of 8, 2 MiB of 16; stores mean what they do to the peer.
-fn hierarchy() -> Hierarchy {
+fn hierarchy() -> CoreCaches {
     let level =
         |kib: u64, ways| Level::of_bytes(kib << 10, ways, 64, Replacement::Lru).with_store_hit(StoreHit::MarkOnly);
-    Hierarchy::new(64, &[level(32, 4), level(256, 8), level(2048, 16)]).expect("these are caches")
+    CoreCaches::new(64, &[level(32, 4), level(256, 8), level(2048, 16)]).expect("these are caches")
 }
 
 struct Side {
     case: Case,
-    made: Vec<Access>,
+    made: Vec<PackedAccess>,
     loads: Vec<u64>,
-    caches: HashMap<String, Hierarchy>,
+    caches: HashMap<String, CoreCaches>,
     from_the_start: Option<Addresses>,
 }
 

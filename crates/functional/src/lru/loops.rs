@@ -4,7 +4,7 @@
 
 use super::row::RecencyRow;
 use crate::access::{EMPTY, STORE, Word};
-use crate::counts::Passed;
+use crate::counts::BlockMisses;
 
 /// The sets of a cache.
 pub struct Table<'a, R: RecencyRow, const FULL: bool> {
@@ -38,9 +38,9 @@ impl<'a, R: RecencyRow, const FULL: bool> Table<'a, R, FULL> {
 }
 
 /// A loop.
-pub trait Walk {
+pub trait TableLoop {
     /// Takes a block of words through a table.
-    fn walk<R: RecencyRow, const FULL: bool>(table: &mut Table<R, FULL>, words: &[Word], out: &mut Out) -> Passed;
+    fn walk<R: RecencyRow, const FULL: bool>(table: &mut Table<R, FULL>, words: &[Word], out: &mut Out) -> BlockMisses;
 }
 
 /// Nearly all words hit, or nearly all miss: a branch tells which, and the host guesses it. With `MARK_ONLY`, stores that
@@ -61,7 +61,11 @@ pub struct Out<'a> {
 
 /// Makes room for what `words` words can pass on, lets `walk` pass it on, and completes the counts.
 #[inline(always)]
-pub fn pass<const CLEAN: bool>(words: usize, out: &mut Vec<Word>, walk: impl FnOnce(&mut Out) -> Passed) -> Passed {
+pub fn pass<const CLEAN: bool>(
+    words: usize,
+    out: &mut Vec<Word>,
+    walk: impl FnOnce(&mut Out) -> BlockMisses,
+) -> BlockMisses {
     out.clear();
     out.reserve(2 * words);
     let mut end = Out { words: out.spare_capacity_mut(), length: 0 };
@@ -111,7 +115,7 @@ unsafe fn miss<R: RecencyRow, const CLEAN: bool>(
     row: R,
     last: Word,
     word: Word,
-    passed: &mut Passed,
+    passed: &mut BlockMisses,
     out: &mut Out,
 ) -> R {
     if CLEAN {
@@ -127,11 +131,11 @@ unsafe fn miss<R: RecencyRow, const CLEAN: bool>(
     row.push(R::beside(word))
 }
 
-impl<const CLEAN: bool, const MARK_ONLY: bool> Walk for Steady<CLEAN, MARK_ONLY> {
+impl<const CLEAN: bool, const MARK_ONLY: bool> TableLoop for Steady<CLEAN, MARK_ONLY> {
     #[inline(always)]
-    fn walk<R: RecencyRow, const FULL: bool>(table: &mut Table<R, FULL>, words: &[Word], out: &mut Out) -> Passed {
+    fn walk<R: RecencyRow, const FULL: bool>(table: &mut Table<R, FULL>, words: &[Word], out: &mut Out) -> BlockMisses {
         let (in_use, last) = (table.in_use(), table.ways() as usize - 1);
-        let mut passed = Passed::default();
+        let mut passed = BlockMisses::default();
         for word in words {
             let place = table.row(*word as usize);
             let row = R::read(place);
@@ -154,12 +158,12 @@ impl<const CLEAN: bool, const MARK_ONLY: bool> Walk for Steady<CLEAN, MARK_ONLY>
     }
 }
 
-impl<const CLEAN: bool> Walk for SameSet<CLEAN> {
+impl<const CLEAN: bool> TableLoop for SameSet<CLEAN> {
     #[inline(always)]
-    fn walk<R: RecencyRow, const FULL: bool>(table: &mut Table<R, FULL>, words: &[Word], out: &mut Out) -> Passed {
+    fn walk<R: RecencyRow, const FULL: bool>(table: &mut Table<R, FULL>, words: &[Word], out: &mut Out) -> BlockMisses {
         let (in_use, last) = (table.in_use(), table.ways() as usize - 1);
         let sets = table.rows.len() - 1;
-        let mut passed = Passed::default();
+        let mut passed = BlockMisses::default();
         let mut at = 0;
         while at < words.len() {
             let set = words[at] as usize & sets;
@@ -184,11 +188,11 @@ impl<const CLEAN: bool> Walk for SameSet<CLEAN> {
     }
 }
 
-impl<const CLEAN: bool, const MARK_ONLY: bool> Walk for Mixed<CLEAN, MARK_ONLY> {
+impl<const CLEAN: bool, const MARK_ONLY: bool> TableLoop for Mixed<CLEAN, MARK_ONLY> {
     #[inline(always)]
-    fn walk<R: RecencyRow, const FULL: bool>(table: &mut Table<R, FULL>, words: &[Word], out: &mut Out) -> Passed {
+    fn walk<R: RecencyRow, const FULL: bool>(table: &mut Table<R, FULL>, words: &[Word], out: &mut Out) -> BlockMisses {
         let (in_use, last) = (table.in_use(), table.ways() - 1);
-        let mut passed = Passed::default();
+        let mut passed = BlockMisses::default();
         for word in words {
             let place = table.row(*word as usize);
             let row = R::read(place);

@@ -2,11 +2,11 @@
 
 #[cfg(target_arch = "x86_64")]
 use super::avx2::{self, Octets, OnAvx2, Quad};
-use super::loops::{Mixed, SameSet, Steady, Table, Walk, pass};
+use super::loops::{Mixed, SameSet, Steady, Table, TableLoop, pass};
 use super::plain::Plain;
 use super::row::RecencyRow;
 use crate::access::{EMPTY, Word};
-use crate::counts::Passed;
+use crate::counts::BlockMisses;
 use crate::sample::neighbours_agree;
 
 /// Words in a line of the host: no row that fits into one shall lie in two.
@@ -78,7 +78,7 @@ impl Recency {
     }
 
     /// Takes a block of words and passes words to the next level. `stores` tells whether there may be any among them.
-    pub fn run(&mut self, words: &[Word], stores: bool, out: &mut Vec<Word>) -> Passed {
+    pub fn run(&mut self, words: &[Word], stores: bool, out: &mut Vec<Word>) -> BlockMisses {
         self.has_seen(stores);
         let kind = self.kind(words);
         let passed = self.run_as(kind, words, out);
@@ -111,11 +111,11 @@ impl Recency {
         }
     }
 
-    pub(super) fn run_as(&mut self, kind: Kind, words: &[Word], out: &mut Vec<Word>) -> Passed {
+    pub(super) fn run_as(&mut self, kind: Kind, words: &[Word], out: &mut Vec<Word>) -> BlockMisses {
         if self.clean { self.run_with::<true>(kind, words, out) } else { self.run_with::<false>(kind, words, out) }
     }
 
-    fn run_with<const CLEAN: bool>(&mut self, kind: Kind, words: &[Word], out: &mut Vec<Word>) -> Passed {
+    fn run_with<const CLEAN: bool>(&mut self, kind: Kind, words: &[Word], out: &mut Vec<Word>) -> BlockMisses {
         match kind {
             Kind::Steady => self.walk::<Steady<CLEAN, false>, CLEAN>(words, out),
             Kind::SteadyMarkOnly => self.walk::<Steady<CLEAN, true>, CLEAN>(words, out),
@@ -125,7 +125,7 @@ impl Recency {
         }
     }
 
-    fn walk<W: Walk, const CLEAN: bool>(&mut self, words: &[Word], out: &mut Vec<Word>) -> Passed {
+    fn walk<W: TableLoop, const CLEAN: bool>(&mut self, words: &[Word], out: &mut Vec<Word>) -> BlockMisses {
         let row = row_of(self.ways);
         match self.host {
             Host::Any => match row {
@@ -146,17 +146,21 @@ impl Recency {
         }
     }
 
-    fn walk_plain<W: Walk, const N: usize, const CLEAN: bool>(
+    fn walk_plain<W: TableLoop, const N: usize, const CLEAN: bool>(
         &mut self,
         words: &[Word],
         out: &mut Vec<Word>,
-    ) -> Passed {
+    ) -> BlockMisses {
         let mut table = self.table::<Plain<N>, false>();
         pass::<CLEAN>(words.len(), out, |out| W::walk(&mut table, words, out))
     }
 
     #[cfg(target_arch = "x86_64")]
-    fn walk_avx2<W: Walk, R: OnAvx2, const CLEAN: bool>(&mut self, words: &[Word], out: &mut Vec<Word>) -> Passed {
+    fn walk_avx2<W: TableLoop, R: OnAvx2, const CLEAN: bool>(
+        &mut self,
+        words: &[Word],
+        out: &mut Vec<Word>,
+    ) -> BlockMisses {
         // SAFETY: `Host::this` has found what the loops need.
         if self.ways == R::LENGTH {
             let mut table = self.table::<R, true>();

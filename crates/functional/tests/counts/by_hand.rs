@@ -1,6 +1,6 @@
 //! Counts that were worked out by hand.
 
-use waykeeper_functional::{Access, Addresses, Counts, Hierarchy, Level, StoreHit};
+use waykeeper_functional::{Addresses, CoreCaches, Level, LevelCounts, PackedAccess, StoreHit};
 use waykeeper_platform::Replacement;
 use waykeeper_workload::{Loop, Operation, Order, Pattern, TickBody};
 
@@ -9,13 +9,13 @@ fn kib(kib: u64, ways: u32, replacement: Replacement) -> Level {
 }
 
 /// 32 KiB 4-way, 256 KiB 8-way, 2 MiB 16-way: 128, 512 and 2048 sets.
-fn three_levels() -> Hierarchy {
+fn three_levels() -> CoreCaches {
     let lru = |size, ways| kib(size, ways, Replacement::Lru);
-    Hierarchy::new(64, &[lru(32, 4), lru(256, 8), lru(2048, 16)]).unwrap()
+    CoreCaches::new(64, &[lru(32, 4), lru(256, 8), lru(2048, 16)]).unwrap()
 }
 
-fn counts(loads: u64, misses: u64, stores: u64, evicts: u64) -> Counts {
-    Counts { loads, hits: loads - misses, misses, stores, evicts }
+fn counts(loads: u64, misses: u64, stores: u64, evicts: u64) -> LevelCounts {
+    LevelCounts { loads, hits: loads - misses, misses, stores, evicts }
 }
 
 /// The same 64 KiB read twice through 64 KiB of 8 ways. The arithmetic is at the test of the same vector for the timed
@@ -25,7 +25,7 @@ fn mru_gives_the_golden_vector_by_allocated_ways() {
     let lines: Vec<u64> = (0..1024).map(|line| line * 64).collect();
     let hits = |allocated: u32| {
         let level = kib(64, 8, Replacement::Mru).filling(u32::MAX >> (32 - allocated));
-        let mut caches = Hierarchy::new(64, &[level]).unwrap();
+        let mut caches = CoreCaches::new(64, &[level]).unwrap();
         caches.load(&lines).unwrap();
         caches.load(&lines).unwrap();
         caches.counts()[0].hits
@@ -39,7 +39,7 @@ fn lru_gives_all_or_nothing_by_allocated_ways() {
     let lines: Vec<u64> = (0..1024).map(|line| line * 64).collect();
     let hits = |allocated: u32| {
         let level = kib(64, 8, Replacement::Lru).filling(u32::MAX >> (32 - allocated));
-        let mut caches = Hierarchy::new(64, &[level]).unwrap();
+        let mut caches = CoreCaches::new(64, &[level]).unwrap();
         caches.load(&lines).unwrap();
         caches.load(&lines).unwrap();
         caches.counts()[0].hits
@@ -86,7 +86,7 @@ fn way_hammer_that_modifies_writes_everything_back() {
     };
     let levels =
         three_levels().levels().iter().map(|level| level.with_store_hit(StoreHit::MarkOnly)).collect::<Vec<_>>();
-    let mut caches = Hierarchy::new(64, &levels).unwrap();
+    let mut caches = CoreCaches::new(64, &levels).unwrap();
     let pass = 2048 * 64;
     caches.follow(&mut Addresses::new(&hammer, 1).unwrap(), pass).unwrap();
     let first = counts(pass, pass, pass, pass - 512);
@@ -101,9 +101,9 @@ fn way_hammer_that_modifies_writes_everything_back() {
 #[test]
 fn written_back_lines_push_out_the_ones_that_will_be() {
     let lru = |ways| Level::new(1, ways, Replacement::Lru);
-    let mut caches = Hierarchy::new(64, &[lru(4), lru(8)]).unwrap();
+    let mut caches = CoreCaches::new(64, &[lru(4), lru(8)]).unwrap();
     for line in 0..9 {
-        caches.access(&[Access::load(line * 64), Access::store(line * 64)]).unwrap();
+        caches.access(&[PackedAccess::load(line * 64), PackedAccess::store(line * 64)]).unwrap();
     }
     // Second level: 9 loads and the one of line 4, all missed; stores 0 to 4; line 0 leaves.
     assert_eq!(caches.counts(), [counts(9, 9, 9, 5), counts(10, 10, 5, 1)]);
@@ -113,13 +113,13 @@ fn written_back_lines_push_out_the_ones_that_will_be() {
 #[test]
 fn a_store_miss_loads_the_line_and_its_eviction_stores_it() {
     let level = |sets| Level::new(sets, 1, Replacement::Lru);
-    let mut caches = Hierarchy::new(64, &[level(2), level(4)]).unwrap();
+    let mut caches = CoreCaches::new(64, &[level(2), level(4)]).unwrap();
     let line = |n: u64| n * 64;
     // Store 0: misses both levels. Load 2: misses both, 0 leaves the first level dirty; the second has it and it hits.
-    caches.access(&[Access::store(line(0)), Access::load(line(2))]).unwrap();
+    caches.access(&[PackedAccess::store(line(0)), PackedAccess::load(line(2))]).unwrap();
     assert_eq!(caches.counts(), [counts(2, 2, 1, 1), counts(2, 2, 1, 0)]);
     // Load 4: takes the place of 2 (clean) in the first level and of 0 (dirty) in the second: one eviction, to memory.
-    caches.access(&[Access::load(line(4))]).unwrap();
+    caches.access(&[PackedAccess::load(line(4))]).unwrap();
     assert_eq!(caches.counts(), [counts(3, 3, 1, 1), counts(3, 3, 1, 1)]);
     assert!(!caches.holds(1, line(0)) && caches.holds(1, line(2)) && caches.holds(0, line(4)));
 }
@@ -129,8 +129,10 @@ fn a_store_miss_loads_the_line_and_its_eviction_stores_it() {
 fn a_store_that_hits_is_a_use_or_only_a_mark() {
     for (store_hit, kept, gone, evicts) in [(StoreHit::Use, 0, 64, 0), (StoreHit::MarkOnly, 64, 0, 1)] {
         let level = Level::new(1, 2, Replacement::Lru).with_store_hit(store_hit);
-        let mut caches = Hierarchy::new(64, &[level]).unwrap();
-        caches.access(&[Access::load(0), Access::load(64), Access::store(0), Access::load(128)]).unwrap();
+        let mut caches = CoreCaches::new(64, &[level]).unwrap();
+        caches
+            .access(&[PackedAccess::load(0), PackedAccess::load(64), PackedAccess::store(0), PackedAccess::load(128)])
+            .unwrap();
         assert!(caches.holds(0, kept) && !caches.holds(0, gone), "{store_hit:?}");
         assert_eq!(caches.counts(), [counts(3, 3, 1, evicts)], "{store_hit:?}");
     }
@@ -140,10 +142,10 @@ fn a_store_that_hits_is_a_use_or_only_a_mark() {
 #[test]
 fn a_chase_over_more_than_a_set_can_hold_never_hits() {
     let chase = Pattern::Chase { elements: 64, stride: 64, order: Order::Random, batch: 8 };
-    let mut caches = Hierarchy::new(64, &[Level::new(1, 32, Replacement::Lru)]).unwrap();
+    let mut caches = CoreCaches::new(64, &[Level::new(1, 32, Replacement::Lru)]).unwrap();
     caches.follow(&mut Addresses::new(&chase, 3).unwrap(), 6400).unwrap();
     assert_eq!(caches.counts(), [counts(6400, 6400, 0, 0)]);
-    let mut caches = Hierarchy::new(64, &[Level::new(2, 32, Replacement::Lru)]).unwrap();
+    let mut caches = CoreCaches::new(64, &[Level::new(2, 32, Replacement::Lru)]).unwrap();
     caches.follow(&mut Addresses::new(&chase, 3).unwrap(), 6400).unwrap();
     assert_eq!(caches.counts(), [counts(6400, 64, 0, 0)]);
 }
@@ -151,7 +153,7 @@ fn a_chase_over_more_than_a_set_can_hold_never_hits() {
 #[test]
 fn what_cannot_be_is_refused_with_its_key() {
     let lru = |sets, ways| Level::new(sets, ways, Replacement::Lru);
-    let refused = |line, levels: &[Level]| Hierarchy::new(line, levels).unwrap_err().what;
+    let refused = |line, levels: &[Level]| CoreCaches::new(line, levels).unwrap_err().what;
     assert_eq!(refused(64, &[]), "levels");
     assert_eq!(refused(48, &[lru(1, 1)]), "line_bytes");
     assert_eq!(refused(64, &[lru(1, 1), lru(3, 1)]), "levels.1.sets");
@@ -161,7 +163,7 @@ fn what_cannot_be_is_refused_with_its_key() {
     assert_eq!(refused(64, &[Level::new(1, 6, Replacement::TreePlru)]), "levels.0.ways");
     assert_eq!(refused(64, &[lru(1, 2).filling(0b100)]), "levels.0.fill_ways");
     assert_eq!(refused(64, &[lru(1, 2).filling(0)]), "levels.0.fill_ways");
-    let mut caches = Hierarchy::new(64, &[lru(1, 2)]).unwrap();
+    let mut caches = CoreCaches::new(64, &[lru(1, 2)]).unwrap();
     assert_eq!(caches.set_fill_ways(0, 0b01).unwrap_err().what, "levels.0.fill_ways");
     assert_eq!(caches.set_fill_ways(1, 0b01).unwrap_err().what, "levels.1");
     let tick = Pattern::Tick { body: TickBody::Nothing };
@@ -170,7 +172,7 @@ fn what_cannot_be_is_refused_with_its_key() {
 
 #[test]
 fn counts_begin_anew_and_lines_stay() {
-    let mut caches = Hierarchy::new(64, &[Level::new(1, 2, Replacement::Lru)]).unwrap();
+    let mut caches = CoreCaches::new(64, &[Level::new(1, 2, Replacement::Lru)]).unwrap();
     caches.load(&[0, 64]).unwrap();
     caches.reset_counts();
     caches.load(&[0, 64]).unwrap();

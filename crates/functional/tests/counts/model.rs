@@ -1,6 +1,6 @@
 //! The slow and obvious model: each set is a list of ways, each policy does what its description says, word by word.
 
-use waykeeper_functional::{Access, Counts, Level, StoreHit};
+use waykeeper_functional::{Level, LevelCounts, PackedAccess, StoreHit};
 use waykeeper_platform::Replacement;
 use waykeeper_workload::Xorshift;
 
@@ -29,7 +29,7 @@ struct Set {
 struct Cache {
     level: Level,
     sets: Vec<Set>,
-    counts: Counts,
+    counts: LevelCounts,
     now: u64,
     random: Xorshift,
 }
@@ -51,19 +51,19 @@ impl Model {
         let cache = |(at, level): (usize, &Level)| Cache {
             level: *level,
             sets: (0..level.sets).map(|_| set(level.ways)).collect(),
-            counts: Counts::default(),
+            counts: LevelCounts::default(),
             now: 0,
             random: Xorshift::new(seed + at as u64),
         };
         Self { caches: levels.iter().enumerate().map(cache).collect(), line_bytes }
     }
 
-    pub fn access(&mut self, access: Access) {
+    pub fn access(&mut self, access: PackedAccess) {
         let line = access.address() / self.line_bytes;
         if access.is_store() { store(&mut self.caches, line) } else { load(&mut self.caches, line) }
     }
 
-    pub fn counts(&self) -> Vec<Counts> {
+    pub fn counts(&self) -> Vec<LevelCounts> {
         self.caches.iter().map(|cache| cache.counts).collect()
     }
 

@@ -1,7 +1,7 @@
 //! Random levels, random streams: the same counts after every batch, and the same lines in the end.
 
 use proptest::prelude::*;
-use waykeeper_functional::{Access, Hierarchy, Level, StoreHit};
+use waykeeper_functional::{CoreCaches, Level, PackedAccess, StoreHit};
 use waykeeper_platform::Replacement;
 use waykeeper_workload::Xorshift;
 
@@ -53,7 +53,7 @@ fn piece() -> impl Strategy<Value = Piece> {
 }
 
 impl Piece {
-    fn stream(self, random: &mut Xorshift) -> Vec<Access> {
+    fn stream(self, random: &mut Xorshift) -> Vec<PackedAccess> {
         let mut made = Vec::new();
         let mut next = 0;
         while made.len() < self.accesses {
@@ -61,7 +61,10 @@ impl Piece {
             next += 1;
             let store = random.below(8) < self.stores;
             let address = line * 64 + random.below(64);
-            made.extend((0..self.repeats).map(|_| if store { Access::store(address) } else { Access::load(address) }));
+            made.extend(
+                (0..self.repeats)
+                    .map(|_| if store { PackedAccess::store(address) } else { PackedAccess::load(address) }),
+            );
         }
         made
     }
@@ -76,7 +79,7 @@ proptest! {
         pieces in prop::collection::vec(piece(), 1..5),
         seed in 0..1u64 << 32,
     ) {
-        let mut fast = Hierarchy::with_seed(64, &levels, seed).unwrap();
+        let mut fast = CoreCaches::with_seed(64, &levels, seed).unwrap();
         let mut model = Model::new(64, &levels, seed);
         let mut random = Xorshift::new(seed);
         let mut touched = Vec::new();
@@ -104,7 +107,7 @@ proptest! {
         seed in 0..1u64 << 32,
     ) {
         let levels = [Level::new(4, 8, replacement).filling(0xff), Level::new(8, 8, replacement).filling(0xff)];
-        let mut fast = Hierarchy::with_seed(64, &levels, seed).unwrap();
+        let mut fast = CoreCaches::with_seed(64, &levels, seed).unwrap();
         let mut model = Model::new(64, &levels, seed);
         let mut random = Xorshift::new(seed);
         for (mask, piece) in masks {
@@ -123,8 +126,8 @@ proptest! {
     #[test]
     fn loads_stores_and_copies_are_the_same_accesses(pieces in prop::collection::vec(piece(), 1..5), seed: u64) {
         let levels = [Level::new(8, 4, Replacement::Lru), Level::new(16, 8, Replacement::Lru)];
-        let mut mixed = Hierarchy::new(64, &levels).unwrap();
-        let mut apart = Hierarchy::new(64, &levels).unwrap();
+        let mut mixed = CoreCaches::new(64, &levels).unwrap();
+        let mut apart = CoreCaches::new(64, &levels).unwrap();
         let mut random = Xorshift::new(seed);
         for piece in pieces {
             apart = apart.clone();
@@ -141,8 +144,8 @@ proptest! {
     #[test]
     fn far_addresses_count_like_near_ones(pieces in prop::collection::vec(piece(), 1..4), far in prop::collection::vec(0..1u64 << 32, 3), seed: u64) {
         let levels = [Level::new(8, 4, Replacement::Lru), Level::new(16, 8, Replacement::TreePlru)];
-        let mut near = Hierarchy::new(64, &levels).unwrap();
-        let mut away = Hierarchy::new(64, &levels).unwrap();
+        let mut near = CoreCaches::new(64, &levels).unwrap();
+        let mut away = CoreCaches::new(64, &levels).unwrap();
         let mut random = Xorshift::new(seed);
         // Line numbers in three parts: each of them is moved by another multiple of 2^24 lines.
         let moved = |address: u64| {
@@ -153,7 +156,7 @@ proptest! {
             let stream = piece.stream(&mut random);
             let moved: Vec<_> = stream.iter().map(|access| {
                 let address = moved(access.address());
-                if access.is_store() { Access::store(address) } else { Access::load(address) }
+                if access.is_store() { PackedAccess::store(address) } else { PackedAccess::load(address) }
             }).collect();
             near.access(&stream).unwrap();
             away.access(&moved).unwrap();

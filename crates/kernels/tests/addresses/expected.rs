@@ -1,6 +1,6 @@
 //! What the stream of a pattern says that one sees from outside.
 
-use waykeeper_workload::{Operation, Pattern, Region, Step};
+use waykeeper_workload::{Operation, Pattern, Region, WorkloadStep};
 
 /// What an access does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub struct Touch {
 /// The accesses of the stream; a modify is a load and a store.
 pub fn expected(pattern: &Pattern, seed: u64) -> impl Iterator<Item = Touch> {
     let accesses = pattern.stream(seed).filter_map(|step| match step {
-        Step::Access(access) => Some(access),
+        WorkloadStep::Access(access) => Some(access),
         _ => None,
     });
     accesses.flat_map(|access| {

@@ -9,7 +9,7 @@ use std::io;
 use perf_event::events::Software;
 use perf_event::{Builder, Clock, SampleFlag, Sampler};
 
-use super::Event;
+use super::BoundaryEvent;
 
 /// Bytes of the buffer: some ten thousand switches.
 const BUFFER_BYTES: usize = 1 << 19;
@@ -42,7 +42,7 @@ impl Activations {
     }
 
     /// Takes what has happened so far, in the order of time.
-    pub fn drain(&mut self, mut each: impl FnMut(Event)) {
+    pub fn drain(&mut self, mut each: impl FnMut(BoundaryEvent)) {
         while let Some(record) = self.sampler.next_record() {
             let (kind, misc, bytes) = (record.ty(), record.misc(), record.to_vec());
             drop(record);
@@ -61,7 +61,7 @@ impl Activations {
 }
 
 /// A switch has no body but what is known of every record: process, thread, time.
-fn each_step(is_awake: &mut bool, misc: u16, bytes: &[u8], each: &mut impl FnMut(Event)) {
+fn each_step(is_awake: &mut bool, misc: u16, bytes: &[u8], each: &mut impl FnMut(BoundaryEvent)) {
     let preempted = misc & SWITCH_OUT != 0 && misc & SWITCH_OUT_PREEMPT != 0;
     let begins = misc & SWITCH_OUT == 0;
     // A thread that was preempted and comes back goes on with its activation.
@@ -70,7 +70,7 @@ fn each_step(is_awake: &mut bool, misc: u16, bytes: &[u8], each: &mut impl FnMut
     }
     let (Some(process), Some(thread), Some(at_ns)) = (word(bytes, 0), word(bytes, 4), long(bytes, 8)) else { return };
     *is_awake = begins;
-    each(Event { thread, process, begins, at_ns });
+    each(BoundaryEvent { thread, process, begins, at_ns });
 }
 
 fn word(bytes: &[u8], at: usize) -> Option<u32> {
@@ -102,7 +102,7 @@ mod tests {
         assert_eq!((step(SWITCH_OUT), step(SWITCH_OUT)), (Some(false), None));
         let mut seen = None;
         each_step(&mut is_awake, 0, &bytes, &mut |event| seen = Some(event));
-        assert_eq!(seen, Some(Event { thread: 8, process: 7, begins: true, at_ns: 99 }));
+        assert_eq!(seen, Some(BoundaryEvent { thread: 8, process: 7, begins: true, at_ns: 99 }));
     }
 
     #[test]

@@ -7,11 +7,11 @@ use std::os::unix::ffi::OsStrExt;
 use perf_event::Builder;
 use perf_event::events::Software;
 
-use super::stream::{Sample, Stream};
-use super::{Event, Function};
+use super::stream::{EventStream, Sample};
+use super::{BoundaryEvent, Function};
 
 /// Open uprobes.
-pub struct Functions(Stream);
+pub struct Functions(EventStream);
 
 impl Functions {
     /// Opens them on a core: at the entry of `begin` and at the return of `end`.
@@ -19,7 +19,7 @@ impl Functions {
     /// # Errors
     /// What the kernel refuses: no uprobes, no permission, a file system without them.
     pub fn open(begin: &Function, end: &Function, core: u32) -> io::Result<Self> {
-        let mut stream = Stream::new();
+        let mut stream = EventStream::new();
         for (function, returns) in [(begin, false), (end, true)] {
             let file = CString::new(function.file.as_os_str().as_bytes())?;
             let mut builder = Builder::new(Software::DUMMY);
@@ -35,10 +35,10 @@ impl Functions {
     }
 
     /// Takes what has happened so far, in the order of time.
-    pub fn drain(&mut self, mut each: impl FnMut(Event)) {
+    pub fn drain(&mut self, mut each: impl FnMut(BoundaryEvent)) {
         self.0.drain(|sample| {
             let Sample { source, thread, process, at_ns } = sample;
-            each(Event { thread, process, begins: source == 0, at_ns });
+            each(BoundaryEvent { thread, process, begins: source == 0, at_ns });
         });
     }
 

@@ -23,7 +23,7 @@ pub use unsupported::{Activations, Functions, SETTLES};
 
 /// A begin or an end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Event {
+pub struct BoundaryEvent {
     /// The thread, by its number in the kernel.
     pub thread: u32,
     /// Its process.

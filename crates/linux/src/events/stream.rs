@@ -28,13 +28,13 @@ pub struct Sample {
 }
 
 /// Open events.
-pub struct Stream {
+pub struct EventStream {
     samplers: Vec<Sampler>,
     pending: Vec<Sample>,
     lost: u64,
 }
 
-impl Stream {
+impl EventStream {
     /// No event yet.
     pub fn new() -> Self {
         Self { samplers: Vec::new(), pending: Vec::new(), lost: 0 }

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::io;
 use std::time::Duration;
 
-use super::{Event, Function};
+use super::{BoundaryEvent, Function};
 
 /// As on other architectures.
 pub const SETTLES: Duration = Duration::from_millis(20);
@@ -29,7 +29,7 @@ impl Activations {
     }
 
     /// Cannot be called.
-    pub fn drain(&mut self, _: impl FnMut(Event)) {
+    pub fn drain(&mut self, _: impl FnMut(BoundaryEvent)) {
         match self.0 {}
     }
 
@@ -49,7 +49,7 @@ impl Functions {
     }
 
     /// Cannot be called.
-    pub fn drain(&mut self, _: impl FnMut(Event)) {
+    pub fn drain(&mut self, _: impl FnMut(BoundaryEvent)) {
         match self.0 {}
     }
 

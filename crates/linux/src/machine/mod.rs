@@ -27,7 +27,7 @@ pub use clock::Clock;
 pub use controls::{Control, Evidence, How, Limits, Shares, Unit};
 pub use cores::Cores;
 pub use identity::{Identity, Recorded};
-pub use platform::{Measured, Spread};
+pub use platform::{MeasuredLatencies, MeasuredTime};
 
 /// A machine. What could not be found is absent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -13,7 +13,7 @@ use super::controls::{Control, How, Shares, add};
 use super::{CacheKind, Machine};
 
 /// Model-specific registers of one core.
-pub trait Registers {
+pub trait CoreRegisters {
     /// Reads one.
     ///
     /// # Errors
@@ -41,7 +41,7 @@ impl Device {
     }
 }
 
-impl Registers for Device {
+impl CoreRegisters for Device {
     fn read(&mut self, address: u32) -> io::Result<u64> {
         let mut value = [0; 8];
         self.0.read_exact_at(&mut value, address.into())?;
@@ -105,7 +105,7 @@ pub enum NotProbed {
 ///
 /// # Errors
 /// Where a register could not be put back.
-pub fn probe(registers: &mut dyn Registers) -> Result<Vec<Probed>, NotProbed> {
+pub fn probe(registers: &mut dyn CoreRegisters) -> Result<Vec<Probed>, NotProbed> {
     let mut found = Vec::new();
     for (level, first) in MASKS {
         let address = first + 1;
@@ -190,7 +190,7 @@ mod tests {
         }
     }
 
-    impl Registers for Part {
+    impl CoreRegisters for Part {
         fn read(&mut self, address: u32) -> io::Result<u64> {
             self.values.get(&address).copied().ok_or_else(|| io::Error::from_raw_os_error(5))
         }

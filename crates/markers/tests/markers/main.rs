@@ -3,7 +3,7 @@
 mod program;
 
 use program::Program;
-use waykeeper_markers::{CLOCK_COUNTER, CLOCK_MONOTONIC_RAW, Mark, Pairs, Pass, Rings, Unpaired, Writer};
+use waykeeper_markers::{CLOCK_COUNTER, CLOCK_MONOTONIC_RAW, Mark, MarkingThread, Pairs, Pass, Rings, Unpaired};
 
 fn paired(marks: &[Mark]) -> (Vec<Pass>, Unpaired) {
     let mut pairs = Pairs::default();
@@ -62,7 +62,7 @@ fn a_full_ring_drops_markers_and_counts_them() {
     let marks = Program::c(&["full.c"]).run(&mut rings);
     // 20,000 markers into 16,384 places.
     assert_eq!(marks.len(), 16_384);
-    assert!(matches!(rings.writers()[..], [Writer { lost: 3616, .. }]), "{:?}", rings.writers());
+    assert!(matches!(rings.writers()[..], [MarkingThread { lost: 3616, .. }]), "{:?}", rings.writers());
     let (passes, unpaired) = paired(&marks);
     assert_eq!((passes.len(), unpaired), (8192, Unpaired::default()));
 }

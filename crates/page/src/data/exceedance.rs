@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use serde_with::skip_serializing_none;
-use waykeeper_run::{Forecast, Longer};
+use waykeeper_run::{LongRunForecast, Longer};
 use waykeeper_statistics::{Budget, JudgementKind, Metric};
 
 use super::Numbered;
@@ -124,7 +124,7 @@ fn thinned(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
 }
 
 /// The line of a tail from its threshold to the length of the run that is asked about.
-fn tail(longer: &Longer, forecast: &Forecast, samples: u64) -> Option<Tail> {
+fn tail(longer: &Longer, forecast: &LongRunForecast, samples: u64) -> Option<Tail> {
     let samples = samples as f64;
     let above_threshold = forecast.peaks as f64 / samples;
     // As many events as a run of that length has, so that one of them is the largest.
@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn a_tail_without_shape_is_exponential() {
-        let forecast = Forecast {
+        let forecast = LongRunForecast {
             median_ns: 0.0,
             median_low_ns: 0.0,
             median_high_ns: None,

@@ -1,6 +1,6 @@
 //! Several runs side by side: each beside the first one, as `waykeeper compare` puts them.
 
-use waykeeper_report::{Comparison, Side};
+use waykeeper_report::{ComparedRun, RunComparison};
 
 use super::escape;
 use super::tables::{Cell, table};
@@ -21,12 +21,12 @@ pub fn comparison(sources: &[ReportedRun]) -> String {
     format!("<section id=\"comparison\"><h2>Compared</h2>{}</section>", each.collect::<String>())
 }
 
-fn side(source: &ReportedRun) -> Side<'_> {
-    Side { name: source.name.clone(), run: &source.run, workloads: source.workloads.clone() }
+fn side(source: &ReportedRun) -> ComparedRun<'_> {
+    ComparedRun { name: source.name.clone(), run: &source.run, workloads: source.workloads.clone() }
 }
 
 fn beside(first: &ReportedRun, other: &ReportedRun, name: &str) -> String {
-    let compared = Comparison::new([&side(first), &side(other)]);
+    let compared = RunComparison::new([&side(first), &side(other)]);
     let list =
         |items: &[String]| items.iter().map(|item| format!("<li>{}</li>", escape::text(item))).collect::<String>();
     let mut html = format!("<h3>{name} beside A</h3>");

@@ -18,7 +18,7 @@ use waykeeper_shelf::{Folder, files};
 pub use firmware::{Firmware, Pin, Setting, TimedGpio};
 pub use measurement::{Masks, Measurement, Outcome, Test};
 pub use processor::{CapacityMask, Processor};
-pub use search::{Entry, Found};
+pub use search::{Entry, SkuMatch};
 pub use speed_shift::{Register, Reliability, SpeedShift};
 
 /// What the guide prints otherwise.

@@ -28,7 +28,7 @@ pub struct Entry {
 
 /// The answer to a search.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Found {
+pub enum SkuMatch {
     /// The processor.
     One(Box<Entry>),
     /// Several that it may be, or that are spelled much like it; none where nothing is near.
@@ -54,7 +54,7 @@ impl Catalogue {
 
     /// Finds a processor by its number, spelled in any way (`i7-13800HRE`, `13800hre`), or by a brand string that has it
     /// (`13th Gen Intel(R) Core(TM) i7-13800HRE`).
-    pub fn find(&self, name: &str) -> Found {
+    pub fn find(&self, name: &str) -> SkuMatch {
         let skus = self.skus();
         let wanted = plain(name);
         let by = |fits: &dyn Fn(&str) -> bool| skus.iter().copied().filter(|sku| fits(&plain(sku))).collect::<Vec<_>>();
@@ -70,11 +70,11 @@ impl Catalogue {
             by(&|sku| wanted.len() > 1 && sku.starts_with(&wanted)),
         ];
         let Some(found) = ways.into_iter().find(|found| !found.is_empty()) else {
-            return Found::Near(near(&wanted, &skus));
+            return SkuMatch::Near(near(&wanted, &skus));
         };
         match found.as_slice() {
-            [sku] => Found::One(Box::new(self.entry(sku))),
-            _ => Found::Near(found.into_iter().map(str::to_owned).collect()),
+            [sku] => SkuMatch::One(Box::new(self.entry(sku))),
+            _ => SkuMatch::Near(found.into_iter().map(str::to_owned).collect()),
         }
     }
 

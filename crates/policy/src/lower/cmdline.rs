@@ -7,7 +7,7 @@ use crate::assignment::Assignment;
 use crate::offer::Offer;
 use crate::refusal::Refusal;
 
-use super::{Form, Line, Lowered};
+use super::{Form, Lowered, ScriptLine};
 
 /// Lowers an assignment.
 ///
@@ -45,7 +45,7 @@ pub fn lower(assignment: &Assignment, offer: &Offer) -> Result<Lowered, Refusal>
         ("nmi_watchdog=0".into(), "no periodic interrupt that nothing can mask"),
     ]
     .into_iter()
-    .map(|(shell, why): (String, &str)| Line { shell, why: why.into(), steps: Vec::new() })
+    .map(|(shell, why): (String, &str)| ScriptLine { shell, why: why.into(), steps: Vec::new() })
     .collect();
     let mut text = super::comment(assignment, "# ", &["Kernel parameters, in one line below."]);
     for line in &lines {

@@ -4,11 +4,11 @@ use waykeeper_platform::{Architecture, WayControl, format_cpulist};
 
 use crate::amount::size;
 use crate::assignment::{AssignedClass, AssignedColours, Assignment, ColourShare};
-use crate::mask::Run;
+use crate::mask::ContiguousBits;
 use crate::offer::{Offer, PAGE_BYTES};
 use crate::refusal::Refusal;
 
-use super::{Form, Line, Lowered, control, plain};
+use super::{Form, Lowered, ScriptLine, control, plain};
 
 /// The colours of an assignment, on a machine that a hypervisor colours.
 fn coloured<'a>(assignment: &'a Assignment, offer: &Offer, form: Form) -> Result<&'a AssignedColours, Refusal> {
@@ -223,7 +223,7 @@ fn cache_regions(assignment: &Assignment, offer: &Offer) -> Result<Lowered, Refu
     for class in &assignment.classes {
         let mask = class.masks.iter().find(|mask| mask.level == 3).map(|mask| mask.mask).unwrap_or_default();
         let runs = mask.runs();
-        let [Run { low, bits }] = runs.as_slice() else {
+        let [ContiguousBits { low, bits }] = runs.as_slice() else {
             let message = format!("the mask {mask} of `{}` is no single run of bits", class.name);
             return Err(Refusal::wrong("classes", message));
         };
@@ -236,6 +236,6 @@ fn cache_regions(assignment: &Assignment, offer: &Offer) -> Result<Lowered, Refu
     Ok(Lowered { form: Form::Jailhouse, lines, notes, writes: Vec::new(), text: Some(text) })
 }
 
-fn line(shell: String, why: String) -> Line {
-    Line { shell, why, steps: Vec::new() }
+fn line(shell: String, why: String) -> ScriptLine {
+    ScriptLine { shell, why, steps: Vec::new() }
 }

@@ -7,7 +7,7 @@ use crate::offer::Offer;
 use crate::refusal::Refusal;
 
 use super::write::RegisterWrite;
-use super::{Form, Line, Lowered};
+use super::{Form, Lowered, ScriptLine};
 
 /// Scheme IDs of a DSU.
 const SCHEMES: u32 = 8;
@@ -137,7 +137,7 @@ pub(super) fn notes() -> Vec<String> {
 pub fn lower(assignment: &Assignment, offer: &Offer) -> Result<Lowered, Refusal> {
     let Cluster { shared, own, access } = cluster(assignment, offer)?;
     let writes: Vec<_> = shared.into_iter().chain(own).chain([access]).collect();
-    let line = |write: &RegisterWrite| Line { shell: write.line(), why: write.why.clone(), steps: Vec::new() };
+    let line = |write: &RegisterWrite| ScriptLine { shell: write.line(), why: write.why.clone(), steps: Vec::new() };
     let lines: Vec<_> = writes.iter().map(line).collect();
     let mut text = super::comment(assignment, "# ", &["Exception level 3 may write all of these."]);
     text += &super::beside(&lines);

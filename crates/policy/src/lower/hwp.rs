@@ -8,7 +8,7 @@ use crate::refusal::Refusal;
 use crate::register::known;
 use crate::step::Step;
 
-use super::{Form, Line, Lowered};
+use super::{Form, Lowered, ScriptLine};
 
 /// Energy preferences of cores with a range begin here, as in the guide: one for each, so that no two are grouped.
 const FIRST_PREFERENCE: u64 = 0x80;
@@ -18,7 +18,7 @@ const FIRST_PREFERENCE: u64 = 0x80;
 /// # Errors
 /// Clocks beyond the fields of the registers.
 pub fn lower(assignment: &Assignment, offer: &Offer) -> Result<Lowered, Refusal> {
-    let mut lines = vec![Line {
+    let mut lines = vec![ScriptLine {
         shell: "modprobe msr".into(),
         why: "/dev/cpu/N/msr, unless it is built in".into(),
         steps: Vec::new(),
@@ -39,12 +39,12 @@ pub fn notes() -> Vec<String> {
 ///
 /// # Errors
 /// Clocks beyond the fields of the registers.
-pub fn lines(assignment: &Assignment, offer: &Offer) -> Result<Vec<Line>, Refusal> {
+pub fn lines(assignment: &Assignment, offer: &Offer) -> Result<Vec<ScriptLine>, Refusal> {
     let controls = &assignment.controls;
     let mut lines = Vec::new();
     if let Some(first) = controls.clocks.first() {
         let enable = known("IA32_PM_ENABLE").place().msr().unwrap_or_default();
-        lines.push(Line {
+        lines.push(ScriptLine {
             shell: format!("[ \"$(rdmsr -p {0} {enable:#x})\" = 1 ] || wrmsr -p {0} {enable:#x} 0x1", first.core),
             why: "Speed Shift on".into(),
             steps: Vec::new(),
@@ -117,8 +117,8 @@ fn preferences(clocks: &[AssignedClock]) -> BTreeMap<u32, u64> {
     preferences
 }
 
-fn write(cpu: u32, register: u32, value: u64, mask: u64, why: String) -> Line {
-    Line {
+fn write(cpu: u32, register: u32, value: u64, mask: u64, why: String) -> ScriptLine {
+    ScriptLine {
         shell: format!("wrmsr -p {cpu} {register:#x} {value:#x}"),
         why,
         steps: vec![Step::Register { cpu, register, value, mask }],

@@ -5,7 +5,7 @@ use crate::offer::Offer;
 use crate::refusal::Refusal;
 
 use super::write::RegisterWrite;
-use super::{Form, Line, Lowered, resctrl};
+use super::{Form, Lowered, ScriptLine, resctrl};
 
 /// Lowers an assignment.
 ///
@@ -55,7 +55,7 @@ pub fn lower(assignment: &Assignment, offer: &Offer) -> Result<Lowered, Refusal>
     text += "\tif (core < sizeof(waykeeper_partition) / sizeof(waykeeper_partition[0])) {\n\t\tpartition = waykeeper_partition[core];\n\t}\n";
     text += "\twk_label((partition << 16) | partition);\n}\n";
     let writes: Vec<_> = component.into_iter().chain(labels).collect();
-    let line = |write: &RegisterWrite| Line { shell: write.line(), why: write.why.clone(), steps: Vec::new() };
+    let line = |write: &RegisterWrite| ScriptLine { shell: write.line(), why: write.why.clone(), steps: Vec::new() };
     let notes = vec![
         "an operating system that knows MPAM writes the labels itself at every switch of tasks; the component's registers are then its own too".into(),
         "partitions that no class has keep what they had".into(),

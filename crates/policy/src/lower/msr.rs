@@ -1,12 +1,12 @@
 //! As writes to model-specific registers of Intel processors: the masks of a cache on one of its cores, the class of
 //! every core on that core. (Intel SDM, volume 3, Intel Resource Director Technology allocation features.)
 
-use crate::assignment::{Access, AssignedClass, AssignedMask, Assignment};
+use crate::assignment::{AssignedClass, AssignedMask, Assignment, CdpType};
 use crate::offer::{BandwidthUnit, Offer};
 use crate::refusal::Refusal;
 use crate::step::Step;
 
-use super::{Form, Line, Lowered, hwp, is_cat};
+use super::{Form, Lowered, ScriptLine, hwp, is_cat};
 
 /// IA32_L3_QOS_MASK_0; with CDP data of class n is at 2 n and code at 2 n + 1.
 const L3_MASK: u32 = 0xc90;
@@ -43,7 +43,7 @@ pub fn lower(assignment: &Assignment, offer: &Offer) -> Result<Lowered, Refusal>
             "registers limit bandwidth in percent; in MB/s only the kernel does, as resctrl",
         ));
     }
-    let mut lines = vec![Line {
+    let mut lines = vec![ScriptLine {
         shell: "modprobe msr".into(),
         why: "/dev/cpu/N/msr, unless it is built in".into(),
         steps: Vec::new(),
@@ -80,19 +80,19 @@ pub fn lower(assignment: &Assignment, offer: &Offer) -> Result<Lowered, Refusal>
     Ok(Lowered::shell(Form::Msr, lines, notes))
 }
 
-fn mask_line(class: &AssignedClass, mask: &AssignedMask, offer: &Offer) -> Option<Line> {
+fn mask_line(class: &AssignedClass, mask: &AssignedMask, offer: &Offer) -> Option<ScriptLine> {
     let domain = offer.cache(mask.level)?.domains.iter().find(|domain| domain.id == mask.domain)?;
     let base = if mask.level == 3 { L3_MASK } else { L2_MASK };
     let (number, what) = match mask.access {
-        Access::All => (class.number, ""),
-        Access::Data => (class.number * 2, ", data"),
-        Access::Code => (class.number * 2 + 1, ", code"),
+        CdpType::All => (class.number, ""),
+        CdpType::Data => (class.number * 2, ", data"),
+        CdpType::Code => (class.number * 2 + 1, ", code"),
     };
     let why = format!("L{} {}: ways {} for {}{what}", mask.level, mask.domain, mask.mask.ways(), class.name);
     Some(register_line(*domain.cores.first()?, base + number, u64::from(mask.mask.0), u64::from(u32::MAX), why))
 }
 
-fn limit_lines(class: &AssignedClass, offer: &Offer) -> Vec<Line> {
+fn limit_lines(class: &AssignedClass, offer: &Offer) -> Vec<ScriptLine> {
     let Some(bandwidth) = &offer.bandwidth else { return Vec::new() };
     let line = |limit: &crate::assignment::AssignedLimit| {
         let (_, cores) = bandwidth.domains.iter().find(|(id, _)| *id == limit.domain)?;
@@ -103,8 +103,8 @@ fn limit_lines(class: &AssignedClass, offer: &Offer) -> Vec<Line> {
     class.limits.iter().filter_map(line).collect()
 }
 
-fn register_line(cpu: u32, register: u32, value: u64, mask: u64, why: String) -> Line {
-    Line {
+fn register_line(cpu: u32, register: u32, value: u64, mask: u64, why: String) -> ScriptLine {
+    ScriptLine {
         shell: format!("wrmsr -p {cpu} {register:#x} {value:#x}"),
         why,
         steps: vec![Step::Register { cpu, register, value, mask }],

@@ -13,7 +13,7 @@ use crate::refusal::Refusal;
 use crate::register::{RegisterAddress, known};
 
 use super::write::RegisterWrite;
-use super::{Form, Line, Lowered};
+use super::{Form, Lowered, ScriptLine};
 
 /// Pairs of lockdown registers.
 const MASTERS: u32 = 8;
@@ -33,9 +33,13 @@ pub fn lower(assignment: &Assignment, offer: &Offer) -> Result<Lowered, Refusal>
         statements = lock(lockdown, there);
     }
     let masters = by_master(assignment, offer)?;
-    let line = |(code, why): &(String, String)| Line { shell: code.clone(), why: why.clone(), steps: Vec::new() };
+    let line = |(code, why): &(String, String)| ScriptLine { shell: code.clone(), why: why.clone(), steps: Vec::new() };
     let mut lines: Vec<_> = statements.iter().map(line).collect();
-    lines.extend(masters.iter().map(|write| Line { shell: write.line(), why: write.why.clone(), steps: Vec::new() }));
+    lines.extend(masters.iter().map(|write| ScriptLine {
+        shell: write.line(),
+        why: write.why.clone(),
+        steps: Vec::new(),
+    }));
     let text = program(assignment, there, base, &statements, &masters);
     let mut notes = vec![
         "the routine needs secure state, or firmware that opened lockdown (bit 26 of the PL310's auxiliary control, NSACR.TL)".into(),

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use waykeeper_platform::{CoreId, WayControl};
 
-use crate::assignment::{Access, AssignedClass, Assignment};
+use crate::assignment::{AssignedClass, Assignment, CdpType};
 use crate::membership::{Member, Named, from_outside_in};
 use crate::offer::{BandwidthUnit, Offer};
 use crate::refusal::Refusal;
 
-use super::{Form, Line, Lowered, control, is_cat, named};
+use super::{Form, Lowered, ScriptLine, control, is_cat, named};
 
 /// Lowers an assignment.
 ///
@@ -41,7 +41,7 @@ pub fn lower(assignment: &Assignment, offer: &Offer) -> Result<Lowered, Refusal>
     let has = present.map(|state| state.mounted).unwrap_or_default();
     let mut lines = Vec::new();
     if by_register {
-        lines.push(Line {
+        lines.push(ScriptLine {
             shell: "export RDT_PROBE_MSR=1".into(),
             why: "lets pqos try registers that CPUID does not name".into(),
             steps: Vec::new(),
@@ -51,12 +51,12 @@ pub fn lower(assignment: &Assignment, offer: &Offer) -> Result<Lowered, Refusal>
     for (on, option) in needed {
         if on {
             let why = "masks of code and data apart; resets all classes".into();
-            lines.push(Line { shell: format!("pqos {iface} -R {option}"), why, steps: Vec::new() });
+            lines.push(ScriptLine { shell: format!("pqos {iface} -R {option}"), why, steps: Vec::new() });
         }
     }
     let command = |flag: &str, parts: &[String], why: String| {
         let shell = format!("pqos {iface} {flag} \"{}\"", parts.join(";"));
-        (!parts.is_empty()).then_some(Line { shell, why, steps: Vec::new() })
+        (!parts.is_empty()).then_some(ScriptLine { shell, why, steps: Vec::new() })
     };
     for (level, word) in [(2, "l2"), (3, "llc")] {
         let parts: Vec<_> = assignment.classes.iter().flat_map(|class| masks(class, level, word, offer)).collect();
@@ -80,7 +80,7 @@ pub fn lower(assignment: &Assignment, offer: &Offer) -> Result<Lowered, Refusal>
                 let (list, number) = (member.list_of_cgroup(), class.number);
                 let run = format!("pqos {iface} -a \"pid:{number}=$t\"");
                 let shell = format!("t=$({list} | paste -sd,); test -z \"$t\" || {run}");
-                lines.push(Line { shell, why, steps: Vec::new() });
+                lines.push(ScriptLine { shell, why, steps: Vec::new() });
                 notes.push(format!(
                     "the script moves the tasks that cgroup `{name}` has when it runs, and nothing follows later ones; `waykeeper apply` \
                      and `follow` do, as resctrl"
@@ -102,7 +102,7 @@ fn numbers(assignment: &Assignment) -> String {
 /// `llc:1=0xfc0`, or `l2@6,7:1=0xff` where caches differ.
 fn masks(class: &AssignedClass, level: u8, word: &str, offer: &Offer) -> Vec<String> {
     let mut parts = Vec::new();
-    for (access, suffix) in [(Access::All, ""), (Access::Data, "d"), (Access::Code, "c")] {
+    for (access, suffix) in [(CdpType::All, ""), (CdpType::Data, "d"), (CdpType::Code, "c")] {
         let mut domains: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
         for mask in class.masks.iter().filter(|mask| mask.level == level && mask.access == access) {
             domains.entry(mask.mask.0).or_default().push(mask.domain);

@@ -3,13 +3,13 @@
 
 use waykeeper_platform::{WayControl, format_cpulist};
 
-use crate::assignment::{Access, AssignedClass, Assignment};
+use crate::assignment::{AssignedClass, Assignment, CdpType};
 use crate::membership::{Member, Named, from_outside_in};
 use crate::offer::{CacheOffer, Offer};
 use crate::refusal::Refusal;
 use crate::step::{MountSettings, Step};
 
-use super::{Form, Line, Lowered, control};
+use super::{Form, Lowered, ScriptLine, control};
 
 /// Where resctrl is, in the lines before [`at_its_place`].
 const ROOT: &str = crate::offer::USUAL;
@@ -47,7 +47,7 @@ pub fn lower(assignment: &Assignment, offer: &Offer) -> Result<Lowered, Refusal>
         lines.push(write(&path(&lock.name, "mode"), "pseudo-locksetup".into(), "the group is for locking"));
         let text = format!("L{}:{}={:x}", lock.level, lock.domain, lock.mask);
         lines.push(write(&path(&lock.name, "schemata"), text, "loads the region into these ways and locks it"));
-        lines.push(Line {
+        lines.push(ScriptLine {
             shell: format!("cat {ROOT}/{}/mode", lock.name),
             why: format!("says `pseudo-locked`; programs map /dev/pseudo_lock/{}", lock.name),
             steps: Vec::new(),
@@ -99,7 +99,7 @@ pub fn lower(assignment: &Assignment, offer: &Offer) -> Result<Lowered, Refusal>
 }
 
 /// resctrl mounts once: where it is mounted elsewhere, the script writes there.
-fn at_its_place(lines: &mut [Line], offer: &Offer) -> Result<(), Refusal> {
+fn at_its_place(lines: &mut [ScriptLine], offer: &Offer) -> Result<(), Refusal> {
     let Some(state) = offer.resctrl.as_ref().filter(|state| state.at != ROOT) else { return Ok(()) };
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte);
     if !state.at.bytes().all(is_plain) {
@@ -137,12 +137,12 @@ fn classes_suffice(assignment: &Assignment, offer: &Offer) -> Result<(), Refusal
     ))
 }
 
-fn mount(settings: MountSettings, offer: &Offer) -> Line {
+fn mount(settings: MountSettings, offer: &Offer) -> ScriptLine {
     let all = [(settings.cdp, "cdp"), (settings.cdp_l2, "cdpl2"), (settings.mbps, "mba_MBps")];
     let options: Vec<_> = all.iter().filter(|(set, _)| *set).map(|(_, name)| *name).collect();
     let options = if options.is_empty() { String::new() } else { format!(" -o {}", options.join(",")) };
     let mounted = offer.resctrl.is_some();
-    Line {
+    ScriptLine {
         shell: format!("mountpoint -q {ROOT} || mount -t resctrl{options} resctrl {ROOT}"),
         why: if mounted { "it is mounted already".into() } else { "unless it is mounted already".into() },
         steps: vec![Step::Mounted(settings)],
@@ -153,16 +153,16 @@ fn path(group: &str, file: &str) -> String {
     format!("{group}/{file}")
 }
 
-fn make(group: &str, why: &str) -> Line {
-    Line {
+fn make(group: &str, why: &str) -> ScriptLine {
+    ScriptLine {
         shell: format!("mkdir {ROOT}/{group}"),
         why: why.into(),
         steps: vec![Step::MakeGroup { group: group.into() }],
     }
 }
 
-fn write(path: &str, text: String, why: &str) -> Line {
-    Line {
+fn write(path: &str, text: String, why: &str) -> ScriptLine {
+    ScriptLine {
         shell: format!("echo '{text}' > {ROOT}/{path}"),
         why: why.into(),
         steps: vec![Step::Write { path: path.into(), text: text + "\n" }],
@@ -173,7 +173,7 @@ fn write(path: &str, text: String, why: &str) -> Line {
 fn schemata(class: &AssignedClass) -> Vec<String> {
     let mut lines = Vec::new();
     for level in [2, 3] {
-        for (access, suffix) in [(Access::All, ""), (Access::Code, "CODE"), (Access::Data, "DATA")] {
+        for (access, suffix) in [(CdpType::All, ""), (CdpType::Code, "CODE"), (CdpType::Data, "DATA")] {
             let masks = class.masks.iter().filter(|mask| mask.level == level && mask.access == access);
             let values: Vec<_> = masks.map(|mask| format!("{}={:x}", mask.domain, mask.mask)).collect();
             if !values.is_empty() {
@@ -216,7 +216,7 @@ fn guarded(class: &AssignedClass, offer: &Offer) -> Guard {
     Guard::Possible
 }
 
-fn members(group: &str, member: &Member) -> Line {
+fn members(group: &str, member: &Member) -> ScriptLine {
     let path = path(group, "tasks");
     match &member.named {
         Named::Task(task) => {
@@ -225,9 +225,9 @@ fn members(group: &str, member: &Member) -> Line {
             let steps: Vec<Step> = member.threads.iter().flatten().map(one).collect();
             match member.threads.as_deref() {
                 Some([only]) if only == task => {
-                    Line { shell: format!("echo {task} > {ROOT}/{path}"), why: format!("task {task}"), steps }
+                    ScriptLine { shell: format!("echo {task} > {ROOT}/{path}"), why: format!("task {task}"), steps }
                 }
-                _ => Line {
+                _ => ScriptLine {
                     shell: format!("for t in $(ls /proc/{task}/task); do echo $t > {ROOT}/{path}; done"),
                     why: format!("the threads of process {task}"),
                     steps,
@@ -242,7 +242,7 @@ fn members(group: &str, member: &Member) -> Line {
                 true => format!("cgroup {name} is not there now; its tasks join when it comes"),
                 false => format!("every task of cgroup {name} and below"),
             };
-            Line { shell, why, steps: vec![Step::Cgroup { group: group.into(), cgroup: name.clone() }] }
+            ScriptLine { shell, why, steps: vec![Step::Cgroup { group: group.into(), cgroup: name.clone() }] }
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::refusal::Refusal;
 
 use super::dsu::{Cluster, cluster, notes};
 use super::write::RegisterWrite;
-use super::{Form, Line, Lowered};
+use super::{Form, Lowered, ScriptLine};
 
 /// Lowers an assignment.
 ///
@@ -41,7 +41,7 @@ pub fn lower(assignment: &Assignment, offer: &Offer) -> Result<Lowered, Refusal>
     }
     text += "\tisb();\n}\n";
     let writes: Vec<_> = own.into_iter().chain(shared).chain([access]).collect();
-    let line = |write: &RegisterWrite| Line { shell: write.line(), why: write.why.clone(), steps: Vec::new() };
+    let line = |write: &RegisterWrite| ScriptLine { shell: write.line(), why: write.why.clone(), steps: Vec::new() };
     let mut notes = notes();
     notes.push("plat_my_core_pos() is taken to number the cores as Linux does".into());
     Ok(Lowered { form: Form::Tfa, lines: writes.iter().map(line).collect(), notes, writes, text: Some(text) })

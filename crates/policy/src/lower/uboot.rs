@@ -7,7 +7,7 @@ use crate::refusal::Refusal;
 
 use super::dsu::{Cluster, cluster, notes};
 use super::write::RegisterWrite;
-use super::{Form, Line, Lowered};
+use super::{Form, Lowered, ScriptLine};
 
 /// Instructions of AArch64 (Arm, Architecture Reference Manual DDI 0487, C6.2).
 mod instruction {
@@ -124,7 +124,7 @@ pub fn lower(assignment: &Assignment, offer: &Offer) -> Result<Lowered, Refusal>
             .into(),
     );
     let writes: Vec<_> = shared.into_iter().chain(own).collect();
-    let line = |write: &RegisterWrite| Line { shell: write.line(), why: write.why.clone(), steps: Vec::new() };
+    let line = |write: &RegisterWrite| ScriptLine { shell: write.line(), why: write.why.clone(), steps: Vec::new() };
     Ok(Lowered { form: Form::Uboot, lines: writes.iter().map(line).collect(), notes, writes, text: Some(text) })
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use waykeeper_platform::{CoreId, WayControl, parse_cpulist};
 
-use super::sysfs::{Processor, SysfsCache, siblings, sysfs_caches};
+use super::sysfs::{CpuInfo, SysfsCache, siblings, sysfs_caches};
 use super::{BandwidthOffer, BandwidthUnit, CacheOffer, DomainOffer, Offer, PresentGroup, ResctrlState, Shared};
 use crate::mask::Mask;
 use crate::schemata::{SchemataLine, parse_schemata};
@@ -91,7 +91,7 @@ impl Offer {
         let cores = online.filter(|cores| !cores.is_empty()).ok_or(Missing::Cores)?;
         let mount = Mount::find(tree)?;
         let caches = sysfs_caches(tree, &cores);
-        let processor = Processor::read(tree);
+        let processor = CpuInfo::read(tree);
         let reader = Reader { tree, mount: &mount, caches: &caches, processor: &processor };
         let groups = reader.groups()?;
         let root = reader.schemata("schemata")?;
@@ -209,7 +209,7 @@ struct Reader<'t> {
     tree: &'t dyn Tree,
     mount: &'t Mount,
     caches: &'t [SysfsCache],
-    processor: &'t Processor,
+    processor: &'t CpuInfo,
 }
 
 impl Reader<'_> {

@@ -69,7 +69,7 @@ pub fn siblings(tree: &dyn Tree, core: CoreId) -> Option<Vec<CoreId>> {
 }
 
 /// What /proc/cpuinfo says of the processor.
-pub struct Processor {
+pub struct CpuInfo {
     pub vendor: String,
     family: u32,
     model: u32,
@@ -77,7 +77,7 @@ pub struct Processor {
     pub is_arm: bool,
 }
 
-impl Processor {
+impl CpuInfo {
     pub fn read(tree: &dyn Tree) -> Self {
         let text = tree.text("/proc/cpuinfo").unwrap_or_default();
         let value = |key: &str| {

@@ -5,7 +5,7 @@ use crate::mask::Mask;
 use crate::offer::{CacheOffer, DomainOffer};
 use crate::share::{CacheShare, Extent};
 
-use super::locks::Lock;
+use super::locks::PseudoLockedRegion;
 
 /// What a class asks of a cache.
 pub struct Claim<'p> {
@@ -24,13 +24,13 @@ pub struct Ask<'p> {
     pub cache: &'p CacheOffer,
     pub domain: &'p DomainOffer,
     pub claims: &'p [Claim<'p>],
-    pub locks: &'p [&'p Lock],
+    pub locks: &'p [&'p PseudoLockedRegion],
     pub others: Option<(String, &'p CacheShare)>,
 }
 
 /// Masks of a class in one cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Masks {
+pub struct ClassMasks {
     pub code: Mask,
     pub data: Mask,
     pub exclusive: bool,
@@ -38,15 +38,15 @@ pub struct Masks {
 
 /// A divided cache.
 pub struct Division {
-    pub shares: Vec<(usize, Masks)>,
+    pub shares: Vec<(usize, ClassMasks)>,
     /// What is left.
-    pub rest: Masks,
+    pub rest: ClassMasks,
     pub locks: Vec<Mask>,
 }
 
 impl Division {
     /// What a class fills: its share, or what is left.
-    pub fn of(&self, class: usize) -> Masks {
+    pub fn of(&self, class: usize) -> ClassMasks {
         self.shares.iter().find(|(who, _)| *who == class).map_or(self.rest, |(_, masks)| *masks)
     }
 }

@@ -3,7 +3,7 @@
 use waykeeper_platform::format_cpulist;
 
 use crate::assignment::{AssignedClock, AssignedPriority, AssignedStride, Assignment};
-use crate::clock::{Clock, ClockRange};
+use crate::clock::{ClockRange, CoreFrequency};
 use crate::describe::Policy;
 use crate::offer::Offer;
 use crate::refusal::Refusal;
@@ -105,9 +105,9 @@ fn clocks(policy: &Policy, offer: &Offer, to: &mut Assignment) -> Result<(), Ref
                 );
                 return Err(Refusal::lacking(key, message));
             };
-            let mhz = |clock: Clock| match clock {
-                Clock::Mhz(mhz) => Ok(mhz),
-                Clock::Base => clocks.base_mhz.ok_or_else(|| {
+            let mhz = |clock: CoreFrequency| match clock {
+                CoreFrequency::Mhz(mhz) => Ok(mhz),
+                CoreFrequency::Base => clocks.base_mhz.ok_or_else(|| {
                     let message = format!("the base clock of {} cores of {} is not known", clocks.kind, offer.called);
                     Refusal::lacking(&key, message)
                 }),
@@ -136,7 +136,7 @@ fn clocks(policy: &Policy, offer: &Offer, to: &mut Assignment) -> Result<(), Ref
 }
 
 fn ring(policy: &Policy, offer: &Offer, to: &mut Assignment) -> Result<(), Refusal> {
-    let Some(Clock::Mhz(mhz)) = policy.ring else { return Ok(()) };
+    let Some(CoreFrequency::Mhz(mhz)) = policy.ring else { return Ok(()) };
     let Some(step) = offer.controls.ring_step_mhz else {
         let message = format!("how the clock of the ring of {} is set is not known", offer.called);
         return Err(Refusal::lacking("ring", message));

@@ -1,11 +1,11 @@
 //! Dividing one cache: masks first, then exclusive shares from the ends, then those who share what is left.
 
-use crate::amount::{Amount, Shape, size};
+use crate::amount::{Amount, MaskGeometry, size};
 use crate::mask::{End, Mask};
 use crate::refusal::Refusal;
 use crate::share::{CacheShare, Extent};
 
-use super::ask::{Ask, Division, Masks, amounts, parts};
+use super::ask::{Ask, ClassMasks, Division, amounts, parts};
 
 /// Divides a cache.
 ///
@@ -72,13 +72,13 @@ impl Divider<'_, '_> {
                 Extent::Together(amount) => [place(&amount)?; 2],
                 Extent::Apart { code, data } => [place(&code)?, place(&data)?],
             };
-            shares.push((claim.who, Masks { code, data, exclusive: true }));
+            shares.push((claim.who, ClassMasks { code, data, exclusive: true }));
         }
         let rest = self.rest()?;
         for claim in ask.claims.iter().filter(|claim| !claim.share.exclusive) {
             shares.push((claim.who, self.shared(&claim.key, &claim.name, claim.share, rest)?));
         }
-        let rest_of_all = Masks { code: rest, data: rest, exclusive: false };
+        let rest_of_all = ClassMasks { code: rest, data: rest, exclusive: false };
         if let Some((key, share)) = &ask.others {
             shares.push((0, self.shared(key, "the others", share, rest)?));
         }
@@ -92,7 +92,7 @@ impl Divider<'_, '_> {
     /// The bits of an amount that is no mask.
     fn bits(&mut self, key: &str, amount: &Amount) -> Result<u32, Refusal> {
         let domain = self.ask.domain;
-        let shape = Shape { bits: domain.bits, ways: domain.ways, size_bytes: domain.size_bytes };
+        let shape = MaskGeometry { bits: domain.bits, ways: domain.ways, size_bytes: domain.size_bytes };
         let bits = amount.bits(&shape);
         let (least, called) = (self.least(), self.called());
         let up = bits.bits > 0 && bits.bits < least && amount.bound == Some(crate::amount::Bound::AtLeast);
@@ -250,7 +250,7 @@ impl Divider<'_, '_> {
     }
 
     /// A share of what nobody has alone.
-    fn shared(&mut self, key: &str, name: &str, share: &CacheShare, rest: Mask) -> Result<Masks, Refusal> {
+    fn shared(&mut self, key: &str, name: &str, share: &CacheShare, rest: Mask) -> Result<ClassMasks, Refusal> {
         let domain = self.ask.domain;
         let mut place = |amount: &Amount| -> Result<Mask, Refusal> {
             if let Some(mask) = amount.mask() {
@@ -282,6 +282,6 @@ impl Divider<'_, '_> {
             Extent::Together(amount) => [place(&amount)?; 2],
             Extent::Apart { code, data } => [place(&code)?, place(&data)?],
         };
-        Ok(Masks { code, data, exclusive: false })
+        Ok(ClassMasks { code, data, exclusive: false })
     }
 }

@@ -39,7 +39,8 @@ pub fn assign(policy: &Policy, offer: &Offer, to: &mut Assignment) -> Result<(),
         }
         Some(share) => {
             let amount = super::ask::amounts(share)[0];
-            let shape = crate::amount::Shape { bits: domain.bits, ways: domain.ways, size_bytes: domain.size_bytes };
+            let shape =
+                crate::amount::MaskGeometry { bits: domain.bits, ways: domain.ways, size_bytes: domain.size_bytes };
             let bits = amount.bits(&shape);
             let mask = amount.mask().or_else(|| domain.full().take(bits.bits, share.at));
             let fits =

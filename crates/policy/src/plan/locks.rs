@@ -12,7 +12,7 @@ use crate::step::MountSettings;
 const REGION_MAX_BYTES: u64 = 4 << 20;
 
 /// A pseudo-lock and its cache.
-pub struct Lock {
+pub struct PseudoLockedRegion {
     pub key: String,
     pub name: String,
     pub level: u8,
@@ -24,8 +24,8 @@ pub struct Lock {
 ///
 /// # Errors
 /// A machine that cannot lock, a core that is not there, two locks within one cache.
-pub fn find(policy: &Policy, offer: &Offer, mount: MountSettings) -> Result<Vec<Lock>, Refusal> {
-    let mut found: Vec<(Lock, Vec<u32>)> = Vec::new();
+pub fn find(policy: &Policy, offer: &Offer, mount: MountSettings) -> Result<Vec<PseudoLockedRegion>, Refusal> {
+    let mut found: Vec<(PseudoLockedRegion, Vec<u32>)> = Vec::new();
     for (i, lock) in policy.pseudo_locks.iter().enumerate() {
         let key = format!("pseudo_locks.{i}");
         let Some(cache) = offer.cache(lock.level) else {
@@ -57,15 +57,20 @@ pub fn find(policy: &Policy, offer: &Offer, mount: MountSettings) -> Result<Vec<
             return Err(Refusal::wrong(key, message));
         }
         let size = lock.size.clone();
-        let here =
-            Lock { key: format!("{key}.size"), name: lock.name.clone(), level: lock.level, domain: domain.id, size };
+        let here = PseudoLockedRegion {
+            key: format!("{key}.size"),
+            name: lock.name.clone(),
+            level: lock.level,
+            domain: domain.id,
+            size,
+        };
         found.push((here, domain.cores.clone()));
     }
     Ok(found.into_iter().map(|(lock, _)| lock).collect())
 }
 
 /// Refuses a region that the kernel cannot allocate, or that devices would fill.
-pub fn fits(lock: &Lock, domain: &DomainOffer, assigned: Option<&AssignedLock>) -> Result<(), Refusal> {
+pub fn fits(lock: &PseudoLockedRegion, domain: &DomainOffer, assigned: Option<&AssignedLock>) -> Result<(), Refusal> {
     match assigned {
         Some(region) if region.mask.overlaps(domain.closed_to_exclusion()) => {
             let ways = region.mask.within(domain.closed_to_exclusion()).ways();

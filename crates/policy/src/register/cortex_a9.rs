@@ -1,6 +1,6 @@
 //! System registers of the Arm Cortex-A9 that locking needs.
 
-use super::explain::Meaning;
+use super::explain::FieldEncoding;
 use super::{Field, Register, RegisterAddress, bits, flag};
 
 const fn p15(
@@ -27,7 +27,7 @@ pub const REGISTERS: &[Register] = &[
         "where the next page walk puts its entry",
         [10, 0, 0],
         &[
-            bits("VICTIM", 29, 28, "lockable entry that is filled next", Meaning::Number),
+            bits("VICTIM", 29, 28, "lockable entry that is filled next", FieldEncoding::Number),
             flag("PRESERVE", 0, "the next walk fills", "an ordinary entry", "the lockable entry, which then stays"),
         ],
         "seL4, lockTLBEntry for the Cortex-A9; Arm, Cortex-A9 TRM DDI 0388 as widely published",

@@ -1,6 +1,6 @@
 //! Arm DynamIQ Shared Unit of the first generation (Cortex-A55, A75, A76, A77, A78), and the bits that give software access to it.
 
-use super::explain::Meaning;
+use super::explain::FieldEncoding;
 use super::{Field, Register, RegisterAddress, bits, flag};
 
 const ENCODING: &str = "encoding: TF-A, include/lib/cpus/aarch64/dsu_def.h";
@@ -22,11 +22,11 @@ const fn register(
 }
 
 const fn kept(name: &'static str, low: u32) -> Field {
-    bits(name, low + 3, low, "groups of ways that this scheme ID has alone", Meaning::KeptGroups)
+    bits(name, low + 3, low, "groups of ways that this scheme ID has alone", FieldEncoding::KeptGroups)
 }
 
 const fn qos(name: &'static str, low: u32) -> Field {
-    bits(name, low + 3, low, "CHI QoS of requests with this scheme ID", Meaning::Priority)
+    bits(name, low + 3, low, "CHI QoS of requests with this scheme ID", FieldEncoding::Priority)
 }
 
 /// The access bits are the same for EL2 and EL3.
@@ -84,7 +84,7 @@ pub const REGISTERS: &[Register] = &[
         "scheme ID of what this core runs",
         cluster(4, 0),
         32,
-        &[bits("SID", 2, 0, "scheme ID", Meaning::Number)],
+        &[bits("SID", 2, 0, "scheme ID", FieldEncoding::Number)],
         SID,
     ),
     register(
@@ -93,8 +93,8 @@ pub const REGISTERS: &[Register] = &[
         cluster(4, 7),
         32,
         &[
-            bits("MASK", 18, 16, "bits of the scheme ID that are taken from VALUE", Meaning::Ways),
-            bits("VALUE", 2, 0, "scheme ID in those bits", Meaning::Number),
+            bits("MASK", 18, 16, "bits of the scheme ID that are taken from VALUE", FieldEncoding::Ways),
+            bits("VALUE", 2, 0, "scheme ID in those bits", FieldEncoding::Number),
         ],
         SID,
     ),
@@ -103,7 +103,7 @@ pub const REGISTERS: &[Register] = &[
         "scheme ID of requests through the accelerator coherency port",
         cluster(4, 1),
         32,
-        &[bits("SID", 2, 0, "scheme ID", Meaning::Number)],
+        &[bits("SID", 2, 0, "scheme ID", FieldEncoding::Number)],
         SID,
     ),
     register(
@@ -111,7 +111,7 @@ pub const REGISTERS: &[Register] = &[
         "scheme ID of stash requests from the interconnect",
         cluster(4, 2),
         32,
-        &[bits("SID", 2, 0, "scheme ID", Meaning::Number)],
+        &[bits("SID", 2, 0, "scheme ID", FieldEncoding::Number)],
         SID,
     ),
     register(
@@ -151,8 +151,14 @@ pub const REGISTERS: &[Register] = &[
         cluster(3, 5),
         32,
         &[
-            bits("CACHEPWR", 7, 4, "parts of the L3 that stay on; fewer of them are a smaller L3", Meaning::Number),
-            bits("FUNCRET", 2, 0, "delay before functional retention", Meaning::Number),
+            bits(
+                "CACHEPWR",
+                7,
+                4,
+                "parts of the L3 that stay on; fewer of them are a smaller L3",
+                FieldEncoding::Number,
+            ),
+            bits("FUNCRET", 2, 0, "delay before functional retention", FieldEncoding::Number),
         ],
         ENCODING,
     ),

@@ -11,7 +11,7 @@ use super::DecodedField;
 /// How the value of a field is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Meaning {
+pub enum FieldEncoding {
     /// A number.
     Number,
     /// One bit.
@@ -56,17 +56,17 @@ impl DecodedField {
     pub fn explain(&self, platform: Option<&Platform>) -> String {
         let value = self.value;
         match self.field.meaning {
-            Meaning::Number => value.to_string(),
-            Meaning::Flag { clear, set } => if value == 0 { clear } else { set }.to_owned(),
-            Meaning::Choice(choices) => choices
+            FieldEncoding::Number => value.to_string(),
+            FieldEncoding::Flag { clear, set } => if value == 0 { clear } else { set }.to_owned(),
+            FieldEncoding::Choice(choices) => choices
                 .iter()
                 .find(|(choice, _)| *choice == value)
                 .map_or_else(|| format!("{value}, which has no meaning here"), |(_, said)| (*said).to_owned()),
-            Meaning::MayFill(level) => match bits("bit", value) {
+            FieldEncoding::MayFill(level) => match bits("bit", value) {
                 None => "nothing may be filled".into(),
                 Some(bits) => format!("{bits} may be filled{}", of_cache(platform, level, value, false)),
             },
-            Meaning::CapacityMask(level) => match bits("bit", value) {
+            FieldEncoding::CapacityMask(level) => match bits("bit", value) {
                 None => "empty: Intel's processors refuse it".into(),
                 Some(bits) => {
                     let holes = match Mask(value as u32).is_contiguous() {
@@ -76,33 +76,33 @@ impl DecodedField {
                     format!("{bits} may be filled{}{holes}", of_cache(platform, level, value, false))
                 }
             },
-            Meaning::MayNotFill(level) => match bits("way", value) {
+            FieldEncoding::MayNotFill(level) => match bits("way", value) {
                 None => "every way may be filled".into(),
                 Some(ways) => {
                     format!("{ways} may not be filled; hits go on{}", of_cache(platform, level, value, true))
                 }
             },
-            Meaning::KeptGroups => match bits("group", value) {
+            FieldEncoding::KeptGroups => match bits("group", value) {
                 None => "keeps no group for itself".into(),
                 Some(groups) => format!("keeps {groups}{}", of_cache(platform, 3, value, false)),
             },
-            Meaning::Ways => bits("way", value).unwrap_or_else(|| "none".into()),
-            Meaning::Priority => {
+            FieldEncoding::Ways => bits("way", value).unwrap_or_else(|| "none".into()),
+            FieldEncoding::Priority => {
                 format!("{value} of 0 (lowest) to {} (highest)", super::low_bits(self.field.width()))
             }
-            Meaning::TakenPercent => {
+            FieldEncoding::TakenPercent => {
                 format!("{value} % taken away: {} % of the bandwidth", 100_u64.saturating_sub(value))
             }
-            Meaning::Eighths => format!("{} GB/s", value as f64 / 8.0),
-            Meaning::HundredsOfMhz => ghz(value as f64 / 10.0),
-            Meaning::Performance => performance(value, platform),
-            Meaning::Preference => match value {
+            FieldEncoding::Eighths => format!("{} GB/s", value as f64 / 8.0),
+            FieldEncoding::HundredsOfMhz => ghz(value as f64 / 10.0),
+            FieldEncoding::Performance => performance(value, platform),
+            FieldEncoding::Preference => match value {
                 0 => "0: performance".into(),
                 255 => "255: energy".into(),
                 _ => format!("{value} of 0 (performance) to 255 (energy)"),
             },
-            Meaning::Fraction => format!("{:.2} % at most", (value + 1) as f64 * 100.0 / 65_536.0),
-            Meaning::StrideLessOne => format!("{value}: a stride of {}", value + 1),
+            FieldEncoding::Fraction => format!("{:.2} % at most", (value + 1) as f64 * 100.0 / 65_536.0),
+            FieldEncoding::StrideLessOne => format!("{value}: a stride of {}", value + 1),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Model-specific registers of Intel, and AMD's where they differ.
 
-use super::explain::Meaning;
+use super::explain::FieldEncoding;
 use super::{Field, Register, RegisterAddress, bits, flag};
 
 const SDM: &str = "Intel, Software Developer's Manual, volumes 3 and 4; intel-cmt-cat, lib/cpu_registers.h";
@@ -38,8 +38,8 @@ pub const REGISTERS: &[Register] = &[
         "class and monitoring ID of what this CPU runs",
         0xc8f,
         &[
-            bits("CLOS", 63, 32, "class of service", Meaning::Number),
-            bits("RMID", 9, 0, "monitoring ID", Meaning::Number),
+            bits("CLOS", 63, 32, "class of service", FieldEncoding::Number),
+            bits("RMID", 9, 0, "monitoring ID", FieldEncoding::Number),
         ],
         SDM,
     ),
@@ -48,7 +48,7 @@ pub const REGISTERS: &[Register] = &[
             "IA32_L3_QOS_MASK_n",
             "ways of the L3 that class n fills",
             0xc90,
-            &[bits("CBM", 31, 0, "capacity mask", Meaning::CapacityMask(3))],
+            &[bits("CBM", 31, 0, "capacity mask", FieldEncoding::CapacityMask(3))],
             SDM,
         ),
         128,
@@ -58,7 +58,7 @@ pub const REGISTERS: &[Register] = &[
             "IA32_L2_QOS_MASK_n",
             "ways of the L2 that class n fills",
             0xd10,
-            &[bits("CBM", 31, 0, "capacity mask", Meaning::CapacityMask(2))],
+            &[bits("CBM", 31, 0, "capacity mask", FieldEncoding::CapacityMask(2))],
             SDM,
         ),
         64,
@@ -68,7 +68,7 @@ pub const REGISTERS: &[Register] = &[
             "IA32_L2_QOS_EXT_BW_THRTL_n",
             "throttle of class n on its way out of the L2 (MBA)",
             0xd50,
-            &[bits("DELAY", 15, 0, "on parts with a linear scale", Meaning::TakenPercent)],
+            &[bits("DELAY", 15, 0, "on parts with a linear scale", FieldEncoding::TakenPercent)],
             SDM,
         ),
         64,
@@ -93,13 +93,13 @@ pub const REGISTERS: &[Register] = &[
         "what IA32_QM_CTR counts",
         0xc8d,
         &[
-            bits("RMID", 41, 32, "monitoring ID", Meaning::Number),
+            bits("RMID", 41, 32, "monitoring ID", FieldEncoding::Number),
             bits(
                 "EVENT",
                 7,
                 0,
                 "event",
-                Meaning::Choice(&[
+                FieldEncoding::Choice(&[
                     (0, "nothing"),
                     (1, "L3 occupancy"),
                     (2, "bandwidth, all memory"),
@@ -116,7 +116,7 @@ pub const REGISTERS: &[Register] = &[
         &[
             flag("ERROR", 63, "event or monitoring ID", "known", "unknown"),
             flag("UNAVAILABLE", 62, "count", "there", "not there"),
-            bits("DATA", 61, 0, "count in the units of CPUID leaf 0xF", Meaning::Number),
+            bits("DATA", 61, 0, "count in the units of CPUID leaf 0xF", FieldEncoding::Number),
         ],
         SDM,
     ),
@@ -132,10 +132,10 @@ pub const REGISTERS: &[Register] = &[
         "levels of performance that this CPU has",
         0x771,
         &[
-            bits("LOWEST", 31, 24, "lowest level", Meaning::Performance),
-            bits("EFFICIENT", 23, 16, "most efficient level", Meaning::Performance),
-            bits("GUARANTEED", 15, 8, "guaranteed level", Meaning::Performance),
-            bits("HIGHEST", 7, 0, "highest level", Meaning::Performance),
+            bits("LOWEST", 31, 24, "lowest level", FieldEncoding::Performance),
+            bits("EFFICIENT", 23, 16, "most efficient level", FieldEncoding::Performance),
+            bits("GUARANTEED", 15, 8, "guaranteed level", FieldEncoding::Performance),
+            bits("HIGHEST", 7, 0, "highest level", FieldEncoding::Performance),
         ],
         TCC,
     ),
@@ -155,12 +155,12 @@ pub const REGISTERS: &[Register] = &[
                 41,
                 32,
                 "time over which the hardware looks at the load; 0 leaves it to it",
-                Meaning::Number,
+                FieldEncoding::Number,
             ),
-            bits("EPP", 31, 24, "energy preference", Meaning::Preference),
-            bits("DESIRED", 23, 16, "desired level", Meaning::Performance),
-            bits("MAXIMUM", 15, 8, "highest level", Meaning::Performance),
-            bits("MINIMUM", 7, 0, "lowest level", Meaning::Performance),
+            bits("EPP", 31, 24, "energy preference", FieldEncoding::Preference),
+            bits("DESIRED", 23, 16, "desired level", FieldEncoding::Performance),
+            bits("MAXIMUM", 15, 8, "highest level", FieldEncoding::Performance),
+            bits("MINIMUM", 7, 0, "lowest level", FieldEncoding::Performance),
         ],
         TCC,
     ),
@@ -169,8 +169,8 @@ pub const REGISTERS: &[Register] = &[
         "clock of the ring and the last-level cache",
         0x620,
         &[
-            bits("MINIMUM", 14, 8, "lowest ratio", Meaning::HundredsOfMhz),
-            bits("MAXIMUM", 6, 0, "highest ratio", Meaning::HundredsOfMhz),
+            bits("MINIMUM", 14, 8, "lowest ratio", FieldEncoding::HundredsOfMhz),
+            bits("MAXIMUM", 6, 0, "highest ratio", FieldEncoding::HundredsOfMhz),
         ],
         TCC,
     ),
@@ -191,7 +191,7 @@ pub const REGISTERS: &[Register] = &[
             "L3QOS_BW_CONTROL_n",
             "the most bandwidth that class n may take (AMD)",
             0xc000_0200,
-            &[bits("BW", 11, 0, "limit; 2048 is none on parts with 12 bits", Meaning::Eighths)],
+            &[bits("BW", 11, 0, "limit; 2048 is none on parts with 12 bits", FieldEncoding::Eighths)],
             "Linux, arch/x86/kernel/cpu/resctrl/core.c and the resctrl documentation of AMD's units",
         ),
         16,

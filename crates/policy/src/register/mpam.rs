@@ -1,7 +1,7 @@
 //! Arm MPAM: the labels that cores put on requests, and the registers of memory system components (MSCs).
 
-use super::explain::Meaning;
-use super::place::Block;
+use super::explain::FieldEncoding;
+use super::place::RegisterBlock;
 use super::{Field, Register, RegisterAddress, bits, flag};
 
 const CORE: &str = "TF-A, include/arch/aarch64/arch.h; Arm, Architecture Reference Manual DDI 0487 as widely published";
@@ -18,7 +18,7 @@ const fn system(
 }
 
 const fn msc(name: &'static str, title: &'static str, offset: u32, fields: &'static [Field]) -> Register {
-    let place = RegisterAddress::Memory { block: Block::Mpam, offset, step: 4 };
+    let place = RegisterAddress::Memory { block: RegisterBlock::Mpam, offset, step: 4 };
     Register { name, title, place, count: 1, width: 32, fields, source: MSC }
 }
 
@@ -31,10 +31,10 @@ const fn identification(name: &'static str, title: &'static str, offset: u32, fi
     msc(name, title, offset, fields)
 }
 
-const PMG_D: Field = bits("PMG_D", 47, 40, "monitoring group of data", Meaning::Number);
-const PMG_I: Field = bits("PMG_I", 39, 32, "monitoring group of instruction fetches", Meaning::Number);
-const PARTID_D: Field = bits("PARTID_D", 31, 16, "partition of data", Meaning::Number);
-const PARTID_I: Field = bits("PARTID_I", 15, 0, "partition of instruction fetches", Meaning::Number);
+const PMG_D: Field = bits("PMG_D", 47, 40, "monitoring group of data", FieldEncoding::Number);
+const PMG_I: Field = bits("PMG_I", 39, 32, "monitoring group of instruction fetches", FieldEncoding::Number);
+const PARTID_D: Field = bits("PARTID_D", 31, 16, "partition of data", FieldEncoding::Number);
+const PARTID_I: Field = bits("PARTID_I", 15, 0, "partition of instruction fetches", FieldEncoding::Number);
 
 const fn there(name: &'static str, bit: u32, about: &'static str) -> Field {
     flag(name, bit, about, "not there", "there")
@@ -80,9 +80,9 @@ pub const REGISTERS: &[Register] = &[
         "the partition that the other MPAMCFG registers are about",
         0x100,
         &[
-            bits("RIS", 27, 24, "resource of the component", Meaning::Number),
+            bits("RIS", 27, 24, "resource of the component", FieldEncoding::Number),
             flag("INTERNAL", 16, "partition", "as requests have it", "an internal one"),
-            bits("PARTID", 15, 0, "partition", Meaning::Number),
+            bits("PARTID", 15, 0, "partition", FieldEncoding::Number),
         ],
     ),
     words(
@@ -90,7 +90,7 @@ pub const REGISTERS: &[Register] = &[
             "MPAMCFG_CPBMn",
             "portions of the cache that the partition fills: bits 32 n and above",
             0x1000,
-            &[bits("CPBM", 31, 0, "portions", Meaning::MayFill(3))],
+            &[bits("CPBM", 31, 0, "portions", FieldEncoding::MayFill(3))],
         ),
         64,
     ),
@@ -100,20 +100,20 @@ pub const REGISTERS: &[Register] = &[
         0x108,
         &[
             flag("SOFTLIM", 31, "limit", "always", "only while others want the space"),
-            bits("CMAX", 15, 0, "part of the cache", Meaning::Fraction),
+            bits("CMAX", 15, 0, "part of the cache", FieldEncoding::Fraction),
         ],
     ),
     msc(
         "MPAMCFG_CMIN",
         "the part of the cache that the partition keeps",
         0x110,
-        &[bits("CMIN", 15, 0, "part of the cache", Meaning::Fraction)],
+        &[bits("CMIN", 15, 0, "part of the cache", FieldEncoding::Fraction)],
     ),
     msc(
         "MPAMCFG_MBW_MIN",
         "the bandwidth below which the partition goes first",
         0x200,
-        &[bits("MIN", 15, 0, "part of the bandwidth", Meaning::Fraction)],
+        &[bits("MIN", 15, 0, "part of the bandwidth", FieldEncoding::Fraction)],
     ),
     msc(
         "MPAMCFG_MBW_MAX",
@@ -121,7 +121,7 @@ pub const REGISTERS: &[Register] = &[
         0x208,
         &[
             flag("HARDLIM", 31, "limit", "only while others want the bandwidth", "always"),
-            bits("MAX", 15, 0, "part of the bandwidth", Meaning::Fraction),
+            bits("MAX", 15, 0, "part of the bandwidth", FieldEncoding::Fraction),
         ],
     ),
     msc(
@@ -129,8 +129,8 @@ pub const REGISTERS: &[Register] = &[
         "priorities of the partition",
         0x400,
         &[
-            bits("DSPRI", 31, 16, "of its requests further down", Meaning::Number),
-            bits("INTPRI", 15, 0, "within the component", Meaning::Number),
+            bits("DSPRI", 31, 16, "of its requests further down", FieldEncoding::Number),
+            bits("INTPRI", 15, 0, "within the component", FieldEncoding::Number),
         ],
     ),
     msc(
@@ -139,7 +139,7 @@ pub const REGISTERS: &[Register] = &[
         0x500,
         &[
             flag("EN", 31, "proportional stride", "off", "on"),
-            bits("STRIDEM1", 15, 0, "stride less one", Meaning::StrideLessOne),
+            bits("STRIDEM1", 15, 0, "stride less one", FieldEncoding::StrideLessOne),
         ],
     ),
     msc(
@@ -148,7 +148,7 @@ pub const REGISTERS: &[Register] = &[
         0x600,
         &[
             flag("INTERNAL", 16, "has to be set in a write", "clear", "set"),
-            bits("INTPARTID", 15, 0, "internal partition", Meaning::Number),
+            bits("INTPARTID", 15, 0, "internal partition", FieldEncoding::Number),
         ],
     ),
     identification(
@@ -164,28 +164,28 @@ pub const REGISTERS: &[Register] = &[
             there("MBW", 26, "bandwidth partitioning"),
             there("CPOR", 25, "cache portions"),
             there("CCAP", 24, "cache capacity limits"),
-            bits("PMG_MAX", 23, 16, "highest monitoring group", Meaning::Number),
-            bits("PARTID_MAX", 15, 0, "highest partition", Meaning::Number),
+            bits("PMG_MAX", 23, 16, "highest monitoring group", FieldEncoding::Number),
+            bits("PARTID_MAX", 15, 0, "highest partition", FieldEncoding::Number),
         ],
     ),
     identification(
         "MPAMF_CPOR_IDR",
         "portions of the cache",
         0x30,
-        &[bits("CPBM_WD", 15, 0, "portions", Meaning::Number)],
+        &[bits("CPBM_WD", 15, 0, "portions", FieldEncoding::Number)],
     ),
     identification(
         "MPAMF_MBW_IDR",
         "ways in which bandwidth can be partitioned",
         0x40,
         &[
-            bits("BWPBM_WD", 28, 16, "bandwidth portions", Meaning::Number),
+            bits("BWPBM_WD", 28, 16, "bandwidth portions", FieldEncoding::Number),
             there("WINDWR", 14, "window that can be written"),
             there("PROP", 13, "proportional stride"),
             there("PBM", 12, "bandwidth portions"),
             there("MAX", 11, "maximum"),
             there("MIN", 10, "minimum"),
-            bits("BWA_WD", 5, 0, "bits of a fraction or stride that count", Meaning::Number),
+            bits("BWA_WD", 5, 0, "bits of a fraction or stride that count", FieldEncoding::Number),
         ],
     ),
     identification(
@@ -198,7 +198,7 @@ pub const REGISTERS: &[Register] = &[
                 27,
                 24,
                 "mistake",
-                Meaning::Choice(&[
+                FieldEncoding::Choice(&[
                     (0, "none"),
                     (1, "PART_SEL out of range"),
                     (2, "partition of a request out of range"),
@@ -209,8 +209,8 @@ pub const REGISTERS: &[Register] = &[
                     (7, "INTERNAL set where there are none"),
                 ]),
             ),
-            bits("PMG", 23, 16, "monitoring group", Meaning::Number),
-            bits("PARTID_MON", 15, 0, "partition or monitor", Meaning::Number),
+            bits("PMG", 23, 16, "monitoring group", FieldEncoding::Number),
+            bits("PARTID_MON", 15, 0, "partition or monitor", FieldEncoding::Number),
         ],
     ),
 ];

@@ -1,14 +1,14 @@
 //! Arm PL310, later called L2C-310: the second-level cache controller of Cortex-A9 systems.
 
-use super::explain::Meaning;
-use super::place::Block;
+use super::explain::FieldEncoding;
+use super::place::RegisterBlock;
 use super::{Field, Register, RegisterAddress, bits, flag};
 
 const SOURCE: &str =
     "OP-TEE, core/arch/arm/include/kernel/tz_ssvce_def.h; Arm, L2C-310 TRM DDI 0246 as widely published";
 
 const fn at(name: &'static str, title: &'static str, offset: u32, fields: &'static [Field]) -> Register {
-    let place = RegisterAddress::Memory { block: Block::Pl310, offset, step: 8 };
+    let place = RegisterAddress::Memory { block: RegisterBlock::Pl310, offset, step: 8 };
     Register { name, title, place, count: 1, width: 32, fields, source: SOURCE }
 }
 
@@ -17,20 +17,20 @@ const fn by_master(mut first: Register) -> Register {
     first
 }
 
-const WAYS: &[Field] = &[bits("WAYS", 15, 0, "ways; reads 0 once it is done", Meaning::Ways)];
+const WAYS: &[Field] = &[bits("WAYS", 15, 0, "ways; reads 0 once it is done", FieldEncoding::Ways)];
 
 pub const REGISTERS: &[Register] = &[
     by_master(at(
         "PL310_D_LOCKDOWNn",
         "ways that data of master n may not fill; without lockdown by master the first holds for all",
         0x900,
-        &[bits("WAYS", 15, 0, "locked ways", Meaning::MayNotFill(2))],
+        &[bits("WAYS", 15, 0, "locked ways", FieldEncoding::MayNotFill(2))],
     )),
     by_master(at(
         "PL310_I_LOCKDOWNn",
         "ways that instructions of master n may not fill; without lockdown by master the first holds for all",
         0x904,
-        &[bits("WAYS", 15, 0, "locked ways", Meaning::MayNotFill(2))],
+        &[bits("WAYS", 15, 0, "locked ways", FieldEncoding::MayNotFill(2))],
     )),
     at(
         "PL310_LOCK_LINE_EN",
@@ -54,14 +54,14 @@ pub const REGISTERS: &[Register] = &[
                 24,
                 23,
                 "allocation of writes",
-                Meaning::Choice(&[(0, "by the access's own attributes"), (1, "never"), (2, "always")]),
+                FieldEncoding::Choice(&[(0, "by the access's own attributes"), (1, "never"), (2, "always")]),
             ),
             bits(
                 "WAY_SIZE",
                 19,
                 17,
                 "size of a way",
-                Meaning::Choice(&[
+                FieldEncoding::Choice(&[
                     (1, "16 KiB"),
                     (2, "32 KiB"),
                     (3, "64 KiB"),
@@ -82,7 +82,7 @@ pub const REGISTERS: &[Register] = &[
             flag("DOUBLE_LINEFILL", 30, "fetching of two lines for one", "off", "on"),
             flag("I_PREFETCH", 29, "instruction prefetch", "off", "on"),
             flag("D_PREFETCH", 28, "data prefetch", "off", "on"),
-            bits("OFFSET", 4, 0, "lines that the prefetcher is ahead, less one", Meaning::Number),
+            bits("OFFSET", 4, 0, "lines that the prefetcher is ahead, less one", FieldEncoding::Number),
         ],
     ),
     at("PL310_CACHE_SYNC", "drains the cache's buffers", 0x730, &[flag("BUSY", 0, "draining", "done", "in progress")]),

@@ -37,7 +37,7 @@ pub enum RegisterAddress {
     /// A word of memory, from the first address of a block of registers.
     Memory {
         /// Whose block.
-        block: Block,
+        block: RegisterBlock,
         /// Bytes from its beginning.
         offset: u32,
         /// Bytes from one register of this kind to the next.
@@ -48,7 +48,7 @@ pub enum RegisterAddress {
 /// A block of registers in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Block {
+pub enum RegisterBlock {
     /// An Arm PL310, also called L2C-310.
     Pl310,
     /// The registers of a memory system component (MSC) of Arm MPAM.
@@ -82,7 +82,7 @@ impl RegisterAddress {
     }
 }
 
-impl Block {
+impl RegisterBlock {
     /// Its name before a `+`.
     pub fn name(self) -> &'static str {
         match self {

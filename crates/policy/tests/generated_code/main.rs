@@ -8,7 +8,7 @@ mod pl310;
 mod uboot;
 
 use waykeeper_platform::{Platform, find_bundled};
-use waykeeper_policy::{Form, Loaded, Membership, Offer, lower, plan};
+use waykeeper_policy::{Form, LoadedPolicy, Membership, Offer, lower, plan};
 
 fn offer(platform: &str) -> Offer {
     Offer::of_platform(&Platform::from_toml(find_bundled(platform).unwrap().text, platform).unwrap())
@@ -16,9 +16,9 @@ fn offer(platform: &str) -> Offer {
 
 /// The text of a bundled policy, or of one in TOML.
 fn text(policy: &str, platform: &str, form: Form) -> String {
-    let loaded = match Loaded::open(policy) {
+    let loaded = match LoadedPolicy::open(policy) {
         Ok(loaded) => loaded,
-        Err(_) => Loaded::from_text("my", "my.toml", &format!("title = 'x'\n{policy}")).unwrap(),
+        Err(_) => LoadedPolicy::from_text("my", "my.toml", &format!("title = 'x'\n{policy}")).unwrap(),
     };
     let offer = offer(platform);
     let assignment = plan(&loaded, &offer, &Membership::unread(&loaded.policy)).unwrap();

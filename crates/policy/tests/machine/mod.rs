@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use waykeeper_policy::Step;
 use waykeeper_policy::offer::Tree;
 use waykeeper_resctrl::{
-    AllocatableCache, Architecture, Bandwidth, CpuSet, Cpus, Domain, Kernel, MountOptions, Operation, Reply, Resctrl,
-    ResctrlMachine, Task, Throttle,
+    AllocatableCache, BandwidthResource, CpuSet, Domain, FileOperation, KernelRelease, MachineCpus, MountOptions,
+    QosTechnology, Reply, Resctrl, ResctrlMachine, Task, Throttle,
 };
 
 const CORES: u32 = 8;
@@ -54,8 +54,8 @@ fn cache(sizes: &'static [u32], locks: bool) -> impl Strategy<Value = Allocatabl
     )
 }
 
-fn bandwidth() -> impl Strategy<Value = Bandwidth> {
-    (1_u32..5, 2_u32..9).prop_map(|(step, closids)| Bandwidth {
+fn bandwidth() -> impl Strategy<Value = BandwidthResource> {
+    (1_u32..5, 2_u32..9).prop_map(|(step, closids)| BandwidthResource {
         domains: domains(8),
         closids,
         min: step * 5,
@@ -80,7 +80,7 @@ pub fn machine() -> impl Strategy<Value = Random> {
     let levels = prop_oneof![2 => Just((false, true)), 1 => Just((true, false)), 1 => Just((true, true))];
     let locks = prop::bool::weighted(0.4);
     let groups = prop_oneof![3 => Just(Vec::new()), 1 => prop::collection::vec(group(), 1..3)];
-    let kernel = prop::sample::select(&Kernel::ALL[..]);
+    let kernel = prop::sample::select(&KernelRelease::ALL[..]);
     (levels, locks, groups, kernel, any::<bool>()).prop_flat_map(|(levels, locks, groups, kernel, plain)| {
         let l2 = cache(&[1, 2, 4], locks).prop_map(move |cache| levels.0.then_some(cache));
         let l3 = cache(&[4, 8], locks).prop_map(move |cache| levels.1.then_some(cache));
@@ -95,8 +95,8 @@ pub fn machine() -> impl Strategy<Value = Random> {
                 Random {
                     machine: ResctrlMachine {
                         kernel,
-                        architecture: Architecture::Intel,
-                        cpus: Cpus { possible: CORES, parsed: CORES, online: (0..CORES).collect() },
+                        architecture: QosTechnology::Intel,
+                        cpus: MachineCpus { possible: CORES, parsed: CORES, online: (0..CORES).collect() },
                         l3,
                         l2,
                         mb,
@@ -181,7 +181,7 @@ impl Model {
 
     /// Makes a group; what the kernel refuses of it stays undone.
     fn make(&self, group: &Group, random: &Random) {
-        let _ = self.apply(&Operation::Mkdir { path: group.name.clone().into_bytes(), mode: 0o755 });
+        let _ = self.apply(&FileOperation::Mkdir { path: group.name.clone().into_bytes(), mode: 0o755 });
         let (level, cache, cdp) = match (&random.machine.l3, &random.machine.l2) {
             (Some(l3), _) => (3, l3, random.mount.cdp),
             (None, Some(l2)) => (2, l2, random.mount.cdpl2),
@@ -206,7 +206,7 @@ impl Model {
         }
     }
 
-    fn apply(&self, operation: &Operation) -> Result<Reply, String> {
+    fn apply(&self, operation: &FileOperation) -> Result<Reply, String> {
         let refused = |refusal: waykeeper_resctrl::OperationError| {
             format!("{}: {}", refusal.errno, String::from_utf8_lossy(&refusal.status).trim_end())
         };
@@ -214,7 +214,7 @@ impl Model {
     }
 
     fn write(&self, path: &str, text: &str) -> Result<Reply, String> {
-        self.apply(&Operation::Write { path: path.into(), data: text.into() })
+        self.apply(&FileOperation::Write { path: path.into(), data: text.into() })
     }
 
     /// Carries out a step.
@@ -226,7 +226,7 @@ impl Model {
                 if same { Ok(()) } else { Err(format!("mounted with {now:?}")) }
             }
             Step::MakeGroup { group } => {
-                self.apply(&Operation::Mkdir { path: group.clone().into_bytes(), mode: 0o755 }).map(|_| ())
+                self.apply(&FileOperation::Mkdir { path: group.clone().into_bytes(), mode: 0o755 }).map(|_| ())
             }
             Step::Write { path, text } => self.write(path, text).map(|_| ()),
             Step::Cgroup { group, cgroup } => {
@@ -247,7 +247,7 @@ fn rest(mask: u32) -> u32 {
 impl Tree for Model {
     fn text(&self, path: &str) -> Option<String> {
         let Some(inner) = path.strip_prefix(ROOT) else { return self.files.get(path).cloned() };
-        match self.apply(&Operation::Read { path: inner.trim_start_matches('/').into() }).ok()? {
+        match self.apply(&FileOperation::Read { path: inner.trim_start_matches('/').into() }).ok()? {
             Reply::Bytes(bytes) => String::from_utf8(bytes).ok(),
             _ => None,
         }

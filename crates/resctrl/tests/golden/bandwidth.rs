@@ -1,6 +1,6 @@
 //! Bandwidth in percent and in MB/s.
 
-use waykeeper_resctrl::{Bandwidth, Kernel, MountOptions, ResctrlMachine, example};
+use waykeeper_resctrl::{BandwidthResource, KernelRelease, MountOptions, ResctrlMachine, example};
 
 use crate::Mounted;
 
@@ -31,7 +31,7 @@ fn what_is_no_percentage_is_refused() {
 
 #[test]
 fn a_scale_that_is_not_linear_is_not_supported() {
-    let mb = Bandwidth { linear: false, ..example::server().mb.expect("a bandwidth") };
+    let mb = BandwidthResource { linear: false, ..example::server().mb.expect("a bandwidth") };
     let mut fs = Mounted::on(ResctrlMachine { mb: Some(mb), ..example::server() }, MountOptions::default());
     assert_eq!(fs.refused("schemata", "MB:0=50\n"), "No support for non-linear MB domains\n");
 }
@@ -48,7 +48,7 @@ fn in_megabytes_any_number_is_taken_at_once() {
 
 #[test]
 fn the_software_controllers_event_can_be_chosen_on_newer_kernels() {
-    let mut fs = Mounted::on(ResctrlMachine { kernel: Kernel::V6_18, ..example::server() }, MBPS);
+    let mut fs = Mounted::on(ResctrlMachine { kernel: KernelRelease::V6_18, ..example::server() }, MBPS);
     assert_eq!(fs.read("mba_MBps_event"), "mbm_local_bytes\n");
     assert_eq!(fs.write("mba_MBps_event", "mbm_total_bytes\n"), Ok(()));
     assert_eq!(fs.read("mba_MBps_event"), "mbm_total_bytes\n");

@@ -1,6 +1,6 @@
 //! New groups, and how many there can be.
 
-use waykeeper_resctrl::{Errno, Kernel, MountOptions, ResctrlMachine, example};
+use waykeeper_resctrl::{Errno, KernelRelease, MountOptions, ResctrlMachine, example};
 
 use crate::{Mounted, error, silent};
 
@@ -20,7 +20,8 @@ fn there_are_as_many_groups_as_the_smallest_resource_has_classes() {
 
 #[test]
 fn the_newest_kernels_begin_every_operation_with_an_empty_status() {
-    let mut fs = Mounted::on(ResctrlMachine { kernel: Kernel::V7_3, ..example::server() }, MountOptions::default());
+    let mut fs =
+        Mounted::on(ResctrlMachine { kernel: KernelRelease::V7_3, ..example::server() }, MountOptions::default());
     for number in 1..8 {
         assert_eq!(fs.mkdir(&format!("g{number}")), Ok(()));
     }
@@ -40,7 +41,8 @@ fn names_that_are_taken_or_odd() {
     assert_eq!(fs.mkdir("mon_data/x"), silent(Errno::EPERM));
     assert_eq!(fs.mkdir("mon_groups/mon_groups"), silent(Errno::EPERM));
     assert_eq!(fs.mkdir("no/x"), silent(Errno::ENOENT));
-    let mut newest = Mounted::on(ResctrlMachine { kernel: Kernel::V7_3, ..example::server() }, MountOptions::default());
+    let mut newest =
+        Mounted::on(ResctrlMachine { kernel: KernelRelease::V7_3, ..example::server() }, MountOptions::default());
     assert_eq!(newest.mkdir("info/x"), silent(Errno::ENODEV));
     assert_eq!(newest.mkdir("mon_data/x"), silent(Errno::EPERM));
 }

@@ -1,6 +1,6 @@
 //! Which files there are, their permissions and formats.
 
-use waykeeper_resctrl::{Errno, Kernel, MountOptions, Operation, Reply, Resctrl, ResctrlMachine, example};
+use waykeeper_resctrl::{Errno, FileOperation, KernelRelease, MountOptions, Reply, Resctrl, ResctrlMachine, example};
 
 use crate::{Mounted, silent};
 
@@ -21,7 +21,7 @@ fn the_root_has_a_groups_files_and_info() {
 #[test]
 fn a_new_group_gets_the_mode_of_mkdir_without_the_umask() {
     let mut fs = Mounted::server();
-    let mkdir = Operation::Mkdir { path: b"g".to_vec(), mode: 0o777 };
+    let mkdir = FileOperation::Mkdir { path: b"g".to_vec(), mode: 0o777 };
     fs.0.apply(&mkdir).expect("a free class");
     assert_eq!(fs.mode("g"), 0o755);
     assert_eq!(fs.mode("g/mon_groups"), 0o755);
@@ -40,7 +40,7 @@ fn older_kernels_pad_names_and_numbers() {
 
 #[test]
 fn newer_kernels_pad_names_alone() {
-    let machine = ResctrlMachine { kernel: Kernel::V6_18, ..example::server() };
+    let machine = ResctrlMachine { kernel: KernelRelease::V6_18, ..example::server() };
     let mut fs = Mounted::on(machine, MountOptions::default());
     assert_eq!(fs.read("schemata"), "    MB:0=100;1=100\n    L3:0=fffff;1=fffff\n");
 }
@@ -83,7 +83,7 @@ fn info_says_what_the_machine_has() {
 fn the_debug_option_shows_the_hardwares_identifiers() {
     let options = MountOptions { debug: true, ..MountOptions::default() };
     assert_eq!(Resctrl::new(example::server()).mount(options), Err(Errno::EINVAL));
-    let mut fs = Mounted::on(ResctrlMachine { kernel: Kernel::V6_12, ..example::server() }, options);
+    let mut fs = Mounted::on(ResctrlMachine { kernel: KernelRelease::V6_12, ..example::server() }, options);
     fs.mkdir("g").expect("a free class");
     assert_eq!((fs.read("g/ctrl_hw_id"), fs.read("g/mon_hw_id")), ("1\n".into(), "1\n".into()));
     assert_eq!(fs.0.shown_options(), ",debug");
@@ -119,7 +119,7 @@ fn root_too_needs_a_permission_bit() {
     assert_eq!(fs.write("schemata", &"x".repeat(4097)), silent(Errno::E2BIG));
     assert_eq!(fs.write("mon_data", "1\n"), silent(Errno::EISDIR));
     assert_eq!(fs.read_error("schemata/x"), Errno::ENOTDIR);
-    let unlink = Operation::Unlink { path: b"mon_data".to_vec() };
+    let unlink = FileOperation::Unlink { path: b"mon_data".to_vec() };
     assert_eq!(fs.0.apply(&unlink).expect_err("a directory").errno, Errno::EISDIR);
 }
 
@@ -129,19 +129,21 @@ fn names_are_hashed_as_signed_bytes_by_the_oldest_kernels() {
     let order = |kernel| {
         let machine = ResctrlMachine { kernel, monitoring: None, mb: None, ..example::server() };
         let mut fs = Mounted::on(machine, MountOptions::default());
-        let mkdir = Operation::Mkdir { path: b"\xff\xfe".to_vec(), mode: 0o755 };
+        let mkdir = FileOperation::Mkdir { path: b"\xff\xfe".to_vec(), mode: 0o755 };
         assert_eq!(fs.0.apply(&mkdir), Ok(Reply::Done));
         let names =
             fs.0.entries(b"").expect("a directory").into_iter().map(|entry| entry.name.escape_ascii().to_string());
         names.collect::<Vec<_>>().join(" ")
     };
-    assert_eq!(order(Kernel::V6_1), "cpus_list mode schemata info tasks size \\xff\\xfe cpus");
-    assert_eq!(order(Kernel::V6_12), "cpus_list mode schemata \\xff\\xfe info tasks size cpus");
+    assert_eq!(order(KernelRelease::V6_1), "cpus_list mode schemata info tasks size \\xff\\xfe cpus");
+    assert_eq!(order(KernelRelease::V6_12), "cpus_list mode schemata \\xff\\xfe info tasks size cpus");
 }
 
 #[test]
 fn a_mount_of_what_is_mounted_clears_the_status_before_7() {
-    for (kernel, status) in [(Kernel::V6_18, "ok\n"), (Kernel::V7_3, "Unknown or unsupported resource name 'X'\n")] {
+    for (kernel, status) in
+        [(KernelRelease::V6_18, "ok\n"), (KernelRelease::V7_3, "Unknown or unsupported resource name 'X'\n")]
+    {
         let mut fs = Mounted::on(ResctrlMachine { kernel, ..example::server() }, MountOptions::default());
         assert_eq!(fs.refused("schemata", "X:0=1\n"), "Unknown or unsupported resource name 'X'\n");
         assert_eq!(fs.0.mount(MountOptions::default()), Err(Errno::EBUSY));
@@ -153,7 +155,7 @@ fn a_mount_of_what_is_mounted_clears_the_status_before_7() {
 fn new_groups_and_cpus_clear_the_status_since_6_18_and_reading_since_7() {
     let old = "Unknown or unsupported resource name 'X'\n";
     for (kernel, after_mkdir, after_read) in
-        [(Kernel::V6_12, old, old), (Kernel::V6_18, "ok\n", old), (Kernel::V7_3, "ok\n", "ok\n")]
+        [(KernelRelease::V6_12, old, old), (KernelRelease::V6_18, "ok\n", old), (KernelRelease::V7_3, "ok\n", "ok\n")]
     {
         let mut fs = Mounted::on(ResctrlMachine { kernel, ..example::server() }, MountOptions::default());
         fs.refused("schemata", "X:0=1\n");

@@ -11,7 +11,7 @@ mod monitoring_groups;
 mod platforms;
 mod pseudo_lock;
 
-use waykeeper_resctrl::{Errno, MountOptions, Operation, Reply, Resctrl, ResctrlMachine, example};
+use waykeeper_resctrl::{Errno, FileOperation, MountOptions, Reply, Resctrl, ResctrlMachine, example};
 
 /// A mounted file system, with operations by text.
 pub(crate) struct Mounted(pub Resctrl);
@@ -29,7 +29,7 @@ impl Mounted {
     }
 
     pub(crate) fn read(&mut self, path: &str) -> String {
-        match self.0.apply(&Operation::Read { path: path.into() }) {
+        match self.0.apply(&FileOperation::Read { path: path.into() }) {
             Ok(Reply::Bytes(bytes)) => String::from_utf8(bytes).expect("text"),
             other => panic!("{path}: {other:?}"),
         }
@@ -37,16 +37,16 @@ impl Mounted {
 
     /// The error of a read.
     pub(crate) fn read_error(&mut self, path: &str) -> Errno {
-        self.0.apply(&Operation::Read { path: path.into() }).expect_err("an error").errno
+        self.0.apply(&FileOperation::Read { path: path.into() }).expect_err("an error").errno
     }
 
-    fn result(&mut self, operation: Operation) -> Result<(), (Errno, String)> {
+    fn result(&mut self, operation: FileOperation) -> Result<(), (Errno, String)> {
         let text = |status| String::from_utf8(status).expect("text");
         self.0.apply(&operation).map(drop).map_err(|refusal| (refusal.errno, text(refusal.status)))
     }
 
     pub(crate) fn write(&mut self, path: &str, data: &str) -> Result<(), (Errno, String)> {
-        self.result(Operation::Write { path: path.into(), data: data.into() })
+        self.result(FileOperation::Write { path: path.into(), data: data.into() })
     }
 
     /// The text of a write that ends with EINVAL.
@@ -57,19 +57,19 @@ impl Mounted {
     }
 
     pub(crate) fn mkdir(&mut self, path: &str) -> Result<(), (Errno, String)> {
-        self.result(Operation::Mkdir { path: path.into(), mode: 0o755 })
+        self.result(FileOperation::Mkdir { path: path.into(), mode: 0o755 })
     }
 
     pub(crate) fn rmdir(&mut self, path: &str) -> Result<(), (Errno, String)> {
-        self.result(Operation::Rmdir { path: path.into() })
+        self.result(FileOperation::Rmdir { path: path.into() })
     }
 
     pub(crate) fn rename(&mut self, from: &str, to: &str) -> Result<(), (Errno, String)> {
-        self.result(Operation::Rename { from: from.into(), to: to.into() })
+        self.result(FileOperation::Rename { from: from.into(), to: to.into() })
     }
 
     pub(crate) fn mode(&mut self, path: &str) -> u32 {
-        match self.0.apply(&Operation::Getattr { path: path.into() }) {
+        match self.0.apply(&FileOperation::Getattr { path: path.into() }) {
             Ok(Reply::Attributes(attributes)) => attributes.mode,
             other => panic!("{path}: {other:?}"),
         }
@@ -77,7 +77,7 @@ impl Mounted {
 
     /// The sorted names in a directory.
     pub(crate) fn names(&mut self, path: &str) -> Vec<String> {
-        match self.0.apply(&Operation::Readdir { path: path.into() }) {
+        match self.0.apply(&FileOperation::Readdir { path: path.into() }) {
             Ok(Reply::Entries(entries)) => {
                 let name = |name: Vec<u8>| String::from_utf8(name).expect("text");
                 let mut names: Vec<String> = entries.into_iter().map(|entry| name(entry.name)).collect();

@@ -1,6 +1,6 @@
 //! Masks in `schemata`: every check with its text.
 
-use waykeeper_resctrl::{AllocatableCache, Errno, Kernel, MountOptions, ResctrlMachine, example};
+use waykeeper_resctrl::{AllocatableCache, Errno, KernelRelease, MountOptions, ResctrlMachine, example};
 
 use crate::{Mounted, error};
 
@@ -57,7 +57,7 @@ fn only_the_first_run_of_ones_counts_for_the_least_number_of_bits() {
     assert_eq!(fs.write("schemata", "L3:0=300\n"), Ok(()));
     assert_eq!(fs.read("schemata").lines().next(), Some("L3:0=300;1=fffff"));
     let sparse = AllocatableCache { min_bits: 2, sparse: true, ..example::server().l3.expect("a cache") };
-    let machine = ResctrlMachine { kernel: Kernel::V6_18, l3: Some(sparse), ..example::server() };
+    let machine = ResctrlMachine { kernel: KernelRelease::V6_18, l3: Some(sparse), ..example::server() };
     let mut fs = Mounted::on(machine, MountOptions::default());
     assert_eq!(fs.refused("schemata", "L3:0=d\n"), "Need at least 2 bits in the mask\n");
     assert_eq!(fs.write("schemata", "L3:0=b\n"), Ok(()));
@@ -67,7 +67,7 @@ fn only_the_first_run_of_ones_counts_for_the_least_number_of_bits() {
 fn holes_are_asked_for_since_6_7() {
     let sparse = AllocatableCache { sparse: true, ..example::server().l3.expect("a cache") };
     let old = ResctrlMachine { l3: Some(sparse), ..example::server() };
-    let new = ResctrlMachine { kernel: Kernel::V6_12, ..old.clone() };
+    let new = ResctrlMachine { kernel: KernelRelease::V6_12, ..old.clone() };
     let mut fs = Mounted::on(old, MountOptions::default());
     assert_eq!(fs.refused("schemata", "L3:0=5\n"), "The mask 5 has non-consecutive 1-bits\n");
     let mut fs = Mounted::on(new, MountOptions::default());
@@ -77,7 +77,8 @@ fn holes_are_asked_for_since_6_7() {
 
 #[test]
 fn the_newest_kernels_say_so_when_the_newline_is_missing() {
-    let mut fs = Mounted::on(ResctrlMachine { kernel: Kernel::V7_3, ..example::server() }, MountOptions::default());
+    let mut fs =
+        Mounted::on(ResctrlMachine { kernel: KernelRelease::V7_3, ..example::server() }, MountOptions::default());
     assert_eq!(fs.write("schemata", "L3:0=f"), error(Errno::EINVAL, "schemata: Invalid input\n"));
     assert_eq!(fs.write("mode", ""), error(Errno::EINVAL, "mode: Invalid input\n"));
     // Reading a group's file clears the status.
@@ -91,7 +92,8 @@ fn the_status_holds_511_bytes() {
     let name = "x".repeat(600);
     let expected = format!("Unknown or unsupported resource name '{}", "x".repeat(511 - 38));
     assert_eq!(fs.refused("schemata", &format!("{name}:0=f\n")), expected);
-    let mut fs = Mounted::on(ResctrlMachine { kernel: Kernel::V7_3, ..example::server() }, MountOptions::default());
+    let mut fs =
+        Mounted::on(ResctrlMachine { kernel: KernelRelease::V7_3, ..example::server() }, MountOptions::default());
     assert_eq!(fs.refused("schemata", &format!("{name}:0=f\n")), expected + "[truncated]\n");
 }
 

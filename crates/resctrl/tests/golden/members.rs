@@ -1,10 +1,10 @@
 //! Tasks and CPUs.
 
-use waykeeper_resctrl::{Caller, Errno, Kernel, MountOptions, Operation, ResctrlMachine, Task, example};
+use waykeeper_resctrl::{Caller, Errno, FileOperation, KernelRelease, MountOptions, ResctrlMachine, Task, example};
 
 use crate::{Mounted, error};
 
-fn with_tasks(kernel: Kernel) -> Mounted {
+fn with_tasks(kernel: KernelRelease) -> Mounted {
     let mut fs = Mounted::on(ResctrlMachine { kernel, ..example::server() }, MountOptions::default());
     for tid in [1, 10, 20] {
         fs.0.start_task(None, Task::new(tid));
@@ -18,7 +18,7 @@ fn with_tasks(kernel: Kernel) -> Mounted {
 
 #[test]
 fn tasks_are_listed_process_by_process() {
-    let mut fs = with_tasks(Kernel::V6_1);
+    let mut fs = with_tasks(KernelRelease::V6_1);
     assert_eq!(fs.read("tasks"), "1\n10\n11\n20\n");
     assert_eq!(fs.write("a/tasks", "11\n"), Ok(()));
     assert_eq!((fs.read("tasks"), fs.read("a/tasks")), ("1\n10\n20\n".into(), "11\n".into()));
@@ -28,7 +28,7 @@ fn tasks_are_listed_process_by_process() {
 
 #[test]
 fn zero_is_the_writer_and_children_follow() {
-    let mut fs = with_tasks(Kernel::V6_1);
+    let mut fs = with_tasks(KernelRelease::V6_1);
     assert_eq!(fs.write("a/tasks", "0\n"), Ok(()));
     fs.0.start_task(Some(1), Task::new(30));
     assert_eq!(fs.read("a/tasks"), "1\n30\n");
@@ -38,7 +38,7 @@ fn zero_is_the_writer_and_children_follow() {
 
 #[test]
 fn a_monitoring_group_takes_tasks_of_its_control_group() {
-    let mut fs = with_tasks(Kernel::V6_1);
+    let mut fs = with_tasks(KernelRelease::V6_1);
     assert_eq!(fs.refused("a/mon_groups/m/tasks", "10\n"), "Can't move task to different control group\n");
     fs.write("a/tasks", "10\n").expect("a task");
     assert_eq!(fs.write("a/mon_groups/m/tasks", "10\n"), Ok(()));
@@ -52,7 +52,7 @@ fn a_monitoring_group_takes_tasks_of_its_control_group() {
 
 #[test]
 fn older_kernels_take_one_task_and_say_little() {
-    let mut fs = with_tasks(Kernel::V6_1);
+    let mut fs = with_tasks(KernelRelease::V6_1);
     assert_eq!(fs.write("a/tasks", "99\n"), error(Errno::ESRCH, "No task 99\n"));
     // What is no number does not even clear the status.
     assert_eq!(fs.write("a/tasks", "1,10\n"), error(Errno::EINVAL, "No task 99\n"));
@@ -63,7 +63,7 @@ fn older_kernels_take_one_task_and_say_little() {
 
 #[test]
 fn newer_kernels_take_a_list_up_to_the_first_mistake() {
-    let mut fs = with_tasks(Kernel::V6_12);
+    let mut fs = with_tasks(KernelRelease::V6_12);
     let failure = fs.write("a/tasks", "10,99,20\n");
     assert_eq!(failure, error(Errno::ESRCH, "No task 99\nError while processing task 99\n"));
     assert_eq!(fs.read("a/tasks"), "10\n");
@@ -75,10 +75,10 @@ fn newer_kernels_take_a_list_up_to_the_first_mistake() {
 
 #[test]
 fn users_move_their_own_tasks() {
-    let mut fs = with_tasks(Kernel::V6_1);
+    let mut fs = with_tasks(KernelRelease::V6_1);
     fs.0.start_task(None, Task { uid: 7, saved_uid: 7, ..Task::new(40) });
     let user = Caller { uid: 7, gid: 7, ..Caller::default() };
-    let write = |tid: &str| Operation::Write { path: b"a/tasks".to_vec(), data: tid.into() };
+    let write = |tid: &str| FileOperation::Write { path: b"a/tasks".to_vec(), data: tid.into() };
     assert!(fs.0.apply_for(&user, &write("40")).is_ok());
     let refusal = fs.0.apply_for(&user, &write("10")).expect_err("not the user's");
     assert_eq!((refusal.errno, refusal.status), (Errno::EPERM, b"No permission to move task 10\n".to_vec()));
@@ -86,7 +86,7 @@ fn users_move_their_own_tasks() {
 
 #[test]
 fn cpus_leave_the_group_that_had_them() {
-    let mut fs = with_tasks(Kernel::V6_1);
+    let mut fs = with_tasks(KernelRelease::V6_1);
     assert_eq!((fs.read("cpus"), fs.read("cpus_list")), ("f\n".into(), "0-3\n".into()));
     assert_eq!((fs.read("a/cpus"), fs.read("a/cpus_list")), ("0\n".into(), "\n".into()));
     assert_eq!(fs.write("a/cpus_list", "1-2\n"), Ok(()));
@@ -100,7 +100,7 @@ fn cpus_leave_the_group_that_had_them() {
 
 #[test]
 fn cpus_of_a_monitoring_group_are_its_control_groups() {
-    let mut fs = with_tasks(Kernel::V6_1);
+    let mut fs = with_tasks(KernelRelease::V6_1);
     fs.write("a/cpus_list", "1-3\n").expect("CPUs");
     let text = "Can only add CPUs to mongroup that belong to parent\n";
     assert_eq!(fs.refused("a/mon_groups/m/cpus_list", "0\n"), text);
@@ -114,7 +114,7 @@ fn cpus_of_a_monitoring_group_are_its_control_groups() {
 
 #[test]
 fn wrong_cpus_are_refused_with_the_parsers_error() {
-    let mut fs = with_tasks(Kernel::V7_3);
+    let mut fs = with_tasks(KernelRelease::V7_3);
     let text = "Bad CPU list/mask\n";
     assert_eq!(fs.write("a/cpus_list", "4\n"), error(Errno::ERANGE, text));
     assert_eq!(fs.write("a/cpus_list", "99999999999\n"), error(Errno::EOVERFLOW, text));

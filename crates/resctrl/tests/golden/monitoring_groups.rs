@@ -1,10 +1,10 @@
 //! Monitoring groups that are renamed and moved.
 
-use waykeeper_resctrl::{Errno, Kernel, MountOptions, ResctrlMachine, Task, example};
+use waykeeper_resctrl::{Errno, KernelRelease, MountOptions, ResctrlMachine, Task, example};
 
 use crate::{Mounted, error, silent};
 
-fn groups(kernel: Kernel) -> Mounted {
+fn groups(kernel: KernelRelease) -> Mounted {
     let mut fs = Mounted::on(ResctrlMachine { kernel, ..example::server() }, MountOptions::default());
     fs.0.start_task(None, Task::new(10));
     for path in ["a", "b", "a/mon_groups/m", "a/mon_groups/n"] {
@@ -17,7 +17,7 @@ fn groups(kernel: Kernel) -> Mounted {
 
 #[test]
 fn a_moved_group_takes_its_tasks_to_another_class() {
-    let mut fs = groups(Kernel::V6_18);
+    let mut fs = groups(KernelRelease::V6_18);
     assert_eq!(fs.rename("a/mon_groups/m", "b/mon_groups/x"), Ok(()));
     assert_eq!(fs.0.task_groups(10), Ok(b"res:b\nmon:x\n".to_vec()));
     assert_eq!(fs.names("a/mon_groups"), ["n"]);
@@ -27,7 +27,7 @@ fn a_moved_group_takes_its_tasks_to_another_class() {
 
 #[test]
 fn what_cannot_be_renamed() {
-    let mut fs = groups(Kernel::V6_18);
+    let mut fs = groups(KernelRelease::V6_18);
     let forbidden = |text| error(Errno::EPERM, text);
     let directories = "Source and destination must be directories";
     assert_eq!(fs.rename("a/tasks", "a/x"), forbidden(directories));
@@ -44,7 +44,7 @@ fn what_cannot_be_renamed() {
 
 #[test]
 fn a_group_that_monitors_cpus_stays_with_its_class() {
-    let mut fs = groups(Kernel::V6_18);
+    let mut fs = groups(KernelRelease::V6_18);
     fs.write("a/cpus_list", "1\n").expect("a CPU");
     fs.write("a/mon_groups/m/cpus_list", "1\n").expect("a CPU");
     let text = "Cannot move a MON group that monitors CPUs\n";
@@ -54,6 +54,6 @@ fn a_group_that_monitors_cpus_stays_with_its_class() {
 
 #[test]
 fn older_kernels_rename_nothing() {
-    let mut fs = groups(Kernel::V6_1);
+    let mut fs = groups(KernelRelease::V6_1);
     assert_eq!(fs.rename("a/mon_groups/m", "b/mon_groups/m"), silent(Errno::EPERM));
 }

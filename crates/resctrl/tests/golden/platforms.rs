@@ -1,15 +1,15 @@
 //! Architectures other than Intel's.
 
 use waykeeper_resctrl::{
-    AllocatableCache, Architecture, Bandwidth, Errno, Kernel, Monitoring, MountOptions, Resctrl, ResctrlMachine,
-    example,
+    AllocatableCache, BandwidthResource, Errno, KernelRelease, MonitorResource, MountOptions, QosTechnology, Resctrl,
+    ResctrlMachine, example,
 };
 
 use crate::{Mounted, error};
 
 fn amd() -> ResctrlMachine {
     let server = example::server();
-    let units = Bandwidth {
+    let units = BandwidthResource {
         min: 0,
         max: 2048,
         granularity: 1,
@@ -19,12 +19,12 @@ fn amd() -> ResctrlMachine {
         ..server.mb.clone().expect("a bandwidth")
     };
     ResctrlMachine {
-        kernel: Kernel::V7_3,
-        architecture: Architecture::Amd,
+        kernel: KernelRelease::V7_3,
+        architecture: QosTechnology::Amd,
         l3: server.l3.clone().map(|l3| AllocatableCache { min_bits: 0, sparse: true, shareable: 0, ..l3 }),
         mb: Some(units.clone()),
         smba: Some(units),
-        monitoring: server.monitoring.clone().map(|it| Monitoring { configurable: Some(0x7f), ..it }),
+        monitoring: server.monitoring.clone().map(|it| MonitorResource { configurable: Some(0x7f), ..it }),
         ..server
     }
 }
@@ -32,11 +32,11 @@ fn amd() -> ResctrlMachine {
 fn mpam() -> ResctrlMachine {
     let server = example::server();
     ResctrlMachine {
-        kernel: Kernel::V7_3,
-        architecture: Architecture::Mpam,
+        kernel: KernelRelease::V7_3,
+        architecture: QosTechnology::Mpam,
         l3: server.l3.clone().map(|l3| AllocatableCache { shareable: 0xfffff, sparse: true, closids: 4, ..l3 }),
         mb: None,
-        monitoring: server.monitoring.clone().map(|it| Monitoring { rmids: 2, ..it }),
+        monitoring: server.monitoring.clone().map(|it| MonitorResource { rmids: 2, ..it }),
         ..server
     }
 }
@@ -57,7 +57,7 @@ fn amd_has_units_of_bandwidth_and_any_mask() {
 
 #[test]
 fn kernels_before_6_3_do_not_know_slow_memory() {
-    let mut fs = Mounted::on(ResctrlMachine { kernel: Kernel::V6_1, ..amd() }, MountOptions::default());
+    let mut fs = Mounted::on(ResctrlMachine { kernel: KernelRelease::V6_1, ..amd() }, MountOptions::default());
     // Values are as wide as a mask of 20 bits.
     assert_eq!(fs.read("schemata"), "    MB:0= 2048;1= 2048\n    L3:0=fffff;1=fffff\n");
 }

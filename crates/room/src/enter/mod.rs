@@ -16,7 +16,7 @@ use std::io;
 use rustix::process::{Pid, WaitOptions, waitpid};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 use waykeeper_platform::Platform;
-use waykeeper_resctrl::Kernel;
+use waykeeper_resctrl::KernelRelease;
 
 use crate::backing::Backing;
 use crate::load::PlacedLoad;
@@ -26,7 +26,7 @@ pub struct RoomEntry {
     /// The platform.
     pub platform: Platform,
     /// The kernel that is seen on it.
-    pub kernel: Kernel,
+    pub kernel: KernelRelease,
     /// What stands behind the files.
     pub backing: Box<dyn Backing>,
     /// What runs there from the start.

@@ -12,7 +12,7 @@ use fuser::{
     LockOwner, Notifier, OpenFlags, RenameFlags, ReplyAttr, ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry,
     ReplyOpen, ReplyWrite, Request, TimeOrNow, WriteFlags,
 };
-use waykeeper_resctrl::{Attributes, Caller, Errno, Operation, Reply};
+use waykeeper_resctrl::{Attributes, Caller, Errno, FileOperation, Reply};
 
 use crate::room::Shared;
 
@@ -95,12 +95,12 @@ impl ResctrlFiles {
         Ok(path)
     }
 
-    fn apply(&self, caller: &Caller, operation: &Operation) -> Result<Reply, Errno> {
+    fn apply(&self, caller: &Caller, operation: &FileOperation) -> Result<Reply, Errno> {
         self.shared.apply(caller, operation).map_err(|refusal| refusal.errno)
     }
 
     fn attributes(&self, path: Vec<u8>) -> Result<Attributes, Errno> {
-        match self.apply(&Caller::default(), &Operation::Getattr { path })? {
+        match self.apply(&Caller::default(), &FileOperation::Getattr { path })? {
             Reply::Attributes(attributes) => Ok(attributes),
             _ => Err(Errno::EIO),
         }
@@ -146,7 +146,7 @@ impl ResctrlFiles {
             return Ok(piece(bytes, offset, size));
         }
         let path = self.path(inode)?;
-        let Reply::Bytes(bytes) = self.apply(&Caller::default(), &Operation::Read { path })? else {
+        let Reply::Bytes(bytes) = self.apply(&Caller::default(), &FileOperation::Read { path })? else {
             return Err(Errno::EIO);
         };
         let answer = piece(&bytes, offset, size);
@@ -190,7 +190,7 @@ impl ResctrlFiles {
     }
 
     fn write_path(&self, caller: &Caller, path: Vec<u8>, data: &[u8]) -> Result<usize, Errno> {
-        match self.apply(caller, &Operation::Write { path, data: data.to_vec() })? {
+        match self.apply(caller, &FileOperation::Write { path, data: data.to_vec() })? {
             Reply::Written(bytes) => Ok(bytes),
             _ => Err(Errno::EIO),
         }
@@ -199,7 +199,7 @@ impl ResctrlFiles {
     /// The entries of a directory with their numbers.
     pub fn list(&self, inode: u64) -> Result<Vec<(Vec<u8>, u64, bool)>, Errno> {
         let path = self.path(inode)?;
-        let Reply::Entries(entries) = self.apply(&Caller::default(), &Operation::Readdir { path: path.clone() })?
+        let Reply::Entries(entries) = self.apply(&Caller::default(), &FileOperation::Readdir { path: path.clone() })?
         else {
             return Err(Errno::EIO);
         };
@@ -275,7 +275,7 @@ impl Filesystem for ResctrlFiles {
             let path = self.path(inode.0)?;
             let held = self.attributes(path.clone())?;
             if let Some(mode) = mode {
-                self.apply(&caller(request), &Operation::Chmod { path: path.clone(), mode })?;
+                self.apply(&caller(request), &FileOperation::Chmod { path: path.clone(), mode })?;
             }
             if uid.is_some() || gid.is_some() {
                 let mut state = self.shared.state();
@@ -293,7 +293,7 @@ impl Filesystem for ResctrlFiles {
     fn mkdir(&self, request: &Request, parent: INodeNo, name: &OsStr, mode: u32, _umask: u32, reply: ReplyEntry) {
         let make = || {
             let path = self.child(parent.0, name)?;
-            self.apply(&caller(request), &Operation::Mkdir { path: path.clone(), mode })?;
+            self.apply(&caller(request), &FileOperation::Mkdir { path: path.clone(), mode })?;
             self.attributes(path)
         };
         match make() {
@@ -305,7 +305,7 @@ impl Filesystem for ResctrlFiles {
     fn rmdir(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
         let remove = || {
             let path = self.child(parent.0, name)?;
-            self.apply(&caller(request), &Operation::Rmdir { path })
+            self.apply(&caller(request), &FileOperation::Rmdir { path })
         };
         done(remove(), reply);
     }
@@ -313,7 +313,7 @@ impl Filesystem for ResctrlFiles {
     fn unlink(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
         let unlink = || {
             let path = self.child(parent.0, name)?;
-            self.apply(&caller(request), &Operation::Unlink { path })
+            self.apply(&caller(request), &FileOperation::Unlink { path })
         };
         done(unlink(), reply);
     }
@@ -330,7 +330,7 @@ impl Filesystem for ResctrlFiles {
     ) {
         let create = || {
             let path = self.child(parent.0, name)?;
-            self.apply(&caller(request), &Operation::Create { path })
+            self.apply(&caller(request), &FileOperation::Create { path })
         };
         reply.error(refusal(create().err().unwrap_or(Errno::EACCES)));
     }
@@ -351,7 +351,7 @@ impl Filesystem for ResctrlFiles {
             }
             let from = self.child(parent.0, name)?;
             let to = self.child(new_parent.0, new_name)?;
-            self.apply(&caller(request), &Operation::Rename { from, to })
+            self.apply(&caller(request), &FileOperation::Rename { from, to })
         };
         done(rename(), reply);
     }

@@ -7,7 +7,9 @@ use waykeeper_kernel_rig::generate::Generator;
 use waykeeper_kernel_rig::modelled::Modelled;
 use waykeeper_kernel_rig::setup::SETUPS;
 use waykeeper_kernel_rig::step::Step;
-use waykeeper_resctrl::{Attributes, Caller, Event, Kernel, MountOptions, Operation, Reading, Reply, Task};
+use waykeeper_resctrl::{
+    Attributes, Caller, FileOperation, KernelRelease, MonitorEvent, MountOptions, Reading, Reply, Task,
+};
 
 use crate::calls::{Said, call};
 use crate::ground::{Ground, TASKS};
@@ -24,20 +26,20 @@ fn said(reply: Reply) -> Said {
 }
 
 /// A FUSE file system cannot answer these: the kernel's own layers do before it is asked.
-fn is_the_layers(operation: &Operation) -> bool {
+fn is_the_layers(operation: &FileOperation) -> bool {
     let paths: &[&Vec<u8>] = match operation {
-        Operation::Rename { from, to } => &[from, to],
+        FileOperation::Rename { from, to } => &[from, to],
         // A write of no bytes never leaves the client.
-        Operation::Write { data, .. } if data.is_empty() => return true,
-        Operation::Read { path }
-        | Operation::Write { path, .. }
-        | Operation::Mkdir { path, .. }
-        | Operation::Rmdir { path }
-        | Operation::Readdir { path }
-        | Operation::Getattr { path }
-        | Operation::Chmod { path, .. }
-        | Operation::Unlink { path }
-        | Operation::Create { path } => &[path],
+        FileOperation::Write { data, .. } if data.is_empty() => return true,
+        FileOperation::Read { path }
+        | FileOperation::Write { path, .. }
+        | FileOperation::Mkdir { path, .. }
+        | FileOperation::Rmdir { path }
+        | FileOperation::Readdir { path }
+        | FileOperation::Getattr { path }
+        | FileOperation::Chmod { path, .. }
+        | FileOperation::Unlink { path }
+        | FileOperation::Create { path } => &[path],
     };
     // FUSE has a limit for names (1024 bytes), kernfs has none of its own.
     paths.iter().any(|path| path.split(|byte| *byte == b'/').any(|name| name.len() > 1024))
@@ -47,12 +49,12 @@ fn operations() -> usize {
     std::env::var("WAYKEEPER_ROOM_OPERATIONS").ok().and_then(|text| text.parse().ok()).unwrap_or(600)
 }
 
-fn compare(setup: usize, kernel: Kernel, seed: u64) -> usize {
+fn compare(setup: usize, kernel: KernelRelease, seed: u64) -> usize {
     let setup = SETUPS[setup];
     let machine = setup.machine(kernel);
     let mut ground = Ground::of_machine(machine.clone());
     let mut model = Modelled::new(machine);
-    model.resctrl.set_all_counters(Event::LlcOccupancy, Reading::Value(0));
+    model.resctrl.set_all_counters(MonitorEvent::LlcOccupancy, Reading::Value(0));
     // The tasks of the mounted side are those of the ground alone.
     model.resctrl.end_task(1);
     TASKS.iter().for_each(|tid| model.resctrl.start_task(None, Task::new(*tid)));
@@ -90,7 +92,7 @@ fn compare(setup: usize, kernel: Kernel, seed: u64) -> usize {
         trail.push(operation);
         let tail = &trail[trail.len().saturating_sub(3)..];
         assert_eq!(found, wanted, "{} on {kernel:?}, seed {seed}, after {done}: {tail:?}", setup.name);
-        let status = Operation::Read { path: b"info/last_cmd_status".to_vec() };
+        let status = FileOperation::Read { path: b"info/last_cmd_status".to_vec() };
         let wanted = model.resctrl.apply(&status).map(said).map_err(|refusal| refusal.errno.number());
         let found = call(&ground.root(), &status);
         assert_eq!(found, wanted, "status: {} on {kernel:?}, seed {seed}, after {done}: {tail:?}", setup.name);
@@ -103,7 +105,7 @@ fn compare(setup: usize, kernel: Kernel, seed: u64) -> usize {
 fn mounted_files_answer_as_the_model() {
     let mut total = 0;
     for (at, _) in SETUPS.iter().enumerate() {
-        for kernel in Kernel::ALL {
+        for kernel in KernelRelease::ALL {
             total += compare(at, kernel, at as u64 + 1);
         }
     }

@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 
-use waykeeper_resctrl::{Kernel, MountOptions};
+use waykeeper_resctrl::{KernelRelease, MountOptions};
 
 use crate::ground::Ground;
 
@@ -14,7 +14,7 @@ const ENODEV: i32 = 19;
 const EBUSY: i32 = 16;
 
 fn xeon() -> Ground {
-    Ground::of_platform("xeon-d-2752ter", Kernel::V6_12)
+    Ground::of_platform("xeon-d-2752ter", KernelRelease::V6_12)
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn unmounting_leaves_the_folder_as_it_was() {
 
 #[test]
 fn what_a_write_changes_beside_its_file_is_seen_at_once() {
-    let ground = Ground::of_platform("apollo-lake-e3950", Kernel::V6_12);
+    let ground = Ground::of_platform("apollo-lake-e3950", KernelRelease::V6_12);
     std::fs::create_dir(ground.path("a")).unwrap();
     let modes = || {
         let mode = |name: &str| std::fs::metadata(ground.path("a").join(name)).unwrap().mode() & 0o7777;

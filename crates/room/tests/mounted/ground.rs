@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 use waykeeper_platform::{Platform, find_bundled};
-use waykeeper_resctrl::{Kernel, MountOptions, ResctrlMachine};
+use waykeeper_resctrl::{KernelRelease, MountOptions, ResctrlMachine};
 use waykeeper_room::{Mounted, Room, RoomSpec, Still};
 
 /// Tasks that every tree here has.
@@ -25,7 +25,7 @@ pub fn platform(name: &str) -> Platform {
 
 impl Ground {
     /// A platform's tree.
-    pub fn of_platform(name: &str, kernel: Kernel) -> Self {
+    pub fn of_platform(name: &str, kernel: KernelRelease) -> Self {
         Self::new(RoomSpec::new(platform(name), kernel))
     }
 

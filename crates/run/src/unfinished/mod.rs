@@ -1,7 +1,7 @@
 //! A run that has not ended: each repeat is appended to `repeats.log` as it ends, so that a killed run loses none of them.
 //!
 //! One record a line: the CRC-32 of its JSON in eight hexadecimal digits, a space, the JSON. The first line is the
-//! [`Header`]; then come [`Entry`] lines, each synchronised to the disk before the next repeat counts.
+//! [`Header`]; then come [`JournalEntry`] lines, each synchronised to the disk before the next repeat counts.
 
 mod read;
 mod write;
@@ -63,9 +63,9 @@ pub struct Header {
 /// One line after the header.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Entry {
+pub enum JournalEntry {
     /// A repeat has ended.
-    Repeat(Box<Ended>),
+    Repeat(Box<EndedRepeat>),
     /// The run was resumed.
     Resumed {
         /// When, RFC 3339.
@@ -75,7 +75,7 @@ pub enum Entry {
 
 /// A repeat that has ended in its time.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Ended {
+pub struct EndedRepeat {
     /// The tag of its case.
     pub case: String,
     /// Its number, from 1.
@@ -88,7 +88,7 @@ pub struct Ended {
 
 /// A time in which nothing was measured.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Gap {
+pub struct Interruption {
     /// When the last repeat before it ended, RFC 3339.
     pub from: String,
     /// When the run was resumed, RFC 3339.

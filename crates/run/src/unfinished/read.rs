@@ -12,7 +12,7 @@ use waykeeper_experiment::site::ExecutorKind;
 use waykeeper_experiment::{InputError, Origin};
 use waykeeper_statistics::Budget;
 
-use super::{Entry, Gap, Header, REPEATS_FILE, SHARD_FORMAT};
+use super::{Header, Interruption, JournalEntry, REPEATS_FILE, SHARD_FORMAT};
 use crate::conclude::case_tag;
 use crate::folder::EXPERIMENT_FILE;
 use crate::kept_file::open_regular;
@@ -35,7 +35,7 @@ pub struct Unfinished {
     /// The repeats that have ended, by the places of the case and of the repeat, from 0.
     pub repeats: BTreeMap<(usize, usize), Measurement>,
     /// When nothing was measured, up to the last resumption.
-    pub gaps: Vec<Gap>,
+    pub gaps: Vec<Interruption>,
     /// When the last repeat ended, RFC 3339.
     pub last_at: Option<String>,
     /// Where the last whole line ends, bytes.
@@ -69,7 +69,7 @@ pub fn read(folder: &Path) -> Result<Option<Unfinished>, InputError> {
         end: 0,
         torn: false,
     };
-    while let Some(entry) = lines.next::<Entry>()? {
+    while let Some(entry) = lines.next::<JournalEntry>()? {
         read.add(entry).map_err(|why| lines.bad(&why))?;
     }
     (read.end, read.torn) = (lines.end, lines.torn);
@@ -77,13 +77,13 @@ pub fn read(folder: &Path) -> Result<Option<Unfinished>, InputError> {
 }
 
 impl Unfinished {
-    fn add(&mut self, entry: Entry) -> Result<(), String> {
+    fn add(&mut self, entry: JournalEntry) -> Result<(), String> {
         match entry {
-            Entry::Resumed { at } => {
+            JournalEntry::Resumed { at } => {
                 let from = self.last_at.clone().unwrap_or_else(|| self.header.run.started.clone());
-                self.gaps.push(Gap { from, to: at, repeats: self.repeats.len() });
+                self.gaps.push(Interruption { from, to: at, repeats: self.repeats.len() });
             }
-            Entry::Repeat(ended) => {
+            JournalEntry::Repeat(ended) => {
                 let cases = self.header.plan.cases.len();
                 let case = (0..cases).find(|index| case_tag(*index) == ended.case);
                 let case = case.ok_or_else(|| format!("found case `{}`; there are {cases}", ended.case))?;
@@ -197,7 +197,7 @@ impl Unfinished {
             return Vec::new();
         }
         let planned = self.planned();
-        let say = |Gap { from, to, repeats }: &Gap| {
+        let say = |Interruption { from, to, repeats }: &Interruption| {
             format!(
                 "Nothing was measured from {from} to {to}: the run ended there, after {repeats} of {planned} repeats, and was \
                  resumed."

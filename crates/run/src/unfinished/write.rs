@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
 use serde::Serialize;
 
-use super::{Entry, Header, REPEATS_FILE};
+use super::{Header, JournalEntry, REPEATS_FILE};
 use crate::folder::{EXPERIMENT_FILE, expect_empty};
 
 /// Locks a run's folder for the one process that measures into it, until the file is closed.
@@ -74,7 +74,7 @@ impl Log {
     ///
     /// # Errors
     /// A disk that is full, a file that cannot be written; a log without a header.
-    pub fn append(&mut self, entry: &Entry) -> io::Result<()> {
+    pub fn append(&mut self, entry: &JournalEntry) -> io::Result<()> {
         let line = line(entry)?;
         let (file, end) = self.file.as_mut().ok_or_else(|| io::Error::other("the log has no header yet"))?;
         if let Err(error) = file.write_all_at(&line, *end).and_then(|()| file.sync_data()) {

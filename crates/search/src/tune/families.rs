@@ -2,8 +2,8 @@
 
 use waykeeper_platform::{CoreId, WayControl};
 use waykeeper_policy::{
-    Amount, BandwidthLimit, CacheShare, Class, Clock, ClockRange, Colours, CoreList, Cores, Location, Lockdown,
-    LockedLines, Offer, Others, Policy, Priority, PseudoLock, Quantity,
+    Amount, BandwidthLimit, BusPriority, CacheQuantity, CacheShare, Class, ClockRange, Colours, CoreFrequency,
+    CoreList, Cores, Location, Lockdown, LockedLines, Offer, Others, Policy, PseudoLock,
 };
 
 use super::dimension::TuneOver;
@@ -259,7 +259,7 @@ impl Builder<'_> {
                 policy.classes.clear();
                 policy.lockdown = Some(Lockdown {
                     core: core.clone(),
-                    l2: lines.then(|| CacheShare::of(Amount { bound: None, quantity: Quantity::Ways(1) })),
+                    l2: lines.then(|| CacheShare::of(Amount { bound: None, quantity: CacheQuantity::Ways(1) })),
                     lines: if lines { handler_lines() } else { Vec::new() },
                     pages: if pages { handler_pages() } else { Vec::new() },
                 });
@@ -283,8 +283,8 @@ impl Builder<'_> {
     fn priority(&self) -> Vec<Part> {
         let offered = self.offer.controls.priority_levels.is_some_and(|levels| levels > 1);
         let change = |policy: &mut Policy| {
-            of_target(policy, |class| class.priority = Some(Priority::Highest));
-            policy.others.priority = Some(Priority::Lowest);
+            of_target(policy, |class| class.priority = Some(BusPriority::Highest));
+            policy.others.priority = Some(BusPriority::Lowest);
         };
         let part = Part {
             name: "priority".into(),
@@ -382,7 +382,8 @@ impl Builder<'_> {
             // Levels of performance are multiples of 100 MHz.
             let mhz = (base * quarters / 4 / 100).max(1) * 100;
             let change = move |policy: &mut Policy| {
-                policy.others.clock = Some(ClockRange::Between(Clock::Mhz(mhz.min(400)), Clock::Mhz(mhz)));
+                policy.others.clock =
+                    Some(ClockRange::Between(CoreFrequency::Mhz(mhz.min(400)), CoreFrequency::Mhz(mhz)));
             };
             Part {
                 name: format!("clock-{mhz}"),
@@ -425,7 +426,7 @@ impl Part {
 }
 
 fn amount(bits: u32) -> Amount {
-    Amount { bound: None, quantity: Quantity::Bits(bits) }
+    Amount { bound: None, quantity: CacheQuantity::Bits(bits) }
 }
 
 fn of_target(policy: &mut Policy, change: impl FnOnce(&mut Class)) {

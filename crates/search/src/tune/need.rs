@@ -1,7 +1,7 @@
 //! What a target needs of a cache by computation: its misses by the number of ways that it may fill, without time and without
 //! neighbours. The answer only says where a search begins; it decides nothing.
 
-use waykeeper_functional::{Addresses, Hierarchy, Level};
+use waykeeper_functional::{Addresses, CoreCaches, Level};
 use waykeeper_platform::Replacement;
 use waykeeper_workload::{CacheShapes, Pattern};
 
@@ -46,7 +46,7 @@ fn misses_of_a_pass(
             if shape.level == level { level_of.filling(mask) } else { level_of }
         })
         .collect();
-    let mut hierarchy = Hierarchy::new(line_bytes, &levels).ok()?;
+    let mut hierarchy = CoreCaches::new(line_bytes, &levels).ok()?;
     let mut addresses = Addresses::new(pattern, 1).ok()?;
     hierarchy.follow(&mut addresses, accesses).ok()?;
     hierarchy.reset_counts();

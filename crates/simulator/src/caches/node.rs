@@ -25,7 +25,7 @@ pub struct Filter {
 
 /// What lies directly inside a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unit {
+pub enum NodeChild {
     /// A core's private caches.
     Core(usize),
     /// A node further in.
@@ -34,11 +34,11 @@ pub enum Unit {
 
 /// A node: a shared cache, a filter, both, or just a place where ways from several cores meet.
 #[derive(Debug, Clone)]
-pub struct Node {
+pub struct InterconnectNode {
     /// The cores inside, one bit each.
     pub cores: u32,
     /// What lies directly inside; an owner's bit in the filter is its number here.
-    pub units: Vec<Unit>,
+    pub units: Vec<NodeChild>,
     /// The shared cache.
     pub cache: Option<SharedLevel>,
     /// The filter. Without one, the caches of whoever may hold a line are asked, as if a filter knew it at no cost.
@@ -117,7 +117,7 @@ impl Route {
 ///
 /// # Errors
 /// The numbers of two plans that overlap without nesting, or of one that makes a route too long (twice).
-pub fn connect(mut plans: Vec<HierarchyPlan>, cores: usize) -> Result<(Vec<Node>, Vec<Route>), (usize, usize)> {
+pub fn connect(mut plans: Vec<HierarchyPlan>, cores: usize) -> Result<(Vec<InterconnectNode>, Vec<Route>), (usize, usize)> {
     let all = u32::MAX >> (32 - cores);
     for (at, plan) in plans.iter().enumerate() {
         let clash = |inner: &&HierarchyPlan| inner.cores & plan.cores != 0 && inner.cores & !plan.cores != 0;
@@ -130,21 +130,21 @@ pub fn connect(mut plans: Vec<HierarchyPlan>, cores: usize) -> Result<(Vec<Node>
     }
     let covers: Vec<_> = plans.iter().map(|plan| plan.cores).collect();
     let outer_of = |at: usize| (at + 1..covers.len()).find(|outer| covers[*outer] & covers[at] != 0);
-    let mut nodes: Vec<Node> = plans.into_iter().map(Node::unconnected).collect();
+    let mut nodes: Vec<InterconnectNode> = plans.into_iter().map(InterconnectNode::unconnected).collect();
     let mut routes = vec![Route::default(); cores];
     for (core, route) in routes.iter_mut().enumerate() {
         let mut next = (0..covers.len()).find(|at| covers[*at] >> core & 1 == 1);
-        let mut unit = Unit::Core(core);
+        let mut unit = NodeChild::Core(core);
         while let Some(at) = next {
             let Some(stop) = route.stops.get_mut(route.len as usize) else { return Err((at, at)) };
             *stop = Stop::new(at, nodes[at].bit_of(unit));
             route.len += 1;
-            unit = Unit::Node(at);
+            unit = NodeChild::Node(at);
             next = outer_of(at);
         }
     }
     for at in 0..nodes.len() {
-        nodes[at].outer = outer_of(at).map(|outer| Stop::new(outer, nodes[outer].bit_of(Unit::Node(at))));
+        nodes[at].outer = outer_of(at).map(|outer| Stop::new(outer, nodes[outer].bit_of(NodeChild::Node(at))));
     }
     for at in 0..nodes.len() {
         let outside = std::iter::successors(nodes[at].outer, |stop| nodes[stop.node()].outer);
@@ -161,7 +161,7 @@ pub fn connect(mut plans: Vec<HierarchyPlan>, cores: usize) -> Result<(Vec<Node>
     Ok((nodes, routes))
 }
 
-impl Node {
+impl InterconnectNode {
     fn unconnected(plan: HierarchyPlan) -> Self {
         Self {
             cores: plan.cores,
@@ -174,7 +174,7 @@ impl Node {
         }
     }
 
-    fn bit_of(&mut self, unit: Unit) -> u32 {
+    fn bit_of(&mut self, unit: NodeChild) -> u32 {
         let known = self.units.iter().position(|held| *held == unit);
         1 << known.unwrap_or_else(|| {
             self.units.push(unit);
@@ -219,7 +219,7 @@ mod tests {
         // Cores 0 and 1 alone, 2 and 3 share, 4 and 5 share.
         let (nodes, routes) = connect(vec![HierarchyPlan::new(0b001100), HierarchyPlan::new(0b110000)], 6).unwrap();
         assert_eq!([0, 2, 5].map(|core| nodes_of(&routes, core)), [vec![2], vec![0, 2], vec![1, 2]]);
-        use Unit::{Core, Node};
+        use NodeChild::{Core, Node};
         assert_eq!(nodes[2].units, [Core(0), Core(1), Node(0), Node(1)]);
         assert_eq!(nodes[1].outer, Some(Stop::new(2, 0b1000)));
         assert_eq!([0, 2].map(|at| nodes[at].alone), [0, SHARED]);

@@ -19,7 +19,7 @@ pub struct Displaced {
 
 /// The answer to a request for an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Entry {
+pub enum EntryAllocation {
     /// It is there; another one may have made room for it.
     Taken(Option<Displaced>),
     /// Every entry of the set waits for a fill; nothing was changed.
@@ -139,13 +139,13 @@ impl SnoopFilter {
 
     /// Takes an entry for a line that has none.
     #[inline(always)]
-    pub fn take(&mut self, line: Line, owners: u32, busy: bool, random: &mut Xorshift) -> Entry {
+    pub fn take(&mut self, line: Line, owners: u32, busy: bool, random: &mut Xorshift) -> EntryAllocation {
         debug_assert!(self.find(line).is_none(), "line {line:#x} has an entry");
         let (set, all) = (self.rows.set_of(line), self.rows.all_ways());
         let Rows { sets, ways, policy, .. } = &mut self.rows;
         with_rows!(sets, rows => {
             let entry = enter(&mut rows[set], (*policy, *ways, all), (line, owners, busy), random);
-            entry.map_or(Entry::AllBusy, |(_, displaced)| Entry::Taken(displaced))
+            entry.map_or(EntryAllocation::AllBusy, |(_, displaced)| EntryAllocation::Taken(displaced))
         })
     }
 
@@ -246,17 +246,17 @@ mod tests {
     fn only_an_entry_without_a_fill_in_flight_makes_room() {
         let mut filter = SnoopFilter::new(1, 3, Replacement::Random);
         let mut random = Xorshift::new(3);
-        assert_eq!(filter.take(1, 0b01, true, &mut random), Entry::Taken(None));
-        assert_eq!(filter.take(2, 0b10, false, &mut random), Entry::Taken(None));
-        assert_eq!(filter.take(3, 0b01, true, &mut random), Entry::Taken(None));
+        assert_eq!(filter.take(1, 0b01, true, &mut random), EntryAllocation::Taken(None));
+        assert_eq!(filter.take(2, 0b10, false, &mut random), EntryAllocation::Taken(None));
+        assert_eq!(filter.take(3, 0b01, true, &mut random), EntryAllocation::Taken(None));
         let displaced = Displaced { line: 2, owners: 0b10 };
-        assert_eq!(filter.take(4, 0b01, true, &mut random), Entry::Taken(Some(displaced)));
+        assert_eq!(filter.take(4, 0b01, true, &mut random), EntryAllocation::Taken(Some(displaced)));
         assert_eq!([1, 5].map(|line| filter.look(line)), [Known::InFlight, Known::NoRoom]);
-        assert_eq!(filter.take(5, 0b01, true, &mut random), Entry::AllBusy);
+        assert_eq!(filter.take(5, 0b01, true, &mut random), EntryAllocation::AllBusy);
         filter.settle(3);
         assert_eq!([3, 5].map(|line| filter.look(line)), [Known::Held(0b01), Known::Nothing]);
         let displaced = Displaced { line: 3, owners: 0b01 };
-        assert_eq!(filter.take(5, 0b01, true, &mut random), Entry::Taken(Some(displaced)));
+        assert_eq!(filter.take(5, 0b01, true, &mut random), EntryAllocation::Taken(Some(displaced)));
     }
 
     #[test]

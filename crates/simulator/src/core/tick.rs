@@ -12,8 +12,8 @@ use crate::core::port::{Issued, Port};
 use crate::core::program::EventLine;
 use crate::core::world::World;
 use crate::line::Line;
-use crate::observe::explain::What;
-use crate::observe::samples::Samples;
+use crate::observe::explain::LineRole;
+use crate::observe::samples::SampleReceiver;
 use crate::time::{NEVER, ps};
 
 /// A delay that passes have now and then on an idle machine.
@@ -29,7 +29,7 @@ pub struct IdleJitter {
 
 /// A running `tick` workload.
 #[derive(Debug, Clone)]
-pub struct Tick {
+pub struct RunningTick {
     /// Way to the memory.
     pub port: Port,
     /// Lines of code of a pass, its body included.
@@ -80,7 +80,7 @@ enum State {
     Computing,
 }
 
-impl Tick {
+impl RunningTick {
     /// A loop that begins at `start`.
     #[expect(clippy::too_many_arguments, reason = "each is one property of the loop, named by its field")]
     pub fn new(
@@ -139,7 +139,7 @@ impl Tick {
     }
 
     /// Acts at `wake`.
-    pub fn run(&mut self, world: &mut World, samples: &mut dyn Samples) {
+    pub fn run(&mut self, world: &mut World, samples: &mut dyn SampleReceiver) {
         match self.state {
             State::Quiet => {
                 self.count_quiet_passes(self.wake, samples);
@@ -270,7 +270,7 @@ impl Tick {
         self.sleep(State::Touching(0), self.pass_start);
     }
 
-    fn end_pass(&mut self, world: &mut World, samples: &mut dyn Samples) {
+    fn end_pass(&mut self, world: &mut World, samples: &mut dyn SampleReceiver) {
         let end = self.wake;
         self.last_ticks = end / self.counter_tick - self.pass_start / self.counter_tick;
         if self.warm_up > 0 {
@@ -308,7 +308,7 @@ impl Tick {
             return explainer.begins();
         }
         let stack = self.data.split_last().map_or(&[][..], |(_, stack)| stack);
-        let name = |line| if stack.contains(&line) { What::Stack } else { What::Recorder };
+        let name = |line| if stack.contains(&line) { LineRole::Stack } else { LineRole::Recorder };
         explainer.ended(self.last_ticks, self.pass_start, end, name);
     }
 
@@ -322,7 +322,7 @@ impl Tick {
     }
 
     /// Counts the quiet passes that ended by `now`.
-    pub fn count_quiet_passes(&mut self, now: u64, samples: &mut dyn Samples) {
+    pub fn count_quiet_passes(&mut self, now: u64, samples: &mut dyn SampleReceiver) {
         if self.state != State::Quiet {
             return;
         }
@@ -375,7 +375,7 @@ impl Tick {
     }
 
     /// Counts the quiet passes of a time that nobody simulates, which ends at `at`.
-    pub fn skip(&mut self, length: u64, at: u64, samples: &mut dyn Samples) {
+    pub fn skip(&mut self, length: u64, at: u64, samples: &mut dyn SampleReceiver) {
         // What is left of the last pass is left out: the passes under way before and after are one.
         let (length, since) = (length + self.skip_left_over.0, self.skip_left_over.1);
         let passes = length / self.pass;
@@ -392,7 +392,7 @@ impl Tick {
     }
 
     /// The core lost a line: the pass that is under way ends as it began, the next one will miss.
-    pub fn disturbed(&mut self, now: u64, samples: &mut dyn Samples) {
+    pub fn disturbed(&mut self, now: u64, samples: &mut dyn SampleReceiver) {
         if self.state != State::Quiet {
             return;
         }
@@ -407,7 +407,7 @@ impl Tick {
 }
 
 /// So many samples of a value, and of the next one, up to a time.
-fn record_two(samples: &mut dyn Samples, value: u64, counts: [u64; 2], at: u64) {
+fn record_two(samples: &mut dyn SampleReceiver, value: u64, counts: [u64; 2], at: u64) {
     for (value, count) in (value..).zip(counts).filter(|(_, count)| *count > 0) {
         samples.record(value, count, at);
     }

@@ -14,7 +14,7 @@ use crate::refused::Refused;
 
 impl Engine {
     /// Starts a program on an idle core, within a microsecond of the present time. Its core keeps its class; what
-    /// [`Engine::set_control`] has set for all cores holds for it. Several targets may run: [`crate::Samples::record_of`]
+    /// [`Engine::set_control`] has set for all cores holds for it. Several targets may run: [`crate::SampleReceiver::record_of`]
     /// tells them apart.
     ///
     /// # Errors

@@ -30,7 +30,7 @@ use crate::caches::allocation::code::Code;
 use crate::caches::hierarchy::{MOST_CORES, Write};
 use crate::core::mshrs::MOST_MSHRS;
 use crate::core::port::Port;
-use crate::core::tick::Tick;
+use crate::core::tick::RunningTick;
 use crate::core::world::World;
 use crate::engine::build::need;
 use crate::engine::controls::{TARGET_CLASS, at_start, settings_of};
@@ -43,10 +43,10 @@ use crate::engine::sink::Sink;
 use crate::engine::start::Starter;
 use crate::engine::wakes::Wakes;
 use crate::line::{EMPTY, Line};
-use crate::memory::{Handle, Source};
+use crate::memory::{Handle, Requester};
 use crate::observe::counters::CoreCounters;
 use crate::observe::label::Label;
-use crate::observe::samples::Samples;
+use crate::observe::samples::SampleReceiver;
 use crate::refused::Refused;
 
 /// A platform with programs on it, at some time.
@@ -186,7 +186,7 @@ impl Engine {
     }
 
     /// Runs until this time, in picoseconds.
-    pub fn advance(&mut self, until_ps: u64, samples: &mut dyn Samples) {
+    pub fn advance(&mut self, until_ps: u64, samples: &mut dyn SampleReceiver) {
         let skipped = self.skipped_ps();
         let until_ps = until_ps.saturating_sub(skipped);
         let samples = &mut Later { samples, by: skipped };
@@ -339,7 +339,7 @@ impl Engine {
     }
 
     #[inline(always)]
-    fn step_program(&mut self, index: usize, horizon: u64, samples: &mut dyn Samples) {
+    fn step_program(&mut self, index: usize, horizon: u64, samples: &mut dyn SampleReceiver) {
         let (wake, waits_for) = match &mut self.running[index] {
             Running::Stream(stream) if stream.is_straight() => {
                 self.now = stream.run_straight(&mut self.world, horizon);
@@ -360,7 +360,7 @@ impl Engine {
 
     /// Passes on what the last step caused: writes to memory, and lines that cores lost.
     #[inline]
-    pub(crate) fn settle(&mut self, samples: &mut dyn Samples) {
+    pub(crate) fn settle(&mut self, samples: &mut dyn SampleReceiver) {
         if !self.world.is_settled() {
             self.pass_on(samples);
         }
@@ -368,9 +368,9 @@ impl Engine {
 
     #[cold]
     #[inline(never)]
-    fn pass_on(&mut self, samples: &mut dyn Samples) {
+    fn pass_on(&mut self, samples: &mut dyn SampleReceiver) {
         while let Some(Write { line, core, label }) = self.world.hierarchy.writes.pop() {
-            let source = Source { core: core as u8, class: label.class, monitor: label.monitor, first: false };
+            let source = Requester { core: core as u8, class: label.class, monitor: label.monitor, first: false };
             self.world.memory.write(line, source, self.now);
         }
         if std::mem::take(&mut self.world.has_room) {
@@ -400,14 +400,14 @@ impl Engine {
 
 #[cold]
 #[inline(never)]
-fn run_tick(tick: &mut Tick, world: &mut World, samples: &mut dyn Samples) -> (u64, Option<Line>) {
+fn run_tick(tick: &mut RunningTick, world: &mut World, samples: &mut dyn SampleReceiver) -> (u64, Option<Line>) {
     tick.run(world, samples);
     (tick.wake, tick.port.waits_for())
 }
 
 #[cold]
 #[inline(never)]
-fn answer_tick(tick: &mut Tick, mshr: usize, world: &mut World, line_bytes: u64, now: u64) -> Line {
+fn answer_tick(tick: &mut RunningTick, mshr: usize, world: &mut World, line_bytes: u64, now: u64) -> Line {
     let filled = tick.port.answer_rarely(mshr, world, line_bytes, now);
     tick.answered(mshr, world, now);
     filled
@@ -415,7 +415,7 @@ fn answer_tick(tick: &mut Tick, mshr: usize, world: &mut World, line_bytes: u64,
 
 #[cold]
 #[inline(never)]
-fn retry_tick(tick: &mut Tick, filled: Option<Line>, world: &mut World, now: u64) -> Option<u64> {
+fn retry_tick(tick: &mut RunningTick, filled: Option<Line>, world: &mut World, now: u64) -> Option<u64> {
     let at = tick.port.retry_after(filled, world, now)?;
     tick.unblocked(world, at);
     Some(tick.wake)

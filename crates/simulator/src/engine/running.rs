@@ -8,7 +8,7 @@ use crate::core::placement::MemoryRegion;
 use crate::core::port::Port;
 use crate::core::program::EventLine;
 use crate::core::program::Program as Stream;
-use crate::core::tick::Tick;
+use crate::core::tick::RunningTick;
 use crate::line::Line;
 use crate::observe::counters::FrontCounters;
 
@@ -18,7 +18,7 @@ pub enum Running {
     /// Steps of a stream.
     Stream(Box<Stream>),
     /// Passes of a tick loop.
-    Tick(Box<Tick>),
+    Tick(Box<RunningTick>),
 }
 
 impl Running {
@@ -48,7 +48,7 @@ impl Running {
     }
 
     /// The tick loop, if it is one.
-    pub fn tick(&self) -> Option<&Tick> {
+    pub fn tick(&self) -> Option<&RunningTick> {
         match self {
             Self::Stream(_) => None,
             Self::Tick(tick) => Some(tick),

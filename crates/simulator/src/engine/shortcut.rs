@@ -4,10 +4,10 @@ use std::fmt::Debug;
 
 use waykeeper_platform::CoreId;
 
-use crate::core::tick::Tick;
+use crate::core::tick::RunningTick;
 use crate::engine::Engine;
 use crate::engine::running::Running;
-use crate::observe::samples::Samples;
+use crate::observe::samples::SampleReceiver;
 use crate::time::NEVER;
 
 /// Jumps over time that need not be simulated.
@@ -17,7 +17,7 @@ pub trait Shortcut: Debug + Send + Sync {
 
     /// Jumps from the engine's present time, over `until` picoseconds of its time at most, and returns the picoseconds
     /// that were jumped over; 0 if it cannot now. The samples of that time go to `samples`.
-    fn take(&mut self, engine: &mut Engine, until: u64, samples: &mut dyn Samples) -> u64;
+    fn take(&mut self, engine: &mut Engine, until: u64, samples: &mut dyn SampleReceiver) -> u64;
 
     /// Accesses that a program has skipped, by the number of the program.
     fn skipped_accesses(&self, program: usize) -> u64;
@@ -70,12 +70,12 @@ impl Engine {
     /// Whether the target, if there is one, makes passes without a miss: only then is it worth a look.
     #[inline]
     pub(super) fn is_target_quiet(&self) -> bool {
-        self.running.iter().filter_map(Running::tick).all(Tick::is_quiet)
+        self.running.iter().filter_map(Running::tick).all(RunningTick::is_quiet)
     }
 
     /// Takes the shortcut if it leads anywhere, up to `until` of simulated time; returns the picoseconds.
     #[inline(never)]
-    pub(super) fn jump_ahead(&mut self, until: u64, samples: &mut dyn Samples) -> u64 {
+    pub(super) fn jump_ahead(&mut self, until: u64, samples: &mut dyn SampleReceiver) -> u64 {
         let Some(mut shortcut) = self.shortcuts.shortcut.take() else { return 0 };
         let skipped = shortcut.take(self, until, samples);
         self.take_shortcuts(shortcut);
@@ -105,12 +105,12 @@ impl Engine {
 /// Samples as they come, later by what was skipped.
 pub struct Later<'s> {
     /// Who gets them.
-    pub samples: &'s mut dyn Samples,
+    pub samples: &'s mut dyn SampleReceiver,
     /// Picoseconds.
     pub by: u64,
 }
 
-impl Samples for Later<'_> {
+impl SampleReceiver for Later<'_> {
     #[inline]
     fn record(&mut self, ticks: u64, count: u64, at_ps: u64) {
         self.samples.record(ticks, count, at_ps + self.by);

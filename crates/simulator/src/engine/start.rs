@@ -6,8 +6,8 @@ use waykeeper_workload::{Pattern, TickBody, Xorshift, recorder};
 use crate::core::devices::Devices;
 use crate::core::front::translation::TableShape;
 use crate::core::placement::{Allocator, Colour, MemoryRegion, PAGE, Wanted};
-use crate::core::program::{Program as Stream, Recorder};
-use crate::core::tick::{IdleJitter, Tick};
+use crate::core::program::{Program as Stream, SampleRecorder};
+use crate::core::tick::{IdleJitter, RunningTick};
 use crate::engine::build::{self, need};
 use crate::engine::programs::{Program, Role};
 use crate::engine::running::Running;
@@ -147,7 +147,7 @@ impl Starter {
             stream.start_at_outer(self.randoms[core].below(outer.count.min(1 << 32)));
         }
         let recorder = match program.role {
-            Role::Target => Some(Recorder {
+            Role::Target => Some(SampleRecorder {
                 region: recorder,
                 counter_tick: self.counter_tick()?,
                 base: base(pattern, kind, at, None)?,
@@ -257,7 +257,7 @@ impl Starter {
         let frame = self.randoms[core].below(4096 / line - stack_lines + 1);
         let mut data: Vec<_> = (0..stack_lines).map(|i| stack.line((frame + i) * line)).collect();
         data.push(recorder.line(0));
-        Ok(Running::Tick(Box::new(Tick::new(
+        Ok(Running::Tick(Box::new(RunningTick::new(
             build::port(&self.platform, core)?,
             (0..code_lines).map(|i| code.line(i * line)).collect(),
             data,

@@ -10,7 +10,7 @@ use crate::bits::bits;
 use crate::line::Line;
 use crate::memory::queue::Queue;
 use crate::memory::regulator::Regulator;
-use crate::memory::{Handle, Source};
+use crate::memory::{Handle, Requester};
 use crate::observe::label::MOST_CLASSES;
 use crate::time::NEVER;
 
@@ -35,12 +35,12 @@ pub struct Request {
 
 impl Request {
     /// A line, with its channel and its number there, is to be read.
-    pub fn read(line: Line, place: (usize, Line), handle: Handle, source: Source) -> Self {
+    pub fn read(line: Line, place: (usize, Line), handle: Handle, source: Requester) -> Self {
         Self { reader: Some(handle), first: source.first, ..Self::write(line, place, source) }
     }
 
     /// A line, with its channel and its number there, is to be written. Priorities are those of reads.
-    pub fn write(line: Line, (channel, in_channel): (usize, Line), source: Source) -> Self {
+    pub fn write(line: Line, (channel, in_channel): (usize, Line), source: Requester) -> Self {
         Self { line, channel, in_channel, class: source.class, first: false, reader: None, order: 0 }
     }
 

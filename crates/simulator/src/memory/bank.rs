@@ -56,7 +56,7 @@ pub struct Bank {
 
 /// Which of the reads of a bank may pass the oldest one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Order {
+pub struct ReorderLimits {
     /// Reads of higher priority go before all others.
     pub priorities: bool,
     /// So many requests of the open row may pass the oldest one.
@@ -71,7 +71,7 @@ impl Bank {
 
     /// The read that goes first, by its place in the queue.
     #[inline]
-    pub fn first_read(&self, order: Order, open_row: u32) -> Option<(usize, Read)> {
+    pub fn first_read(&self, order: ReorderLimits, open_row: u32) -> Option<(usize, Read)> {
         let oldest = self.reads.front()?;
         if !order.priorities && (order.row_hits == 0 || oldest.row == open_row) {
             return Some((0, oldest));
@@ -79,7 +79,7 @@ impl Bank {
         Some(self.pick_read(order, open_row))
     }
 
-    fn pick_read(&self, order: Order, open_row: u32) -> (usize, Read) {
+    fn pick_read(&self, order: ReorderLimits, open_row: u32) -> (usize, Read) {
         if !order.priorities {
             let oldest = self.reads.front().expect("the bank has a read");
             if self.passed[0] >= order.row_hits {
@@ -90,7 +90,7 @@ impl Bank {
         self.pick_read_by_priority(order, open_row)
     }
 
-    fn pick_read_by_priority(&self, order: Order, open_row: u32) -> (usize, Read) {
+    fn pick_read_by_priority(&self, order: ReorderLimits, open_row: u32) -> (usize, Read) {
         let high = self.reads.iter().any(|read| read.first);
         let mut candidates = self.reads.iter().enumerate().filter(|(_, read)| read.first || !high);
         let oldest = candidates.next().expect("the bank has a read, of high priority if one is asked for");
@@ -102,7 +102,7 @@ impl Bank {
 
     /// The write that goes first once `now` lies beyond the age of all, by its place in the queue.
     #[inline]
-    pub fn first_write(&self, order: Order, open_row: u32) -> Option<(usize, Write)> {
+    pub fn first_write(&self, order: ReorderLimits, open_row: u32) -> Option<(usize, Write)> {
         let oldest = self.writes.front()?;
         if order.row_hits == 0 || oldest.row == open_row || self.passed[1] >= order.row_hits {
             return Some((0, oldest));

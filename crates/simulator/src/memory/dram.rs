@@ -4,7 +4,7 @@
 //! data bus is used in the order in which transactions begin, and so are the activations of a rank.
 
 use crate::memory::layout::BankRow;
-use crate::memory::parameters::{Parameters, Timing};
+use crate::memory::parameters::{MemoryParameters, Timing};
 use crate::memory::per_bank::PerBank;
 use crate::memory::refresh::Refresh;
 use crate::observe::counters::MemoryCounters;
@@ -57,7 +57,7 @@ pub struct Dram {
 
 impl Dram {
     /// Dies with all rows closed.
-    pub fn new(of: &Parameters) -> Self {
+    pub fn new(of: &MemoryParameters) -> Self {
         let bank = Bank { open_row: CLOSED, refreshes: 0, next_activation: 0, next_precharge: 0, next_column: 0 };
         let timing = of.timing;
         let limits_activations = timing.trrd > 0 || timing.tfaw > 0;

@@ -41,7 +41,7 @@ use crate::observe::counters::{ClassTraffic, MemoryCounters};
 use crate::observe::label::{MOST_CLASSES, MOST_MONITORS};
 use crate::observe::read_path::ReadPath;
 use crate::time::NEVER;
-use parameters::Parameters;
+use parameters::MemoryParameters;
 pub use per_bank::MOST_BANKS;
 use read_paths::ReadPaths;
 use upstream::Upstream;
@@ -51,7 +51,7 @@ pub type Handle = u32;
 
 /// Who asks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Source {
+pub struct Requester {
     /// Index of the core.
     pub core: u8,
     /// Its class, below [`MOST_CLASSES`].
@@ -62,7 +62,7 @@ pub struct Source {
     pub first: bool,
 }
 
-impl Source {
+impl Requester {
     /// The number of its core's monitor among those of all cores.
     fn number(self) -> usize {
         (usize::from(self.core) * MOST_MONITORS + usize::from(self.monitor)) % MONITORS
@@ -97,7 +97,7 @@ const MONITORS: usize = (MOST_CORES * MOST_MONITORS).next_power_of_two();
 
 impl Memory {
     /// An idle memory with all rows closed.
-    pub fn new(of: &Parameters) -> Self {
+    pub fn new(of: &MemoryParameters) -> Self {
         let channels = of.layout.channels;
         let mut memory = Self {
             channels: vec![Channel::new(of); channels],
@@ -118,7 +118,7 @@ impl Memory {
 
     /// A line is to be read.
     #[inline(always)]
-    pub fn read(&mut self, line: Line, handle: Handle, source: Source, now: u64) {
+    pub fn read(&mut self, line: Line, handle: Handle, source: Requester, now: u64) {
         self.classes[usize::from(source.class) % MOST_CLASSES].bytes_read += self.line_bytes;
         self.monitors[source.number()].bytes_read += self.line_bytes;
         let (channel, in_channel) = self.channels[0].layout.channel(line);
@@ -132,7 +132,7 @@ impl Memory {
 
     /// A line is to be written.
     #[inline]
-    pub fn write(&mut self, line: Line, source: Source, now: u64) {
+    pub fn write(&mut self, line: Line, source: Requester, now: u64) {
         self.classes[usize::from(source.class) % MOST_CLASSES].bytes_written += self.line_bytes;
         self.monitors[source.number()].bytes_written += self.line_bytes;
         let (channel, in_channel) = self.channels[0].layout.channel(line);

@@ -8,7 +8,7 @@ use crate::memory::side_cache::SideCacheParameters;
 
 /// All of a memory's parameters.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Parameters {
+pub struct MemoryParameters {
     /// Bytes in a line.
     pub line_bytes: u64,
     /// Where lines lie.

@@ -3,7 +3,7 @@
 use crate::line::Line;
 use crate::memory::arbiter::{Arbiter, Request, QueueSpace};
 use crate::memory::channel::Channel;
-use crate::memory::parameters::Parameters;
+use crate::memory::parameters::MemoryParameters;
 use crate::memory::queue::Queue;
 use crate::memory::regulator::Regulator;
 use crate::memory::side_cache::SideCache;
@@ -42,7 +42,7 @@ impl QueueSpace for Inside<'_> {
 
 impl Upstream {
     /// What a memory has before its channels; nothing if it has nothing there.
-    pub fn new(of: &Parameters) -> Option<Self> {
+    pub fn new(of: &MemoryParameters) -> Option<Self> {
         let bounded = of.scheduler.write_entries != usize::MAX;
         let has_arbiter = bounded || of.line_time > 0 || of.regulation.is_some();
         let regulator = of.regulation.map(|(scheme, entries)| (Regulator::new(scheme), entries));

@@ -10,7 +10,7 @@ use crate::observe::skipped::Skipped;
 
 /// What a line is to the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum What {
+pub enum LineRole {
     /// Its instructions.
     Code,
     /// What it works on.
@@ -52,7 +52,7 @@ pub struct Part {
     /// The line.
     pub line: Line,
     /// What the line is.
-    pub what: What,
+    pub what: LineRole,
     /// Where it came from.
     pub from: From,
     /// How it got through the memory's channel, where it did.
@@ -191,7 +191,7 @@ impl Explainer {
     }
 
     /// A sample has ended, by the engine's own time. `names` tells what a line of data is, if it is anything else.
-    pub fn ended(&mut self, ticks: u64, began_ps: u64, ended_ps: u64, names: impl Fn(Line) -> What) {
+    pub fn ended(&mut self, ticks: u64, began_ps: u64, ended_ps: u64, names: impl Fn(Line) -> LineRole) {
         let shortest = self.longest.last().map_or(0, |longest| longest.ticks);
         let full = self.longest.len() == self.most;
         let (began_ps, ended_ps) = (self.skipped.with(began_ps), self.skipped.with(ended_ps));
@@ -200,7 +200,7 @@ impl Explainer {
         }
         let (mut parts, further) = (std::mem::take(&mut self.parts), std::mem::take(&mut self.further));
         parts.sort_by_key(|part| part.asked_ps);
-        for part in parts.iter_mut().filter(|part| part.what == What::Data) {
+        for part in parts.iter_mut().filter(|part| part.what == LineRole::Data) {
             part.what = names(part.line);
         }
         parts.iter_mut().for_each(|part| part.count_skipped(&self.skipped));
@@ -234,7 +234,7 @@ mod tests {
             asked_ps: 0,
             came_ps: 0,
             line: 7,
-            what: What::Data,
+            what: LineRole::Data,
             from: From::SecondLevel,
             memory: None,
             cause: Cause::Cold,
@@ -243,7 +243,7 @@ mod tests {
         for (parts, ticks) in [(MOST_PARTS as u64 + 44, 9), (3, 8)] {
             explainer.begins();
             (0..parts).for_each(|at| explainer.waits_until(at + 1, Part { asked_ps: at, ..part.clone() }));
-            explainer.ended(ticks, 0, parts, |_| What::Stack);
+            explainer.ended(ticks, 0, parts, |_| LineRole::Stack);
         }
         let kept: Vec<_> = explainer.longest().iter().map(|sample| (sample.parts.len(), sample.further)).collect();
         assert_eq!(kept, [(MOST_PARTS, 44), (3, 0)]);

@@ -3,7 +3,7 @@
 use waykeeper_platform::CoreId;
 
 /// Receives the targets' samples.
-pub trait Samples {
+pub trait SampleReceiver {
     /// `count` consecutive samples of `ticks` counter ticks each, the last of them ending at `at_ps`.
     ///
     /// A quiet stretch of a `tick` workload has two neighbouring values in turn, because the pass is no multiple of the
@@ -22,6 +22,6 @@ pub trait Samples {
 #[derive(Debug, Default)]
 pub struct Discard;
 
-impl Samples for Discard {
+impl SampleReceiver for Discard {
     fn record(&mut self, _ticks: u64, _count: u64, _at_ps: u64) {}
 }

@@ -13,7 +13,7 @@ use crate::engine::shortcut::Shortcut;
 use crate::engine::sink::Sink;
 use crate::line::Line;
 use crate::observe::back_invalidated::BackInvalidated;
-use crate::observe::samples::Samples;
+use crate::observe::samples::SampleReceiver;
 use crate::shortcuts::background::{IN_TIME, forward_background};
 use crate::shortcuts::course::{Course, Regular};
 use crate::shortcuts::skip::{At, Jump, Skip, Walker};
@@ -124,7 +124,7 @@ impl Engine {
     }
 
     /// Skips if everybody can, up to `until` of simulated time; returns the picoseconds.
-    fn try_skip(&mut self, skip: &mut Skip, until: u64, samples: &mut dyn Samples) -> u64 {
+    fn try_skip(&mut self, skip: &mut Skip, until: u64, samples: &mut dyn SampleReceiver) -> u64 {
         let needed = self.quiet_lines().filter(|_| until > self.now);
         let jump = needed.and_then(|needed| Some((self.jump(skip, until, &needed)?, needed)));
         let Some((Jump { length, steps, walked, surveyed }, needed)) = jump else { return 0 };
@@ -279,7 +279,7 @@ impl Shortcut for Skip {
         self.look_at
     }
 
-    fn take(&mut self, engine: &mut Engine, until: u64, samples: &mut dyn Samples) -> u64 {
+    fn take(&mut self, engine: &mut Engine, until: u64, samples: &mut dyn SampleReceiver) -> u64 {
         engine.try_skip(self, until, samples)
     }
 

@@ -2,7 +2,7 @@
 
 use std::any::Any;
 
-use waykeeper_workload::{Step, Xorshift};
+use waykeeper_workload::{WorkloadStep, Xorshift};
 
 use crate::core::program::detour::{Detour, Measured};
 use crate::core::program::{Op, Program};
@@ -155,13 +155,13 @@ impl Detour for Sampled {
         self.position >= self.due_at || now >= self.look_at
     }
 
-    fn count(&mut self, step: &Step) {
+    fn count(&mut self, step: &WorkloadStep) {
         match step {
-            Step::Access(_) => {
+            WorkloadStep::Access(_) => {
                 self.position += 1;
                 self.instructions += 1;
             }
-            Step::Compute { instructions, .. } => self.instructions += instructions,
+            WorkloadStep::Compute { instructions, .. } => self.instructions += instructions,
             _ => {}
         }
     }
@@ -215,16 +215,16 @@ impl Detour for Sampled {
             let Some(step) = program.stream.next() else { break };
             self.count(&step);
             match step {
-                Step::Access(access) => forward(program, access, world),
-                Step::End => {
+                WorkloadStep::Access(access) => forward(program, access, world),
+                WorkloadStep::End => {
                     program.again = Some(Op::End);
                     break;
                 }
-                Step::Compute { .. }
-                | Step::Mispredicted { .. }
-                | Step::Start
-                | Step::Wait(_)
-                | Step::Release { .. } => {}
+                WorkloadStep::Compute { .. }
+                | WorkloadStep::Mispredicted { .. }
+                | WorkloadStep::Start
+                | WorkloadStep::Wait(_)
+                | WorkloadStep::Release { .. } => {}
             }
         }
         before.restore(world);

@@ -7,7 +7,7 @@
 use std::any::Any;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use waykeeper_workload::{Pattern, Step};
+use waykeeper_workload::{Pattern, WorkloadStep};
 
 use crate::core::program::detour::{Detour, Measured};
 use crate::core::program::{Program, picoseconds};
@@ -202,7 +202,7 @@ fn forward_some(stream: &mut Program, world: &mut World, mut time: u64) -> u64 {
     while done < TOGETHER {
         match stream.stream.next() {
             None => return NEVER,
-            Some(Step::Access(access)) => {
+            Some(WorkloadStep::Access(access)) => {
                 forward(stream, access, world);
                 done += 1;
                 // Without rounding: a pace may be a fraction of a picosecond.
@@ -210,11 +210,16 @@ fn forward_some(stream: &mut Program, world: &mut World, mut time: u64) -> u64 {
                 time += left_over / accesses;
                 left_over %= accesses;
             }
-            Some(Step::Wait(ns)) => return stream.next_period(time, picoseconds(ns)),
-            Some(Step::Release { offset_ns, period_ns }) => {
+            Some(WorkloadStep::Wait(ns)) => return stream.next_period(time, picoseconds(ns)),
+            Some(WorkloadStep::Release { offset_ns, period_ns }) => {
                 return stream.next_release(time, picoseconds(offset_ns), picoseconds(period_ns));
             }
-            Some(Step::Start | Step::End | Step::Compute { .. } | Step::Mispredicted { .. }) => {}
+            Some(
+                WorkloadStep::Start
+                | WorkloadStep::End
+                | WorkloadStep::Compute { .. }
+                | WorkloadStep::Mispredicted { .. },
+            ) => {}
         }
     }
     time
@@ -254,8 +259,8 @@ impl Detour for Paced {
         now >= self.due
     }
 
-    fn count(&mut self, step: &Step) {
-        if let Step::Access(_) = step {
+    fn count(&mut self, step: &WorkloadStep) {
+        if let WorkloadStep::Access(_) = step {
             self.accesses += 1;
             self.in_pass += 1;
         }

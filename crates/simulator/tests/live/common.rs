@@ -1,7 +1,7 @@
 //! Platforms, workloads and a log of samples.
 
 use waykeeper_platform::{Platform, find_bundled};
-use waykeeper_simulator::{Engine, Program, Role, Samples};
+use waykeeper_simulator::{Engine, Program, Role, SampleReceiver};
 use waykeeper_workload::{Loop, Operation, Order, Pattern, TickBody};
 
 pub const MICROSECOND: u64 = 1_000_000;
@@ -20,7 +20,7 @@ pub fn idle(name: &str, seed: u64) -> Engine {
 #[derive(Debug, Default, Clone, PartialEq)]
 pub struct Log(pub Vec<(u32, u64, u64, u64)>);
 
-impl Samples for Log {
+impl SampleReceiver for Log {
     fn record(&mut self, _ticks: u64, _count: u64, _at_ps: u64) {
         panic!("an engine names the core");
     }

@@ -3,10 +3,10 @@
 use proptest::prelude::*;
 use waykeeper_platform::Replacement;
 use waykeeper_simulator::memory::layout::Checks;
-use waykeeper_simulator::memory::parameters::Parameters;
+use waykeeper_simulator::memory::parameters::MemoryParameters;
 use waykeeper_simulator::memory::regulator::{Portions, Scheme, Windows};
 use waykeeper_simulator::memory::side_cache::SideCacheParameters;
-use waykeeper_simulator::memory::{Memory, Source};
+use waykeeper_simulator::memory::{Memory, Requester};
 
 use crate::common::{FIRST, answers, changed, parameters, read, row, write};
 
@@ -26,10 +26,10 @@ fn the_way_to_the_memory_lets_one_line_pass_at_a_time() {
 fn a_full_write_queue_makes_its_sender_wait_and_nobody_else() {
     let run = |write_entries| {
         let mut memory = changed(move |parameters| parameters.scheduler.write_entries = write_entries);
-        memory.read(row(0), 0, Source::default(), 1000);
+        memory.read(row(0), 0, Requester::default(), 1000);
         [1, 2, 3].into_iter().for_each(|n| write(&mut memory, row(n)));
         read(&mut memory, 16, 1);
-        memory.read(8, 2, Source { class: 1, ..Source::default() }, 1000);
+        memory.read(8, 2, Requester { class: 1, ..Requester::default() }, 1000);
         answers(&mut memory)
     };
     // Unbounded: the banks 0, 1, 2 read at once; their data follow each other on the bus.
@@ -47,7 +47,7 @@ fn a_read_does_not_pass_a_write_of_its_line() {
     write(&mut memory, row(1));
     write(&mut memory, row(2));
     // Its class could pass the write that waits, but the line is the same.
-    memory.read(row(2), 1, Source { class: 1, ..Source::default() }, 1000);
+    memory.read(row(2), 1, Requester { class: 1, ..Requester::default() }, 1000);
     // Activations: read 1000, writes 1040 and 1080; the row of the second one is then open for the read: data of the
     // write from 1110 to 1115, of the read to 1120.
     assert_eq!(answers(&mut memory), [(0, 1135), (1, 1220)]);
@@ -55,7 +55,7 @@ fn a_read_does_not_pass_a_write_of_its_line() {
 }
 
 /// Any of what stands before the channels, over channels with or without ECC.
-fn memories() -> impl Strategy<Value = Parameters> {
+fn memories() -> impl Strategy<Value = MemoryParameters> {
     let windows = Windows { length: 1000, steps: 10, line: 20 };
     let scheme = prop_oneof![
         Just(None),
@@ -111,7 +111,7 @@ proptest! {
             if number % 16 == 0 && let Some((class, share, enabled)) = shares.next() {
                 prop_assert_eq!(memory.set_bandwidth(class, share, enabled, now), parameters.regulation.is_some());
             }
-            let source = Source { class: *class, first: *first, ..Source::default() };
+            let source = Requester { class: *class, first: *first, ..Requester::default() };
             if *writes {
                 memory.write(*line, source, now);
             } else {

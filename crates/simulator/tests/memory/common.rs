@@ -2,13 +2,13 @@
 
 use waykeeper_platform::ReadAfterWrite;
 use waykeeper_simulator::memory::layout::{Checks, Layout};
-use waykeeper_simulator::memory::parameters::{Parameters, RefreshRule, Scheduler, Timing};
-use waykeeper_simulator::memory::{Memory, Source};
+use waykeeper_simulator::memory::parameters::{MemoryParameters, RefreshRule, Scheduler, Timing};
+use waykeeper_simulator::memory::{Memory, Requester};
 
 /// Round numbers: tRC 40, tRCD 10, tRP 10, CL 20, 5 on the bus a line, 100 for the crossing; 4 banks of 8-line rows; no
 /// refresh before 1,000,000.
-pub fn parameters() -> Parameters {
-    Parameters {
+pub fn parameters() -> MemoryParameters {
+    MemoryParameters {
         line_bytes: 64,
         layout: Layout {
             channels: 1,
@@ -43,7 +43,7 @@ pub fn parameters() -> Parameters {
 }
 
 /// A memory with some parameters changed.
-pub fn changed(change: impl Fn(&mut Parameters)) -> Memory {
+pub fn changed(change: impl Fn(&mut MemoryParameters)) -> Memory {
     let mut parameters = parameters();
     change(&mut parameters);
     Memory::new(&parameters)
@@ -54,14 +54,14 @@ pub fn scheduled(change: impl Fn(&mut Scheduler)) -> Memory {
     changed(|parameters| change(&mut parameters.scheduler))
 }
 
-pub const FIRST: Source = Source { core: 0, class: 0, monitor: 0, first: true };
+pub const FIRST: Requester = Requester { core: 0, class: 0, monitor: 0, first: true };
 
 pub fn read(memory: &mut Memory, line: u32, handle: u32) {
-    memory.read(line, handle, Source::default(), 1000);
+    memory.read(line, handle, Requester::default(), 1000);
 }
 
 pub fn write(memory: &mut Memory, line: u32) {
-    memory.write(line, Source::default(), 1000);
+    memory.write(line, Requester::default(), 1000);
 }
 
 /// Lines of bank 0 in rows that differ: every 4 rows of 8 lines.

@@ -1,7 +1,7 @@
 //! The controller's rules.
 
 use waykeeper_platform::ReadAfterWrite;
-use waykeeper_simulator::memory::{Memory, Source};
+use waykeeper_simulator::memory::{Memory, Requester};
 
 use crate::common::{FIRST, answers, parameters, read, row, scheduled, write};
 
@@ -41,7 +41,7 @@ fn a_refresh_stops_all_banks_and_closes_their_rows() {
     let mut memory = Memory::new(&parameters);
     read(&mut memory, 0, 1);
     answers(&mut memory);
-    memory.read(1, 2, Source::default(), 2100);
+    memory.read(1, 2, Requester::default(), 2100);
     // The refresh ends at 2500; the row was open but is not any more: 2500 + 135.
     assert_eq!(answers(&mut memory), [(2, 2635)]);
     assert_eq!((memory.counts().row_misses, memory.counts().refreshes), (2, 1));
@@ -196,14 +196,14 @@ fn writes_without_end_let_reads_have_their_turn() {
         let mut waits = Vec::new();
         for handle in 0..20 {
             let asked = memory.counts().writes;
-            memory.read(row(handle), handle, Source::default(), memory.next_time().clamp(1000, 1_000_000));
+            memory.read(row(handle), handle, Requester::default(), memory.next_time().clamp(1000, 1_000_000));
             let answered = (0..1000).find_map(|_| {
                 // As many wait all the time as start a drain, in the bank of the reads.
                 while sent < memory.counts().writes + 6 {
                     sent += 1;
                     memory.write(
                         row(100 + sent as u32 % 100),
-                        Source::default(),
+                        Requester::default(),
                         memory.next_time().clamp(1000, 1_000_000),
                     );
                 }

@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use waykeeper_simulator::memory::layout::{Checks, Layout};
 use waykeeper_simulator::memory::parameters::{RefreshRule, Timing};
-use waykeeper_simulator::memory::{Memory, Source};
+use waykeeper_simulator::memory::{Memory, Requester};
 
 use crate::common::{answers, changed, parameters, read, row, write};
 
@@ -21,7 +21,7 @@ fn timed(change: impl Fn(&mut Timing)) -> Memory {
 fn read_behind_write(mut memory: Memory, line: u32) -> u64 {
     write(&mut memory, 0);
     assert_eq!((memory.next_time(), memory.step(1000)), (1000, None));
-    memory.read(line, 1, Source::default(), 1001);
+    memory.read(line, 1, Requester::default(), 1001);
     answers(&mut memory)[0].1
 }
 
@@ -128,7 +128,7 @@ fn refreshing_bank_by_bank_costs_no_more_than_the_banks_time() {
         while memory.next_time() < 1_000_000 {
             let now = memory.next_time();
             if memory.step(now).is_some() {
-                memory.read(bank(64 + served), 64 + served, Source::default(), now);
+                memory.read(bank(64 + served), 64 + served, Requester::default(), now);
                 served += 1;
             }
         }
@@ -147,9 +147,9 @@ fn one_bank_after_the_other_is_refreshed() {
         (parameters.refresh.phase, parameters.refresh.trefi, parameters.refresh.trfc) = (2000, 100, 50);
     });
     // Bank 1 from 2100 to 2150, the others at other times: bank 0 at 2000, bank 2 at 2200.
-    memory.read(bank(0), 0, Source::default(), 2110);
-    memory.read(bank(1), 1, Source::default(), 2110);
-    memory.read(bank(2), 2, Source::default(), 2110);
+    memory.read(bank(0), 0, Requester::default(), 2110);
+    memory.read(bank(1), 1, Requester::default(), 2110);
+    memory.read(bank(2), 2, Requester::default(), 2110);
     assert_eq!(answers(&mut memory), [(0, 2245), (2, 2250), (1, 2285)]);
 }
 

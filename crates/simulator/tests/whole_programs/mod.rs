@@ -1,7 +1,7 @@
 //! mser on the CD8180, pass by pass.
 
 use waykeeper_platform::{CoreId, Platform, find_bundled};
-use waykeeper_simulator::{Engine, Samples};
+use waykeeper_simulator::{Engine, SampleReceiver};
 use waykeeper_workload::{CacheShape, CacheShapes, ImageSize, Pattern, ProgramName, Trace, Workload};
 
 pub const MICROSECOND: u64 = 1_000_000;
@@ -13,7 +13,7 @@ pub const OUT_OF_ORDER: CoreId = 11;
 #[derive(Default)]
 struct Log(Vec<u64>);
 
-impl Samples for Log {
+impl SampleReceiver for Log {
     fn record(&mut self, ticks: u64, count: u64, _at_ps: u64) {
         (0..count).for_each(|_| self.0.push(ticks));
     }

@@ -1,6 +1,6 @@
 //! From instructions and accesses to records with gaps.
 
-use crate::record::{Kind, Record};
+use crate::record::{Record, RecordKind};
 
 /// Bytes of a block of code: a fetch is recorded when an instruction begins in another block than the one before. Half of
 /// the usual line, so that machines with lines of 32 bytes see each of theirs.
@@ -29,16 +29,16 @@ impl Assembler {
         if !self.fetches || std::mem::replace(&mut self.block, block) == block {
             return None;
         }
-        Some(self.record(Kind::Fetch, address, bytes))
+        Some(self.record(RecordKind::Fetch, address, bytes))
     }
 
     /// The instruction under way makes an access.
-    pub fn access(&mut self, kind: Kind, address: u64, bytes: u32) -> Record {
+    pub fn access(&mut self, kind: RecordKind, address: u64, bytes: u32) -> Record {
         self.uncounted = false;
         self.record(kind, address, bytes)
     }
 
-    fn record(&mut self, kind: Kind, address: u64, bytes: u32) -> Record {
+    fn record(&mut self, kind: RecordKind, address: u64, bytes: u32) -> Record {
         Record { address, gap: std::mem::take(&mut self.gap), bytes: bytes.max(1), kind, dependent: false }
     }
 }
@@ -54,10 +54,10 @@ mod tests {
         for address in [0, 4, 8] {
             assert_eq!(assembler.instruction(address, 4), None);
         }
-        let gaps = [assembler.access(Kind::Load, 100, 8).gap, assembler.access(Kind::Store, 200, 8).gap];
+        let gaps = [assembler.access(RecordKind::Load, 100, 8).gap, assembler.access(RecordKind::Store, 200, 8).gap];
         assembler.instruction(12, 4);
         assembler.instruction(16, 4);
-        assert_eq!((gaps, assembler.access(Kind::Load, 300, 8).gap), ([2, 0], 1));
+        assert_eq!((gaps, assembler.access(RecordKind::Load, 300, 8).gap), ([2, 0], 1));
     }
 
     #[test]
@@ -77,7 +77,7 @@ mod tests {
         for at in 0..100 {
             instructions += assembler.instruction(at * CODE_BLOCK, 4).map_or(0, |fetch| fetch.gap);
             if at % 2 == 1 {
-                instructions += assembler.access(Kind::Load, 8 * at, 8).gap + 1;
+                instructions += assembler.access(RecordKind::Load, 8 * at, 8).gap + 1;
             }
         }
         assert_eq!(instructions, 100);

@@ -18,8 +18,8 @@
 use std::io::BufRead;
 
 use crate::error::TraceError;
-use crate::foreign::{Event, Events};
-use crate::record::Kind;
+use crate::foreign::{Events, ForeignEvent};
+use crate::record::RecordKind;
 
 /// Where the fields of a record lie.
 struct Layout {
@@ -40,7 +40,7 @@ pub struct ChampSim {
     layout: &'static Layout,
     at: u64,
     /// Accesses of the instruction read last, the next one at the end.
-    accesses: Vec<Event>,
+    accesses: Vec<ForeignEvent>,
 }
 
 impl ChampSim {
@@ -75,7 +75,7 @@ impl ChampSim {
 }
 
 impl Events for ChampSim {
-    fn next_event(&mut self) -> Result<Option<Event>, TraceError> {
+    fn next_event(&mut self) -> Result<Option<ForeignEvent>, TraceError> {
         if let Some(access) = self.accesses.pop() {
             return Ok(Some(access));
         }
@@ -89,16 +89,16 @@ impl Events for ChampSim {
         }
         let numbers = |all: &[usize]| all.iter().map(|at| number(&record, *at)).collect::<Vec<u64>>();
         let (stores, loads) = (numbers(self.layout.stores), numbers(self.layout.loads));
-        let access = |kind, address| Event::Access { kind, address, bytes: 1 };
+        let access = |kind, address| ForeignEvent::Access { kind, address, bytes: 1 };
         // Loads come before stores; what is loaded and stored is modified.
         for store in stores.iter().copied().rev().filter(|store| *store != 0 && !loads.contains(store)) {
-            self.accesses.push(access(Kind::Store, store));
+            self.accesses.push(access(RecordKind::Store, store));
         }
         for load in loads.into_iter().rev().filter(|load| *load != 0) {
-            let kind = if stores.contains(&load) { Kind::Modify } else { Kind::Load };
+            let kind = if stores.contains(&load) { RecordKind::Modify } else { RecordKind::Load };
             self.accesses.push(access(kind, load));
         }
-        Ok(Some(Event::Instruction { address: number(&record, 0), bytes: 4 }))
+        Ok(Some(ForeignEvent::Instruction { address: number(&record, 0), bytes: 4 }))
     }
 }
 

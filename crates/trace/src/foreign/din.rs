@@ -4,27 +4,27 @@
 use std::io::BufRead;
 
 use crate::error::TraceError;
-use crate::foreign::text::{Lines, hexadecimal};
-use crate::foreign::{Event, Events};
-use crate::record::Kind;
+use crate::foreign::text::{TextLines, hexadecimal};
+use crate::foreign::{Events, ForeignEvent};
+use crate::record::RecordKind;
 
 /// The format says no sizes; Dinero takes a word of 4 bytes for granted.
 const WORD: u32 = 4;
 
 /// Reads `din` text.
 pub struct Din {
-    lines: Lines,
+    lines: TextLines,
 }
 
 impl Din {
     /// A reader of that text.
     pub fn new(input: Box<dyn BufRead>) -> Self {
-        Self { lines: Lines::new(input) }
+        Self { lines: TextLines::new(input) }
     }
 }
 
 impl Events for Din {
-    fn next_event(&mut self) -> Result<Option<Event>, TraceError> {
+    fn next_event(&mut self) -> Result<Option<ForeignEvent>, TraceError> {
         while let Some((line, _)) = self.lines.next()? {
             match parse(line) {
                 Some(Some(event)) => return Ok(Some(event)),
@@ -43,15 +43,15 @@ pub(super) fn looks_like(line: &[u8]) -> bool {
 }
 
 /// None for what is no line of a `din`; an inner None for one that is no access: 3 (unknown), 4 (flush), an empty one.
-fn parse(line: &[u8]) -> Option<Option<Event>> {
+fn parse(line: &[u8]) -> Option<Option<ForeignEvent>> {
     let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
     let Some(label) = words.next() else { return Some(None) };
     let address = hexadecimal(words.next()?)?;
-    let access = |kind| Some(Some(Event::Access { kind, address, bytes: WORD }));
+    let access = |kind| Some(Some(ForeignEvent::Access { kind, address, bytes: WORD }));
     match label {
-        b"0" | b"r" => access(Kind::Load),
-        b"1" | b"w" => access(Kind::Store),
-        b"2" | b"i" => Some(Some(Event::Instruction { address, bytes: WORD })),
+        b"0" | b"r" => access(RecordKind::Load),
+        b"1" | b"w" => access(RecordKind::Store),
+        b"2" | b"i" => Some(Some(ForeignEvent::Instruction { address, bytes: WORD })),
         b"3" | b"4" => Some(None),
         _ => None,
     }

@@ -4,26 +4,26 @@
 use std::io::BufRead;
 
 use crate::error::TraceError;
-use crate::foreign::text::{Lines, hexadecimal, size};
-use crate::foreign::{Event, Events, MOST_ACCESS_BYTES};
-use crate::record::Kind;
+use crate::foreign::text::{TextLines, hexadecimal, size};
+use crate::foreign::{Events, ForeignEvent, MOST_ACCESS_BYTES};
+use crate::record::RecordKind;
 
 /// Reads lackey's text. Lines of valgrind itself (`==1234== ...`) are left out, a last line that was cut off too.
 pub struct Lackey {
-    lines: Lines,
+    lines: TextLines,
 }
 
 impl Lackey {
     /// A reader of that text.
     pub fn new(input: Box<dyn BufRead>) -> Self {
-        Self { lines: Lines::new(input) }
+        Self { lines: TextLines::new(input) }
     }
 }
 
 const EXPECTED: &str = "`I  ADDRESS,BYTES` or ` L`, ` S`, ` M` with the same, the address hexadecimal, 1 to 4096 bytes";
 
 impl Events for Lackey {
-    fn next_event(&mut self) -> Result<Option<Event>, TraceError> {
+    fn next_event(&mut self) -> Result<Option<ForeignEvent>, TraceError> {
         while let Some((line, whole)) = self.lines.next()? {
             if is_valgrinds(line) || line.is_empty() {
                 continue;
@@ -47,17 +47,17 @@ pub(super) fn looks_like(line: &[u8]) -> bool {
     is_valgrinds(line) || event(line).is_some()
 }
 
-fn event(line: &[u8]) -> Option<Event> {
+fn event(line: &[u8]) -> Option<ForeignEvent> {
     let (head, place) = line.split_at_checked(3)?;
     let comma = place.iter().position(|byte| *byte == b',')?;
     let address = hexadecimal(&place[..comma])?;
     let bytes = size(&place[comma + 1..], MOST_ACCESS_BYTES)?;
     let kind = match head {
-        b"I  " => return Some(Event::Instruction { address, bytes }),
-        b" L " => Kind::Load,
-        b" S " => Kind::Store,
-        b" M " => Kind::Modify,
+        b"I  " => return Some(ForeignEvent::Instruction { address, bytes }),
+        b" L " => RecordKind::Load,
+        b" S " => RecordKind::Store,
+        b" M " => RecordKind::Modify,
         _ => return None,
     };
-    Some(Event::Access { kind, address, bytes })
+    Some(ForeignEvent::Access { kind, address, bytes })
 }

@@ -14,7 +14,7 @@ pub use din::Din;
 pub use lackey::Lackey;
 
 use crate::error::TraceError;
-use crate::record::Kind;
+use crate::record::RecordKind;
 use crate::write::Writer;
 
 /// An access of this many bytes is the widest that any machine makes in one piece, with room to spare.
@@ -22,7 +22,7 @@ pub const MOST_ACCESS_BYTES: u32 = 4096;
 
 /// What a foreign trace tells, one thing after the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Event {
+pub enum ForeignEvent {
     /// An instruction begins; its accesses follow.
     Instruction {
         /// Its address.
@@ -33,7 +33,7 @@ pub enum Event {
     /// A data access.
     Access {
         /// What it does; never a fetch.
-        kind: Kind,
+        kind: RecordKind,
         /// Its address.
         address: u64,
         /// Bytes touched.
@@ -47,7 +47,7 @@ pub trait Events {
     ///
     /// # Errors
     /// What cannot be read, with its place.
-    fn next_event(&mut self) -> Result<Option<Event>, TraceError>;
+    fn next_event(&mut self) -> Result<Option<ForeignEvent>, TraceError>;
 }
 
 /// What a file is.
@@ -159,7 +159,7 @@ pub fn convert_wanted<W: Write + Seek>(
     events: &mut dyn Events,
     fetches: bool,
     writer: &mut Writer<W>,
-    mut wanted: impl FnMut(&Event, u64) -> Result<EventUse, TraceError>,
+    mut wanted: impl FnMut(&ForeignEvent, u64) -> Result<EventUse, TraceError>,
     go_on: &mut dyn FnMut(u64) -> bool,
 ) -> Result<(), TraceError> {
     let mut assembler = Assembler::new(fetches);
@@ -171,13 +171,13 @@ pub fn convert_wanted<W: Write + Seek>(
             EventUse::End => break,
         }
         match event {
-            Event::Instruction { address, bytes } => {
+            ForeignEvent::Instruction { address, bytes } => {
                 instructions += 1;
                 if let Some(record) = assembler.instruction(address, bytes) {
                     writer.push(&record)?;
                 }
             }
-            Event::Access { kind, address, bytes } => {
+            ForeignEvent::Access { kind, address, bytes } => {
                 writer.push(&assembler.access(kind, address, bytes))?;
                 if !go_on(writer.accesses()) {
                     break;

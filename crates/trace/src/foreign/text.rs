@@ -8,14 +8,14 @@ use crate::error::TraceError;
 const MOST_LINE: u64 = 4096;
 
 /// Lines of a text, without their ends.
-pub struct Lines {
+pub struct TextLines {
     input: Box<dyn BufRead>,
     line: Vec<u8>,
     /// The number of the line read last, from 1.
     pub number: u64,
 }
 
-impl Lines {
+impl TextLines {
     /// The lines of a text.
     pub fn new(input: Box<dyn BufRead>) -> Self {
         Self { input, line: Vec::new(), number: 0 }

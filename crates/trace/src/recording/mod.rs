@@ -13,7 +13,7 @@ use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::pipe::{PipeFlags, pipe_with};
 
 use crate::error::TraceError;
-use crate::foreign::{Event, EventUse, Lackey, convert_wanted};
+use crate::foreign::{EventUse, ForeignEvent, Lackey, convert_wanted};
 use crate::marked::RecordedPasses;
 use crate::write::Writer;
 use pipe::{Pipe, Seen};
@@ -68,7 +68,7 @@ pub fn typed(command: &[OsString]) -> String {
 
 /// How a recording ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended {
+pub enum Termination {
     /// With the program.
     ByItself(ExitStatus),
     /// Before, because nobody wanted more; the program was killed.
@@ -90,7 +90,7 @@ pub trait RecordingWatch {
     ///
     /// # Errors
     /// Why its passes cannot be seen any more.
-    fn sees(&mut self, event: &Event, records: u64) -> Result<EventUse, String>;
+    fn sees(&mut self, event: &ForeignEvent, records: u64) -> Result<EventUse, String>;
 
     /// The passes, at the end.
     fn finish(&mut self) -> RecordedPasses;
@@ -121,7 +121,7 @@ pub fn record<W: Write + Seek>(
     watch: &mut dyn RecordingWatch,
     writer: &mut Writer<W>,
     mut go_on: impl FnMut(u64) -> bool,
-) -> Result<Ended, RecordingError> {
+) -> Result<Termination, RecordingError> {
     let system = |error: rustix::io::Errno| RecordingError::Start(error.into());
     let (read, write) = pipe_with(PipeFlags::CLOEXEC).map_err(system)?;
     fcntl_setfd(&write, FdFlags::empty()).map_err(system)?;
@@ -151,7 +151,7 @@ pub fn record<W: Write + Seek>(
     let (mut stopped, mut is_started, mut left_out) = (false, false, 0u64);
     let mut seen_last = false;
     let go_on = std::cell::RefCell::new(&mut go_on);
-    let wanted = |event: &Event, records: u64| {
+    let wanted = |event: &ForeignEvent, records: u64| {
         let cannot = |why| TraceError::Watch(why);
         if !std::mem::replace(&mut is_started, true) {
             watch.started(process).map_err(cannot)?;
@@ -172,7 +172,7 @@ pub fn record<W: Write + Seek>(
     })?;
     writer.set_passes(watch.finish());
     if stopped || seen_last {
-        return Ok(Ended::Stopped);
+        return Ok(Termination::Stopped);
     }
     let program = || command.first().map(|program| program.to_string_lossy().into_owned()).unwrap_or_default();
     if let Some(by) = seen.lock().unwrap_or_else(PoisonError::into_inner).take() {
@@ -183,5 +183,5 @@ pub fn record<W: Write + Seek>(
     if !is_started {
         return Err(RecordingError::Nothing { program: program(), status });
     }
-    Ok(Ended::ByItself(status))
+    Ok(Termination::ByItself(status))
 }

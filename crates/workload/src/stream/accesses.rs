@@ -1,6 +1,6 @@
 //! Many accesses of a stream at once.
 
-use super::{Access, Phase, Region, State, Step, Stream};
+use super::{Access, Phase, Region, State, Stream, WorkloadStep};
 use crate::pattern::Operation;
 
 impl Stream {
@@ -58,7 +58,7 @@ impl Stream {
             // A trace holds an access at least.
             State::Trace(_) => {
                 while left > 0 {
-                    if let Some(Step::Access(access)) = self.next() {
+                    if let Some(WorkloadStep::Access(access)) = self.next() {
                         visit(access);
                         left -= 1;
                     }
@@ -82,7 +82,7 @@ impl Stream {
                     left -= now;
                 }
                 _ => {
-                    if let Some(Step::Access(access)) = self.next() {
+                    if let Some(WorkloadStep::Access(access)) = self.next() {
                         visit(access);
                         left -= 1;
                     }
@@ -149,7 +149,7 @@ mod tests {
             let (mut fast, mut slow) = (pattern.stream(seed), pattern.stream(seed));
             let mut expected = |count: u64| -> Vec<Access> {
                 let accesses = slow.by_ref().filter_map(|step| match step {
-                    Step::Access(access) => Some(access),
+                    WorkloadStep::Access(access) => Some(access),
                     _ => None,
                 });
                 accesses.take(count as usize).collect()
@@ -159,7 +159,7 @@ mod tests {
                 fast.accesses(count, |access| seen.push(access));
                 prop_assert_eq!(seen, expected(count));
                 for _ in 0..steps {
-                    if let Some(Step::Access(access)) = fast.next() {
+                    if let Some(WorkloadStep::Access(access)) = fast.next() {
                         prop_assert_eq!(vec![access], expected(1));
                     }
                 }

@@ -10,7 +10,7 @@ use super::{TraceSource, load};
 use crate::duration::Nanoseconds;
 use crate::passes::{PassSource, Phase};
 use crate::pattern::Pattern;
-use crate::workload::{Refused, refused};
+use crate::workload::{WorkloadError, refused};
 
 /// A whole program: one that Waykeeper has itself (`program`, `size`), on the host and simulated; or what was recorded of
 /// any (`file`), simulated only. One sample is one pass: of a recording the passes that it holds, or else all of it.
@@ -42,7 +42,7 @@ pub struct Trace {
 
 impl Trace {
     /// The pattern on a core with lines of so many bytes. A file is read here, and checked.
-    pub(crate) fn resolve(&self, line_bytes: u64) -> Result<Pattern, Refused> {
+    pub(crate) fn resolve(&self, line_bytes: u64) -> Result<Pattern, WorkloadError> {
         let mut measured = (None, None);
         let (source, data_bytes, code_bytes) = match (&self.program, &self.file) {
             (Some(_), Some(_)) => return Err(refused("file", "it has a `program` too; expected one of both")),
@@ -83,7 +83,7 @@ impl Trace {
     }
 
     /// The phase that is measured, and its period; no phase for the whole recording.
-    fn passes_of(&self, recorded: &RecordedPasses) -> Result<(Option<u32>, Option<f64>), Refused> {
+    fn passes_of(&self, recorded: &RecordedPasses) -> Result<(Option<u32>, Option<f64>), WorkloadError> {
         let period = self.period.map(|period| period.0).or(recorded.period_ns).filter(|ns| *ns > 0.0);
         let phases = recorded.phases();
         let known = || {
@@ -128,7 +128,7 @@ impl Trace {
         Ok((Some(phase), period))
     }
 
-    fn spec(&self, program: ProgramName) -> Result<Spec, Refused> {
+    fn spec(&self, program: ProgramName) -> Result<Spec, WorkloadError> {
         let Some(size) = self.size else {
             let names: Vec<_> = ImageSize::ALL.iter().map(|size| size.name()).collect();
             return Err(refused("size", &format!("the key is missing; expected one of {}", names.join(", "))));

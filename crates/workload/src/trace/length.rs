@@ -7,7 +7,7 @@ use waykeeper_programs::Spec;
 
 use super::TraceSource;
 use crate::pattern::Pattern;
-use crate::stream::Step;
+use crate::stream::WorkloadStep;
 
 /// One pass of a trace, counted from its beginning to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,13 +39,16 @@ impl Pattern {
         let mut length = PassLength { accesses: 0, instructions: 0 };
         for step in self.stream(0) {
             match step {
-                Step::Access(_) => {
+                WorkloadStep::Access(_) => {
                     length.accesses += 1;
                     length.instructions += 1;
                 }
-                Step::Compute { instructions, .. } => length.instructions += instructions,
-                Step::End => return Some(length),
-                Step::Start | Step::Wait(_) | Step::Release { .. } | Step::Mispredicted { .. } => {}
+                WorkloadStep::Compute { instructions, .. } => length.instructions += instructions,
+                WorkloadStep::End => return Some(length),
+                WorkloadStep::Start
+                | WorkloadStep::Wait(_)
+                | WorkloadStep::Release { .. }
+                | WorkloadStep::Mispredicted { .. } => {}
             }
         }
         None

@@ -2,7 +2,7 @@
 //! simulation has no use for them one by one.
 
 use crate::pattern::Operation;
-use crate::stream::{Access, Region, Step};
+use crate::stream::{Access, Region, WorkloadStep};
 
 /// Lines that are remembered. A loop over a few arrays goes to as many lines in turn. A first level of 4 ways keeps the
 /// last four lines in any case, if it replaces the oldest.
@@ -14,7 +14,7 @@ const MOST_MERGED: u32 = 64;
 
 /// What an access does to its line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum What {
+pub enum LineAccess {
     /// A load.
     Read,
     /// A load that what follows has to wait for.
@@ -74,29 +74,29 @@ impl Lines {
 
     /// A branch on the last load was not foreseen.
     #[inline]
-    pub fn mispredicted(&mut self, out: &mut Vec<Step>) {
+    pub fn mispredicted(&mut self, out: &mut Vec<WorkloadStep>) {
         self.close_gap(out);
-        out.push(Step::Mispredicted { on_shown: self.loads });
+        out.push(WorkloadStep::Mispredicted { on_shown: self.loads });
     }
 
     /// A pass begins or ends here.
-    pub fn mark(&mut self, mark: Step, out: &mut Vec<Step>) {
+    pub fn mark(&mut self, mark: WorkloadStep, out: &mut Vec<WorkloadStep>) {
         self.close_gap(out);
         out.push(mark);
     }
 
     #[inline]
-    fn close_gap(&mut self, out: &mut Vec<Step>) {
+    fn close_gap(&mut self, out: &mut Vec<WorkloadStep>) {
         let fetched = self.gap.min(self.fetched);
         (self.gap, self.fetched) = (self.gap - fetched, self.fetched - fetched);
         if self.gap > 0 {
-            out.push(Step::Compute { instructions: std::mem::take(&mut self.gap), code_bytes: 0 });
+            out.push(WorkloadStep::Compute { instructions: std::mem::take(&mut self.gap), code_bytes: 0 });
         }
     }
 
     /// An access of any length: one to each line that it touches.
     #[inline]
-    pub fn span(&mut self, what: What, offset: u64, bytes: u32, out: &mut Vec<Step>) {
+    pub fn span(&mut self, what: LineAccess, offset: u64, bytes: u32, out: &mut Vec<WorkloadStep>) {
         self.access(what, offset, out);
         let last = (offset + u64::from(bytes.max(1)) - 1) >> self.shift;
         for line in (offset >> self.shift) + 1..=last {
@@ -106,7 +106,7 @@ impl Lines {
 
     /// Accesses of `width` bytes, one after the other, from an offset on.
     #[inline]
-    pub fn run(&mut self, what: What, offset: u64, bytes: u64, width: u64, out: &mut Vec<Step>) {
+    pub fn run(&mut self, what: LineAccess, offset: u64, bytes: u64, width: u64, out: &mut Vec<WorkloadStep>) {
         let end = offset + bytes;
         let mut at = offset;
         while at < end {
@@ -120,19 +120,19 @@ impl Lines {
 
     /// An access that does not go across the end of a line.
     #[inline]
-    pub fn access(&mut self, what: What, offset: u64, out: &mut Vec<Step>) {
-        let writes = matches!(what, What::Write | What::Modify);
+    pub fn access(&mut self, what: LineAccess, offset: u64, out: &mut Vec<WorkloadStep>) {
+        let writes = matches!(what, LineAccess::Write | LineAccess::Modify);
         // Code and data have offsets of their own.
-        let line = offset >> self.shift | u64::from(what == What::Fetch) << 63;
+        let line = offset >> self.shift | u64::from(what == LineAccess::Fetch) << 63;
         self.now += 1;
         self.loads = !writes && line == self.loaded;
         for at in 0..REMEMBERED {
             if self.seen[at] == line {
                 self.used[at] = self.now;
-                let is_news = what == What::Follow || (writes && !self.written[at]);
+                let is_news = what == LineAccess::Follow || (writes && !self.written[at]);
                 if !is_news && self.merged[at] < MOST_MERGED {
                     self.merged[at] += 1;
-                    self.gap += u64::from(what != What::Fetch);
+                    self.gap += u64::from(what != LineAccess::Fetch);
                 } else {
                     self.written[at] |= writes;
                     self.merged[at] = 0;
@@ -150,19 +150,19 @@ impl Lines {
     }
 
     #[inline]
-    fn show(&mut self, what: What, offset: u64, out: &mut Vec<Step>) {
+    fn show(&mut self, what: LineAccess, offset: u64, out: &mut Vec<WorkloadStep>) {
         self.close_gap(out);
         let operation = match what {
-            What::Read | What::Follow | What::Fetch => Operation::Read,
-            What::Write => Operation::Write,
-            What::Modify => Operation::Modify,
+            LineAccess::Read | LineAccess::Follow | LineAccess::Fetch => Operation::Read,
+            LineAccess::Write => Operation::Write,
+            LineAccess::Modify => Operation::Modify,
         };
-        if matches!(what, What::Read | What::Follow) {
+        if matches!(what, LineAccess::Read | LineAccess::Follow) {
             (self.loaded, self.loads) = (offset >> self.shift, true);
         }
-        let region = if what == What::Fetch { Region::Code } else { Region::Data };
-        self.fetched += u64::from(what == What::Fetch);
-        out.push(Step::Access(Access { region, offset, operation, dependent: what == What::Follow }));
+        let region = if what == LineAccess::Fetch { Region::Code } else { Region::Data };
+        self.fetched += u64::from(what == LineAccess::Fetch);
+        out.push(WorkloadStep::Access(Access { region, offset, operation, dependent: what == LineAccess::Follow }));
     }
 }
 
@@ -171,20 +171,20 @@ mod tests {
     use super::*;
 
     /// What is shown: region, offset and operation, and the instructions before it.
-    fn shown(accesses: &[(What, u64)]) -> Vec<(u64, Operation, u64)> {
+    fn shown(accesses: &[(LineAccess, u64)]) -> Vec<(u64, Operation, u64)> {
         let (mut lines, mut out) = (Lines::new(64), Vec::new());
         accesses.iter().for_each(|(what, offset)| lines.access(*what, *offset, &mut out));
         told(&mut lines, out)
     }
 
     /// The end is told as a read of offset 0.
-    fn told(lines: &mut Lines, mut out: Vec<Step>) -> Vec<(u64, Operation, u64)> {
-        lines.mark(Step::End, &mut out);
+    fn told(lines: &mut Lines, mut out: Vec<WorkloadStep>) -> Vec<(u64, Operation, u64)> {
+        lines.mark(WorkloadStep::End, &mut out);
         let (mut told, mut gap) = (Vec::new(), 0);
         for step in out {
             match step {
-                Step::Compute { instructions, .. } => gap += instructions,
-                Step::Access(access) => told.push((access.offset, access.operation, std::mem::take(&mut gap))),
+                WorkloadStep::Compute { instructions, .. } => gap += instructions,
+                WorkloadStep::Access(access) => told.push((access.offset, access.operation, std::mem::take(&mut gap))),
                 _ => told.push((0, Operation::Read, gap)),
             }
         }
@@ -194,12 +194,12 @@ mod tests {
     #[test]
     fn a_line_is_shown_once_for_reads_and_once_more_for_the_first_write() {
         let told = shown(&[
-            (What::Read, 0),
-            (What::Read, 4),
-            (What::Write, 8),
-            (What::Write, 12),
-            (What::Read, 63),
-            (What::Read, 64),
+            (LineAccess::Read, 0),
+            (LineAccess::Read, 4),
+            (LineAccess::Write, 8),
+            (LineAccess::Write, 12),
+            (LineAccess::Read, 63),
+            (LineAccess::Read, 64),
         ]);
         let (read, write) = (Operation::Read, Operation::Write);
         let expected = [(0, read, 0), (8, write, 1), (64, read, 2), (0, read, 0)];
@@ -209,7 +209,7 @@ mod tests {
     #[test]
     fn four_lines_are_remembered_and_the_oldest_goes_first() {
         let reads = |lines: &[u64]| {
-            let reads: Vec<_> = lines.iter().map(|line| (What::Read, line * 64)).collect();
+            let reads: Vec<_> = lines.iter().map(|line| (LineAccess::Read, line * 64)).collect();
             shown(&reads).iter().map(|(offset, ..)| offset / 64).collect::<Vec<_>>()
         };
         // The last 0 is the end's.
@@ -221,13 +221,13 @@ mod tests {
 
     #[test]
     fn a_load_that_others_wait_for_is_always_shown() {
-        let told = shown(&[(What::Read, 0), (What::Follow, 8), (What::Follow, 16)]);
+        let told = shown(&[(LineAccess::Read, 0), (LineAccess::Follow, 8), (LineAccess::Follow, 16)]);
         assert_eq!(told.len(), 4);
     }
 
     #[test]
     fn a_line_in_constant_use_is_shown_again() {
-        let told = shown(&[(What::Read, 0); 200]);
+        let told = shown(&[(LineAccess::Read, 0); 200]);
         // The 1st, then after 64 that were not shown the 66th, the 131st and the 196th; 4 more before the end.
         let gaps: Vec<u64> = told.iter().map(|(_, _, gap)| *gap).collect();
         assert_eq!(gaps, [0, 64, 64, 64, 4]);
@@ -235,7 +235,11 @@ mod tests {
 
     #[test]
     fn code_and_data_are_told_apart() {
-        assert_eq!(shown(&[(What::Read, 0), (What::Fetch, 0), (What::Read, 0), (What::Fetch, 4)]).len(), 3);
+        assert_eq!(
+            shown(&[(LineAccess::Read, 0), (LineAccess::Fetch, 0), (LineAccess::Read, 0), (LineAccess::Fetch, 4)])
+                .len(),
+            3
+        );
     }
 
     #[test]
@@ -243,37 +247,40 @@ mod tests {
         let (mut lines, mut out) = (Lines::new(64), Vec::new());
         // Two instructions without access, each fetched from a line of its own, then five, then a load.
         for offset in [0, 64] {
-            lines.access(What::Fetch, offset, &mut out);
+            lines.access(LineAccess::Fetch, offset, &mut out);
             lines.compute(1);
         }
         lines.compute(5);
-        lines.access(What::Read, 0, &mut out);
-        lines.access(What::Fetch, 68, &mut out);
+        lines.access(LineAccess::Read, 0, &mut out);
+        lines.access(LineAccess::Fetch, 68, &mut out);
         // A core takes each fetch that is shown for an instruction: seven before the load, with them.
         assert_eq!(told(&mut lines, out).iter().map(|(.., gap)| *gap).collect::<Vec<_>>(), [0, 0, 5, 0]);
     }
 
     #[test]
     fn a_branch_knows_whether_its_load_may_be_under_way() {
-        let on_shown = |accesses: &[(What, u64)]| {
+        let on_shown = |accesses: &[(LineAccess, u64)]| {
             let (mut lines, mut out) = (Lines::new(64), Vec::new());
             accesses.iter().for_each(|(what, offset)| lines.access(*what, *offset, &mut out));
             lines.mispredicted(&mut out);
-            *out.last().unwrap() == Step::Mispredicted { on_shown: true }
+            *out.last().unwrap() == WorkloadStep::Mispredicted { on_shown: true }
         };
-        let (first, second) = ((What::Read, 0), (What::Read, 64));
+        let (first, second) = ((LineAccess::Read, 0), (LineAccess::Read, 64));
         assert!(on_shown(&[first]));
-        assert!(on_shown(&[first, second, (What::Read, 72)]), "not shown, of the line that was");
-        assert!(!on_shown(&[first, second, (What::Read, 8)]), "of an earlier line");
-        assert!(!on_shown(&[first, (What::Write, 128)]), "a store");
-        assert!(on_shown(&[first, (What::Write, 128), (What::Read, 8)]), "the last load, whatever is stored");
+        assert!(on_shown(&[first, second, (LineAccess::Read, 72)]), "not shown, of the line that was");
+        assert!(!on_shown(&[first, second, (LineAccess::Read, 8)]), "of an earlier line");
+        assert!(!on_shown(&[first, (LineAccess::Write, 128)]), "a store");
+        assert!(
+            on_shown(&[first, (LineAccess::Write, 128), (LineAccess::Read, 8)]),
+            "the last load, whatever is stored"
+        );
     }
 
     #[test]
     fn a_run_goes_to_each_of_its_lines_once() {
         let (mut lines, mut out) = (Lines::new(64), Vec::new());
         // 16 words from byte 24: ten on the first line, six on the second.
-        lines.run(What::Write, 24, 64, 4, &mut out);
+        lines.run(LineAccess::Write, 24, 64, 4, &mut out);
         let write = Operation::Write;
         assert_eq!(told(&mut lines, out), [(24, write, 0), (64, write, 9), (0, Operation::Read, 5)]);
     }

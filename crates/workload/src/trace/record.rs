@@ -3,7 +3,7 @@
 use std::io::{Seek, Write};
 
 use waykeeper_programs::{Probe, Program, Spec};
-use waykeeper_trace::{Kind, Record, TraceError, Writer};
+use waykeeper_trace::{Record, RecordKind, TraceError, Writer};
 
 /// Writes one pass of a program, access by access: words of 4 bytes at their places in the program's memory. Ends before,
 /// where `go_on`, asked after each access with their number, says no.
@@ -32,7 +32,7 @@ struct Recorder<'w, W: Write + Seek, G> {
 }
 
 impl<W: Write + Seek, G: FnMut(u64) -> bool> Recorder<'_, W, G> {
-    fn record(&mut self, kind: Kind, word: usize, dependent: bool) {
+    fn record(&mut self, kind: RecordKind, word: usize, dependent: bool) {
         if !matches!(self.ended, Ok(true)) {
             return;
         }
@@ -44,13 +44,13 @@ impl<W: Write + Seek, G: FnMut(u64) -> bool> Recorder<'_, W, G> {
 
 impl<W: Write + Seek, G: FnMut(u64) -> bool> Probe for Recorder<'_, W, G> {
     fn load(&mut self, word: usize) {
-        self.record(Kind::Load, word, false);
+        self.record(RecordKind::Load, word, false);
     }
     fn follow(&mut self, word: usize) {
-        self.record(Kind::Load, word, true);
+        self.record(RecordKind::Load, word, true);
     }
     fn store(&mut self, word: usize) {
-        self.record(Kind::Store, word, false);
+        self.record(RecordKind::Store, word, false);
     }
     fn compute(&mut self, instructions: u32) {
         self.gap += u64::from(instructions);

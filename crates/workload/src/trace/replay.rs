@@ -1,12 +1,12 @@
 //! The steps of a trace, pass after pass.
 
 use waykeeper_programs::{Probe, Program};
-use waykeeper_trace::{Kind, Passes, Record, RecordedPass, Trace};
+use waykeeper_trace::{Passes, Record, RecordKind, RecordedPass, Trace};
 
-use super::lines::{Lines, What};
+use super::lines::{LineAccess, Lines};
 use super::predictor::Predictor;
 use super::{TraceSource, load};
-use crate::stream::Step;
+use crate::stream::WorkloadStep;
 
 /// Steps are made at least so many at a time; a step of a program, or a block of a file, may make more.
 const BLOCK: usize = 4096;
@@ -17,7 +17,7 @@ pub struct Replay {
     source: Source,
     passes: ReplayedPasses,
     lines: Lines,
-    block: Vec<Step>,
+    block: Vec<WorkloadStep>,
     at: usize,
 }
 
@@ -69,7 +69,7 @@ impl Replay {
 
     /// The next step; None only where a file is gone.
     #[inline]
-    pub fn next_step(&mut self) -> Option<Step> {
+    pub fn next_step(&mut self) -> Option<WorkloadStep> {
         if self.at == self.block.len() {
             self.refill();
         }
@@ -85,7 +85,7 @@ impl Replay {
         if let Source::NotBegun(source) = &self.source {
             self.source = begin(source, self.passes);
             if matches!(self.source, Source::Program(..)) {
-                self.lines.mark(Step::Start, &mut self.block);
+                self.lines.mark(WorkloadStep::Start, &mut self.block);
             }
         }
         while self.block.len() < BLOCK {
@@ -93,8 +93,8 @@ impl Replay {
                 Source::Program(program, memory, predictor) => {
                     let mut probe = Telling { lines: &mut self.lines, predictor, out: &mut self.block };
                     if program.step(memory, &mut probe) {
-                        self.lines.mark(Step::End, &mut self.block);
-                        self.lines.mark(Step::Start, &mut self.block);
+                        self.lines.mark(WorkloadStep::End, &mut self.block);
+                        self.lines.mark(WorkloadStep::Start, &mut self.block);
                     }
                 }
                 Source::File(file) => file.next_block(&mut self.lines, &mut self.block),
@@ -133,7 +133,7 @@ impl File {
     }
 
     /// The steps of the next block; those of the last one end with the last sample, after which the first one comes again.
-    fn next_block(&mut self, lines: &mut Lines, out: &mut Vec<Step>) {
+    fn next_block(&mut self, lines: &mut Lines, out: &mut Vec<WorkloadStep>) {
         self.first += self.records.len() as u64;
         self.passes.next_block(&mut self.records);
         if self.records.is_empty() {
@@ -156,7 +156,7 @@ impl File {
             if until < sample.end {
                 return;
             }
-            lines.mark(Step::End, out);
+            lines.mark(WorkloadStep::End, out);
             self.is_within = false;
             self.next += 1;
             if self.next == self.samples.len() {
@@ -182,15 +182,15 @@ impl File {
     }
 
     /// The steps of some records of the block.
-    fn replay(&self, from: u64, until: u64, lines: &mut Lines, out: &mut Vec<Step>) {
+    fn replay(&self, from: u64, until: u64, lines: &mut Lines, out: &mut Vec<WorkloadStep>) {
         for record in &self.records[(from - self.first) as usize..(until - self.first) as usize] {
             lines.compute(record.gap);
             let (what, pages) = match record.kind {
-                Kind::Load if record.dependent => (What::Follow, self.trace.data_pages()),
-                Kind::Load => (What::Read, self.trace.data_pages()),
-                Kind::Store => (What::Write, self.trace.data_pages()),
-                Kind::Modify => (What::Modify, self.trace.data_pages()),
-                Kind::Fetch => (What::Fetch, self.trace.code_pages()),
+                RecordKind::Load if record.dependent => (LineAccess::Follow, self.trace.data_pages()),
+                RecordKind::Load => (LineAccess::Read, self.trace.data_pages()),
+                RecordKind::Store => (LineAccess::Write, self.trace.data_pages()),
+                RecordKind::Modify => (LineAccess::Modify, self.trace.data_pages()),
+                RecordKind::Fetch => (LineAccess::Fetch, self.trace.code_pages()),
             };
             lines.span(what, pages.offset(record.address), record.bytes, out);
         }
@@ -198,40 +198,40 @@ impl File {
 }
 
 /// A sample begins, at its period where it has one.
-fn begin_sample(period_ns: Option<f64>, lines: &mut Lines, out: &mut Vec<Step>) {
+fn begin_sample(period_ns: Option<f64>, lines: &mut Lines, out: &mut Vec<WorkloadStep>) {
     if let Some(period_ns) = period_ns {
-        lines.mark(Step::Wait(period_ns), out);
+        lines.mark(WorkloadStep::Wait(period_ns), out);
     }
-    lines.mark(Step::Start, out);
+    lines.mark(WorkloadStep::Start, out);
 }
 
 /// Tells a program's accesses to the lines.
 struct Telling<'a> {
     lines: &'a mut Lines,
     predictor: &'a mut Predictor,
-    out: &'a mut Vec<Step>,
+    out: &'a mut Vec<WorkloadStep>,
 }
 
 impl Probe for Telling<'_> {
     #[inline]
     fn load(&mut self, word: usize) {
-        self.lines.access(What::Read, 4 * word as u64, self.out);
+        self.lines.access(LineAccess::Read, 4 * word as u64, self.out);
     }
     #[inline]
     fn follow(&mut self, word: usize) {
-        self.lines.access(What::Follow, 4 * word as u64, self.out);
+        self.lines.access(LineAccess::Follow, 4 * word as u64, self.out);
     }
     #[inline]
     fn store(&mut self, word: usize) {
-        self.lines.access(What::Write, 4 * word as u64, self.out);
+        self.lines.access(LineAccess::Write, 4 * word as u64, self.out);
     }
     #[inline]
     fn load_run(&mut self, word: usize, words: usize) {
-        self.lines.run(What::Read, 4 * word as u64, 4 * words as u64, 4, self.out);
+        self.lines.run(LineAccess::Read, 4 * word as u64, 4 * words as u64, 4, self.out);
     }
     #[inline]
     fn store_run(&mut self, word: usize, words: usize) {
-        self.lines.run(What::Write, 4 * word as u64, 4 * words as u64, 4, self.out);
+        self.lines.run(LineAccess::Write, 4 * word as u64, 4 * words as u64, 4, self.out);
     }
     #[inline]
     fn compute(&mut self, instructions: u32) {

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::fmt;
 use std::io;
 
-use waykeeper_control::{RegisterError, Registers, StateDirectory, Store, Tree, TreeError};
+use waykeeper_control::{RegisterError, Registers, ResctrlTree, StateDirectory, Store, TreeError};
 use waykeeper_policy::MountSettings;
 
 /// Where a process is killed.
@@ -64,7 +64,7 @@ impl Knife {
         now
     }
 
-    pub fn tree<'k>(&'k self, tree: &'k mut dyn Tree) -> CutTree<'k> {
+    pub fn tree<'k>(&'k self, tree: &'k mut dyn ResctrlTree) -> CutTree<'k> {
         CutTree { tree, knife: self }
     }
 
@@ -87,11 +87,11 @@ fn kill() -> ! {
 
 /// resctrl, cut.
 pub struct CutTree<'k> {
-    tree: &'k mut dyn Tree,
+    tree: &'k mut dyn ResctrlTree,
     knife: &'k Knife,
 }
 
-impl Tree for CutTree<'_> {
+impl ResctrlTree for CutTree<'_> {
     fn unusable(&mut self) -> Option<String> {
         self.tree.unusable()
     }

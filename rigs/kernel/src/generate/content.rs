@@ -1,6 +1,6 @@
 //! What is written: nearly right for the file, or noise.
 
-use waykeeper_resctrl::{Operation, ResctrlMachine};
+use waykeeper_resctrl::{FileOperation, ResctrlMachine};
 
 use super::Generator;
 use crate::modelled::Modelled;
@@ -83,7 +83,7 @@ const EVENTS: [&str; 4] = ["mbm_local_bytes", "mbm_total_bytes", "llc_occupancy"
 
 impl Generator {
     /// A write to a file that takes some.
-    pub(super) fn write(&mut self, state: &Modelled) -> Operation {
+    pub(super) fn write(&mut self, state: &Modelled) -> FileOperation {
         let path = self.writable(state);
         let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or_default().to_vec();
         let mut data = self.content(state, &name);
@@ -102,7 +102,7 @@ impl Generator {
         {
             data.truncate(end + 1);
         }
-        Operation::Write { path, data }
+        FileOperation::Write { path, data }
     }
 
     fn content(&mut self, state: &Modelled, name: &[u8]) -> Vec<u8> {

@@ -1,6 +1,6 @@
 //! Paths that are there, and some that are not.
 
-use waykeeper_resctrl::Entry;
+use waykeeper_resctrl::DirectoryEntry;
 
 use super::Generator;
 use crate::modelled::Modelled;
@@ -29,7 +29,7 @@ fn join(directory: &[u8], name: &[u8]) -> Vec<u8> {
     if directory.is_empty() { name.to_vec() } else { [directory, b"/", name].concat() }
 }
 
-fn entries(state: &Modelled, path: &[u8]) -> Vec<Entry> {
+fn entries(state: &Modelled, path: &[u8]) -> Vec<DirectoryEntry> {
     state.resctrl.entries(path).unwrap_or_default()
 }
 
@@ -61,9 +61,10 @@ impl Generator {
 
     /// The root or a group below it.
     fn control_group(&mut self, state: &Modelled) -> Vec<u8> {
-        let is_group =
-            |entry: &Entry| entry.directory && ![&b"info"[..], b"mon_groups", b"mon_data"].contains(&&entry.name[..]);
-        let groups: Vec<Entry> = entries(state, b"").into_iter().filter(is_group).collect();
+        let is_group = |entry: &DirectoryEntry| {
+            entry.directory && ![&b"info"[..], b"mon_groups", b"mon_data"].contains(&&entry.name[..])
+        };
+        let groups: Vec<DirectoryEntry> = entries(state, b"").into_iter().filter(is_group).collect();
         match self.rng.u32(..4) {
             0 => Vec::new(),
             _ => self.pick(&groups).map_or_else(Vec::new, |group| group.name.clone()),
@@ -125,7 +126,8 @@ impl Generator {
             1..5 => self.monitoring_group(state),
             _ => self.control_group(state),
         };
-        let files: Vec<Entry> = entries(state, &directory).into_iter().filter(|entry| !entry.directory).collect();
+        let files: Vec<DirectoryEntry> =
+            entries(state, &directory).into_iter().filter(|entry| !entry.directory).collect();
         match self.pick(&files) {
             // Most of the interesting writes go to schemata.
             Some(_) if files.iter().any(|file| file.name == b"schemata") && self.rng.u32(..5) < 2 => {

@@ -1,6 +1,6 @@
 //! What plans are carried out on: the kernel's resctrl, with processes and groups of others.
 
-use waykeeper_resctrl::{Event, MountOptions, Reading};
+use waykeeper_resctrl::{MonitorEvent, MountOptions, Reading};
 
 use super::process::Process;
 use super::system::System;
@@ -34,7 +34,7 @@ impl Ground {
     /// Nothing at present.
     pub fn new() -> Result<Self, String> {
         clock::pin(0);
-        count(Event::LlcOccupancy, Reading::Value(0));
+        count(MonitorEvent::LlcOccupancy, Reading::Value(0));
         Ok(Ground { system: System::new(), cpus: clock::online(), processes: Vec::new() })
     }
 

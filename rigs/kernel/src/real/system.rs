@@ -3,7 +3,7 @@
 use std::ffi::{CStr, CString};
 use std::os::unix::ffi::OsStrExt;
 
-use waykeeper_resctrl::{Entry, MountOptions};
+use waykeeper_resctrl::{DirectoryEntry, MountOptions};
 
 use crate::step::Answer;
 
@@ -161,7 +161,7 @@ impl System {
         })
     }
 
-    pub fn entries(&self, path: &[u8]) -> Full<Vec<Entry>> {
+    pub fn entries(&self, path: &[u8]) -> Full<Vec<DirectoryEntry>> {
         let path = c_path(path)?;
         let path = std::ffi::OsStr::from_bytes(path.to_bytes());
         let number = |error: std::io::Error| error.raw_os_error().unwrap_or(0);
@@ -169,7 +169,7 @@ impl System {
         for entry in std::fs::read_dir(path).map_err(number)? {
             let entry = entry.map_err(number)?;
             let directory = entry.file_type().map_err(number)?.is_dir();
-            entries.push(Entry { name: entry.file_name().as_bytes().to_vec(), directory });
+            entries.push(DirectoryEntry { name: entry.file_name().as_bytes().to_vec(), directory });
         }
         Ok(entries)
     }

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use waykeeper_experiment::{InputError, Loaded, NamedFile};
-use waykeeper_policy::Loaded as LoadedPolicy;
+use waykeeper_policy::LoadedPolicy;
 use waykeeper_remote::{Parcel, TREE, WantedResult};
 use waykeeper_room::Load as WantedLoad;
 use waykeeper_session::RunFolder;

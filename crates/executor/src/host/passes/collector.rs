@@ -9,7 +9,7 @@ use super::super::job::{Job, Recorded};
 use super::intervals::Intervals;
 
 /// Collects the passes of one phase.
-pub struct Collector {
+pub struct PassCollector {
     recorder: Box<Recorder>,
     pairs: Pairs,
     /// The phase whose passes are samples; all passes are only counted before it is known.
@@ -26,7 +26,7 @@ struct Observation {
     unpaired_before: Unpaired,
 }
 
-impl Collector {
+impl PassCollector {
     /// Nothing is recorded before [`begin`](Self::begin).
     pub fn new() -> Self {
         Self {
@@ -141,7 +141,7 @@ mod tests {
 
     /// Passes of threads 0 and 1: thread, begin, end; in the order in which a ring after the other is read.
     fn collected(passes: &[(u32, u64, u64)]) -> (Recorded, Vec<u64>) {
-        let mut collector = Collector::new();
+        let mut collector = PassCollector::new();
         collector.begin(&job(), 7, 10_000);
         let mut next = [0, 0];
         for (thread, start, end) in passes {

@@ -11,9 +11,9 @@ use waykeeper_linux::thread::spawn;
 use super::super::command::External;
 use super::super::job::{Job, Recorded};
 use super::super::signals::STOP;
-use super::super::target::Observed;
+use super::super::target::TargetObservation;
 use super::tasks::Tasks;
-use super::{Beside, End, View, observed, placement};
+use super::{Beside, End, NeighbourWatch, observed, placement};
 
 /// How often the neighbours are looked at while it runs.
 const LOOK: Duration = Duration::from_millis(20);
@@ -55,7 +55,7 @@ impl<'j> Cyclictest<'j> {
     }
 
     /// Runs it once.
-    pub fn observe(mut self, view: &mut View<'_>) -> Result<(Observed, Beside), String> {
+    pub fn observe(mut self, view: &mut NeighbourWatch<'_>) -> Result<(TargetObservation, Beside), String> {
         let mut output = self.output;
         let read = move || {
             let mut text = String::new();

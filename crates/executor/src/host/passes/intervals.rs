@@ -1,6 +1,6 @@
 //! The largest sample of each interval of an observation.
 
-use waykeeper_kernels::{Peak, Recorder};
+use waykeeper_kernels::{IntervalMaximum, Recorder};
 
 use super::super::job::{Job, Recorded};
 use super::super::target::{interval_end, recorded};
@@ -13,7 +13,7 @@ pub struct Intervals {
     length: u64,
     /// Where the present interval ends.
     until: u64,
-    peaks: Vec<Peak>,
+    peaks: Vec<IntervalMaximum>,
 }
 
 impl Intervals {

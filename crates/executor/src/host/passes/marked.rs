@@ -9,12 +9,12 @@ use waykeeper_workload::{Passes, Phase};
 use super::super::command::{External, escaped};
 use super::super::job::Job;
 use super::super::signals::STOP;
-use super::super::target::{Observed, WARM_UP_NS};
+use super::super::target::{TargetObservation, WARM_UP_NS};
 use super::anchor::Anchor;
-use super::collector::Collector;
-use super::source::Source;
+use super::collector::PassCollector;
+use super::source::PassDetector;
 use super::tasks::Tasks;
-use super::{Beside, End, View, observed, placement, surroundings};
+use super::{Beside, End, NeighbourWatch, observed, placement, surroundings};
 use crate::measure::ExecutorError;
 
 /// A program must make its first pass within this time.
@@ -35,8 +35,8 @@ pub struct Marked<'j> {
     name: &'j str,
     passes: &'j Passes,
     external: External,
-    source: Source,
-    collector: Collector,
+    source: PassDetector,
+    collector: PassCollector,
     tasks: Tasks,
     clock: Anchor,
 }
@@ -47,12 +47,12 @@ impl<'j> Marked<'j> {
     /// # Errors
     /// What this machine lacks, or no process.
     pub fn new(job: &'j Job, argv: &'j [String], passes: &'j Passes) -> Result<Self, ExecutorError> {
-        let source = Source::open(passes, &argv[0], job.target.core)?;
+        let source = PassDetector::open(passes, &argv[0], job.target.core)?;
         let (inherits, variables) = source.handed_over();
         let external =
             External::prepare_target(argv, job.target.core, job.parent, &surroundings(job, inherits, variables))?;
         let (tasks, clock) = (Tasks::on(job.target.core), Anchor::new(job.tick_ns));
-        Ok(Self { job, name: &argv[0], passes, external, source, collector: Collector::new(), tasks, clock })
+        Ok(Self { job, name: &argv[0], passes, external, source, collector: PassCollector::new(), tasks, clock })
     }
 
     /// Starts the program and waits for its first pass.
@@ -86,7 +86,7 @@ impl<'j> Marked<'j> {
     }
 
     /// Lets the neighbours work for a moment, then takes samples for the job's length.
-    pub fn observe(mut self, view: &mut View<'_>) -> Result<(Observed, Beside), ExecutorError> {
+    pub fn observe(mut self, view: &mut NeighbourWatch<'_>) -> Result<(TargetObservation, Beside), ExecutorError> {
         if let Some(end) = self.go_on_until(clock::now() + (WARM_UP_NS / self.job.tick_ns) as u64, view) {
             return Err(self.ended_too_early(&end).into());
         }
@@ -146,7 +146,7 @@ impl<'j> Marked<'j> {
     }
 
     /// Reads marks until the counter reads `last`; how the program ended, if it does so before.
-    fn go_on_until(&mut self, last: u64, view: &mut View<'_>) -> Option<String> {
+    fn go_on_until(&mut self, last: u64, view: &mut NeighbourWatch<'_>) -> Option<String> {
         while clock::now() < last && !stopped() {
             std::thread::sleep(INTERVAL);
             self.read();
@@ -275,7 +275,7 @@ fn stopped() -> bool {
 }
 
 /// The threads that make passes; the program's first one before there are any.
-fn threads(source: &Source, external: &External) -> impl Iterator<Item = (u32, u32)> {
+fn threads(source: &PassDetector, external: &External) -> impl Iterator<Item = (u32, u32)> {
     let mut threads = source.threads();
     if threads.is_empty() {
         threads.extend(external.process().map(|process| (process, process)));

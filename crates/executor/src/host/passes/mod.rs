@@ -12,7 +12,7 @@ mod whole;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use waykeeper_kernels::{Progress, clock};
+use waykeeper_kernels::{AccessCounter, clock};
 use waykeeper_linux::core_state::{CoreState, frequency_mhz};
 use waykeeper_linux::{Root, schedule};
 use waykeeper_run::{Placement, Privilege};
@@ -20,7 +20,7 @@ use waykeeper_workload::{Passes, Pattern};
 
 use super::command::{AsTarget, Surroundings};
 use super::job::{Job, Recorded};
-use super::target::{FIFO_PRIORITY, Observed, SCHED_FIFO, wash};
+use super::target::{FIFO_PRIORITY, SCHED_FIFO, TargetObservation, wash};
 use super::watch::Watch;
 use cyclictest::Cyclictest;
 use marked::Marked;
@@ -99,8 +99,12 @@ impl<'j> ProgramTarget<'j> {
     ///
     /// # Errors
     /// A program that ends too early, or whose passes cannot be told.
-    pub fn observe(self, progress: &[Progress], watch: &mut Watch) -> Result<(Observed, Beside), ExecutorError> {
-        let mut view = View { progress, watch, looked: Instant::now() };
+    pub fn observe(
+        self,
+        progress: &[AccessCounter],
+        watch: &mut Watch,
+    ) -> Result<(TargetObservation, Beside), ExecutorError> {
+        let mut view = NeighbourWatch { progress, watch, looked: Instant::now() };
         match self {
             Self::Marked(marked) => marked.observe(&mut view),
             Self::Whole(whole) => whole.observe(&mut view),
@@ -129,27 +133,27 @@ impl<'j> FurtherProgram<'j> {
     ///
     /// # Errors
     /// A program that says nothing that is understood.
-    pub fn observe(self, job: &Job, progress: &[Progress]) -> Result<(Observed, Beside), ExecutorError> {
+    pub fn observe(self, job: &Job, progress: &[AccessCounter]) -> Result<(TargetObservation, Beside), ExecutorError> {
         let mut watch = Watch::new(Vec::new(), job.target.core);
-        Ok(self.0.observe(&mut View { progress, watch: &mut watch, looked: Instant::now() })?)
+        Ok(self.0.observe(&mut NeighbourWatch { progress, watch: &mut watch, looked: Instant::now() })?)
     }
 }
 
 /// What is looked at beside the program meanwhile.
-pub struct View<'v> {
-    progress: &'v [Progress],
+pub struct NeighbourWatch<'v> {
+    progress: &'v [AccessCounter],
     watch: &'v mut Watch,
     looked: Instant,
 }
 
-impl View<'_> {
+impl NeighbourWatch<'_> {
     /// Looks at the neighbours, where the last look is long enough ago.
     fn look(&mut self) {
         self.watch.look_when_due(&mut self.looked);
     }
 
     fn accesses(&self) -> Vec<u64> {
-        self.progress.iter().map(Progress::accesses).collect()
+        self.progress.iter().map(AccessCounter::accesses).collect()
     }
 }
 
@@ -180,14 +184,14 @@ struct End {
 }
 
 impl End {
-    fn read(job: &Job, view: &View<'_>) -> Self {
+    fn read(job: &Job, view: &NeighbourWatch<'_>) -> Self {
         let core = CoreState::read(&Root::default(), job.target.core);
         Self { core, accesses: view.accesses(), ticks: clock::now() }
     }
 }
 
 /// What the observation between two ends comes to.
-fn observed(job: &Job, before: &End, after: &End, recorded: Recorded, tasks: &tasks::Tasks) -> Observed {
+fn observed(job: &Job, before: &End, after: &End, recorded: Recorded, tasks: &tasks::Tasks) -> TargetObservation {
     let mut disturbances = after.core.since(&before.core);
     disturbances.extend(tasks.disturbances());
     disturbances.extend(frequency_mhz(&Root::default(), job.target.core).map(|mhz| ("frequency_mhz".to_owned(), mhz)));
@@ -201,7 +205,7 @@ fn observed(job: &Job, before: &End, after: &End, recorded: Recorded, tasks: &ta
         };
         privileges.push(Privilege { what: SCHED_FIFO.into(), granted: policy == SCHED_FIFO, detail });
     }
-    Observed {
+    TargetObservation {
         recorded,
         observed_s: after.ticks.saturating_sub(before.ticks) as f64 * job.tick_ns / 1e9,
         accesses: after.accesses.iter().zip(&before.accesses).map(|(a, b)| a - b).collect(),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::os::fd::AsRawFd;
 use std::time::Duration;
 
-use waykeeper_linux::events::{Activations, Event, Function, Functions, SETTLES};
+use waykeeper_linux::events::{Activations, BoundaryEvent, Function, Functions, SETTLES};
 use waykeeper_markers::{CLOCK_MONOTONIC_RAW, Mark, Rings, Unpaired, VARIABLE};
 use waykeeper_workload::Passes;
 
@@ -13,7 +13,7 @@ use super::anchor::Anchor;
 use crate::measure::ExecutorError;
 
 /// Where the beginnings and ends of passes come from.
-pub enum Source {
+pub enum PassDetector {
     /// The program's markers.
     Markers(Rings),
     /// Functions that it calls.
@@ -32,7 +32,7 @@ pub struct Threads {
 
 impl Threads {
     /// An event as a mark. `lost` counts the events that are missing so far.
-    fn mark(&mut self, event: Event, clock: Anchor, lost: u64) -> Mark {
+    fn mark(&mut self, event: BoundaryEvent, clock: Anchor, lost: u64) -> Mark {
         if lost > self.lost {
             // A gap in the numbers: no pass is made across it.
             self.known.values_mut().for_each(|(_, _, next)| *next = next.wrapping_add(1));
@@ -50,7 +50,7 @@ impl Threads {
     }
 }
 
-impl Source {
+impl PassDetector {
     /// Opens the source for a program that will run on a core.
     ///
     /// # Errors

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use waykeeper_kernels::{Recorder, clock};
 
-use super::super::command::{Ended, External};
+use super::super::command::{External, ProgramExit};
 use super::super::job::Job;
 use super::super::signals::STOP;
-use super::super::target::{Observed, WARM_UP_NS};
+use super::super::target::{TargetObservation, WARM_UP_NS};
 use super::intervals::Intervals;
 use super::tasks::Tasks;
-use super::{Beside, End, View, observed, placement, surroundings};
+use super::{Beside, End, NeighbourWatch, observed, placement, surroundings};
 use crate::measure::ExecutorError;
 
 /// How often the neighbours are looked at while the program runs.
@@ -35,7 +35,7 @@ impl<'j> Whole<'j> {
     }
 
     /// Runs it until the job's length is over; a run that has begun is finished. The first runs, 50 ms or one, do not count.
-    pub fn observe(mut self, view: &mut View<'_>) -> Result<(Observed, Beside), ExecutorError> {
+    pub fn observe(mut self, view: &mut NeighbourWatch<'_>) -> Result<(TargetObservation, Beside), ExecutorError> {
         let warm = clock::now() + (WARM_UP_NS / self.job.tick_ns) as u64;
         while self.run(view)?.is_some() && clock::now() < warm {}
         let mut recorder = Recorder::new_boxed();
@@ -58,7 +58,7 @@ impl<'j> Whole<'j> {
     }
 
     /// One run; `None` where the measurement was stopped meanwhile.
-    fn run(&mut self, view: &mut View<'_>) -> Result<Option<Ended>, ExecutorError> {
+    fn run(&mut self, view: &mut NeighbourWatch<'_>) -> Result<Option<ProgramExit>, ExecutorError> {
         let mut surroundings = surroundings(self.job, -1, Vec::new());
         surroundings.as_target.timed = true;
         let mut external = External::prepare_target(self.argv, self.job.target.core, self.job.parent, &surroundings)?;

@@ -7,7 +7,7 @@ use rustix::fd::OwnedFd;
 use rustix::io;
 
 use super::sender::Sender;
-use super::source::{Source, Woken};
+use super::source::{WakeupSource, Woken};
 use super::time::now_ns;
 
 /// A thread that reads what another one writes, on the same core.
@@ -37,7 +37,7 @@ impl Eventfd {
     }
 }
 
-impl Source for Eventfd {
+impl WakeupSource for Eventfd {
     fn begin(&mut self) {
         let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
         if poll(&mut [PollFd::new(&self.file, PollFlags::IN)], Some(&at_once)) == Ok(1) {

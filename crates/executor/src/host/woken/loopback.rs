@@ -7,7 +7,7 @@ use std::os::fd::AsRawFd;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
 use super::sender::Sender;
-use super::source::{Source, Woken};
+use super::source::{WakeupSource, Woken};
 use super::time::{nanoseconds, now_ns};
 
 /// A thread that receives what another one sends, on the same core.
@@ -79,7 +79,7 @@ impl Loopback {
     }
 }
 
-impl Source for Loopback {
+impl WakeupSource for Loopback {
     fn begin(&mut self) {
         while self.receive(libc::MSG_DONTWAIT).is_some() {}
         self.sender.take_missed();

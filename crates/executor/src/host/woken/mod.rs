@@ -13,7 +13,7 @@ mod timerfd;
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use waykeeper_kernels::{Progress, Recorder, clock};
+use waykeeper_kernels::{AccessCounter, Recorder, clock};
 use waykeeper_linux::schedule;
 use waykeeper_workload::{InterruptSource, WakeupFigure};
 
@@ -21,7 +21,7 @@ use super::program::Runner;
 use eventfd::Eventfd;
 use loopback::Loopback;
 use rest::{Rest, Resting};
-use source::{Sleep, Source};
+use source::{Sleep, WakeupSource};
 use time::{now_ns, sleep_until, until_reading_ns};
 use timer_signal::TimerSignal;
 use timerfd::Timerfd;
@@ -31,7 +31,7 @@ const PIECE_NS: i64 = 100_000_000;
 
 /// A thread that sleeps until something wakes it, and then runs the body.
 pub struct Sleeper {
-    source: Box<dyn Source>,
+    source: Box<dyn WakeupSource>,
     body: Option<Box<Runner>>,
     figure: WakeupFigure,
     tick_ns: f64,
@@ -50,7 +50,7 @@ impl Sleeper {
     /// What the system refuses.
     pub fn interrupt(source: InterruptSource, period_ns: f64) -> io::Result<Self> {
         let period_ns = period_ns as i64;
-        let source: Box<dyn Source> = match source {
+        let source: Box<dyn WakeupSource> = match source {
             InterruptSource::TimerSignal => Box::new(TimerSignal::new(period_ns)?),
             InterruptSource::Timerfd => Box::new(Timerfd::new(period_ns, false)?),
             InterruptSource::TimerfdEpoll => Box::new(Timerfd::new(period_ns, true)?),
@@ -61,7 +61,7 @@ impl Sleeper {
     }
 
     /// For the calling thread, whose timers are as exact as they can be from now on. The first call in a process takes 20 ms.
-    fn new(source: Box<dyn Source>, figure: WakeupFigure, body: Option<Runner>) -> Self {
+    fn new(source: Box<dyn WakeupSource>, figure: WakeupFigure, body: Option<Runner>) -> Self {
         // Refused nowhere; without it a wake-up comes up to 50 us later, and that is what the figures then show.
         let _ = schedule::least_timer_slack();
         let tick_ns = 1e9 / clock::frequency_hz();
@@ -86,7 +86,7 @@ impl Sleeper {
     }
 
     /// The same as neighbour until `stop` is set. Counts the wake-ups.
-    pub fn run_neighbour(&mut self, progress: &Progress, stop: &AtomicU32) {
+    pub fn run_neighbour(&mut self, progress: &AccessCounter, stop: &AtomicU32) {
         self.run(i64::MAX, stop, |_, _, _| progress.add(1));
     }
 

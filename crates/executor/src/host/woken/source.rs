@@ -24,7 +24,7 @@ impl Woken {
 }
 
 /// What wakes a thread, once every period.
-pub trait Source {
+pub trait WakeupSource {
     /// Forgets what came since the last run and sees to it that more comes.
     fn begin(&mut self);
 
@@ -52,7 +52,7 @@ impl Sleep {
     }
 }
 
-impl Source for Sleep {
+impl WakeupSource for Sleep {
     /// The times stay those of the run before. What passed between two runs was not missed: nobody waited for it.
     fn begin(&mut self) {
         let now = now_ns();

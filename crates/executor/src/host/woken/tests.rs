@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicU32;
 use std::time::{Duration, Instant};
 
-use waykeeper_kernels::{Kernel, Memory, Progress, Recorder, clock};
+use waykeeper_kernels::{AccessCounter, Kernel, MappedMemory, Recorder, clock};
 use waykeeper_workload::{InterruptSource, Pattern, TickBody, WakeupFigure};
 
 use super::*;
@@ -13,7 +13,7 @@ fn ticks(ns: f64) -> u64 {
 }
 
 fn body(increments: u64) -> Runner {
-    Runner::Kernel(Kernel::new(&Pattern::Tick { body: TickBody::Loop(increments) }, Memory::none(), 1).unwrap())
+    Runner::Kernel(Kernel::new(&Pattern::Tick { body: TickBody::Loop(increments) }, MappedMemory::none(), 1).unwrap())
 }
 
 fn record(wakeup: &mut Sleeper, run_ns: f64) -> Box<Recorder> {
@@ -66,7 +66,7 @@ fn a_period_longer_than_the_run_ends_with_the_run_and_goes_on_in_the_next() {
 #[test]
 fn a_stop_ends_either_role_within_a_long_period() {
     for as_target in [true, false] {
-        let (stop, progress) = (AtomicU32::new(0), Progress::new());
+        let (stop, progress) = (AtomicU32::new(0), AccessCounter::new());
         let begun = Instant::now();
         std::thread::scope(|scope| {
             scope.spawn(|| {
@@ -86,7 +86,7 @@ fn a_stop_ends_either_role_within_a_long_period() {
 
 #[test]
 fn a_neighbour_counts_its_wake_ups() {
-    let (stop, progress) = (AtomicU32::new(0), Progress::new());
+    let (stop, progress) = (AtomicU32::new(0), AccessCounter::new());
     std::thread::scope(|scope| {
         scope
             .spawn(|| Sleeper::wakeup(1e6, WakeupFigure::ResponseTime, Some(body(10))).run_neighbour(&progress, &stop));

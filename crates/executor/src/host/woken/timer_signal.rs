@@ -5,7 +5,7 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use super::releases::Releases;
-use super::source::{Source, Woken};
+use super::source::{WakeupSource, Woken};
 use super::time::{now_ns, timespec};
 
 thread_local! {
@@ -92,7 +92,7 @@ fn own_set() -> libc::sigset_t {
     }
 }
 
-impl Source for TimerSignal {
+impl WakeupSource for TimerSignal {
     fn begin(&mut self) {
         // Before the timer is armed again: a signal of its first expiry that was taken back here would put every later one a
         // period too late.

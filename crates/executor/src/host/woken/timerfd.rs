@@ -7,7 +7,7 @@ use rustix::io;
 use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime};
 
 use super::releases::Releases;
-use super::source::{Source, Woken};
+use super::source::{WakeupSource, Woken};
 use super::time::{now_ns, timespec};
 
 /// A timer that is a file.
@@ -58,7 +58,7 @@ impl Epoll {
     }
 }
 
-impl Source for Timerfd {
+impl WakeupSource for Timerfd {
     fn begin(&mut self) {
         let now = now_ns();
         let releases = self.releases.get_or_insert_with(|| Releases::from(now, self.period_ns));

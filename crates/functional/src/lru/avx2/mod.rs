@@ -7,10 +7,10 @@
 mod octets;
 mod quad;
 
-use super::loops::{Out, Table, Walk};
+use super::loops::{Out, Table, TableLoop};
 use super::row::RecencyRow;
 use crate::access::Word;
-use crate::counts::Passed;
+use crate::counts::BlockMisses;
 
 pub use octets::Octets;
 pub use quad::Quad;
@@ -20,11 +20,11 @@ pub use quad::Quad;
 /// # Safety
 /// The host must have AVX2 and BMI1.
 #[target_feature(enable = "avx2,bmi1")]
-pub unsafe fn walk<W: Walk, R: OnAvx2, const FULL: bool>(
+pub unsafe fn walk<W: TableLoop, R: OnAvx2, const FULL: bool>(
     table: &mut Table<R, FULL>,
     words: &[Word],
     out: &mut Out,
-) -> Passed {
+) -> BlockMisses {
     W::walk(table, words, out)
 }
 

@@ -15,7 +15,7 @@ use assumed::{assumed, measured, times};
 
 /// Latencies of one kind of core, measured.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Measured {
+pub struct MeasuredLatencies {
     /// A core of the kind.
     pub cpu: CoreId,
     /// Who measured it, when and how: a source.
@@ -25,14 +25,14 @@ pub struct Measured {
     /// Ticks of the counter in a nanosecond.
     pub counter_ghz: f64,
     /// Nanoseconds of a load that hits level 1, 2, ...: by level.
-    pub level_ns: BTreeMap<u8, Spread>,
+    pub level_ns: BTreeMap<u8, MeasuredTime>,
     /// Nanoseconds of a load that goes to the memory.
-    pub memory_ns: Option<Spread>,
+    pub memory_ns: Option<MeasuredTime>,
 }
 
 /// A measured time, and how far its repetitions lie apart.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Spread {
+pub struct MeasuredTime {
     /// The median.
     pub value: f64,
     /// The least.
@@ -43,7 +43,7 @@ pub struct Spread {
 
 impl Machine {
     /// The text of a platform file: the machine with one thread of each physical core.
-    pub fn platform_text(&self, latencies: &[Measured]) -> String {
+    pub fn platform_text(&self, latencies: &[MeasuredLatencies]) -> String {
         let platform = self.described(latencies);
         let memory = assumed::memory(self.memory_mib);
         format!("{}\n{}\n{memory}", text::comments(self, &platform), text::toml(&platform))
@@ -53,12 +53,12 @@ impl Machine {
     ///
     /// # Errors
     /// A machine that a platform cannot describe, such as one with caches that do not divide into sets.
-    pub fn platform(&self, latencies: &[Measured]) -> Result<Platform, PlatformError> {
+    pub fn platform(&self, latencies: &[MeasuredLatencies]) -> Result<Platform, PlatformError> {
         Platform::from_toml(&self.platform_text(latencies), "the platform of this machine")
     }
 
     /// Everything but the memory, which takes a bundled part.
-    fn described(&self, latencies: &[Measured]) -> Platform {
+    fn described(&self, latencies: &[MeasuredLatencies]) -> Platform {
         let name = self.identity.processor.clone().unwrap_or_else(|| "unknown processor".into());
         let line = self.caches.iter().find_map(|cache| cache.line_bytes);
         let first = latencies.first();
@@ -94,7 +94,7 @@ impl Machine {
         }
     }
 
-    fn sources(&self, latencies: &[Measured]) -> BTreeMap<String, String> {
+    fn sources(&self, latencies: &[MeasuredLatencies]) -> BTreeMap<String, String> {
         let mut sources = BTreeMap::from([
             (
                 SYSFS.to_owned(),
@@ -133,7 +133,7 @@ impl Machine {
         Some(Cpuid { family, model, stepping })
     }
 
-    fn tick_ns(&self, measured_on: Option<&Measured>) -> Param<f64> {
+    fn tick_ns(&self, measured_on: Option<&MeasuredLatencies>) -> Param<f64> {
         let cpuid = self.identity.architecture.as_deref() == Some("x86_64");
         match self.clock.counter_khz {
             Some(khz) => Param {
@@ -182,7 +182,7 @@ pub(super) const LADDER: &str = "ladder";
 const GUIDE: &str = "Intel, Time Coordinated Compute user guide, by `waykeeper catalogue`";
 
 /// What is left of a measured latency after the memory's own commands, for a row conflict.
-fn crossing(measured_on: &Measured) -> Option<Param<f64>> {
+fn crossing(measured_on: &MeasuredLatencies) -> Option<Param<f64>> {
     let memory = measured_on.memory_ns?;
     let commands = times();
     let left = |ns: f64| rounded((ns - commands).max(1.0), 1);

@@ -8,7 +8,7 @@ use waykeeper_platform::{
 
 use super::assumed::{assumed, measured};
 use super::cores::{index, trusted, ways};
-use super::{CATALOGUE, CPUID, Measured, RESCTRL, SYSFS, rounded};
+use super::{CATALOGUE, CPUID, MeasuredLatencies, RESCTRL, SYSFS, rounded};
 use crate::machine::{CacheKind, CacheUse, Control, How, Machine, Shares, Unit};
 
 /// The groups of ways that masks can give, and the registers behind them.
@@ -62,7 +62,7 @@ impl Machine {
         })
     }
 
-    pub(super) fn shared_caches(&self, latencies: &[Measured]) -> Vec<SharedCache> {
+    pub(super) fn shared_caches(&self, latencies: &[MeasuredLatencies]) -> Vec<SharedCache> {
         let unified = self.caches.iter().filter(|cache| cache.level > 1 && cache.holds != CacheUse::Instructions);
         let shared: Vec<&CacheKind> = unified.filter(|cache| cache.level > 2 || !self.is_private(cache)).collect();
         let mut found: Vec<SharedCache> = shared.iter().filter_map(|cache| self.shared(cache, latencies)).collect();
@@ -75,7 +75,7 @@ impl Machine {
         found
     }
 
-    fn shared(&self, cache: &CacheKind, latencies: &[Measured]) -> Option<SharedCache> {
+    fn shared(&self, cache: &CacheKind, latencies: &[MeasuredLatencies]) -> Option<SharedCache> {
         let mut groups: Vec<_> = cache.shared_by.iter().map(|group| self.first_threads(group)).collect();
         groups.retain(|group| !group.is_empty());
         let first = groups.first()?.clone();

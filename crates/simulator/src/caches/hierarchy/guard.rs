@@ -8,7 +8,7 @@ use crate::caches::cache::Cache;
 use crate::caches::flags::{DIRTY, class_of, label_of};
 use crate::caches::hierarchy::levels::To;
 use crate::caches::hierarchy::{Hierarchy, Write};
-use crate::caches::node::Unit;
+use crate::caches::node::NodeChild;
 use crate::caches::shared_level::SharedLevel;
 use crate::line::Line;
 use crate::observe::label::MOST_CLASSES;
@@ -148,7 +148,7 @@ impl Hierarchy {
     /// Takes a line out of all data and unified caches; what was changed is written to memory, on the way of a core.
     pub fn flush(&mut self, core: usize, line: Line) {
         // The last node is that of all cores.
-        let flags = self.take_out(Unit::Node(self.nodes.len() - 1), line, Cause::Write, false);
+        let flags = self.take_out(NodeChild::Node(self.nodes.len() - 1), line, Cause::Write, false);
         if flags & DIRTY != 0 {
             self.writes.push(Write { line, core, label: label_of(flags) });
         }

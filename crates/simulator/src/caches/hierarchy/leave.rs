@@ -6,7 +6,7 @@ use crate::caches::allocation::rule::{Outward, on_way_out};
 use crate::caches::cache::Evicted;
 use crate::caches::flags::{DIRTY, Flags, HELD, LABEL, SHARED, WATCHED, class_of, label_of, merged};
 use crate::caches::hierarchy::{Hierarchy, Write};
-use crate::caches::node::{Node, Stop};
+use crate::caches::node::{InterconnectNode, Stop};
 use crate::caches::shared_level::SharedLevel;
 use crate::observe::losses::Cause;
 
@@ -152,7 +152,7 @@ impl Hierarchy {
         let Some(stop) = self.nodes[node].outer else { return self.write_to_memory(core, out) };
         match &mut self.nodes[stop.node()] {
             // Behind this filter is the memory, whoever else has the line.
-            Node { cache: None, filter: Some(filter), outer: None, .. } => {
+            InterconnectNode { cache: None, filter: Some(filter), outer: None, .. } => {
                 filter.entries.drop_owner(out.line, stop.unit);
                 self.write_to_memory(core, out);
             }

@@ -4,7 +4,7 @@ use crate::bits::bits;
 use crate::caches::cache::Evicted;
 use crate::caches::flags::{Flags, WATCHED, class_of, merged};
 use crate::caches::hierarchy::Hierarchy;
-use crate::caches::node::Unit;
+use crate::caches::node::NodeChild;
 use crate::caches::snoop_filter::Displaced;
 use crate::line::Line;
 use crate::observe::losses::{Cause, Lost};
@@ -36,7 +36,7 @@ impl Hierarchy {
         };
         let first = self.nodes[node].units[out.owners.trailing_zeros() as usize];
         let (flags, core) = match first {
-            Unit::Core(core) if out.owners & (out.owners - 1) == 0 => {
+            NodeChild::Core(core) if out.owners & (out.owners - 1) == 0 => {
                 (self.take_out_of_core(core, out.line, cause, false), core)
             }
             _ => {
@@ -53,10 +53,10 @@ impl Hierarchy {
     }
 
     /// The first core of a unit: its share of the node's cache takes what the unit loses.
-    fn first_core(&self, unit: Unit) -> usize {
+    fn first_core(&self, unit: NodeChild) -> usize {
         match unit {
-            Unit::Core(core) => core,
-            Unit::Node(inner) => self.nodes[inner].cores.trailing_zeros() as usize,
+            NodeChild::Core(core) => core,
+            NodeChild::Node(inner) => self.nodes[inner].cores.trailing_zeros() as usize,
         }
     }
 
@@ -89,10 +89,10 @@ impl Hierarchy {
 
     /// Takes a line out of all snooped caches of a unit, and out of instruction caches if `code` is true or where an
     /// inclusive cache loses it; gives the flags of its copies.
-    pub(super) fn take_out(&mut self, unit: Unit, line: Line, cause: Cause, code: bool) -> Flags {
+    pub(super) fn take_out(&mut self, unit: NodeChild, line: Line, cause: Cause, code: bool) -> Flags {
         match unit {
-            Unit::Core(core) => self.take_out_of_core(core, line, cause, code),
-            Unit::Node(inner) => self.take_out_of_node(inner, line, cause, code),
+            NodeChild::Core(core) => self.take_out_of_core(core, line, cause, code),
+            NodeChild::Node(inner) => self.take_out_of_node(inner, line, cause, code),
         }
     }
 

@@ -28,7 +28,7 @@ use waykeeper_workload::Xorshift;
 use crate::caches::access::{Answer, Want};
 use crate::caches::allocation::code::Code;
 use crate::caches::flags::{Flags, SHARED, WATCHED, flags_of, label_of};
-use crate::caches::node::{Node, HierarchyPlan, Route, connect};
+use crate::caches::node::{InterconnectNode, HierarchyPlan, Route, connect};
 use crate::caches::private::{Found, Leaving, Private};
 use crate::line::Line;
 use crate::observe::back_invalidated::BackInvalidated;
@@ -63,7 +63,7 @@ pub struct Hierarchy {
     /// Private caches by core.
     pub cores: Vec<Private>,
     /// Shared caches and filters, inner ones first.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<InterconnectNode>,
     routes: Vec<Route>,
     levels: Vec<Levels>,
     /// By core, what its lines carry in shared caches: its label, and whether it is watched.
@@ -117,9 +117,9 @@ impl Hierarchy {
     pub fn new(cores: Vec<Private>, plans: Vec<HierarchyPlan>, seed: u64) -> Result<Self, (usize, usize)> {
         let (nodes, routes) = connect(plans, cores.len())?;
         let all = u32::MAX >> (32 - cores.len());
-        let unfiltered = |node: &Node| node.filter.is_none() && node.units.len() > 1;
-        let inclusive = |node: &Node| node.cache.as_ref().is_some_and(|shared| shared.takes_inward());
-        let knows = |node: &Node| node.cores == all && node.knows_in_flight();
+        let unfiltered = |node: &InterconnectNode| node.filter.is_none() && node.units.len() > 1;
+        let inclusive = |node: &InterconnectNode| node.cache.as_ref().is_some_and(|shared| shared.takes_inward());
+        let knows = |node: &InterconnectNode| node.cores == all && node.knows_in_flight();
         Ok(Self {
             takes_inward: nodes.iter().any(inclusive),
             sharers: nodes.iter().any(|at| unfiltered(at) || inclusive(at)).then(Sharers::default),
@@ -260,7 +260,7 @@ impl Hierarchy {
     }
 
     fn compete_anywhere(&self, one: Line, other: Line) -> bool {
-        let compete = |node: &Node| node.filter.as_ref().is_some_and(|at| at.entries.same_set(one, other));
+        let compete = |node: &InterconnectNode| node.filter.as_ref().is_some_and(|at| at.entries.same_set(one, other));
         one == other || self.nodes.iter().any(compete)
     }
 
@@ -294,7 +294,7 @@ impl Hierarchy {
     /// Bytes of memory that all of this takes.
     pub fn bytes(&self) -> usize {
         self.cores.iter().map(Private::bytes).sum::<usize>()
-            + self.nodes.iter().map(Node::bytes).sum::<usize>()
+            + self.nodes.iter().map(InterconnectNode::bytes).sum::<usize>()
             + self.sharers.as_ref().map_or(0, Sharers::bytes)
             + self.in_flight.bytes()
             + self.losses.bytes()
@@ -302,7 +302,7 @@ impl Hierarchy {
 }
 
 /// The bits that decide whether lines compete for entries: all of them where there is no filter.
-fn competing_bits(nodes: &[Node]) -> Option<Line> {
+fn competing_bits(nodes: &[InterconnectNode]) -> Option<Line> {
     let filters = nodes.iter().filter_map(|node| node.filter.as_ref());
     filters
         .map(|filter| filter.entries.linear_sets())

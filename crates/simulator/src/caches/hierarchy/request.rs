@@ -7,7 +7,7 @@ use crate::caches::flags::{DIRTY, SHARED};
 use crate::caches::hierarchy::Hierarchy;
 use crate::caches::hierarchy::levels::To;
 use crate::caches::node::Stop;
-use crate::caches::snoop_filter::{Entry, Known};
+use crate::caches::snoop_filter::{EntryAllocation, Known};
 use crate::line::Line;
 
 impl Hierarchy {
@@ -186,9 +186,9 @@ impl Hierarchy {
     pub(super) fn take_entry(&mut self, stop: Stop, line: Line, busy: bool) -> bool {
         let Some(filter) = &mut self.nodes[stop.node()].filter else { return true };
         match filter.entries.take(line, stop.unit, busy, &mut self.random) {
-            Entry::AllBusy => false,
-            Entry::Taken(None) => true,
-            Entry::Taken(Some(out)) => {
+            EntryAllocation::AllBusy => false,
+            EntryAllocation::Taken(None) => true,
+            EntryAllocation::Taken(Some(out)) => {
                 self.lose_entry_seldom(stop.node(), out);
                 true
             }

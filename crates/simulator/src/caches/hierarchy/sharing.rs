@@ -6,7 +6,7 @@ use crate::bits::bits;
 use crate::caches::cache::Evicted;
 use crate::caches::flags::{DIRTY, Flags, SHARED, merged};
 use crate::caches::hierarchy::Hierarchy;
-use crate::caches::node::Unit;
+use crate::caches::node::NodeChild;
 use crate::caches::snoop_filter::Known;
 use crate::line::Line;
 use crate::observe::losses::Cause;
@@ -29,19 +29,19 @@ impl Hierarchy {
     /// The units of a node that may hold a line.
     pub(super) fn may_hold(&self, node: usize, line: Line) -> u32 {
         let may = self.sharers.as_ref().map_or(u32::MAX, |touched| touched.cores(line));
-        let touches = |unit: &Unit| match unit {
-            Unit::Core(core) => may >> core & 1 == 1,
-            Unit::Node(inner) => may & self.nodes[*inner].cores != 0,
+        let touches = |unit: &NodeChild| match unit {
+            NodeChild::Core(core) => may >> core & 1 == 1,
+            NodeChild::Node(inner) => may & self.nodes[*inner].cores != 0,
         };
         let units = self.nodes[node].units.iter().enumerate();
         units.filter(|(_, unit)| touches(unit)).fold(0, |mask, (at, _)| mask | 1 << at)
     }
 
     /// Whether a data or unified cache of a unit holds a line.
-    fn holds(&self, unit: Unit, line: Line) -> bool {
+    fn holds(&self, unit: NodeChild, line: Line) -> bool {
         match unit {
-            Unit::Core(core) => self.cores[core].holds(line),
-            Unit::Node(inner) => {
+            NodeChild::Core(core) => self.cores[core].holds(line),
+            NodeChild::Node(inner) => {
                 let cache = self.nodes[inner].cache.as_ref();
                 cache.is_some_and(|shared| shared.cache.find(line).is_some()) || self.is_inside(inner, line)
             }
@@ -83,13 +83,13 @@ impl Hierarchy {
     }
 
     /// Marks every copy in a unit as shared and clean; gives the flags that they had.
-    fn share_unit(&mut self, unit: Unit, line: Line) -> Flags {
+    fn share_unit(&mut self, unit: NodeChild, line: Line) -> Flags {
         let inner = match unit {
-            Unit::Core(core) => {
+            NodeChild::Core(core) => {
                 self.disturb(core);
                 return self.cores[core].share(line);
             }
-            Unit::Node(inner) => inner,
+            NodeChild::Node(inner) => inner,
         };
         let mut had = 0;
         if let Some(shared) = &mut self.nodes[inner].cache

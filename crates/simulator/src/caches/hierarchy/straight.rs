@@ -5,8 +5,8 @@
 use waykeeper_platform::EntryTaken;
 
 use crate::caches::hierarchy::Hierarchy;
-use crate::caches::node::{Node, Unit};
-use crate::caches::snoop_filter::{Entry, NoEntry};
+use crate::caches::node::{InterconnectNode, NodeChild};
+use crate::caches::snoop_filter::{EntryAllocation, NoEntry};
 use crate::line::Line;
 
 /// What becomes of a read on the straight way.
@@ -30,16 +30,16 @@ const OUTER: usize = 1;
 const ALL: u32 = 1;
 
 /// Whether all cores have the straight way, and no other.
-pub(super) fn is_straight(nodes: &[Node]) -> bool {
+pub(super) fn is_straight(nodes: &[InterconnectNode]) -> bool {
     let [shared, outer] = nodes else { return false };
-    let taken = |node: &Node, taken| node.filter.as_ref().is_some_and(|filter| filter.taken == taken);
-    let asked = |node: &Node| node.filter.as_ref().is_some_and(|filter| filter.asked);
+    let taken = |node: &InterconnectNode, taken| node.filter.as_ref().is_some_and(|filter| filter.taken == taken);
+    let asked = |node: &InterconnectNode| node.filter.as_ref().is_some_and(|filter| filter.asked);
     shared.cache.as_ref().is_some_and(|cache| !cache.takes_inward())
-        && shared.units.iter().enumerate().all(|(at, unit)| *unit == Unit::Core(at))
+        && shared.units.iter().enumerate().all(|(at, unit)| *unit == NodeChild::Core(at))
         && taken(shared, EntryTaken::AtRequest)
         && asked(shared)
         && outer.cache.is_none()
-        && outer.units == [Unit::Node(SHARED)]
+        && outer.units == [NodeChild::Node(SHARED)]
         && taken(outer, EntryTaken::AtFill)
         && !asked(outer)
 }
@@ -62,7 +62,7 @@ impl Hierarchy {
         if !misses && self.hits_first(core, line) {
             return Some(Straight::Hit);
         }
-        let Node { filter: Some(filter), cache: Some(shared), .. } = &mut self.nodes[SHARED] else { return None };
+        let InterconnectNode { filter: Some(filter), cache: Some(shared), .. } = &mut self.nodes[SHARED] else { return None };
         let is_shared = || shared.cache.find(line).is_some();
         match filter.entries.take_for(line, 1 << core, &mut self.random, is_shared) {
             Err(NoEntry::NoRoom) => Some(Straight::Busy),
@@ -90,7 +90,7 @@ impl Hierarchy {
     /// nothing has changed, and [`Hierarchy::fill`] is the way.
     #[inline(always)]
     pub fn fill_straight(&mut self, core: usize, line: Line, entry: u8, now: u64) -> bool {
-        let [Node { filter: Some(shared), .. }, Node { filter: Some(outer), .. }] = &mut self.nodes[..] else {
+        let [InterconnectNode { filter: Some(shared), .. }, InterconnectNode { filter: Some(outer), .. }] = &mut self.nodes[..] else {
             return false;
         };
         if !self.is_straight || !shared.entries.settle_in(line, entry) {
@@ -98,8 +98,8 @@ impl Hierarchy {
         }
         let entry = outer.entries.take(line, ALL, false, &mut self.random);
         self.begin(core, now);
-        debug_assert!(entry != Entry::AllBusy, "no entry waits for a fill where they are taken at the fill");
-        if let Entry::Taken(Some(out)) = entry {
+        debug_assert!(entry != EntryAllocation::AllBusy, "no entry waits for a fill where they are taken at the fill");
+        if let EntryAllocation::Taken(Some(out)) = entry {
             self.lose_entry_seldom(OUTER, out);
         }
         let Self { leaving, random, .. } = self;

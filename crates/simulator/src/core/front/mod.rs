@@ -12,10 +12,10 @@ use std::collections::VecDeque;
 use crate::caches::access::Want;
 use crate::core::front::prefetch::Prefetchers;
 use crate::core::front::stores::StoreBuffer;
-use crate::core::front::streaming::Streaming;
+use crate::core::front::streaming::StreamDetector;
 use crate::core::front::tlb::Page;
 use crate::core::front::translation::{Side, Translation};
-use crate::core::front::walk::{Awaits, Walk};
+use crate::core::front::walk::{Awaits, PageWalk};
 use crate::core::placement::MemoryRegion;
 use crate::core::program::Touch;
 use crate::line::Line;
@@ -29,7 +29,7 @@ pub struct Front {
     /// Walks that can be in flight at one time.
     pub walkers: usize,
     /// Walks that are.
-    pub walks: Vec<Walk>,
+    pub walks: Vec<PageWalk>,
     /// The page for which no walker was free, and when the look for it has ended.
     looked: Option<(Side, Page, u64)>,
     /// Accesses that wait for a walk while the core goes on.
@@ -41,7 +41,7 @@ pub struct Front {
     /// When the next of the stores that were put off tries again.
     pub stores_at: u64,
     /// Runs of full-line stores.
-    pub streaming: Option<Streaming>,
+    pub streaming: Option<StreamDetector>,
     /// Hardware prefetchers.
     pub prefetchers: Option<Prefetchers>,
     /// Lines that a prefetcher has brought nearer and that come at these times.
@@ -73,7 +73,7 @@ impl Front {
         translation: Option<Translation>,
         walkers: usize,
         stores: Option<StoreBuffer>,
-        streaming: Option<Streaming>,
+        streaming: Option<StreamDetector>,
         prefetchers: Option<Prefetchers>,
         line_bytes: u64,
     ) -> Option<Box<Self>> {
@@ -123,7 +123,7 @@ impl Front {
             self.looked = Some((side, page, at));
             return false;
         }
-        self.walks.push(Walk { side, page, array: 0, at, awaits: Awaits::Nothing });
+        self.walks.push(PageWalk { side, page, array: 0, at, awaits: Awaits::Nothing });
         true
     }
 

@@ -18,7 +18,7 @@ pub enum Stored {
 /// Counts lines that are written in full, one after the other, and gathers the stores of a line once there were enough.
 /// A line that is left before it is full ends the run.
 #[derive(Debug, Clone)]
-pub struct Streaming {
+pub struct StreamDetector {
     after: u64,
     all_words: u64,
     /// Lines in the run.
@@ -30,7 +30,7 @@ pub struct Streaming {
     pub enabled: bool,
 }
 
-impl Streaming {
+impl StreamDetector {
     /// Lines go on from the `after`-th in a row; a line holds so many words, 64 at most.
     pub fn new(after: u64, words: u32) -> Self {
         let all_words = u64::MAX >> (64 - words);
@@ -79,21 +79,21 @@ mod tests {
     use super::*;
     use Stored::{After, AsUsual, Full, Gathered};
 
-    fn stores(streaming: &mut Streaming, of: &[(Line, u64)]) -> Vec<Stored> {
+    fn stores(streaming: &mut StreamDetector, of: &[(Line, u64)]) -> Vec<Stored> {
         of.iter().map(|(line, words)| streaming.store(*line, *words)).collect()
     }
 
     #[test]
     fn lines_go_on_once_enough_were_written_in_full() {
         // Lines of two words, after two lines.
-        let mut streaming = Streaming::new(2, 2);
+        let mut streaming = StreamDetector::new(2, 2);
         let seen = stores(&mut streaming, &[(1, 1), (1, 2), (2, 1), (2, 2), (9, 1), (9, 2), (3, 3)]);
         assert_eq!(seen, [AsUsual, AsUsual, AsUsual, AsUsual, Gathered, Full, Full]);
     }
 
     #[test]
     fn an_incomplete_line_ends_the_run() {
-        let mut streaming = Streaming::new(1, 2);
+        let mut streaming = StreamDetector::new(1, 2);
         let seen = stores(&mut streaming, &[(1, 3), (2, 1), (3, 3), (3, 3), (4, 2)]);
         // Line 2 goes as usual, then the store to line 3 is tried again: it is the first of a new run.
         assert_eq!(seen, [AsUsual, Gathered, After(2), AsUsual, Gathered]);
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn it_can_be_off() {
-        let mut streaming = Streaming { enabled: false, ..Streaming::new(1, 2) };
+        let mut streaming = StreamDetector { enabled: false, ..StreamDetector::new(1, 2) };
         assert_eq!(stores(&mut streaming, &[(1, 3), (2, 3), (3, 3)]), [AsUsual; 3]);
     }
 }

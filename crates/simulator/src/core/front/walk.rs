@@ -5,7 +5,7 @@ use crate::core::front::translation::Side;
 
 /// A page walk: it reads one descriptor after the other.
 #[derive(Debug, Clone)]
-pub struct Walk {
+pub struct PageWalk {
     /// The side that misses the translation.
     pub side: Side,
     /// The page.

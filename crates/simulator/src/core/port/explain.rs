@@ -6,7 +6,7 @@ use crate::core::port::{Issued, Port};
 use crate::core::world::World;
 use crate::line::Line;
 use crate::memory::Handle;
-use crate::observe::explain::{From, Part, What, losses_of};
+use crate::observe::explain::{From, LineRole, Part, losses_of};
 
 impl Port {
     /// Tells the world's explainer of a miss.
@@ -31,9 +31,9 @@ impl Port {
             Answer::Busy(filter) => From::Filter(filter),
         };
         let what = match want {
-            Want::Fetch => What::Code,
-            Want::Walk => What::PageTable,
-            Want::Read | Want::Write | Want::Update | Want::Prefetch { .. } | Want::Stream => What::Data,
+            Want::Fetch => LineRole::Code,
+            Want::Walk => LineRole::PageTable,
+            Want::Read | Want::Write | Want::Update | Want::Prefetch { .. } | Want::Stream => LineRole::Data,
         };
         let losses = &world.hierarchy.losses;
         let (cause, lost) = (losses.cause(line), losses_of(losses, line, now));

@@ -12,7 +12,7 @@ use crate::core::mshrs::{Arrival, Asked, Bounds, MOST_MSHRS, Mshrs};
 use crate::core::port::retry::Blocked;
 use crate::core::world::World;
 use crate::line::{EMPTY, Line};
-use crate::memory::{Handle, Source};
+use crate::memory::{Handle, Requester};
 use crate::observe::counters::FrontCounters;
 use crate::observe::label::Label;
 
@@ -222,7 +222,7 @@ impl Port {
         self.mshrs.ask(mshr, asked);
         let handle = (self.core * MOST_MSHRS + mshr) as Handle;
         let Label { class, monitor } = self.label;
-        let source = Source { core: self.core as u8, class, monitor, first: self.first };
+        let source = Requester { core: self.core as u8, class, monitor, first: self.first };
         world.memory.read(asked.line, handle, source, now);
         if !self.limits.is_empty() {
             self.limits_owe(world);

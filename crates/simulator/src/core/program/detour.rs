@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::fmt::Debug;
 
-use waykeeper_workload::Step;
+use waykeeper_workload::WorkloadStep;
 
 use crate::core::program::{Op, Program};
 use crate::core::world::World;
@@ -27,7 +27,7 @@ pub trait Detour: Debug + Send + Sync {
     }
 
     /// The stream has returned a step.
-    fn count(&mut self, step: &Step) {
+    fn count(&mut self, step: &WorkloadStep) {
         let _ = step;
     }
 

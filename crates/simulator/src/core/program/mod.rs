@@ -8,12 +8,12 @@ mod straight;
 mod touch;
 
 pub use lines::EventLine;
-pub use sample::Recorder;
+pub use sample::SampleRecorder;
 pub use touch::Touch;
 
 use std::collections::VecDeque;
 
-use waykeeper_workload::{Access, Operation, Region as Which, Step, Stream};
+use waykeeper_workload::{Access, Operation, Region as Which, Stream, WorkloadStep};
 
 use crate::caches::access::Want;
 use crate::core::front::Front;
@@ -24,7 +24,7 @@ use crate::core::program::detour::Detour;
 use crate::core::window::{Window, WindowSpace};
 use crate::core::world::World;
 use crate::line::{EMPTY, Line};
-use crate::observe::samples::Samples;
+use crate::observe::samples::SampleReceiver;
 use crate::time::NEVER;
 
 /// A running stream.
@@ -40,7 +40,7 @@ pub struct Program {
     pub devices: Vec<Page>,
     pub(crate) data: MemoryRegion,
     pub(crate) code: MemoryRegion,
-    pub(crate) recorder: Option<Recorder>,
+    pub(crate) recorder: Option<SampleRecorder>,
     /// When it or its front acts next.
     pub wake: u64,
     /// When the core itself goes on.
@@ -128,7 +128,7 @@ impl Program {
         (window, front): (Window, Option<Box<Front>>),
         stream: Stream,
         [data, code]: [MemoryRegion; 2],
-        recorder: Option<Recorder>,
+        recorder: Option<SampleRecorder>,
         start: u64,
     ) -> Self {
         Self {
@@ -168,7 +168,7 @@ impl Program {
     /// Acts from `wake` on, up to `horizon` at most: until then nobody else does anything. Gives when its last stretch
     /// without a miss began.
     #[inline(never)]
-    pub fn run(&mut self, world: &mut World, mut horizon: u64, samples: &mut dyn Samples) -> u64 {
+    pub fn run(&mut self, world: &mut World, mut horizon: u64, samples: &mut dyn SampleReceiver) -> u64 {
         let mut began = self.wake;
         loop {
             self.now = began;
@@ -198,7 +198,7 @@ impl Program {
 
     /// The core's own operations, until one misses or somebody else acts.
     #[inline]
-    fn run_core(&mut self, world: &mut World, horizon: u64, samples: &mut dyn Samples) {
+    fn run_core(&mut self, world: &mut World, horizon: u64, samples: &mut dyn SampleReceiver) {
         self.waiting = Waiting::Nothing;
         while self.now <= horizon && self.now < self.front_at() {
             let op = match self.again.take() {
@@ -247,18 +247,18 @@ impl Program {
                 detour.count(step);
             }
             match step {
-                Some(Step::Access(access)) if access.operation == Operation::Atomic => {
+                Some(WorkloadStep::Access(access)) if access.operation == Operation::Atomic => {
                     self.next.push_back(self.touch_of(access));
                     return Op::Fence;
                 }
-                Some(Step::Access(access)) => return self.touch_of(access),
-                Some(Step::Start) if self.recorder.is_some() => return Op::Start,
-                Some(Step::End) if self.recorder.is_some() => return Op::End,
-                Some(Step::Start | Step::End) => {}
-                Some(Step::Compute { instructions, .. }) => return Op::Compute(instructions),
-                Some(Step::Mispredicted { on_shown }) => return Op::Mispredicted(on_shown),
-                Some(Step::Wait(ns)) => return Op::Period(picoseconds(ns)),
-                Some(Step::Release { offset_ns, period_ns }) => {
+                Some(WorkloadStep::Access(access)) => return self.touch_of(access),
+                Some(WorkloadStep::Start) if self.recorder.is_some() => return Op::Start,
+                Some(WorkloadStep::End) if self.recorder.is_some() => return Op::End,
+                Some(WorkloadStep::Start | WorkloadStep::End) => {}
+                Some(WorkloadStep::Compute { instructions, .. }) => return Op::Compute(instructions),
+                Some(WorkloadStep::Mispredicted { on_shown }) => return Op::Mispredicted(on_shown),
+                Some(WorkloadStep::Wait(ns)) => return Op::Period(picoseconds(ns)),
+                Some(WorkloadStep::Release { offset_ns, period_ns }) => {
                     return Op::Release(picoseconds(offset_ns), picoseconds(period_ns));
                 }
                 None => return Op::Delay(NEVER / 2),

@@ -6,12 +6,12 @@ use crate::core::placement::MemoryRegion;
 use crate::core::program::detour::Measured;
 use crate::core::program::{Op, Program, Touch};
 use crate::core::world::World;
-use crate::observe::explain::What;
-use crate::observe::samples::Samples;
+use crate::observe::explain::LineRole;
+use crate::observe::samples::SampleReceiver;
 
 /// What a target does besides its stream: it reads the counter and records.
 #[derive(Debug, Clone)]
-pub struct Recorder {
+pub struct SampleRecorder {
     /// Where it records.
     pub region: MemoryRegion,
     /// Picoseconds between two values of the counter.
@@ -42,7 +42,7 @@ impl Program {
     }
 
     #[inline(never)]
-    pub(super) fn end_sample(&mut self, world: &mut World, samples: &mut dyn Samples) -> bool {
+    pub(super) fn end_sample(&mut self, world: &mut World, samples: &mut dyn SampleReceiver) -> bool {
         let reads = self.port.demand_reads(world);
         let measured = Measured { ps: self.now - self.sample_start, memory_reads: reads - self.reads_at_start };
         let measured = match &mut self.detour {
@@ -50,14 +50,14 @@ impl Program {
             Some(detour) => detour.end(self.now, reads, measured),
         };
         let Some(Measured { ps, memory_reads }) = measured else { return true };
-        let Some(Recorder { region, counter_tick, .. }) = &self.recorder else { return true };
+        let Some(SampleRecorder { region, counter_tick, .. }) = &self.recorder else { return true };
         // An estimate is read from the counter as if the pass had taken so long.
         let ticks = (self.sample_start + ps) / counter_tick - self.sample_start / counter_tick;
         samples.record(ticks, 1, self.now);
         if self.port.explains
             && let Some(explainer) = &mut world.explainer
         {
-            explainer.ended(ticks, self.sample_start, self.now, |_| What::Data);
+            explainer.ended(ticks, self.sample_start, self.now, |_| LineRole::Data);
         }
         self.port.counts.samples += 1;
         self.port.counts.sample_memory_reads += memory_reads;

@@ -5,7 +5,7 @@ use waykeeper_platform::{CoreKind, Platform, TlbSide};
 use crate::core::front::Front;
 use crate::core::front::prefetch::{Prefetcher, Prefetchers};
 use crate::core::front::stores::StoreBuffer;
-use crate::core::front::streaming::Streaming;
+use crate::core::front::streaming::StreamDetector;
 use crate::core::front::tlb::Tlb;
 use crate::core::front::translation::{PageTables, TableShape, Translation};
 use crate::core::placement::MemoryRegion;
@@ -46,7 +46,7 @@ pub fn front(
             let why = format!("lines of {line_bytes} bytes are too long for it; 512 would do");
             return Err(Refused::new(format!("cores.{at}.write_streaming"), why));
         }
-        Some(streaming) => Some(Streaming::new(streaming.after_lines.value, (line_bytes / 8) as u32)),
+        Some(streaming) => Some(StreamDetector::new(streaming.after_lines.value, (line_bytes / 8) as u32)),
         None => None,
     };
     let prefetchers = kind.prefetchers.iter().map(|prefetcher| {

@@ -8,7 +8,7 @@ use waykeeper_workload::Xorshift;
 
 use crate::engine::build::need;
 use crate::memory::layout::{COVERED, Checks, Layout};
-use crate::memory::parameters::{Parameters, RefreshRule, Scheduler, Timing};
+use crate::memory::parameters::{MemoryParameters, RefreshRule, Scheduler, Timing};
 use crate::memory::regulator::{Portions, Scheme, Windows};
 use crate::memory::side_cache::SideCacheParameters;
 use crate::memory::{MOST_BANKS, Memory};
@@ -31,7 +31,7 @@ pub fn memory(platform: &Platform, memory: &Description, random: &mut Xorshift) 
     Ok(Memory::new(&parameters))
 }
 
-fn parameters(platform: &Platform, memory: &Description, random: &mut Xorshift) -> Result<Parameters, Refused> {
+fn parameters(platform: &Platform, memory: &Description, random: &mut Xorshift) -> Result<MemoryParameters, Refused> {
     let interconnect = need(&platform.interconnect, "interconnect")?;
     let line_bytes = platform.line_bytes.value;
     let trefi = ps(memory.trefi_ns.value);
@@ -42,7 +42,7 @@ fn parameters(platform: &Platform, memory: &Description, random: &mut Xorshift) 
     let channels = count(&memory.channels, 1);
     let line_time = interconnect.line_ns.as_ref().map_or(0, |line| ps(line.value).max(1));
     let best = line_time.max(timing.transfer / channels);
-    Ok(Parameters {
+    Ok(MemoryParameters {
         line_bytes,
         layout: layout(memory, line_bytes)?,
         timing,

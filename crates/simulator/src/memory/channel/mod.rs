@@ -13,12 +13,12 @@ use waykeeper_platform::ReadAfterWrite;
 use crate::bits::bits;
 use crate::line::Line;
 use crate::memory::Handle;
-use crate::memory::bank::{Bank, Order, Read, Waiter, Write};
+use crate::memory::bank::{Bank, ReorderLimits, Read, Waiter, Write};
 use crate::memory::checks::CheckLines;
 use crate::memory::dram::Dram;
 use crate::memory::joint::Joints;
 use crate::memory::layout::{Checks, Layout, BankRow, Steps};
-use crate::memory::parameters::{Parameters, Scheduler};
+use crate::memory::parameters::{MemoryParameters, Scheduler};
 use crate::memory::per_bank::PerBank;
 use crate::memory::queue::Queue;
 use crate::memory::read_paths::ReadPaths;
@@ -32,7 +32,7 @@ pub struct Channel {
     steps: Option<Steps>,
     pub(in crate::memory) rules: Scheduler,
     pub(in crate::memory) crossing: u64,
-    pub(in crate::memory) order: Order,
+    pub(in crate::memory) order: ReorderLimits,
     /// Whether the reads of a bank go in the order of their coming.
     in_order: bool,
     pub(in crate::memory) dram: Dram,
@@ -74,8 +74,8 @@ pub struct Channel {
 
 impl Channel {
     /// An idle channel.
-    pub fn new(of: &Parameters) -> Self {
-        let order = Order { priorities: of.scheduler.priorities_in_banks, row_hits: of.scheduler.row_hits_in_a_row };
+    pub fn new(of: &MemoryParameters) -> Self {
+        let order = ReorderLimits { priorities: of.scheduler.priorities_in_banks, row_hits: of.scheduler.row_hits_in_a_row };
         Self {
             layout: of.layout,
             steps: of.layout.steps(),

@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use waykeeper_platform::ReadAfterWrite;
 
 use crate::memory::layout::{Checks, Layout};
-use crate::memory::parameters::{Parameters, RefreshRule, Scheduler, Timing};
-use crate::memory::{Memory, Source};
+use crate::memory::parameters::{MemoryParameters, RefreshRule, Scheduler, Timing};
+use crate::memory::{Memory, Requester};
 use crate::time::NEVER;
 use super::Command::{self, Activate, Column, Precharge, Refresh};
 
@@ -135,7 +135,7 @@ fn timings() -> impl Strategy<Value = Timing> {
         })
 }
 
-fn parameters() -> impl Strategy<Value = Parameters> {
+fn parameters() -> impl Strategy<Value = MemoryParameters> {
     let layout = (
         1..=2usize,
         any::<bool>(),
@@ -167,7 +167,7 @@ fn parameters() -> impl Strategy<Value = Parameters> {
     );
     let refresh = (any::<bool>(), 0..500_000u64, prop_oneof![Just(NEVER / 8), 300_000..2_000_000u64])
         .prop_map(|(per_bank, phase, trefi)| RefreshRule { per_bank, trefi, trfc: 200_000, phase });
-    (layout, timings(), refresh, scheduler).prop_map(|(layout, timing, refresh, scheduler)| Parameters {
+    (layout, timings(), refresh, scheduler).prop_map(|(layout, timing, refresh, scheduler)| MemoryParameters {
         line_bytes: 64,
         layout,
         timing,
@@ -185,7 +185,7 @@ fn parameters() -> impl Strategy<Value = Parameters> {
 type Request = (u64, u32, bool, bool);
 
 /// Gives the memory its requests; returns the lines read, in the order of the answers, and what the dies were told.
-fn run(parameters: &Parameters, requests: &[Request]) -> (Vec<u32>, Vec<Command>) {
+fn run(parameters: &MemoryParameters, requests: &[Request]) -> (Vec<u32>, Vec<Command>) {
     let mut memory = Memory::new(parameters);
     let (mut now, mut answered) = (0, Vec::new());
     let mut until = |memory: &mut Memory, end: u64| {
@@ -196,7 +196,7 @@ fn run(parameters: &Parameters, requests: &[Request]) -> (Vec<u32>, Vec<Command>
     for (after, line, write, first) in requests {
         now += after;
         until(&mut memory, now);
-        let source = Source { first: *first, ..Source::default() };
+        let source = Requester { first: *first, ..Requester::default() };
         if *write {
             memory.write(*line, source, now);
         } else {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use waykeeper_platform::{Platform, find_bundled};
-use waykeeper_trace::{Kind, Record, Writer};
+use waykeeper_trace::{Record, RecordKind, Writer};
 use waykeeper_workload::{Pattern, TraceSource, Xorshift};
 
 use crate::core::front::translation::{Looked, Side};
@@ -27,7 +27,7 @@ fn recording() -> PathBuf {
     let (mut random, mut address) = (Xorshift::new(1), 0);
     for at in 0..=ACCESSES {
         address = if random.below(4) == 0 { (address + 64) % BYTES } else { random.below(BYTES / 64) * 64 };
-        let kind = if random.below(3) == 0 { Kind::Modify } else { Kind::Load };
+        let kind = if random.below(3) == 0 { RecordKind::Modify } else { RecordKind::Load };
         let gap = if at == ACCESSES { 1 << 40 } else { 0 };
         writer.push(&Record { address, gap, bytes: 4, kind, dependent: true }).unwrap();
     }
