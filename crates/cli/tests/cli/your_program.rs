@@ -397,13 +397,13 @@ fn programs_that_cannot_be_started_are_mistakes_of_who_typed_them() {
 }
 
 #[test]
-fn a_sweep_that_takes_the_place_of_the_program_is_refused_with_what_would_do() {
+fn a_sweep_of_what_the_program_replaces_goes_with_it_and_is_named() {
     let desk = Desk::new();
     // The first varies a key that a program does not have, the second names another target.
-    for (experiment, found) in
-        [("tcc-cache-partition", "with.size"), ("cd8180-cache-portions", "puts `mser_vga` in the place")]
-    {
-        let refused = desk.run(&["run", experiment, "--dry-run", "--", "/bin/true"]).with(2).stderr;
-        assert!(refused.contains(found) && refused.contains("--set sweep=[]"), "{experiment}: {refused}");
+    for (experiment, sweep) in [("tcc-cache-partition", "size"), ("cd8180-cache-portions", "program")] {
+        let planned = desk.run(&["run", experiment, "--dry-run", "--json", "--", "/bin/true"]).with(0);
+        assert!(planned.stderr.contains(&format!("would vary: `{sweep}`")), "{experiment}: {}", planned.stderr);
+        let cases = list(&planned.json(), "cases").clone();
+        assert!(!cases.is_empty() && cases.iter().all(|case| case["target"]["workload"] == "true"), "{cases:?}");
     }
 }
