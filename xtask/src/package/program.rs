@@ -18,19 +18,11 @@ pub struct Architecture {
     tools: &'static str,
     /// Flags of the Rust compiler, which the static program needs with this C library.
     flags: &'static str,
-    /// Whether it is optimised as a whole, which takes minutes more.
-    as_a_whole: bool,
 }
 
 /// What Debian packages are made for.
-pub const X86_64: Architecture = Architecture {
-    name: "x86_64",
-    debian: "amd64",
-    target: "x86_64-unknown-linux-musl",
-    tools: "",
-    flags: "",
-    as_a_whole: true,
-};
+pub const X86_64: Architecture =
+    Architecture { name: "x86_64", debian: "amd64", target: "x86_64-unknown-linux-musl", tools: "", flags: "" };
 
 /// What most boards run; it is shipped too.
 pub const AARCH64: Architecture = Architecture {
@@ -39,7 +31,6 @@ pub const AARCH64: Architecture = Architecture {
     target: "aarch64-unknown-linux-musl",
     tools: "aarch64-linux-gnu-",
     flags: "",
-    as_a_whole: true,
 };
 
 /// What older boards run. Its C library is glibc: musl's standard library for it is not to be had everywhere.
@@ -49,7 +40,6 @@ pub const ARMV7: Architecture = Architecture {
     target: "armv7-unknown-linux-gnueabihf",
     tools: "arm-linux-gnueabihf-",
     flags: "-C target-feature=+crt-static",
-    as_a_whole: false,
 };
 
 /// A program that was built.
@@ -72,11 +62,10 @@ pub fn commit() -> String {
     if is_changed { commit + "-changed" } else { commit }
 }
 
-/// Small, for a board's memory card and a slow line. The simulator's loops are optimised for speed all the same.
-const SMALL: (&str, &str) = ("CARGO_PROFILE_RELEASE_OPT_LEVEL", "s");
-
-/// What libraries have in common is there once.
-const AS_A_WHOLE: (&str, &str) = ("CARGO_PROFILE_RELEASE_LTO", "fat");
+/// Small, for a board's memory card and a slow line: what libraries have in common is there once. It takes longer to build than the
+/// program of a checkout, and runs as fast: the simulator's loops are optimised for speed all the same. ARMv7 needs it: without, code of
+/// more than 16 MB, the reach of a branch there, was linked into a program that ended at once with an illegal instruction.
+const SMALL: [(&str, &str); 2] = [("CARGO_PROFILE_RELEASE_LTO", "fat"), ("CARGO_PROFILE_RELEASE_OPT_LEVEL", "s")];
 
 /// Builds the program, without symbols, for some architectures at the same time: the last step of each has one thread.
 ///
@@ -84,10 +73,7 @@ const AS_A_WHOLE: (&str, &str) = ("CARGO_PROFILE_RELEASE_LTO", "fat");
 /// A target that cannot be installed; a build that fails.
 pub fn build<const N: usize>(architectures: [&Architecture; N]) -> Result<[Built; N], String> {
     let mut build = cargo("build --release --locked --package waykeeper --bin waykeeper");
-    build.env("WAYKEEPER_COMMIT", commit()).envs([SMALL]);
-    if architectures.iter().any(|architecture| architecture.as_a_whole) {
-        build.envs([AS_A_WHOLE]);
-    }
+    build.env("WAYKEEPER_COMMIT", commit()).envs(SMALL);
     for architecture in architectures {
         provide(architecture.target)?;
         build.args(["--target", architecture.target]);
