@@ -33,7 +33,7 @@ pub const AARCH64: Architecture = Architecture {
     flags: "",
 };
 
-/// What older boards run. Its C library is glibc: musl's standard library for it is not to be had everywhere.
+/// What older boards run. Its C library is glibc: not every mirror of Rust's libraries has the one for musl on ARMv7.
 pub const ARMV7: Architecture = Architecture {
     name: "armv7",
     debian: "armhf",
