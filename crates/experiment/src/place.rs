@@ -133,15 +133,7 @@ fn cannot_share(site: &Site, neighbour: &Pattern, target: &Pattern) -> Option<St
             "on {called} each workload has memory of its own; expected `own`, or a simulated platform"
         ));
     }
-    match (neighbour.data_bytes(), target.data_bytes()) {
-        (_, 0) => Some(
-            "the target has no buffer; expected one of kind `walk`, `stream`, `chase`, `buffer` or `random`".into(),
-        ),
-        (own, targets) if own > targets => Some(format!(
-            "the neighbour covers {own} bytes, and the target's buffer has {targets}; expected at most as many"
-        )),
-        _ => None,
-    }
+    neighbour.cannot_share(target)
 }
 
 /// A neighbour's core is the target's. Where only the target's was typed as an option, that is the mistake.

@@ -20,6 +20,14 @@ pub struct OptionOverrides {
     pub notes: Vec<String>,
 }
 
+impl OptionOverrides {
+    /// Puts those of another option behind them.
+    pub fn extend(&mut self, others: Self) {
+        self.sets.extend(others.sets);
+        self.notes.extend(others.notes);
+    }
+}
+
 /// An entry of `targets` at one point of the sweeps.
 struct Found<'a> {
     variant: &'a Variant,

@@ -112,8 +112,7 @@ impl Budget {
 
     /// Whether it says the same, however it is written.
     pub fn is_the_same(&self, other: &Self) -> bool {
-        let said = |budget: &Self| (budget.mitigation.clone(), budget.metric, budget.limit, budget.rate, budget.over_s);
-        said(self) == said(other)
+        *self == Self { text: self.text.clone(), ..other.clone() }
     }
 
     /// Whether the budget is for cases with this mitigation (`none` where there is none).

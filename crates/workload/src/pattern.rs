@@ -251,6 +251,19 @@ fn spread(lines: u64, stride: u64) -> u64 {
 }
 
 impl Pattern {
+    /// Why a workload cannot have a target's buffer in the place of one of its own; none where it can.
+    pub fn cannot_share(&self, target: &Self) -> Option<String> {
+        match (self.data_bytes(), target.data_bytes()) {
+            (_, 0) => Some(
+                "the target has no buffer; expected one of kind `walk`, `stream`, `chase`, `buffer` or `random`".into(),
+            ),
+            (own, targets) if own > targets => Some(format!(
+                "the neighbour covers {own} bytes, and the target's buffer has {targets}; expected at most as many"
+            )),
+            _ => None,
+        }
+    }
+
     /// Bytes of data that the workload touches, without its recorder.
     pub fn data_bytes(&self) -> u64 {
         match self {

@@ -53,8 +53,7 @@ pub fn kpi(arguments: &Kpi) -> Result<Exit, Failure> {
     };
     if arguments.dry_run {
         let (settings, doctor) = (&session.record().settings, DoctorFinding::of(&doctor));
-        let says: Vec<String> =
-            before(settings, &doctor).into_iter().chain(session.foreseen().iter().cloned()).collect();
+        let says = before_it(&session, &doctor);
         match arguments.json {
             true => print_json(&PlannedSession { settings, doctor, says })?,
             false => print(&(says.join("\n") + "\n"))?,
@@ -72,8 +71,7 @@ pub fn kpi(arguments: &Kpi) -> Result<Exit, Failure> {
         say(Kind::Note, "all is measured; --label with another value begins a boot with another setting of firmware");
         return show(arguments, &session, false);
     }
-    let lines = before(&session.record().settings, &DoctorFinding::of(&doctor));
-    lines.iter().chain(session.foreseen()).for_each(|line| say(Kind::Plain, line));
+    before_it(&session, &DoctorFinding::of(&doctor)).iter().for_each(|line| say(Kind::Plain, line));
     if session.next_step() == NextStep::BeginBoot {
         session.begin_boot(labels, &doctor)?;
     }
@@ -84,6 +82,11 @@ pub fn kpi(arguments: &Kpi) -> Result<Exit, Failure> {
     };
     let whole = session.measure(&options(), &observe, &stop)?;
     show(arguments, &session, !whole)
+}
+
+/// What is said before anything is measured.
+fn before_it(session: &KpiSession, doctor: &[DoctorFinding]) -> Vec<String> {
+    before(&session.record().settings, doctor).into_iter().chain(session.foreseen().iter().cloned()).collect()
 }
 
 fn show(arguments: &Kpi, session: &KpiSession, interrupted: bool) -> Result<Exit, Failure> {

@@ -1,5 +1,6 @@
 //! `waykeeper run`: parse, plan, measure, conclude, print.
 
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use waykeeper_experiment::{InputError, Loaded, OptionOverrides};
@@ -78,16 +79,15 @@ pub fn show(json: bool, concluded: Concluded) -> Result<Exit, Failure> {
 
 /// The line that says where the run is.
 fn place_of(kept: &Kept) -> String {
+    let shown = |folder: &Path| one_line(&folder.display().to_string()).into_owned();
     match kept {
-        Kept::Whole(folder) => format!("kept in {}\n", one_line(&folder.display().to_string())),
+        Kept::Whole(folder) => format!("kept in {}\n", shown(folder)),
         Kept::Unfinished(folder) => {
-            let place = folder.display().to_string();
-            let place = one_line(&place);
+            let place = shown(folder);
             format!("kept in {place}; `waykeeper run --resume {place}` goes on\n")
         }
         Kept::Shard { folder, complete, planned } => {
-            let place = folder.display().to_string();
-            let place = one_line(&place);
+            let place = shown(folder);
             let next = match complete < planned {
                 true => format!("`waykeeper run --resume {place}` goes on"),
                 false => "`waykeeper merge` with the folders of all shards makes the run".into(),
@@ -96,8 +96,7 @@ fn place_of(kept: &Kept) -> String {
         }
         // A full disk: what was complete before it is in the log.
         Kept::Failed { folder, .. } if folder.join(REPEATS_FILE).exists() => {
-            let place = folder.display().to_string();
-            let place = one_line(&place);
+            let place = shown(folder);
             format!(
                 "complete repeats are kept in {place}; with room on the disk `waykeeper run --resume {place}` goes on\n"
             )
@@ -114,9 +113,7 @@ pub(super) fn sets(arguments: &Run) -> Result<OptionOverrides, InputError> {
     let mut all = target_program::sets(&arguments.program, experiment)?;
     all.sets.extend(overrides::sets(&arguments.sets, duration, arguments.repeats, arguments.seed)?);
     if let Some(path) = &arguments.against {
-        let against = overrides::against(path, experiment, &all.sets)?;
-        all.sets.extend(against.sets);
-        all.notes.extend(against.notes);
+        all.extend(overrides::against(path, experiment, &all.sets)?);
     }
     Ok(all)
 }

@@ -130,9 +130,7 @@ fn request(arguments: &Tune) -> Result<(TuneRequest, Vec<String>), Failure> {
 pub(super) fn sets(arguments: &Tune) -> Result<OptionOverrides, InputError> {
     let mut all = overrides::of_search(&arguments.measured, &arguments.experiment)?;
     if let Some(path) = &arguments.against {
-        let against = overrides::against(path, &arguments.experiment, &all.sets)?;
-        all.sets.extend(against.sets);
-        all.notes.extend(against.notes);
+        all.extend(overrides::against(path, &arguments.experiment, &all.sets)?);
     }
     Ok(all)
 }

@@ -63,8 +63,11 @@ pub fn check_programs(platform: &Platform, programs: &[Program]) -> Result<(), R
         }
         if program.role == Role::Sharing {
             let target = programs[..index].iter().find(|earlier| earlier.role.is_target());
-            shares(&program.pattern, target.map(|target| &target.pattern))
-                .map_err(|why| Refused::new(format!("{}.buffer", key(index)), why))?;
+            let why = match target {
+                Some(target) => program.pattern.cannot_share(&target.pattern),
+                None => Some("no target runs before it whose buffer it could have".into()),
+            };
+            why.map_or(Ok(()), |why| Err(Refused::new(format!("{}.buffer", key(index)), why)))?;
         }
         can_run(platform, &program.pattern).map_err(|refused| match refused.what.as_str() {
             "workload" => Refused::new(format!("{}.workload", key(index)), refused.why),
@@ -72,18 +75,6 @@ pub fn check_programs(platform: &Platform, programs: &[Program]) -> Result<(), R
         })?;
     }
     Ok(())
-}
-
-/// Why a neighbour cannot have the target's buffer as its own.
-fn shares(neighbour: &Pattern, target: Option<&Pattern>) -> Result<(), String> {
-    let Some(target) = target else { return Err("no target runs before it whose buffer it could have".into()) };
-    match (neighbour.data_bytes(), target.data_bytes()) {
-        (_, 0) => Err("the target has no buffer: it is a loop of code and its stack".into()),
-        (own, targets) if own > targets => {
-            Err(format!("it covers {own} bytes, and the target's buffer has {targets}; expected at most as many"))
-        }
-        _ => Ok(()),
-    }
 }
 
 /// Whether a pattern can run on a simulated platform at all.
