@@ -31,9 +31,12 @@ impl InForce {
     fn of(applied: Result<Option<Status>, StatusError>, groups: Result<Vec<String>, TreeError>) -> Self {
         let mut found = Self::default();
         match applied {
+            // What was applied before the machine was started again is in force no more.
             Ok(applied) => {
-                found.notes.extend(applied.as_ref().and_then(applied_note));
-                found.applied = applied.map(|applied| format!("{}, since {}", applied.policy, applied.began));
+                if let Some(applied) = applied.filter(|applied| applied.phase != ApplyState::Rebooted) {
+                    found.notes.push(applied_note(&applied));
+                    found.applied = Some(format!("{}, since {}", applied.policy, applied.began));
+                }
             }
             Err(error) => {
                 found.notes.push(format!("Whether a policy was applied when the run began was not seen: {error}."));
@@ -56,26 +59,24 @@ impl InForce {
     }
 }
 
-/// What an applied policy means for the figures; nothing where the machine was started again since.
-fn applied_note(applied: &Status) -> Option<String> {
+/// What an applied policy means for the figures.
+fn applied_note(applied: &Status) -> String {
     let policy = &applied.policy;
     let holds = match (applied.phase, applied.differences.len()) {
-        (ApplyState::Rebooted, _) => return None,
         (ApplyState::Applied, 0) => "",
         (ApplyState::Applied, _) => "; not all of it reads as it was written (`waykeeper status`)",
-        (ApplyState::Applying | ApplyState::Restoring | ApplyState::Remains, _) => {
-            "; only a part of it was in force (`waykeeper status`)"
-        }
+        _ => "; only a part of it was in force (`waykeeper status`)",
     };
-    Some(format!(
+    format!(
         "The policy `{policy}` was applied before the run began, and every case was measured under it, also those without a \
          mitigation{holds}."
-    ))
+    )
 }
 
 /// Groups as text, such as `pods L3:0=f`; none where resctrl is not mounted.
 fn groups(tree: &mut dyn ResctrlTree) -> Result<Vec<String>, TreeError> {
-    if tree.unusable().is_some() || tree.mounted()?.is_none() {
+    // Who may not write there may read there.
+    if tree.mounted()?.is_none() {
         return Ok(Vec::new());
     }
     let snapshot = Snapshot::take(tree)?;
@@ -119,6 +120,31 @@ mod tests {
         let found = InForce::of(Err(unreadable), Ok(Vec::new()));
         assert!(found.notes.len() == 1 && found.notes[0].contains("was not seen"), "{found:?}");
         assert_eq!(InForce::of(Ok(None), Ok(Vec::new())), InForce::default());
+    }
+
+    #[test]
+    fn a_policy_of_before_a_restart_is_in_force_no_more() {
+        let of = |phase| {
+            let status = Status {
+                policy: "tcc-halves".into(),
+                began: "2026-11-27T10:00:00Z".into(),
+                pid: 1,
+                version: "0.1.0".into(),
+                phase,
+                steps: Vec::new(),
+                of: 0,
+                differences: Vec::new(),
+                cgroups: Vec::new(),
+                strays: Vec::new(),
+                ended: Vec::new(),
+                left: Vec::new(),
+            };
+            InForce::of(Ok(Some(status)), Ok(Vec::new()))
+        };
+        assert_eq!(of(ApplyState::Rebooted), InForce::default());
+        assert_eq!(of(ApplyState::Applied).applied.as_deref(), Some("tcc-halves, since 2026-11-27T10:00:00Z"));
+        let half = of(ApplyState::Applying).notes;
+        assert!(half.len() == 1 && half[0].contains("only a part of it was in force"), "{half:?}");
     }
 
     #[test]
