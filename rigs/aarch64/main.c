@@ -46,7 +46,7 @@ static void run_kernel(const char *kind, bool as_target, uint64_t accesses)
 	struct wk_tick tick = {number[0], number[1]};
 	uint64_t samples = 0, per_sample = 1;
 	while ((as_target ? samples * per_sample : progress) < accesses) {
-		struct wk_run run = {wk_entry_now() + SLICE_TICKS, 1000000, &stop, &progress};
+		struct wk_run run = {wk_entry_now() + SLICE_TICKS, 1000000, &stop, &progress, 0, 0};
 		if (!strcmp(kind, "walk")) {
 			per_sample = walk.inner_count;
 			as_target ? wk_walk_target(&run, &walk, &recorder) : wk_walk_neighbour(&run, &walk);

@@ -46,6 +46,16 @@ step own-program 0 waykeeper run this-machine --core 1 --duration 300ms --repeat
 step show 0 waykeeper show own
 step page 0 waykeeper report host --out page.html
 
+# A finer clock, where the processor has one: refused until the kernel lets programs read it.
+loop='--duration 200ms --repeats 3 --set sentinel=false --set mitigations=[] --set neighbours=[]'
+step no-cycles 3 waykeeper run this-machine $loop --clock pmccntr --out refused
+step ticks 0 waykeeper run this-machine $loop --out ticks
+if [ -e /proc/sys/kernel/perf_user_access ]; then
+    echo 1 >/proc/sys/kernel/perf_user_access
+    step cycles 0 waykeeper run this-machine $loop --clock pmccntr --out cycles
+    step cycles-sleeper 3 waykeeper run wakeup-latency --on host --clock pmccntr --duration 100ms --out sleeper
+fi
+
 # The same bits as elsewhere.
 step simulated 0 waykeeper run agilex5-cluster-latency --duration 500us --repeats 2 --out simulated
 

@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::step::{become_last, cargo, run, target};
+use crate::step::{become_last, cargo, run, run_together, target};
 use crate::{architecture, arm_rig, clients_rig, dependencies, kernel_rig, package, packages, python, words};
 
-/// The tests that try random inputs.
-const FUZZERS: [&str; 7] =
-    ["journal_fuzz", "parser_fuzz", "platform_fuzz", "reader_fuzz", "run_fuzz", "tree_fuzz", "write_fuzz"];
+/// The tests that try random inputs, each on one core: two rows that run at the same time, about equally long.
+const FUZZERS: [&[&str]; 2] =
+    [&["tree_fuzz", "platform_fuzz", "write_fuzz"], &["journal_fuzz", "parser_fuzz", "reader_fuzz", "run_fuzz"]];
 
 /// How long each fuzzer runs; CONTRIBUTING.md has how to run one for longer.
 const FUZZ_MS: &str = "12000";
@@ -35,15 +35,16 @@ pub fn all() -> Result<(), String> {
     package::test()?;
     arm_rig::short()?;
     kernel_rig::short()?;
-    run(
-        "fuzzers",
-        cargo("test --workspace --release --locked")
-            .args(FUZZERS.iter().flat_map(|fuzzer| ["--test", fuzzer]))
-            .env("BOLERO_RANDOM_TEST_TIME_MS", FUZZ_MS),
-    )?;
+    run_together(FUZZERS.map(fuzzers).into())?;
     run("examples in the documentation", &mut cargo("test --workspace --release --locked --doc"))?;
     // Nothing is printed after this one: the closing lines are the test runner's own.
     become_last("tests", &mut cargo("test --workspace --release --locked --lib --bins --tests"))
+}
+
+fn fuzzers(names: &[&str]) -> (String, Command) {
+    let mut command = cargo("test --workspace --release --locked");
+    command.args(names.iter().flat_map(|fuzzer| ["--test", fuzzer])).env("BOLERO_RANDOM_TEST_TIME_MS", FUZZ_MS);
+    (format!("fuzzers: {}", names.join(", ")), command)
 }
 
 fn short_measurement() -> Result<(), String> {

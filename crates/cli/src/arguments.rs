@@ -194,6 +194,25 @@ impl On {
     }
 }
 
+/// What times samples.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ClockOption {
+    /// The processor's counter: TSC, CNTVCT.
+    Counter,
+    /// AArch64's cycle counter between the ticks of CNTVCT; the kernel must let programs read it (kernel.perf_user_access).
+    Pmccntr,
+}
+
+impl ClockOption {
+    /// The value of the key that it stands for, `clock`.
+    pub fn value(self) -> &'static str {
+        match self {
+            Self::Counter => "counter",
+            Self::Pmccntr => "pmccntr",
+        }
+    }
+}
+
 /// Arguments of `run`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -206,6 +225,7 @@ Examples:
   waykeeper run agilex5-cluster-latency --set mitigations=nl3a --explain 1
   waykeeper run agilex5-cluster-latency --fast --set simulated_duration=1s
   waykeeper run my-experiment.toml --on host --out results/first
+  waykeeper run this-machine --clock pmccntr
   waykeeper run --core 3 -- ./rta --config x
   waykeeper run --resume results/first
   waykeeper run my-experiment.toml --shard 2/8 --out results/shard-2
@@ -227,7 +247,7 @@ pub struct Run {
     pub experiment: Option<String>,
     /// Go on with the run in this folder, which was interrupted or killed: repeats that are complete are not measured again.
     #[arg(long, value_name = "DIR", conflicts_with_all = [
-        "experiment", "against", "on", "duration", "repeats", "seed", "out", "sets", "budgets", "explain", "fast", "shard",
+        "experiment", "against", "on", "clock", "duration", "repeats", "seed", "out", "sets", "budgets", "explain", "fast", "shard",
     ])]
     pub resume: Option<PathBuf>,
     /// Neighbours of a file in the place of the experiment's: a workload for all their cores, or what `waykeeper hunt --out` wrote.
@@ -236,6 +256,9 @@ pub struct Run {
     /// Where to run it: by default on the host if its platform is `host`, else in the simulator.
     #[arg(long, value_enum)]
     pub on: Option<On>,
+    /// What times the samples of loops on a machine: AArch64's cycle counter is finer than its counter of time.
+    #[arg(long, value_enum)]
+    pub clock: Option<ClockOption>,
     /// Length of each case and repeat, such as `5s`: wall time on the host, simulated time in the simulator.
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub duration: Option<String>,
@@ -460,8 +483,8 @@ pub enum HuntFor {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Your own program")]
 pub struct TargetProgram {
-    /// Its core [default: an isolated one, else the last].
-    #[arg(long, value_name = "N", requires = "command")]
+    /// Its core [default: an isolated one, else the last]; without a program, the core of all targets of the experiment.
+    #[arg(long, value_name = "N", conflicts_with = "resume")]
     pub core: Option<u32>,
     /// What marks where a pass of it begins and ends: markers in its source, functions, its activations, or its start and end.
     #[arg(long, value_enum, value_name = "SOURCE", requires = "command")]

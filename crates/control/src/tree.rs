@@ -28,6 +28,10 @@ pub trait ResctrlTree {
     /// # Errors
     /// Where that cannot be found out.
     fn mounted(&mut self) -> Result<Option<MountSettings>, TreeError>;
+    /// Where it is mounted instead, if it is mounted in another place only.
+    fn mounted_elsewhere(&mut self) -> Option<String> {
+        None
+    }
     /// Mounts it.
     ///
     /// # Errors

@@ -83,6 +83,9 @@ pub struct Experiment {
     /// `kind = "wakeup"` and cyclictest do; simulated platforms refuse it.
     #[serde(default, skip_serializing_if = "is_no")]
     pub simultaneous: bool,
+    /// What times the samples of loops on a machine. In the simulator every sample is exact.
+    #[serde(default, skip_serializing_if = "SampleClock::is_counter")]
+    pub clock: SampleClock,
     /// Whether a chase over the last-level cache is measured beside the target, as a second witness of the neighbours.
     #[serde(default = "yes")]
     pub sentinel: bool,
@@ -187,6 +190,23 @@ pub enum Measure {
 impl Measure {
     fn is_latency(&self) -> bool {
         *self == Self::Latency
+    }
+}
+
+/// What times the samples of loops on a machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SampleClock {
+    /// The counter of the processor: TSC, CNTVCT.
+    #[default]
+    Counter,
+    /// AArch64's cycle counter, between the ticks of CNTVCT; the kernel must let programs read it.
+    Pmccntr,
+}
+
+impl SampleClock {
+    fn is_counter(&self) -> bool {
+        *self == Self::Counter
     }
 }
 

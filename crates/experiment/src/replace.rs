@@ -112,6 +112,24 @@ impl Loaded {
         Ok(replacement)
     }
 
+    /// Moves all targets to one core; those that differ in their core alone are one then. Sweeps do not vary the core any more.
+    ///
+    /// # Errors
+    /// A sweep that varies nothing any more.
+    pub fn with_targets_on(&self, option: &str, core: CoreId) -> Result<OptionOverrides, InputError> {
+        let mut replacement = self.without_swept(option, |path| matches!(path, ["targets", _, "core"]))?;
+        let written = self.document().get("targets").and_then(Value::as_array).into_iter().flatten();
+        let mut moved: Vec<Value> = Vec::new();
+        for target in written.filter_map(Value::as_table) {
+            let target: Table = target.clone().into_iter().chain([("core".to_owned(), Value::from(core))]).collect();
+            if !moved.contains(&Value::Table(target.clone())) {
+                moved.push(Value::Table(target));
+            }
+        }
+        replacement.sets.push(Set::from_option(option.into(), "targets", Value::Array(moved)));
+        Ok(replacement)
+    }
+
     /// The sweeps with the points that are left, and their keys in other places or, where there is none, left out.
     fn sweeps_with(
         &self,

@@ -4,6 +4,7 @@
  */
 #include "access.h"
 #include "run.h"
+#include "stamp.h"
 
 WK_ALWAYS_INLINE void walk_once(const struct wk_buffer *buffer, uint64_t count, enum wk_operation operation)
 {
@@ -64,13 +65,40 @@ static bool wait_for_release(const struct wk_run *run, struct wk_buffer *buffer,
 	return wk_is_over(run, now, &next_look);
 }
 
-static void buffer_target_on_grid(const struct wk_run *run, struct wk_buffer *buffer, struct wk_recorder *recorder)
+WK_ALWAYS_INLINE void timed_pass(const struct wk_run *run, struct wk_buffer *buffer, struct wk_recorder *recorder,
+				 enum wk_clock clock)
 {
-	while (!wait_for_release(run, buffer, &recorder->missed_periods)) {
-		uint64_t start = wk_counter_fenced();
-		pass(buffer);
-		wk_record(recorder, start, wk_counter_fenced());
+	struct wk_stamp start = wk_sample_begin(clock);
+	pass(buffer);
+	wk_record_between(recorder, run, start, wk_sample_end(clock), clock);
+}
+
+WK_ALWAYS_INLINE void target_on_grid(const struct wk_run *run, struct wk_buffer *buffer, struct wk_recorder *recorder,
+				     enum wk_clock clock)
+{
+	while (!wait_for_release(run, buffer, &recorder->missed_periods))
+		timed_pass(run, buffer, recorder, clock);
+}
+
+WK_ALWAYS_INLINE void target_by_period(const struct wk_run *run, struct wk_buffer *buffer,
+				       struct wk_recorder *recorder, enum wk_clock clock)
+{
+	uint64_t previous = wk_counter(), before = previous;
+	while (!wait_for_period(run, buffer, &previous)) {
+		if (__builtin_expect(previous - before >= 2 * buffer->period_ticks, 0))
+			recorder->missed_periods += (previous - before) / buffer->period_ticks - 1;
+		before = previous;
+		timed_pass(run, buffer, recorder, clock);
 	}
+}
+
+WK_ALWAYS_INLINE void target(const struct wk_run *run, struct wk_buffer *buffer, struct wk_recorder *recorder,
+			     enum wk_clock clock)
+{
+	if (buffer->on_grid)
+		target_on_grid(run, buffer, recorder, clock);
+	else
+		target_by_period(run, buffer, recorder, clock);
 	wk_close_cluster(recorder);
 }
 
@@ -90,21 +118,15 @@ void wk_buffer_pass(struct wk_buffer *buffer)
 
 void wk_buffer_target(const struct wk_run *run, struct wk_buffer *buffer, struct wk_recorder *recorder)
 {
-	if (buffer->on_grid) {
-		buffer_target_on_grid(run, buffer, recorder);
-		return;
-	}
-	uint64_t previous = wk_counter(), before = previous;
-	while (!wait_for_period(run, buffer, &previous)) {
-		if (__builtin_expect(previous - before >= 2 * buffer->period_ticks, 0))
-			recorder->missed_periods += (previous - before) / buffer->period_ticks - 1;
-		before = previous;
-		uint64_t start = wk_counter_fenced();
-		pass(buffer);
-		wk_record(recorder, start, wk_counter_fenced());
-	}
-	wk_close_cluster(recorder);
+	target(run, buffer, recorder, WK_COUNTER);
 }
+
+#if WK_HAS_CYCLES
+void wk_buffer_target_in_cycles(const struct wk_run *run, struct wk_buffer *buffer, struct wk_recorder *recorder)
+{
+	target(run, buffer, recorder, WK_CYCLES);
+}
+#endif
 
 void wk_buffer_neighbour(const struct wk_run *run, struct wk_buffer *buffer)
 {

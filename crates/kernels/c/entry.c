@@ -31,6 +31,18 @@ void wk_entry_random(uint64_t *state, uint64_t bound, uint64_t *below)
 	*below = wk_below(state, bound);
 }
 
+uint64_t wk_entry_between(const struct wk_unit *unit, const struct wk_stamp *start, const struct wk_stamp *end)
+{
+	return wk_between(*unit, *start, *end);
+}
+
+#if WK_HAS_CYCLES
+void wk_entry_stamp(struct wk_stamp *stamp)
+{
+	*stamp = wk_sample_begin(WK_CYCLES);
+}
+#endif
+
 #if defined(__arm__)
 struct wk_counter_choice wk_counter_choice;
 

@@ -28,6 +28,8 @@ const struct wk_field wk_layout[] = {
 	FIELD(wk_run, look_ticks),
 	FIELD(wk_run, stop),
 	FIELD(wk_run, progress),
+	FIELD(wk_run, units_per_tick_log2),
+	FIELD(wk_run, units_per_cycle),
 	WHOLE(wk_run),
 	FIELD(wk_walk, data),
 	FIELD(wk_walk, operation),

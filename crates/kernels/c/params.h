@@ -16,6 +16,8 @@ struct wk_run {
 	uint64_t look_ticks;  /* how often the stop flag is looked at */
 	const uint32_t *stop; /* not 0: the run ends at the next look */
 	uint64_t *progress;   /* accesses so far, on a line of its own; neighbours only */
+	uint64_t units_per_tick_log2; /* stamp.h; 0 unless samples are timed in cycles, as the next one */
+	uint64_t units_per_cycle;
 };
 
 /*
@@ -88,6 +90,13 @@ void wk_random_target(const struct wk_run *run, struct wk_random *random, struct
 void wk_random_neighbour(const struct wk_run *run, struct wk_random *random);
 void wk_tick_target(const struct wk_run *run, struct wk_tick *tick, struct wk_recorder *recorder);
 void wk_tick_neighbour(const struct wk_run *run, struct wk_tick *tick);
+
+/* The same with samples timed by the cycle counter: AArch64 only. */
+void wk_walk_target_in_cycles(const struct wk_run *run, struct wk_walk *walk, struct wk_recorder *recorder);
+void wk_chase_target_in_cycles(const struct wk_run *run, struct wk_chase *chase, struct wk_recorder *recorder);
+void wk_buffer_target_in_cycles(const struct wk_run *run, struct wk_buffer *buffer, struct wk_recorder *recorder);
+void wk_random_target_in_cycles(const struct wk_run *run, struct wk_random *random, struct wk_recorder *recorder);
+void wk_tick_target_in_cycles(const struct wk_run *run, struct wk_tick *tick, struct wk_recorder *recorder);
 
 /*
  * One pass without any reading of the counter, for a loop that times it from outside: both loops of a walk, a batch of a

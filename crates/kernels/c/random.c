@@ -3,6 +3,7 @@
 
 #include "access.h"
 #include "run.h"
+#include "stamp.h"
 
 WK_ALWAYS_INLINE void read_line(const struct wk_random *random, uint64_t line)
 {
@@ -44,19 +45,33 @@ static void event(const struct wk_random *random)
 		read_line(random, random->data_lines + line * random->event_stride_lines);
 }
 
-void wk_random_target(const struct wk_run *run, struct wk_random *random, struct wk_recorder *recorder)
+WK_ALWAYS_INLINE void target(const struct wk_run *run, struct wk_random *random, struct wk_recorder *recorder,
+			     enum wk_clock clock)
 {
-	uint64_t next_look = 0, start, end;
+	uint64_t next_look = 0;
+	struct wk_stamp start, end;
 	bool forwards;
 	do {
 		background(random);
-		start = wk_counter_fenced();
+		start = wk_sample_begin(clock);
 		event(random);
-		end = wk_counter_fenced();
-		forwards = wk_record(recorder, start, end);
-	} while ((forwards && end < next_look) || !wk_is_over(run, end, &next_look));
+		end = wk_sample_end(clock);
+		forwards = wk_record_between(recorder, run, start, end, clock);
+	} while ((forwards && end.at < next_look) || !wk_is_over(run, end.at, &next_look));
 	wk_close_cluster(recorder);
 }
+
+void wk_random_target(const struct wk_run *run, struct wk_random *random, struct wk_recorder *recorder)
+{
+	target(run, random, recorder, WK_COUNTER);
+}
+
+#if WK_HAS_CYCLES
+void wk_random_target_in_cycles(const struct wk_run *run, struct wk_random *random, struct wk_recorder *recorder)
+{
+	target(run, random, recorder, WK_CYCLES);
+}
+#endif
 
 void wk_random_pass(struct wk_random *random)
 {

@@ -71,6 +71,15 @@ static inline void wk_count(struct wk_recorder *recorder, uint64_t ticks)
 /* Records a new minimum or maximum, an excursion or an overflow. */
 void wk_record_remarkable(struct wk_recorder *recorder, uint64_t ticks, uint64_t end);
 
+/* Records a sample that ended at the reading `end`. */
+static inline void wk_record_ticks(struct wk_recorder *recorder, uint64_t ticks, uint64_t end)
+{
+	if (__builtin_expect(ticks > recorder->attention_above || ticks < recorder->min, 0))
+		wk_record_remarkable(recorder, ticks, end);
+	else
+		wk_count(recorder, ticks);
+}
+
 /* Records a pair of readings. Returns false, and records no sample, where the counter went backwards. */
 static inline bool wk_record(struct wk_recorder *recorder, uint64_t start, uint64_t end)
 {
@@ -78,11 +87,7 @@ static inline bool wk_record(struct wk_recorder *recorder, uint64_t start, uint6
 		recorder->backwards++;
 		return false;
 	}
-	uint64_t ticks = end - start;
-	if (__builtin_expect(ticks > recorder->attention_above || ticks < recorder->min, 0))
-		wk_record_remarkable(recorder, ticks, end);
-	else
-		wk_count(recorder, ticks);
+	wk_record_ticks(recorder, end - start, end);
 	return true;
 }
 

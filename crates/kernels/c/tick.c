@@ -5,6 +5,7 @@
 #include "access.h"
 #include "run.h"
 #include "sled.h"
+#include "stamp.h"
 
 /* Passes between two looks of a neighbour at the counter. */
 #define NEIGHBOUR_CHUNK 64
@@ -17,21 +18,39 @@ WK_ALWAYS_INLINE void run_body(enum wk_body body, uint64_t amount)
 		wk_run_increments(amount);
 }
 
-WK_ALWAYS_INLINE void target(const struct wk_run *run, uint64_t amount, struct wk_recorder *recorder, enum wk_body body)
+WK_ALWAYS_INLINE void target(const struct wk_run *run, uint64_t amount, struct wk_recorder *recorder, enum wk_body body,
+			     enum wk_clock clock)
 {
-	uint64_t next_look = 0, start = wk_counter();
+	uint64_t next_look = 0;
+	struct wk_stamp start = wk_sample_next(clock);
 	for (;;) {
 		run_body(body, amount);
-		uint64_t now = wk_counter();
-		bool forwards = wk_record(recorder, start, now);
+		struct wk_stamp now = wk_sample_next(clock);
+		bool forwards = wk_record_between(recorder, run, start, now, clock);
 		start = now;
-		if (__builtin_expect(!forwards || now >= next_look, 0)) {
-			if (wk_is_over(run, now, &next_look))
+		if (__builtin_expect(!forwards || now.at >= next_look, 0)) {
+			if (wk_is_over(run, now.at, &next_look))
 				break;
-			start = wk_counter();
+			start = wk_sample_next(clock);
 		}
 	}
 	wk_close_cluster(recorder);
+}
+
+WK_ALWAYS_INLINE void target_with_body(const struct wk_run *run, struct wk_tick *tick, struct wk_recorder *recorder,
+				       enum wk_clock clock)
+{
+	switch ((enum wk_body)tick->body) {
+	case WK_NOTHING:
+		target(run, tick->amount, recorder, WK_NOTHING, clock);
+		break;
+	case WK_ADDS:
+		target(run, tick->amount, recorder, WK_ADDS, clock);
+		break;
+	case WK_LOOP:
+		target(run, tick->amount, recorder, WK_LOOP, clock);
+		break;
+	}
 }
 
 WK_ALWAYS_INLINE void neighbour(const struct wk_run *run, uint64_t amount, enum wk_body body)
@@ -60,18 +79,15 @@ void wk_tick_pass(struct wk_tick *tick)
 
 void wk_tick_target(const struct wk_run *run, struct wk_tick *tick, struct wk_recorder *recorder)
 {
-	switch ((enum wk_body)tick->body) {
-	case WK_NOTHING:
-		target(run, tick->amount, recorder, WK_NOTHING);
-		break;
-	case WK_ADDS:
-		target(run, tick->amount, recorder, WK_ADDS);
-		break;
-	case WK_LOOP:
-		target(run, tick->amount, recorder, WK_LOOP);
-		break;
-	}
+	target_with_body(run, tick, recorder, WK_COUNTER);
 }
+
+#if WK_HAS_CYCLES
+void wk_tick_target_in_cycles(const struct wk_run *run, struct wk_tick *tick, struct wk_recorder *recorder)
+{
+	target_with_body(run, tick, recorder, WK_CYCLES);
+}
+#endif
 
 void wk_tick_neighbour(const struct wk_run *run, struct wk_tick *tick)
 {

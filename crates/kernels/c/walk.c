@@ -1,6 +1,7 @@
 /* Two nested affine loops. A sample is one inner loop. */
 #include "access.h"
 #include "run.h"
+#include "stamp.h"
 
 /* Accesses between two looks of a neighbour at the counter: a few microseconds when they miss the first-level cache. */
 #define NEIGHBOUR_CHUNK 1024
@@ -18,19 +19,20 @@ WK_ALWAYS_INLINE void next_outer(struct wk_walk *walk)
 }
 
 WK_ALWAYS_INLINE void target(const struct wk_run *run, struct wk_walk *walk, struct wk_recorder *recorder,
-			     enum wk_operation operation)
+			     enum wk_operation operation, enum wk_clock clock)
 {
-	uint64_t next_look = 0, start, end;
+	uint64_t next_look = 0;
+	struct wk_stamp start, end;
 	bool forwards;
 	do {
 		unsigned char *address = walk->data + walk->outer_at * walk->outer_stride;
 		uint64_t count = walk->inner_count, stride = walk->inner_stride;
-		start = wk_counter_fenced();
+		start = wk_sample_begin(clock);
 		inner_loop(address, count, stride, operation);
-		end = wk_counter_fenced();
-		forwards = wk_record(recorder, start, end);
+		end = wk_sample_end(clock);
+		forwards = wk_record_between(recorder, run, start, end, clock);
 		next_outer(walk);
-	} while ((forwards && end < next_look) || !wk_is_over(run, end, &next_look));
+	} while ((forwards && end.at < next_look) || !wk_is_over(run, end.at, &next_look));
 	wk_close_cluster(recorder);
 }
 
@@ -69,9 +71,18 @@ void wk_walk_pass(struct wk_walk *walk)
 void wk_walk_target(const struct wk_run *run, struct wk_walk *walk, struct wk_recorder *recorder)
 {
 	walk->inner_at = 0;
-#define TARGET(operation) target(run, walk, recorder, operation)
+#define TARGET(operation) target(run, walk, recorder, operation, WK_COUNTER)
 	WK_WITH_OPERATION(walk->operation, TARGET)
 }
+
+#if WK_HAS_CYCLES
+void wk_walk_target_in_cycles(const struct wk_run *run, struct wk_walk *walk, struct wk_recorder *recorder)
+{
+	walk->inner_at = 0;
+#define TARGET_IN_CYCLES(operation) target(run, walk, recorder, operation, WK_CYCLES)
+	WK_WITH_OPERATION(walk->operation, TARGET_IN_CYCLES)
+}
+#endif
 
 void wk_walk_neighbour(const struct wk_run *run, struct wk_walk *walk)
 {

@@ -2,6 +2,7 @@
 
 #[cfg(target_arch = "arm")]
 mod armv7;
+pub mod cycles;
 
 use std::sync::OnceLock;
 use std::thread::sleep;

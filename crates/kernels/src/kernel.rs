@@ -7,6 +7,8 @@ use rustix::io::Errno;
 use waykeeper_workload::{Pattern, TickBody, Xorshift};
 
 use crate::arena::Arena;
+#[cfg(target_arch = "aarch64")]
+use crate::clock::cycles::CycleUnit;
 use crate::grid::ReleaseGrid;
 use crate::memory::{AccessCounter, MappedMemory};
 use crate::params::{BufferParams, ChaseParams, RandomParams, RunParams, TickParams, WalkParams, operation_number};
@@ -87,6 +89,9 @@ pub struct Kernel {
     look_ticks: u64,
     /// When passes begin, for a buffer with an offset.
     grid: Option<ReleaseGrid>,
+    /// In what samples are counted where the cycle counter times them.
+    #[cfg(target_arch = "aarch64")]
+    cycles: Option<CycleUnit>,
 }
 
 enum Block {
@@ -129,7 +134,14 @@ impl Kernel {
             .offset_ns()
             .zip(pattern.period_ns())
             .map(|(offset_ns, period_ns)| ReleaseGrid::new(clock::now(), offset_ns, period_ns, clock::frequency_hz()));
-        Ok(Self { block, code, look_ticks, grid })
+        Ok(Self {
+            block,
+            code,
+            look_ticks,
+            grid,
+            #[cfg(target_arch = "aarch64")]
+            cycles: None,
+        })
     }
 
     /// Runs as target on this thread until the counter reads `deadline` or `stop` is not 0, and records every sample.
@@ -140,7 +152,12 @@ impl Kernel {
     /// The next run goes on where this one ended.
     pub fn run_target(&mut self, recorder: &mut Recorder, deadline: u64, stop: &AtomicU32) {
         self.set_next_release();
-        let run = &RunParams::until(deadline, self.look_ticks, stop, ptr::null_mut());
+        let run = RunParams::until(deadline, self.look_ticks, stop, ptr::null_mut());
+        #[cfg(target_arch = "aarch64")]
+        if let Some(unit) = self.cycles {
+            return self.run_target_in_cycles(&run.in_units(unit), recorder);
+        }
+        let run = &run;
         // SAFETY: the blocks point into memory that lives as long as `self`; the loops stay within the pattern's bytes,
         // which `new` checked; the layouts are compared by layout.rs.
         unsafe {
@@ -150,6 +167,30 @@ impl Kernel {
                 Block::Buffer(buffer) => ffi::wk_buffer_target(run, buffer, recorder),
                 Block::Random(random) => ffi::wk_random_target(run, random, recorder),
                 Block::Tick(tick) => ffi::wk_tick_target(run, tick, recorder),
+            }
+        }
+    }
+
+    /// Has the core's cycle counter time the samples from now on: they are counted in these units. When a run ends and when
+    /// its passes begin is read from the counter as before.
+    ///
+    /// # Safety
+    /// While the kernel runs as target, this thread may read `PMCCNTR_EL0`: otherwise it gets SIGILL.
+    #[cfg(target_arch = "aarch64")]
+    pub unsafe fn time_in_cycles(&mut self, unit: CycleUnit) {
+        self.cycles = Some(unit);
+    }
+
+    #[cfg(target_arch = "aarch64")]
+    fn run_target_in_cycles(&mut self, run: &RunParams, recorder: &mut Recorder) {
+        // SAFETY: as in `run_target`; the cycle counter can be read by the contract of `time_in_cycles`.
+        unsafe {
+            match &mut self.block {
+                Block::Walk(walk) => ffi::wk_walk_target_in_cycles(run, walk, recorder),
+                Block::Chase(chase) => ffi::wk_chase_target_in_cycles(run, chase, recorder),
+                Block::Buffer(buffer) => ffi::wk_buffer_target_in_cycles(run, buffer, recorder),
+                Block::Random(random) => ffi::wk_random_target_in_cycles(run, random, recorder),
+                Block::Tick(tick) => ffi::wk_tick_target_in_cycles(run, tick, recorder),
             }
         }
     }

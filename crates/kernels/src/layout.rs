@@ -73,7 +73,18 @@ fn c_and_rust_agree_on_every_field() {
         counts,
         cluster_counts,
     );
-    rows!(in_rust, "wk_run", RunParams, size_of::<RunParams>() as u64, deadline, look_ticks, stop, progress);
+    rows!(
+        in_rust,
+        "wk_run",
+        RunParams,
+        size_of::<RunParams>() as u64,
+        deadline,
+        look_ticks,
+        stop,
+        progress,
+        units_per_tick_log2,
+        units_per_cycle
+    );
     rows!(
         in_rust,
         "wk_walk",

@@ -4,18 +4,29 @@ use std::sync::atomic::AtomicU32;
 
 use waykeeper_workload::{Operation, TickBody};
 
+#[cfg(target_arch = "aarch64")]
+use crate::clock::cycles::CycleUnit;
+
 #[repr(C)]
 pub struct RunParams {
     pub deadline: u64,
     pub look_ticks: u64,
     pub stop: *const u32,
     pub progress: *mut u64,
+    pub units_per_tick_log2: u64,
+    pub units_per_cycle: u64,
 }
 
 impl RunParams {
     /// A run that ends at the reading `deadline`, or at the first look after `stop` became non-zero.
     pub fn until(deadline: u64, look_ticks: u64, stop: &AtomicU32, progress: *mut u64) -> Self {
-        Self { deadline, look_ticks, stop: stop.as_ptr(), progress }
+        Self { deadline, look_ticks, stop: stop.as_ptr(), progress, units_per_tick_log2: 0, units_per_cycle: 0 }
+    }
+
+    /// The same with samples in units of the cycle counter's.
+    #[cfg(target_arch = "aarch64")]
+    pub fn in_units(self, unit: CycleUnit) -> Self {
+        Self { units_per_tick_log2: unit.per_tick_log2, units_per_cycle: unit.per_cycle, ..self }
     }
 }
 

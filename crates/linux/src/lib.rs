@@ -10,6 +10,7 @@ pub mod cgroup;
 pub mod colour;
 pub mod core_state;
 pub mod cpuid;
+pub mod cycle_access;
 mod discover;
 pub mod ethtool;
 pub mod events;

@@ -61,9 +61,9 @@ fn place(run: &Run) -> String {
     }));
     parts.extend(machine.hypervisor.as_ref().map(|_| "virtual machine".to_owned()));
     parts.push(format!(
-        "{} {:.3} GHz{}",
+        "{} {}{}",
         clock.name,
-        clock.frequency_hz / 1e9,
+        clock.rate(),
         clock
             .read_overhead_ns
             .map(|ns| format!(" (a reading takes {} ns as a rule)", three_digits(ns)))

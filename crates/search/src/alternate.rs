@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 use waykeeper_executor::ExecutorError;
+use waykeeper_experiment::describe::NeighbourBuffer;
 use waykeeper_experiment::site::ExecutorKind;
 use waykeeper_experiment::{InputError, Loaded, Set};
 use waykeeper_report::figure::ratio;
@@ -100,6 +101,7 @@ pub fn alternate(
     let left = || request.tune.time_limit.saturating_sub(begun.elapsed());
     is_allowed(&request.tune)?;
     let objective = objective(&budgets_of(&request.tune)?);
+    let own = own_neighbour(&request.tune.experiment, &request.tune.sets)?;
     let mut neighbours: Vec<FoundNeighbour> = Vec::new();
     let mut rounds: Vec<AlternateRound> = Vec::new();
     let mut before: Option<Tuned> = None;
@@ -140,7 +142,7 @@ pub fn alternate(
             break (AlternateEnd::CutShort, tuned);
         }
         match worst(&hunted) {
-            Some(found) if !neighbours.contains(&found) => neighbours.push(found),
+            Some(found) if !neighbours.contains(&found) && own.as_ref() != Some(&found) => neighbours.push(found),
             _ => break (AlternateEnd::NothingWorse, tuned),
         }
         before = Some(tuned);
@@ -190,6 +192,21 @@ fn cut_short(error: TuneError) -> Result<AlternateEnd, TuneError> {
         TuneError::TooShort(_) => Ok(AlternateEnd::CutShort),
         error => Err(error),
     }
+}
+
+/// The experiment's own neighbour, where it is a bundled workload as it is: a hunt that finds it has found nothing worse.
+fn own_neighbour(experiment: &str, sets: &[Set]) -> Result<Option<FoundNeighbour>, TuneError> {
+    let loaded = Loaded::open(experiment, sets.to_vec())?;
+    Ok(match loaded.experiment.neighbours.as_slice() {
+        [only]
+            if only.with.is_empty()
+                && only.buffer == NeighbourBuffer::Own
+                && !loaded.experiment.workloads.contains_key(&only.workload) =>
+        {
+            Some(FoundNeighbour::Bundled(only.workload.clone()))
+        }
+        _ => None,
+    })
 }
 
 /// The search of a measure beside the experiment's neighbours and each one found, as a setting of its own.
@@ -368,6 +385,18 @@ mod tests {
         assert_eq!(of(&["jitter<=2us@1e-4", "mean<=1us"]), "max");
         assert_eq!(of(&["misses==0", "p99.9<=2us"]), "p99.99");
         assert_eq!(of(&["slowdown<=1.05", "misses<=3"]), "mean");
+    }
+
+    #[test]
+    fn a_neighbour_of_the_experiment_is_known_where_it_is_a_bundled_one_as_it_is() {
+        let own = |sets: &[&str]| {
+            let sets: Vec<Set> = sets.iter().map(|text| Set::parse(text).unwrap()).collect();
+            own_neighbour("this-machine", &sets).unwrap()
+        };
+        assert_eq!(own(&[]), Some(FoundNeighbour::Bundled("stream_modify".into())));
+        assert_eq!(own(&["neighbours.0.workload=stream_read"]), Some(FoundNeighbour::Bundled("stream_read".into())));
+        assert_eq!(own(&["neighbours.0.with.stride=128"]), None);
+        assert_eq!(own(&["neighbours=[]"]), None);
     }
 
     #[test]

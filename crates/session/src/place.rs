@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use waykeeper_control::Files;
 use waykeeper_executor::{Executor, ExecutorError, Host, PolicyFiles, Simulated, check_assignments};
 use waykeeper_experiment::Loaded;
+use waykeeper_experiment::describe::SampleClock;
 use waykeeper_experiment::site::ExecutorKind;
 use waykeeper_linux::{Root, discover};
 use waykeeper_platform::locate::line_of;
@@ -24,10 +25,10 @@ pub(crate) fn executor(loaded: &Loaded, on: Option<ExecutorKind>) -> Result<Box<
     check_policies(loaded, &policies)?;
     let platform = if name == HOST { None } else { Some(open(loaded, name)?) };
     match (on, platform) {
-        (None | Some(ExecutorKind::Host), None) => Ok(Box::new(here(&simulated_mitigations(None), &policies)?)),
+        (None | Some(ExecutorKind::Host), None) => Ok(Box::new(here(loaded, &simulated_mitigations(None), &policies)?)),
         (Some(ExecutorKind::Host), opened) => {
             let platform = opened.as_ref().map(|opened| &opened.platform);
-            Ok(Box::new(here(&simulated_mitigations(platform), &policies)?))
+            Ok(Box::new(here(loaded, &simulated_mitigations(platform), &policies)?))
         }
         (_, Some(opened)) => {
             opened.can_be_simulated()?;
@@ -75,9 +76,15 @@ fn check_policies(loaded: &Loaded, policies: &PolicyFiles) -> Result<(), Session
 }
 
 /// The machine that this process sees: in a room its cores are simulated.
-fn here(elsewhere: &BTreeMap<String, String>, policies: &PolicyFiles) -> Result<Host, SessionError> {
+fn here(loaded: &Loaded, elsewhere: &BTreeMap<String, String>, policies: &PolicyFiles) -> Result<Host, SessionError> {
+    let clock = loaded.experiment.clock;
     if waykeeper_room::guest::client()?.is_none() {
-        return Ok(Host::new(elsewhere, policies)?);
+        return Ok(Host::new(clock, elsewhere, policies)?);
+    }
+    if clock != SampleClock::Counter {
+        let message =
+            "found `pmccntr`, and the cores of a room are simulated; expected `counter`, whose samples are exact there";
+        return Err(loaded.error("clock", message).into());
     }
     let found = discover(&Root::default()).map_err(|error| ExecutorError::Refused(error.to_string()))?;
     Ok(Host::on(Box::new(RoomBench::new(&found.platform)?), elsewhere, policies)?)

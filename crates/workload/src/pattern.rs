@@ -336,6 +336,14 @@ impl Pattern {
         }
     }
 
+    /// Whether it is a loop of Waykeeper's own, which reads the clock around each sample.
+    pub fn is_timed_loop(&self) -> bool {
+        matches!(
+            self,
+            Self::Walk { .. } | Self::Chase { .. } | Self::Buffer { .. } | Self::Random { .. } | Self::Tick { .. }
+        )
+    }
+
     /// What each access does; `None` where accesses differ, or there are none. That of its body for a wake-up or packets.
     pub fn operation(&self) -> Option<Operation> {
         match self {

@@ -24,7 +24,7 @@ pub fn look(guest: &Guest, kept: &Path) -> Result<(), String> {
     policies(&kept)?;
     errors(&kept)?;
     println!("{}", clock(&kept)?);
-    Ok(())
+    cycles(guest, &kept)
 }
 
 /// The folder with what a guest kept.
@@ -127,6 +127,47 @@ fn errors(kept: &Kept) -> Result<(), String> {
         let text = kept.text(&format!("{name}.err"))?;
         expect(!text.is_empty() && !text.contains("panicked"), || format!("{name} says: {text}"))?;
     }
+    Ok(())
+}
+
+/// Samples by the cycle counter: finer than the counter's ticks, and no other times than these. A loop that reads the clock all the
+/// time is in its samples all the time, whatever the emulator makes of it.
+fn cycles(guest: &Guest, kept: &Kept) -> Result<(), String> {
+    let refused = kept.text("no-cycles.err")?;
+    if guest.architecture != "aarch64" {
+        return expect(refused.contains("no counter of this processor"), || format!("no-cycles says: {refused}"));
+    }
+    expect(refused.contains("sysctl -w kernel.perf_user_access=1"), || format!("no-cycles says: {refused}"))?;
+    let sleeper = kept.text("cycles-sleeper.err")?;
+    expect(sleeper.contains("the kernel wakes"), || format!("cycles-sleeper says: {sleeper}"))?;
+    let (ticks, cycles) = (kept.json("ticks/run.json")?, kept.json("cycles/run.json")?);
+    let tick_ns = ticks["clock"]["tick_ns"].as_f64().unwrap_or(f64::NAN);
+    for run in [&ticks, &cycles] {
+        let case = &run["cases"][0];
+        let figure = |key: &str| case[key].as_f64().unwrap_or(f64::NAN);
+        let share = figure("samples") * figure("mean_ns") / (figure("run_length_s") * 1e9);
+        let name = &run["clock"]["name"];
+        expect((0.9..1.001).contains(&share), || format!("samples by {name} are {share} of the time"))?;
+    }
+    let name = &cycles["clock"]["name"];
+    expect(name == "PMCCNTR", || format!("the samples' clock is {name}"))?;
+    // QEMU's counter has 1 GHz, whatever the machine beneath it does.
+    let repeats = cycles["cases"][0]["repeats"].as_array().ok_or("no repeats")?;
+    for repeat in repeats {
+        let mhz = repeat["disturbances"]["cycle_counter_mhz"].as_f64().unwrap_or(f64::NAN);
+        expect((990.0..1010.0).contains(&mhz), || format!("the cycle counter has {mhz} MHz, expected 1000"))?;
+    }
+    // Some lie between two ticks.
+    let figures = |run: &Value| -> Vec<f64> {
+        let cases = run["cases"].as_array().into_iter().flatten();
+        let of = |case: &Value| ["min_ns", "p50_ns", "p99_ns", "max_ns"].map(|key| case[key].as_f64().unwrap_or(0.0));
+        cases.flat_map(of).map(|ns| ns / tick_ns).collect()
+    };
+    let found = figures(&cycles);
+    let is_between = |ticks: &f64| (ticks - ticks.round()).abs() > 0.01;
+    expect(found.iter().any(is_between), || format!("samples by PMCCNTR are whole ticks: {found:.3?}"))?;
+    let shown: Vec<String> = found.iter().map(|ticks| format!("{ticks:.2}")).collect();
+    println!("samples by PMCCNTR, in ticks of {tick_ns:.1} ns: {}", shown.join(", "));
     Ok(())
 }
 

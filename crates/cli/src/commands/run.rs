@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use waykeeper_experiment::{InputError, Loaded, OptionOverrides};
+use waykeeper_experiment::{InputError, Loaded, OptionOverrides, Set};
 use waykeeper_report::Detail;
 use waykeeper_report::shown::one_line;
 use waykeeper_run::Run as Record;
@@ -14,7 +14,7 @@ use waykeeper_statistics::JudgementKind;
 use super::dry_run::dry_run;
 use super::output::{Kind, print, print_json, say};
 use super::{overrides, resume, target_program};
-use crate::arguments::{On, Run, THIS_MACHINE};
+use crate::arguments::{ClockOption, On, Run, THIS_MACHINE};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::progress::Bar;
@@ -112,6 +112,9 @@ pub(super) fn sets(arguments: &Run) -> Result<OptionOverrides, InputError> {
     // The program first: what is typed of it stands.
     let mut all = target_program::sets(&arguments.program, experiment)?;
     all.sets.extend(overrides::sets(&arguments.sets, duration, arguments.repeats, arguments.seed)?);
+    if let Some(clock) = arguments.clock.map(ClockOption::value) {
+        all.sets.push(Set::from_option(format!("--clock {clock}"), "clock", clock.into()));
+    }
     if let Some(path) = &arguments.against {
         all.extend(overrides::against(path, experiment, &all.sets)?);
     }

@@ -9,13 +9,16 @@ use waykeeper_experiment::{InputError, Loaded, OptionOverrides, Set};
 use super::name_of;
 use crate::arguments::TargetProgram;
 
-/// The fields of the experiment that the options stand for, and what its sweeps vary without its targets; none without a program. A
-/// sweep may vary the program's core where none is typed.
+/// The fields of the experiment that the options stand for, and what its sweeps vary without its targets; without a program only the
+/// core of its targets. A sweep may vary the program's core where none is typed.
 ///
 /// # Errors
 /// A name that is not UTF-8, or a folder that is gone; an experiment that cannot be read.
 pub fn sets(arguments: &TargetProgram, experiment: &str) -> Result<OptionOverrides, InputError> {
-    let Some(program) = arguments.command.first() else { return Ok(OptionOverrides::default()) };
+    let Some(program) = arguments.command.first() else {
+        let Some(core) = arguments.core else { return Ok(OptionOverrides::default()) };
+        return Loaded::open(experiment, Vec::new())?.with_targets_on(&format!("--core {core}"), core);
+    };
     let typed: Vec<_> = arguments.command.iter().map(|part| part.to_string_lossy()).collect();
     let option = format!("-- {}", typed.join(" "));
     let mut argv = Vec::new();

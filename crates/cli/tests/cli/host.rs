@@ -220,3 +220,37 @@ fn the_work_of_external_neighbours_is_their_processor_time() {
     }
     assert_eq!(seen, 4);
 }
+
+#[test]
+fn a_core_without_a_program_is_that_of_all_targets() {
+    let desk = Desk::new();
+    let text = "platform = \"agilex5\"\nsentinel = false\nneighbours = []\ntargets = [\
+        { workload = \"latency_loop\", core = 1 }, { workload = \"latency_loop\", core = 3 }, { workload = \"chase_llc\", core = 1 }]\n";
+    std::fs::write(desk.path().join("my.toml"), text).unwrap();
+    let planned = |options: &[&str]| {
+        let plan = desk.run(&[&["run", "my.toml", "--dry-run", "--json"], options].concat()).with(0).json();
+        let of = |case: &Value| {
+            let target = &case["target"];
+            format!("{}@{}", target["workload"].as_str().unwrap(), target["core"])
+        };
+        list(&plan, "cases").iter().map(of).collect::<Vec<_>>()
+    };
+    assert_eq!(planned(&[]), ["latency_loop@1", "latency_loop@3", "chase_llc@1"]);
+    // Those that differ in their core alone are the same target then.
+    assert_eq!(planned(&["--core", "2"]), ["latency_loop@2", "chase_llc@2"]);
+    let text = desk.run(&["run", "--core", "1", "--resume", "x"]).with(2).stderr;
+    assert!(text.contains("--resume"), "{text}");
+}
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn another_architectures_clock_is_refused_with_the_reason() {
+    let desk = Desk::new();
+    let text = desk.run(&[&SHORT[..], &["--clock", "pmccntr"]].concat()).with(3).stderr;
+    assert!(text.contains("PMCCNTR") && text.contains("no counter of this processor (x86_64)"), "{text}");
+    assert!(!desk.path().join("kept").exists());
+    // Simulated samples are exact: an experiment for both places may name it.
+    let simulated = ["run", "agilex5-cluster-latency", "--clock", "pmccntr", "--duration", "300us", "--repeats", "1"];
+    let run = desk.run(&[&simulated[..], &["--out=simulated", "--json"]].concat()).with(0).json();
+    assert_ne!(run["clock"]["name"], "PMCCNTR");
+}

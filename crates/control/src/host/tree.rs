@@ -123,6 +123,10 @@ impl ResctrlTree for HostTree {
         Ok(mounts::resctrl_at(&self.table(), PLACE).unwrap_or_default())
     }
 
+    fn mounted_elsewhere(&mut self) -> Option<String> {
+        mounts::resctrl_at(&self.table(), PLACE).err()
+    }
+
     fn mount(&mut self, settings: MountSettings) -> Result<(), TreeError> {
         let fail = |error: io::Error| self.error("mount", PLACE, &error);
         if !self.is_the_machine() {

@@ -4,13 +4,16 @@ use std::fmt::Debug;
 use std::sync::atomic::AtomicBool;
 
 use waykeeper_experiment::cases::Case;
+use waykeeper_experiment::describe::SampleClock;
 use waykeeper_kernels::clock;
+use waykeeper_linux::cycle_access::CycleAccess;
 use waykeeper_linux::schedule;
 use waykeeper_platform::CoreId;
 use waykeeper_run::Clock;
+use waykeeper_workload::format_ns;
 
 use super::job::{Answer, Job};
-use super::{ask_worker, limits};
+use super::{ask_worker, cycles, limits};
 use crate::measure::{ExecutorError, Pace};
 
 /// On a machine, what is less than about one access to memory over the median is the loop's own wobble.
@@ -45,6 +48,11 @@ pub trait Bench: Debug + Send + Sync {
     /// What a reader of the figures must know.
     fn notes(&self) -> Vec<String>;
 
+    /// Units of samples in a tick, as a power of two, where the cycle counter times them.
+    fn units_per_tick_log2(&self) -> Option<u64> {
+        None
+    }
+
     /// Whether its cores are simulated, so that this machine's scheduler has no effect on them.
     fn is_simulated(&self) -> bool {
         false
@@ -55,12 +63,25 @@ pub trait Bench: Debug + Send + Sync {
 #[derive(Debug)]
 pub struct Workers {
     clock: clock::TimestampCounter,
+    samples: SampleClock,
 }
 
 impl Workers {
     /// Measures the clock.
-    pub fn new() -> Self {
-        Self { clock: clock::measure() }
+    ///
+    /// # Errors
+    /// A clock of samples that this machine has not, or does not let programs read.
+    pub fn new(samples: SampleClock) -> Result<Self, ExecutorError> {
+        if samples == SampleClock::Pmccntr {
+            let access = CycleAccess::open();
+            access.map_err(|why| ExecutorError::Refused(format!("`clock = \"pmccntr\"`: {why}")))?;
+        }
+        Ok(Self { clock: clock::measure(), samples })
+    }
+
+    /// Of the counter.
+    fn tick_ns(&self) -> f64 {
+        1e9 / self.clock.frequency_hz
     }
 }
 
@@ -70,7 +91,8 @@ impl Bench for Workers {
     }
 
     fn refuses(&self, case: &Case) -> Option<ExecutorError> {
-        limits::refuses(case)
+        let in_cycles = || if self.samples == SampleClock::Pmccntr { cycles::refuses(case) } else { None };
+        limits::refuses(case).or_else(in_cycles)
     }
 
     fn cores(&self) -> Vec<CoreId> {
@@ -79,7 +101,20 @@ impl Bench for Workers {
 
     fn clock(&self) -> Clock {
         let clock = &self.clock;
-        let tick_ns = 1e9 / clock.frequency_hz;
+        let tick_ns = self.tick_ns();
+        if let Some(log2) = self.units_per_tick_log2() {
+            let units = (1_u64 << log2) as f64;
+            return Clock {
+                name: Clock::PMCCNTR.into(),
+                frequency_hz: clock.frequency_hz * units,
+                tick_ns: tick_ns / units,
+                // Each repeat measures the cycle of its core.
+                resolution_ns: None,
+                read_overhead_ns: None,
+                stability_ppm: Some(clock.stability_ppm),
+                invariant: clock.invariant,
+            };
+        }
         Clock {
             name: clock.name.into(),
             frequency_hz: clock.frequency_hz,
@@ -89,6 +124,10 @@ impl Bench for Workers {
             stability_ppm: Some(clock.stability_ppm),
             invariant: clock.invariant,
         }
+    }
+
+    fn units_per_tick_log2(&self) -> Option<u64> {
+        (self.samples == SampleClock::Pmccntr).then(|| clock::cycles::units_per_tick_log2(self.tick_ns()))
     }
 
     fn pace(&self) -> Pace {
@@ -106,6 +145,15 @@ impl Bench for Workers {
                 "The processor does not promise a counter of constant rate: read absolute times with care.".into(),
             );
         }
+        notes.extend(self.units_per_tick_log2().map(|_| {
+            format!(
+                "Samples are timed by the core's cycle counter ({}) between the ticks of {}, which are {} long: each is right \
+                 to a cycle while the core keeps its clock, and to a tick in any case.",
+                Clock::PMCCNTR,
+                self.clock.name,
+                format_ns(self.tick_ns())
+            )
+        }));
         notes.extend(self.clock().coarseness());
         if self.clock.stability_ppm > UNSTEADY_PPM {
             notes.push(format!(

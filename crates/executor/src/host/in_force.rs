@@ -77,7 +77,7 @@ fn applied_note(applied: &Status) -> String {
 fn groups(tree: &mut dyn ResctrlTree) -> Result<Vec<String>, TreeError> {
     // Who may not write there may read there.
     if tree.mounted()?.is_none() {
-        return Ok(Vec::new());
+        return tree.mounted_elsewhere().map_or(Ok(Vec::new()), |path| Err(elsewhere(path)));
     }
     let snapshot = Snapshot::take(tree)?;
     let described = snapshot.control().map(|(name, group)| match name.is_empty() {
@@ -89,6 +89,12 @@ fn groups(tree: &mut dyn ResctrlTree) -> Result<Vec<String>, TreeError> {
         }
     });
     Ok(described.flatten().collect())
+}
+
+/// It can be mounted only once, and nothing here looks for it in other places.
+fn elsewhere(path: String) -> TreeError {
+    let reason = "resctrl is mounted there, and is expected on /sys/fs/resctrl".to_owned();
+    TreeError { action: "look at", path, errno: None, reason, status: None }
 }
 
 /// What the root group has less than all of.
@@ -120,6 +126,20 @@ mod tests {
         let found = InForce::of(Err(unreadable), Ok(Vec::new()));
         assert!(found.notes.len() == 1 && found.notes[0].contains("was not seen"), "{found:?}");
         assert_eq!(InForce::of(Ok(None), Ok(Vec::new())), InForce::default());
+    }
+
+    #[test]
+    fn groups_of_a_mount_in_another_place_are_not_seen_and_not_none() {
+        let root = tempfile::tempdir().unwrap();
+        let table = |text: &str| {
+            std::fs::create_dir_all(root.path().join("proc")).unwrap();
+            std::fs::write(root.path().join("proc/mounts"), text).unwrap();
+            let mut files = HostFiles::at(root.path());
+            groups(files.machine().tree)
+        };
+        let error = table("resctrl /mnt/resctrl resctrl rw 0 0\n").unwrap_err().to_string();
+        assert!(error.contains("/mnt/resctrl") && error.contains("expected on /sys/fs/resctrl"), "{error}");
+        assert_eq!(table("proc /proc proc rw 0 0\n"), Ok(Vec::new()));
     }
 
     #[test]

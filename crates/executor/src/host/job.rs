@@ -59,7 +59,10 @@ pub struct Job {
     pub duration_ticks: u64,
     /// Nanoseconds of a tick.
     pub tick_ns: f64,
-    /// `None`: nothing is an excursion.
+    /// The cycle counter times the samples, in units of which so many make a tick (as a power of two); `None`: they are ticks.
+    #[serde(default)]
+    pub units_per_tick_log2: Option<u64>,
+    /// In ticks, or units. `None`: nothing is an excursion.
     pub excursion_above_ticks: Option<u64>,
     /// Excursions within this time of the first one are one event.
     pub gap_ticks: u64,

@@ -3,6 +3,7 @@
 mod bench;
 mod colours;
 mod command;
+mod cycles;
 mod gate;
 mod guardian;
 mod in_force;
@@ -61,7 +62,10 @@ const WASH_MOST: u64 = 256 << 20;
 pub struct Host {
     place: OfferedSite,
     bench: Box<dyn Bench>,
+    /// Of the counter, in which times are planned.
     tick_ns: f64,
+    /// Of the numbers that samples are recorded as.
+    sample_ns: f64,
     line_bytes: u64,
     policies: PolicyFiles,
     /// Bytes to walk through to wash the caches.
@@ -94,7 +98,7 @@ impl Executor for Host {
         let measured = |mut answer: Answer, assignment: &PlannedRepeat<'_>| {
             let reasons = [answer.not_counted, lost.clone()].into_iter().flatten();
             answer.not_counted = reasons.reduce(|a, b| format!("{a}; {b}"));
-            let measurement = answer.into_measurement(assignment, self.tick_ns, self.line_bytes, stopped)?;
+            let measurement = answer.into_measurement(assignment, self.sample_ns, self.line_bytes, stopped)?;
             Ok(Measurement { started: Some(started.clone()), ..measurement })
         };
         let companions = case.companions.iter().zip(companions).map(|(target, answer)| {
@@ -122,6 +126,7 @@ impl Host {
     fn job(&self, assignment: &PlannedRepeat<'_>) -> Job {
         let case = assignment.case;
         let ticks = |ns: f64| (ns / self.tick_ns).round() as u64;
+        let units = |ns: f64| (ns / self.sample_ns).round() as u64;
         let mitigations = parts(&case.mitigation);
         // A measure that is under test is off unless this case has it; one that is not is used wherever it is allowed.
         let on = |name: &str| mitigations.contains(&name) || !assignment.under_test.iter().any(|tested| tested == name);
@@ -132,14 +137,15 @@ impl Host {
             companions: companions(case, assignment.companions_above_ns)
                 .map(|(placed, above_ns)| CompanionPart {
                     part: part(placed),
-                    excursion_above_ticks: above_ns.map(ticks),
+                    excursion_above_ticks: above_ns.map(units),
                 })
                 .collect(),
             neighbours: case.neighbours.iter().map(part).collect(),
             seed: assignment.seed,
             duration_ticks: ticks(assignment.duration_s * 1e9),
             tick_ns: self.tick_ns,
-            excursion_above_ticks: assignment.excursion_above_ns.map(ticks),
+            units_per_tick_log2: self.bench.units_per_tick_log2(),
+            excursion_above_ticks: assignment.excursion_above_ns.map(units),
             gap_ticks: ticks(assignment.gap_ns),
             peak_interval_ticks: ticks(assignment.peak_interval_ns).max(1),
             wash_bytes: if assignment.wash { self.wash_bytes } else { 0 },

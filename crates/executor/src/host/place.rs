@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use waykeeper_experiment::describe::SampleClock;
 use waykeeper_experiment::site::{ExecutorKind, Offer, Site, SiteCore, cache_shapes, refused_elsewhere};
 use waykeeper_linux::{Discovered, Facts, HUGE_PAGES, KeptTime, Root, discover, facts, kept_for_ordinary_tasks};
 use waykeeper_platform::{CoreId, Platform};
@@ -15,12 +16,16 @@ use crate::policies::{self, PolicyFiles};
 
 impl Host {
     /// This machine. `elsewhere` names mitigations that other places know, with the reason why not here; `policies` are
-    /// files of policies that serve as mitigations.
+    /// files of policies that serve as mitigations; `clock` times the samples of loops.
     ///
     /// # Errors
-    /// A machine that does not tell its cores, or gives this process none.
-    pub fn new(elsewhere: &BTreeMap<String, String>, policies: &PolicyFiles) -> Result<Self, ExecutorError> {
-        Self::on(Box::new(Workers::new()), elsewhere, policies)
+    /// A machine that does not tell its cores, or gives this process none; a clock that cannot be read here.
+    pub fn new(
+        clock: SampleClock,
+        elsewhere: &BTreeMap<String, String>,
+        policies: &PolicyFiles,
+    ) -> Result<Self, ExecutorError> {
+        Self::on(Box::new(Workers::new(clock)?), elsewhere, policies)
     }
 
     /// The machine that this process sees, with its loops run by something else.
@@ -36,7 +41,8 @@ impl Host {
         let found = discover(&root).map_err(|error| ExecutorError::Refused(error.to_string()))?;
         let site = site(&found, bench.as_ref(), elsewhere, policies)?;
         let clock = bench.clock();
-        let tick_ns = clock.tick_ns;
+        let sample_ns = clock.tick_ns;
+        let tick_ns = sample_ns * (1_u64 << bench.units_per_tick_log2().unwrap_or(0)) as f64;
         let llc = cache_shapes(&found.platform, site.auto_core).0.iter().map(|shape| shape.size_bytes).max();
         let facts = facts(&root, site.auto_core);
         let InForce { applied, groups, notes: in_force } = in_force::look();
@@ -64,6 +70,7 @@ impl Host {
             place,
             bench,
             tick_ns,
+            sample_ns,
             line_bytes,
             policies: policies.clone(),
             wash_bytes: llc.map_or(0, |bytes| (WASH_TIMES * bytes).min(WASH_MOST)),

@@ -14,6 +14,7 @@ use waykeeper_run::{PacketRecord, Privilege};
 
 use waykeeper_workload::Pattern;
 
+use super::cycles::TargetCycles;
 use super::job::{Job, Recorded};
 use super::packets::LINGER;
 use super::program::Runner;
@@ -54,7 +55,12 @@ pub struct TargetObservation {
 }
 
 /// Runs the target on the calling thread, which is pinned already.
-pub fn observe(job: &Job, runner: &mut Runner, progress: &[AccessCounter]) -> TargetObservation {
+pub fn observe(
+    job: &Job,
+    runner: &mut Runner,
+    mut cycles: Option<TargetCycles>,
+    progress: &[AccessCounter],
+) -> TargetObservation {
     let root = Root::default();
     let core = job.target.core;
     if job.wash_bytes > 0 && job.companions.is_empty() {
@@ -68,6 +74,10 @@ pub fn observe(job: &Job, runner: &mut Runner, progress: &[AccessCounter]) -> Ta
     let warm_up = (warm_up_ns(&job.target.pattern) / job.tick_ns) as u64;
     runner.run_target(&mut recorder, clock::now() + warm_up, &STOP);
     recorder.reset(above, gap);
+    // The core has reached its clock by now.
+    if let Some(cycles) = &mut cycles {
+        cycles.begin(runner);
+    }
 
     let counters = PerfCounters::start();
     let before = Snapshot::at_the_beginning(&root, core, progress, runner.rest());
@@ -79,6 +89,7 @@ pub fn observe(job: &Job, runner: &mut Runner, progress: &[AccessCounter]) -> Ta
 
     let observed_s = (ended - begun) as f64 * job.tick_ns / 1e9;
     let mut disturbances = after.disturbances_since(&before);
+    disturbances.extend(cycles.map(TargetCycles::end).unwrap_or_default());
     disturbances.extend(clock_against_system(job, &before, &after));
     let not_counted = not_counted(&before, &after, &disturbances, &privileges);
     disturbances.extend(frequency_mhz(&root, core).map(|mhz| ("frequency_mhz".to_owned(), mhz)));

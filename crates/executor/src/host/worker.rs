@@ -22,6 +22,7 @@ use waykeeper_workload::{Pattern, Xorshift};
 
 use super::INPUT_STATUS;
 use super::command::{Adopted, External};
+use super::cycles::TargetCycles;
 use super::gate::Gate;
 use super::job::{Answer, ColourPartition, Job, Part};
 use super::packets::{Generator, GeneratorEnd};
@@ -301,8 +302,9 @@ impl<'scope, 'env> Setup<'scope, 'env> {
                 (None, Some(colours)) => Memory::Coloured(colours, &colours.target),
                 (None, None) => own,
             };
-            match lay_out(&job.target, memory, job.seed) {
-                Ok((mapping, mut runner)) => {
+            let laid_out = lay_out(&job.target, memory, job.seed);
+            match laid_out.and_then(|(mapping, runner)| Ok((mapping, runner, TargetCycles::open(job)?))) {
+                Ok((mapping, mut runner, cycles)) => {
                     // With further targets everything waits for that; one alone does it before it is observed.
                     if job.wash_bytes > 0 && !job.companions.is_empty() {
                         target::wash(job.wash_bytes);
@@ -316,7 +318,7 @@ impl<'scope, 'env> Setup<'scope, 'env> {
                     let _ = ready.send(Ok(WatchedLoop::here(name, job.target.core, memory)));
                     let mut observed = gate.pass().map(|start| {
                         runner.start_at(start);
-                        target::observe(job, &mut runner, progress)
+                        target::observe(job, &mut runner, cycles, progress)
                     });
                     end_target(targets);
                     if let (Runner::Packets(packets), Some(observed)) = (&mut runner, &mut observed) {

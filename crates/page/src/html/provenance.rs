@@ -64,15 +64,7 @@ fn machine(source: &ReportedRun) -> String {
         Some(("platform".into(), run.platform.clone())),
         Some(("executor".into(), run.executor.to_string())),
         Some(("seed".into(), run.seed.to_string())),
-        Some((
-            "clock".into(),
-            format!(
-                "{}, {} MHz, tick of {} ns",
-                clock.name,
-                three_digits(clock.frequency_hz / 1e6),
-                three_digits(clock.tick_ns)
-            ),
-        )),
+        Some(("clock".into(), format!("{}, {}, tick of {} ns", clock.name, clock.rate(), three_digits(clock.tick_ns)))),
         optional("processor", &machine.processor),
         Some(("architecture".into(), machine.architecture.clone())),
         Some(("cores".into(), machine.cores.to_string())),

@@ -233,6 +233,7 @@ mod tests {
             seed: 0,
             duration_ticks: 0,
             tick_ns: 1.0,
+            units_per_tick_log2: None,
             excursion_above_ticks: Some(20),
             gap_ticks: 0,
             peak_interval_ticks: 1,

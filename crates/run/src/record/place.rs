@@ -54,7 +54,7 @@ pub struct Provenance {
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Clock {
-    /// `TSC`, `CNTVCT`, what stands in for it on ARMv7, or the simulated counter.
+    /// `TSC`, `CNTVCT`, what stands in for it on ARMv7, `PMCCNTR` (in units of its own), or the simulated counter.
     pub name: String,
     /// Ticks in a second.
     pub frequency_hz: f64,
@@ -71,6 +71,17 @@ pub struct Clock {
 }
 
 impl Clock {
+    /// The name of the cycle counter as a clock. Its ticks are no cycles but units that a sample's cycles are turned into.
+    pub const PMCCNTR: &'static str = "PMCCNTR";
+
+    /// How fast it runs, for people.
+    pub fn rate(&self) -> String {
+        if self.name == Self::PMCCNTR {
+            return format!("in units of {}", format_ns(self.tick_ns));
+        }
+        format!("{:.3} GHz", self.frequency_hz / 1e9)
+    }
+
     /// The smallest difference between two samples that can be seen.
     pub fn step_ns(&self) -> f64 {
         self.resolution_ns.unwrap_or(self.tick_ns)
@@ -82,9 +93,14 @@ impl Clock {
         // stay below it, also those that move at 100 MHz.
         const COARSE_NS: f64 = 15.0;
         (self.step_ns() >= COARSE_NS).then(|| {
+            let finer = if self.name == "CNTVCT" && cfg!(target_arch = "aarch64") {
+                " `--clock pmccntr` times samples to a cycle of the core, where the kernel lets programs read its counter."
+            } else {
+                ""
+            };
             format!(
                 "The counter ({}) moves in steps of {}: single samples are right to one step, and shorter times are not told \
-                 apart. The mean of many samples is finer.",
+                 apart. The mean of many samples is finer.{finer}",
                 self.name,
                 format_ns(self.step_ns())
             )

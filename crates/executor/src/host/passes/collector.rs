@@ -128,6 +128,7 @@ mod tests {
             seed: 1,
             duration_ticks: 1000,
             tick_ns: 1.0,
+            units_per_tick_log2: None,
             excursion_above_ticks: Some(50),
             gap_ticks: 100,
             peak_interval_ticks: 400,

@@ -150,6 +150,7 @@ mod tests {
             seed: 0,
             duration_ticks: 0,
             tick_ns: 0.5,
+            units_per_tick_log2: None,
             excursion_above_ticks: Some(39_999),
             gap_ticks: 0,
             peak_interval_ticks: 1,

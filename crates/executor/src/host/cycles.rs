@@ -1,0 +1,75 @@
+//! Samples that the core's cycle counter times, where the counter is too coarse (`clock = "pmccntr"`).
+
+use std::collections::BTreeMap;
+
+use waykeeper_experiment::cases::Case;
+use waykeeper_linux::cycle_access::CycleAccess;
+
+use super::job::Job;
+use super::program::Runner;
+use crate::measure::ExecutorError;
+
+/// The core's cycle counter, in use by the thread that runs a target.
+#[derive(Debug)]
+pub struct TargetCycles {
+    access: CycleAccess,
+    /// What was measured last; 0 before.
+    hz: f64,
+    units_per_tick_log2: u64,
+}
+
+impl TargetCycles {
+    /// Asks the kernel for the counter where the job wants it, on the target's own thread.
+    pub fn open(job: &Job) -> Result<Option<Self>, String> {
+        let Some(units_per_tick_log2) = job.units_per_tick_log2 else { return Ok(None) };
+        let access = CycleAccess::open().map_err(|why| format!("core {}: {why}", job.target.core))?;
+        Ok(Some(Self { access, hz: 0.0, units_per_tick_log2 }))
+    }
+
+    /// Measures the counter of this core and has it time the samples from now on.
+    pub fn begin(&mut self, runner: &mut Runner) {
+        self.hz = self.measure(Some(runner));
+    }
+
+    /// What a reader may want to know of the counter: its frequency, and how far it is from that of the beginning.
+    pub fn end(mut self) -> BTreeMap<String, f64> {
+        let before = std::mem::replace(&mut self.hz, 0.0);
+        let after = self.measure(None);
+        [("cycle_counter_mhz", before / 1e6), ("cycle_counter_change_ppm", (after / before - 1.0) * 1e6)]
+            .into_iter()
+            .filter(|(_, value)| value.is_finite())
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect()
+    }
+
+    #[cfg(target_arch = "aarch64")]
+    fn measure(&self, runner: Option<&mut Runner>) -> f64 {
+        use waykeeper_kernels::clock::cycles::CycleCounter;
+
+        let CycleAccess { .. } = &self.access;
+        // SAFETY: this thread opened `access`.
+        let counter = unsafe { CycleCounter::measure(self.units_per_tick_log2) };
+        if let Some(Runner::Kernel(kernel)) = runner {
+            // SAFETY: the target runs on this thread, and `self` lives until it has been observed.
+            unsafe { kernel.time_in_cycles(counter.unit) };
+        }
+        counter.frequency_hz
+    }
+
+    #[cfg(not(target_arch = "aarch64"))]
+    fn measure(&self, _runner: Option<&mut Runner>) -> f64 {
+        let _ = self.units_per_tick_log2;
+        match self.access {}
+    }
+}
+
+/// Why a target's samples cannot be timed in cycles.
+pub fn refuses(case: &Case) -> Option<ExecutorError> {
+    let targets = std::iter::once(&case.target).chain(&case.companions);
+    let other = targets.into_iter().find(|target| !target.pattern.is_timed_loop())?;
+    Some(ExecutorError::Refused(format!(
+        "`clock = \"pmccntr\"` times the passes of loops (walk, chase, buffer, random, tick), and `{}` is none: the kernel wakes \
+         it, or it reads the clock itself; leaving `clock` out would do",
+        other.workload
+    )))
+}
