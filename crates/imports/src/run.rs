@@ -203,6 +203,12 @@ fn base(
          no time of the maximum and no tail, and nothing is known of neighbours and of other events on the cores.",
         imported.tool
     )];
+    let of_step = |histogram: &ImportedHistogram| histogram.step_ns * histogram.bucket as f64;
+    let longest_step = imported.histograms.iter().map(of_step).fold(0.0, f64::max);
+    notes.push(format!(
+        "Samples are rounded down to whole steps of {step}: each, and so every figure here, may be up to {step} longer.",
+        step = format_ns(longest_step)
+    ));
     if imported.started.is_none() {
         notes.push("When it began is not known: `started` is the time of the import.".into());
     }

@@ -16,6 +16,7 @@ pub mod knob;
 mod load;
 pub mod locate;
 mod memory;
+mod missing;
 mod mitigation;
 mod param;
 mod part;

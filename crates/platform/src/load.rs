@@ -7,6 +7,7 @@ use crate::check::settings::controls_exist;
 use crate::describe::Platform;
 use crate::locate::{line_at, line_of};
 use crate::memory::Memory;
+use crate::missing::missing_keys;
 use crate::mitigation::Settings;
 use crate::part::fill_in;
 
@@ -40,6 +41,7 @@ impl Platform {
         };
         let mut root = DeTable::parse(text).map_err(syntax)?;
         fill_in(root.get_mut()).map_err(|(key, span, message)| refuse(Some(at(span.start)), key, message))?;
+        let whole = root.get_ref().clone();
         let misread = |within: &str, error: serde_path_to_error::Error<toml::de::Error>| {
             let key = match error.path().to_string() {
                 path if path == "." => within.to_owned(),
@@ -47,7 +49,9 @@ impl Platform {
                 path => format!("{within}.{}", dotted(&path)),
             };
             let line = error.inner().span().map(|span| at(span.start)).or_else(|| of(&key));
-            refuse(line, key, error.inner().message().to_owned())
+            let message = error.inner().message();
+            let missing = if message.starts_with("missing field ") { missing_keys(&whole, &key) } else { None };
+            refuse(line, key, missing.unwrap_or_else(|| message.to_owned()))
         };
         // Alternative memories have parts of it: what is wrong there is said of `memory` first.
         if let Some(memory) = root.get_ref().get("memory") {

@@ -84,7 +84,7 @@ fn what_is_wrong_with_a_memory_is_named_with_the_line_of_the_platform() {
             "[memory]",
             "as long as",
         ),
-        ("part = \"ddr4-2133-x32\"\n", "", "memory", "[memory]", "missing field `kind`"),
+        ("part = \"ddr4-2133-x32\"\n", "", "memory", "[memory]", "keys `banks` (Banks of each rank), "),
         ("[sources]\n", "[sources]\nemif = \"a book\"\n", "sources.emif", "emif = ", "something else"),
         (
             "set.memory = \"lpddr4\"",
@@ -172,4 +172,30 @@ fn settings_beyond_the_controls_are_refused() {
             control(scheme, steps, share)
         );
     }
+}
+
+#[test]
+fn all_keys_that_are_missing_are_named_at_once_with_what_they_are() {
+    let refused = |text: &str| Platform::from_toml(text, "some.toml").unwrap_err();
+    let own = "[memory]\npart = \"ddr3-1066-x32\"\nsize_mib = { value = 512, is = \"assumed\", range = [256, 1024], reason = \"x\" }\n";
+    let error = refused(own);
+    assert_eq!((error.key.as_str(), error.line), ("memory", Some(1)), "{error}");
+    for key in ["`placement` (", "`scheduler` (", "waykeeper schema platform"] {
+        assert!(error.message.contains(key), "{error}");
+    }
+    // Those of the part and those that may be left out are not missing.
+    for key in ["`banks`", "`channels`", "`part`"] {
+        assert!(!error.message.contains(key), "{error}");
+    }
+    let error = refused("title = \"x\"\n");
+    assert!(error.message.starts_with("keys `") && !error.message.contains("`title`"), "{error}");
+    // Within a list of tables, and one key alone.
+    let text = agilex();
+    let line = text
+        .lines()
+        .find(|line| line.trim_start().starts_with("hit_cycles") || line.trim_start().starts_with("ways"))
+        .unwrap();
+    let error = refused(&text.replacen(line, "", 1));
+    let key = line.split('=').next().unwrap().trim();
+    assert!(error.message.starts_with(&format!("key `{key}` (")) && error.message.contains("is missing"), "{error}");
 }

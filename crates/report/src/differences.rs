@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use waykeeper_experiment::cases::called;
 use waykeeper_experiment::site::ExecutorKind;
 use waykeeper_run::{CaseRecord, Run};
+use waykeeper_workload::format_ns;
 
 use crate::comparison::ComparedRun;
 use crate::figure::{cores, counted};
@@ -38,9 +39,21 @@ pub fn differences(sides: [&ComparedRun<'_>; 2], pairs: &[Pair<'_>]) -> Vec<Stri
     all.extend(of_cases("paths", pairs, path));
     all.extend(of_cases("warm-ups", pairs, warm_up));
     all.extend(definitions(sides, pairs));
+    all.extend(rounded([a, b]));
     all.extend(a.cut_short.then(|| "The first run was cut short.".to_owned()));
     all.extend(b.cut_short.then(|| "The second run was cut short.".to_owned()));
     all
+}
+
+/// What ratios of imported figures are worth.
+fn rounded(runs: [&Run; 2]) -> Option<String> {
+    let step_ns = runs.iter().filter(|run| run.imported.is_some()).map(|run| run.clock.step_ns()).fold(0.0, f64::max);
+    (step_ns > 0.0).then(|| {
+        format!(
+            "Imported samples are rounded down to whole steps ({}): means, maxima and their ratios are known to a step only.",
+            format_ns(step_ns)
+        )
+    })
 }
 
 /// Whether the target of a case is another one in the other run.

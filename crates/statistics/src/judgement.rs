@@ -153,10 +153,11 @@ fn judge_samples(budget: &Budget, figures: &Figures<'_>, confidence: f64) -> Jud
     };
     let at = At { budget, figures, confidence };
     match budget.metric {
-        Metric::Max => at.largest(limit, &format_ns(limit), max_ns),
+        Metric::Max => at.largest(limit, &format_ns(limit), max_ns, &format_ns(max_ns)),
         Metric::Jitter => {
             let in_words = format!("{} above the minimum", format_ns(limit));
-            at.largest(limit + min_ns, &in_words, max_ns)
+            let largest = format!("{}, {} above the minimum", format_ns(max_ns), format_ns(max_ns - min_ns));
+            at.largest(limit + min_ns, &in_words, max_ns, &largest)
         }
         Metric::Mean => at.means("mean", figures.repeat_means_ns, format_ns, range_ns),
         Metric::Min => at.minimum(min_ns),
@@ -190,7 +191,8 @@ impl At<'_> {
         clopper_pearson(above, self.figures.samples, 2.0 * self.confidence - 1.0)
     }
 
-    fn largest(&self, limit_ns: f64, limit: &str, max_ns: f64) -> Judgement {
+    /// `limit` and `largest` are in words.
+    fn largest(&self, limit_ns: f64, limit: &str, max_ns: f64, largest: &str) -> Judgement {
         let Self { budget, figures, confidence } = self;
         let samples = figures.samples;
         if max_ns > limit_ns {
@@ -200,8 +202,7 @@ impl At<'_> {
                 .map_or(String::new(), |clusters| format!(", in {} separate excursions", clusters.clamp(1, above)));
             let when = figures.max_at_s.map_or(String::new(), |s| format!(", {} into its repeat", format_ns(s * 1e9)));
             return Judgement::broken(&format!(
-                "{above} of {samples} samples over {limit}{excursions}; the largest was {}{when}",
-                format_ns(max_ns)
+                "{above} of {samples} samples over {limit}{excursions}; the largest was {largest}{when}"
             ));
         }
         if let Some(over_s) = budget.over_s
@@ -222,10 +223,9 @@ impl At<'_> {
         let a_second = rate_excluded_by_none(figures.exposure_s, *confidence);
         let a_second = if a_second.is_finite() { format!(" and {}", per_second(a_second)) } else { String::new() };
         Judgement::not_seen_broken(&format!(
-            "in {samples} samples (rate below {} a sample{a_second} at {}, if samples are independent); the largest was {}",
+            "in {samples} samples (rate below {} a sample{a_second} at {}, if samples are independent); the largest was {largest}",
             digits(self.limits(0).upper, 2),
             self.percent(),
-            format_ns(max_ns),
         ))
     }
 
@@ -233,11 +233,14 @@ impl At<'_> {
     fn too_few(&self, wanted: f64, bad: &str) -> Option<Judgement> {
         let samples = self.figures.samples;
         let fewest = samples_to_exclude(wanted, self.confidence);
+        let shown = self.limits(0).upper;
+        // As many digits as it takes to see that the one is above the other.
+        let figures = (2..7).find(|figures| digits(shown, *figures) != digits(wanted, *figures)).unwrap_or(7);
         (samples < fewest).then(|| {
             Judgement::too_thin(&format!(
                 "none of {samples} samples {bad}, which shows only a rate below {} a sample at {}; {} a sample takes \
                  {fewest} samples",
-                digits(self.limits(0).upper, 2),
+                digits(shown, figures),
                 self.percent(),
                 digits(wanted, 2),
             ))

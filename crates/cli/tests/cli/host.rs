@@ -224,7 +224,7 @@ fn the_work_of_external_neighbours_is_their_processor_time() {
 #[test]
 fn a_core_without_a_program_is_that_of_all_targets() {
     let desk = Desk::new();
-    let text = "platform = \"agilex5\"\nsentinel = false\nneighbours = []\ntargets = [\
+    let text = "title = \"t\"\nplatform = \"agilex5\"\nsentinel = false\nneighbours = []\ntargets = [\
         { workload = \"latency_loop\", core = 1 }, { workload = \"latency_loop\", core = 3 }, { workload = \"chase_llc\", core = 1 }]\n";
     std::fs::write(desk.path().join("my.toml"), text).unwrap();
     let planned = |options: &[&str]| {

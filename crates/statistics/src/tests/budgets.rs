@@ -194,7 +194,7 @@ fn too_few_samples_for_the_wanted_rate_are_too_thin() {
     assert_eq!(found.kind, JudgementKind::TooThin);
     assert_eq!(
         found.text,
-        "too thin to say: none of 2994 samples over 10 us, which shows only a rate below 0.0010 a sample at 95 %; 0.0010 \
+        "too thin to say: none of 2994 samples over 10 us, which shows only a rate below 0.0010001 a sample at 95 %; 0.0010 \
          a sample takes 2995 samples"
     );
     assert_eq!(judge_samples("max<=10us@1e-6", 1_000_000, &[]).kind, JudgementKind::TooThin);
@@ -234,6 +234,9 @@ fn jitter_counts_from_the_minimum() {
     assert_eq!(judge_samples("jitter<=10us", 9_999, &[10_500.0]).kind, JudgementKind::NotSeenBroken);
     let found = judge_samples("jitter<=10us", 9_999, &[11_500.0]);
     assert!(found.text.starts_with("broken: 1 of 10000 samples over 10 us above the minimum"), "{}", found.text);
+    // The largest sample is over 10 us, and its distance is not.
+    let within = judge_samples("jitter<=10us", 9_999, &[10_500.0]).text;
+    assert!(within.ends_with("the largest was 10.5 us, 9.5 us above the minimum"), "{within}");
 }
 
 #[test]
