@@ -1,7 +1,9 @@
 //! The C functions.
 
+#[cfg(test)]
+use crate::clock::cycles::CycleUnit;
 #[cfg(any(test, target_arch = "aarch64"))]
-use crate::clock::cycles::{CycleUnit, Stamp};
+use crate::clock::cycles::Stamp;
 use crate::params::{BufferParams, ChaseParams, RandomParams, RunParams, TickParams, WalkParams};
 use crate::recorder::Recorder;
 
@@ -39,7 +41,7 @@ unsafe extern "C" {
     pub fn wk_entry_now() -> u64;
     #[cfg(target_arch = "arm")]
     pub fn wk_entry_choose_counter(kind: u32, global_timer: *const u32, kernel_clock: extern "C" fn() -> u64);
-    #[cfg(any(test, target_arch = "aarch64"))]
+    #[cfg(test)]
     pub fn wk_entry_between(unit: *const CycleUnit, start: *const Stamp, end: *const Stamp) -> u64;
     #[cfg(target_arch = "aarch64")]
     pub fn wk_entry_stamp(stamp: *mut Stamp);

@@ -6,7 +6,6 @@ use std::sync::atomic::AtomicBool;
 use waykeeper_experiment::cases::Case;
 use waykeeper_experiment::describe::SampleClock;
 use waykeeper_kernels::clock;
-use waykeeper_linux::cycle_access::CycleAccess;
 use waykeeper_linux::schedule;
 use waykeeper_platform::CoreId;
 use waykeeper_run::Clock;
@@ -63,7 +62,8 @@ pub trait Bench: Debug + Send + Sync {
 #[derive(Debug)]
 pub struct Workers {
     clock: clock::TimestampCounter,
-    samples: SampleClock,
+    /// Cycles in a second of this process's core, where they time the samples.
+    cycles_hz: Option<f64>,
 }
 
 impl Workers {
@@ -72,11 +72,15 @@ impl Workers {
     /// # Errors
     /// A clock of samples that this machine has not, or does not let programs read.
     pub fn new(samples: SampleClock) -> Result<Self, ExecutorError> {
-        if samples == SampleClock::Pmccntr {
-            let access = CycleAccess::open();
-            access.map_err(|why| ExecutorError::Refused(format!("`clock = \"pmccntr\"`: {why}")))?;
-        }
-        Ok(Self { clock: clock::measure(), samples })
+        let clock = clock::measure();
+        let cycles_hz = match samples {
+            SampleClock::Counter => None,
+            SampleClock::Pmccntr => {
+                let measured = cycles::measured_here(1e9 / clock.frequency_hz);
+                Some(measured.map_err(|why| ExecutorError::Refused(format!("`clock = \"pmccntr\"`: {why}")))?)
+            }
+        };
+        Ok(Self { clock, cycles_hz })
     }
 
     /// Of the counter.
@@ -91,7 +95,7 @@ impl Bench for Workers {
     }
 
     fn refuses(&self, case: &Case) -> Option<ExecutorError> {
-        let in_cycles = || if self.samples == SampleClock::Pmccntr { cycles::refuses(case) } else { None };
+        let in_cycles = || if self.cycles_hz.is_some() { cycles::refuses(case) } else { None };
         limits::refuses(case).or_else(in_cycles)
     }
 
@@ -108,8 +112,8 @@ impl Bench for Workers {
                 name: Clock::PMCCNTR.into(),
                 frequency_hz: clock.frequency_hz * units,
                 tick_ns: tick_ns / units,
-                // Each repeat measures the cycle of its core.
-                resolution_ns: None,
+                // A cycle here; each repeat measures that of its own core.
+                resolution_ns: self.cycles_hz.map(|hz| 1e9 / hz),
                 read_overhead_ns: None,
                 stability_ppm: Some(clock.stability_ppm),
                 invariant: clock.invariant,
@@ -127,7 +131,7 @@ impl Bench for Workers {
     }
 
     fn units_per_tick_log2(&self) -> Option<u64> {
-        (self.samples == SampleClock::Pmccntr).then(|| clock::cycles::units_per_tick_log2(self.tick_ns()))
+        self.cycles_hz.map(|_| clock::cycles::units_per_tick_log2(self.tick_ns()))
     }
 
     fn pace(&self) -> Pace {

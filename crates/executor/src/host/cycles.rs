@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use waykeeper_experiment::cases::Case;
-use waykeeper_linux::cycle_access::CycleAccess;
+use waykeeper_kernels::clock::cycles::units_per_tick_log2;
+use waykeeper_linux::cycle_access::{CycleAccess, NoCycleAccess};
 
 use super::job::Job;
 use super::program::Runner;
@@ -61,6 +62,15 @@ impl TargetCycles {
         let _ = self.units_per_tick_log2;
         match self.access {}
     }
+}
+
+/// Cycles in a second of the core that this thread runs on.
+///
+/// # Errors
+/// Why the kernel lets nobody read them.
+pub fn measured_here(tick_ns: f64) -> Result<f64, NoCycleAccess> {
+    let units_per_tick_log2 = units_per_tick_log2(tick_ns);
+    Ok(TargetCycles { access: CycleAccess::open()?, hz: 0.0, units_per_tick_log2 }.measure(None))
 }
 
 /// Why a target's samples cannot be timed in cycles.

@@ -73,11 +73,12 @@ pub fn observe(
     recorder.reset(above, gap);
     let warm_up = (warm_up_ns(&job.target.pattern) / job.tick_ns) as u64;
     runner.run_target(&mut recorder, clock::now() + warm_up, &STOP);
-    recorder.reset(above, gap);
-    // The core has reached its clock by now.
+    // The core has reached its clock by now. While it is measured, neighbours take the caches.
     if let Some(cycles) = &mut cycles {
         cycles.begin(runner);
+        runner.run_target(&mut recorder, clock::now() + warm_up, &STOP);
     }
+    recorder.reset(above, gap);
 
     let counters = PerfCounters::start();
     let before = Snapshot::at_the_beginning(&root, core, progress, runner.rest());
@@ -158,7 +159,7 @@ fn warm_up_ns(pattern: &Pattern) -> f64 {
 }
 
 fn become_realtime(job: &Job) -> Vec<Privilege> {
-    let length_us = (job.duration_ticks as f64 * job.tick_ns + warm_up_ns(&job.target.pattern)) / 1e3;
+    let length_us = (job.duration_ticks as f64 * job.tick_ns + 2.0 * warm_up_ns(&job.target.pattern)) / 1e3;
     // A busy-polling loop between packets goes on until its generator has ended.
     let lingers = matches!(job.target.pattern, Pattern::Packets { .. });
     let spare_us = WATCHDOG_SPARE_US + if lingers { LINGER.as_micros() as u64 } else { 0 };
