@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use waykeeper_platform::CoreId;
 use waykeeper_simulator::Engine;
 
-use crate::simulated::{Nothing, advance};
+use crate::simulated::slices::{Nothing, advance};
 
 /// Parts of the time in full; their spread tells how far off it may be.
 const PARTS: u64 = 20;

@@ -141,6 +141,7 @@ impl Disparity {
     }
 
     /// Works on one row or column. True where that ended the pass.
+    #[expect(clippy::too_many_lines, reason = "a state machine, one arm a stage of the published program")]
     #[inline]
     pub fn step<P: Probe>(&mut self, memory: &mut [u32], probe: &mut P) -> bool {
         let a = self.arrays;

@@ -336,6 +336,10 @@ impl Stream {
 impl Iterator for Stream {
     type Item = WorkloadStep;
 
+    #[expect(
+        clippy::too_many_lines,
+        reason = "a state machine, one arm a kind of workload; it is called for every simulated access"
+    )]
     fn next(&mut self) -> Option<WorkloadStep> {
         Some(match &mut self.state {
             State::Nothing => return None,

@@ -310,6 +310,7 @@ impl Workload {
     ///
     /// # Errors
     /// The first key that has no value there.
+    #[expect(clippy::too_many_lines, reason = "one arm a kind of workload")]
     pub fn resolve(&self, caches: &CacheShapes) -> Result<Pattern, WorkloadError> {
         let bytes = |key: &str, size: &Size| at(key, size.resolve(caches));
         let number = |key: &str, count: &Count| at(key, count.resolve(caches));

@@ -143,6 +143,7 @@ fn nosmt(view: &View) -> Result<(), &'static str> {
     }
 }
 
+#[expect(clippy::too_many_lines, reason = "a table, one entry a parameter")]
 fn wishes(view: &View) -> Vec<Wish> {
     let rt = view.rt_list();
     let x86 = view.vendor().is_ok_and(Vendor::is_x86);

@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
@@ -117,14 +117,7 @@ impl<'scope, 'env> Setup<'scope, 'env> {
         let mut generator = Generator::prepare(self.job)?;
         let mut externals = prepare_commands(self.job)?;
         let (ready, set_up) = channel();
-        let mut loops = 0;
-        for (index, part) in self.job.neighbours.iter().enumerate() {
-            if !matches!(part.pattern, Pattern::Command { .. }) {
-                self.start_neighbour(index, part, &progress[index], ready.clone())
-                    .map_err(|error| error.to_string())?;
-                loops += 1;
-            }
-        }
+        let mut loops = self.start_neighbours(progress, &ready)?;
         let (ending, ended) = channel();
         let target = match &program {
             Some(_) => None,
@@ -171,23 +164,13 @@ impl<'scope, 'env> Setup<'scope, 'env> {
                 end_target(self.targets);
                 observed?
             }
-            (None, target) => {
-                (0..1 + self.companions.len()).for_each(|_| watch.until_ended(&ended));
-                let observed = target.map(ScopedJoinHandle::join).transpose();
-                let observed = observed.map_err(|_| "the target's thread panicked".to_owned())?.flatten();
-                (observed.ok_or("the target's thread was sent home")?, Beside::default())
-            }
+            (None, target) => (self.await_loops(target, &ended, &mut watch)?, Beside::default()),
         };
         let beside_it = companions.into_iter().map(|ended| ended()).collect::<Result<Vec<_>, _>>()?;
         let elapsed_s = begun.elapsed().as_secs_f64();
         let after = (cpu_times(&externals), cgroup::throttled());
         let remarks = strays(&self.job.neighbours, &externals);
-        for external in &mut externals {
-            if let Some(status) = external.1.ended() {
-                let how = format!("ended by itself ({status}) before the target had been observed");
-                return Err(format!("the neighbour `{}` {how}", external.0).into());
-            }
-        }
+        went_on(&mut externals)?;
         if let Some(generator) = generator {
             account_for(generator.end(), &mut observed)?;
         }
@@ -199,6 +182,32 @@ impl<'scope, 'env> Setup<'scope, 'env> {
             privileges: std::mem::take(privileges),
         };
         Ok(all.answer(self.job, self.companions, watch))
+    }
+
+    /// Starts the neighbours that are loops; returns how many these are.
+    fn start_neighbours(&self, progress: &'env [AccessCounter], ready: &Sender<SetUp>) -> Result<usize, String> {
+        let mut loops = 0;
+        for (index, part) in self.job.neighbours.iter().enumerate() {
+            if !matches!(part.pattern, Pattern::Command { .. }) {
+                self.start_neighbour(index, part, &progress[index], ready.clone())
+                    .map_err(|error| error.to_string())?;
+                loops += 1;
+            }
+        }
+        Ok(loops)
+    }
+
+    /// Waits until all targets have ended; returns what the first one, a loop, brought home.
+    fn await_loops(
+        &self,
+        target: Option<ScopedJoinHandle<'scope, Option<TargetObservation>>>,
+        ended: &Receiver<()>,
+        watch: &mut Watch,
+    ) -> Result<TargetObservation, String> {
+        (0..1 + self.companions.len()).for_each(|_| watch.until_ended(ended));
+        let observed = target.map(ScopedJoinHandle::join).transpose();
+        let observed = observed.map_err(|_| "the target's thread panicked".to_owned())?.flatten();
+        observed.ok_or_else(|| "the target's thread was sent home".into())
     }
 
     /// Starts the further targets.
@@ -507,6 +516,14 @@ fn prepare_commands(job: &Job) -> Result<Vec<(String, External)>, String> {
         _ => None,
     });
     commands.map(|(argv, core)| Ok((argv[0].clone(), External::prepare_below(argv, core, job.parent)?))).collect()
+}
+
+/// A command that ended by itself was no neighbour to the end.
+fn went_on(externals: &mut [(String, External)]) -> Result<(), String> {
+    let ended = externals.iter_mut().find_map(|(name, external)| external.ended().map(|status| (name, status)));
+    ended.map_or(Ok(()), |(name, status)| {
+        Err(format!("the neighbour `{name}` ended by itself ({status}) before the target had been observed"))
+    })
 }
 
 /// Processor time of each command's process tree so far. The target's thread does not read it: that would disturb it.

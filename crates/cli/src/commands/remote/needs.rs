@@ -36,6 +36,7 @@ impl Needs {
     ///
     /// # Errors
     /// A command that needs no board; a file that is missing; a result whose place is taken.
+    #[expect(clippy::too_many_lines, reason = "one arm a command")]
     pub fn of(command: &Command) -> Result<Self, Failure> {
         let here = std::env::current_dir().map_err(|error| Failure::Bad(format!("the working directory: {error}")))?;
         let mut needs = Self {
@@ -303,7 +304,7 @@ impl Needs {
                 return refuse("it is there already; expected a new name");
             }
         }
-        whole_file::check(path)?;
+        whole_file::check_replaces_nothing(path)?;
         if path.file_name().is_none() {
             return refuse("expected a path that ends with a name");
         }
