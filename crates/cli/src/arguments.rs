@@ -395,6 +395,7 @@ Examples:
   waykeeper hunt agilex5-cluster-latency --objective max --duration 2ms --repeats 8 --out worst.toml
   waykeeper hunt apollo-lake-cat --cores 2 --candidates 100 --set simulated_samples=2
   waykeeper hunt agilex5-cluster-latency --duration 1ms --members 8
+  waykeeper hunt this-machine --target chase_llc@1 --dry-run
   waykeeper run agilex5-cluster-latency --against worst.toml
   waykeeper tune agilex5-cluster-latency --budget 'max<=5us' --against worst.toml
 
@@ -448,6 +449,9 @@ pub struct Hunt {
     /// Print JSON instead of the table.
     #[arg(long)]
     pub json: bool,
+    /// Print what would be tried, on which cores and in how many repeats; measure and write nothing.
+    #[arg(long)]
+    pub dry_run: bool,
 }
 
 /// A program whose loads are measured beside the neighbours of a hunt.

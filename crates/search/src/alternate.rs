@@ -342,7 +342,11 @@ pub fn text(record: &AlternateRecord) -> String {
         let answer = round.answer.as_deref().unwrap_or("nothing on offer holds");
         let taken = round.taken.map_or(String::new(), |taken| format!(" ({:.0} % taken)", taken * 100.0));
         let hunted = round.neighbour.as_ref().map_or(String::new(), |neighbour| {
-            format!("; worst neighbour against it: {neighbour}, {}", ratio(round.slowdown))
+            format!(
+                "; worst neighbour against it: {neighbour}, {} in the target's {}",
+                ratio(round.slowdown),
+                record.objective
+            )
         });
         lines.push(format!("Round {}: {answer}{taken}{hunted}.", number + 1));
     }

@@ -8,7 +8,7 @@ use waykeeper_experiment::InputError;
 use waykeeper_platform::parse_cpulist;
 use waykeeper_report::figure::ratio;
 use waykeeper_report::shown::one_line;
-use waykeeper_search::hunt::{self, HuntEvent, HuntRequest, HuntWatcher, Objective};
+use waykeeper_search::hunt::{self, HuntEvent, HuntForeseen, HuntRequest, HuntWatcher, Objective};
 use waykeeper_workload::format_ns;
 
 use super::output::{Kind, print, print_json, say};
@@ -23,6 +23,16 @@ use crate::stop;
 pub fn hunt(arguments: &Hunt) -> Result<Exit, Failure> {
     arguments.out.as_deref().map_or(Ok(()), whole_file::check)?;
     let (request, notes) = request(arguments)?;
+    if arguments.dry_run {
+        let foreseen = HuntForeseen::of(&request)?;
+        notes.iter().for_each(|said| say(Kind::Note, said));
+        if arguments.json {
+            print_json(&foreseen)?;
+        } else {
+            print(&foreseen.text())?;
+        }
+        return Ok(Exit::Done);
+    }
     let stop = stop::on_ctrl_c();
     let following = Following::new(request.time_limit);
     let hunted = hunt::hunt(&request, &following, &stop);

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::IsTerminal;
+use std::io::{ErrorKind, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -39,8 +39,14 @@ pub fn trace(arguments: &Arguments) -> Result<Exit, Failure> {
         check_program(program, &format!("-- {}", typed(command)))?;
     }
     let out = arguments.out.clone().unwrap_or(out);
-    let file = File::create_new(&out).map_err(|error| {
-        InputError::in_option(format!("--out {}", out.display()), format!("{error}; expected the name of a new file"))
+    let file = File::create_new(&out).map_err(|error| -> Failure {
+        let option = format!("--out {}", out.display());
+        match error.kind() {
+            ErrorKind::AlreadyExists => {
+                InputError::in_option(option, format!("{error}; expected the name of a new file")).into()
+            }
+            _ => Failure::Machine(format!("{option}: it cannot be written: {error}; another name would do")),
+        }
     })?;
     let recorded = record(arguments, &source, file);
     if recorded.is_err() {

@@ -342,3 +342,28 @@ fn repeats_in_which_no_sample_ended_are_not_left_out() {
     assert!(text.contains("Worst neighbour found: ") && text.contains(": at least x"), "{text}");
     assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").contains("no sample of the target ended"), "{text}");
 }
+
+#[test]
+fn a_dry_run_says_what_would_be_tried_and_measures_nothing() {
+    let desk = Desk::new();
+    desk.file("small.toml", SMALL);
+    let hunt = ["hunt", "small.toml", "--candidates=3", "--repeats=7", "--dry-run", "--out=worst.toml"];
+    let foreseen = desk.run(&[&hunt[..], &["--json"]].concat()).with(0).json();
+    assert_eq!(
+        (foreseen["target"].as_str(), foreseen["executor"].as_str()),
+        (Some("latency_loop on core 1"), Some("sim"))
+    );
+    assert_eq!(list(&foreseen, "cores").iter().filter_map(|core| core.as_u64()).collect::<Vec<_>>(), [2, 3]);
+    // All bundled ones and one other at least, however few are asked for.
+    let bundled = list(&foreseen, "bundled");
+    assert!(bundled.iter().any(|name| name == "way_hammer"), "{bundled:?}");
+    assert_eq!(foreseen["candidates"].as_u64(), Some(bundled.len() as u64 + 1));
+    assert_eq!((foreseen["fresh_repeats"].as_u64(), foreseen["repeat_s"].as_f64()), (Some(7), Some(200e-6)));
+    let text = desk.run(&hunt).with(0).stdout;
+    assert!(text.contains("beside neighbours on the cores 2, 3") && text.contains("way_hammer"), "{text}");
+    assert!(!desk.path().join("worst.toml").exists());
+    // What a hunt refuses before it measures, it refuses here too: also a file that could not be written after minutes of it.
+    let lost = desk.run(&["hunt", "small.toml", "--out=nowhere/worst.toml"]).with(3).stderr;
+    assert!(lost.contains("nowhere/worst.toml: it cannot be written (nowhere: No such file"), "{lost}");
+    desk.run(&[&hunt[..], &["--cores=1"]].concat()).with(2);
+}

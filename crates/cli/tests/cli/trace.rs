@@ -81,6 +81,7 @@ fn what_cannot_be_recorded_is_refused() {
         assert!(ended.stderr.contains(told), "{arguments:?}: {}", ended.stderr);
     };
     refused(&["--out=there.wkt", "--", "true"], 2, "expected the name of a new file");
+    refused(&["--out=nowhere/x.wkt", "--", "true"], 3, "nowhere/x.wkt: it cannot be written");
     refused(&["--info=there.wkt"], 2, "there.wkt: this is no trace");
     refused(&["--info=absent.wkt"], 2, "absent.wkt: No such file");
     refused(&["--workload=way_hammer"], 2, "expected one of disparity_cif");

@@ -6,28 +6,27 @@ use std::time::{Duration, Instant};
 
 use toml::{Table, Value};
 use waykeeper_executor::ExecutorError;
-use waykeeper_experiment::cases::{Case, Purpose};
 use waykeeper_experiment::mitigation::NONE;
 use waykeeper_experiment::site::{ExecutorKind, Site};
-use waykeeper_experiment::{InputError, Loaded, Set};
+use waykeeper_experiment::{InputError, Set};
+use waykeeper_linux::Root;
 use waykeeper_linux::sharing::{self, SplitLocks};
-use waykeeper_linux::{Root, format_cpulist};
 use waykeeper_run::Parameters;
 use waykeeper_run::measurement::Measurement;
 use waykeeper_session::{Options, Session, SessionError, SingleRepeats, is_room};
 use waykeeper_statistics::{excess_ratio, half_width};
-use waykeeper_workload::{CacheShapes, Operation, Pattern, SHORTEST_GRID_NS, Workload, format_ns};
+use waykeeper_workload::{Workload, format_ns};
 
-use super::geometry::{Geometry, MemoryMap};
 use super::members::{MEMBER_REPEATS, across_members};
 use super::mixture::NeighbourMixture;
+use super::opened::{group, open};
 use super::pattern::NeighbourPattern;
 use super::pool::{CandidateSource, HuntExtent, MeasureNeighbours, Pool, RepeatScore, Scored};
+use super::prepared::PreparedHunt;
 use super::record::{Candidate, HuntRecord, LeftOut, MemberRanks, ReachedMechanism, SCHEMA, StressNgRecord};
 use super::rests_on::rests_on;
-use super::stress_ng::{Stressors, stressors};
-use super::written::{as_table, neighbours_file, workload_file};
-use crate::choice::one_case;
+use super::stress_ng::Stressors;
+use super::written::{neighbours_file, workload_file};
 use crate::together;
 use crate::tune::FRESH;
 
@@ -36,12 +35,6 @@ pub(super) const ONE_SIDED: f64 = 0.975;
 
 /// The part of the time limit in which new candidates are looked for; the rest is for fresh repeats.
 const LOOKING: f64 = 0.7;
-
-/// Fresh repeats at least: as many as an interval needs.
-const CONFIRMING: usize = 5;
-
-/// Fresh repeats at least in which the worst neighbour and stress-ng's worst are compared.
-const COMPARING: usize = 20;
 
 /// What of the target counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -170,34 +163,28 @@ pub type Hunted = Result<HuntRecord, HuntError>;
 /// fresh repeats do not fit into; a stop before anything was measured.
 pub fn hunt(request: &HuntRequest, watcher: &dyn HuntWatcher, stop: &AtomicBool) -> Hunted {
     let begun = Instant::now();
-    let loaded = Loaded::open(&request.experiment, request.sets.clone())?;
-    let request = &without_swept(request, &loaded)?;
-    let bare = Session::plan(open(request, &[], &[])?, &Options { on: request.on, ..Options::default() })?;
-    let (target, target_period_ns) = target(&bare)?;
-    let with_neighbours = Session::plan(loaded, &Options { on: request.on, ..Options::default() })?;
-    let cores = cores(request, &with_neighbours)?;
-    are_free(request)?;
-    let (site, repeats) = (bare.site().clone(), bare.settings().repeats);
-    let geometry = site.core(cores[0]).map(|core| Geometry::of(&core.caches));
-    let geometry = geometry.unwrap_or_else(|| Geometry::of(&CacheShapes::default()));
-    let geometry = geometry.with(operations(request, &cores)?).on_cores(cores.len()).beside_period(target_period_ns);
-    let bare = bare.one_by_one();
-    let memory = bare.parameters().and_then(MemoryMap::of);
-    let geometry = memory.iter().fold(geometry, |geometry, memory| geometry.beside_memory(memory));
-    let mut named = bundled();
-    named.extend(also(request, &cores)?);
-    let found = request.stress_ng.then(|| installed(site.executor, &geometry)).transpose()?;
-    if request.members > 0 && site.executor == ExecutorKind::Host {
-        let message = "its members are sets of a simulated platform's assumed parameters, and this is a machine";
-        return Err(InputError::in_option(format!("--members {}", request.members), message).into());
-    }
-    let mut place = Beside { request, cores: &cores, watcher, stop, end: None };
+    let prepared = PreparedHunt::new(request)?;
     let extent = HuntExtent {
-        candidates: request.candidates.max(named.len() + 1),
-        confirming: request.turns.unwrap_or_else(|| confirming(request, repeats)),
+        candidates: prepared.candidates(),
+        confirming: prepared.fresh_repeats(),
         until: begun + request.time_limit.mul_f64(LOOKING),
         end: begun + request.time_limit,
     };
+    let PreparedHunt {
+        request,
+        bare,
+        with_neighbours,
+        target,
+        target_period_ns,
+        cores,
+        site,
+        geometry,
+        named,
+        stress_ng: found,
+        ..
+    } = prepared;
+    let request = &request;
+    let mut place = Beside { request, cores: &cores, watcher, stop, end: None };
     let programs = found.as_ref().map_or(0, |found| found.taken.len());
     suffices(&mut place, &bare, &named, extent.least_repeats(named.len(), programs))?;
     let mut pool = Pool::new(&geometry, request.seed).with_seeds(seeds(&named, &site, cores[0]));
@@ -239,14 +226,6 @@ pub fn hunt(request: &HuntRequest, watcher: &dyn HuntWatcher, stop: &AtomicBool)
     })
 }
 
-/// The request without what sweeps vary of neighbours and mitigations: a hunt has its own.
-fn without_swept(request: &HuntRequest, loaded: &Loaded) -> Result<HuntRequest, InputError> {
-    let replacement =
-        loaded.without_swept("waykeeper hunt", |path| ["neighbours", "mitigations"].contains(&path[0]))?;
-    let sets = request.sets.iter().cloned().chain(replacement.sets).collect();
-    Ok(HuntRequest { sets, ..request.clone() })
-}
-
 /// The winner's ranks across sets of parameters; a stop leaves out the rest.
 fn ranks(
     request: &HuntRequest,
@@ -259,119 +238,6 @@ fn ranks(
         let mut place = Beside { request: on, cores, watcher, stop, end: None };
         place.measure(candidates, FRESH..FRESH + MEMBER_REPEATS)
     })
-}
-
-/// The experiment with these workloads as its neighbours, each in a group of its own.
-fn open(request: &HuntRequest, candidates: &[CandidateSource], cores: &[u32]) -> Result<Loaded, InputError> {
-    let empty = || Value::Array(Vec::new());
-    let mut sets = request.sets.clone();
-    let own = |path: &[&str], value: Value| Set {
-        option: "waykeeper hunt".into(),
-        path: path.iter().map(|part| (*part).to_owned()).collect(),
-        value,
-    };
-    let policies = request.policy.iter().map(|path| Value::String(path.display().to_string())).collect();
-    let mut neighbours = Vec::new();
-    for (number, candidate) in candidates.iter().enumerate() {
-        let group = group(number);
-        let mut add = |workload: String, cores: Value| {
-            neighbours.push(Value::Table(Table::from_iter([
-                ("workload".to_owned(), Value::String(workload)),
-                ("cores".to_owned(), cores),
-                ("group".to_owned(), Value::String(group.clone())),
-            ])));
-        };
-        let all_cores = || Value::Array(cores.iter().map(|core| Value::Integer(i64::from(*core))).collect());
-        match candidate {
-            CandidateSource::Named(name) => add(name.clone(), all_cores()),
-            CandidateSource::Found(mixture) => {
-                let table = as_table(mixture, cores, &group);
-                let workloads = table["workloads"].as_table().into_iter().flatten();
-                sets.extend(workloads.map(|(name, workload)| own(&["workloads", name], workload.clone())));
-                for neighbour in table["neighbours"].as_array().into_iter().flatten() {
-                    let name = neighbour["workload"].as_str().unwrap_or_default();
-                    add(name.to_owned(), neighbour["cores"].clone());
-                }
-            }
-            CandidateSource::Program(stressor) => {
-                let argv = stressor.argv.iter().cloned().map(Value::String).collect();
-                let table = [("kind", Value::String("command".into())), ("argv", Value::Array(argv))];
-                let table = table.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
-                sets.push(own(&["workloads", &group], Value::Table(table)));
-                add(group.clone(), all_cores());
-            }
-        }
-    }
-    sets.extend([
-        own(&["neighbours"], Value::Array(neighbours)),
-        own(&["mitigations"], Value::Array(policies)),
-        own(&["combine"], Value::String("alone".into())),
-        own(&["sentinel"], Value::Boolean(false)),
-        own(&["budgets"], empty()),
-        own(&["references"], empty()),
-        own(&["expectations"], empty()),
-    ]);
-    Loaded::open(&request.experiment, sets)
-}
-
-fn group(number: usize) -> String {
-    format!("candidate-{number}")
-}
-
-/// What the target is called, and its period where a neighbour's passes can be chosen against it.
-fn target(session: &Session) -> Result<(String, Option<u64>), InputError> {
-    let cases: Vec<&Case> =
-        session.cases().cases.iter().filter(|case| case.purpose == Purpose::Case && case.mitigation == NONE).collect();
-    one_case(&cases)?;
-    match cases.first() {
-        Some(case) if !case.throughput => {
-            let called = format!("{} on core {}", case.target.called(), case.target.core);
-            Ok((called, chosen_against(&case.target.pattern, session.site().executor)))
-        }
-        Some(_) => Err(session
-            .loaded()
-            .error("targets.0.measure", "a hunt is for the latency of a target; expected `latency`")),
-        None => Err(session.loaded().error("targets", "a hunt is for one target; expected one")),
-    }
-}
-
-/// The period of a target whose passes are at known times, in whole nanoseconds: those with an `offset`, and all on a simulated
-/// platform, where everything begins within a microsecond and nothing drifts.
-fn chosen_against(target: &Pattern, executor: ExecutorKind) -> Option<u64> {
-    let period_ns = target.period_ns().filter(|ns| *ns >= SHORTEST_GRID_NS && ns.fract() == 0.0)?;
-    (target.offset_ns().is_some() || executor == ExecutorKind::Sim).then_some(period_ns as u64)
-}
-
-/// The cores of the neighbour.
-fn cores(request: &HuntRequest, session: &Session) -> Result<Vec<u32>, InputError> {
-    if !request.cores.is_empty() {
-        return Ok(request.cores.clone());
-    }
-    let cases = session.cases().cases.iter().filter(|case| case.purpose == Purpose::Case);
-    let mut cores: Vec<u32> = cases.flat_map(|case| case.neighbours.iter().map(|it| it.core)).collect();
-    cores.sort_unstable();
-    cores.dedup();
-    if cores.is_empty() {
-        let message =
-            "the experiment has no neighbours, so their cores are not known; expected some, such as `--cores 2,3`";
-        return Err(InputError::in_option("--cores", message));
-    }
-    Ok(cores)
-}
-
-/// Refuses a core of `--cores` that the place does not have, or that is the target's.
-fn are_free(request: &HuntRequest) -> Result<(), HuntError> {
-    if request.cores.is_empty() {
-        return Ok(());
-    }
-    let options = Options { on: request.on, ..Options::default() };
-    let any = [CandidateSource::Found(NeighbourPattern::smallest(Operation::Read).into())];
-    match Session::plan(open(request, &any, &request.cores)?, &options) {
-        Err(SessionError::Input(error)) if error.key.starts_with("neighbours.") => {
-            Err(InputError::in_option(format!("--cores {}", format_cpulist(&request.cores)), error.message).into())
-        }
-        _ => Ok(()),
-    }
 }
 
 /// Refuses a time limit that so many repeats do not fit into. How long one takes is known on this machine, and tried elsewhere.
@@ -397,56 +263,6 @@ fn suffices(place: &mut Beside<'_>, single: &SingleRepeats, named: &[String], re
         ns(takes)
     );
     Err(HuntError::TooShort(InputError::in_option("--time-limit", message)))
-}
-
-/// The bundled workloads that do nothing but access memory as fast as they can, and leave others theirs.
-fn bundled() -> Vec<String> {
-    let is_neighbour = |text: &str| match toml::from_str(text) {
-        Ok(Workload::Walk(walk)) => !walk.operation.is_unfair(),
-        Ok(Workload::Stream(stream)) => !stream.operation.is_unfair(),
-        Ok(Workload::Chase(_)) => true,
-        _ => false,
-    };
-    let random = ["cache_stressor", "random_write"];
-    let all =
-        waykeeper_workload::bundled().iter().filter(|file| is_neighbour(file.text) || random.contains(&file.name));
-    all.map(|file| file.name.to_owned()).collect()
-}
-
-/// The unfair workloads that were asked for. A place that would not run one refuses the hunt: left out silently, it would look as if
-/// it did nothing.
-fn also(request: &HuntRequest, cores: &[u32]) -> Result<Vec<String>, HuntError> {
-    for name in &request.also {
-        if let Some(why) = refusal(request, CandidateSource::Named(name.clone()), cores)? {
-            return Err(InputError::in_option(format!("--also {name}"), why).into());
-        }
-    }
-    Ok(request.also.clone())
-}
-
-/// What accesses may do at the place: what simulated cores have, and what else it does not refuse and leaves others theirs.
-fn operations(request: &HuntRequest, cores: &[u32]) -> Result<Vec<Operation>, HuntError> {
-    let mut operations = Vec::new();
-    for operation in Operation::ALL.into_iter().filter(|operation| !operation.is_unfair()) {
-        let one = || CandidateSource::Found(NeighbourPattern::smallest(operation).into());
-        if operation.is_simulated() || refusal(request, one(), cores)?.is_none() {
-            operations.push(operation);
-        }
-    }
-    Ok(operations)
-}
-
-/// Why the place does not run a neighbour.
-fn refusal(request: &HuntRequest, candidate: CandidateSource, cores: &[u32]) -> Result<Option<String>, HuntError> {
-    let options = Options { on: request.on, ..Options::default() };
-    let single = match Session::plan(open(request, &[candidate], cores)?, &options) {
-        Ok(session) => session.one_by_one(),
-        Err(error) => return Ok(Some(error.to_string())),
-    };
-    Ok(match single.cases().iter().position(|case| !case.solo()) {
-        Some(case) => single.refuses(case),
-        None => Some(single.refused().first().map_or("the place does not run it".into(), |it| it.why.clone())),
-    })
 }
 
 /// The target beside candidates.
@@ -621,23 +437,6 @@ fn seeds(named: &[String], site: &Site, core: u32) -> Vec<(String, NeighbourMixt
         Some((name.clone(), NeighbourPattern::of(&resolved)?.into()))
     };
     named.iter().filter_map(pattern).collect()
-}
-
-/// Fresh repeats: at least as many as intervals need, and more for a comparison with stress-ng.
-fn confirming(request: &HuntRequest, repeats: u32) -> usize {
-    let least = if request.stress_ng { COMPARING } else { CONFIRMING };
-    (repeats as usize).max(least)
-}
-
-/// The stressors that are installed here.
-fn installed(executor: ExecutorKind, geometry: &Geometry) -> Result<Stressors, InputError> {
-    let refuse = |why: String| InputError::in_option("--beside stress-ng", why);
-    match executor {
-        ExecutorKind::Host => stressors(geometry.last()).map_err(refuse),
-        ExecutorKind::Sim => {
-            Err(refuse("stress-ng is a program, and simulated platforms run access patterns only".into()))
-        }
-    }
 }
 
 /// What the fresh repeats say of stress-ng beside the others.

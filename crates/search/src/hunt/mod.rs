@@ -1,12 +1,15 @@
 //! The worst neighbour that can be found in a time: workloads as data, drawn at random, kept by halving, changed step by step,
 //! and confirmed in fresh repeats beside the bundled ones.
 
+mod foreseen;
 mod geometry;
 mod hunting;
 mod members;
 mod mixture;
+mod opened;
 mod pattern;
 mod pool;
+mod prepared;
 mod record;
 mod rests_on;
 mod stress_ng;
@@ -25,6 +28,7 @@ pub(crate) fn not_tried(target_period_ns: Option<u64>) -> String {
     format!("without lines shared with the target and {phases}")
 }
 
+pub use foreseen::HuntForeseen;
 pub use geometry::{Geometry, MemoryMap};
 pub use mixture::NeighbourMixture;
 pub use pattern::{AccessOrder, NeighbourPattern};

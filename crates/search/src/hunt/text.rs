@@ -29,8 +29,13 @@ pub fn text(hunted: &HuntRecord) -> String {
     lines.extend(worst(hunted));
     let mut text: String = lines.iter().map(|line| paragraph(line, "  ") + "\n").collect();
     let rows: Vec<Vec<String>> = hunted.candidates.iter().map(|candidate| row(hunted, candidate)).collect();
+    // Elsewhere a slowdown is one of means.
+    let slowdown = match hunted.objective.as_str() {
+        "mean" => "slowdown".to_owned(),
+        objective => format!("slowdown of the {objective}"),
+    };
     let columns =
-        columns(&[("neighbour", false), ("", false), ("repeats", true), ("slowdown", true), ("95 % interval", true)]);
+        columns(&[("neighbour", false), ("", false), ("repeats", true), (&slowdown, true), ("95 % interval", true)]);
     text += &format!("\n{}\n\n", table(&columns, &rows));
     for note in notes(hunted) {
         text += &(paragraph(&note, "  ") + "\n");
