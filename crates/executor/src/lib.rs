@@ -16,7 +16,7 @@ mod simulated;
 pub use assignments::check_assignments;
 pub use host::{
     Answer, Bench, Host, Job, LiveNeighbour, LiveTarget, Part, Recent, Recorded, WORKER_ARGUMENT, no_program,
-    worker_main,
+    not_installed, worker_main,
 };
 pub use measure::{Executor, ExecutorError, OfferedSite, Pace, PlannedRepeat};
 pub use policies::PolicyFiles;

@@ -67,9 +67,9 @@ pub fn cases(run: &Run) -> Result<Vec<u8>, NotExported> {
             number(case.misses_per_sample),
             case.overflow.to_string(),
             number(case.excursion_above_ns),
-            case.excursions.to_string(),
-            case.excursion_events.to_string(),
-            case.missed_periods.to_string(),
+            events(case, case.excursions),
+            events(case, case.excursion_events),
+            periods(run, case.missed_periods),
             case.verdict.as_ref().map(|verdict| verdict.kind.to_string()).unwrap_or_default(),
         ];
         row.extend(sweeps.iter().map(|sweep| case.point.get(*sweep).map(|label| text(label)).unwrap_or_default()));
@@ -115,15 +115,25 @@ pub fn repeats(run: &Run) -> Result<Vec<u8>, NotExported> {
             number(repeat.bandwidth_bytes_per_s),
             number(repeat.misses_per_sample),
             repeat.overflow.to_string(),
-            repeat.excursions.to_string(),
-            repeat.excursion_events.to_string(),
-            repeat.missed_periods.to_string(),
+            events(case, repeat.excursions),
+            events(case, repeat.excursion_events),
+            periods(run, repeat.missed_periods),
             repeat.seed.to_string(),
             repeat.cut_short.to_string(),
             text(repeat.not_counted.as_deref().unwrap_or_default()),
         ]
     };
     table(named(&head), of_repeats(run).map(|(case, repeat)| row(case, repeat)))
+}
+
+/// Excursions, where it is known what one is: elsewhere none were looked for, which is not 0.
+fn events(case: &CaseRecord, count: u64) -> String {
+    case.excursion_above_ns.map(|_| count.to_string()).unwrap_or_default()
+}
+
+/// Missed periods. A histogram that was imported does not say them.
+fn periods(run: &Run, count: u64) -> String {
+    if run.imported.is_some() { String::new() } else { count.to_string() }
 }
 
 /// The samples of each repeat: how many lay from one length to another, both included. Samples beyond the histogram's range

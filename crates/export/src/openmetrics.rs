@@ -20,6 +20,9 @@ type Labels<'l> = Vec<(&'static str, &'l str)>;
 /// The figure of a case, in the unit of its metric.
 type Figure = fn(&CaseRecord) -> Option<f64>;
 
+/// A histogram that was imported does not say them.
+const MISSED_PERIODS: &str = "waykeeper_case_missed_periods";
+
 /// Figures of a case: name, unit, help.
 const OF_CASES: [(&str, &str, &str, Figure); 9] = [
     ("waykeeper_case_samples", "", "Samples of the target.", |case| Some(case.samples as f64)),
@@ -44,7 +47,7 @@ const OF_CASES: [(&str, &str, &str, Figure); 9] = [
     ("waykeeper_case_excursion_events", "", "Separate events above the case's threshold.", |case| {
         case.excursion_above_ns.map(|_| case.excursion_events as f64)
     }),
-    ("waykeeper_case_missed_periods", "", "Periods in which no pass began.", |case| Some(case.missed_periods as f64)),
+    (MISSED_PERIODS, "", "Periods in which no pass began.", |case| Some(case.missed_periods as f64)),
 ];
 
 /// Quantiles of a case.
@@ -71,7 +74,8 @@ pub fn openmetrics(run: &Run) -> Result<String, NotExported> {
     for (name, unit, help, figure) in OF_CASES {
         text.family(name, unit, help);
         for case in &run.cases {
-            text.sample(name, &of_case(run, case), figure(case));
+            let is_known = run.imported.is_none() || name != MISSED_PERIODS;
+            text.sample(name, &of_case(run, case), figure(case).filter(|_| is_known));
         }
     }
     let name = "waykeeper_case_quantile_seconds";

@@ -49,7 +49,9 @@ pub fn conclude(
     if let (Some(asked), Some(said)) = (length_s, said) {
         check_length(asked, said)?;
     }
+    check_budgets(budgets)?;
     for histogram in &histograms {
+        check_count(histogram).map_err(|why| InputError::in_file(name, why))?;
         check_longest(histogram, histogram.length_s.unwrap_or(longest))
             .map_err(|why| InputError::in_file(name, why))?;
     }
@@ -66,6 +68,26 @@ pub fn conclude(
     let record = base(imported, &loaded, longest, step_ns, command_line, name);
     let record = record.concluded(&loaded.experiment, &plan, &measured, budgets);
     Ok(ImportedRun { record, measured, experiment_toml })
+}
+
+/// A budget that covers no case would pass unseen.
+fn check_budgets(budgets: &[Budget]) -> Result<(), InputError> {
+    let covers_none = |budget: &&Budget| !budget.applies_to(NONE);
+    budgets.iter().find(covers_none).map_or(Ok(()), |budget| {
+        let message =
+            format!("`{budget}` covers no case; expected a budget without a mitigation, which an import has none of");
+        Err(InputError::in_option(format!("--budget '{budget}'"), message))
+    })
+}
+
+/// Logs of histograms keep counts as signed numbers of 64 bits.
+fn check_count(histogram: &ImportedHistogram) -> Result<(), String> {
+    const MOST: u128 = i64::MAX as u128;
+    let all: u128 = histogram.counts.iter().map(|(_, count)| u128::from(*count)).sum();
+    let name = &histogram.name;
+    let refuse =
+        || format!("{name} has {all} samples, more than a run can keep ({MOST}): the file is changed or damaged");
+    if all > MOST { Err(refuse()) } else { Ok(()) }
 }
 
 /// The stamps of a file are whole seconds, and the least time between them is taken.

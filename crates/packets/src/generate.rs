@@ -186,13 +186,17 @@ impl Generator<'_> {
         let (counts, late, lost, unlisted_lost) = gathered.account.finish();
         let launched = self.launches.take().map(|launches| launches.finish(counts.sent, &path, began_ns, run_length_s));
         let (launch, departures) = launched.unzip();
-        let round_trip = gathered.round_trip.figure("round trip", &path, time::SOFTWARE, began_ns, run_length_s);
+        // Where nobody answered any more, nothing was seen from then on.
+        let run_length_of_figures =
+            answered_s(last_answered, counts.sent, self.options.period_ns).unwrap_or(run_length_s);
+        let round_trip =
+            gathered.round_trip.figure("round trip", &path, time::SOFTWARE, began_ns, run_length_of_figures);
         let turnaround = gathered.turnaround.figure(
             "receive to transmit, as the responder's packets report it",
             &crate::path::words_of_number(work.path),
             "software, CLOCK_MONOTONIC in the responder, without its last system call",
             began_ns,
-            run_length_s,
+            run_length_of_figures,
         );
         GenerateRecord {
             schema: SCHEMA,
@@ -310,5 +314,27 @@ impl Generator<'_> {
             }
             self.ready.path.pass_time(LOOK.min(Duration::from_nanos(left as u64)))?;
         }
+    }
+}
+
+/// Seconds until the last answer, where so many cycles at the end had none that the responder or the link was gone: one in a hundred
+/// of those that were sent.
+fn answered_s(last_answered: u64, sent: u64, period_ns: i64) -> Option<f64> {
+    let without = sent.saturating_sub(last_answered);
+    (without > sent / 100 && last_answered > 0).then(|| last_answered as f64 * period_ns as f64 / 1e9)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::answered_s;
+
+    #[test]
+    fn what_was_seen_ends_with_the_last_answer() {
+        // 41.7 s of 1 ms, and a responder that ended after 17 s.
+        assert_eq!(answered_s(17_000, 41_700, 1_000_000), Some(17.0));
+        // Some answers are on their way when the last packet was sent, and single ones are lost.
+        assert_eq!(answered_s(41_695, 41_700, 1_000_000), None);
+        // Nothing was answered at all: there is no figure.
+        assert_eq!(answered_s(0, 41_700, 1_000_000), None);
     }
 }

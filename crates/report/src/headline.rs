@@ -28,10 +28,25 @@ pub fn headline(run: &Run) -> String {
 fn without_samples(run: &Run) -> Option<String> {
     let counts_samples = |case: &&CaseRecord| case.total_bandwidth_bytes_per_s.is_none();
     let without = run.cases.iter().filter(counts_samples).filter(|case| case.samples == 0);
-    let names: Vec<_> = without.map(|case| case.name.as_str()).collect();
     let length = seconds(run.duration_s);
-    let text = || format!("NO SAMPLE ended within {length} of {}; a longer --duration would do.", names.join("; "));
-    (!names.is_empty()).then(|| paragraph(&text(), "  "))
+    let (packets, others): (Vec<&CaseRecord>, Vec<_>) = without.partition(|case| answers_packets(case));
+    let said = |cases: &[&CaseRecord], what: &str, would_do: &str| {
+        let names: Vec<_> = cases.iter().map(|case| case.name.as_str()).collect();
+        let text = || format!("{what} within {length} of {}; {would_do}", names.join("; "));
+        (!names.is_empty()).then(|| paragraph(&text(), "  "))
+    };
+    let link = "look at the generator and the link (`waykeeper doctor --if`): a longer run would see no more.";
+    let both = [
+        said(&packets, "NO PACKET was answered", link),
+        said(&others, "NO SAMPLE ended", "a longer --duration would do."),
+    ];
+    let lines: Vec<String> = both.into_iter().flatten().collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+/// Whether the target waits for packets, so that it may have nothing to do.
+fn answers_packets(case: &CaseRecord) -> bool {
+    case.repeats.iter().any(|repeat| repeat.packets.is_some())
 }
 
 fn place(run: &Run) -> String {

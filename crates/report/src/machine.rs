@@ -53,7 +53,12 @@ fn heading(machine: &Machine) -> String {
     }
     let counter = (!counter.is_empty()).then(|| format!("counter {}", counter.join(", ")));
     let source = clock.source.as_ref().map(|source| format!("the kernel keeps time by {source}"));
-    let clocks: Vec<_> = counter.into_iter().chain(source).collect();
+    let cycles = clock.cycle_counter_readable.map(|readable| match readable {
+        true => "programs may read the core's cycle counter, a finer clock (`run --clock pmccntr`)".to_owned(),
+        false => "programs may not read the core's cycle counter (`sysctl -w kernel.perf_user_access=1`; `run --clock pmccntr`)"
+            .to_owned(),
+    });
+    let clocks: Vec<_> = counter.into_iter().chain(source).chain(cycles).collect();
     if !clocks.is_empty() {
         lines.push(clocks.join("; "));
     }

@@ -149,11 +149,17 @@ fn without_sample(plan: &Plan, measured: &[Measured]) -> Vec<String> {
         let (all, without) = complete(measured)
             .fold((0, 0), |(all, without), repeat| (all + 1, without + usize::from(repeat.samples.count == 0)));
         (0 < without && without < all).then(|| {
+            let (name, length) = (&case.name, complete(measured).map(|repeat| repeat.observed_s).fold(0.0, f64::max));
+            let length = format_ns(length * 1e9);
+            if matches!(case.target.pattern, Pattern::Packets { .. }) {
+                return format!(
+                    "In {without} of {all} repeats of the case `{name}` no packet was answered within {length}: look at the \
+                     generator and the link (`waykeeper doctor --if`)."
+                );
+            }
             format!(
-                "In {without} of {all} repeats of the case `{}` no sample ended within {}: its samples are longer than the \
-                 others show; a longer --duration would do.",
-                case.name,
-                format_ns(complete(measured).map(|repeat| repeat.observed_s).fold(0.0, f64::max) * 1e9),
+                "In {without} of {all} repeats of the case `{name}` no sample ended within {length}: its samples are longer than \
+                 the others show; a longer --duration would do."
             )
         })
     };
@@ -320,8 +326,9 @@ fn as_repeat(measurement: &Measurement) -> Repeat {
 
 fn judge_budget(budget: &Budget, all: &All<'_>) -> Vec<BudgetRecord> {
     let is_covered = |case: &Case| case.purpose == Purpose::Case && budget.applies_to(&case.mitigation);
-    // A case alone has no slowdown.
-    let has_it = |case: &Case| budget.metric != Metric::Slowdown || !case.solo();
+    // A case alone has no slowdown. Where all are, each says so: a budget that nothing was judged by would pass unseen.
+    let any_beside = all.cases.iter().any(|case| is_covered(case) && !case.solo());
+    let has_it = |case: &Case| budget.metric != Metric::Slowdown || !case.solo() || !any_beside;
     let covered = all.cases.iter().enumerate().filter(|(_, case)| is_covered(case) && has_it(case));
     covered.map(|(index, _)| judge_case(budget, index, all)).collect()
 }

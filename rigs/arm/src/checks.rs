@@ -50,6 +50,10 @@ fn machine(guest: &Guest, kept: &Kept) -> Result<(), String> {
     let machine = kept.json("machine-json.out")?;
     let kinds: Vec<&Value> = machine["cores"].as_array().into_iter().flatten().map(|cores| &cores["kind"]).collect();
     expect(kinds == [guest.cores], || format!("cores are {kinds:?}, expected {}", guest.cores))?;
+    // What `--clock pmccntr` needs, before the guest's own steps allow it.
+    let readable = &machine["clock"]["cycle_counter_readable"];
+    let expected = if guest.architecture == "aarch64" { Value::Bool(false) } else { Value::Null };
+    expect(*readable == expected, || format!("the cycle counter is readable: {readable}, expected {expected}"))?;
     let architecture = &machine["identity"]["architecture"];
     expect(architecture == guest.architecture, || format!("architecture {architecture}"))
 }

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use waykeeper_executor::{ExecutorError, LiveNeighbour};
+use waykeeper_executor::{ExecutorError, LiveNeighbour, not_installed};
 use waykeeper_experiment::InputError;
 use waykeeper_room::Load as Wanted;
 use waykeeper_room::socket::client::ClientError;
@@ -38,6 +38,7 @@ pub fn load(arguments: &Load) -> Result<Exit, Failure> {
         let name = &wanted.workload;
         for core in wanted.cores {
             let pattern = pattern(name, core).map_err(refuse)?;
+            not_installed(&pattern).map_or(Ok(()), Err)?;
             match &mut room {
                 Some(room) => drop(room.start(Start::task(name, pattern, core)).map_err(refused)?),
                 None => running.push(LiveNeighbour::start(pattern, core).map_err(ExecutorError::Refused)?),

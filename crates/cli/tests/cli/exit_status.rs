@@ -174,3 +174,16 @@ fn a_comparison_that_cannot_tell_is_no_success() {
     desk.file("one.json", &record.to_string());
     desk.run(&["compare", "five", "one.json", "--fail-on=worse"]).with(4);
 }
+
+#[test]
+fn a_file_that_cannot_be_executed_is_a_mistake_and_a_missing_program_is_3_also_for_load() {
+    let desk = Desk::new();
+    desk.file("own.toml", "kind = 'command'\nargv = ['./plain.txt']\n");
+    desk.file("plain.txt", "no program\n");
+    desk.file("other.toml", "kind = 'command'\nargv = ['no-such-program-anywhere']\n");
+    for (workload, status, told) in [("own.toml@0", 2, "./plain.txt"), ("other.toml@0", 3, "no-such-program-anywhere")]
+    {
+        let ended = desk.run(&["load", workload]).with(status);
+        assert!(ended.stderr.contains(told), "{}", ended.stderr);
+    }
+}

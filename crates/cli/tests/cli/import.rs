@@ -83,3 +83,41 @@ fn an_imported_run_says_where_it_comes_from_and_has_no_tail() {
     assert!(svg.contains("1 us") && !svg.contains("10 ns") && !svg.contains("100 ns"), "{svg}");
     assert_eq!(desk.names(), ["run", "svg", "x.json"]);
 }
+
+#[test]
+fn a_budget_that_nothing_can_be_judged_by_is_not_kept_by_silence() {
+    let desk = Desk::new();
+    desk.file("x.json", FEW_LONG);
+    // Of a mitigation there is nothing: all samples are over 1 us, and silence would be a pass.
+    let refused = desk.run(&["import", "x.json", "--out=a", "--budget=nl3a: max<=1us"]).with(2).stderr;
+    assert!(refused.contains("`nl3a: max<=1us` covers no case"), "{refused}");
+    // Nothing ran beside it, so that there is no slowdown.
+    let run = desk.run(&["import", "x.json", "--out=b", "--budget=slowdown<=1.05", "--json"]).with(4).json();
+    assert_eq!(run["budgets"][0]["kind"], "too_thin", "{run}");
+    let own = ["run", "agilex5-cluster-latency", "--duration=200us", "--repeats=2", "--set=neighbours=[]"];
+    desk.run(&[&own[..], &["--set=mitigations=[]", "--budget=slowdown<=1.05", "--out=c"]].concat()).with(4);
+    assert_eq!(desk.names(), ["b", "c", "x.json"]);
+}
+
+#[test]
+fn what_an_import_does_not_know_is_no_0_and_impossible_counts_are_refused() {
+    let desk = Desk::new();
+    desk.file("x.json", FEW_LONG);
+    let notes = desk.run(&["import", "x.json", "--out=run"]).with(0).stdout;
+    assert!(notes.contains("rounded down to whole steps of 1 us"), "{notes}");
+    for table in [&[][..], &["--table", "repeats"]] {
+        let csv = desk.run(&[&["export", "run", "--format", "csv"], table].concat()).with(0).stdout;
+        let mut lines = csv.lines().map(|line| line.split(',').collect::<Vec<_>>());
+        let (head, row) = (lines.next().unwrap(), lines.next().unwrap());
+        for key in ["excursions", "excursion_events", "missed_periods"] {
+            let at = head.iter().position(|name| *name == key).unwrap();
+            assert_eq!(row[at], "", "{key}: {csv}");
+        }
+    }
+    let metrics = desk.run(&["export", "run", "--format", "openmetrics"]).with(0).stdout;
+    assert!(!metrics.lines().any(|line| line.starts_with("waykeeper_case_missed_periods{")), "{metrics}");
+    desk.file("many.json", &FEW_LONG.replace("19999", "9223372036854775807").replace("39900", "9223372036854795708"));
+    let refused = desk.run(&["import", "many.json", "--out=many"]).with(2).stderr;
+    assert!(refused.contains("more than a run can keep"), "{refused}");
+    assert!(!desk.path().join("many").exists());
+}

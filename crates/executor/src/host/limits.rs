@@ -125,7 +125,7 @@ fn killed(operation: Operation, found: &SplitLocks) -> Option<String> {
 }
 
 /// A program that the machine lacks, where it is known by its name; a file that the experiment names is expected to be there.
-fn not_installed(pattern: &Pattern) -> Option<ExecutorError> {
+pub fn not_installed(pattern: &Pattern) -> Option<ExecutorError> {
     let Pattern::Command { argv, .. } = pattern else { return None };
     let program = argv.first()?;
     let why = no_program(program)?;

@@ -39,7 +39,7 @@ use crate::policies::PolicyFiles;
 pub use bench::Bench;
 pub use job::{Answer, CompanionPart, Job, Part, Recorded};
 pub(crate) use limits::file_of;
-pub use limits::no_program;
+pub use limits::{no_program, not_installed};
 pub use live::{LiveNeighbour, LiveTarget, Recent};
 pub(crate) use passes::functions;
 pub use worker::worker_main;

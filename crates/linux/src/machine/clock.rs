@@ -16,6 +16,9 @@ pub struct Clock {
     pub constant: Option<bool>,
     /// The kernel's clock source.
     pub source: Option<String>,
+    /// AArch64: whether the kernel lets programs read the core's cycle counter, where it has a switch for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cycle_counter_readable: Option<bool>,
 }
 
 pub(super) fn read(reading: &Reading) -> Clock {
@@ -29,6 +32,7 @@ pub(super) fn read(reading: &Reading) -> Clock {
         found,
         constant: known.then(|| reading.has_flag("constant_tsc") && reading.has_flag("nonstop_tsc")),
         source: reading.root.text("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        cycle_counter_readable: reading.root.text("/proc/sys/kernel/perf_user_access").map(|text| text != "0"),
     }
 }
 

@@ -19,6 +19,7 @@ pub const PATTERNS: &[&str] = &[
     "/proc/sys/kernel/sched_*",
     "/proc/sys/kernel/numa_balancing",
     "/proc/sys/kernel/nmi_watchdog",
+    "/proc/sys/kernel/perf_user_access",
     "/proc/sys/kernel/soft_watchdog",
     "/proc/sys/kernel/watchdog",
     "/proc/sys/kernel/watchdog_cpumask",
