@@ -38,7 +38,7 @@ pub struct HuntForeseen {
     pub repeat_s: f64,
     /// The time limit, seconds.
     pub time_limit_s: f64,
-    /// What is not tried.
+    /// What none of the candidates has: `without ...`.
     pub not_tried: String,
 }
 
@@ -94,7 +94,7 @@ impl HuntForeseen {
         if !self.stress_ng.is_empty() {
             lines.push(format!("Stressors of stress-ng: {}.", self.stress_ng.join(", ")));
         }
-        lines.push(format!("Not tried: neighbours {}.", self.not_tried));
+        lines.push(format!("All are {}.", self.not_tried));
         lines.iter().map(|line| paragraph(line, "  ") + "\n").collect()
     }
 }
