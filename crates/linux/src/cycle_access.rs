@@ -45,7 +45,7 @@ pub struct CycleAccess {
 
 #[cfg(target_arch = "aarch64")]
 impl CycleAccess {
-    /// Asks for it. The event counts the kernel's cycles too: what an interrupt takes belongs to a sample.
+    /// Asks for it, for the core that this thread runs on; it must be pinned there. The event counts the kernel's cycles too: what an interrupt takes belongs to a sample.
     ///
     /// # Errors
     /// See [`NoCycleAccess`].
@@ -55,13 +55,22 @@ impl CycleAccess {
         use perf_event::{Builder, events::Hardware};
         use rustix::mm::{MapFlags, ProtFlags, mmap};
 
+        use crate::perf::KindOfCounters;
+        use crate::root::Root;
+
         let switch = std::fs::read_to_string(USER_ACCESS).map_err(|_| NoCycleAccess::OldKernel)?;
         if switch.trim() == "0" {
             return Err(NoCycleAccess::Off);
         }
         let mut event = Builder::new(Hardware::CPU_CYCLES);
         event.observe_self().any_cpu().pinned(true).include_kernel().include_hv();
-        event.attrs_mut().config1 = LONG | READ_BY_PROGRAMS;
+        let attributes = event.attrs_mut();
+        attributes.config1 = LONG | READ_BY_PROGRAMS;
+        // Where cores are of several kinds each kind has counters of its own, and an event of one kind never counts on another.
+        if let Some(kind) = KindOfCounters::of(&Root::default(), crate::schedule::current_core()) {
+            attributes.type_ = kind.number;
+            attributes.config = CPU_CYCLES;
+        }
         let mut counter = event.build().map_err(NoCycleAccess::Refused)?;
         counter.enable().map_err(NoCycleAccess::Refused)?;
         // SAFETY: the descriptor is open as long as `counter`.
@@ -90,6 +99,10 @@ impl Drop for CycleAccess {
         let _ = unsafe { rustix::mm::munmap(self.page, rustix::param::page_size()) };
     }
 }
+
+/// The number of the event (Arm ARM D13.11.2), for the counters of one kind of core.
+#[cfg(target_arch = "aarch64")]
+const CPU_CYCLES: u64 = 0x11;
 
 /// Bits of `config1`: the formats `long` and `rdpmc` of `/sys/bus/event_source/devices/armv8_*/format`.
 #[cfg(target_arch = "aarch64")]

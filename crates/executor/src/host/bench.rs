@@ -62,7 +62,7 @@ pub trait Bench: Debug + Send + Sync {
 #[derive(Debug)]
 pub struct Workers {
     clock: clock::TimestampCounter,
-    /// Cycles in a second of this process's core, where they time the samples.
+    /// Cycles in a second of a core of this process, where they time the samples.
     cycles_hz: Option<f64>,
 }
 
@@ -76,7 +76,7 @@ impl Workers {
         let cycles_hz = match samples {
             SampleClock::Counter => None,
             SampleClock::Pmccntr => {
-                let measured = cycles::measured_here(1e9 / clock.frequency_hz);
+                let measured = cycles::measured_on(schedule::current_core(), 1e9 / clock.frequency_hz);
                 Some(measured.map_err(|why| ExecutorError::Refused(format!("`clock = \"pmccntr\"`: {why}")))?)
             }
         };

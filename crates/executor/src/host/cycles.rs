@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use waykeeper_experiment::cases::Case;
 use waykeeper_kernels::clock::cycles::units_per_tick_log2;
-use waykeeper_linux::cycle_access::{CycleAccess, NoCycleAccess};
+use waykeeper_linux::cycle_access::CycleAccess;
+use waykeeper_linux::schedule;
+use waykeeper_linux::thread::spawn;
+use waykeeper_platform::CoreId;
 
 use super::job::Job;
 use super::program::Runner;
@@ -64,13 +67,19 @@ impl TargetCycles {
     }
 }
 
-/// Cycles in a second of the core that this thread runs on.
+/// Cycles in a second of a core. Measured by a thread that stays there: on another core it might not be let read them.
 ///
 /// # Errors
-/// Why the kernel lets nobody read them.
-pub fn measured_here(tick_ns: f64) -> Result<f64, NoCycleAccess> {
+/// Why the kernel lets nobody read them, or nobody run there.
+pub fn measured_on(core: CoreId, tick_ns: f64) -> Result<f64, String> {
     let units_per_tick_log2 = units_per_tick_log2(tick_ns);
-    Ok(TargetCycles { access: CycleAccess::open()?, hz: 0.0, units_per_tick_log2 }.measure(None))
+    let work = move || -> Result<f64, String> {
+        schedule::pin(core).map_err(|error| format!("core {core} cannot be used: {error}"))?;
+        let access = CycleAccess::open().map_err(|why| why.to_string())?;
+        Ok(TargetCycles { access, hz: 0.0, units_per_tick_log2 }.measure(None))
+    };
+    let measuring = spawn("cycles", work).map_err(|why| why.to_string())?;
+    measuring.join().unwrap_or_else(|_| Err("the thread that measures it panicked".into()))
 }
 
 /// Why a target's samples cannot be timed in cycles.
