@@ -24,6 +24,7 @@ mod woken;
 mod worker;
 
 use std::io::{Read, Write};
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -220,6 +221,13 @@ fn ask_worker(job: &Job, stop: &AtomicBool) -> Result<Answer, ExecutorError> {
     }
     if stop.load(Ordering::Relaxed) && !status.success() {
         return Err(ExecutorError::Stopped);
+    }
+    if job.units_per_tick_log2.is_some() && status.signal() == Some(libc::SIGILL) {
+        return Err(ExecutorError::Refused(
+            "the kernel took the cycle counter away amid a repeat, for a counter of a whole core that has precedence; without \
+             running `perf`, or without `--clock pmccntr`, it would do"
+                .into(),
+        ));
     }
     if complaint.is_empty() {
         return Err(ExecutorError::Refused(format!("the worker process ended with {status} and said nothing")));
