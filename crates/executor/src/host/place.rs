@@ -19,7 +19,7 @@ impl Host {
     /// files of policies that serve as mitigations; `clock` times the samples of loops.
     ///
     /// # Errors
-    /// A machine that does not tell its cores, or gives this process none; a clock that cannot be read here.
+    /// A machine that shows no cores, or allows this process none; a clock that cannot be read here.
     pub fn new(
         clock: SampleClock,
         elsewhere: &BTreeMap<String, String>,
