@@ -89,7 +89,7 @@ fn what_cannot_be_read_or_written_is_refused_with_a_reason() {
     assert!(ended.stderr.contains("nowhere") && ended.stderr.contains("expected the folder"), "{ended:?}");
     desk.run(&["run", "mine.toml", "--duration=1ms", "--repeats=1", "--out=run"]).with(0);
     let ended = desk.run(&["report", "run", "--out=no/such/folder/page.html"]).with(3);
-    assert!(ended.stderr.contains("no/such/folder/page.html: the page cannot be written"), "{ended:?}");
+    assert!(ended.stderr.contains("no/such/folder/page.html: it cannot be written"), "{ended:?}");
     // A page that is there is replaced, and nothing else is left beside it.
     let mut old = fs::File::create(desk.path().join("page.html")).unwrap();
     old.write_all(b"old").unwrap();
