@@ -203,16 +203,6 @@ pub enum ClockOption {
     Pmccntr,
 }
 
-impl ClockOption {
-    /// The value of the key that it stands for, `clock`.
-    pub fn value(self) -> &'static str {
-        match self {
-            Self::Counter => "counter",
-            Self::Pmccntr => "pmccntr",
-        }
-    }
-}
-
 /// Arguments of `run`.
 #[derive(Debug, Args)]
 #[command(after_help = "\

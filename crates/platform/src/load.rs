@@ -41,7 +41,6 @@ impl Platform {
         };
         let mut root = DeTable::parse(text).map_err(syntax)?;
         fill_in(root.get_mut()).map_err(|(key, span, message)| refuse(Some(at(span.start)), key, message))?;
-        let whole = root.get_ref().clone();
         let misread = |within: &str, error: serde_path_to_error::Error<toml::de::Error>| {
             let key = match error.path().to_string() {
                 path if path == "." => within.to_owned(),
@@ -50,7 +49,13 @@ impl Platform {
             };
             let line = error.inner().span().map(|span| at(span.start)).or_else(|| of(&key));
             let message = error.inner().message();
-            let missing = if message.starts_with("missing field ") { missing_keys(&whole, &key) } else { None };
+            // Read once more: the table is gone by then, and files without a mistake do not pay for it.
+            let missing = || {
+                let mut root = DeTable::parse(text).ok()?;
+                fill_in(root.get_mut()).ok()?;
+                missing_keys(root.get_ref(), &key)
+            };
+            let missing = if message.starts_with("missing field ") { missing() } else { None };
             refuse(line, key, missing.unwrap_or_else(|| message.to_owned()))
         };
         // Alternative memories have parts of it: what is wrong there is said of `memory` first.

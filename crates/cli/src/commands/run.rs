@@ -13,8 +13,8 @@ use waykeeper_statistics::JudgementKind;
 
 use super::dry_run::dry_run;
 use super::output::{Kind, print, print_json, say};
-use super::{overrides, resume, target_program};
-use crate::arguments::{ClockOption, On, Run, THIS_MACHINE};
+use super::{name_of, overrides, resume, target_program};
+use crate::arguments::{On, Run, THIS_MACHINE};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::progress::Bar;
@@ -112,7 +112,7 @@ pub(super) fn sets(arguments: &Run) -> Result<OptionOverrides, InputError> {
     // The program first: what is typed of it stands.
     let mut all = target_program::sets(&arguments.program, experiment)?;
     all.sets.extend(overrides::sets(&arguments.sets, duration, arguments.repeats, arguments.seed)?);
-    if let Some(clock) = arguments.clock.map(ClockOption::value) {
+    if let Some(clock) = arguments.clock.as_ref().map(name_of) {
         all.sets.push(Set::from_option(format!("--clock {clock}"), "clock", clock.into()));
     }
     if let Some(path) = &arguments.against {
