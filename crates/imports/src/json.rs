@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use waykeeper_platform::explain::in_plain_words;
 
 use crate::{Imported, ImportedHistogram};
 
@@ -50,15 +51,10 @@ struct Thread {
 }
 
 pub fn read(text: &str) -> Result<Imported, String> {
-    // cyclictest may write its histogram as text behind the JSON.
-    let first = serde_json::Deserializer::from_str(text).into_iter::<File>().next();
-    let file = match first {
-        Some(Ok(file)) => file,
-        Some(Err(error)) => return Err(format!("this JSON is of no tool that is known: {error}; {EXPECTED}")),
-        None => return Err(format!("the file is empty; {EXPECTED}")),
-    };
+    let file = file(text)?;
     let tool = tool(&file)?;
     let length_s = length(&file);
+    let interval_s = file.command_line.as_deref().filter(|_| tool == "cyclictest").and_then(told_interval);
     let system = file.sysinfo.unwrap_or_default();
     let in_ns = file.resolution_in_ns == Some(1) || system.resolution_in_ns == Some(1);
     let step_ns = if in_ns { 1.0 } else { US };
@@ -68,7 +64,8 @@ pub fn read(text: &str) -> Result<Imported, String> {
     let histograms = threads.into_iter().map(|(number, thread)| {
         let core = thread.cpu.unwrap_or(number);
         let name = if alone(core) { format!("core {core}") } else { format!("core {core}, thread {number}") };
-        histogram(tool, name, core, thread, step_ns, length_s)
+        let histogram = histogram(tool, name, core, thread, step_ns, length_s)?;
+        interval_s.map_or(Ok(()), |interval_s| histogram.check_interval(interval_s)).map(|()| histogram)
     });
     Ok(Imported {
         tool: tool.into(),
@@ -79,6 +76,21 @@ pub fn read(text: &str) -> Result<Imported, String> {
         architecture: system.machine,
         histograms: histograms.collect::<Result<_, _>>()?,
     })
+}
+
+/// Reads the JSON at the beginning of a text: cyclictest may write its histogram as text behind it.
+///
+/// # Errors
+/// No JSON, or the key whose value none of the tools writes.
+fn file(text: &str) -> Result<File, String> {
+    let first = serde_json::Deserializer::from_str(text).into_iter::<serde_json::Value>().next();
+    let value = match first {
+        Some(Ok(value)) => value,
+        Some(Err(error)) => return Err(format!("the JSON cannot be read: {error}; {EXPECTED}")),
+        None => return Err(format!("the file is empty; {EXPECTED}")),
+    };
+    serde_path_to_error::deserialize(&value)
+        .map_err(|error| format!("`{}`: {}; {EXPECTED}", error.path(), in_plain_words(&error.inner().to_string())))
 }
 
 const EXPECTED: &str = "expected the JSON of cyclictest, oslat or jitterdebugger, or the histogram of rtla";
@@ -145,24 +157,37 @@ fn length(file: &File) -> Option<f64> {
 
 /// `-D 24h`, `-D24h`, `--duration=24h` of cyclictest, in seconds.
 fn told_duration(command_line: &str) -> Option<f64> {
+    let value = option(command_line, "-D", "--duration")?;
+    let (number, unit) = value.split_at(value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len()));
+    let factor = match unit {
+        "" | "s" => 1.0,
+        "m" => 60.0,
+        "h" => 3600.0,
+        "d" => 86_400.0,
+        _ => return None,
+    };
+    Some(number.parse::<f64>().ok()? * factor)
+}
+
+/// `-i 200`, `-i200`, `--interval=200` of cyclictest, microseconds on its command line, in seconds. Its first thread has this
+/// interval, and no other has a shorter one.
+fn told_interval(command_line: &str) -> Option<f64> {
+    let microseconds: u64 = option(command_line, "-i", "--interval")?.parse().ok()?;
+    (microseconds > 0).then_some(microseconds as f64 / 1e6)
+}
+
+/// The value of an option of a command line, beside its name or behind it.
+fn option<'line>(command_line: &'line str, short: &str, long: &str) -> Option<&'line str> {
     let mut words = command_line.split_whitespace();
     while let Some(word) = words.next() {
-        let value = match word {
-            "-D" | "--duration" => words.next()?,
-            _ => match word.strip_prefix("--duration=").or_else(|| word.strip_prefix("-D")) {
-                Some(value) => value,
-                None => continue,
-            },
-        };
-        let (number, unit) = value.split_at(value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len()));
-        let factor = match unit {
-            "" | "s" => 1.0,
-            "m" => 60.0,
-            "h" => 3600.0,
-            "d" => 86_400.0,
-            _ => return None,
-        };
-        return Some(number.parse::<f64>().ok()? * factor);
+        if word == short || word == long {
+            return words.next();
+        }
+        let beside = word.strip_prefix(long).and_then(|rest| rest.strip_prefix('='));
+        // `--interval` does not begin with `-i`, and `--duration` not with `-D`.
+        if let Some(value) = beside.or_else(|| word.strip_prefix(short)) {
+            return Some(value);
+        }
     }
     None
 }

@@ -119,6 +119,24 @@ impl ImportedHistogram {
         Ok(())
     }
 
+    /// Compares the number of samples with how often a thread can wake up in the time of the run, `interval_s` seconds apart.
+    ///
+    /// # Errors
+    /// More samples than wake-ups.
+    fn check_interval(&self, interval_s: f64) -> Result<(), String> {
+        let Some(length_s) = self.length_s else { return Ok(()) };
+        let (samples, most) = (self.samples(), (length_s + SECONDS_AT_THE_ENDS) / interval_s);
+        if samples as f64 <= most {
+            return Ok(());
+        }
+        Err(format!(
+            "{} has {samples} samples, and {length_s} s have {:.0} wake-ups, one every {} us; {AS_WRITTEN}",
+            self.name,
+            length_s / interval_s,
+            interval_s * 1e6
+        ))
+    }
+
     /// Compares the samples with how many cycles the tool counted. One that is missing may have been measured as the tool ended.
     ///
     /// # Errors
@@ -139,6 +157,9 @@ impl ImportedHistogram {
         }
     }
 }
+
+/// Seconds that a tool may wake up before and after the whole seconds that its file names.
+const SECONDS_AT_THE_ENDS: f64 = 3.0;
 
 /// Reads what another tool wrote.
 ///

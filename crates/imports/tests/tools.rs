@@ -161,7 +161,8 @@ fn what_is_no_histogram_says_what_was_found() {
         ("", "found ``"),
         ("hello", "found `hello`"),
         ("{}", "neither `thread` nor `cpu`"),
-        ("{ \"thread\": 3 }", "no tool that is known"),
+        ("{ \"thread\": 3 }", "`thread`: found integer `3`, expected a table"),
+        ("{ \"thread\"", "the JSON cannot be read"),
         ("{ \"cmdline:\": \"hwlat\", \"thread\": {} }", "results of `hwlat`"),
         ("{ \"cmdline:\": \"cyclictest\", \"thread\": { \"0\": { \"cycles\": 0 } } }", "has no sample"),
         ("# RTLA timerlat histogram\n", "no line that begins with `Index`"),
@@ -275,6 +276,36 @@ fn extremes_that_a_histogram_cannot_have_are_refused() {
     let missing = thread(r#""min": 10, "max": 9000000"#).replace("\"cycles\": 100", "\"cycles\": 101");
     let refused = conclude(&read(&missing).unwrap(), "x.json", None, &[], Vec::new()).unwrap_err().to_string();
     assert!(refused.contains("a maximum of 9") && refused.contains("measured for 5 s"), "{refused}");
+}
+
+#[test]
+fn a_value_that_no_tool_writes_is_named_with_its_key() {
+    let negative = of_one_thread(r#""histogram": { "10": -3 }, "cycles": 100"#, "cyclictest -D 5", 5);
+    let refused = read(&negative).unwrap_err();
+    let words =
+        "`thread.0.histogram.10`: found integer `-3`, expected a whole number of 0 or more; expected the JSON of";
+    assert!(refused.starts_with(words), "{refused}");
+}
+
+#[test]
+fn more_samples_than_wake_ups_are_refused() {
+    let thread = |samples: u64, line: &str| {
+        let figures = format!(r#""histogram": {{ "10": {samples} }}, "cycles": {samples}, "min": 10, "max": 10"#);
+        read(&of_one_thread(&figures, line, 20))
+    };
+    // A wake-up every millisecond: 20 thousand in 20 s, and a few in the seconds at both ends that the file does not name.
+    for line in ["cyclictest -i1000 -D 20", "cyclictest -D 20 -i 1000", "cyclictest --interval=1000 -D 20"] {
+        for samples in [20_000, 19_000, 22_500] {
+            assert!(thread(samples, line).is_ok(), "{line}: {samples}");
+        }
+        let refused = thread(86_400_000, line).unwrap_err();
+        assert!(refused.contains("86400000 samples, and 20 s have 20000 wake-ups, one every 1000 us"), "{refused}");
+    }
+    assert!(thread(20_000_000, "cyclictest -i1 -D 20").is_ok());
+    // Nobody knows the interval of letters in one word, nor of a line without one.
+    for line in ["cyclictest -qmi200 -D 20", "cyclictest -D 20"] {
+        assert!(thread(86_400_000, line).is_ok(), "{line}");
+    }
 }
 
 #[test]

@@ -88,7 +88,16 @@ fn at<'v>(value: &'v Value, path: &[String]) -> Option<&'v Value> {
     })
 }
 
-/// serde's phrases in the words of TOML. Messages of Waykeeper's own types pass as they are.
+/// What serde says of a file, in the words of people who write TOML or JSON. Messages of Waykeeper's own types pass as they are.
+pub fn in_plain_words(message: &str) -> String {
+    // serde_json appends the place.
+    match message.rsplit_once(" at line ") {
+        Some((said, place)) => format!("{} at line {place}", plain(said, None)),
+        None => plain(message, None),
+    }
+}
+
+/// serde's phrases in plain words, with the value that was found where it is known.
 fn plain(message: &str, found: Option<&Value>) -> String {
     if let Some(rest) = message.strip_prefix("unknown field ") {
         return format!("unknown key {rest}");

@@ -5,6 +5,7 @@ use toml::de::DeTable;
 use crate::check::check;
 use crate::check::settings::controls_exist;
 use crate::describe::Platform;
+use crate::explain::in_plain_words;
 use crate::locate::{line_at, line_of};
 use crate::memory::Memory;
 use crate::missing::missing_keys;
@@ -56,7 +57,7 @@ impl Platform {
                 missing_keys(root.get_ref(), &key)
             };
             let missing = if message.starts_with("missing field ") { missing() } else { None };
-            refuse(line, key, missing.unwrap_or_else(|| message.to_owned()))
+            refuse(line, key, missing.unwrap_or_else(|| in_plain_words(message)))
         };
         // Alternative memories have parts of it: what is wrong there is said of `memory` first.
         if let Some(memory) = root.get_ref().get("memory") {

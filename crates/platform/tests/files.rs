@@ -24,8 +24,8 @@ fn every_bundled_platform_is_read_and_named_as_its_file() {
 #[expect(clippy::too_many_lines, reason = "a table, one row a mistake")]
 fn what_is_wrong_is_named_with_its_line_and_key() {
     let cases = [
-        ("write_age_ns = {", "write_age = {", "memory.scheduler", "unknown field `write_age`"),
-        ("value = 1.25, is", "value = 1.25, was", "cores.0.clock_ghz", "unknown field `was`"),
+        ("write_age_ns = {", "write_age = {", "memory.scheduler", "unknown key `write_age`"),
+        ("value = 1.25, is", "value = 1.25, was", "cores.0.clock_ghz", "unknown key `was`"),
         (
             "value = 1.25, is = \"measured\", source = \"altera-latency\"",
             "value = 1.25, is = \"measured\"",
@@ -36,7 +36,7 @@ fn what_is_wrong_is_named_with_its_line_and_key() {
             "value = 1.25, is = \"measured\"",
             "value = \"fast\", is = \"measured\"",
             "cores.0.clock_ghz.value",
-            "invalid type",
+            "found string \"fast\", expected a number",
         ),
         ("value = 1.25, is = \"measured\"", "value = -1.0, is = \"measured\"", "cores.0.clock_ghz", "not above zero"),
         (
@@ -69,7 +69,7 @@ fn what_is_wrong_is_named_with_its_line_and_key() {
             "value = 90.0, is = \"assumed\"",
             "value = 90.0, is = \"guessed\"",
             "interconnect.crossing_ns.is",
-            "unknown variant `guessed`",
+            "found `guessed`, expected one of",
         ),
         (
             "value = 90.0, is = \"assumed\", range = [60.0, 150.0]",
@@ -107,7 +107,7 @@ fn what_is_wrong_is_named_with_its_line_and_key() {
             "mitigations.cp.set.way_groups.target",
             "no group 4",
         ),
-        ("set.no_allocate_mode", "set.warp_drive", "mitigations.nl3a.set", "unknown field `warp_drive`"),
+        ("set.no_allocate_mode", "set.warp_drive", "mitigations.nl3a.set", "unknown key `warp_drive`"),
         ("address_bit = 14", "address_bit = 9", "mitigations.colouring.set.colouring.address_bit", "12 to 20"),
         ("sets = { value = 2048,", "sets = { value = 2000,", "interconnect.snoop_filter.sets", "1024 or 2048 would do"),
         (

@@ -259,6 +259,11 @@ fn parse(text: &str, count: bool, depth: u8) -> Result<Expr, String> {
     let (number, rest) = text.split_at(digits);
     let rest = rest.trim();
     if number.is_empty() {
+        if let Some(positive) =
+            text.strip_prefix(['-', '+']).filter(|text| text.starts_with(|c: char| c.is_ascii_digit()))
+        {
+            return Err(format!("it has a sign, and `{positive}` would do"));
+        }
         return of_cache(1.0, rest, count);
     }
     let n: f64 = number.replace('_', "").parse().map_err(|_| format!("`{number}` is not a number"))?;
@@ -410,6 +415,8 @@ mod tests {
             ("", "not a cache"),
             ("min(1 B", "`)`"),
             ("1.5.2 KiB", "not a number"),
+            ("-4 KiB", "`4 KiB` would do"),
+            ("+4 KiB", "`4 KiB` would do"),
         ] {
             let error = text.parse::<Size>().unwrap_err().to_string();
             assert!(error.contains(word) && error.contains("would do"), "{text}: {error}");

@@ -5,6 +5,7 @@ use std::path::Path;
 use serde::Deserialize;
 use waykeeper_control::{Applied, ApplyError, ApplyRequest, ApplyState, Files, Preview, Status};
 use waykeeper_experiment::InputError;
+use waykeeper_platform::explain::in_plain_words;
 use waykeeper_platform::read_text;
 use waykeeper_policy::{Form, Membership, Offer, Refusal, Step, lower, plan as resolve};
 use waykeeper_report::shown::one_line;
@@ -100,7 +101,8 @@ fn read_steps(file: &Path) -> Result<Vec<Step>, Failure> {
         }
     };
     let step = |(index, step): (usize, serde_json::Value)| {
-        serde_json::from_value(step).map_err(|error| refuse(format!("step {}: {error}", index + 1)))
+        serde_json::from_value(step)
+            .map_err(|error| refuse(format!("step {}: {}", index + 1, in_plain_words(&error.to_string()))))
     };
     Ok(steps.into_iter().enumerate().map(step).collect::<Result<_, _>>()?)
 }

@@ -347,7 +347,7 @@ fn plans_that_are_none() {
     let told = fake.refused(&json!([register(0, 0x79, 1, 1)]), 2);
     assert!(told.contains("this register is none of cache or bandwidth allocation"), "{told}");
     let told = fake.refused(&json!([group("x"), { "wipe": {} }]), 2);
-    assert!(told.starts_with("plan.json: step 2: unknown variant `wipe`, expected one of"), "{told}");
+    assert!(told.starts_with("plan.json: step 2: found `wipe`, expected one of"), "{told}");
     let told = fake.refused(&json!("x"), 2);
     assert!(told.starts_with("plan.json: this is no plan; expected JSON: a list of steps"), "{told}");
     let missing = fake.run(&["apply", "--steps", "none.json"]).with(2).stderr;

@@ -689,7 +689,7 @@ fn a_platform_file_with_a_mistake() {
     desk.file("my.toml", SMALL);
     let text = std::fs::read_to_string(repository().join("platforms/agilex5.toml")).unwrap();
     for (from, to, told) in [
-        ("[counter.tick_ns]", "[counter.tick]", "counter.tick: unknown field `tick`"),
+        ("[counter.tick_ns]", "[counter.tick]", "counter.tick: unknown key `tick`"),
         (
             "[counter.tick_ns]\nvalue = 2.5",
             "[counter.tick_ns]\nvalue = 0.0",
