@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use waykeeper_experiment::cases::Case;
 use waykeeper_experiment::site::Site;
 use waykeeper_run::measurement::Measurement;
-use waykeeper_run::{Clock, MachineRecord, Parameters};
+use waykeeper_run::{ClockRecord, MachineRecord, Parameters};
 
 /// One repeat to be measured.
 #[derive(Debug, Clone, Copy)]
@@ -87,7 +87,7 @@ pub struct OfferedSite {
     /// Its cores and mitigations.
     pub site: Site,
     /// The clock that times the samples.
-    pub clock: Clock,
+    pub clock: ClockRecord,
     /// The machine.
     pub machine: MachineRecord,
     /// What its figures rest on, where they are simulated.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use waykeeper_experiment::is_policy_file;
-use waykeeper_experiment::site::Offer as Offered;
+use waykeeper_experiment::site::MitigationOffer as Offered;
 use waykeeper_platform::CoreId;
 use waykeeper_policy::{Class, CoreList, LoadedPolicy, bundled, find_bundled};
 

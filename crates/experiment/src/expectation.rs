@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
 use crate::describe::OneOrMany;
-use crate::layout::Metric;
+use crate::layout::CaseMetric;
 use crate::point::PointLabel;
 
 /// Statements about one figure, each of which a run is found to meet or not. They never change the exit status.
@@ -25,7 +25,7 @@ pub struct Expectation {
     /// square brackets the point of a sweep: `none[size 8 KiB] < none[size 128 MiB]`.
     pub order: OneOrMany<String>,
     /// The figure that they are about; that of the table where absent.
-    pub metric: Option<Metric>,
+    pub metric: Option<CaseMetric>,
     /// The target's workload; each target's where absent.
     pub target: Option<String>,
     /// The points of sweeps at which they must hold; every point of a sweep that is absent.

@@ -13,7 +13,7 @@ use serde_with::skip_serializing_none;
 pub struct TableLayout {
     /// The figure in its cells.
     #[serde(default)]
-    pub metric: Metric,
+    pub metric: CaseMetric,
     /// The sweep whose points are the rows; the last one where absent.
     pub rows: Option<String>,
     /// The sweep whose points are the columns, or `mitigation`, which it is where absent.
@@ -29,7 +29,8 @@ pub struct TableLayout {
 /// A figure of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Metric {
+#[schemars(rename = "Metric")]
+pub enum CaseMetric {
     /// Latency: the whole table of its statistics; its mean, where there is room for one figure.
     #[default]
     Latency,
@@ -58,7 +59,7 @@ pub enum Metric {
     Misses,
 }
 
-impl fmt::Display for Metric {
+impl fmt::Display for CaseMetric {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Latency => "mean latency",

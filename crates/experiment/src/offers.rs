@@ -5,7 +5,7 @@ use crate::error::InputError;
 use crate::load::Loaded;
 use crate::mitigation;
 use crate::site::RefusalRecord;
-use crate::site::{ExecutorKind, Offer, Site};
+use crate::site::{ExecutorKind, MitigationOffer, Site};
 
 /// The mitigations to be run, `none` first, and those that cannot be had.
 pub(crate) fn offered(loaded: &Loaded, site: &Site) -> Result<(Vec<String>, Vec<RefusalRecord>), InputError> {
@@ -19,7 +19,7 @@ pub(crate) fn offered(loaded: &Loaded, site: &Site) -> Result<(Vec<String>, Vec<
     for (index, name) in listed.iter().enumerate() {
         for part in mitigation::parts(name) {
             if !is_known(loaded, site, part) {
-                let offered = site.mitigations.iter().filter(|(_, offer)| matches!(offer, Offer::Applied(_)));
+                let offered = site.mitigations.iter().filter(|(_, offer)| matches!(offer, MitigationOffer::Applied(_)));
                 let own = experiment.assignments.keys().filter(|_| site.executor == ExecutorKind::Sim);
                 let mut known: Vec<_> = offered.map(|(name, _)| name).chain(own).map(String::as_str).collect();
                 known.sort_unstable();
@@ -68,7 +68,7 @@ fn refusal(loaded: &Loaded, site: &Site, part: &str) -> Option<String> {
         return (site.executor == ExecutorKind::Host).then(|| why.to_owned());
     }
     match &site.mitigations[part] {
-        Offer::Refused(why) => Some(why.clone()),
-        Offer::Applied(_) => None,
+        MitigationOffer::Refused(why) => Some(why.clone()),
+        MitigationOffer::Applied(_) => None,
     }
 }

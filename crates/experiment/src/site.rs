@@ -39,7 +39,7 @@ pub struct SiteCore {
 
 /// Whether a mitigation can be applied here.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Offer {
+pub enum MitigationOffer {
     /// It can; what it does.
     Applied(String),
     /// It is known, but not to be had here; why.
@@ -57,8 +57,8 @@ pub struct RefusalRecord {
 }
 
 /// Offers of a place that can apply none of what other places know; `elsewhere` gives the reasons by name.
-pub fn refused_elsewhere(elsewhere: &BTreeMap<String, String>) -> BTreeMap<String, Offer> {
-    elsewhere.iter().map(|(name, why)| (name.clone(), Offer::Refused(why.clone()))).collect()
+pub fn refused_elsewhere(elsewhere: &BTreeMap<String, String>) -> BTreeMap<String, MitigationOffer> {
+    elsewhere.iter().map(|(name, why)| (name.clone(), MitigationOffer::Refused(why.clone()))).collect()
 }
 
 /// The place where cases run.
@@ -75,7 +75,7 @@ pub struct Site {
     /// The core that `auto` means.
     pub auto_core: CoreId,
     /// Every mitigation that is known here or elsewhere.
-    pub mitigations: BTreeMap<String, Offer>,
+    pub mitigations: BTreeMap<String, MitigationOffer>,
     /// Those of them that act on the target's buffer, and so need it to have one.
     pub needs_buffer: Vec<String>,
     /// Those of them that place the target's memory, and so need it to be Waykeeper's own.

@@ -10,7 +10,7 @@ use std::path::Path;
 use bolero::{TypeGenerator, check};
 use waykeeper_experiment::cases::Plan;
 use waykeeper_experiment::describe::Experiment;
-use waykeeper_experiment::site::{ExecutorKind, Offer, Site, SiteCore};
+use waykeeper_experiment::site::{ExecutorKind, MitigationOffer, Site, SiteCore};
 use waykeeper_experiment::{InputError, Loaded, Set};
 use waykeeper_statistics::Budget;
 use waykeeper_workload::{CacheShape, CacheShapes};
@@ -27,7 +27,11 @@ fn site(executor: ExecutorKind) -> Site {
         siblings: if id == 3 { vec![2] } else { Vec::new() },
     };
     let offers = [("nl3a", true), ("cp", true), ("qos", true), ("fifo", false)].map(|(name, applied)| {
-        let offer = if applied { Offer::Applied("it does".into()) } else { Offer::Refused("it is not here".into()) };
+        let offer = if applied {
+            MitigationOffer::Applied("it does".into())
+        } else {
+            MitigationOffer::Refused("it is not here".into())
+        };
         (name.to_owned(), offer)
     });
     Site {

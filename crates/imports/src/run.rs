@@ -9,7 +9,7 @@ use waykeeper_experiment::site::ExecutorKind;
 use waykeeper_experiment::{InputError, Loaded};
 use waykeeper_run::measurement::{Measured, Measurement};
 use waykeeper_run::samples::{Counts, Samples};
-use waykeeper_run::{Clock, ImportRecord, MachineRecord, Run, SCHEMA, Tool};
+use waykeeper_run::{ClockRecord, ImportRecord, MachineRecord, Run, SCHEMA, Tool};
 use waykeeper_statistics::Budget;
 use waykeeper_workload::{Passes, Pattern, format_ns};
 
@@ -267,7 +267,7 @@ fn base(
         repeats: 1,
         seed: 0,
         cut_short: false,
-        clock: Clock {
+        clock: ClockRecord {
             name: format!("{}'s own", imported.tool),
             frequency_hz: 1e9 / step_ns,
             tick_ns: step_ns,

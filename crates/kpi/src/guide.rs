@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
-use waykeeper_platform::catalogue::{Measurement, Outcome, Test, catalogue};
+use waykeeper_platform::catalogue::{GuideResult, MeasuredMachine, Test, catalogue};
 use waykeeper_run::Run;
 use waykeeper_workload::InstructionCount;
 
@@ -55,11 +55,11 @@ pub fn nearest(measurand: &Measurand<'_>, boot: &BootRecord, run: &Run, wakeup_p
 }
 
 /// DPDK's driver runs in user space: its figures stand beside none of a kernel's path.
-fn is_kernels(result: &Outcome) -> bool {
+fn is_kernels(result: &GuideResult) -> bool {
     result.driver.as_deref() != Some("DPDK")
 }
 
-fn words(result: &Outcome) -> String {
+fn words(result: &GuideResult) -> String {
     let test = match result.test {
         Test::Cyclictest => "cyclictest".to_owned(),
         Test::Rtcp => {
@@ -108,33 +108,33 @@ impl<'r> Here<'r> {
     }
 
     /// 0 for this processor, else how many cores more or fewer another one has, and one.
-    fn processor_apart(&self, measurement: &Measurement) -> u32 {
+    fn processor_apart(&self, measurement: &MeasuredMachine) -> u32 {
         match self.is_processor(measurement) {
             true => 0,
             false => 1 + measurement.cores.abs_diff(self.run.machine.cores),
         }
     }
 
-    fn is_processor(&self, measurement: &Measurement) -> bool {
+    fn is_processor(&self, measurement: &MeasuredMachine) -> bool {
         let brand = self.run.machine.processor.as_deref().unwrap_or_default();
         catalogue().of_brand(brand).is_some_and(|entry| entry.sku == measurement.sku)
     }
 
     /// Where nothing is said, the guide's usual one: on.
-    fn mode_apart(&self, result: &Outcome) -> bool {
+    fn mode_apart(&self, result: &GuideResult) -> bool {
         result.tcc_mode != self.tcc_mode.unwrap_or(true)
     }
 
-    fn work_apart(&self, result: &Outcome) -> u64 {
+    fn work_apart(&self, result: &GuideResult) -> u64 {
         let there = u64::from(result.thousand_instructions.unwrap_or(0));
         there.abs_diff(self.thousand_instructions.unwrap_or(0))
     }
 
-    fn period_apart(&self, result: &Outcome) -> u64 {
+    fn period_apart(&self, result: &GuideResult) -> u64 {
         (f64::from(result.period_us) - self.period_us).abs() as u64
     }
 
-    fn differs(&self, measurement: &Measurement, result: &Outcome) -> Vec<String> {
+    fn differs(&self, measurement: &MeasuredMachine, result: &GuideResult) -> Vec<String> {
         let mut list = Vec::new();
         let machine = &self.run.machine;
         if !self.is_processor(measurement) {

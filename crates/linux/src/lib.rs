@@ -42,6 +42,6 @@ pub use discover::{Discovered, FIFO, HUGE_PAGES, NotDiscovered, discover, online
 pub use facts::{Facts, facts, kernel_release, kernel_version};
 pub use hypervisor::{Below, below};
 pub use kept_time::{KeptTime, kept_for_ordinary_tasks};
-pub use recording::{Recording, RecordingError};
+pub use recording::{RecordedTreeError, Recording};
 pub use root::Root;
 pub use waykeeper_platform::{format_cpulist, parse_boot_cpulist, parse_cpulist, parse_cpumask};

@@ -11,7 +11,7 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use crate::beneath::open_within;
-use crate::recording::{MANIFEST, Manifest, Recording, RecordingError};
+use crate::recording::{MANIFEST, Manifest, RecordedTreeError, Recording};
 
 /// No text of a machine that is read here is longer; recordings leave longer ones out.
 const MOST_BYTES: u64 = 4 << 20;
@@ -51,7 +51,7 @@ impl Root {
     ///
     /// # Errors
     /// An archive that cannot be read, or is none.
-    pub fn open(path: &Path) -> Result<Self, RecordingError> {
+    pub fn open(path: &Path) -> Result<Self, RecordedTreeError> {
         if path.is_dir() { Ok(Self::at(path)) } else { Ok(Recording::read(path)?.into()) }
     }
 

@@ -1,6 +1,6 @@
 //! The catalogue: one processor, or all of them.
 
-use waykeeper_platform::catalogue::{Catalogue, Entry, Measurement, Slip, Test};
+use waykeeper_platform::catalogue::{Catalogue, Entry, MeasuredMachine, Slip, Test};
 
 use crate::table::{columns, table};
 use crate::text::{paragraph, section};
@@ -103,7 +103,7 @@ fn mask(entry: &Entry) -> String {
     }
 }
 
-fn measurement(of: &Measurement) -> String {
+fn measurement(of: &MeasuredMachine) -> String {
     let masks: Vec<_> = of
         .masks
         .iter()

@@ -1,6 +1,6 @@
 //! Two runs side by side, case by case.
 
-use waykeeper_experiment::layout::Metric;
+use waykeeper_experiment::layout::CaseMetric;
 
 use crate::comparison::{Both, Compared, ComparedCase, RunComparison};
 use crate::figure::{ratio, time};
@@ -22,7 +22,7 @@ const BANDWIDTH: [Shown; 2] =
     [("total_bandwidth_bytes_per_s", "all cores", bandwidth), ("bandwidth_bytes_per_s", "the target", bandwidth)];
 
 fn bandwidth(value: Option<f64>) -> String {
-    figure(Metric::Bandwidth, value)
+    figure(CaseMetric::Bandwidth, value)
 }
 
 /// The comparison as text.

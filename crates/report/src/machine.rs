@@ -1,7 +1,7 @@
 //! What a machine is: cores, caches and controls at a glance.
 
 use waykeeper_linux::machine::{
-    CacheKind, CacheUse, Control, Cores, How, Limits, Machine, MeasuredLatencies, Shares, Unit,
+    CacheKind, CacheUse, Control, CoresOfKind, How, Limits, Machine, MeasuredLatencies, Shares, Unit,
 };
 use waykeeper_platform::format_cpulist;
 
@@ -97,7 +97,7 @@ fn cores(machine: &Machine) -> String {
     text
 }
 
-fn core_row(cores: &Cores) -> Vec<String> {
+fn core_row(cores: &CoresOfKind) -> Vec<String> {
     let number = |number: Option<u64>| number.map_or(String::new(), |number| number.to_string());
     let highest = match (cores.slowest_max_mhz, cores.max_mhz) {
         (Some(slow), Some(fast)) => format!("{slow} to {fast}"),

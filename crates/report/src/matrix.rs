@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use waykeeper_experiment::cases::called;
-use waykeeper_experiment::layout::Metric;
+use waykeeper_experiment::layout::CaseMetric;
 use waykeeper_experiment::mitigation::NONE;
 use waykeeper_experiment::sweep::SweepRecord;
 use waykeeper_run::{CaseRecord, Run};
@@ -48,12 +48,12 @@ pub fn matrix(run: &Run) -> Option<String> {
 
 /// Slowdown is of loaded cases, cost of mitigated solo ones. For the others, of the solo cases only the unmitigated one is
 /// shown beside the loaded ones.
-pub fn is_shown(case: &CaseRecord, run: &Run, metric: Metric) -> bool {
+pub fn is_shown(case: &CaseRecord, run: &Run, metric: CaseMetric) -> bool {
     let solo = case.neighbours.is_empty();
     let loaded_ones = run.cases.iter().any(|case| !case.neighbours.is_empty());
     match metric {
-        Metric::Slowdown => !solo,
-        Metric::Cost => solo && case.mitigation != NONE,
+        CaseMetric::Slowdown => !solo,
+        CaseMetric::Cost => solo && case.mitigation != NONE,
         _ => !solo || case.mitigation == NONE || !loaded_ones,
     }
 }

@@ -1,6 +1,6 @@
 //! Published figures beside those of the run.
 
-use waykeeper_experiment::layout::Metric;
+use waykeeper_experiment::layout::CaseMetric;
 use waykeeper_experiment::published::Figure;
 use waykeeper_experiment::published::Reference;
 use waykeeper_run::{CaseRecord, Run};
@@ -11,14 +11,14 @@ use crate::table::{columns, table};
 use crate::text::paragraph;
 
 /// The figures that can be published, the metric of each, and its heading.
-const FIGURES: [(Figure, Metric, &str); 7] = [
-    (Figure::MinNs, Metric::Min, "min"),
-    (Figure::MeanNs, Metric::Mean, "mean"),
-    (Figure::MaxNs, Metric::Max, "max"),
-    (Figure::Slowdown, Metric::Slowdown, "slowdown"),
-    (Figure::BandwidthBytesPerS, Metric::Bandwidth, "bandwidth"),
-    (Figure::TotalBandwidthBytesPerS, Metric::TotalBandwidth, "all cores"),
-    (Figure::MissesPerSample, Metric::Misses, "misses"),
+const FIGURES: [(Figure, CaseMetric, &str); 7] = [
+    (Figure::MinNs, CaseMetric::Min, "min"),
+    (Figure::MeanNs, CaseMetric::Mean, "mean"),
+    (Figure::MaxNs, CaseMetric::Max, "max"),
+    (Figure::Slowdown, CaseMetric::Slowdown, "slowdown"),
+    (Figure::BandwidthBytesPerS, CaseMetric::Bandwidth, "bandwidth"),
+    (Figure::TotalBandwidthBytesPerS, CaseMetric::TotalBandwidth, "all cores"),
+    (Figure::MissesPerSample, CaseMetric::Misses, "misses"),
 ];
 
 /// A table of the cases that have published figures.

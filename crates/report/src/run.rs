@@ -1,7 +1,7 @@
 //! A run as text: headline, tables, what they show, what a reader must know.
 
-use waykeeper_experiment::layout::Metric;
-use waykeeper_run::{CaseRecord, Clock, Run};
+use waykeeper_experiment::layout::CaseMetric;
+use waykeeper_run::{CaseRecord, ClockRecord, Run};
 use waykeeper_statistics::Verdict;
 
 use crate::figure::{count, ratio, run_length, sample, time};
@@ -78,14 +78,14 @@ fn cases(run: &Run) -> String {
     table(&columns, &rows)
 }
 
-fn case_row(case: &CaseRecord, metric: Metric, clock: &Clock) -> Vec<String> {
-    let bandwidth = matches!(metric, Metric::Bandwidth | Metric::TotalBandwidth);
-    let of = |shown: bool, metric: Metric| if shown { figure(metric, case.figure(metric)) } else { String::new() };
+fn case_row(case: &CaseRecord, metric: CaseMetric, clock: &ClockRecord) -> Vec<String> {
+    let bandwidth = matches!(metric, CaseMetric::Bandwidth | CaseMetric::TotalBandwidth);
+    let of = |shown: bool, metric: CaseMetric| if shown { figure(metric, case.figure(metric)) } else { String::new() };
     vec![
         case.name.clone(),
-        of(metric == Metric::Misses, Metric::Misses),
-        of(bandwidth, Metric::Bandwidth),
-        of(bandwidth, Metric::TotalBandwidth),
+        of(metric == CaseMetric::Misses, CaseMetric::Misses),
+        of(bandwidth, CaseMetric::Bandwidth),
+        of(bandwidth, CaseMetric::TotalBandwidth),
         if case.samples > 0 { count(case.samples) } else { String::new() },
         sample(case.min_ns, clock.step_ns()),
         time(case.mean_ns),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use waykeeper_trace::foreign::Format;
-use waykeeper_trace::{PAGE, RecordKind, Trace};
+use waykeeper_trace::{PAGE, RecordKind, StoredTrace};
 use waykeeper_workload::format_ns;
 
 use crate::figure::{count, counted, three_digits};
@@ -49,7 +49,7 @@ pub struct TraceSummary {
 
 impl TraceSummary {
     /// Of a trace in a file.
-    pub fn of(file: &str, trace: &Trace) -> Self {
+    pub fn of(file: &str, trace: &StoredTrace) -> Self {
         let header = trace.header();
         Self {
             file: file.into(),

@@ -4,8 +4,8 @@ use waykeeper_experiment::cases::{Case, Plan, Purpose};
 use waykeeper_experiment::describe::Experiment;
 use waykeeper_experiment::mitigation::NONE;
 use waykeeper_statistics::{
-    Arms, Budget, Effect, Figures, JudgementKind, LimitUnit, Metric, Observed, Repeat, Seen, Verdict, VerdictKind,
-    effect, judge, supports, verdict,
+    Arms, Budget, Effect, Figures, JudgementKind, LimitUnit, Metric, Observed, Repeat, SoloAndLoaded, Verdict,
+    VerdictKind, effect, judge, supports, verdict,
 };
 use waykeeper_workload::{Pattern, format_ns};
 
@@ -246,7 +246,7 @@ impl All<'_> {
         };
         let (solo, loaded) = (target(true), target(false));
         let (sentinel_solo, sentinel_loaded) = (sentinel(true), sentinel(false));
-        effect(&Seen {
+        effect(&SoloAndLoaded {
             target_solo: &solo,
             target_loaded: &loaded,
             sentinel_solo_ns: &sentinel_solo,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use waykeeper_platform::CoreId;
 
 use crate::off_core::{OFF_CORE_MS, within_samples_s};
-use crate::record::{FastCheck, LongSample, Occupancy, PacketRecord, Placement, Privilege, SampledRecord};
+use crate::record::{FastCheck, LongSample, Occupancy, PacketRecord, PlacementRecord, Privilege, SampledRecord};
 use crate::samples::Samples;
 
 /// What one repeat gave.
@@ -36,7 +36,7 @@ pub struct Measurement {
     /// What each neighbour did meanwhile, in the case's order.
     pub neighbours: Vec<NeighbourProgress>,
     /// Placement asked and got.
-    pub placement: BTreeMap<String, Placement>,
+    pub placement: BTreeMap<String, PlacementRecord>,
     /// What was asked of the system, and what it gave.
     pub privileges: Vec<Privilege>,
     /// What else disturbed the target's core.

@@ -1,7 +1,7 @@
 //! How much a figure of a case differs between its repeats.
 
 use serde::Serialize;
-use waykeeper_experiment::layout::Metric;
+use waykeeper_experiment::layout::CaseMetric;
 use waykeeper_statistics::half_width;
 
 use crate::record::{CaseRecord, RepeatRecord, Run};
@@ -56,11 +56,11 @@ impl FigureSpread {
 }
 
 /// The interval of a figure that is a mean over repeats; none for extremes and quantiles, which are none.
-pub fn spread(run: &Run, case: &CaseRecord, metric: Metric) -> Option<FigureSpread> {
+pub fn spread(run: &Run, case: &CaseRecord, metric: CaseMetric) -> Option<FigureSpread> {
     let of_repeats = |figure: fn(&RepeatRecord) -> Option<f64>| -> Vec<f64> {
         case.repeats.iter().filter(|repeat| repeat.not_counted.is_none()).filter_map(figure).collect()
     };
-    if let (Metric::Slowdown, Some(error), Some(value), Some(sampled)) =
+    if let (CaseMetric::Slowdown, Some(error), Some(value), Some(sampled)) =
         (metric, case.slowdown_standard_error, case.slowdown, &case.sampled)
     {
         let half = NORMAL * error;
@@ -68,11 +68,11 @@ pub fn spread(run: &Run, case: &CaseRecord, metric: Metric) -> Option<FigureSpre
         return Some(FigureSpread { low: value - half, high: value + half, n, of: SpreadOf::Windows });
     }
     let values = match metric {
-        Metric::Slowdown => slowdowns(case, alone(run, case)?),
-        Metric::Mean | Metric::Latency => of_repeats(|repeat| repeat.mean_ns),
-        Metric::Bandwidth => of_repeats(|repeat| repeat.bandwidth_bytes_per_s),
-        Metric::TotalBandwidth => of_repeats(|repeat| repeat.total_bandwidth_bytes_per_s),
-        Metric::Misses => of_repeats(|repeat| repeat.misses_per_sample),
+        CaseMetric::Slowdown => slowdowns(case, alone(run, case)?),
+        CaseMetric::Mean | CaseMetric::Latency => of_repeats(|repeat| repeat.mean_ns),
+        CaseMetric::Bandwidth => of_repeats(|repeat| repeat.bandwidth_bytes_per_s),
+        CaseMetric::TotalBandwidth => of_repeats(|repeat| repeat.total_bandwidth_bytes_per_s),
+        CaseMetric::Misses => of_repeats(|repeat| repeat.misses_per_sample),
         _ => return None,
     };
     FigureSpread::of(&values)
@@ -127,23 +127,23 @@ mod tests {
     fn the_interval_is_students_for_the_pairs_of_repeats() {
         let mut run = run(vec![case(false, &[10.0, 20.0, 10.0]), case(true, &[10.0, 24.0, 14.0])]);
         // Ratios 1, 1.2, 1.4: mean 1.2, s = 0.2; t(0.975, 2) = 4.3027 (tables): 4.3027 x 0.2 / sqrt 3 = 0.49683.
-        let found = spread(&run, &run.cases[1], Metric::Slowdown).unwrap();
+        let found = spread(&run, &run.cases[1], CaseMetric::Slowdown).unwrap();
         assert!((found.low - 0.70317).abs() < 1e-4 && (found.high - 1.69683).abs() < 1e-4, "{found:?}");
         assert_eq!((found.n, found.of), (3, SpreadOf::Repeats));
         // A repeat that does not count is in no pair.
         run.cases[0].repeats[2].not_counted = Some("the clock changed".into());
         // 1 and 1.2: mean 1.1, s = 0.141421, t(0.975, 1) = 12.7062: 12.7062 x 0.1 = 1.27062.
-        let found = spread(&run, &run.cases[1], Metric::Slowdown).unwrap();
+        let found = spread(&run, &run.cases[1], CaseMetric::Slowdown).unwrap();
         assert!((found.high - 2.37062).abs() < 1e-4 && found.n == 2, "{found:?}");
         run.cases[1].repeats.truncate(1);
-        assert_eq!(spread(&run, &run.cases[1], Metric::Slowdown), None);
+        assert_eq!(spread(&run, &run.cases[1], CaseMetric::Slowdown), None);
     }
 
     #[test]
     fn extremes_and_cases_alone_have_no_interval() {
         let run = run(vec![case(true, &[10.0, 24.0, 14.0])]);
-        assert_eq!(spread(&run, &run.cases[0], Metric::Slowdown), None);
-        assert_eq!(spread(&run, &run.cases[0], Metric::Max), None);
-        assert!(spread(&run, &run.cases[0], Metric::Mean).is_some());
+        assert_eq!(spread(&run, &run.cases[0], CaseMetric::Slowdown), None);
+        assert_eq!(spread(&run, &run.cases[0], CaseMetric::Max), None);
+        assert!(spread(&run, &run.cases[0], CaseMetric::Mean).is_some());
     }
 }

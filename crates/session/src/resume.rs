@@ -8,7 +8,7 @@ use waykeeper_executor::{Begun, Executor, OfferedSite};
 use waykeeper_experiment::cases::{Case, Plan};
 use waykeeper_experiment::{InputError, Loaded};
 use waykeeper_run::unfinished::{self, Header, JournalEntry, Log, Unfinished, checksum};
-use waykeeper_run::{Clock, folder};
+use waykeeper_run::{ClockRecord, folder};
 
 use crate::error::SessionError;
 use crate::folder::RunFolder;
@@ -156,7 +156,7 @@ fn difference(header: &Header, place: &OfferedSite, plan: &Plan) -> Option<Strin
         .or_else(|| cases(&header.plan.cases, &plan.cases))
 }
 
-pub(crate) fn other_clock(was: &Clock, is: &Clock) -> Option<String> {
+pub(crate) fn other_clock(was: &ClockRecord, is: &ClockRecord) -> Option<String> {
     if was.name != is.name {
         return Some(format!("samples were timed by {}, and would be by {}", was.name, is.name));
     }

@@ -32,7 +32,7 @@ pub struct Observed {
 
 /// What was seen without and with the neighbours. A part that was not run is empty.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Seen<'a> {
+pub struct SoloAndLoaded<'a> {
     /// Repeats of the unmitigated target alone.
     pub target_solo: &'a [Observed],
     /// Repeats of the unmitigated target with the neighbours.
@@ -80,7 +80,7 @@ impl Effect {
 /// chance is unlikely: with enough repeats (at least 4, and so many that the test can show anything), the exact one-sided
 /// rank test at an equal share of 5 % for each figure; with fewer, every loaded value above the largest solo value by more
 /// than the whole solo range.
-pub fn effect(seen: &Seen<'_>) -> Effect {
+pub fn effect(seen: &SoloAndLoaded<'_>) -> Effect {
     let figures: Vec<Figure> = figures(seen).into_iter().filter(Figure::shows_a_spread).collect();
     if figures.is_empty() {
         return Effect::Unknown(format!(
@@ -109,7 +109,7 @@ pub fn effect(seen: &Seen<'_>) -> Effect {
     }
 }
 
-fn figures(seen: &Seen<'_>) -> Vec<Figure> {
+fn figures(seen: &SoloAndLoaded<'_>) -> Vec<Figure> {
     let of_target = |name, unit: fn(f64) -> String, value: fn(&Observed) -> Option<f64>| Figure {
         name,
         unit,

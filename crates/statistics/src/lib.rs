@@ -25,7 +25,7 @@ mod wording;
 
 pub use budget::{BadBudget, Budget, LimitUnit, Metric};
 pub use comparison::{Arms, Comparison, EffectDirection, Maxima, NotCompared, Rates, Repeat, compare};
-pub use effect::{Effect, LEAST_SHIFT, Observed, Seen, effect};
+pub use effect::{Effect, LEAST_SHIFT, Observed, SoloAndLoaded, effect};
 pub use excess::excess_ratio;
 pub use judgement::{Figures, Judgement, JudgementKind, judge, judge_at};
 pub use mean::half_width;

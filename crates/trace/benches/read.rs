@@ -3,18 +3,18 @@
 use std::io::Cursor;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use waykeeper_trace::{Record, RecordKind, Trace, Writer};
+use waykeeper_trace::{Record, RecordKind, StoredTrace, Writer};
 
 const RECORDS: u64 = 2_000_000;
 
-fn trace(address: impl Fn(u64) -> u64) -> Trace {
+fn trace(address: impl Fn(u64) -> u64) -> StoredTrace {
     let mut writer = Writer::new(Cursor::new(Vec::new()), "bench", false).expect("memory");
     for i in 0..RECORDS {
         let kind = if i % 4 == 3 { RecordKind::Store } else { RecordKind::Load };
         let record = Record { address: address(i), gap: i % 3, bytes: 4, kind, dependent: false };
         writer.push(&record).expect("memory");
     }
-    Trace::from_bytes(writer.finish().expect("memory").0.into_inner()).expect("a whole trace")
+    StoredTrace::from_bytes(writer.finish().expect("memory").0.into_inner()).expect("a whole trace")
 }
 
 fn read(c: &mut Criterion) {

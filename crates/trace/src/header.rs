@@ -21,7 +21,7 @@ const PASSES: u16 = 8;
 
 /// What a trace holds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Header {
+pub struct TraceHeader {
     /// Version of the format.
     pub version: u16,
     /// The command or program that was recorded, and how.
@@ -40,7 +40,7 @@ pub struct Header {
     pub(crate) pages_at: u64,
 }
 
-impl Header {
+impl TraceHeader {
     /// Records of one kind.
     pub fn count(&self, kind: RecordKind) -> u64 {
         self.records[kind.number()]

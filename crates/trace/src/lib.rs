@@ -1,7 +1,7 @@
 //! Memory accesses of a program as a file.
 //!
 //! A trace is a stream of [`Record`]s: loads, stores, modifies and (if wanted) instruction fetches, with address, size and
-//! the number of instructions in between. [`Writer`] and [`Reader`] write and read it block by block; [`Trace`] holds a
+//! the number of instructions in between. [`Writer`] and [`Reader`] write and read it block by block; [`StoredTrace`] holds a
 //! whole one in memory, compressed. [`foreign`] reads the traces of others.
 //!
 //! # The file
@@ -43,10 +43,10 @@ mod write;
 
 pub use error::TraceError;
 pub use foreign::CODE_BLOCK;
-pub use header::Header;
+pub use header::TraceHeader;
 pub use marked::{MOST_PASSES, RecordedPass, RecordedPasses};
 pub use pages::{PAGE, PageMap, PageSet};
 pub use read::Reader;
 pub use record::{Record, RecordKind};
-pub use stored::{Passes, Trace};
+pub use stored::{StoredTrace, TracePasses};
 pub use write::Writer;

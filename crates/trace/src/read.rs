@@ -6,7 +6,7 @@ use zstd::bulk::Decompressor;
 
 use crate::block::{self, LEAST_BYTES, MOST_RAW, MOST_RECORDS};
 use crate::error::TraceError;
-use crate::header::{FIXED_BYTES, Header, read_all};
+use crate::header::{FIXED_BYTES, TraceHeader, read_all};
 use crate::marked::{MOST_MARKED_RAW, RecordedPasses};
 use crate::pages::{MOST_PAGES, PageMap};
 use crate::record::{Record, RecordKind};
@@ -18,7 +18,7 @@ const MOST_PAGES_RAW: u64 = 20 * MOST_PAGES + 20;
 /// Reads a trace block by block, from its beginning to its end; what it holds in memory does not grow with its length.
 pub struct Reader<R> {
     input: BufReader<R>,
-    header: Header,
+    header: TraceHeader,
     data: PageMap,
     code: PageMap,
     passes: RecordedPasses,
@@ -38,7 +38,7 @@ impl<R: Read + Seek> Reader<R> {
     pub fn new(input: R) -> Result<Self, TraceError> {
         let mut input = BufReader::with_capacity(1 << 18, input);
         input.rewind()?;
-        let header = Header::read(&mut input)?;
+        let header = TraceHeader::read(&mut input)?;
         let at = FIXED_BYTES + header.source.len() as u64;
         let end = input.seek(SeekFrom::End(0))?;
         if header.pages_at < at || header.pages_at > end {
@@ -62,7 +62,7 @@ impl<R: Read + Seek> Reader<R> {
     }
 
     /// What the trace holds.
-    pub fn header(&self) -> &Header {
+    pub fn header(&self) -> &TraceHeader {
         &self.header
     }
 
@@ -220,6 +220,6 @@ fn page_maps(bytes: &mut &[u8]) -> Option<[PageMap; 2]> {
 }
 
 /// Data accesses, and whether there are any, as a workload needs them.
-pub(crate) fn has_accesses(header: &Header) -> bool {
+pub(crate) fn has_accesses(header: &TraceHeader) -> bool {
     header.total() > header.count(RecordKind::Fetch)
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::error::TraceError;
 use crate::foreign::{self, Format};
-use crate::header::Header;
+use crate::header::TraceHeader;
 use crate::marked::RecordedPasses;
 use crate::pages::PageMap;
 use crate::read::{Reader, has_accesses};
@@ -17,16 +17,16 @@ use crate::write::Writer;
 
 /// A trace in memory.
 #[derive(Clone)]
-pub struct Trace {
+pub struct StoredTrace {
     format: Format,
     bytes: Arc<[u8]>,
-    header: Header,
+    header: TraceHeader,
     data: PageMap,
     code: PageMap,
     passes: Arc<RecordedPasses>,
 }
 
-impl Trace {
+impl StoredTrace {
     /// Reads a file of any known format; a foreign one is converted, with its instruction fetches where it has them. The
     /// whole file is checked, so that nothing is wrong with it later.
     ///
@@ -55,7 +55,7 @@ impl Trace {
     /// A trace from the content of a file in Waykeeper's format.
     ///
     /// # Errors
-    /// As for [`Trace::load`].
+    /// As for [`StoredTrace::load`].
     pub fn from_bytes(bytes: Vec<u8>) -> Result<Self, TraceError> {
         let bytes: Arc<[u8]> = bytes.into();
         let mut reader = Reader::new(Bytes::new(Arc::clone(&bytes)))?;
@@ -75,7 +75,7 @@ impl Trace {
     }
 
     /// What it holds.
-    pub fn header(&self) -> &Header {
+    pub fn header(&self) -> &TraceHeader {
         &self.header
     }
 
@@ -100,20 +100,20 @@ impl Trace {
     }
 
     /// A reader that goes through the trace again and again.
-    pub fn passes(&self) -> Passes {
-        Passes { trace: self.clone(), reader: None, blocks: 0, only: None }
+    pub fn passes(&self) -> TracePasses {
+        TracePasses { trace: self.clone(), reader: None, blocks: 0, only: None }
     }
 }
 
-impl fmt::Debug for Trace {
+impl fmt::Debug for StoredTrace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Trace").field("header", &self.header).field("stored_bytes", &self.bytes.len()).finish()
+        f.debug_struct("StoredTrace").field("header", &self.header).field("stored_bytes", &self.bytes.len()).finish()
     }
 }
 
 /// Goes through a trace again and again, block by block.
-pub struct Passes {
-    trace: Trace,
+pub struct TracePasses {
+    trace: StoredTrace,
     reader: Option<Reader<Bytes<Arc<[u8]>>>>,
     /// Blocks read in this pass.
     blocks: u64,
@@ -121,7 +121,7 @@ pub struct Passes {
     only: Option<Arc<[Record]>>,
 }
 
-impl Passes {
+impl TracePasses {
     /// Puts the next records in place of what `records` holds; none at the end of a pass, after which the next one
     /// begins.
     pub fn next_block(&mut self, records: &mut Vec<Record>) {
@@ -163,14 +163,14 @@ impl Passes {
 }
 
 /// The copy stands where the original does.
-impl Clone for Passes {
+impl Clone for TracePasses {
     fn clone(&self) -> Self {
         Self { trace: self.trace.clone(), reader: None, blocks: self.blocks, only: self.only.clone() }
     }
 }
 
-impl fmt::Debug for Passes {
+impl fmt::Debug for TracePasses {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Passes").field("trace", &self.trace).field("blocks", &self.blocks).finish()
+        f.debug_struct("TracePasses").field("trace", &self.trace).field("blocks", &self.blocks).finish()
     }
 }

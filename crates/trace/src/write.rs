@@ -7,7 +7,7 @@ use zstd::bulk::Compressor;
 use crate::block::{Encoder, MOST_RECORDS};
 use crate::error::TraceError;
 use crate::foreign::MOST_ACCESS_BYTES;
-use crate::header::{Header, MOST_SOURCE, VERSION};
+use crate::header::{MOST_SOURCE, TraceHeader, VERSION};
 use crate::marked::RecordedPasses;
 use crate::pages::{MOST_PAGES, PageSet};
 use crate::record::{Record, RecordKind};
@@ -19,7 +19,7 @@ const LEVEL: i32 = 3;
 /// Writes records to a file, block by block; what it holds in memory does not grow with their number.
 pub struct Writer<W: Write + Seek> {
     out: W,
-    header: Header,
+    header: TraceHeader,
     block: Encoder,
     compressor: Compressor<'static>,
     compressed: Vec<u8>,
@@ -38,7 +38,7 @@ impl<W: Write + Seek> Writer<W> {
         while source.len() > MOST_SOURCE {
             source.pop();
         }
-        let header = Header { version: VERSION, source, has_fetches, ..Header::default() };
+        let header = TraceHeader { version: VERSION, source, has_fetches, ..TraceHeader::default() };
         header.write(&mut out, false)?;
         let mut compressor = Compressor::new(LEVEL)?;
         compressor.include_checksum(true)?;
@@ -111,7 +111,7 @@ impl<W: Write + Seek> Writer<W> {
     ///
     /// # Errors
     /// What the system refuses.
-    pub fn finish(mut self) -> Result<(W, Header), TraceError> {
+    pub fn finish(mut self) -> Result<(W, TraceHeader), TraceError> {
         if self.block.records > 0 {
             self.flush_block()?;
         }

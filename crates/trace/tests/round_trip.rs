@@ -3,7 +3,7 @@
 use std::io::Cursor;
 
 use proptest::prelude::*;
-use waykeeper_trace::{Header, PAGE, Reader, Record, RecordKind, Trace, TraceError, Writer};
+use waykeeper_trace::{PAGE, Reader, Record, RecordKind, StoredTrace, TraceError, TraceHeader, Writer};
 
 fn written(records: &[Record], source: &str) -> Vec<u8> {
     let mut writer = Writer::new(Cursor::new(Vec::new()), source, true).unwrap();
@@ -13,7 +13,7 @@ fn written(records: &[Record], source: &str) -> Vec<u8> {
     writer.finish().unwrap().0.into_inner()
 }
 
-fn read(bytes: &[u8]) -> Result<(Header, Vec<Record>), TraceError> {
+fn read(bytes: &[u8]) -> Result<(TraceHeader, Vec<Record>), TraceError> {
     let mut reader = Reader::new(Cursor::new(bytes))?;
     let records = reader.read_to_end()?;
     Ok((reader.header().clone(), records))
@@ -83,7 +83,7 @@ proptest! {
 #[test]
 fn many_blocks_come_back_in_order_and_again() {
     let records: Vec<Record> = (0..200_000u64).map(|i| load(i * 2_380 % 1_000_003)).collect();
-    let trace = Trace::from_bytes(written(&records, "strides")).unwrap();
+    let trace = StoredTrace::from_bytes(written(&records, "strides")).unwrap();
     let mut passes = trace.passes();
     let mut block = Vec::new();
     for _ in 0..2 {
@@ -109,7 +109,7 @@ fn many_blocks_come_back_in_order_and_again() {
 #[test]
 fn a_single_block_comes_back_again_and_again() {
     let records = [load(64), load(4096)];
-    let trace = Trace::from_bytes(written(&records, "two")).unwrap();
+    let trace = StoredTrace::from_bytes(written(&records, "two")).unwrap();
     let (mut passes, mut block) = (trace.passes(), Vec::new());
     for _ in 0..3 {
         passes.next_block(&mut block);
@@ -151,6 +151,6 @@ fn each_refusal_says_what_is_wrong() {
     assert!(with(65 + 8, 0xff).contains("impossible lengths"));
     let last_of_block = 65 + 12 + u32::from_le_bytes(whole[65..69].try_into().unwrap()) as usize - 1;
     assert!(with(last_of_block, whole[last_of_block] ^ 1).contains("cannot be decompressed"));
-    let nothing = Trace::from_bytes(written(&[], "")).unwrap_err().to_string();
+    let nothing = StoredTrace::from_bytes(written(&[], "")).unwrap_err().to_string();
     assert!(nothing.contains("no memory access"), "{nothing}");
 }

@@ -173,7 +173,7 @@ fn spinner() -> ProgressBar {
 
 fn info(file: &Path, json: bool) -> Result<Exit, Failure> {
     let name = file.display().to_string();
-    let trace = waykeeper_trace::Trace::load(file)
+    let trace = waykeeper_trace::StoredTrace::load(file)
         .map_err(|error: TraceError| InputError::in_file(&name, error.to_string()))?;
     let summary = TraceSummary::of(&name, &trace);
     match json {

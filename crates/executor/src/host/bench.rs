@@ -8,7 +8,7 @@ use waykeeper_experiment::describe::SampleClock;
 use waykeeper_kernels::clock;
 use waykeeper_linux::schedule;
 use waykeeper_platform::CoreId;
-use waykeeper_run::Clock;
+use waykeeper_run::ClockRecord;
 use waykeeper_workload::format_ns;
 
 use super::job::{Answer, Job};
@@ -36,7 +36,7 @@ pub trait Bench: Debug + Send + Sync {
     fn cores(&self) -> Vec<CoreId>;
 
     /// The clock that times the samples.
-    fn clock(&self) -> Clock;
+    fn clock(&self) -> ClockRecord;
 
     /// How long pilots and sentinels take.
     fn pace(&self) -> Pace;
@@ -103,13 +103,13 @@ impl Bench for Workers {
         schedule::allowed()
     }
 
-    fn clock(&self) -> Clock {
+    fn clock(&self) -> ClockRecord {
         let clock = &self.clock;
         let tick_ns = self.tick_ns();
         if let Some(log2) = self.units_per_tick_log2() {
             let units = (1_u64 << log2) as f64;
-            return Clock {
-                name: Clock::PMCCNTR.into(),
+            return ClockRecord {
+                name: ClockRecord::PMCCNTR.into(),
                 frequency_hz: clock.frequency_hz * units,
                 tick_ns: tick_ns / units,
                 // A cycle here; each repeat measures that of its own core.
@@ -119,7 +119,7 @@ impl Bench for Workers {
                 invariant: clock.invariant,
             };
         }
-        Clock {
+        ClockRecord {
             name: clock.name.into(),
             frequency_hz: clock.frequency_hz,
             tick_ns,
@@ -153,7 +153,7 @@ impl Bench for Workers {
             format!(
                 "Samples are timed by the core's cycle counter ({}) between the ticks of {}, which are {} long: each is right \
                  to a cycle while the core keeps its clock, and to a tick in any case.",
-                Clock::PMCCNTR,
+                ClockRecord::PMCCNTR,
                 self.clock.name,
                 format_ns(self.tick_ns())
             )

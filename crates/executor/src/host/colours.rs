@@ -3,7 +3,7 @@
 
 use std::io;
 
-use waykeeper_experiment::site::{Offer, SiteCore};
+use waykeeper_experiment::site::{MitigationOffer, SiteCore};
 use waykeeper_linux::colour::{CacheColours, Coloured};
 use waykeeper_linux::machine::index_is_hashed;
 use waykeeper_linux::memory::Mapping;
@@ -61,12 +61,12 @@ pub fn of(mitigations: &[&str], core: Option<&SiteCore>) -> Option<ColourPartiti
 }
 
 /// What this machine offers, on the core that is taken by default.
-pub fn offers(core: Option<&SiteCore>) -> Vec<(String, Offer)> {
+pub fn offers(core: Option<&SiteCore>) -> Vec<(String, MitigationOffer)> {
     let hashed = core.and_then(|core| index_is_hashed(core.id));
     let of = |level: Level, [apart, shared]: [&str; 2], called: &str| {
         let refusal = refuses(core, level, hashed);
         let offer = |name: &str, title: String| {
-            (name.to_owned(), refusal.clone().map_or(Offer::Applied(title), Offer::Refused))
+            (name.to_owned(), refusal.clone().map_or(MitigationOffer::Applied(title), MitigationOffer::Refused))
         };
         [
             offer(
@@ -162,8 +162,9 @@ mod tests {
 
     #[test]
     fn a_cache_without_colours_offers_none() {
-        let refused =
-            |core: Option<&SiteCore>| offers(core).iter().all(|(_, offer)| matches!(offer, Offer::Refused(_)));
+        let refused = |core: Option<&SiteCore>| {
+            offers(core).iter().all(|(_, offer)| matches!(offer, MitigationOffer::Refused(_)))
+        };
         assert!(refused(None) && refused(Some(&core(32 << 10, 8))));
     }
 

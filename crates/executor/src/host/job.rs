@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use waykeeper_platform::CoreId;
 use waykeeper_run::measurement::{Measurement, NeighbourProgress};
 use waykeeper_run::samples::{Counts, Samples};
-use waykeeper_run::{PacketRecord, Placement, Privilege};
+use waykeeper_run::{PacketRecord, PlacementRecord, Privilege};
 use waykeeper_workload::Pattern;
 
 use crate::measure::{ExecutorError, PlannedRepeat};
@@ -127,7 +127,7 @@ pub struct Answer {
     /// `None` for others, and where it was not seen.
     pub cpu_s_per_s: Vec<Option<f64>>,
     /// Where everything ran and lay.
-    pub placement: BTreeMap<String, Placement>,
+    pub placement: BTreeMap<String, PlacementRecord>,
     /// What was asked of the system.
     pub privileges: Vec<Privilege>,
     /// What else happened on the target's core.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use waykeeper_experiment::describe::SampleClock;
-use waykeeper_experiment::site::{ExecutorKind, Offer, Site, SiteCore, cache_shapes, refused_elsewhere};
+use waykeeper_experiment::site::{ExecutorKind, MitigationOffer, Site, SiteCore, cache_shapes, refused_elsewhere};
 use waykeeper_linux::{Discovered, Facts, HUGE_PAGES, KeptTime, Root, discover, facts, kept_for_ordinary_tasks};
 use waykeeper_platform::{CoreId, Platform};
 use waykeeper_run::MachineRecord;
@@ -101,7 +101,8 @@ fn site(
         .ok_or_else(|| ExecutorError::Refused("this process may use no core of this machine".into()))?;
     let mut mitigations = refused_elsewhere(elsewhere);
     for (name, mitigation) in &found.platform.mitigations {
-        let offer = probe::refuses(name).map_or_else(|| Offer::Applied(mitigation.title.clone()), Offer::Refused);
+        let offer = probe::refuses(name)
+            .map_or_else(|| MitigationOffer::Applied(mitigation.title.clone()), MitigationOffer::Refused);
         mitigations.insert(name.clone(), offer);
     }
     mitigations.extend(colours::offers(cores.iter().find(|core| core.id == auto_core)));

@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use waykeeper_linux::{format_cpulist, schedule, thread};
-use waykeeper_run::Placement;
+use waykeeper_run::PlacementRecord;
 
 /// How often it is looked. A loop that left its core for less may be missed, where the kernel does not count migrations.
 const INTERVAL: Duration = Duration::from_millis(100);
@@ -20,12 +20,12 @@ pub struct WatchedLoop {
     /// Its thread; `None` where somebody else looks.
     pub thread: Option<u32>,
     /// Where its memory lies, by the key among the placements.
-    pub memory: Option<(String, Placement)>,
+    pub memory: Option<(String, PlacementRecord)>,
 }
 
 impl WatchedLoop {
     /// The calling thread as a loop.
-    pub fn here(name: String, core: u32, memory: Option<(String, Placement)>) -> Self {
+    pub fn here(name: String, core: u32, memory: Option<(String, PlacementRecord)>) -> Self {
         Self { name, core, thread: Some(thread::own_id()), memory }
     }
 
@@ -93,11 +93,11 @@ impl Watch {
     }
 
     /// What was asked, and where everything was seen.
-    pub fn placement(self) -> BTreeMap<String, Placement> {
+    pub fn placement(self) -> BTreeMap<String, PlacementRecord> {
         let mut found = BTreeMap::new();
         for (it, cores) in self.loops {
             let asked = format!("core {}", it.core);
-            found.insert(it.name, Placement { asked, got: list(&cores) });
+            found.insert(it.name, PlacementRecord { asked, got: list(&cores) });
             found.extend(it.memory);
         }
         found

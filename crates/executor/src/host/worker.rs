@@ -17,7 +17,7 @@ use waykeeper_linux::memory::{Mapping, Pages, lock_all};
 use waykeeper_linux::schedule;
 use waykeeper_linux::thread::{NoThread, spawn_scoped};
 use waykeeper_run::off_core::THROTTLED_MS;
-use waykeeper_run::{Placement, Privilege};
+use waykeeper_run::{PlacementRecord, Privilege};
 use waykeeper_workload::{Pattern, Xorshift};
 
 use super::INPUT_STATUS;
@@ -406,7 +406,7 @@ fn end_target(targets: &AtomicUsize) {
     }
 }
 
-type Placed = Option<(String, Placement)>;
+type Placed = Option<(String, PlacementRecord)>;
 type SetUp = Result<WatchedLoop, String>;
 
 /// The target's key among the placements.
@@ -467,13 +467,13 @@ fn add_throttling(observed: &mut TargetObservation, times: Option<(Duration, Dur
 
 fn in_region(region: &Path, mapping: Option<&Mapping>) -> Placed {
     let got = format!("{} KiB of it", mapping?.length() >> 10);
-    Some(("target, memory".to_owned(), Placement { asked: region.display().to_string(), got }))
+    Some(("target, memory".to_owned(), PlacementRecord { asked: region.display().to_string(), got }))
 }
 
 fn in_colours(name: &str, wanted: &[u32], mapping: Option<&Mapping>) -> Placed {
     let asked = format!("colours {}", format_cpulist(wanted));
     let got = format!("{} KiB in pages of these colours of the L2", mapping?.length() >> 10);
-    Some((name.to_owned(), Placement { asked, got }))
+    Some((name.to_owned(), PlacementRecord { asked, got }))
 }
 
 fn pages(name: &str, asked: &str, mapping: Option<&Mapping>) -> Placed {
@@ -481,7 +481,7 @@ fn pages(name: &str, asked: &str, mapping: Option<&Mapping>) -> Placed {
     let (huge, all) = (mapping.huge_bytes()?, mapping.length() as u64);
     let pool = if mapping.from_pool { ", from the reserved pool" } else { "" };
     let got = format!("{} of {} MiB in huge pages{pool}", huge >> 20, all >> 20);
-    Some((name.to_owned(), Placement { asked: asked.into(), got }))
+    Some((name.to_owned(), PlacementRecord { asked: asked.into(), got }))
 }
 
 /// Whether external programs belong to it.
@@ -565,7 +565,7 @@ fn cpu_s_per_s(
 fn answer(
     job: &Job,
     observed: TargetObservation,
-    mut placement: BTreeMap<String, Placement>,
+    mut placement: BTreeMap<String, PlacementRecord>,
     mut privileges: Vec<Privilege>,
 ) -> Answer {
     privileges.extend(observed.privileges);
@@ -575,7 +575,7 @@ fn answer(
         .zip(&observed.accesses)
         .map(|(part, accesses)| (!matches!(part.pattern, Pattern::Command { .. })).then_some(*accesses));
     let asked = if job.fifo { "SCHED_FIFO" } else { "SCHED_OTHER" };
-    placement.insert("target, scheduling".into(), Placement { asked: asked.into(), got: observed.policy.into() });
+    placement.insert("target, scheduling".into(), PlacementRecord { asked: asked.into(), got: observed.policy.into() });
     Answer {
         accesses: accesses.collect(),
         cpu_s_per_s: vec![None; job.neighbours.len()],

@@ -9,10 +9,10 @@ use std::sync::atomic::AtomicBool;
 
 use waykeeper_experiment::cases::{Case, Placed};
 use waykeeper_experiment::mitigation::parts;
-use waykeeper_experiment::site::{ExecutorKind, Offer, Site, SiteCore, cache_shapes, refused_elsewhere};
+use waykeeper_experiment::site::{ExecutorKind, MitigationOffer, Site, SiteCore, cache_shapes, refused_elsewhere};
 use waykeeper_platform::{Mitigation, Platform};
 use waykeeper_run::measurement::Measurement;
-use waykeeper_run::{Clock, MachineRecord, Parameter, Parameters};
+use waykeeper_run::{ClockRecord, MachineRecord, ParameterRecord, Parameters};
 use waykeeper_simulator::{Engine, Program, Refused, Role, counter_tick_ns};
 
 use self::repeat::SimulatedRepeat;
@@ -51,7 +51,7 @@ impl Simulated {
         let place = OfferedSite {
             pace: PACE,
             site: site(&platform, elsewhere, policies),
-            clock: Clock {
+            clock: ClockRecord {
                 name: "simulated counter".into(),
                 frequency_hz: 1e9 / tick_ns,
                 tick_ns,
@@ -133,7 +133,8 @@ fn site(platform: &Platform, elsewhere: &BTreeMap<String, String>, files: &Polic
         });
         settings.map(|policy| policy.left_out)
     }));
-    mitigations.extend(platform.mitigations.iter().map(|(name, m)| (name.clone(), Offer::Applied(m.title.clone()))));
+    mitigations
+        .extend(platform.mitigations.iter().map(|(name, m)| (name.clone(), MitigationOffer::Applied(m.title.clone()))));
     Site {
         executor: ExecutorKind::Sim,
         platform: platform.name.clone(),
@@ -152,7 +153,7 @@ fn parameters(platform: &Platform) -> Parameters {
     for row in &rows {
         *counts.entry(row.is.to_string()).or_insert(0) += 1;
     }
-    let list = rows.into_iter().map(|row| Parameter {
+    let list = rows.into_iter().map(|row| ParameterRecord {
         key: row.path,
         value: row.value,
         is: row.is.to_string(),

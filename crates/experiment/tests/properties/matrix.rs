@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 use waykeeper_experiment::Loaded;
 use waykeeper_experiment::cases::{Case, Plan, Purpose};
-use waykeeper_experiment::site::{ExecutorKind, Offer, Site, SiteCore};
+use waykeeper_experiment::site::{ExecutorKind, MitigationOffer, Site, SiteCore};
 use waykeeper_workload::{CacheShape, CacheShapes};
 
 /// A machine with two hyperthreads on each core.
@@ -16,7 +16,11 @@ pub fn site(cores: u32) -> Site {
     ]);
     let core = |id: u32| SiteCore { id, caches: caches.clone(), siblings: vec![id ^ 1] };
     let offer = |name: &str| {
-        let offer = if name == "d" { Offer::Refused("not here".into()) } else { Offer::Applied(String::new()) };
+        let offer = if name == "d" {
+            MitigationOffer::Refused("not here".into())
+        } else {
+            MitigationOffer::Applied(String::new())
+        };
         (name.to_owned(), offer)
     };
     Site {

@@ -9,7 +9,8 @@ use super::arm_cores::{arm_name, midr};
 
 /// Cores of one kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Cores {
+#[schemars(rename = "Cores")]
+pub struct CoresOfKind {
     /// The kind: `P-core`, `Cortex-A720`, or the processor's name where all are alike.
     pub kind: String,
     /// How the kind was found.
@@ -47,7 +48,7 @@ struct Key {
     caches: Vec<(u64, String, Option<u64>)>,
 }
 
-pub(super) fn read(reading: &Reading) -> Vec<Cores> {
+pub(super) fn read(reading: &Reading) -> Vec<CoresOfKind> {
     let units: Vec<(&str, Vec<CoreId>)> =
         [("cpu_core", "P-core"), ("cpu_atom", "E-core"), ("cpu_lowpower", "LP E-core")]
             .into_iter()
@@ -101,7 +102,7 @@ fn told(reading: &Reading) -> Option<u64> {
     Some(line.split_once(':')?.1.trim().parse::<f64>().ok()?.round() as u64)
 }
 
-fn cores(reading: &Reading, key: Key, cpus: Vec<CoreId>) -> Cores {
+fn cores(reading: &Reading, key: Key, cpus: Vec<CoreId>) -> CoresOfKind {
     let mhz = |file: &str| {
         let all: Vec<u64> =
             cpus.iter().filter_map(|cpu| reading.cpu_number(*cpu, &format!("cpufreq/{file}"))).collect();
@@ -116,7 +117,7 @@ fn cores(reading: &Reading, key: Key, cpus: Vec<CoreId>) -> Cores {
     let (slowest, fastest) = mhz("cpuinfo_max_freq");
     let firsts = cpus.iter().filter(|cpu| reading.threads(**cpu)[0] == **cpu).count();
     let leaf = reading.leaves(cpus[0]).map_or(0, |leaves| u64::from(leaves.get(0x16, 0).eax & 0xffff));
-    Cores {
+    CoresOfKind {
         kind: key.kind,
         found: key.found.into(),
         physical: firsts,

@@ -25,12 +25,13 @@ pub struct Identity {
     /// The processor's number in the catalogue, where it is there.
     pub catalogue: Option<String>,
     /// Who recorded it, for a recorded tree with a manifest.
-    pub recorded: Option<Recorded>,
+    pub recorded: Option<RecordedBy>,
 }
 
 /// Who recorded a machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Recorded {
+#[schemars(rename = "Recorded")]
+pub struct RecordedBy {
     /// The program, or where it was made up from.
     pub made_by: String,
     /// The day.
@@ -66,6 +67,6 @@ pub(super) fn read(reading: &Reading) -> Identity {
         architecture,
         hypervisor: crate::facts::hypervisor(root),
         kernel: crate::facts::facts(root, 0).kernel,
-        recorded: manifest.map(|manifest| Recorded { made_by: manifest.made_by, date: manifest.date }),
+        recorded: manifest.map(|manifest| RecordedBy { made_by: manifest.made_by, date: manifest.date }),
     }
 }

@@ -25,8 +25,8 @@ pub(crate) use caches::size_kib;
 pub use caches::{CacheKind, CacheUse, index_is_hashed};
 pub use clock::Clock;
 pub use controls::{Control, Evidence, How, Limits, Shares, Unit};
-pub use cores::Cores;
-pub use identity::{Identity, Recorded};
+pub use cores::CoresOfKind;
+pub use identity::{Identity, RecordedBy};
 pub use platform::{MeasuredLatencies, MeasuredTime};
 
 /// A machine. What could not be found is absent.
@@ -37,7 +37,7 @@ pub struct Machine {
     /// Processor, kernel and where this was read.
     pub identity: Identity,
     /// The cores, by kind.
-    pub cores: Vec<Cores>,
+    pub cores: Vec<CoresOfKind>,
     /// Online cores that share a physical core, where more than one does.
     pub siblings: Vec<Vec<CoreId>>,
     /// Cores that the kernel isolates from its scheduler.

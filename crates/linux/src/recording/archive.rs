@@ -9,7 +9,7 @@ use rustix::fs::{Mode, OFlags};
 
 use crate::beneath::{make_beneath, open_beneath};
 
-use super::{MANIFEST, Manifest, Recording, RecordingError};
+use super::{MANIFEST, Manifest, RecordedTreeError, Recording};
 
 /// How a tree is stored, by the ending of its name.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -36,8 +36,8 @@ impl Stored {
 /// Texts of one machine are a few MiB; what unpacks to more is no recorded tree.
 const MOST_BYTES: u64 = 256 << 20;
 
-fn refuse(path: &Path, why: impl ToString) -> RecordingError {
-    RecordingError { path: path.into(), why: why.to_string() }
+fn refuse(path: &Path, why: impl ToString) -> RecordedTreeError {
+    RecordedTreeError { path: path.into(), why: why.to_string() }
 }
 
 impl Recording {
@@ -45,7 +45,7 @@ impl Recording {
     ///
     /// # Errors
     /// A file that cannot be read or is no such archive, paths that lead out of it, a form that is newer than this program.
-    pub fn read(path: &Path) -> Result<Self, RecordingError> {
+    pub fn read(path: &Path) -> Result<Self, RecordedTreeError> {
         // Before it is opened: a pipe would wait for a writer.
         let kind = std::fs::metadata(path).map_err(|error| refuse(path, error))?;
         if !(kind.is_file() || kind.is_dir()) {
@@ -79,7 +79,7 @@ impl Recording {
     ///
     /// # Errors
     /// A place that cannot be written, a folder with something in it.
-    pub fn write(&self, path: &Path) -> Result<(), RecordingError> {
+    pub fn write(&self, path: &Path) -> Result<(), RecordedTreeError> {
         let written = match Stored::by_name(path) {
             _ if path.is_dir() => self.write_folder(path),
             Stored::Folder => self.write_folder(path),

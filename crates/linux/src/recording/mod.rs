@@ -35,7 +35,7 @@ pub struct Recording {
 /// Why a recorded tree could not be read or written.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {why}", path.display())]
-pub struct RecordingError {
+pub struct RecordedTreeError {
     path: PathBuf,
     why: String,
 }

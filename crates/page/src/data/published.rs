@@ -2,27 +2,27 @@
 
 use serde::Serialize;
 use serde_with::skip_serializing_none;
-use waykeeper_experiment::layout::Metric;
+use waykeeper_experiment::layout::CaseMetric;
 use waykeeper_experiment::published::{Figure, Reference};
 
 use super::Numbered;
 
 /// The figures that can be published, and what they are in a run.
-pub(crate) const FIGURES: [(Figure, Metric); 7] = [
-    (Figure::MinNs, Metric::Min),
-    (Figure::MeanNs, Metric::Mean),
-    (Figure::MaxNs, Metric::Max),
-    (Figure::Slowdown, Metric::Slowdown),
-    (Figure::BandwidthBytesPerS, Metric::Bandwidth),
-    (Figure::TotalBandwidthBytesPerS, Metric::TotalBandwidth),
-    (Figure::MissesPerSample, Metric::Misses),
+pub(crate) const FIGURES: [(Figure, CaseMetric); 7] = [
+    (Figure::MinNs, CaseMetric::Min),
+    (Figure::MeanNs, CaseMetric::Mean),
+    (Figure::MaxNs, CaseMetric::Max),
+    (Figure::Slowdown, CaseMetric::Slowdown),
+    (Figure::BandwidthBytesPerS, CaseMetric::Bandwidth),
+    (Figure::TotalBandwidthBytesPerS, CaseMetric::TotalBandwidth),
+    (Figure::MissesPerSample, CaseMetric::Misses),
 ];
 
 /// One published figure, for all cases that have it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PublishedBeside {
     /// The figure.
-    pub metric: Metric,
+    pub metric: CaseMetric,
     /// Where it stands.
     pub source: String,
     /// The cases.
@@ -72,7 +72,7 @@ impl Agreement {
 }
 
 pub(crate) fn published(cases: &[Numbered<'_>]) -> Vec<PublishedBeside> {
-    let of_figure = |(figure, metric): (Figure, Metric)| {
+    let of_figure = |(figure, metric): (Figure, CaseMetric)| {
         let with = cases.iter().filter_map(|case| Some((case, case.case.reference.as_ref()?)));
         let rows: Vec<(PublishedRow, &str)> = with
             .filter_map(|(case, reference)| {
@@ -108,7 +108,7 @@ pub(crate) fn value(reference: &Reference, figure: Figure) -> Option<f64> {
 }
 
 /// The published figure that belongs to a metric.
-pub(crate) fn of_metric(reference: &Reference, metric: Metric) -> Option<(f64, Agreement)> {
+pub(crate) fn of_metric(reference: &Reference, metric: CaseMetric) -> Option<(f64, Agreement)> {
     let (figure, _) = FIGURES.into_iter().find(|(_, of)| *of == metric)?;
     Some((value(reference, figure)?, Agreement::of(reference, figure)))
 }

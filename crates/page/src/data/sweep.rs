@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use serde_with::skip_serializing_none;
-use waykeeper_experiment::layout::Metric;
+use waykeeper_experiment::layout::CaseMetric;
 use waykeeper_report::is_shown;
 use waykeeper_run::Run;
 use waykeeper_run::spread::{FigureSpread, spread};
@@ -20,7 +20,7 @@ pub struct SweepPicture {
     /// The run.
     pub run: usize,
     /// The figure.
-    pub metric: Metric,
+    pub metric: CaseMetric,
     /// The sweep.
     pub sweep: String,
     /// The names of its points.
@@ -107,10 +107,10 @@ pub(crate) fn sweep(run: usize, source: &ReportedRun, cases: &[Numbered<'_>]) ->
 }
 
 /// The figure that an experiment is about; of latencies the slowdown, where cases have one.
-fn metric(run: &Run, metric: Metric) -> Metric {
+fn metric(run: &Run, metric: CaseMetric) -> CaseMetric {
     match metric {
-        Metric::Latency if run.cases.iter().any(|case| case.slowdown.is_some()) => Metric::Slowdown,
-        Metric::Latency => Metric::Mean,
+        CaseMetric::Latency if run.cases.iter().any(|case| case.slowdown.is_some()) => CaseMetric::Slowdown,
+        CaseMetric::Latency => CaseMetric::Mean,
         other => other,
     }
 }

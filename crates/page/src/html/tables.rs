@@ -1,6 +1,6 @@
 //! Tables that the reader can sort. Each number is also there as run.json has it, for sorting and for other programs.
 
-use waykeeper_experiment::layout::Metric;
+use waykeeper_experiment::layout::CaseMetric;
 use waykeeper_report::figure::{count, ratio, sample, seconds, three_digits, time};
 use waykeeper_report::figure_of_metric;
 use waykeeper_run::{CaseRecord, Longer, Run};
@@ -50,7 +50,7 @@ impl Cell {
         Self { shown: count(n), value: Some(n as f64) }
     }
 
-    fn of(metric: Metric, value: Option<f64>) -> Self {
+    fn of(metric: CaseMetric, value: Option<f64>) -> Self {
         Self { shown: figure_of_metric(metric, value), value }
     }
 }
@@ -144,9 +144,9 @@ fn cases(run: &Run) -> String {
             Cell::seconds(measured_s(case)),
             Cell::ratio(case.slowdown),
             Cell::ratio(case.cost),
-            Cell::of(Metric::Misses, case.misses_per_sample),
-            Cell::of(Metric::Bandwidth, case.bandwidth_bytes_per_s),
-            Cell::of(Metric::TotalBandwidth, case.total_bandwidth_bytes_per_s),
+            Cell::of(CaseMetric::Misses, case.misses_per_sample),
+            Cell::of(CaseMetric::Bandwidth, case.bandwidth_bytes_per_s),
+            Cell::of(CaseMetric::TotalBandwidth, case.total_bandwidth_bytes_per_s),
             if case.overflow > 0 { Cell::count(case.overflow) } else { Cell::text("") },
             Cell::text(&case.verdict.as_ref().map(|verdict| verdict.kind.to_string()).unwrap_or_default()),
         ]

@@ -6,7 +6,7 @@
 mod drawing;
 
 use plotters::style::RGBColor;
-use waykeeper_experiment::layout::Metric;
+use waykeeper_experiment::layout::CaseMetric;
 use waykeeper_report::figure::seconds;
 use waykeeper_report::figure_of_metric;
 use waykeeper_run::spread::FigureSpread;
@@ -315,9 +315,11 @@ fn sweep(data: &Data, at: usize) -> Option<Picture> {
     let most = values.chain(ends).fold(0.0, f64::max);
     let points: Vec<String> = sweep.points.iter().enumerate().map(|(at, name)| format!("{at}: {name}")).collect();
     let shown: fn(f64) -> String = match sweep.metric {
-        Metric::Slowdown | Metric::Cost => |value| figure_of_metric(Metric::Slowdown, Some(value)),
-        Metric::Bandwidth | Metric::TotalBandwidth => |value| figure_of_metric(Metric::Bandwidth, Some(value)),
-        Metric::Misses => |value| figure_of_metric(Metric::Misses, Some(value)),
+        CaseMetric::Slowdown | CaseMetric::Cost => |value| figure_of_metric(CaseMetric::Slowdown, Some(value)),
+        CaseMetric::Bandwidth | CaseMetric::TotalBandwidth => {
+            |value| figure_of_metric(CaseMetric::Bandwidth, Some(value))
+        }
+        CaseMetric::Misses => |value| figure_of_metric(CaseMetric::Misses, Some(value)),
         _ => format_ns,
     };
     (most > 0.0).then(|| Picture {
@@ -442,7 +444,7 @@ mod tests {
         let name = |at: usize| format!("p{at}");
         data.sweeps = vec![SweepPicture {
             run: 0,
-            metric: Metric::Slowdown,
+            metric: CaseMetric::Slowdown,
             sweep: "size".into(),
             points: (0..3).map(name).collect(),
             lines: vec![SweepLine { name: "none".into(), points }],
@@ -475,7 +477,7 @@ mod tests {
             line("d", [fitted; 2]),
         ];
         let points = vec!["one".into(), "other".into()];
-        data.sweeps = vec![SweepPicture { run: 0, metric: Metric::Max, sweep: "hammer".into(), points, lines }];
+        data.sweeps = vec![SweepPicture { run: 0, metric: CaseMetric::Max, sweep: "hammer".into(), points, lines }];
         let drawn = svgs(&data).unwrap();
         let (_, text) = drawn.iter().find(|(file, _)| file == "sweep-1.svg").unwrap();
         let words = |of: &str| text.lines().map(str::trim).filter(|line| *line == of).count();

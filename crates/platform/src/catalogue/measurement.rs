@@ -10,7 +10,7 @@ use super::Slip;
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Measurement {
+pub struct MeasuredMachine {
     /// The processor.
     pub sku: String,
     /// The board.
@@ -32,7 +32,7 @@ pub struct Measurement {
     /// The masks that were set.
     pub masks: Vec<Masks>,
     /// What was measured.
-    pub results: Vec<Outcome>,
+    pub results: Vec<GuideResult>,
 }
 
 /// The masks of a cache.
@@ -61,7 +61,7 @@ pub enum Test {
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Outcome {
+pub struct GuideResult {
     /// The test.
     pub test: Test,
     /// How packets reach the program.
@@ -86,7 +86,7 @@ pub struct Outcome {
     pub slip: Option<Slip>,
 }
 
-impl Outcome {
+impl GuideResult {
     /// The minimum in microseconds: maximum minus jitter, where the guide has both.
     pub fn minimum_us(&self) -> Option<f64> {
         Some(self.maximum_us? - self.jitter_us?)

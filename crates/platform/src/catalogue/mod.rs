@@ -16,10 +16,10 @@ use serde::{Deserialize, Serialize};
 use waykeeper_shelf::{Folder, files};
 
 pub use firmware::{Firmware, Pin, Setting, TimedGpio};
-pub use measurement::{Masks, Measurement, Outcome, Test};
+pub use measurement::{GuideResult, Masks, MeasuredMachine, Test};
 pub use processor::{CapacityMask, Processor};
 pub use search::{Entry, SkuMatch};
-pub use speed_shift::{Register, Reliability, SpeedShift};
+pub use speed_shift::{Reliability, SpeedShift, SpeedShiftRegister};
 
 /// What the guide prints otherwise.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -62,11 +62,11 @@ pub struct Catalogue {
     /// Pins of timed GPIO (appendix C).
     pub timed_gpio: Vec<TimedGpio>,
     /// Measurements under load (chapter 4.3).
-    pub measurements: Vec<Measurement>,
+    pub measurements: Vec<MeasuredMachine>,
     /// Which cores may be raised to what (chapter 5.3.3).
     pub speed_shift: Vec<SpeedShift>,
     /// Registers of its example.
-    pub speed_shift_registers: Vec<Register>,
+    pub speed_shift_registers: Vec<SpeedShiftRegister>,
     /// What it costs in reliability.
     pub reliability: Vec<Reliability>,
 }

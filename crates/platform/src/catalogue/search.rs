@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{CapacityMask, Catalogue, Firmware, Measurement, Processor, Register, SpeedShift, TimedGpio};
+use super::{CapacityMask, Catalogue, Firmware, MeasuredMachine, Processor, SpeedShift, SpeedShiftRegister, TimedGpio};
 
 /// What the catalogue has of one processor.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -19,11 +19,11 @@ pub struct Entry {
     /// Its pins of timed GPIO.
     pub timed_gpio: Vec<TimedGpio>,
     /// Intel's measurements of it.
-    pub measurements: Vec<Measurement>,
+    pub measurements: Vec<MeasuredMachine>,
     /// Which of its cores may be raised.
     pub speed_shift: Option<SpeedShift>,
     /// Registers of the example for it.
-    pub registers: Vec<Register>,
+    pub registers: Vec<SpeedShiftRegister>,
 }
 
 /// The answer to a search.

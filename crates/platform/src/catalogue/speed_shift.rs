@@ -35,7 +35,7 @@ pub struct SpeedShift {
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Register {
+pub struct SpeedShiftRegister {
     /// The processor.
     pub sku: String,
     /// Its name.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use waykeeper_executor::{Answer, Bench, ExecutorError, Job, Pace, Part, Recorded};
 use waykeeper_experiment::cases::Case;
 use waykeeper_platform::{CoreId, Platform};
-use waykeeper_run::{Clock, Placement};
+use waykeeper_run::{ClockRecord, PlacementRecord};
 use waykeeper_workload::Pattern;
 
 use crate::socket::client::Client;
@@ -89,7 +89,7 @@ impl Bench for RoomBench {
             observed_s: observed_ns / 1e9,
             accesses: after.iter().zip(&before).map(|(after, before)| Some(after.saturating_sub(*before))).collect(),
             cpu_s_per_s: vec![None; after.len()],
-            placement: BTreeMap::from([("target".to_owned(), Placement { asked, got })]),
+            placement: BTreeMap::from([("target".to_owned(), PlacementRecord { asked, got })]),
             privileges: Vec::new(),
             disturbances: BTreeMap::new(),
             counters: BTreeMap::from([("memory_reads".to_owned(), reads)]),
@@ -121,9 +121,9 @@ impl Bench for RoomBench {
         self.cores.clone()
     }
 
-    fn clock(&self) -> Clock {
+    fn clock(&self) -> ClockRecord {
         let tick_ns = self.status.tick_ns;
-        Clock {
+        ClockRecord {
             name: format!("simulated counter of {}", self.status.platform),
             frequency_hz: 1e9 / tick_ns,
             tick_ns,

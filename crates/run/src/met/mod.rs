@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use waykeeper_experiment::describe::Experiment;
 use waykeeper_experiment::expectation::{CaseName, Expectation, Statement, Term};
-use waykeeper_experiment::layout::Metric;
+use waykeeper_experiment::layout::CaseMetric;
 use waykeeper_experiment::mitigation::{self, NONE};
 use waykeeper_workload::format_ns;
 
@@ -12,7 +12,7 @@ use crate::record::{CaseRecord, ExpectationRecord, Met, RepeatRecord};
 
 /// Judges every statement of an experiment by the records of its cases.
 pub fn judge_expectations(experiment: &Experiment, cases: &[CaseRecord]) -> Vec<ExpectationRecord> {
-    let metric = experiment.table.as_ref().map_or(Metric::Mean, |table| table.metric);
+    let metric = experiment.table.as_ref().map_or(CaseMetric::Mean, |table| table.metric);
     let published = experiment.published.as_ref().map(|published| &published.source);
     let judge_all = |expectation: &Expectation| -> Vec<ExpectationRecord> {
         let metric = expectation.metric.unwrap_or(metric);
@@ -36,7 +36,7 @@ pub fn judge_expectations(experiment: &Experiment, cases: &[CaseRecord]) -> Vec<
 
 struct Judge<'a> {
     expectation: &'a Expectation,
-    metric: Metric,
+    metric: CaseMetric,
     cases: &'a [CaseRecord],
 }
 
@@ -210,17 +210,17 @@ impl Judge<'_> {
             Some(pace(record)? / pace(other)?)
         };
         match self.metric {
-            Metric::Latency | Metric::Mean => record.mean_ns,
-            Metric::Min => record.min_ns,
-            Metric::Max => record.max_ns,
-            Metric::Jitter => Some(record.max_ns? - record.min_ns?),
-            Metric::Slowdown => over(solo_of(self.cases, case, &case.mitigation)),
-            Metric::Cost => over(solo_of(self.cases, case, NONE)),
-            Metric::Bandwidth => record.bandwidth_bytes_per_s,
-            Metric::TotalBandwidth => record.total_bandwidth_bytes_per_s,
-            Metric::Misses => record.misses_per_sample,
+            CaseMetric::Latency | CaseMetric::Mean => record.mean_ns,
+            CaseMetric::Min => record.min_ns,
+            CaseMetric::Max => record.max_ns,
+            CaseMetric::Jitter => Some(record.max_ns? - record.min_ns?),
+            CaseMetric::Slowdown => over(solo_of(self.cases, case, &case.mitigation)),
+            CaseMetric::Cost => over(solo_of(self.cases, case, NONE)),
+            CaseMetric::Bandwidth => record.bandwidth_bytes_per_s,
+            CaseMetric::TotalBandwidth => record.total_bandwidth_bytes_per_s,
+            CaseMetric::Misses => record.misses_per_sample,
             // Percentiles are those of all repeats together.
-            Metric::P50 | Metric::P99 => None,
+            CaseMetric::P50 | CaseMetric::P99 => None,
         }
     }
 }
@@ -243,14 +243,18 @@ fn pace(repeat: &RepeatRecord) -> Option<f64> {
     repeat.mean_ns.or_else(|| repeat.bandwidth_bytes_per_s.map(|bandwidth| 1e9 / bandwidth))
 }
 
-fn show(metric: Metric, figure: f64) -> String {
+fn show(metric: CaseMetric, figure: f64) -> String {
     match metric {
-        Metric::Latency | Metric::Mean | Metric::Min | Metric::P50 | Metric::P99 | Metric::Max | Metric::Jitter => {
-            format_ns(figure)
-        }
-        Metric::Bandwidth | Metric::TotalBandwidth => format!("{:.0} MB/s", figure / 1e6),
-        Metric::Slowdown | Metric::Cost => format!("x{figure:.2}"),
-        Metric::Misses => format!("{figure:.1}"),
+        CaseMetric::Latency
+        | CaseMetric::Mean
+        | CaseMetric::Min
+        | CaseMetric::P50
+        | CaseMetric::P99
+        | CaseMetric::Max
+        | CaseMetric::Jitter => format_ns(figure),
+        CaseMetric::Bandwidth | CaseMetric::TotalBandwidth => format!("{:.0} MB/s", figure / 1e6),
+        CaseMetric::Slowdown | CaseMetric::Cost => format!("x{figure:.2}"),
+        CaseMetric::Misses => format!("{figure:.1}"),
     }
 }
 

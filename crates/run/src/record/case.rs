@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
-use waykeeper_experiment::layout::Metric;
+use waykeeper_experiment::layout::CaseMetric;
 use waykeeper_experiment::mitigation::NONE;
 use waykeeper_experiment::published::Reference;
 use waykeeper_platform::CoreId;
@@ -123,19 +123,19 @@ impl RepeatRecord {
 
 impl CaseRecord {
     /// The figure of a metric, where the case has it.
-    pub fn figure(&self, metric: Metric) -> Option<f64> {
+    pub fn figure(&self, metric: CaseMetric) -> Option<f64> {
         match metric {
-            Metric::Latency | Metric::Mean => self.mean_ns,
-            Metric::Min => self.min_ns,
-            Metric::P50 => self.p50_ns,
-            Metric::P99 => self.p99_ns,
-            Metric::Max => self.max_ns,
-            Metric::Jitter => self.jitter_ns,
-            Metric::Slowdown => self.slowdown,
-            Metric::Cost => self.cost.or((self.mitigation == NONE).then_some(1.0)),
-            Metric::Bandwidth => self.bandwidth_bytes_per_s,
-            Metric::TotalBandwidth => self.total_bandwidth_bytes_per_s,
-            Metric::Misses => self.misses_per_sample,
+            CaseMetric::Latency | CaseMetric::Mean => self.mean_ns,
+            CaseMetric::Min => self.min_ns,
+            CaseMetric::P50 => self.p50_ns,
+            CaseMetric::P99 => self.p99_ns,
+            CaseMetric::Max => self.max_ns,
+            CaseMetric::Jitter => self.jitter_ns,
+            CaseMetric::Slowdown => self.slowdown,
+            CaseMetric::Cost => self.cost.or((self.mitigation == NONE).then_some(1.0)),
+            CaseMetric::Bandwidth => self.bandwidth_bytes_per_s,
+            CaseMetric::TotalBandwidth => self.total_bandwidth_bytes_per_s,
+            CaseMetric::Misses => self.misses_per_sample,
         }
     }
 }
@@ -221,7 +221,7 @@ pub struct RepeatRecord {
     pub seed: u64,
     /// Placement asked and got, by what was placed.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub placement: BTreeMap<String, Placement>,
+    pub placement: BTreeMap<String, PlacementRecord>,
     /// What else disturbed the target's core, by name (`context_switches`, `page_faults`, `interrupts`, ...).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub disturbances: BTreeMap<String, f64>,
@@ -256,7 +256,8 @@ pub struct NeighbourWork {
 
 /// Where something was asked to be, and where it was.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Placement {
+#[schemars(rename = "Placement")]
+pub struct PlacementRecord {
     /// As asked.
     pub asked: String,
     /// As got.

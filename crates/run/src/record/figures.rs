@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
-use waykeeper_experiment::layout::Metric;
+use waykeeper_experiment::layout::CaseMetric;
 use waykeeper_statistics::JudgementKind;
 
 /// How a budget ended for one case.
@@ -30,7 +30,7 @@ pub struct ExpectationRecord {
     /// The statement.
     pub statement: String,
     /// The figure that it is about.
-    pub metric: Metric,
+    pub metric: CaseMetric,
     /// How it ended.
     pub kind: Met,
     /// The numbers seen, in words.

@@ -18,12 +18,12 @@ use waykeeper_experiment::layout::TableLayout;
 use waykeeper_experiment::site::{ExecutorKind, RefusalRecord};
 use waykeeper_experiment::sweep::SweepRecord;
 
-pub use case::{CaseRecord, NeighbourRecord, NeighbourWork, Peak, Placement, RepeatRecord};
+pub use case::{CaseRecord, NeighbourRecord, NeighbourWork, Peak, PlacementRecord, RepeatRecord};
 pub use fast_check::FastCheck;
 pub use figures::{BudgetRecord, ExpectationRecord, Met};
 pub use looks::{LongSample, MemoryPart, Occupancy, SamplePart, Shape};
 pub use packets::{GeneratorAccount, LatePacket, PacketRecord};
-pub use place::{Clock, ImportRecord, MachineRecord, Parameter, Parameters, Privilege, Provenance, Tool};
+pub use place::{ClockRecord, ImportRecord, MachineRecord, ParameterRecord, Parameters, Privilege, Provenance, Tool};
 pub(crate) use ranges::check_numbers;
 pub use sampled::SampledRecord;
 
@@ -65,7 +65,7 @@ pub struct Run {
     /// The run was interrupted: what was measured until then is here.
     pub cut_short: bool,
     /// The clock that timed the samples.
-    pub clock: Clock,
+    pub clock: ClockRecord,
     /// The machine that it ran on.
     pub machine: MachineRecord,
     /// What the platform's figures rest on (simulator only).

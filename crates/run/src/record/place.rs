@@ -53,7 +53,8 @@ pub struct Provenance {
 /// The clock that timed the samples.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Clock {
+#[schemars(rename = "Clock")]
+pub struct ClockRecord {
     /// `TSC`, `CNTVCT`, what stands in for it on ARMv7, `PMCCNTR` (in units of its own), or the simulated counter.
     pub name: String,
     /// Ticks in a second.
@@ -70,7 +71,7 @@ pub struct Clock {
     pub invariant: Option<bool>,
 }
 
-impl Clock {
+impl ClockRecord {
     /// The name of the cycle counter as a clock. Its ticks are no cycles but units that a sample's cycles are turned into.
     pub const PMCCNTR: &'static str = "PMCCNTR";
 
@@ -168,12 +169,13 @@ pub struct Parameters {
     /// How many parameters are documented, measured, assumed, fitted and imposed.
     pub counts: BTreeMap<String, u32>,
     /// Every parameter.
-    pub list: Vec<Parameter>,
+    pub list: Vec<ParameterRecord>,
 }
 
 /// One parameter of a simulated platform.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Parameter {
+#[schemars(rename = "Parameter")]
+pub struct ParameterRecord {
     /// Path of its key in the platform file.
     pub key: String,
     /// Its value as TOML.
@@ -191,7 +193,7 @@ mod tests {
 
     #[test]
     fn counters_of_boards_are_coarse_and_those_of_servers_are_not() {
-        let clock = |hz: f64, ticks: f64| Clock {
+        let clock = |hz: f64, ticks: f64| ClockRecord {
             name: "CNTVCT".into(),
             frequency_hz: hz,
             tick_ns: 1e9 / hz,

@@ -176,7 +176,7 @@ impl Geometry {
 mod tests {
     use std::collections::BTreeMap;
 
-    use waykeeper_run::Parameter;
+    use waykeeper_run::ParameterRecord;
     use waykeeper_workload::CacheShape;
 
     use super::*;
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn strides_of_a_memory_reach_the_same_bank() {
-        let parameter = |key: &str, value: &str| Parameter {
+        let parameter = |key: &str, value: &str| ParameterRecord {
             key: key.into(),
             value: value.into(),
             is: "documented".into(),

@@ -58,7 +58,7 @@ pub fn rests_on(bytes: u64, caches: &CacheShapes, parameters: &Parameters) -> Ve
 
 #[cfg(test)]
 mod tests {
-    use waykeeper_run::Parameter;
+    use waykeeper_run::ParameterRecord;
     use waykeeper_workload::CacheShape;
 
     use super::*;
@@ -67,8 +67,12 @@ mod tests {
     fn a_neighbour_rests_on_what_its_accesses_reach() {
         let shape = |level, size_bytes| CacheShape { level, size_bytes, ways: 8, line_bytes: 64 };
         let caches = CacheShapes(vec![shape(1, 32 << 10), shape(2, 1 << 20)]);
-        let parameter =
-            |key: &str, is: &str| Parameter { key: key.into(), value: "1".into(), is: is.into(), note: String::new() };
+        let parameter = |key: &str, is: &str| ParameterRecord {
+            key: key.into(),
+            value: "1".into(),
+            is: is.into(),
+            note: String::new(),
+        };
         let list = vec![
             parameter("cores.0.l1d.ways", "documented"),
             parameter("shared_caches.0.ways", "measured"),

@@ -1,10 +1,10 @@
 //! Neighbours whose effect is known.
 
 use super::synthetic::Synthetic;
-use crate::{Effect, Observed, Seen, effect};
+use crate::{Effect, Observed, SoloAndLoaded, effect};
 
 fn sentinel(solo: &[f64], loaded: &[f64]) -> Effect {
-    effect(&Seen { sentinel_solo_ns: solo, sentinel_loaded_ns: loaded, ..Seen::default() })
+    effect(&SoloAndLoaded { sentinel_solo_ns: solo, sentinel_loaded_ns: loaded, ..SoloAndLoaded::default() })
 }
 
 fn observed(mean_ns: f64, max_ns: f64) -> Observed {
@@ -66,15 +66,19 @@ fn a_faster_target_is_not_an_effect() {
 fn every_figure_that_moved_is_named() {
     let solo = [observed(10.0, 100.0), observed(10.2, 110.0), observed(10.1, 105.0)];
     let loaded = [observed(20.2, 1050.0), observed(20.2, 1050.0), observed(20.2, 1050.0)];
-    let found = effect(&Seen { target_solo: &solo, target_loaded: &loaded, ..Seen::default() });
+    let found = effect(&SoloAndLoaded { target_solo: &solo, target_loaded: &loaded, ..SoloAndLoaded::default() });
     assert_eq!(
         found.text(),
         "moved the target's mean from 10.1 ns to 20.2 ns (x2.00), outside the solo spread 10 ns to 10.2 ns; also the \
          target's maximum x10.0"
     );
     // Another mean than that of the samples is called so.
-    let found =
-        effect(&Seen { target_solo: &solo, target_loaded: &loaded, off_core_left_out: true, ..Seen::default() });
+    let found = effect(&SoloAndLoaded {
+        target_solo: &solo,
+        target_loaded: &loaded,
+        off_core_left_out: true,
+        ..SoloAndLoaded::default()
+    });
     assert!(
         found.text().starts_with("moved the target's mean without the time off its core from 10.1 ns"),
         "{}",
@@ -82,7 +86,7 @@ fn every_figure_that_moved_is_named() {
     );
     // A loaded run ten times as long may well have a higher maximum; its mean is as good as before.
     let longer = loaded.map(|repeat| Observed { exposure_s: 20.0, mean_ns: 10.1, ..repeat });
-    let found = effect(&Seen { target_solo: &solo, target_loaded: &longer, ..Seen::default() });
+    let found = effect(&SoloAndLoaded { target_solo: &solo, target_loaded: &longer, ..SoloAndLoaded::default() });
     assert_eq!(found.is_effective(), Some(false), "{}", found.text());
 }
 
@@ -119,7 +123,7 @@ fn neighbours_without_effect_are_seldom_called_effective() {
                 let (solo, loaded) = (seen(), seen());
                 let mut sentinel = || -> Vec<f64> { (0..repeats).map(|_| 12.0 + 0.4 * data.normal()).collect() };
                 let (sentinel_solo, sentinel_loaded) = (sentinel(), sentinel());
-                let seen = Seen {
+                let seen = SoloAndLoaded {
                     target_solo: &solo,
                     target_loaded: &loaded,
                     sentinel_solo_ns: &sentinel_solo,

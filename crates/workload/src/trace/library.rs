@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Mutex, OnceLock};
 use std::time::SystemTime;
 
-use waykeeper_trace::{Trace, TraceError};
+use waykeeper_trace::{StoredTrace, TraceError};
 
 /// A file as it was when it was read.
 type Edition = (String, u64, Option<SystemTime>);
@@ -15,15 +15,15 @@ type Edition = (String, u64, Option<SystemTime>);
 ///
 /// # Errors
 /// A file that is no whole trace.
-pub fn load(path: &str) -> Result<Trace, TraceError> {
-    static READ: OnceLock<Mutex<BTreeMap<Edition, Trace>>> = OnceLock::new();
+pub fn load(path: &str) -> Result<StoredTrace, TraceError> {
+    static READ: OnceLock<Mutex<BTreeMap<Edition, StoredTrace>>> = OnceLock::new();
     let metadata = std::fs::metadata(path)?;
     let edition = (path.to_owned(), metadata.len(), metadata.modified().ok());
     let mut read = READ.get_or_init(Mutex::default).lock().unwrap_or_else(|e| e.into_inner());
     if let Some(trace) = read.get(&edition) {
         return Ok(trace.clone());
     }
-    let trace = Trace::load(Path::new(path))?;
+    let trace = StoredTrace::load(Path::new(path))?;
     read.insert(edition, trace.clone());
     Ok(trace)
 }

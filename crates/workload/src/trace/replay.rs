@@ -1,7 +1,7 @@
 //! The steps of a trace, pass after pass.
 
 use waykeeper_programs::{Probe, Program};
-use waykeeper_trace::{Passes, Record, RecordKind, RecordedPass, Trace};
+use waykeeper_trace::{Record, RecordKind, RecordedPass, StoredTrace, TracePasses};
 
 use super::lines::{LineAccess, Lines};
 use super::predictor::Predictor;
@@ -42,8 +42,8 @@ enum Source {
 
 #[derive(Debug, Clone)]
 struct File {
-    trace: Trace,
-    passes: Passes,
+    trace: StoredTrace,
+    passes: TracePasses,
     records: Vec<Record>,
     /// The number of the first record among them.
     first: u64,
@@ -124,7 +124,7 @@ fn begin(source: &TraceSource, passes: ReplayedPasses) -> Source {
 }
 
 impl File {
-    fn new(trace: Trace, of: ReplayedPasses) -> Self {
+    fn new(trace: StoredTrace, of: ReplayedPasses) -> Self {
         let whole = || vec![RecordedPass { first: 0, end: trace.header().total(), phase: 0 }];
         let samples = of.phase.map_or_else(whole, |phase| trace.recorded_passes().of(phase));
         let passes = trace.passes();

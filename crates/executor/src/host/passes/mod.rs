@@ -15,7 +15,7 @@ use std::time::Instant;
 use waykeeper_kernels::{AccessCounter, clock};
 use waykeeper_linux::core_state::{CoreState, frequency_mhz};
 use waykeeper_linux::{Root, schedule};
-use waykeeper_run::{Placement, Privilege};
+use waykeeper_run::{PlacementRecord, Privilege};
 use waykeeper_workload::{Passes, Pattern};
 
 use super::command::{AsTarget, Surroundings};
@@ -36,7 +36,7 @@ const WATCHDOG_SPARE_US: u64 = 60_000_000;
 #[derive(Debug, Default)]
 pub struct Beside {
     /// Where it and its memory were, and how its passes were known.
-    pub placements: BTreeMap<String, Placement>,
+    pub placements: BTreeMap<String, PlacementRecord>,
     /// What a reader of its samples must know.
     pub remarks: Vec<String>,
 }
@@ -225,6 +225,6 @@ fn not_seen(job: &Job, tasks: &tasks::Tasks) -> Option<String> {
         .then(|| format!("{SCHED_FIFO}: not seen whether the program ran under it; it ended before it was looked at"))
 }
 
-fn placement(asked: impl Into<String>, got: impl Into<String>) -> Placement {
-    Placement { asked: asked.into(), got: got.into() }
+fn placement(asked: impl Into<String>, got: impl Into<String>) -> PlacementRecord {
+    PlacementRecord { asked: asked.into(), got: got.into() }
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use waykeeper_linux::schedule::policy_of;
 use waykeeper_linux::task::{ProcessMemory, TaskState};
-use waykeeper_run::Placement;
+use waykeeper_run::PlacementRecord;
 use waykeeper_run::off_core::OFF_CORE_MS;
 
 use super::placement;
@@ -114,7 +114,7 @@ impl Tasks {
     }
 
     /// Memory of the process that was last looked at.
-    pub fn memory(&self, huge_pages: bool) -> BTreeMap<String, Placement> {
+    pub fn memory(&self, huge_pages: bool) -> BTreeMap<String, PlacementRecord> {
         let Some(memory) = self.memory else { return BTreeMap::new() };
         let mib = |kib: u64| format!("{:.1} MiB", kib as f64 / 1024.0);
         let of = mib(memory.resident_kib);

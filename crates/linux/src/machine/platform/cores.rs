@@ -5,12 +5,12 @@ use waykeeper_platform::{CoreKind, Execution, Inclusion, Index, Param, PrivateCa
 use super::assumed::{assumed, measured, tick_loop};
 use super::{CPUID, MeasuredLatencies, SYSFS, rounded};
 use crate::machine::arm_cores::arm_core;
-use crate::machine::{CacheKind, CacheUse, Cores, How, Machine};
+use crate::machine::{CacheKind, CacheUse, CoresOfKind, How, Machine};
 
 const CLOCK: &str = "neither the kernel nor CPUID shows a frequency";
 
 impl Machine {
-    pub(super) fn core_kind(&self, kind: &Cores, latencies: &[MeasuredLatencies]) -> CoreKind {
+    pub(super) fn core_kind(&self, kind: &CoresOfKind, latencies: &[MeasuredLatencies]) -> CoreKind {
         let ids = self.first_threads(&kind.cpus);
         let first = ids.first().copied().unwrap_or_default();
         let own = latencies.iter().find(|it| kind.cpus.contains(&it.cpu));
@@ -85,7 +85,7 @@ impl Machine {
     }
 }
 
-fn clock(kind: &Cores, own: Option<&MeasuredLatencies>) -> Param<f64> {
+fn clock(kind: &CoresOfKind, own: Option<&MeasuredLatencies>) -> Param<f64> {
     let ghz = |mhz: u64| mhz as f64 / 1000.0;
     if let Some(clock) = own.and_then(|it| it.clock_ghz) {
         return measured(
