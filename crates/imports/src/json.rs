@@ -5,7 +5,17 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use waykeeper_platform::explain::in_plain_words;
 
-use crate::{Imported, ImportedHistogram};
+use crate::{Imported, ImportedHistogram, TWO_RESULTS};
+
+/// Cyclictest and jitterdebugger count intervals in microseconds: none is shorter, seconds.
+const SHORTEST_INTERVAL_S: f64 = 1e-6;
+
+/// No processor reads its counter in less, seconds.
+const SHORTEST_READING_S: f64 = 1e-9;
+
+/// By how much the interval of a thread of cyclictest is longer than that of the thread before it (--distance), unless another number
+/// is asked for, seconds.
+const DISTANCE_S: f64 = 500e-6;
 
 /// Nanoseconds of a microsecond.
 const US: f64 = 1e3;
@@ -54,18 +64,31 @@ pub fn read(text: &str) -> Result<Imported, String> {
     let file = file(text)?;
     let tool = tool(&file)?;
     let length_s = length(&file);
-    let interval_s = file.command_line.as_deref().filter(|_| tool == "cyclictest").and_then(told_interval);
+    let line = file.command_line.clone().unwrap_or_default();
+    if tool == "oslat" && option(&line, "-W", "--bucket-width").is_some() {
+        return Err("oslat ran with --bucket-width (-W), whose buckets are not read; expected a file without it".into());
+    }
+    let interval_s = match tool {
+        "cyclictest" => told_interval(&line).unwrap_or(SHORTEST_INTERVAL_S),
+        "oslat" => SHORTEST_READING_S,
+        _ => SHORTEST_INTERVAL_S,
+    };
+    let is_whole = tool == "cyclictest" && option(&line, "-l", "--loops").is_none();
     let system = file.sysinfo.unwrap_or_default();
     let in_ns = file.resolution_in_ns == Some(1) || system.resolution_in_ns == Some(1);
     let step_ns = if in_ns { 1.0 } else { US };
     let threads = file.thread.or(file.cpu).unwrap_or_default();
     let cores: Vec<u32> = threads.iter().map(|(number, thread)| thread.cpu.unwrap_or(*number)).collect();
     let alone = |core: u32| cores.iter().filter(|other| **other == core).count() == 1;
-    let histograms = threads.into_iter().map(|(number, thread)| {
+    let histograms = threads.into_iter().map(|(number, thread)| -> Result<_, String> {
         let core = thread.cpu.unwrap_or(number);
         let name = if alone(core) { format!("core {core}") } else { format!("core {core}, thread {number}") };
         let histogram = histogram(tool, name, core, thread, step_ns, length_s)?;
-        interval_s.map_or(Ok(()), |interval_s| histogram.check_interval(interval_s)).map(|()| histogram)
+        histogram.check_interval(interval_s)?;
+        if let Some(interval_s) = told_interval(&line).filter(|_| is_whole) {
+            histogram.check_whole(interval_s + DISTANCE_S * f64::from(number))?;
+        }
+        Ok(histogram)
     });
     Ok(Imported {
         tool: tool.into(),
@@ -83,12 +106,16 @@ pub fn read(text: &str) -> Result<Imported, String> {
 /// # Errors
 /// No JSON, or the key whose value none of the tools writes.
 fn file(text: &str) -> Result<File, String> {
-    let first = serde_json::Deserializer::from_str(text).into_iter::<serde_json::Value>().next();
-    let value = match first {
+    let mut documents = serde_json::Deserializer::from_str(text).into_iter::<serde_json::Value>();
+    let value = match documents.next() {
         Some(Ok(value)) => value,
         Some(Err(error)) => return Err(format!("the JSON cannot be read: {error}; {EXPECTED}")),
         None => return Err(format!("the file is empty; {EXPECTED}")),
     };
+    let rest = &text[documents.byte_offset()..];
+    if rest.lines().any(|line| line.trim_start().starts_with('{')) {
+        return Err(TWO_RESULTS.into());
+    }
     serde_path_to_error::deserialize(&value)
         .map_err(|error| format!("`{}`: {}; {EXPECTED}", error.path(), in_plain_words(&error.inner().to_string())))
 }
@@ -128,7 +155,7 @@ fn histogram(
         counts.pop();
         beyond = count;
     }
-    let mut histogram = ImportedHistogram {
+    let of_file = ImportedHistogram {
         name,
         core,
         step_ns,
@@ -141,16 +168,19 @@ fn histogram(
         beyond,
         missing: 0,
     };
+    let mut histogram = if tool == "oslat" { of_file.a_step_less() } else { of_file };
     histogram.check_total(thread.cycles)?;
     Ok(histogram)
 }
 
 /// The least time from the beginning to the end. The tools write both in whole seconds, so that the time between is up to a second
-/// shorter. The command line of cyclictest says it exactly, where it has a length that fits them.
+/// shorter. The command line of cyclictest says it exactly, where it has a length that fits them: stamps around a whole run are not
+/// nearer to each other than its length, and its threads start and end in a second each.
 fn length(file: &File) -> Option<f64> {
     let (start, end) = (time(file.start_time.as_deref()?)?, time(file.end_time.as_deref()?)?);
     let between = end.duration_since(start).as_secs_f64();
-    let told = file.command_line.as_deref().and_then(told_duration).filter(|told| (told - between).abs() <= 1.0);
+    let told =
+        file.command_line.as_deref().and_then(told_duration).filter(|told| (0.0..=2.0).contains(&(between - told)));
     let seconds = told.unwrap_or(between - 1.0);
     (seconds > 0.0).then_some(seconds)
 }
@@ -161,9 +191,9 @@ fn told_duration(command_line: &str) -> Option<f64> {
     let (number, unit) = value.split_at(value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len()));
     let factor = match unit {
         "" | "s" => 1.0,
-        "m" => 60.0,
-        "h" => 3600.0,
-        "d" => 86_400.0,
+        "m" | "M" => 60.0,
+        "h" | "H" => 3600.0,
+        "d" | "D" => 86_400.0,
         _ => return None,
     };
     Some(number.parse::<f64>().ok()? * factor)

@@ -137,6 +137,40 @@ impl ImportedHistogram {
         ))
     }
 
+    /// Compares the number of samples with the time of a run that nobody cut short, where a thread woke up every `interval_s` seconds, and
+    /// after each sample at the latest.
+    ///
+    /// # Errors
+    /// Samples for less than half of the time.
+    fn check_whole(&self, interval_s: f64) -> Result<(), String> {
+        let Some(length_s) = self.length_s else { return Ok(()) };
+        let longest_s = self.max.unwrap_or(0) as f64 * self.step_ns / 1e9;
+        let outside = (self.beyond + self.missing) as f64 * longest_s;
+        let inside = self.counts.iter().map(|(value, count)| *value as f64 * *count as f64).sum::<f64>();
+        let most_s = self.samples() as f64 * interval_s + inside * self.step_ns / 1e9 + outside;
+        if most_s + SECONDS_AT_THE_ENDS >= length_s / 2.0 {
+            return Ok(());
+        }
+        Err(format!(
+            "{} has {} samples, one every {} us, which takes {most_s:.0} s, and it is said to have been measured for {length_s} s; {AS_WRITTEN}",
+            self.name,
+            self.samples(),
+            interval_s * 1e6,
+        ))
+    }
+
+    /// The same samples with one step less each, for a tool that rounds up.
+    fn a_step_less(mut self) -> Self {
+        for (value, _) in &mut self.counts {
+            *value = value.saturating_sub(1);
+        }
+        for extreme in [&mut self.min, &mut self.max] {
+            *extreme = extreme.map(|value| value.saturating_sub(1));
+        }
+        self.mean = self.mean.map(|mean| (mean - 1.0).max(0.0));
+        self
+    }
+
     /// Compares the samples with how many cycles the tool counted. One that is missing may have been measured as the tool ended.
     ///
     /// # Errors
@@ -157,6 +191,10 @@ impl ImportedHistogram {
         }
     }
 }
+
+/// What is said of a file that holds more than one.
+pub(crate) const TWO_RESULTS: &str =
+    "the file holds the results of more than one measurement; expected a file for each";
 
 /// Seconds that a tool may wake up before and after the whole seconds that its file names.
 const SECONDS_AT_THE_ENDS: f64 = 3.0;

@@ -1,10 +1,19 @@
 //! The histogram that `rtla timerlat hist` and `rtla osnoise hist` print: a column for each cause and core.
 
-use crate::{Imported, ImportedHistogram};
+use crate::{Imported, ImportedHistogram, TWO_RESULTS};
+
+/// The kernel takes no shorter period of timerlat (kernel/trace/trace_osnoise.c, timerlat_min_period), seconds.
+const SHORTEST_PERIOD_S: f64 = 100e-6;
 
 pub fn read(text: &str) -> Result<Imported, String> {
     let mut lines = text.lines().enumerate().map(|(at, line)| (at + 1, line.trim()));
-    let title = lines.by_ref().map(|(_, line)| line).find(|line| !line.is_empty()).unwrap_or_default();
+    // Warnings may stand before it.
+    let begins = |line: &str| line.starts_with("# RTLA");
+    let first = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let title = lines.by_ref().map(|(_, line)| line).find(|line| begins(line)).unwrap_or(first);
+    if text.lines().filter(|line| begins(line.trim()) || line.trim().starts_with("Index ")).count() > 2 {
+        return Err(TWO_RESULTS.into());
+    }
     let tool = match title {
         title if title.starts_with("# RTLA timerlat histogram") => "rtla timerlat",
         title if title.starts_with("# RTLA osnoise histogram") => "rtla osnoise",
@@ -26,7 +35,8 @@ pub fn read(text: &str) -> Result<Imported, String> {
             length_s = duration(length);
         } else if let Some(heads) = line.strip_prefix("Index") {
             columns = heads.split_whitespace().map(|name| column(name, number)).collect::<Result<Vec<_>, _>>()?;
-        } else if line.starts_with("ALL:") {
+        } else if line.starts_with("ALL:") || line.starts_with("rtla ") {
+            // What follows sums up the columns, or says what stopped the trace.
             break;
         } else if !line.is_empty() && !line.starts_with('#') {
             row(line, number, &mut columns)?;
@@ -50,6 +60,9 @@ pub fn read(text: &str) -> Result<Imported, String> {
     for (column, total) in columns.iter_mut().zip(totals.iter().copied().chain(std::iter::repeat(None))) {
         (column.step_ns, column.bucket, column.length_s) = (step_ns, bucket, length_s);
         column.check_total(total)?;
+        if tool == "rtla timerlat" {
+            column.check_interval(SHORTEST_PERIOD_S)?;
+        }
     }
     Ok(Imported {
         tool: tool.into(),

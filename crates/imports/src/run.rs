@@ -173,7 +173,10 @@ fn measurement(histogram: &ImportedHistogram, observed_s: f64) -> Measurement {
     let samples = Samples {
         counts: Counts::new(histogram.counts.clone()),
         overflow: histogram.beyond,
-        overflow_from: last.saturating_add(histogram.bucket),
+        overflow_from: match histogram.counts.is_empty() {
+            true => histogram.min.unwrap_or(0),
+            false => last.saturating_add(histogram.bucket),
+        },
         count: samples,
         sum,
         min: histogram.min,
@@ -231,6 +234,13 @@ fn base(
         "Samples are rounded down to whole steps of {step}: each, and so every figure here, may be up to {step} longer.",
         step = format_ns(longest_step)
     ));
+    if imported.tool == "oslat" {
+        notes.push(
+            "oslat rounds up: its bucket of 1 us has the samples below 1 us. All figures here, the smallest, the mean and the largest too, \
+             are one step less than in its file, so that they are rounded down as those of other tools are."
+                .into(),
+        );
+    }
     if imported.started.is_none() {
         notes.push("When it began is not known: `started` is the time of the import.".into());
     }

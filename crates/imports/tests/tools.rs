@@ -7,7 +7,7 @@ use waykeeper_imports::{Imported, conclude, read};
 /// had counted a cycle that was not in the histogram yet.
 const CYCLICTEST: &str = r#"{
   "file_version": 1,
-  "cmdline:": "cyclictest -a2-3 -t2 -m -p99 -i250 -h 30 -q -D 60 --json=day.json",
+  "cmdline:": "cyclictest -a2-3 -t2 -m -p99 -h 30 -q -D 60 --json=day.json",
   "rt_test_version:": "2.40",
   "start_time": "Thu, 26 Nov 2026 17:57:30 +0000",
   "end_time": "Thu, 26 Nov 2026 17:58:30 +0000",
@@ -89,14 +89,87 @@ fn cyclictest_counts_what_lies_beyond_its_histogram() {
     assert_eq!(run.started, "2026-11-26T17:57:30Z");
 }
 
+/// oslat counts a sample of less than 1 us as 1 us: what it says is the most, and here stands the least.
+#[test]
+fn oslat_rounds_up_and_an_import_rounds_down() {
+    let judged = |budget: &str| {
+        let budgets = [budget.parse().unwrap()];
+        conclude(&read(OSLAT).unwrap(), "x.json", None, &budgets, Vec::new()).unwrap().record.budgets[0].text.clone()
+    };
+    // Of 90 samples it is known that they are below 1 us, and the largest is at most 9338 us.
+    for unclear in ["min<=500ns", "p50<=500ns", "mean<=1us", "max<=9337us@0.5"] {
+        assert!(judged(unclear).starts_with("too thin to say"), "{unclear}: {}", judged(unclear));
+    }
+    for (kept, broken) in [("max<=9338us@0.5", "max<=9336us@0.5")] {
+        assert!(judged(kept).starts_with("not seen broken"), "{kept}: {}", judged(kept));
+        assert!(judged(broken).starts_with("broken"), "{broken}: {}", judged(broken));
+    }
+    let record = conclude(&read(OSLAT).unwrap(), "x.json", None, &[], Vec::new()).unwrap().record;
+    assert!(record.notes.iter().any(|note| note.starts_with("oslat rounds up")), "{:?}", record.notes);
+    let wide = OSLAT.replace("-c 1", "-W 2000 -c 1");
+    assert!(read(&wide).unwrap_err().contains("--bucket-width"));
+}
+
+#[test]
+fn samples_beyond_the_histogram_are_counted_as_a_range() {
+    // Two samples lie beyond 20 us, and one of them is known: 150 us.
+    let judged = |text: &str, budget: &str| {
+        let budgets = [budget.parse().unwrap()];
+        conclude(&read(text).unwrap(), "x.json", None, &budgets, Vec::new()).unwrap().record.budgets[0].text.clone()
+    };
+    assert!(judged(CYCLICTEST, "max<=100us").starts_with("broken: 1 to 2 of 10 samples over 100 us"));
+    assert!(judged(CYCLICTEST, "max<=20us").starts_with("broken: 2 of 10 samples over 20 us"));
+    // All lie beyond it: the smallest, 300 us, is not 10 us above itself.
+    let none = r#"Index Thr-000
+over: 60000
+count: 60000
+min: 300
+avg: 400
+max: 900
+"#;
+    let text = format!("# RTLA timerlat histogram\n# Time unit is microseconds (us)\n# Duration:   0 00:01:00\n{none}");
+    let text = text.replace("Thr-000\n", "Thr-000\n2 0\n4 0\n");
+    let histograms = read(&text);
+    assert!(histograms.is_err_and(|why| why.contains("no sample in a histogram")));
+    let text = text.replace("2 0\n", "2 1\n").replace("count: 60000", "count: 60001").replace("min: 300", "min: 2");
+    assert!(
+        judged(&text, "jitter<=10us").starts_with("broken: 1 to 60000 of 60001 samples"),
+        "{}",
+        judged(&text, "jitter<=10us")
+    );
+}
+
+#[test]
+fn a_file_with_two_results_is_refused() {
+    for two in [format!("{CYCLICTEST}{CYCLICTEST}"), format!("{OSLAT}{OSLAT}"), format!("{TIMERLAT}{TIMERLAT}")] {
+        assert!(read(&two).unwrap_err().contains("more than one measurement"));
+    }
+    assert!(read(&format!("Warning: no BTF\n{TIMERLAT}rtla timerlat hit stop tracing\n## CPU 1 hit\n")).is_ok());
+}
+
+#[test]
+fn fewer_samples_than_half_of_the_time_holds_are_refused() {
+    let thread = |samples: u64, line: &str| {
+        let figures = format!(r#""histogram": {{ "10": {samples} }}, "cycles": {samples}, "min": 10, "max": 10"#);
+        read(&of_one_thread(&figures, line, 20))
+    };
+    assert!(thread(20_000, "cyclictest -i 1000 -D 20").is_ok());
+    // Wake-ups that came too late are left out, up to half of them.
+    assert!(thread(10_000, "cyclictest -i 1000 -D 20").is_ok());
+    let refused = thread(2_000, "cyclictest -i 1000 -D 20").unwrap_err();
+    assert!(refused.contains("2000 samples, one every 1000 us, which takes 2 s"), "{refused}");
+    // It ends by itself after so many, and its other threads later.
+    assert!(thread(2_000, "cyclictest -i 1000 -l 2000").is_ok());
+}
+
 #[test]
 fn the_last_bucket_of_oslat_is_no_value() {
     let imported = read(OSLAT).unwrap();
     let histogram = &imported.histograms[0];
-    assert_eq!((histogram.counts.as_slice(), histogram.beyond), (&[(1, 90), (2, 8)][..], 2));
-    assert_eq!((histogram.core, histogram.max, histogram.length_s), (1, Some(9338), Some(1.026)));
+    assert_eq!((histogram.counts.as_slice(), histogram.beyond), (&[(0, 90), (1, 8)][..], 2));
+    assert_eq!((histogram.core, histogram.max, histogram.length_s), (1, Some(9337), Some(1.026)));
     let run = conclude(&imported, "oslat.json", None, &[], Vec::new()).unwrap().record;
-    assert_eq!((run.cases[0].samples, run.cases[0].max_ns), (100, Some(9_338_000.0)));
+    assert_eq!((run.cases[0].samples, run.cases[0].max_ns), (100, Some(9_337_000.0)));
 }
 
 #[test]
@@ -304,7 +377,9 @@ fn more_samples_than_wake_ups_are_refused() {
     assert!(thread(20_000_000, "cyclictest -i1 -D 20").is_ok());
     // Nobody knows the interval of letters in one word, nor of a line without one.
     for line in ["cyclictest -qmi200 -D 20", "cyclictest -D 20"] {
-        assert!(thread(86_400_000, line).is_ok(), "{line}");
+        assert!(thread(20_000_000, line).is_ok(), "{line}");
+        // None wakes up more often than once a microsecond.
+        assert!(thread(86_400_000, line).unwrap_err().contains("20000000 wake-ups, one every 1 us"), "{line}");
     }
 }
 

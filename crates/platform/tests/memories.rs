@@ -159,6 +159,7 @@ fn settings_beyond_the_controls_are_refused() {
         ("stride", 63, 64, false),
         ("delay", 100, 10, true),
         ("delay", 100, 0, false),
+        ("delay", 10, 10, false),
         ("maximum", 100, 101, false),
         ("minimum", 100, 0, true),
         ("portions", 8, 255, true),

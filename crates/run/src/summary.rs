@@ -25,8 +25,9 @@ pub(crate) fn summarize(case: &Case, measured: &Measured, tag: &str) -> CaseReco
     let total: f64 = repeats.iter().map(|r| r.samples.sum as f64 * r.samples.tick_ns).sum();
     let min_ns = repeats.iter().filter_map(|r| r.min_ns()).reduce(f64::min);
     let max_ns = repeats.iter().filter_map(|r| r.max_ns()).reduce(f64::max);
-    // The highest value of a bucket may exceed the largest sample in it.
-    let percentile = |quantile: f64| percentile(quantile).map(|value| max_ns.map_or(value, |max| value.min(max)));
+    // The highest value of a bucket may exceed the largest sample in it, and the lowest one may lie below the smallest.
+    let within = |value: f64| value.min(max_ns.unwrap_or(f64::INFINITY)).max(min_ns.unwrap_or(0.0));
+    let percentile = |quantile: f64| percentile(quantile).map(within);
     let simulated: Vec<_> = repeats.iter().filter_map(|r| r.simulation).collect();
     let is_simulated = !simulated.is_empty();
     // Where no repeat was made, `sum` would give -0.

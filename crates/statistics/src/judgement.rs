@@ -197,12 +197,16 @@ impl At<'_> {
         let samples = figures.samples;
         if max_ns > limit_ns {
             // The histogram may be too coarse to tell the largest sample from the limit; the exact maximum is not.
-            let above = (figures.samples_above)(limit_ns).clamp(1, samples);
+            // The smallest sample is not above itself.
+            let most = if budget.metric == Metric::Jitter { samples.saturating_sub(1).max(1) } else { samples };
+            let above = (figures.samples_above)(limit_ns).clamp(1, most);
+            let surely = figures.samples_surely_above.map_or(above, |surely| surely(limit_ns).clamp(1, above));
+            let above_in_words = if surely < above { format!("{surely} to {above}") } else { above.to_string() };
             let excursions = (figures.clusters_above)(limit_ns)
                 .map_or(String::new(), |clusters| format!(", in {} separate excursions", clusters.clamp(1, above)));
             let when = figures.max_at_s.map_or(String::new(), |s| format!(", {} into its repeat", format_ns(s * 1e9)));
             return Judgement::broken(&format!(
-                "{above} of {samples} samples over {limit}{excursions}; the largest was {largest}{when}"
+                "{above_in_words} of {samples} samples over {limit}{excursions}; the largest was {largest}{when}"
             ));
         }
         if let Some(over_s) = budget.over_s

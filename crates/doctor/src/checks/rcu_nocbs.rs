@@ -3,6 +3,7 @@
 use crate::check::{Check, Looked, NotSeen, fine, found};
 use crate::cores::{named, parse_parameter};
 use crate::finding::{Fix, Seen, Severity};
+use crate::parameters::unknown::RCU_NOCBS;
 use crate::view::View;
 use waykeeper_linux::parse_cpulist;
 
@@ -26,8 +27,12 @@ fn look(view: &View) -> Result<Looked, NotSeen> {
     let mut taken = Vec::new();
     // `nohz_full` implies it, also where it comes from a default of the kernel.
     for name in ["rcu_nocbs", "nohz_full"] {
-        let list = words.value(name).and_then(|value| parse_parameter(name, value, view.last));
-        taken.extend(list.map(|(_, cores)| cores).unwrap_or_default());
+        let Some(value) = words.value(name) else { continue };
+        match parse_parameter(name, value, view.last) {
+            Some((_, cores)) => taken.extend(cores),
+            None if name == RCU_NOCBS => taken.extend(0..=view.last),
+            None => {}
+        }
     }
     if let Some(text) = view.root.text(NOHZ_FULL).filter(|text| !text.is_empty() && !text.contains("null")) {
         taken.extend(parse_cpulist(&text).unwrap_or_default());

@@ -5,7 +5,7 @@ use serde::Serialize;
 use waykeeper_linux::format_cpulist;
 
 use super::names;
-use super::unknown::{ineffective, unknown};
+use super::unknown::{contradicted, ineffective, unknown};
 use crate::checks::nohz_full::NOHZ_FULL;
 use crate::command_line::BootParameter;
 use crate::cores::parse_parameter;
@@ -70,14 +70,26 @@ pub fn advise(view: &View) -> Advice {
             (booted, Ok(())) => advice.add.push(parameter(booted.map(ToString::to_string))),
         }
     }
-    advice.remove = words
-        .words
-        .iter()
-        .filter_map(|word| Some((word, ineffective(word, view.last)?)))
+    let mut ineffective_words = contradicted(&words, view.last);
+    ineffective_words.extend(words.words.iter().filter_map(|word| Some((word, ineffective(word, view.last)?))));
+    for (word, row) in ineffective_words {
+        let text = word.to_string();
         // What is replaced goes anyway.
-        .filter(|(word, _)| !advice.add.iter().any(|added| added.replaces == Some(word.to_string())))
-        .map(|(word, row)| Parameter { parameter: word.to_string(), reason: row.status, replaces: None })
-        .collect();
+        if advice.add.iter().any(|added| added.replaces.as_ref() == Some(&text)) {
+            continue;
+        }
+        // A part of it counts: that part is to stay.
+        match row
+            .instead
+            .filter(|instead| instead.starts_with(&format!("{}=", word.name)) && advice.there.contains(&text))
+        {
+            Some(instead) => {
+                advice.there.retain(|there| *there != text);
+                advice.add.push(Parameter { parameter: instead, reason: row.status, replaces: Some(text) });
+            }
+            None => advice.remove.push(Parameter { parameter: text, reason: row.status, replaces: None }),
+        }
+    }
     advice.line = advice.add.iter().map(|added| added.parameter.as_str()).collect::<Vec<_>>().join(" ");
     advice
 }
@@ -164,6 +176,7 @@ fn wishes(view: &View) -> Vec<Wish> {
         () => needed,
     };
     let when = |needed: bool, otherwise: &'static str| if needed { Ok(()) } else { Err(otherwise) };
+    let on_x86 = |needed: bool, otherwise| when(x86, "for x86 processors").and(when(needed, otherwise));
     let wish = |parameter: &str, reason, needed| Wish { parameter: parameter.into(), reason, needed };
     vec![
         wish(
@@ -179,7 +192,14 @@ fn wishes(view: &View) -> Vec<Wish> {
             "stops the tick while one task runs there",
             isolates.and(when(tickless, "this kernel is built without CONFIG_NO_HZ_FULL and would ignore it")),
         ),
-        wish(&format!("rcu_nocbs={rt}"), "moves callbacks of RCU to threads on other cores", Ok(())),
+        wish(
+            &format!("rcu_nocbs={rt}"),
+            match view.others() == view.rt_cores {
+                true => "moves callbacks of RCU to threads, which a task of a higher priority preempts",
+                false => "moves callbacks of RCU to threads on other cores",
+            },
+            Ok(()),
+        ),
         wish(
             &format!("irqaffinity={}", view.other_list()),
             "sends interrupts of devices to the other cores",
@@ -212,13 +232,13 @@ fn wishes(view: &View) -> Vec<Wish> {
         wish(
             "clocksource=tsc",
             "reads the time from the time-stamp counter",
-            when(x86 && current.as_deref() != Some("tsc"), "the clock source is the best one already"),
+            on_x86(current.as_deref() != Some("tsc"), "the clock source is the best one already"),
         ),
         wish(
             "tsc=reliable",
             "keeps the kernel from comparing the time-stamp counter with another clock",
-            when(
-                x86 && !view.flags().iter().any(|flag| flag == "tsc_adjust"),
+            on_x86(
+                !view.flags().iter().any(|flag| flag == "tsc_adjust"),
                 "the kernel does not watch a counter that has TSC_ADJUST",
             ),
         ),

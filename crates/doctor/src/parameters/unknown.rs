@@ -3,7 +3,9 @@
 //! Each was looked up in the images of Debian's kernels 6.1, 6.12, 6.18 and 7.3 (their tables of parameters name every one
 //! that is built in) and in the modules i915 and igb of 6.1; the rig of real kernels repeats this for what is built in.
 
-use crate::command_line::BootParameter;
+use waykeeper_linux::format_cpulist;
+
+use crate::command_line::{BootParameter, CommandLine};
 use crate::cores::parse_parameter;
 
 /// Which values a row is about.
@@ -121,29 +123,64 @@ const VALUES: [(&str, &[&str]); 8] = [
     ("split_lock_detect", &["off", "warn", "fatal", "ratelimit"]),
 ];
 
-/// Lists of cores that the kernel refuses as a whole where it cannot read them.
+/// Lists of cores.
 const LISTS: [&str; 4] = ["isolcpus", "nohz_full", "rcu_nocbs", "irqaffinity"];
+
+/// The list of cores that takes the cores' callbacks of RCU from them, where the kernel cannot read it: from all cores
+/// (kernel/rcu/tree_nocb.h, rcu_nocb_setup). Every other list is ignored then.
+pub(crate) const RCU_NOCBS: &str = "rcu_nocbs";
 
 /// Whether a word does nothing, or not what was meant, on a machine whose cores have numbers up to `last`.
 pub(crate) fn ineffective(word: &BootParameter, last: u32) -> Option<Ineffective> {
     if let Some(row) = unknown(word) {
         return Some(Ineffective { status: row.status.into(), instead: row.instead.map(str::to_owned) });
     }
-    let value = word.value.as_deref()?;
+    let list = LISTS.into_iter().find(|name| word.is(name));
+    let Some(value) = word.value.as_deref() else {
+        // With a blank before its `=` the list is another word. `rcu_nocbs` has a meaning without one.
+        let name = list.filter(|name| *name != RCU_NOCBS)?;
+        let status = "the kernel knows it with a list of cores only, and no blank before or behind the `=`".into();
+        return Some(Ineffective { status, instead: Some(format!("{name}=CORES")) });
+    };
     if let Some((name, known)) = VALUES.iter().find(|(name, _)| word.is(name)) {
         return passed_over(name, value, known);
     }
-    let name = LISTS.into_iter().find(|name| word.is(name))?;
-    let Some((flags, _)) = parse_parameter(name, value, last) else {
-        let status = format!("the kernel cannot read this list of cores, of which the last is {last}, and ignores it");
-        return Some(Ineffective { status, instead: None });
+    ineffective_list(list?, value, last)
+}
+
+fn ineffective_list(name: &str, value: &str, last: u32) -> Option<Ineffective> {
+    let Some((flags, cores)) = parse_parameter(name, value, last) else {
+        let so = if name == RCU_NOCBS { "takes all cores in its place" } else { "ignores it" };
+        let status = format!("the kernel cannot read this list of cores, of which the last is {last}, and {so}");
+        return Some(Ineffective { status, instead: Some(format!("{name}=CORES")) });
     };
-    let strange: Vec<&str> =
-        flags.into_iter().filter(|flag| !["nohz", "domain", "managed_irq"].contains(flag)).collect();
+    if cores.is_empty() {
+        let status = "it names no core; a blank ends the list".into();
+        return Some(Ineffective { status, instead: Some(format!("{name}=CORES")) });
+    }
+    let (known, strange): (Vec<&str>, Vec<&str>) =
+        flags.into_iter().partition(|flag| ["nohz", "domain", "managed_irq"].contains(flag));
+    let kept: String = known.iter().map(|flag| format!("{flag},")).collect();
     (!strange.is_empty()).then(|| Ineffective {
         status: format!("the kernel skips {}; it knows nohz, domain and managed_irq", quoted(&strange)),
-        instead: None,
+        instead: Some(format!("{name}={kept}{}", format_cpulist(&cores))),
     })
+}
+
+/// Words of a command line that take back what the last one of their name says: of lists with different cores the kernel takes the
+/// first alone (kernel/sched/isolation.c, housekeeping_setup).
+pub(crate) fn contradicted(line: &CommandLine, last: u32) -> Vec<(&BootParameter, Ineffective)> {
+    let of = |name: &'static str| {
+        let cores = move |word: &BootParameter| Some(parse_parameter(name, word.value.as_deref()?, last)?.1);
+        let counts = line.words.iter().rev().find(|word| word.is(name)).and_then(cores);
+        let others = line.words.iter().filter(move |word| word.is(name));
+        others.filter(move |word| cores(word).zip(counts.as_ref()).is_some_and(|(here, there)| here != *there))
+    };
+    let why = |word: &BootParameter| Ineffective {
+        status: format!("{} stands more than once, and the kernel takes the cores of the first alone", word.name),
+        instead: None,
+    };
+    ["isolcpus", "nohz_full"].into_iter().flat_map(of).map(|word| (word, why(word))).collect()
 }
 
 /// Words of a value that are passed over in silence. Those of `rdt` are a list, each may have a `!` before it; what follows a

@@ -67,6 +67,10 @@ fn bandwidth_control_is_whole(path: &str, control: &BandwidthControl) -> Result<
     if control.steps.value == 0 {
         return Err(finding(format!("{path}.steps"), "0 steps; at least 1 is needed"));
     }
+    if scheme == BandwidthScheme::Delay && control.steps.value != 100 {
+        let message = format!("{} steps; a delay counts in percent, so 100 would do", control.steps.value);
+        return Err(finding(format!("{path}.steps"), message));
+    }
     if scheme == BandwidthScheme::Portions && control.steps.value > 64 {
         let message = format!("{} portions; one bit each, 64 at most", control.steps.value);
         return Err(finding(format!("{path}.steps"), message));

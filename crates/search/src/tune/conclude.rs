@@ -8,7 +8,7 @@ use waykeeper_experiment::mitigation::NONE;
 use waykeeper_experiment::site::Site;
 use waykeeper_statistics::{Budget, CONFIDENCE, JudgementKind, clopper_pearson};
 
-use super::evidence::CandidateEvidence;
+use super::evidence::{CandidateEvidence, worst};
 use super::families::Family;
 use super::ladder::LadderEnd;
 use super::measured::policy_file;
@@ -68,8 +68,18 @@ pub fn conclude(about: &Concluding<'_>, found: &SearchFound) -> Tuned {
         answer,
         policy,
         none,
+        alone_broken: found.judged.get(&0).and_then(|judged| alone_broken(judged, about.budgets)),
         families,
     }
+}
+
+/// What breaks a budget where the target runs alone and without any measure: what shields it from neighbours cannot help there.
+fn alone_broken(none: &Judged, budgets: &[Budget]) -> Option<String> {
+    none.confirmed.iter().filter(|evidence| !evidence.alone.is_empty()).find_map(|evidence| {
+        let alone = CandidateEvidence { beside: evidence.alone.clone(), ..CandidateEvidence::default() };
+        let judged = (0..budgets.len()).map(|index| alone.judge(budgets, index, CONFIDENCE, &evidence.alone));
+        worst(judged).filter(|judgement| judgement.kind == JudgementKind::Broken).map(|judgement| judgement.text)
+    })
 }
 
 /// What ran beside the target, a text for each setting.

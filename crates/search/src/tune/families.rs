@@ -1,6 +1,6 @@
 //! Candidates: what a machine offers, as ladders of policies from the smallest share to the largest.
 
-use waykeeper_platform::{CoreId, WayControl};
+use waykeeper_platform::{CoreId, WayControl, format_cpulist};
 use waykeeper_policy::{
     Amount, BandwidthLimit, BusPriority, CacheQuantity, CacheShare, Class, ClockRange, Colours, CoreFrequency,
     CoreList, Cores, Location, Lockdown, LockedLines, Offer, Others, Policy, PseudoLock,
@@ -10,6 +10,9 @@ use super::dimension::TuneOver;
 
 /// The class of the target.
 const TARGET: &str = "target";
+
+/// The class of its neighbours, where the target's core is to stay as it is.
+const NEIGHBOURS: &str = "neighbours";
 
 /// Who a search is for.
 #[derive(Debug, Clone)]
@@ -94,7 +97,7 @@ impl Builder<'_> {
         found.push(self.family("bandwidth of the others".into(), &[TuneOver::Bandwidth], self.bandwidth(), None));
         found.push(self.family("weights of bandwidth".into(), &[TuneOver::Bandwidth], self.weights(), None));
         found.push(self.family("colours".into(), &[TuneOver::Colours], self.colours(), None));
-        found.push(self.family("clock of the others".into(), &[TuneOver::Clock], self.clocks(), None));
+        found.push(self.family("clock of the neighbours".into(), &[TuneOver::Clock], self.clocks(), None));
         found
     }
 
@@ -172,6 +175,10 @@ impl Builder<'_> {
 
     fn core(&self) -> Cores {
         Cores::Everywhere(CoreList::parse(&self.parties.target.to_string()).expect("one core is a list"))
+    }
+
+    fn neighbours(&self) -> Cores {
+        Cores::Everywhere(CoreList::parse(&format_cpulist(&self.parties.neighbours)).expect("it was written as a list"))
     }
 
     /// What a bit of a mask is called there.
@@ -315,8 +322,11 @@ impl Builder<'_> {
         let percent_of = |value: u32| value * 100 / bandwidth.max.max(1);
         let steps =
             (1..10).rev().map(|tenth| tenth * 10).filter(|percent| *percent >= percent_of(bandwidth.min).max(1));
+        let whole = bandwidth.max;
         let part = |percent: u32| {
             let change = move |policy: &mut Policy| {
+                // Without a class of its own the target is one of the others.
+                of_target(policy, |class| class.bandwidth = Some(BandwidthLimit::Percent(whole * 1000)));
                 policy.others.bandwidth = Some(BandwidthLimit::Percent(percent * 1000));
             };
             Part {
@@ -369,7 +379,7 @@ impl Builder<'_> {
         [8, 4, 2].into_iter().map(|of| colours.colours / of).filter(|count| *count > 0).map(part).collect()
     }
 
-    /// The others at less and less of their base clocks.
+    /// The neighbours at less and less of their base clocks. The target's stays as it is: no policy names it.
     fn clocks(&self) -> Vec<Part> {
         let bases = self
             .offer
@@ -381,13 +391,17 @@ impl Builder<'_> {
         let part = |quarters: u32| {
             // Levels of performance are multiples of 100 MHz.
             let mhz = (base * quarters / 4 / 100).max(1) * 100;
+            let cores = self.neighbours();
             let change = move |policy: &mut Policy| {
-                policy.others.clock =
-                    Some(ClockRange::Between(CoreFrequency::Mhz(mhz.min(400)), CoreFrequency::Mhz(mhz)));
+                of_target(policy, |class| {
+                    class.name = NEIGHBOURS.into();
+                    class.cores = Some(cores.clone());
+                    class.clock = Some(ClockRange::Between(CoreFrequency::Mhz(mhz.min(400)), CoreFrequency::Mhz(mhz)));
+                });
             };
             Part {
                 name: format!("clock-{mhz}"),
-                called: format!("the others at {mhz} MHz at most"),
+                called: format!("the neighbours at {mhz} MHz at most"),
                 taken: 1.0 - f64::from(quarters) / 4.0,
                 change: std::rc::Rc::new(change),
             }
@@ -429,6 +443,7 @@ fn amount(bits: u32) -> Amount {
     Amount { bound: None, quantity: CacheQuantity::Bits(bits) }
 }
 
+/// Changes the one class of a policy.
 fn of_target(policy: &mut Policy, change: impl FnOnce(&mut Class)) {
     if let Some(class) = policy.classes.first_mut() {
         change(class);
@@ -449,4 +464,53 @@ fn handler_pages() -> Vec<Location> {
     ["__handler_code_start", "__handler_data_start", "__page_tables"]
         .map(|symbol| Location::Symbol(symbol.into()))
         .to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use waykeeper_platform::{Platform, find_bundled};
+    use waykeeper_policy::offer::{BandwidthOffer, BandwidthUnit};
+
+    use super::*;
+
+    fn of(over: TuneOver) -> Vec<Policy> {
+        let bundled = find_bundled("i7-13800hre").unwrap();
+        let mut offer = Offer::of_platform(&Platform::from_toml(bundled.text, "i7-13800hre").unwrap());
+        offer.bandwidth = Some(BandwidthOffer {
+            domains: vec![(0, offer.cores.clone())],
+            unit: BandwidthUnit::Percent,
+            min: 10,
+            max: 100,
+            step: 10,
+            classes: None,
+            rates: false,
+        });
+        let parties = TuneParties { target: 0, neighbours: vec![1, 2, 4], data_bytes: 0 };
+        let families = families(&offer, &parties, &[over]);
+        families.into_iter().flat_map(|family| family.rungs).map(|rung| rung.policy).collect()
+    }
+
+    fn cores(class: &Class) -> &[CoreId] {
+        class.cores.as_ref().unwrap().on("i7-13800hre").unwrap()
+    }
+
+    #[test]
+    fn what_holds_back_the_others_leaves_the_target_alone() {
+        let bandwidth = of(TuneOver::Bandwidth);
+        assert_eq!(bandwidth.len(), 9);
+        for policy in bandwidth {
+            assert_eq!(cores(&policy.classes[0]), [0]);
+            assert_eq!(policy.classes[0].bandwidth, Some(BandwidthLimit::Percent(100_000)));
+            assert!(policy.others.bandwidth.is_some());
+        }
+        let clocks = of(TuneOver::Clock);
+        assert_eq!(clocks.len(), 3);
+        for policy in clocks {
+            // Whoever is in no class is one of the others: the target keeps its clock only where they have none.
+            assert_eq!(policy.others.clock, None);
+            assert_eq!(policy.classes.len(), 1);
+            assert_eq!(cores(&policy.classes[0]), [1, 2, 4]);
+            assert!(policy.classes[0].clock.is_some());
+        }
+    }
 }

@@ -41,6 +41,10 @@ pub struct Tuned {
     pub front: Vec<String>,
     /// The target under no measure.
     pub none: Candidate,
+    /// What breaks a budget where the target runs alone and without any measure, as a sentence; none where nothing does, or that was
+    /// not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alone_broken: Option<String>,
     /// Each kind of measure, and how its search ended.
     pub families: Vec<FamilyRecord>,
 }

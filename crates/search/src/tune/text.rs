@@ -138,11 +138,15 @@ fn no_answer(tuned: &Tuned) -> Vec<String> {
         let judgement = candidate.judgement.clone().unwrap_or_default();
         format!("  the best one: {}: {judgement}", candidate.called)
     }));
-    lines.push(
-        "  What is left is what no share divides: filters, queues and the memory. `waykeeper run EXPERIMENT --explain` says what the \
-         longest samples waited for."
+    lines.push(match &tuned.alone_broken {
+        Some(judgement) => format!(
+            "  The target breaks it alone and without any measure: {judgement}. No protection from neighbours holds such a budget: it \
+             takes a larger budget, or a task or a core that need less time."
+        ),
+        None => "  What is left is what no share divides: filters, queues and the memory. `waykeeper run EXPERIMENT --explain` says \
+                 what the longest samples waited for."
             .into(),
-    );
+    });
     lines
 }
 
