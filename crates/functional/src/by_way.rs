@@ -1,6 +1,6 @@
 //! Caches that know the way of each line: any policy, with a mask of the ways that fills may use.
 
-use waykeeper_simulator::{Cache, DIRTY};
+use waykeeper_simulator::{Cache, DIRTY, Line};
 use waykeeper_workload::Xorshift;
 
 use crate::access::{EMPTY, STORE, Word};
@@ -39,15 +39,16 @@ impl ByWay {
         for word in words {
             let (line, store) = (word & EMPTY, word & STORE != 0);
             let flags = if store { DIRTY } else { 0 };
-            match self.cache.find(line) {
+            let key = Line::new(line);
+            match self.cache.find(key) {
                 Some(place) if store && self.mark_only => self.cache.mark(place, flags),
                 Some(place) => drop(self.cache.touch(place, flags)),
                 None => {
                     out.push(line);
                     passed.misses += 1;
                     passed.store_misses += u64::from(store);
-                    let evicted = self.cache.insert(line, flags, self.fill_ways, &mut self.random);
-                    out.extend(evicted.filter(|out| out.flags & DIRTY != 0).map(|out| out.line | STORE));
+                    let evicted = self.cache.insert(key, flags, self.fill_ways, &mut self.random);
+                    out.extend(evicted.filter(|out| out.flags & DIRTY != 0).map(|out| out.line.number() | STORE));
                 }
             }
         }
@@ -57,6 +58,6 @@ impl ByWay {
 
     /// Whether a line is held.
     pub fn holds(&self, line: Word) -> bool {
-        self.cache.find(line).is_some()
+        self.cache.find(Line::new(line)).is_some()
     }
 }

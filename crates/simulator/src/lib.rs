@@ -51,6 +51,7 @@ pub use engine::memories::MemoryId;
 pub use engine::monitored::Monitored;
 pub use engine::programs::{Program, Role, can_run};
 pub use engine::regions::RegionId;
+pub use line::Line;
 pub use observe::counters::{
     ClassTraffic, CoreCounters, Counters, FrontCounters, MemoryCounters, Misses, SharedCounters,
 };

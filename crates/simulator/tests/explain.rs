@@ -8,6 +8,7 @@ use waykeeper_simulator::caches::node::HierarchyPlan;
 use waykeeper_simulator::caches::private::{Private, SecondLevel};
 use waykeeper_simulator::caches::shared_level::SharedLevel;
 use waykeeper_simulator::caches::snoop_filter::SnoopFilter;
+use waykeeper_simulator::line::Line;
 use waykeeper_simulator::observe::explain::{Explained, From, LineRole, Part, losses_of};
 use waykeeper_simulator::observe::losses::{Cause, Lost};
 use waykeeper_simulator::{Engine, Program, Role, SampleReceiver};
@@ -144,22 +145,22 @@ fn the_losses_of_a_line_are_told_in_their_order() {
         assert_eq!(caches.access(core, line, Want::Read, now), Answer::Memory);
         caches.fill(core, line, Want::Read, now + 1);
     };
-    read(&mut caches, 0, 1, 10);
-    read(&mut caches, 0, 2, 20);
-    read(&mut caches, 1, 11, 30);
-    read(&mut caches, 1, 12, 40);
+    read(&mut caches, 0, Line::new(1), 10);
+    read(&mut caches, 0, Line::new(2), 20);
+    read(&mut caches, 1, Line::new(11), 30);
+    read(&mut caches, 1, Line::new(12), 40);
     // The fifth entry takes the place of that of line 1, which moves to the L3; the sixth that of line 2, and line 2
     // pushes line 1 out of the L3.
-    read(&mut caches, 1, 13, 50);
+    read(&mut caches, 1, Line::new(13), 50);
     let filter = |line, at| Lost { line, cause: Cause::ClusterFilter, level: 0, by: 1, at };
-    assert_eq!(losses_of(&caches.losses, 1, 60), [filter(1, 50)]);
-    assert_eq!(losses_of(&caches.losses, 1, 50), [], "what the access itself does comes later");
-    read(&mut caches, 1, 14, 70);
+    assert_eq!(losses_of(&caches.losses, Line::new(1), 60), [filter(Line::new(1), 50)]);
+    assert_eq!(losses_of(&caches.losses, Line::new(1), 50), [], "what the access itself does comes later");
+    read(&mut caches, 1, Line::new(14), 70);
     let pushed = |line, at| Lost { line, cause: Cause::Neighbour, level: 3, by: 1, at };
-    assert_eq!(losses_of(&caches.losses, 1, 80), [filter(1, 50), pushed(1, 70)]);
+    assert_eq!(losses_of(&caches.losses, Line::new(1), 80), [filter(Line::new(1), 50), pushed(Line::new(1), 70)]);
     // Core 1 has room for three lines: when the fourth comes, its first goes to the L3 in the place of line 2.
-    assert_eq!(losses_of(&caches.losses, 2, 80), [filter(2, 70), pushed(2, 71)]);
-    assert_eq!(losses_of(&caches.losses, 9, 80), []);
+    assert_eq!(losses_of(&caches.losses, Line::new(2), 80), [filter(Line::new(2), 70), pushed(Line::new(2), 71)]);
+    assert_eq!(losses_of(&caches.losses, Line::new(9), 80), []);
 }
 
 #[test]

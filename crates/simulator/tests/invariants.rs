@@ -60,8 +60,9 @@ struct Action {
 
 fn action() -> impl Strategy<Value = Action> {
     let want = prop_oneof![3 => Just(Want::Read), 2 => Just(Want::Write), 1 => Just(Want::Fetch)];
-    (0..3usize, 0..48u32, want, prop_oneof![9 => 0..60u64, 1 => 300..900u64], any::<bool>())
-        .prop_map(|(core, line, want, after, answer_one)| Action { core, line, want, after, answer_one })
+    (0..3usize, 0..48u32, want, prop_oneof![9 => 0..60u64, 1 => 300..900u64], any::<bool>()).prop_map(
+        |(core, line, want, after, answer_one)| Action { core, line: Line::new(line), want, after, answer_one },
+    )
 }
 
 struct Pending {
@@ -72,36 +73,36 @@ struct Pending {
 
 fn check(hierarchy: &Hierarchy, pending: &[Pending]) {
     let in_cores = |line: Line| (0..3).filter(move |core| hierarchy.cores[*core].holds(line));
-    for line in 0..48 {
+    for line in (0..48).map(Line::new) {
         let owners: u32 = in_cores(line).fold(0, |mask, core| mask | 1 << core);
         let in_shared = shared(hierarchy).find(line).is_some();
         let in_flight = pending.iter().any(|pending| pending.line == line);
         let entry = filter(hierarchy, 0).find(line);
         if in_flight {
-            assert!(entry.is_some_and(|place| filter(hierarchy, 0).is_busy(place)), "line {line} is not busy");
-            assert!(owners == 0 && !in_shared, "line {line} is both cached and under way");
+            assert!(entry.is_some_and(|place| filter(hierarchy, 0).is_busy(place)), "{line:?} is not busy");
+            assert!(owners == 0 && !in_shared, "{line:?} is both cached and under way");
         } else {
             let tracked = entry.map_or(0, |place| filter(hierarchy, 0).owners(place));
-            assert_eq!(tracked, owners, "the cluster's filter is wrong about line {line}");
+            assert_eq!(tracked, owners, "the cluster's filter is wrong about {line:?}");
         }
         if owners.count_ones() == 1 && in_shared {
             // Shared by two cores once, and one of them has lost it since.
             let place = shared(hierarchy).find(line).unwrap();
             assert!(
                 shared(hierarchy).flags(place) & waykeeper_simulator::caches::flags::SHARED != 0,
-                "line {line} is in both"
+                "{line:?} is in both"
             );
         }
         let outer = filter(hierarchy, 1);
         let taken = hierarchy.nodes[1].filter.as_ref().unwrap().taken;
         let expected = in_flight && taken == EntryTaken::AtRequest;
-        assert_eq!(outer.find(line).is_some(), owners != 0 || in_shared || expected, "interconnect, line {line}");
+        assert_eq!(outer.find(line).is_some(), owners != 0 || in_shared || expected, "interconnect, {line:?}");
     }
     for (core, private) in hierarchy.cores.iter().enumerate() {
         let Some(l2) = &private.l2 else { continue };
         for line in private.l1d.held() {
             let both = l2.cache.find(line).is_some();
-            assert_eq!(both, l2.inclusion == Inclusion::InclusiveOfL1d, "core {core}, line {line}");
+            assert_eq!(both, l2.inclusion == Inclusion::InclusiveOfL1d, "core {core}, {line:?}");
         }
     }
 }
@@ -117,7 +118,7 @@ proptest! {
         for Action { core, line, want, after, answer_one } in actions {
             now += after;
             // Code and data never share a line here, as in any program: the upper lines are code.
-            let want = if line >= 40 { Want::Fetch } else if want == Want::Fetch { Want::Read } else { want };
+            let want = if line >= Line::new(40) { Want::Fetch } else if want == Want::Fetch { Want::Read } else { want };
             let answer = hierarchy.access(core, line, want, now);
             if answer == Answer::Memory {
                 pending.push(Pending { core, line, want });
@@ -139,23 +140,23 @@ proptest! {
         let mut now = 0;
         for Action { core, line, want, after, .. } in actions {
             now += after;
-            let want = if line >= 40 { Want::Fetch } else if want == Want::Fetch { Want::Read } else { want };
+            let want = if line >= Line::new(40) { Want::Fetch } else if want == Want::Fetch { Want::Read } else { want };
             let answer = hierarchy.access(core, line, want, now);
             // What makes room may be this very line, before it is read again and changed anew.
             for Write { line: written, .. } in hierarchy.writes.drain(..) {
-                prop_assert!(changed[written as usize], "line {} was written without a change", written);
-                changed[written as usize] = false;
+                prop_assert!(changed[written.number() as usize], "{:?} was written without a change", written);
+                changed[written.number() as usize] = false;
             }
             if answer == Answer::Memory {
                 hierarchy.fill(core, line, want, now);
             }
-            changed[line as usize] |= want == Want::Write;
+            changed[line.number() as usize] |= want == Want::Write;
             for Write { line: written, .. } in hierarchy.writes.drain(..) {
-                prop_assert!(changed[written as usize], "line {} was written without a change", written);
-                changed[written as usize] = false;
+                prop_assert!(changed[written.number() as usize], "{:?} was written without a change", written);
+                changed[written.number() as usize] = false;
             }
             for line in (0..48u32).filter(|line| changed[*line as usize]) {
-                let dirty = |cache: &Cache| cache.find(line).is_some_and(|place| cache.flags(place) & 1 == 1);
+                let dirty = |cache: &Cache| cache.find(Line::new(line)).is_some_and(|place| cache.flags(place) & 1 == 1);
                 let held = hierarchy.cores.iter().any(|core| {
                     dirty(&core.l1d) || core.l2.as_ref().is_some_and(|l2| dirty(&l2.cache))
                 });
@@ -174,20 +175,20 @@ proptest! {
             let mut class_of = std::collections::BTreeMap::new();
             for (line, class) in &lines {
                 let mask = if *class { 0b1100_0000 } else { 0b0011_1111 };
-                if let Some(place) = cache.find(*line) {
+                if let Some(place) = cache.find(Line::new(*line)) {
                     cache.touch(place, 0);
                     continue;
                 }
-                if let Some(out) = cache.insert(*line, 0, mask, &mut random) {
-                    let owner: bool = class_of.remove(&out.line).unwrap();
+                if let Some(out) = cache.insert(Line::new(*line), 0, mask, &mut random) {
+                    let owner: bool = class_of.remove(&out.line.number()).unwrap();
                     prop_assert_eq!(owner, *class, "a fill evicted from ways that are not its own");
-                    by_class[usize::from(owner)][(out.line & 3) as usize] -= 1;
+                    by_class[usize::from(owner)][out.line.bits(3) as usize] -= 1;
                 }
                 class_of.insert(*line, *class);
                 let held = &mut by_class[usize::from(*class)][(line & 3) as usize];
                 *held += 1;
                 prop_assert!(*held <= mask.count_ones() as usize);
-                prop_assert!(cache.find(*line).is_some());
+                prop_assert!(cache.find(Line::new(*line)).is_some());
             }
         }
     }

@@ -53,21 +53,21 @@ fn changes(hierarchy: &Hierarchy) -> Vec<usize> {
     let shared = hierarchy.nodes.iter().map(|at| at.cache.as_ref().map(|shared| &shared.cache));
     let caches: Vec<_> = private.chain(shared).flatten().collect();
     let count = |line| caches.iter().filter(|cache| flags(cache, line).is_some_and(|flags| flags & DIRTY != 0)).count();
-    (0..LINES).map(count).collect()
+    (0..LINES).map(Line::new).map(count).collect()
 }
 
 fn check(hierarchy: &Hierarchy, pending: &[Pending]) {
-    for line in 0..LINES {
+    for line in (0..LINES).map(Line::new) {
         let cores: Vec<_> = (0..CORES).filter_map(|core| Some((core, in_core(hierarchy, core, line)?))).collect();
         let in_flight = pending.iter().any(|pending| pending.line == line);
         let shared_copies =
             hierarchy.nodes.iter().filter_map(|at| flags(&at.cache.as_ref()?.cache, line)).collect::<Vec<_>>();
         if in_flight {
-            assert!(cores.is_empty() && shared_copies.is_empty(), "line {line} is both cached and under way");
+            assert!(cores.is_empty() && shared_copies.is_empty(), "{line:?} is both cached and under way");
         }
         if cores.len() > 1 {
-            assert!(cores.iter().all(|(_, flags)| flags & SHARED != 0), "line {line} is in {cores:?} without notice");
-            assert!(cores.iter().all(|(_, flags)| flags & DIRTY == 0), "line {line} is in {cores:?} and changed");
+            assert!(cores.iter().all(|(_, flags)| flags & SHARED != 0), "{line:?} is in {cores:?} without notice");
+            assert!(cores.iter().all(|(_, flags)| flags & DIRTY == 0), "{line:?} is in {cores:?} and changed");
         }
         for (at, node) in hierarchy.nodes.iter().enumerate() {
             let inside = node.units.iter().enumerate().filter(|(_, unit)| in_unit(hierarchy, **unit, line));
@@ -76,25 +76,25 @@ fn check(hierarchy: &Hierarchy, pending: &[Pending]) {
                 let entry = filter.entries.find(line);
                 let busy = entry.is_some_and(|place| filter.entries.is_busy(place));
                 let of_inside = pending.iter().any(|p| p.line == line && node.cores >> p.core & 1 == 1);
-                assert!(!busy || (of_inside && filter.taken == EntryTaken::AtRequest), "node {at}, line {line}");
+                assert!(!busy || (of_inside && filter.taken == EntryTaken::AtRequest), "node {at}, {line:?}");
                 if !busy {
                     let owners = entry.map_or(0, |place| filter.entries.owners(place));
-                    assert_eq!(owners, inside, "the filter of node {at} about line {line}");
+                    assert_eq!(owners, inside, "the filter of node {at} about {line:?}");
                 }
             }
             let Some(shared) = &node.cache else { continue };
             let copy = flags(&shared.cache, line);
             match shared.allocation {
                 Allocation::Inclusive => {
-                    assert!(copy.is_some() || inside == 0, "line {line} is inside of node {at} but not in it");
+                    assert!(copy.is_some() || inside == 0, "{line:?} is inside of node {at} but not in it");
                     let fetched = (0..CORES)
                         .filter(|core| node.cores >> core & 1 == 1)
                         .any(|core| hierarchy.cores[core].l1i.find(line).is_some());
-                    assert!(copy.is_some() || !fetched, "instruction line {line}, node {at}");
+                    assert!(copy.is_some() || !fetched, "the instruction {line:?}, node {at}");
                 }
                 Allocation::ExclusiveUntilShared | Allocation::Victim => {
                     let shared = copy.is_some_and(|flags| flags & SHARED != 0);
-                    assert!(copy.is_none() || inside == 0 || shared, "line {line} is in node {at} and inside");
+                    assert!(copy.is_none() || inside == 0 || shared, "{line:?} is in node {at} and inside");
                 }
                 Allocation::NonInclusive => {}
             }
@@ -104,8 +104,8 @@ fn check(hierarchy: &Hierarchy, pending: &[Pending]) {
         let Some(l2) = &private.l2 else { continue };
         for line in private.l1d.held() {
             let both = l2.cache.find(line).is_some();
-            assert!(both || l2.inclusion != Inclusion::InclusiveOfL1d, "core {core}, line {line}: not in both");
-            assert!(!both || l2.inclusion != Inclusion::ExclusiveOfL1d, "core {core}, line {line}: in both");
+            assert!(both || l2.inclusion != Inclusion::InclusiveOfL1d, "core {core}, {line:?}: not in both");
+            assert!(!both || l2.inclusion != Inclusion::ExclusiveOfL1d, "core {core}, {line:?}: in both");
         }
     }
 }
@@ -152,14 +152,15 @@ fn run(setup: &Setup, actions: &[Action], mut each: impl FnMut(&Hierarchy, &[Pen
         // Changes are not lost, and none comes from nowhere: each is still there, merged into another, or written.
         let written: Vec<_> = hierarchy.writes.drain(..).map(|write| write.line).collect();
         let after = changes(&hierarchy);
-        for line in 0..LINES {
-            let (had, has) = (before[line as usize] + usize::from(stored == Some(line)), after[line as usize]);
+        for number in 0..LINES {
+            let line = Line::new(number);
+            let (had, has) = (before[number as usize] + usize::from(stored == Some(line)), after[number as usize]);
             let writes = written.iter().filter(|held| **held == line).count();
             assert!(
                 has + writes <= had,
-                "line {line}: {had} changes before {action:?}, then {has}, and {writes} written"
+                "line {number}: {had} changes before {action:?}, then {has}, and {writes} written"
             );
-            assert!(has + writes > 0 || had == 0, "line {line}: the change is lost with {action:?}");
+            assert!(has + writes > 0 || had == 0, "line {number}: the change is lost with {action:?}");
         }
         before = after;
         each(&hierarchy, &pending);

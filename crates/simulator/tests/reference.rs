@@ -36,7 +36,7 @@ fn held_with_labels(cache: &Cache) -> Vec<(usize, usize, Slot)> {
         let label = label_of(flags);
         Some((place.set(), place.way as usize, Slot { line, dirty, shared, locked, busy: false, label }))
     };
-    sorted((0..LINES).filter_map(slot))
+    sorted((0..LINES).map(Line::new).filter_map(slot))
 }
 
 fn entries(filter: &SnoopFilter) -> Vec<(usize, usize, Slot)> {
@@ -44,7 +44,7 @@ fn entries(filter: &SnoopFilter) -> Vec<(usize, usize, Slot)> {
         let place = filter.find(line)?;
         Some((place.set(), place.way as usize, Slot { line, busy: filter.is_busy(place), ..Slot::default() }))
     };
-    sorted((0..LINES).filter_map(slot))
+    sorted((0..LINES).map(Line::new).filter_map(slot))
 }
 
 /// What a private cache or a filter should hold: what labels lines had means nothing there.

@@ -87,7 +87,7 @@ impl Cache {
     /// room: the line itself if every way of the mask is locked.
     #[inline(always)]
     pub fn insert(&mut self, line: Line, flags: Flags, mask: u32, random: &mut Xorshift) -> Option<Evicted> {
-        debug_assert!(self.find(line).is_none(), "line {line:#x} is inserted twice");
+        debug_assert!(self.find(line).is_none(), "line {:#x} is inserted twice", line.number());
         let (set, all) = (self.rows.set_of(line), self.all_ways());
         let Rows { sets, ways, policy, .. } = &mut self.rows;
         with_rows!(sets, rows => {
@@ -197,13 +197,13 @@ mod tests {
         let mut cache = Cache::new(1, 4, Replacement::Lru);
         let mut random = Xorshift::new(1);
         for line in 0..4 {
-            assert_eq!(cache.insert(line, 0, cache.all_ways(), &mut random), None);
+            assert_eq!(cache.insert(Line::new(line), 0, cache.all_ways(), &mut random), None);
         }
         // Only way 2 may be filled: each insertion evicts the one before.
-        assert_eq!(cache.insert(10, DIRTY, 0b0100, &mut random).unwrap().line, 2);
-        assert_eq!(cache.insert(11, 0, 0b0100, &mut random), Some(Evicted { line: 10, flags: DIRTY }));
+        assert_eq!(cache.insert(Line::new(10), DIRTY, 0b0100, &mut random).unwrap().line, Line::new(2));
+        assert_eq!(cache.insert(Line::new(11), 0, 0b0100, &mut random), Some(Evicted { line: Line::new(10), flags: DIRTY }));
         for line in [0, 1, 3, 11] {
-            assert!(cache.find(line).is_some(), "{line}");
+            assert!(cache.find(Line::new(line)).is_some(), "{line}");
         }
     }
 
@@ -211,26 +211,26 @@ mod tests {
     fn a_locked_line_never_makes_room() {
         let mut cache = Cache::new(1, 2, Replacement::Lru);
         let mut random = Xorshift::new(1);
-        cache.insert(1, 0, 0b01, &mut random);
-        cache.lock(cache.find(1).unwrap());
-        cache.insert(2, 0, 0b11, &mut random);
+        cache.insert(Line::new(1), 0, 0b01, &mut random);
+        cache.lock(cache.find(Line::new(1)).unwrap());
+        cache.insert(Line::new(2), 0, 0b11, &mut random);
         // Line 1 is the older one, but only way 1 is left.
-        assert_eq!(cache.insert(3, 0, 0b11, &mut random), Some(Evicted { line: 2, flags: 0 }));
-        assert_eq!((cache.has_room(9, 0b01), cache.has_room(9, 0b10)), (false, true));
-        let refused = Evicted { line: 4, flags: DIRTY };
-        assert_eq!(cache.insert(4, DIRTY, 0b01, &mut random), Some(refused), "no way is left");
+        assert_eq!(cache.insert(Line::new(3), 0, 0b11, &mut random), Some(Evicted { line: Line::new(2), flags: 0 }));
+        assert_eq!((cache.has_room(Line::new(9), 0b01), cache.has_room(Line::new(9), 0b10)), (false, true));
+        let refused = Evicted { line: Line::new(4), flags: DIRTY };
+        assert_eq!(cache.insert(Line::new(4), DIRTY, 0b01, &mut random), Some(refused), "no way is left");
         // Who takes the line away takes its lock away.
-        assert_eq!(cache.remove(1), Some(0));
-        assert_eq!(cache.insert(4, 0, 0b01, &mut random), None);
-        assert!(!cache.is_locked(cache.find(4).unwrap()));
+        assert_eq!(cache.remove(Line::new(1)), Some(0));
+        assert_eq!(cache.insert(Line::new(4), 0, 0b01, &mut random), None);
+        assert!(!cache.is_locked(cache.find(Line::new(4)).unwrap()));
     }
 
     #[test]
     fn what_is_removed_makes_room() {
         let mut cache = Cache::new(2, 1, Replacement::Random);
         let mut random = Xorshift::new(1);
-        cache.insert(5, DIRTY, 1, &mut random);
-        assert_eq!((cache.remove(5), cache.remove(5)), (Some(DIRTY), None));
-        assert_eq!(cache.insert(7, 0, 1, &mut random), None);
+        cache.insert(Line::new(5), DIRTY, 1, &mut random);
+        assert_eq!((cache.remove(Line::new(5)), cache.remove(Line::new(5))), (Some(DIRTY), None));
+        assert_eq!(cache.insert(Line::new(7), 0, 1, &mut random), None);
     }
 }

@@ -140,7 +140,7 @@ impl SnoopFilter {
     /// Takes an entry for a line that has none.
     #[inline(always)]
     pub fn take(&mut self, line: Line, owners: u32, busy: bool, random: &mut Xorshift) -> EntryAllocation {
-        debug_assert!(self.find(line).is_none(), "line {line:#x} has an entry");
+        debug_assert!(self.find(line).is_none(), "line {:#x} has an entry", line.number());
         let (set, all) = (self.rows.set_of(line), self.rows.all_ways());
         let Rows { sets, ways, policy, .. } = &mut self.rows;
         with_rows!(sets, rows => {
@@ -246,26 +246,26 @@ mod tests {
     fn only_an_entry_without_a_fill_in_flight_makes_room() {
         let mut filter = SnoopFilter::new(1, 3, Replacement::Random);
         let mut random = Xorshift::new(3);
-        assert_eq!(filter.take(1, 0b01, true, &mut random), EntryAllocation::Taken(None));
-        assert_eq!(filter.take(2, 0b10, false, &mut random), EntryAllocation::Taken(None));
-        assert_eq!(filter.take(3, 0b01, true, &mut random), EntryAllocation::Taken(None));
-        let displaced = Displaced { line: 2, owners: 0b10 };
-        assert_eq!(filter.take(4, 0b01, true, &mut random), EntryAllocation::Taken(Some(displaced)));
-        assert_eq!([1, 5].map(|line| filter.look(line)), [Known::InFlight, Known::NoRoom]);
-        assert_eq!(filter.take(5, 0b01, true, &mut random), EntryAllocation::AllBusy);
-        filter.settle(3);
-        assert_eq!([3, 5].map(|line| filter.look(line)), [Known::Held(0b01), Known::Nothing]);
-        let displaced = Displaced { line: 3, owners: 0b01 };
-        assert_eq!(filter.take(5, 0b01, true, &mut random), EntryAllocation::Taken(Some(displaced)));
+        assert_eq!(filter.take(Line::new(1), 0b01, true, &mut random), EntryAllocation::Taken(None));
+        assert_eq!(filter.take(Line::new(2), 0b10, false, &mut random), EntryAllocation::Taken(None));
+        assert_eq!(filter.take(Line::new(3), 0b01, true, &mut random), EntryAllocation::Taken(None));
+        let displaced = Displaced { line: Line::new(2), owners: 0b10 };
+        assert_eq!(filter.take(Line::new(4), 0b01, true, &mut random), EntryAllocation::Taken(Some(displaced)));
+        assert_eq!([1, 5].map(|line| filter.look(Line::new(line))), [Known::InFlight, Known::NoRoom]);
+        assert_eq!(filter.take(Line::new(5), 0b01, true, &mut random), EntryAllocation::AllBusy);
+        filter.settle(Line::new(3));
+        assert_eq!([3, 5].map(|line| filter.look(Line::new(line))), [Known::Held(0b01), Known::Nothing]);
+        let displaced = Displaced { line: Line::new(3), owners: 0b01 };
+        assert_eq!(filter.take(Line::new(5), 0b01, true, &mut random), EntryAllocation::Taken(Some(displaced)));
     }
 
     #[test]
     fn the_entry_goes_with_its_last_owner() {
         let mut filter = SnoopFilter::new(1, 1, Replacement::Random);
-        filter.take(9, 0b11, false, &mut Xorshift::new(0));
-        assert_eq!(filter.drop_owner(9, 0b01), 0b10);
-        assert!(filter.find(9).is_some());
-        assert_eq!(filter.drop_owner(9, 0b10), 0);
-        assert_eq!(filter.find(9), None);
+        filter.take(Line::new(9), 0b11, false, &mut Xorshift::new(0));
+        assert_eq!(filter.drop_owner(Line::new(9), 0b01), 0b10);
+        assert!(filter.find(Line::new(9)).is_some());
+        assert_eq!(filter.drop_owner(Line::new(9), 0b10), 0);
+        assert_eq!(filter.find(Line::new(9)), None);
     }
 }

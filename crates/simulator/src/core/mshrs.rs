@@ -3,7 +3,7 @@
 use crate::bits::bits;
 use crate::caches::access::Want;
 use crate::caches::array::tags;
-use crate::line::{EMPTY, Line};
+use crate::line::Line;
 use crate::time::NEVER;
 
 /// The most MSHRs of a core.
@@ -74,7 +74,7 @@ impl Mshrs {
             beyond: 0,
             most_beyond: bounds.beyond,
             done: [0; MOST_MSHRS],
-            lines: [EMPTY; MOST_MSHRS],
+            lines: [Line::EMPTY; MOST_MSHRS],
             asked: [(Want::Read, 0); MOST_MSHRS],
         }
     }

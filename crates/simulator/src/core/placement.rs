@@ -226,7 +226,7 @@ impl MemoryRegion {
     #[inline(always)]
     pub fn line(&self, offset: u64) -> Line {
         match self.frames.is_none() && self.colour.is_none() && offset < self.moved.0 {
-            true => ((self.start + offset) >> self.line_shift) as Line,
+            true => Line::at_address(self.start + offset, self.line_shift),
             false => self.line_in_pieces(offset),
         }
     }
@@ -234,7 +234,7 @@ impl MemoryRegion {
     #[inline(never)]
     fn line_in_pieces(&self, offset: u64) -> Line {
         if offset >= self.moved.0 {
-            return (self.address(offset) >> self.line_shift) as Line;
+            return Line::at_address(self.address(offset), self.line_shift);
         }
         let address = match &self.frames {
             None => self.start + offset,
@@ -247,7 +247,7 @@ impl MemoryRegion {
             None => address,
             Some(colour) => colour.spread(address),
         };
-        (address >> self.line_shift) as Line
+        Line::at_address(address, self.line_shift)
     }
 
     /// The address of an offset in the program's address space.
@@ -286,7 +286,7 @@ mod tests {
                 let mut pages: Vec<u32> = Vec::new();
                 for _ in 0..4 {
                     let region = allocator.region(Wanted { colour, ..Wanted::bytes(2 << 20) }, 0, &mut random).unwrap();
-                    pages.extend((0..512).map(|page| region.line(page * PAGE) / 64));
+                    pages.extend((0..512).map(|page| region.line(page * PAGE).block(6)));
                 }
                 let count = pages.len();
                 pages.sort_unstable();
@@ -329,15 +329,19 @@ mod tests {
         let region = allocator.region(Wanted { page, ..Wanted::bytes(1 << 20) }, 0, &mut random).unwrap();
         for number in 0..16 {
             let first = region.line(number * page);
-            assert!(u64::from(first).is_multiple_of(page / 64));
-            assert!((0..page / 64).all(|line| region.line(number * page + line * 64) == first + line as Line));
+            assert!(u64::from(first.number()).is_multiple_of(page / 64));
+            assert!(
+                (0..page / 64).all(|line| region.line(number * page + line * 64).lines_after(first) == line as i64)
+            );
         }
         // Neighbouring addresses lie on pages that are not neighbours.
-        assert!((1..16).any(|number| region.line(number * page) != region.line(0) + (number * page / 64) as Line));
+        assert!(
+            (1..16).any(|number| region.line(number * page).lines_after(region.line(0)) != (number * page / 64) as i64)
+        );
         assert_eq!(region.address(page) - region.address(0), page);
         let whole = Wanted { contiguous: true, ..Wanted::bytes(1 << 20) };
         let whole = allocator.region(whole, 0, &mut random).unwrap();
-        assert!((0..1 << 14).all(|line| whole.line(line * 64) == whole.line(0) + line as Line));
+        assert!((0..1 << 14).all(|line| whole.line(line * 64).lines_after(whole.line(0)) == line as i64));
     }
 
     #[test]
@@ -369,7 +373,7 @@ mod tests {
         assert_eq!((region.line(4095), region.address(4095)), before);
         assert_eq!(
             (region.line(4096), region.line(4096 + 130), region.address(4097)),
-            (1 << 20, (1 << 20) + 2, (64 << 20) + 1)
+            (Line::new(1 << 20), Line::new((1 << 20) + 2), (64 << 20) + 1)
         );
     }
 }

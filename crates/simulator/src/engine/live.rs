@@ -7,6 +7,7 @@ use crate::core::port::Port;
 use crate::engine::programs::{Program, can_run};
 use crate::engine::running::Running;
 use crate::engine::{Engine, build};
+use crate::line::Line;
 use crate::observe::counters::{CoreCounters, FrontCounters};
 use crate::observe::label::{Label, MOST_CLASSES, MOST_MONITORS};
 use crate::observe::samples::Discard;
@@ -34,7 +35,7 @@ impl Engine {
         can_run(&self.platform, &program.pattern)?;
         let (mut running, memory) = self.starter.start(&program, core, buffer, self.now)?;
         if let Some(address) = self.starter.on_chip_from() {
-            self.world.hierarchy.set_on_chip_from((address / self.line_bytes) as u32);
+            self.world.hierarchy.set_on_chip_from(Line::at_address(address, self.line_bytes.trailing_zeros()));
         }
         if let Some(before) = self.ports[core].take() {
             running.port().take_over(*before);

@@ -42,7 +42,7 @@ use crate::engine::shortcut::{Later, Shortcuts};
 use crate::engine::sink::Sink;
 use crate::engine::start::Starter;
 use crate::engine::wakes::Wakes;
-use crate::line::{EMPTY, Line};
+use crate::line::Line;
 use crate::memory::{Handle, Requester};
 use crate::observe::counters::CoreCounters;
 use crate::observe::label::Label;
@@ -62,7 +62,7 @@ pub struct Engine {
     on_core: Vec<usize>,
     /// The programs whose ports wait for an entry of a filter, one bit each.
     blocked: u32,
-    /// The line for whose entry each of them waits, or [`EMPTY`] if it waits for something else.
+    /// The line for whose entry each of them waits, or [`Line::EMPTY`] if it waits for something else.
     waits_for: [Line; MOST_CORES + 1],
     /// What each program is.
     pub(crate) programs: Vec<Program>,
@@ -129,7 +129,7 @@ impl Engine {
             given.push(memory);
         }
         if let Some(address) = starter.on_chip_from() {
-            world.hierarchy.set_on_chip_from((address / platform.line_bytes.value) as Line);
+            world.hierarchy.set_on_chip_from(Line::at_address(address, platform.line_bytes.value.trailing_zeros()));
         }
         for (program, role) in running.iter_mut().zip(programs.iter().map(|program| program.role)) {
             if role.is_target() {
@@ -144,7 +144,7 @@ impl Engine {
             wakes: Wakes::new(std::iter::empty()),
             on_core: Vec::new(),
             blocked: 0,
-            waits_for: [EMPTY; MOST_CORES + 1],
+            waits_for: [Line::EMPTY; MOST_CORES + 1],
             ports: vec![None; cores.len()],
             cores,
             running,
@@ -312,7 +312,7 @@ impl Engine {
         let turns = self.world.turns();
         for index in bits(self.blocked) {
             let goes_on = match (self.waits_for[index % (MOST_CORES + 1)], filled) {
-                (EMPTY, _) => turns >> self.running[index].core() & 1 == 1,
+                (Line::EMPTY, _) => turns >> self.running[index].core() & 1 == 1,
                 (line, Some(filled)) => self.world.hierarchy.compete(line, filled),
                 (_, None) => false,
             };

@@ -259,7 +259,7 @@ impl Arbiter {
         {
             regulator.begins(request.class);
         }
-        self.writes[request.line as usize % MARKS] += u16::from(request.reader.is_none());
+        self.writes[request.line.index(MARKS)] += u16::from(request.reader.is_none());
         let queue = 2 * usize::from(request.class) + usize::from(!request.first);
         self.seen[request.channel * QUEUES + queue].push_back(request);
         if self.waiting[request.channel] >> queue & 1 == 0 {
@@ -338,7 +338,7 @@ impl Arbiter {
         self.count -= 1;
         self.count_of[usize::from(request.class)] -= 1;
         self.writes_waiting -= u64::from(request.reader.is_none());
-        self.writes[request.line as usize % MARKS] -= u16::from(request.reader.is_none());
+        self.writes[request.line.index(MARKS)] -= u16::from(request.reader.is_none());
         if let Some(regulator) = &mut self.regulator {
             regulator.passed(request.class, now);
         }
@@ -349,7 +349,7 @@ impl Arbiter {
     /// Whether an older write of its line is seen. Older ones that a regulator delays are still with their sender.
     fn is_behind_write(&self, request: &Request) -> bool {
         let own = u16::from(request.reader.is_none());
-        if self.writes[request.line as usize % MARKS] <= own {
+        if self.writes[request.line.index(MARKS)] <= own {
             return false;
         }
         let older =

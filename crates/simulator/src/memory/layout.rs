@@ -67,7 +67,7 @@ impl Steps {
     /// The place of a line in its channel.
     #[inline(always)]
     pub fn place(self, line: Line) -> BankRow {
-        let row = line >> self.row;
+        let row = line.block(self.row);
         let above = (u64::from(row) >> self.above) as u32;
         BankRow { bank: ((row ^ above) & self.mask) as usize, row }
     }
@@ -86,18 +86,18 @@ impl Layout {
             return (0, line);
         }
         let (piece_bits, bits) = (self.channel_lines.trailing_zeros(), self.channels.trailing_zeros());
-        let piece = line >> piece_bits;
+        let piece = line.block(piece_bits);
         let channel = piece ^ self.hash_of(piece >> bits);
-        let within = line & (self.channel_lines - 1);
-        (channel as usize & (self.channels - 1), (piece >> bits) << piece_bits | within)
+        let within = line.bits(self.channel_lines - 1);
+        (channel as usize & (self.channels - 1), Line::new((piece >> bits) << piece_bits | within))
     }
 
     /// The line with that number in a channel.
     pub fn line(&self, channel: usize, in_channel: Line) -> Line {
         let (piece_bits, bits) = (self.channel_lines.trailing_zeros(), self.channels.trailing_zeros());
-        let above = in_channel >> piece_bits;
+        let above = in_channel.block(piece_bits);
         let lowest = (channel as u32 ^ self.hash_of(above)) & (self.channels as u32 - 1);
-        (above << bits | lowest) << piece_bits | in_channel & (self.channel_lines - 1)
+        Line::new((above << bits | lowest) << piece_bits | in_channel.bits(self.channel_lines - 1))
     }
 
     /// What a hash of the bits above the channel's does to those: its lowest bits count.
@@ -121,8 +121,8 @@ impl Layout {
     #[inline]
     pub fn place(&self, line: Line) -> BankRow {
         let row = match self.checks {
-            Checks::SameRow => line / self.data_lines(),
-            Checks::Nowhere | Checks::BehindData => line >> self.row_lines.trailing_zeros(),
+            Checks::SameRow => line.number() / self.data_lines(),
+            Checks::Nowhere | Checks::BehindData => line.block(self.row_lines.trailing_zeros()),
         };
         self.place_of_row(row)
     }
@@ -132,7 +132,7 @@ impl Layout {
         match self.checks {
             Checks::SameRow => self.place(line),
             Checks::Nowhere | Checks::BehindData => {
-                let at = self.lines + u64::from(line / COVERED);
+                let at = self.lines + u64::from(line.number() / COVERED);
                 self.place_of_row((at >> self.row_lines.trailing_zeros()) as u32)
             }
         }
@@ -140,15 +140,16 @@ impl Layout {
 
     /// The number of the line of check bits of a line of data: no line of data has it.
     pub fn checks_of(&self, line: Line) -> Line {
+        let number = line.number();
         let group = match self.checks {
             // A row holds whole groups and perhaps a smaller one at its end.
             Checks::SameRow => {
                 let data = self.data_lines();
-                line / data * data.div_ceil(COVERED) + line % data / COVERED
+                number / data * data.div_ceil(COVERED) + number % data / COVERED
             }
-            Checks::Nowhere | Checks::BehindData => line / COVERED,
+            Checks::Nowhere | Checks::BehindData => number / COVERED,
         };
-        Line::MAX - group
+        Line::new(u32::MAX - group)
     }
 
     /// Lines of data in a row that holds its check bits too.

@@ -83,11 +83,11 @@ mod tests {
     #[test]
     fn a_read_knows_who_went_before_it() {
         let mut read_paths = ReadPaths::new(64..128);
-        read_paths.admitted(3, 9, 1, [0, 6], 5);
-        read_paths.admitted(70, 9, 1, [2, 6], 10);
+        read_paths.admitted(3, Line::new(9), 1, [0, 6], 5);
+        read_paths.admitted(70, Line::new(9), 1, [2, 6], 10);
         // Two reads that were before it, then a write; bank 0 does not count.
         [1, 1, 0, 1].into_iter().for_each(|bank| read_paths.command(bank));
-        read_paths.issued(9, 1, 7, 50);
+        read_paths.issued(Line::new(9), 1, 7, 50);
         let read_path =
             ReadPath { admitted_ps: 10, issued_ps: 50, reads_ahead: 2, passed_by: 1, refreshes: 1, ..ReadPath::default() };
         assert_eq!([3, 70, 70].map(|handle| read_paths.take(handle)), [None, Some(read_path), None]);

@@ -211,7 +211,7 @@ impl Memory {
     fn allocate_fetched(&mut self, channel: usize, now: u64) {
         let Some(cache) = self.upstream.as_mut().and_then(|upstream| upstream.cache.as_mut()) else { return };
         let Channel { layout, fetched: Some(in_channel), .. } = self.channels[channel] else { return };
-        if u64::from(in_channel) < layout.lines
+        if u64::from(in_channel.number()) < layout.lines
             && cache.takes_reads()
             && let Some(evicted) = cache.fetched(layout.line(channel, in_channel))
         {
@@ -219,7 +219,7 @@ impl Memory {
         }
     }
 
-    fn write_evicted(&mut self, line: u32, now: u64) {
+    fn write_evicted(&mut self, line: Line, now: u64) {
         if let Some(upstream) = &mut self.upstream {
             upstream.counts.cache_evictions += 1;
         }

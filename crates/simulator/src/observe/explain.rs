@@ -233,7 +233,7 @@ mod tests {
         let part = Part {
             asked_ps: 0,
             came_ps: 0,
-            line: 7,
+            line: Line::new(7),
             what: LineRole::Data,
             from: From::SecondLevel,
             memory: None,

@@ -75,12 +75,12 @@ impl Losses {
     /// Remembers a loss.
     #[inline(never)]
     pub fn add(&mut self, lost: Lost) {
-        let region = (lost.line >> REGION_LOG2) as usize;
+        let region = lost.line.block(REGION_LOG2) as usize;
         if region >= self.reasons.len() {
             self.reasons.resize(region + 1, None);
         }
         let reasons = self.reasons[region].get_or_insert_with(|| Box::new([Cause::Cold; 1 << REGION_LOG2]));
-        reasons[lost.line as usize % reasons.len()] = lost.cause;
+        reasons[lost.line.index(reasons.len())] = lost.cause;
         if self.last.len() < KEPT {
             self.last.push(lost);
         } else {
@@ -91,8 +91,8 @@ impl Losses {
 
     /// Why a line that is asked for again is not there.
     pub fn cause(&self, line: Line) -> Cause {
-        let reasons = self.reasons.get((line >> REGION_LOG2) as usize).and_then(Option::as_ref);
-        reasons.map_or(Cause::Cold, |reasons| reasons[line as usize % reasons.len()])
+        let reasons = self.reasons.get(line.block(REGION_LOG2) as usize).and_then(Option::as_ref);
+        reasons.map_or(Cause::Cold, |reasons| reasons[line.index(reasons.len())])
     }
 
     /// The last losses, the oldest first.
@@ -133,10 +133,10 @@ mod tests {
     fn the_last_losses_are_kept_in_order_and_the_last_reason_of_each_line() {
         let mut losses = Losses::default();
         let lost = |line, cause, at| Lost { line, cause, level: 0, by: 1, at };
-        (0..KEPT as u64 + 3).for_each(|at| losses.add(lost(at as Line, Cause::Own, at)));
-        losses.add(lost(7, Cause::Write, 5000));
+        (0..KEPT as u64 + 3).for_each(|at| losses.add(lost(Line::new(at as u32), Cause::Own, at)));
+        losses.add(lost(Line::new(7), Cause::Write, 5000));
         let times: Vec<_> = losses.last().map(|lost| lost.at).collect();
         assert_eq!((times.len(), times[0], times[KEPT - 2], times[KEPT - 1]), (KEPT, 4, KEPT as u64 + 2, 5000));
-        assert_eq!([7, 8, 5000].map(|line| losses.cause(line)), [Cause::Write, Cause::Own, Cause::Cold]);
+        assert_eq!([7, 8, 5000].map(|line| losses.cause(Line::new(line))), [Cause::Write, Cause::Own, Cause::Cold]);
     }
 }

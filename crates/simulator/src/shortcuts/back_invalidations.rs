@@ -71,9 +71,11 @@ mod tests {
     fn only_lines_with_an_entry_tell() {
         let mut counts = BackInvalidations::default();
         assert_eq!(counts.chances(), [1.0, 1.0]);
-        counts.watch(vec![(7, [true, false]), (8, [true, true]), (9, [true, true])]);
+        let [seven, eight, nine, eleven] = [7, 8, 9, 11].map(Line::new);
+        counts.watch(vec![(seven, [true, false]), (eight, [true, true]), (nine, [true, true])]);
         // 9 is not passed. In the cluster's filter 7 goes in the one pass, 8 stays through two.
-        counts.seen(&[vec![7, 9, 11], vec![7]], |line, _| u64::from(line % 3) * u64::from(line != 9));
+        let passes = |line: Line| u64::from(line.number() % 3) * u64::from(line != nine);
+        counts.seen(&[vec![seven, nine, eleven], vec![seven]], |line, _| passes(line));
         assert_eq!(counts.chances(), [1.0 / 3.0, 0.0]);
     }
 
@@ -83,9 +85,9 @@ mod tests {
         for (chance, passes) in [(0.02, 2), (0.3, 1), (0.3, 4), (0.9, 2)] {
             let mut counts = BackInvalidations::default();
             for _ in 0..20_000 {
-                counts.watch(vec![(1, [true, false])]);
+                counts.watch(vec![(Line::new(1), [true, false])]);
                 let goes = (0..passes).any(|_| (random.below(1 << 20) as f64) < chance * f64::from(1 << 20));
-                counts.seen(&[if goes { vec![1] } else { vec![] }, vec![]], |_, _| passes);
+                counts.seen(&[if goes { vec![Line::new(1)] } else { vec![] }, vec![]], |_, _| passes);
             }
             let found = counts.chances()[0];
             assert!((found - chance).abs() < 0.01 + 0.02 * chance, "{chance} in {passes} passes: {found}");

@@ -24,7 +24,7 @@ const TRANSLATED: u64 = 512;
 #[derive(Debug, Clone)]
 pub struct Background {
     /// Lines are distinguished by these bits.
-    bits: Line,
+    bits: u32,
     /// By side, data first, whether lines with these bits do.
     shares: [Vec<bool>; 2],
     /// Accesses that were left out.
@@ -38,7 +38,7 @@ impl Background {
         let most = all.max().copied().unwrap_or(1);
         let mut shares = [vec![false; most], vec![false; most]];
         let mut mark = |side: usize, line: Line, sets: usize| {
-            shares[side].iter_mut().skip(line as usize % sets).step_by(sets).for_each(|shares| *shares = true);
+            shares[side].iter_mut().skip(line.number() as usize % sets).step_by(sets).for_each(|shares| *shares = true);
         };
         for line in event.iter().map(|event| &event.line).chain(descriptors) {
             for side in 0..2 {
@@ -47,11 +47,11 @@ impl Background {
                 passed.outer.iter().for_each(|sets| mark(side, *line, *sets));
             }
         }
-        Self { bits: most as Line - 1, shares, skipped: 0 }
+        Self { bits: most as u32 - 1, shares, skipped: 0 }
     }
 
     fn touches(&self, side: Side, line: Line) -> bool {
-        self.shares[side as usize][(line & self.bits) as usize]
+        self.shares[side as usize][line.bits(self.bits) as usize]
     }
 }
 

@@ -7,6 +7,7 @@ use waykeeper_simulator::caches::hierarchy::Hierarchy;
 use waykeeper_simulator::caches::node::HierarchyPlan;
 use waykeeper_simulator::caches::private::Private;
 use waykeeper_simulator::caches::shared_level::SharedLevel;
+use waykeeper_simulator::line::Line;
 use waykeeper_simulator::observe::label::Label;
 
 /// Two cores with a first level of one line each before four shared ways of one set, the least recently used first.
@@ -18,9 +19,9 @@ fn four_ways() -> Hierarchy {
 }
 
 fn read(caches: &mut Hierarchy, core: usize, line: u32) -> Answer {
-    let answer = caches.access(core, line, Want::Read, 0);
+    let answer = caches.access(core, Line::new(line), Want::Read, 0);
     if answer == Answer::Memory {
-        caches.fill(core, line, Want::Read, 0);
+        caches.fill(core, Line::new(line), Want::Read, 0);
     }
     answer
 }
@@ -34,7 +35,7 @@ fn read_all(caches: &mut Hierarchy, core: usize, lines: std::ops::RangeInclusive
 /// What lies in each of the four ways.
 fn ways(caches: &Hierarchy) -> [u32; 4] {
     let cache = &caches.nodes[0].cache.as_ref().unwrap().cache;
-    let way = |way| cache.held().find(|line| cache.find(*line).unwrap().way == way).unwrap_or(0);
+    let way = |way| cache.held().find(|line| cache.find(*line).unwrap().way == way).map_or(0, Line::number);
     [0, 1, 2, 3].map(way)
 }
 
@@ -86,7 +87,7 @@ fn a_core_that_moves_to_another_class_fills_its_ways_and_leaves_its_old_lines_to
 #[test]
 fn reserved_ways_are_nobodys_until_they_are_released() {
     let mut caches = four_ways();
-    assert!(caches.lock(3, 0, 11, 0b0001).is_ok() && caches.lock(3, 0, 12, 0b0010).is_ok());
+    assert!(caches.lock(3, 0, Line::new(11), 0b0001).is_ok() && caches.lock(3, 0, Line::new(12), 0b0010).is_ok());
     caches.reserve_ways(3, 0, 0b0011);
     read_all(&mut caches, 1, 21..=24);
     assert_eq!(ways(&caches), [11, 12, 23, 24]);

@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use waykeeper_platform::Replacement;
+use waykeeper_simulator::line::Line;
 use waykeeper_simulator::memory::layout::Checks;
 use waykeeper_simulator::memory::parameters::MemoryParameters;
 use waykeeper_simulator::memory::regulator::{Portions, Scheme, Windows};
@@ -16,7 +17,7 @@ fn the_way_to_the_memory_lets_one_line_pass_at_a_time() {
     for bank in 0..4 {
         read(&mut memory, bank * 8, bank);
     }
-    memory.read(40, 9, FIRST, 1000);
+    memory.read(Line::new(40), 9, FIRST, 1000);
     // They pass at 1000, 1050, .., the one of higher priority as soon as it can. Line 40 is row 5, bank 1: line 8 of the
     // same bank, which passes at 1100, begins with a precharge (activation 1110, data 1140 to 1145).
     assert_eq!(answers(&mut memory), [(0, 1135), (9, 1185), (1, 1245), (2, 1285), (3, 1335)]);
@@ -26,10 +27,10 @@ fn the_way_to_the_memory_lets_one_line_pass_at_a_time() {
 fn a_full_write_queue_makes_its_sender_wait_and_nobody_else() {
     let run = |write_entries| {
         let mut memory = changed(move |parameters| parameters.scheduler.write_entries = write_entries);
-        memory.read(row(0), 0, Requester::default(), 1000);
+        memory.read(Line::new(row(0)), 0, Requester::default(), 1000);
         [1, 2, 3].into_iter().for_each(|n| write(&mut memory, row(n)));
         read(&mut memory, 16, 1);
-        memory.read(8, 2, Requester { class: 1, ..Requester::default() }, 1000);
+        memory.read(Line::new(8), 2, Requester { class: 1, ..Requester::default() }, 1000);
         answers(&mut memory)
     };
     // Unbounded: the banks 0, 1, 2 read at once; their data follow each other on the bus.
@@ -47,7 +48,7 @@ fn a_read_does_not_pass_a_write_of_its_line() {
     write(&mut memory, row(1));
     write(&mut memory, row(2));
     // Its class could pass the write that waits, but the line is the same.
-    memory.read(row(2), 1, Requester { class: 1, ..Requester::default() }, 1000);
+    memory.read(Line::new(row(2)), 1, Requester { class: 1, ..Requester::default() }, 1000);
     // Activations: read 1000, writes 1040 and 1080; the row of the second one is then open for the read: data of the
     // write from 1110 to 1115, of the read to 1120.
     assert_eq!(answers(&mut memory), [(0, 1135), (1, 1220)]);
@@ -113,9 +114,9 @@ proptest! {
             }
             let source = Requester { class: *class, first: *first, ..Requester::default() };
             if *writes {
-                memory.write(*line, source, now);
+                memory.write(Line::new(*line), source, now);
             } else {
-                memory.read(*line, number as u32, source, now);
+                memory.read(Line::new(*line), number as u32, source, now);
             }
         }
         answered.extend(answers(&mut memory).into_iter().map(|(handle, _)| handle));

@@ -1,6 +1,7 @@
 //! A memory with round numbers, and what runs it.
 
 use waykeeper_platform::ReadAfterWrite;
+use waykeeper_simulator::line::Line;
 use waykeeper_simulator::memory::layout::{Checks, Layout};
 use waykeeper_simulator::memory::parameters::{MemoryParameters, RefreshRule, Scheduler, Timing};
 use waykeeper_simulator::memory::{Memory, Requester};
@@ -57,11 +58,11 @@ pub fn scheduled(change: impl Fn(&mut Scheduler)) -> Memory {
 pub const FIRST: Requester = Requester { core: 0, class: 0, monitor: 0, first: true };
 
 pub fn read(memory: &mut Memory, line: u32, handle: u32) {
-    memory.read(line, handle, Requester::default(), 1000);
+    memory.read(Line::new(line), handle, Requester::default(), 1000);
 }
 
 pub fn write(memory: &mut Memory, line: u32) {
-    memory.write(line, Requester::default(), 1000);
+    memory.write(Line::new(line), Requester::default(), 1000);
 }
 
 /// Lines of bank 0 in rows that differ: every 4 rows of 8 lines.

@@ -1,5 +1,6 @@
 //! Regulation of bandwidth: who is served how often, beside classes that always have requests waiting.
 
+use waykeeper_simulator::line::Line;
 use waykeeper_simulator::memory::regulator::{Portions, Scheme, Windows};
 use waykeeper_simulator::memory::{Memory, Requester};
 
@@ -23,7 +24,7 @@ fn saturate(memory: &mut Memory, waiting: &[(u8, u32)], end: u64) -> Vec<Vec<u64
     let mut line = 0;
     let mut send = |memory: &mut Memory, class: u8, now: u64| {
         line += 8;
-        memory.read(line, u32::from(class), Requester { core: class, class, ..Requester::default() }, now);
+        memory.read(Line::new(line), u32::from(class), Requester { core: class, class, ..Requester::default() }, now);
     };
     for (class, count) in waiting {
         (0..*count).for_each(|_| send(memory, *class, 0));
@@ -103,8 +104,8 @@ fn a_delay_adds_to_every_request_of_the_class() {
     let mut memory = memory(Scheme::Delay { step: 10, steps: 100 });
     memory.set_bandwidth(0, 90, true, 0);
     memory.set_bandwidth(1, 100, true, 0);
-    memory.read(0, 0, Requester::default(), 1000);
-    memory.read(8, 1, Requester { class: 1, ..Requester::default() }, 1000);
+    memory.read(Line::new(0), 0, Requester::default(), 1000);
+    memory.read(Line::new(8), 1, Requester { class: 1, ..Requester::default() }, 1000);
     // Ten steps of 10 below the full share.
     assert_eq!(answers(&mut memory), [(1, 1135), (0, 1235)]);
 }

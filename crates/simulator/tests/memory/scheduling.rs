@@ -1,6 +1,7 @@
 //! The controller's rules.
 
 use waykeeper_platform::ReadAfterWrite;
+use waykeeper_simulator::line::Line;
 use waykeeper_simulator::memory::{Memory, Requester};
 
 use crate::common::{FIRST, answers, parameters, read, row, scheduled, write};
@@ -41,7 +42,7 @@ fn a_refresh_stops_all_banks_and_closes_their_rows() {
     let mut memory = Memory::new(&parameters);
     read(&mut memory, 0, 1);
     answers(&mut memory);
-    memory.read(1, 2, Requester::default(), 2100);
+    memory.read(Line::new(1), 2, Requester::default(), 2100);
     // The refresh ends at 2500; the row was open but is not any more: 2500 + 135.
     assert_eq!(answers(&mut memory), [(2, 2635)]);
     assert_eq!((memory.counts().row_misses, memory.counts().refreshes), (2, 1));
@@ -126,7 +127,7 @@ fn a_priority_counts_before_the_controller_and_not_inside() {
     for n in 0..5 {
         read(&mut memory, row(n), n);
     }
-    memory.read(row(9), 9, FIRST, 1000);
+    memory.read(Line::new(row(9)), 9, FIRST, 1000);
     let order: Vec<u32> = answers(&mut memory).into_iter().map(|(handle, _)| handle).collect();
     // 0 and 1 are inside; 9 passes 2, 3 and 4 outside.
     assert_eq!(order, [0, 1, 9, 2, 3, 4]);
@@ -154,7 +155,7 @@ fn a_priority_can_reach_into_the_banks() {
     for n in 0..4 {
         read(&mut memory, row(n), n);
     }
-    memory.read(row(9), 9, FIRST, 1000);
+    memory.read(Line::new(row(9)), 9, FIRST, 1000);
     let order: Vec<u32> = answers(&mut memory).into_iter().map(|(handle, _)| handle).collect();
     assert_eq!(order, [9, 0, 1, 2, 3]);
 }
@@ -196,13 +197,18 @@ fn writes_without_end_let_reads_have_their_turn() {
         let mut waits = Vec::new();
         for handle in 0..20 {
             let asked = memory.counts().writes;
-            memory.read(row(handle), handle, Requester::default(), memory.next_time().clamp(1000, 1_000_000));
+            memory.read(
+                Line::new(row(handle)),
+                handle,
+                Requester::default(),
+                memory.next_time().clamp(1000, 1_000_000),
+            );
             let answered = (0..1000).find_map(|_| {
                 // As many wait all the time as start a drain, in the bank of the reads.
                 while sent < memory.counts().writes + 6 {
                     sent += 1;
                     memory.write(
-                        row(100 + sent as u32 % 100),
+                        Line::new(row(100 + sent as u32 % 100)),
                         Requester::default(),
                         memory.next_time().clamp(1000, 1_000_000),
                     );

@@ -2,6 +2,7 @@
 //! line, and 100 for the way; so a read of a closed row at 1000 is answered at 1000 + 10 + 20 + 5 + 100 = 1135.
 
 use proptest::prelude::*;
+use waykeeper_simulator::line::Line;
 use waykeeper_simulator::memory::layout::{Checks, Layout};
 use waykeeper_simulator::memory::parameters::{RefreshRule, Timing};
 use waykeeper_simulator::memory::{Memory, Requester};
@@ -21,7 +22,7 @@ fn timed(change: impl Fn(&mut Timing)) -> Memory {
 fn read_behind_write(mut memory: Memory, line: u32) -> u64 {
     write(&mut memory, 0);
     assert_eq!((memory.next_time(), memory.step(1000)), (1000, None));
-    memory.read(line, 1, Requester::default(), 1001);
+    memory.read(Line::new(line), 1, Requester::default(), 1001);
     answers(&mut memory)[0].1
 }
 
@@ -128,7 +129,7 @@ fn refreshing_bank_by_bank_costs_no_more_than_the_banks_time() {
         while memory.next_time() < 1_000_000 {
             let now = memory.next_time();
             if memory.step(now).is_some() {
-                memory.read(bank(64 + served), 64 + served, Requester::default(), now);
+                memory.read(Line::new(bank(64 + served)), 64 + served, Requester::default(), now);
                 served += 1;
             }
         }
@@ -147,9 +148,9 @@ fn one_bank_after_the_other_is_refreshed() {
         (parameters.refresh.phase, parameters.refresh.trefi, parameters.refresh.trfc) = (2000, 100, 50);
     });
     // Bank 1 from 2100 to 2150, the others at other times: bank 0 at 2000, bank 2 at 2200.
-    memory.read(bank(0), 0, Requester::default(), 2110);
-    memory.read(bank(1), 1, Requester::default(), 2110);
-    memory.read(bank(2), 2, Requester::default(), 2110);
+    memory.read(Line::new(bank(0)), 0, Requester::default(), 2110);
+    memory.read(Line::new(bank(1)), 1, Requester::default(), 2110);
+    memory.read(Line::new(bank(2)), 2, Requester::default(), 2110);
     assert_eq!(answers(&mut memory), [(0, 2245), (2, 2250), (1, 2285)]);
 }
 
@@ -185,9 +186,9 @@ proptest! {
             channel_hash,
             ..parameters().layout
         };
-        let (channel, in_channel) = layout.channel(line);
+        let (channel, in_channel) = layout.channel(Line::new(line));
         prop_assert!(channel < layout.channels);
-        prop_assert_eq!(layout.line(channel, in_channel), line);
+        prop_assert_eq!(layout.line(channel, in_channel), Line::new(line));
     }
 
     #[test]
@@ -199,16 +200,16 @@ proptest! {
             lines: 8192,
             ..parameters().layout
         };
-        let (place, checks) = (layout.place(line), layout.place_of_checks(line));
+        let (place, checks) = (layout.place(Line::new(line)), layout.place_of_checks(Line::new(line)));
         if same_row {
             // A row of 16 lines has 14 of data and 2 of check bits, which cover 8 and 6.
             prop_assert_eq!(place.row, line / 14);
             prop_assert_eq!(checks, place);
-            prop_assert_eq!(layout.checks_of(line), u32::MAX - (line / 14 * 2 + line % 14 / 8));
+            prop_assert_eq!(layout.checks_of(Line::new(line)), Line::new(u32::MAX - (line / 14 * 2 + line % 14 / 8)));
         } else {
             prop_assert_eq!(place.row, line / 16);
             prop_assert_eq!(checks.row, (8192 + line / 8) / 16);
-            prop_assert_eq!(layout.checks_of(line), u32::MAX - line / 8);
+            prop_assert_eq!(layout.checks_of(Line::new(line)), Line::new(u32::MAX - line / 8));
         }
     }
 }

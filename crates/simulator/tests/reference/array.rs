@@ -42,11 +42,11 @@ impl Array {
 
     fn set(&mut self, line: Line) -> &mut Set {
         let sets = self.sets.len();
-        &mut self.sets[line as usize % sets]
+        &mut self.sets[line.index(sets)]
     }
 
     pub fn get(&self, line: Line) -> Option<Slot> {
-        let ways = &self.sets[line as usize % self.sets.len()].ways;
+        let ways = &self.sets[line.index(self.sets.len())].ways;
         ways.iter().flatten().find(|slot| slot.line == line).copied()
     }
 
@@ -75,12 +75,12 @@ impl Array {
 
     /// Whether one of these ways could be filled.
     pub fn has_room(&self, line: Line, mask: u32) -> bool {
-        let ways = self.sets[line as usize % self.sets.len()].ways.iter().enumerate();
+        let ways = self.sets[line.index(self.sets.len())].ways.iter().enumerate();
         ways.filter(|(way, _)| mask >> way & 1 == 1).any(|(_, slot)| slot.is_none_or(|slot| !slot.locked && !slot.busy))
     }
 
     pub fn way_of(&self, line: Line) -> Option<usize> {
-        let ways = &self.sets[line as usize % self.sets.len()].ways;
+        let ways = &self.sets[line.index(self.sets.len())].ways;
         ways.iter().position(|slot| slot.is_some_and(|slot| slot.line == line))
     }
 

@@ -15,8 +15,8 @@ use waykeeper_simulator::observe::label::Label;
 pub const CORES: usize = 4;
 pub const CLASSES: usize = 4;
 /// Lines from here on are fetched more often than read.
-pub const CODE_FROM: Line = 48;
-pub const LINES: Line = 64;
+pub const CODE_FROM: Line = Line::new(48);
+pub const LINES: u32 = 64;
 
 /// Sets, ways and replacement.
 #[derive(Debug, Clone, Copy)]
@@ -176,6 +176,11 @@ pub fn setup(random: bool) -> impl Strategy<Value = Setup> {
     })
 }
 
+/// A line.
+fn line() -> impl Strategy<Value = Line> {
+    (0..LINES).prop_map(Line::new)
+}
+
 /// A random step.
 pub fn action() -> impl Strategy<Value = Action> {
     let want = prop_oneof![
@@ -186,7 +191,7 @@ pub fn action() -> impl Strategy<Value = Action> {
         1 => Just(Want::Walk),
         1 => Just(Want::Stream),
     ];
-    let access = (0..CORES, 0..LINES, want, 0..20u8).prop_map(|(core, line, want, mixed)| {
+    let access = (0..CORES, line(), want, 0..20u8).prop_map(|(core, line, want, mixed)| {
         // Programs do not fetch what they write, but nothing keeps them from it.
         let want = match want {
             _ if mixed == 0 => want,
@@ -196,7 +201,7 @@ pub fn action() -> impl Strategy<Value = Action> {
         };
         Action::Access { core, line, want }
     });
-    let lock = (0..CORES, 0..LINES, 2..4u8, 1..4u32).prop_map(|(core, line, level, ways)| Action::Lock {
+    let lock = (0..CORES, line(), 2..4u8, 1..4u32).prop_map(|(core, line, level, ways)| Action::Lock {
         core,
         line,
         level,

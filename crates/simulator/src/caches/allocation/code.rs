@@ -9,17 +9,17 @@ const BLOCK_LOG2: u32 = 6;
 
 /// The blocks of memory that hold instructions of programs.
 #[derive(Debug, Clone, Default)]
-pub struct Code(HashSet<Line>);
+pub struct Code(HashSet<u32>);
 
 impl Code {
     /// The blocks of these lines, of which there is at least one in each block.
     pub fn of(lines: impl Iterator<Item = Line>) -> Self {
-        Self(lines.map(|line| line >> BLOCK_LOG2).collect())
+        Self(lines.map(|line| line.block(BLOCK_LOG2)).collect())
     }
 
     /// Whether a line holds instructions.
     pub fn has(&self, line: Line) -> bool {
-        self.0.contains(&(line >> BLOCK_LOG2))
+        self.0.contains(&line.block(BLOCK_LOG2))
     }
 
     /// Lines of a region that may be the first that is met of a block.

@@ -6,7 +6,7 @@ use waykeeper_platform::Replacement;
 use crate::caches::array::set_index::SetIndex;
 use crate::caches::array::tags::equal;
 use crate::caches::replacement::fresh;
-use crate::line::{EMPTY, Line};
+use crate::line::Line;
 
 /// A set and one of its ways.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +43,7 @@ pub struct CacheSet<const W: usize, T> {
 impl<const W: usize, T: Copy + Default> CacheSet<W, T> {
     fn new(policy: Replacement) -> Self {
         let order = std::array::from_fn(|way| fresh(policy, way));
-        Self { lines: [EMPTY; W], of_line: [T::default(); W], order, used: 0, barred: 0 }
+        Self { lines: [Line::EMPTY; W], of_line: [T::default(); W], order, used: 0, barred: 0 }
     }
 
     /// The way of a line.
@@ -54,7 +54,7 @@ impl<const W: usize, T: Copy + Default> CacheSet<W, T> {
         (held_in != 0).then(|| held_in.trailing_zeros() as usize)
     }
 
-    /// The line in a way, or [`EMPTY`].
+    /// The line in a way, or [`Line::EMPTY`].
     #[inline(always)]
     pub fn line(&self, way: usize) -> Line {
         self.lines[way & (W - 1)]
@@ -83,7 +83,7 @@ impl<const W: usize, T: Copy + Default> CacheSet<W, T> {
     /// Empties a way, whose line no longer is one that must not make room; gives what was known of it.
     #[inline(always)]
     pub fn take(&mut self, way: usize) -> T {
-        self.lines[way & (W - 1)] = EMPTY;
+        self.lines[way & (W - 1)] = Line::EMPTY;
         self.used &= !(1 << way);
         self.barred &= !(1 << way);
         self.of_line[way & (W - 1)]
@@ -226,7 +226,7 @@ impl<T: Copy + Default> Rows<T> {
 
     fn held_in(&self, set: usize) -> impl Iterator<Item = (Line, T)> + '_ {
         let (lines, of_line) = with_rows!(&self.sets, rows => (&rows[set].lines[..], &rows[set].of_line[..]));
-        lines.iter().copied().zip(of_line.iter().copied()).filter(|(line, _)| *line != EMPTY)
+        lines.iter().copied().zip(of_line.iter().copied()).filter(|(line, _)| *line != Line::EMPTY)
     }
 
     /// All lines that are held, set by set, and what is known of them.

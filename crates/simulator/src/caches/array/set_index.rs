@@ -12,7 +12,7 @@ use crate::line::Line;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SetIndex {
     /// The lowest bits of the line number, by this mask.
-    Bits(Line),
+    Bits(u32),
     /// Everything else.
     Spread(Spread),
 }
@@ -20,8 +20,8 @@ pub enum SetIndex {
 /// Sets whose number is no power of two, or that are hashed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spread {
-    sets: Line,
-    slices: Line,
+    sets: u32,
+    slices: u32,
     hashed: bool,
 }
 
@@ -30,9 +30,9 @@ impl SetIndex {
     pub fn new(sets: usize, slices: usize, hashed: bool) -> Self {
         assert!(slices > 0 && sets.is_multiple_of(slices), "{sets} sets in {slices} slices");
         if sets.is_power_of_two() && slices == 1 && !hashed {
-            return Self::Bits(sets as Line - 1);
+            return Self::Bits(sets as u32 - 1);
         }
-        Self::Spread(Spread { sets: (sets / slices) as Line, slices: slices as Line, hashed })
+        Self::Spread(Spread { sets: (sets / slices) as u32, slices: slices as u32, hashed })
     }
 
     /// The number of sets, if the lowest bits alone decide: lines that differ in them never share a set.
@@ -47,7 +47,7 @@ impl SetIndex {
     #[inline(always)]
     pub fn of(&self, line: Line) -> usize {
         match self {
-            Self::Bits(mask) => (line & mask) as usize,
+            Self::Bits(mask) => line.bits(*mask) as usize,
             Self::Spread(spread) => spread.of(line),
         }
     }
@@ -57,9 +57,9 @@ impl Spread {
     #[cold]
     #[inline(never)]
     fn of(&self, line: Line) -> usize {
-        let (high, low) = (line / self.sets, line % self.sets);
+        let (high, low) = (line.number() / self.sets, line.number() % self.sets);
         let turned =
-            |value: Line, by: Line, modulus: Line| ((u64::from(value) + u64::from(by)) % u64::from(modulus)) as usize;
+            |value: u32, by: u32, modulus: u32| ((u64::from(value) + u64::from(by)) % u64::from(modulus)) as usize;
         let run = high / self.slices;
         let slice = match self.slices {
             1 => 0,
@@ -84,9 +84,9 @@ mod tests {
 
     #[test]
     fn a_power_of_two_takes_the_lowest_bits_and_other_numbers_the_remainder() {
-        assert_eq!(SetIndex::new(2048, 1, false).of(5 * 2048 + 17), 17);
-        assert_eq!(SetIndex::new(3072, 1, false).of(5 * 3072 + 17), 17);
-        assert_eq!(SetIndex::new(1, 1, false).of(77), 0);
+        assert_eq!(SetIndex::new(2048, 1, false).of(Line::new(5 * 2048 + 17)), 17);
+        assert_eq!(SetIndex::new(3072, 1, false).of(Line::new(5 * 3072 + 17)), 17);
+        assert_eq!(SetIndex::new(1, 1, false).of(Line::new(77)), 0);
     }
 
     #[test]
@@ -94,9 +94,9 @@ mod tests {
         for (sets, slices, hashed) in [(64, 1, true), (60, 3, false), (60, 3, true), (64, 4, true), (36, 12, false)] {
             let index = SetIndex::new(sets, slices, hashed);
             for run in [0, 1, 1000] {
-                let first = run * sets as Line;
+                let first = run * sets as u32;
                 let mut met = vec![0; sets];
-                (first..first + sets as Line).for_each(|line| met[index.of(line)] += 1);
+                (first..first + sets as u32).for_each(|line| met[index.of(Line::new(line))] += 1);
                 assert!(met.iter().all(|times| *times == 1), "{sets} {slices} {hashed}: {met:?}");
             }
         }
@@ -109,7 +109,7 @@ mod tests {
             for distance in (0..20).map(|log2| 1 << log2) {
                 for first in [0, 1, 17] {
                     let met: std::collections::BTreeSet<usize> =
-                        (0..4 * sets).map(|i| index.of(first + i * distance)).collect();
+                        (0..4 * sets).map(|i| index.of(Line::new(first + i * distance))).collect();
                     // Thrown at random, 4 lines a set leave e^-4 of the sets empty: 9.4, with a deviation of 3.
                     assert!(met.len() > 512 - 25, "{slices} slices, {distance} lines apart: {} sets", met.len());
                 }
@@ -121,7 +121,7 @@ mod tests {
     fn a_hash_spreads_lines_that_otherwise_share_a_set() {
         let (plain, hashed) = (SetIndex::new(1024, 1, false), SetIndex::new(1024, 1, true));
         let sets =
-            |index: SetIndex| (0..64).map(|i| index.of(i * 1024)).collect::<std::collections::BTreeSet<_>>().len();
+            |index: SetIndex| (0..64).map(|i| index.of(Line::new(i * 1024))).collect::<std::collections::BTreeSet<_>>().len();
         assert_eq!(sets(plain), 1);
         assert!(sets(hashed) > 32);
     }

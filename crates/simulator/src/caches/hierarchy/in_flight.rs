@@ -1,7 +1,7 @@
 //! Lines that memory owes, where no filter on the way knows them.
 
 use crate::caches::hierarchy::MOST_CORES;
-use crate::line::{EMPTY, Line};
+use crate::line::Line;
 
 /// Lines in flight: a table of places in which a line stands at the place of its hash, or in the first free one behind it.
 #[derive(Debug, Clone)]
@@ -19,7 +19,7 @@ const PLACES: usize = (2 * MOST).next_power_of_two();
 impl InFlight {
     /// No line is in flight.
     pub fn new() -> Self {
-        Self { places: Box::new([EMPTY; PLACES]), count: 0 }
+        Self { places: Box::new([Line::EMPTY; PLACES]), count: 0 }
     }
 
     /// Whether a line is in flight.
@@ -31,7 +31,7 @@ impl InFlight {
     /// A line has been asked for.
     #[inline]
     pub fn add(&mut self, line: Line) {
-        debug_assert!(!self.contains(line), "line {line:#x} is asked for twice");
+        debug_assert!(!self.contains(line), "line {:#x} is asked for twice", line.number());
         assert!(self.count < MOST, "more lines are in flight than all cores wait for");
         let place = self.place(line);
         self.places[place] = line;
@@ -51,7 +51,7 @@ impl InFlight {
     #[inline(always)]
     fn place(&self, line: Line) -> usize {
         let mut place = home(line);
-        while self.places[place % PLACES] != line && self.places[place % PLACES] != EMPTY {
+        while self.places[place % PLACES] != line && self.places[place % PLACES] != Line::EMPTY {
             place += 1;
         }
         place % PLACES
@@ -64,7 +64,7 @@ impl InFlight {
         loop {
             at = (at + 1) % PLACES;
             let line = self.places[at];
-            if line == EMPTY {
+            if line == Line::EMPTY {
                 break;
             }
             let from_home = at.wrapping_sub(home(line)) % PLACES;
@@ -73,7 +73,7 @@ impl InFlight {
                 free = at;
             }
         }
-        self.places[free] = EMPTY;
+        self.places[free] = Line::EMPTY;
     }
 
     /// Bytes of memory that this takes.
@@ -85,7 +85,7 @@ impl InFlight {
 /// Lines that are a large power of two apart are usual, so their upper bits count too.
 #[inline(always)]
 fn home(line: Line) -> usize {
-    (line.wrapping_mul(0x9e37_79b1) >> (Line::BITS - PLACES.trailing_zeros())) as usize
+    (line.number().wrapping_mul(0x9e37_79b1) >> (u32::BITS - PLACES.trailing_zeros())) as usize
 }
 
 #[cfg(test)]
@@ -99,10 +99,10 @@ mod tests {
     #[test]
     fn a_line_is_in_flight_until_it_has_come() {
         let mut in_flight = InFlight::new();
-        (0..1000).for_each(|i| in_flight.add(i * 2048));
-        in_flight.remove(2048);
-        in_flight.remove(5);
-        let there: Vec<_> = [0, 2048, 4096, 5].into_iter().map(|line| in_flight.contains(line)).collect();
+        (0..1000).for_each(|i| in_flight.add(Line::new(i * 2048)));
+        in_flight.remove(Line::new(2048));
+        in_flight.remove(Line::new(5));
+        let there: Vec<_> = [0, 2048, 4096, 5].into_iter().map(|line| in_flight.contains(Line::new(line))).collect();
         assert_eq!(there, [true, false, true, false]);
     }
 
@@ -111,7 +111,7 @@ mod tests {
         let (mut in_flight, mut golden, mut random) = (InFlight::new(), HashSet::new(), Xorshift::new(1));
         for turn in 0..200_000u64 {
             // Up to the most lines that can be in flight, and down to none, again and again.
-            let line = (random.below(6000) << 6) as Line;
+            let line = Line::new((random.below(6000) << 6) as u32);
             let adds = turn / 20_000 % 2 == 0;
             match golden.contains(&line) {
                 false if adds && golden.len() < MOST => {
@@ -124,9 +124,9 @@ mod tests {
                 }
                 _ => {}
             }
-            let other = (random.below(6000) << 6) as Line;
+            let other = Line::new((random.below(6000) << 6) as u32);
             assert_eq!(in_flight.contains(other), golden.contains(&other));
         }
-        assert!((0..6000).all(|at| in_flight.contains(at << 6) == golden.contains(&(at << 6))));
+        assert!((0..6000).map(|at| Line::new(at << 6)).all(|line| in_flight.contains(line) == golden.contains(&line)));
     }
 }

@@ -72,7 +72,7 @@ impl Hierarchy {
                 return;
             }
         } else {
-            debug_assert!(shared.cache.find(out.line).is_none(), "line {:#x} is in both", out.line);
+            debug_assert!(shared.cache.find(out.line).is_none(), "line {:#x} is in both", out.line.number());
         }
         let passed = Evicted { flags: out.flags & !alone, ..out };
         match on_way_out(shared.allocation, (out.flags & DIRTY != 0, left != 0), at.mode.as_mut(), self.now) {

@@ -80,7 +80,7 @@ pub struct Hierarchy {
     filter_knows: bool,
     /// Lines compete for entries if they agree in these bits: those of the filter with the fewest sets. None if some
     /// filter finds its sets otherwise.
-    competing_bits: Option<Line>,
+    competing_bits: Option<u32>,
     leaving: Leaving,
     /// A node whose cache is about to give a line to a core, and the line, which nobody inside has: filters may say
     /// otherwise already.
@@ -130,13 +130,13 @@ impl Hierarchy {
             levels: vec![Levels::default(); cores.len()],
             labels: vec![0; cores.len()],
             leaving: Leaving::default(),
-            giving: (0, Line::MAX),
+            giving: (0, Line::EMPTY),
             code: Code::default(),
             now: 0,
             at_work: 0,
             back_invalidated: None,
             losses: Losses::default(),
-            on_chip_from: Line::MAX,
+            on_chip_from: Line::EMPTY,
             writes: Vec::new(),
             disturbed: 0,
             hears: u32::MAX,
@@ -254,7 +254,7 @@ impl Hierarchy {
     #[inline]
     pub fn compete(&self, one: Line, other: Line) -> bool {
         match self.competing_bits {
-            Some(bits) => (one ^ other) & bits == 0,
+            Some(bits) => one.agrees(other, bits),
             None => self.compete_anywhere(one, other),
         }
     }
@@ -302,9 +302,9 @@ impl Hierarchy {
 }
 
 /// The bits that decide whether lines compete for entries: all of them where there is no filter.
-fn competing_bits(nodes: &[InterconnectNode]) -> Option<Line> {
+fn competing_bits(nodes: &[InterconnectNode]) -> Option<u32> {
     let filters = nodes.iter().filter_map(|node| node.filter.as_ref());
     filters
         .map(|filter| filter.entries.linear_sets())
-        .try_fold(Line::MAX, |bits, sets| Some(bits & (sets? - 1) as Line))
+        .try_fold(u32::MAX, |bits, sets| Some(bits & (sets? - 1) as u32))
 }

@@ -102,7 +102,7 @@ impl Hierarchy {
         }
         self.giving = (node, line);
         let taken = self.take_entries(core, line, to.tracked_from(), at + 1);
-        self.giving = (0, Line::MAX);
+        self.giving = (0, Line::EMPTY);
         if let Err(busy) = taken {
             return busy;
         }

@@ -15,13 +15,13 @@ impl Sharers {
     /// The cores that may hold a line.
     #[inline]
     pub fn cores(&self, line: Line) -> u32 {
-        self.cores.get((line >> REGION_LOG2) as usize).copied().unwrap_or(0)
+        self.cores.get(line.block(REGION_LOG2) as usize).copied().unwrap_or(0)
     }
 
     /// A core asks for a line.
     #[inline]
     pub fn add(&mut self, line: Line, core: usize) {
-        let region = (line >> REGION_LOG2) as usize;
+        let region = line.block(REGION_LOG2) as usize;
         if region >= self.cores.len() {
             self.cores.resize(region + 1, 0);
         }

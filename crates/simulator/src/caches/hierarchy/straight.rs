@@ -52,7 +52,7 @@ impl Hierarchy {
 
     /// Whether data that a core reads takes the straight way.
     pub fn reads_straight(&self, core: usize) -> bool {
-        self.is_straight && self.on_chip_from == Line::MAX && !self.losses.watches(core)
+        self.is_straight && self.on_chip_from == Line::EMPTY && !self.losses.watches(core)
     }
 
     /// A core reads data. None if it is not one of the usual cases: then nothing has changed, and [`Hierarchy::access`] is

@@ -1,6 +1,7 @@
 //! The lines that leave a core for one that comes in.
 
 use crate::caches::cache::Evicted;
+use crate::line::Line;
 
 /// Lines that leave a core for one that comes in, in their order: one, or two where the second level is non-inclusive.
 #[derive(Debug, Clone, Copy)]
@@ -12,7 +13,7 @@ pub struct Leaving {
 
 impl Default for Leaving {
     fn default() -> Self {
-        Self { lines: [Evicted { line: 0, flags: 0 }; 2], count: 0, next: 0 }
+        Self { lines: [Evicted { line: Line::EMPTY, flags: 0 }; 2], count: 0, next: 0 }
     }
 }
 

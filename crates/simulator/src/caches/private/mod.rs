@@ -295,18 +295,18 @@ mod tests {
             &self.caches.l2.as_ref().unwrap().cache
         }
 
-        /// Lines that left, with their flags.
-        fn left(&mut self) -> Vec<(Line, Flags)> {
-            std::iter::from_fn(|| self.leaving.next()).map(|out| (out.line, out.flags)).collect()
+        /// The numbers of lines that left, with their flags.
+        fn left(&mut self) -> Vec<(u32, Flags)> {
+            std::iter::from_fn(|| self.leaving.next()).map(|out| (out.line.number(), out.flags)).collect()
         }
 
-        fn fill(&mut self, line: Line, flags: Flags) -> Vec<(Line, Flags)> {
-            self.caches.fill_data(line, flags, 0, &mut self.leaving, &mut self.random);
+        fn fill(&mut self, line: u32, flags: Flags) -> Vec<(u32, Flags)> {
+            self.caches.fill_data(Line::new(line), flags, 0, &mut self.leaving, &mut self.random);
             self.left()
         }
 
-        fn data(&mut self, line: Line, add: Flags) -> (Found, Vec<(Line, Flags)>) {
-            let found = self.caches.data(line, add, &mut self.leaving, &mut self.random);
+        fn data(&mut self, line: u32, add: Flags) -> (Found, Vec<(u32, Flags)>) {
+            let found = self.caches.data(Line::new(line), add, &mut self.leaving, &mut self.random);
             (found, self.left())
         }
     }
@@ -321,7 +321,7 @@ mod tests {
         assert_eq!(core.fill(7, 0), [(1, 0)]);
         // A hit on 3 swaps it with 6, the older of L1.
         assert_eq!(core.data(3, DIRTY), (Found::L2(DIRTY), vec![]));
-        assert_eq!((core.l2().find(3), core.l2().find(6).is_some(), core.caches.l1d.find(6)), (None, true, None));
+        assert_eq!((core.l2().find(Line::new(3)), core.l2().find(Line::new(6)).is_some(), core.caches.l1d.find(Line::new(6))), (None, true, None));
     }
 
     #[test]
@@ -338,8 +338,8 @@ mod tests {
         assert_eq!(core.fill(6, 0), [(1, DIRTY)]);
         // 2 is still in both levels: its change in L1 leaves with the copy in L2.
         core.data(2, DIRTY);
-        assert_eq!(core.caches.invalidate(2), Some(DIRTY));
-        assert!(!core.caches.holds(2));
+        assert_eq!(core.caches.invalidate(Line::new(2)), Some(DIRTY));
+        assert!(!core.caches.holds(Line::new(2)));
     }
 
     #[test]
@@ -355,11 +355,11 @@ mod tests {
         // that it has goes out, L1 keeps the line.
         // L1's older one is 4, which L2 has: nothing more leaves.
         assert_eq!(core.fill(5, 0), [(1, DIRTY | HELD)]);
-        assert!(core.caches.l1d.find(1).is_some() && core.l2().find(1).is_none());
+        assert!(core.caches.l1d.find(Line::new(1)).is_some() && core.l2().find(Line::new(1)).is_none());
         // L2's oldest is 2; L1 gives up 1, changed, for which L2 then drops its oldest, 3.
         core.data(5, 0);
         assert_eq!(core.fill(6, 0), [(2, 0), (3, 0)]);
-        assert!(core.l2().find(1).is_some());
+        assert!(core.l2().find(Line::new(1)).is_some());
         // 4 leaves L2 with L1 long without it.
         assert_eq!(core.fill(7, 0), [(4, 0)]);
     }
@@ -369,12 +369,12 @@ mod tests {
         for inclusion in [Inclusion::NonInclusive, Inclusion::InclusiveOfL1d] {
             let mut core = Core::new(inclusion);
             core.fill(1, DIRTY);
-            let flags = [&core.caches.l1d, core.l2()].map(|cache| cache.flags(cache.find(1).unwrap()));
+            let flags = [&core.caches.l1d, core.l2()].map(|cache| cache.flags(cache.find(Line::new(1)).unwrap()));
             assert_eq!(flags, [0, DIRTY], "{inclusion:?}");
         }
         let mut core = Core::new(Inclusion::NonInclusive);
-        core.caches.fill_data(1, 0, DIRTY, &mut core.leaving, &mut core.random);
-        let flags = [&core.caches.l1d, core.l2()].map(|cache| cache.flags(cache.find(1).unwrap()));
+        core.caches.fill_data(Line::new(1), 0, DIRTY, &mut core.leaving, &mut core.random);
+        let flags = [&core.caches.l1d, core.l2()].map(|cache| cache.flags(cache.find(Line::new(1)).unwrap()));
         assert_eq!(flags, [DIRTY, 0], "a store");
     }
 
@@ -383,7 +383,7 @@ mod tests {
         let mut core = Core::new(Inclusion::NonInclusive);
         (1..=4).for_each(|line| drop(core.fill(line, 0)));
         core.data(3, 0);
-        core.caches.l2.as_mut().unwrap().cache.remove(3);
+        core.caches.l2.as_mut().unwrap().cache.remove(Line::new(3));
         // L1 holds 4 and 3, of which 4 is older; L2 has room.
         assert_eq!(core.fill(5, 0), []);
         assert_eq!(core.fill(6, 0), [(1, 0), (3, 0)]);
@@ -392,9 +392,9 @@ mod tests {
     #[test]
     fn instruction_copies_outlive_the_second_levels_line() {
         let mut core = Core::new(Inclusion::ExclusiveOfL1d);
-        core.caches.fill_instructions(1, 0, &mut core.leaving, &mut core.random);
-        assert_eq!(core.caches.invalidate(1), Some(0));
-        assert_eq!(core.caches.instructions(1, &mut core.random), Found::L1(0));
+        core.caches.fill_instructions(Line::new(1), 0, &mut core.leaving, &mut core.random);
+        assert_eq!(core.caches.invalidate(Line::new(1)), Some(0));
+        assert_eq!(core.caches.instructions(Line::new(1), &mut core.random), Found::L1(0));
     }
 
     #[test]
@@ -406,9 +406,9 @@ mod tests {
             core.caches.l2.as_mut().unwrap().data_ways = 0b1;
             core.fill(1, 0);
             let l2 = &mut core.caches.l2.as_mut().unwrap().cache;
-            l2.lock(l2.find(1).unwrap());
+            l2.lock(l2.find(Line::new(1)).unwrap());
             assert_eq!(core.fill(9, DIRTY), left, "{inclusion:?}");
-            assert_eq!((core.caches.l1d.find(9).is_some(), core.l2().find(9)), (in_first, None), "{inclusion:?}");
+            assert_eq!((core.caches.l1d.find(Line::new(9)).is_some(), core.l2().find(Line::new(9))), (in_first, None), "{inclusion:?}");
         }
     }
 }

@@ -154,17 +154,18 @@ fn a_stream_of_fills_without_uses_passes_over_a_used_line_under_biased_but_not_u
 #[test]
 fn mru_gives_the_golden_vector_of_a_buffer_read_twice() {
     use crate::caches::cache::Cache;
+    use crate::line::Line;
     let hits = |allocated: u32| {
         let mut cache = Cache::new(128, 8, Replacement::Mru);
         let mut random = Xorshift::new(0);
         let mut hits = 0;
         for line in (0..1024).chain(0..1024) {
-            match cache.find(line) {
+            match cache.find(Line::new(line)) {
                 Some(place) => {
                     cache.touch(place, 0);
                     hits += 1;
                 }
-                None => drop(cache.insert(line, 0, u32::MAX >> (32 - allocated), &mut random)),
+                None => drop(cache.insert(Line::new(line), 0, u32::MAX >> (32 - allocated), &mut random)),
             }
         }
         hits

@@ -3,10 +3,13 @@
 use waykeeper_platform::PrefetcherKind;
 
 use crate::caches::array::tags;
-use crate::line::{EMPTY, Line};
+use crate::line::Line;
 
 /// Pages that a stride prefetcher follows at one time; the one that missed the longest time ago makes room.
 const PAGES: usize = 16;
+
+/// No page: no memory reaches so far.
+const NO_PAGE: u32 = u32::MAX;
 
 /// Lines that are remembered as brought in and not yet used.
 const REMEMBERED: usize = 256;
@@ -27,8 +30,8 @@ pub struct Prefetcher {
     pub distance: u64,
     /// Requests that one access can cause.
     pub degree: u64,
-    /// The pages that are followed, [`EMPTY`] where there is none.
-    pages: [Line; PAGES],
+    /// The pages that are followed, [`NO_PAGE`] where there is none.
+    pages: [u32; PAGES],
     followed: [Followed; PAGES],
     /// The number of the last miss in each.
     missed: [u64; PAGES],
@@ -52,7 +55,7 @@ impl Prefetcher {
             after,
             distance,
             degree,
-            pages: [EMPTY; PAGES],
+            pages: [NO_PAGE; PAGES],
             followed: Default::default(),
             missed: [0; PAGES],
             misses: 0,
@@ -60,7 +63,7 @@ impl Prefetcher {
     }
 
     /// The place of a page that is missed in, now the one that missed last.
-    fn place_of(&mut self, page: Line, line: Line) -> usize {
+    fn place_of(&mut self, page: u32, line: Line) -> usize {
         let held_in = tags::equal(&self.pages, page);
         let at = match held_in {
             0 => (0..PAGES).min_by_key(|at| self.missed[*at]).expect("some pages are followed"),
@@ -75,13 +78,13 @@ impl Prefetcher {
     }
 
     /// The stride in lines to follow after a miss.
-    fn stride(&mut self, line: Line, page: Line) -> Option<i64> {
+    fn stride(&mut self, line: Line, page: u32) -> Option<i64> {
         if self.kind == PrefetcherKind::NextLine {
             return Some(1);
         }
         let at = self.place_of(page, line);
         let followed = &mut self.followed[at];
-        let stride = i64::from(line) - i64::from(followed.last);
+        let stride = line.lines_after(followed.last);
         if stride != 0 {
             followed.seen = if stride == followed.stride { followed.seen + 1 } else { 1 };
             (followed.stride, followed.last) = (stride, line);
@@ -94,7 +97,7 @@ impl Prefetcher {
 #[derive(Debug, Clone)]
 pub struct Prefetchers {
     each: Vec<Prefetcher>,
-    lines_a_page: Line,
+    page_lines_log2: u32,
     /// Lines that were asked for and not used yet, by their lowest bits.
     brought: Vec<Line>,
     /// What is to be asked for.
@@ -106,9 +109,9 @@ pub struct Prefetchers {
 impl Prefetchers {
     /// Prefetchers for lines of a size, or None if there is none.
     pub fn new(each: Vec<Prefetcher>, line_bytes: u64) -> Option<Self> {
-        let lines_a_page = (4096 / line_bytes).max(1) as Line;
-        let brought = vec![EMPTY; REMEMBERED];
-        (!each.is_empty()).then(|| Self { each, lines_a_page, brought, wishes: Vec::new(), enabled: true })
+        let page_lines_log2 = (4096 / line_bytes).max(1).trailing_zeros();
+        let brought = vec![Line::EMPTY; REMEMBERED];
+        (!each.is_empty()).then(|| Self { each, page_lines_log2, brought, wishes: Vec::new(), enabled: true })
     }
 
     /// The first level missed a line: adds to the wishes.
@@ -116,17 +119,16 @@ impl Prefetchers {
         if !self.enabled {
             return;
         }
-        let page = line / self.lines_a_page;
+        let page = line.block(self.page_lines_log2);
         for prefetcher in &mut self.each {
             let Some(stride) = prefetcher.stride(line, page) else { continue };
             let mut left = prefetcher.degree;
             for ahead in 1..=prefetcher.distance as i64 {
-                let wanted = i64::from(line) + ahead * stride;
-                if left == 0 || wanted < 0 || wanted as Line / self.lines_a_page != page {
+                let Some(wanted) = line.offset(ahead * stride) else { break };
+                if left == 0 || wanted.block(self.page_lines_log2) != page {
                     break;
                 }
-                let wanted = wanted as Line;
-                if self.brought[wanted as usize % REMEMBERED] != wanted {
+                if self.brought[wanted.index(REMEMBERED)] != wanted {
                     left -= 1;
                     self.wishes.push((wanted, prefetcher.level));
                 }
@@ -136,16 +138,16 @@ impl Prefetchers {
 
     /// A wish has become a request.
     pub fn asked(&mut self, line: Line) {
-        self.brought[line as usize % REMEMBERED] = line;
+        self.brought[line.index(REMEMBERED)] = line;
     }
 
     /// The first level hits: true for the first use of a line that was brought in, which trains like a miss.
     #[inline]
     pub fn first_use(&mut self, line: Line) -> bool {
-        let place = &mut self.brought[line as usize % REMEMBERED];
+        let place = &mut self.brought[line.index(REMEMBERED)];
         let first = *place == line;
         if first {
-            *place = EMPTY;
+            *place = Line::EMPTY;
         }
         first
     }
@@ -155,9 +157,9 @@ impl Prefetchers {
 mod tests {
     use super::*;
 
-    fn wishes(of: &mut Prefetchers, misses: &[Line]) -> Vec<Line> {
-        misses.iter().for_each(|line| of.missed(*line));
-        std::mem::take(&mut of.wishes).into_iter().map(|(line, _)| line).collect()
+    fn wishes(of: &mut Prefetchers, misses: &[u32]) -> Vec<u32> {
+        misses.iter().for_each(|line| of.missed(Line::new(*line)));
+        std::mem::take(&mut of.wishes).into_iter().map(|(line, _)| line.number()).collect()
     }
 
     #[test]
@@ -166,11 +168,11 @@ mod tests {
         let mut of = Prefetchers::new(vec![next], 64).unwrap();
         // 64 lines a page: 61 has two behind it, 63 none.
         assert_eq!(wishes(&mut of, &[5]), [6, 7]);
-        of.asked(6);
-        of.asked(7);
+        of.asked(Line::new(6));
+        of.asked(Line::new(7));
         assert_eq!(wishes(&mut of, &[5]), [8, 9]);
         assert_eq!((wishes(&mut of, &[61]), wishes(&mut of, &[63])), (vec![62, 63], vec![]));
-        assert_eq!((of.first_use(6), of.first_use(6), of.first_use(60)), (true, false, false));
+        assert_eq!([6, 6, 60].map(|line| of.first_use(Line::new(line))), [true, false, false]);
         of.enabled = false;
         assert_eq!(wishes(&mut of, &[5]), [0; 0]);
     }

@@ -79,8 +79,8 @@ mod tests {
     use super::*;
     use Stored::{After, AsUsual, Full, Gathered};
 
-    fn stores(streaming: &mut StreamDetector, of: &[(Line, u64)]) -> Vec<Stored> {
-        of.iter().map(|(line, words)| streaming.store(*line, *words)).collect()
+    fn stores(streaming: &mut StreamDetector, of: &[(u32, u64)]) -> Vec<Stored> {
+        of.iter().map(|(line, words)| streaming.store(Line::new(*line), *words)).collect()
     }
 
     #[test]
@@ -96,8 +96,9 @@ mod tests {
         let mut streaming = StreamDetector::new(1, 2);
         let seen = stores(&mut streaming, &[(1, 3), (2, 1), (3, 3), (3, 3), (4, 2)]);
         // Line 2 goes as usual, then the store to line 3 is tried again: it is the first of a new run.
-        assert_eq!(seen, [AsUsual, Gathered, After(2), AsUsual, Gathered]);
-        assert_eq!((streaming.gathers(4), streaming.leave(), streaming.gathers(4)), (true, Some(4), false));
+        assert_eq!(seen, [AsUsual, Gathered, After(Line::new(2)), AsUsual, Gathered]);
+        let line = Line::new(4);
+        assert_eq!((streaming.gathers(line), streaming.leave(), streaming.gathers(line)), (true, Some(line), false));
         assert_eq!(stores(&mut streaming, &[(5, 1), (6, 1), (7, 3)]), [AsUsual, AsUsual, AsUsual]);
     }
 

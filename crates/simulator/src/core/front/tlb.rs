@@ -1,9 +1,16 @@
 //! A translation look-aside buffer.
 
-use crate::caches::array::tags;
+use crate::caches::array::tags::{self, Tag};
 
 /// The number of a page in the address space of a program.
 pub type Page = u32;
+
+impl Tag for Page {
+    #[inline(always)]
+    fn word(self) -> u32 {
+        self
+    }
+}
 
 /// No page: no address space reaches so far.
 pub const NONE: Page = Page::MAX;

@@ -203,7 +203,7 @@ mod tests {
         let first = tables.descriptor(0, 0);
         // Page 1,000,000: descriptor 1,000,000 of the last array, 1953 of the third, 3 of the second, 0 of the first.
         let bytes = [0, 4096 + 3 * 8, 8192 + 1953 * 8, 8192 + 16_384 + 8_000_000];
-        let lines: Vec<_> = (0..4).map(|array| tables.descriptor(1_000_000, array) - first).collect();
+        let lines: Vec<_> = (0..4).map(|array| tables.descriptor(1_000_000, array).lines_after(first)).collect();
         assert_eq!(lines, bytes.map(|byte| byte / 64));
     }
 

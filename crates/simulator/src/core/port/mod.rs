@@ -11,7 +11,7 @@ use crate::core::latencies::Latencies;
 use crate::core::mshrs::{Arrival, Asked, Bounds, MOST_MSHRS, Mshrs};
 use crate::core::port::retry::Blocked;
 use crate::core::world::World;
-use crate::line::{EMPTY, Line};
+use crate::line::Line;
 use crate::memory::{Handle, Requester};
 use crate::observe::counters::FrontCounters;
 use crate::observe::label::Label;
@@ -257,11 +257,11 @@ impl Port {
         self.blocked.is_some()
     }
 
-    /// The line for whose entry an access waits, or [`EMPTY`] if it waits for a turn; none if none waits.
+    /// The line for whose entry an access waits, or [`Line::EMPTY`] if it waits for a turn; none if none waits.
     #[inline(always)]
     pub fn waits_for(&self) -> Option<Line> {
         let blocked = self.blocked.as_ref()?;
-        Some(if blocked.turn.is_none() { blocked.line } else { EMPTY })
+        Some(if blocked.turn.is_none() { blocked.line } else { Line::EMPTY })
     }
 
     /// An access that waits is no longer wanted.

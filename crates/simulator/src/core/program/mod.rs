@@ -23,7 +23,7 @@ use crate::core::port::Port;
 use crate::core::program::detour::Detour;
 use crate::core::window::{Window, WindowSpace};
 use crate::core::world::World;
-use crate::line::{EMPTY, Line};
+use crate::line::Line;
 use crate::observe::samples::SampleReceiver;
 use crate::time::NEVER;
 
@@ -60,7 +60,7 @@ pub struct Program {
     pub detour: Option<Box<dyn Detour>>,
     /// Whether it takes the short way of [`straight`].
     straight: bool,
-    /// The line that is read again on that way, or [`EMPTY`].
+    /// The line that is read again on that way, or [`Line::EMPTY`].
     again_line: Line,
     /// The last access on that way was none that the first level answered.
     misses: bool,
@@ -153,7 +153,7 @@ impl Program {
             blocked_since: start,
             detour: None,
             straight: false,
-            again_line: EMPTY,
+            again_line: Line::EMPTY,
             misses: false,
         }
     }

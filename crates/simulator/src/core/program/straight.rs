@@ -6,7 +6,7 @@ use crate::caches::hierarchy::Straight;
 use crate::core::front::tlb::NONE;
 use crate::core::program::{Op, Program, Touch, Waiting};
 use crate::core::world::World;
-use crate::line::EMPTY;
+use crate::line::Line;
 use crate::observe::samples::Discard;
 use crate::time::NEVER;
 
@@ -27,8 +27,8 @@ impl Program {
 
     /// What is tried again is a line on the short way, and an operation on the general one.
     fn leave_straight(&mut self) {
-        if self.again_line != EMPTY {
-            let line = std::mem::replace(&mut self.again_line, EMPTY);
+        if self.again_line != Line::EMPTY {
+            let line = std::mem::replace(&mut self.again_line, Line::EMPTY);
             let (want, load, blocking, dependent) = (Want::Read, true, false, false);
             self.again = Some(Op::Touch(Touch { line, want, load, blocking, dependent, page: NONE, words: 0 }));
         }
@@ -90,8 +90,8 @@ impl Program {
         self.waiting = Waiting::Nothing;
         let mut now = self.now;
         while now <= horizon {
-            let again = std::mem::replace(&mut self.again_line, EMPTY);
-            let line = if again == EMPTY { self.data.line(self.stream.next_read()) } else { again };
+            let again = std::mem::replace(&mut self.again_line, Line::EMPTY);
+            let line = if again == Line::EMPTY { self.data.line(self.stream.next_read()) } else { again };
             let read = match self.port.mshrs.free_mshr() {
                 Some(mshr) => Some(mshr).zip(world.hierarchy.read_straight(self.port.core, line, self.misses, now)),
                 None => None,

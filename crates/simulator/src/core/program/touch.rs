@@ -9,7 +9,7 @@ use crate::core::port::Issued;
 use crate::core::program::{LastLoad, Op, Program, Waiting};
 use crate::core::window::WindowSpace;
 use crate::core::world::World;
-use crate::line::{EMPTY, Line};
+use crate::line::Line;
 use crate::time::NEVER;
 
 /// One access: what stops the core until its value is there, and what only delays the next access.
@@ -39,7 +39,7 @@ impl Touch {
 
     /// A use of a device, which needs its translation only.
     pub fn device(page: Page) -> Self {
-        Self { line: EMPTY, want: Want::Read, load: true, blocking: true, dependent: false, page, words: 0 }
+        Self { line: Line::EMPTY, want: Want::Read, load: true, blocking: true, dependent: false, page, words: 0 }
     }
 
     /// Which TLBs translate it.
@@ -189,7 +189,7 @@ impl Program {
         if let Some(goes_on) = self.translate(touch) {
             return Some(goes_on);
         }
-        if touch.line == EMPTY {
+        if touch.line == Line::EMPTY {
             return Some(true);
         }
         if self.port.is_blocked() {

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 use waykeeper_platform::ReadAfterWrite;
 
+use crate::line::Line;
 use crate::memory::layout::{Checks, Layout};
 use crate::memory::parameters::{MemoryParameters, RefreshRule, Scheduler, Timing};
 use crate::memory::{Memory, Requester};
@@ -198,9 +199,9 @@ fn run(parameters: &MemoryParameters, requests: &[Request]) -> (Vec<u32>, Vec<Co
         until(&mut memory, now);
         let source = Requester { first: *first, ..Requester::default() };
         if *write {
-            memory.write(*line, source, now);
+            memory.write(Line::new(*line), source, now);
         } else {
-            memory.read(*line, *line, source, now);
+            memory.read(Line::new(*line), *line, source, now);
         }
     }
     until(&mut memory, NEVER - 1);
