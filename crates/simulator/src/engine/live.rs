@@ -12,6 +12,7 @@ use crate::observe::counters::{CoreCounters, FrontCounters};
 use crate::observe::label::{Label, MOST_CLASSES, MOST_MONITORS};
 use crate::observe::samples::Discard;
 use crate::refused::Refused;
+use crate::time::Ps;
 
 impl Engine {
     /// Starts a program on an idle core, within a microsecond of the present time. Its core keeps its class; what
@@ -159,7 +160,7 @@ impl Engine {
         if !shares.contains(&share) {
             return refuse(format!("{share} is no share; {} to {} are", shares.start(), shares.end()));
         }
-        self.world.memory.set_share(class, share, self.now);
+        self.world.memory.set_share(class, share, Ps::new(self.now));
         Ok(())
     }
 

@@ -48,6 +48,7 @@ use crate::observe::counters::CoreCounters;
 use crate::observe::label::Label;
 use crate::observe::samples::SampleReceiver;
 use crate::refused::Refused;
+use crate::time::Ps;
 
 /// A platform with programs on it, at some time.
 #[derive(Debug, Clone)]
@@ -250,7 +251,7 @@ impl Engine {
             }
             self.now = wake;
             let (first, next_wake) = self.wakes.take_first();
-            let horizon = until_ps.min(next_wake).min(self.world.memory.next_time());
+            let horizon = until_ps.min(next_wake).min(self.world.memory.next_time().get());
             self.step_program(first, horizon, samples);
             self.settle(samples);
         }
@@ -262,12 +263,12 @@ impl Engine {
     fn run_memory(&mut self, until: u64) -> bool {
         loop {
             let now = self.world.memory.next_time();
-            if now > until {
+            if now.get() > until {
                 return false;
             }
             if let Some(handle) = self.world.memory.step(now) {
-                self.now = now;
-                self.answer(handle, now);
+                self.now = now.get();
+                self.answer(handle, now.get());
                 return true;
             }
         }
@@ -371,7 +372,7 @@ impl Engine {
     fn pass_on(&mut self, samples: &mut dyn SampleReceiver) {
         while let Some(Write { line, core, label }) = self.world.hierarchy.writes.pop() {
             let source = Requester { core: core as u8, class: label.class, monitor: label.monitor, first: false };
-            self.world.memory.write(line, source, self.now);
+            self.world.memory.write(line, source, Ps::new(self.now));
         }
         if std::mem::take(&mut self.world.has_room) {
             self.retry(None, self.now);

@@ -12,7 +12,7 @@ use crate::memory::queue::Queue;
 use crate::memory::regulator::Regulator;
 use crate::memory::{Handle, Requester};
 use crate::observe::label::MOST_CLASSES;
-use crate::time::NEVER;
+use crate::time::Ps;
 
 /// A request on its way into the memory.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -51,6 +51,9 @@ impl Request {
     }
 }
 
+/// The rank of no request: behind all others.
+const NO_RANK: u64 = u64::MAX;
+
 /// Queues of a channel: by class and priority.
 const QUEUES: usize = 2 * MOST_CLASSES;
 
@@ -65,10 +68,10 @@ pub struct Arbiter {
     /// Requests that are seen at one time; of each class, where the regulator holds classes back.
     entries: usize,
     /// From one request to the next.
-    line_time: u64,
-    next_free: u64,
+    line_time: Ps,
+    next_free: Ps,
     /// Requests that the regulator delays or holds back, by class, with the time from which they may take part.
-    delayed: Vec<Queue<(u64, Request)>>,
+    delayed: Vec<Queue<(Ps, Request)>>,
     /// How many those are.
     delayed_count: usize,
     /// Requests that have found no place before the regulator.
@@ -79,7 +82,7 @@ pub struct Arbiter {
     waiting: Vec<u64>,
     /// Those of them whose first request can go on as far as the memory is concerned, as of the last look.
     ready: Vec<u64>,
-    /// The least rank by priority and age among these requests, and its queue; [`NEVER`] where none can go on.
+    /// The least rank by priority and age among these requests, and its queue; [`NO_RANK`] where none can go on.
     oldest: Vec<(u64, usize)>,
     /// Channels of which something has changed since, one bit each.
     changed: u64,
@@ -93,7 +96,7 @@ pub struct Arbiter {
     writes: Vec<u16>,
     /// All writes that wait here.
     writes_waiting: u64,
-    next_time: u64,
+    next_time: Ps,
 }
 
 /// What an arbiter needs to know of the memory behind it.
@@ -104,21 +107,21 @@ pub trait QueueSpace {
 
 impl Arbiter {
     /// An arbiter without requests. The regulator, if any, sees `entries` of them.
-    pub fn new(channels: usize, line_time: u64, regulator: Option<(Regulator, usize)>) -> Self {
+    pub fn new(channels: usize, line_time: Ps, regulator: Option<(Regulator, usize)>) -> Self {
         let (regulator, entries) =
             regulator.map_or((None, usize::MAX), |(regulator, entries)| (Some(regulator), entries));
         Self {
             regulator,
             entries,
             line_time,
-            next_free: 0,
+            next_free: Ps::ZERO,
             delayed: vec![Queue::new(); MOST_CLASSES],
             delayed_count: 0,
             behind: Queue::new(),
             seen: vec![Queue::new(); channels * QUEUES],
             waiting: vec![0; channels],
             ready: vec![0; channels],
-            oldest: vec![(NEVER, 0); channels],
+            oldest: vec![(NO_RANK, 0); channels],
             changed: 0,
             room: vec![[true; 2]; channels],
             count: 0,
@@ -126,7 +129,7 @@ impl Arbiter {
             arrivals: 0,
             writes: vec![0; MARKS],
             writes_waiting: 0,
-            next_time: NEVER,
+            next_time: Ps::NEVER,
         }
     }
 
@@ -138,7 +141,7 @@ impl Arbiter {
 
     /// When it can let a request pass, or see another one, without anything happening in the channels.
     #[inline]
-    pub fn next_time(&self) -> u64 {
+    pub fn next_time(&self) -> Ps {
         self.next_time
     }
 
@@ -163,18 +166,18 @@ impl Arbiter {
 
     /// Whether a request may be able to pass at `now`, or another one can be seen, since the last attempt.
     #[inline]
-    pub fn has_news(&self, now: u64) -> bool {
+    pub fn has_news(&self, now: Ps) -> bool {
         self.changed != 0 || self.next_time <= now
     }
 
     /// Whether a request that comes now passes at once; if so, it has.
     #[inline]
-    pub fn lets_through(&mut self, request: &Request, now: u64, room: &impl QueueSpace) -> bool {
+    pub fn lets_through(&mut self, request: &Request, now: Ps, room: &impl QueueSpace) -> bool {
         if !self.is_empty() || now < self.next_free || !room.has_room(request) {
             return false;
         }
         if let Some(regulator) = &mut self.regulator {
-            if regulator.delay(request.class) > 0 || regulator.allowed(request.class, now) > now {
+            if regulator.delay(request.class) > Ps::ZERO || regulator.allowed(request.class, now) > now {
                 return false;
             }
             regulator.begins(request.class);
@@ -186,12 +189,12 @@ impl Arbiter {
     }
 
     /// A request comes; whether that can make a difference to anybody now, rather than when it is seen.
-    pub fn arrive(&mut self, request: Request, now: u64) -> bool {
+    pub fn arrive(&mut self, request: Request, now: Ps) -> bool {
         self.writes_waiting += u64::from(request.reader.is_none());
-        let delay = self.regulator.as_ref().map_or(0, |regulator| regulator.delay(request.class));
+        let delay = self.regulator.as_ref().map_or(Ps::ZERO, |regulator| regulator.delay(request.class));
         let holds_back = self.holds_back();
         let delayed = &mut self.delayed[usize::from(request.class)];
-        if delay > 0 || holds_back || !delayed.is_empty() {
+        if delay > Ps::ZERO || holds_back || !delayed.is_empty() {
             delayed.push_back((now + delay, request));
             self.delayed_count += 1;
             true
@@ -202,9 +205,9 @@ impl Arbiter {
     }
 
     /// The next request that passes at `now`, if one can; called until it gives none.
-    pub fn pass(&mut self, now: u64, room: &impl QueueSpace) -> Option<Request> {
+    pub fn pass(&mut self, now: Ps, room: &impl QueueSpace) -> Option<Request> {
         if self.is_empty() {
-            self.next_time = NEVER;
+            self.next_time = Ps::NEVER;
             return None;
         }
         self.see(now);
@@ -215,7 +218,7 @@ impl Arbiter {
         let delayed = if self.delayed_count > 0 { &self.delayed[..] } else { &[] };
         // Those whose time has come wait for an entry.
         let delayed = delayed.iter().filter_map(|queue| queue.first().map(|(at, _)| *at)).filter(|at| *at > now).min();
-        self.next_time = next_time.min(delayed.unwrap_or(NEVER));
+        self.next_time = next_time.min(delayed.unwrap_or(Ps::NEVER));
         None
     }
 
@@ -224,7 +227,7 @@ impl Arbiter {
     }
 
     /// Lets requests take part whose time has come, as many as are seen at one time.
-    fn see(&mut self, now: u64) {
+    fn see(&mut self, now: Ps) {
         let holds_back = self.holds_back();
         let classes = if self.delayed_count > 0 { MOST_CLASSES } else { 0 };
         for class in 0..classes {
@@ -268,13 +271,13 @@ impl Arbiter {
         }
     }
 
-    fn allowed(&self, request: &Request, now: u64) -> u64 {
+    fn allowed(&self, request: &Request, now: Ps) -> Ps {
         self.regulator.as_ref().map_or(now, |regulator| regulator.allowed(request.class, now))
     }
 
     /// Finds out which of a channel's queues have a first request that can go on.
     fn look_at(&mut self, channel: usize, room: &impl QueueSpace) {
-        let (mut ready, mut oldest) = (0, (NEVER, 0));
+        let (mut ready, mut oldest) = (0, (NO_RANK, 0));
         for queue in bits(self.waiting[channel]) {
             let at = channel * QUEUES + queue;
             let Some(request) = self.seen[at].first() else { continue };
@@ -288,29 +291,29 @@ impl Arbiter {
 
     /// Among the first requests of all queues, the queue of the one that passes: by priority, then as the regulator has it,
     /// then the oldest. And when the next one can, if no room comes for the others.
-    fn look(&mut self, now: u64, room: &impl QueueSpace) -> (Option<usize>, u64) {
+    fn look(&mut self, now: Ps, room: &impl QueueSpace) -> (Option<usize>, Ps) {
         for channel in bits(std::mem::take(&mut self.changed)) {
             self.look_at(channel, room);
         }
         if self.regulator.as_ref().is_some_and(Regulator::tells_classes_apart) {
             return self.look_by_class(now);
         }
-        let (mut rank, mut queue) = (NEVER, 0);
+        let (mut rank, mut queue) = (NO_RANK, 0);
         for oldest in &self.oldest {
             if oldest.0 < rank {
                 (rank, queue) = *oldest;
             }
         }
         match rank {
-            NEVER => (None, NEVER),
+            NO_RANK => (None, Ps::NEVER),
             _ if self.next_free <= now => (Some(queue), now),
             _ => (None, self.next_free),
         }
     }
 
     /// The same where the regulator lets classes wait or go first.
-    fn look_by_class(&self, now: u64) -> (Option<usize>, u64) {
-        let (mut best, mut next_time) = (None, NEVER);
+    fn look_by_class(&self, now: Ps) -> (Option<usize>, Ps) {
+        let (mut best, mut next_time) = (None, Ps::NEVER);
         for (channel, ready) in self.ready.iter().enumerate() {
             for queue in bits(*ready) {
                 let queue = channel * QUEUES + queue;
@@ -329,7 +332,7 @@ impl Arbiter {
         (best.map(|(_, queue)| queue), next_time)
     }
 
-    fn take(&mut self, queue: usize, now: u64) -> Request {
+    fn take(&mut self, queue: usize, now: Ps) -> Request {
         let request = self.seen[queue].pop_front().expect("a chosen queue has a request");
         if self.seen[queue].is_empty() {
             self.waiting[queue / QUEUES] &= !(1 << (queue % QUEUES));

@@ -4,6 +4,7 @@ use crate::line::Line;
 use crate::memory::Handle;
 use crate::memory::layout::BankRow;
 use crate::memory::queue::Queue;
+use crate::time::Ps;
 
 /// Who waits for a read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -38,7 +39,7 @@ pub struct Write {
     /// Its row.
     pub row: u32,
     /// When it came.
-    pub arrived: u64,
+    pub arrived: Ps,
 }
 
 /// The requests of one bank.

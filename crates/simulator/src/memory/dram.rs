@@ -8,6 +8,7 @@ use crate::memory::parameters::{MemoryParameters, Timing};
 use crate::memory::per_bank::PerBank;
 use crate::memory::refresh::Refresh;
 use crate::observe::counters::MemoryCounters;
+use crate::time::Ps;
 
 /// No row is open.
 const CLOSED: u32 = u32::MAX;
@@ -16,23 +17,23 @@ const CLOSED: u32 = u32::MAX;
 struct Bank {
     open_row: u32,
     refreshes: u64,
-    next_activation: u64,
-    next_precharge: u64,
-    next_column: u64,
+    next_activation: Ps,
+    next_precharge: Ps,
+    next_column: Ps,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Rank {
-    next_activation: u64,
+    next_activation: Ps,
     /// The last four activations plus tFAW, the next place to write.
-    windows: [u64; 4],
+    windows: [Ps; 4],
     window: usize,
-    next_read: u64,
+    next_read: Ps,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Bus {
-    free: u64,
+    free: Ps,
     writes: bool,
     rank: usize,
 }
@@ -58,11 +59,12 @@ pub struct Dram {
 impl Dram {
     /// Dies with all rows closed.
     pub fn new(of: &MemoryParameters) -> Self {
-        let bank = Bank { open_row: CLOSED, refreshes: 0, next_activation: 0, next_precharge: 0, next_column: 0 };
+        let [next_activation, next_precharge, next_column] = [Ps::ZERO; 3];
+        let bank = Bank { open_row: CLOSED, refreshes: 0, next_activation, next_precharge, next_column };
         let timing = of.timing;
-        let limits_activations = timing.trrd > 0 || timing.tfaw > 0;
+        let limits_activations = timing.trrd > Ps::ZERO || timing.tfaw > Ps::ZERO;
         Self {
-            ranks_limit: limits_activations || timing.twtr > 0,
+            ranks_limit: limits_activations || timing.twtr > Ps::ZERO,
             limits_activations,
             timing,
             banks: PerBank::all(&bank),
@@ -84,7 +86,7 @@ impl Dram {
 
     /// When a bank can begin with a row.
     #[inline]
-    pub fn ready(&self, place: BankRow, now: u64) -> u64 {
+    pub fn ready(&self, place: BankRow, now: Ps) -> Ps {
         let bank = &self.banks[place.bank];
         let at = if bank.open_row == place.row { bank.next_column } else { bank.next_column.max(bank.next_precharge) };
         at.max(now)
@@ -93,7 +95,7 @@ impl Dram {
     /// When its refreshes and its rank let a bank begin that is ready at `now`: whoever begins before has the data bus from
     /// then on.
     #[inline(always)]
-    pub fn allowed(&self, place: BankRow, write: bool, now: u64) -> u64 {
+    pub fn allowed(&self, place: BankRow, write: bool, now: Ps) -> Ps {
         let now = self.refresh.free(place.bank, now);
         if !self.ranks_limit {
             return now;
@@ -102,15 +104,15 @@ impl Dram {
         if bank.open_row == place.row {
             return if write { now } else { now.max(rank.next_read) };
         }
-        let precharge = if bank.open_row == CLOSED { 0 } else { self.timing.trp };
-        let activation = if self.limits_activations { rank.earliest_activation() } else { 0 };
-        let column = if write { 0 } else { rank.next_read.saturating_sub(self.timing.trcd) };
+        let precharge = if bank.open_row == CLOSED { Ps::ZERO } else { self.timing.trp };
+        let activation = if self.limits_activations { rank.earliest_activation() } else { Ps::ZERO };
+        let column = if write { Ps::ZERO } else { rank.next_read.saturating_sub(self.timing.trcd) };
         now.max(activation.max(column).saturating_sub(precharge))
     }
 
     /// Opens the row if need be and moves one line over the bus; gives the end of the transfer.
     #[inline(always)]
-    pub fn transfer(&mut self, place: BankRow, write: bool, now: u64, counts: &mut MemoryCounters) -> u64 {
+    pub fn transfer(&mut self, place: BankRow, write: bool, now: Ps, counts: &mut MemoryCounters) -> Ps {
         let refreshed = self.refresh.catch_up(place.bank, now);
         counts.refreshes += refreshed.new;
         let timing = &self.timing;
@@ -147,12 +149,12 @@ impl Dram {
         #[cfg(test)]
         self.log.push(super::tests::column(place, write, data - latency));
         bank.next_column = end - latency;
-        if write && timing.twr > 0 {
+        if write && timing.twr > Ps::ZERO {
             bank.next_precharge = bank.next_precharge.max(end + timing.twr);
         } else if !write {
             bank.next_precharge = bank.next_precharge.max(data - latency + timing.trtp);
         }
-        if write && timing.twtr > 0 {
+        if write && timing.twtr > Ps::ZERO {
             rank.next_read = end + timing.twtr;
         }
         let closable = bank.next_precharge.max(if write { end } else { bank.next_column });
@@ -163,12 +165,12 @@ impl Dram {
 
 impl Rank {
     #[inline]
-    fn earliest_activation(&self) -> u64 {
+    fn earliest_activation(&self) -> Ps {
         self.next_activation.max(self.windows[self.window])
     }
 
     #[inline]
-    fn activate(&mut self, at: u64, timing: &Timing) {
+    fn activate(&mut self, at: Ps, timing: &Timing) {
         self.next_activation = at + timing.trrd;
         self.windows[self.window] = at + timing.tfaw;
         self.window = (self.window + 1) % self.windows.len();
@@ -177,7 +179,7 @@ impl Rank {
 
 impl Bus {
     #[inline]
-    fn ready(&self, write: bool, rank: usize, timing: &Timing) -> u64 {
-        self.free + if write != self.writes || rank != self.rank { timing.turnaround } else { 0 }
+    fn ready(&self, write: bool, rank: usize, timing: &Timing) -> Ps {
+        self.free + if write != self.writes || rank != self.rank { timing.turnaround } else { Ps::ZERO }
     }
 }

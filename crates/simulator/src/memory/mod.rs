@@ -40,7 +40,7 @@ use crate::line::Line;
 use crate::observe::counters::{ClassTraffic, MemoryCounters};
 use crate::observe::label::{MOST_CLASSES, MOST_MONITORS};
 use crate::observe::read_path::ReadPath;
-use crate::time::NEVER;
+use crate::time::Ps;
 use parameters::MemoryParameters;
 pub use per_bank::MOST_BANKS;
 use read_paths::ReadPaths;
@@ -78,15 +78,15 @@ pub struct Memory {
     /// The same while it makes none.
     idle_upstream: Option<Box<Upstream>>,
     /// The next command or answer of each channel.
-    times: Vec<u64>,
+    times: Vec<Ps>,
     /// The channel that acts next (the lowest one, if there are several), and when.
     next: usize,
-    next_command: u64,
+    next_command: Ps,
     /// The same, or when something in front acts.
-    next_time: u64,
+    next_time: Ps,
     line_bytes: u64,
     /// From one line to the next at the peak rate of all channels.
-    line_time: u64,
+    line_time: Ps,
     classes: [ClassTraffic; MOST_CLASSES],
     /// By core and monitor.
     monitors: Box<[ClassTraffic; MONITORS]>,
@@ -103,10 +103,10 @@ impl Memory {
             channels: vec![Channel::new(of); channels],
             upstream: Upstream::new(of).map(Box::new),
             idle_upstream: None,
-            times: vec![NEVER; channels],
+            times: vec![Ps::NEVER; channels],
             next: 0,
-            next_command: NEVER,
-            next_time: NEVER,
+            next_command: Ps::NEVER,
+            next_time: Ps::NEVER,
             line_bytes: of.line_bytes,
             line_time: of.line_time.max(of.timing.transfer / channels as u64),
             classes: [ClassTraffic::default(); MOST_CLASSES],
@@ -118,7 +118,7 @@ impl Memory {
 
     /// A line is to be read.
     #[inline(always)]
-    pub fn read(&mut self, line: Line, handle: Handle, source: Requester, now: u64) {
+    pub fn read(&mut self, line: Line, handle: Handle, source: Requester, now: Ps) {
         self.classes[usize::from(source.class) % MOST_CLASSES].bytes_read += self.line_bytes;
         self.monitors[source.number()].bytes_read += self.line_bytes;
         let (channel, in_channel) = self.channels[0].layout.channel(line);
@@ -132,7 +132,7 @@ impl Memory {
 
     /// A line is to be written.
     #[inline]
-    pub fn write(&mut self, line: Line, source: Requester, now: u64) {
+    pub fn write(&mut self, line: Line, source: Requester, now: Ps) {
         self.classes[usize::from(source.class) % MOST_CLASSES].bytes_written += self.line_bytes;
         self.monitors[source.number()].bytes_written += self.line_bytes;
         let (channel, in_channel) = self.channels[0].layout.channel(line);
@@ -144,22 +144,22 @@ impl Memory {
     }
 
     /// The time that the writes take at the peak rate which the controllers have no room for: 0 as long as they take them all.
-    pub fn write_backlog(&self) -> u64 {
+    pub fn write_backlog(&self) -> Ps {
         let before =
             self.upstream.as_ref().and_then(|upstream| upstream.arbiter.as_ref()).map_or(0, Arbiter::writes_waiting);
         let beyond = self.channels.iter().map(Channel::writes_beyond).sum::<u64>();
-        (before + beyond) * self.line_time
+        self.line_time * (before + beyond)
     }
 
     /// The time of the next command or answer.
     #[inline]
-    pub fn next_time(&self) -> u64 {
+    pub fn next_time(&self) -> Ps {
         self.next_time
     }
 
     /// Does what is due at `now`, which is [`Memory::next_time`]: gives who was answered, or issues one command.
     #[inline(always)]
-    pub fn step(&mut self, now: u64) -> Option<Handle> {
+    pub fn step(&mut self, now: Ps) -> Option<Handle> {
         if self.upstream.is_some() {
             return self.step_with_upstream(now);
         }
@@ -172,16 +172,16 @@ impl Memory {
     }
 
     /// Sets the age at which waiting writes go before reads.
-    pub fn set_write_age(&mut self, ps: u64, now: u64) {
+    pub fn set_write_age(&mut self, age: Ps, now: Ps) {
         for channel in 0..self.channels.len() {
-            self.channels[channel].set_write_age(ps, now);
+            self.channels[channel].set_write_age(age, now);
             self.plan(channel);
         }
     }
 
     /// Sets a class's stride, share or portions, and whether anything is regulated at all; false if there is no
     /// regulator.
-    pub fn set_bandwidth(&mut self, class: u8, share: u64, enabled: bool, now: u64) -> bool {
+    pub fn set_bandwidth(&mut self, class: u8, share: u64, enabled: bool, now: Ps) -> bool {
         let Some(regulator) = self.upstream.as_mut().and_then(|upstream| upstream.arbiter.as_mut()?.regulator.as_mut())
         else {
             return false;
@@ -192,7 +192,7 @@ impl Memory {
     }
 
     /// Sets the stride, share or portions of one class, where the others keep theirs; false if there is no regulator.
-    pub fn set_share(&mut self, class: u8, share: u64, now: u64) -> bool {
+    pub fn set_share(&mut self, class: u8, share: u64, now: Ps) -> bool {
         let Some(regulator) = self.upstream.as_mut().and_then(|upstream| upstream.arbiter.as_mut()?.regulator.as_mut())
         else {
             return false;
@@ -261,7 +261,7 @@ impl Memory {
 
     /// A channel acts next at this time, and nothing is in front.
     #[inline(always)]
-    fn acts_at(&mut self, channel: usize, time: u64) {
+    fn acts_at(&mut self, channel: usize, time: Ps) {
         match self.channels.len() {
             1 => self.next_command = time,
             _ => self.plan_among_others(channel, time),
@@ -271,7 +271,7 @@ impl Memory {
 
     #[cold]
     #[inline(never)]
-    fn plan_among_others(&mut self, channel: usize, time: u64) {
+    fn plan_among_others(&mut self, channel: usize, time: Ps) {
         self.times[channel] = time;
         if channel != self.next {
             if (time, channel) < (self.next_command, self.next) {

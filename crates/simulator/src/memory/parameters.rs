@@ -5,6 +5,7 @@ use waykeeper_platform::ReadAfterWrite;
 use crate::memory::layout::Layout;
 use crate::memory::regulator::Scheme;
 use crate::memory::side_cache::SideCacheParameters;
+use crate::time::Ps;
 
 /// All of a memory's parameters.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,11 +21,11 @@ pub struct MemoryParameters {
     /// Lines of check bits that a controller with inline ECC holds.
     pub check_lines: usize,
     /// Way to the controller and back.
-    pub crossing: u64,
+    pub crossing: Ps,
     /// The controller's choice of the next command.
     pub scheduler: Scheduler,
     /// From one line to the next on the way to the memory; 0 for no limit.
-    pub line_time: u64,
+    pub line_time: Ps,
     /// Regulation of classes, and how many requests it sees at one time.
     pub regulation: Option<(Scheme, usize)>,
     /// A cache at the memory's side.
@@ -35,29 +36,29 @@ pub struct MemoryParameters {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Timing {
     /// Activation to activation in one bank.
-    pub trc: u64,
+    pub trc: Ps,
     /// Activation to column command.
-    pub trcd: u64,
+    pub trcd: Ps,
     /// Precharge to activation.
-    pub trp: u64,
+    pub trp: Ps,
     /// Column command to the data of a read.
-    pub cl: u64,
+    pub cl: Ps,
     /// Column command to the data of a write.
-    pub cwl: u64,
+    pub cwl: Ps,
     /// Data bus time of a line.
-    pub transfer: u64,
+    pub transfer: Ps,
     /// Activation to activation in a rank.
-    pub trrd: u64,
+    pub trrd: Ps,
     /// First to fifth activation in a rank.
-    pub tfaw: u64,
+    pub tfaw: Ps,
     /// End of written data to precharge.
-    pub twr: u64,
+    pub twr: Ps,
     /// Read command to precharge.
-    pub trtp: u64,
+    pub trtp: Ps,
     /// End of written data to the next read command in the rank.
-    pub twtr: u64,
+    pub twtr: Ps,
     /// Idle time of the data bus between a read and a write, and between ranks.
-    pub turnaround: u64,
+    pub turnaround: Ps,
 }
 
 /// When what is refreshed.
@@ -66,11 +67,11 @@ pub struct RefreshRule {
     /// One bank of each rank after the other, instead of all at once.
     pub per_bank: bool,
     /// From one refresh to the next.
-    pub trefi: u64,
+    pub trefi: Ps,
     /// Length of a refresh.
-    pub trfc: u64,
+    pub trfc: Ps,
     /// Start of the first one.
-    pub phase: u64,
+    pub phase: Ps,
 }
 
 /// The controller's choice of the next command. Counts are those of each channel.
@@ -79,7 +80,7 @@ pub struct Scheduler {
     /// Reads that the controller holds.
     pub queue_entries: usize,
     /// Age at which a write goes first.
-    pub write_age: u64,
+    pub write_age: Ps,
     /// Writes that the controller holds.
     pub write_entries: usize,
     /// Waiting writes from which writes go first.

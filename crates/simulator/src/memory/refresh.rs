@@ -2,13 +2,14 @@
 //! waits until the transactions that began before are through and their rows are closed.
 
 use crate::memory::parameters::RefreshRule;
+use crate::time::Ps;
 
 #[derive(Debug, Clone, Copy)]
 struct Unit {
-    next: u64,
+    next: Ps,
     /// When all its rows can be closed.
-    busy: u64,
-    end: u64,
+    busy: Ps,
+    end: Ps,
     count: u64,
 }
 
@@ -16,7 +17,7 @@ impl Unit {
     /// The next refresh takes place; gives its start. One that was kept waiting until the next is due takes its time all the
     /// same.
     #[inline(always)]
-    fn refresh(&mut self, every: u64, length: u64) -> u64 {
+    fn refresh(&mut self, every: Ps, length: Ps) -> Ps {
         let start = self.next.max(self.busy).max(self.end);
         self.end = start + length;
         self.next += every;
@@ -29,18 +30,18 @@ impl Unit {
 #[derive(Debug, Clone)]
 pub struct Refresh {
     units: Vec<Unit>,
-    every: u64,
-    length: u64,
+    every: Ps,
+    length: Ps,
     /// Every refresh: its unit and its start.
     #[cfg(test)]
-    pub log: Vec<(usize, u64)>,
+    pub log: Vec<(usize, Ps)>,
 }
 
 /// What the refreshes of a bank mean for its next command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Refreshed {
     /// From when on the bank can be used.
-    pub free: u64,
+    pub free: Ps,
     /// How many there have been: a different number than before means that no row is open.
     pub count: u64,
     /// How many of them are counted for the first time.
@@ -51,7 +52,9 @@ impl Refresh {
     /// Refreshes of ranks with `banks` banks.
     pub fn new(rule: RefreshRule, banks: usize) -> Self {
         let units = if rule.per_bank { banks } else { 1 };
-        let unit = |at: usize| Unit { next: rule.phase + at as u64 * rule.trefi, busy: 0, end: 0, count: 0 };
+        let unit = |at: usize| {
+            Unit { next: rule.phase + rule.trefi * at as u64, busy: Ps::ZERO, end: Ps::ZERO, count: 0 }
+        };
         Self {
             units: (0..units).map(unit).collect(),
             every: rule.trefi * units as u64,
@@ -63,7 +66,7 @@ impl Refresh {
 
     /// The refreshes of a bank up to `now`.
     #[inline]
-    pub fn catch_up(&mut self, bank: usize, now: u64) -> Refreshed {
+    pub fn catch_up(&mut self, bank: usize, now: Ps) -> Refreshed {
         // The units are as many as the banks of a rank, or one: a power of two.
         let at = bank & (self.units.len() - 1);
         let unit = &self.units[at];
@@ -77,7 +80,7 @@ impl Refresh {
 
     #[cold]
     #[inline(never)]
-    fn refresh_until(&mut self, at: usize, now: u64) {
+    fn refresh_until(&mut self, at: usize, now: Ps) {
         let unit = &mut self.units[at];
         while now >= unit.next {
             let _start = unit.refresh(self.every, self.length);
@@ -89,7 +92,7 @@ impl Refresh {
     /// From when on, at `now` or later, a bank can be used that is refreshed by itself. The banks of a rank that are refreshed
     /// at one time need no such look: while they are, there is nobody else whom a command could keep waiting.
     #[inline]
-    pub fn free(&self, bank: usize, now: u64) -> u64 {
+    pub fn free(&self, bank: usize, now: Ps) -> Ps {
         if self.units.len() == 1 {
             return now;
         }
@@ -103,18 +106,18 @@ impl Refresh {
     }
 
     /// Refreshes of a bank that were due by `now`, and those whose length had passed since.
-    pub fn due(&self, bank: usize, now: u64) -> [u64; 2] {
+    pub fn due(&self, bank: usize, now: Ps) -> [u64; 2] {
         let unit = &self.units[bank & (self.units.len() - 1)];
-        let start = unit.next.saturating_sub(unit.count.saturating_mul(self.every));
+        let start = unit.next.saturating_sub(self.every.saturating_mul(unit.count));
         [Some(now), now.checked_sub(self.length)].map(|at| match at {
-            Some(at) if at >= start && self.every != 0 => (at - start) / self.every + 1,
+            Some(at) if at >= start && self.every != Ps::ZERO => (at - start) / self.every + 1,
             _ => 0,
         })
     }
 
     /// A bank's row can be closed, and is then, at this time.
     #[inline]
-    pub fn busy(&mut self, bank: usize, until: u64) {
+    pub fn busy(&mut self, bank: usize, until: Ps) {
         let at = bank & (self.units.len() - 1);
         self.units[at].busy = self.units[at].busy.max(until);
     }
@@ -124,25 +127,32 @@ impl Refresh {
 mod tests {
     use super::*;
 
+    /// Each 300, 200 long, from 100 on.
+    fn rule(per_bank: bool) -> RefreshRule {
+        let [trefi, trfc, phase] = [300, 200, 100].map(Ps::new);
+        RefreshRule { per_bank, trefi, trfc, phase }
+    }
+
     #[test]
     fn refreshes_that_were_kept_waiting_follow_each_other() {
-        let rule = RefreshRule { per_bank: false, trefi: 300, trfc: 200, phase: 100 };
+        let rule = rule(false);
         let mut refresh = Refresh::new(rule, 4);
-        refresh.busy(2, 450);
+        refresh.busy(2, Ps::new(450));
         // Due at 100 and 400: the first begins when the bank is free, at 450, the second when that one has ended, at 650.
-        assert_eq!(refresh.catch_up(0, 420), Refreshed { free: 850, count: 2, new: 2 });
+        assert_eq!(refresh.catch_up(0, Ps::new(420)), Refreshed { free: Ps::new(850), count: 2, new: 2 });
     }
 
     #[test]
     fn a_bank_that_is_refreshed_by_itself_is_free_after_it() {
-        let rule = RefreshRule { per_bank: true, trefi: 300, trfc: 200, phase: 100 };
+        let rule = rule(true);
         let mut refresh = Refresh::new(rule, 4);
         // Bank 1 is due at 400 and 1600, bank 0 at 100 and 1300.
-        assert_eq!([399, 400, 599, 600].map(|now| refresh.free(1, now)), [399, 600, 600, 600]);
-        assert_eq!(refresh.free(0, 1350), 1500);
-        refresh.busy(1, 450);
-        assert_eq!(refresh.free(1, 400), 650, "it waits for the row to be closed");
-        assert_eq!(refresh.catch_up(1, 400).free, 650);
-        assert_eq!([refresh.free(1, 400), refresh.free(1, 700)], [650, 700]);
+        let free = |refresh: &Refresh, bank, now| refresh.free(bank, Ps::new(now)).get();
+        assert_eq!([399, 400, 599, 600].map(|now| free(&refresh, 1, now)), [399, 600, 600, 600]);
+        assert_eq!(free(&refresh, 0, 1350), 1500);
+        refresh.busy(1, Ps::new(450));
+        assert_eq!(free(&refresh, 1, 400), 650, "it waits for the row to be closed");
+        assert_eq!(refresh.catch_up(1, Ps::new(400)).free, Ps::new(650));
+        assert_eq!([400, 700].map(|now| free(&refresh, 1, now)), [650, 700]);
     }
 }

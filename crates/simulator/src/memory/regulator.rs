@@ -4,6 +4,7 @@
 //! Bandwidth Allocation, as the Software Developer's Manual describes it in words.
 
 use crate::observe::label::MOST_CLASSES;
+use crate::time::Ps;
 
 /// A scheme and its constants, in picoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,7 +12,7 @@ pub enum Scheme {
     /// Every request of a class waits so long for each step below the full share.
     Delay {
         /// For one step.
-        step: u64,
+        step: Ps,
         /// The full share.
         steps: u64,
     },
@@ -30,11 +31,11 @@ pub enum Scheme {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Portions {
     /// Length of a slot, at least 1.
-    pub slot: u64,
+    pub slot: Ps,
     /// Slots of a window.
     pub slots: u64,
     /// What the memory needs for a line at best, over all channels.
-    pub line: u64,
+    pub line: Ps,
 }
 
 impl Portions {
@@ -43,23 +44,23 @@ impl Portions {
     }
 
     /// The first time from `at` on that is in a slot of a share; `at` where none is.
-    fn first(&self, share: u64, at: u64) -> u64 {
+    fn first(&self, share: u64, at: Ps) -> Ps {
         let slot = at / self.slot;
-        (slot..=slot + self.slots).find(|slot| self.is_own(share, *slot)).map_or(at, |own| at.max(own * self.slot))
+        (slot..=slot + self.slots).find(|slot| self.is_own(share, *slot)).map_or(at, |own| at.max(self.slot * own))
     }
 
     /// The end of the slot of a time.
-    fn end(&self, at: u64) -> u64 {
-        (at / self.slot + 1) * self.slot
+    fn end(&self, at: Ps) -> Ps {
+        self.slot * (at / self.slot + 1)
     }
 
     /// Whole windows further on, as many as so much time of a share's slots takes, and the time that is left then; none for
     /// a share without slots.
-    fn skip_windows(&self, share: u64, from: u64, time: u64) -> (u64, u64) {
+    fn skip_windows(&self, share: u64, from: Ps, time: Ps) -> (Ps, Ps) {
         let all = u64::MAX >> (64 - self.slots);
-        match u64::from((share & all).count_ones()) * self.slot {
-            0 => (from, 0),
-            in_window => (from + time / in_window * self.slots * self.slot, time % in_window),
+        match self.slot * u64::from((share & all).count_ones()) {
+            Ps::ZERO => (from, Ps::ZERO),
+            in_window => (from + self.slot * (time / in_window * self.slots), time % in_window),
         }
     }
 }
@@ -68,17 +69,18 @@ impl Portions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Windows {
     /// Length of a window.
-    pub length: u64,
+    pub length: Ps,
     /// The full share.
     pub steps: u64,
     /// What the memory needs for a line at best, over all channels.
-    pub line: u64,
+    pub line: Ps,
 }
 
 impl Windows {
     /// Lines that a share allows in a window.
     fn lines(&self, share: u64) -> u64 {
-        (u128::from(self.length) * u128::from(share) / (u128::from(self.steps) * u128::from(self.line.max(1)))) as u64
+        let [length, line] = [self.length.get(), self.line.get().max(1)].map(u128::from);
+        (length * u128::from(share) / (u128::from(self.steps) * line)) as u64
     }
 }
 
@@ -91,7 +93,7 @@ struct Class {
     window: u64,
     served: u64,
     /// When what it sent last has had its time, under portions.
-    free: u64,
+    free: Ps,
 }
 
 /// A regulator, which is off until a share is set.
@@ -151,15 +153,15 @@ impl Regulator {
     }
 
     /// How long every request of a class waits before it takes part.
-    pub fn delay(&self, class: u8) -> u64 {
+    pub fn delay(&self, class: u8) -> Ps {
         match self.scheme {
             Scheme::Delay { step, steps } if self.enabled => step * steps.saturating_sub(self.share(class)),
-            _ => 0,
+            _ => Ps::ZERO,
         }
     }
 
     /// When a class may pass at the earliest.
-    pub fn allowed(&self, class: u8, now: u64) -> u64 {
+    pub fn allowed(&self, class: u8, now: Ps) -> Ps {
         if !self.enabled {
             return now;
         }
@@ -169,7 +171,7 @@ impl Regulator {
                 if self.served_in(class, &windows, now) < most {
                     now
                 } else {
-                    (now / windows.length + 1) * windows.length
+                    windows.length * (now / windows.length + 1)
                 }
             }
             Scheme::Portions(portions) => self.first_free(&portions, class, now),
@@ -178,13 +180,13 @@ impl Regulator {
     }
 
     /// The first time from `now` on that is in a slot of a class and that nothing takes which was sent before.
-    fn first_free(&self, portions: &Portions, class: u8, now: u64) -> u64 {
+    fn first_free(&self, portions: &Portions, class: u8, now: Ps) -> Ps {
         let share = self.share(class);
         let mut at = now.max(self.classes[usize::from(class)].free);
         loop {
             at = portions.first(share, at);
             let taking = self.classes.iter().filter(|other| portions.is_own(other.share, at / portions.slot));
-            let taken = taking.map(|other| other.free).max().unwrap_or(0);
+            let taken = taking.map(|other| other.free).max().unwrap_or(Ps::ZERO);
             if taken <= at {
                 return at;
             }
@@ -193,8 +195,8 @@ impl Regulator {
     }
 
     /// When a line that a class sends has had its time in the slots of the class.
-    fn after_line(&self, portions: &Portions, class: u8, now: u64) -> u64 {
-        let taken = self.classes.iter().map(|other| other.free).max().unwrap_or(0);
+    fn after_line(&self, portions: &Portions, class: u8, now: Ps) -> Ps {
+        let taken = self.classes.iter().map(|other| other.free).max().unwrap_or(Ps::ZERO);
         let (mut at, mut left) = (now, portions.line);
         loop {
             if at >= taken {
@@ -210,7 +212,7 @@ impl Regulator {
     }
 
     /// The place of a class among those that may pass: the least one goes first.
-    pub fn place(&self, class: u8, now: u64) -> u64 {
+    pub fn place(&self, class: u8, now: Ps) -> u64 {
         if !self.enabled {
             return 0;
         }
@@ -230,7 +232,7 @@ impl Regulator {
     }
 
     /// A request of a class has passed.
-    pub fn passed(&mut self, class: u8, now: u64) {
+    pub fn passed(&mut self, class: u8, now: Ps) {
         let window = match self.scheme {
             Scheme::Maximum(windows) | Scheme::Minimum(windows) => now / windows.length,
             _ => 0,
@@ -255,7 +257,7 @@ impl Regulator {
         self.classes[usize::from(class)].share
     }
 
-    fn served_in(&self, class: u8, windows: &Windows, now: u64) -> u64 {
+    fn served_in(&self, class: u8, windows: &Windows, now: Ps) -> u64 {
         let class = &self.classes[usize::from(class)];
         if class.window == now / windows.length { class.served } else { 0 }
     }

@@ -10,6 +10,7 @@ use waykeeper_workload::Xorshift;
 use crate::caches::cache::Cache;
 use crate::caches::flags::DIRTY;
 use crate::line::Line;
+use crate::time::Ps;
 
 /// Shape and rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +24,7 @@ pub struct SideCacheParameters {
     /// The choice of the victim.
     pub replacement: Replacement,
     /// From request to answer of a hit.
-    pub hit: u64,
+    pub hit: Ps,
     /// Whether a read that misses allocates.
     pub read_allocation: bool,
     /// Whether a write of a changed line allocates.
@@ -38,7 +39,7 @@ pub struct SideCache {
     cache: Cache,
     random: Xorshift,
     /// From request to answer of a hit.
-    pub hit: u64,
+    pub hit: Ps,
     read_allocation: bool,
     dirty_write_allocation: bool,
     held: usize,

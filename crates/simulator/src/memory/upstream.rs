@@ -9,7 +9,7 @@ use crate::memory::regulator::Regulator;
 use crate::memory::side_cache::SideCache;
 use crate::memory::{Handle, Memory};
 use crate::observe::counters::MemoryCounters;
-use crate::time::NEVER;
+use crate::time::Ps;
 
 /// The arbiter and the memory-side cache, as far as a memory has them.
 #[derive(Debug, Clone)]
@@ -19,7 +19,7 @@ pub struct Upstream {
     /// Answers reads, takes writes.
     pub cache: Option<SideCache>,
     /// Its answers.
-    hits: Queue<(u64, Handle)>,
+    hits: Queue<(Ps, Handle)>,
     /// What was counted here.
     pub counts: MemoryCounters,
 }
@@ -44,7 +44,7 @@ impl Upstream {
     /// What a memory has before its channels; nothing if it has nothing there.
     pub fn new(of: &MemoryParameters) -> Option<Self> {
         let bounded = of.scheduler.write_entries != usize::MAX;
-        let has_arbiter = bounded || of.line_time > 0 || of.regulation.is_some();
+        let has_arbiter = bounded || of.line_time > Ps::ZERO || of.regulation.is_some();
         let regulator = of.regulation.map(|(scheme, entries)| (Regulator::new(scheme), entries));
         let arbiter = has_arbiter.then(|| Arbiter::new(of.layout.channels, of.line_time, regulator));
         let cache = of.cache.map(SideCache::new);
@@ -64,16 +64,16 @@ impl Upstream {
     /// Whether a command may have let somebody go on: it may have made room, and what it fetched may be what another request
     /// looks for.
     #[inline]
-    fn has_news(&self, now: u64) -> bool {
+    fn has_news(&self, now: Ps) -> bool {
         self.cache.as_ref().is_some_and(SideCache::is_of_use)
             || self.arbiter.as_ref().is_some_and(|arbiter| arbiter.has_news(now))
     }
 
     /// When something happens here.
     #[inline]
-    pub fn next_time(&self) -> u64 {
-        let hit = self.hits.front().map_or(NEVER, |(at, _)| at);
-        hit.min(self.arbiter.as_ref().map_or(NEVER, Arbiter::next_time))
+    pub fn next_time(&self) -> Ps {
+        let hit = self.hits.front().map_or(Ps::NEVER, |(at, _)| at);
+        hit.min(self.arbiter.as_ref().map_or(Ps::NEVER, Arbiter::next_time))
     }
 }
 
@@ -108,7 +108,7 @@ impl Memory {
 
     #[cold]
     #[inline(never)]
-    pub(super) fn arrive(&mut self, request: Request, now: u64) {
+    pub(super) fn arrive(&mut self, request: Request, now: Ps) {
         let Some(Upstream { arbiter: Some(arbiter), cache, .. }) = self.upstream.as_deref_mut() else {
             return self.enter(request, now);
         };
@@ -123,7 +123,7 @@ impl Memory {
 
     #[cold]
     #[inline(never)]
-    pub(super) fn step_with_upstream(&mut self, now: u64) -> Option<Handle> {
+    pub(super) fn step_with_upstream(&mut self, now: Ps) -> Option<Handle> {
         let upstream = self.upstream.as_mut()?;
         if upstream.hits.front().is_some_and(|(at, _)| at <= now) {
             let answered = upstream.hits.pop_front().map(|(_, handle)| handle);
@@ -140,7 +140,7 @@ impl Memory {
         if answered.is_some() {
             // An answer makes no room.
             self.plan_alone(channel);
-            self.next_time = self.next_time.min(self.upstream.as_ref().map_or(NEVER, |upstream| upstream.next_time()));
+            self.next_time = self.next_time.min(self.upstream.as_ref().map_or(Ps::NEVER, |upstream| upstream.next_time()));
             return answered;
         }
         self.allocate_fetched(channel, now);
@@ -152,7 +152,7 @@ impl Memory {
     }
 
     /// Lets requests through the arbiter.
-    pub(super) fn pass(&mut self, now: u64) {
+    pub(super) fn pass(&mut self, now: Ps) {
         loop {
             let Some(upstream) = &mut self.upstream else { return };
             let Some(arbiter) = &mut upstream.arbiter else { break };
@@ -169,7 +169,7 @@ impl Memory {
     }
 
     /// A request is through the arbiter: the cache deals with it, or its channel.
-    fn enter(&mut self, request: Request, now: u64) {
+    fn enter(&mut self, request: Request, now: Ps) {
         if !self.enter_cache(&request, now) {
             let Request { channel, in_channel, first, .. } = request;
             let channel = &mut self.channels[channel];
@@ -182,7 +182,7 @@ impl Memory {
     }
 
     /// Whether the cache has dealt with a request.
-    fn enter_cache(&mut self, request: &Request, now: u64) -> bool {
+    fn enter_cache(&mut self, request: &Request, now: Ps) -> bool {
         let Some(upstream) = &mut self.upstream else { return false };
         let Some(cache) = &mut upstream.cache else { return false };
         match request.reader {
@@ -208,7 +208,7 @@ impl Memory {
     }
 
     /// The line of data that a channel has fetched, if it has, goes into the cache.
-    fn allocate_fetched(&mut self, channel: usize, now: u64) {
+    fn allocate_fetched(&mut self, channel: usize, now: Ps) {
         let Some(cache) = self.upstream.as_mut().and_then(|upstream| upstream.cache.as_mut()) else { return };
         let Channel { layout, fetched: Some(in_channel), .. } = self.channels[channel] else { return };
         if u64::from(in_channel.number()) < layout.lines
@@ -219,7 +219,7 @@ impl Memory {
         }
     }
 
-    fn write_evicted(&mut self, line: Line, now: u64) {
+    fn write_evicted(&mut self, line: Line, now: Ps) {
         if let Some(upstream) = &mut self.upstream {
             upstream.counts.cache_evictions += 1;
         }

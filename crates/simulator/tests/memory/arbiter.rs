@@ -8,16 +8,17 @@ use waykeeper_simulator::memory::parameters::MemoryParameters;
 use waykeeper_simulator::memory::regulator::{Portions, Scheme, Windows};
 use waykeeper_simulator::memory::side_cache::SideCacheParameters;
 use waykeeper_simulator::memory::{Memory, Requester};
+use waykeeper_simulator::time::Ps;
 
 use crate::common::{FIRST, answers, changed, parameters, read, row, write};
 
 #[test]
 fn the_way_to_the_memory_lets_one_line_pass_at_a_time() {
-    let mut memory = changed(|parameters| parameters.line_time = 50);
+    let mut memory = changed(|parameters| parameters.line_time = Ps::new(50));
     for bank in 0..4 {
         read(&mut memory, bank * 8, bank);
     }
-    memory.read(Line::new(40), 9, FIRST, 1000);
+    memory.read(Line::new(40), 9, FIRST, Ps::new(1000));
     // They pass at 1000, 1050, .., the one of higher priority as soon as it can. Line 40 is row 5, bank 1: line 8 of the
     // same bank, which passes at 1100, begins with a precharge (activation 1110, data 1140 to 1145).
     assert_eq!(answers(&mut memory), [(0, 1135), (9, 1185), (1, 1245), (2, 1285), (3, 1335)]);
@@ -27,10 +28,10 @@ fn the_way_to_the_memory_lets_one_line_pass_at_a_time() {
 fn a_full_write_queue_makes_its_sender_wait_and_nobody_else() {
     let run = |write_entries| {
         let mut memory = changed(move |parameters| parameters.scheduler.write_entries = write_entries);
-        memory.read(Line::new(row(0)), 0, Requester::default(), 1000);
+        memory.read(Line::new(row(0)), 0, Requester::default(), Ps::new(1000));
         [1, 2, 3].into_iter().for_each(|n| write(&mut memory, row(n)));
         read(&mut memory, 16, 1);
-        memory.read(Line::new(8), 2, Requester { class: 1, ..Requester::default() }, 1000);
+        memory.read(Line::new(8), 2, Requester { class: 1, ..Requester::default() }, Ps::new(1000));
         answers(&mut memory)
     };
     // Unbounded: the banks 0, 1, 2 read at once; their data follow each other on the bus.
@@ -48,7 +49,7 @@ fn a_read_does_not_pass_a_write_of_its_line() {
     write(&mut memory, row(1));
     write(&mut memory, row(2));
     // Its class could pass the write that waits, but the line is the same.
-    memory.read(Line::new(row(2)), 1, Requester { class: 1, ..Requester::default() }, 1000);
+    memory.read(Line::new(row(2)), 1, Requester { class: 1, ..Requester::default() }, Ps::new(1000));
     // Activations: read 1000, writes 1040 and 1080; the row of the second one is then open for the read: data of the
     // write from 1110 to 1115, of the read to 1120.
     assert_eq!(answers(&mut memory), [(0, 1135), (1, 1220)]);
@@ -57,14 +58,14 @@ fn a_read_does_not_pass_a_write_of_its_line() {
 
 /// Any of what stands before the channels, over channels with or without ECC.
 fn memories() -> impl Strategy<Value = MemoryParameters> {
-    let windows = Windows { length: 1000, steps: 10, line: 20 };
+    let windows = Windows { length: Ps::new(1000), steps: 10, line: Ps::new(20) };
     let scheme = prop_oneof![
         Just(None),
         Just(Some(Scheme::Stride)),
-        Just(Some(Scheme::Delay { step: 30, steps: 10 })),
+        Just(Some(Scheme::Delay { step: Ps::new(30), steps: 10 })),
         Just(Some(Scheme::Maximum(windows))),
         Just(Some(Scheme::Minimum(windows))),
-        Just(Some(Scheme::Portions(Portions { slot: 100, slots: 10, line: 20 }))),
+        Just(Some(Scheme::Portions(Portions { slot: Ps::new(100), slots: 10, line: Ps::new(20) }))),
     ];
     let front = (scheme, 1..8usize, prop_oneof![Just(0u64), 1..100u64], prop_oneof![Just(usize::MAX), 1..8usize]);
     let cache = prop_oneof![Just(None), (any::<bool>(), any::<bool>()).prop_map(Some)];
@@ -74,7 +75,7 @@ fn memories() -> impl Strategy<Value = MemoryParameters> {
         let mut parameters = parameters();
         parameters.layout.channels = 1 << channel_bits;
         (parameters.layout.channel_hash, parameters.layout.checks) = (hash, checks);
-        parameters.line_time = line_time;
+        parameters.line_time = Ps::new(line_time);
         parameters.scheduler.write_entries = write_entries;
         parameters.regulation = scheme.map(|scheme| (scheme, entries));
         parameters.cache = cache.map(|(read_allocation, dirty_write_allocation)| SideCacheParameters {
@@ -82,7 +83,7 @@ fn memories() -> impl Strategy<Value = MemoryParameters> {
             sets: 2,
             ways: 2,
             replacement: Replacement::Random,
-            hit: 60,
+            hit: Ps::new(60),
             read_allocation,
             dirty_write_allocation,
             seed: 1,
@@ -101,12 +102,11 @@ proptest! {
         requests in prop::collection::vec((0..200u64, 0..256u32, any::<bool>(), 0..3u8, any::<bool>()), 1..80),
     ) {
         let mut memory = Memory::new(&parameters);
-        let (mut now, mut answered, mut shares) = (1000, Vec::new(), shares.into_iter());
+        let (mut now, mut answered, mut shares) = (Ps::new(1000), Vec::new(), shares.into_iter());
         for (number, (after, line, writes, class, first)) in requests.iter().enumerate() {
-            let next = now + after;
+            let next = now + Ps::new(*after);
             while memory.next_time() <= next {
-                now = memory.next_time();
-                answered.extend(memory.step(now));
+                answered.extend(memory.step(memory.next_time()));
             }
             now = next;
             if number % 16 == 0 && let Some((class, share, enabled)) = shares.next() {

@@ -4,6 +4,7 @@ use waykeeper_platform::Replacement;
 use waykeeper_simulator::line::Line;
 use waykeeper_simulator::memory::side_cache::SideCacheParameters;
 use waykeeper_simulator::memory::{Memory, Requester};
+use waykeeper_simulator::time::Ps;
 
 use crate::common::{answers, changed, read, write};
 
@@ -15,7 +16,7 @@ fn memory(read_allocation: bool, dirty_write_allocation: bool) -> Memory {
             sets: 1,
             ways: 2,
             replacement: Replacement::Lru,
-            hit: 60,
+            hit: Ps::new(60),
             read_allocation,
             dirty_write_allocation,
             seed: 1,
@@ -28,9 +29,9 @@ fn a_line_that_was_read_is_answered_by_the_cache() {
     let mut memory = memory(true, false);
     read(&mut memory, 4, 1);
     assert_eq!(answers(&mut memory), [(1, 1135)]);
-    memory.read(Line::new(4), 2, Requester::default(), 2000);
+    memory.read(Line::new(4), 2, Requester::default(), Ps::new(2000));
     // The same set of the other part has nothing to do with it.
-    memory.read(Line::new(5), 3, Requester::default(), 2000);
+    memory.read(Line::new(5), 3, Requester::default(), Ps::new(2000));
     assert_eq!(answers(&mut memory), [(2, 2060), (3, 2125)], "its row is still open");
     let counts = memory.counts();
     assert_eq!((counts.reads, counts.cache_hits), (2, 1));
@@ -40,8 +41,8 @@ fn a_line_that_was_read_is_answered_by_the_cache() {
 fn without_allocation_it_is_as_if_it_were_not_there() {
     let mut memory = memory(false, false);
     for at in [1000, 2000] {
-        memory.read(Line::new(4), 1, Requester::default(), at);
-        memory.write(Line::new(4), Requester::default(), at + 500);
+        memory.read(Line::new(4), 1, Requester::default(), Ps::new(at));
+        memory.write(Line::new(4), Requester::default(), Ps::new(at + 500));
         answers(&mut memory);
     }
     let counts = memory.counts();
@@ -79,9 +80,9 @@ fn allocation_can_be_switched_and_lines_stay() {
     read(&mut memory, 0, 1);
     answers(&mut memory);
     assert!(memory.set_memory_cache(false, false));
-    memory.read(Line::new(0), 2, Requester::default(), 2000);
-    memory.read(Line::new(2), 3, Requester::default(), 2000);
-    memory.read(Line::new(2), 4, Requester::default(), 3000);
+    memory.read(Line::new(0), 2, Requester::default(), Ps::new(2000));
+    memory.read(Line::new(2), 3, Requester::default(), Ps::new(2000));
+    memory.read(Line::new(2), 4, Requester::default(), Ps::new(3000));
     answers(&mut memory);
     assert_eq!((memory.counts().cache_hits, memory.counts().reads), (1, 3));
     assert!(!changed(|_| {}).set_memory_cache(true, true), "there is none");
@@ -101,7 +102,7 @@ fn what_was_read_before_allocation_was_switched_on_does_not_come_later() {
         assert!(memory.set_memory_cache(true, false));
         answers(&mut memory);
         for (line, at) in [(2, 2000), (0, 3000), (0, 4000)] {
-            memory.read(Line::new(line), 1, Requester::default(), at);
+            memory.read(Line::new(line), 1, Requester::default(), Ps::new(at));
             answers(&mut memory);
         }
         // Of line 0 only the third reading finds it.

@@ -5,10 +5,12 @@ use waykeeper_simulator::line::Line;
 use waykeeper_simulator::memory::layout::{Checks, Layout};
 use waykeeper_simulator::memory::parameters::{MemoryParameters, RefreshRule, Scheduler, Timing};
 use waykeeper_simulator::memory::{Memory, Requester};
+use waykeeper_simulator::time::Ps;
 
 /// Round numbers: tRC 40, tRCD 10, tRP 10, CL 20, 5 on the bus a line, 100 for the crossing; 4 banks of 8-line rows; no
 /// refresh before 1,000,000.
 pub fn parameters() -> MemoryParameters {
+    let [trc, trcd, trp, cl, transfer] = [40, 10, 10, 20, 5].map(Ps::new);
     MemoryParameters {
         line_bytes: 64,
         layout: Layout {
@@ -22,13 +24,18 @@ pub fn parameters() -> MemoryParameters {
             checks: Checks::Nowhere,
             lines: 1 << 20,
         },
-        timing: Timing { trc: 40, trcd: 10, trp: 10, cl: 20, cwl: 20, transfer: 5, ..Timing::default() },
-        refresh: RefreshRule { per_bank: false, trefi: 1_000_000, trfc: 500, phase: 1_000_000 },
+        timing: Timing { trc, trcd, trp, cl, cwl: cl, transfer, ..Timing::default() },
+        refresh: RefreshRule {
+            per_bank: false,
+            trefi: Ps::new(1_000_000),
+            trfc: Ps::new(500),
+            phase: Ps::new(1_000_000),
+        },
         check_lines: 8,
-        crossing: 100,
+        crossing: Ps::new(100),
         scheduler: Scheduler {
             queue_entries: 8,
-            write_age: 200,
+            write_age: Ps::new(200),
             write_entries: usize::MAX,
             write_high: 4,
             write_low: 1,
@@ -37,7 +44,7 @@ pub fn parameters() -> MemoryParameters {
             priorities_in_banks: false,
             row_hits_in_a_row: 0,
         },
-        line_time: 0,
+        line_time: Ps::ZERO,
         regulation: None,
         cache: None,
     }
@@ -58,11 +65,11 @@ pub fn scheduled(change: impl Fn(&mut Scheduler)) -> Memory {
 pub const FIRST: Requester = Requester { core: 0, class: 0, monitor: 0, first: true };
 
 pub fn read(memory: &mut Memory, line: u32, handle: u32) {
-    memory.read(Line::new(line), handle, Requester::default(), 1000);
+    memory.read(Line::new(line), handle, Requester::default(), Ps::new(1000));
 }
 
 pub fn write(memory: &mut Memory, line: u32) {
-    memory.write(Line::new(line), Requester::default(), 1000);
+    memory.write(Line::new(line), Requester::default(), Ps::new(1000));
 }
 
 /// Lines of bank 0 in rows that differ: every 4 rows of 8 lines.
@@ -73,9 +80,9 @@ pub fn row(n: u32) -> u32 {
 /// Runs until nothing is left; gives (handle, time) in the order of the answers.
 pub fn answers(memory: &mut Memory) -> Vec<(u32, u64)> {
     let mut answers = Vec::new();
-    while memory.next_time() != u64::MAX {
+    while memory.next_time() != Ps::NEVER {
         let now = memory.next_time();
-        answers.extend(memory.step(now).map(|handle| (handle, now)));
+        answers.extend(memory.step(now).map(|handle| (handle, now.get())));
     }
     answers
 }

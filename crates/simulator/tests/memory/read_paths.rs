@@ -2,13 +2,13 @@
 
 use waykeeper_simulator::memory::Memory;
 use waykeeper_simulator::observe::read_path::ReadPath;
-use waykeeper_simulator::time::NEVER;
+use waykeeper_simulator::time::Ps;
 
 use crate::common::{changed, read, row, write};
 
 /// Runs until nothing is left.
 fn finish(memory: &mut Memory) {
-    while memory.next_time() != NEVER {
+    while memory.next_time() != Ps::NEVER {
         memory.step(memory.next_time());
     }
 }
@@ -40,13 +40,13 @@ fn a_read_tells_of_the_write_that_it_waited_for() {
 
 #[test]
 fn a_read_tells_of_the_refresh_that_it_met() {
-    let mut memory = changed(|parameters| parameters.refresh.phase = 900);
+    let mut memory = changed(|parameters| parameters.refresh.phase = Ps::new(900));
     memory.follow(64..128);
     // The refresh began at 900 and takes 500.
     read(&mut memory, row(0), 64);
     finish(&mut memory);
     assert_eq!(memory.read_path(64).map(|read_path| read_path.refreshes), Some(1));
-    let mut memory = changed(|parameters| parameters.refresh.phase = 400);
+    let mut memory = changed(|parameters| parameters.refresh.phase = Ps::new(400));
     memory.follow(64..128);
     read(&mut memory, row(0), 64);
     finish(&mut memory);
@@ -63,7 +63,7 @@ fn answers_are_the_same_with_and_without() {
         (0..16)
             .for_each(|at| if at % 3 == 0 { write(&mut memory, row(at)) } else { read(&mut memory, row(at / 2), at) });
         let mut answers = Vec::new();
-        while memory.next_time() != NEVER {
+        while memory.next_time() != Ps::NEVER {
             let now = memory.next_time();
             answers.extend(memory.step(now).map(|handle| (handle, now)));
         }

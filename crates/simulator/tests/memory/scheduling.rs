@@ -3,6 +3,7 @@
 use waykeeper_platform::ReadAfterWrite;
 use waykeeper_simulator::line::Line;
 use waykeeper_simulator::memory::{Memory, Requester};
+use waykeeper_simulator::time::Ps;
 
 use crate::common::{FIRST, answers, parameters, read, row, scheduled, write};
 
@@ -38,11 +39,11 @@ fn banks_work_side_by_side_on_one_bus() {
 #[test]
 fn a_refresh_stops_all_banks_and_closes_their_rows() {
     let mut parameters = parameters();
-    parameters.refresh.phase = 2000;
+    parameters.refresh.phase = Ps::new(2000);
     let mut memory = Memory::new(&parameters);
     read(&mut memory, 0, 1);
     answers(&mut memory);
-    memory.read(Line::new(1), 2, Requester::default(), 2100);
+    memory.read(Line::new(1), 2, Requester::default(), Ps::new(2100));
     // The refresh ends at 2500; the row was open but is not any more: 2500 + 135.
     assert_eq!(answers(&mut memory), [(2, 2635)]);
     assert_eq!((memory.counts().row_misses, memory.counts().refreshes), (2, 1));
@@ -71,14 +72,14 @@ fn a_write_waits_for_its_age_while_reads_keep_coming() {
 fn a_write_goes_at_once_when_no_read_waits() {
     let mut memory = Memory::new(&parameters());
     write(&mut memory, 0);
-    assert_eq!(memory.next_time(), 1000);
+    assert_eq!(memory.next_time(), Ps::new(1000));
     answers(&mut memory);
     assert_eq!((memory.counts().writes, memory.counts().aged_writes), (1, 0));
 }
 
 #[test]
 fn many_writes_go_before_reads_until_few_are_left() {
-    let mut memory = scheduled(|rules| rules.write_age = 1_000_000);
+    let mut memory = scheduled(|rules| rules.write_age = Ps::new(1_000_000));
     read(&mut memory, row(0), 0);
     read(&mut memory, row(1), 1);
     for n in 10..14 {
@@ -112,7 +113,7 @@ fn a_read_of_a_line_that_is_to_be_written_goes_after_the_write() {
 
 #[test]
 fn a_read_that_waits_for_a_write_does_not_keep_that_write_waiting() {
-    let mut memory = scheduled(|rules| rules.write_age = 1_000_000);
+    let mut memory = scheduled(|rules| rules.write_age = Ps::new(1_000_000));
     read(&mut memory, row(1), 1);
     write(&mut memory, row(0));
     read(&mut memory, row(0), 2);
@@ -127,7 +128,7 @@ fn a_priority_counts_before_the_controller_and_not_inside() {
     for n in 0..5 {
         read(&mut memory, row(n), n);
     }
-    memory.read(Line::new(row(9)), 9, FIRST, 1000);
+    memory.read(Line::new(row(9)), 9, FIRST, Ps::new(1000));
     let order: Vec<u32> = answers(&mut memory).into_iter().map(|(handle, _)| handle).collect();
     // 0 and 1 are inside; 9 passes 2, 3 and 4 outside.
     assert_eq!(order, [0, 1, 9, 2, 3, 4]);
@@ -155,7 +156,7 @@ fn a_priority_can_reach_into_the_banks() {
     for n in 0..4 {
         read(&mut memory, row(n), n);
     }
-    memory.read(Line::new(row(9)), 9, FIRST, 1000);
+    memory.read(Line::new(row(9)), 9, FIRST, Ps::new(1000));
     let order: Vec<u32> = answers(&mut memory).into_iter().map(|(handle, _)| handle).collect();
     assert_eq!(order, [9, 0, 1, 2, 3]);
 }
@@ -163,7 +164,8 @@ fn a_priority_can_reach_into_the_banks() {
 #[test]
 fn writes_can_take_turns_with_the_reads_of_the_whole_channel() {
     let answer = |drains_channel| {
-        let mut memory = scheduled(|rules| (rules.write_age, rules.drains_channel) = (1_000_000, drains_channel));
+        let mut memory =
+            scheduled(|rules| (rules.write_age, rules.drains_channel) = (Ps::new(1_000_000), drains_channel));
         read(&mut memory, 8, 1);
         for n in 10..14 {
             write(&mut memory, row(n));
@@ -179,7 +181,7 @@ fn writes_can_take_turns_with_the_reads_of_the_whole_channel() {
 
 #[test]
 fn few_writes_are_written_in_the_end_too() {
-    let mut memory = scheduled(|rules| (rules.write_age, rules.write_high) = (u64::MAX, 100));
+    let mut memory = scheduled(|rules| (rules.write_age, rules.write_high) = (Ps::NEVER, 100));
     read(&mut memory, row(1), 1);
     (0..3).for_each(|n| write(&mut memory, row(n)));
     answers(&mut memory);
@@ -188,7 +190,9 @@ fn few_writes_are_written_in_the_end_too() {
 
 #[test]
 fn writes_without_end_let_reads_have_their_turn() {
-    for (drains_channel, write_age) in [(true, u64::MAX), (false, u64::MAX), (true, 200), (false, 200)] {
+    for (drains_channel, write_age) in
+        [(true, Ps::NEVER), (false, Ps::NEVER), (true, Ps::new(200)), (false, Ps::new(200))]
+    {
         // The controller holds 8 writes.
         let mut memory = scheduled(|rules| {
             (rules.drains_channel, rules.write_age, rules.write_entries) = (drains_channel, write_age, 8);
@@ -201,7 +205,7 @@ fn writes_without_end_let_reads_have_their_turn() {
                 Line::new(row(handle)),
                 handle,
                 Requester::default(),
-                memory.next_time().clamp(1000, 1_000_000),
+                memory.next_time().clamp(Ps::new(1000), Ps::new(1_000_000)),
             );
             let answered = (0..1000).find_map(|_| {
                 // As many wait all the time as start a drain, in the bank of the reads.
@@ -210,13 +214,13 @@ fn writes_without_end_let_reads_have_their_turn() {
                     memory.write(
                         Line::new(row(100 + sent as u32 % 100)),
                         Requester::default(),
-                        memory.next_time().clamp(1000, 1_000_000),
+                        memory.next_time().clamp(Ps::new(1000), Ps::new(1_000_000)),
                     );
                 }
                 let now = memory.next_time();
                 memory.step(now)
             });
-            assert_eq!(answered, Some(handle), "drains the channel: {drains_channel}, age {write_age}");
+            assert_eq!(answered, Some(handle), "drains the channel: {drains_channel}, age {write_age:?}");
             waits.push(memory.counts().writes - asked);
         }
         // Eight before the read, and what goes on while its line is on its way: at 40 each, 130 hold four.

@@ -15,6 +15,7 @@ use crate::line::Line;
 use crate::memory::{Handle, Requester};
 use crate::observe::counters::FrontCounters;
 use crate::observe::label::Label;
+use crate::time::Ps;
 
 /// What became of an access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -145,7 +146,7 @@ impl Port {
             Answer::Sent if want == Want::Stream => {
                 self.counts.streamed_lines += 1;
                 // A line leaves the core once the memory has taken those before it.
-                let leaves = now + self.latencies.stream + world.memory.write_backlog();
+                let leaves = now + self.latencies.stream + world.memory.write_backlog().get();
                 Issued::At(Arrival { at: leaves, beyond: true })
             }
             Answer::Sent => self.sent(world, now),
@@ -203,7 +204,7 @@ impl Port {
     /// A store that goes on to the memory leaves the core once the memory has taken those before it.
     #[inline(never)]
     fn sent(&self, world: &World, now: u64) -> Issued {
-        match world.memory.write_backlog() {
+        match world.memory.write_backlog().get() {
             backlog if backlog > 0 && !world.hierarchy.writes.is_empty() => {
                 Issued::At(Arrival { at: now + backlog, beyond: true })
             }
@@ -223,7 +224,7 @@ impl Port {
         let handle = (self.core * MOST_MSHRS + mshr) as Handle;
         let Label { class, monitor } = self.label;
         let source = Requester { core: self.core as u8, class, monitor, first: self.first };
-        world.memory.read(asked.line, handle, source, now);
+        world.memory.read(asked.line, handle, source, Ps::new(now));
         if !self.limits.is_empty() {
             self.limits_owe(world);
         }

@@ -179,7 +179,7 @@ impl Program {
             }
             self.wake = self.core_at.min(self.front_at());
             // After a miss the memory has something to do, perhaps before this program's next access.
-            horizon = horizon.min(world.memory.next_time());
+            horizon = horizon.min(world.memory.next_time().get());
             if self.wake >= horizon || !world.is_settled() {
                 return began;
             }

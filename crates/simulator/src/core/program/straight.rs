@@ -76,7 +76,7 @@ impl Program {
             self.now = began;
             self.read_on(world, horizon);
             self.wake = self.core_at;
-            horizon = horizon.min(world.memory.next_time());
+            horizon = horizon.min(world.memory.next_time().get());
             if self.wake >= horizon || !world.is_settled() {
                 return began;
             }

@@ -13,7 +13,7 @@ use crate::memory::regulator::{Portions, Scheme, Windows};
 use crate::memory::side_cache::SideCacheParameters;
 use crate::memory::{MOST_BANKS, Memory};
 use crate::refused::Refused;
-use crate::time::ps;
+use crate::time::Ps;
 
 /// The memory that a platform is simulated with: one of its alternatives, or the one that it has.
 pub fn chosen_memory<'a>(platform: &'a Platform, alternative: Option<&str>) -> Result<&'a Description, Refused> {
@@ -34,13 +34,13 @@ pub fn memory(platform: &Platform, memory: &Description, random: &mut Xorshift) 
 fn parameters(platform: &Platform, memory: &Description, random: &mut Xorshift) -> Result<MemoryParameters, Refused> {
     let interconnect = need(&platform.interconnect, "interconnect")?;
     let line_bytes = platform.line_bytes.value;
-    let trefi = ps(memory.trefi_ns.value);
+    let trefi = Ps::from_ns(memory.trefi_ns.value);
     let scheduler = &memory.scheduler;
     let row_hits = scheduler.row_hits_in_a_row.as_ref().map_or(16, |count| count.value);
-    let phase = random.below(trefi.min(u64::from(u32::MAX)));
+    let phase = random.below(trefi.get().min(u64::from(u32::MAX)));
     let timing = timing(memory);
     let channels = count(&memory.channels, 1);
-    let line_time = interconnect.line_ns.as_ref().map_or(0, |line| ps(line.value).max(1));
+    let line_time = interconnect.line_ns.as_ref().map_or(Ps::ZERO, |line| Ps::from_ns(line.value).max(Ps::new(1)));
     let best = line_time.max(timing.transfer / channels);
     Ok(MemoryParameters {
         line_bytes,
@@ -49,14 +49,14 @@ fn parameters(platform: &Platform, memory: &Description, random: &mut Xorshift) 
         refresh: RefreshRule {
             per_bank: memory.refresh.as_ref().is_some_and(|refresh| refresh.value == Refresh::PerBank),
             trefi,
-            trfc: ps(memory.trfc_ns.value),
-            phase,
+            trfc: Ps::from_ns(memory.trfc_ns.value),
+            phase: Ps::new(phase),
         },
         check_lines: memory.check_buffer_lines.as_ref().map_or(8, |lines| lines.value as usize),
-        crossing: ps(interconnect.crossing_ns.value),
+        crossing: Ps::from_ns(interconnect.crossing_ns.value),
         scheduler: Scheduler {
             queue_entries: scheduler.queue_entries.value as usize,
-            write_age: ps(scheduler.write_age_ns.value),
+            write_age: Ps::from_ns(scheduler.write_age_ns.value),
             write_entries: scheduler.write_entries.as_ref().map_or(usize::MAX, |entries| entries.value as usize),
             write_high: scheduler.write_high_watermark.value as usize,
             write_low: scheduler.write_low_watermark.value as usize,
@@ -82,7 +82,7 @@ fn side_cache(cache: &MemoryCache, line_bytes: u64, seed: u64) -> SideCacheParam
         sets: (cache.size_kib.value * 1024 / line_bytes / cache.ways.value) as usize,
         ways: cache.ways.value as usize,
         replacement: cache.replacement.value,
-        hit: ps(cache.hit_ns.value),
+        hit: Ps::from_ns(cache.hit_ns.value),
         read_allocation: cache.read_allocation.value,
         dirty_write_allocation: cache.dirty_write_allocation.value,
         seed,
@@ -90,7 +90,7 @@ fn side_cache(cache: &MemoryCache, line_bytes: u64, seed: u64) -> SideCacheParam
 }
 
 /// Regulation beyond the outermost shared cache; `line` is the time of a line at best.
-fn regulation(platform: &Platform, line: u64) -> Result<Option<(Scheme, usize)>, Refused> {
+fn regulation(platform: &Platform, line: Ps) -> Result<Option<(Scheme, usize)>, Refused> {
     let outermost = platform.shared_caches.iter().map(|cache| cache.level).max();
     let mut found = None;
     for (at, cache) in platform.shared_caches.iter().enumerate() {
@@ -113,16 +113,19 @@ fn regulation(platform: &Platform, line: u64) -> Result<Option<(Scheme, usize)>,
     Ok(found)
 }
 
-fn scheme(control: &BandwidthControl, line: u64) -> Scheme {
+fn scheme(control: &BandwidthControl, line: Ps) -> Scheme {
     let steps = control.steps.value;
-    let time = |parameter: &Option<Param<f64>>| parameter.as_ref().map_or(1, |parameter| ps(parameter.value).max(1));
+    let one = Ps::new(1);
+    let time = |parameter: &Option<Param<f64>>| {
+        parameter.as_ref().map_or(one, |parameter| Ps::from_ns(parameter.value).max(one))
+    };
     let length = time(&control.window_ns);
     match control.scheme.value {
         BandwidthScheme::Delay => Scheme::Delay { step: time(&control.delay_step_ns), steps },
         BandwidthScheme::Stride => Scheme::Stride,
         BandwidthScheme::Maximum => Scheme::Maximum(Windows { length, steps, line }),
         BandwidthScheme::Minimum => Scheme::Minimum(Windows { length, steps, line }),
-        BandwidthScheme::Portions => Scheme::Portions(Portions { slot: (length / steps).max(1), slots: steps, line }),
+        BandwidthScheme::Portions => Scheme::Portions(Portions { slot: (length / steps).max(one), slots: steps, line }),
     }
 }
 
@@ -170,15 +173,16 @@ fn layout(memory: &Description, line_bytes: u64) -> Result<Layout, Refused> {
 }
 
 fn timing(memory: &Description) -> Timing {
-    let time = |parameter: &Option<Param<f64>>| parameter.as_ref().map_or(0, |parameter| ps(parameter.value));
-    let cl = ps(memory.cl_ns.value);
+    let time =
+        |parameter: &Option<Param<f64>>| parameter.as_ref().map_or(Ps::ZERO, |parameter| Ps::from_ns(parameter.value));
+    let cl = Ps::from_ns(memory.cl_ns.value);
     Timing {
-        trc: ps(memory.trc_ns.value),
-        trcd: ps(memory.trcd_ns.value),
-        trp: ps(memory.trp_ns.value),
+        trc: Ps::from_ns(memory.trc_ns.value),
+        trcd: Ps::from_ns(memory.trcd_ns.value),
+        trp: Ps::from_ns(memory.trp_ns.value),
         cl,
-        cwl: memory.cwl_ns.as_ref().map_or(cl, |cwl| ps(cwl.value)),
-        transfer: ps(memory.line_transfer_ns.value),
+        cwl: memory.cwl_ns.as_ref().map_or(cl, |cwl| Ps::from_ns(cwl.value)),
+        transfer: Ps::from_ns(memory.line_transfer_ns.value),
         trrd: time(&memory.trrd_ns),
         tfaw: time(&memory.tfaw_ns),
         twr: time(&memory.twr_ns),

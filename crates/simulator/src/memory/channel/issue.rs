@@ -3,11 +3,12 @@
 use crate::line::Line;
 use crate::memory::bank::{Read, Waiter, Write};
 use crate::memory::channel::Channel;
+use crate::time::Ps;
 
 impl Channel {
     /// The same as [`Channel::issue`], where no write waits, and the oldest read goes first.
     #[inline(always)]
-    pub(super) fn issue_oldest(&mut self, bank: usize, now: u64) {
+    pub(super) fn issue_oldest(&mut self, bank: usize, now: Ps) {
         let Some(read) = self.banks[bank].reads.front() else { return self.plan(bank, now) };
         let allowed = self.dram.allowed(read.place(bank), false, now);
         if allowed > now {
@@ -24,7 +25,7 @@ impl Channel {
     /// The bank issues its next command, or finds that it must wait.
     #[cold]
     #[inline(never)]
-    pub(super) fn issue(&mut self, bank: usize, now: u64) {
+    pub(super) fn issue(&mut self, bank: usize, now: Ps) {
         let write = self.next_write(bank).filter(|(_, _, eligible)| *eligible <= now);
         match (write, self.next_read(bank)) {
             (Some((at, write, _)), waiting_read) => {
@@ -46,7 +47,7 @@ impl Channel {
         }
     }
 
-    fn issue_read(&mut self, bank: usize, at: usize, read: Read, now: u64) {
+    fn issue_read(&mut self, bank: usize, at: usize, read: Read, now: Ps) {
         self.banks[bank].take_read(at);
         self.transfer_read(bank, read, now);
         self.admit_next(now);
@@ -59,7 +60,7 @@ impl Channel {
 
     /// A read that has left its bank's queue goes over the bus.
     #[inline(always)]
-    fn transfer_read(&mut self, bank: usize, read: Read, now: u64) {
+    fn transfer_read(&mut self, bank: usize, read: Read, now: Ps) {
         let end = self.dram.transfer(read.place(bank), false, now, &mut self.counts);
         if self.read_paths.is_some() {
             self.tell_of_read(bank, read.line, now);
@@ -75,7 +76,7 @@ impl Channel {
 
     #[cold]
     #[inline(never)]
-    fn answer_other(&mut self, at: u64, waiter: Waiter) {
+    fn answer_other(&mut self, at: Ps, waiter: Waiter) {
         if let Waiter::Joint(joint) = waiter
             && let Some(handle) = self.joints.arrive(joint)
         {
@@ -85,7 +86,7 @@ impl Channel {
 
     #[cold]
     #[inline(never)]
-    fn tell_of_read(&mut self, bank: usize, line: Line, now: u64) {
+    fn tell_of_read(&mut self, bank: usize, line: Line, now: Ps) {
         let Some(read_paths) = &mut self.read_paths else { return };
         let [refreshed, _] = self.dram.refresh.due(bank, now);
         read_paths.issued(line, bank, refreshed, now);
@@ -94,7 +95,7 @@ impl Channel {
 
     /// Takes the next read in front of the controller, if there is one, and room for it.
     #[inline(always)]
-    fn admit_next(&mut self, now: u64) {
+    fn admit_next(&mut self, now: Ps) {
         if !self.has_room() {
             return;
         }
@@ -106,7 +107,7 @@ impl Channel {
         }
     }
 
-    fn issue_write(&mut self, bank: usize, at: usize, write: Write, now: u64) {
+    fn issue_write(&mut self, bank: usize, at: usize, write: Write, now: Ps) {
         self.dram.transfer(write.place(bank), true, now, &mut self.counts);
         if let Some(read_paths) = &mut self.read_paths {
             read_paths.command(bank);

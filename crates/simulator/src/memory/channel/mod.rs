@@ -23,7 +23,7 @@ use crate::memory::per_bank::PerBank;
 use crate::memory::queue::Queue;
 use crate::memory::read_paths::ReadPaths;
 use crate::observe::counters::MemoryCounters;
-use crate::time::NEVER;
+use crate::time::Ps;
 
 /// A channel and its controller.
 #[derive(Debug, Clone)]
@@ -31,30 +31,30 @@ pub struct Channel {
     pub(in crate::memory) layout: Layout,
     steps: Option<Steps>,
     pub(in crate::memory) rules: Scheduler,
-    pub(in crate::memory) crossing: u64,
+    pub(in crate::memory) crossing: Ps,
     pub(in crate::memory) order: ReorderLimits,
     /// Whether the reads of a bank go in the order of their coming.
     in_order: bool,
     pub(in crate::memory) dram: Dram,
     pub(in crate::memory) banks: PerBank<Bank>,
     /// When each bank issues its next command, or never.
-    next: PerBank<u64>,
+    next: PerBank<Ps>,
     /// The banks that will issue one, one bit each.
     active: u64,
     /// The banks with writes, one bit each.
     pub(in crate::memory) with_writes: u64,
     /// The first of them and its time, or never.
     first: usize,
-    first_time: u64,
+    first_time: Ps,
     /// Reads in the controller.
     pub(in crate::memory) admitted: usize,
     /// Those of them that wait for a write.
     pub(in crate::memory) held: usize,
     /// Reads in front of the controller, those of higher priority apart.
     pub(in crate::memory) outside: [Queue<(Line, Handle)>; 2],
-    answers: Queue<(u64, Handle)>,
+    answers: Queue<(Ps, Handle)>,
     /// When the first of them comes, or never.
-    answer_time: u64,
+    answer_time: Ps,
     /// Writes in the controller.
     pub(in crate::memory) writes: usize,
     pub(in crate::memory) draining: bool,
@@ -85,16 +85,16 @@ impl Channel {
             in_order: !order.priorities && order.row_hits == 0,
             dram: Dram::new(of),
             banks: PerBank::all(&Bank::new()),
-            next: PerBank::all(&NEVER),
+            next: PerBank::all(&Ps::NEVER),
             active: 0,
             with_writes: 0,
             first: 0,
-            first_time: NEVER,
+            first_time: Ps::NEVER,
             admitted: 0,
             held: 0,
             outside: [Queue::new(), Queue::new()],
             answers: Queue::new(),
-            answer_time: NEVER,
+            answer_time: Ps::NEVER,
             writes: 0,
             draining: false,
             drained: 0,
@@ -132,7 +132,7 @@ impl Channel {
 
     /// A line is to be read; true if the controller takes the request at once.
     #[inline(always)]
-    pub fn read(&mut self, line: Line, handle: Handle, first: bool, now: u64) -> bool {
+    pub fn read(&mut self, line: Line, handle: Handle, first: bool, now: Ps) -> bool {
         let room = self.has_room();
         match room {
             true => self.admit(line, handle, first, now),
@@ -142,7 +142,7 @@ impl Channel {
     }
 
     /// A line is to be written.
-    pub fn write(&mut self, line: Line, now: u64) {
+    pub fn write(&mut self, line: Line, now: Ps) {
         self.enqueue_write(line, self.layout.place(line), now);
         if self.checks.is_some() {
             self.use_checks(line, true, now);
@@ -151,16 +151,16 @@ impl Channel {
 
     /// The time of the next command or answer.
     #[inline(always)]
-    pub fn next_time(&self) -> u64 {
+    pub fn next_time(&self) -> Ps {
         self.answer_time.min(self.first_time)
     }
 
     /// Does what is due at `now`, which is [`Channel::next_time`]: gives who was answered, or issues one command.
     #[inline(always)]
-    pub fn step(&mut self, now: u64) -> Option<Handle> {
+    pub fn step(&mut self, now: Ps) -> Option<Handle> {
         if self.answer_time <= now {
             let answered = self.answers.pop_front().map(|(_, handle)| handle);
-            self.answer_time = self.answers.front().map_or(NEVER, |(at, _)| at);
+            self.answer_time = self.answers.front().map_or(Ps::NEVER, |(at, _)| at);
             return answered;
         }
         match self.reads_in_order() {
@@ -179,14 +179,14 @@ impl Channel {
     /// A line has been read for somebody, who has it at a time. The bus is used in the order of the commands, so answers come
     /// in that order too.
     #[inline(always)]
-    pub(in crate::memory) fn answer(&mut self, at: u64, handle: Handle) {
+    pub(in crate::memory) fn answer(&mut self, at: Ps, handle: Handle) {
         self.answer_time = self.answer_time.min(at);
         self.answers.push_back((at, handle));
     }
 
     /// The controller takes a read.
     #[inline(always)]
-    pub(in crate::memory) fn admit(&mut self, line: Line, handle: Handle, first: bool, now: u64) {
+    pub(in crate::memory) fn admit(&mut self, line: Line, handle: Handle, first: bool, now: Ps) {
         let place = match self.steps {
             Some(steps) => steps.place(line),
             None => self.layout.place(line),
@@ -203,7 +203,7 @@ impl Channel {
 
     #[cold]
     #[inline(never)]
-    fn tell_of_admission(&mut self, line: Line, handle: Handle, bank: usize, now: u64) {
+    fn tell_of_admission(&mut self, line: Line, handle: Handle, bank: usize, now: Ps) {
         let Some(read_paths) = &mut self.read_paths else { return };
         let ahead = self.banks[bank].reads.iter().count();
         let [_, refreshed] = self.dram.refresh.due(bank, now);
@@ -213,7 +213,7 @@ impl Channel {
     /// A read is answered when both its data and, unless the controller has it, the line of check bits are there.
     #[cold]
     #[inline(never)]
-    fn admit_with_checks(&mut self, line: Line, handle: Handle, first: bool, place: BankRow, now: u64) {
+    fn admit_with_checks(&mut self, line: Line, handle: Handle, first: bool, place: BankRow, now: Ps) {
         let waiter = Waiter::Joint(self.joints.begin(handle));
         self.enqueue_read(Read { line, row: place.row, waiter, first }, place.bank, now);
         let Waiter::Joint(joint) = waiter else { return };
@@ -222,12 +222,12 @@ impl Channel {
         }
     }
 
-    fn use_checks(&mut self, line: Line, changes: bool, now: u64) {
+    fn use_checks(&mut self, line: Line, changes: bool, now: Ps) {
         self.use_checks_as(line, changes, Waiter::Controller, false, now);
     }
 
     /// Uses the check bits of a line; true if they are being read for `waiter`.
-    fn use_checks_as(&mut self, line: Line, changes: bool, waiter: Waiter, first: bool, now: u64) -> bool {
+    fn use_checks_as(&mut self, line: Line, changes: bool, waiter: Waiter, first: bool, now: Ps) -> bool {
         let (checks, place) = (self.layout.checks_of(line), self.layout.place_of_checks(line));
         let Some(buffer) = &mut self.checks else { return false };
         let caused = buffer.take(checks, place, changes);
@@ -243,7 +243,7 @@ impl Channel {
     }
 
     #[inline(always)]
-    fn enqueue_read(&mut self, read: Read, bank: usize, now: u64) {
+    fn enqueue_read(&mut self, read: Read, bank: usize, now: Ps) {
         self.admitted += 1;
         let in_order = self.reads_in_order();
         let queue = &mut self.banks[bank];
@@ -270,7 +270,7 @@ impl Channel {
         self.plan(bank, now);
     }
 
-    fn enqueue_write(&mut self, line: Line, place: BankRow, now: u64) {
+    fn enqueue_write(&mut self, line: Line, place: BankRow, now: Ps) {
         self.writes += 1;
         self.with_writes |= 1 << place.bank;
         self.banks[place.bank].writes.push_back(Write { line, row: place.row, arrived: now });
@@ -308,7 +308,7 @@ impl Channel {
     /// Sets the times of the banks whose bits are set.
     #[cold]
     #[inline(never)]
-    pub(in crate::memory) fn plan_banks(&mut self, banks: u64, now: u64) {
+    pub(in crate::memory) fn plan_banks(&mut self, banks: u64, now: Ps) {
         for bank in bits(banks) {
             self.plan(bank, now);
         }
@@ -316,7 +316,7 @@ impl Channel {
 
     /// Sets the time of a bank's next command.
     #[inline(always)]
-    pub(in crate::memory) fn plan(&mut self, bank: usize, now: u64) {
+    pub(in crate::memory) fn plan(&mut self, bank: usize, now: Ps) {
         match self.reads_in_order() {
             true => self.plan_oldest(bank, now),
             false => self.plan_any(bank, now),
@@ -325,26 +325,26 @@ impl Channel {
 
     /// The same where no write waits, and the oldest read goes first.
     #[inline(always)]
-    pub(in crate::memory) fn plan_oldest(&mut self, bank: usize, now: u64) {
+    pub(in crate::memory) fn plan_oldest(&mut self, bank: usize, now: Ps) {
         let oldest = self.banks[bank].reads.front();
-        self.set_next(bank, oldest.map_or(NEVER, |read| self.dram.ready(read.place(bank), now)));
+        self.set_next(bank, oldest.map_or(Ps::NEVER, |read| self.dram.ready(read.place(bank), now)));
     }
 
     #[cold]
     #[inline(never)]
-    fn plan_any(&mut self, bank: usize, now: u64) {
-        let read = self.next_read(bank).map_or(NEVER, |(_, read)| self.dram.ready(read.place(bank), now));
+    fn plan_any(&mut self, bank: usize, now: Ps) {
+        let read = self.next_read(bank).map_or(Ps::NEVER, |(_, read)| self.dram.ready(read.place(bank), now));
         let write = self
             .next_write(bank)
-            .map_or(NEVER, |(_, write, eligible)| self.dram.ready(write.place(bank), now).max(eligible));
+            .map_or(Ps::NEVER, |(_, write, eligible)| self.dram.ready(write.place(bank), now).max(eligible));
         self.set_next(bank, read.min(write));
     }
 
     #[inline(always)]
-    pub(in crate::memory) fn set_next(&mut self, bank: usize, next: u64) {
+    pub(in crate::memory) fn set_next(&mut self, bank: usize, next: Ps) {
         self.next[bank] = next;
         match next {
-            NEVER => self.active &= !(1 << bank),
+            Ps::NEVER => self.active &= !(1 << bank),
             _ => self.active |= 1 << bank,
         }
         // Of several banks with the same time the lowest one goes first.
@@ -357,7 +357,7 @@ impl Channel {
 
     #[inline(always)]
     fn find_first(&mut self) {
-        let (mut first, mut time) = (0, NEVER);
+        let (mut first, mut time) = (0, Ps::NEVER);
         let mut left = self.active;
         while left != 0 {
             let bank = left.trailing_zeros() as usize;

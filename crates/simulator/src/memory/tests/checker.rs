@@ -7,10 +7,10 @@ use crate::line::Line;
 use crate::memory::layout::{Checks, Layout};
 use crate::memory::parameters::{MemoryParameters, RefreshRule, Scheduler, Timing};
 use crate::memory::{Memory, Requester};
-use crate::time::NEVER;
+use crate::time::Ps;
 use super::Command::{self, Activate, Column, Precharge, Refresh};
 
-fn at(command: &Command) -> u64 {
+fn at(command: &Command) -> Ps {
     match command {
         Precharge { at, .. } | Activate { at, .. } | Column { at, .. } | Refresh { at, .. } => *at,
     }
@@ -23,8 +23,8 @@ fn bank(command: &Command) -> usize {
 }
 
 /// From a write command to what is due so long after the end of its data; nothing is due after 0.
-fn after_write(timing: &Timing, after: u64) -> u64 {
-    if after == 0 { 0 } else { timing.cwl + timing.transfer + after }
+fn after_write(timing: &Timing, after: Ps) -> Ps {
+    if after == Ps::ZERO { Ps::ZERO } else { timing.cwl + timing.transfer + after }
 }
 
 /// The first rule that a sequence of commands breaks.
@@ -102,31 +102,31 @@ fn broken(log: &[Command], timing: &Timing, banks: usize) -> Option<String> {
 fn bus_is_free(before: &[Command], command: &Command, timing: &Timing, banks: usize) -> bool {
     let data = |command: &Command| match command {
         Column { at, write, bank, .. } => {
-            Some((at + if *write { timing.cwl } else { timing.cl }, *write, bank / banks))
+            Some((*at + if *write { timing.cwl } else { timing.cl }, *write, bank / banks))
         }
         _ => None,
     };
     let (begin, write, rank) = data(command).expect("it is a column command");
     before.iter().filter_map(data).all(|(other, other_write, other_rank)| {
-        let turn = if (write, rank) == (other_write, other_rank) { 0 } else { timing.turnaround };
+        let turn = if (write, rank) == (other_write, other_rank) { Ps::ZERO } else { timing.turnaround };
         begin >= other + timing.transfer + turn || other >= begin + timing.transfer + turn
     })
 }
 
 /// A rank's times, DDR4-like, with each of the optional ones absent or not.
 fn timings() -> impl Strategy<Value = Timing> {
-    let optional = |value: u64| prop_oneof![Just(0), Just(value), 0..4 * value];
+    let optional = |value: u64| prop_oneof![Just(0), Just(value), 0..4 * value].prop_map(Ps::new);
     (
         (optional(6_000), optional(35_000), optional(15_000), optional(7_500), optional(6_000), optional(2_000)),
-        1_000..20_000u64,
+        (1_000..20_000u64).prop_map(Ps::new),
     )
         .prop_map(|((trrd, tfaw, twr, trtp, twtr, turnaround), cwl)| Timing {
-            trc: 45_750,
-            trcd: 13_750,
-            trp: 13_750,
-            cl: 14_060,
+            trc: Ps::new(45_750),
+            trcd: Ps::new(13_750),
+            trp: Ps::new(13_750),
+            cl: Ps::new(14_060),
             cwl,
-            transfer: 7_500,
+            transfer: Ps::new(7_500),
             trrd,
             tfaw,
             twr,
@@ -156,7 +156,7 @@ fn parameters() -> impl Strategy<Value = MemoryParameters> {
     let scheduler = (1..16usize, 0..200_000u64, any::<bool>(), any::<bool>(), 0..4u32).prop_map(
         |(queue_entries, write_age, drains_channel, priorities_in_banks, row_hits_in_a_row)| Scheduler {
             queue_entries,
-            write_age,
+            write_age: Ps::new(write_age),
             write_entries: usize::MAX,
             write_high: 6,
             write_low: 2,
@@ -166,17 +166,20 @@ fn parameters() -> impl Strategy<Value = MemoryParameters> {
             row_hits_in_a_row,
         },
     );
-    let refresh = (any::<bool>(), 0..500_000u64, prop_oneof![Just(NEVER / 8), 300_000..2_000_000u64])
-        .prop_map(|(per_bank, phase, trefi)| RefreshRule { per_bank, trefi, trfc: 200_000, phase });
+    let refresh = (any::<bool>(), 0..500_000u64, prop_oneof![Just(u64::MAX / 8), 300_000..2_000_000u64])
+        .prop_map(|(per_bank, phase, trefi)| {
+            let [trefi, trfc, phase] = [trefi, 200_000, phase].map(Ps::new);
+            RefreshRule { per_bank, trefi, trfc, phase }
+        });
     (layout, timings(), refresh, scheduler).prop_map(|(layout, timing, refresh, scheduler)| MemoryParameters {
         line_bytes: 64,
         layout,
         timing,
         refresh,
         check_lines: 2,
-        crossing: 10_000,
+        crossing: Ps::new(10_000),
         scheduler,
-        line_time: 0,
+        line_time: Ps::ZERO,
         regulation: None,
         cache: None,
     })
@@ -188,14 +191,14 @@ type Request = (u64, u32, bool, bool);
 /// Gives the memory its requests; returns the lines read, in the order of the answers, and what the dies were told.
 fn run(parameters: &MemoryParameters, requests: &[Request]) -> (Vec<u32>, Vec<Command>) {
     let mut memory = Memory::new(parameters);
-    let (mut now, mut answered) = (0, Vec::new());
-    let mut until = |memory: &mut Memory, end: u64| {
-        while memory.next_time() <= end && memory.next_time() != NEVER {
+    let (mut now, mut answered) = (Ps::ZERO, Vec::new());
+    let mut until = |memory: &mut Memory, end: Ps| {
+        while memory.next_time() <= end && memory.next_time() != Ps::NEVER {
             answered.extend(memory.step(memory.next_time()));
         }
     };
     for (after, line, write, first) in requests {
-        now += after;
+        now += Ps::new(*after);
         until(&mut memory, now);
         let source = Requester { first: *first, ..Requester::default() };
         if *write {
@@ -204,13 +207,13 @@ fn run(parameters: &MemoryParameters, requests: &[Request]) -> (Vec<u32>, Vec<Co
             memory.read(Line::new(*line), *line, source, now);
         }
     }
-    until(&mut memory, NEVER - 1);
+    until(&mut memory, Ps::new(u64::MAX - 1));
     let dram = &memory.channels[0].dram;
     let mut log = dram.log.clone();
     for (unit, at) in &dram.refresh.log {
         let of_unit = |bank: &usize| !parameters.refresh.per_bank || bank % parameters.layout.banks == *unit;
         let banks = (0..parameters.layout.all_banks()).filter(of_unit);
-        log.extend(banks.map(|bank| Refresh { at: *at, bank, until: at + parameters.refresh.trfc }));
+        log.extend(banks.map(|bank| Refresh { at: *at, bank, until: *at + parameters.refresh.trfc }));
     }
     (answered, log)
 }
@@ -240,23 +243,24 @@ proptest! {
 #[test]
 fn the_checker_sees_what_is_wrong() {
     let timing = Timing {
-        trc: 40,
-        trcd: 10,
-        trp: 10,
-        cl: 20,
-        cwl: 15,
-        transfer: 5,
-        trrd: 4,
-        tfaw: 30,
-        twr: 12,
-        trtp: 6,
-        twtr: 7,
-        turnaround: 3,
+        trc: Ps::new(40),
+        trcd: Ps::new(10),
+        trp: Ps::new(10),
+        cl: Ps::new(20),
+        cwl: Ps::new(15),
+        transfer: Ps::new(5),
+        trrd: Ps::new(4),
+        tfaw: Ps::new(30),
+        twr: Ps::new(12),
+        trtp: Ps::new(6),
+        twtr: Ps::new(7),
+        turnaround: Ps::new(3),
     };
-    let activate = |at, bank| Activate { at, bank, row: 1 };
-    let column = |at, bank, write| Column { at, bank, row: 1, write };
+    let activate = |at, bank| Activate { at: Ps::new(at), bank, row: 1 };
+    let column = |at, bank, write| Column { at: Ps::new(at), bank, row: 1, write };
+    let refresh = |at| Refresh { at: Ps::new(at), bank: 0, until: Ps::new(90) };
     let (open, read, write) = (activate(0, 0), column(10, 0, false), column(10, 0, true));
-    let precharge = |at| Precharge { at, bank: 0 };
+    let precharge = |at| Precharge { at: Ps::new(at), bank: 0 };
     // A write's data are on the bus 15 to 20 after the command, so a precharge is due 32 after it, a read 27 after it.
     for (log, rule) in [
         (vec![open, read, precharge(30), activate(40, 0)], None),
@@ -275,14 +279,14 @@ fn the_checker_sees_what_is_wrong() {
         // Read data from 30 to 35, written data from 38 on: the command is due at 23.
         (vec![open, read, column(22, 0, true)], Some("data bus")),
         (vec![open, read, column(23, 0, true)], None),
-        (vec![open, read, Refresh { at: 39, bank: 0, until: 90 }], Some("row closed")),
-        (vec![open, write, Refresh { at: 51, bank: 0, until: 90 }], Some("row closed")),
-        (vec![open, Refresh { at: 40, bank: 0, until: 90 }, activate(89, 0)], Some("tRFC")),
-        (vec![open, Refresh { at: 40, bank: 0, until: 90 }, activate(90, 0), column(100, 0, false)], None),
-        (vec![open, Refresh { at: 40, bank: 0, until: 90 }, column(95, 0, false)], Some("open row")),
+        (vec![open, read, refresh(39)], Some("row closed")),
+        (vec![open, write, refresh(51)], Some("row closed")),
+        (vec![open, refresh(40), activate(89, 0)], Some("tRFC")),
+        (vec![open, refresh(40), activate(90, 0), column(100, 0, false)], None),
+        (vec![open, refresh(40), column(95, 0, false)], Some("open row")),
         // The other rank's data from 38 on.
-        (vec![open, activate(1, 8), read, Column { at: 17, bank: 8, row: 1, write: false }], Some("data bus")),
-        (vec![open, activate(1, 8), read, Column { at: 18, bank: 8, row: 1, write: false }], None),
+        (vec![open, activate(1, 8), read, column(17, 8, false)], Some("data bus")),
+        (vec![open, activate(1, 8), read, column(18, 8, false)], None),
     ] {
         let found = broken(&log, &timing, 8);
         assert_eq!(found.is_some(), rule.is_some(), "{rule:?}: {found:?}");
