@@ -214,14 +214,8 @@ fn now() -> String {
     now.round(jiff::Unit::Second).unwrap_or(now).to_string()
 }
 
-fn base(
-    imported: &Imported,
-    loaded: &Loaded,
-    longest_s: f64,
-    step_ns: f64,
-    command_line: Vec<String>,
-    name: &str,
-) -> Run {
+/// What is to be known of the figures of a tool.
+fn notes(imported: &Imported, name: &str) -> Vec<String> {
     let version = imported.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
     let mut notes = vec![format!(
         "These are the samples of {}{version} ({name}), not of Waykeeper. A histogram has no order in time: there are no excursions, \
@@ -257,6 +251,18 @@ fn base(
         let are = if missing == 1 { "cycle that the tool counted is" } else { "cycles that the tool counted are" };
         notes.push(format!("{missing} {are} not in its histogram: the samples here are fewer by as many."));
     }
+    notes
+}
+
+fn base(
+    imported: &Imported,
+    loaded: &Loaded,
+    longest_s: f64,
+    step_ns: f64,
+    command_line: Vec<String>,
+    name: &str,
+) -> Run {
+    let notes = notes(imported, name);
     Run {
         schema: SCHEMA,
         tool: Tool { name: "waykeeper".into(), version: env!("CARGO_PKG_VERSION").into(), commit: None, sha256: None },

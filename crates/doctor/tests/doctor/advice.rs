@@ -1,7 +1,7 @@
 //! Kernel parameters that a machine lacks.
 
 use waykeeper_doctor::parameters::unknown::{UNKNOWN, unknown};
-use waykeeper_doctor::{Advice, CommandLine, Fix, View, advice_text, advise, examine};
+use waykeeper_doctor::{Advice, CommandLine, Fix, Outcome, View, advice_text, advise, examine};
 
 use crate::tree::Tree;
 
@@ -84,13 +84,52 @@ fn what_does_nothing_is_to_go() {
     assert_eq!(advice.remove[0].parameter, "noht");
 }
 
+/// By kernel/rcu/tree_nocb.h and kernel/sched/isolation.c: `rcu_nocbs` takes all cores where it cannot read its list, the others none;
+/// an unknown flag alone is skipped; of lists that contradict each other the first counts; a blank ends a list.
+#[test]
+fn lists_of_cores_are_read_as_the_kernel_reads_them() {
+    let finding = |old: &str, new: &str, id: &str| {
+        let mut tree = Tree::tuned();
+        tree.replace("/proc/cmdline", old, new);
+        examine(&tree.view()).findings.into_iter().find(|finding| finding.id == id).unwrap()
+    };
+    let takes_all = |id| finding("rcu_nocbs=4-5", "rcu_nocbs=4-99", id);
+    assert_eq!(takes_all("rcu-nocbs").outcome, Outcome::Fine);
+    let unread = takes_all("kernel-parameters");
+    assert!(unread.seen[0].value.contains("takes all cores in its place"), "{unread:?}");
+    let skipped = |new: &str| {
+        let mut tree = Tree::tuned();
+        tree.replace("/proc/cmdline", "isolcpus=domain,managed_irq,4-5", new);
+        let advice = advise(&tree.view());
+        assert!(!advice.remove.iter().any(|gone| gone.parameter.starts_with("isolcpus")), "{advice:?}");
+        advice.add.into_iter().find(|added| added.parameter.starts_with("isolcpus")).unwrap()
+    };
+    let added = skipped("isolcpus=domain,foo,managed_irq,4-5");
+    assert_eq!(added.parameter, "isolcpus=domain,managed_irq,4-5");
+    assert_eq!(added.replaces.as_deref(), Some("isolcpus=domain,foo,managed_irq,4-5"));
+    for (new, says) in [
+        ("isolcpus=4 isolcpus=domain,managed_irq,5", "takes the cores of the first alone"),
+        ("isolcpus=domain, 4-5", "it names no core"),
+        ("isolcpus = 4-5", "no blank before or behind"),
+    ] {
+        let found = finding("isolcpus=domain,managed_irq,4-5", new, "kernel-parameters");
+        assert!(found.seen.iter().any(|seen| seen.value.contains(says)), "{new}: {found:?}");
+    }
+    // Flags may stand apart, for the same cores.
+    let both =
+        finding("isolcpus=domain,managed_irq,4-5", "isolcpus=domain,4-5 isolcpus=managed_irq,4-5", "kernel-parameters");
+    assert_eq!(both.outcome, Outcome::Fine, "{both:?}");
+}
+
 #[test]
 fn what_this_machine_has_no_use_for_is_left_out_with_the_reason() {
     let arm = advice(|tree| {
         tree.put("/proc/cpuinfo", "CPU implementer\t: 0x41\n").put("/proc/cmdline", "quiet");
     });
     let left_out = |name: &str| arm.left_out.iter().find(|parameter| parameter.parameter.starts_with(name)).unwrap();
-    assert!(left_out("processor.max_cstate").reason.contains("x86"));
+    for name in ["processor.max_cstate", "clocksource=tsc", "tsc=reliable"] {
+        assert_eq!(left_out(name).reason, "for x86 processors", "{name}");
+    }
     assert!(added(&arm).contains(&"cpuidle.off=1"));
     let old = advice(|tree| {
         tree.gathered_whole().put("/proc/cmdline", "quiet").without("/sys/devices/system/cpu/nohz_full");

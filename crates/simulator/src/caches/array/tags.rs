@@ -90,7 +90,7 @@ fn quad_equal<T: Tag>(tags: &[T; TOGETHER], tag: T) -> u32 {
 #[cfg(not(target_arch = "x86_64"))]
 #[inline(always)]
 fn quad_equal<T: Tag>(tags: &[T; TOGETHER], tag: T) -> u32 {
-    let [a, b, c, d] = tags.map(|held| u32::from(held == tag));
+    let [a, b, c, d] = tags.map(|held| u32::from(held.word() == tag.word()));
     a | b << 1 | c << 2 | d << 3
 }
 
