@@ -259,4 +259,31 @@ mod tests {
         // 1 - 0.05^(1/5).
         assert!((seen.placements_below.unwrap() - 0.4507).abs() < 1e-4, "{:?}", seen.placements_below);
     }
+
+    #[test]
+    fn a_budget_that_the_target_breaks_alone_is_told_from_one_that_its_neighbours_break() {
+        let of_mean = |mean_ns: f64| RepeatSeen {
+            samples: 10_000,
+            exposure_s: 1.0,
+            min_ns: Some(mean_ns),
+            max_ns: Some(mean_ns),
+            mean_ns: Some(mean_ns),
+            above: vec![0],
+            ..RepeatSeen::default()
+        };
+        let alone_with = |mean_ns: f64| {
+            let evidence = CandidateEvidence { beside: vec![of_mean(9000.0); 5], alone: vec![of_mean(mean_ns); 5] };
+            let judgement = Judgement { kind: JudgementKind::Broken, text: "broken: beside the neighbours".into() };
+            let none = Judged { screened: Vec::new(), confirmed: vec![evidence], judgement };
+            alone_broken(&none, &["mean<=1us".parse().unwrap(), "slowdown<=1.05".parse().unwrap()])
+        };
+        assert!(alone_with(1740.0).unwrap().contains("mean 1.74 us"), "{:?}", alone_with(1740.0));
+        assert_eq!(alone_with(900.0), None);
+        let not_measured = Judged {
+            screened: Vec::new(),
+            confirmed: vec![CandidateEvidence::default()],
+            judgement: Judgement { kind: JudgementKind::Broken, text: String::new() },
+        };
+        assert_eq!(alone_broken(&not_measured, &["mean<=1us".parse().unwrap()]), None);
+    }
 }
