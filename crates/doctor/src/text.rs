@@ -134,7 +134,7 @@ pub fn advice_text(advice: &Advice) -> String {
         }
     };
     section("to be added", &advice.add);
-    section("to be taken out, for it does nothing", &advice.remove);
+    section("to be taken out", &advice.remove);
     section("left out here", &advice.left_out);
     if !advice.there.is_empty() {
         text += &format!("\nthere already\n{}", wrapped(&advice.there.join(" "), "  ", "  "));

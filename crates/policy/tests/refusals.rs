@@ -229,3 +229,12 @@ fn files_that_are_no_policy() {
         assert!(error.starts_with(told), "{text}\n{error}");
     }
 }
+
+/// A level of performance has 8 bits: 255 / 1.27 x 100 MHz on the P-cores, 255 x 100 MHz on the E-cores.
+#[test]
+fn clocks_beyond_the_levels_of_performance() {
+    let hybrid = offer("i7-13800hre");
+    let clocked = |core: u32, clock: &str| class("a", &format!("cores = '{core}'\nclock = '{clock}'"));
+    refused(&hybrid, &clocked(4, "21 GHz"), "classes.0.clock", false, &["21 GHz", "end at 20078 MHz on core 4"]);
+    refused(&hybrid, "[others]\nclock = '0.4 GHz to 26 GHz'\n", "others.clock", false, &["26 GHz", "end at 20078 MHz"]);
+}

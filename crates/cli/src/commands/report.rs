@@ -8,7 +8,7 @@ use waykeeper_page::{Data, ReportedRun, page, page_with, svgs};
 use waykeeper_run::folder::RUN_FILE;
 use waykeeper_run::unfinished::REPEATS_FILE;
 
-use super::output::print;
+use super::output::{Kind, print, say};
 use super::{serve, whole_file};
 use crate::arguments::Report;
 use crate::exit::Exit;
@@ -24,6 +24,7 @@ pub fn report(arguments: &Report) -> Result<Exit, Failure> {
         return record(arguments, &session);
     }
     let sources = arguments.runs.iter().map(|run| ReportedRun::read(run)).collect::<Result<Vec<_>, _>>()?;
+    say_what_is_missing(&sources);
     if let Some(folder) = &arguments.svg {
         pictures(folder, &sources)?;
         if arguments.out.is_none() {
@@ -35,6 +36,13 @@ pub fn report(arguments: &Report) -> Result<Exit, Failure> {
     whole_file::write(&out, "page", html.as_bytes())?;
     print(&format!("{}\n", out.display()))?;
     Ok(Exit::Done)
+}
+
+/// What a page lacks stands on the page, and whoever made it hears of it too.
+fn say_what_is_missing(sources: &[ReportedRun]) {
+    for source in sources {
+        source.missing.iter().for_each(|what| say(Kind::Note, &format!("{}: {what}", source.name)));
+    }
 }
 
 /// The session of `kpi` that is named, where one is.
@@ -54,6 +62,7 @@ pub(super) fn session(paths: &[PathBuf]) -> Result<Option<KpiSession>, Failure> 
 fn record(arguments: &Report, session: &KpiSession) -> Result<Exit, Failure> {
     let report = KpiReport::new(session)?;
     let sources = runs_of(session).iter().map(|run| ReportedRun::read(run)).collect::<Result<Vec<_>, _>>()?;
+    say_what_is_missing(&sources);
     if let Some(folder) = &arguments.svg {
         pictures(folder, &sources)?;
         if arguments.out.is_none() {

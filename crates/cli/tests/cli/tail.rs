@@ -87,7 +87,11 @@ fn a_log_with_other_numbers_than_the_record_is_no_run_without_excursions() {
     assert!(desk.run(&["tail", "run"]).with(2).stderr.contains("excursions.hlog: found "));
     // A page says what it leaves out.
     std::fs::write(desk.path().join("run/samples.hlog"), "").unwrap();
-    desk.run(&["report", "run", "--out=page.html"]).with(0);
+    let said = desk.run(&["report", "run", "--out=page.html"]).with(0).stderr;
+    assert!(
+        said.contains("note: run: The distributions are left out: ") && said.contains("The tails are left out: "),
+        "{said}"
+    );
     let page = std::fs::read_to_string(desk.path().join("page.html")).unwrap();
     assert!(page.contains("The distributions are left out: ") && page.contains("The tails are left out: "));
 }

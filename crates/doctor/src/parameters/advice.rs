@@ -33,7 +33,7 @@ pub struct Advice {
     pub add: Vec<Parameter>,
     /// What is there already.
     pub there: Vec<String>,
-    /// What does nothing and may go, with the reason.
+    /// What does nothing, or not what was meant, and is to go, with the reason.
     pub remove: Vec<Parameter>,
     /// What is left out here, with the reason.
     pub left_out: Vec<Parameter>,

@@ -94,6 +94,9 @@ fn weights(policy: &Policy, offer: &Offer, to: &mut Assignment) -> Result<(), Re
     Ok(())
 }
 
+/// The highest level of performance: a request has 8 bits for each (Intel SDM, volume 3, IA32_HWP_REQUEST).
+const MOST_LEVEL: u32 = 0xff;
+
 fn clocks(policy: &Policy, offer: &Offer, to: &mut Assignment) -> Result<(), Refusal> {
     for (key, class, range) in of_all(policy, "clock", policy.others.clock, |class| class.clock) {
         only_cores(policy, class, &key, "a clock")?;
@@ -121,6 +124,13 @@ fn clocks(policy: &Policy, offer: &Offer, to: &mut Assignment) -> Result<(), Ref
                 return Err(Refusal::wrong(key, message));
             }
             let milli_levels_per_100_mhz = clocks.milli_levels_per_100_mhz;
+            let most_mhz = MOST_LEVEL * 100_000 / milli_levels_per_100_mhz.max(1);
+            if to_mhz > most_mhz {
+                let message = format!(
+                    "found {range}, and requests for levels of performance end at {most_mhz} MHz on core {core}"
+                );
+                return Err(Refusal::wrong(key, message));
+            }
             to.controls.clocks.push(AssignedClock { core, class, from_mhz, to_mhz, fixed, milli_levels_per_100_mhz });
         }
     }
