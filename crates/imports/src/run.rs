@@ -166,17 +166,21 @@ fn measurement(histogram: &ImportedHistogram, observed_s: f64) -> Measurement {
     let samples = histogram.samples();
     let all = histogram.counts.iter().copied().chain(beyond);
     let from_histogram: u128 = all.map(|(value, count)| u128::from(value) * u128::from(count)).sum();
+    let overflow_from = match histogram.counts.is_empty() {
+        true => histogram.min.unwrap_or(0),
+        false => last.saturating_add(histogram.bucket),
+    };
+    let inside: u128 = histogram.counts.iter().map(|(value, count)| u128::from(*value) * u128::from(*count)).sum();
+    let least = inside + u128::from(overflow_from) * u128::from(histogram.beyond);
     let sum = match histogram.mean {
-        Some(mean) => (mean * samples as f64) as u128,
+        // rtla cuts its mean to whole steps.
+        Some(mean) => ((mean * samples as f64) as u128).max(least),
         None => from_histogram,
     };
     let samples = Samples {
         counts: Counts::new(histogram.counts.clone()),
         overflow: histogram.beyond,
-        overflow_from: match histogram.counts.is_empty() {
-            true => histogram.min.unwrap_or(0),
-            false => last.saturating_add(histogram.bucket),
-        },
+        overflow_from,
         count: samples,
         sum,
         min: histogram.min,

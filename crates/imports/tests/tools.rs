@@ -393,10 +393,29 @@ fn rtla_is_read_whole_or_not_and_its_buckets_may_be_wide() {
         0 500\n5 2000\n15 500\nover: 0\ncount: 3000\nmin: 4\navg: 9\nmax: 19\n";
     let imported = read(wide).unwrap();
     assert_eq!(imported.histograms[0].bucket, 5);
-    let budgets = ["max<=19us", "max<=24us@0.2"].map(|budget| budget.parse().unwrap());
-    let run = conclude(&imported, "x", None, &budgets, Vec::new()).unwrap().record;
-    assert!(run.budgets[0].text.contains("whole steps of 5 us"), "{}", run.budgets[0].text);
-    assert!(run.budgets[1].text.starts_with("not seen broken"), "{}", run.budgets[1].text);
+    // The extremes are known to a step, 4 to 5 and 19 to 20 us, and the others to a bucket: the median lies between 5 and 10 us.
+    let judged = |budget: &str| {
+        let budgets = [budget.parse().unwrap()];
+        conclude(&imported, "x", None, &budgets, Vec::new()).unwrap().record.budgets[0].text.clone()
+    };
+    for (budget, says) in [
+        ("max<=19us@0.2", "too thin to say: the samples are rounded down to whole steps of 1 us"),
+        ("max<=20us@0.2", "not seen broken"),
+        ("max<=18us@0.2", "broken"),
+        ("p50<=9us", "too thin to say: the samples are rounded down to whole steps of 5 us"),
+        ("p50<=10us", "not seen broken"),
+        ("jitter<=13us@0.2", "broken"),
+        (
+            "jitter<=14500ns@0.2",
+            "too thin to say: the samples are rounded down to whole steps of 1 us, and with one step less",
+        ),
+        ("jitter<=16us@0.2", "not seen broken"),
+    ] {
+        assert!(judged(budget).starts_with(says), "{budget}: {}", judged(budget));
+    }
+    // rtla cuts its mean to whole steps: 500 of 0, 2000 of 5 and 500 of 15 us, each or more.
+    let cut = conclude(&read(&wide.replace("avg: 9", "avg: 5")).unwrap(), "x", None, &[], Vec::new()).unwrap().record;
+    assert!((cut.cases[0].mean_ns.unwrap() - 17_500.0 / 3.0).abs() < 1.0, "{:?}", cut.cases[0].mean_ns);
 }
 
 #[test]

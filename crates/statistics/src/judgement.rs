@@ -96,6 +96,7 @@ pub fn judge_at(budget: &Budget, figures: &Figures<'_>, confidence: f64) -> Judg
         _ => judgement,
     };
     let judgement = if_a_step_apart(judgement, budget, figures, confidence);
+    let judgement = if_the_smallest_was_longer(judgement, budget, figures, confidence);
     match (judgement.kind, figures.repeats_without_sample) {
         (JudgementKind::NotSeenBroken, without @ 1..) => {
             let repeats = if without == 1 { "repeat" } else { "repeats" };
@@ -105,9 +106,13 @@ pub fn judge_at(budget: &Budget, figures: &Figures<'_>, confidence: f64) -> Judg
     }
 }
 
-/// What holds for samples that were rounded down has to hold for samples that were longer by all of that.
+/// What holds for samples that were rounded down has to hold for samples that were longer by all of that. The extremes are known to a
+/// step, also where the buckets of the histogram are wider.
 fn if_longer(judgement: Judgement, budget: &Budget, figures: &Figures<'_>, confidence: f64) -> Judgement {
-    let by_ns = figures.rounded_down_ns;
+    let by_ns = match budget.metric {
+        Metric::Max | Metric::Min | Metric::Jitter => figures.rounded_down_ns.min(figures.tick_ns),
+        _ => figures.rounded_down_ns,
+    };
     if by_ns <= 0.0 || budget.metric.unit() != LimitUnit::Nanoseconds {
         return judgement;
     }
@@ -116,6 +121,26 @@ fn if_longer(judgement: Judgement, budget: &Budget, figures: &Figures<'_>, confi
         JudgementKind::NotSeenBroken => judgement,
         _ => Judgement::too_thin(&format!(
             "the samples are rounded down to whole steps of {}, and with one more step the limit is not kept",
+            format_ns(by_ns)
+        )),
+    }
+}
+
+/// The smallest sample was rounded down too: the jitter may be less by a step.
+fn if_the_smallest_was_longer(
+    judgement: Judgement,
+    budget: &Budget,
+    figures: &Figures<'_>,
+    confidence: f64,
+) -> Judgement {
+    let by_ns = figures.rounded_down_ns.min(figures.tick_ns);
+    if budget.metric != Metric::Jitter || judgement.kind != JudgementKind::Broken || by_ns <= 0.0 {
+        return judgement;
+    }
+    match judge_samples(&budget.lowered_by(-by_ns), figures, confidence).kind {
+        JudgementKind::Broken => judgement,
+        _ => Judgement::too_thin(&format!(
+            "the samples are rounded down to whole steps of {}, and with one step less the limit is kept",
             format_ns(by_ns)
         )),
     }
