@@ -86,7 +86,7 @@ pub fn read(text: &str) -> Result<Imported, String> {
         let histogram = histogram(tool, name, core, thread, step_ns, length_s)?;
         histogram.check_interval(interval_s)?;
         if let Some(interval_s) = told_interval(&line).filter(|_| is_whole) {
-            histogram.check_whole(interval_s + DISTANCE_S * f64::from(number))?;
+            histogram.check_whole(interval_s + told_distance(&line).max(DISTANCE_S) * f64::from(number))?;
         }
         Ok(histogram)
     });
@@ -204,6 +204,12 @@ fn told_duration(command_line: &str) -> Option<f64> {
 fn told_interval(command_line: &str) -> Option<f64> {
     let microseconds: u64 = option(command_line, "-i", "--interval")?.parse().ok()?;
     (microseconds > 0).then_some(microseconds as f64 / 1e6)
+}
+
+/// `-d 1000`, `-d1000`, `--distance=1000` of cyclictest, microseconds on its command line, in seconds; 0 where there is none.
+fn told_distance(command_line: &str) -> f64 {
+    let microseconds = option(command_line, "-d", "--distance").and_then(|text| text.parse::<u64>().ok());
+    microseconds.unwrap_or(0) as f64 / 1e6
 }
 
 /// The value of an option of a command line, beside its name or behind it.

@@ -156,6 +156,13 @@ fn fewer_samples_than_half_of_the_time_holds_are_refused() {
     assert!(thread(10_000, "cyclictest -i 1000 -D 20").is_ok());
     let refused = thread(2_000, "cyclictest -i 1000 -D 20").unwrap_err();
     assert!(refused.contains("2000 samples, one every 1000 us, which takes 2 s"), "{refused}");
+    // The second thread wakes up every 11 ms.
+    let second = |line: &str| {
+        let figures = r#""histogram": { "10": 1800 }, "cycles": 1800, "min": 10, "max": 10"#;
+        read(&of_one_thread(figures, line, 20).replace("\"0\": { \"hist", "\"1\": { \"hist"))
+    };
+    assert!(second("cyclictest -i 1000 -d 10000 -D 20").is_ok());
+    assert!(second("cyclictest -i 1000 -D 20").is_err());
     // It ends by itself after so many, and its other threads later.
     assert!(thread(2_000, "cyclictest -i 1000 -l 2000").is_ok());
 }
