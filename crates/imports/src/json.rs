@@ -65,9 +65,6 @@ pub fn read(text: &str) -> Result<Imported, String> {
     let tool = tool(&file)?;
     let length_s = length(&file);
     let line = file.command_line.clone().unwrap_or_default();
-    if tool == "oslat" && option(&line, "-W", "--bucket-width").is_some() {
-        return Err("oslat ran with --bucket-width (-W), whose buckets are not read; expected a file without it".into());
-    }
     let interval_s = match tool {
         "cyclictest" => told_interval(&line).unwrap_or(SHORTEST_INTERVAL_S),
         "oslat" => SHORTEST_READING_S,
@@ -116,15 +113,25 @@ fn file(text: &str) -> Result<File, String> {
     if rest.lines().any(|line| line.trim_start().starts_with('{')) {
         return Err(TWO_RESULTS.into());
     }
+    // Its values are of another kind with that option.
+    let line = ["cmdline:", "cmdline"].iter().find_map(|key| value.get(key)?.as_str()).unwrap_or_default();
+    if program(line) == "oslat" && option(line, "-W", "--bucket-width").is_some() {
+        return Err("oslat ran with --bucket-width (-W), whose buckets are not read; expected a file without it".into());
+    }
     serde_path_to_error::deserialize(&value)
         .map_err(|error| format!("`{}`: {}; {EXPECTED}", error.path(), in_plain_words(&error.inner().to_string())))
 }
 
 const EXPECTED: &str = "expected the JSON of cyclictest, oslat or jitterdebugger, or the histogram of rtla";
 
+/// The name of the program that a command line begins with.
+fn program(command_line: &str) -> &str {
+    let program = command_line.split_whitespace().next().unwrap_or_default();
+    program.rsplit('/').next().unwrap_or_default()
+}
+
 fn tool(file: &File) -> Result<&'static str, String> {
-    let program = file.command_line.as_deref().and_then(|line| line.split_whitespace().next()).unwrap_or_default();
-    let name = program.rsplit('/').next().unwrap_or_default();
+    let name = program(file.command_line.as_deref().unwrap_or_default());
     match (name, &file.thread, &file.cpu) {
         ("cyclictest", Some(_), _) => Ok("cyclictest"),
         ("oslat", Some(_), _) => Ok("oslat"),

@@ -104,8 +104,10 @@ fn oslat_rounds_up_and_an_import_rounds_down() {
     assert!(kept.starts_with("not seen broken") && broken.starts_with("broken"), "{kept}; {broken}");
     let record = conclude(&read(OSLAT).unwrap(), "x.json", None, &[], Vec::new()).unwrap().record;
     assert!(record.notes.iter().any(|note| note.starts_with("oslat rounds up")), "{:?}", record.notes);
-    let wide = OSLAT.replace("-c 1", "-W 2000 -c 1");
-    assert!(read(&wide).unwrap_err().contains("--bucket-width"));
+    for (option, key) in [("-W 2000", "1"), ("--bucket-width=500", "0.500")] {
+        let wide = OSLAT.replace("-c 1", option).replace("\"1\": 90", &format!("\"{key}\": 90"));
+        assert!(read(&wide).unwrap_err().starts_with("oslat ran with --bucket-width"), "{wide}");
+    }
 }
 
 #[test]
