@@ -20,13 +20,13 @@ fn observing(desk: &Desk, child: &Child, ended: usize) -> Pid {
         let lines = std::fs::read(&log).unwrap_or_default().iter().filter(|byte| **byte == b'\n').count();
         (lines == 1 + ended).then_some(())
     });
+    // Set up and warmed up in less. The worker of the repeat before is still a child for a moment after its line is in the log.
+    std::thread::sleep(Duration::from_millis(400));
     let children = format!("/proc/{0}/task/{0}/children", child.id());
     let worker = eventually("the worker", || {
         let text = std::fs::read_to_string(&children).ok()?;
         text.split_whitespace().next()?.parse::<i32>().ok()
     });
-    // Set up and warmed up in less.
-    std::thread::sleep(Duration::from_millis(400));
     Pid::from_raw(worker).unwrap()
 }
 
