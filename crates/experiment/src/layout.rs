@@ -59,6 +59,31 @@ pub enum CaseMetric {
     Misses,
 }
 
+/// What a figure of a case counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CaseUnit {
+    /// Nanoseconds.
+    Time,
+    /// A ratio.
+    Ratio,
+    /// Bytes a second.
+    Bandwidth,
+    /// Events in a sample.
+    Count,
+}
+
+impl CaseMetric {
+    /// What it counts.
+    pub fn unit(self) -> CaseUnit {
+        match self {
+            Self::Latency | Self::Min | Self::Mean | Self::P50 | Self::P99 | Self::Max | Self::Jitter => CaseUnit::Time,
+            Self::Slowdown | Self::Cost => CaseUnit::Ratio,
+            Self::Bandwidth | Self::TotalBandwidth => CaseUnit::Bandwidth,
+            Self::Misses => CaseUnit::Count,
+        }
+    }
+}
+
 impl fmt::Display for CaseMetric {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

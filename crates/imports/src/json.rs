@@ -65,12 +65,9 @@ pub fn read(text: &str) -> Result<Imported, String> {
     let tool = tool(&file)?;
     let length_s = length(&file);
     let line = file.command_line.clone().unwrap_or_default();
-    let interval_s = match tool {
-        "cyclictest" => told_interval(&line).unwrap_or(SHORTEST_INTERVAL_S),
-        "oslat" => SHORTEST_READING_S,
-        _ => SHORTEST_INTERVAL_S,
-    };
-    let is_whole = tool == "cyclictest" && option(&line, "-l", "--loops").is_none();
+    let told_s = told_interval(&line).filter(|_| tool == "cyclictest");
+    let shortest_s = if tool == "oslat" { SHORTEST_READING_S } else { SHORTEST_INTERVAL_S };
+    let of_whole_s = told_s.filter(|_| option(&line, "-l", "--loops").is_none());
     let system = file.sysinfo.unwrap_or_default();
     let in_ns = file.resolution_in_ns == Some(1) || system.resolution_in_ns == Some(1);
     let step_ns = if in_ns { 1.0 } else { US };
@@ -81,8 +78,8 @@ pub fn read(text: &str) -> Result<Imported, String> {
         let core = thread.cpu.unwrap_or(number);
         let name = if alone(core) { format!("core {core}") } else { format!("core {core}, thread {number}") };
         let histogram = histogram(tool, name, core, thread, step_ns, length_s)?;
-        histogram.check_interval(interval_s)?;
-        if let Some(interval_s) = told_interval(&line).filter(|_| is_whole) {
+        histogram.check_interval(told_s.unwrap_or(shortest_s))?;
+        if let Some(interval_s) = of_whole_s {
             histogram.check_whole(interval_s + told_distance(&line).max(DISTANCE_S) * f64::from(number))?;
         }
         Ok(histogram)

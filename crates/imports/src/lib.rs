@@ -63,13 +63,18 @@ impl ImportedHistogram {
         self.counts.iter().fold(self.beyond, |sum, (_, count)| sum.saturating_add(*count))
     }
 
+    /// The sum of all samples that are in the histogram, in steps; each may be longer by a bucket.
+    fn sum_inside(&self) -> u128 {
+        self.counts.iter().map(|(value, count)| u128::from(*value) * u128::from(*count)).sum()
+    }
+
     /// Compares the mean that the tool says with its histogram, whose steps round down.
     ///
     /// # Errors
     /// A mean that samples in these steps cannot have.
     fn check_mean(&self) -> Result<(), String> {
         let Some(mean) = self.mean else { return Ok(()) };
-        let inside = self.counts.iter().map(|(value, count)| *value as f64 * *count as f64).sum::<f64>();
+        let inside = self.sum_inside() as f64;
         let last = self.counts.last().map_or(0, |(value, _)| *value);
         let most = self.max.unwrap_or(last).max(last) as f64;
         let (samples, outside) = (self.samples() as f64, (self.beyond + self.missing) as f64);
@@ -146,7 +151,7 @@ impl ImportedHistogram {
         let Some(length_s) = self.length_s else { return Ok(()) };
         let longest_s = self.max.unwrap_or(0) as f64 * self.step_ns / 1e9;
         let outside = (self.beyond + self.missing) as f64 * longest_s;
-        let inside = self.counts.iter().map(|(value, count)| *value as f64 * *count as f64).sum::<f64>();
+        let inside = self.sum_inside() as f64;
         let most_s = self.samples() as f64 * interval_s + inside * self.step_ns / 1e9 + outside;
         if most_s + SECONDS_AT_THE_ENDS >= length_s / 2.0 {
             return Ok(());

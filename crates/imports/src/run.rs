@@ -162,20 +162,16 @@ fn case(tool: &str, histogram: &ImportedHistogram) -> Case {
 fn measurement(histogram: &ImportedHistogram, observed_s: f64) -> Measurement {
     // Of those beyond the histogram it is known that they are longer than its last step with samples.
     let last = histogram.counts.last().map_or(0, |(value, _)| *value);
-    let beyond = histogram.max.filter(|_| histogram.beyond > 0).map(|max| (max, histogram.beyond));
     let samples = histogram.samples();
-    let all = histogram.counts.iter().copied().chain(beyond);
-    let from_histogram: u128 = all.map(|(value, count)| u128::from(value) * u128::from(count)).sum();
     let overflow_from = match histogram.counts.is_empty() {
         true => histogram.min.unwrap_or(0),
         false => last.saturating_add(histogram.bucket),
     };
-    let inside: u128 = histogram.counts.iter().map(|(value, count)| u128::from(*value) * u128::from(*count)).sum();
-    let least = inside + u128::from(overflow_from) * u128::from(histogram.beyond);
+    let with_beyond = |each: u64| histogram.sum_inside() + u128::from(each) * u128::from(histogram.beyond);
     let sum = match histogram.mean {
         // rtla cuts its mean to whole steps.
-        Some(mean) => ((mean * samples as f64) as u128).max(least),
-        None => from_histogram,
+        Some(mean) => ((mean * samples as f64) as u128).max(with_beyond(overflow_from)),
+        None => with_beyond(histogram.max.unwrap_or(0)),
     };
     let samples = Samples {
         counts: Counts::new(histogram.counts.clone()),

@@ -1,6 +1,6 @@
 //! A run as text: headline, tables, what they show, what a reader must know.
 
-use waykeeper_experiment::layout::CaseMetric;
+use waykeeper_experiment::layout::{CaseMetric, CaseUnit};
 use waykeeper_run::{CaseRecord, ClockRecord, Run};
 use waykeeper_statistics::Verdict;
 
@@ -79,7 +79,7 @@ fn cases(run: &Run) -> String {
 }
 
 fn case_row(case: &CaseRecord, metric: CaseMetric, clock: &ClockRecord) -> Vec<String> {
-    let bandwidth = matches!(metric, CaseMetric::Bandwidth | CaseMetric::TotalBandwidth);
+    let bandwidth = metric.unit() == CaseUnit::Bandwidth;
     let of = |shown: bool, metric: CaseMetric| if shown { figure(metric, case.figure(metric)) } else { String::new() };
     vec![
         case.name.clone(),

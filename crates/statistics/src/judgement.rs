@@ -106,11 +106,10 @@ pub fn judge_at(budget: &Budget, figures: &Figures<'_>, confidence: f64) -> Judg
     }
 }
 
-/// What holds for samples that were rounded down has to hold for samples that were longer by all of that. The extremes are known to a
-/// step, also where the buckets of the histogram are wider.
+/// What holds for samples that were rounded down has to hold for samples that were longer by all of that.
 fn if_longer(judgement: Judgement, budget: &Budget, figures: &Figures<'_>, confidence: f64) -> Judgement {
     let by_ns = match budget.metric {
-        Metric::Max | Metric::Min | Metric::Jitter => figures.rounded_down_ns.min(figures.tick_ns),
+        Metric::Max | Metric::Min | Metric::Jitter => rounded_extremes_ns(figures),
         _ => figures.rounded_down_ns,
     };
     if by_ns <= 0.0 || budget.metric.unit() != LimitUnit::Nanoseconds {
@@ -133,17 +132,20 @@ fn if_the_smallest_was_longer(
     figures: &Figures<'_>,
     confidence: f64,
 ) -> Judgement {
-    let by_ns = figures.rounded_down_ns.min(figures.tick_ns);
+    let by_ns = rounded_extremes_ns(figures);
     if budget.metric != Metric::Jitter || judgement.kind != JudgementKind::Broken || by_ns <= 0.0 {
         return judgement;
     }
-    match judge_samples(&budget.lowered_by(-by_ns), figures, confidence).kind {
-        JudgementKind::Broken => judgement,
-        _ => Judgement::too_thin(&format!(
-            "the samples are rounded down to whole steps of {}, and with one step less the limit is kept",
-            format_ns(by_ns)
-        )),
-    }
+    let why = || {
+        let step = format_ns(by_ns);
+        format!("the samples are rounded down to whole steps of {step}, and with one step less the limit is kept")
+    };
+    unless_it_differs(judgement, &budget.lowered_by(-by_ns), figures, confidence, why)
+}
+
+/// By how much the extremes of samples that were rounded down may be longer: a step, also where the buckets of their histogram are wider.
+fn rounded_extremes_ns(figures: &Figures<'_>) -> f64 {
+    figures.rounded_down_ns.min(figures.tick_ns)
 }
 
 /// What is said of the exact extremes has to hold for samples that were a step of the counter longer, or shorter. Means are right without it,
@@ -162,12 +164,27 @@ fn if_a_step_apart(judgement: Judgement, budget: &Budget, figures: &Figures<'_>,
         JudgementKind::Broken => budget.lowered_by(-by_ns),
         JudgementKind::TooThin => return judgement,
     };
-    match judge_samples(&other, figures, confidence).kind {
-        kind if (kind == JudgementKind::Broken) == (judgement.kind == JudgementKind::Broken) => judgement,
-        _ => Judgement::too_thin(&format!(
-            "the limit is nearer to what was seen than a step of the counter, {}, which each sample may be off by",
-            format_ns(figures.tick_ns)
-        )),
+    let why = || {
+        let step = format_ns(figures.tick_ns);
+        format!(
+            "the limit is nearer to what was seen than a step of the counter, {step}, which each sample may be off by"
+        )
+    };
+    unless_it_differs(judgement, &other, figures, confidence, why)
+}
+
+/// A judgement, unless a budget with a limit beside its own is broken where it is not, or the other way round.
+fn unless_it_differs(
+    judgement: Judgement,
+    other: &Budget,
+    figures: &Figures<'_>,
+    confidence: f64,
+    why: impl Fn() -> String,
+) -> Judgement {
+    let is_broken = |judgement: &Judgement| judgement.kind == JudgementKind::Broken;
+    match is_broken(&judge_samples(other, figures, confidence)) == is_broken(&judgement) {
+        true => judgement,
+        false => Judgement::too_thin(&why()),
     }
 }
 

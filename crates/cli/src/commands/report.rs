@@ -23,8 +23,7 @@ pub fn report(arguments: &Report) -> Result<Exit, Failure> {
     if let Some(session) = session(&arguments.runs)? {
         return record(arguments, &session);
     }
-    let sources = arguments.runs.iter().map(|run| ReportedRun::read(run)).collect::<Result<Vec<_>, _>>()?;
-    say_what_is_missing(&sources);
+    let sources = read_runs(&arguments.runs)?;
     if let Some(folder) = &arguments.svg {
         pictures(folder, &sources)?;
         if arguments.out.is_none() {
@@ -38,11 +37,13 @@ pub fn report(arguments: &Report) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// What a page lacks stands on the page, and whoever made it hears of it too.
-fn say_what_is_missing(sources: &[ReportedRun]) {
-    for source in sources {
+/// Reads runs. What their page will lack stands on the page, and whoever makes it hears of it too.
+fn read_runs(folders: &[PathBuf]) -> Result<Vec<ReportedRun>, Failure> {
+    let sources = folders.iter().map(|run| ReportedRun::read(run)).collect::<Result<Vec<_>, _>>()?;
+    for source in &sources {
         source.missing.iter().for_each(|what| say(Kind::Note, &format!("{}: {what}", source.name)));
     }
+    Ok(sources)
 }
 
 /// The session of `kpi` that is named, where one is.
@@ -61,8 +62,7 @@ pub(super) fn session(paths: &[PathBuf]) -> Result<Option<KpiSession>, Failure> 
 /// Writes the acceptance record of a session.
 fn record(arguments: &Report, session: &KpiSession) -> Result<Exit, Failure> {
     let report = KpiReport::new(session)?;
-    let sources = runs_of(session).iter().map(|run| ReportedRun::read(run)).collect::<Result<Vec<_>, _>>()?;
-    say_what_is_missing(&sources);
+    let sources = read_runs(&runs_of(session))?;
     if let Some(folder) = &arguments.svg {
         pictures(folder, &sources)?;
         if arguments.out.is_none() {

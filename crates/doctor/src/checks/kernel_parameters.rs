@@ -2,7 +2,7 @@
 
 use crate::check::{Check, Looked, NotSeen, fine, found};
 use crate::finding::{Fix, Seen, Severity};
-use crate::parameters::unknown::{contradicted, ineffective};
+use crate::parameters::unknown::ineffective_words;
 use crate::view::View;
 
 pub(super) const CHECK: Check = Check {
@@ -15,8 +15,7 @@ pub(super) const CHECK: Check = Check {
 
 fn look(view: &View) -> Result<Looked, NotSeen> {
     let words = view.words()?;
-    let mut unknown = contradicted(words, view.last);
-    unknown.extend(words.words.iter().filter_map(|word| Some((word, ineffective(word, view.last)?))));
+    let unknown = ineffective_words(words, view.last);
     if unknown.is_empty() {
         let seen = vec![Seen::new("/proc/cmdline", format!("{} parameters", words.words.len()))];
         return fine("none that is known to do nothing", seen);

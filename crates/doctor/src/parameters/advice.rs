@@ -5,7 +5,7 @@ use serde::Serialize;
 use waykeeper_linux::format_cpulist;
 
 use super::names;
-use super::unknown::{contradicted, ineffective, unknown};
+use super::unknown::{ineffective_words, unknown};
 use crate::checks::nohz_full::NOHZ_FULL;
 use crate::command_line::BootParameter;
 use crate::cores::parse_parameter;
@@ -70,9 +70,7 @@ pub fn advise(view: &View) -> Advice {
             (booted, Ok(())) => advice.add.push(parameter(booted.map(ToString::to_string))),
         }
     }
-    let mut ineffective_words = contradicted(&words, view.last);
-    ineffective_words.extend(words.words.iter().filter_map(|word| Some((word, ineffective(word, view.last)?))));
-    for (word, row) in ineffective_words {
+    for (word, row) in ineffective_words(&words, view.last) {
         let text = word.to_string();
         // What is replaced goes anyway.
         if advice.add.iter().any(|added| added.replaces.as_ref() == Some(&text)) {

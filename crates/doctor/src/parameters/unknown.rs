@@ -124,14 +124,20 @@ const VALUES: [(&str, &[&str]); 8] = [
 ];
 
 /// Lists of cores.
-const LISTS: [&str; 4] = ["isolcpus", "nohz_full", "rcu_nocbs", "irqaffinity"];
+const LISTS: [&str; 4] = ["isolcpus", "nohz_full", RCU_NOCBS, "irqaffinity"];
 
 /// The list of cores that takes the cores' callbacks of RCU from them, where the kernel cannot read it: from all cores
 /// (kernel/rcu/tree_nocb.h, rcu_nocb_setup). Every other list is ignored then.
 pub(crate) const RCU_NOCBS: &str = "rcu_nocbs";
 
+/// The words of a command line that do nothing, or not what was meant, on a machine whose cores have numbers up to `last`.
+pub(crate) fn ineffective_words(line: &CommandLine, last: u32) -> Vec<(&BootParameter, Ineffective)> {
+    let alone = line.words.iter().filter_map(|word| Some((word, ineffective(word, last)?)));
+    contradicted(line, last).into_iter().chain(alone).collect()
+}
+
 /// Whether a word does nothing, or not what was meant, on a machine whose cores have numbers up to `last`.
-pub(crate) fn ineffective(word: &BootParameter, last: u32) -> Option<Ineffective> {
+fn ineffective(word: &BootParameter, last: u32) -> Option<Ineffective> {
     if let Some(row) = unknown(word) {
         return Some(Ineffective { status: row.status.into(), instead: row.instead.map(str::to_owned) });
     }
@@ -169,7 +175,7 @@ fn ineffective_list(name: &str, value: &str, last: u32) -> Option<Ineffective> {
 
 /// Words of a command line that take back what the last one of their name says: of lists with different cores the kernel takes the
 /// first alone (kernel/sched/isolation.c, housekeeping_setup).
-pub(crate) fn contradicted(line: &CommandLine, last: u32) -> Vec<(&BootParameter, Ineffective)> {
+fn contradicted(line: &CommandLine, last: u32) -> Vec<(&BootParameter, Ineffective)> {
     let of = |name: &'static str| {
         let cores = move |word: &BootParameter| Some(parse_parameter(name, word.value.as_deref()?, last)?.1);
         let counts = line.words.iter().rev().find(|word| word.is(name)).and_then(cores);

@@ -6,7 +6,7 @@
 mod drawing;
 
 use plotters::style::RGBColor;
-use waykeeper_experiment::layout::CaseMetric;
+use waykeeper_experiment::layout::{CaseMetric, CaseUnit};
 use waykeeper_report::figure::seconds;
 use waykeeper_report::figure_of_metric;
 use waykeeper_run::spread::FigureSpread;
@@ -314,13 +314,11 @@ fn sweep(data: &Data, at: usize) -> Option<Picture> {
     let ends = lines.iter().flat_map(|line| &line.bars).map(|(_, (_, high))| *high);
     let most = values.chain(ends).fold(0.0, f64::max);
     let points: Vec<String> = sweep.points.iter().enumerate().map(|(at, name)| format!("{at}: {name}")).collect();
-    let shown: fn(f64) -> String = match sweep.metric {
-        CaseMetric::Slowdown | CaseMetric::Cost => |value| figure_of_metric(CaseMetric::Slowdown, Some(value)),
-        CaseMetric::Bandwidth | CaseMetric::TotalBandwidth => {
-            |value| figure_of_metric(CaseMetric::Bandwidth, Some(value))
-        }
-        CaseMetric::Misses => |value| figure_of_metric(CaseMetric::Misses, Some(value)),
-        _ => format_ns,
+    let shown: fn(f64) -> String = match sweep.metric.unit() {
+        CaseUnit::Ratio => |value| figure_of_metric(CaseMetric::Slowdown, Some(value)),
+        CaseUnit::Bandwidth => |value| figure_of_metric(CaseMetric::Bandwidth, Some(value)),
+        CaseUnit::Count => |value| figure_of_metric(CaseMetric::Misses, Some(value)),
+        CaseUnit::Time => format_ns,
     };
     (most > 0.0).then(|| Picture {
         title: sweep.title(data.runs.len()),

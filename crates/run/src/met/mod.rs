@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use waykeeper_experiment::describe::Experiment;
 use waykeeper_experiment::expectation::{CaseName, Expectation, Statement, Term};
-use waykeeper_experiment::layout::CaseMetric;
+use waykeeper_experiment::layout::{CaseMetric, CaseUnit};
 use waykeeper_experiment::mitigation::{self, NONE};
 use waykeeper_workload::format_ns;
 
@@ -244,17 +244,11 @@ fn pace(repeat: &RepeatRecord) -> Option<f64> {
 }
 
 fn show(metric: CaseMetric, figure: f64) -> String {
-    match metric {
-        CaseMetric::Latency
-        | CaseMetric::Mean
-        | CaseMetric::Min
-        | CaseMetric::P50
-        | CaseMetric::P99
-        | CaseMetric::Max
-        | CaseMetric::Jitter => format_ns(figure),
-        CaseMetric::Bandwidth | CaseMetric::TotalBandwidth => format!("{:.0} MB/s", figure / 1e6),
-        CaseMetric::Slowdown | CaseMetric::Cost => format!("x{figure:.2}"),
-        CaseMetric::Misses => format!("{figure:.1}"),
+    match metric.unit() {
+        CaseUnit::Time => format_ns(figure),
+        CaseUnit::Bandwidth => format!("{:.0} MB/s", figure / 1e6),
+        CaseUnit::Ratio => format!("x{figure:.2}"),
+        CaseUnit::Count => format!("{figure:.1}"),
     }
 }
 
