@@ -14,7 +14,7 @@ use waykeeper_resctrl::{
 
 use crate::backing::{Backing, BufferMemory, Work};
 use crate::files::Mounted;
-use crate::files::devices::DeviceFiles;
+use crate::files::devices::{DeviceFiles, Outside};
 use crate::files::mounting::Tree;
 use crate::files::resctrl::ResctrlFiles;
 use crate::hardware::{Hardware, Throttles};
@@ -318,9 +318,9 @@ impl Room {
 }
 
 impl Room {
-    /// Mounts registers, locked regions and the tables of mounts at a folder.
-    pub(crate) fn mount_devices(&self, at: &Path) -> io::Result<Mounted> {
-        Mounted::new(DeviceFiles::new(self.shared()), at, "waykeeper", "waykeeper", None)
+    /// Mounts registers, locked regions and the tables of mounts at a folder. The tables hide what is mounted outside.
+    pub(crate) fn mount_devices(&self, at: &Path, outside: Outside) -> io::Result<Mounted> {
+        Mounted::new(DeviceFiles::new(self.shared(), outside), at, "waykeeper", "waykeeper", None)
     }
 }
 

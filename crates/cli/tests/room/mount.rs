@@ -1,48 +1,22 @@
 //! `mount`.
 
-use std::ops::{Deref, DerefMut};
 use std::path::Path;
 use std::process::{Child, Stdio};
-use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
 use crate::{wait_until, waykeeper};
-
-/// Whoever mounts something on this machine reads; who must see nothing of that writes.
-pub static OUTSIDE: RwLock<()> = RwLock::new(());
-
-/// The program, with something mounted on this machine.
-struct Mounting {
-    child: Child,
-    _outside: RwLockReadGuard<'static, ()>,
-}
-
-impl Deref for Mounting {
-    type Target = Child;
-
-    fn deref(&self) -> &Child {
-        &self.child
-    }
-}
-
-impl DerefMut for Mounting {
-    fn deref_mut(&mut self) -> &mut Child {
-        &mut self.child
-    }
-}
 
 fn is_mounted(at: &Path) -> bool {
     let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap();
     mounts.lines().any(|line| line.split(' ').nth(1) == at.to_str())
 }
 
-fn mounted(at: &Path) -> Mounting {
-    let outside = OUTSIDE.read().unwrap_or_else(PoisonError::into_inner);
+fn mounted(at: &Path) -> Child {
     let child = waykeeper(&["mount", "apollo-lake-e3950", at.to_str().unwrap(), "--kernel", "6.1"])
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
     wait_until("it is mounted", || at.join("schemata").exists());
-    Mounting { child, _outside: outside }
+    child
 }
 
 fn signal(child: &Child, signal: rustix::process::Signal) {
@@ -181,10 +155,8 @@ fn the_socket_is_its_owners_and_what_is_put_in_its_place_stays() {
     let folder = tempfile::tempdir().unwrap();
     let (at, socket) = (folder.path().join("at"), folder.path().join("socket"));
     std::fs::create_dir(&at).unwrap();
-    let outside = OUTSIDE.read().unwrap_or_else(PoisonError::into_inner);
     let arguments = ["mount", "apollo-lake-e3950", at.to_str().unwrap(), "--socket", socket.to_str().unwrap()];
-    let child = waykeeper(&arguments).stderr(Stdio::null()).spawn().unwrap();
-    let mut child = Mounting { child, _outside: outside };
+    let mut child = waykeeper(&arguments).stderr(Stdio::null()).spawn().unwrap();
     wait_until("it listens", || socket.exists());
     assert_eq!(socket.metadata().unwrap().permissions().mode() & 0o777, 0o600);
     std::fs::remove_file(&socket).unwrap();

@@ -16,6 +16,7 @@ use super::cover::{at, bind, can_move_mounts, cover, lay_over};
 use super::cpus;
 use super::mounts::Mounts;
 use super::syscalls::{install, pass, take};
+use crate::files::devices::Outside;
 use crate::load::placeholder;
 use crate::machine::machine_of;
 use crate::room::{Room, RoomSpec};
@@ -37,7 +38,7 @@ pub(super) fn run(entry: RoomEntry, alive: &OwnedFd) -> io::Result<i32> {
     let RoomEntry { platform, kernel, backing, loads, command } = entry;
     let machine = machine_of(&platform, kernel).ok();
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
-    lay_out(&platform, machine.as_ref())?;
+    let outside = lay_out(&platform, machine.as_ref())?;
     let mut placed = Vec::new();
     for load in loads {
         let pid = placeholder(&load)?;
@@ -48,20 +49,20 @@ pub(super) fn run(entry: RoomEntry, alive: &OwnedFd) -> io::Result<i32> {
         Some(_) => Some(room.mount_resctrl(Path::new("/sys/fs/resctrl"))?),
         None => None,
     };
-    let _devices = devices(&room)?;
+    let _devices = devices(&room, outside)?;
     room.start(&placed).map_err(io::Error::other)?;
     let _socket = room.listen(Path::new(SOCKET))?;
     let mounts = Mounts::new(room.shared(), resctrl);
     wait_for(start(&command, mounts)?)
 }
 
-/// Everything that does not change while the room is there.
-fn lay_out(platform: &waykeeper_platform::Platform, machine: Option<&ResctrlMachine>) -> io::Result<()> {
+/// Everything that does not change while the room is there. Gives what of outside the tables of mounts have to hide.
+fn lay_out(platform: &waykeeper_platform::Platform, machine: Option<&ResctrlMachine>) -> io::Result<Outside> {
     let hosts_filesystems = std::fs::read_to_string("/proc/filesystems")?;
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     mount("proc", "/proc", "proc", flags, None::<&std::ffi::CStr>)
         .map_err(|error| at(Path::new("/proc"), "cannot mount a new")(error.into()))?;
-    detach_others()?;
+    let outside = detach_others()?;
     can_move_mounts()?;
     cover(Path::new("/run"), &["waykeeper", "lock"])?;
     for folder in [OWN, STAGE, "/run/lock"] {
@@ -98,24 +99,27 @@ fn lay_out(platform: &waykeeper_platform::Platform, machine: Option<&ResctrlMach
         std::fs::create_dir_all(path.parent().unwrap_or(cpu))?;
         std::fs::write(&path, content)?;
     }
-    Ok(())
+    Ok(outside)
 }
 
 /// Takes what is mounted outside as resctrl out of sight: clients look for it in the table of mounts. Outside it stays.
-fn detach_others() -> io::Result<()> {
+/// Gives what cannot be unmounted: without root, what was mounted before is locked.
+fn detach_others() -> io::Result<Outside> {
+    let mut kept = Outside::new();
     for line in std::fs::read_to_string("/proc/self/mounts")?.lines() {
-        if let [_, at, "resctrl" | "fuse.resctrl", ..] = line.split(' ').collect::<Vec<_>>()[..] {
-            // Without root what was mounted outside is locked, and stays in the table.
-            let _ = unmount(at, UnmountFlags::DETACH | UnmountFlags::NOFOLLOW);
+        if let [_, at, "resctrl" | "fuse.resctrl", ..] = line.split(' ').collect::<Vec<_>>()[..]
+            && unmount(at, UnmountFlags::DETACH | UnmountFlags::NOFOLLOW).is_err()
+        {
+            kept.push(at.to_owned());
         }
     }
-    Ok(())
+    Ok(kept)
 }
 
 /// Registers, locked regions and the tables of mounts.
-fn devices(room: &Room) -> io::Result<crate::Mounted> {
+fn devices(room: &Room, outside: Outside) -> io::Result<crate::Mounted> {
     let stage = Path::new(STAGE);
-    let mounted = room.mount_devices(stage)?;
+    let mounted = room.mount_devices(stage, outside)?;
     for (from, to) in [("cpu", "/dev/cpu"), ("pseudo_lock", "/dev/pseudo_lock")] {
         std::fs::create_dir(to)?;
         bind(&stage.join(from), Path::new(to))?;

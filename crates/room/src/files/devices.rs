@@ -46,7 +46,11 @@ pub(crate) struct DeviceFiles {
     shared: Arc<Shared>,
     began: SystemTime,
     regions: Mutex<Regions>,
+    outside: Outside,
 }
+
+/// Where resctrl is mounted outside and cannot be unmounted in the room: a user's namespace keeps what was there before.
+pub(crate) type Outside = Vec<String>;
 
 /// Regions that were seen: their numbers, and what was written to them.
 #[derive(Debug, Default)]
@@ -56,8 +60,8 @@ struct Regions {
 }
 
 impl DeviceFiles {
-    pub fn new(shared: Arc<Shared>) -> Self {
-        Self { shared, began: SystemTime::now(), regions: Mutex::default() }
+    pub fn new(shared: Arc<Shared>, outside: Outside) -> Self {
+        Self { shared, began: SystemTime::now(), regions: Mutex::default(), outside }
     }
 
     fn node(&self, inode: u64) -> Option<Node> {
@@ -157,8 +161,8 @@ impl DeviceFiles {
                 let value = self.shared.read_msr(core, offset as u32).map_err(|_| Errno::EIO)?;
                 Ok(value.to_le_bytes().repeat(size / 8))
             }
-            Node::Mounts => Ok(cut(&seen_mounts("/proc/thread-self/mounts", &self.options())?)),
-            Node::MountInfo => Ok(cut(&seen_mounts("/proc/thread-self/mountinfo", &self.options())?)),
+            Node::Mounts => Ok(cut(&seen_mounts("/proc/thread-self/mounts", &self.outside, &self.options())?)),
+            Node::MountInfo => Ok(cut(&seen_mounts("/proc/thread-self/mountinfo", &self.outside, &self.options())?)),
             Node::Region(number) => {
                 let bytes = self.region_bytes(number).ok_or(Errno::ENODEV)?;
                 let regions = self.regions.lock().unwrap_or_else(PoisonError::into_inner);
@@ -206,22 +210,31 @@ impl DeviceFiles {
 }
 
 /// The table of mounts with resctrl's line as the kernel would write it, and without the room's other parts' true type.
-fn seen_mounts(real: &str, options: &str) -> Result<Vec<u8>, Errno> {
+fn seen_mounts(real: &str, outside: &Outside, options: &str) -> Result<Vec<u8>, Errno> {
     let text = std::fs::read_to_string(real).map_err(|_| Errno::EIO)?;
-    Ok(rewrite(&text, options).into_bytes())
+    Ok(rewrite(&text, outside, options).into_bytes())
 }
 
-/// Rewrites lines of a mount table: `fuse.resctrl` becomes `resctrl` with its own options.
-pub(crate) fn rewrite(text: &str, options: &str) -> String {
+/// Rewrites lines of a mount table: `fuse.resctrl` becomes `resctrl` with its own options, and what is mounted outside is
+/// not in it.
+pub(crate) fn rewrite(text: &str, outside: &Outside, options: &str) -> String {
+    let mut hidden = outside.clone();
     let mut seen = String::with_capacity(text.len());
     for line in text.lines() {
         let mut fields: Vec<String> = line.split(' ').map(str::to_owned).collect();
-        if let Some(at) = fields.iter().position(|field| field == "fuse.resctrl") {
-            fields[at] = "resctrl".into();
-            // mounts: source target TYPE OPTIONS 0 0; mountinfo: ... - TYPE source SUPER_OPTIONS.
-            let is_info = at > 0 && fields[at - 1] == "-";
-            let place = if is_info { at + 2 } else { at + 1 };
-            if let Some(field) = fields.get_mut(place) {
+        // mounts: source target TYPE OPTIONS 0 0; mountinfo: ... target ... - TYPE source SUPER_OPTIONS.
+        let is_info = fields.len() > 6;
+        let kind = if is_info { fields.iter().position(|field| field == "-").map_or(0, |dash| dash + 1) } else { 2 };
+        let (target, options_at) = if is_info { (4, kind + 2) } else { (1, kind + 1) };
+        let is_resctrl = fields.get(kind).is_some_and(|kind| kind == "resctrl" || kind == "fuse.resctrl");
+        // Once each: the room's own may be mounted over it, and stands below it in the table.
+        if is_resctrl && let Some(it) = hidden.iter().position(|it| fields.get(target) == Some(it)) {
+            hidden.remove(it);
+            continue;
+        }
+        if is_resctrl && fields[kind] == "fuse.resctrl" {
+            fields[kind] = "resctrl".into();
+            if let Some(field) = fields.get_mut(options_at) {
                 *field = if is_info { format!("rw{options}") } else { format!("rw,relatime{options}") };
             }
         }
@@ -345,10 +358,24 @@ mod tests {
     fn the_tables_of_mounts_show_resctrl_as_the_kernel_would() {
         let mounts = "proc /proc proc rw 0 0\nresctrl /sys/fs/resctrl fuse.resctrl rw,user_id=0 0 0\n";
         assert_eq!(
-            rewrite(mounts, ",cdp"),
+            rewrite(mounts, &Vec::new(), ",cdp"),
             "proc /proc proc rw 0 0\nresctrl /sys/fs/resctrl resctrl rw,relatime,cdp 0 0\n"
         );
         let info = "36 35 0:40 / /sys/fs/resctrl rw,relatime - fuse.resctrl resctrl rw,user_id=0\n";
-        assert_eq!(rewrite(info, ""), "36 35 0:40 / /sys/fs/resctrl rw,relatime - resctrl resctrl rw\n");
+        assert_eq!(rewrite(info, &Vec::new(), ""), "36 35 0:40 / /sys/fs/resctrl rw,relatime - resctrl resctrl rw\n");
+    }
+
+    #[test]
+    fn the_tables_of_mounts_hide_what_is_mounted_outside() {
+        let outside = vec!["/sys/fs/resctrl".to_owned(), "/home/jane/r".to_owned()];
+        let mounts = "resctrl /sys/fs/resctrl resctrl rw 0 0\nx /home/jane/r fuse.resctrl rw 0 0\n\
+                      resctrl /home/jane/r tmpfs rw 0 0\nresctrl /sys/fs/resctrl fuse.resctrl rw 0 0\n";
+        assert_eq!(
+            rewrite(mounts, &outside, ""),
+            "resctrl /home/jane/r tmpfs rw 0 0\nresctrl /sys/fs/resctrl resctrl rw,relatime 0 0\n"
+        );
+        let info = "36 35 0:40 / /home/jane/r rw,relatime - fuse.resctrl resctrl rw\n\
+                    37 35 0:41 / /home/jane rw,relatime - tmpfs resctrl rw\n";
+        assert_eq!(rewrite(info, &outside, ""), "37 35 0:41 / /home/jane rw,relatime - tmpfs resctrl rw\n");
     }
 }
