@@ -200,6 +200,7 @@ fn measurement(histogram: &ImportedHistogram, observed_s: f64) -> Measurement {
         privileges: Vec::new(),
         disturbances: BTreeMap::new(),
         counters: BTreeMap::new(),
+        waits_between_samples: false,
         cut_short: false,
         not_counted: None,
         remarks: Vec::new(),

@@ -1,12 +1,15 @@
 //! What stands side by side when two runs are compared.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use waykeeper_run::{CaseRecord, Run};
+use waykeeper_run::folder::Histograms;
+use waykeeper_run::{CaseRecord, RepeatRecord, Run};
 use waykeeper_statistics::{
     Arms, EffectDirection, Repeat, VerdictKind, compare as compare_repeats, hidden_by_empty_repeats, what_was_lacking,
 };
+use waykeeper_workload::format_ns;
 
 use crate::differences::{another_target, differences};
 use crate::length::Length;
@@ -21,6 +24,8 @@ pub struct ComparedRun<'r> {
     pub run: &'r Run,
     /// The keys of the workloads that its experiment defines itself, by workload; none where that is not known.
     pub workloads: Option<BTreeMap<String, BTreeMap<String, String>>>,
+    /// The samples of its repeats, by tag; empty where they are missing.
+    pub samples: Cow<'r, Histograms>,
 }
 
 /// Two runs, case by case.
@@ -127,7 +132,7 @@ impl RunComparison {
             a: compared(sides[0]),
             b: compared(sides[1]),
             differences: differences(sides, &pairs),
-            cases: pairs.iter().map(|pair| compared_case([a, b], *pair)).collect(),
+            cases: pairs.iter().map(|pair| compared_case(sides, *pair)).collect(),
             only_in_a: left(a, &|name| pairs.iter().any(|(a, _)| a.name == name)),
             only_in_b: left(b, &|name| pairs.iter().any(|(_, b)| b.name == name)),
         }
@@ -145,13 +150,13 @@ fn compared(ComparedRun { name, run, .. }: &ComparedRun<'_>) -> Compared {
     }
 }
 
-fn compared_case(runs: [&Run; 2], (a, b): Pair<'_>) -> ComparedCase {
+fn compared_case(sides: [&ComparedRun<'_>; 2], (a, b): Pair<'_>) -> ComparedCase {
     let both = |of: fn(&CaseRecord) -> Option<f64>| {
         let (a, b) = (of(a), of(b));
         let ratio = a.zip(b).filter(|(a, _)| *a != 0.0).map(|(a, b)| b / a);
         (a.is_some() || b.is_some()).then_some(Both { a, b, ratio })
     };
-    let (outcome, b_beside_a) = judge(runs, (a, b));
+    let (outcome, b_beside_a) = judge(sides, (a, b));
     ComparedCase {
         case: a.name.clone(),
         case_in_b: b.name.clone(),
@@ -161,34 +166,30 @@ fn compared_case(runs: [&Run; 2], (a, b): Pair<'_>) -> ComparedCase {
     }
 }
 
-fn judge([a, b]: [&Run; 2], (a_case, b_case): Pair<'_>) -> (BesideA, String) {
+fn judge(sides: [&ComparedRun<'_>; 2], (a_case, b_case): Pair<'_>) -> (BesideA, String) {
     if another_target(a_case, b_case) {
         return (BesideA::CannotTell, "another target".into());
     }
-    let repeats = |run: &Run, case: &CaseRecord| -> Vec<Repeat> {
+    let threshold = Threshold::of(sides, (a_case, b_case));
+    let repeats = |side: &ComparedRun<'_>, case: &CaseRecord| -> Vec<Repeat> {
         let repeats = case.repeats.iter().map(|repeat| Repeat {
             samples: repeat.samples,
             exposure_s: repeat.run_length_s,
             off_core_s: repeat.off_core_s(),
-            clusters: repeat.excursion_events,
+            clusters: threshold.excursions(side, repeat),
             max_ns: repeat.max_ns.unwrap_or_default(),
-            resolution_ns: run.clock.tick_ns,
+            resolution_ns: side.run.clock.tick_ns,
             cut_short: repeat.cut_short || repeat.not_counted.is_some(),
         });
         repeats.collect()
     };
-    let (unmitigated, mitigated) = (repeats(a, a_case), repeats(b, b_case));
+    let (unmitigated, mitigated) = (repeats(sides[0], a_case), repeats(sides[1], b_case));
     let threshold_ns = a_case.excursion_above_ns.unwrap_or_default();
     let Ok(compared) = compare_repeats(&Arms { unmitigated: &unmitigated, mitigated: &mitigated, threshold_ns }) else {
         return (BesideA::CannotTell, "nothing to compare".into());
     };
-    // Each run has its own threshold: events above different levels are different things.
-    let same_threshold = match (a_case.excursion_above_ns, b_case.excursion_above_ns) {
-        (Some(a), Some(b)) => (a - b).abs() <= 0.05 * a,
-        _ => false,
-    };
-    let rates = if same_threshold { compared.rates.answer } else { EffectDirection::NotShown };
-    let said = [word("excursions", rates), word("maxima", compared.maxima.answer)];
+    let rates = if threshold.is_common() { compared.rates.answer } else { EffectDirection::NotShown };
+    let said = [word(&threshold.excursions_of_both(), rates), word("maxima", compared.maxima.answer)];
     let said: Vec<_> = said.into_iter().flatten().collect();
     let is_worse = [rates, compared.maxima.answer].contains(&EffectDirection::Worse);
     let kind = match (said.is_empty(), is_worse) {
@@ -198,6 +199,10 @@ fn judge([a, b]: [&Run; 2], (a_case, b_case): Pair<'_>) -> (BesideA, String) {
     };
     if hidden_by_empty_repeats(&compared, kind).is_some() {
         return (BesideA::CannotTell, "cannot tell: no sample ended in some repeats".into());
+    }
+    if let (Threshold::Different(why), false) = (&threshold, kind == VerdictKind::Worse) {
+        let said = if said.is_empty() { String::new() } else { format!("; {}", said.join(", ")) };
+        return (BesideA::CannotTell, format!("cannot tell: {why}{said}"));
     }
     match (kind, what_was_lacking(&compared)) {
         (VerdictKind::Better, _) => (BesideA::Better, said.join(", ")),
@@ -210,10 +215,122 @@ fn judge([a, b]: [&Run; 2], (a_case, b_case): Pair<'_>) -> (BesideA, String) {
     }
 }
 
+/// What the excursions of both runs are.
+enum Threshold {
+    /// Events above the threshold that both have, or in neither run.
+    Common,
+    /// Samples above the higher of two thresholds, in nanoseconds.
+    Higher(f64),
+    /// They cannot be compared, for this reason.
+    Different(String),
+}
+
+impl Threshold {
+    fn of(sides: [&ComparedRun<'_>; 2], (a, b): Pair<'_>) -> Self {
+        let has_samples = |side: &ComparedRun<'_>, case: &CaseRecord| {
+            case.repeats.iter().all(|it| side.samples.contains_key(&it.histogram))
+        };
+        match (a.excursion_above_ns, b.excursion_above_ns) {
+            (None, None) => Self::Common,
+            // As a pilot finds it twice: a tick apart.
+            (Some(a_ns), Some(b_ns)) if (a_ns - b_ns).abs() <= 0.05 * a_ns => Self::Common,
+            (Some(a_ns), Some(b_ns)) if has_samples(sides[0], a) && has_samples(sides[1], b) => {
+                Self::Higher(a_ns.max(b_ns))
+            }
+            (a_ns, b_ns) => {
+                let above = |ns: Option<f64>| ns.map_or("not counted".into(), |ns| format!("above {}", format_ns(ns)));
+                Self::Different(format!("excursions are {} in A and {} in B", above(a_ns), above(b_ns)))
+            }
+        }
+    }
+
+    fn is_common(&self) -> bool {
+        !matches!(self, Self::Different(_))
+    }
+
+    /// How often a repeat was above it.
+    fn excursions(&self, side: &ComparedRun<'_>, repeat: &RepeatRecord) -> u64 {
+        let (Self::Higher(ns), Some(samples)) = (self, side.samples.get(&repeat.histogram)) else {
+            return repeat.excursion_events;
+        };
+        let limit = ns / side.run.clock.tick_ns;
+        let above = samples.iter_recorded().filter(|step| step.value_iterated_to() as f64 > limit);
+        above.map(|step| step.count_at_value()).sum::<u64>() + repeat.overflow
+    }
+
+    fn excursions_of_both(&self) -> String {
+        match self {
+            Self::Higher(ns) => format!("samples above {}", format_ns(*ns)),
+            Self::Common | Self::Different(_) => "excursions".into(),
+        }
+    }
+}
+
 fn word(what: &str, answer: EffectDirection) -> Option<String> {
     match answer {
         EffectDirection::Better => Some(format!("{what} lower")),
         EffectDirection::Worse => Some(format!("{what} higher")),
         EffectDirection::NotShown => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use hdrhistogram::Histogram;
+    use waykeeper_run::folder;
+
+    use super::*;
+
+    const TICK_NS: f64 = 2.5;
+
+    /// A run of one case with six repeats, each with so many samples of 120 ns and of 200 ns, and events above a threshold.
+    fn run(above_ns: f64, of_120_ns: u64, of_200_ns: u64, events: u64) -> (Run, Histograms) {
+        let kept = concat!(env!("CARGO_MANIFEST_DIR"), "/../cli/tests/released/0.1.0/simulated");
+        let mut run = folder::read(Path::new(kept)).unwrap();
+        run.cases.retain(|case| case.name == "none");
+        run.clock.tick_ns = TICK_NS;
+        let case = &mut run.cases[0];
+        case.excursion_above_ns = Some(above_ns);
+        let repeat = |at: u32| RepeatRecord {
+            repeat: at,
+            excursion_events: events,
+            max_ns: Some(200.0),
+            histogram: format!("r{at}"),
+            ..case.repeats[0].clone()
+        };
+        case.repeats = (1..=6).map(repeat).collect();
+        let mut samples = Histogram::new_with_bounds(1, 1 << 20, 2).unwrap();
+        samples.record_n((120.0 / TICK_NS) as u64, of_120_ns).unwrap();
+        samples.record_n((200.0 / TICK_NS) as u64, of_200_ns).unwrap();
+        let samples = (1..=6).map(|at| (format!("r{at}"), samples.clone())).collect();
+        (run, samples)
+    }
+
+    fn compare([a, b]: [&(Run, Histograms); 2], has_samples: bool) -> (BesideA, String) {
+        let [a, b] = [a, b].map(|(run, samples)| {
+            let samples = if has_samples { samples.clone() } else { Histograms::new() };
+            ComparedRun { name: "x".into(), run, workloads: None, samples: Cow::Owned(samples) }
+        });
+        let case = RunComparison::new([&a, &b]).cases.remove(0);
+        (case.outcome, case.b_beside_a)
+    }
+
+    #[test]
+    fn runs_with_two_thresholds_are_compared_above_the_higher_one() {
+        // A counted everything above 100 ns, B what was above 150 ns: its fewer events are more of the long ones.
+        let (a, b) = (run(100.0, 90, 2, 92), run(150.0, 90, 40, 40));
+        let (outcome, text) = compare([&a, &b], true);
+        assert_eq!((outcome, &*text), (BesideA::Worse, "samples above 150 ns higher"));
+        let (outcome, text) = compare([&b, &a], true);
+        assert_eq!((outcome, &*text), (BesideA::Better, "samples above 150 ns lower"));
+        // Without the samples nobody knows how many of A's were above 150 ns.
+        let (outcome, text) = compare([&a, &b], false);
+        assert_eq!(outcome, BesideA::CannotTell);
+        assert_eq!(text, "cannot tell: excursions are above 100 ns in A and above 150 ns in B");
+        // A tick apart, the events themselves are compared.
+        let (outcome, text) = compare([&run(100.0, 0, 40, 4), &run(102.5, 0, 40, 40)], false);
+        assert_eq!((outcome, &*text), (BesideA::Worse, "excursions higher"));
     }
 }

@@ -225,7 +225,7 @@ impl All<'_> {
         let solo = self.find(case, &case.mitigation, true).filter(|_| !case.solo())?;
         let pairs = self.measured[loaded].repeats.iter().zip(&self.measured[solo].repeats);
         let counted = pairs.filter(|(with, without)| with.not_counted.is_none() && without.not_counted.is_none());
-        counted.map(|(with, without)| Some(with.on_core_mean_ns()? / without.on_core_mean_ns()?)).collect()
+        counted.map(|(with, without)| Some(with.samples.mean_ns()? / without.samples.mean_ns()?)).collect()
     }
 
     fn effect_of_group(&self, case: &Case) -> Effect {

@@ -43,6 +43,9 @@ pub struct Measurement {
     pub disturbances: BTreeMap<String, f64>,
     /// Counters by name.
     pub counters: BTreeMap<String, u64>,
+    /// The target waits between its samples, for a time, a message or a packet.
+    #[serde(default)]
+    pub waits_between_samples: bool,
     /// It was interrupted before its time.
     pub cut_short: bool,
     /// Why it does not count, where the conditions of its case did not hold all the time.
@@ -63,7 +66,8 @@ impl Measurement {
     /// known to lie within samples: see [`within_samples_s`].
     pub fn off_core_s(&self) -> f64 {
         let off_core_ms = self.disturbances.get(OFF_CORE_MS).copied().unwrap_or_default();
-        within_samples_s(off_core_ms, self.samples.count, self.samples.mean_ns().unwrap_or_default(), self.observed_s)
+        let (count, mean_ns) = (self.samples.count, self.samples.mean_ns().unwrap_or_default());
+        within_samples_s(off_core_ms, self.waits_between_samples, count, mean_ns, self.observed_s)
     }
 
     /// Bytes a second of the target: in all, or within its samples.

@@ -88,16 +88,13 @@ pub fn alone<'r>(run: &'r Run, like: &CaseRecord) -> Option<&'r CaseRecord> {
     })
 }
 
-/// The slowdown in each repeat that counts in both cases, off-core time left out.
+/// The slowdown in each repeat that counts in both cases: the mean beside neighbours over the mean alone. As in the tables,
+/// time off the core is in both.
 pub fn slowdowns(case: &CaseRecord, alone: &CaseRecord) -> Vec<f64> {
-    let on_core_ns = |repeat: &RepeatRecord| {
-        let off_core_ns = repeat.off_core_s() * 1e9 / repeat.samples.max(1) as f64;
-        repeat.mean_ns.map(|mean| mean - off_core_ns).filter(|mean| *mean > 0.0)
-    };
     let pairs = case.repeats.iter().filter_map(|repeat| {
         let other = alone.repeats.iter().find(|other| other.repeat == repeat.repeat)?;
         let counts = repeat.not_counted.is_none() && other.not_counted.is_none();
-        Some(on_core_ns(repeat)? / on_core_ns(other)?).filter(|ratio| counts && ratio.is_finite())
+        Some(repeat.mean_ns? / other.mean_ns?).filter(|ratio| counts && ratio.is_finite())
     });
     pairs.collect()
 }
@@ -137,6 +134,15 @@ mod tests {
         assert!((found.high - 2.37062).abs() < 1e-4 && found.n == 2, "{found:?}");
         run.cases[1].repeats.truncate(1);
         assert_eq!(spread(&run, &run.cases[1], CaseMetric::Slowdown), None);
+    }
+
+    #[test]
+    fn time_off_the_core_is_in_a_slowdown() {
+        let mut loaded = case(true, &[24.0]);
+        loaded.repeats[0].run_length_s = 240e-9;
+        loaded.repeats[0].disturbances.insert(crate::off_core::OFF_CORE_MS.into(), 100e-6);
+        assert!(loaded.repeats[0].off_core_s() > 0.0);
+        assert_eq!(slowdowns(&loaded, &case(false, &[10.0])), [2.4]);
     }
 
     #[test]

@@ -171,6 +171,7 @@ fn repeat_record(index: usize, measurement: &Measurement, tag: &str, throughput:
         excursions: samples.excursions,
         excursion_events: samples.excursion_events,
         histogram: repeat_tag(tag, index),
+        waits_between_samples: measurement.waits_between_samples,
         cut_short: measurement.cut_short,
         not_counted: measurement.not_counted.clone(),
         packets: measurement.packets.clone(),

@@ -336,6 +336,11 @@ impl Pattern {
         }
     }
 
+    /// Whether it waits between its samples: for a time, a message or a packet.
+    pub fn waits_between_samples(&self) -> bool {
+        self.period_ns().is_some() || self.sleeps()
+    }
+
     /// Whether it is a loop of Waykeeper's own, which reads the clock around each sample.
     pub fn is_timed_loop(&self) -> bool {
         matches!(

@@ -1,5 +1,6 @@
 //! `waykeeper compare`.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use waykeeper_report::{BesideA, ComparedRun, RunComparison};
@@ -13,8 +14,13 @@ use crate::failure::Failure;
 /// Prints two runs side by side, and judges them if that is wanted.
 pub fn compare(arguments: &Compare) -> Result<Exit, Failure> {
     let (a, b) = (folder::read(&arguments.a)?, folder::read(&arguments.b)?);
-    let side =
-        |path: &Path, run| ComparedRun { name: path.display().to_string(), run, workloads: folder::workloads(path) };
+    let side = |path: &Path, run| ComparedRun {
+        name: path.display().to_string(),
+        run,
+        workloads: folder::workloads(path),
+        // Without them runs with different thresholds cannot be judged, which is said then.
+        samples: Cow::Owned(folder::read_samples(path, run).unwrap_or_default()),
+    };
     let comparison = RunComparison::new([&side(&arguments.a, &a), &side(&arguments.b, &b)]);
     match arguments.json {
         true => print_json(&comparison)?,

@@ -206,6 +206,7 @@ impl Answer {
             privileges: self.privileges,
             disturbances: self.disturbances,
             counters: self.counters,
+            waits_between_samples: target.waits_between_samples(),
             cut_short: self.cut_short,
             not_counted: self.not_counted,
             remarks: self.remarks,

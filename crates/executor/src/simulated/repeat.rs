@@ -195,6 +195,7 @@ impl SimulatedRepeat<'_> {
             privileges: Vec::new(),
             disturbances: BTreeMap::new(),
             counters: self.counters(counted),
+            waits_between_samples: case.target.pattern.waits_between_samples(),
             cut_short: observed.ps < self.length_ps() && !observed.enough,
             not_counted: None,
             remarks: Vec::new(),

@@ -1,5 +1,7 @@
 //! Several runs side by side: each beside the first one, as `waykeeper compare` puts them.
 
+use std::borrow::Cow;
+
 use waykeeper_report::{ComparedRun, RunComparison};
 
 use super::escape;
@@ -22,7 +24,12 @@ pub fn comparison(sources: &[ReportedRun]) -> String {
 }
 
 fn side(source: &ReportedRun) -> ComparedRun<'_> {
-    ComparedRun { name: source.name.clone(), run: &source.run, workloads: source.workloads.clone() }
+    ComparedRun {
+        name: source.name.clone(),
+        run: &source.run,
+        workloads: source.workloads.clone(),
+        samples: Cow::Borrowed(&source.samples),
+    }
 }
 
 fn beside(first: &ReportedRun, other: &ReportedRun, name: &str) -> String {

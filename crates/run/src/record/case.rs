@@ -117,7 +117,8 @@ impl RepeatRecord {
     /// [`within_samples_s`].
     pub fn off_core_s(&self) -> f64 {
         let off_core_ms = self.disturbances.get(OFF_CORE_MS).copied().unwrap_or_default();
-        within_samples_s(off_core_ms, self.samples, self.mean_ns.unwrap_or_default(), self.run_length_s)
+        let mean_ns = self.mean_ns.unwrap_or_default();
+        within_samples_s(off_core_ms, self.waits_between_samples, self.samples, mean_ns, self.run_length_s)
     }
 }
 
@@ -206,6 +207,10 @@ pub struct RepeatRecord {
     pub excursion_events: u64,
     /// Tag of its histograms in `samples.hlog` and `excursions.hlog`.
     pub histogram: String,
+    /// The target waits between its samples, for a time, a message or a packet: how much of the time off its core lies in
+    /// them is not known.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub waits_between_samples: bool,
     /// It was interrupted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cut_short: bool,

@@ -46,7 +46,7 @@ impl RepeatSeen {
             tick_ns: samples.tick_ns,
             min_ns: measurement.min_ns(),
             max_ns: measurement.max_ns(),
-            mean_ns: measurement.on_core_mean_ns(),
+            mean_ns: measurement.samples.mean_ns(),
             above: budgets.iter().map(above).collect(),
             misses: measurement.misses,
             neighbours_per_s: rate.filter(|_| !measurement.neighbours.is_empty()),
