@@ -14,7 +14,7 @@ use super::budget::{Budget, LimitUnit, Metric};
 use super::mean::half_width;
 use super::proportion::{clopper_pearson, samples_to_exclude};
 use super::rate::rate_excluded_by_none;
-use super::wording::{digits, per_second, range_ns};
+use super::wording::{at_least, at_most, at_most_per_second, digits, range_ns};
 
 /// The share of samples under which exceeding a `max` or `jitter` is to be shown, unless the budget says otherwise.
 const WANTED_SHARE: f64 = 1e-3;
@@ -267,10 +267,11 @@ impl At<'_> {
             return thin;
         }
         let a_second = rate_excluded_by_none(figures.exposure_s, *confidence);
-        let a_second = if a_second.is_finite() { format!(" and {}", per_second(a_second)) } else { String::new() };
+        let a_second =
+            if a_second.is_finite() { format!(" and {}", at_most_per_second(a_second)) } else { String::new() };
         Judgement::not_seen_broken(&format!(
             "in {samples} samples (rate below {} a sample{a_second} at {}, if samples are independent); the largest was {largest}",
-            digits(self.limits(0).upper, 2),
+            at_most(self.limits(0).upper, 2),
             self.percent(),
         ))
     }
@@ -281,12 +282,12 @@ impl At<'_> {
         let fewest = samples_to_exclude(wanted, self.confidence);
         let shown = self.limits(0).upper;
         // As many digits as it takes to see that the one is above the other.
-        let figures = (2..7).find(|figures| digits(shown, *figures) != digits(wanted, *figures)).unwrap_or(7);
+        let figures = (2..7).find(|figures| at_most(shown, *figures) != digits(wanted, *figures)).unwrap_or(7);
         (samples < fewest).then(|| {
             Judgement::too_thin(&format!(
                 "none of {samples} samples {bad}, which shows only a rate below {} a sample at {}; {} a sample takes \
                  {fewest} samples",
-                digits(shown, figures),
+                at_most(shown, figures),
                 self.percent(),
                 digits(wanted, 2),
             ))
@@ -312,19 +313,19 @@ impl At<'_> {
         if limits.lower > allowed {
             return Judgement::broken(&format!(
                 "{seen}, at least {} of all at {percent} if samples are independent; {allows}",
-                digits(limits.lower, 2)
+                at_least(limits.lower, 2)
             ));
         }
         if limits.upper <= allowed {
-            let share = digits(limits.upper, 2);
+            let share = at_most(limits.upper, 2);
             return Judgement::not_seen_broken(&format!(
                 "in {samples} samples (rate below {share} a sample at {percent}, if samples are independent): {seen}; {allows}"
             ));
         }
         Judgement::too_thin(&format!(
             "{seen}, between {} and {} of all, each at {percent}; {allows}",
-            digits(limits.lower, 2),
-            digits(limits.upper, 2)
+            at_least(limits.lower, 2),
+            at_most(limits.upper, 2)
         ))
     }
 
@@ -374,7 +375,7 @@ impl At<'_> {
         }
         Judgement::not_seen_broken(&format!(
             "in {samples} samples: no miss (rate below {} a sample at {}, if samples are independent)",
-            digits(self.limits(0).upper, 2),
+            at_most(self.limits(0).upper, 2),
             self.percent()
         ))
     }

@@ -11,7 +11,7 @@ use super::comparison::{Arms, COMPARABLE_EXPOSURES, Comparison, EffectDirection,
 use super::effect::Effect;
 use super::rank::least_p_of_ranks;
 use super::rate::{Counted, rate_interval};
-use super::wording::{digits, p_value, per_second, range_ns};
+use super::wording::{at_least, at_most, at_most_per_second, digits, p_value, per_second, range_ns};
 
 /// What can be said of a mitigation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -164,13 +164,17 @@ fn rate_in_words(counted: Counted) -> String {
     let Counted { events, exposure_s } = counted;
     let interval = rate_interval(events, exposure_s, CONFIDENCE);
     if events == 0 {
-        return format!("none in {} (below {} at 95 %)", format_ns(exposure_s * 1e9), per_second(interval.upper));
+        return format!(
+            "none in {} (below {} at 95 %)",
+            format_ns(exposure_s * 1e9),
+            at_most_per_second(interval.upper)
+        );
     }
     format!(
         "{} (95 % interval {} to {})",
         per_second(events as f64 / exposure_s),
-        digits(interval.lower, 3),
-        digits(interval.upper, 3)
+        at_least(interval.lower, 3),
+        at_most(interval.upper, 3)
     )
 }
 

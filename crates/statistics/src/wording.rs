@@ -12,6 +12,11 @@ pub(super) fn per_second(rate: f64) -> String {
     format!("{}/s", digits(rate, 3))
 }
 
+/// The same of a bound from above.
+pub(super) fn at_most_per_second(rate: f64) -> String {
+    format!("{}/s", at_most(rate, 3))
+}
+
 /// Two durations as a range, or the one that both are.
 pub(super) fn range_ns(low: f64, high: f64) -> String {
     let (low, high) = (format_ns(low), format_ns(high));
@@ -33,6 +38,28 @@ pub fn digits(value: f64, significant: usize) -> String {
     format!("{value:.decimals$}")
 }
 
+/// A bound from above with so many significant digits: never below it.
+pub(super) fn at_most(bound: f64, significant: usize) -> String {
+    outwards(bound, significant, 1.0)
+}
+
+/// A bound from below with so many significant digits: never above it.
+pub(super) fn at_least(bound: f64, significant: usize) -> String {
+    outwards(bound, significant, -1.0)
+}
+
+/// A bound whose last digit is one further in this direction where rounding to the nearest would bring it nearer.
+fn outwards(bound: f64, significant: usize, direction: f64) -> String {
+    let nearest = digits(bound, significant);
+    let rounded = nearest.parse().unwrap_or(bound);
+    // What differs by the last bits only was rounded by nobody.
+    if !bound.is_finite() || bound <= 0.0 || (bound - rounded) * direction <= 1e-9 * bound {
+        return nearest;
+    }
+    let last_digit = 10_f64.powi(bound.log10().floor() as i32 - significant as i32 + 1);
+    digits(rounded + direction * last_digit, significant)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -45,6 +72,23 @@ mod tests {
         }
         assert_eq!(digits(2.9957e-6, 2), "3.0e-6");
         assert_eq!(digits(f64::INFINITY, 2), "inf");
+    }
+
+    #[test]
+    fn bounds_are_rounded_outwards() {
+        for (bound, upper, lower) in [
+            (0.04045, "0.041", "0.040"),
+            (0.03996, "0.040", "0.039"),
+            (0.9990, "1.0", "0.99"),
+            (1.438e-6, "1.5e-6", "1.4e-6"),
+            (9.96, "10", "9.9"),
+            (0.25, "0.25", "0.25"),
+            (0.1 + 0.2, "0.30", "0.30"),
+            (0.0, "0", "0"),
+            (f64::INFINITY, "inf", "inf"),
+        ] {
+            assert_eq!((&*at_most(bound, 2), &*at_least(bound, 2)), (upper, lower), "{bound}");
+        }
         assert_eq!(p_value(0.0079365), "p = 0.0079");
         assert_eq!(p_value(1e-9), "p < 0.001");
         assert_eq!(range_ns(75.0, 75.0), "75 ns");

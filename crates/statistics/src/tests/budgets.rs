@@ -194,7 +194,7 @@ fn too_few_samples_for_the_wanted_rate_are_too_thin() {
     assert_eq!(found.kind, JudgementKind::TooThin);
     assert_eq!(
         found.text,
-        "too thin to say: none of 2994 samples over 10 us, which shows only a rate below 0.0010001 a sample at 95 %; 0.0010 \
+        "too thin to say: none of 2994 samples over 10 us, which shows only a rate below 0.0011 a sample at 95 %; 0.0010 \
          a sample takes 2995 samples"
     );
     assert_eq!(judge_samples("max<=10us@1e-6", 1_000_000, &[]).kind, JudgementKind::TooThin);
@@ -359,9 +359,9 @@ fn misses_and_slowdowns_are_judged_by_repeat() {
     let none = judge_counts("misses==0", &[0; 5], &[], 0.95);
     assert_eq!(none.kind, JudgementKind::NotSeenBroken);
     assert!(none.text.contains("100 samples") && none.text.contains("below 0.030 a sample at 95 %"), "{}", none.text);
-    // 1 - 0.025^(1/100) = 0.0362.
+    // 1 - 0.025^(1/100) = 0.0362, rounded outwards.
     let stricter = judge_counts("misses==0", &[0; 5], &[], 0.975);
-    assert!(stricter.text.contains("below 0.036 a sample at 97.5 %"), "{}", stricter.text);
+    assert!(stricter.text.contains("below 0.037 a sample at 97.5 %"), "{}", stricter.text);
     // ln 0.05 / ln (1 - 0.01) = 298.07.
     let thin = judge_counts("misses==0@0.01", &[0; 5], &[], 0.95);
     assert_eq!(thin.kind, JudgementKind::TooThin);
