@@ -73,7 +73,9 @@ def test_counts_quantiles_means_and_maxima_follow_from_the_histograms(folder):
         assert (points["ns"].iloc[0], points["share"].iloc[0]) == (case.min_ns, 1)
         assert points["ns"].iloc[-1] == case.max_ns and points["share"].iloc[-1] * case.samples == pytest.approx(counts["samples"].iloc[-1])
         assert points["ns"].is_monotonic_increasing and points["share"].is_monotonic_decreasing
-        assert run.events(case.case).samples == case.excursion_events
+        events = run.events(case.case)
+        assert events.samples == case.excursion_events
+        assert str(events).startswith(f"{events.samples} maxima of events" if events.samples else "no samples"), str(events)
 
 
 def test_a_case_is_its_repeats_that_count(folder):

@@ -27,9 +27,9 @@ class Distribution:
     overflow: int
     """Samples beyond the histogram's range."""
     min_ns: Optional[float]
-    """The smallest sample, exact."""
+    """The smallest sample, exact. None without samples, and of events: of their maxima only the histogram is kept."""
     max_ns: Optional[float]
-    """The largest sample, exact. It belongs to `run_length_s` and bounds nothing."""
+    """The largest sample, exact. It belongs to `run_length_s` and bounds nothing. None where `min_ns` is."""
     run_length_s: float
     """The time in which the samples were taken, seconds."""
 
@@ -83,6 +83,8 @@ class Distribution:
         return pd.DataFrame({"ns": ns, "share": share})
 
     def __str__(self) -> str:
-        if self.max_ns is None:
+        if not self.samples:
             return f"no samples in {format_s(self.run_length_s)}"
+        if self.max_ns is None:
+            return f"{self.samples} maxima of events, seen in {format_s(self.run_length_s)}"
         return f"{self.samples} samples, the largest {format_ns(self.max_ns)}, seen in {format_s(self.run_length_s)}"
