@@ -3,7 +3,7 @@
 mod whole_programs;
 
 use waykeeper_platform::{CoreId, Platform};
-use waykeeper_simulator::{Engine, Estimate, Program, Role, Sampling};
+use waykeeper_simulator::{Engine, Estimate, Program, Role, Sampling, Window};
 use waykeeper_workload::{ImageSize, Loop, Operation, Pattern, TickBody};
 
 use whole_programs::{IN_ORDER, MICROSECOND, OUT_OF_ORDER, mser, sample};
@@ -33,7 +33,7 @@ fn first(engine: &mut Engine) -> u64 {
 }
 
 fn sampling(windows: u64, accesses: u64, warm_up_us: u64) -> Sampling {
-    Sampling { windows, accesses, warm_up_ps: warm_up_us * MICROSECOND, seed: 1 }
+    Sampling { windows, accesses, warm_up_ps: warm_up_us * MICROSECOND, functional: false, seed: 1 }
 }
 
 /// The first pass, estimated.
@@ -133,6 +133,49 @@ fn a_warm_up_takes_about_the_time_that_it_was_given() {
     let median = warmed[warmed.len() / 2];
     assert!((50 * MICROSECOND..200 * MICROSECOND).contains(&median), "{warmed:?}");
     assert!(*warmed.last().unwrap() < 400 * MICROSECOND, "{warmed:?}");
+}
+
+/// A warm-up of all programs without time, where it is long enough for that.
+fn functional(windows: u64, accesses: u64, warm_up_us: u64) -> Sampling {
+    Sampling { functional: true, ..sampling(windows, accesses, warm_up_us) }
+}
+
+#[test]
+fn windows_after_a_warm_up_without_time_are_those_of_a_pass_in_full() {
+    let pattern = mser(ImageSize::Qcif);
+    for (core, beside) in [(IN_ORDER, &[2, 3]), (OUT_OF_ORDER, &[5, 6])] {
+        let windows = |sampling| sampled(engine(pattern.clone(), core, beside, 1), sampling).1.windows;
+        // Warm-ups that come to more than the pass: nothing is left out.
+        let (full, without) = (windows(sampling(4, 6000, 1_000_000)), windows(functional(4, 6000, 1000)));
+        let places = |windows: &[Window]| windows.iter().map(|window| window.first).collect::<Vec<_>>();
+        assert_eq!(places(&full), places(&without));
+        let time = |windows: &[Window]| windows.iter().map(|window| window.ps).sum::<u64>() as f64;
+        let off = time(&without) / time(&full) - 1.0;
+        assert!(off.abs() < TOLERANCE, "core {core} beside {beside:?}: off by {off:.3}");
+        let mostly = without.iter().filter(|window| 2 * window.functional_ps > window.warmed_ps).count();
+        assert!(mostly >= 2, "{without:?}");
+    }
+}
+
+#[test]
+fn warm_ups_stay_in_time_beside_who_keeps_time() {
+    let target = Program { core: IN_ORDER, pattern: mser(ImageSize::Sqcif), role: Role::Target };
+    let [outer, inner] = [(64, 64), (1, 64)].map(|(count, stride)| Loop { count, stride });
+    let pattern = Pattern::Walk { operation: Operation::Read, outer, inner };
+    let periodic =
+        Pattern::Buffer { bytes: 1 << 16, stride: 64, operation: Operation::Read, period_ns: 1e4, offset_ns: None };
+    for (pattern, some) in [(pattern, true), (periodic, false)] {
+        let beside = Program { core: 2, pattern, role: Role::Neighbour };
+        let engine = Engine::new(&platform(), &[target.clone(), beside], &[], 1).unwrap();
+        let windows = sampled(engine, functional(4, 500, 1000)).1.windows;
+        assert_eq!(windows.iter().any(|window| window.functional_ps > 0), some, "{windows:?}");
+    }
+    // Nobody takes back what a program alone brought in.
+    let windows = sampled(engine(mser(ImageSize::Qcif), IN_ORDER, &[], 1), functional(4, 500, 10_000)).1.windows;
+    assert!(
+        windows.iter().all(|window| window.functional_ps == 0 && window.warmed_ps < 700 * MICROSECOND),
+        "{windows:?}"
+    );
 }
 
 #[test]

@@ -79,9 +79,14 @@ impl SimulatedRepeat<'_> {
             let fast = counted.memory_reads(case.target.core);
             FastCheck::new(&full.reads, full.ps as f64 / PS_PER_S, fast, observed.ps as f64 / PS_PER_S)
         });
+        let without_time = functional.map(|warmed| warm - warmed.timed_ps).or_else(|| {
+            let all = own.estimates().iter().flat_map(|pass| &pass.windows).map(|window| window.functional_ps);
+            let windows: Vec<u64> = all.filter(|ps| *ps > 0).collect();
+            (!windows.is_empty()).then(|| windows.iter().sum::<u64>() / windows.len() as u64)
+        });
         let simulation = Simulation {
             wall_s: Some(begun.elapsed().as_secs_f64()),
-            functional_warm_up_s: functional.map(|warmed| (warm - warmed.timed_ps) as f64 / PS_PER_S),
+            functional_warm_up_s: without_time.map(|ps| ps as f64 / PS_PER_S),
             accesses: self.programs.iter().map(|program| counted.simulated(program.core)).sum(),
             skipped_accesses: self.programs.iter().map(|program| counted.skipped(program.core)).sum(),
             fast_check,
@@ -106,7 +111,7 @@ impl SimulatedRepeat<'_> {
         let mut engine = engine()?;
         let skips = assignment.fast && engine.set_skipping();
         if let Some(sampling) = assignment.case.sampled {
-            engine.sample(windows(sampling, assignment.seed))?;
+            engine.sample(windows(sampling, !assignment.timed_warm_up, assignment.seed))?;
         }
         if assignment.explain > 0 {
             engine.explain(assignment.explain, self.warm_up_ps());
@@ -238,9 +243,9 @@ impl SimulatedRepeat<'_> {
 }
 
 /// Windows as an engine has them. All cases of a repeat have one seed, so that they are measured at the same accesses.
-fn windows(sampling: Sampling, seed: u64) -> waykeeper_simulator::Sampling {
+fn windows(sampling: Sampling, functional: bool, seed: u64) -> waykeeper_simulator::Sampling {
     let Sampling { windows, accesses, warm_up } = sampling;
-    waykeeper_simulator::Sampling { windows, accesses, warm_up_ps: (warm_up.0 * 1e3) as u64, seed }
+    waykeeper_simulator::Sampling { windows, accesses, warm_up_ps: (warm_up.0 * 1e3) as u64, functional, seed }
 }
 
 /// What the passes of a repeat rest on.

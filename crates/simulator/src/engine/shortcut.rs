@@ -67,6 +67,11 @@ impl Engine {
         self.shortcuts.shortcut = Some(shortcut);
     }
 
+    /// Whether it takes any.
+    pub(crate) fn takes_shortcuts(&self) -> bool {
+        self.shortcuts.are_taken()
+    }
+
     /// Whether the target, if there is one, makes passes without a miss: only then is it worth a look.
     #[inline]
     pub(super) fn is_target_quiet(&self) -> bool {

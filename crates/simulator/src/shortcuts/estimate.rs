@@ -11,8 +11,10 @@ pub struct Window {
     pub instructions: u64,
     /// Picoseconds that it took.
     pub ps: u64,
-    /// Picoseconds in full detail before it; 0 if it followed on another window, or on what took no time.
+    /// Picoseconds of warm-up before it; 0 if it followed on another window, or on what took no time.
     pub warmed_ps: u64,
+    /// Those of them that went by without time.
+    pub functional_ps: u64,
     /// Lines that its accesses read from memory: not those of page walks and prefetchers.
     pub memory_reads: u64,
 }
@@ -88,6 +90,7 @@ mod tests {
             instructions: *accesses,
             ps: *ps,
             warmed_ps: 0,
+            functional_ps: 0,
             memory_reads: ps / 100,
         };
         Estimate { accesses, instructions: accesses, windows: windows.iter().map(window).collect() }

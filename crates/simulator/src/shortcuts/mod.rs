@@ -9,4 +9,6 @@ pub mod forward;
 pub mod sampled;
 pub mod sampling;
 pub mod skip;
+pub mod together;
 pub mod warm_up;
+pub mod window_warm_up;

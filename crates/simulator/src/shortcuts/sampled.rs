@@ -10,16 +10,18 @@ use crate::core::world::World;
 use crate::shortcuts::estimate::{Estimate, Window};
 use crate::shortcuts::forward::{Before, forward};
 use crate::shortcuts::sampling::Sampling;
+use crate::shortcuts::window_warm_up::WindowWarmUp;
 use crate::time::NEVER;
 
 /// A pass that is measured in windows.
 ///
-/// Before each window the program runs in full detail for the warm-up's time. When to begin with that, the pace of the
-/// last such stretch tells; as it may have changed, the program looks again after each time of a warm-up, and if the
-/// window is still far it goes forward once more. The first stretch begins with the pass, and gives the first pace.
+/// Before each window the program warms up. When to begin with that, the pace of the last stretch in time tells; as it may
+/// have changed, the program looks again after each part of a warm-up that is in time, and if the window is still far it
+/// goes forward once more. The first stretch begins with the pass, and gives the first pace.
 #[derive(Debug, Clone)]
 pub struct Sampled {
     sampling: Sampling,
+    warm_up: WindowWarmUp,
     /// Accesses of a pass.
     pass: u64,
     random: Xorshift,
@@ -39,8 +41,21 @@ pub struct Sampled {
     since: (u64, u64),
     /// Picoseconds and accesses of the last stretch.
     pace: Option<(u64, u64)>,
+    warming: Warming,
     seen: Vec<Window>,
     estimates: Vec<Estimate>,
+}
+
+/// How far the warm-up before the next window is.
+#[derive(Debug, Clone, Copy, Default)]
+struct Warming {
+    /// Stretches without time that were made.
+    stretches: usize,
+    /// The program rests until all have gone forward together, itself up to this access.
+    together: Option<u64>,
+    /// When it began, in the engine's time, and the picoseconds that stretches without time stood for since.
+    since: u64,
+    without_time: u64,
 }
 
 /// How things stood when a window began.
@@ -50,7 +65,8 @@ struct Open {
     position: u64,
     instructions: u64,
     reads: u64,
-    warmed_ps: u64,
+    /// Picoseconds of warm-up in time, and without.
+    warmed: [u64; 2],
 }
 
 /// The distance to a window, in distances of a warm-up, from which on a program goes forward.
@@ -58,9 +74,10 @@ const FAR: u64 = 2;
 
 impl Sampled {
     /// Windows for passes of so many accesses.
-    pub fn new(sampling: Sampling, pass: u64, random: Xorshift) -> Self {
+    pub fn new(sampling: Sampling, warm_up: WindowWarmUp, pass: u64, random: Xorshift) -> Self {
         Self {
             sampling,
+            warm_up,
             pass,
             random,
             offset: 0,
@@ -72,6 +89,7 @@ impl Sampled {
             look_at: NEVER,
             since: (0, 0),
             pace: None,
+            warming: Warming::default(),
             seen: Vec::new(),
             estimates: Vec::new(),
         }
@@ -80,36 +98,49 @@ impl Sampled {
     /// Between windows: gives the access to go forward to, or stays in detail.
     fn approach(&mut self, now: u64, reads: u64) -> Option<u64> {
         self.look_at = NEVER;
+        self.warming = Warming { since: now, ..Warming::default() };
         if self.window == self.sampling.windows {
             self.due_at = NEVER;
             return Some(NEVER);
         }
         self.due_at = self.sampling.first_of(self.window, self.pass) + self.offset;
         if self.due_at == self.position {
-            self.open(now, reads, 0);
+            self.open(now, reads, [0, 0]);
             return None;
         }
-        let needed = if self.pace.is_none() && self.sampling.warm_up_ps > 0 { NEVER } else { self.needed() };
-        let from = self.due_at.saturating_sub(needed);
-        if from > self.position {
+        let has_pace = self.pace.is_some() || self.sampling.warm_up_ps == 0;
+        if has_pace && let Some(from) = self.way_to_window() {
             return Some(from);
         }
         self.in_detail(now);
         None
     }
 
+    /// The access from which on the rest of the warm-up leads up to the window, if the program is to go there, or to go
+    /// on from there without time.
+    fn way_to_window(&self) -> Option<u64> {
+        let Warming { stretches, .. } = self.warming;
+        let needed = self.accesses_in(self.warm_up.left_before(stretches));
+        let left = self.due_at.saturating_sub(self.position);
+        // In the midst of a warm-up a little more comes to the next stretch; what comes alone counts as no warm-up.
+        if left > if stretches == 0 { needed } else { needed.saturating_mul(FAR) } {
+            return Some(self.due_at - needed);
+        }
+        (stretches < self.warm_up.stretches.len()).then_some(self.position)
+    }
+
     /// A stretch in detail begins here.
     fn in_detail(&mut self, now: u64) {
         self.since = (now, self.position);
-        self.look_at = match self.sampling.warm_up_ps {
+        self.look_at = match self.warm_up.in_time_after(self.warming.stretches) {
             0 => NEVER,
             warm_up => now + warm_up,
         };
     }
 
-    fn open(&mut self, now: u64, reads: u64, warmed_ps: u64) {
+    fn open(&mut self, now: u64, reads: u64, warmed: [u64; 2]) {
         let Self { position, instructions, .. } = *self;
-        self.open = Some(Open { at: now, position, instructions, reads, warmed_ps });
+        self.open = Some(Open { at: now, position, instructions, reads, warmed });
         let end = position + self.sampling.accesses;
         // The last steps of a pass, after its last access, belong to a window that goes up to there.
         self.due_at = if end >= self.pass { NEVER } else { end };
@@ -125,7 +156,8 @@ impl Sampled {
             accesses: self.position - open.position,
             instructions: self.instructions - open.instructions,
             ps: now - open.at,
-            warmed_ps: open.warmed_ps,
+            warmed_ps: open.warmed.iter().sum(),
+            functional_ps: open.warmed[1],
             memory_reads: reads - open.reads,
         });
     }
@@ -137,11 +169,88 @@ impl Sampled {
         }
     }
 
-    /// Accesses that take the time of a warm-up.
-    fn needed(&self) -> u64 {
+    /// Accesses that take so many picoseconds.
+    fn accesses_in(&self, time: u64) -> u64 {
         let (ps, accesses) = self.pace.unwrap_or((1, 0));
-        let needed = u128::from(self.sampling.warm_up_ps) * u128::from(accesses) / u128::from(ps);
-        u64::try_from(needed).unwrap_or(NEVER)
+        u64::try_from(u128::from(time) * u128::from(accesses) / u128::from(ps)).unwrap_or(NEVER)
+    }
+
+    /// Picoseconds that so many accesses take.
+    fn time_of(&self, reads: u64) -> u64 {
+        let (ps, accesses) = self.pace.unwrap_or((0, 1));
+        u64::try_from(u128::from(reads) * u128::from(ps) / u128::from(accesses)).unwrap_or(NEVER)
+    }
+
+    /// Rests where the next stretch without time is one of all programs, up to some access before the window.
+    fn wait_for_others(&mut self, program: &mut Program) -> bool {
+        while self.window < self.sampling.windows && self.warming.stretches < self.warm_up.stretches.len() {
+            let upto = self.due_at.saturating_sub(self.accesses_in(self.warm_up.left_after(self.warming.stretches)));
+            if upto > self.position {
+                self.warming.together = Some(upto);
+                program.core_at = NEVER;
+                return true;
+            }
+            // The window is nearer than that.
+            self.warming.stretches += 1;
+        }
+        false
+    }
+
+    /// Whether it rests until all programs go forward together.
+    pub fn waits_for_others(&self) -> bool {
+        self.warming.together.is_some()
+    }
+
+    /// Picoseconds up to which all are to go forward together, from now on.
+    pub fn time_together(&self) -> u64 {
+        self.warming.together.map_or(0, |upto| self.time_of(upto.saturating_sub(self.position)))
+    }
+
+    /// A few accesses without time, of a stretch that began at time 0 and that all programs make; returns when the next one
+    /// comes.
+    pub fn forward_some(&mut self, program: &mut Program, world: &mut World, most: u64, time: u64) -> u64 {
+        let upto = self.warming.together.unwrap_or(0).min(self.position + most);
+        let before = self.position;
+        self.forward_to(program, upto, world);
+        match self.position - before {
+            0 => NEVER,
+            done => time + self.time_of(done),
+        }
+    }
+
+    /// All have gone forward together, for so many picoseconds: what follows is in time.
+    pub fn went_together(&mut self, now: u64, ps: u64) {
+        self.warming.together = None;
+        self.warming.stretches += 1;
+        self.warming.without_time += ps;
+        self.in_detail(now);
+    }
+
+    /// The others cannot go forward: what is left of this warm-up is in time.
+    pub fn goes_alone(&mut self, now: u64) {
+        self.warming.together = None;
+        self.in_detail(now);
+        self.look_at = now + self.warm_up.left_before(self.warming.stretches);
+        self.warming.stretches = self.warm_up.stretches.len();
+    }
+
+    fn forward_to(&mut self, program: &mut Program, until: u64, world: &mut World) {
+        while self.position < until {
+            let Some(step) = program.stream.next() else { break };
+            self.count(&step);
+            match step {
+                WorkloadStep::Access(access) => forward(program, access, world),
+                WorkloadStep::End => {
+                    program.again = Some(Op::End);
+                    break;
+                }
+                WorkloadStep::Compute { .. }
+                | WorkloadStep::Mispredicted { .. }
+                | WorkloadStep::Start
+                | WorkloadStep::Wait(_)
+                | WorkloadStep::Release { .. } => {}
+            }
+        }
     }
 
     /// What its samples rest on, pass after pass.
@@ -184,14 +293,17 @@ impl Detour for Sampled {
             return self.approach(now, reads);
         }
         if self.position >= self.due_at {
-            self.open(now, reads, now - self.since.0);
+            self.open(now, reads, [now - self.warming.since, self.warming.without_time]);
             return None;
         }
         self.take_pace(now);
-        self.look_at = now + self.sampling.warm_up_ps;
-        let left = self.due_at - self.position;
-        let needed = self.needed();
-        (left > FAR * needed).then(|| self.due_at - needed)
+        if self.warming.stretches < self.warm_up.stretches.len() {
+            return self.way_to_window();
+        }
+        self.look_at = now + self.warm_up.settle;
+        let is_far = self.due_at - self.position > FAR * self.accesses_in(self.warm_up.settle);
+        self.warming.stretches = if is_far { 0 } else { self.warming.stretches };
+        is_far.then(|| self.way_to_window()).flatten()
     }
 
     /// The pass is over: what its windows say of it, if there was one.
@@ -211,24 +323,15 @@ impl Detour for Sampled {
     /// Goes forward without time until the stream has returned so many accesses, or to the end of the pass.
     fn leave(&mut self, program: &mut Program, until: u64, world: &mut World) {
         let before = Before::new(world);
-        while self.position < until {
-            let Some(step) = program.stream.next() else { break };
-            self.count(&step);
-            match step {
-                WorkloadStep::Access(access) => forward(program, access, world),
-                WorkloadStep::End => {
-                    program.again = Some(Op::End);
-                    break;
-                }
-                WorkloadStep::Compute { .. }
-                | WorkloadStep::Mispredicted { .. }
-                | WorkloadStep::Start
-                | WorkloadStep::Wait(_)
-                | WorkloadStep::Release { .. } => {}
-            }
-        }
+        let from = self.position;
+        self.forward_to(program, until, world);
         before.restore(world);
-        self.in_detail(program.now);
+        if self.position > from {
+            (self.warming.since, self.warming.without_time) = (program.now, 0);
+        }
+        if !self.wait_for_others(program) {
+            self.in_detail(program.now);
+        }
     }
 
     fn measures_all(&self) -> bool {
@@ -244,6 +347,10 @@ impl Detour for Sampled {
     }
 
     fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn as_any_mut(&mut self) -> &mut dyn Any {
         self
     }
 }

@@ -12,6 +12,7 @@ use crate::engine::running::Running;
 use crate::refused::Refused;
 use crate::shortcuts::estimate::Estimate;
 use crate::shortcuts::sampled::Sampled;
+use crate::shortcuts::window_warm_up::WindowWarmUp;
 
 /// How a pass is measured in windows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,8 +21,10 @@ pub struct Sampling {
     pub windows: u64,
     /// Accesses in each.
     pub accesses: u64,
-    /// Picoseconds in full detail before each.
+    /// Picoseconds before each, in full detail.
     pub warm_up_ps: u64,
+    /// Most of that goes by without time: all programs go forward together, each at the pace that it had in time.
+    pub functional: bool,
     /// Decides where in its share of the pass each window lies; the windows of equal seeds lie at equal accesses.
     pub seed: u64,
 }
@@ -67,8 +70,14 @@ impl Engine {
             );
             return refuse(why);
         }
+        let warm_up = match sampling.functional {
+            true => self.warm_up_together(target, sampling.warm_up_ps),
+            false => None,
+        };
+        let warm_up = warm_up.unwrap_or_else(|| WindowWarmUp::in_time(sampling.warm_up_ps));
         let Running::Stream(stream) = &mut self.running[target] else { return refuse("the target is no trace".into()) };
-        stream.detour = Some(Box::new(Sampled::new(sampling, pass.accesses, Xorshift::new(sampling.seed))));
+        let random = Xorshift::new(sampling.seed);
+        stream.detour = Some(Box::new(Sampled::new(sampling, warm_up, pass.accesses, random)));
         Ok(())
     }
 

@@ -23,7 +23,7 @@ const FIRST: u64 = 20_000_000;
 
 /// Each of those in between: nothing is counted of the first part, in which queues fill.
 const SLICE: u64 = 15_000_000;
-const LEAD: u64 = 5_000_000;
+pub(super) const LEAD: u64 = 5_000_000;
 
 /// The last one.
 const SETTLE: u64 = 100_000_000;
@@ -32,10 +32,10 @@ const SETTLE: u64 = 100_000_000;
 const STRETCHES: [u64; 5] = [1, 2, 3, 4, 6];
 
 /// Programs that have not come to rest after this time keep the warm-up in time.
-const TO_REST: u64 = 200_000_000;
+pub(super) const TO_REST: u64 = 200_000_000;
 
 /// So many accesses of a program come together, at most.
-const TOGETHER: u64 = 4;
+pub(super) const TOGETHER: u64 = 4;
 
 /// What an access of a pass takes before a pass was seen, picoseconds: most hit a cache of the core.
 const UNKNOWN: u64 = 5_000;
@@ -83,11 +83,8 @@ impl Engine {
     fn goes_forward(&self) -> bool {
         self.now == 0
             && self.running.iter().zip(&self.programs).all(|(running, program)| {
-                let can = matches!(
-                    program.pattern,
-                    Pattern::Walk { .. } | Pattern::Chase { .. } | Pattern::Buffer { .. } | Pattern::Trace { .. }
-                );
-                can && matches!(running, Running::Stream(stream) if stream.detour.is_none())
+                can_go_forward(&program.pattern)
+                    && matches!(running, Running::Stream(stream) if stream.detour.is_none())
             })
     }
 
@@ -192,8 +189,13 @@ impl Engine {
     }
 }
 
+/// Whether accesses of such a program can do without time.
+pub(super) fn can_go_forward(pattern: &Pattern) -> bool {
+    matches!(pattern, Pattern::Walk { .. } | Pattern::Chase { .. } | Pattern::Buffer { .. } | Pattern::Trace { .. })
+}
+
 /// A few accesses of a program, the first at `time`; returns when its next one comes.
-fn forward_some(stream: &mut Program, world: &mut World, mut time: u64) -> u64 {
+pub(super) fn forward_some(stream: &mut Program, world: &mut World, mut time: u64) -> u64 {
     let Some(pace) = Paced::of(stream) else { return NEVER };
     let (ps, accesses) =
         if pace.waits { pace.of_pass.unwrap_or((UNKNOWN, 1)) } else { pace.pace.unwrap_or((SLICE, 1)) };
@@ -227,7 +229,7 @@ fn forward_some(stream: &mut Program, world: &mut World, mut time: u64) -> u64 {
 
 /// How fast a program goes, as counted in the last stretch in time.
 #[derive(Debug, Clone, Default)]
-struct Paced {
+pub(super) struct Paced {
     /// When something is due: counting begins, or the program rests.
     due: u64,
     rest_at: u64,
@@ -249,6 +251,29 @@ struct Paced {
 }
 
 impl Paced {
+    /// Counts from this time on, until it is told to rest.
+    pub fn from(time: u64) -> Self {
+        Self { due: time, rest_at: NEVER, ..Self::default() }
+    }
+
+    /// Is to rest from now on.
+    pub fn rest_from(&mut self, now: u64) {
+        self.rest_at = now;
+        if self.counts {
+            self.due = now;
+        }
+    }
+
+    /// Goes on in time: counts anew from a while later on. Samples that began before `now` do not count.
+    pub fn go_on(&mut self, now: u64) {
+        let (from, rest_at) = (now + LEAD, NEVER);
+        *self = Self { due: from, rest_at, counts: false, rests: false, valid_from: now, ..self.clone() };
+    }
+
+    pub fn rests(&self) -> bool {
+        self.rests
+    }
+
     fn of(program: &Program) -> Option<&Self> {
         program.detour.as_ref()?.as_any().downcast_ref()
     }
@@ -313,6 +338,10 @@ impl Detour for Paced {
     }
 
     fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn as_any_mut(&mut self) -> &mut dyn Any {
         self
     }
 }

@@ -68,6 +68,9 @@ pub trait Detour: Debug + Send + Sync {
 
     /// Itself, for who has set it.
     fn as_any(&self) -> &dyn Any;
+
+    /// The same, to be changed.
+    fn as_any_mut(&mut self) -> &mut dyn Any;
 }
 
 impl Clone for Box<dyn Detour> {
