@@ -50,7 +50,14 @@ fn own_threads(tree: &dyn Tree, folder: &str) -> Option<Vec<u32>> {
 pub fn is_no_cgroup(name: &str) -> Option<String> {
     let odd = |part: &str| matches!(part, ".." | "." | "");
     let plain = |c: char| c.is_ascii_graphic() && !matches!(c, '\'' | '"' | '$' | '`');
-    let wrong = name.split('/').any(odd) || !name.chars().all(plain);
+    if let Some(unusual) = name.chars().find(|c| !plain(*c)) {
+        let what = if unusual == ' ' { "a blank".into() } else { format!("{unusual:?}") };
+        return Some(format!(
+            "found {name:?}, with {what} in it; policies name cgroups by ASCII letters, digits and signs, without blanks, quotes and `$`: \
+             a script is written of them"
+        ));
+    }
+    let wrong = name.split('/').any(odd);
     wrong.then(|| format!("found {name:?}; expected a path below /sys/fs/cgroup, such as \"rt.slice\""))
 }
 
@@ -61,6 +68,16 @@ mod tests {
 
     fn tree(files: &[(&str, &str)]) -> Texts {
         Texts(files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect())
+    }
+
+    #[test]
+    fn what_a_name_cannot_have_is_said() {
+        let found = [("a b", "with a blank in it"), ("ü.slice", "with 'ü' in it"), ("a/../b", "expected a path below")];
+        for (name, said) in found.into_iter().chain([("a$b", "with '$' in it"), ("", "expected a path below")]) {
+            let why = is_no_cgroup(name).unwrap_or_default();
+            assert!(why.contains(said), "{name}: {why}");
+        }
+        assert_eq!(is_no_cgroup("system.slice/my-unit@1.service"), None);
     }
 
     #[test]

@@ -44,6 +44,12 @@ impl Furnished {
                         "found {first} and {second} on core {core}; a core runs one load"
                     )));
                 }
+                if let Some(other) = loads.iter().find(|other| other.target && placed.target) {
+                    let (first, second) = (&other.name, &placed.name);
+                    return Err(Failure::Bad(format!(
+                        "found {first} and {second} as targets; the latency of one load counts"
+                    )));
+                }
                 loads.push(placed);
             }
         }
