@@ -1,17 +1,9 @@
 //! Time: whole picoseconds.
 //!
-//! The memory counts time in [`Ps`], which cannot be mixed up with a count, a share or a handle. Cores, engine and shortcuts
-//! count it in bare numbers of picoseconds; they convert where they call the memory.
+//! All parts count time in [`Ps`], which cannot be mixed up with a count, a share or a handle. Other crates see
+//! bare numbers of picoseconds, such as `at_ps`; what is public converts.
 
 use std::ops::{Add, AddAssign, Div, Mul, Rem, Sub};
-
-/// A time that never comes.
-pub const NEVER: u64 = u64::MAX;
-
-/// Nanoseconds as picoseconds.
-pub fn ps(ns: f64) -> u64 {
-    (ns * 1e3).round() as u64
-}
 
 /// Picoseconds: since time 0, or the length of a time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -23,7 +15,7 @@ impl Ps {
     pub const ZERO: Self = Self(0);
 
     /// A time that never comes.
-    pub const NEVER: Self = Self(NEVER);
+    pub const NEVER: Self = Self(u64::MAX);
 
     /// So many picoseconds.
     #[inline(always)]
@@ -33,7 +25,7 @@ impl Ps {
 
     /// Nanoseconds, rounded to whole picoseconds.
     pub fn from_ns(ns: f64) -> Self {
-        Self(ps(ns))
+        Self((ns * 1e3).round() as u64)
     }
 
     /// The number of picoseconds.
@@ -58,6 +50,12 @@ impl Ps {
     #[inline(always)]
     pub const fn saturating_mul(self, times: u64) -> Self {
         Self(self.0.saturating_mul(times))
+    }
+
+    /// How often a length of time fits in, and once more for what is left.
+    #[inline(always)]
+    pub const fn div_ceil(self, length: Self) -> u64 {
+        self.0.div_ceil(length.0)
     }
 
     /// The difference; none if it is negative.
@@ -122,7 +120,17 @@ impl Div for Ps {
     }
 }
 
-/// What is left after that.
+/// What is left over of so many equal parts.
+impl Rem<u64> for Ps {
+    type Output = Self;
+
+    #[inline(always)]
+    fn rem(self, parts: u64) -> Self {
+        Self(self.0 % parts)
+    }
+}
+
+/// What is left after whole lengths of time.
 impl Rem for Ps {
     type Output = Self;
 

@@ -11,6 +11,7 @@ use waykeeper_simulator::caches::snoop_filter::SnoopFilter;
 use waykeeper_simulator::line::Line;
 use waykeeper_simulator::observe::explain::{Explained, From, LineRole, Part, losses_of};
 use waykeeper_simulator::observe::losses::{Cause, Lost};
+use waykeeper_simulator::time::Ps;
 use waykeeper_simulator::{Engine, Program, Role, SampleReceiver};
 use waykeeper_workload::{Loop, Operation, Pattern, TickBody};
 
@@ -142,8 +143,8 @@ fn the_losses_of_a_line_are_told_in_their_order() {
     let mut caches = Hierarchy::new(vec![core(), core()], vec![plan], 1).unwrap();
     caches.watch(0);
     let read = |caches: &mut Hierarchy, core, line, now| {
-        assert_eq!(caches.access(core, line, Want::Read, now), Answer::Memory);
-        caches.fill(core, line, Want::Read, now + 1);
+        assert_eq!(caches.access(core, line, Want::Read, Ps::new(now)), Answer::Memory);
+        caches.fill(core, line, Want::Read, Ps::new(now + 1));
     };
     read(&mut caches, 0, Line::new(1), 10);
     read(&mut caches, 0, Line::new(2), 20);
@@ -153,14 +154,20 @@ fn the_losses_of_a_line_are_told_in_their_order() {
     // pushes line 1 out of the L3.
     read(&mut caches, 1, Line::new(13), 50);
     let filter = |line, at| Lost { line, cause: Cause::ClusterFilter, level: 0, by: 1, at };
-    assert_eq!(losses_of(&caches.losses, Line::new(1), 60), [filter(Line::new(1), 50)]);
-    assert_eq!(losses_of(&caches.losses, Line::new(1), 50), [], "what the access itself does comes later");
+    assert_eq!(losses_of(&caches.losses, Line::new(1), Ps::new(60)), [filter(Line::new(1), 50)]);
+    assert_eq!(losses_of(&caches.losses, Line::new(1), Ps::new(50)), [], "what the access itself does comes later");
     read(&mut caches, 1, Line::new(14), 70);
     let pushed = |line, at| Lost { line, cause: Cause::Neighbour, level: 3, by: 1, at };
-    assert_eq!(losses_of(&caches.losses, Line::new(1), 80), [filter(Line::new(1), 50), pushed(Line::new(1), 70)]);
+    assert_eq!(
+        losses_of(&caches.losses, Line::new(1), Ps::new(80)),
+        [filter(Line::new(1), 50), pushed(Line::new(1), 70)]
+    );
     // Core 1 has room for three lines: when the fourth comes, its first goes to the L3 in the place of line 2.
-    assert_eq!(losses_of(&caches.losses, Line::new(2), 80), [filter(Line::new(2), 70), pushed(Line::new(2), 71)]);
-    assert_eq!(losses_of(&caches.losses, Line::new(9), 80), []);
+    assert_eq!(
+        losses_of(&caches.losses, Line::new(2), Ps::new(80)),
+        [filter(Line::new(2), 70), pushed(Line::new(2), 71)]
+    );
+    assert_eq!(losses_of(&caches.losses, Line::new(9), Ps::new(80)), []);
 }
 
 #[test]

@@ -12,6 +12,7 @@ use waykeeper_simulator::caches::shared_level::SharedLevel;
 use waykeeper_simulator::caches::snoop_filter::SnoopFilter;
 use waykeeper_simulator::line::Line;
 use waykeeper_simulator::observe::label::Label;
+use waykeeper_simulator::time::Ps;
 
 /// Two cores with one line of L1 and one of L2 each, a shared cache of one set and two ways, and a filter of given size.
 fn cluster(cluster_ways: usize, interconnect_ways: usize) -> Hierarchy {
@@ -35,8 +36,8 @@ fn shared(hierarchy: &Hierarchy) -> &Cache {
 }
 
 fn read_through(hierarchy: &mut Hierarchy, core: usize, line: Line, want: Want) {
-    assert_eq!(hierarchy.access(core, line, want, 0), Answer::Memory);
-    hierarchy.fill(core, line, want, 0);
+    assert_eq!(hierarchy.access(core, line, want, Ps::ZERO), Answer::Memory);
+    hierarchy.fill(core, line, want, Ps::ZERO);
 }
 
 #[test]
@@ -49,25 +50,25 @@ fn a_line_moves_out_level_by_level_and_back_at_once() {
     read_through(&mut cluster, 0, Line::new(3), Want::Read);
     let place = shared(&cluster).find(Line::new(1)).expect("the second level's victim allocates in the shared cache");
     assert_eq!(shared(&cluster).flags(place), DIRTY);
-    assert_eq!(cluster.access(0, Line::new(1), Want::Read, 0), Answer::Shared(3));
+    assert_eq!(cluster.access(0, Line::new(1), Want::Read, Ps::ZERO), Answer::Shared(3));
     assert!(shared(&cluster).find(Line::new(1)).is_none(), "a refetch removes the line from the shared cache");
     assert!(cluster.writes.is_empty());
-    assert_eq!(cluster.access(0, Line::new(1), Want::Read, 0), Answer::L1);
-    assert_eq!(cluster.access(0, Line::new(3), Want::Read, 0), Answer::L2);
+    assert_eq!(cluster.access(0, Line::new(1), Want::Read, Ps::ZERO), Answer::L1);
+    assert_eq!(cluster.access(0, Line::new(3), Want::Read, Ps::ZERO), Answer::L2);
 }
 
 #[test]
 fn a_line_that_a_second_core_reads_is_in_both_and_in_the_shared_cache() {
     let mut cluster = cluster(8, 8);
     read_through(&mut cluster, 0, Line::new(1), Want::Write);
-    assert_eq!(cluster.access(1, Line::new(1), Want::Read, 0), Answer::OtherCore);
+    assert_eq!(cluster.access(1, Line::new(1), Want::Read, Ps::ZERO), Answer::OtherCore);
     let place = shared(&cluster).find(Line::new(1)).unwrap();
     assert_eq!(shared(&cluster).flags(place), DIRTY | SHARED);
     assert!(cluster.cores[0].holds(Line::new(1)) && cluster.cores[1].holds(Line::new(1)));
     // A write makes it exclusive again.
-    assert_eq!(cluster.access(0, Line::new(1), Want::Write, 0), Answer::L1);
+    assert_eq!(cluster.access(0, Line::new(1), Want::Write, Ps::ZERO), Answer::L1);
     assert!(!cluster.cores[1].holds(Line::new(1)) && shared(&cluster).find(Line::new(1)).is_none());
-    assert_eq!(cluster.access(1, Line::new(1), Want::Read, 0), Answer::OtherCore);
+    assert_eq!(cluster.access(1, Line::new(1), Want::Read, Ps::ZERO), Answer::OtherCore);
 }
 
 #[test]
@@ -76,20 +77,20 @@ fn the_clusters_filter_throws_a_line_out_of_its_core_into_the_shared_cache() {
     read_through(&mut cluster, 0, Line::new(1), Want::Write);
     read_through(&mut cluster, 1, Line::new(2), Want::Read);
     // The filter's two entries are taken; line 1 has the older one.
-    assert_eq!(cluster.access(1, Line::new(3), Want::Read, 0), Answer::Memory);
+    assert_eq!(cluster.access(1, Line::new(3), Want::Read, Ps::ZERO), Answer::Memory);
     assert!(!cluster.cores[0].holds(Line::new(1)) && shared(&cluster).find(Line::new(1)).is_some());
     assert_eq!((cluster.disturbed, cluster.counts[0].invalidated_by_cluster), (0b01, 1));
     // The entry of line 3 waits for its fill, so line 2 makes room next, and then there is none.
-    assert_eq!(cluster.access(1, Line::new(4), Want::Read, 0), Answer::Memory);
-    assert_eq!(cluster.access(0, Line::new(5), Want::Read, 0), Answer::Busy(0));
-    assert_eq!(cluster.access(1, Line::new(3), Want::Read, 0), Answer::InFlight);
-    cluster.fill(1, Line::new(3), Want::Read, 0);
-    assert_eq!(cluster.access(0, Line::new(5), Want::Read, 0), Answer::Memory);
+    assert_eq!(cluster.access(1, Line::new(4), Want::Read, Ps::ZERO), Answer::Memory);
+    assert_eq!(cluster.access(0, Line::new(5), Want::Read, Ps::ZERO), Answer::Busy(0));
+    assert_eq!(cluster.access(1, Line::new(3), Want::Read, Ps::ZERO), Answer::InFlight);
+    cluster.fill(1, Line::new(3), Want::Read, Ps::ZERO);
+    assert_eq!(cluster.access(0, Line::new(5), Want::Read, Ps::ZERO), Answer::Memory);
 }
 
 #[test]
 fn in_no_allocate_mode_what_is_thrown_out_goes_to_memory() {
-    let mut cluster = cluster_with(1, 8, Some(NoAllocateMode::new(1, 1000, 1000)));
+    let mut cluster = cluster_with(1, 8, Some(NoAllocateMode::new(1, Ps::new(1000), Ps::new(1000))));
     read_through(&mut cluster, 0, Line::new(1), Want::Write);
     read_through(&mut cluster, 1, Line::new(2), Want::Read);
     let written = |cluster: &Hierarchy| cluster.writes.iter().map(|write| write.line).collect::<Vec<_>>();
@@ -110,9 +111,9 @@ fn the_interconnects_filter_throws_a_line_out_of_the_cluster() {
     assert!(!cluster.cores[0].holds(Line::new(1)) && shared(&cluster).find(Line::new(1)).is_none());
     assert_eq!((cluster.writes[0].line, cluster.writes.len()), (Line::new(1), 1));
     assert_eq!(cluster.counts[0].invalidated_by_interconnect, 1);
-    assert_eq!(cluster.access(1, Line::new(4), Want::Read, 0), Answer::Memory);
-    assert_eq!(cluster.access(1, Line::new(5), Want::Read, 0), Answer::Memory);
-    assert_eq!(cluster.access(0, Line::new(6), Want::Read, 0), Answer::Busy(1));
+    assert_eq!(cluster.access(1, Line::new(4), Want::Read, Ps::ZERO), Answer::Memory);
+    assert_eq!(cluster.access(1, Line::new(5), Want::Read, Ps::ZERO), Answer::Memory);
+    assert_eq!(cluster.access(0, Line::new(6), Want::Read, Ps::ZERO), Answer::Busy(1));
 }
 
 #[test]
@@ -127,7 +128,7 @@ fn each_core_fills_its_own_ways_of_the_shared_cache_and_hits_in_all() {
     assert_eq!(shared(&cluster).held().collect::<Vec<_>>(), [Line::new(2)]);
     cluster.set_ways(3, 0, 1, [0b10; 2]);
     assert_eq!(
-        cluster.access(0, Line::new(2), Want::Read, 0),
+        cluster.access(0, Line::new(2), Want::Read, Ps::ZERO),
         Answer::Shared(3),
         "a line stays where it was, and hits there"
     );
@@ -157,20 +158,20 @@ fn a_line_that_a_neighbour_pushes_outward_goes_to_the_ways_of_its_own_class() {
 #[test]
 fn a_line_in_flight_to_the_shared_cache_is_not_asked_for_twice() {
     let mut cluster = cluster(8, 8);
-    assert_eq!(cluster.access(0, Line::new(1), Want::Prefetch { level: 3 }, 0), Answer::Memory);
+    assert_eq!(cluster.access(0, Line::new(1), Want::Prefetch { level: 3 }, Ps::ZERO), Answer::Memory);
     // The cluster's filter has no entry for it: it goes no further in than the shared cache.
-    assert_eq!(cluster.access(1, Line::new(1), Want::Read, 0), Answer::InFlight);
-    cluster.fill(0, Line::new(1), Want::Prefetch { level: 3 }, 0);
-    assert_eq!(cluster.access(1, Line::new(1), Want::Read, 0), Answer::Shared(3));
+    assert_eq!(cluster.access(1, Line::new(1), Want::Read, Ps::ZERO), Answer::InFlight);
+    cluster.fill(0, Line::new(1), Want::Prefetch { level: 3 }, Ps::ZERO);
+    assert_eq!(cluster.access(1, Line::new(1), Want::Read, Ps::ZERO), Answer::Shared(3));
 }
 
 #[test]
 fn a_store_that_joins_a_load_changes_the_line_where_the_load_wants_it() {
     let mut cluster = cluster(8, 8);
     cluster.set_store_level(0, 3);
-    assert_eq!(cluster.access(0, Line::new(1), Want::Read, 0), Answer::Memory);
-    assert_eq!(cluster.access(0, Line::new(1), Want::Write, 0), Answer::InFlight);
-    cluster.fill(0, Line::new(1), Want::Read.joined(Want::Write), 0);
+    assert_eq!(cluster.access(0, Line::new(1), Want::Read, Ps::ZERO), Answer::Memory);
+    assert_eq!(cluster.access(0, Line::new(1), Want::Write, Ps::ZERO), Answer::InFlight);
+    cluster.fill(0, Line::new(1), Want::Read.joined(Want::Write), Ps::ZERO);
     let l1d = &cluster.cores[0].l1d;
     assert_eq!(l1d.find(Line::new(1)).map(|place| l1d.flags(place)), Some(DIRTY));
     // One that misses goes no further in than the shared cache.

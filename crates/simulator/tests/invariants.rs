@@ -12,6 +12,7 @@ use waykeeper_simulator::caches::shared_level::SharedLevel;
 use waykeeper_simulator::caches::snoop_filter::SnoopFilter;
 use waykeeper_simulator::line::Line;
 use waykeeper_simulator::observe::label::Label;
+use waykeeper_simulator::time::Ps;
 use waykeeper_workload::Xorshift;
 
 /// Small enough that every mechanism runs all the time: 3 cores of 8 to 16 lines, 32 shared lines, tight filters.
@@ -27,7 +28,7 @@ fn hierarchy(seed: u64, interconnect_ways: usize, interconnect_taken: EntryTaken
         cores: 0b111,
         cache: Some(l3),
         filter: Some((filter(5), EntryTaken::AtRequest)),
-        mode: Some(NoAllocateMode::new(8, 1000, 300)),
+        mode: Some(NoAllocateMode::new(8, Ps::new(1000), Ps::new(300))),
     };
     let interconnect =
         HierarchyPlan { filter: Some((filter(interconnect_ways), interconnect_taken)), ..HierarchyPlan::new(0b111) };
@@ -114,9 +115,9 @@ proptest! {
         let taken = if at_fill { EntryTaken::AtFill } else { EntryTaken::AtRequest };
         let mut hierarchy = hierarchy(seed, ways, taken);
         let mut pending: Vec<Pending> = Vec::new();
-        let mut now = 0;
+        let mut now = Ps::ZERO;
         for Action { core, line, want, after, answer_one } in actions {
-            now += after;
+            now += Ps::new(after);
             // Code and data never share a line here, as in any program: the upper lines are code.
             let want = if line >= Line::new(40) { Want::Fetch } else if want == Want::Fetch { Want::Read } else { want };
             let answer = hierarchy.access(core, line, want, now);
@@ -137,9 +138,9 @@ proptest! {
     fn no_change_is_lost(actions in prop::collection::vec(action(), 1..300), seed: u64) {
         let mut hierarchy = hierarchy(seed, 8, EntryTaken::AtRequest);
         let mut changed = [false; 48];
-        let mut now = 0;
+        let mut now = Ps::ZERO;
         for Action { core, line, want, after, .. } in actions {
-            now += after;
+            now += Ps::new(after);
             let want = if line >= Line::new(40) { Want::Fetch } else if want == Want::Fetch { Want::Read } else { want };
             let answer = hierarchy.access(core, line, want, now);
             // What makes room may be this very line, before it is read again and changed anew.

@@ -11,6 +11,7 @@ use waykeeper_simulator::caches::flags::{DIRTY, Flags, SHARED};
 use waykeeper_simulator::caches::hierarchy::Hierarchy;
 use waykeeper_simulator::caches::node::NodeChild;
 use waykeeper_simulator::line::Line;
+use waykeeper_simulator::time::Ps;
 
 use setups::{Action, CORES, LINES, Setup, action, setup};
 
@@ -116,7 +117,7 @@ fn run(setup: &Setup, actions: &[Action], mut each: impl FnMut(&Hierarchy, &[Pen
     let mut pending: Vec<Pending> = Vec::new();
     let mut before = vec![0; LINES as usize];
     for (now, action) in actions.iter().enumerate() {
-        let now = now as u64;
+        let now = Ps::new(now as u64);
         let mut stored = None;
         match *action {
             Action::Access { core, line, want } => {

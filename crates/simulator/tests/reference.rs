@@ -15,6 +15,7 @@ use waykeeper_simulator::caches::hierarchy::Hierarchy;
 use waykeeper_simulator::caches::snoop_filter::SnoopFilter;
 use waykeeper_simulator::line::Line;
 use waykeeper_simulator::observe::label::Label;
+use waykeeper_simulator::time::Ps;
 
 use array::{Array, Slot};
 use model::Model;
@@ -95,7 +96,7 @@ proptest! {
         for action in actions {
             match action {
                 Action::Access { core, line, want } => {
-                    let answer = hierarchy.access(core, line, want, 0);
+                    let answer = hierarchy.access(core, line, want, Ps::ZERO);
                     prop_assert_eq!(answer, model.access(core, line, want), "{:?}", action);
                     match answer {
                         Answer::Memory if want == Want::Walk && setup.reads_past_caches(core) => {}
@@ -109,7 +110,7 @@ proptest! {
                 }
                 Action::Answer { which } if which < pending.len() => {
                     let (core, line, want) = pending.remove(which);
-                    hierarchy.fill(core, line, want, 0);
+                    hierarchy.fill(core, line, want, Ps::ZERO);
                     model.fill(core, line, want);
                 }
                 Action::Answer { .. } => {}

@@ -4,7 +4,7 @@ use crate::bits::bits;
 use crate::caches::access::Want;
 use crate::caches::array::tags;
 use crate::line::Line;
-use crate::time::NEVER;
+use crate::time::Ps;
 
 /// The most MSHRs of a core.
 pub const MOST_MSHRS: usize = 64;
@@ -24,7 +24,7 @@ pub struct Bounds {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrival {
     /// The time.
-    pub at: u64,
+    pub at: Ps,
     /// Whether it comes from beyond the core's own caches.
     pub beyond: bool,
 }
@@ -54,7 +54,7 @@ pub struct Mshrs {
     /// MSHRs whose lines come, or came, from beyond the core's own caches.
     beyond: u64,
     most_beyond: Option<usize>,
-    done: [u64; MOST_MSHRS],
+    done: [Ps; MOST_MSHRS],
     /// The line that each was asked for last, apart from the rest so that all are compared at once.
     lines: [Line; MOST_MSHRS],
     asked: [(Want, u8); MOST_MSHRS],
@@ -73,7 +73,7 @@ impl Mshrs {
             timed: 0,
             beyond: 0,
             most_beyond: bounds.beyond,
-            done: [0; MOST_MSHRS],
+            done: [Ps::ZERO; MOST_MSHRS],
             lines: [Line::EMPTY; MOST_MSHRS],
             asked: [(Want::Read, 0); MOST_MSHRS],
         }
@@ -106,7 +106,7 @@ impl Mshrs {
 
     /// If no line can be waited for besides those that are: the MSHRs, one bit each, that are free at a known time.
     #[inline(always)]
-    pub fn full(&mut self, now: u64) -> Option<u64> {
+    pub fn full(&mut self, now: Ps) -> Option<u64> {
         self.limit_reached()?;
         self.reclaim(now);
         self.limit_reached()
@@ -123,13 +123,13 @@ impl Mshrs {
         }
     }
 
-    /// When the first of some MSHRs has its line; [`NEVER`] for none.
-    pub fn first_done(&self, mshrs: u64) -> u64 {
-        bits(mshrs).map(|mshr| self.done[mshr]).min().unwrap_or(NEVER)
+    /// When the first of some MSHRs has its line; [`Ps::NEVER`] for none.
+    pub fn first_done(&self, mshrs: u64) -> Ps {
+        bits(mshrs).map(|mshr| self.done[mshr]).min().unwrap_or(Ps::NEVER)
     }
 
     /// An MSHR for a prefetch to a level, if one is left to it.
-    pub fn for_prefetch(&mut self, level: u8, now: u64) -> Option<usize> {
+    pub fn for_prefetch(&mut self, level: u8, now: Ps) -> Option<usize> {
         let suitable = if level == 1 { self.all } else { self.all | self.for_second };
         // The MSHRs that nothing else may take come first; the last one of the core's own is left to it.
         let offered = |mshrs: &Self| {
@@ -218,27 +218,27 @@ impl Mshrs {
         (self.done, self.lines, self.asked) = (done, lines, asked);
     }
 
-    /// When everything outstanding is there: [`NEVER`] while memory owes an answer, 0 if there is nothing.
+    /// When everything outstanding is there: [`Ps::NEVER`] while memory owes an answer, 0 if there is nothing.
     #[inline]
-    pub fn all_done(&self) -> u64 {
+    pub fn all_done(&self) -> Ps {
         match self.owed {
-            0 => bits(self.timed).map(|mshr| self.done[mshr]).max().unwrap_or(0),
-            _ => NEVER,
+            0 => bits(self.timed).map(|mshr| self.done[mshr]).max().unwrap_or(Ps::ZERO),
+            _ => Ps::NEVER,
         }
     }
 
     /// MSHRs whose lines are not there at `now`, one bit each.
-    pub fn unfinished(&self, now: u64) -> u64 {
+    pub fn unfinished(&self, now: Ps) -> u64 {
         self.owed | bits(self.timed).filter(|mshr| self.done[*mshr] > now).fold(0, |mask, mshr| mask | 1 << mshr)
     }
 
-    /// When an MSHR has its line: [`NEVER`] while memory owes it.
-    pub fn done_at(&self, mshr: usize) -> u64 {
-        if self.owed >> mshr & 1 == 1 { NEVER } else { self.done[mshr] }
+    /// When an MSHR has its line: [`Ps::NEVER`] while memory owes it.
+    pub fn done_at(&self, mshr: usize) -> Ps {
+        if self.owed >> mshr & 1 == 1 { Ps::NEVER } else { self.done[mshr] }
     }
 
     #[inline]
-    fn reclaim(&mut self, now: u64) {
+    fn reclaim(&mut self, now: Ps) {
         for mshr in bits(self.timed) {
             if self.done[mshr] <= now {
                 self.timed &= !(1 << mshr);

@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use crate::time::Ps;
+
 /// The lines that a shared cache waits for. Cores that find no room get it in the order in which they came.
 #[derive(Debug, Clone)]
 pub struct SharedMshrs {
@@ -14,7 +16,7 @@ pub struct SharedMshrs {
     /// Lines that memory owes.
     owed: usize,
     /// Lines that come from caches further out, at these times.
-    timed: Vec<u64>,
+    timed: Vec<Ps>,
     waiting: VecDeque<usize>,
 }
 
@@ -25,7 +27,7 @@ impl SharedMshrs {
     }
 
     /// Whether a core may begin another miss at `now`. If not, it is in the queue from then on.
-    pub fn may_begin(&mut self, core: usize, now: u64) -> bool {
+    pub fn may_begin(&mut self, core: usize, now: Ps) -> bool {
         let room = self.has_room(now);
         match self.waiting.iter().position(|waits| *waits == core) {
             Some(0) if room => {
@@ -41,7 +43,7 @@ impl SharedMshrs {
         }
     }
 
-    fn has_room(&mut self, now: u64) -> bool {
+    fn has_room(&mut self, now: Ps) -> bool {
         if self.owed + self.timed.len() >= self.most {
             self.timed.retain(|at| *at > now);
         }
@@ -49,7 +51,7 @@ impl SharedMshrs {
     }
 
     /// Whether it may be the turn of a core that waits.
-    pub fn is_next(&mut self, core: usize, now: u64) -> bool {
+    pub fn is_next(&mut self, core: usize, now: Ps) -> bool {
         self.waiting.front() == Some(&core) && self.has_room(now)
     }
 
@@ -64,7 +66,7 @@ impl SharedMshrs {
     }
 
     /// Whether a core that waits could begin.
-    pub fn has_news(&mut self, now: u64) -> bool {
+    pub fn has_news(&mut self, now: Ps) -> bool {
         !self.waiting.is_empty() && self.has_room(now)
     }
 
@@ -79,12 +81,12 @@ impl SharedMshrs {
     }
 
     /// When there is room again: never if there is some, which others wait for, or if memory decides.
-    pub fn next_time(&mut self, now: u64) -> u64 {
-        if self.has_room(now) { u64::MAX } else { self.timed.iter().copied().min().unwrap_or(u64::MAX) }
+    pub fn next_time(&mut self, now: Ps) -> Ps {
+        if self.has_room(now) { Ps::NEVER } else { self.timed.iter().copied().min().unwrap_or(Ps::NEVER) }
     }
 
     /// Whether there is room that nobody waits for.
-    pub fn is_free(&mut self, now: u64) -> bool {
+    pub fn is_free(&mut self, now: Ps) -> bool {
         self.waiting.is_empty() && self.has_room(now)
     }
 
@@ -99,7 +101,7 @@ impl SharedMshrs {
     }
 
     /// A miss began whose line comes at a known time.
-    pub fn take_until(&mut self, at: u64) {
+    pub fn take_until(&mut self, at: Ps) {
         self.timed.push(at);
     }
 }
@@ -111,22 +113,25 @@ mod tests {
     #[test]
     fn cores_get_room_in_the_order_in_which_they_came() {
         let mut misses = SharedMshrs::new(2, 2, false);
-        assert!(misses.may_begin(0, 0));
+        assert!(misses.may_begin(0, Ps::new(0)));
         misses.owe();
-        assert!(misses.may_begin(1, 0));
-        misses.take_until(100);
-        assert_eq!((misses.may_begin(2, 10), misses.may_begin(0, 20), misses.has_news(20)), (false, false, false));
-        assert_eq!((misses.next_time(20), misses.is_free(20)), (100, false));
+        assert!(misses.may_begin(1, Ps::new(0)));
+        misses.take_until(Ps::new(100));
+        assert_eq!(
+            (misses.may_begin(2, Ps::new(10)), misses.may_begin(0, Ps::new(20)), misses.has_news(Ps::new(20))),
+            (false, false, false)
+        );
+        assert_eq!((misses.next_time(Ps::new(20)), misses.is_free(Ps::new(20))), (Ps::new(100), false));
         assert_eq!(misses.may_be_next(), u32::MAX);
         // At 100 the timed one has come: core 2 is first, and core 0 must wait for its turn.
-        assert!(misses.has_news(100) && misses.is_next(2, 100) && !misses.is_next(0, 100));
-        assert_eq!((misses.may_begin(0, 100), misses.may_begin(2, 100)), (false, true));
+        assert!(misses.has_news(Ps::new(100)) && misses.is_next(2, Ps::new(100)) && !misses.is_next(0, Ps::new(100)));
+        assert_eq!((misses.may_begin(0, Ps::new(100)), misses.may_begin(2, Ps::new(100))), (false, true));
         misses.owe();
         assert_eq!(misses.may_be_next(), 0);
         misses.answered();
         // There is room, for core 0.
         assert_eq!(misses.may_be_next(), 1);
-        assert_eq!((misses.next_time(150), misses.is_free(150)), (u64::MAX, false));
-        assert!(misses.may_begin(0, 200) && !misses.has_news(200));
+        assert_eq!((misses.next_time(Ps::new(150)), misses.is_free(Ps::new(150))), (Ps::NEVER, false));
+        assert!(misses.may_begin(0, Ps::new(200)) && !misses.has_news(Ps::new(200)));
     }
 }

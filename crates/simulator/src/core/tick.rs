@@ -14,17 +14,24 @@ use crate::core::world::World;
 use crate::line::Line;
 use crate::observe::explain::LineRole;
 use crate::observe::samples::SampleReceiver;
-use crate::time::{NEVER, ps};
+use crate::time::Ps;
 
 /// A delay that passes have now and then on an idle machine.
 #[derive(Debug, Clone)]
 pub struct IdleJitter {
-    /// The longest, in picoseconds.
-    pub longest: u64,
+    /// The length of the longest.
+    pub longest: Ps,
     /// Passes from one to the next.
     pub every: u64,
     /// For its length.
     pub random: Xorshift,
+}
+
+impl IdleJitter {
+    /// The length of the next one.
+    fn random_length(&mut self) -> Ps {
+        Ps::new(self.random.below(self.longest.get() + 1))
+    }
 }
 
 /// A running `tick` workload.
@@ -40,25 +47,25 @@ pub struct RunningTick {
     pub recorder: MemoryRegion,
     /// Core cycles of a pass without a miss.
     pass_cycles: u64,
-    /// Picoseconds of such a pass.
-    pass: u64,
-    /// Picoseconds between two values of the counter.
-    pub counter_tick: u64,
+    /// The time of such a pass.
+    pass: Ps,
+    /// The time between two values of the counter.
+    pub counter_tick: Ps,
     /// Idle jitter.
     pub jitter: IdleJitter,
     state: State,
     /// When it acts next.
-    pub wake: u64,
-    now: u64,
-    pass_start: u64,
+    pub wake: Ps,
+    now: Ps,
+    pass_start: Ps,
     last_ticks: u64,
     passes_to_jitter: u64,
     /// Lines of counts that quiet passes do not touch.
     seldom: Option<Vec<Line>>,
     /// Of skipped time: what is no whole pass, and passes since the last with a jitter.
-    skip_left_over: (u64, u64),
+    skip_left_over: (Ps, u64),
     missed: bool,
-    blocked_since: u64,
+    blocked_since: Ps,
     /// Passes to go that are not samples: the first fills the caches, the others touch the recorder's lines of the
     /// values that an idle loop can have.
     warm_up: u64,
@@ -89,9 +96,9 @@ impl RunningTick {
         data: Vec<Line>,
         recorder: MemoryRegion,
         (pass_cycles, cycle_ns): (u64, f64),
-        counter_tick: u64,
+        counter_tick: Ps,
         jitter: IdleJitter,
-        start: u64,
+        start: Ps,
     ) -> Self {
         let pass = length(pass_cycles, cycle_ns);
         Self {
@@ -109,9 +116,9 @@ impl RunningTick {
             last_ticks: pass / counter_tick,
             passes_to_jitter: jitter.every,
             seldom: None,
-            skip_left_over: (0, 0),
+            skip_left_over: (Ps::ZERO, 0),
             missed: false,
-            blocked_since: 0,
+            blocked_since: Ps::ZERO,
             warm_up: 2 + jitter.longest.div_ceil(counter_tick),
             jitter,
         }
@@ -179,7 +186,7 @@ impl RunningTick {
                     self.missed = true;
                     at += 1;
                     if blocking || self.port.mshrs.keep_until(arrival).is_none() {
-                        world.hierarchy.counts[self.port.core].stalled_for_shared_ps += arrival.at - self.now;
+                        world.hierarchy.counts[self.port.core].stalled_for_shared_ps += (arrival.at - self.now).get();
                         self.now = arrival.at;
                     }
                     // What the access changed elsewhere must be seen before the next one.
@@ -190,14 +197,14 @@ impl RunningTick {
                     self.blocked_since = self.now;
                     at += 1;
                     return match blocking {
-                        true => self.sleep(State::Waiting(mshr, at), NEVER),
+                        true => self.sleep(State::Waiting(mshr, at), Ps::NEVER),
                         false => self.sleep(State::Touching(at), self.now),
                     };
                 }
                 Issued::Blocked => {
                     self.missed = true;
                     self.blocked_since = self.now;
-                    return self.sleep(State::Blocked(at), NEVER);
+                    return self.sleep(State::Blocked(at), Ps::NEVER);
                 }
                 Issued::Full(time) => {
                     self.blocked_since = self.now;
@@ -212,52 +219,52 @@ impl RunningTick {
     /// The counter is read when everything is there.
     fn drain(&mut self, world: &mut World) {
         match self.port.mshrs.all_done() {
-            NEVER => self.sleep(State::Draining, NEVER),
+            Ps::NEVER => self.sleep(State::Draining, Ps::NEVER),
             time => {
                 let time = time.max(self.now);
-                world.hierarchy.counts[self.port.core].stalled_for_shared_ps += time - self.now;
+                world.hierarchy.counts[self.port.core].stalled_for_shared_ps += (time - self.now).get();
                 let end = time + self.pass + self.jitter_of_pass();
                 self.sleep(State::Computing, end);
             }
         }
     }
 
-    fn jitter_of_pass(&mut self) -> u64 {
+    fn jitter_of_pass(&mut self) -> Ps {
         self.passes_to_jitter -= 1;
         if self.passes_to_jitter > 0 {
-            return 0;
+            return Ps::ZERO;
         }
         self.passes_to_jitter = self.jitter.every;
-        self.jitter.random.below(self.jitter.longest + 1)
+        self.jitter.random_length()
     }
 
-    fn sleep(&mut self, state: State, until: u64) {
+    fn sleep(&mut self, state: State, until: Ps) {
         self.state = state;
         self.wake = until;
     }
 
     /// The touch that found no entry in a filter is tried again.
-    pub fn unblocked(&mut self, world: &mut World, time: u64) {
+    pub fn unblocked(&mut self, world: &mut World, time: Ps) {
         if let State::Blocked(at) = self.state {
-            world.hierarchy.counts[self.port.core].stalled_for_filters_ps += time - self.blocked_since;
+            world.hierarchy.counts[self.port.core].stalled_for_filters_ps += (time - self.blocked_since).get();
             self.sleep(State::Touching(at), time);
         }
     }
 
     /// Memory has answered an MSHR.
-    pub fn answered(&mut self, mshr: usize, world: &mut World, now: u64) {
+    pub fn answered(&mut self, mshr: usize, world: &mut World, now: Ps) {
         let stalled = &mut world.hierarchy.counts[self.port.core].stalled_for_memory_ps;
         match self.state {
             State::Waiting(expected, at) if expected == mshr => {
-                *stalled += now - self.blocked_since;
+                *stalled += (now - self.blocked_since).get();
                 self.sleep(State::Touching(at), now);
             }
-            State::Touching(at) if self.wake == NEVER => {
-                *stalled += now - self.blocked_since;
+            State::Touching(at) if self.wake == Ps::NEVER => {
+                *stalled += (now - self.blocked_since).get();
                 self.sleep(State::Touching(at), now);
             }
-            State::Draining if self.port.mshrs.all_done() != NEVER => {
-                *stalled += now - self.blocked_since;
+            State::Draining if self.port.mshrs.all_done() != Ps::NEVER => {
+                *stalled += (now - self.blocked_since).get();
                 self.now = now;
                 self.drain(world);
             }
@@ -277,7 +284,7 @@ impl RunningTick {
             self.warm_up -= 1;
             self.last_ticks = self.pass / self.counter_tick + self.warm_up;
         } else {
-            samples.record(self.last_ticks, 1, end);
+            samples.record(self.last_ticks, 1, end.get());
         }
         if self.last_ticks > self.pass / self.counter_tick + 1 {
             let line = self.count_line(self.last_ticks);
@@ -294,7 +301,7 @@ impl RunningTick {
         let warm = self.warm_up == 0 && !self.missed;
         if warm && self.passes_to_jitter > 1 && self.all_there(world) {
             // The last pass before a jittery one is run, so that its count decides what that one touches.
-            self.sleep(State::Quiet, end + (self.passes_to_jitter - 1) * self.pass);
+            self.sleep(State::Quiet, end + self.pass * (self.passes_to_jitter - 1));
         } else {
             self.begin_pass();
         }
@@ -302,7 +309,7 @@ impl RunningTick {
 
     /// A pass has ended: whoever explains the longest ones looks at it.
     #[cold]
-    fn explain(&self, world: &mut World, end: u64) {
+    fn explain(&self, world: &mut World, end: Ps) {
         let Some(explainer) = &mut world.explainer else { return };
         if self.warm_up > 0 {
             return explainer.begins();
@@ -322,7 +329,7 @@ impl RunningTick {
     }
 
     /// Counts the quiet passes that ended by `now`.
-    pub fn count_quiet_passes(&mut self, now: u64, samples: &mut dyn SampleReceiver) {
+    pub fn count_quiet_passes(&mut self, now: Ps, samples: &mut dyn SampleReceiver) {
         if self.state != State::Quiet {
             return;
         }
@@ -330,7 +337,7 @@ impl RunningTick {
         if passes == 0 {
             return;
         }
-        let end = self.pass_start + passes * self.pass;
+        let end = self.pass_start + self.pass * passes;
         let shortest = self.pass / self.counter_tick;
         let ticks = end / self.counter_tick - self.pass_start / self.counter_tick;
         let longer = ticks - passes * shortest;
@@ -375,24 +382,24 @@ impl RunningTick {
     }
 
     /// Counts the quiet passes of a time that nobody simulates, which ends at `at`.
-    pub fn skip(&mut self, length: u64, at: u64, samples: &mut dyn SampleReceiver) {
+    pub fn skip(&mut self, length: Ps, at: Ps, samples: &mut dyn SampleReceiver) {
         // What is left of the last pass is left out: the passes under way before and after are one.
         let (length, since) = (length + self.skip_left_over.0, self.skip_left_over.1);
         let passes = length / self.pass;
         let jittered = (since + passes) / self.jitter.every;
         self.skip_left_over = (length % self.pass, (since + passes) % self.jitter.every);
         let shortest = self.pass / self.counter_tick;
-        let longer = passes * self.pass / self.counter_tick - passes * shortest;
+        let longer = self.pass * passes / self.counter_tick - passes * shortest;
         let longer = longer.min(passes - jittered);
         record_two(samples, shortest, [passes - longer - jittered, longer], at);
         for _ in 0..jittered {
-            let pass = self.pass + self.jitter.random.below(self.jitter.longest + 1);
-            samples.record(pass / self.counter_tick, 1, at);
+            let pass = self.pass + self.jitter.random_length();
+            samples.record(pass / self.counter_tick, 1, at.get());
         }
     }
 
     /// The core lost a line: the pass that is under way ends as it began, the next one will miss.
-    pub fn disturbed(&mut self, now: u64, samples: &mut dyn SampleReceiver) {
+    pub fn disturbed(&mut self, now: Ps, samples: &mut dyn SampleReceiver) {
         if self.state != State::Quiet {
             return;
         }
@@ -407,13 +414,13 @@ impl RunningTick {
 }
 
 /// So many samples of a value, and of the next one, up to a time.
-fn record_two(samples: &mut dyn SampleReceiver, value: u64, counts: [u64; 2], at: u64) {
+fn record_two(samples: &mut dyn SampleReceiver, value: u64, counts: [u64; 2], at: Ps) {
     for (value, count) in (value..).zip(counts).filter(|(_, count)| *count > 0) {
-        samples.record(value, count, at);
+        samples.record(value, count, at.get());
     }
 }
 
-/// Picoseconds of a pass.
-fn length(cycles: u64, cycle_ns: f64) -> u64 {
-    ps(cycles as f64 * cycle_ns).max(1)
+/// The time of a pass.
+fn length(cycles: u64, cycle_ns: f64) -> Ps {
+    Ps::from_ns(cycles as f64 * cycle_ns).max(Ps::new(1))
 }

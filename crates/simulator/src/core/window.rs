@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use crate::bits::bits;
 use crate::core::mshrs::{MOST_MSHRS, Mshrs};
+use crate::time::Ps;
 
 /// The instructions that an out-of-order core holds. A load leaves when its line is there and everything before it has
 /// left; stores leave at once, into the store buffer.
@@ -53,7 +54,7 @@ impl Window {
 
     /// How many instructions can begin at `now`.
     #[inline]
-    pub fn room(&mut self, mshrs: &Mshrs, now: u64) -> WindowSpace {
+    pub fn room(&mut self, mshrs: &Mshrs, now: Ps) -> WindowSpace {
         if self.waiting == 0 && self.held.is_empty() {
             return WindowSpace::For(u64::MAX);
         }
@@ -70,7 +71,7 @@ impl Window {
     }
 
     /// Finds the oldest load that still waits.
-    fn look(&mut self, mshrs: &Mshrs, now: u64) -> WindowSpace {
+    fn look(&mut self, mshrs: &Mshrs, now: Ps) -> WindowSpace {
         self.waiting &= mshrs.unfinished(now);
         let mshr = bits(self.waiting).min_by_key(|mshr| self.load[*mshr]);
         let held = self.held.front().copied();

@@ -160,7 +160,7 @@ impl Engine {
         if !shares.contains(&share) {
             return refuse(format!("{share} is no share; {} to {} are", shares.start(), shares.end()));
         }
-        self.world.memory.set_share(class, share, Ps::new(self.now));
+        self.world.memory.set_share(class, share, self.now);
         Ok(())
     }
 
@@ -201,7 +201,7 @@ pub(crate) fn class_exists(class: u8) -> Result<(), Refused> {
 
 impl Port {
     /// The program of this port has stopped: it waits for no turn any more, only for what it has asked for.
-    fn give_up(&mut self, world: &mut crate::core::world::World, now: u64) {
+    fn give_up(&mut self, world: &mut crate::core::world::World, now: Ps) {
         self.unblock();
         for cache in self.limits.clone() {
             world.misses[cache].leave(self.core);

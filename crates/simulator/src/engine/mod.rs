@@ -81,7 +81,7 @@ pub struct Engine {
     /// Memory of no program in particular, by number.
     pub(crate) memories: Vec<Option<Memory>>,
     pub(crate) line_bytes: u64,
-    pub(crate) now: u64,
+    pub(crate) now: Ps,
     /// What jumps over time, if anything does.
     shortcuts: Shortcuts,
 }
@@ -125,7 +125,7 @@ impl Engine {
             let target = programs.iter().position(|program| program.role.is_target());
             let target = target.filter(|_| program.role == Role::Sharing).and_then(|at| running.get(at));
             let buffer = target.and_then(Running::buffer);
-            let (started, memory) = starter.start(program, core, buffer, 0)?;
+            let (started, memory) = starter.start(program, core, buffer, Ps::ZERO)?;
             running.push(started);
             given.push(memory);
         }
@@ -157,7 +157,7 @@ impl Engine {
             regions: Vec::new(),
             memories: Vec::new(),
             line_bytes: platform.line_bytes.value,
-            now: 0,
+            now: Ps::ZERO,
             shortcuts: Shortcuts::none(),
         };
         engine.list_programs();
@@ -188,25 +188,25 @@ impl Engine {
 
     /// Runs until this time, in picoseconds.
     pub fn advance(&mut self, until_ps: u64, samples: &mut dyn SampleReceiver) {
-        let skipped = self.skipped_ps();
-        let until_ps = until_ps.saturating_sub(skipped);
+        let skipped = self.skipped();
+        let until = Ps::new(until_ps).saturating_sub(skipped);
         let samples = &mut Later { samples, by: skipped };
         for program in &mut self.running {
             if let Running::Stream(stream) = program {
                 stream.choose_way(&self.world);
             }
         }
-        let until_ps = self.advance_on_this_host(until_ps, samples);
-        self.now = self.now.max(until_ps);
+        let until = self.advance_on_this_host(until, samples);
+        self.now = self.now.max(until);
         for (program, started) in self.running.iter_mut().zip(&self.programs) {
             if let Running::Tick(tick) = program {
-                tick.count_quiet_passes(until_ps, &mut Sink::of(started, samples));
+                tick.count_quiet_passes(until, &mut Sink::of(started, samples));
             }
         }
     }
 
     /// The same as [`Engine::advance_through_events`], compiled for newer processors where this is one.
-    fn advance_on_this_host(&mut self, until_ps: u64, samples: &mut Later) -> u64 {
+    fn advance_on_this_host(&mut self, until: Ps, samples: &mut Later) -> Ps {
         #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("avx2")
             && is_x86_feature_detected!("bmi1")
@@ -215,15 +215,15 @@ impl Engine {
             && is_x86_feature_detected!("popcnt")
         {
             // SAFETY: this processor has what the function is compiled for.
-            return unsafe { self.advance_on_avx2(until_ps, samples) };
+            return unsafe { self.advance_on_avx2(until, samples) };
         }
-        self.advance_through_events(until_ps, samples)
+        self.advance_through_events(until, samples)
     }
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-    fn advance_on_avx2(&mut self, until_ps: u64, samples: &mut Later) -> u64 {
-        self.advance_through_events(until_ps, samples)
+    fn advance_on_avx2(&mut self, until: Ps, samples: &mut Later) -> Ps {
+        self.advance_through_events(until, samples)
     }
 
     /// Takes the general way everywhere from now on, also where a shorter one gives the same: for comparisons of the two.
@@ -233,25 +233,25 @@ impl Engine {
 
     /// Event after event until a time; gives it without what was skipped on the way.
     #[inline(always)]
-    fn advance_through_events(&mut self, mut until_ps: u64, samples: &mut Later) -> u64 {
+    fn advance_through_events(&mut self, mut until: Ps, samples: &mut Later) -> Ps {
         loop {
             if self.shortcuts.are_due(self.now) && self.is_target_quiet() {
-                let skipped = self.jump_ahead(until_ps, samples);
+                let skipped = self.jump_ahead(until, samples);
                 self.settle(samples);
-                until_ps -= skipped;
+                until = until - skipped;
                 samples.by += skipped;
             }
             let wake = self.wakes.first();
-            if self.run_memory(wake.min(until_ps)) {
+            if self.run_memory(wake.min(until)) {
                 self.settle(samples);
                 continue;
             }
-            if wake > until_ps {
-                return until_ps;
+            if wake > until {
+                return until;
             }
             self.now = wake;
             let (first, next_wake) = self.wakes.take_first();
-            let horizon = until_ps.min(next_wake).min(self.world.memory.next_time().get());
+            let horizon = until.min(next_wake).min(self.world.memory.next_time());
             self.step_program(first, horizon, samples);
             self.settle(samples);
         }
@@ -260,22 +260,22 @@ impl Engine {
     /// Lets the memory act up to its next answer, or up to `until` if there is none before; true after an answer.
     /// Nobody else notices a command.
     #[inline(always)]
-    fn run_memory(&mut self, until: u64) -> bool {
+    fn run_memory(&mut self, until: Ps) -> bool {
         loop {
             let now = self.world.memory.next_time();
-            if now.get() > until {
+            if now > until {
                 return false;
             }
             if let Some(handle) = self.world.memory.step(now) {
-                self.now = now.get();
-                self.answer(handle, now.get());
+                self.now = now;
+                self.answer(handle, now);
                 return true;
             }
         }
     }
 
     #[inline(always)]
-    fn answer(&mut self, handle: Handle, now: u64) {
+    fn answer(&mut self, handle: Handle, now: Ps) {
         let (core, mshr) = (handle as usize / MOST_MSHRS, handle as usize % MOST_MSHRS);
         let answered = self.on_core[core];
         let Some(program) = self.running.get_mut(answered) else { return self.answer_stopped(core, mshr, now) };
@@ -301,7 +301,7 @@ impl Engine {
 
     /// Memory has answered what a program had asked for that was stopped since.
     #[cold]
-    fn answer_stopped(&mut self, core: usize, mshr: usize, now: u64) {
+    fn answer_stopped(&mut self, core: usize, mshr: usize, now: Ps) {
         let port = self.ports[core].as_mut().expect("somebody has asked");
         let filled = port.answer_rarely(mshr, &mut self.world, self.line_bytes, now);
         self.retry(Some(filled), now);
@@ -309,7 +309,7 @@ impl Engine {
 
     /// Lets programs try again whose requests may now go on: after a fill, or as a shared cache has room.
     #[inline(always)]
-    fn retry(&mut self, filled: Option<Line>, now: u64) {
+    fn retry(&mut self, filled: Option<Line>, now: Ps) {
         let turns = self.world.turns();
         for index in bits(self.blocked) {
             let goes_on = match (self.waits_for[index % (MOST_CORES + 1)], filled) {
@@ -340,7 +340,7 @@ impl Engine {
     }
 
     #[inline(always)]
-    fn step_program(&mut self, index: usize, horizon: u64, samples: &mut dyn SampleReceiver) {
+    fn step_program(&mut self, index: usize, horizon: Ps, samples: &mut dyn SampleReceiver) {
         let (wake, waits_for) = match &mut self.running[index] {
             Running::Stream(stream) if stream.is_straight() => {
                 self.now = stream.run_straight(&mut self.world, horizon);
@@ -372,7 +372,7 @@ impl Engine {
     fn pass_on(&mut self, samples: &mut dyn SampleReceiver) {
         while let Some(Write { line, core, label }) = self.world.hierarchy.writes.pop() {
             let source = Requester { core: core as u8, class: label.class, monitor: label.monitor, first: false };
-            self.world.memory.write(line, source, Ps::new(self.now));
+            self.world.memory.write(line, source, self.now);
         }
         if std::mem::take(&mut self.world.has_room) {
             self.retry(None, self.now);
@@ -401,14 +401,14 @@ impl Engine {
 
 #[cold]
 #[inline(never)]
-fn run_tick(tick: &mut RunningTick, world: &mut World, samples: &mut dyn SampleReceiver) -> (u64, Option<Line>) {
+fn run_tick(tick: &mut RunningTick, world: &mut World, samples: &mut dyn SampleReceiver) -> (Ps, Option<Line>) {
     tick.run(world, samples);
     (tick.wake, tick.port.waits_for())
 }
 
 #[cold]
 #[inline(never)]
-fn answer_tick(tick: &mut RunningTick, mshr: usize, world: &mut World, line_bytes: u64, now: u64) -> Line {
+fn answer_tick(tick: &mut RunningTick, mshr: usize, world: &mut World, line_bytes: u64, now: Ps) -> Line {
     let filled = tick.port.answer_rarely(mshr, world, line_bytes, now);
     tick.answered(mshr, world, now);
     filled
@@ -416,7 +416,7 @@ fn answer_tick(tick: &mut RunningTick, mshr: usize, world: &mut World, line_byte
 
 #[cold]
 #[inline(never)]
-fn retry_tick(tick: &mut RunningTick, filled: Option<Line>, world: &mut World, now: u64) -> Option<u64> {
+fn retry_tick(tick: &mut RunningTick, filled: Option<Line>, world: &mut World, now: Ps) -> Option<Ps> {
     let at = tick.port.retry_after(filled, world, now)?;
     tick.unblocked(world, at);
     Some(tick.wake)

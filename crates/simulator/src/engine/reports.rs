@@ -10,13 +10,15 @@ use crate::memory::Handle;
 use crate::observe::counters::{CoreCounters, Counters};
 use crate::observe::explain::{Explained, Explainer};
 use crate::observe::label::MOST_CLASSES;
+use crate::time::Ps;
 
 impl Engine {
     /// What was counted since time 0.
     pub fn counters(&self) -> Counters {
         let hierarchy = &self.world.hierarchy;
         let mut shared = hierarchy.shared_counts;
-        (shared.no_allocate_ps, shared.no_allocate_entries) = hierarchy.no_allocate_totals(self.now);
+        let (on, entries) = hierarchy.no_allocate_totals(self.now);
+        (shared.no_allocate_ps, shared.no_allocate_entries) = (on.get(), entries);
         Counters {
             cores: self
                 .cores
@@ -46,7 +48,7 @@ impl Engine {
         let first = (port.core * MOST_MSHRS) as Handle;
         self.world.hierarchy.watch(port.core);
         self.world.memory.follow(first..first + MOST_MSHRS as Handle);
-        self.world.explainer = Some(Box::new(Explainer::new(most, from_ps)));
+        self.world.explainer = Some(Box::new(Explainer::new(most, Ps::new(from_ps))));
         true
     }
 
@@ -79,6 +81,6 @@ impl Engine {
 
     /// The present time in picoseconds.
     pub fn now_ps(&self) -> u64 {
-        self.now + self.skipped_ps()
+        (self.now + self.skipped()).get()
     }
 }

@@ -11,6 +11,7 @@ use crate::core::program::Program as Stream;
 use crate::core::tick::RunningTick;
 use crate::line::Line;
 use crate::observe::counters::FrontCounters;
+use crate::time::Ps;
 
 /// A program under way.
 #[derive(Debug, Clone)]
@@ -24,7 +25,7 @@ pub enum Running {
 impl Running {
     /// When it acts next.
     #[inline]
-    pub fn wake(&self) -> u64 {
+    pub fn wake(&self) -> Ps {
         match self {
             Self::Stream(stream) => stream.wake,
             Self::Tick(tick) => tick.wake,

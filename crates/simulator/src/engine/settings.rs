@@ -57,7 +57,7 @@ impl Engine {
             if !ns.is_finite() || ns <= 0.0 {
                 return Err(Refused::new("write_age_ns", format!("{ns} is not above zero")));
             }
-            self.world.memory.set_write_age(Ps::from_ns(ns), Ps::new(self.now));
+            self.world.memory.set_write_age(Ps::from_ns(ns), self.now);
         }
         if let Some(allocation) = settings.memory_cache
             && !self.world.memory.set_memory_cache(allocation.read, allocation.dirty_write)
@@ -66,7 +66,7 @@ impl Engine {
         }
         if let Some(bandwidth) = &settings.bandwidth {
             for (class, share) in [(OTHERS_CLASS, bandwidth.others), (TARGET_CLASS, bandwidth.target)] {
-                if !self.world.memory.set_bandwidth(class, share, bandwidth.enabled, Ps::new(self.now)) {
+                if !self.world.memory.set_bandwidth(class, share, bandwidth.enabled, self.now) {
                     return Err(Refused::new("bandwidth", "no shared cache has a `bandwidth_control`"));
                 }
             }

@@ -8,16 +8,16 @@ use crate::core::tick::RunningTick;
 use crate::engine::Engine;
 use crate::engine::running::Running;
 use crate::observe::samples::SampleReceiver;
-use crate::time::NEVER;
+use crate::time::Ps;
 
 /// Jumps over time that need not be simulated.
 pub trait Shortcut: Debug + Send + Sync {
-    /// The engine's time, in picoseconds, from which on it is worth a look.
-    fn look_at(&self) -> u64;
+    /// The engine's time from which on it is worth a look.
+    fn look_at(&self) -> Ps;
 
-    /// Jumps from the engine's present time, over `until` picoseconds of its time at most, and returns the picoseconds
-    /// that were jumped over; 0 if it cannot now. The samples of that time go to `samples`.
-    fn take(&mut self, engine: &mut Engine, until: u64, samples: &mut dyn SampleReceiver) -> u64;
+    /// Jumps from the engine's present time, up to `until` of its time, and returns the time that was jumped
+    /// over; 0 if it cannot now. The samples of that time go to `samples`.
+    fn take(&mut self, engine: &mut Engine, until: Ps, samples: &mut dyn SampleReceiver) -> Ps;
 
     /// Accesses that a program has skipped, by the number of the program.
     fn skipped_accesses(&self, program: usize) -> u64;
@@ -31,9 +31,9 @@ pub trait Shortcut: Debug + Send + Sync {
 pub struct Shortcuts {
     shortcut: Option<Box<dyn Shortcut>>,
     /// When it is worth a look.
-    look_at: u64,
-    /// Picoseconds that were skipped.
-    skipped: u64,
+    look_at: Ps,
+    /// The time that was skipped.
+    skipped: Ps,
 }
 
 impl Clone for Box<dyn Shortcut> {
@@ -45,12 +45,12 @@ impl Clone for Box<dyn Shortcut> {
 impl Shortcuts {
     /// None.
     pub fn none() -> Self {
-        Self { shortcut: None, look_at: NEVER, skipped: 0 }
+        Self { shortcut: None, look_at: Ps::NEVER, skipped: Ps::ZERO }
     }
 
     /// Whether it is time to look.
     #[inline(always)]
-    pub fn are_due(&self, now: u64) -> bool {
+    pub fn are_due(&self, now: Ps) -> bool {
         now >= self.look_at
     }
 
@@ -78,15 +78,15 @@ impl Engine {
         self.running.iter().filter_map(Running::tick).all(RunningTick::is_quiet)
     }
 
-    /// Takes the shortcut if it leads anywhere, up to `until` of simulated time; returns the picoseconds.
+    /// Takes the shortcut if it leads anywhere, up to `until` of simulated time; returns how much.
     #[inline(never)]
-    pub(super) fn jump_ahead(&mut self, until: u64, samples: &mut dyn SampleReceiver) -> u64 {
-        let Some(mut shortcut) = self.shortcuts.shortcut.take() else { return 0 };
+    pub(super) fn jump_ahead(&mut self, until: Ps, samples: &mut dyn SampleReceiver) -> Ps {
+        let Some(mut shortcut) = self.shortcuts.shortcut.take() else { return Ps::ZERO };
         let skipped = shortcut.take(self, until, samples);
         self.take_shortcuts(shortcut);
         self.shortcuts.skipped += skipped;
         if let Some(explainer) = &mut self.world.explainer
-            && skipped > 0
+            && skipped > Ps::ZERO
         {
             explainer.skipped(self.now, self.shortcuts.skipped);
         }
@@ -95,6 +95,11 @@ impl Engine {
 
     /// Picoseconds that were skipped.
     pub fn skipped_ps(&self) -> u64 {
+        self.skipped().get()
+    }
+
+    /// The time that was skipped.
+    pub(super) fn skipped(&self) -> Ps {
         self.shortcuts.skipped
     }
 
@@ -111,18 +116,18 @@ impl Engine {
 pub struct Later<'s> {
     /// Who gets them.
     pub samples: &'s mut dyn SampleReceiver,
-    /// Picoseconds.
-    pub by: u64,
+    /// How much later.
+    pub by: Ps,
 }
 
 impl SampleReceiver for Later<'_> {
     #[inline]
     fn record(&mut self, ticks: u64, count: u64, at_ps: u64) {
-        self.samples.record(ticks, count, at_ps + self.by);
+        self.samples.record(ticks, count, at_ps + self.by.get());
     }
 
     #[inline]
     fn record_of(&mut self, core: CoreId, ticks: u64, count: u64, at_ps: u64) {
-        self.samples.record_of(core, ticks, count, at_ps + self.by);
+        self.samples.record_of(core, ticks, count, at_ps + self.by.get());
     }
 }

@@ -12,7 +12,7 @@ use crate::engine::build::{self, need};
 use crate::engine::programs::{Program, Role};
 use crate::engine::running::Running;
 use crate::refused::Refused;
-use crate::time::ps;
+use crate::time::Ps;
 
 /// Small arenas of each core's program: code, recorder, stack; and page tables, where any core translates.
 const SMALL_ARENAS: u64 = 3;
@@ -20,8 +20,8 @@ const SMALL_ARENAS: u64 = 3;
 /// Lines of on-chip RAM that follow those of the memory, at most.
 const MOST_ON_CHIP_LINES: u64 = 1 << 20;
 
-/// Programs begin within so many picoseconds, at a time that the seed decides.
-const START_WITHIN: u64 = 1_000_000;
+/// The longest time after which a program begins; the seed decides when.
+const START_WITHIN: Ps = Ps::new(1_000_000);
 
 /// Hands out memory and random beginnings.
 #[derive(Debug, Clone)]
@@ -74,7 +74,7 @@ impl Starter {
         program: &Program,
         core: usize,
         buffer: Option<MemoryRegion>,
-        now: u64,
+        now: Ps,
     ) -> Result<(Running, Vec<u64>), Refused> {
         let before = (self.allocator.clone(), self.on_chip, self.randoms.clone());
         match self.place(program, core, buffer, now) {
@@ -117,7 +117,7 @@ impl Starter {
         program: &Program,
         core: usize,
         buffer: Option<MemoryRegion>,
-        now: u64,
+        now: Ps,
     ) -> Result<Running, Refused> {
         let platform = self.platform.clone();
         let (at, kind) = build::kind_of(&platform, program.core)?;
@@ -136,7 +136,7 @@ impl Starter {
         }
         let devices = Devices::of(pattern, kind, layout.page, self.mapped(), platform.line_bytes.value);
         let tables = self.tables(kind, others, &devices, core)?;
-        let begin = now + self.randoms[core].below(START_WITHIN);
+        let begin = now + Ps::new(self.randoms[core].below(START_WITHIN.get()));
         if let Pattern::Tick { body } = pattern {
             return self.tick(program, *body, core, code, recorder, &stack, begin);
         }
@@ -240,7 +240,7 @@ impl Starter {
         code: MemoryRegion,
         recorder: MemoryRegion,
         stack: &MemoryRegion,
-        begin: u64,
+        begin: Ps,
     ) -> Result<Running, Refused> {
         let (at, kind) = build::kind_of(&self.platform, program.core)?;
         let tick_loop = need(&kind.tick_loop, &format!("cores.{at}.tick_loop"))?;
@@ -265,7 +265,7 @@ impl Starter {
             (tick_loop.pass_cycles.value + body_cycles, cycle_ns),
             self.counter_tick()?,
             IdleJitter {
-                longest: ps(tick_loop.idle_jitter_ns.value),
+                longest: Ps::from_ns(tick_loop.idle_jitter_ns.value),
                 every: tick_loop.idle_jitter_every_passes.value.max(1),
                 random: Xorshift::new(self.randoms[core].next_u64()),
             },
@@ -273,7 +273,7 @@ impl Starter {
         ))))
     }
 
-    fn counter_tick(&self) -> Result<u64, Refused> {
+    fn counter_tick(&self) -> Result<Ps, Refused> {
         Ok(build::tick(need(&self.platform.counter, "counter")?))
     }
 
@@ -312,14 +312,14 @@ fn size(bytes: u64) -> String {
     }
 }
 
-/// Picoseconds of a sample besides its accesses, at the core's own clock or another one: only events have any.
-pub(crate) fn base(pattern: &Pattern, kind: &CoreKind, at: usize, clock_ghz: Option<f64>) -> Result<u64, Refused> {
+/// The time of a sample besides its accesses, at the core's own clock or another one: only events have any.
+pub(crate) fn base(pattern: &Pattern, kind: &CoreKind, at: usize, clock_ghz: Option<f64>) -> Result<Ps, Refused> {
     match (pattern, &kind.event) {
         (Pattern::Random { .. }, Some(event)) => {
             let clock = need(&kind.clock_ghz, &format!("cores.{at}.clock_ghz"))?.value;
-            Ok(ps(event.base_cycles.value as f64 / clock_ghz.unwrap_or(clock)))
+            Ok(Ps::from_ns(event.base_cycles.value as f64 / clock_ghz.unwrap_or(clock)))
         }
-        _ => Ok(0),
+        _ => Ok(Ps::ZERO),
     }
 }
 

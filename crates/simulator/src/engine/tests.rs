@@ -9,6 +9,7 @@ use crate::engine::programs::{Program, Role};
 use crate::engine::running::Running;
 use crate::engine::test_platform::{param, translated};
 use crate::observe::samples::Discard;
+use crate::time::Ps;
 
 /// An out-of-order core whose branches cost nothing but their wait.
 fn engine() -> Engine {
@@ -22,7 +23,7 @@ fn engine() -> Engine {
     Engine::new(&platform, &[Program { core: 2, pattern, role: Role::Neighbour }], &[], 1).unwrap()
 }
 
-const LATER: u64 = 1_000_000_000_000;
+const LATER: Ps = Ps::new(1_000_000_000_000);
 
 /// After how many picoseconds the core goes on after a load of a page that no TLB has, and what follows it.
 fn goes_on_after(dependent: bool, then: Option<Op>) -> u64 {
@@ -32,10 +33,10 @@ fn goes_on_after(dependent: bool, then: Option<Op>) -> u64 {
     let load = stream.touch_of(load);
     let began = stream.core_at;
     stream.next.extend([Some(load), then, Some(Op::Delay(LATER))].into_iter().flatten());
-    engine.advance(LATER / 2, &mut Discard);
+    engine.advance((LATER / 2).get(), &mut Discard);
     let Running::Stream(stream) = &engine.running[0] else { unreachable!("a walk is a stream") };
     assert_eq!(stream.port.counts.walks, 1);
-    stream.core_at - LATER - began
+    (stream.core_at - LATER - began).get()
 }
 
 #[test]

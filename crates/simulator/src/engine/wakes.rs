@@ -1,6 +1,6 @@
 //! When programs act next.
 
-use crate::time::NEVER;
+use crate::time::Ps;
 
 /// Times that are compared at once.
 const TOGETHER: usize = 4;
@@ -9,29 +9,29 @@ const TOGETHER: usize = 4;
 #[derive(Debug, Clone)]
 pub struct Wakes {
     /// By program, and nobody up to a multiple of [`TOGETHER`].
-    times: Vec<u64>,
-    first: u64,
+    times: Vec<Ps>,
+    first: Ps,
 }
 
 impl Wakes {
     /// These times, by program.
-    pub fn new(times: impl Iterator<Item = u64>) -> Self {
-        let mut times: Vec<u64> = times.collect();
-        times.resize(times.len().next_multiple_of(TOGETHER), NEVER);
-        let mut wakes = Self { times, first: NEVER };
+    pub fn new(times: impl Iterator<Item = Ps>) -> Self {
+        let mut times: Vec<Ps> = times.collect();
+        times.resize(times.len().next_multiple_of(TOGETHER), Ps::NEVER);
+        let mut wakes = Self { times, first: Ps::NEVER };
         wakes.first = wakes.earliest();
         wakes
     }
 
     /// When the first of them acts.
     #[inline(always)]
-    pub fn first(&self) -> u64 {
+    pub fn first(&self) -> Ps {
         self.first
     }
 
     /// A program acts at another time from now on.
     #[inline]
-    pub fn change(&mut self, program: usize, at: u64) {
+    pub fn change(&mut self, program: usize, at: Ps) {
         let before = std::mem::replace(&mut self.times[program], at);
         if at <= self.first {
             self.first = at;
@@ -42,7 +42,7 @@ impl Wakes {
 
     /// A program acts at this time, which is not later than the one before.
     #[inline(always)]
-    pub fn bring_forward(&mut self, program: usize, at: u64) {
+    pub fn bring_forward(&mut self, program: usize, at: Ps) {
         debug_assert!(at <= self.times[program]);
         self.times[program] = at;
         self.first = self.first.min(at);
@@ -51,17 +51,17 @@ impl Wakes {
     /// The program that acts first (the one with the lowest number, if there are several), which is to be told when it acts
     /// again, and when one of the others acts; there is one that acts at some time.
     #[inline(always)]
-    pub fn take_first(&mut self) -> (usize, u64) {
+    pub fn take_first(&mut self) -> (usize, Ps) {
         let program = self.times.iter().position(|at| *at == self.first).expect("somebody acts first");
-        self.times[program] = NEVER;
+        self.times[program] = Ps::NEVER;
         self.first = self.earliest();
         (program, self.first)
     }
 
     #[inline(always)]
-    fn earliest(&self) -> u64 {
+    fn earliest(&self) -> Ps {
         let (together, _) = self.times.as_chunks::<TOGETHER>();
-        together.iter().fold(NEVER, |first, [a, b, c, d]| first.min((*a).min(*b).min((*c).min(*d))))
+        together.iter().fold(Ps::NEVER, |first, [a, b, c, d]| first.min((*a).min(*b).min((*c).min(*d))))
     }
 }
 
@@ -71,15 +71,21 @@ mod tests {
 
     #[test]
     fn the_first_is_known_whatever_changes() {
-        let mut wakes = Wakes::new([30, 10, 20, 10, NEVER].into_iter());
-        assert_eq!((wakes.first(), wakes.take_first()), (10, (1, 10)));
-        wakes.bring_forward(1, 40);
-        assert_eq!((wakes.take_first(), wakes.first()), ((3, 20), 20));
-        wakes.bring_forward(3, 15);
-        wakes.bring_forward(4, 12);
-        assert_eq!(wakes.first(), 12);
-        wakes.change(4, 50);
-        assert_eq!((wakes.take_first(), wakes.take_first(), wakes.take_first()), ((3, 20), (2, 30), (0, 40)));
-        assert_eq!((wakes.take_first(), wakes.take_first(), wakes.first()), ((1, 50), (4, NEVER), NEVER));
+        let mut wakes = Wakes::new([30, 10, 20, 10].map(Ps::new).into_iter().chain([Ps::NEVER]));
+        assert_eq!((wakes.first(), wakes.take_first()), (Ps::new(10), (1, Ps::new(10))));
+        wakes.bring_forward(1, Ps::new(40));
+        assert_eq!((wakes.take_first(), wakes.first()), ((3, Ps::new(20)), Ps::new(20)));
+        wakes.bring_forward(3, Ps::new(15));
+        wakes.bring_forward(4, Ps::new(12));
+        assert_eq!(wakes.first(), Ps::new(12));
+        wakes.change(4, Ps::new(50));
+        assert_eq!(
+            (wakes.take_first(), wakes.take_first(), wakes.take_first()),
+            ((3, Ps::new(20)), (2, Ps::new(30)), (0, Ps::new(40)))
+        );
+        assert_eq!(
+            (wakes.take_first(), wakes.take_first(), wakes.first()),
+            ((1, Ps::new(50)), (4, Ps::NEVER), Ps::NEVER)
+        );
     }
 }

@@ -7,6 +7,7 @@ use crate::line::Line;
 use crate::observe::losses::{Cause, Losses, Lost};
 use crate::observe::read_path::ReadPath;
 use crate::observe::skipped::Skipped;
+use crate::time::Ps;
 
 /// What a line is to the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,7 +80,7 @@ impl Part {
             [Some(admitted_ps), held_until_ps.as_mut(), Some(issued_ps)].into_iter().flatten()
         });
         let times = [asked_ps, came_ps].into_iter().chain(of_memory).chain(lost.iter_mut().map(|lost| &mut lost.at));
-        times.for_each(|at| *at = skipped.with(*at));
+        times.for_each(|at| *at = skipped.with(Ps::new(*at)).get());
     }
 }
 
@@ -112,7 +113,7 @@ enum Awaits {
 #[derive(Debug, Clone)]
 pub struct Explainer {
     most: usize,
-    from_ps: u64,
+    from: Ps,
     open: Vec<(Awaits, Part)>,
     parts: Vec<Part>,
     further: u64,
@@ -123,10 +124,10 @@ pub struct Explainer {
 
 impl Explainer {
     /// Keeps the `most` longest samples that begin at this time or later.
-    pub fn new(most: usize, from_ps: u64) -> Self {
+    pub fn new(most: usize, from: Ps) -> Self {
         Self {
             most,
-            from_ps,
+            from,
             open: Vec::new(),
             parts: Vec::new(),
             further: 0,
@@ -135,9 +136,9 @@ impl Explainer {
         }
     }
 
-    /// The core waits for something that comes at `came_ps`.
-    pub fn waits_until(&mut self, came_ps: u64, part: Part) {
-        self.add(Part { came_ps, ..part });
+    /// The core waits for something that comes at a time.
+    pub fn waits_until(&mut self, at: Ps, part: Part) {
+        self.add(Part { came_ps: at.get(), ..part });
     }
 
     fn add(&mut self, part: Part) {
@@ -158,29 +159,29 @@ impl Explainer {
     }
 
     /// The line of an MSHR has come from memory.
-    pub fn mshr_came(&mut self, mshr: usize, read_path: Option<ReadPath>, now: u64) {
+    pub fn mshr_came(&mut self, mshr: usize, read_path: Option<ReadPath>, now: Ps) {
         self.came(Awaits::Mshr(mshr), read_path, now);
     }
 
     /// The next attempt is at a time.
-    pub fn entry_came(&mut self, at: u64) {
+    pub fn entry_came(&mut self, at: Ps) {
         self.came(Awaits::Entry, None, at);
     }
 
-    fn came(&mut self, awaited: Awaits, read_path: Option<ReadPath>, now: u64) {
+    fn came(&mut self, awaited: Awaits, read_path: Option<ReadPath>, now: Ps) {
         let came: Vec<_> = self.open.extract_if(.., |(awaits, _)| *awaits == awaited).collect();
         for (_, part) in came {
             if let Some(last) = self.parts.last_mut().filter(|last| last.is_tried_again_by(&part)) {
-                last.came_ps = now;
+                last.came_ps = now.get();
             } else {
                 let memory = read_path.filter(|_| part.from == From::Memory);
-                self.add(Part { came_ps: now, memory, ..part });
+                self.add(Part { came_ps: now.get(), memory, ..part });
             }
         }
     }
 
     /// At `now` time was skipped; it is now so much in all.
-    pub fn skipped(&mut self, now: u64, total: u64) {
+    pub fn skipped(&mut self, now: Ps, total: Ps) {
         self.skipped.add(now, total);
     }
 
@@ -191,11 +192,11 @@ impl Explainer {
     }
 
     /// A sample has ended, by the engine's own time. `names` tells what a line of data is, if it is anything else.
-    pub fn ended(&mut self, ticks: u64, began_ps: u64, ended_ps: u64, names: impl Fn(Line) -> LineRole) {
+    pub fn ended(&mut self, ticks: u64, began: Ps, ended: Ps, names: impl Fn(Line) -> LineRole) {
         let shortest = self.longest.last().map_or(0, |longest| longest.ticks);
         let full = self.longest.len() == self.most;
-        let (began_ps, ended_ps) = (self.skipped.with(began_ps), self.skipped.with(ended_ps));
-        if began_ps < self.from_ps || (full && ticks <= shortest) {
+        let (began, ended) = (self.skipped.with(began), self.skipped.with(ended));
+        if began < self.from || (full && ticks <= shortest) {
             return self.begins();
         }
         let (mut parts, further) = (std::mem::take(&mut self.parts), std::mem::take(&mut self.further));
@@ -204,7 +205,7 @@ impl Explainer {
             part.what = names(part.line);
         }
         parts.iter_mut().for_each(|part| part.count_skipped(&self.skipped));
-        self.longest.push(Explained { ticks, began_ps, ended_ps, parts, further });
+        self.longest.push(Explained { ticks, began_ps: began.get(), ended_ps: ended.get(), parts, further });
         self.longest.sort_by_key(|explained| std::cmp::Reverse(explained.ticks));
         self.longest.truncate(self.most);
     }
@@ -216,8 +217,8 @@ impl Explainer {
 }
 
 /// The remembered losses of a line before `now`, since it was last in its core: the earliest first.
-pub fn losses_of(losses: &Losses, line: Line, now: u64) -> Vec<Lost> {
-    let mut of_line: Vec<_> = losses.last().filter(|lost| lost.line == line && lost.at < now).copied().collect();
+pub fn losses_of(losses: &Losses, line: Line, now: Ps) -> Vec<Lost> {
+    let mut of_line: Vec<_> = losses.last().filter(|lost| lost.line == line && lost.at < now.get()).copied().collect();
     let from_core = of_line.iter().rposition(|lost| lost.level == 0).unwrap_or(0);
     of_line.drain(..from_core);
     of_line
@@ -229,7 +230,7 @@ mod tests {
 
     #[test]
     fn parts_that_are_not_kept_are_counted() {
-        let mut explainer = Explainer::new(2, 0);
+        let mut explainer = Explainer::new(2, Ps::ZERO);
         let part = Part {
             asked_ps: 0,
             came_ps: 0,
@@ -242,8 +243,8 @@ mod tests {
         };
         for (parts, ticks) in [(MOST_PARTS as u64 + 44, 9), (3, 8)] {
             explainer.begins();
-            (0..parts).for_each(|at| explainer.waits_until(at + 1, Part { asked_ps: at, ..part.clone() }));
-            explainer.ended(ticks, 0, parts, |_| LineRole::Stack);
+            (0..parts).for_each(|at| explainer.waits_until(Ps::new(at + 1), Part { asked_ps: at, ..part.clone() }));
+            explainer.ended(ticks, Ps::ZERO, Ps::new(parts), |_| LineRole::Stack);
         }
         let kept: Vec<_> = explainer.longest().iter().map(|sample| (sample.parts.len(), sample.further)).collect();
         assert_eq!(kept, [(MOST_PARTS, 44), (3, 0)]);

@@ -17,6 +17,7 @@ use crate::observe::samples::SampleReceiver;
 use crate::shortcuts::background::{IN_TIME, forward_background};
 use crate::shortcuts::course::{Course, Regular};
 use crate::shortcuts::skip::{At, Jump, Skip, Walker};
+use crate::time::Ps;
 
 /// Lines in a set after which none that was there before is left: 1.6 % of 16 ways with random victims.
 const ENOUGH_TO_FILL: u64 = 64;
@@ -123,11 +124,11 @@ impl Engine {
         accesses as f64 / self.per_step(program) as f64
     }
 
-    /// Skips if everybody can, up to `until` of simulated time; returns the picoseconds.
-    fn try_skip(&mut self, skip: &mut Skip, until: u64, samples: &mut dyn SampleReceiver) -> u64 {
+    /// Skips if everybody can, up to `until` of simulated time; returns how much.
+    fn try_skip(&mut self, skip: &mut Skip, until: Ps, samples: &mut dyn SampleReceiver) -> Ps {
         let needed = self.quiet_lines().filter(|_| until > self.now);
         let jump = needed.and_then(|needed| Some((self.jump(skip, until, &needed)?, needed)));
-        let Some((Jump { length, steps, walked, surveyed }, needed)) = jump else { return 0 };
+        let Some((Jump { length, steps, walked, surveyed }, needed)) = jump else { return Ps::ZERO };
         // Where it surveys, a neighbour meets nothing of what the others have in their own caches: they have jumped
         // over these sets.
         if !surveyed {
@@ -156,7 +157,7 @@ impl Engine {
         length
     }
 
-    fn jump(&self, skip: &mut Skip, until: u64, needed: &[Line]) -> Option<Jump> {
+    fn jump(&self, skip: &mut Skip, until: Ps, needed: &[Line]) -> Option<Jump> {
         let at = |program: usize| At { iteration: self.iteration(program), steps: self.steps_of(program) };
         skip.plan(self.now, until - self.now, at, needed)
     }
@@ -275,11 +276,11 @@ impl Engine {
 }
 
 impl Shortcut for Skip {
-    fn look_at(&self) -> u64 {
+    fn look_at(&self) -> Ps {
         self.look_at
     }
 
-    fn take(&mut self, engine: &mut Engine, until: u64, samples: &mut dyn SampleReceiver) -> u64 {
+    fn take(&mut self, engine: &mut Engine, until: Ps, samples: &mut dyn SampleReceiver) -> Ps {
         engine.try_skip(self, until, samples)
     }
 

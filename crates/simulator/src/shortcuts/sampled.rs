@@ -11,7 +11,7 @@ use crate::shortcuts::estimate::{Estimate, Window};
 use crate::shortcuts::forward::{Before, forward};
 use crate::shortcuts::sampling::Sampling;
 use crate::shortcuts::window_warm_up::WindowWarmUp;
-use crate::time::NEVER;
+use crate::time::Ps;
 
 /// A pass that is measured in windows.
 ///
@@ -36,11 +36,11 @@ pub struct Sampled {
     /// The access before which something is to be done.
     due_at: u64,
     /// When the distance to the next window is looked at.
-    look_at: u64,
+    look_at: Ps,
     /// When the present stretch in detail began, and at which access.
-    since: (u64, u64),
-    /// Picoseconds and accesses of the last stretch.
-    pace: Option<(u64, u64)>,
+    since: (Ps, u64),
+    /// Time and accesses of the last stretch.
+    pace: Option<(Ps, u64)>,
     warming: Warming,
     seen: Vec<Window>,
     estimates: Vec<Estimate>,
@@ -53,20 +53,20 @@ struct Warming {
     stretches: usize,
     /// The program rests until all have gone forward together, itself up to this access.
     together: Option<u64>,
-    /// When it began, in the engine's time, and the picoseconds that stretches without time stood for since.
-    since: u64,
-    without_time: u64,
+    /// When it began, in the engine's time, and what stretches without time stood for since.
+    since: Ps,
+    without_time: Ps,
 }
 
 /// How things stood when a window began.
 #[derive(Debug, Clone, Copy)]
 struct Open {
-    at: u64,
+    at: Ps,
     position: u64,
     instructions: u64,
     reads: u64,
-    /// Picoseconds of warm-up in time, and without.
-    warmed: [u64; 2],
+    /// Warm-up in time, and without.
+    warmed: [Ps; 2],
 }
 
 /// The distance to a window, in distances of a warm-up, from which on a program goes forward.
@@ -85,9 +85,9 @@ impl Sampled {
             instructions: 0,
             window: 0,
             open: None,
-            due_at: NEVER,
-            look_at: NEVER,
-            since: (0, 0),
+            due_at: u64::MAX,
+            look_at: Ps::NEVER,
+            since: (Ps::ZERO, 0),
             pace: None,
             warming: Warming::default(),
             seen: Vec::new(),
@@ -96,16 +96,16 @@ impl Sampled {
     }
 
     /// Between windows: gives the access to go forward to, or stays in detail.
-    fn approach(&mut self, now: u64, reads: u64) -> Option<u64> {
-        self.look_at = NEVER;
+    fn approach(&mut self, now: Ps, reads: u64) -> Option<u64> {
+        self.look_at = Ps::NEVER;
         self.warming = Warming { since: now, ..Warming::default() };
         if self.window == self.sampling.windows {
-            self.due_at = NEVER;
-            return Some(NEVER);
+            self.due_at = u64::MAX;
+            return Some(u64::MAX);
         }
         self.due_at = self.sampling.first_of(self.window, self.pass) + self.offset;
         if self.due_at == self.position {
-            self.open(now, reads, [0, 0]);
+            self.open(now, reads, [Ps::ZERO; 2]);
             return None;
         }
         let has_pace = self.pace.is_some() || self.sampling.warm_up_ps == 0;
@@ -130,24 +130,24 @@ impl Sampled {
     }
 
     /// A stretch in detail begins here.
-    fn in_detail(&mut self, now: u64) {
+    fn in_detail(&mut self, now: Ps) {
         self.since = (now, self.position);
         self.look_at = match self.warm_up.in_time_after(self.warming.stretches) {
-            0 => NEVER,
+            Ps::ZERO => Ps::NEVER,
             warm_up => now + warm_up,
         };
     }
 
-    fn open(&mut self, now: u64, reads: u64, warmed: [u64; 2]) {
+    fn open(&mut self, now: Ps, reads: u64, warmed: [Ps; 2]) {
         let Self { position, instructions, .. } = *self;
         self.open = Some(Open { at: now, position, instructions, reads, warmed });
         let end = position + self.sampling.accesses;
         // The last steps of a pass, after its last access, belong to a window that goes up to there.
-        self.due_at = if end >= self.pass { NEVER } else { end };
-        self.look_at = NEVER;
+        self.due_at = if end >= self.pass { u64::MAX } else { end };
+        self.look_at = Ps::NEVER;
     }
 
-    fn close(&mut self, now: u64, reads: u64) {
+    fn close(&mut self, now: Ps, reads: u64) {
         let Some(open) = self.open.take() else { return };
         self.window += 1;
         self.take_pace(now);
@@ -155,30 +155,30 @@ impl Sampled {
             first: open.position,
             accesses: self.position - open.position,
             instructions: self.instructions - open.instructions,
-            ps: now - open.at,
-            warmed_ps: open.warmed.iter().sum(),
-            functional_ps: open.warmed[1],
+            ps: (now - open.at).get(),
+            warmed_ps: (open.warmed[0] + open.warmed[1]).get(),
+            functional_ps: open.warmed[1].get(),
             memory_reads: reads - open.reads,
         });
     }
 
-    fn take_pace(&mut self, now: u64) {
+    fn take_pace(&mut self, now: Ps) {
         let (began, from) = self.since;
         if self.position > from && now > began {
             self.pace = Some((now - began, self.position - from));
         }
     }
 
-    /// Accesses that take so many picoseconds.
-    fn accesses_in(&self, time: u64) -> u64 {
-        let (ps, accesses) = self.pace.unwrap_or((1, 0));
-        u64::try_from(u128::from(time) * u128::from(accesses) / u128::from(ps)).unwrap_or(NEVER)
+    /// Accesses that take so long.
+    fn accesses_in(&self, time: Ps) -> u64 {
+        let (length, accesses) = self.pace.unwrap_or((Ps::new(1), 0));
+        scaled(time.get(), accesses, length.get())
     }
 
-    /// Picoseconds that so many accesses take.
-    fn time_of(&self, reads: u64) -> u64 {
-        let (ps, accesses) = self.pace.unwrap_or((0, 1));
-        u64::try_from(u128::from(reads) * u128::from(ps) / u128::from(accesses)).unwrap_or(NEVER)
+    /// What so many accesses take.
+    fn time_of(&self, number: u64) -> Ps {
+        let (length, accesses) = self.pace.unwrap_or((Ps::ZERO, 1));
+        Ps::new(scaled(number, length.get(), accesses))
     }
 
     /// Rests where the next stretch without time is one of all programs, up to some access before the window.
@@ -187,7 +187,7 @@ impl Sampled {
             let upto = self.due_at.saturating_sub(self.accesses_in(self.warm_up.left_after(self.warming.stretches)));
             if upto > self.position {
                 self.warming.together = Some(upto);
-                program.core_at = NEVER;
+                program.core_at = Ps::NEVER;
                 return true;
             }
             // The window is nearer than that.
@@ -201,33 +201,33 @@ impl Sampled {
         self.warming.together.is_some()
     }
 
-    /// Picoseconds up to which all are to go forward together, from now on.
-    pub fn time_together(&self) -> u64 {
-        self.warming.together.map_or(0, |upto| self.time_of(upto.saturating_sub(self.position)))
+    /// How long all are to go forward together.
+    pub fn time_together(&self) -> Ps {
+        self.warming.together.map_or(Ps::ZERO, |upto| self.time_of(upto.saturating_sub(self.position)))
     }
 
     /// A few accesses without time, of a stretch that began at time 0 and that all programs make; returns when the next one
     /// comes.
-    pub fn forward_some(&mut self, program: &mut Program, world: &mut World, most: u64, time: u64) -> u64 {
+    pub fn forward_some(&mut self, program: &mut Program, world: &mut World, most: u64, time: Ps) -> Ps {
         let upto = self.warming.together.unwrap_or(0).min(self.position + most);
         let before = self.position;
         self.forward_to(program, upto, world);
         match self.position - before {
-            0 => NEVER,
+            0 => Ps::NEVER,
             done => time + self.time_of(done),
         }
     }
 
-    /// All have gone forward together, for so many picoseconds: what follows is in time.
-    pub fn went_together(&mut self, now: u64, ps: u64) {
+    /// All have gone forward together for so long: what follows is in time.
+    pub fn went_together(&mut self, now: Ps, length: Ps) {
         self.warming.together = None;
         self.warming.stretches += 1;
-        self.warming.without_time += ps;
+        self.warming.without_time += length;
         self.in_detail(now);
     }
 
     /// The others cannot go forward: what is left of this warm-up is in time.
-    pub fn goes_alone(&mut self, now: u64) {
+    pub fn goes_alone(&mut self, now: Ps) {
         self.warming.together = None;
         self.in_detail(now);
         self.look_at = now + self.warm_up.left_before(self.warming.stretches);
@@ -259,8 +259,13 @@ impl Sampled {
     }
 }
 
+/// `number * times / over`, or the most that there is.
+fn scaled(number: u64, times: u64, over: u64) -> u64 {
+    u64::try_from(u128::from(number) * u128::from(times) / u128::from(over)).unwrap_or(u64::MAX)
+}
+
 impl Detour for Sampled {
-    fn is_due(&self, now: u64) -> bool {
+    fn is_due(&self, now: Ps) -> bool {
         self.position >= self.due_at || now >= self.look_at
     }
 
@@ -277,7 +282,7 @@ impl Detour for Sampled {
 
     /// A pass begins whose first counter value has just been read: the access to go forward to, if there is one.
     #[inline(never)]
-    fn begin(&mut self, now: u64, reads: u64) -> Option<u64> {
+    fn begin(&mut self, now: Ps, reads: u64) -> Option<u64> {
         let room = self.sampling.room(self.pass).unwrap_or(0);
         self.offset = self.random.below(room + 1);
         (self.position, self.instructions, self.window) = (0, 0, 0);
@@ -287,7 +292,7 @@ impl Detour for Sampled {
 
     /// A window begins or ends, or its distance is looked at: the access to go forward to, if there is one.
     #[inline(never)]
-    fn turn(&mut self, now: u64, reads: u64) -> Option<u64> {
+    fn turn(&mut self, now: Ps, reads: u64) -> Option<u64> {
         if self.open.is_some() {
             self.close(now, reads);
             return self.approach(now, reads);
@@ -307,15 +312,15 @@ impl Detour for Sampled {
     }
 
     /// The pass is over: what its windows say of it, if there was one.
-    fn end(&mut self, now: u64, reads: u64, _measured: Measured) -> Option<Measured> {
+    fn end(&mut self, now: Ps, reads: u64, _measured: Measured) -> Option<Measured> {
         self.close(now, reads);
-        (self.due_at, self.look_at) = (NEVER, NEVER);
+        (self.due_at, self.look_at) = (u64::MAX, Ps::NEVER);
         let windows = std::mem::take(&mut self.seen);
         if windows.is_empty() {
             return None;
         }
         let estimate = Estimate { accesses: self.position, instructions: self.instructions, windows };
-        let measured = Measured { ps: estimate.ps(), memory_reads: estimate.reads_in_windows() };
+        let measured = Measured { length: Ps::new(estimate.ps()), memory_reads: estimate.reads_in_windows() };
         self.estimates.push(estimate);
         Some(measured)
     }
@@ -327,7 +332,7 @@ impl Detour for Sampled {
         self.forward_to(program, until, world);
         before.restore(world);
         if self.position > from {
-            (self.warming.since, self.warming.without_time) = (program.now, 0);
+            (self.warming.since, self.warming.without_time) = (program.now, Ps::ZERO);
         }
         if !self.wait_for_others(program) {
             self.in_detail(program.now);

@@ -13,6 +13,7 @@ use crate::refused::Refused;
 use crate::shortcuts::estimate::Estimate;
 use crate::shortcuts::sampled::Sampled;
 use crate::shortcuts::window_warm_up::WindowWarmUp;
+use crate::time::Ps;
 
 /// How a pass is measured in windows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,10 +72,10 @@ impl Engine {
             return refuse(why);
         }
         let warm_up = match sampling.functional {
-            true => self.warm_up_together(target, sampling.warm_up_ps),
+            true => self.warm_up_together(target, Ps::new(sampling.warm_up_ps)),
             false => None,
         };
-        let warm_up = warm_up.unwrap_or_else(|| WindowWarmUp::in_time(sampling.warm_up_ps));
+        let warm_up = warm_up.unwrap_or_else(|| WindowWarmUp::in_time(Ps::new(sampling.warm_up_ps)));
         let Running::Stream(stream) = &mut self.running[target] else { return refuse("the target is no trace".into()) };
         let random = Xorshift::new(sampling.seed);
         stream.detour = Some(Box::new(Sampled::new(sampling, warm_up, pass.accesses, random)));

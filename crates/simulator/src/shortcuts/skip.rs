@@ -24,6 +24,7 @@ use waykeeper_workload::Xorshift;
 use crate::line::Line;
 use crate::shortcuts::back_invalidations::BackInvalidations;
 use crate::shortcuts::course::Course;
+use crate::time::Ps;
 
 /// The pace is a mean over about so many surveys: windows in which nobody comes near the target's sets, at places that are
 /// spread evenly over what is jumped over. Where walkers meet in a bank of the memory decides on their pace, and so the
@@ -47,14 +48,14 @@ const FEW: f64 = 16.0;
 /// Steps of a survey.
 const SURVEY: f64 = 3.0;
 
-/// A window is at least so long, in picoseconds: what a skip disturbed has settled, and the pace can be told.
-const LEAST_WINDOW: u64 = 5_000_000;
+/// A window is at least so long: what a skip disturbed has settled, and the pace can be told.
+const LEAST_WINDOW: Ps = Ps::new(5_000_000);
 
-/// Between two looks at whether all may skip, in picoseconds.
-const LOOK_EVERY: u64 = 500_000;
+/// The time between two looks at whether all may skip.
+const LOOK_EVERY: Ps = Ps::new(500_000);
 
-/// A skip is worth its bookkeeping from this length on, in picoseconds.
-const LEAST_SKIP: u64 = 2_000_000;
+/// A skip is worth its bookkeeping from this length on.
+const LEAST_SKIP: Ps = Ps::new(2_000_000);
 
 /// A neighbour that can skip.
 #[derive(Debug, Clone)]
@@ -110,8 +111,8 @@ pub struct At {
 /// A jump that all can make.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Jump {
-    /// Picoseconds.
-    pub length: u64,
+    /// How far it leads.
+    pub length: Ps,
     /// Steps of each walker.
     pub steps: Vec<u64>,
     /// The iterations that each has walked since the jump before, first and last.
@@ -133,9 +134,9 @@ pub struct Skip {
     to_survey: u64,
     random: Xorshift,
     /// The beginning of this window.
-    window: u64,
+    window: Ps,
     /// When it is worth a look again.
-    pub look_at: u64,
+    pub look_at: Ps,
     /// Accesses that were skipped, by program.
     pub accesses: Vec<u64>,
     /// How often filters have taken lines of the target when they were passed in time.
@@ -144,7 +145,7 @@ pub struct Skip {
 
 impl Skip {
     /// Nothing has been skipped by `now`, where each walker has taken so many steps.
-    pub fn new(mut walkers: Vec<Walker>, programs: usize, now: u64, steps: impl Fn(usize) -> f64) -> Self {
+    pub fn new(mut walkers: Vec<Walker>, programs: usize, now: Ps, steps: impl Fn(usize) -> f64) -> Self {
         walkers.iter_mut().for_each(|walker| walker.began = steps(walker.program));
         let look_at = now + LEAST_WINDOW;
         let paces = walkers.iter().map(|walker| walker.pace + 1).max().unwrap_or(0);
@@ -164,9 +165,9 @@ impl Skip {
         }
     }
 
-    /// How far everybody can skip from `now`, for `most` picoseconds at most, given where each program is and the
+    /// How far everybody can skip from `now`, up to `most`, given where each program is and the
     /// target's lines; none if somebody is near their sets.
-    pub fn plan(&mut self, now: u64, most: u64, at: impl Fn(usize) -> At, lines: &[Line]) -> Option<Jump> {
+    pub fn plan(&mut self, now: Ps, most: Ps, at: impl Fn(usize) -> At, lines: &[Line]) -> Option<Jump> {
         self.look_at = now + LOOK_EVERY;
         let at: Vec<At> = self.walkers.iter().map(|walker| at(walker.program)).collect();
         let free: Vec<u64> =
@@ -183,15 +184,15 @@ impl Skip {
         let (mut time, mut steps): (f64, Vec<f64>) = (self.time, self.paces.iter().map(|pace| pace.steps).collect());
         if self.is_survey {
             let fade = 1.0 - 1.0 / SURVEYS;
-            time = time * fade + (now - self.window) as f64;
+            time = time * fade + (now - self.window).get() as f64;
             steps.iter_mut().zip(walked).for_each(|(steps, new)| *steps = *steps * fade + new);
         }
-        let mut length = most as f64;
+        let mut length = most.get() as f64;
         for (walker, free) in self.walkers.iter().zip(&free) {
             // One step less: the walker may be anywhere within the present one.
             length = length.min((free - 1) as f64 * time / steps[walker.pace].max(1e-9));
         }
-        if length < LEAST_SKIP as f64 {
+        if length < LEAST_SKIP.get() as f64 {
             return None;
         }
         if self.is_survey {
@@ -200,7 +201,7 @@ impl Skip {
         let step = time / steps.iter().fold(1e-9, |most: f64, steps| most.max(*steps));
         let until_survey = self.to_survey as f64 * step;
         let surveyed = self.is_survey;
-        self.is_survey = (LEAST_SKIP as f64..length - SURVEY * step).contains(&until_survey);
+        self.is_survey = (LEAST_SKIP.get() as f64..length - SURVEY * step).contains(&until_survey);
         if self.is_survey {
             length = until_survey;
         }
@@ -226,7 +227,7 @@ impl Skip {
         self.window = now;
         self.look_at = now + LEAST_WINDOW;
         let steps = self.walkers.iter().map(|walker| whole[walker.pace]).collect();
-        Some(Jump { length: length as u64, steps, walked, surveyed })
+        Some(Jump { length: Ps::new(length as u64), steps, walked, surveyed })
     }
 
     /// Steps between two surveys, in the mean.
@@ -304,22 +305,22 @@ mod tests {
         let length = |iteration: u64| if (64..192).contains(&(iteration % 512)) { 20 } else { 5 };
         let steps = std::cell::Cell::new(0);
         let walker = Walker::new(0, Course::Regular(regular(0, 1, 512)), 0, 512);
-        let mut skip = Skip::new(vec![walker], 1, 0, |_| 0.0);
-        let (mut iteration, mut now, mut jumped, mut jumps) = (0, 0, 0, 0);
+        let mut skip = Skip::new(vec![walker], 1, Ps::ZERO, |_| 0.0);
+        let (mut iteration, mut now, mut jumped, mut jumps) = (0, Ps::ZERO, Ps::ZERO, 0);
         while iteration < 512 * 4000 {
             if now >= skip.look_at {
                 let at = |_| At { iteration, steps: f64::from(steps.get()) };
-                if let Some(jump) = skip.plan(now, u64::MAX, at, &[Line::new(128)]) {
+                if let Some(jump) = skip.plan(now, Ps::NEVER, at, &[Line::new(128)]) {
                     jumped += jump.length;
                     iteration += jump.steps[0];
                     jumps += jump.steps[0];
                 }
             }
-            now += length(iteration) * 1_000_000;
+            now += Ps::new(length(iteration) * 1_000_000);
             iteration += 1;
             steps.set(steps.get() + 1);
         }
-        let mean = (now + jumped) as f64 / 1e6 / iteration as f64;
+        let mean = (now + jumped).get() as f64 / 1e6 / iteration as f64;
         assert!(jumps as f64 > 0.95 * iteration as f64, "{jumps} of {iteration}");
         assert!((mean - 8.75).abs() < 0.03 * 8.75, "{mean} us a step");
     }
@@ -327,7 +328,8 @@ mod tests {
     #[test]
     fn a_step_comes_to_several_sets_where_its_lines_are_nearer_to_each_other_than_the_sets_repeat() {
         // Lines 100, 100 + 1024, ... a step: among 2048 sets they are in those of 100 and of 1124.
-        let skip = Skip::new(vec![Walker::new(0, Course::Regular(regular(100, 1, 512)), 0, 1024)], 1, 0, |_| 0.0);
+        let skip =
+            Skip::new(vec![Walker::new(0, Course::Regular(regular(100, 1, 512)), 0, 1024)], 1, Ps::ZERO, |_| 0.0);
         let passes = |line, sets| skip.passes(0, (0, 1), Line::new(line), sets);
         assert_eq!([100, 612, 1124, 2148].map(|line| passes(line, 2048)), [true, false, true, true]);
         assert_eq!([100, 612, 1124, 101].map(|line| passes(line, 512)), [true, true, true, false]);
@@ -339,7 +341,7 @@ mod tests {
             Walker::new(0, Course::Regular(regular(100, 1, 1024)), 0, 1024),
             Walker::new(1, Course::Apart, 0, 1024),
         ];
-        let mut skip = Skip::new(walkers, 2, 0, |_| 0.0);
+        let mut skip = Skip::new(walkers, 2, Ps::ZERO, |_| 0.0);
         // Steps 10 to 12 began at lines 110 to 112; of 64 sets of its own, step 74 is the first to come to that of 110. The
         // step at which a jump ends is simulated.
         let mut lost = |walker, walked: &[u32], to| -> Vec<u32> {

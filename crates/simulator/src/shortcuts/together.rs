@@ -10,30 +10,30 @@ use crate::shortcuts::forward::Before;
 use crate::shortcuts::sampled::Sampled;
 use crate::shortcuts::warm_up::{LEAD, Paced, TO_REST, TOGETHER, can_go_forward, forward_some};
 use crate::shortcuts::window_warm_up::WindowWarmUp;
-use crate::time::NEVER;
+use crate::time::Ps;
 
-/// How often the target is asked whether it rests, picoseconds.
-const LOOK: u64 = 1_000_000;
+/// How often the target is asked whether it rests.
+const LOOK: Ps = Ps::new(1_000_000);
 
 /// Lets all programs go forward together when the target asks for it.
 #[derive(Debug, Clone)]
 struct Together {
     /// The number of the target.
     target: usize,
-    look_at: u64,
+    look_at: Ps,
     /// Since when the neighbours are to rest.
-    asked: Option<u64>,
+    asked: Option<Ps>,
 }
 
 impl Engine {
-    /// Prepares all programs for warm-ups of so many picoseconds before the windows of this target, and gives how they are
+    /// Prepares all programs for warm-ups of this length before the windows of this target, and gives how they are
     /// divided. `None` where they have to be in time: they are short, other shortcuts are taken, or a neighbour has periods or
     /// is no walk, chase, buffer or trace in full.
-    pub(super) fn warm_up_together(&mut self, target: usize, ps: u64) -> Option<WindowWarmUp> {
+    pub(super) fn warm_up_together(&mut self, target: usize, length: Ps) -> Option<WindowWarmUp> {
         if self.running.len() == 1 {
-            return Some(WindowWarmUp::alone(ps));
+            return Some(WindowWarmUp::alone(length));
         }
-        let warm_up = WindowWarmUp::together(ps)?;
+        let warm_up = WindowWarmUp::together(length)?;
         let can = |at: usize| {
             let pattern = &self.programs[at].pattern;
             at == target
@@ -51,7 +51,7 @@ impl Engine {
                 stream.detour = Some(Box::new(Paced::from(LEAD)));
             }
         }
-        self.take_shortcuts(Box::new(Together { target, look_at: 0, asked: None }));
+        self.take_shortcuts(Box::new(Together { target, look_at: Ps::ZERO, asked: None }));
         Some(warm_up)
     }
 
@@ -73,9 +73,9 @@ impl Engine {
     fn go_together(&mut self, target: usize) {
         let before = Before::new(&mut self.world);
         let now = self.now;
-        let mut next = vec![0; self.running.len()];
+        let mut next = vec![Ps::ZERO; self.running.len()];
         let length = self.with_target(target, |_, sampled, _| sampled.time_together());
-        while next[target] < NEVER {
+        while next[target] < Ps::NEVER {
             let Some((at, time)) = next.iter().copied().enumerate().min_by_key(|(_, time)| *time) else { break };
             next[at] = match at == target {
                 true => self.with_target(target, |program, sampled, world| {
@@ -83,7 +83,7 @@ impl Engine {
                 }),
                 false => match &mut self.running[at] {
                     Running::Stream(stream) => forward_some(stream, &mut self.world, time),
-                    Running::Tick(_) => NEVER,
+                    Running::Tick(_) => Ps::NEVER,
                 },
             };
         }
@@ -130,15 +130,15 @@ fn paced(stream: &mut Program) -> Option<&mut Paced> {
 }
 
 impl Shortcut for Together {
-    fn look_at(&self) -> u64 {
+    fn look_at(&self) -> Ps {
         self.look_at
     }
 
-    fn take(&mut self, engine: &mut Engine, _until: u64, _samples: &mut dyn SampleReceiver) -> u64 {
+    fn take(&mut self, engine: &mut Engine, _until: Ps, _samples: &mut dyn SampleReceiver) -> Ps {
         let now = engine.now;
         self.look_at = now + LOOK;
         if !engine.target_waits(self.target) {
-            return 0;
+            return Ps::ZERO;
         }
         let asked = *self.asked.get_or_insert_with(|| {
             engine.neighbours(|pace| {
@@ -157,7 +157,7 @@ impl Shortcut for Together {
             engine.wake_all(self.target);
             self.asked = None;
         }
-        0
+        Ps::ZERO
     }
 
     fn skipped_accesses(&self, _program: usize) -> u64 {

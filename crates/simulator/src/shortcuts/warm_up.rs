@@ -9,36 +9,36 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use waykeeper_workload::{Pattern, WorkloadStep};
 
+use crate::core::program::Program;
 use crate::core::program::detour::{Detour, Measured};
-use crate::core::program::{Program, picoseconds};
 use crate::core::world::World;
 use crate::engine::Engine;
 use crate::engine::running::Running;
 use crate::observe::samples::Discard;
 use crate::shortcuts::forward::{Before, forward};
-use crate::time::NEVER;
+use crate::time::Ps;
 
-/// The first stretch in time, from cold caches, picoseconds.
-const FIRST: u64 = 20_000_000;
+/// The first stretch in time, from cold caches.
+const FIRST: Ps = Ps::new(20_000_000);
 
 /// Each of those in between: nothing is counted of the first part, in which queues fill.
-const SLICE: u64 = 15_000_000;
-pub(super) const LEAD: u64 = 5_000_000;
+const SLICE: Ps = Ps::new(15_000_000);
+pub(super) const LEAD: Ps = Ps::new(5_000_000);
 
 /// The last one.
-const SETTLE: u64 = 100_000_000;
+const SETTLE: Ps = Ps::new(100_000_000);
 
 /// How the rest is divided, in sixteenths: paces change most at the beginning, while caches are cold.
 const STRETCHES: [u64; 5] = [1, 2, 3, 4, 6];
 
 /// Programs that have not come to rest after this time keep the warm-up in time.
-pub(super) const TO_REST: u64 = 200_000_000;
+pub(super) const TO_REST: Ps = Ps::new(200_000_000);
 
 /// So many accesses of a program come together, at most.
 pub(super) const TOGETHER: u64 = 4;
 
-/// What an access of a pass takes before a pass was seen, picoseconds: most hit a cache of the core.
-const UNKNOWN: u64 = 5_000;
+/// What an access of a pass takes before a pass was seen: most hit a cache of the core.
+const UNKNOWN: Ps = Ps::new(5_000);
 
 /// What of a warm-up was simulated in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,35 +53,36 @@ impl Engine {
     /// programs other than walks, chases, buffers and traces in full.
     pub fn warm_up(&mut self, until_ps: u64, stop: &AtomicBool) -> Option<Warmed> {
         let stretches = STRETCHES.len() as u64;
-        let in_time = FIRST + (stretches - 1) * SLICE + SETTLE;
-        if until_ps < 2 * in_time || !self.goes_forward() {
+        let in_time = FIRST + SLICE * (stretches - 1) + SETTLE;
+        let until = Ps::new(until_ps);
+        if until < in_time * 2 || !self.goes_forward() {
             return None;
         }
-        let without_time = until_ps - in_time;
-        let mut timed_ps = 0;
-        let mut now = 0;
+        let without_time = until - in_time;
+        let mut timed = Ps::ZERO;
+        let mut now = Ps::ZERO;
         for (number, sixteenths) in STRETCHES.into_iter().enumerate() {
-            let (lead, slice) = if number == 0 { (0, FIRST) } else { (LEAD, SLICE) };
+            let (lead, slice) = if number == 0 { (Ps::ZERO, FIRST) } else { (LEAD, SLICE) };
             self.pace(now + lead, now + slice);
             let Some(rest) = self.come_to_rest(now + slice, stop) else { break };
-            timed_ps += rest - now;
-            now = (rest + without_time * sixteenths / 16).min(until_ps - SETTLE);
+            timed += rest - now;
+            now = (rest + without_time * sixteenths / 16).min(until - SETTLE);
             self.go_forward(rest, now);
         }
-        timed_ps += until_ps - now;
+        timed += until - now;
         self.end_of_stretches();
         let mut samples = Discard;
-        while now < until_ps && !stop.load(Ordering::Relaxed) {
-            now = (now + TO_REST).min(until_ps);
-            self.advance(now, &mut samples);
+        while now < until && !stop.load(Ordering::Relaxed) {
+            now = (now + TO_REST).min(until);
+            self.advance(now.get(), &mut samples);
         }
         self.forget_paces();
-        Some(Warmed { timed_ps })
+        Some(Warmed { timed_ps: timed.get() })
     }
 
     /// Whether every program is one whose accesses can do without time.
     fn goes_forward(&self) -> bool {
-        self.now == 0
+        self.now == Ps::ZERO
             && self.running.iter().zip(&self.programs).all(|(running, program)| {
                 can_go_forward(&program.pattern)
                     && matches!(running, Running::Stream(stream) if stream.detour.is_none())
@@ -96,7 +97,7 @@ impl Engine {
     }
 
     /// The accesses of each program are counted from a time on, and it rests from the later one on.
-    fn pace(&mut self, from: u64, rest_at: u64) {
+    fn pace(&mut self, from: Ps, rest_at: Ps) {
         for stream in self.streams() {
             let pace = match &stream.detour {
                 Some(detour) => detour.as_any().downcast_ref::<Paced>().cloned().unwrap_or_default(),
@@ -107,21 +108,21 @@ impl Engine {
     }
 
     /// Runs until every program rests, with nothing in flight; returns that time. `None` if some does not come to rest.
-    fn come_to_rest(&mut self, at: u64, stop: &AtomicBool) -> Option<u64> {
-        const STEP: u64 = 1_000_000;
+    fn come_to_rest(&mut self, at: Ps, stop: &AtomicBool) -> Option<Ps> {
+        const STEP: Ps = Ps::new(1_000_000);
         let mut now = at;
-        self.advance(now, &mut Discard);
+        self.advance(now.get(), &mut Discard);
         while !self.all_rest(now) {
             if now > at + TO_REST || stop.load(Ordering::Relaxed) {
                 return None;
             }
             now += STEP;
-            self.advance(now, &mut Discard);
+            self.advance(now.get(), &mut Discard);
         }
         Some(now)
     }
 
-    fn all_rest(&self, now: u64) -> bool {
+    fn all_rest(&self, now: Ps) -> bool {
         self.running.iter().all(|running| match running {
             Running::Stream(stream) => Paced::of(stream).is_some_and(|pace| pace.rests) || stream.sleeps(now),
             Running::Tick(_) => true,
@@ -129,12 +130,12 @@ impl Engine {
     }
 
     /// All programs go forward from one time to another, without simulating it.
-    fn go_forward(&mut self, from: u64, until: u64) {
+    fn go_forward(&mut self, from: Ps, until: Ps) {
         let before = Before::new(&mut self.world);
-        let mut next: Vec<u64> = Vec::with_capacity(self.running.len());
+        let mut next: Vec<Ps> = Vec::with_capacity(self.running.len());
         for (running, program) in self.running.iter_mut().zip(&self.programs) {
             let Running::Stream(stream) = running else {
-                next.push(NEVER);
+                next.push(Ps::NEVER);
                 continue;
             };
             let rests = Paced::of(stream).is_some_and(|pace| pace.rests);
@@ -168,9 +169,9 @@ impl Engine {
             let Running::Stream(stream) = &mut self.running[at] else { continue };
             let Some(mut pace) = Paced::of(stream).cloned() else { continue };
             let rested = std::mem::take(&mut pace.rests);
-            pace.due = NEVER;
+            pace.due = Ps::NEVER;
             stream.detour = Some(Box::new(pace));
-            if rested && stream.core_at == NEVER {
+            if rested && stream.core_at == Ps::NEVER {
                 stream.goes_on_at(now);
                 self.wakes.change(at, now);
             }
@@ -195,26 +196,26 @@ pub(super) fn can_go_forward(pattern: &Pattern) -> bool {
 }
 
 /// A few accesses of a program, the first at `time`; returns when its next one comes.
-pub(super) fn forward_some(stream: &mut Program, world: &mut World, mut time: u64) -> u64 {
-    let Some(pace) = Paced::of(stream) else { return NEVER };
-    let (ps, accesses) =
+pub(super) fn forward_some(stream: &mut Program, world: &mut World, mut time: Ps) -> Ps {
+    let Some(pace) = Paced::of(stream) else { return Ps::NEVER };
+    let (length, accesses) =
         if pace.waits { pace.of_pass.unwrap_or((UNKNOWN, 1)) } else { pace.pace.unwrap_or((SLICE, 1)) };
-    let mut left_over = 0;
+    let mut left_over = Ps::ZERO;
     let mut done = 0;
     while done < TOGETHER {
         match stream.stream.next() {
-            None => return NEVER,
+            None => return Ps::NEVER,
             Some(WorkloadStep::Access(access)) => {
                 forward(stream, access, world);
                 done += 1;
                 // Without rounding: a pace may be a fraction of a picosecond.
-                left_over += ps;
+                left_over += length;
                 time += left_over / accesses;
-                left_over %= accesses;
+                left_over = left_over % accesses;
             }
-            Some(WorkloadStep::Wait(ns)) => return stream.next_period(time, picoseconds(ns)),
+            Some(WorkloadStep::Wait(ns)) => return stream.next_period(time, Ps::from_ns(ns)),
             Some(WorkloadStep::Release { offset_ns, period_ns }) => {
-                return stream.next_release(time, picoseconds(offset_ns), picoseconds(period_ns));
+                return stream.next_release(time, Ps::from_ns(offset_ns), Ps::from_ns(period_ns));
             }
             Some(
                 WorkloadStep::Start
@@ -231,33 +232,33 @@ pub(super) fn forward_some(stream: &mut Program, world: &mut World, mut time: u6
 #[derive(Debug, Clone, Default)]
 pub(super) struct Paced {
     /// When something is due: counting begins, or the program rests.
-    due: u64,
-    rest_at: u64,
+    due: Ps,
+    rest_at: Ps,
     counts: bool,
     rests: bool,
     /// Accesses since this time.
     accesses: u64,
-    since: u64,
-    /// Picoseconds and accesses.
-    pace: Option<(u64, u64)>,
+    since: Ps,
+    /// Time and accesses.
+    pace: Option<(Ps, u64)>,
     /// Whether it waits between passes: its pace is then that of a pass, without the waits.
     waits: bool,
-    /// Picoseconds and accesses of the last pass.
-    of_pass: Option<(u64, u64)>,
+    /// Time and accesses of the last pass.
+    of_pass: Option<(Ps, u64)>,
     in_pass: u64,
-    sample_began: u64,
+    sample_began: Ps,
     /// Samples that began before this time do not count: some of it was not simulated.
-    valid_from: u64,
+    valid_from: Ps,
 }
 
 impl Paced {
     /// Counts from this time on, until it is told to rest.
-    pub fn from(time: u64) -> Self {
-        Self { due: time, rest_at: NEVER, ..Self::default() }
+    pub fn from(time: Ps) -> Self {
+        Self { due: time, rest_at: Ps::NEVER, ..Self::default() }
     }
 
     /// Is to rest from now on.
-    pub fn rest_from(&mut self, now: u64) {
+    pub fn rest_from(&mut self, now: Ps) {
         self.rest_at = now;
         if self.counts {
             self.due = now;
@@ -265,8 +266,8 @@ impl Paced {
     }
 
     /// Goes on in time: counts anew from a while later on. Samples that began before `now` do not count.
-    pub fn go_on(&mut self, now: u64) {
-        let (from, rest_at) = (now + LEAD, NEVER);
+    pub fn go_on(&mut self, now: Ps) {
+        let (from, rest_at) = (now + LEAD, Ps::NEVER);
         *self = Self { due: from, rest_at, counts: false, rests: false, valid_from: now, ..self.clone() };
     }
 
@@ -280,7 +281,7 @@ impl Paced {
 }
 
 impl Detour for Paced {
-    fn is_due(&self, now: u64) -> bool {
+    fn is_due(&self, now: Ps) -> bool {
         now >= self.due
     }
 
@@ -291,13 +292,13 @@ impl Detour for Paced {
         }
     }
 
-    fn begin(&mut self, now: u64, _memory_reads: u64) -> Option<u64> {
+    fn begin(&mut self, now: Ps, _memory_reads: u64) -> Option<u64> {
         self.sample_began = now;
         self.in_pass = 0;
         None
     }
 
-    fn turn(&mut self, now: u64, _memory_reads: u64) -> Option<u64> {
+    fn turn(&mut self, now: Ps, _memory_reads: u64) -> Option<u64> {
         if !self.counts {
             (self.counts, self.due, self.since, self.accesses) = (true, self.rest_at, now, 0);
             return None;
@@ -305,16 +306,16 @@ impl Detour for Paced {
         if self.accesses > 0 && now > self.since {
             self.pace = Some((now - self.since, self.accesses));
         }
-        self.due = NEVER;
+        self.due = Ps::NEVER;
         Some(0)
     }
 
-    fn end(&mut self, _now: u64, _memory_reads: u64, measured: Measured) -> Option<Measured> {
+    fn end(&mut self, _now: Ps, _memory_reads: u64, measured: Measured) -> Option<Measured> {
         if self.sample_began < self.valid_from {
             return None;
         }
-        if self.in_pass > 0 && measured.ps > 0 {
-            self.of_pass = Some((measured.ps, self.in_pass));
+        if self.in_pass > 0 && measured.length > Ps::ZERO {
+            self.of_pass = Some((measured.length, self.in_pass));
         }
         Some(measured)
     }
@@ -322,7 +323,7 @@ impl Detour for Paced {
     /// Rests.
     fn leave(&mut self, program: &mut Program, _number: u64, _world: &mut World) {
         self.rests = true;
-        program.core_at = NEVER;
+        program.core_at = Ps::NEVER;
     }
 
     fn measures_all(&self) -> bool {

@@ -9,6 +9,7 @@ use waykeeper_simulator::caches::private::Private;
 use waykeeper_simulator::caches::shared_level::SharedLevel;
 use waykeeper_simulator::line::Line;
 use waykeeper_simulator::observe::label::Label;
+use waykeeper_simulator::time::Ps;
 
 /// Two cores with a first level of one line each before four shared ways of one set, the least recently used first.
 fn four_ways() -> Hierarchy {
@@ -19,9 +20,9 @@ fn four_ways() -> Hierarchy {
 }
 
 fn read(caches: &mut Hierarchy, core: usize, line: u32) -> Answer {
-    let answer = caches.access(core, Line::new(line), Want::Read, 0);
+    let answer = caches.access(core, Line::new(line), Want::Read, Ps::ZERO);
     if answer == Answer::Memory {
-        caches.fill(core, Line::new(line), Want::Read, 0);
+        caches.fill(core, Line::new(line), Want::Read, Ps::ZERO);
     }
     answer
 }

@@ -1,29 +1,31 @@
 //! The no-allocate mode of a shared cache: on while its snoop filter evicts too often.
 
-/// When the mode is on. Times are picoseconds.
+use crate::time::Ps;
+
+/// When the mode is on.
 #[derive(Debug, Clone)]
 pub struct NoAllocateMode {
     /// Times of the last evictions, as many as it takes; `at` is the oldest.
-    recent: Vec<u64>,
+    recent: Vec<Ps>,
     at: usize,
-    window: u64,
-    quiet: u64,
+    window: Ps,
+    quiet: Ps,
     enabled: bool,
-    since: Option<u64>,
-    last: u64,
-    past: u64,
+    since: Option<Ps>,
+    last: Ps,
+    past: Ps,
     entries: u64,
 }
 
 impl NoAllocateMode {
     /// A mode that begins with `evictions` (at least 1) within `window` and ends after `quiet` without one.
-    pub fn new(evictions: usize, window: u64, quiet: u64) -> Self {
-        let recent = vec![u64::MAX; evictions.max(1)];
-        Self { recent, at: 0, window, quiet, enabled: true, since: None, last: 0, past: 0, entries: 0 }
+    pub fn new(evictions: usize, window: Ps, quiet: Ps) -> Self {
+        let recent = vec![Ps::NEVER; evictions.max(1)];
+        Self { recent, at: 0, window, quiet, enabled: true, since: None, last: Ps::ZERO, past: Ps::ZERO, entries: 0 }
     }
 
     /// Allows or forbids the mode.
-    pub fn set_enabled(&mut self, enabled: bool, now: u64) {
+    pub fn set_enabled(&mut self, enabled: bool, now: Ps) {
         self.leave_if_quiet(now);
         if !enabled && let Some(since) = self.since.take() {
             self.past += now - since;
@@ -33,13 +35,13 @@ impl NoAllocateMode {
 
     /// The filter evicted a line.
     #[inline(always)]
-    pub fn evicted(&mut self, now: u64) {
+    pub fn evicted(&mut self, now: Ps) {
         self.leave_if_quiet(now);
         self.recent[self.at] = now;
         self.at = if self.at + 1 == self.recent.len() { 0 } else { self.at + 1 };
         self.last = now;
         let oldest = self.recent[self.at];
-        if self.enabled && self.since.is_none() && oldest != u64::MAX && now - oldest <= self.window {
+        if self.enabled && self.since.is_none() && oldest != Ps::NEVER && now - oldest <= self.window {
             self.since = Some(now);
             self.entries += 1;
         }
@@ -52,12 +54,12 @@ impl NoAllocateMode {
 
     /// Whether the mode is on.
     #[inline]
-    pub fn is_on(&mut self, now: u64) -> bool {
+    pub fn is_on(&mut self, now: Ps) -> bool {
         self.leave_if_quiet(now);
         self.since.is_some()
     }
 
-    fn leave_if_quiet(&mut self, now: u64) {
+    fn leave_if_quiet(&mut self, now: Ps) {
         if let Some(since) = self.since
             && now > self.last + self.quiet
         {
@@ -67,8 +69,8 @@ impl NoAllocateMode {
     }
 
     /// How long the mode was on up to `now`, and how often it began.
-    pub fn totals(&self, now: u64) -> (u64, u64) {
-        let current = self.since.map_or(0, |since| now.min(self.last + self.quiet) - since);
+    pub fn totals(&self, now: Ps) -> (Ps, u64) {
+        let current = self.since.map_or(Ps::ZERO, |since| now.min(self.last + self.quiet) - since);
         (self.past + current, self.entries)
     }
 }
@@ -79,30 +81,30 @@ mod tests {
 
     #[test]
     fn the_mode_begins_with_a_burst_and_ends_with_quiet() {
-        let mut mode = NoAllocateMode::new(3, 100, 500);
-        mode.evicted(1000);
-        mode.evicted(1090);
-        assert!(!mode.is_on(1090));
+        let mut mode = NoAllocateMode::new(3, Ps::new(100), Ps::new(500));
+        mode.evicted(Ps::new(1000));
+        mode.evicted(Ps::new(1090));
+        assert!(!mode.is_on(Ps::new(1090)));
         // The third within 100 of the first would be at 1100; at 1101 it is too late, but 1090, 1101, 1190 are within.
-        mode.evicted(1101);
-        assert!(!mode.is_on(1101));
-        mode.evicted(1190);
-        assert!(mode.is_on(1190));
-        mode.evicted(1400);
-        assert!(mode.is_on(1900));
-        assert!(!mode.is_on(1901));
+        mode.evicted(Ps::new(1101));
+        assert!(!mode.is_on(Ps::new(1101)));
+        mode.evicted(Ps::new(1190));
+        assert!(mode.is_on(Ps::new(1190)));
+        mode.evicted(Ps::new(1400));
+        assert!(mode.is_on(Ps::new(1900)));
+        assert!(!mode.is_on(Ps::new(1901)));
         // From 1190 to 1400 + 500.
-        assert_eq!(mode.totals(5000), (710, 1));
+        assert_eq!(mode.totals(Ps::new(5000)), (Ps::new(710), 1));
     }
 
     #[test]
     fn a_forbidden_mode_never_begins() {
-        let mut mode = NoAllocateMode::new(1, 100, 500);
-        mode.evicted(10);
-        assert!(mode.is_on(10));
-        mode.set_enabled(false, 50);
-        mode.evicted(60);
-        assert!(!mode.is_on(60));
-        assert_eq!(mode.totals(60), (40, 1));
+        let mut mode = NoAllocateMode::new(1, Ps::new(100), Ps::new(500));
+        mode.evicted(Ps::new(10));
+        assert!(mode.is_on(Ps::new(10)));
+        mode.set_enabled(false, Ps::new(50));
+        mode.evicted(Ps::new(60));
+        assert!(!mode.is_on(Ps::new(60)));
+        assert_eq!(mode.totals(Ps::new(60)), (Ps::new(40), 1));
     }
 }

@@ -10,6 +10,7 @@
 use waykeeper_platform::Allocation;
 
 use crate::caches::allocation::no_allocate_mode::NoAllocateMode;
+use crate::time::Ps;
 
 /// What becomes of a line that comes to a shared cache from inside, and that it does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +37,7 @@ pub fn on_way_out(
     allocation: Allocation,
     (dirty, held_inside): (bool, bool),
     mode: Option<&mut NoAllocateMode>,
-    now: u64,
+    now: Ps,
 ) -> Outward {
     if takes_inward(allocation) {
         return match (allocation, held_inside) {
@@ -60,7 +61,7 @@ mod tests {
 
     #[test]
     fn each_kind_takes_what_the_table_says() {
-        let rule = |allocation, dirty, held| on_way_out(allocation, (dirty, held), None, 0);
+        let rule = |allocation, dirty, held| on_way_out(allocation, (dirty, held), None, Ps::ZERO);
         for exclusive in [Allocation::ExclusiveUntilShared, Allocation::Victim] {
             assert!(!takes_inward(exclusive));
             for dirty in [false, true] {
@@ -79,9 +80,9 @@ mod tests {
 
     #[test]
     fn in_its_no_allocate_mode_the_dsu_takes_nothing() {
-        let mut mode = NoAllocateMode::new(1, 100, 500);
-        mode.evicted(10);
-        let mut at = |now| on_way_out(Allocation::ExclusiveUntilShared, (true, false), Some(&mut mode), now);
+        let mut mode = NoAllocateMode::new(1, Ps::new(100), Ps::new(500));
+        mode.evicted(Ps::new(10));
+        let mut at = |ps| on_way_out(Allocation::ExclusiveUntilShared, (true, false), Some(&mut mode), Ps::new(ps));
         // On from 10 to 510.
         assert_eq!([at(20), at(511)], [Outward::Bypassed, Outward::Allocated]);
     }

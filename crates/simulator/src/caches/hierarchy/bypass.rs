@@ -5,11 +5,12 @@ use crate::caches::flags::{DIRTY, SHARED};
 use crate::caches::hierarchy::levels::To;
 use crate::caches::hierarchy::{Hierarchy, Write};
 use crate::line::Line;
+use crate::time::Ps;
 
 impl Hierarchy {
     /// A prefetch, a read of a page walk, a streamed store, or a store of a core whose first level takes no line for it.
     #[inline(never)]
-    pub(super) fn bypass(&mut self, core: usize, line: Line, want: Want, now: u64) -> Answer {
+    pub(super) fn bypass(&mut self, core: usize, line: Line, want: Want, now: Ps) -> Answer {
         self.begin(core, now);
         let to = self.destination(core, want);
         match want {

@@ -9,6 +9,7 @@ use crate::caches::shared_level::SharedLevel;
 use crate::caches::snoop_filter::Displaced;
 use crate::line::Line;
 use crate::observe::losses::Cause;
+use crate::time::Ps;
 
 impl Hierarchy {
     /// The smallest number of sets of what cores share, if everywhere the lowest bits decide: lines of different cores that
@@ -26,7 +27,7 @@ impl Hierarchy {
 
     /// So many lines have come to the set of a line, in the last of a core's own caches, that those before are no longer in
     /// any of them.
-    pub fn push_out(&mut self, core: usize, line: Line, now: u64) {
+    pub fn push_out(&mut self, core: usize, line: Line, now: Ps) {
         self.now = now;
         self.at_work = core;
         let private = &self.cores[core];
@@ -88,7 +89,7 @@ impl Hierarchy {
         line: Line,
         (walker, chances): (usize, [f64; 2]),
         fills: impl Fn(u64) -> bool,
-        now: u64,
+        now: Ps,
     ) {
         self.now = now;
         let route = self.routes[core];
@@ -123,7 +124,7 @@ impl Hierarchy {
     }
 
     /// Shared caches drop the clean lines that are in a line's set and nowhere further in, apart from those of a class.
-    pub fn forget_set(&mut self, core: usize, line: Line, kept: u8, now: u64) {
+    pub fn forget_set(&mut self, core: usize, line: Line, kept: u8, now: Ps) {
         self.now = now;
         let route = self.routes[core];
         for stop in route.stops() {

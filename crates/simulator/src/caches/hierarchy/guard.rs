@@ -13,6 +13,7 @@ use crate::caches::shared_level::SharedLevel;
 use crate::line::Line;
 use crate::observe::label::MOST_CLASSES;
 use crate::observe::losses::Cause;
+use crate::time::Ps;
 
 /// Why a line was not locked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -213,14 +214,14 @@ impl Hierarchy {
     }
 
     /// Allows or forbids the no-allocate mode of shared caches; false if none has one.
-    pub fn set_no_allocate_mode(&mut self, allowed: bool, now: u64) -> bool {
+    pub fn set_no_allocate_mode(&mut self, allowed: bool, now: Ps) -> bool {
         let modes = self.nodes.iter_mut().filter_map(|node| node.mode.as_mut());
         modes.map(|mode| mode.set_enabled(allowed, now)).count() > 0
     }
 
     /// How long no-allocate modes were on up to `now`, and how often they began.
-    pub fn no_allocate_totals(&self, now: u64) -> (u64, u64) {
+    pub fn no_allocate_totals(&self, now: Ps) -> (Ps, u64) {
         let totals = self.nodes.iter().filter_map(|node| Some(node.mode.as_ref()?.totals(now)));
-        totals.fold((0, 0), |sum, total| (sum.0 + total.0, sum.1 + total.1))
+        totals.fold((Ps::ZERO, 0), |sum, total| (sum.0 + total.0, sum.1 + total.1))
     }
 }

@@ -130,6 +130,6 @@ impl Hierarchy {
     #[cold]
     #[inline(never)]
     pub(super) fn lost(&mut self, line: Line, cause: Cause, level: u8) {
-        self.losses.add(Lost { line, cause, level, by: self.at_work, at: self.now });
+        self.losses.add(Lost { line, cause, level, by: self.at_work, at: self.now.get() });
     }
 }

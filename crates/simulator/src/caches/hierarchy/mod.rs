@@ -35,6 +35,7 @@ use crate::observe::back_invalidated::BackInvalidated;
 use crate::observe::counters::{CoreCounters, SharedCounters};
 use crate::observe::label::Label;
 use crate::observe::losses::Losses;
+use crate::time::Ps;
 use in_flight::InFlight;
 use sharers::Sharers;
 
@@ -88,7 +89,7 @@ pub struct Hierarchy {
     /// The lines that hold instructions.
     pub code: Code,
     /// The time of the access or fill that is being worked on, and its core.
-    now: u64,
+    now: Ps,
     at_work: usize,
     /// Lines of a class that were back-invalidated, if anybody asks.
     pub back_invalidated: Option<Box<BackInvalidated>>,
@@ -132,7 +133,7 @@ impl Hierarchy {
             leaving: Leaving::default(),
             giving: (0, Line::EMPTY),
             code: Code::default(),
-            now: 0,
+            now: Ps::ZERO,
             at_work: 0,
             back_invalidated: None,
             losses: Losses::default(),
@@ -152,7 +153,7 @@ impl Hierarchy {
     /// One access of a core. Where the answer is not [`Answer::Memory`], [`Answer::InFlight`] or busy, the line is then
     /// where the access wants it, unless every way that it may fill there is locked.
     #[inline(never)]
-    pub fn access(&mut self, core: usize, line: Line, want: Want, now: u64) -> Answer {
+    pub fn access(&mut self, core: usize, line: Line, want: Want, now: Ps) -> Answer {
         let private = &mut self.cores[core];
         let found = match want {
             Want::Read => private.data(line, 0, &mut self.leaving, &mut self.random),
@@ -183,7 +184,7 @@ impl Hierarchy {
     }
 
     #[inline(always)]
-    fn begin(&mut self, core: usize, now: u64) {
+    fn begin(&mut self, core: usize, now: Ps) {
         (self.at_work, self.now) = (core, now);
     }
 
@@ -228,7 +229,7 @@ impl Hierarchy {
     /// Memory has answered a request. The line goes where `want` wants it, which may be further in than the request did.
     #[cold]
     #[inline(never)]
-    pub fn fill(&mut self, core: usize, line: Line, want: Want, now: u64) {
+    pub fn fill(&mut self, core: usize, line: Line, want: Want, now: Ps) {
         let mut to = self.destination(core, want);
         if to == To::Memory {
             return;

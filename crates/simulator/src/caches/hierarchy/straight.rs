@@ -8,6 +8,7 @@ use crate::caches::hierarchy::Hierarchy;
 use crate::caches::node::{InterconnectNode, NodeChild};
 use crate::caches::snoop_filter::{EntryAllocation, NoEntry};
 use crate::line::Line;
+use crate::time::Ps;
 
 /// What becomes of a read on the straight way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,7 +59,7 @@ impl Hierarchy {
     /// A core reads data. None if it is not one of the usual cases: then nothing has changed, and [`Hierarchy::access`] is
     /// the way. A core that mostly `misses` asks the filter first, which knows what the core's own caches have.
     #[inline(always)]
-    pub fn read_straight(&mut self, core: usize, line: Line, misses: bool, now: u64) -> Option<Straight> {
+    pub fn read_straight(&mut self, core: usize, line: Line, misses: bool, now: Ps) -> Option<Straight> {
         if !misses && self.hits_first(core, line) {
             return Some(Straight::Hit);
         }
@@ -89,7 +90,7 @@ impl Hierarchy {
     /// Memory has answered a read of data, whose entry in the filter is in this way; false if it is not the usual case: then
     /// nothing has changed, and [`Hierarchy::fill`] is the way.
     #[inline(always)]
-    pub fn fill_straight(&mut self, core: usize, line: Line, entry: u8, now: u64) -> bool {
+    pub fn fill_straight(&mut self, core: usize, line: Line, entry: u8, now: Ps) -> bool {
         let [InterconnectNode { filter: Some(shared), .. }, InterconnectNode { filter: Some(outer), .. }] = &mut self.nodes[..] else {
             return false;
         };

@@ -19,7 +19,7 @@ use crate::core::front::walk::{Awaits, PageWalk};
 use crate::core::placement::MemoryRegion;
 use crate::core::program::Touch;
 use crate::line::Line;
-use crate::time::NEVER;
+use crate::time::Ps;
 
 /// The front of a core. Each part may be absent.
 #[derive(Debug, Clone)]
@@ -31,7 +31,7 @@ pub struct Front {
     /// Walks that are.
     pub walks: Vec<PageWalk>,
     /// The page for which no walker was free, and when the look for it has ended.
-    looked: Option<(Side, Page, u64)>,
+    looked: Option<(Side, Page, Ps)>,
     /// Accesses that wait for a walk while the core goes on.
     pub held: Vec<Held>,
     /// Accesses that waited for a walk, in the order in which they go on.
@@ -39,19 +39,19 @@ pub struct Front {
     /// The store buffer.
     pub stores: Option<StoreBuffer>,
     /// When the next of the stores that were put off tries again.
-    pub stores_at: u64,
+    pub stores_at: Ps,
     /// Runs of full-line stores.
     pub streaming: Option<StreamDetector>,
     /// Hardware prefetchers.
     pub prefetchers: Option<Prefetchers>,
     /// Lines that a prefetcher has brought nearer and that come at these times.
-    pub late: Vec<(Line, u64)>,
+    pub late: Vec<(Line, Ps)>,
     /// Whether the last access made a prefetcher ask for something.
     pub wished: bool,
     /// Bytes of a line.
     pub line_bytes: u64,
     /// When a walk, an access after one, or a store that was put off is due.
-    pub at: u64,
+    pub at: Ps,
 }
 
 /// An access that waits beside the core.
@@ -62,7 +62,7 @@ pub struct Held {
     /// Its number in the core's window.
     pub load: u64,
     /// When it goes on.
-    pub at: u64,
+    pub at: Ps,
     /// Whether nothing but the line's arrival is left to come.
     pub is_answered: bool,
 }
@@ -88,13 +88,13 @@ impl Front {
             held: Vec::new(),
             ready: VecDeque::new(),
             stores,
-            stores_at: NEVER,
+            stores_at: Ps::NEVER,
             streaming,
             prefetchers,
             late: Vec::new(),
             wished: false,
             line_bytes,
-            at: NEVER,
+            at: Ps::NEVER,
         }))
     }
 
@@ -112,7 +112,7 @@ impl Front {
 
     /// Begins a walk for an access whose look into the TLBs takes `look`, unless one for its page is in flight; false if no
     /// walker is free. An access that asks again until one is looks once.
-    pub fn walk_for(&mut self, touch: &Touch, now: u64, look: u64) -> bool {
+    pub fn walk_for(&mut self, touch: &Touch, now: Ps, look: Ps) -> bool {
         let (side, page) = (touch.side(), touch.page);
         if self.walks.iter().any(|walk| walk.page == page && walk.side == side) {
             return true;
@@ -129,7 +129,7 @@ impl Front {
 
     /// An access waits for the walk of its page.
     pub fn hold(&mut self, touch: Touch, load: u64) {
-        self.held.push(Held { touch, load, at: NEVER, is_answered: false });
+        self.held.push(Held { touch, load, at: Ps::NEVER, is_answered: false });
     }
 
     /// No store waits for this MSHR any more.
@@ -147,7 +147,7 @@ impl Front {
     }
 
     /// What is due before a time goes on then: what the port had to wait for is there.
-    pub fn put_off_until(&mut self, at: u64) {
+    pub fn put_off_until(&mut self, at: Ps) {
         for walk in self.walks.iter_mut().filter(|walk| walk.at < at) {
             walk.at = at;
         }
@@ -160,9 +160,9 @@ impl Front {
 
     /// Works out when something is due next.
     pub fn plan(&mut self) {
-        let walks = self.walks.iter().map(|walk| walk.at).min().unwrap_or(NEVER);
-        let ready = self.ready.front().map_or(NEVER, |held| held.at);
+        let walks = self.walks.iter().map(|walk| walk.at).min().unwrap_or(Ps::NEVER);
+        let ready = self.ready.front().map_or(Ps::NEVER, |held| held.at);
         let put_off = self.stores.as_ref().is_some_and(|stores| stores.first_put_off().is_some());
-        self.at = walks.min(ready).min(if put_off { self.stores_at } else { NEVER });
+        self.at = walks.min(ready).min(if put_off { self.stores_at } else { Ps::NEVER });
     }
 }

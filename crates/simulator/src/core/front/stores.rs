@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use crate::bits::bits;
 use crate::core::port::Port;
 use crate::line::Line;
+use crate::time::Ps;
 
 /// Stores that wait. Those to one line share an entry.
 #[derive(Debug, Clone)]
@@ -23,7 +24,7 @@ impl StoreBuffer {
     }
 
     /// Whether a further store has to wait before the buffer at `now`.
-    pub fn is_full(&mut self, port: &Port, now: u64) -> bool {
+    pub fn is_full(&mut self, port: &Port, now: Ps) -> bool {
         let taken = |buffer: &Self| buffer.mshrs.count_ones() as usize + buffer.later.len();
         if taken(self) >= self.entries {
             self.mshrs &= port.mshrs.unfinished(now);
@@ -32,8 +33,8 @@ impl StoreBuffer {
     }
 
     /// When one of the MSHRs has its line: a time, or never if memory decides.
-    pub fn next_done(&self, port: &Port) -> u64 {
-        bits(self.mshrs).map(|mshr| port.mshrs.done_at(mshr)).min().unwrap_or(u64::MAX)
+    pub fn next_done(&self, port: &Port) -> Ps {
+        bits(self.mshrs).map(|mshr| port.mshrs.done_at(mshr)).min().unwrap_or(Ps::NEVER)
     }
 
     /// A store waits for an MSHR.

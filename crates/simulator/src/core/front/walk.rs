@@ -2,6 +2,7 @@
 
 use crate::core::front::tlb::Page;
 use crate::core::front::translation::Side;
+use crate::time::Ps;
 
 /// A page walk: it reads one descriptor after the other.
 #[derive(Debug, Clone)]
@@ -13,7 +14,7 @@ pub struct PageWalk {
     /// Descriptors that it has asked for.
     pub array: usize,
     /// When it goes on.
-    pub at: u64,
+    pub at: Ps,
     /// What it waits for.
     pub awaits: Awaits,
 }

@@ -7,6 +7,7 @@ use crate::core::world::World;
 use crate::line::Line;
 use crate::memory::Handle;
 use crate::observe::explain::{From, LineRole, Part, losses_of};
+use crate::time::Ps;
 
 impl Port {
     /// Tells the world's explainer of a miss.
@@ -18,7 +19,7 @@ impl Port {
         (line, want): (Line, Want),
         answer: Answer,
         issued: Issued,
-        now: u64,
+        now: Ps,
     ) {
         let from = match answer {
             Answer::L1 | Answer::Sent => return,
@@ -37,7 +38,7 @@ impl Port {
         };
         let losses = &world.hierarchy.losses;
         let (cause, lost) = (losses.cause(line), losses_of(losses, line, now));
-        let part = Part { asked_ps: now, came_ps: now, line, what, from, memory: None, cause, lost };
+        let part = Part { asked_ps: now.get(), came_ps: now.get(), line, what, from, memory: None, cause, lost };
         let Some(explainer) = &mut world.explainer else { return };
         match issued {
             Issued::At(arrival) => explainer.waits_until(arrival.at, part),
@@ -49,7 +50,7 @@ impl Port {
 
     #[cold]
     #[inline(never)]
-    pub(super) fn tell_of_entry(world: &mut World, at: u64) {
+    pub(super) fn tell_of_entry(world: &mut World, at: Ps) {
         if let Some(explainer) = &mut world.explainer {
             explainer.entry_came(at);
         }
@@ -58,7 +59,7 @@ impl Port {
     /// Counts an answer of memory at the shared MSHRs that waited for it, and reports it to the explainer.
     #[cold]
     #[inline(never)]
-    pub(super) fn tell_of_answer(&self, mshr: usize, world: &mut World, now: u64) {
+    pub(super) fn tell_of_answer(&self, mshr: usize, world: &mut World, now: Ps) {
         self.limits.iter().for_each(|cache| world.misses[*cache].answered());
         if self.explains
             && let Some(explainer) = &mut world.explainer

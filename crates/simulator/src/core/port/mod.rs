@@ -31,8 +31,8 @@ pub enum Issued {
     /// A filter has no entry, a shared cache can wait for no further line, or another core waits for the line:
     /// [`Port::retry_after`] tells when to try again.
     Blocked,
-    /// All MSHRs are taken, one of them until this time (or [`NEVER`](crate::time::NEVER), if all wait for memory).
-    Full(u64),
+    /// All MSHRs are taken, one of them until this time (or [`Ps::NEVER`], if all wait for memory).
+    Full(Ps),
 }
 
 /// A core's way to the hierarchy and the memory.
@@ -81,7 +81,7 @@ impl Port {
 
     /// Begins an access.
     #[inline]
-    pub fn issue(&mut self, world: &mut World, line: Line, want: Want, now: u64) -> Issued {
+    pub fn issue(&mut self, world: &mut World, line: Line, want: Want, now: Ps) -> Issued {
         let hierarchy = &mut world.hierarchy;
         if self.mshrs.may_be_full()
             && let Some(time) = self.full(hierarchy, line, want, now)
@@ -146,7 +146,7 @@ impl Port {
             Answer::Sent if want == Want::Stream => {
                 self.counts.streamed_lines += 1;
                 // A line leaves the core once the memory has taken those before it.
-                let leaves = now + self.latencies.stream + world.memory.write_backlog().get();
+                let leaves = now + self.latencies.stream + world.memory.write_backlog();
                 Issued::At(Arrival { at: leaves, beyond: true })
             }
             Answer::Sent => self.sent(world, now),
@@ -169,7 +169,7 @@ impl Port {
 
     /// On the short way: the hierarchy has let a read pass to memory, which answers into a free MSHR.
     #[inline(always)]
-    pub fn ask(&mut self, world: &mut World, mshr: usize, (line, entry): (Line, u8), now: u64) {
+    pub fn ask(&mut self, world: &mut World, mshr: usize, (line, entry): (Line, u8), now: Ps) {
         let counts = &mut world.hierarchy.counts[self.core];
         counts.accesses += 1;
         counts.memory_reads += 1;
@@ -178,20 +178,20 @@ impl Port {
 
     /// On the short way: a shared cache's filter has no entry for a line.
     #[inline(always)]
-    pub fn wait_for_entry(&mut self, world: &mut World, line: Line, now: u64) {
+    pub fn wait_for_entry(&mut self, world: &mut World, line: Line, now: Ps) {
         world.hierarchy.counts[self.core].cluster_waits += 1;
         self.blocked = Some(Blocked { line, since: now, every: self.latencies.retry[0], turn: None });
     }
 
     /// A store hit the first level, and may have gone on to the memory.
     #[inline]
-    fn stored(&self, world: &World, now: u64) -> Issued {
+    fn stored(&self, world: &World, now: Ps) -> Issued {
         if world.hierarchy.cores[self.core].is_written_through() { self.sent(world, now) } else { Issued::Hit }
     }
 
     /// When a store that hits further out than the first level has left the core: it may have gone on to the memory, too.
     #[inline]
-    fn taken_from(&self, world: &World, want: Want, now: u64, at: u64) -> u64 {
+    fn taken_from(&self, world: &World, want: Want, now: Ps, at: Ps) -> Ps {
         if want != Want::Write || world.hierarchy.writes.is_empty() {
             return at;
         }
@@ -203,9 +203,9 @@ impl Port {
 
     /// A store that goes on to the memory leaves the core once the memory has taken those before it.
     #[inline(never)]
-    fn sent(&self, world: &World, now: u64) -> Issued {
-        match world.memory.write_backlog().get() {
-            backlog if backlog > 0 && !world.hierarchy.writes.is_empty() => {
+    fn sent(&self, world: &World, now: Ps) -> Issued {
+        match world.memory.write_backlog() {
+            backlog if backlog > Ps::ZERO && !world.hierarchy.writes.is_empty() => {
                 Issued::At(Arrival { at: now + backlog, beyond: true })
             }
             _ => Issued::Hit,
@@ -219,12 +219,12 @@ impl Port {
     }
 
     #[inline(always)]
-    fn ask_memory(&mut self, world: &mut World, mshr: usize, asked: Asked, now: u64) {
+    fn ask_memory(&mut self, world: &mut World, mshr: usize, asked: Asked, now: Ps) {
         self.mshrs.ask(mshr, asked);
         let handle = (self.core * MOST_MSHRS + mshr) as Handle;
         let Label { class, monitor } = self.label;
         let source = Requester { core: self.core as u8, class, monitor, first: self.first };
-        world.memory.read(asked.line, handle, source, Ps::new(now));
+        world.memory.read(asked.line, handle, source, now);
         if !self.limits.is_empty() {
             self.limits_owe(world);
         }
@@ -235,9 +235,9 @@ impl Port {
         self.mshrs.owed_for(line).find(|mshr| !hierarchy.passes_caches(self.core, self.mshrs.asked(*mshr).want))
     }
 
-    /// If there is no MSHR for a line that the core does not hold: when there will be one, or [`NEVER`](crate::time::NEVER) if memory decides.
+    /// If there is no MSHR for a line that the core does not hold: when there will be one, or [`Ps::NEVER`] if memory decides.
     #[inline(never)]
-    fn full(&mut self, hierarchy: &Hierarchy, line: Line, want: Want, now: u64) -> Option<u64> {
+    fn full(&mut self, hierarchy: &Hierarchy, line: Line, want: Want, now: Ps) -> Option<Ps> {
         let timed = self.mshrs.full(now)?;
         if want != Want::Fetch && hierarchy.cores[self.core].holds(line) {
             return None;
@@ -246,7 +246,7 @@ impl Port {
     }
 
     #[inline(never)]
-    fn block(&mut self, hierarchy: &mut Hierarchy, line: Line, now: u64, every: u64) -> Issued {
+    fn block(&mut self, hierarchy: &mut Hierarchy, line: Line, now: Ps, every: Ps) -> Issued {
         hierarchy.counts[self.core].accesses -= 1;
         self.blocked = Some(Blocked { line, since: now, every, turn: None });
         Issued::Blocked
@@ -279,7 +279,7 @@ impl Port {
     /// A fill of `filled` has come. If that may unblock this core, gives the time of its next attempt: the requester
     /// tries at fixed intervals, and only the first attempt after a fill into the same set can succeed.
     #[inline(always)]
-    pub fn retry_after(&mut self, filled: Option<Line>, world: &mut World, now: u64) -> Option<u64> {
+    pub fn retry_after(&mut self, filled: Option<Line>, world: &mut World, now: Ps) -> Option<Ps> {
         let blocked = self.blocked.as_ref()?;
         let at = match (blocked.turn, filled) {
             (Some(cache), _) => blocked.turn_comes(&mut world.misses[cache], self.core, now)?,
@@ -295,7 +295,7 @@ impl Port {
 
     /// Memory has answered an MSHR; gives the line.
     #[inline(always)]
-    pub fn answer(&mut self, mshr: usize, world: &mut World, line_bytes: u64, now: u64) -> Line {
+    pub fn answer(&mut self, mshr: usize, world: &mut World, line_bytes: u64, now: Ps) -> Line {
         let Asked { line, want, entry } = self.mshrs.answered(mshr);
         if self.explains || !self.limits.is_empty() {
             self.tell_of_answer(mshr, world, now);
@@ -310,7 +310,7 @@ impl Port {
 
     /// The same as [`Port::answer`], for those who are not answered often.
     #[inline(never)]
-    pub fn answer_rarely(&mut self, mshr: usize, world: &mut World, line_bytes: u64, now: u64) -> Line {
+    pub fn answer_rarely(&mut self, mshr: usize, world: &mut World, line_bytes: u64, now: Ps) -> Line {
         self.answer(mshr, world, line_bytes, now)
     }
 }

@@ -5,12 +5,12 @@ use crate::core::mshrs::{Arrival, Asked};
 use crate::core::port::Port;
 use crate::core::world::World;
 use crate::line::Line;
-use crate::time::NEVER;
+use crate::time::Ps;
 
 impl Port {
     /// Asks for a line on behalf of a prefetcher, if there is an MSHR for it and the line is further away than `level`.
-    /// Gives the MSHR that it takes and when the line is there, or [`NEVER`] if memory decides.
-    pub fn prefetch(&mut self, world: &mut World, line: Line, level: u8, now: u64) -> Option<(usize, u64)> {
+    /// Gives the MSHR that it takes and when the line is there, or [`Ps::NEVER`] if memory decides.
+    pub fn prefetch(&mut self, world: &mut World, line: Line, level: u8, now: Ps) -> Option<(usize, Ps)> {
         let mshr = self.mshrs.for_prefetch(level, now)?;
         if world.hierarchy.cores[self.core].holds_up_to(level, line) {
             return None;
@@ -34,11 +34,11 @@ impl Port {
                 (at, true)
             }
             Answer::OnChip => (now + self.latencies.on_chip, true),
-            Answer::Memory => (NEVER, true),
+            Answer::Memory => (Ps::NEVER, true),
             _ => return None,
         };
         self.counts.prefetches += 1;
-        if at == NEVER {
+        if at == Ps::NEVER {
             self.counts.prefetch_memory_reads += 1;
             world.hierarchy.counts[self.core].memory_reads += 1;
             self.ask_memory(world, mshr, Asked { line, want, entry: 0 }, now);

@@ -5,7 +5,7 @@ use crate::core::port::retry::Blocked;
 use crate::core::port::{Issued, Port};
 use crate::core::world::World;
 use crate::line::Line;
-use crate::time::NEVER;
+use crate::time::Ps;
 
 impl Port {
     #[cold]
@@ -16,7 +16,7 @@ impl Port {
 
     /// Refuses a request that would leave a shared cache which can wait for no further line, or where others were before.
     #[inline(never)]
-    pub(super) fn out_of_turn(&mut self, world: &mut World, line: Line, want: Want, now: u64) -> Option<Issued> {
+    pub(super) fn out_of_turn(&mut self, world: &mut World, line: Line, want: Want, now: Ps) -> Option<Issued> {
         // Nobody waits and there is room: nothing would change.
         if self.limits.iter().all(|cache| world.misses[*cache].is_free(now)) {
             return None;
@@ -31,8 +31,8 @@ impl Port {
                 // Whoever is first may not have heard that there is room.
                 world.has_room |= misses.has_news(now);
                 return Some(match misses.next_time(now) {
-                    NEVER => {
-                        self.blocked = Some(Blocked { line, since: now, every: 1, turn: Some(cache) });
+                    Ps::NEVER => {
+                        self.blocked = Some(Blocked { line, since: now, every: Ps::new(1), turn: Some(cache) });
                         Issued::Blocked
                     }
                     time => Issued::Full(time),
@@ -46,7 +46,7 @@ impl Port {
     /// A line comes at a time from a cache of this level: the bounded caches before it wait for it. Who waits for one of them
     /// must hear of it, because nobody tells when it has come.
     #[inline(never)]
-    pub(super) fn take_turns(&self, world: &mut World, level: u8, at: u64) {
+    pub(super) fn take_turns(&self, world: &mut World, level: u8, at: Ps) {
         for cache in &self.limits {
             let misses = &mut world.misses[*cache];
             if misses.level < level {

@@ -6,7 +6,7 @@ use crate::core::front::walk::Awaits;
 use crate::core::port::Issued;
 use crate::core::program::{LastLoad, Program, Waiting};
 use crate::core::world::World;
-use crate::time::NEVER;
+use crate::time::Ps;
 
 impl Program {
     /// Does what is due first: one access at most.
@@ -30,12 +30,12 @@ impl Program {
 
     /// Whether the core waits for everything, and everything is there or comes at a known time.
     fn is_drained(&self) -> bool {
-        self.waiting == Waiting::AllMshrs && self.all_done() != NEVER
+        self.waiting == Waiting::AllMshrs && self.all_done() != Ps::NEVER
     }
 
     /// What the core waits for may have come: it tries again.
     fn wake_core(&mut self, world: &mut World) {
-        let waited = self.now - self.blocked_since;
+        let waited = (self.now - self.blocked_since).get();
         match self.waiting {
             Waiting::Walk => self.port.counts.stalled_for_walks_ps += waited,
             _ => world.hierarchy.counts[self.port.core].stalled_for_memory_ps += waited,
@@ -63,7 +63,7 @@ impl Program {
         (walk.at, walk.awaits) = match issued {
             Issued::Hit => (now + self.port.latencies.l1, Awaits::Nothing),
             Issued::At(arrival) => (arrival.at, Awaits::Nothing),
-            Issued::Pending(mshr) | Issued::Joined(mshr) => (NEVER, Awaits::Mshr(mshr)),
+            Issued::Pending(mshr) | Issued::Joined(mshr) => (Ps::NEVER, Awaits::Mshr(mshr)),
             Issued::Blocked => (now, Awaits::Nothing),
             Issued::Full(time) => (time, Awaits::AnyMshr),
         };
@@ -155,7 +155,7 @@ impl Program {
 
     /// Memory has answered an MSHR: walks go on, and what found no MSHR tries again.
     #[inline(never)]
-    pub(super) fn front_answered(&mut self, mshr: usize, now: u64) {
+    pub(super) fn front_answered(&mut self, mshr: usize, now: Ps) {
         let Some(front) = &mut self.front else { return };
         for walk in &mut front.walks {
             if walk.awaits == Awaits::Mshr(mshr) || walk.awaits == Awaits::AnyMshr {

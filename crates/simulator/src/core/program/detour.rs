@@ -7,12 +7,13 @@ use waykeeper_workload::WorkloadStep;
 
 use crate::core::program::{Op, Program};
 use crate::core::world::World;
+use crate::time::Ps;
 
 /// What a sample is said to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Measured {
-    /// Picoseconds that it took.
-    pub ps: u64,
+    /// What it took.
+    pub length: Ps,
     /// Lines that its accesses read from memory.
     pub memory_reads: u64,
 }
@@ -20,8 +21,8 @@ pub struct Measured {
 /// Takes over a stream between two of its steps. Where a method returns a number, the detour leaves before the next step,
 /// and gets that number back in [`Detour::leave`].
 pub trait Detour: Debug + Send + Sync {
-    /// Whether [`Detour::turn`] is to be called before the stream goes on. `now` is in picoseconds.
-    fn is_due(&self, now: u64) -> bool {
+    /// Whether [`Detour::turn`] is to be called before the stream goes on.
+    fn is_due(&self, now: Ps) -> bool {
         let _ = now;
         false
     }
@@ -32,19 +33,19 @@ pub trait Detour: Debug + Send + Sync {
     }
 
     /// A sample has begun, when the core's accesses had read so many lines from memory.
-    fn begin(&mut self, now: u64, memory_reads: u64) -> Option<u64> {
+    fn begin(&mut self, now: Ps, memory_reads: u64) -> Option<u64> {
         let _ = (now, memory_reads);
         None
     }
 
     /// Does what is due, when the core's accesses have read so many lines from memory.
-    fn turn(&mut self, now: u64, memory_reads: u64) -> Option<u64> {
+    fn turn(&mut self, now: Ps, memory_reads: u64) -> Option<u64> {
         let _ = (now, memory_reads);
         None
     }
 
     /// A sample has ended that was measured like this: what is recorded of it, if anything.
-    fn end(&mut self, now: u64, memory_reads: u64, measured: Measured) -> Option<Measured> {
+    fn end(&mut self, now: Ps, memory_reads: u64, measured: Measured) -> Option<Measured> {
         let _ = (now, memory_reads);
         Some(measured)
     }

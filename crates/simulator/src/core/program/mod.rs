@@ -25,7 +25,7 @@ use crate::core::window::{Window, WindowSpace};
 use crate::core::world::World;
 use crate::line::Line;
 use crate::observe::samples::SampleReceiver;
-use crate::time::NEVER;
+use crate::time::Ps;
 
 /// A running stream.
 #[derive(Debug, Clone)]
@@ -42,20 +42,20 @@ pub struct Program {
     pub(crate) code: MemoryRegion,
     pub(crate) recorder: Option<SampleRecorder>,
     /// When it or its front acts next.
-    pub wake: u64,
+    pub wake: Ps,
     /// When the core itself goes on.
-    pub(crate) core_at: u64,
-    pub(crate) now: u64,
+    pub(crate) core_at: Ps,
+    pub(crate) now: Ps,
     /// What could not go on and is tried again first.
     pub(crate) again: Option<Op>,
     /// What follows before the stream goes on.
     pub(crate) next: VecDeque<Op>,
     waiting: Waiting,
     last_load: LastLoad,
-    sample_start: u64,
+    sample_start: Ps,
     reads_at_start: u64,
-    waited_until: u64,
-    blocked_since: u64,
+    waited_until: Ps,
+    blocked_since: Ps,
     /// What takes over between its steps, if anything does.
     pub detour: Option<Box<dyn Detour>>,
     /// Whether it takes the short way of [`straight`].
@@ -70,16 +70,11 @@ pub struct Program {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LastLoad {
     /// At a time.
-    At(u64),
+    At(Ps),
     /// With the line of an MSHR; or, if nobody waits there any more, it came at this time or later.
-    In(usize, u64),
+    In(usize, Ps),
     /// The load with this number waits for a walk.
     Held(u64),
-}
-
-/// Picoseconds of so many nanoseconds.
-pub(crate) fn picoseconds(ns: f64) -> u64 {
-    (ns * 1e3).round() as u64
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -92,10 +87,10 @@ pub(crate) enum Op {
     Compute(u64),
     /// A branch was not foreseen; whether it decides on the last load.
     Mispredicted(bool),
-    Delay(u64),
-    Period(u64),
+    Delay(Ps),
+    Period(Ps),
     /// The next release: the first one's time and the period.
-    Release(u64, u64),
+    Release(Ps, Ps),
     /// Something is due of the detour.
     Turn,
     /// The detour takes over, with this number of its own.
@@ -129,7 +124,7 @@ impl Program {
         stream: Stream,
         [data, code]: [MemoryRegion; 2],
         recorder: Option<SampleRecorder>,
-        start: u64,
+        start: Ps,
     ) -> Self {
         Self {
             port,
@@ -158,8 +153,8 @@ impl Program {
         }
     }
 
-    /// Its samples take so many picoseconds besides their accesses.
-    pub fn set_base(&mut self, base: u64) {
+    /// Its samples take so long besides their accesses.
+    pub fn set_base(&mut self, base: Ps) {
         if let Some(recorder) = &mut self.recorder {
             recorder.base = base;
         }
@@ -168,7 +163,7 @@ impl Program {
     /// Acts from `wake` on, up to `horizon` at most: until then nobody else does anything. Gives when its last stretch
     /// without a miss began.
     #[inline(never)]
-    pub fn run(&mut self, world: &mut World, mut horizon: u64, samples: &mut dyn SampleReceiver) -> u64 {
+    pub fn run(&mut self, world: &mut World, mut horizon: Ps, samples: &mut dyn SampleReceiver) -> Ps {
         let mut began = self.wake;
         loop {
             self.now = began;
@@ -179,7 +174,7 @@ impl Program {
             }
             self.wake = self.core_at.min(self.front_at());
             // After a miss the memory has something to do, perhaps before this program's next access.
-            horizon = horizon.min(world.memory.next_time().get());
+            horizon = horizon.min(world.memory.next_time());
             if self.wake >= horizon || !world.is_settled() {
                 return began;
             }
@@ -189,16 +184,16 @@ impl Program {
 
     /// When the front acts next. While a request finds no entry in a filter, nothing else goes out.
     #[inline]
-    fn front_at(&self) -> u64 {
+    fn front_at(&self) -> Ps {
         match &self.front {
             Some(front) if !self.port.is_blocked() => front.at,
-            _ => NEVER,
+            _ => Ps::NEVER,
         }
     }
 
     /// The core's own operations, until one misses or somebody else acts.
     #[inline]
-    fn run_core(&mut self, world: &mut World, horizon: u64, samples: &mut dyn SampleReceiver) {
+    fn run_core(&mut self, world: &mut World, horizon: Ps, samples: &mut dyn SampleReceiver) {
         self.waiting = Waiting::Nothing;
         while self.now <= horizon && self.now < self.front_at() {
             let op = match self.again.take() {
@@ -210,12 +205,12 @@ impl Program {
                 Op::Touch(touch) => self.touch(touch, world),
                 Op::Compute(instructions) => self.compute(instructions),
                 Op::Mispredicted(on_load) => self.begin_again(on_load),
-                Op::Delay(ps) => {
-                    self.now += ps;
+                Op::Delay(length) => {
+                    self.now += length;
                     true
                 }
-                Op::Period(ps) => {
-                    self.now = self.next_period(self.now, ps);
+                Op::Period(length) => {
+                    self.now = self.next_period(self.now, length);
                     true
                 }
                 Op::Release(first, period) => {
@@ -257,11 +252,11 @@ impl Program {
                 Some(WorkloadStep::Start | WorkloadStep::End) => {}
                 Some(WorkloadStep::Compute { instructions, .. }) => return Op::Compute(instructions),
                 Some(WorkloadStep::Mispredicted { on_shown }) => return Op::Mispredicted(on_shown),
-                Some(WorkloadStep::Wait(ns)) => return Op::Period(picoseconds(ns)),
+                Some(WorkloadStep::Wait(ns)) => return Op::Period(Ps::from_ns(ns)),
                 Some(WorkloadStep::Release { offset_ns, period_ns }) => {
-                    return Op::Release(picoseconds(offset_ns), picoseconds(period_ns));
+                    return Op::Release(Ps::from_ns(offset_ns), Ps::from_ns(period_ns));
                 }
-                None => return Op::Delay(NEVER / 2),
+                None => return Op::Delay(Ps::NEVER / 2),
             }
         }
     }
@@ -313,11 +308,11 @@ impl Program {
         let value_at = match self.last_load {
             _ if !on_load => self.now + self.port.latencies.l1,
             LastLoad::In(mshr, _) if self.window.waits_for(mshr) => match self.port.mshrs.done_at(mshr) {
-                NEVER => return self.wait(Waiting::Mshr(mshr), NEVER, Op::Mispredicted(on_load)),
+                Ps::NEVER => return self.wait(Waiting::Mshr(mshr), Ps::NEVER, Op::Mispredicted(on_load)),
                 time => time,
             },
             LastLoad::At(at) | LastLoad::In(_, at) => at,
-            LastLoad::Held(_) => return self.wait(Waiting::Walk, NEVER, Op::Mispredicted(on_load)),
+            LastLoad::Held(_) => return self.wait(Waiting::Walk, Ps::NEVER, Op::Mispredicted(on_load)),
         };
         self.now = self.now.max(value_at) + misprediction;
         true
@@ -328,12 +323,12 @@ impl Program {
     fn wait_for_window(&mut self, room: WindowSpace, op: Op) -> bool {
         match room {
             WindowSpace::AfterMshr(mshr) => self.wait(Waiting::Mshr(mshr), self.port.mshrs.done_at(mshr), op),
-            WindowSpace::AfterWalk | WindowSpace::For(_) => self.wait(Waiting::Walk, NEVER, op),
+            WindowSpace::AfterWalk | WindowSpace::For(_) => self.wait(Waiting::Walk, Ps::NEVER, op),
         }
     }
 
     /// `op` is tried again at a time, or when what the core waits for has come.
-    fn wait(&mut self, waiting: Waiting, until: u64, op: Op) -> bool {
+    fn wait(&mut self, waiting: Waiting, until: Ps, op: Op) -> bool {
         self.again = Some(op);
         self.blocked_since = self.now;
         self.waiting = waiting;
@@ -344,7 +339,7 @@ impl Program {
     /// The counter is read when everything is there; until then `op` waits.
     pub(crate) fn drained(&mut self, op: Op) -> bool {
         match self.all_done() {
-            NEVER => self.wait(Waiting::AllMshrs, NEVER, op),
+            Ps::NEVER => self.wait(Waiting::AllMshrs, Ps::NEVER, op),
             time => {
                 self.now = self.now.max(time);
                 true
@@ -353,18 +348,18 @@ impl Program {
     }
 
     /// When everything that is outstanding is there.
-    fn all_done(&self) -> u64 {
+    fn all_done(&self) -> Ps {
         match &self.front {
-            Some(front) if front.is_busy() => NEVER,
+            Some(front) if front.is_busy() => Ps::NEVER,
             _ => self.port.mshrs.all_done(),
         }
     }
 
     /// An access that found no entry in a filter is tried again at a time.
     #[inline(never)]
-    pub fn unblocked(&mut self, world: &mut World, at: u64) {
+    pub fn unblocked(&mut self, world: &mut World, at: Ps) {
         if self.waiting == Waiting::Entry {
-            world.hierarchy.counts[self.port.core].stalled_for_filters_ps += at - self.blocked_since;
+            world.hierarchy.counts[self.port.core].stalled_for_filters_ps += (at - self.blocked_since).get();
             self.waiting = Waiting::Nothing;
             self.core_at = at;
         }
@@ -376,7 +371,7 @@ impl Program {
 
     /// Memory has answered an MSHR.
     #[inline(never)]
-    pub fn answered(&mut self, mshr: usize, world: &mut World, now: u64) {
+    pub fn answered(&mut self, mshr: usize, world: &mut World, now: Ps) {
         self.window.answered(mshr);
         if self.front.is_some() {
             self.front_answered(mshr, now);
@@ -385,10 +380,10 @@ impl Program {
             Waiting::Nothing | Waiting::Entry | Waiting::Walk => false,
             Waiting::Mshr(expected) => expected == mshr,
             Waiting::AnyMshr | Waiting::Store => true,
-            Waiting::AllMshrs => self.all_done() != NEVER,
+            Waiting::AllMshrs => self.all_done() != Ps::NEVER,
         };
         if over {
-            world.hierarchy.counts[self.port.core].stalled_for_memory_ps += now - self.blocked_since;
+            world.hierarchy.counts[self.port.core].stalled_for_memory_ps += (now - self.blocked_since).get();
             self.waiting = Waiting::Nothing;
             self.core_at = now;
         }
@@ -396,31 +391,31 @@ impl Program {
     }
 
     /// Whether it only waits for a time, with nothing in flight.
-    pub fn sleeps(&self, now: u64) -> bool {
+    pub fn sleeps(&self, now: Ps) -> bool {
         self.again.is_none()
             && self.next.is_empty()
-            && (now + 1..NEVER).contains(&self.core_at)
+            && (now + Ps::new(1)..Ps::NEVER).contains(&self.core_at)
             && self.all_done() <= now
     }
 
     /// It has nothing in flight, and goes on at this time.
-    pub fn goes_on_at(&mut self, at: u64) {
+    pub fn goes_on_at(&mut self, at: Ps) {
         self.core_at = at;
         self.wake = at.min(self.front_at());
     }
 
-    /// The end of a period of so many picoseconds that is waited for from `now` on.
-    pub fn next_period(&mut self, now: u64, ps: u64) -> u64 {
-        self.waited_until = now.max(self.waited_until + ps);
+    /// The end of a period of a length that is waited for from `now` on.
+    pub fn next_period(&mut self, now: Ps, length: Ps) -> Ps {
+        self.waited_until = now.max(self.waited_until + length);
         self.waited_until
     }
 
     /// The next release: `first`, or a whole number of periods after it, from `now` on and after the last one waited for. The common
     /// start is time 0 of the engine.
-    pub fn next_release(&mut self, now: u64, first: u64, period: u64) -> u64 {
-        let from = now.max(self.waited_until + 1);
-        let periods = from.saturating_sub(first).div_ceil(period.max(1));
-        self.waited_until = first.saturating_add(periods.saturating_mul(period));
+    pub fn next_release(&mut self, now: Ps, first: Ps, period: Ps) -> Ps {
+        let from = now.max(self.waited_until + Ps::new(1));
+        let periods = from.saturating_sub(first).div_ceil(period.max(Ps::new(1)));
+        self.waited_until = first.saturating_add(period.saturating_mul(periods));
         self.waited_until
     }
 

@@ -8,16 +8,17 @@ use crate::core::program::{Op, Program, Touch};
 use crate::core::world::World;
 use crate::observe::explain::LineRole;
 use crate::observe::samples::SampleReceiver;
+use crate::time::Ps;
 
 /// What a target does besides its stream: it reads the counter and records.
 #[derive(Debug, Clone)]
 pub struct SampleRecorder {
     /// Where it records.
     pub region: MemoryRegion,
-    /// Picoseconds between two values of the counter.
-    pub counter_tick: u64,
-    /// Picoseconds of a sample besides its accesses.
-    pub base: u64,
+    /// The time between two values of the counter.
+    pub counter_tick: Ps,
+    /// The time of a sample besides its accesses.
+    pub base: Ps,
 }
 
 impl Program {
@@ -30,7 +31,7 @@ impl Program {
             explainer.begins();
         }
         self.reads_at_start = self.port.demand_reads(world);
-        self.now += self.recorder.as_ref().map_or(0, |recorder| recorder.base);
+        self.now += self.recorder.as_ref().map_or(Ps::ZERO, |recorder| recorder.base);
         if self.front.is_some() {
             self.next.extend(self.devices.iter().map(|page| Op::Touch(Touch::device(*page))));
         }
@@ -44,16 +45,16 @@ impl Program {
     #[inline(never)]
     pub(super) fn end_sample(&mut self, world: &mut World, samples: &mut dyn SampleReceiver) -> bool {
         let reads = self.port.demand_reads(world);
-        let measured = Measured { ps: self.now - self.sample_start, memory_reads: reads - self.reads_at_start };
+        let measured = Measured { length: self.now - self.sample_start, memory_reads: reads - self.reads_at_start };
         let measured = match &mut self.detour {
             None => Some(measured),
             Some(detour) => detour.end(self.now, reads, measured),
         };
-        let Some(Measured { ps, memory_reads }) = measured else { return true };
+        let Some(Measured { length, memory_reads }) = measured else { return true };
         let Some(SampleRecorder { region, counter_tick, .. }) = &self.recorder else { return true };
         // An estimate is read from the counter as if the pass had taken so long.
-        let ticks = (self.sample_start + ps) / counter_tick - self.sample_start / counter_tick;
-        samples.record(ticks, 1, self.now);
+        let ticks = (self.sample_start + length) / *counter_tick - self.sample_start / *counter_tick;
+        samples.record(ticks, 1, self.now.get());
         if self.port.explains
             && let Some(explainer) = &mut world.explainer
         {

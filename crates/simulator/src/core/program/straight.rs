@@ -8,7 +8,7 @@ use crate::core::program::{Op, Program, Touch, Waiting};
 use crate::core::world::World;
 use crate::line::Line;
 use crate::observe::samples::Discard;
-use crate::time::NEVER;
+use crate::time::Ps;
 
 impl Program {
     /// Finds out whether it takes the short way from now on. To be asked again whenever something was changed from outside.
@@ -61,22 +61,22 @@ impl Program {
 
     /// The same as [`Program::unblocked`], for one that takes the short way.
     #[inline(always)]
-    pub fn unblocked_straight(&mut self, world: &mut World, at: u64) {
+    pub fn unblocked_straight(&mut self, world: &mut World, at: Ps) {
         debug_assert!(self.waiting == Waiting::Entry && self.front.is_none());
-        world.hierarchy.counts[self.port.core].stalled_for_filters_ps += at - self.blocked_since;
+        world.hierarchy.counts[self.port.core].stalled_for_filters_ps += (at - self.blocked_since).get();
         self.waiting = Waiting::Nothing;
         (self.core_at, self.wake) = (at, at);
     }
 
     /// The same as [`Program::run`], for one that takes the short way.
     #[inline(always)]
-    pub fn run_straight(&mut self, world: &mut World, mut horizon: u64) -> u64 {
+    pub fn run_straight(&mut self, world: &mut World, mut horizon: Ps) -> Ps {
         let mut began = self.wake;
         loop {
             self.now = began;
             self.read_on(world, horizon);
             self.wake = self.core_at;
-            horizon = horizon.min(world.memory.next_time().get());
+            horizon = horizon.min(world.memory.next_time());
             if self.wake >= horizon || !world.is_settled() {
                 return began;
             }
@@ -86,7 +86,7 @@ impl Program {
 
     /// Reads until one misses or somebody else acts.
     #[inline(always)]
-    fn read_on(&mut self, world: &mut World, horizon: u64) {
+    fn read_on(&mut self, world: &mut World, horizon: Ps) {
         self.waiting = Waiting::Nothing;
         let mut now = self.now;
         while now <= horizon {
@@ -116,7 +116,7 @@ impl Program {
                     (self.again_line, self.misses) = (line, true);
                     (self.now, self.blocked_since) = (now, now);
                     self.waiting = Waiting::Entry;
-                    self.core_at = NEVER;
+                    self.core_at = Ps::NEVER;
                     return;
                 }
                 None => {
@@ -130,7 +130,7 @@ impl Program {
 
     #[cold]
     #[inline(never)]
-    fn go_on_generally(&mut self, world: &mut World, horizon: u64) {
+    fn go_on_generally(&mut self, world: &mut World, horizon: Ps) {
         self.leave_straight();
         // It takes no samples.
         self.run_core(world, horizon, &mut Discard);

@@ -10,7 +10,7 @@ use crate::core::program::{LastLoad, Op, Program, Waiting};
 use crate::core::window::WindowSpace;
 use crate::core::world::World;
 use crate::line::Line;
-use crate::time::NEVER;
+use crate::time::Ps;
 
 /// One access: what stops the core until its value is there, and what only delays the next access.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -104,7 +104,7 @@ impl Program {
                 self.core_at = if self.goes_on(arrival, &touch) {
                     self.now + pace
                 } else {
-                    world.hierarchy.counts[self.port.core].stalled_for_shared_ps += arrival.at - self.now;
+                    world.hierarchy.counts[self.port.core].stalled_for_shared_ps += (arrival.at - self.now).get();
                     arrival.at
                 };
             }
@@ -117,7 +117,7 @@ impl Program {
                 if blocking {
                     self.blocked_since = self.now;
                     self.waiting = Waiting::Mshr(mshr);
-                    self.core_at = NEVER;
+                    self.core_at = Ps::NEVER;
                 } else {
                     if load {
                         self.window.wait_for(mshr, joined);
@@ -129,7 +129,7 @@ impl Program {
                 }
             }
             Issued::Blocked if FRONT && self.puts_off(&touch, self.now) => self.core_at = self.now + pace,
-            Issued::Blocked => return self.wait(Waiting::Entry, NEVER, Op::Touch(touch)),
+            Issued::Blocked => return self.wait(Waiting::Entry, Ps::NEVER, Op::Touch(touch)),
             Issued::Full(time) if FRONT && self.puts_off(&touch, time) => self.core_at = self.now + pace,
             Issued::Full(time) => return self.wait(Waiting::AnyMshr, time, Op::Touch(touch)),
         }
@@ -171,7 +171,7 @@ impl Program {
     }
 
     /// A store that finds no MSHR waits in the store buffer, where there is one: the core goes on.
-    fn puts_off(&mut self, touch: &Touch, until: u64) -> bool {
+    fn puts_off(&mut self, touch: &Touch, until: Ps) -> bool {
         let Some(front) = &mut self.front else { return false };
         let Some(stores) = &mut front.stores else { return false };
         if !touch.is_buffered() || touch.want == Want::Stream {
@@ -193,7 +193,7 @@ impl Program {
             return Some(true);
         }
         if self.port.is_blocked() {
-            return Some(self.wait(Waiting::Entry, NEVER, Op::Touch(*touch)));
+            return Some(self.wait(Waiting::Entry, Ps::NEVER, Op::Touch(*touch)));
         }
         let front = self.front.as_deref_mut().expect("only called with a front");
         if let Some(streaming) = &mut front.streaming {
@@ -247,14 +247,14 @@ impl Program {
             Looked::Found(_) if hides => None,
             Looked::Found(cycles) => {
                 self.again = Some(Op::Touch(*touch));
-                self.now += cycles * self.port.latencies.cycle;
+                self.now += self.port.latencies.cycle * cycles;
                 Some(true)
             }
             Looked::Missed(cycles) => {
-                let walks = front.walk_for(touch, self.now, cycles * self.port.latencies.cycle);
+                let walks = front.walk_for(touch, self.now, self.port.latencies.cycle * cycles);
                 front.plan();
                 if !(hides && walks) {
-                    return Some(self.wait(Waiting::Walk, NEVER, Op::Touch(*touch)));
+                    return Some(self.wait(Waiting::Walk, Ps::NEVER, Op::Touch(*touch)));
                 }
                 let load = self.window.hold();
                 front.hold(*touch, load);
@@ -296,7 +296,7 @@ impl Program {
             if let Some(stores) = &mut front.stores {
                 stores.forget(mshr);
             }
-            if at != NEVER {
+            if at != Ps::NEVER {
                 front.late.push((line, at));
             }
         }

@@ -14,7 +14,7 @@ use crate::caches::shared_level::SharedLevel;
 use crate::caches::snoop_filter::SnoopFilter;
 use crate::engine::build::{kind_of, need};
 use crate::refused::Refused;
-use crate::time::ps;
+use crate::time::Ps;
 
 /// All caches and filters, empty.
 pub fn hierarchy(platform: &Platform, seed: u64) -> Result<Hierarchy, Refused> {
@@ -131,7 +131,11 @@ fn shared(shared: &SharedCache, path: &str, mask: u32, line: u64) -> Result<Hier
         return Err(Refused::new(format!("{path}.no_allocate_mode"), why));
     }
     let mode = shared.no_allocate_mode.as_ref().map(|mode| {
-        NoAllocateMode::new(mode.evictions.value as usize, ps(mode.window_ns.value), ps(mode.quiet_ns.value))
+        NoAllocateMode::new(
+            mode.evictions.value as usize,
+            Ps::from_ns(mode.window_ns.value),
+            Ps::from_ns(mode.quiet_ns.value),
+        )
     });
     let entries = |described: &Described| -> Result<_, Refused> {
         Ok((filter(described, &format!("{path}.snoop_filter"))?, described.taken.value))

@@ -19,16 +19,16 @@ pub use port::{latencies, port, window};
 use waykeeper_platform::{CoreKind, Counter, Platform};
 
 use crate::refused::Refused;
-use crate::time::ps;
+use crate::time::Ps;
 
-/// Picoseconds between two values of a counter.
-pub fn tick(counter: &Counter) -> u64 {
-    ps(counter.tick_ns.value).max(1)
+/// The time between two values of a counter.
+pub fn tick(counter: &Counter) -> Ps {
+    Ps::from_ns(counter.tick_ns.value).max(Ps::new(1))
 }
 
 /// Nanoseconds between two values of a counter as it is simulated: whole picoseconds, which need not be what the platform says.
 pub fn counter_tick_ns(counter: &Counter) -> f64 {
-    tick(counter) as f64 / 1e3
+    tick(counter).get() as f64 / 1e3
 }
 
 /// The value of a parameter that a simulation needs.

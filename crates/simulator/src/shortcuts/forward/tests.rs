@@ -16,6 +16,7 @@ use crate::observe::samples::Discard;
 use crate::shortcuts::sampled::Sampled;
 use crate::shortcuts::sampling::Sampling;
 use crate::shortcuts::window_warm_up::WindowWarmUp;
+use crate::time::Ps;
 
 const ACCESSES: u64 = 150_000;
 const BYTES: u64 = 6 << 20;
@@ -84,7 +85,7 @@ fn going_forward_leaves_what_accesses_in_time_leave() {
     let mut forward = engine(&path);
     let Running::Stream(stream) = &mut forward.running[0] else { unreachable!("a trace is a stream") };
     let sampling = Sampling { windows: 1, accesses: 1, warm_up_ps: 0, functional: false, seed: 1 };
-    Sampled::new(sampling, WindowWarmUp::in_time(0), accesses + 1, Xorshift::new(1)).leave(
+    Sampled::new(sampling, WindowWarmUp::in_time(Ps::ZERO), accesses + 1, Xorshift::new(1)).leave(
         stream,
         accesses,
         &mut forward.world,
