@@ -41,7 +41,11 @@ impl ChannelRuns {
         let run = folder::read(path)?;
         let called = path.display().to_string();
         is_of(&run, place).map_err(|why| InputError::in_file(&called, why))?;
-        self.runs.push(RunSeen { called, run, own: folder::workloads(path).unwrap_or_default() });
+        self.runs.push(RunSeen {
+            called,
+            run,
+            own: folder::definitions(path).map(|[workloads, _]| workloads).unwrap_or_default(),
+        });
         Ok(())
     }
 

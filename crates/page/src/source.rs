@@ -1,11 +1,10 @@
 //! A run with what lies beside it in its folder, as far as that is there.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use waykeeper_experiment::InputError;
 use waykeeper_report::shown::{for_showing, one_line};
-use waykeeper_run::folder::{self, Histograms};
+use waykeeper_run::folder::{self, Definitions, Histograms};
 use waykeeper_run::{Longer, Run, longer_of};
 
 /// A run, its histograms, and what its tail says.
@@ -19,8 +18,8 @@ pub struct ReportedRun {
     pub samples: Histograms,
     /// What each case says about a longer run, in the order of the cases; empty where the events are missing.
     pub longer: Vec<Longer>,
-    /// The keys of the workloads that its experiment defines itself.
-    pub workloads: Option<BTreeMap<String, BTreeMap<String, String>>>,
+    /// The workloads, and the mitigations, that its experiment defines itself.
+    pub definitions: Option<[Definitions; 2]>,
     /// How many of its repeats are complete, where it has not ended.
     pub unfinished: Option<String>,
     /// What could not be read beside the record, and why: a sentence each.
@@ -57,7 +56,7 @@ impl ReportedRun {
             run: for_showing(&run),
             samples: samples.into_iter().map(shown).collect(),
             longer,
-            workloads: folder::workloads(path),
+            definitions: folder::definitions(path),
             unfinished: unfinished.map(|unfinished| one_line(&unfinished.says()).into_owned()),
             missing,
         })

@@ -53,8 +53,8 @@ pub fn is_no_cgroup(name: &str) -> Option<String> {
     if let Some(unusual) = name.chars().find(|c| !plain(*c)) {
         let what = if unusual == ' ' { "a blank".into() } else { format!("{unusual:?}") };
         return Some(format!(
-            "found {name:?}, with {what} in it; policies name cgroups by ASCII letters, digits and signs, without blanks, quotes and `$`: \
-             a script is written of them"
+            "found {name:?}, with {what} in it; expected a path below /sys/fs/cgroup of ASCII letters, digits and signs other than quotes \
+             and `$`, so that a script can have it"
         ));
     }
     let wrong = name.split('/').any(odd);

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use waykeeper_run::folder::Histograms;
+use waykeeper_run::folder::{Definitions, Histograms};
 use waykeeper_run::{CaseRecord, RepeatRecord, Run};
 use waykeeper_statistics::{
     Arms, EffectDirection, Repeat, VerdictKind, compare as compare_repeats, hidden_by_empty_repeats, what_was_lacking,
@@ -22,8 +22,8 @@ pub struct ComparedRun<'r> {
     pub name: String,
     /// The run.
     pub run: &'r Run,
-    /// The keys of the workloads that its experiment defines itself, by workload; none where that is not known.
-    pub workloads: Option<BTreeMap<String, BTreeMap<String, String>>>,
+    /// The workloads, and the mitigations, that its experiment defines itself; none where that is not known.
+    pub definitions: Option<[Definitions; 2]>,
     /// The samples of its repeats, by tag; empty where they are missing.
     pub samples: Cow<'r, Histograms>,
 }
@@ -311,7 +311,7 @@ mod tests {
     fn compare([a, b]: [&(Run, Histograms); 2], has_samples: bool) -> (BesideA, String) {
         let [a, b] = [a, b].map(|(run, samples)| {
             let samples = if has_samples { samples.clone() } else { Histograms::new() };
-            ComparedRun { name: "x".into(), run, workloads: None, samples: Cow::Owned(samples) }
+            ComparedRun { name: "x".into(), run, definitions: None, samples: Cow::Owned(samples) }
         });
         let case = RunComparison::new([&a, &b]).cases.remove(0);
         (case.outcome, case.b_beside_a)

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use waykeeper_experiment::cases::called;
 use waykeeper_experiment::site::ExecutorKind;
+use waykeeper_run::folder::Definitions;
 use waykeeper_run::{CaseRecord, Run};
 use waykeeper_workload::format_ns;
 
@@ -130,15 +131,24 @@ fn parameters(a: &Run, b: &Run) -> Option<String> {
     (!differing.is_empty()).then(|| format!("The {what} differ: {}.", some(differing, "parameter")))
 }
 
-/// Workloads of the cases that the experiments define themselves, and differently.
+/// Workloads and mitigations of the cases that the experiments define themselves, and differently.
 fn definitions(sides: [&ComparedRun<'_>; 2], pairs: &[Pair<'_>]) -> Vec<String> {
-    let [of_a, of_b] = sides.map(|side| &side.workloads);
-    let (Some(of_a), Some(of_b)) = (of_a, of_b) else { return Vec::new() };
-    let mut names: Vec<&str> = Vec::new();
+    let [Some(of_a), Some(of_b)] = sides.map(|side| side.definitions.as_ref()) else { return Vec::new() };
+    let mut workloads: Vec<&str> = Vec::new();
+    let mut mitigations: Vec<&str> = Vec::new();
     for (case, _) in pairs {
-        names.push(&case.target);
-        names.extend(case.neighbours.iter().map(|neighbour| neighbour.workload.as_str()));
+        workloads.push(&case.target);
+        workloads.extend(case.neighbours.iter().map(|neighbour| neighbour.workload.as_str()));
+        mitigations.extend(case.mitigation.split('+'));
     }
+    let [workloads_of_a, mitigations_of_a] = of_a;
+    let [workloads_of_b, mitigations_of_b] = of_b;
+    let mut found = defined_differently(workloads, workloads_of_a, workloads_of_b);
+    found.extend(defined_differently(mitigations, mitigations_of_a, mitigations_of_b));
+    found
+}
+
+fn defined_differently(mut names: Vec<&str>, of_a: &Definitions, of_b: &Definitions) -> Vec<String> {
     names.sort_unstable();
     names.dedup();
     let say = |name: &str| match (of_a.get(name), of_b.get(name)) {

@@ -183,14 +183,19 @@ pub fn unfinished_in(run: &Path) -> Result<Option<Unfinished>, InputError> {
     if run.is_dir() && !run.join(RUN_FILE).exists() { unfinished::read(run) } else { Ok(None) }
 }
 
-/// The keys of the workloads that a run's experiment defines itself, by workload, from where [`read`] finds the run; none
-/// where its copy of the experiment is not there or does not read.
-pub fn workloads(run: &Path) -> Option<BTreeMap<String, BTreeMap<String, String>>> {
+/// What an experiment defines itself, by name: its keys and their values.
+pub type Definitions = BTreeMap<String, BTreeMap<String, String>>;
+
+/// The workloads, and the mitigations, that a run's experiment defines itself, from where [`read`] finds the run; none where
+/// its copy of the experiment is not there or does not read.
+pub fn definitions(run: &Path) -> Option<[Definitions; 2]> {
     let text = read_text(folder_of(run).join(EXPERIMENT_FILE)).ok()?;
     let document: toml::Table = text.parse().ok()?;
-    let Some(own) = document.get("workloads") else { return Some(BTreeMap::new()) };
-    let own = own.as_table()?.iter().filter_map(|(name, workload)| Some((name.clone(), flat(workload.as_table()?))));
-    Some(own.collect())
+    let of = |key: &str| {
+        let Some(own) = document.get(key) else { return Some(Definitions::new()) };
+        Some(own.as_table()?.iter().filter_map(|(name, own)| Some((name.clone(), flat(own.as_table()?)))).collect())
+    };
+    Some([of("workloads")?, of("assignments")?])
 }
 
 fn folder_of(run: &Path) -> &Path {

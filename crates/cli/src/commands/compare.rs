@@ -17,7 +17,7 @@ pub fn compare(arguments: &Compare) -> Result<Exit, Failure> {
     let side = |path: &Path, run| ComparedRun {
         name: path.display().to_string(),
         run,
-        workloads: folder::workloads(path),
+        definitions: folder::definitions(path),
         // Without them runs with different thresholds cannot be judged, which is said then.
         samples: Cow::Owned(folder::read_samples(path, run).unwrap_or_default()),
     };

@@ -251,6 +251,14 @@ fn compare_tells_what_else_differs() {
     run("b", "24 KiB", &[]);
     assert_eq!(said_above(&desk).lines().nth(2), Some("The definitions of `own` differ: size 8 KiB and 24 KiB."));
 
+    // A mitigation of one name that is another one.
+    for (out, mode) in [("on", "true"), ("off", "false")] {
+        let own = format!("8 KiB'\n[assignments.mode]\nset.no_allocate_mode = {mode}\n# '");
+        run(out, &own, &["--set=mitigations=mode".to_owned()]);
+    }
+    let told = desk.run(&["compare", "on", "off"]).with(0).stdout;
+    assert!(told.contains("The definitions of `mode` differ: set.no_allocate_mode true and false."), "{told}");
+
     // As if the platform had changed from one version to the next.
     let mut other = desk.record("a");
     let list = other["parameters"]["list"].as_array_mut().unwrap();

@@ -27,7 +27,7 @@ fn side(source: &ReportedRun) -> ComparedRun<'_> {
     ComparedRun {
         name: source.name.clone(),
         run: &source.run,
-        workloads: source.workloads.clone(),
+        definitions: source.definitions.clone(),
         samples: Cow::Borrowed(&source.samples),
     }
 }
