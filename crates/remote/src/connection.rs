@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::process::{Signal, set_parent_process_death_signal};
 use tempfile::TempDir;
 
 use crate::destination::Destination;
@@ -83,6 +84,9 @@ impl Connection {
         let mut command = ssh(destination, &folder);
         command.args(["-o", "ControlMaster=yes", "-N"]).arg(destination.host());
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(said.file()?);
+        // However this process ends: nobody else would end the connection, and its session on the board.
+        // SAFETY: one system call between fork and exec.
+        unsafe { command.pre_exec(|| Ok(set_parent_process_death_signal(Some(Signal::TERM))?)) };
         let mut connection = Self { destination: destination.clone(), master: spawn(command)?, folder };
         connection.wait(&said)?;
         Ok(connection)

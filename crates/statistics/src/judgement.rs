@@ -399,7 +399,8 @@ impl At<'_> {
             return if mean > limit { Judgement::broken(&plainly) } else { Judgement::not_seen_broken(&plainly) };
         }
         let half = half_width(means, self.confidence);
-        let interval = range(mean - half, mean + half);
+        // No time and no ratio of times is below 0.
+        let interval = range((mean - half).max(0.0), mean + half);
         let seen = format!(
             "{what} {} ({interval} from {repeats} repeats, each at {}), limit {allowed}",
             one(mean),

@@ -56,7 +56,7 @@ pub(super) fn run(entry: RoomEntry, alive: &OwnedFd) -> io::Result<i32> {
     wait_for(start(&command, mounts)?)
 }
 
-/// Everything that does not change while the room is there. Gives what of outside the tables of mounts have to hide.
+/// Everything that does not change while the room is there. Returns what of outside the tables of mounts have to hide.
 fn lay_out(platform: &waykeeper_platform::Platform, machine: Option<&ResctrlMachine>) -> io::Result<Outside> {
     let hosts_filesystems = std::fs::read_to_string("/proc/filesystems")?;
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
@@ -103,7 +103,7 @@ fn lay_out(platform: &waykeeper_platform::Platform, machine: Option<&ResctrlMach
 }
 
 /// Takes what is mounted outside as resctrl out of sight: clients look for it in the table of mounts. Outside it stays.
-/// Gives what cannot be unmounted: without root, what was mounted before is locked.
+/// Returns what cannot be unmounted: without root, what was mounted before is locked.
 fn detach_others() -> io::Result<Outside> {
     let mut kept = Outside::new();
     for line in std::fs::read_to_string("/proc/self/mounts")?.lines() {

@@ -26,8 +26,8 @@ struct Together {
 }
 
 impl Engine {
-    /// Prepares all programs for warm-ups of this length before the windows of this target, and gives how they are
-    /// divided. `None` where they have to be in time: they are short, other shortcuts are taken, or a neighbour has periods or
+    /// Prepares all programs for warm-ups of this length before the windows of this target, and returns how they
+    /// are divided. `None` where they have to be in time: they are short, other shortcuts are taken, or a neighbour has periods or
     /// is no walk, chase, buffer or trace in full.
     pub(super) fn warm_up_together(&mut self, target: usize, length: Ps) -> Option<WindowWarmUp> {
         if self.running.len() == 1 {
@@ -61,7 +61,7 @@ impl Engine {
         sampled.is_some_and(Sampled::waits_for_others)
     }
 
-    /// Does something to the pace of each neighbour; whether all of them answer with yes.
+    /// Calls `each` for the pace of each neighbour; returns whether all returned true.
     fn neighbours(&mut self, mut each: impl FnMut(&mut Paced) -> bool) -> bool {
         self.running.iter_mut().all(|running| {
             let Running::Stream(stream) = running else { return false };
@@ -107,7 +107,7 @@ impl Engine {
         result
     }
 
-    /// Everybody goes on in time: the target, and who of its neighbours has come to rest.
+    /// Continues in time: the target, and each neighbour that has come to rest.
     fn wake_all(&mut self, target: usize) {
         let now = self.now;
         for at in 0..self.running.len() {
@@ -147,7 +147,7 @@ impl Shortcut for Together {
             });
             now
         });
-        // Once all rest nothing happens any more: whatever happens last is looked at.
+        // Once all rest there are no more events: the last one has to be looked at.
         self.look_at = now;
         if engine.neighbours(|pace| pace.rests()) {
             engine.go_together(self.target);

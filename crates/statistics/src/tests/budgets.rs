@@ -271,6 +271,9 @@ fn a_mean_is_judged_beyond_the_spread_of_the_repeats() {
     assert_eq!(judge_means("mean<=8.4ns", &means).kind, JudgementKind::TooThin);
     assert_eq!(judge_means("mean<=11.6ns", &means).kind, JudgementKind::TooThin);
     assert_eq!(judge_means("mean<=11.7ns", &means).kind, JudgementKind::NotSeenBroken);
+    // Mean 40, s = 51.96: the t-interval begins far below 0, where no time is.
+    let wide = judge_means("mean<=50ns", &[10.0, 10.0, 100.0]);
+    assert!(wide.text.contains("mean 40 ns (0 ns to "), "{}", wide.text);
     assert_eq!(judge_means("mean<=10ns", &[10.0; 5]).kind, JudgementKind::NotSeenBroken, "the limit is within");
     let found = judge_means("mean<=9ns", &[10.0]);
     assert_eq!(found.text, "broken: mean 10 ns, limit 9 ns, from one repeat, whose spread is not known");
