@@ -216,17 +216,24 @@ fn told_distance(command_line: &str) -> f64 {
     microseconds.unwrap_or(0) as f64 / 1e6
 }
 
-/// The value of an option of a command line, beside its name or behind it.
+/// The options of cyclictest and oslat that have no value and one letter: others may follow in the same word.
+const WITHOUT_VALUE: &str = "mMnNqrRsSuvxX";
+
+/// The value of an option of a command line, beside its name or behind it: `-D 1h`, `-D1h`, `-qD1h`, `--duration=1h`.
 fn option<'line>(command_line: &'line str, short: &str, long: &str) -> Option<&'line str> {
     let mut words = command_line.split_whitespace();
     while let Some(word) = words.next() {
-        if word == short || word == long {
+        if word == long {
             return words.next();
         }
-        let beside = word.strip_prefix(long).and_then(|rest| rest.strip_prefix('='));
-        // `--interval` does not begin with `-i`, and `--duration` not with `-D`.
-        if let Some(value) = beside.or_else(|| word.strip_prefix(short)) {
+        if let Some(value) = word.strip_prefix(long).and_then(|rest| rest.strip_prefix('=')) {
             return Some(value);
+        }
+        let letters = word.strip_prefix('-').unwrap_or_default().trim_start_matches(|c| WITHOUT_VALUE.contains(c));
+        match letters.strip_prefix(short.trim_start_matches('-')) {
+            Some("") => return words.next(),
+            Some(value) => return Some(value),
+            None => {}
         }
     }
     None
@@ -235,4 +242,28 @@ fn option<'line>(command_line: &'line str, short: &str, long: &str) -> Option<&'
 /// `Thu, 26 Nov 2026 18:27:38 +0000`.
 fn time(text: &str) -> Option<jiff::Timestamp> {
     jiff::fmt::rfc2822::parse(text).ok().map(|zoned| zoned.timestamp())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_are_found_wherever_getopt_finds_them() {
+        for line in [
+            "cyclictest -D 1h",
+            "cyclictest -m -D1h",
+            "cyclictest -qD1h",
+            "cyclictest -Smp95 -qD 1h",
+            "cyclictest --duration=1h",
+            "cyclictest --duration 1h -i200",
+        ] {
+            assert_eq!(told_duration(line), Some(3600.0), "{line}");
+        }
+        // The letters behind an option with a value are its value, and long options are no letters.
+        for line in ["cyclictest -pD 1h", "cyclictest --Duration=1h", "cyclictest", "cyclictest -D", "cyclictest -"] {
+            assert_eq!(told_duration(line), None, "{line}");
+        }
+        assert_eq!(told_interval("cyclictest -Smi200 -d0 --interval-of-others"), Some(200e-6));
+    }
 }
