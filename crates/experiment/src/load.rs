@@ -258,13 +258,23 @@ impl Source {
         if let Some(setting) = self.swept.iter().rev().find(|setting| inside(&setting.path)) {
             return self.of_file_or_option(&setting.stands_at, format!("for `{}`: {message}", path.join(".")));
         }
+        // A target or a neighbour that only the sweep has made, with one key.
+        let makes = |setting: &&Setting| setting.path.len() > path.len() && setting.path.starts_with(path);
+        if !path.is_empty()
+            && line_of(&self.text, path).is_none()
+            && let Some(setting) = self.swept.iter().rev().find(makes)
+        {
+            let made = format!("the experiment has no `{}`, of which this varies a key: {message}", path.join("."));
+            return self.of_file_or_option(&setting.stands_at, made);
+        }
         self.of_file_or_option(path, message)
     }
 
     fn of_file_or_option(&self, path: &[String], message: String) -> InputError {
         let key = path.join(".");
-        // The last override that touches the key, or lies inside it, is where the value came from.
-        let set = self.sets.iter().rev().find(|set| sweep::overlaps(&set.path, path));
+        // The last override that touches the key, or lies inside it, is where the value came from. What the whole file lacks came
+        // from none.
+        let set = self.sets.iter().rev().find(|set| !path.is_empty() && sweep::overlaps(&set.path, path));
         let line = line_of(&self.text, path);
         match set {
             Some(set) if set.path.len() <= path.len() || line.is_none() => {
@@ -272,5 +282,33 @@ impl Source {
             }
             _ => InputError { origin: Origin::File { name: self.file.clone(), line }, key, message },
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(text: &str, sets: &[&str]) -> String {
+        let sets = sets.iter().map(|set| Set::parse(set).unwrap()).collect();
+        Loaded::from_text("x", "x.toml", text, sets).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn what_a_file_lacks_is_no_options_fault() {
+        let text = "[[targets]]\nworkload = 'latency_loop'\ncore = 1\n";
+        assert_eq!(refused(text, &["duration=1ms"]), "x.toml: the key `title` is missing");
+        // A neighbour that only the option has made.
+        let text = format!("title = 'x'\n{text}");
+        let told = refused(&text, &["neighbours.0.with.size=8 KiB"]);
+        assert!(told.starts_with("--set neighbours.0.with.size"), "{told}");
+    }
+
+    #[test]
+    fn a_sweep_over_a_neighbour_that_is_not_there_is_named() {
+        let text = "title = 'x'\n[[targets]]\nworkload = 'latency_loop'\ncore = 1\n\
+                    [[sweep]]\nname = 'n'\nkey = 'neighbours.0.with.size'\nvalues = ['8 KiB', '16 KiB']\n";
+        let told = refused(text, &[]);
+        assert!(told.starts_with("x.toml:8: sweep.0.values.0: the experiment has no `neighbours.0`"), "{told}");
     }
 }
