@@ -15,7 +15,7 @@ mod simulated;
 
 pub use assignments::check_assignments;
 pub use host::{
-    Answer, Bench, Host, Job, LiveNeighbour, LiveTarget, Part, Recent, Recorded, WORKER_ARGUMENT, no_program,
+    Bench, Host, Job, JobPart, LiveNeighbour, LiveTarget, Recent, Recorded, WORKER_ARGUMENT, WorkerAnswer, no_program,
     not_installed, worker_main,
 };
 pub use measure::{Executor, ExecutorError, OfferedSite, Pace, PlannedRepeat};

@@ -1,7 +1,7 @@
 //! A pass of each program: as it runs, and told to a probe that counts.
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use waykeeper_programs::{ImageSize, NoProbe, Probe, Program, ProgramName, Spec};
+use waykeeper_programs::{ImageSize, NoProbe, Probe, ProgramName, Spec, WholeProgram};
 
 /// Adds up what it is told.
 struct Sum(u64);
@@ -21,7 +21,7 @@ impl Probe for Sum {
     }
 }
 
-fn pass<P: Probe>(program: &mut Program, memory: &mut [u32], mut probe: P) -> P {
+fn pass<P: Probe>(program: &mut WholeProgram, memory: &mut [u32], mut probe: P) -> P {
     while !program.step(memory, &mut probe) {}
     probe
 }
@@ -31,7 +31,7 @@ fn passes(c: &mut Criterion) {
     group.sample_size(10);
     for name in [ProgramName::Disparity, ProgramName::Mser] {
         for size in [ImageSize::Cif, ImageSize::Vga] {
-            let mut program = Program::new(Spec::new(name, size, 1));
+            let mut program = WholeProgram::new(Spec::new(name, size, 1));
             let mut memory = vec![0; program.words()];
             program.lay_out(&mut memory);
             group.bench_function(format!("{name} {size}"), |b| b.iter(|| pass(&mut program, &mut memory, NoProbe)));

@@ -10,7 +10,7 @@
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use waykeeper_programs::{Program, Spec};
+use waykeeper_programs::{Spec, WholeProgram};
 
 static MARKER: AtomicU64 = AtomicU64::new(0);
 
@@ -19,7 +19,7 @@ fn main() -> ExitCode {
         eprintln!("usage: touch_images SPEC_JSON");
         return ExitCode::from(2);
     };
-    let mut program = Program::new(spec);
+    let mut program = WholeProgram::new(spec);
     let mut memory = vec![0u32; program.words() + 1024];
     let start = memory.as_ptr().align_offset(4096);
     let memory = &mut memory[start..start + program.words()];

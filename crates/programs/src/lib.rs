@@ -4,7 +4,7 @@
 //! What counts is what they do to the memory: which arrays there are, how wide an element is, and in which order they are
 //! gone through are those of the published programs. The images are generated from a seed.
 //!
-//! A [`Program`] works in a memory that it is given, in small [steps](Program::step), and tells a [`Probe`] each access.
+//! A [`WholeProgram`] works in a memory that it is given, in small [steps](WholeProgram::step), and tells a [`Probe`] each access.
 //! With the probe [`NoProbe`] nothing is left of the telling: that is the program itself. Another probe sees the address
 //! stream of the same source, without anything in between.
 
@@ -19,5 +19,5 @@ mod spec;
 pub use image::Image;
 pub use memory::Array;
 pub use probe::{NoProbe, Probe};
-pub use program::Program;
+pub use program::WholeProgram;
 pub use spec::{ImageSize, ProgramName, Spec};

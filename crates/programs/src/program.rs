@@ -9,7 +9,7 @@ use crate::spec::{ProgramName, Spec};
 
 /// A program on a generated image, somewhere in a pass.
 #[derive(Debug, Clone)]
-pub struct Program {
+pub struct WholeProgram {
     spec: Spec,
     kernel: Kernel,
 }
@@ -20,7 +20,7 @@ enum Kernel {
     Mser(Mser),
 }
 
-impl Program {
+impl WholeProgram {
     /// A program at the beginning of a pass.
     pub fn new(spec: Spec) -> Self {
         let (width, height) = spec.program.pixels(spec.size);

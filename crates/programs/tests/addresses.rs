@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
-use waykeeper_programs::{Array, ImageSize, Probe, Program, ProgramName, Spec};
+use waykeeper_programs::{Array, ImageSize, Probe, ProgramName, Spec, WholeProgram};
 use waykeeper_trace::RecordKind;
 use waykeeper_trace::foreign::{Events, ForeignEvent, Lackey};
 
@@ -57,7 +57,7 @@ impl Probe for Told {
 }
 
 fn told(spec: Spec) -> Lines {
-    let mut program = Program::new(spec);
+    let mut program = WholeProgram::new(spec);
     let mut memory = vec![0; program.words()];
     program.lay_out(&mut memory);
     let mut told = Told { arrays: program.arrays(), lines: Lines::default() };
@@ -115,7 +115,7 @@ fn observed(spec: Spec) -> Lines {
     let places: Vec<u64> = places.split_whitespace().map(|number| number.parse().unwrap()).collect();
     let [marker, start] = places[..] else { panic!("{places:?}") };
 
-    let arrays = Program::new(spec).arrays();
+    let arrays = WholeProgram::new(spec).arrays();
     let (mut lines, mut within) = (Lines::default(), false);
     for (kind, address, bytes) in all {
         if address == marker && kind != RecordKind::Load {
@@ -215,7 +215,7 @@ fn instructions_are_those_of_the_compiled_program_but_for_its_checks() {
     for program in [ProgramName::Mser, ProgramName::Disparity] {
         let spec = Spec::new(program, ImageSize::Qcif, 1);
         let mut told = Instructions::default();
-        let mut program = Program::new(spec);
+        let mut program = WholeProgram::new(spec);
         let mut memory = vec![0; program.words()];
         program.lay_out(&mut memory);
         while !program.step(&mut memory, &mut told) {}

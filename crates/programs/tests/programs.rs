@@ -1,6 +1,6 @@
 //! What the generated programs have in common.
 
-use waykeeper_programs::{ImageSize, Probe, Program, ProgramName, Spec};
+use waykeeper_programs::{ImageSize, Probe, ProgramName, Spec, WholeProgram};
 
 /// Counts and digests what it is told.
 #[derive(Debug, Default, PartialEq)]
@@ -41,7 +41,7 @@ impl Probe for Tally {
 }
 
 fn pass(spec: Spec) -> (Tally, Vec<u32>) {
-    let mut program = Program::new(spec);
+    let mut program = WholeProgram::new(spec);
     let mut memory = vec![0; program.words()];
     program.lay_out(&mut memory);
     let mut tally = Tally::default();
@@ -68,7 +68,7 @@ fn the_stream_is_decided_by_the_seed() {
 fn a_watched_program_does_what_an_unwatched_one_does() {
     for program in [ProgramName::Disparity, ProgramName::Mser] {
         let spec = Spec { shifts: 5, ..Spec::new(program, ImageSize::Sqcif, 1) };
-        let mut plain = Program::new(spec);
+        let mut plain = WholeProgram::new(spec);
         let mut memory = vec![0; plain.words()];
         plain.lay_out(&mut memory);
         plain.run(&mut memory);
@@ -101,7 +101,7 @@ fn all_memory_is_said_beforehand() {
         let spec = Spec { shifts: 2, ..Spec::new(program, ImageSize::Qcif, 1) };
         let (tally, memory) = pass(spec);
         assert!(tally.largest < memory.len() && memory.len() % 1024 == 0);
-        let arrays = Program::new(spec).arrays();
+        let arrays = WholeProgram::new(spec).arrays();
         for pair in arrays.windows(2) {
             assert!(pair[0].1.all().end <= pair[1].1.start, "{pair:?}");
         }
@@ -111,7 +111,7 @@ fn all_memory_is_said_beforehand() {
 /// The sizes that the published programs have (8 arrays of 4 bytes, padded or not, and two inputs; 64 bytes a pixel).
 #[test]
 fn the_memory_is_as_large_as_that_of_the_published_programs() {
-    let mib = |program, size| Program::new(Spec::new(program, size, 1)).words() as f64 * 4.0 / (1 << 20) as f64;
+    let mib = |program, size| WholeProgram::new(Spec::new(program, size, 1)).words() as f64 * 4.0 / (1 << 20) as f64;
     // vga: 587 x 480 x 4 bytes = 1.075 MiB, five of them; 595 x 488 x 4 = 1.108 MiB, five of them: 10.9 MiB.
     assert!((mib(ProgramName::Disparity, ImageSize::Vga) - 10.9).abs() < 0.1);
     // vga: 640 x 480 x (4 + 8 + 16 + 4 + 4 + 32) bytes = 19.9 MiB.

@@ -58,5 +58,5 @@ pub use observe::counters::{
 pub use observe::samples::SampleReceiver;
 pub use refused::Refused;
 pub use shortcuts::estimate::{Estimate, Window};
-pub use shortcuts::sampling::Sampling;
+pub use shortcuts::sampling::PassSampling;
 pub use shortcuts::warm_up::Warmed;

@@ -3,7 +3,7 @@
 mod whole_programs;
 
 use waykeeper_platform::{CoreId, Platform};
-use waykeeper_simulator::{Engine, Estimate, Program, Role, Sampling, Window};
+use waykeeper_simulator::{Engine, Estimate, PassSampling, Program, Role, Window};
 use waykeeper_workload::{ImageSize, Loop, Operation, Pattern, TickBody};
 
 use whole_programs::{IN_ORDER, MICROSECOND, OUT_OF_ORDER, mser, sample};
@@ -32,12 +32,12 @@ fn first(engine: &mut Engine) -> u64 {
     sample(engine, 0)
 }
 
-fn sampling(windows: u64, accesses: u64, warm_up_us: u64) -> Sampling {
-    Sampling { windows, accesses, warm_up_ps: warm_up_us * MICROSECOND, functional: false, seed: 1 }
+fn sampling(windows: u64, accesses: u64, warm_up_us: u64) -> PassSampling {
+    PassSampling { windows, accesses, warm_up_ps: warm_up_us * MICROSECOND, functional: false, seed: 1 }
 }
 
 /// The first pass, estimated.
-fn sampled(mut engine: Engine, sampling: Sampling) -> (u64, Estimate) {
+fn sampled(mut engine: Engine, sampling: PassSampling) -> (u64, Estimate) {
     engine.sample(sampling).unwrap();
     let ticks = first(&mut engine);
     (ticks, engine.estimates()[0].clone())
@@ -101,7 +101,7 @@ fn windows_tell_of_the_whole_pass() {
     {
         let full = first(&mut engine(pattern.clone(), core, beside, 1)) as f64;
         let off = |seed| {
-            let sampling = Sampling { seed, ..sampling(32, 1500, 40) };
+            let sampling = PassSampling { seed, ..sampling(32, 1500, 40) };
             let (ticks, estimate) = sampled(engine(pattern.clone(), core, beside, 1), sampling);
             assert!(estimate.share() < 0.1, "{}", estimate.share());
             ticks as f64 / full - 1.0
@@ -116,7 +116,7 @@ fn equal_seeds_measure_equal_accesses_in_every_case() {
     let pattern = mser(ImageSize::Sqcif);
     let places = |estimate: &Estimate| estimate.windows.iter().map(|w| (w.first, w.accesses)).collect::<Vec<_>>();
     let run = |beside: &[CoreId], seed| {
-        sampled(engine(pattern.clone(), IN_ORDER, beside, 5), Sampling { seed, ..sampling(8, 500, 20) })
+        sampled(engine(pattern.clone(), IN_ORDER, beside, 5), PassSampling { seed, ..sampling(8, 500, 20) })
     };
     let (alone, again, beside) = (run(&[], 1), run(&[], 1), run(&[2], 1));
     assert_eq!(alone, again);
@@ -136,8 +136,8 @@ fn a_warm_up_takes_about_the_time_that_it_was_given() {
 }
 
 /// A warm-up of all programs without time, where it is long enough for that.
-fn functional(windows: u64, accesses: u64, warm_up_us: u64) -> Sampling {
-    Sampling { functional: true, ..sampling(windows, accesses, warm_up_us) }
+fn functional(windows: u64, accesses: u64, warm_up_us: u64) -> PassSampling {
+    PassSampling { functional: true, ..sampling(windows, accesses, warm_up_us) }
 }
 
 #[test]

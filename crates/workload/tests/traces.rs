@@ -2,7 +2,7 @@
 
 use std::io::Cursor;
 
-use waykeeper_programs::{Probe, Program};
+use waykeeper_programs::{Probe, WholeProgram};
 use waykeeper_trace::{Record, RecordKind, Writer};
 use waykeeper_workload::{
     Access, CacheShape, CacheShapes, ImageSize, Operation, Pattern, ProgramName, Region, Spec, TraceSource, Workload,
@@ -16,7 +16,7 @@ fn resolve(toml: &str) -> Result<Pattern, String> {
 }
 
 fn program(spec: Spec, line_bytes: u64) -> Pattern {
-    let data_bytes = 4 * Program::new(spec).words() as u64;
+    let data_bytes = 4 * WholeProgram::new(spec).words() as u64;
     Pattern::Trace {
         source: TraceSource::Program(spec),
         data_bytes,
@@ -117,7 +117,7 @@ impl Probe for All {
 #[test]
 fn what_is_left_out_are_hits_of_the_first_level_and_the_time_stays() {
     for name in [ProgramName::Disparity, ProgramName::Mser] {
-        let mut program = Program::new(small(name));
+        let mut program = WholeProgram::new(small(name));
         let mut memory = vec![0; program.words()];
         program.lay_out(&mut memory);
         let mut all = All { cache: Cache::new(), instructions: 0 };

@@ -11,7 +11,7 @@ use waykeeper_platform::CoreId;
 use waykeeper_run::ClockRecord;
 use waykeeper_workload::format_ns;
 
-use super::job::{Answer, Job};
+use super::job::{Job, WorkerAnswer};
 use super::{ask_worker, cycles, limits};
 use crate::measure::{ExecutorError, Pace};
 
@@ -27,7 +27,7 @@ pub trait Bench: Debug + Send + Sync {
     ///
     /// # Errors
     /// What cannot be done.
-    fn run(&self, job: &Job, stop: &AtomicBool) -> Result<Answer, ExecutorError>;
+    fn run(&self, job: &Job, stop: &AtomicBool) -> Result<WorkerAnswer, ExecutorError>;
 
     /// Why a case cannot be run, where that can be told before it is tried.
     fn refuses(&self, case: &Case) -> Option<ExecutorError>;
@@ -90,7 +90,7 @@ impl Workers {
 }
 
 impl Bench for Workers {
-    fn run(&self, job: &Job, stop: &AtomicBool) -> Result<Answer, ExecutorError> {
+    fn run(&self, job: &Job, stop: &AtomicBool) -> Result<WorkerAnswer, ExecutorError> {
         ask_worker(job, stop)
     }
 

@@ -14,7 +14,7 @@ use crate::measure::{ExecutorError, PlannedRepeat};
 
 /// A workload on a core.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Part {
+pub struct JobPart {
     /// What it does.
     pub pattern: Pattern,
     /// Where.
@@ -36,7 +36,7 @@ pub struct ColourPartition {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct CompanionPart {
     /// What it is.
-    pub part: Part,
+    pub part: JobPart,
     /// `None`: nothing is an excursion.
     pub excursion_above_ticks: Option<u64>,
 }
@@ -47,12 +47,12 @@ pub struct Job {
     /// Process number of the program that asks; without it there is nobody to answer to.
     pub parent: u32,
     /// Whose latency counts.
-    pub target: Part,
+    pub target: JobPart,
     /// Further targets, each observed as the first one is.
     #[serde(default)]
     pub companions: Vec<CompanionPart>,
     /// Who disturbs.
-    pub neighbours: Vec<Part>,
+    pub neighbours: Vec<JobPart>,
     /// Decides orders and beginnings.
     pub seed: u64,
     /// How long the target is observed.
@@ -116,7 +116,7 @@ pub struct Recorded {
 
 /// What a worker found.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Answer {
+pub struct WorkerAnswer {
     /// The samples.
     pub recorded: Recorded,
     /// How long the target was observed, seconds.
@@ -145,7 +145,7 @@ pub struct Answer {
     pub packets: Option<PacketRecord>,
     /// What was found about each further target.
     #[serde(default)]
-    pub companions: Vec<Answer>,
+    pub companions: Vec<WorkerAnswer>,
 }
 
 impl Job {
@@ -162,7 +162,7 @@ impl Job {
     }
 }
 
-impl Answer {
+impl WorkerAnswer {
     pub(crate) fn into_measurement(
         self,
         assignment: &PlannedRepeat<'_>,

@@ -38,7 +38,7 @@ use waykeeper_run::measurement::Measurement;
 use crate::measure::{Executor, ExecutorError, OfferedSite, PlannedRepeat};
 use crate::policies::PolicyFiles;
 pub use bench::Bench;
-pub use job::{Answer, CompanionPart, Job, Part, Recorded};
+pub use job::{CompanionPart, Job, JobPart, Recorded, WorkerAnswer};
 pub(crate) use limits::file_of;
 pub use limits::{no_program, not_installed};
 pub use live::{LiveNeighbour, LiveTarget, Recent};
@@ -96,7 +96,7 @@ impl Executor for Host {
         applied.map_or(Ok(()), policy::AppliedPolicy::restore)?;
         let stopped = stop.load(Ordering::Relaxed);
         let companions = std::mem::take(&mut answer.companions);
-        let measured = |mut answer: Answer, assignment: &PlannedRepeat<'_>| {
+        let measured = |mut answer: WorkerAnswer, assignment: &PlannedRepeat<'_>| {
             let reasons = [answer.not_counted, lost.clone()].into_iter().flatten();
             answer.not_counted = reasons.reduce(|a, b| format!("{a}; {b}"));
             let measurement = answer.into_measurement(assignment, self.sample_ns, self.line_bytes, stopped)?;
@@ -131,7 +131,7 @@ impl Host {
         let mitigations = parts(&case.mitigation);
         // A measure that is under test is off unless this case has it; one that is not is used wherever it is allowed.
         let on = |name: &str| mitigations.contains(&name) || !assignment.under_test.iter().any(|tested| tested == name);
-        let part = |placed: &Placed| Part { pattern: placed.pattern.clone(), core: placed.core };
+        let part = |placed: &Placed| JobPart { pattern: placed.pattern.clone(), core: placed.core };
         Job {
             parent: std::process::id(),
             target: part(&case.target),
@@ -178,7 +178,7 @@ fn refused(what: &str, error: impl std::fmt::Display) -> ExecutorError {
     ExecutorError::Refused(format!("{what}: {error}"))
 }
 
-fn ask_worker(job: &Job, stop: &AtomicBool) -> Result<Answer, ExecutorError> {
+fn ask_worker(job: &Job, stop: &AtomicBool) -> Result<WorkerAnswer, ExecutorError> {
     let program = std::env::current_exe().map_err(|error| refused("this program's own file is unknown", error))?;
     let mut worker = Command::new(program)
         .arg(WORKER_ARGUMENT)
@@ -209,7 +209,7 @@ fn ask_worker(job: &Job, stop: &AtomicBool) -> Result<Answer, ExecutorError> {
     let killed = wait(&mut worker, time + PATIENCE, stop);
     let status = worker.wait().map_err(|error| refused("the worker process was lost", error))?;
     let (answer, complaint) = reader.join().unwrap_or_default();
-    if let Ok(answer) = serde_json::from_slice::<Answer>(&answer) {
+    if let Ok(answer) = serde_json::from_slice::<WorkerAnswer>(&answer) {
         return Ok(answer);
     }
     let complaint = complaint.trim();

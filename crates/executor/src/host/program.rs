@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use waykeeper_kernels::{AccessCounter, Kernel, KernelError, MappedMemory, Recorder, clock};
 use waykeeper_linux::memory::Mapping;
 use waykeeper_packets::role::RoleError;
-use waykeeper_programs::{NoProbe, Program};
+use waykeeper_programs::{NoProbe, WholeProgram};
 use waykeeper_workload::{Pattern, TraceSource};
 
 use super::packets::PacketLoop;
@@ -18,7 +18,7 @@ pub enum Runner {
     /// A timed loop.
     Kernel(Kernel),
     /// A program.
-    Program(Box<Program>, Words),
+    Program(Box<WholeProgram>, Words),
     /// A thread that sleeps until it is woken.
     Sleeper(Sleeper),
     /// A thread that answers packets.
@@ -87,7 +87,7 @@ impl Runner {
             return Ok(Self::Packets(Box::new(PacketLoop::open(link, body, *instructions, bytes)?)));
         }
         if let Pattern::Trace { source: TraceSource::Program(spec), .. } = pattern {
-            let program = Program::new(*spec);
+            let program = WholeProgram::new(*spec);
             let (needed, given) = (4 * program.words() as u64, mapping.map_or(0, |mapping| mapping.length() as u64));
             let Some(mapping) = mapping.filter(|_| given >= needed) else {
                 return Err(KernelError::TooLittleMemory { needed, given }.into());

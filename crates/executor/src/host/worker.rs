@@ -24,7 +24,7 @@ use super::INPUT_STATUS;
 use super::command::{Adopted, External};
 use super::cycles::TargetCycles;
 use super::gate::Gate;
-use super::job::{Answer, ColourPartition, Job, Part};
+use super::job::{ColourPartition, Job, JobPart, WorkerAnswer};
 use super::packets::{Generator, GeneratorEnd};
 use super::passes::{Beside, FurtherProgram, ProgramTarget};
 use super::program::Runner;
@@ -65,7 +65,7 @@ pub(super) fn privilege(what: &str, result: std::io::Result<String>) -> Privileg
     }
 }
 
-fn run(job: &Job) -> Result<Answer, ExecutorError> {
+fn run(job: &Job) -> Result<WorkerAnswer, ExecutorError> {
     signals::catch();
     let mut privileges = Vec::new();
     // Not killed with the parent: external programs may have started others, which only this process can end.
@@ -108,7 +108,11 @@ struct Setup<'scope, 'env> {
 type Companion<'scope> = Box<dyn FnOnce() -> Result<(TargetObservation, Beside), ExecutorError> + 'scope>;
 
 impl<'scope, 'env> Setup<'scope, 'env> {
-    fn run(&self, progress: &'env [AccessCounter], privileges: &mut Vec<Privilege>) -> Result<Answer, ExecutorError> {
+    fn run(
+        &self,
+        progress: &'env [AccessCounter],
+        privileges: &mut Vec<Privilege>,
+    ) -> Result<WorkerAnswer, ExecutorError> {
         let targets = std::iter::once(self.job).chain(self.companions).map(|job| &job.target);
         let commands = targets.chain(&self.job.neighbours).any(starts_programs);
         let _adopted = commands.then(Adopted::begin);
@@ -259,7 +263,7 @@ impl<'scope, 'env> Setup<'scope, 'env> {
     fn start_neighbour(
         &self,
         index: usize,
-        part: &'env Part,
+        part: &'env JobPart,
         progress: &'env AccessCounter,
         ready: Sender<SetUp>,
     ) -> Result<(), NoThread> {
@@ -362,7 +366,7 @@ struct Found {
 }
 
 impl Found {
-    fn answer(mut self, job: &Job, companions: &[Job], mut watch: Watch) -> Answer {
+    fn answer(mut self, job: &Job, companions: &[Job], mut watch: Watch) -> WorkerAnswer {
         let jobs: Vec<&Job> = std::iter::once(job).chain(companions).collect();
         for ((observed, _), (place, job)) in self.targets.iter().zip(jobs.iter().enumerate()) {
             watch.saw(&target_name(place, job.target.core), observed.core);
@@ -386,11 +390,11 @@ impl Found {
             let placement = placement.clone().into_iter().chain(own).chain(beside.placements).collect();
             let remarks = self.remarks.iter().cloned().chain(beside.remarks).collect();
             let answer = answer(job, observed, placement, self.privileges.clone());
-            Answer { cpu_s_per_s: self.cpu_s_per_s.clone(), remarks, ..answer }
+            WorkerAnswer { cpu_s_per_s: self.cpu_s_per_s.clone(), remarks, ..answer }
         });
         let first = answers.next();
         let companions = answers.collect();
-        first.map(|first| Answer { companions, ..first }).expect("the target is the first one")
+        first.map(|first| WorkerAnswer { companions, ..first }).expect("the target is the first one")
     }
 }
 
@@ -431,7 +435,7 @@ enum Memory<'m> {
 }
 
 /// Pins the calling thread, maps its memory from there, and lays the workload into it.
-fn lay_out(part: &Part, memory: Memory<'_>, seed: u64) -> Result<(Option<Mapping>, Runner), String> {
+fn lay_out(part: &JobPart, memory: Memory<'_>, seed: u64) -> Result<(Option<Mapping>, Runner), String> {
     schedule::pin(part.core).map_err(|error| format!("core {} cannot be used: {error}", part.core))?;
     let bytes = part.pattern.data_bytes() as usize;
     let mapping = match (bytes, memory) {
@@ -485,7 +489,7 @@ fn pages(name: &str, asked: &str, mapping: Option<&Mapping>) -> Placed {
 }
 
 /// Whether external programs belong to it.
-fn starts_programs(part: &Part) -> bool {
+fn starts_programs(part: &JobPart) -> bool {
     match &part.pattern {
         Pattern::Packets { sensor, .. } => !sensor.generator.is_empty(),
         pattern => matches!(pattern, Pattern::Command { .. }),
@@ -532,7 +536,7 @@ fn cpu_times(externals: &[(String, External)]) -> Vec<Option<Duration>> {
 }
 
 /// Commands that may run on other cores than their own, so that one may have taken the target's.
-fn strays(neighbours: &[Part], externals: &[(String, External)]) -> Vec<String> {
+fn strays(neighbours: &[JobPart], externals: &[(String, External)]) -> Vec<String> {
     let cores = neighbours.iter().filter(|part| matches!(part.pattern, Pattern::Command { .. })).map(|part| part.core);
     let stray = |(core, (name, external)): (u32, &(String, External))| {
         let others = external.other_cores(core);
@@ -549,13 +553,13 @@ fn strays(neighbours: &[Part], externals: &[(String, External)]) -> Vec<String> 
 
 /// The rate of each neighbour's processor time; `before` and `after` have the commands only, in the neighbours' order.
 fn cpu_s_per_s(
-    neighbours: &[Part],
+    neighbours: &[JobPart],
     before: &[Option<Duration>],
     after: &[Option<Duration>],
     elapsed_s: f64,
 ) -> Vec<Option<f64>> {
     let mut commands = before.iter().zip(after);
-    let of = |part: &Part| {
+    let of = |part: &JobPart| {
         let (before, after) = matches!(part.pattern, Pattern::Command { .. }).then(|| commands.next())??;
         Some(after.as_ref()?.saturating_sub((*before)?).as_secs_f64() / elapsed_s).filter(|rate| rate.is_finite())
     };
@@ -567,7 +571,7 @@ fn answer(
     observed: TargetObservation,
     mut placement: BTreeMap<String, PlacementRecord>,
     mut privileges: Vec<Privilege>,
-) -> Answer {
+) -> WorkerAnswer {
     privileges.extend(observed.privileges);
     let accesses = job
         .neighbours
@@ -576,7 +580,7 @@ fn answer(
         .map(|(part, accesses)| (!matches!(part.pattern, Pattern::Command { .. })).then_some(*accesses));
     let asked = if job.fifo { "SCHED_FIFO" } else { "SCHED_OTHER" };
     placement.insert("target, scheduling".into(), PlacementRecord { asked: asked.into(), got: observed.policy.into() });
-    Answer {
+    WorkerAnswer {
         accesses: accesses.collect(),
         cpu_s_per_s: vec![None; job.neighbours.len()],
         recorded: observed.recorded,
@@ -602,7 +606,7 @@ mod tests {
     #[test]
     fn only_commands_have_processor_time_and_each_has_its_own() {
         let command = || Pattern::Command { argv: vec!["x".into()], passes: Passes::Process };
-        let part = |pattern, core| Part { pattern, core };
+        let part = |pattern, core| JobPart { pattern, core };
         let spin = Pattern::Tick { body: waykeeper_workload::TickBody::Nothing };
         let parts = [part(command(), 1), part(spin, 2), part(command(), 3), part(command(), 4)];
         let s = |s: f64| Some(Duration::from_secs_f64(s));

@@ -243,9 +243,9 @@ impl SimulatedRepeat<'_> {
 }
 
 /// Windows as an engine has them. All cases of a repeat have one seed, so that they are measured at the same accesses.
-fn windows(sampling: Sampling, functional: bool, seed: u64) -> waykeeper_simulator::Sampling {
+fn windows(sampling: Sampling, functional: bool, seed: u64) -> waykeeper_simulator::PassSampling {
     let Sampling { windows, accesses, warm_up } = sampling;
-    waykeeper_simulator::Sampling { windows, accesses, warm_up_ps: (warm_up.0 * 1e3) as u64, functional, seed }
+    waykeeper_simulator::PassSampling { windows, accesses, warm_up_ps: (warm_up.0 * 1e3) as u64, functional, seed }
 }
 
 /// What the passes of a repeat rest on.

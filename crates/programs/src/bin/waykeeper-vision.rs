@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::{Parser, ValueEnum};
-use waykeeper_programs::{ImageSize, Program, ProgramName, Spec};
+use waykeeper_programs::{ImageSize, ProgramName, Spec, WholeProgram};
 
 /// Runs disparity or mser over a generated image and prints the duration of each pass in nanoseconds, one a line.
 #[derive(Debug, Parser)]
@@ -53,7 +53,7 @@ enum Size {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let mut program = Program::new(spec(&arguments));
+    let mut program = WholeProgram::new(spec(&arguments));
     let mut memory = vec![0; program.words()];
     program.lay_out(&mut memory);
     // The first pass also takes the page faults.

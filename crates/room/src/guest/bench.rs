@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use waykeeper_executor::{Answer, Bench, ExecutorError, Job, Pace, Part, Recorded};
+use waykeeper_executor::{Bench, ExecutorError, Job, JobPart, Pace, Recorded, WorkerAnswer};
 use waykeeper_experiment::cases::Case;
 use waykeeper_platform::{CoreId, Platform};
 use waykeeper_run::{ClockRecord, PlacementRecord};
@@ -53,7 +53,7 @@ impl RoomBench {
 }
 
 impl Bench for RoomBench {
-    fn run(&self, job: &Job, stop: &AtomicBool) -> Result<Answer, ExecutorError> {
+    fn run(&self, job: &Job, stop: &AtomicBool) -> Result<WorkerAnswer, ExecutorError> {
         let mut client = connect()?;
         let mut neighbours = Vec::new();
         for part in &job.neighbours {
@@ -84,7 +84,7 @@ impl Bench for RoomBench {
         let asked = format!("core {}", job.target.core);
         let got = format!("{asked}, simulated");
         let reads = samples.counted.sample_reads.saturating_sub(warm.counted.sample_reads);
-        Ok(Answer {
+        Ok(WorkerAnswer {
             recorded,
             observed_s: observed_ns / 1e9,
             accesses: after.iter().zip(&before).map(|(after, before)| Some(after.saturating_sub(*before))).collect(),
@@ -154,7 +154,7 @@ impl Bench for RoomBench {
     }
 }
 
-fn start(part: &Part, target: bool) -> Start {
+fn start(part: &JobPart, target: bool) -> Start {
     let name = if target { "target" } else { "neighbour" };
     Start { target, ..Start::task(name, part.pattern.clone(), part.core) }
 }
@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn what_the_warm_up_took_is_left_out() {
-        let part = Part { pattern: Pattern::Tick { body: TickBody::Nothing }, core: 0 };
+        let part = JobPart { pattern: Pattern::Tick { body: TickBody::Nothing }, core: 0 };
         let job = Job {
             parent: 0,
             target: part,

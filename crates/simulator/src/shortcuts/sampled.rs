@@ -4,12 +4,12 @@ use std::any::Any;
 
 use waykeeper_workload::{WorkloadStep, Xorshift};
 
-use crate::core::program::detour::{Detour, Measured};
+use crate::core::program::detour::{Detour, MeasuredSample};
 use crate::core::program::{Op, Program};
 use crate::core::world::World;
 use crate::shortcuts::estimate::{Estimate, Window};
 use crate::shortcuts::forward::{Before, forward};
-use crate::shortcuts::sampling::Sampling;
+use crate::shortcuts::sampling::PassSampling;
 use crate::shortcuts::window_warm_up::WindowWarmUp;
 use crate::time::Ps;
 
@@ -19,8 +19,8 @@ use crate::time::Ps;
 /// have changed, the program looks again after each part of a warm-up that is in time, and if the window is still far it
 /// goes forward once more. The first stretch begins with the pass, and gives the first pace.
 #[derive(Debug, Clone)]
-pub struct Sampled {
-    sampling: Sampling,
+pub struct SampledPass {
+    sampling: PassSampling,
     warm_up: WindowWarmUp,
     /// Accesses of a pass.
     pass: u64,
@@ -72,9 +72,9 @@ struct Open {
 /// The distance to a window, in distances of a warm-up, from which on a program goes forward.
 const FAR: u64 = 2;
 
-impl Sampled {
+impl SampledPass {
     /// Windows for passes of so many accesses.
-    pub fn new(sampling: Sampling, warm_up: WindowWarmUp, pass: u64, random: Xorshift) -> Self {
+    pub fn new(sampling: PassSampling, warm_up: WindowWarmUp, pass: u64, random: Xorshift) -> Self {
         Self {
             sampling,
             warm_up,
@@ -264,7 +264,7 @@ fn scaled(number: u64, times: u64, over: u64) -> u64 {
     u64::try_from(u128::from(number) * u128::from(times) / u128::from(over)).unwrap_or(u64::MAX)
 }
 
-impl Detour for Sampled {
+impl Detour for SampledPass {
     fn is_due(&self, now: Ps) -> bool {
         self.position >= self.due_at || now >= self.look_at
     }
@@ -312,7 +312,7 @@ impl Detour for Sampled {
     }
 
     /// The pass is over: what its windows say of it, if there was one.
-    fn end(&mut self, now: Ps, reads: u64, _measured: Measured) -> Option<Measured> {
+    fn end(&mut self, now: Ps, reads: u64, _measured: MeasuredSample) -> Option<MeasuredSample> {
         self.close(now, reads);
         (self.due_at, self.look_at) = (u64::MAX, Ps::NEVER);
         let windows = std::mem::take(&mut self.seen);
@@ -320,7 +320,7 @@ impl Detour for Sampled {
             return None;
         }
         let estimate = Estimate { accesses: self.position, instructions: self.instructions, windows };
-        let measured = Measured { length: Ps::new(estimate.ps()), memory_reads: estimate.reads_in_windows() };
+        let measured = MeasuredSample { length: Ps::new(estimate.ps()), memory_reads: estimate.reads_in_windows() };
         self.estimates.push(estimate);
         Some(measured)
     }

@@ -11,13 +11,13 @@ use crate::engine::programs::Role;
 use crate::engine::running::Running;
 use crate::refused::Refused;
 use crate::shortcuts::estimate::Estimate;
-use crate::shortcuts::sampled::Sampled;
+use crate::shortcuts::sampled::SampledPass;
 use crate::shortcuts::window_warm_up::WindowWarmUp;
 use crate::time::Ps;
 
 /// How a pass is measured in windows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Sampling {
+pub struct PassSampling {
     /// Windows of a pass.
     pub windows: u64,
     /// Accesses in each.
@@ -30,7 +30,7 @@ pub struct Sampling {
     pub seed: u64,
 }
 
-impl Sampling {
+impl PassSampling {
     /// The first access of a window of a pass of so many, without the offset that all windows of a pass have in common.
     pub(crate) fn first_of(&self, window: u64, pass: u64) -> u64 {
         (u128::from(pass) * u128::from(window) / u128::from(self.windows.max(1))) as u64
@@ -48,7 +48,7 @@ impl Engine {
     ///
     /// # Errors
     /// A target that is no trace or takes no samples, windows that do not fit into a pass, and samples that are explained.
-    pub fn sample(&mut self, sampling: Sampling) -> Result<(), Refused> {
+    pub fn sample(&mut self, sampling: PassSampling) -> Result<(), Refused> {
         let refuse = |why: String| Err(Refused::new("sampled", why));
         let Some(target) = self.programs.iter().position(|program| program.role == Role::Target) else {
             return refuse("there is no target that takes samples".into());
@@ -63,7 +63,7 @@ impl Engine {
             return refuse("expected one window of one access, or more".into());
         }
         if sampling.room(pass.accesses).is_none() {
-            let Sampling { windows, accesses, .. } = sampling;
+            let PassSampling { windows, accesses, .. } = sampling;
             let fit = pass.accesses / windows;
             let why = format!(
                 "{windows} windows of {accesses} accesses do not fit into a pass of {}; of {fit} they would",
@@ -78,16 +78,16 @@ impl Engine {
         let warm_up = warm_up.unwrap_or_else(|| WindowWarmUp::in_time(Ps::new(sampling.warm_up_ps)));
         let Running::Stream(stream) = &mut self.running[target] else { return refuse("the target is no trace".into()) };
         let random = Xorshift::new(sampling.seed);
-        stream.detour = Some(Box::new(Sampled::new(sampling, warm_up, pass.accesses, random)));
+        stream.detour = Some(Box::new(SampledPass::new(sampling, warm_up, pass.accesses, random)));
         Ok(())
     }
 
     /// What the samples of a target that is measured in windows rest on, pass after pass.
     pub fn estimates(&self) -> &[Estimate] {
         let sampled = self.running.iter().find_map(|running| match running {
-            Running::Stream(stream) => stream.detour.as_ref()?.as_any().downcast_ref::<Sampled>(),
+            Running::Stream(stream) => stream.detour.as_ref()?.as_any().downcast_ref::<SampledPass>(),
             Running::Tick(_) => None,
         });
-        sampled.map_or(&[], Sampled::estimates)
+        sampled.map_or(&[], SampledPass::estimates)
     }
 }

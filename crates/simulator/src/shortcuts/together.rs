@@ -7,7 +7,7 @@ use crate::engine::running::Running;
 use crate::engine::shortcut::Shortcut;
 use crate::observe::samples::{Discard, SampleReceiver};
 use crate::shortcuts::forward::Before;
-use crate::shortcuts::sampled::Sampled;
+use crate::shortcuts::sampled::SampledPass;
 use crate::shortcuts::warm_up::{LEAD, Paced, TO_REST, TOGETHER, can_go_forward, forward_some};
 use crate::shortcuts::window_warm_up::WindowWarmUp;
 use crate::time::Ps;
@@ -57,8 +57,8 @@ impl Engine {
 
     fn target_waits(&self, target: usize) -> bool {
         let Running::Stream(stream) = &self.running[target] else { return false };
-        let sampled = stream.detour.as_ref().and_then(|detour| detour.as_any().downcast_ref::<Sampled>());
-        sampled.is_some_and(Sampled::waits_for_others)
+        let sampled = stream.detour.as_ref().and_then(|detour| detour.as_any().downcast_ref::<SampledPass>());
+        sampled.is_some_and(SampledPass::waits_for_others)
     }
 
     /// Calls `each` for the pace of each neighbour; returns whether all returned true.
@@ -97,7 +97,7 @@ impl Engine {
     fn with_target<T>(
         &mut self,
         target: usize,
-        work: impl FnOnce(&mut Program, &mut Sampled, &mut crate::core::world::World) -> T,
+        work: impl FnOnce(&mut Program, &mut SampledPass, &mut crate::core::world::World) -> T,
     ) -> T {
         let Running::Stream(stream) = &mut self.running[target] else { unreachable!("the target is a trace") };
         let mut detour = stream.detour.take().expect("the target has windows");

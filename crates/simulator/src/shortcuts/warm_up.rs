@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use waykeeper_workload::{Pattern, WorkloadStep};
 
 use crate::core::program::Program;
-use crate::core::program::detour::{Detour, Measured};
+use crate::core::program::detour::{Detour, MeasuredSample};
 use crate::core::world::World;
 use crate::engine::Engine;
 use crate::engine::running::Running;
@@ -310,7 +310,7 @@ impl Detour for Paced {
         Some(0)
     }
 
-    fn end(&mut self, _now: Ps, _memory_reads: u64, measured: Measured) -> Option<Measured> {
+    fn end(&mut self, _now: Ps, _memory_reads: u64, measured: MeasuredSample) -> Option<MeasuredSample> {
         if self.sample_began < self.valid_from {
             return None;
         }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
-use waykeeper_programs::{ImageSize, Program, ProgramName, Spec};
+use waykeeper_programs::{ImageSize, ProgramName, Spec, WholeProgram};
 use waykeeper_trace::{PAGE, RecordedPasses};
 
 use super::{TraceSource, load};
@@ -52,7 +52,7 @@ impl Trace {
             }
             (Some(program), None) => {
                 let spec = self.spec(*program)?;
-                (TraceSource::Program(spec), 4 * Program::new(spec).words() as u64, 0)
+                (TraceSource::Program(spec), 4 * WholeProgram::new(spec).words() as u64, 0)
             }
             (None, Some(path)) => {
                 let set =

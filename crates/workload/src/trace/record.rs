@@ -2,7 +2,7 @@
 
 use std::io::{Seek, Write};
 
-use waykeeper_programs::{Probe, Program, Spec};
+use waykeeper_programs::{Probe, Spec, WholeProgram};
 use waykeeper_trace::{Record, RecordKind, TraceError, Writer};
 
 /// Writes one pass of a program, access by access: words of 4 bytes at their places in the program's memory. Ends before,
@@ -15,7 +15,7 @@ pub fn record_program<W: Write + Seek>(
     writer: &mut Writer<W>,
     go_on: impl FnMut(u64) -> bool,
 ) -> Result<(), TraceError> {
-    let mut program = Program::new(spec);
+    let mut program = WholeProgram::new(spec);
     let mut memory = vec![0; program.words()];
     program.lay_out(&mut memory);
     let mut recorder = Recorder { writer, go_on, gap: 0, ended: Ok(true) };

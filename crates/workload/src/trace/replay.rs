@@ -1,6 +1,6 @@
 //! The steps of a trace, pass after pass.
 
-use waykeeper_programs::{Probe, Program};
+use waykeeper_programs::{Probe, WholeProgram};
 use waykeeper_trace::{Record, RecordKind, RecordedPass, StoredTrace, TracePasses};
 
 use super::lines::{LineAccess, Lines};
@@ -34,7 +34,7 @@ pub struct ReplayedPasses {
 enum Source {
     /// Nothing was asked for yet: many streams are made only to see whether they could be.
     NotBegun(TraceSource),
-    Program(Box<Program>, Vec<u32>, Predictor),
+    Program(Box<WholeProgram>, Vec<u32>, Predictor),
     File(Box<File>),
     /// The file is gone since the workload was resolved.
     Gone,
@@ -107,7 +107,7 @@ impl Replay {
 fn begin(source: &TraceSource, passes: ReplayedPasses) -> Source {
     match source {
         TraceSource::Program(spec) => {
-            let program = Program::new(*spec);
+            let program = WholeProgram::new(*spec);
             let mut memory = vec![0; program.words()];
             program.lay_out(&mut memory);
             Source::Program(Box::new(program), memory, Predictor::new())

@@ -113,13 +113,13 @@ impl PassCollector {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::job::Part;
+    use super::super::super::job::JobPart;
     use super::*;
 
     fn job() -> Job {
         Job {
             parent: 0,
-            target: Part {
+            target: JobPart {
                 pattern: waykeeper_workload::Pattern::Tick { body: waykeeper_workload::TickBody::Nothing },
                 core: 0,
             },

@@ -124,7 +124,7 @@ fn recorded(thread: &ImportedHistogram, job: &Job) -> Recorded {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::job::Part;
+    use crate::host::job::JobPart;
 
     #[test]
     fn its_histogram_is_what_it_counted_also_beyond_its_range() {
@@ -144,7 +144,7 @@ mod tests {
         let pattern = waykeeper_workload::Pattern::Tick { body: waykeeper_workload::TickBody::Nothing };
         let job = Job {
             parent: 0,
-            target: Part { pattern, core: 1 },
+            target: JobPart { pattern, core: 1 },
             companions: Vec::new(),
             neighbours: Vec::new(),
             seed: 0,

@@ -11,7 +11,7 @@ use crate::time::Ps;
 
 /// What a sample is said to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Measured {
+pub struct MeasuredSample {
     /// What it took.
     pub length: Ps,
     /// Lines that its accesses read from memory.
@@ -45,7 +45,7 @@ pub trait Detour: Debug + Send + Sync {
     }
 
     /// A sample has ended that was measured like this: what is recorded of it, if anything.
-    fn end(&mut self, now: Ps, memory_reads: u64, measured: Measured) -> Option<Measured> {
+    fn end(&mut self, now: Ps, memory_reads: u64, measured: MeasuredSample) -> Option<MeasuredSample> {
         let _ = (now, memory_reads);
         Some(measured)
     }

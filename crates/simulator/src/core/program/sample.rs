@@ -3,7 +3,7 @@
 use waykeeper_workload::recorder;
 
 use crate::core::placement::MemoryRegion;
-use crate::core::program::detour::Measured;
+use crate::core::program::detour::MeasuredSample;
 use crate::core::program::{Op, Program, Touch};
 use crate::core::world::World;
 use crate::observe::explain::LineRole;
@@ -45,12 +45,13 @@ impl Program {
     #[inline(never)]
     pub(super) fn end_sample(&mut self, world: &mut World, samples: &mut dyn SampleReceiver) -> bool {
         let reads = self.port.demand_reads(world);
-        let measured = Measured { length: self.now - self.sample_start, memory_reads: reads - self.reads_at_start };
+        let measured =
+            MeasuredSample { length: self.now - self.sample_start, memory_reads: reads - self.reads_at_start };
         let measured = match &mut self.detour {
             None => Some(measured),
             Some(detour) => detour.end(self.now, reads, measured),
         };
-        let Some(Measured { length, memory_reads }) = measured else { return true };
+        let Some(MeasuredSample { length, memory_reads }) = measured else { return true };
         let Some(SampleRecorder { region, counter_tick, .. }) = &self.recorder else { return true };
         // An estimate is read from the counter as if the pass had taken so long.
         let ticks = (self.sample_start + length) / *counter_tick - self.sample_start / *counter_tick;

@@ -13,8 +13,8 @@ use crate::engine::programs::{Program, Role};
 use crate::engine::running::Running;
 use crate::engine::test_platform::translated;
 use crate::observe::samples::Discard;
-use crate::shortcuts::sampled::Sampled;
-use crate::shortcuts::sampling::Sampling;
+use crate::shortcuts::sampled::SampledPass;
+use crate::shortcuts::sampling::PassSampling;
 use crate::shortcuts::window_warm_up::WindowWarmUp;
 use crate::time::Ps;
 
@@ -84,8 +84,8 @@ fn going_forward_leaves_what_accesses_in_time_leave() {
 
     let mut forward = engine(&path);
     let Running::Stream(stream) = &mut forward.running[0] else { unreachable!("a trace is a stream") };
-    let sampling = Sampling { windows: 1, accesses: 1, warm_up_ps: 0, functional: false, seed: 1 };
-    Sampled::new(sampling, WindowWarmUp::in_time(Ps::ZERO), accesses + 1, Xorshift::new(1)).leave(
+    let sampling = PassSampling { windows: 1, accesses: 1, warm_up_ps: 0, functional: false, seed: 1 };
+    SampledPass::new(sampling, WindowWarmUp::in_time(Ps::ZERO), accesses + 1, Xorshift::new(1)).leave(
         stream,
         accesses,
         &mut forward.world,
