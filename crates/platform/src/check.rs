@@ -11,7 +11,7 @@ use toml::Value;
 
 use crate::describe::Platform;
 use crate::param::Param;
-use crate::shared::{Monitoring, SharedCache, SnoopFilter};
+use crate::shared::{Monitoring, SharedCache, SnoopFilterDescription};
 
 /// A key and what is wrong with it.
 pub(crate) type Finding = (String, String);
@@ -275,7 +275,7 @@ fn flaws_have_something_to_break(platform: &Platform) -> Result<(), Finding> {
     Ok(())
 }
 
-fn filter_is_whole(path: &str, filter: &SnoopFilter) -> Result<(), Finding> {
+fn filter_is_whole(path: &str, filter: &SnoopFilterDescription) -> Result<(), Finding> {
     for (key, value) in [("directories", &filter.directories), ("sets", &filter.sets)] {
         is_power_of_two(&format!("{path}.{key}"), value.value)?;
     }

@@ -6,9 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use crate::front::{Event, Prefetcher, Tlb, Translation, WriteStreaming};
+use crate::front::{Event, PrefetcherDescription, TlbDescription, TranslationDescription, WriteStreaming};
 use crate::index::Index;
-use crate::memory::{Interconnect, Memory, OnChipRam};
+use crate::memory::{Interconnect, MemoryDescription, OnChipRam};
 use crate::mitigation::Mitigation;
 use crate::param::Param;
 use crate::shared::SharedCache;
@@ -45,10 +45,10 @@ pub struct Platform {
     /// What lies between the last shared cache and the memory.
     pub interconnect: Option<Interconnect>,
     /// The memory and its controller.
-    pub memory: Option<Memory>,
+    pub memory: Option<MemoryDescription>,
     /// Other memories that the machine can be built or set up with, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub alternative_memories: BTreeMap<String, Memory>,
+    pub alternative_memories: BTreeMap<String, MemoryDescription>,
     /// Memory on the chip, beside the caches.
     pub on_chip_ram: Option<OnChipRam>,
     /// Named assignments of this platform's controls: what an experiment can list as a mitigation.
@@ -146,12 +146,12 @@ pub struct CoreKind {
     pub write_streaming: Option<WriteStreaming>,
     /// Hardware prefetchers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub prefetchers: Vec<Prefetcher>,
+    pub prefetchers: Vec<PrefetcherDescription>,
     /// TLBs, inner ones first; translation is free where there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub tlbs: Vec<Tlb>,
+    pub tlbs: Vec<TlbDescription>,
     /// Page walks; needed where there are TLBs.
-    pub translation: Option<Translation>,
+    pub translation: Option<TranslationDescription>,
     /// First-level data cache.
     pub l1d: Option<PrivateCache>,
     /// First-level instruction cache.

@@ -19,7 +19,7 @@ pub struct WriteStreaming {
 /// A hardware prefetcher.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Prefetcher {
+pub struct PrefetcherDescription {
     /// What it recognises.
     pub kind: Param<PrefetcherKind>,
     /// The level that it fills: 1 or 2.
@@ -46,7 +46,7 @@ pub enum PrefetcherKind {
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Tlb {
+pub struct TlbDescription {
     /// The accesses that it serves.
     pub side: TlbSide,
     /// Entries without the lockable ones.
@@ -75,7 +75,7 @@ pub enum TlbSide {
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Translation {
+pub struct TranslationDescription {
     /// KiB that one TLB entry and one descriptor cover.
     pub page_kib: Param<u64>,
     /// Descriptors that a walk reads, one after the other.

@@ -31,13 +31,15 @@ pub use describe::{
     Architecture, CoreId, CoreKind, Counter, Cpuid, Execution, Flaws, Inclusion, Platform, PrivateCache, Replacement,
     TickLoop,
 };
-pub use front::{Event, Prefetcher, PrefetcherKind, Tlb, TlbSide, Translation, WriteStreaming};
+pub use front::{
+    Event, PrefetcherDescription, PrefetcherKind, TlbDescription, TlbSide, TranslationDescription, WriteStreaming,
+};
 pub use geometry::CacheGeometry;
 pub use index::Index;
 pub use load::PlatformError;
 pub use memory::{
-    CheckBits, CommandOrder, Drain, Ecc, Interconnect, Memory, MemoryCache, OnChipRam, Placement, PriorityReach,
-    ReadAfterWrite, Refresh, Scheduler,
+    CheckBits, CommandOrder, Drain, Ecc, Interconnect, MemoryCache, MemoryDescription, OnChipRam, Placement,
+    PriorityReach, ReadAfterWrite, RefreshKind, SchedulerDescription,
 };
 pub use mitigation::{
     Bandwidth, Clocks, Colouring, Lock, Locked, MemoryCacheAllocation, Mitigation, Priority, Settings, WayGroups,
@@ -45,7 +47,8 @@ pub use mitigation::{
 pub use param::{Basis, Param, ParameterRow};
 pub use part::memory_parts;
 pub use shared::{
-    Allocation, BandwidthControl, BandwidthScheme, EntryTaken, Monitoring, NoAllocateMode, SharedCache, SnoopFilter,
+    Allocation, BandwidthControl, BandwidthScheme, EntryTaken, Monitoring, NoAllocateModeDescription, SharedCache,
+    SnoopFilterDescription,
 };
 pub use text_file::read_text;
 pub use way_control::WayControl;

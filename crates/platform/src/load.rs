@@ -7,7 +7,7 @@ use crate::check::settings::controls_exist;
 use crate::describe::Platform;
 use crate::explain::in_plain_words;
 use crate::locate::{line_at, line_of};
-use crate::memory::Memory;
+use crate::memory::MemoryDescription;
 use crate::missing::missing_keys;
 use crate::mitigation::Settings;
 use crate::part::fill_in;
@@ -62,7 +62,8 @@ impl Platform {
         // Alternative memories have parts of it: what is wrong there is said of `memory` first.
         if let Some(memory) = root.get_ref().get("memory") {
             let memory = toml::de::ValueDeserializer::from(memory.clone());
-            serde_path_to_error::deserialize::<_, Memory>(memory).map_err(|error| misread("memory", error))?;
+            serde_path_to_error::deserialize::<_, MemoryDescription>(memory)
+                .map_err(|error| misread("memory", error))?;
         }
         let platform: Self =
             serde_path_to_error::deserialize(toml::Deserializer::from(root)).map_err(|error| misread("", error))?;

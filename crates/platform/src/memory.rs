@@ -6,7 +6,7 @@ use serde_with::skip_serializing_none;
 
 use crate::describe::Replacement;
 use crate::param::Param;
-use crate::shared::SnoopFilter;
+use crate::shared::SnoopFilterDescription;
 
 /// What lies between the last shared cache and the memory.
 #[skip_serializing_none]
@@ -20,7 +20,7 @@ pub struct Interconnect {
     /// Control: MHz of a step of the clock of the ring and the last shared cache (Intel, MSR 0x620).
     pub ring_step_mhz: Option<Param<u64>>,
     /// The interconnect's own filter, which tracks all lines in the cluster.
-    pub snoop_filter: Option<SnoopFilter>,
+    pub snoop_filter: Option<SnoopFilterDescription>,
     /// A cache at the memory's side of the interconnect (system memory cache).
     pub memory_cache: Option<MemoryCache>,
 }
@@ -65,7 +65,7 @@ pub struct OnChipRam {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(transform = may_come_from_a_part)]
-pub struct Memory {
+pub struct MemoryDescription {
     /// One of the bundled memories (`platforms/memory/`), which gives what is absent here. An alternative memory takes
     /// `size_mib`, `placement` and `scheduler` from the platform's `memory` where it does not give them.
     pub part: Option<String>,
@@ -118,7 +118,7 @@ pub struct Memory {
     /// Length of a refresh.
     pub trfc_ns: Param<f64>,
     /// What one refresh closes; all banks of the channel where absent.
-    pub refresh: Option<Param<Refresh>>,
+    pub refresh: Option<Param<RefreshKind>>,
     /// Error correction; none where absent.
     pub ecc: Option<Param<Ecc>>,
     /// Where inline ECC has its check bits; in the row of their data where absent.
@@ -126,14 +126,14 @@ pub struct Memory {
     /// Lines of check bits that the controller of each channel holds with inline ECC; 8 where absent.
     pub check_buffer_lines: Option<Param<u64>>,
     /// The controller's choice of the next command.
-    pub scheduler: Scheduler,
+    pub scheduler: SchedulerDescription,
 }
 
 /// The controller's choice of the next command: reads before writes, oldest first in each bank.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Scheduler {
+pub struct SchedulerDescription {
     /// Requests that the controller holds. Those beyond wait outside, where priorities count; inside they do not.
     pub queue_entries: Param<u64>,
     /// A write that has waited so long goes before the reads of its bank.
@@ -192,7 +192,7 @@ pub enum CommandOrder {
 /// What one refresh closes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Refresh {
+pub enum RefreshKind {
     /// All banks.
     AllBanks,
     /// One bank after the other.

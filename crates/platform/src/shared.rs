@@ -60,9 +60,9 @@ pub struct SharedCache {
     /// Monitoring of what classes occupy here and of their traffic to memory, as Linux shows it in resctrl.
     pub monitoring: Option<Monitoring>,
     /// The filter that tracks the lines in the cores' private caches.
-    pub snoop_filter: Option<SnoopFilter>,
+    pub snoop_filter: Option<SnoopFilterDescription>,
     /// The mode in which evictions from the cores bypass this cache.
-    pub no_allocate_mode: Option<NoAllocateMode>,
+    pub no_allocate_mode: Option<NoAllocateModeDescription>,
 }
 
 impl SharedCache {
@@ -184,7 +184,7 @@ pub enum BandwidthScheme {
 /// A finite, set-associative directory of lines that are cached on its inner side. What it cannot hold it invalidates.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct SnoopFilter {
+pub struct SnoopFilterDescription {
     /// Independent directories; the lowest bits of the line address choose one.
     pub directories: Param<u64>,
     /// Sets in each directory; the next bits of the line address choose one.
@@ -213,7 +213,7 @@ pub enum EntryTaken {
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct NoAllocateMode {
+pub struct NoAllocateModeDescription {
     /// The mode begins with this many filter evictions ...
     pub evictions: Param<u64>,
     /// ... within this many nanoseconds,

@@ -2,8 +2,8 @@
 //! hand: a cycle of the in-order core (core 0, 1.25 GHz) is 800 ps, its second level answers in 14 of them, 11,200 ps.
 
 use waykeeper_platform::{
-    CoreKind, Event, Inclusion, Mitigation, Param, Platform, Prefetcher, PrefetcherKind, Replacement, Settings, Tlb,
-    TlbSide, Translation, WriteStreaming, find_bundled,
+    CoreKind, Event, Inclusion, Mitigation, Param, Platform, PrefetcherDescription, PrefetcherKind, Replacement,
+    Settings, TlbDescription, TlbSide, TranslationDescription, WriteStreaming, find_bundled,
 };
 use waykeeper_simulator::{Counters, Engine, Program, Role, SampleReceiver};
 use waykeeper_workload::{Loop, Operation, Order, Pattern};
@@ -41,15 +41,21 @@ fn platform(change: impl Fn(&mut CoreKind)) -> Platform {
     platform
 }
 
-fn tlb(side: TlbSide, entries: u64, hit_cycles: u64) -> Tlb {
+fn tlb(side: TlbSide, entries: u64, hit_cycles: u64) -> TlbDescription {
     let lockable_entries = (side == TlbSide::Unified).then(|| param(2));
-    Tlb { side, entries: param(entries), ways: param(entries), hit_cycles: param(hit_cycles), lockable_entries }
+    TlbDescription {
+        side,
+        entries: param(entries),
+        ways: param(entries),
+        hit_cycles: param(hit_cycles),
+        lockable_entries,
+    }
 }
 
 /// Pages of 4 KiB, two descriptors a walk, which the second level holds.
-fn translated(kind: &mut CoreKind, tlbs: Vec<Tlb>) {
+fn translated(kind: &mut CoreKind, tlbs: Vec<TlbDescription>) {
     kind.tlbs = tlbs;
-    kind.translation = Some(Translation {
+    kind.translation = Some(TranslationDescription {
         page_kib: param(4),
         walk_reads: param(2),
         descriptor_bytes: param(8),
@@ -382,7 +388,7 @@ fn prefetchers_hide_the_latency_of_what_they_recognise() {
     let with = |kind: PrefetcherKind, fills_level: u64| {
         platform(|core| {
             core.outstanding_misses = Some(param(8));
-            core.prefetchers = vec![Prefetcher {
+            core.prefetchers = vec![PrefetcherDescription {
                 kind: param(kind),
                 fills_level: param(fills_level),
                 after_accesses: param(2),
@@ -419,7 +425,7 @@ fn a_prefetcher_goes_on_however_often_samples_end() {
     // What caches have answered keeps its slot until somebody needs one: stores of samples come in between.
     let platform = platform(|core| {
         core.outstanding_misses = Some(param(12));
-        core.prefetchers = vec![Prefetcher {
+        core.prefetchers = vec![PrefetcherDescription {
             kind: param(PrefetcherKind::NextLine),
             fills_level: param(1),
             after_accesses: param(1),

@@ -2,7 +2,7 @@
 
 use super::{Finding, MOST_KIB, are_entries, finding, is_at_most};
 use crate::describe::{CoreKind, Execution, Platform};
-use crate::front::{Prefetcher, PrefetcherKind, Tlb, Translation};
+use crate::front::{PrefetcherDescription, PrefetcherKind, TlbDescription, TranslationDescription};
 use crate::param::Param;
 
 /// The most instructions that begin in one cycle.
@@ -98,7 +98,7 @@ fn deepest_level(platform: &Platform, kind: &CoreKind) -> u64 {
     shared.map(|cache| u64::from(cache.level)).max().unwrap_or(1).max(private)
 }
 
-fn prefetcher_is_whole(path: &str, prefetcher: &Prefetcher) -> Result<(), Finding> {
+fn prefetcher_is_whole(path: &str, prefetcher: &PrefetcherDescription) -> Result<(), Finding> {
     if !(1..=2).contains(&prefetcher.fills_level.value) {
         let why =
             format!("{} is not a level that a prefetcher can fill; 1 or 2 would do", prefetcher.fills_level.value);
@@ -112,7 +112,7 @@ fn prefetcher_is_whole(path: &str, prefetcher: &Prefetcher) -> Result<(), Findin
     }
 }
 
-fn tlb_is_whole(path: &str, tlb: &Tlb) -> Result<(), Finding> {
+fn tlb_is_whole(path: &str, tlb: &TlbDescription) -> Result<(), Finding> {
     at_least_one(&format!("{path}.ways"), &tlb.ways)?;
     let (entries, ways) = (tlb.entries.value, tlb.ways.value);
     if entries == 0 || !entries.is_multiple_of(ways) || !(entries / ways).is_power_of_two() {
@@ -123,7 +123,7 @@ fn tlb_is_whole(path: &str, tlb: &Tlb) -> Result<(), Finding> {
     tlb.lockable_entries.iter().try_for_each(|locked| at_least_one(&format!("{path}.lockable_entries"), locked))
 }
 
-fn translation_is_whole(path: &str, translation: &Translation, deepest: u64) -> Result<(), Finding> {
+fn translation_is_whole(path: &str, translation: &TranslationDescription, deepest: u64) -> Result<(), Finding> {
     let page = translation.page_kib.value;
     if !page.is_power_of_two() || page < 4 {
         let why = format!("{page} KiB are no page; a power of two of at least 4 would do");

@@ -2,7 +2,7 @@
 
 use super::{Finding, MOST_KIB, are_entries, finding, is_at_most, is_positive, is_power_of_two};
 use crate::describe::Platform;
-use crate::memory::{Ecc, Interconnect, Memory, MemoryCache, Refresh};
+use crate::memory::{Ecc, Interconnect, MemoryCache, MemoryDescription, RefreshKind};
 use crate::param::Param;
 use crate::shared::{BandwidthControl, BandwidthScheme};
 
@@ -100,10 +100,10 @@ pub(super) fn share_is_possible(path: &str, control: &BandwidthControl, share: u
     Err(finding(path, format!("{share} is not possible here; {low} to {high} would do")))
 }
 
-fn memory_is_whole(path: &str, memory: &Memory, line: u64) -> Result<(), Finding> {
+fn memory_is_whole(path: &str, memory: &MemoryDescription, line: u64) -> Result<(), Finding> {
     counts_are_powers_of_two(path, memory, line)?;
     times_are_positive(path, memory)?;
-    let units = if memory.refresh.as_ref().is_some_and(|refresh| refresh.value == Refresh::PerBank) {
+    let units = if memory.refresh.as_ref().is_some_and(|refresh| refresh.value == RefreshKind::PerBank) {
         memory.banks.value as f64
     } else {
         1.0
@@ -137,7 +137,7 @@ fn memory_is_whole(path: &str, memory: &Memory, line: u64) -> Result<(), Finding
     scheduler_is_whole(path, memory)
 }
 
-fn counts_are_powers_of_two(path: &str, memory: &Memory, line: u64) -> Result<(), Finding> {
+fn counts_are_powers_of_two(path: &str, memory: &MemoryDescription, line: u64) -> Result<(), Finding> {
     let counts = [("banks", Some(&memory.banks)), ("row_bytes", Some(&memory.row_bytes))];
     let optional = [
         ("channels", &memory.channels),
@@ -166,7 +166,7 @@ fn counts_are_powers_of_two(path: &str, memory: &Memory, line: u64) -> Result<()
     }
 }
 
-fn times_are_positive(path: &str, memory: &Memory) -> Result<(), Finding> {
+fn times_are_positive(path: &str, memory: &MemoryDescription) -> Result<(), Finding> {
     let needed = [
         ("trc_ns", &memory.trc_ns),
         ("trcd_ns", &memory.trcd_ns),
@@ -190,7 +190,7 @@ fn times_are_positive(path: &str, memory: &Memory) -> Result<(), Finding> {
     needed.into_iter().chain(given).try_for_each(|(key, time)| is_positive(&format!("{path}.{key}"), time.value))
 }
 
-fn scheduler_is_whole(path: &str, memory: &Memory) -> Result<(), Finding> {
+fn scheduler_is_whole(path: &str, memory: &MemoryDescription) -> Result<(), Finding> {
     let scheduler = &memory.scheduler;
     let refuse = |key: &str, message: String| Err(finding(format!("{path}.scheduler.{key}"), message));
     if scheduler.queue_entries.value == 0 {

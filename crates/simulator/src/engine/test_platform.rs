@@ -1,6 +1,6 @@
 //! Changes of platforms for tests.
 
-use waykeeper_platform::{CoreKind, Param, Tlb, TlbSide, Translation};
+use waykeeper_platform::{CoreKind, Param, TlbDescription, TlbSide, TranslationDescription};
 
 /// A documented value.
 pub fn param<T>(value: T) -> Param<T> {
@@ -9,7 +9,7 @@ pub fn param<T>(value: T) -> Param<T> {
 
 /// TLBs that the pages do not fit into.
 pub fn translated(kind: &mut CoreKind) {
-    let tlb = |side, entries, hit_cycles| Tlb {
+    let tlb = |side, entries, hit_cycles| TlbDescription {
         side,
         entries: param(entries),
         ways: param(4),
@@ -17,7 +17,7 @@ pub fn translated(kind: &mut CoreKind) {
         lockable_entries: None,
     };
     kind.tlbs = vec![tlb(TlbSide::Data, 16, 0), tlb(TlbSide::Unified, 256, 5)];
-    kind.translation = Some(Translation {
+    kind.translation = Some(TranslationDescription {
         page_kib: param(4),
         walk_reads: param(2),
         descriptor_bytes: param(8),

@@ -1,7 +1,7 @@
 //! From a platform's caches and filters to a hierarchy.
 
 use waykeeper_platform::{
-    Allocation, CoreKind, Index, Param, Platform, PrivateCache, Replacement, SharedCache, SnoopFilter as Described,
+    Allocation, CoreKind, Index, Param, Platform, PrivateCache, Replacement, SharedCache, SnoopFilterDescription,
 };
 
 use crate::caches::allocation::no_allocate_mode::NoAllocateMode;
@@ -137,7 +137,7 @@ fn shared(shared: &SharedCache, path: &str, mask: u32, line: u64) -> Result<Hier
             Ps::from_ns(mode.quiet_ns.value),
         )
     });
-    let entries = |described: &Described| -> Result<_, Refused> {
+    let entries = |described: &SnoopFilterDescription| -> Result<_, Refused> {
         Ok((filter(described, &format!("{path}.snoop_filter"))?, described.taken.value))
     };
     Ok(HierarchyPlan {
@@ -167,7 +167,7 @@ fn cache(
     Ok(Cache::with_index(sets, ways as usize, replacement, index))
 }
 
-fn filter(filter: &Described, path: &str) -> Result<SnoopFilter, Refused> {
+fn filter(filter: &SnoopFilterDescription, path: &str) -> Result<SnoopFilter, Refused> {
     check_ways(path, filter.ways.value, filter.victim.value)?;
     let sets = filter.directories.value * filter.sets.value;
     Ok(SnoopFilter::new(sets as usize, filter.ways.value as usize, filter.victim.value))

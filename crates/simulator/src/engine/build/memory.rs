@@ -1,8 +1,8 @@
 //! From a platform's memory to its channels.
 
 use waykeeper_platform::{
-    BandwidthControl, BandwidthScheme, CheckBits, CommandOrder, Drain, Ecc, Memory as Description, MemoryCache, Param,
-    Platform, PriorityReach, Refresh,
+    BandwidthControl, BandwidthScheme, CheckBits, CommandOrder, Drain, Ecc, MemoryCache, MemoryDescription, Param,
+    Platform, PriorityReach, RefreshKind,
 };
 use waykeeper_workload::Xorshift;
 
@@ -16,7 +16,7 @@ use crate::refused::Refused;
 use crate::time::Ps;
 
 /// The memory that a platform is simulated with: one of its alternatives, or the one that it has.
-pub fn chosen_memory<'a>(platform: &'a Platform, alternative: Option<&str>) -> Result<&'a Description, Refused> {
+pub fn chosen_memory<'a>(platform: &'a Platform, alternative: Option<&str>) -> Result<&'a MemoryDescription, Refused> {
     let Some(name) = alternative else { return need(&platform.memory, "memory") };
     platform.alternative_memories.get(name).ok_or_else(|| {
         let known: Vec<_> = platform.alternative_memories.keys().map(String::as_str).collect();
@@ -26,12 +26,16 @@ pub fn chosen_memory<'a>(platform: &'a Platform, alternative: Option<&str>) -> R
 }
 
 /// A memory as described, with its refreshes at a phase that `random` decides.
-pub fn memory(platform: &Platform, memory: &Description, random: &mut Xorshift) -> Result<Memory, Refused> {
+pub fn memory(platform: &Platform, memory: &MemoryDescription, random: &mut Xorshift) -> Result<Memory, Refused> {
     let parameters = parameters(platform, memory, random)?;
     Ok(Memory::new(&parameters))
 }
 
-fn parameters(platform: &Platform, memory: &Description, random: &mut Xorshift) -> Result<MemoryParameters, Refused> {
+fn parameters(
+    platform: &Platform,
+    memory: &MemoryDescription,
+    random: &mut Xorshift,
+) -> Result<MemoryParameters, Refused> {
     let interconnect = need(&platform.interconnect, "interconnect")?;
     let line_bytes = platform.line_bytes.value;
     let trefi = Ps::from_ns(memory.trefi_ns.value);
@@ -47,7 +51,7 @@ fn parameters(platform: &Platform, memory: &Description, random: &mut Xorshift) 
         layout: layout(memory, line_bytes)?,
         timing,
         refresh: RefreshRule {
-            per_bank: memory.refresh.as_ref().is_some_and(|refresh| refresh.value == Refresh::PerBank),
+            per_bank: memory.refresh.as_ref().is_some_and(|refresh| refresh.value == RefreshKind::PerBank),
             trefi,
             trfc: Ps::from_ns(memory.trfc_ns.value),
             phase: Ps::new(phase),
@@ -133,7 +137,7 @@ fn count(parameter: &Option<Param<u64>>, absent: u64) -> u64 {
     parameter.as_ref().map_or(absent, |parameter| parameter.value)
 }
 
-fn layout(memory: &Description, line_bytes: u64) -> Result<Layout, Refused> {
+fn layout(memory: &MemoryDescription, line_bytes: u64) -> Result<Layout, Refused> {
     let (channels, ranks) = (count(&memory.channels, 1), count(&memory.ranks, 1));
     let row_lines = memory.row_bytes.value / line_bytes;
     if row_lines == 0 {
@@ -172,7 +176,7 @@ fn layout(memory: &Description, line_bytes: u64) -> Result<Layout, Refused> {
     })
 }
 
-fn timing(memory: &Description) -> Timing {
+fn timing(memory: &MemoryDescription) -> Timing {
     let time =
         |parameter: &Option<Param<f64>>| parameter.as_ref().map_or(Ps::ZERO, |parameter| Ps::from_ns(parameter.value));
     let cl = Ps::from_ns(memory.cl_ns.value);

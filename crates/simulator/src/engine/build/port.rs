@@ -1,6 +1,6 @@
 //! From a platform's core to its way to the memory.
 
-use waykeeper_platform::{CoreKind, Execution, Platform, PrivateCache, SnoopFilter};
+use waykeeper_platform::{CoreKind, Execution, Platform, PrivateCache, SnoopFilterDescription};
 
 use crate::core::latencies::{LEVELS, Latencies};
 use crate::core::mshrs::{Bounds, MOST_MSHRS};
@@ -70,7 +70,8 @@ pub fn latencies(platform: &Platform, core: usize, clock_ghz: Option<f64>) -> Re
         }
     }
     let one = Ps::new(1);
-    let retry = |filter: Option<&SnoopFilter>| filter.map_or(one, |f| Ps::from_ns(f.retry_ns.value).max(one));
+    let retry =
+        |filter: Option<&SnoopFilterDescription>| filter.map_or(one, |f| Ps::from_ns(f.retry_ns.value).max(one));
     let outer = platform.interconnect.as_ref().and_then(|interconnect| interconnect.snoop_filter.as_ref());
     let (cycle, width) = (Ps::from_ns(cycle_ns).max(one), kind.issue_width.as_ref().map_or(1, |width| width.value));
     let l2 = hit(&kind.l2, "l2")?;
