@@ -23,14 +23,18 @@ fn what_cyclictest_and_oslat_write_is_judged_compared_and_drawn() {
         let theirs: Value = serde_json::Deserializer::from_str(&text).into_iter().next().unwrap().unwrap();
         let thread = &theirs["thread"]["0"];
         let case = &list(&run, "cases")[0];
-        let counted: u64 = thread["histogram"].as_object().unwrap().values().map(|count| count.as_u64().unwrap()).sum();
+        let inside: u64 = thread["histogram"].as_object().unwrap().values().map(|count| count.as_u64().unwrap()).sum();
         let samples = case["samples"].as_u64().unwrap();
-        assert_eq!(samples, counted, "nothing is beyond 100 ms of wake-ups, and oslat's last bucket is one of them");
+        // A wake-up may be later than the histogram reaches where others keep both cores; oslat's last bucket is one of them.
+        let is_beyond = tool == "cyclictest" && thread["max"].as_u64().unwrap() >= 100_000;
+        assert_eq!(samples, if is_beyond { thread["cycles"].as_u64().unwrap() } else { inside }, "{tool}");
         for (ours, name) in [("min_ns", "min"), ("max_ns", "max"), ("mean_ns", "avg")] {
             // oslat counts a sample below 1 us as 1 us, and an import has the least that a sample can have been.
             let rounded_up = if tool == "oslat" { 1e3 } else { 0.0 };
             let (ours, theirs) = (case[ours].as_f64().unwrap(), thread[name].as_f64().unwrap() * 1e3 - rounded_up);
-            assert!((ours - theirs).abs() <= 1.0 + theirs * 1e-6, "{tool}, {name}: {ours} {theirs}");
+            // Means are written with two decimals; the histogram has them more exactly.
+            let step_ns = if name == "avg" { 10.0 } else { 0.0 };
+            assert!((ours - theirs).abs() <= step_ns + theirs * 1e-6, "{tool}, {name}: {ours} {theirs}");
         }
         if tool == "oslat" {
             // It does so: as many samples of its least would have taken longer than it ran.
