@@ -252,7 +252,7 @@ pub(super) struct Paced {
 }
 
 impl Paced {
-    /// Counts from this time on, until it is told to rest.
+    /// Counts from this time on, until [`Paced::rest_from`].
     pub fn from(time: Ps) -> Self {
         Self { due: time, rest_at: Ps::NEVER, ..Self::default() }
     }

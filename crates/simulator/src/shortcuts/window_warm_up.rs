@@ -9,7 +9,7 @@ const SLICE: Ps = Ps::new(50_000_000);
 /// The last part in time.
 const SETTLE: Ps = Ps::new(300_000_000);
 
-/// What each stretch is of the time without time, in sixteenths. The pace of the last window tells how long the first one is; a
+/// What each stretch is of the time without time, in sixteenths. The first one is as long as the pace of the last window makes it; a
 /// program may go at another one since.
 const STRETCHES: [u64; 3] = [6, 6, 4];
 
