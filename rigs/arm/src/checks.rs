@@ -83,10 +83,11 @@ pub fn samples(run: &Value) -> Vec<u64> {
 fn measured(kept: &Kept) -> Result<(), String> {
     let host = samples(&kept.json("host/run.json")?);
     expect(!host.is_empty() && host.iter().all(|samples| *samples > 0), || format!("samples of cases: {host:?}"))?;
-    // 300 ms of a period of 2 ms. An emulator may be late, with a pass as with the end of the run.
+    // 300 ms of a period of 2 ms, which is absolute: what the emulator held up before the observation is caught up in it. A
+    // pass that was counted twice would be 200 %.
     let run = kept.json("own/run.json")?;
     let own = samples(&run);
-    let most = (run["cases"][0]["run_length_s"].as_f64().unwrap_or(0.0) / 2e-3) as u64 + 2;
+    let most = (run["cases"][0]["run_length_s"].as_f64().unwrap_or(0.0) / 2e-3 * 1.5) as u64;
     expect(own.len() == 1 && (100..=most).contains(&own[0]), || {
         format!("passes of the user's program: {own:?}, expected 100 to {most}")
     })
