@@ -248,13 +248,13 @@ const FEWEST_REPEATS: usize = 3;
 
 /// Counters of a channel, a second, alone and beside the neighbours.
 fn shifts(channel: &ListedChannel, alone: &CaseRecord, beside: &CaseRecord) -> Vec<CounterShift> {
+    // One that counted nothing is among them: nothing counted is not the same as not counted.
     let shift = |name: &String| {
         let (alone, beside) = (Counted::of(alone, name)?, Counted::of(beside, name)?);
         let rose = alone.rates.len().min(beside.rates.len()) >= FEWEST_REPEATS
             && beside.rates.iter().all(|rate| alone.rates.iter().all(|other| rate > other));
         let (alone_per_s, beside_per_s) = (alone.per_s, beside.per_s);
-        let is_any = alone_per_s > 0.0 || beside_per_s > 0.0;
-        is_any.then(|| CounterShift { name: name.clone(), alone_per_s, beside_per_s, rose })
+        Some(CounterShift { name: name.clone(), alone_per_s, beside_per_s, rose })
     };
     channel.counters.iter().filter_map(shift).collect()
 }

@@ -7,7 +7,7 @@ use waykeeper_experiment::mitigation::NONE;
 use waykeeper_report::figure::{ratio, seconds};
 use waykeeper_report::table::{columns, table};
 use waykeeper_report::text::{paragraph, section};
-use waykeeper_statistics::digits;
+use waykeeper_statistics::{digits, limits};
 
 use crate::runs::NO_RUN;
 use crate::table::{ChannelAnswer, ChannelExercise, ChannelRow, ChannelTable, PolicyStanding};
@@ -63,7 +63,7 @@ fn worst(row: &ChannelRow) -> Option<&ChannelExercise> {
 }
 
 fn interval(of: &ChannelExercise) -> String {
-    of.interval.map(|[low, high]| format!("{} to {}", digits(low, 3), digits(high, 3))).unwrap_or_default()
+    of.interval.map(|[low, high]| limits(low, high, 3)).unwrap_or_default()
 }
 
 fn beside(of: &ChannelExercise) -> String {

@@ -153,13 +153,22 @@ pub fn descendants(process: u32) -> Vec<u32> {
     tree(&all_processes().unwrap_or_default(), process).into_iter().skip(1).map(|stat| stat.id).collect()
 }
 
+/// Whether a process is another one or descends from it; none where one on the way cannot be seen, as when it has ended.
+pub fn descends_from(process: u32, top: u32) -> Option<bool> {
+    let mut at = process;
+    while at != top {
+        // The first process, and those of the kernel, have no parent.
+        at = match Stat::read(at)?.parent {
+            0 => return Some(false),
+            parent => parent,
+        };
+    }
+    Some(true)
+}
+
 fn all_processes() -> Option<Vec<Stat>> {
     let entries = fs::read_dir("/proc").ok()?;
-    let all = entries.filter_map(|entry| {
-        let id: u32 = entry.ok()?.file_name().to_str()?.parse().ok()?;
-        // A process's name may hold any bytes.
-        Stat::parse(id, &String::from_utf8_lossy(&fs::read(format!("/proc/{id}/stat")).ok()?))
-    });
+    let all = entries.filter_map(|entry| Stat::read(entry.ok()?.file_name().to_str()?.parse().ok()?));
     Some(all.collect())
 }
 
@@ -171,6 +180,11 @@ struct Stat {
 }
 
 impl Stat {
+    fn read(id: u32) -> Option<Self> {
+        // A process's name may hold any bytes.
+        Self::parse(id, &String::from_utf8_lossy(&fs::read(format!("/proc/{id}/stat")).ok()?))
+    }
+
     /// Reads a line of `/proc/ID/stat`. The name stands in parentheses and may hold anything, parentheses too.
     fn parse(id: u32, text: &str) -> Option<Self> {
         let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
@@ -202,6 +216,18 @@ fn tree(all: &[Stat], top: u32) -> Vec<&Stat> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_process_descends_from_itself_and_its_parents_and_not_from_its_child() {
+        let own = std::process::id();
+        let mut child = std::process::Command::new("sleep").arg("30").spawn().unwrap();
+        assert_eq!(descends_from(own, own), Some(true));
+        assert_eq!(descends_from(child.id(), own), Some(true));
+        assert_eq!(descends_from(own, child.id()), Some(false));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(descends_from(child.id(), own), None);
+    }
 
     #[test]
     fn the_own_group_is_found_in_hybrid_and_unified_systems() {

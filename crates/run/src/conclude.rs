@@ -233,16 +233,22 @@ impl All<'_> {
             let found = self.find(case, NONE, solo);
             found.map_or_else(Vec::new, |index| complete(&self.measured[index]).filter_map(observed).collect())
         };
-        let sentinel = |solo: bool| -> Vec<f64> {
-            let found = self.cases.iter().position(|other| {
+        let sentinel_case = |solo: bool| {
+            self.cases.iter().position(|other| {
                 other.purpose == Purpose::Sentinel
                     && other.target.core == case.target.core
                     && if solo { other.solo() } else { other.neighbours == case.neighbours }
-            });
-            found.map_or_else(Vec::new, |index| {
+            })
+        };
+        let sentinel = |solo: bool| -> Vec<f64> {
+            sentinel_case(solo).map_or_else(Vec::new, |index| {
                 let loads = loads_per_sample(&self.cases[index]);
                 complete(&self.measured[index]).filter_map(|r| Some(r.on_core_mean_ns()? / loads)).collect()
             })
+        };
+        let was_off_core = |of: &dyn Fn(bool) -> Option<usize>| {
+            let mut measured = [true, false].into_iter().filter_map(of).map(|index| &self.measured[index]);
+            measured.any(|measured| complete(measured).any(|repeat| repeat.off_core_s() > 0.0))
         };
         let (solo, loaded) = (target(true), target(false));
         let (sentinel_solo, sentinel_loaded) = (sentinel(true), sentinel(false));
@@ -251,10 +257,8 @@ impl All<'_> {
             target_loaded: &loaded,
             sentinel_solo_ns: &sentinel_solo,
             sentinel_loaded_ns: &sentinel_loaded,
-            off_core_left_out: [true, false]
-                .into_iter()
-                .filter_map(|solo| self.find(case, NONE, solo))
-                .any(|index| complete(&self.measured[index]).any(|repeat| repeat.off_core_s() > 0.0)),
+            off_core_left_out: was_off_core(&|solo| self.find(case, NONE, solo)),
+            sentinel_off_core_left_out: was_off_core(&sentinel_case),
         })
     }
 
@@ -341,7 +345,7 @@ fn judge_case(budget: &Budget, index: usize, all: &All<'_>) -> BudgetRecord {
     let longest_s = repeats.iter().map(|r| r.observed_s).fold(0.0, f64::max);
     let largest_ns = largest.and_then(|r| r.max_ns()).unwrap_or_default();
     let is_time = budget.metric.unit() == LimitUnit::Nanoseconds;
-    if is_time && budget.limit >= longest_s * 1e9 && largest_ns <= budget.limit {
+    if is_time && longest_s > 0.0 && budget.limit >= longest_s * 1e9 && largest_ns <= budget.limit {
         let text = format!(
             "too thin to say: the limit is as long as a repeat ({}), so nothing beyond it could have been seen",
             format_ns(longest_s * 1e9)

@@ -23,6 +23,10 @@ const NO_SAMPLES: &str = "no sample was taken";
 /// Why a case has no forecast whose samples nobody divided into ordinary ones and excursions.
 const NO_THRESHOLD: &str = "it was not decided what an excursion is: the pilot gave too few samples";
 
+/// Why a case has no forecast whose fit goes further than any sample can.
+const BEYOND_THE_RUN: &str =
+    "the tail is too heavy to say anything: half of such runs would show a sample that is longer than the run itself";
+
 /// Why an imported run has no forecast.
 const NO_ORDER: &str = "an imported histogram has no order in time: which of its samples are one event is not known";
 
@@ -74,14 +78,15 @@ pub struct LongRunForecast {
     pub repeats_differ: bool,
 }
 
-impl From<waykeeper_statistics::Forecast> for LongRunForecast {
-    fn from(of: waykeeper_statistics::Forecast) -> Self {
+impl LongRunForecast {
+    /// Of a run of `run_ns`: none of its samples is longer than the run itself.
+    fn within(of: waykeeper_statistics::Forecast, run_ns: f64) -> Self {
         Self {
             median_ns: of.median,
             median_low_ns: of.interval.lower,
-            median_high_ns: Some(of.interval.upper).filter(|upper| upper.is_finite()),
+            median_high_ns: Some(of.interval.upper).filter(|upper| upper.is_finite()).map(|upper| upper.min(run_ns)),
             runs_low_ns: of.runs.lower,
-            runs_high_ns: of.runs.upper,
+            runs_high_ns: of.runs.upper.min(run_ns),
             threshold_ns: of.threshold,
             peaks: of.peaks,
             shape: of.fit.shape,
@@ -135,7 +140,8 @@ fn of_case(run: &Run, case: &CaseRecord, events: &Histograms, over_s: Option<f64
         .collect();
     let told = match case.overflow {
         0 => match outlook(&repeats, over_s) {
-            Outlook::Settled(forecast) => Ok(LongRunForecast::from(*forecast)),
+            Outlook::Settled(forecast) if forecast.median > over_s * 1e9 => Err(BEYOND_THE_RUN.into()),
+            Outlook::Settled(forecast) => Ok(LongRunForecast::within(*forecast, over_s * 1e9)),
             Outlook::Unsettled(_) if run.imported.is_some() => Err(NO_ORDER.into()),
             Outlook::Unsettled(_) if case.samples == 0 => Err(NO_SAMPLES.into()),
             Outlook::Unsettled(_) if case.excursion_above_ns.is_none() => Err(NO_THRESHOLD.into()),

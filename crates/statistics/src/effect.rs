@@ -43,6 +43,8 @@ pub struct SoloAndLoaded<'a> {
     pub sentinel_loaded_ns: &'a [f64],
     /// Whether the means of the target are without its time off the core, and so less than those of its samples.
     pub off_core_left_out: bool,
+    /// The same of the sentinel.
+    pub sentinel_off_core_left_out: bool,
 }
 
 /// Whether neighbours had an effect, and the figures that say so.
@@ -120,7 +122,10 @@ fn figures(seen: &SoloAndLoaded<'_>) -> Vec<Figure> {
         if seen.off_core_left_out { "the target's mean without the time off its core" } else { "the target's mean" };
     let mut figures = vec![
         Figure {
-            name: "the sentinel's mean",
+            name: match seen.sentinel_off_core_left_out {
+                true => "the sentinel's mean without the time off its core",
+                false => "the sentinel's mean",
+            },
             unit: format_ns,
             solo: seen.sentinel_solo_ns.to_vec(),
             loaded: seen.sentinel_loaded_ns.to_vec(),

@@ -14,7 +14,7 @@ use super::budget::{Budget, LimitUnit, Metric};
 use super::mean::half_width;
 use super::proportion::{clopper_pearson, samples_to_exclude};
 use super::rate::rate_excluded_by_none;
-use super::wording::{at_least, at_most, at_most_per_second, digits, range_ns};
+use super::wording::{at_least, at_most, at_most_per_second, digits, limits, limits_ns};
 
 /// The share of samples under which exceeding a `max` or `jitter` is to be shown, unless the budget says otherwise.
 const WANTED_SHARE: f64 = 1e-3;
@@ -201,7 +201,7 @@ fn judge_samples(budget: &Budget, figures: &Figures<'_>, confidence: f64) -> Jud
             let largest = format!("{}, {} above the minimum", format_ns(max_ns), format_ns(max_ns - min_ns));
             at.largest(limit + min_ns, &in_words, max_ns, &largest)
         }
-        Metric::Mean => at.means("mean", figures.repeat_means_ns, format_ns, range_ns),
+        Metric::Mean => at.means("mean", figures.repeat_means_ns, format_ns, limits_ns),
         Metric::Min => at.minimum(min_ns),
         Metric::P50 => at.share(0.5),
         Metric::P99 => at.share(1e-2),
@@ -297,11 +297,13 @@ impl At<'_> {
     fn share(&self, allowed: f64) -> Judgement {
         let Self { budget, figures, .. } = self;
         let samples = figures.samples;
-        let above = (figures.samples_above)(budget.limit).min(samples);
+        // As with the maximum: the largest sample is known, also where the histogram is too coarse or ends before it.
+        let largest = u64::from(figures.max_ns.is_some_and(|max| max > budget.limit));
+        let above = (figures.samples_above)(budget.limit).clamp(largest, samples.max(largest));
         let (limits, percent) = (self.limits(above), self.percent());
         let seen = format!("{above} of {samples} samples over {}", format_ns(budget.limit));
         let allows = format!("{} allows {} of them", budget.metric, digits(allowed, 1));
-        let surely = figures.samples_surely_above.map_or(above, |surely| surely(budget.limit).min(above));
+        let surely = figures.samples_surely_above.map_or(above, |surely| surely(budget.limit).clamp(largest, above));
         if limits.lower > allowed && self.limits(surely).lower <= allowed {
             return Judgement::too_thin(&format!(
                 "{surely} of {samples} samples over {}, and {} more may be: they lie beyond the histogram, so that their length is not \
@@ -417,7 +419,7 @@ impl At<'_> {
 }
 
 fn range(from: f64, to: f64) -> String {
-    format!("{} to {}", digits(from, 4), digits(to, 4))
+    limits(from, to, 4)
 }
 
 impl Judgement {

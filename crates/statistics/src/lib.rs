@@ -38,7 +38,7 @@ pub use rate::{
 };
 pub use support::{EXPECTED_ABOVE, samples_to_support, supports};
 pub use verdict::{Verdict, VerdictKind, hidden_by_empty_repeats, verdict, what_was_lacking};
-pub use wording::digits;
+pub use wording::{at_most, digits, limits};
 
 /// The confidence of every interval that is printed: 95 %.
 pub const CONFIDENCE: f64 = 0.95;

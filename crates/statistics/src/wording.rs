@@ -23,6 +23,21 @@ pub(super) fn range_ns(low: f64, high: f64) -> String {
     if low == high { low } else { format!("{low} to {high}") }
 }
 
+/// The limits of an interval with so many significant digits, rounded outwards: `1.02 to 1.18`.
+pub fn limits(low: f64, high: f64, significant: usize) -> String {
+    format!("{} to {}", at_least(low, significant), at_most(high, significant))
+}
+
+/// Those of durations in nanoseconds, with three digits.
+pub(super) fn limits_ns(low: f64, high: f64) -> String {
+    // Numbers of many digits keep those before the point: rounded is what begins at the first digit.
+    let scaled = |bound: f64, outwards: fn(f64, usize) -> String| {
+        let scale = if bound == 0.0 { 1.0 } else { 10_f64.powi(bound.abs().log10().floor() as i32) };
+        outwards(bound / scale, 3).parse().map_or(bound, |rounded: f64| rounded * scale)
+    };
+    range_ns(scaled(low, at_least), scaled(high, at_most))
+}
+
 /// A positive number with so many significant digits: plain from 0.0001 to below a million, else with an exponent.
 pub fn digits(value: f64, significant: usize) -> String {
     if value == 0.0 || !value.is_finite() {
@@ -39,7 +54,7 @@ pub fn digits(value: f64, significant: usize) -> String {
 }
 
 /// A bound from above with so many significant digits: never below it.
-pub(super) fn at_most(bound: f64, significant: usize) -> String {
+pub fn at_most(bound: f64, significant: usize) -> String {
     outwards(bound, significant, 1.0)
 }
 
@@ -53,11 +68,14 @@ fn outwards(bound: f64, significant: usize, direction: f64) -> String {
     let nearest = digits(bound, significant);
     let rounded = nearest.parse().unwrap_or(bound);
     // What differs by the last bits only was rounded by nobody.
-    if !bound.is_finite() || bound <= 0.0 || (bound - rounded) * direction <= 1e-9 * bound {
+    if !bound.is_finite() || bound == 0.0 || (bound - rounded) * direction <= 1e-9 * bound.abs() {
         return nearest;
     }
-    let last_digit = 10_f64.powi(bound.log10().floor() as i32 - significant as i32 + 1);
-    digits(rounded + direction * last_digit, significant)
+    // Plain numbers show all digits before the point. Where they end, a step of one digit may be rounded back.
+    let step = 10_f64.powi(bound.abs().log10().floor() as i32 - significant as i32 + 1);
+    let steps = [step.min(1.0), step, 10.0 * step].map(|step| digits(rounded + direction * step, significant));
+    let is_outwards = |text: &&String| text.parse::<f64>().is_ok_and(|shown| (shown - bound) * direction >= 0.0);
+    steps.iter().find(is_outwards).unwrap_or(&nearest).clone()
 }
 
 #[cfg(test)]
@@ -75,9 +93,21 @@ mod tests {
     }
 
     #[test]
+    fn limits_hold_what_they_are_limits_of() {
+        // To the nearest both would exclude what lies at the ends: 1.00 to 1.02, and 75.1 ns to 75.9 ns.
+        assert_eq!(limits(0.9951, 1.0249, 3), "0.995 to 1.03");
+        assert_eq!(limits(-0.0012345, 123.4, 3), "-0.00124 to 124");
+        assert_eq!(limits_ns(75.14, 1234.0), "75.1 ns to 1.24 us");
+        assert_eq!(limits_ns(75.0, 75.0), "75 ns");
+    }
+
+    #[test]
     fn bounds_are_rounded_outwards() {
         for (bound, upper, lower) in [
             (0.04045, "0.041", "0.040"),
+            (-0.04045, "-0.040", "-0.041"),
+            (2734.3, "2735", "2734"),
+            (999_999.5, "1.0e6", "990000"),
             (0.03996, "0.040", "0.039"),
             (0.9990, "1.0", "0.99"),
             (1.438e-6, "1.5e-6", "1.4e-6"),

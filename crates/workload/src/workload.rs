@@ -226,7 +226,8 @@ pub struct Command {
     pub passes: Option<PassSource>,
     /// The phase whose passes are measured, by number or name, where the program marks several (`markers` only).
     pub phase: Option<Phase>,
-    /// The function at whose entry a pass begins (`functions` only).
+    /// The function at whose entry a pass begins: of the program, or of a shared library as `libcontrol.so:step` (`functions`
+    /// only).
     pub begin: Option<String>,
     /// The function at whose return a pass ends; that of `begin` where absent (`functions` only).
     pub end: Option<String>,

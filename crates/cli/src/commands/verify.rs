@@ -112,7 +112,8 @@ fn told(probed: &ProbeReport) -> String {
 pub fn survived(survival: &Survival) -> String {
     let percent = |share: f64| share * 100.0;
     let (estimate, least, most) = (percent(survival.estimate), percent(survival.at_least), percent(survival.at_most));
-    format!("{estimate:.0} % of the chase survived ({least:.0} to {most:.0} %)")
+    // The limits are rounded outwards.
+    format!("{estimate:.0} % of the chase survived ({:.0} to {:.0} %)", least.floor(), most.ceil())
 }
 
 /// The middle one.

@@ -15,9 +15,12 @@ fn example(name: &str) -> PathBuf {
 fn compile(desk: &Desk, source: &str) {
     desk.file("waykeeper.h", &desk.run(&["markers", "c"]).with(0).stdout);
     desk.file("mine.c", source);
+    compiled(desk, &["-pthread", "-o", "mine", "mine.c"]);
+}
+
+fn compiled(desk: &Desk, arguments: &[&str]) {
     let mut compiler = Command::new("cc");
-    compiler.args(["-O2", "-pthread", "-o", "mine", "mine.c"]).current_dir(desk.path());
-    Ended::of(&mut compiler).with(0);
+    Ended::of(compiler.arg("-O2").args(arguments).current_dir(desk.path())).with(0);
 }
 
 /// The cookbook's task: 4096 loads of 128 KiB a pass.
@@ -65,6 +68,38 @@ fn markers_and_functions_survive_in_a_recording() {
         // 128 KiB and the pages of the stack and the C library.
         assert!((131_072..262_144).contains(&traced["data_bytes"].as_u64().unwrap()), "{traced}");
     }
+}
+
+#[test]
+fn functions_of_a_library_survive_in_a_recording_and_a_changed_library_is_recorded_anew() {
+    let desk = Desk::new();
+    let library = |stride: &str| {
+        desk.file(
+            "read.c",
+            &format!(
+                "unsigned read_it(const volatile unsigned *it) {{ unsigned sum = 0;\n\
+                 for (int at = 0; at < 4096; at += {stride}) sum += it[at];\nreturn sum; }}\n"
+            ),
+        );
+        compiled(&desk, &["-shared", "-fPIC", "-o", "libread.so", "read.c"]);
+    };
+    library("8");
+    desk.file(
+        "links.c",
+        "#include <time.h>\nunsigned read_it(const volatile unsigned *);\nstatic volatile unsigned it[4096] = { 1 };\n\
+         int main(void) { struct timespec rest = { 0, 1000000 };\n\
+         for (;;) { read_it(it); nanosleep(&rest, 0); } }\n",
+    );
+    compiled(&desk, &["-o", "mine", "links.c", "libread.so", "-Wl,-rpath,$ORIGIN"]);
+    let traced = traced(&desk, &["--begin=libread:read_it"], &["./mine"]);
+    assert_eq!(traced["passes"], serde_json::json!({ "libread:read_it": 20 }), "{traced}");
+
+    let recorded = |stride: &str| {
+        library(stride);
+        simulated(&desk, &["--core=1", "--begin=libread:read_it", "--", "./mine"]).with(0);
+        recordings(&desk).len()
+    };
+    assert_eq!([recorded("8"), recorded("8"), recorded("16")], [1, 1, 2]);
 }
 
 #[test]

@@ -283,6 +283,82 @@ fn markers_functions_and_the_period_agree() {
     assert!(period >= markers - 20e3 && period <= markers + 500e3, "{medians:?}");
 }
 
+/// A library whose function works for half a millisecond, and programs that call it every 10 ms: one that links to it, and one that
+/// opens it.
+fn programs_with_a_library(desk: &Desk) {
+    desk.file(
+        "control.c",
+        "#include <time.h>\nstatic long now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); \
+         return t.tv_sec * 1000000000l + t.tv_nsec; }\n\
+         void step(void) { long end = now() + 500000; while (now() < end) ; }\n",
+    );
+    let cyclic = "#include <time.h>\nstatic void cycle(void (*step)(void)) {\n\
+                  struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t);\nfor (;;) {\n\
+                  t.tv_nsec += 10000000; t.tv_sec += t.tv_nsec / 1000000000; t.tv_nsec %= 1000000000;\n\
+                  clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, 0); step(); } }\n";
+    desk.file("links.c", &format!("{cyclic}void step(void);\nint main(void) {{ cycle(step); }}\n"));
+    let opening = "#include <dlfcn.h>\nint main(void) { void *it = dlopen(\"./libcontrol.so.1\", RTLD_NOW); \
+                   cycle((void (*)(void))dlsym(it, \"step\")); }\n";
+    desk.file("opens.c", &format!("{cyclic}{opening}"));
+    for arguments in [
+        &["-shared", "-fPIC", "-Wl,-soname,libcontrol.so.1", "-o", "libcontrol.so.1", "control.c"][..],
+        &["-o", "mine", "links.c", "libcontrol.so.1", "-Wl,-rpath,$ORIGIN"],
+        &["-o", "opens", "opens.c", "-ldl"],
+    ] {
+        let mut cc = Command::new("cc");
+        cc.args(["-O1", "-Wall", "-Wextra", "-Werror"]).args(arguments).current_dir(desk.path());
+        Ended::of(&mut cc).with(0);
+    }
+}
+
+#[test]
+fn functions_of_shared_libraries_are_passes_of_those_who_link_to_them_or_open_them() {
+    let _alone = this_machine();
+    let desk = Desk::new();
+    programs_with_a_library(&desk);
+    for (begin, program) in [("libcontrol.so:step", "./mine"), ("./libcontrol.so.1:step", "./opens")] {
+        std::fs::remove_dir_all(desk.path().join("kept")).unwrap_or(());
+        run(&desk, &["--begin", begin, "--", program]).with(0);
+        one_each_10_ms(&idle(&desk));
+        assert!((500e3..600e3).contains(&idle(&desk)["p50_ns"].as_f64().unwrap()), "{program}: {}", idle(&desk));
+        assert_eq!(remarks(&desk), [""; 0], "{program}");
+    }
+    std::fs::remove_dir_all(desk.path().join("kept")).unwrap();
+    let own = run(&desk, &["--begin=step", "--", "./mine"]).with(2);
+    assert!(own.stderr.contains("the library `libcontrol.so.1` has it: `libcontrol.so.1:step`"), "{own:?}");
+    let unknown = run(&desk, &["--begin=libcontrol:stop", "--", "./mine"]).with(2);
+    assert!(unknown.stderr.contains("has no function `stop`; expected `step`"), "{unknown:?}");
+    let opened = run(&desk, &["--begin=libcontrol:step", "--", "./opens"]).with(2);
+    assert!(opened.stderr.contains("`libcontrol` is no library of "), "{opened:?}");
+}
+
+/// What ends a process with this value.
+struct Other(std::process::Child);
+
+impl Drop for Other {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn calls_by_other_processes_of_the_same_file_are_no_passes() {
+    let _alone = this_machine();
+    let desk = Desk::new();
+    compile(&desk, &std::fs::read_to_string(example("cookbook.c")).unwrap());
+    // The same program a second time, on the target's core, with a pass each millisecond.
+    let mut other = Command::new("taskset");
+    other.args(["-c", "1", "./mine", "4096", "1000"]).current_dir(desk.path());
+    let _other = Other(other.stderr(std::process::Stdio::null()).spawn().unwrap());
+    run(&desk, &["--core=1", "--begin=read_buffer", "--", "./mine"]).with(0);
+    let idle = idle(&desk);
+    one_each_10_ms(&idle);
+    let placement = &list(&idle, "repeats")[0]["placement"]["target, passes"]["got"];
+    assert_eq!(*placement, "from function to function, by uprobes, 1 thread");
+    assert_eq!(remarks(&desk), [""; 0]);
+}
+
 #[test]
 fn a_threshold_below_the_ordinary_passes_is_remarked() {
     let _alone = this_machine();

@@ -200,6 +200,11 @@ impl External {
         children(self.guardian as u32).first().copied()
     }
 
+    /// The process from which the program and all that it starts descend, also where a parent between them has ended.
+    pub fn guardian(&self) -> u32 {
+        self.guardian as u32
+    }
+
     /// Asks the program to end (SIGTERM) and waits for at most so long. Whoever drops this value kills what is left.
     pub fn terminate(&mut self, longest: Duration) {
         if let Some(process) = self.process() {

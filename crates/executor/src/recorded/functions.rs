@@ -1,5 +1,6 @@
 //! Functions of a program that runs under a recorder: seen by the addresses of its instructions.
 
+use std::collections::HashSet;
 use std::path::Path;
 use std::process::Command;
 
@@ -63,14 +64,22 @@ impl Calls {
     }
 }
 
+/// Code is loaded in pages of at least so many bytes.
+const PAGE_BYTES: u64 = 4096;
+
 /// Two functions of a recorded program.
 #[derive(Debug)]
 pub struct FunctionWatch {
     functions: [Function; 2],
     called: String,
     only_passes: Option<usize>,
-    /// Where they lie in the program's memory.
-    at: [u64; 2],
+    process: u32,
+    /// Where they lie in the program's memory; none before the library of one is loaded.
+    at: [Option<u64>; 2],
+    /// The page of the instruction before.
+    page: u64,
+    /// Pages of instructions that were seen while a library was not loaded.
+    seen: HashSet<u64>,
     calls: Calls,
     /// Calls of the second function that have not returned.
     open: Vec<Call>,
@@ -92,7 +101,10 @@ impl FunctionWatch {
             functions: [begin, end],
             called,
             only_passes,
-            at: [0; 2],
+            process: 0,
+            at: [None; 2],
+            page: 0,
+            seen: HashSet::new(),
             calls: Calls::default(),
             open: Vec::new(),
             pairs: Pairs::default(),
@@ -109,7 +121,11 @@ impl FunctionWatch {
             (unpaired.ends, "returns without an entry before"),
         ];
         let counted = counted.into_iter().filter(|(count, _)| *count > 0);
-        counted.map(|(count, what)| format!("{count} {what}")).collect()
+        let mut remarks: Vec<String> = counted.map(|(count, what)| format!("{count} {what}")).collect();
+        let missing = self.at.iter().zip(&self.functions).filter(|(at, _)| at.is_none());
+        remarks.extend(missing.map(|(_, function)| format!("{} was not loaded", function.file.display())));
+        remarks.dedup();
+        remarks
     }
 
     fn mark(&mut self, begins: bool, records: u64) {
@@ -124,16 +140,33 @@ impl FunctionWatch {
         self.only_passes.is_some_and(|most| self.passes.len() >= most)
     }
 
+    /// Looks for the functions that are not found yet.
+    fn locate(&mut self) {
+        let maps = std::fs::read_to_string(format!("/proc/{}/maps", self.process)).unwrap_or_default();
+        for (at, function) in self.at.iter_mut().zip(&self.functions) {
+            *at = at.or_else(|| address_of(&maps, &function.file, function.offset));
+        }
+    }
+
+    /// A library was loaded before its code runs, and nothing of it can have been seen on a page that was seen before.
+    fn locate_where_new(&mut self, address: u64) {
+        let page = address / PAGE_BYTES;
+        if page != std::mem::replace(&mut self.page, page) && self.at.contains(&None) && self.seen.insert(page) {
+            self.locate();
+        }
+    }
+
     fn instruction(&mut self, address: u64, bytes: u32, records: u64) {
+        self.locate_where_new(address);
         let returned = self.calls.instruction(address, bytes);
         if let Some(depth) = returned.and_then(|call| self.open.iter().rposition(|open| *open == call)) {
             self.open.truncate(depth);
             self.mark(false, records);
         }
-        if address == self.at[0] {
+        if self.at[0] == Some(address) {
             self.mark(true, records);
         }
-        if address == self.at[1] {
+        if self.at[1] == Some(address) {
             // A function that is reached by a jump returns for the one that was called.
             self.open.extend(self.calls.open.last());
         }
@@ -144,12 +177,8 @@ impl RecordingWatch for FunctionWatch {
     fn prepare(&mut self, _: &mut Command) {}
 
     fn started(&mut self, process: u32) -> Result<(), String> {
-        let place = |function: &Function| {
-            let maps = std::fs::read_to_string(format!("/proc/{process}/maps")).unwrap_or_default();
-            address_of(&maps, &function.file, function.offset)
-                .ok_or_else(|| format!("{} is not among the code of the program", function.file.display()))
-        };
-        self.at = [place(&self.functions[0])?, place(&self.functions[1])?];
+        self.process = process;
+        self.locate();
         Ok(())
     }
 
@@ -213,7 +242,7 @@ mod tests {
     fn a_return_belongs_to_its_own_call() {
         let function = |offset| Function { file: "x".into(), offset };
         let mut watch = FunctionWatch::new(function(0), function(0), "f".into(), None).unwrap();
-        watch.at = [0x500; 2];
+        watch.at = [Some(0x500); 2];
         let mut records = 0;
         let mut see = |event| {
             watch.sees(&event, records).unwrap();

@@ -8,6 +8,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
+use waykeeper_linux::events::{Function, linked_libraries};
 use waykeeper_workload::Passes;
 
 use crate::host::file_of;
@@ -38,7 +39,24 @@ pub fn name(command: &[OsString], passes: &Passes, limits: &str) -> io::Result<S
             part(&content(&file)?);
         }
     }
+    let program = command.first().and_then(|program| file_of(&program.to_string_lossy()));
+    for library in program.iter().flat_map(|program| libraries(program, passes)) {
+        part(library.as_os_str().as_bytes());
+        part(&content(&library)?);
+    }
     Ok(waykeeper_run::sha256::hex(hash.finalize()))
+}
+
+/// The libraries whose code is recorded: those that a program links to, and those of the functions that mark its passes. A
+/// function that is not found is refused by whoever records.
+fn libraries(program: &Path, passes: &Passes) -> Vec<PathBuf> {
+    let linked = linked_libraries(program).into_iter().map(|library| library.file);
+    let functions = match passes {
+        Passes::Functions { begin, end } => vec![begin, end],
+        _ => Vec::new(),
+    };
+    let files = functions.into_iter().filter_map(|name| Some(Function::of_program(program, name).ok()?.file));
+    linked.chain(files).collect()
 }
 
 /// What stands for a file's content: its hash, or size and time where it is very large.

@@ -5,6 +5,7 @@
 mod activations;
 #[cfg(not(target_arch = "arm"))]
 mod functions;
+mod libraries;
 #[cfg(not(target_arch = "arm"))]
 mod stream;
 mod symbols;
@@ -15,6 +16,7 @@ mod unsupported;
 pub use activations::Activations;
 #[cfg(not(target_arch = "arm"))]
 pub use functions::Functions;
+pub use libraries::{LinkedLibrary, linked_libraries};
 #[cfg(not(target_arch = "arm"))]
 pub use stream::SETTLES;
 pub use symbols::{Function, NoFunction};

@@ -14,7 +14,8 @@ pub(crate) struct Merged {
     pub inside: u64,
 }
 
-/// Merges the histograms of the repeats that count; nothing where one of them is missing.
+/// Merges the histograms of the repeats that count; nothing where one of them is missing or there is no sample. Samples beyond
+/// the histogram are in no step.
 pub(crate) fn merge(case: &Numbered<'_>) -> Option<Merged> {
     let tick_ns = case.source.run.clock.tick_ns;
     let mut ticks: BTreeMap<u64, u64> = BTreeMap::new();
@@ -28,7 +29,7 @@ pub(crate) fn merge(case: &Numbered<'_>) -> Option<Merged> {
     let mut steps: Vec<_> = ticks.into_iter().map(|(ticks, count)| (ticks as f64 * tick_ns, count)).collect();
     exact_ends(&mut steps, case.case);
     let inside = steps.iter().map(|(_, count)| count).sum();
-    (inside > 0).then_some(Merged { steps, inside })
+    (inside + case.case.overflow > 0).then_some(Merged { steps, inside })
 }
 
 /// The extremes are known to the tick; the middle of a step may lie to either side of them.

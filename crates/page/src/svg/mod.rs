@@ -7,7 +7,7 @@ mod drawing;
 
 use plotters::style::RGBColor;
 use waykeeper_experiment::layout::{CaseMetric, CaseUnit};
-use waykeeper_report::figure::seconds;
+use waykeeper_report::figure::{counted, seconds};
 use waykeeper_report::figure_of_metric;
 use waykeeper_run::spread::FigureSpread;
 use waykeeper_workload::format_ns;
@@ -152,7 +152,11 @@ fn latency(data: &Data) -> Option<Picture> {
             let end = run[run.len() - 1].0;
             run.push((end, 0.5));
         }
-        Line::of_case(data, line.case, runs)
+        let mut drawn = Line::of_case(data, line.case, runs);
+        if line.beyond > 0 {
+            drawn.name += &format!("; {} beyond the histogram", counted(line.beyond, "sample", "samples"));
+        }
+        drawn
     });
     let lines: Vec<Line> = lines.collect();
     Some(Picture {

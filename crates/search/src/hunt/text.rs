@@ -6,7 +6,7 @@ use waykeeper_experiment::site::ExecutorKind;
 use waykeeper_report::figure::{counted, ratio, seconds, three_digits};
 use waykeeper_report::table::{columns, table};
 use waykeeper_report::text::paragraph;
-use waykeeper_statistics::LEAST_SHIFT;
+use waykeeper_statistics::{LEAST_SHIFT, limits};
 
 use super::record::{Candidate, HuntRecord, MemberAnswer, MemberRanks, ReachedMechanism, StressNgRecord};
 
@@ -51,7 +51,7 @@ fn worst(hunted: &HuntRecord) -> Vec<String> {
     let bundled = hunted.candidates.iter().find(|candidate| candidate.bundled.is_some());
     if let (Some(bundled), Some([mean, low, high])) = (bundled, hunted.over_bundled) {
         let name = bundled.bundled.as_deref().unwrap_or_default();
-        let over = format!("{} ({} to {} at 95 %)", three_digits(mean), three_digits(low), three_digits(high));
+        let over = format!("{} ({} at 95 %)", three_digits(mean), limits(low, high, 3));
         lines.push(match (low > 1.0, high < 1.0) {
             (true, _) => format!("  worse than the worst bundled one, `{name}`: {over} times its figure"),
             (_, true) => format!("  the bundled `{name}` is worse: the one found has {over} times its figure"),
@@ -96,10 +96,9 @@ fn over_stress_ng(hunted: &HuntRecord, beside: &StressNgRecord) -> String {
     let called = worst.bundled.as_ref().unwrap_or(&worst.called);
     match beside.excess_ratio {
         Some([ratio, low, high]) => format!(
-            "Excess slowdown (s - 1) beside `{called}` over that beside `{stressor}`: {} ({} to {} at 95 %, {} paired repeats).",
+            "Excess slowdown (s - 1) beside `{called}` over that beside `{stressor}`: {} ({} at 95 %, {} paired repeats).",
             three_digits(ratio),
-            three_digits(low),
-            three_digits(high),
+            limits(low, high, 3),
             worst.ratios.len()
         ),
         None => {
@@ -114,9 +113,7 @@ fn row(hunted: &HuntRecord, candidate: &Candidate) -> Vec<String> {
         standing(hunted, candidate).to_owned(),
         candidate.ratios.len().to_string(),
         at_least(candidate),
-        candidate
-            .interval
-            .map_or("none from one".into(), |[low, high]| format!("{} to {}", three_digits(low), three_digits(high))),
+        candidate.interval.map_or("none from one".into(), |[low, high]| limits(low, high, 3)),
     ]
 }
 

@@ -4,7 +4,7 @@ use waykeeper_report::figure::{counted, ratio, seconds, three_digits, time};
 use waykeeper_report::shown::one_line;
 use waykeeper_report::table::{columns, table};
 use waykeeper_report::text::{narrow, paragraph};
-use waykeeper_statistics::{JudgementKind, digits};
+use waykeeper_statistics::{JudgementKind, at_most, digits};
 
 use super::record::{Candidate, FamilyOutcome, FamilyRecord, Tuned};
 
@@ -68,7 +68,7 @@ fn exposure(candidate: &Candidate) -> String {
     let Some(seen) = &candidate.seen else { return String::new() };
     let placements = counted(seen.placements, "placement", "placements");
     let below = seen.placements_below.map_or(String::new(), |share| {
-        format!("; with 95 % confidence fewer than {} of all placements break it", percent(share))
+        format!("; with 95 % confidence fewer than {} % of all placements break it", at_most(share * 100.0, 3))
     });
     let not_counted: String = seen.not_counted.iter().map(|text| format!("; {text}")).collect();
     format!("{placements} of its memory, {} of measuring{below}{not_counted}", seconds(seen.exposure_s))

@@ -136,6 +136,12 @@ fn the_exact_maximum_decides_where_the_histogram_is_too_coarse() {
     };
     let found = judge(&budget("max<=10us"), &coarse);
     assert_eq!(found.text, "broken: 1 of 10000 samples over 10 us; the largest was 10 us");
+    let share = judge(&budget("p99.9<=10us"), &coarse);
+    assert!(share.text.contains("1 of 10000 samples over 10 us"), "{}", share.text);
+    // Of 2000 beyond the histogram one is known to be over the limit: the largest.
+    let beyond = Figures { samples_above: &|_| 2000, samples_surely_above: Some(&|_| 0), ..coarse };
+    let share = judge(&budget("p99<=10us"), &beyond);
+    assert!(share.text.contains("1 of 10000 samples over 10 us, and 1999 more may be"), "{}", share.text);
     let within = Figures { max_ns: Some(9_999.5), samples_above: &|_| 3, ..coarse };
     assert_eq!(judge(&budget("max<=10us"), &within).kind, JudgementKind::NotSeenBroken);
 }

@@ -77,6 +77,7 @@ fn every_figure_that_moved_is_named() {
         target_solo: &solo,
         target_loaded: &loaded,
         off_core_left_out: true,
+        sentinel_off_core_left_out: true,
         ..SoloAndLoaded::default()
     });
     assert!(
@@ -129,6 +130,7 @@ fn neighbours_without_effect_are_seldom_called_effective() {
                     sentinel_solo_ns: &sentinel_solo,
                     sentinel_loaded_ns: &sentinel_loaded,
                     off_core_left_out: false,
+                    sentinel_off_core_left_out: false,
                 };
                 effect(&seen).is_effective() == Some(true)
             })

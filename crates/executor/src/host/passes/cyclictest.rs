@@ -34,6 +34,8 @@ pub struct Cyclictest<'j> {
     external: External,
     output: PipeReader,
     tasks: Tasks,
+    /// How long it was asked to measure.
+    asked_s: f64,
 }
 
 impl<'j> Cyclictest<'j> {
@@ -44,14 +46,14 @@ impl<'j> Cyclictest<'j> {
     pub fn prepare(job: &'j Job, argv: &'j [String]) -> Result<Self, String> {
         let name = argv[0].as_str();
         // It measures whole seconds.
-        let seconds = (job.duration_ticks as f64 * job.tick_ns / 1e9).round().max(1.0);
+        let asked_s = (job.duration_ticks as f64 * job.tick_ns / 1e9).round().max(1.0);
         let mut argv = argv.to_vec();
         argv.extend(OUTPUT.map(str::to_owned));
         argv.push(format!("--affinity={}", job.target.core));
         argv.push(format!("--histogram={LONGEST_US}"));
-        argv.push(format!("--duration={seconds}"));
+        argv.push(format!("--duration={asked_s}"));
         let (external, output) = External::prepare_speaking(&argv, job.target.core, job.parent)?;
-        Ok(Self { job, name, external, output, tasks: Tasks::on(job.target.core) })
+        Ok(Self { job, name, external, output, tasks: Tasks::on(job.target.core), asked_s })
     }
 
     /// Runs it once.
@@ -92,7 +94,12 @@ impl<'j> Cyclictest<'j> {
                 .into(),
         ];
         remarks.extend(super::not_seen(self.job, &self.tasks));
-        Ok((observed(self.job, &before, &after, recorded, &self.tasks), Beside { placements, remarks }))
+        let mut observed = observed(self.job, &before, &after, recorded, &self.tasks);
+        // Its start and its end are no part of what it measures. What the neighbours did is known of the whole time alone.
+        let share = (self.asked_s / observed.observed_s).min(1.0);
+        observed.observed_s *= share;
+        observed.accesses.iter_mut().for_each(|accesses| *accesses = (*accesses as f64 * share).round() as u64);
+        Ok((observed, Beside { placements, remarks }))
     }
 }
 

@@ -58,7 +58,7 @@ impl<'j> Marked<'j> {
     /// Starts the program and waits for its first pass.
     pub fn start(&mut self) -> Result<(), ExecutorError> {
         self.external.go()?;
-        self.source.started(self.external.process())?;
+        self.source.started(self.external.process(), self.external.guardian())?;
         let begun = Instant::now();
         loop {
             self.read();

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::os::fd::AsRawFd;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use waykeeper_linux::cgroup::descends_from;
 use waykeeper_linux::events::{Activations, BoundaryEvent, Function, Functions, SETTLES};
 use waykeeper_markers::{CLOCK_MONOTONIC_RAW, Mark, Rings, Unpaired, VARIABLE};
 use waykeeper_workload::Passes;
@@ -17,7 +18,7 @@ pub enum PassDetector {
     /// The program's markers.
     Markers(Rings),
     /// Functions that it calls.
-    Functions(Functions, Threads),
+    Functions(Functions, Threads, Lineage),
     /// Context switches of its first thread; none before it runs.
     Period(Option<Activations>, Threads),
 }
@@ -50,6 +51,41 @@ impl Threads {
     }
 }
 
+/// Which processes are of the program. The kernel reports whoever runs a file's code on the core, and two programs may share a
+/// file: a library, or a second copy of the same program.
+#[derive(Debug, Default)]
+pub struct Lineage {
+    /// The process from which those of the program descend; none before it runs.
+    top: Option<u32>,
+    known: BTreeMap<u32, (bool, Instant)>,
+    /// Events of processes that had ended before they could be looked at.
+    ended: u64,
+}
+
+/// So long the lineage of a process is not looked at again: the kernel uses numbers of ended processes anew.
+const LINEAGE_KNOWN: Duration = Duration::from_secs(1);
+
+impl Lineage {
+    fn holds(&mut self, process: u32) -> bool {
+        let Some(top) = self.top else { return false };
+        if let Some((known, looked)) = self.known.get(&process)
+            && looked.elapsed() < LINEAGE_KNOWN
+        {
+            return *known;
+        }
+        match descends_from(process, top) {
+            Some(is_of_it) => {
+                self.known.insert(process, (is_of_it, Instant::now()));
+                is_of_it
+            }
+            None => {
+                self.ended += 1;
+                false
+            }
+        }
+    }
+}
+
 impl PassDetector {
     /// Opens the source for a program that will run on a core.
     ///
@@ -61,7 +97,7 @@ impl PassDetector {
                 let [begin, end] = functions(program, begin, end).map_err(ExecutorError::Input)?;
                 let open = Functions::open(&begin, &end, core);
                 let functions = open.map_err(|error| unavailable("passes from functions need uprobes", &error))?;
-                Ok(Self::Functions(functions, Threads::default()))
+                Ok(Self::Functions(functions, Threads::default(), Lineage::default()))
             }
             Passes::Period => Ok(Self::Period(None, Threads::default())),
             Passes::Markers { .. } | Passes::Process | Passes::Cyclictest => {
@@ -79,14 +115,20 @@ impl PassDetector {
         }
     }
 
-    /// The program runs as this process.
+    /// The program runs as this process; it and all that it starts descend from its guardian.
     ///
     /// # Errors
     /// What the kernel refuses.
-    pub fn started(&mut self, process: Option<u32>) -> Result<(), String> {
-        let (Self::Period(activations, _), Some(process)) = (self, process) else { return Ok(()) };
-        let open = Activations::open(process);
-        *activations = Some(open.map_err(|error| unavailable("passes from the period need perf events", &error))?);
+    pub fn started(&mut self, process: Option<u32>, guardian: u32) -> Result<(), String> {
+        match (self, process) {
+            (Self::Functions(.., lineage), _) => lineage.top = Some(guardian),
+            (Self::Period(activations, _), Some(process)) => {
+                let open = Activations::open(process);
+                let open = open.map_err(|error| unavailable("passes from the period need perf events", &error))?;
+                *activations = Some(open);
+            }
+            _ => {}
+        }
         Ok(())
     }
 
@@ -101,9 +143,13 @@ impl PassDetector {
                     each(Mark { at, ..mark });
                 });
             }
-            Self::Functions(functions, threads) => {
+            Self::Functions(functions, threads, lineage) => {
                 let lost = functions.lost();
-                functions.drain(|event| each(threads.mark(event, clock, lost)));
+                functions.drain(|event| {
+                    if lineage.holds(event.process) {
+                        each(threads.mark(event, clock, lost));
+                    }
+                });
             }
             Self::Period(None, _) => {}
             Self::Period(Some(activations), threads) => {
@@ -125,7 +171,7 @@ impl PassDetector {
     pub fn threads(&self) -> Vec<(u32, u32)> {
         match self {
             Self::Markers(rings) => rings.writers().iter().map(|writer| (writer.process, writer.thread)).collect(),
-            Self::Functions(_, threads) | Self::Period(_, threads) => threads.list(),
+            Self::Functions(_, threads, _) | Self::Period(_, threads) => threads.list(),
         }
     }
 
@@ -157,7 +203,7 @@ impl PassDetector {
                 let begun = "`wk_begin` of a phase that was open already";
                 (begun, "`wk_end` of a phase that was not open", missing, rings.without_ring())
             }
-            Self::Functions(functions, _) => {
+            Self::Functions(functions, ..) => {
                 let missing = (functions.lost(), "events dropped because a buffer was full: their passes are missing");
                 (
                     "entries of the first function before the second one returned",
@@ -179,10 +225,21 @@ impl PassDetector {
             (unpaired.ends, ended),
             missing,
             (unpaired.unknown_phase, "markers of a phase above 63"),
+            (
+                self.of_ended_processes(),
+                "calls by processes that ended before it was seen whether they are the program's: they are no passes",
+            ),
             (u64::from(without_ring), "threads without a ring (64 threads get one): their passes are missing"),
         ];
         let counted = counted.into_iter().filter(|(count, _)| *count > 0);
         counted.map(|(count, what)| format!("{count} {what}")).collect()
+    }
+
+    fn of_ended_processes(&self) -> u64 {
+        match self {
+            Self::Functions(.., lineage) => lineage.ended,
+            _ => 0,
+        }
     }
 
     /// What would do, where no pass was made by a program that runs on, or by one that has ended.
@@ -210,13 +267,13 @@ impl PassDetector {
     }
 }
 
-/// The functions of a program between which its passes are.
+/// The functions of a program, or of its libraries, between which its passes are.
 ///
 /// # Errors
-/// A program or a function that does not exist.
+/// A program, a library or a function that does not exist.
 pub fn functions(program: &str, begin: &str, end: &str) -> Result<[Function; 2], String> {
     let file = file_of(program).ok_or_else(|| format!("the program `{program}` is not on this machine"))?;
-    let find = |name: &str| Function::find(&file, name).map_err(|error| error.to_string());
+    let find = |name: &str| Function::of_program(&file, name).map_err(|error| error.to_string());
     Ok([find(begin)?, find(end)?])
 }
 
