@@ -97,7 +97,7 @@ impl<'j> Cyclictest<'j> {
         let mut observed = observed(self.job, &before, &after, recorded, &self.tasks);
         // Its start and its end are no part of what it measures. What the neighbours did is known of the whole time alone.
         let share = (self.asked_s / observed.observed_s).min(1.0);
-        observed.observed_s *= share;
+        observed.observed_s = observed.observed_s.min(self.asked_s);
         observed.accesses.iter_mut().for_each(|accesses| *accesses = (*accesses as f64 * share).round() as u64);
         Ok((observed, Beside { placements, remarks }))
     }
