@@ -1,11 +1,13 @@
 //! `cyclictest --json`, `oslat --json` and the `results.json` of jitterdebugger.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use waykeeper_platform::explain::in_plain_words;
 
-use crate::{Imported, ImportedHistogram, TWO_RESULTS};
+use crate::unique::Unique;
+use crate::{AS_WRITTEN, Imported, ImportedHistogram, TWO_RESULTS};
 
 /// Cyclictest and jitterdebugger count intervals in microseconds: none is shorter, seconds.
 const SHORTEST_INTERVAL_S: f64 = 1e-6;
@@ -13,8 +15,11 @@ const SHORTEST_INTERVAL_S: f64 = 1e-6;
 /// No processor reads its counter in less, seconds.
 const SHORTEST_READING_S: f64 = 1e-9;
 
+/// The interval of cyclictest unless another one is asked for, seconds.
+const INTERVAL_S: f64 = 1000e-6;
+
 /// By how much the interval of a thread of cyclictest is longer than that of the thread before it (--distance), unless another number
-/// is asked for, seconds.
+/// is asked for, seconds. With a histogram cyclictest sets the distance to 0.
 const DISTANCE_S: f64 = 500e-6;
 
 /// Nanoseconds of a microsecond.
@@ -30,6 +35,10 @@ struct File {
     start_time: Option<String>,
     end_time: Option<String>,
     sysinfo: Option<System>,
+    /// 0 where cyclictest and oslat ended as they should.
+    return_code: Option<i64>,
+    /// Of cyclictest and oslat.
+    num_threads: Option<usize>,
     /// 1 where cyclictest counts nanoseconds.
     resolution_in_ns: Option<u64>,
     /// Of cyclictest and oslat.
@@ -67,11 +76,15 @@ pub fn read(text: &str) -> Result<Imported, String> {
     let line = file.command_line.clone().unwrap_or_default();
     let told_s = told_interval(&line).filter(|_| tool == "cyclictest");
     let shortest_s = if tool == "oslat" { SHORTEST_READING_S } else { SHORTEST_INTERVAL_S };
-    let of_whole_s = told_s.filter(|_| option(&line, "-l", "--loops").is_none());
+    let loops = option(&line, "-l", "--loops").and_then(|text| text.parse::<u64>().ok()).filter(|loops| *loops > 0);
+    let remarks = file.return_code.filter(|code| *code != 0).map(|code| failed(tool, code));
     let system = file.sysinfo.unwrap_or_default();
     let in_ns = file.resolution_in_ns == Some(1) || system.resolution_in_ns == Some(1);
     let step_ns = if in_ns { 1.0 } else { US };
     let threads = file.thread.or(file.cpu).unwrap_or_default();
+    if let Some(said) = file.num_threads.filter(|said| *said != threads.len()) {
+        return Err(format!("`num_threads` is {said}, and `thread` has {}; {AS_WRITTEN}", threads.len()));
+    }
     let cores: Vec<u32> = threads.iter().map(|(number, thread)| thread.cpu.unwrap_or(*number)).collect();
     let alone = |core: u32| cores.iter().filter(|other| **other == core).count() == 1;
     let histograms = threads.into_iter().map(|(number, thread)| -> Result<_, String> {
@@ -79,11 +92,20 @@ pub fn read(text: &str) -> Result<Imported, String> {
         let name = if alone(core) { format!("core {core}") } else { format!("core {core}, thread {number}") };
         let histogram = histogram(tool, name, core, thread, step_ns, length_s)?;
         histogram.check_interval(told_s.unwrap_or(shortest_s))?;
-        if let Some(interval_s) = of_whole_s {
-            histogram.check_whole(interval_s + told_distance(&line).max(DISTANCE_S) * f64::from(number))?;
+        let is_through = loops.is_some_and(|loops| histogram.samples().saturating_add(histogram.missing) >= loops);
+        if let Some(interval_s) = told_s.filter(|_| !is_through) {
+            histogram.check_whole(interval_s + distance(&line) * f64::from(number))?;
         }
         Ok(histogram)
     });
+    let histograms = histograms.collect::<Result<Vec<_>, _>>()?;
+    if tool == "cyclictest" && !has_histogram(&line) && histograms.iter().all(|histogram| histogram.counts.is_empty()) {
+        return Err(
+            "the file of cyclictest has no sample in a histogram; expected a file of `cyclictest --json` with \
+             --histogram too"
+                .into(),
+        );
+    }
     Ok(Imported {
         tool: tool.into(),
         version: file.version,
@@ -91,18 +113,36 @@ pub fn read(text: &str) -> Result<Imported, String> {
         started: file.start_time.as_deref().and_then(time).map(|time| time.to_string()),
         kernel: system.release,
         architecture: system.machine,
-        histograms: histograms.collect::<Result<_, _>>()?,
+        histograms,
+        remarks: remarks.into_iter().collect(),
     })
+}
+
+/// What a result of other than 0 means.
+fn failed(tool: &str, code: i64) -> String {
+    format!(
+        "{tool} ended with an error (`return_code` is {code}): it may have measured for less time, or fewer cores, than it was asked to."
+    )
+}
+
+/// Tools divide 0 by 0 for the mean of a thread without samples, and write what JSON does not have.
+fn without_nan(text: &str) -> Cow<'_, str> {
+    match text.contains("\"avg\": nan") || text.contains("\"avg\": -nan") {
+        true => text.replace("\"avg\": nan", "\"avg\": null").replace("\"avg\": -nan", "\"avg\": null").into(),
+        false => text.into(),
+    }
 }
 
 /// Reads the JSON at the beginning of a text: cyclictest may write its histogram as text behind it.
 ///
 /// # Errors
-/// No JSON, or the key whose value none of the tools writes.
+/// No JSON, a key that stands twice, or the key whose value none of the tools writes.
 fn file(text: &str) -> Result<File, String> {
-    let mut documents = serde_json::Deserializer::from_str(text).into_iter::<serde_json::Value>();
+    let text = without_nan(text);
+    let mut documents = serde_json::Deserializer::from_str(&text).into_iter::<Unique>();
     let value = match documents.next() {
-        Some(Ok(value)) => value,
+        Some(Ok(Unique(value))) => value,
+        Some(Err(error)) if error.is_data() => return Err(format!("{error}; {AS_WRITTEN}")),
         Some(Err(error)) => return Err(format!("the JSON cannot be read: {error}; {EXPECTED}")),
         None => return Err(format!("the file is empty; {EXPECTED}")),
     };
@@ -146,6 +186,11 @@ fn histogram(
     step_ns: f64,
     length_s: Option<f64>,
 ) -> Result<ImportedHistogram, String> {
+    if let Some(length_s) = thread.duration.filter(|length_s| *length_s <= 0.0) {
+        return Err(format!(
+            "{name} has a `duration` of {length_s} s; expected a time over 0: the file is changed or damaged"
+        ));
+    }
     let mut counts: Vec<(u64, u64)> = thread.histogram.into_iter().filter(|(_, count)| *count > 0).collect();
     let inside = counts.iter().fold(0_u64, |sum, (_, count)| sum.saturating_add(*count));
     // A cycle that was counted last may not be in the histogram yet: nothing is beyond it where the largest is inside.
@@ -164,6 +209,7 @@ fn histogram(
         core,
         step_ns,
         bucket: 1,
+        narrowest: 1,
         min: thread.min.or(counts.first().map(|(value, _)| *value)),
         max: thread.max.or(counts.last().map(|(value, _)| *value)),
         mean: thread.avg,
@@ -172,6 +218,7 @@ fn histogram(
         beyond,
         missing: 0,
     };
+    let of_file = of_file.without_samples()?;
     let mut histogram = if tool == "oslat" { of_file.a_step_less() } else { of_file };
     histogram.check_total(thread.cycles)?;
     Ok(histogram)
@@ -203,31 +250,41 @@ fn told_duration(command_line: &str) -> Option<f64> {
     Some(number.parse::<f64>().ok()? * factor)
 }
 
-/// `-i 200`, `-i200`, `--interval=200` of cyclictest, microseconds on its command line, in seconds. Its first thread has this
-/// interval, and no other has a shorter one.
+/// `-i 200`, `-i200`, `--interval=200` of cyclictest, microseconds on its command line, in seconds, or its own where there is none. Its
+/// first thread has this interval, and no other has a shorter one. None where the value is no number.
 fn told_interval(command_line: &str) -> Option<f64> {
-    let microseconds: u64 = option(command_line, "-i", "--interval")?.parse().ok()?;
+    let Some(text) = option(command_line, "-i", "--interval") else { return Some(INTERVAL_S) };
+    let microseconds: u64 = text.parse().ok()?;
     (microseconds > 0).then_some(microseconds as f64 / 1e6)
 }
 
-/// `-d 1000`, `-d1000`, `--distance=1000` of cyclictest, microseconds on its command line, in seconds; 0 where there is none.
-fn told_distance(command_line: &str) -> f64 {
+/// `-d 1000`, `-d1000`, `--distance=1000` of cyclictest, microseconds on its command line, in seconds, and its own at least.
+fn distance(command_line: &str) -> f64 {
+    if has_histogram(command_line) {
+        return 0.0;
+    }
     let microseconds = option(command_line, "-d", "--distance").and_then(|text| text.parse::<u64>().ok());
-    microseconds.unwrap_or(0) as f64 / 1e6
+    (microseconds.unwrap_or(0) as f64 / 1e6).max(DISTANCE_S)
+}
+
+/// Whether cyclictest was asked for a histogram.
+fn has_histogram(command_line: &str) -> bool {
+    [("-h", "--histogram"), ("-H", "--histofall")]
+        .iter()
+        .any(|(short, long)| option(command_line, short, long).is_some())
 }
 
 /// The options of cyclictest and oslat that have no value and one letter: others may follow in the same word.
-const WITHOUT_VALUE: &str = "mMnNqrRsSuvxX";
+const WITHOUT_VALUE: &str = "mMnNqrRsSuUvxX";
 
-/// The value of an option of a command line, beside its name or behind it: `-D 1h`, `-D1h`, `-qD1h`, `--duration=1h`.
+/// The value of an option of a command line, beside its name or behind it: `-D 1h`, `-D1h`, `-qD1h`, `--duration=1h`. A long name may be
+/// cut: where the rest is no name of one option alone, the tools end before they measure.
 fn option<'line>(command_line: &'line str, short: &str, long: &str) -> Option<&'line str> {
     let mut words = command_line.split_whitespace();
     while let Some(word) = words.next() {
-        if word == long {
-            return words.next();
-        }
-        if let Some(value) = word.strip_prefix(long).and_then(|rest| rest.strip_prefix('=')) {
-            return Some(value);
+        let (name, value) = word.split_once('=').map_or((word, None), |(name, value)| (name, Some(value)));
+        if name.len() > "--".len() && name.starts_with("--") && long.starts_with(name) {
+            return value.or_else(|| words.next());
         }
         let letters = word.strip_prefix('-').unwrap_or_default().trim_start_matches(|c| WITHOUT_VALUE.contains(c));
         match letters.strip_prefix(short.trim_start_matches('-')) {
@@ -265,5 +322,24 @@ mod tests {
             assert_eq!(told_duration(line), None, "{line}");
         }
         assert_eq!(told_interval("cyclictest -Smi200 -d0 --interval-of-others"), Some(200e-6));
+        assert_eq!(told_interval("cyclictest --int 200"), Some(200e-6));
+        assert_eq!(told_interval("cyclictest --in=200"), Some(200e-6));
+        // Its own, and none that is known.
+        assert_eq!(told_interval("cyclictest -Sm --interval-of-others=5"), Some(1000e-6));
+        assert_eq!(told_interval("cyclictest -i 0"), None);
+    }
+
+    #[test]
+    fn the_distance_of_threads_is_0_with_a_histogram() {
+        for (line, told_s) in [
+            ("cyclictest -d 2000", 2000e-6),
+            ("cyclictest", 500e-6),
+            ("cyclictest -d 2000 -h 100", 0.0),
+            ("cyclictest --histofall=100", 0.0),
+            ("cyclictest --histog 100", 0.0),
+            ("cyclictest --histfile=x", 500e-6),
+        ] {
+            assert_eq!(distance(line), told_s, "{line}");
+        }
     }
 }

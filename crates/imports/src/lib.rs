@@ -2,9 +2,11 @@
 //!
 //! A histogram has no order in time: a run from one has no excursions, no peaks and no tail.
 
+mod buckets;
 mod json;
 mod rtla;
 mod run;
+mod unique;
 
 pub use run::{ImportedRun, conclude};
 
@@ -25,6 +27,8 @@ pub struct Imported {
     pub architecture: Option<String>,
     /// Its histograms.
     pub histograms: Vec<ImportedHistogram>,
+    /// What else is to be known of it, as sentences.
+    pub remarks: Vec<String>,
 }
 
 /// The samples of one thread or one column.
@@ -36,8 +40,10 @@ pub struct ImportedHistogram {
     pub core: u32,
     /// Nanoseconds of a step.
     pub step_ns: f64,
-    /// Steps that a bucket is wide; a sample counts at its lower end.
+    /// Steps by less than which a sample may be longer than the lower end of its bucket, where it counts.
     pub bucket: u64,
+    /// Steps from the lower end of a bucket to the next one, at least: the tool may not say it.
+    pub narrowest: u64,
     /// Value in steps, and samples.
     pub counts: Vec<(u64, u64)>,
     /// Samples beyond the histogram, of which the largest alone is known.
@@ -143,21 +149,23 @@ impl ImportedHistogram {
     }
 
     /// Compares the number of samples with the time of a run that nobody cut short, where a thread woke up every `interval_s` seconds, and
-    /// after each sample at the latest.
+    /// after each sample at the latest. A thread without samples is a case that says so.
     ///
     /// # Errors
     /// Samples for less than half of the time.
     fn check_whole(&self, interval_s: f64) -> Result<(), String> {
-        let Some(length_s) = self.length_s else { return Ok(()) };
+        let Some(length_s) = self.length_s.filter(|_| self.samples() > 0) else { return Ok(()) };
         let longest_s = self.max.unwrap_or(0) as f64 * self.step_ns / 1e9;
         let outside = (self.beyond + self.missing) as f64 * longest_s;
         let inside = self.sum_inside() as f64;
-        let most_s = self.samples() as f64 * interval_s + inside * self.step_ns / 1e9 + outside;
+        let wake_ups = self.samples().saturating_add(self.missing);
+        let most_s = wake_ups as f64 * interval_s + inside * self.step_ns / 1e9 + outside;
         if most_s + SECONDS_AT_THE_ENDS >= length_s / 2.0 {
             return Ok(());
         }
         Err(format!(
-            "{} has {} samples, one every {} us, which takes {most_s:.0} s, and it is said to have been measured for {length_s} s; {AS_WRITTEN}",
+            "{} has {} samples, one every {} us, which takes {most_s:.0} s, and it is said to have been measured for {length_s} s: its thread \
+             was starved, or the file is changed or damaged; expected samples for half of that time at least",
             self.name,
             self.samples(),
             interval_s * 1e6,
@@ -188,12 +196,30 @@ impl ImportedHistogram {
         }
         self.missing = cycles - samples;
         let is_inside = self.max.is_some_and(|max| self.counts.last().is_some_and(|(last, _)| *last >= max));
-        match self.missing > 1 && is_inside {
-            true => Err(format!(
+        match self.missing > 1 {
+            true if is_inside => Err(format!(
                 "{name} has {samples} samples of {cycles} cycles, and its maximum lies inside the histogram; {AS_WRITTEN}"
             )),
-            false => Ok(()),
+            true if samples == 0 => {
+                Err(format!("{name} has no sample of {cycles} cycles, and no maximum; {AS_WRITTEN}"))
+            }
+            _ => Ok(()),
         }
+    }
+
+    /// Takes away what a tool writes as extremes and mean of a thread without samples: that with which it began to compare.
+    ///
+    /// # Errors
+    /// A maximum that no sample had.
+    fn without_samples(mut self) -> Result<Self, String> {
+        if self.samples() > 0 {
+            return Ok(self);
+        }
+        if let Some(max) = self.max.filter(|max| *max > 0) {
+            return Err(format!("{} has a maximum of {max} steps, and no sample; {AS_WRITTEN}", self.name));
+        }
+        (self.min, self.max, self.mean) = (None, None, None);
+        Ok(self)
     }
 }
 
@@ -213,9 +239,8 @@ pub fn read(text: &str) -> Result<Imported, String> {
         true => json::read(text)?,
         false => rtla::read(text)?,
     };
-    if imported.histograms.iter().all(|histogram| histogram.counts.is_empty()) {
-        let without = format!("the file of {} has no sample in a histogram", imported.tool);
-        return Err(format!("{without}; expected a histogram (cyclictest needs --histogram beside --json)"));
+    if imported.histograms.iter().all(|histogram| histogram.samples() == 0) {
+        return Err(format!("the file of {} has no sample; expected one with a sample at least", imported.tool));
     }
     for histogram in imported.histograms.iter().filter(|histogram| histogram.samples() > 0) {
         histogram.check_mean()?;

@@ -1,5 +1,6 @@
 //! The histogram that `rtla timerlat hist` and `rtla osnoise hist` print: a column for each cause and core.
 
+use crate::buckets::Widths;
 use crate::{Imported, ImportedHistogram, TWO_RESULTS};
 
 /// The kernel takes no shorter period of timerlat (kernel/trace/trace_osnoise.c, timerlat_min_period), seconds.
@@ -26,7 +27,7 @@ pub fn read(text: &str) -> Result<Imported, String> {
     };
     let (mut step_ns, mut length_s, mut columns) = (1e3, None, Vec::new());
     let mut totals = Vec::new();
-    let mut rows: Vec<u64> = Vec::new();
+    let mut rows: Vec<(u64, bool)> = Vec::new();
     let mut summed_up: Vec<&str> = Vec::new();
     for (number, line) in lines {
         if let Some(unit) = line.strip_prefix("# Time unit is ") {
@@ -40,7 +41,9 @@ pub fn read(text: &str) -> Result<Imported, String> {
             break;
         } else if !line.is_empty() && !line.starts_with('#') {
             row(line, number, &mut columns)?;
-            rows.extend(line.split_whitespace().next().and_then(|label| label.parse::<u64>().ok()));
+            let mut words = line.split_whitespace();
+            let label = words.next().and_then(|label| label.parse().ok());
+            rows.extend(label.map(|label| (label, words.any(|count| !["0", "-"].contains(&count)))));
             summed_up.extend(SUMS.iter().filter(|label| line.starts_with(**label)));
             if let Some(counts) = line.strip_prefix("count:") {
                 totals = counts.split_whitespace().map(|count| count.parse().ok()).collect();
@@ -55,11 +58,21 @@ pub fn read(text: &str) -> Result<Imported, String> {
             "found no row `{without}`; expected the whole output of `rtla ... hist`, without --no-summary: this file was cut short"
         ));
     }
-    // With --bucket-size all rows are multiples of it.
-    let bucket = rows.iter().copied().fold(0, gcd).max(1);
-    for (column, total) in columns.iter_mut().zip(totals.iter().copied().chain(std::iter::repeat(None))) {
-        (column.step_ns, column.bucket, column.length_s) = (step_ns, bucket, length_s);
+    let totals = totals.into_iter().chain(std::iter::repeat(None));
+    let mut histograms = Vec::new();
+    for (column, total) in columns.into_iter().zip(totals) {
+        let mut column = ImportedHistogram { step_ns, length_s, ..column }.without_samples()?;
         column.check_total(total)?;
+        histograms.push(column);
+    }
+    let extremes_in_buckets = tool == "rtla osnoise";
+    let widths = Widths::of(&rows, &histograms, extremes_in_buckets);
+    if extremes_in_buckets {
+        widths.in_steps(&mut histograms)?;
+    } else {
+        widths.in_buckets(&mut histograms);
+    }
+    for column in &histograms {
         if tool == "rtla timerlat" {
             column.check_interval(SHORTEST_PERIOD_S)?;
         }
@@ -71,7 +84,8 @@ pub fn read(text: &str) -> Result<Imported, String> {
         started: None,
         kernel: None,
         architecture: None,
-        histograms: columns,
+        remarks: widths.remark(step_ns, &histograms).into_iter().collect(),
+        histograms,
     })
 }
 
@@ -88,6 +102,7 @@ fn column(name: &str, line: usize) -> Result<ImportedHistogram, String> {
         core,
         step_ns: 1e3,
         bucket: 1,
+        narrowest: 1,
         counts: Vec::new(),
         beyond: 0,
         missing: 0,
@@ -132,11 +147,6 @@ fn row(line: &str, number: usize, columns: &mut [ImportedHistogram]) -> Result<(
         }
     }
     Ok(())
-}
-
-/// The greatest common divisor.
-fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 /// `0 00:01:00`: days, hours, minutes, seconds.

@@ -38,7 +38,8 @@ pub fn conclude(
     budgets: &[Budget],
     command_line: Vec<String>,
 ) -> Result<ImportedRun, InputError> {
-    let histograms: Vec<_> = imported.histograms.iter().filter(|histogram| histogram.samples() > 0).collect();
+    // One without samples too: it was to be measured, and a run without it would pass budgets that nothing was seen of.
+    let histograms = &imported.histograms;
     let said = histograms.iter().filter_map(|histogram| histogram.length_s).reduce(f64::max);
     let longest = said.or(length_s).ok_or_else(|| {
         InputError::in_file(
@@ -50,12 +51,12 @@ pub fn conclude(
         check_length(asked, said)?;
     }
     check_budgets(budgets)?;
-    for histogram in &histograms {
+    for histogram in histograms {
         check_count(histogram).map_err(|why| InputError::in_file(name, why))?;
         check_longest(histogram, histogram.length_s.unwrap_or(longest))
             .map_err(|why| InputError::in_file(name, why))?;
     }
-    let of = |histogram: &&ImportedHistogram| measurement(histogram, histogram.length_s.unwrap_or(longest));
+    let of = |histogram: &ImportedHistogram| measurement(histogram, histogram.length_s.unwrap_or(longest));
     let measured: Vec<Measured> = histograms
         .iter()
         .map(|histogram| Measured { excursion_above_ns: None, repeats: vec![of(histogram)] })
@@ -165,7 +166,7 @@ fn measurement(histogram: &ImportedHistogram, observed_s: f64) -> Measurement {
     let samples = histogram.samples();
     let overflow_from = match histogram.counts.is_empty() {
         true => histogram.min.unwrap_or(0),
-        false => last.saturating_add(histogram.bucket),
+        false => last.saturating_add(histogram.narrowest),
     };
     let with_beyond = |each: u64| histogram.sum_inside() + u128::from(each) * u128::from(histogram.beyond);
     let sum = match histogram.mean {
@@ -215,6 +216,39 @@ fn now() -> String {
     now.round(jiff::Unit::Second).unwrap_or(now).to_string()
 }
 
+/// Which threads, cores or columns have no sample, and what that means.
+fn without_samples(imported: &Imported) -> Option<String> {
+    let without = imported.histograms.iter().filter(|histogram| histogram.samples() == 0);
+    let names: Vec<&str> = without.map(|histogram| histogram.name.as_str()).collect();
+    let (have, them) = match names.len() {
+        0 => return None,
+        1 => ("has", "it"),
+        _ => ("have", "them"),
+    };
+    Some(format!(
+        "{} {have} no sample, although {} was to measure {them}: the thread did not run, as where other work kept its core, or the tool \
+         ended before its first sample. Nothing is known of {them}, and every budget on {them} is too thin to say.",
+        names.join(", "),
+        imported.tool
+    ))
+}
+
+/// By how much the figures may be longer.
+fn rounding(imported: &Imported) -> String {
+    let longest = |of: fn(&ImportedHistogram) -> f64| imported.histograms.iter().map(of).fold(0.0, f64::max);
+    let step = format_ns(longest(|histogram| histogram.step_ns));
+    let bucket = format_ns(longest(|histogram| histogram.step_ns * histogram.bucket as f64));
+    match step == bucket {
+        true => format!(
+            "Samples are rounded down to whole steps of {step}: each, and so every figure here, may be up to {step} longer."
+        ),
+        false => format!(
+            "Samples are rounded down: the smallest and the largest may be up to {step} longer. The others are known by buckets: \
+             percentiles and means may be up to {bucket} longer."
+        ),
+    }
+}
+
 /// What is to be known of the figures of a tool.
 fn notes(imported: &Imported, name: &str) -> Vec<String> {
     let version = imported.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
@@ -223,12 +257,9 @@ fn notes(imported: &Imported, name: &str) -> Vec<String> {
          no time of the maximum and no tail, and nothing is known of neighbours and of other events on the cores.",
         imported.tool
     )];
-    let of_step = |histogram: &ImportedHistogram| histogram.step_ns * histogram.bucket as f64;
-    let longest_step = imported.histograms.iter().map(of_step).fold(0.0, f64::max);
-    notes.push(format!(
-        "Samples are rounded down to whole steps of {step}: each, and so every figure here, may be up to {step} longer.",
-        step = format_ns(longest_step)
-    ));
+    notes.extend(without_samples(imported));
+    notes.push(rounding(imported));
+    notes.extend(imported.remarks.iter().cloned());
     if imported.tool == "oslat" {
         notes.push(
             "oslat rounds up: its bucket of 1 us has the samples below 1 us. All figures here, the smallest, the mean and the largest too, \
@@ -244,7 +275,7 @@ fn notes(imported: &Imported, name: &str) -> Vec<String> {
     if beyond > 0 {
         notes.push(format!(
             "{beyond} samples lie beyond its histogram. Of each of them it is known only that it is longer than the last step that has \
-             samples, and at most as long as the longest: percentiles among them are not known."
+             samples, or as long as the shortest where none has, and at most as long as the longest: percentiles among them are not known."
         ));
     }
     let missing: u64 = imported.histograms.iter().map(|histogram| histogram.missing).sum();

@@ -7,7 +7,7 @@ use waykeeper_imports::{Imported, conclude, read};
 /// had counted a cycle that was not in the histogram yet.
 const CYCLICTEST: &str = r#"{
   "file_version": 1,
-  "cmdline:": "cyclictest -a2-3 -t2 -m -p99 -h 30 -q -D 60 --json=day.json",
+  "cmdline:": "cyclictest -a2-3 -t2 -m -p99 -i 6250000 -h 30 -q -D 60 --json=day.json",
   "rt_test_version:": "2.40",
   "start_time": "Thu, 26 Nov 2026 17:57:30 +0000",
   "end_time": "Thu, 26 Nov 2026 17:58:30 +0000",
@@ -128,10 +128,20 @@ avg: 400
 max: 900
 "#;
     let text = format!("# RTLA timerlat histogram\n# Time unit is microseconds (us)\n# Duration:   0 00:01:00\n{none}");
-    let text = text.replace("Thr-000\n", "Thr-000\n2 0\n4 0\n");
-    let histograms = read(&text);
-    assert!(histograms.is_err_and(|why| why.contains("no sample in a histogram")));
-    let text = text.replace("2 0\n", "2 1\n").replace("count: 60000", "count: 60001").replace("min: 300", "min: 2");
+    assert!(
+        judged(&text, "max<=899us").starts_with("broken: 1 to 60000 of 60000 samples"),
+        "{}",
+        judged(&text, "max<=899us")
+    );
+    assert!(
+        judged(&text, "max<=200us").starts_with("broken: 60000 of 60000 samples"),
+        "{}",
+        judged(&text, "max<=200us")
+    );
+    let text = text
+        .replace("Thr-000\n", "Thr-000\n2 1\n4 0\n")
+        .replace("count: 60000", "count: 60001")
+        .replace("min: 300", "min: 2");
     assert!(
         judged(&text, "jitter<=10us").starts_with("broken: 1 to 60000 of 60001 samples"),
         "{}",
@@ -158,6 +168,10 @@ fn fewer_samples_than_half_of_the_time_holds_are_refused() {
     assert!(thread(10_000, "cyclictest -i 1000 -D 20").is_ok());
     let refused = thread(2_000, "cyclictest -i 1000 -D 20").unwrap_err();
     assert!(refused.contains("2000 samples, one every 1000 us, which takes 2 s"), "{refused}");
+    assert!(refused.contains("its thread was starved, or the file is changed or damaged"), "{refused}");
+    // Its interval is 1000 us unless another one is asked for.
+    assert!(thread(10_000, "cyclictest -D 20").is_ok());
+    assert!(thread(2_000, "cyclictest -D 20").is_err_and(|why| why.contains("2000 samples, one every 1000 us")));
     // The second thread wakes up every 11 ms.
     let second = |line: &str| {
         let figures = r#""histogram": { "10": 1800 }, "cycles": 1800, "min": 10, "max": 10"#;
@@ -165,8 +179,11 @@ fn fewer_samples_than_half_of_the_time_holds_are_refused() {
     };
     assert!(second("cyclictest -i 1000 -d 10000 -D 20").is_ok());
     assert!(second("cyclictest -i 1000 -D 20").is_err());
-    // It ends by itself after so many, and its other threads later.
+    // With a histogram cyclictest sets the distance to 0.
+    assert!(second("cyclictest -i 1000 -d 10000 -D 20 -h 400").is_err());
+    // It ends by itself after so many; with fewer it was starved, or stopped.
     assert!(thread(2_000, "cyclictest -i 1000 -l 2000").is_ok());
+    assert!(thread(2_000, "cyclictest -l 20000").is_err());
 }
 
 #[test]
@@ -191,14 +208,15 @@ fn jitterdebugger_does_not_say_how_long_it_ran() {
 }
 
 #[test]
-fn a_column_of_rtla_is_a_case_and_an_empty_one_is_none() {
+fn a_column_of_rtla_is_a_case_and_an_empty_one_too() {
     let imported = read(TIMERLAT).unwrap();
     let named = |name: &str| imported.histograms.iter().find(|it| it.name == name).unwrap();
     assert_eq!((named("Thr-000").samples(), named("Thr-000").beyond, named("Thr-000").max), (10, 2, Some(70)));
     assert_eq!(named("IRQ-000").counts, [(0, 28), (1, 52)]);
     let run = conclude(&imported, "timerlat.txt", None, &[], Vec::new()).unwrap().record;
     let names: Vec<_> = run.cases.iter().map(|case| case.name.as_str()).collect();
-    assert_eq!(names, ["IRQ-000", "Thr-000"]);
+    assert_eq!(names, ["IRQ-000", "Thr-000", "IRQ-001", "Thr-001"]);
+    assert!(run.notes.iter().any(|note| note.starts_with("IRQ-001, Thr-001 have no sample")), "{:?}", run.notes);
     // A day, a minute and forty seconds.
     assert_eq!(run.cases[1].run_length_s, 86_500.0);
     assert_eq!((run.cases[1].max_ns, run.cases[1].core), (Some(70_000.0), 0));
@@ -218,7 +236,10 @@ fn a_length_that_is_typed_does_not_replace_that_of_the_file() {
 
 #[test]
 fn samples_are_as_many_as_the_tool_counted() {
-    let with = |cycles: u64| CYCLICTEST.replace("\"cycles\": 5", &format!("\"cycles\": {cycles}"));
+    let with = |cycles: u64| {
+        // It ends after as many.
+        CYCLICTEST.replace("-D 60", "-D 60 -l 3").replace("\"cycles\": 5", &format!("\"cycles\": {cycles}"))
+    };
     assert!(read(&with(4)).unwrap().histograms.iter().all(|histogram| histogram.missing == 0));
     for (cycles, words) in [(3, "core 3 has 4 samples in 3 cycles"), (6, "core 3 has 4 samples of 6 cycles")] {
         let refused = read(&with(cycles)).unwrap_err();
@@ -316,7 +337,7 @@ fn a_length_is_the_least_that_the_stamps_allow_or_what_the_program_was_told() {
 fn a_limit_within_a_step_of_the_largest_is_not_called_kept() {
     let text = of_one_thread(
         r#""histogram": { "10": 39900, "50": 100 }, "cycles": 40000, "min": 10, "max": 50, "avg": 10.1"#,
-        "cyclictest -D 5",
+        "cyclictest -i 125 -D 5",
         5,
     );
     let judged = |budget: &str| {
@@ -387,8 +408,10 @@ fn more_samples_than_wake_ups_are_refused() {
         assert!(refused.contains("86400000 samples, and 20 s have 20000 wake-ups, one every 1000 us"), "{refused}");
     }
     assert!(thread(20_000_000, "cyclictest -i1 -D 20").is_ok());
-    // Nobody knows the interval of a line without one, and none wakes up more often than once a microsecond.
-    let line = "cyclictest -D 20";
+    // A line without one has an interval of 1000 us. Of one that is no number nothing is known but that it is 1 us or more.
+    let refused = thread(86_400_000, "cyclictest -D 20").unwrap_err();
+    assert!(refused.contains("20000 wake-ups, one every 1000 us"), "{refused}");
+    let line = "cyclictest -D 20 -i x";
     assert!(thread(20_000_000, line).is_ok());
     assert!(thread(86_400_000, line).unwrap_err().contains("20000000 wake-ups, one every 1 us"));
 }
@@ -435,7 +458,7 @@ fn samples_beyond_the_histogram_break_no_percentile_that_they_may_keep() {
     // 40 from 10 us, 60 beyond, of which the longest has 2000 us.
     let text = of_one_thread(
         r#""histogram": { "10": 40000 }, "cycles": 100000, "min": 10, "max": 2000"#,
-        "cyclictest -h 20 -D 5",
+        "cyclictest -h 20 -i 50 -D 5",
         5,
     );
     let budgets = ["p50<=5us", "p50<=100us", "p99<=3ms"].map(|budget| budget.parse().unwrap());
@@ -443,7 +466,7 @@ fn samples_beyond_the_histogram_break_no_percentile_that_they_may_keep() {
     let texts: Vec<&str> = run.budgets.iter().map(|budget| budget.text.as_str()).collect();
     assert!(texts[0].starts_with("broken: 100000 of 100000 samples over 5 us"), "{texts:?}");
     assert!(
-        texts[1].starts_with("too thin to say: 0 of 100000 samples over 100 us, and 60000 more may be"),
+        texts[1].starts_with("too thin to say: 1 of 100000 samples over 100 us, and 59999 more may be"),
         "{texts:?}"
     );
     // None is longer than the longest.
@@ -456,4 +479,176 @@ fn samples_beyond_the_histogram_break_no_percentile_that_they_may_keep() {
     let two = CYCLICTEST.replace("\"cpu\": 3", "\"cpu\": 2");
     let names: Vec<String> = read(&two).unwrap().histograms.iter().map(|histogram| histogram.name.clone()).collect();
     assert_eq!(names, ["core 2, thread 0", "core 2, thread 1"]);
+}
+
+/// The thread of core 3 counted no cycle, as cyclictest 2.40 writes it: its mean is 0 divided by 0.
+const STARVED: &str = r#"{
+  "cmdline:": "cyclictest -a2-3 -t2 -q -h1000 -D 10 --json=x.json",
+  "start_time": "Sat, 28 Nov 2026 15:00:00 +0000", "end_time": "Sat, 28 Nov 2026 15:00:10 +0000",
+  "return_code": 0, "num_threads": 2,
+  "thread": {
+    "0": { "histogram": { "2": 10000 }, "cycles": 10000, "min": 2, "max": 2, "avg": 2.00, "cpu": 2, "node": 0 },
+    "1": { "histogram": { }, "cycles": 0, "min": 1000000, "max": 0, "avg": -nan, "cpu": 3, "node": 0 }
+  }
+}"#;
+
+#[test]
+fn what_has_no_sample_is_a_case_whose_budgets_are_too_thin_to_say() {
+    let oslat = OSLAT.replace("\"num_threads\": 1", "\"num_threads\": 2").replace(
+        "\"32\": 2 } }",
+        "\"32\": 2 } }, \"1\": { \"cpu\": 2, \"min\": 18446744073709551615, \"avg\": -nan, \"max\": 0, \"duration\": 1.026, \"histogram\": {} }",
+    );
+    let jitterdebugger = JITTERDEBUGGER.replace(
+        "{ \"12805\": 2 }, \"count\": 2, \"min\": 12805, \"max\": 12805, \"avg\": 12805.00",
+        "{ }, \"count\": 0, \"min\": 0, \"max\": 0, \"avg\": nan",
+    );
+    let rtla = "# RTLA timerlat histogram\n# Time unit is microseconds (us)\n# Duration:   0 00:00:10\nIndex IRQ-001 Thr-001\n\
+        2 10000 0\nover: 0 0\ncount: 10000 0\nmin: 2 -\navg: 2 -\nmax: 2 -\n";
+    let in_loops = STARVED.replace("-D 10", "-D 10 -l 10000 -i1000");
+    for (text, length_s, starved) in [
+        (STARVED, None, "core 3"),
+        (&STARVED.replace("-nan", "0"), None, "core 3"),
+        (&in_loops, None, "core 3"),
+        (&oslat, None, "core 2"),
+        (&jitterdebugger, Some(10.0), "core 1"),
+        (rtla, None, "Thr-001"),
+    ] {
+        let imported = read(text).unwrap();
+        let budget = "max<=20ms@0.9".parse().unwrap();
+        let run = conclude(&imported, "x.json", length_s, &[budget], Vec::new()).unwrap().record;
+        let case = &run.cases[1];
+        assert_eq!(
+            (case.name.as_str(), case.samples, case.min_ns, case.max_ns, case.mean_ns),
+            (starved, 0, None, None, None)
+        );
+        let kinds: Vec<_> = run.budgets.iter().map(|judged| judged.kind.to_string()).collect();
+        assert_eq!(kinds, ["not seen broken", "too thin to say"], "{starved}: {:?}", run.budgets);
+        assert_eq!(run.budgets[1].text, "too thin to say: there are no samples");
+        assert!(run.notes.iter().any(|note| note.starts_with(&format!("{starved} has no sample"))), "{:?}", run.notes);
+    }
+    // Where no thread has one, nothing was measured.
+    let none =
+        STARVED.replace("{ \"2\": 10000 }, \"cycles\": 10000", "{}, \"cycles\": 0").replace("\"max\": 2", "\"max\": 0");
+    assert!(read(&none).unwrap_err().contains("has no sample; expected"), "{:?}", read(&none));
+    let longer = STARVED.replace("\"max\": 0", "\"max\": 60");
+    assert!(read(&longer).unwrap_err().contains("core 3 has a maximum of 60 steps, and no sample"));
+    let counted =
+        JITTERDEBUGGER.replace("{ \"12805\": 2 }, \"count\": 2, \"min\": 12805, \"max\": 12805", "{ }, \"count\": 5");
+    assert!(read(&counted).unwrap_err().contains("core 1 has no sample of 5 cycles"), "{:?}", read(&counted));
+}
+
+#[test]
+fn threads_are_as_many_as_the_file_says_and_each_stands_once() {
+    let refused = read(&STARVED.replace("\"num_threads\": 2", "\"num_threads\": 3")).unwrap_err();
+    assert!(refused.contains("`num_threads` is 3, and `thread` has 2") && refused.contains("damaged"), "{refused}");
+    let oslat = OSLAT.replace("\"num_threads\": 1", "\"num_threads\": 2");
+    assert!(read(&oslat).unwrap_err().contains("`num_threads` is 2"));
+    for (text, key) in [
+        (STARVED.replace("\"1\": {", "\"0\": {"), "0"),
+        (STARVED.replace("\"1\": {", "\"0 \": {"), "0"),
+        (JITTERDEBUGGER.replace("\"1\": {", "\"0\": {"), "0"),
+        (OSLAT.replace("\"2\": 8", "\"1\": 8"), "1"),
+        (STARVED.replace("\"cycles\": 10000", "\"cycles\": 10000, \"cycles\": 10000"), "cycles"),
+    ] {
+        let refused = read(&text).unwrap_err();
+        assert!(refused.contains(&format!("the key `{key}` stands twice in one table at line")), "{refused}");
+    }
+}
+
+#[test]
+fn a_tool_that_ended_with_an_error_is_in_the_notes() {
+    let failed = STARVED.replace("\"return_code\": 0", "\"return_code\": 1");
+    let notes = |text: &str| conclude(&read(text).unwrap(), "x.json", None, &[], Vec::new()).unwrap().record.notes;
+    let said = |notes: &[String]| {
+        notes.iter().any(|note| note.starts_with("cyclictest ended with an error (`return_code` is 1)"))
+    };
+    assert!(said(&notes(&failed)) && !said(&notes(STARVED)), "{:?}", notes(&failed));
+}
+
+#[test]
+fn samples_of_the_last_bucket_of_oslat_alone_are_samples() {
+    let text = OSLAT.replace("{ \"1\": 90, \"2\": 8, \"32\": 2 }", "{ \"32\": 700 }");
+    let text = text.replace("\"min\": 1, \"avg\": 1.02, \"max\": 9338", "\"min\": 40, \"avg\": 300.0, \"max\": 5000");
+    let budgets = ["max<=6ms@0.01", "max<=4ms", "p50<=30us", "p50<=100us"].map(|budget| budget.parse().unwrap());
+    let run = conclude(&read(&text).unwrap(), "x.json", None, &budgets, Vec::new()).unwrap().record;
+    let case = &run.cases[0];
+    assert_eq!((case.samples, case.overflow, case.p50_ns), (700, 700, None));
+    assert_eq!((case.min_ns, case.mean_ns, case.max_ns), (Some(39e3), Some(299e3), Some(4_999e3)));
+    let kinds: Vec<_> = run.budgets.iter().map(|judged| judged.kind.to_string()).collect();
+    assert_eq!(kinds, ["not seen broken", "broken", "broken", "too thin to say"], "{:?}", run.budgets);
+    // So are those of cyclictest, which was asked for a histogram.
+    let beyond = of_one_thread(r#""histogram": {}, "cycles": 5000, "min": 50, "max": 200"#, "cyclictest -h 20 -D 5", 5);
+    assert_eq!(read(&beyond).unwrap().histograms[0].beyond, 5000);
+}
+
+#[test]
+fn a_length_of_0_or_less_is_refused() {
+    for wrong in ["0.0", "-5", "-0.001"] {
+        let refused = read(&OSLAT.replace("\"duration\": 1.026", &format!("\"duration\": {wrong}"))).unwrap_err();
+        let said = wrong.trim_end_matches(".0");
+        assert!(refused.contains(&format!("core 1 has a `duration` of {said} s; expected a time over 0")), "{refused}");
+    }
+}
+
+/// An output of rtla with one column.
+fn of_one_column(tool: &str, rows: &str, sums: &str) -> String {
+    format!(
+        "# RTLA {tool} histogram\n# Time unit is microseconds (us)\n# Duration:   0 00:00:40\nIndex Thr-000\n{rows}{sums}"
+    )
+}
+
+#[test]
+fn buckets_of_rtla_are_as_wide_as_its_rows_and_extremes_say() {
+    let run = |text: &str, budgets: &[&str]| {
+        let budgets: Vec<_> = budgets.iter().map(|budget| budget.parse().unwrap()).collect();
+        conclude(&read(text).unwrap(), "x", None, &budgets, Vec::new()).unwrap().record
+    };
+    let unknown = |notes: &[String]| notes.iter().any(|note| note.starts_with("rtla does not say how wide"));
+    // One row, and the shortest and the longest are in it: however wide it is, all samples are of 12 us.
+    let sums = "over: 0\ncount: 10000\nmin: 12\navg: 12\nmax: 12\n";
+    let one = run(&of_one_column("timerlat", "12 10000\n", sums), &["p50<=13us", "max<=13us@0.1", "max<=12us@0.1"]);
+    assert!(one.notes.iter().any(|note| note.contains("rounded down to whole steps of 1 us")), "{:?}", one.notes);
+    assert!(!unknown(&one.notes), "{:?}", one.notes);
+    let kinds: Vec<_> = one.budgets.iter().map(|judged| judged.kind.to_string()).collect();
+    assert_eq!(kinds, ["not seen broken", "not seen broken", "too thin to say"], "{:?}", one.budgets);
+    // Rows of 12 and 24 us: a sample at 12 us may be of up to 24 us, the longest is of 24 to 25 us.
+    let rows = "12 9000\n24 1000\n";
+    let sums = "over: 0\ncount: 10000\nmin: 12\navg: 13\nmax: 24\n";
+    let two = run(&of_one_column("timerlat", rows, sums), &["p50<=13us", "p50<=24us", "max<=25us@0.1"]);
+    assert!(two.notes.iter().any(|note| note.contains("the largest may be up to 1 us longer")), "{:?}", two.notes);
+    assert!(unknown(&two.notes), "{:?}", two.notes);
+    let kinds: Vec<_> = two.budgets.iter().map(|judged| judged.kind.to_string()).collect();
+    assert_eq!(kinds, ["too thin to say", "not seen broken", "not seen broken"], "{:?}", two.budgets);
+    // With every row in the file the width is known.
+    let zeros = format!("0 0\n1 0\n{rows}");
+    let known = run(&of_one_column("timerlat", &zeros, sums), &["p50<=13us"]);
+    assert_eq!(known.budgets[0].kind.to_string(), "not seen broken", "{:?}", known.budgets);
+    assert!(!unknown(&known.notes), "{:?}", known.notes);
+    // The longest lies 5 us above its row, and the mean 3 us: no bucket is narrower.
+    let wide = of_one_column("timerlat", "0 100\n12 100\n", "over: 0\ncount: 200\nmin: 0\navg: 9\nmax: 17\n");
+    let histogram = &read(&wide).unwrap().histograms[0];
+    assert_eq!((histogram.bucket, histogram.narrowest), (12, 6));
+    // What is beyond ten buckets or more is longer than ten of them.
+    let beyond = of_one_column("timerlat", "0 100\n12 100\n", "over: 1\ncount: 201\nmin: 0\navg: 6\nmax: 47\n");
+    let histogram = &read(&beyond).unwrap().histograms[0];
+    assert_eq!((histogram.bucket, histogram.narrowest), (4, 1));
+}
+
+/// rtla takes samples of osnoise from a histogram of the kernel: its extremes are lower ends of buckets.
+#[test]
+fn extremes_of_osnoise_are_as_coarse_as_its_buckets() {
+    let sums = "over: 0\ncount: 200\nmin: 5\navg: 5.50\nmax: 10\n";
+    let text = of_one_column("osnoise", "5 180\n10 20\n", sums);
+    let budgets = ["max<=11us@0.1", "max<=15us@0.1", "p50<=10us"].map(|budget| budget.parse().unwrap());
+    let run = conclude(&read(&text).unwrap(), "x", None, &budgets, Vec::new()).unwrap().record;
+    let kinds: Vec<_> = run.budgets.iter().map(|judged| judged.kind.to_string()).collect();
+    assert_eq!(kinds, ["too thin to say", "not seen broken", "not seen broken"], "{:?}", run.budgets);
+    assert_eq!((run.cases[0].min_ns, run.cases[0].mean_ns, run.cases[0].max_ns), (Some(5e3), Some(5.5e3), Some(10e3)));
+    assert!(run.notes.iter().any(|note| note.contains("The rows with samples allow up to 5 us")), "{:?}", run.notes);
+    // A step of 1 us where one of them is no multiple of more.
+    let fine =
+        of_one_column("osnoise", "5 180\n10 19\n", &sums.replace("max: 10", "max: 11").replace("over: 0", "over: 1"));
+    assert_eq!(read(&fine).unwrap().histograms[0].step_ns, 1e3);
+    let first = of_one_column("osnoise", "0 200\n", "over: 0\ncount: 200\nmin: 0\navg: 0.00\nmax: 0\n");
+    assert!(read(&first).unwrap_err().contains("all samples are in the row 0"));
 }

@@ -36,10 +36,11 @@ fn without_samples(run: &Run) -> Option<String> {
         (!names.is_empty()).then(|| paragraph(&text(), "  "))
     };
     let link = "look at the generator and the link (`waykeeper doctor --if`): a longer run would see no more.";
-    let both = [
-        said(&packets, "NO PACKET was answered", link),
-        said(&others, "NO SAMPLE ended", "a longer --duration would do."),
-    ];
+    let longer = match run.imported {
+        Some(_) => "look for what kept its thread from running.",
+        None => "a longer --duration would do.",
+    };
+    let both = [said(&packets, "NO PACKET was answered", link), said(&others, "NO SAMPLE ended", longer)];
     let lines: Vec<String> = both.into_iter().flatten().collect();
     (!lines.is_empty()).then(|| lines.join("\n"))
 }

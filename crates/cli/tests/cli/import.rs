@@ -129,11 +129,32 @@ fn what_an_import_does_not_know_is_no_0_and_impossible_counts_are_refused() {
     assert!(!metrics.lines().any(|line| line.starts_with("waykeeper_case_missed_periods{")), "{metrics}");
     desk.file("many.json", &FEW_LONG.replace("19999", "9223372036854775807").replace("39900", "9223372036854795708"));
     let refused = desk.run(&["import", "many.json", "--out=many"]).with(2).stderr;
-    assert!(refused.contains("wake-ups, one every 1 us"), "{refused}");
+    assert!(refused.contains("wake-ups, one every 1000 us"), "{refused}");
     // Of jitterdebugger no length is known that they could be compared with.
     let counts = r#"{ "1": 9223372036854775807, "2": 5 }"#;
     desk.file("most.json", &format!(r#"{{ "cpu": {{ "0": {{ "histogram": {counts} }} }} }}"#));
     let refused = desk.run(&["import", "most.json", "--duration=1s", "--out=many"]).with(2).stderr;
     assert!(refused.contains("more than a run can keep"), "{refused}");
     assert!(!desk.path().join("many").exists());
+}
+
+#[test]
+fn a_core_without_samples_does_not_pass_a_budget() {
+    let desk = Desk::new();
+    let second = r#" "cpu": 2 },
+      "1": { "histogram": { }, "cycles": 0, "min": 1000000, "max": 0, "avg": -nan, "cpu": 3 } } }"#;
+    desk.file("x.json", &FEW_LONG.replace(r#" "cpu": 2 } } }"#, second));
+    let text = desk.run(&["import", "x.json", "--out=run", "--budget=max<=2ms over 50s"]).with(4).stdout;
+    for words in [
+        "max<=2ms over 50s for core 3: too thin to say: there are no samples",
+        "max<=2ms over 50s for core 2: not seen broken",
+        "core 3 has no sample, although cyclictest was to measure it",
+        "NO SAMPLE ended within 59 s of core 3; look for what kept its thread from running.",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    assert!(desk.run(&["compare", "run", "run"]).with(0).stdout.contains("nothing to compare"));
+    desk.run(&["report", "run", "--out", "page.html"]).with(0);
+    let csv = desk.run(&["export", "run", "--format", "csv"]).with(0).stdout;
+    assert!(csv.contains("\ncore 3,cyclictest,3,none,,0,59,,,"), "{csv}");
 }

@@ -140,6 +140,7 @@ mod tests {
             core: 1,
             step_ns: 1e3,
             bucket: 1,
+            narrowest: 1,
             counts: vec![(8, 3), (20, 5)],
             beyond: 2,
             missing: 0,
