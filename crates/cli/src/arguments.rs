@@ -385,6 +385,7 @@ Examples:
   waykeeper hunt agilex5-cluster-latency --objective max --duration 2ms --repeats 8 --out worst.toml
   waykeeper hunt apollo-lake-cat --cores 2 --candidates 100 --set simulated_samples=2
   waykeeper hunt agilex5-cluster-latency --duration 1ms --members 8
+  waykeeper hunt agilex5-cluster-latency --duration 1ms --also shared-lines
   waykeeper hunt this-machine --target chase_llc@1 --dry-run
   waykeeper run agilex5-cluster-latency --against worst.toml
   waykeeper tune agilex5-cluster-latency --budget 'max<=5us' --against worst.toml
@@ -407,10 +408,10 @@ pub struct Hunt {
     /// What of the target counts.
     #[arg(long, value_enum, default_value = "mean")]
     pub objective: HuntFor,
-    /// Unfair neighbours that are tried too: they can stall all cores, and are refused where others may be on the machine, in CI, and
-    /// on simulated platforms.
+    /// Neighbours that are tried only where asked for. Unfair ones can stall all cores, and are refused where others may be on the machine, in
+    /// CI, and on simulated platforms. `shared-lines`: half of the candidates access the target's buffer (simulated platforms only).
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    pub also: Vec<Unfair>,
+    pub also: Vec<AskedFor>,
     /// Also measure stress-ng's installed stressors of the cache, memory and vm classes (on this machine): once each, and the worst
     /// three in the fresh repeats, of which there are then 20 or more.
     #[arg(long, value_enum)]
@@ -451,14 +452,16 @@ pub enum Stressing {
     StressNg,
 }
 
-/// A neighbour that can stall all cores of a machine.
+/// Neighbours that a hunt does not try by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Unfair {
+pub enum AskedFor {
     /// Atomic adds across the boundary of two lines (x86-64).
     #[value(name = "split_lock")]
     SplitLock,
     /// Stores, each flushed from all caches (x86-64, AArch64).
     Clflush,
+    /// Accesses to the target's own lines, which a neighbour that shares no data with it cannot make (simulated platforms).
+    SharedLines,
 }
 
 /// What of a target a hunt is for.

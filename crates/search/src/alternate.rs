@@ -277,6 +277,7 @@ fn hunt_request(request: &AlternateRequest, objective: Objective, tuned: &Tuned,
         policy: tuned.policy.as_ref().map(|policy| absolute(Path::new(policy))),
         cores: Vec::new(),
         also: Vec::new(),
+        shared_lines: false,
         stress_ng: false,
         turns: None,
         objective,
@@ -331,7 +332,7 @@ fn round(tuned: &Tuned, hunted: Option<&HuntRecord>) -> AlternateRound {
 }
 
 fn not_searched(target_period_ns: Option<u64>) -> Vec<String> {
-    let neighbours = format!("other neighbours: those tried are {}", not_tried(target_period_ns));
+    let neighbours = format!("other neighbours: those tried are {}", not_tried(target_period_ns, false));
     vec![neighbours, "measures of different kinds in other amounts together than `tune` lists".to_owned()]
 }
 

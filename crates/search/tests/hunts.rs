@@ -112,6 +112,59 @@ fn a_hunt_finds_worse_neighbours_than_as_many_draws() {
     assert!(8.0 - hunted < (8.0 - drawn) / 2.0, "hunted {hunted}, drawn {drawn}");
 }
 
+/// What lies in the target's buffer is ten times as bad as anything else.
+struct Shared(Landscape);
+
+impl MeasureNeighbours for Shared {
+    fn measure(
+        &mut self,
+        candidates: &[CandidateSource],
+        repeats: std::ops::Range<usize>,
+    ) -> Result<Vec<Vec<RepeatScore>>, ExecutorError> {
+        let times = |source: &CandidateSource| if shares_lines(source) { 10.0 } else { 1.0 };
+        let mut scores = self.0.measure(candidates, repeats)?;
+        for (source, scores) in candidates.iter().zip(&mut scores) {
+            scores.iter_mut().for_each(|score| score.ratio *= times(source));
+        }
+        Ok(scores)
+    }
+
+    fn progress(&self, _: usize, _: &Scored) {}
+}
+
+fn shares_lines(source: &CandidateSource) -> bool {
+    matches!(source, CandidateSource::Found(mixture) if mixture.shares_lines())
+}
+
+#[test]
+fn neighbours_in_the_targets_buffer_do_not_hide_the_others() {
+    let geometry = geometry().sharing(Some(64 << 10));
+    let (seeds, mut worst) = (10, 0.0);
+    for seed in 0..seeds {
+        let (mut pool, mut place) = (Pool::new(&geometry, seed), Shared(Landscape::default()));
+        let named = ["3.0".to_owned(), "1.1".to_owned()];
+        pool.hunt(&mut place, &named, &extent(200), &AtomicBool::new(false)).unwrap();
+        let sharing = pool.tried.iter().filter(|scored| shares_lines(&scored.source)).count();
+        assert!((60..=110).contains(&sharing), "{sharing} of {}", pool.tried.len());
+        let confirmed = pool.confirm(&mut place, &extent(200), &AtomicBool::new(false)).unwrap();
+        // Both named ones, and three of each kind.
+        assert_eq!(confirmed.len(), 8);
+        assert_eq!(confirmed.iter().filter(|scored| shares_lines(&scored.source)).count(), 3);
+        let is_own =
+            |scored: &&Scored| matches!(scored.source, CandidateSource::Found(_)) && !shares_lines(&scored.source);
+        worst += truth(&confirmed.iter().find(is_own).unwrap().source) / seeds as f64;
+    }
+    // Half as many candidates still come near the worst one, 8 times.
+    assert!(worst > 5.0, "{worst}");
+    // Few candidates are of both kinds, and without a buffer to share there is one.
+    let first = |geometry: &Geometry| {
+        let mut pool = Pool::new(geometry, 1);
+        pool.hunt(&mut Shared(Landscape::default()), &["1.0".into()], &extent(9), &AtomicBool::new(false)).unwrap();
+        pool.tried.iter().filter(|scored| shares_lines(&scored.source)).count()
+    };
+    assert_eq!((first(&geometry), first(&self::geometry())), (4, 0));
+}
+
 /// Only a burst in step with the target hurts, and only between 61 % and 66 % of its period.
 struct Window {
     period_ns: u64,
@@ -239,7 +292,8 @@ fn a_bad_bundled_neighbour_is_changed_too() {
     let geometry = geometry();
     // Drawn at random, no pattern of the first round comes near this one: 256 bytes from the worst.
     let near = AccessOrder::Random { bytes: (2 << 20) + 256, modifies: 14, code: 0 };
-    let near = NeighbourMixture::from(NeighbourPattern { operation: Operation::Read, order: near });
+    let near = NeighbourPattern { order: near, ..NeighbourPattern::smallest(Operation::Read) };
+    let near = NeighbourMixture::from(near);
     let best = |seeds: Vec<(String, NeighbourMixture)>| {
         let (mut pool, mut place) = (Pool::new(&geometry, 2).with_seeds(seeds), Landscape::default());
         pool.hunt(&mut place, &["6.6".into()], &extent(60), &AtomicBool::new(false)).unwrap();

@@ -14,7 +14,7 @@ use waykeeper_workload::format_ns;
 use super::output::{Kind, print, print_json, say};
 use super::overrides;
 use super::whole_file;
-use crate::arguments::{Hunt, HuntFor, On, Unfair};
+use crate::arguments::{AskedFor, Hunt, HuntFor, On};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::stop;
@@ -69,7 +69,8 @@ fn request(arguments: &Hunt) -> Result<(HuntRequest, Vec<String>), Failure> {
             HuntFor::P99_99 => Objective::P99_99,
             HuntFor::Max => Objective::Max,
         },
-        also: arguments.also.iter().map(|unfair| unfair_name(*unfair).to_owned()).collect(),
+        also: arguments.also.iter().filter_map(|asked| unfair_name(*asked)).map(str::to_owned).collect(),
+        shared_lines: arguments.also.contains(&AskedFor::SharedLines),
         stress_ng: arguments.beside.is_some(),
         turns: arguments.turns.map(|turns| turns as usize),
         members: arguments.members.unwrap_or(0) as usize,
@@ -80,11 +81,12 @@ fn request(arguments: &Hunt) -> Result<(HuntRequest, Vec<String>), Failure> {
     Ok((request, overrides.notes))
 }
 
-/// The bundled workload.
-fn unfair_name(unfair: Unfair) -> &'static str {
-    match unfair {
-        Unfair::SplitLock => "split_lock",
-        Unfair::Clflush => "clflush",
+/// The bundled workload, of those that are one.
+fn unfair_name(asked: AskedFor) -> Option<&'static str> {
+    match asked {
+        AskedFor::SplitLock => Some("split_lock"),
+        AskedFor::Clflush => Some("clflush"),
+        AskedFor::SharedLines => None,
     }
 }
 

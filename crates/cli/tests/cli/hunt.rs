@@ -47,6 +47,97 @@ fn the_worst_neighbour_found_is_a_workload_that_searches_run_against() {
     assert!(none.contains("--against none.toml: the file cannot be read"), "{none}");
 }
 
+/// A target that stays in its caches, beside neighbours that can only reach it through its own lines.
+const TASK: &str = "
+title = 'a task beside whatever is found'
+platform = 'zynq7000'
+duration = '50 us'
+repeats = 5
+sentinel = false
+[[targets]]
+workload = 'chase_llc'
+core = 0
+with = { size = '16 KiB', batch = 16 }
+[[neighbours]]
+workload = 'stream_read'
+cores = [1]
+";
+
+#[test]
+fn neighbours_in_the_targets_lines_are_hunted_where_asked_for() {
+    let desk = Desk::new();
+    desk.file("task.toml", TASK);
+    let hunt = ["hunt", "task.toml", "--candidates=20", "--time-limit=3min", "--seed=5"];
+    let sharing = [&hunt[..], &["--also=shared-lines", "--out=worst.toml"]].concat();
+    let hunted = desk.run(&[&sharing[..], &["--json"]].concat()).with(0).json();
+    assert_eq!(hunted["target_buffer_bytes"].as_u64(), Some(16 << 10));
+    let candidates = list(&hunted, "candidates");
+    let shares = |candidate: &serde_json::Value| candidate["shares_lines"] == true;
+    assert_eq!(candidates.iter().filter(|candidate| shares(candidate)).count(), 3, "{hunted}");
+    // The winner is one of them; bundled ones are compared with the worst other one.
+    let worst = &candidates[0];
+    let mean = |candidate: &serde_json::Value| candidate["mean"].as_f64().unwrap();
+    assert!(shares(worst) && mean(worst) > 2.0, "{worst}");
+    let own = candidates.iter().find(|candidate| candidate["bundled"].is_null() && !shares(candidate)).unwrap();
+    let bundled = candidates.iter().find(|candidate| candidate["bundled"].is_string()).unwrap();
+    let over = |key: &str| hunted[key][0].as_f64().unwrap();
+    assert!((over("over_bundled") - mean(own) / mean(bundled)).abs() < 0.05, "{hunted}");
+    assert!(over("sharing_over_others") > 1.5, "{hunted}");
+    // Reads leave the lines in the target's caches too; changes take them.
+    let of = |operation: &str| {
+        let called = |candidate: &&serde_json::Value| candidate["called"].as_str().unwrap().starts_with(operation);
+        mean(candidates.iter().filter(|candidate| shares(candidate)).find(called).unwrap())
+    };
+    assert!(of("read") < 1.05 && of("modify") > 2.0, "{hunted}");
+    // The file has the sharing, so that a run beside it sees what the hunt saw.
+    let written = std::fs::read_to_string(desk.path().join("worst.toml")).unwrap();
+    assert_eq!(Some(written.as_str()), worst["neighbours"].as_str());
+    assert!(written.contains("buffer = \"target\"") && worst["workload"].is_null(), "{written}");
+    let run = desk.run(&["run", "task.toml", "--against=worst.toml", "--json"]).with(0).json();
+    let beside = list(&run, "cases").iter().find(|case| !list(case, "neighbours").is_empty()).unwrap();
+    let slowdown = beside["slowdown"].as_f64().unwrap();
+    assert!(list(beside, "neighbours").iter().any(|neighbour| neighbour["with"]["buffer"] == "target"), "{beside}");
+    assert!((slowdown / mean(worst) - 1.0).abs() < 0.2, "{slowdown} beside {worst}");
+    desk.run(&["tune", "task.toml", "--budget=max<=1ns", "--against=worst.toml", "--dry-run"]).with(0);
+    let text = desk.run(&sharing).with(0).stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    for said in [
+        "Worst neighbour found in the target's buffer: ",
+        "a neighbour that shares no data with the target cannot do that; ",
+        "Worst neighbour found with a buffer of its own: ",
+        "found, shares lines",
+    ] {
+        assert!(text.contains(said), "{said}: {text}");
+    }
+    assert!(!text.contains("without lines shared with the target"), "{text}");
+}
+
+#[test]
+fn lines_are_shared_only_where_the_place_and_the_target_allow() {
+    let desk = Desk::new();
+    desk.file("task.toml", TASK);
+    let hunt = ["hunt", "task.toml", "--dry-run"];
+    let sharing = [&hunt[..], &["--also=shared-lines"]].concat();
+    let said = desk.run(&sharing).with(0).stdout;
+    assert!(said.contains("Half of them access the target's buffer of 16 KiB"), "{said}");
+    let plain = desk.run(&hunt).with(0).stdout;
+    assert!(!plain.contains("buffer") && plain.contains("without lines shared with the target"), "{plain}");
+    desk.file(
+        "tick.toml",
+        &TASK.replace("with = { size = '16 KiB', batch = 16 }", "").replace("chase_llc", "latency_loop"),
+    );
+    for (experiment, set, word) in [
+        ("tick.toml", "repeats=5", "--also shared-lines: the target has no buffer"),
+        ("task.toml", "platform=host", "each workload has memory of its own; expected a simulated platform"),
+    ] {
+        // Cores that any machine with two of them has.
+        let cores = ["--set=targets.0.core=0", "--set=neighbours.0.cores=[1]"];
+        let set = format!("--set={set}");
+        let arguments = ["hunt", experiment, "--dry-run", "--also=shared-lines", &set];
+        let refused = desk.run(&[&arguments[..], &cores[..]].concat()).with(2).stderr;
+        assert!(refused.contains(word) && refused.trim_end().lines().count() == 1, "{set}: {refused}");
+    }
+}
+
 #[test]
 fn a_winner_is_ranked_where_assumed_parameters_differ() {
     let desk = Desk::new();

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use waykeeper_experiment::site::ExecutorKind;
+use waykeeper_policy::size;
 use waykeeper_report::figure::{counted, seconds};
 use waykeeper_report::text::paragraph;
 
@@ -28,6 +29,9 @@ pub struct HuntForeseen {
     pub bundled: Vec<String>,
     /// Operations that drawn patterns may have.
     pub operations: Vec<String>,
+    /// The target's buffer, bytes, where neighbours that access it are tried.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target_buffer_bytes: Option<u64>,
     /// Stressors of stress-ng that are measured too.
     pub stress_ng: Vec<String>,
     /// At most so many candidates.
@@ -60,12 +64,13 @@ impl HuntForeseen {
             cores: prepared.cores,
             bundled: prepared.named,
             operations: prepared.operations.iter().map(|operation| operation.name().to_owned()).collect(),
+            target_buffer_bytes: prepared.geometry.target_buffer_bytes(),
             stress_ng: programs.map(|stressor| stressor.name.clone()).collect(),
             candidates,
             fresh_repeats,
             repeat_s: prepared.bare.duration_s(),
             time_limit_s: request.time_limit.as_secs_f64(),
-            not_tried: not_tried(prepared.target_period_ns),
+            not_tried: not_tried(prepared.target_period_ns, request.shared_lines),
         })
     }
 
@@ -91,6 +96,10 @@ impl HuntForeseen {
             format!("Bundled workloads first: {}.", self.bundled.join(", ")),
             format!("Then patterns that are drawn and changed; their accesses: {}.", self.operations.join(", ")),
         ];
+        if let Some(bytes) = self.target_buffer_bytes {
+            lines
+                .push(format!("Half of them access the target's buffer of {} in the place of their own.", size(bytes)));
+        }
         if !self.stress_ng.is_empty() {
             lines.push(format!("Stressors of stress-ng: {}.", self.stress_ng.join(", ")));
         }

@@ -57,6 +57,10 @@ pub struct Geometry {
     cores: usize,
     /// The target's period, ns, where its passes are at times that a neighbour's can be chosen against.
     target_period_ns: Option<u64>,
+    /// Bytes of the target's buffer, where neighbours that access it are asked for.
+    target_buffer_bytes: Option<u64>,
+    /// Bytes of the buffer that all patterns lie in, where it is not one of their own.
+    within: Option<u64>,
 }
 
 impl Geometry {
@@ -74,6 +78,8 @@ impl Geometry {
             rows: Vec::new(),
             cores: 1,
             target_period_ns: None,
+            target_buffer_bytes: None,
+            within: None,
         }
     }
 
@@ -96,6 +102,27 @@ impl Geometry {
     #[must_use]
     pub fn beside_period(self, target_period_ns: Option<u64>) -> Self {
         Self { target_period_ns, ..self }
+    }
+
+    /// The same beside a target with a buffer of so many bytes, which neighbours may access in the place of their own.
+    #[must_use]
+    pub fn sharing(self, target_buffer_bytes: Option<u64>) -> Self {
+        Self { target_buffer_bytes, ..self }
+    }
+
+    /// Bytes of the target's buffer, where neighbours may access it.
+    pub fn target_buffer_bytes(&self) -> Option<u64> {
+        self.target_buffer_bytes
+    }
+
+    /// The same for patterns in the target's buffer, where neighbours may access it.
+    pub(super) fn inside_target(&self) -> Option<Self> {
+        self.target_buffer_bytes.map(|bytes| Self { within: Some(bytes), ..self.clone() })
+    }
+
+    /// What accesses may do.
+    pub(super) fn operations(&self) -> &[Operation] {
+        &self.operations
     }
 
     /// The target's period, ns, where offsets to it can be chosen.
@@ -138,11 +165,14 @@ impl Geometry {
         if self.operations.contains(&operation) { operation } else { self.operations[0] }
     }
 
-    /// A number of lines from half of the first cache to four times the last, even in its logarithm.
+    /// A number of lines from half of the first cache to four times the last, or from one to those of the buffer; even in its logarithm.
     pub(super) fn lines(&self, random: &mut Rng) -> u64 {
-        let (least, most) = ((self.first / 2).max(self.line * 4) as f64, self.most() as f64);
-        let bytes = least * (most / least).powf(random.f64());
-        (bytes as u64 / self.line).max(4)
+        let (least, most) = match self.within {
+            Some(bytes) => (self.line, bytes.max(self.line)),
+            None => ((self.first / 2).max(self.line * 4), self.most()),
+        };
+        let bytes = least as f64 * (most as f64 / least as f64).powf(random.f64());
+        (bytes as u64 / self.line).max(if self.within.is_some() { 1 } else { 4 })
     }
 
     /// Bytes of the largest pattern that is drawn.
@@ -167,7 +197,9 @@ impl Geometry {
         for way in &self.ways {
             strides.extend([*way, way / 2, way + self.line]);
         }
-        strides.retain(|stride| *stride >= self.line && stride.is_multiple_of(8));
+        // In a buffer that a stride does not fit into, it would be one access.
+        let fits = |stride: u64| self.within.is_none_or(|bytes| stride < bytes || stride == self.line);
+        strides.retain(|stride| *stride >= self.line && stride.is_multiple_of(8) && fits(*stride));
         strides[random.usize(..strides.len())]
     }
 }

@@ -24,7 +24,7 @@ use super::pattern::NeighbourPattern;
 use super::pool::{CandidateSource, HuntExtent, MeasureNeighbours, Pool, RepeatScore, Scored};
 use super::prepared::PreparedHunt;
 use super::record::{Candidate, HuntRecord, LeftOut, MemberRanks, ReachedMechanism, SCHEMA, StressNgRecord};
-use super::rests_on::rests_on;
+use super::rests_on::{Accesses, rests_on};
 use super::stress_ng::Stressors;
 use super::written::{neighbours_file, workload_file};
 use crate::together;
@@ -97,6 +97,8 @@ pub struct HuntRequest {
     pub cores: Vec<u32>,
     /// Bundled workloads that are unfair, and tried nevertheless.
     pub also: Vec<String>,
+    /// Whether neighbours that access the target's buffer are tried too.
+    pub shared_lines: bool,
     /// Whether stress-ng's stressors are measured beside the others.
     pub stress_ng: bool,
     /// Fresh repeats of what is shown, where others than usual are asked for.
@@ -186,7 +188,8 @@ pub fn hunt(request: &HuntRequest, watcher: &dyn HuntWatcher, stop: &AtomicBool)
     let request = &request;
     let mut place = Beside { request, cores: &cores, watcher, stop, end: None };
     let programs = found.as_ref().map_or(0, |found| found.taken.len());
-    suffices(&mut place, &bare, &named, extent.least_repeats(named.len(), programs))?;
+    let kinds = 1 + usize::from(request.shared_lines);
+    suffices(&mut place, &bare, &named, extent.least_repeats(named.len(), programs, kinds))?;
     let mut pool = Pool::new(&geometry, request.seed).with_seeds(seeds(&named, &site, cores[0]));
     pool.hunt(&mut place, &named, &extent, stop)?;
     if let Some(found) = found.as_ref().filter(|_| !pool.cut_short) {
@@ -212,6 +215,7 @@ pub fn hunt(request: &HuntRequest, watcher: &dyn HuntWatcher, stop: &AtomicBool)
         target,
         objective: request.objective.name().into(),
         target_period_ns,
+        target_buffer_bytes: geometry.target_buffer_bytes(),
         also: request.also.clone(),
         split_locks: split_locks(request, site.executor),
         rests_on: winner_rests_on(&confirmed, &site, cores[0], bare.parameters()),
@@ -221,6 +225,7 @@ pub fn hunt(request: &HuntRequest, watcher: &dyn HuntWatcher, stop: &AtomicBool)
         took_s: begun.elapsed().as_secs_f64(),
         cut_short: pool.cut_short,
         over_bundled: over_bundled(&confirmed),
+        sharing_over_others: sharing_over_others(&confirmed),
         candidates: confirmed.iter().map(|scored| candidate(scored, &cores)).collect(),
         cores,
     })
@@ -426,7 +431,8 @@ fn winner_rests_on(
         workload.resolve(&core.caches).ok().map(|pattern| pattern.data_bytes())
     };
     let most = winner.parts().iter().filter_map(|part| bytes(part.workload())).max();
-    most.map_or_else(Vec::new, |bytes| rests_on(bytes, &core.caches, parameters))
+    let accesses = most.map(|bytes| Accesses { bytes, shares_lines: winner.shares_lines() });
+    accesses.map_or_else(Vec::new, |accesses| rests_on(accesses, &core.caches, parameters))
 }
 
 /// The patterns of the named neighbours, as far as the search knows their kinds.
@@ -480,6 +486,7 @@ fn candidate(scored: &Scored, cores: &[u32]) -> Candidate {
         bundled,
         program,
         called: called(&scored.source),
+        shares_lines: found.is_some_and(NeighbourMixture::shares_lines),
         workload: found.and_then(workload_file),
         neighbours: found.and_then(|mixture| neighbours_file(mixture, cores)),
         ratios,
@@ -489,17 +496,37 @@ fn candidate(scored: &Scored, cores: &[u32]) -> Candidate {
     }
 }
 
-/// The worst one found over the worst bundled one, paired by repeat; none where a repeat of one of them is missing.
+fn shares_lines(source: &CandidateSource) -> bool {
+    matches!(source, CandidateSource::Found(mixture) if mixture.shares_lines())
+}
+
+/// The worst one found over the worst bundled one, paired by repeat; none where a repeat of one of them is missing. One that accesses the
+/// target's buffer does something that no bundled one does, and is left out.
 fn over_bundled(confirmed: &[Scored]) -> Option<[f64; 3]> {
+    let found = worst_unshared(confirmed)?;
+    over(found, confirmed.iter().find(|scored| matches!(scored.source, CandidateSource::Named(_)))?)
+}
+
+/// The worst one found that has a buffer of its own.
+pub(super) fn worst_unshared(confirmed: &[Scored]) -> Option<&Scored> {
     let is_found = |scored: &&Scored| matches!(scored.source, CandidateSource::Found(_));
-    let found = confirmed.iter().find(is_found)?;
-    let is_bundled = |scored: &&Scored| matches!(scored.source, CandidateSource::Named(_));
-    let bundled = confirmed.iter().find(is_bundled)?;
-    if found.scores.len() != bundled.scores.len() {
+    confirmed.iter().filter(is_found).find(|scored| !shares_lines(&scored.source))
+}
+
+/// The worst one that accesses the target's buffer over the worst one that does not and is no program of others.
+fn sharing_over_others(confirmed: &[Scored]) -> Option<[f64; 3]> {
+    let sharing = confirmed.iter().find(|scored| shares_lines(&scored.source))?;
+    let is_other =
+        |scored: &&Scored| !shares_lines(&scored.source) && !matches!(scored.source, CandidateSource::Program(_));
+    over(sharing, confirmed.iter().find(is_other)?)
+}
+
+/// The figure beside one over that beside another, paired by repeat: the mean and the limits of its interval.
+fn over(one: &Scored, other: &Scored) -> Option<[f64; 3]> {
+    if one.scores.len() != other.scores.len() {
         return None;
     }
-    let ratios: Vec<f64> =
-        found.scores.iter().zip(&bundled.scores).map(|(found, bundled)| found.ratio / bundled.ratio).collect();
+    let ratios: Vec<f64> = one.scores.iter().zip(&other.scores).map(|(one, other)| one.ratio / other.ratio).collect();
     let mean = ratios.iter().sum::<f64>() / ratios.len() as f64;
     let half = half_width(&ratios, ONE_SIDED);
     half.is_finite().then_some([mean, mean - half, mean + half])
@@ -507,7 +534,113 @@ fn over_bundled(confirmed: &[Scored]) -> Option<[f64; 3]> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
+    use waykeeper_experiment::describe::NeighbourBuffer;
+    use waykeeper_workload::Operation;
+
+    use super::super::pattern::AccessOrder;
     use super::*;
+
+    /// A pass of 19 us in each 100 us. All of its lines are in the same sets, so that none stays in a cache: neighbours slow it only by what
+    /// they do at the same time.
+    const PERIODIC: &str = "
+title = 'passes'
+platform = 'agilex5'
+duration = '1 ms'
+repeats = 5
+[workloads.pass]
+kind = 'buffer'
+operation = 'read'
+size = '8 MiB'
+stride = '64 KiB'
+period = '100 us'
+[[targets]]
+workload = 'pass'
+core = 1
+[[neighbours]]
+workload = 'stream_read'
+cores = [2, 3]
+";
+
+    fn request(experiment: &Path) -> HuntRequest {
+        HuntRequest {
+            experiment: experiment.display().to_string(),
+            sets: Vec::new(),
+            on: None,
+            policy: None,
+            cores: Vec::new(),
+            also: Vec::new(),
+            shared_lines: false,
+            stress_ng: false,
+            turns: None,
+            objective: Objective::Mean,
+            members: 0,
+            candidates: 20,
+            time_limit: Duration::from_secs(60),
+            seed: 1,
+        }
+    }
+
+    struct Unwatched;
+
+    impl HuntWatcher for Unwatched {
+        fn event(&self, _: HuntEvent<'_>) {}
+    }
+
+    #[test]
+    fn bursts_slow_the_target_at_the_offsets_that_overlap_its_passes() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("periodic.toml");
+        std::fs::write(&file, PERIODIC).unwrap();
+        let request = request(&file);
+        // Offsets are drawn beside this target, and in its period.
+        let prepared = PreparedHunt::new(&request).unwrap();
+        assert_eq!((prepared.target_period_ns, prepared.cores.as_slice()), (Some(100_000), [2, 3].as_slice()));
+        let burst = |offset_us: u64| {
+            let order = AccessOrder::Burst {
+                bytes: 8 << 20,
+                stride: 64 << 10,
+                period_ns: 100_000,
+                offset_ns: Some(1000 * offset_us),
+            };
+            let pattern = NeighbourPattern { operation: Operation::Modify, order, buffer: NeighbourBuffer::Own };
+            CandidateSource::Found(pattern.into())
+        };
+        // Together, in the middle of the period, and in its last quarter.
+        let candidates = [0, 50, 75].map(burst);
+        let stop = AtomicBool::new(false);
+        let mut place = Beside { request: &request, cores: &[2, 3], watcher: &Unwatched, stop: &stop, end: None };
+        let scores = place.measure(&candidates, 0..2).unwrap();
+        for repeat in 0..2 {
+            let ratios: Vec<f64> = scores.iter().map(|scores| scores[repeat].ratio).collect();
+            assert!(ratios[0] > 1.2, "{ratios:?}");
+            assert!(ratios[1..].iter().all(|ratio| (ratio - 1.0).abs() < 0.01), "{ratios:?}");
+        }
+    }
+
+    #[test]
+    fn each_kind_of_neighbour_is_compared_with_its_like() {
+        let one = |operation| NeighbourPattern::smallest(operation);
+        let scored = |source, ratios: [f64; 2]| Scored { source, scores: ratios.map(RepeatScore::from).to_vec() };
+        let found = |pattern: NeighbourPattern, ratios| scored(CandidateSource::Found(pattern.into()), ratios);
+        let sharing = NeighbourPattern { buffer: NeighbourBuffer::Target, ..one(Operation::Write) };
+        let confirmed = [
+            found(sharing, [30.0, 36.0]),
+            found(one(Operation::Modify), [6.0, 6.6]),
+            scored(CandidateSource::Named("stream_read".into()), [3.0, 3.0]),
+        ];
+        // 6 / 3 and 6.6 / 3; 30 / 6 and 36 / 6.6.
+        let near = |over: Option<[f64; 3]>, mean: f64| (over.unwrap()[0] - mean).abs() < 1e-9;
+        assert!(near(over_bundled(&confirmed), (2.0 + 2.2) / 2.0));
+        assert!(near(sharing_over_others(&confirmed), (5.0 + 36.0 / 6.6) / 2.0));
+        let marks = confirmed.iter().map(|scored| candidate(scored, &[2]).shares_lines);
+        assert_eq!(marks.collect::<Vec<_>>(), [true, false, false]);
+        // Without a winner of its own kind there is nothing to compare with bundled ones.
+        let shared_alone = [confirmed[0].clone(), confirmed[2].clone()];
+        assert!(over_bundled(&shared_alone).is_none() && near(sharing_over_others(&shared_alone), 11.0));
+        assert!(sharing_over_others(&confirmed[1..]).is_none());
+    }
 
     #[test]
     fn one_repeat_has_no_interval() {

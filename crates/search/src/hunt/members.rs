@@ -10,7 +10,7 @@ use waykeeper_session::{SessionError, named_platform};
 use waykeeper_statistics::{LEAST_SHIFT, half_width};
 use waykeeper_workload::Xorshift;
 
-use super::hunting::{HuntError, HuntRequest, ONE_SIDED};
+use super::hunting::{HuntError, HuntRequest, ONE_SIDED, worst_unshared};
 use super::pool::{CandidateSource, RepeatScore, Scored};
 use super::record::{MemberAnswer, MemberNeighbour, MemberRanks, MemberSet};
 
@@ -35,7 +35,8 @@ pub(super) fn across_members(
     confirmed: &[Scored],
     measure: &mut MeasureOn<'_>,
 ) -> Result<Option<MemberRanks>, HuntError> {
-    let Some(winner) = confirmed.iter().find(|scored| matches!(scored.source, CandidateSource::Found(_))) else {
+    // One in the target's buffer is another kind of neighbour than the bundled ones.
+    let Some(winner) = worst_unshared(confirmed) else {
         return Ok(None);
     };
     let named = confirmed.iter().filter(|scored| matches!(scored.source, CandidateSource::Named(_)));

@@ -32,6 +32,21 @@ impl NeighbourMixture {
         Self::new((0..kinds).map(|_| NeighbourPattern::draw(geometry, random)).collect())
     }
 
+    /// Any mixture of which one pattern at least accesses the target's buffer, where that is shared.
+    pub fn draw_sharing(geometry: &Geometry, random: &mut Rng) -> Self {
+        let kinds = if random.u32(..4) == 0 { random.usize(1..=geometry.kinds()) } else { 1 };
+        let part = |at: usize| match at == 0 || random.bool() {
+            true => NeighbourPattern::draw_sharing(geometry, random),
+            false => NeighbourPattern::draw(geometry, random),
+        };
+        Self::new((0..kinds).map(part).collect())
+    }
+
+    /// Whether one of its patterns accesses the target's buffer.
+    pub fn shares_lines(&self) -> bool {
+        self.parts.iter().any(NeighbourPattern::shares_lines)
+    }
+
     /// A neighbouring mixture: one pattern changed, added or left out.
     #[must_use]
     pub fn changed(&self, geometry: &Geometry, random: &mut Rng) -> Self {
@@ -54,7 +69,7 @@ impl NeighbourMixture {
         if geometry.kinds() > 1 && random.bool() {
             return Self::new(vec![own.clone(), others.clone()]);
         }
-        own.crossed(others, random).into()
+        own.crossed(others, geometry, random).into()
     }
 
     /// Its different patterns.
@@ -103,6 +118,22 @@ mod tests {
                 seen = seen.max(mixture.parts().len());
             }
             assert_eq!(seen, most, "{cores} cores");
+        }
+    }
+
+    #[test]
+    fn a_sharing_mixture_has_a_pattern_in_the_targets_buffer() {
+        let (geometry, mut random) = (geometry(3).sharing(Some(32 << 10)), Rng::with_seed(5));
+        let drawn: Vec<_> = (0..400).map(|_| NeighbourMixture::draw_sharing(&geometry, &mut random)).collect();
+        assert!(drawn.iter().all(NeighbourMixture::shares_lines));
+        // Some have cores with buffers of their own beside it.
+        assert!(drawn.iter().any(|mixture| mixture.parts().iter().any(|part| !part.shares_lines())));
+        // Others never become such ones.
+        let mut own = NeighbourMixture::draw(&geometry, &mut random);
+        for _ in 0..400 {
+            let other = NeighbourMixture::draw(&geometry, &mut random);
+            own = own.changed(&geometry, &mut random).crossed(&other, &geometry, &mut random);
+            assert!(!own.shares_lines(), "{own:?}");
         }
     }
 

@@ -17,15 +17,15 @@ mod text;
 mod written;
 
 pub use hunting::{HuntError, HuntEvent, HuntRequest, HuntWatcher, Hunted, Objective, hunt};
-/// What a hunt does not try, beside a target with this period, where offsets to it were chosen.
-pub(crate) fn not_tried(target_period_ns: Option<u64>) -> String {
+/// What a hunt does not try, beside a target with this period, where offsets to it were chosen, and whose buffer neighbours may have accessed.
+pub(crate) fn not_tried(target_period_ns: Option<u64>, shared_lines: bool) -> String {
     let phases = match target_period_ns {
         Some(_) => "with chosen offsets to the target's passes for bursts alone",
         None => {
             "without chosen offsets to the target's passes, which are at no chosen times (`period` and `offset` of the target set them)"
         }
     };
-    format!("without lines shared with the target and {phases}")
+    if shared_lines { phases.into() } else { format!("without lines shared with the target and {phases}") }
 }
 
 pub use foreseen::HuntForeseen;

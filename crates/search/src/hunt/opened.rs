@@ -20,23 +20,25 @@ pub(super) fn open(request: &HuntRequest, candidates: &[CandidateSource], cores:
     let mut neighbours = Vec::new();
     for (number, candidate) in candidates.iter().enumerate() {
         let group = group(number);
-        let mut add = |workload: String, cores: Value| {
-            neighbours.push(Value::Table(Table::from_iter([
+        let mut add = |workload: String, cores: Value, buffer: Option<&Value>| {
+            let mut entry = Table::from_iter([
                 ("workload".to_owned(), Value::String(workload)),
                 ("cores".to_owned(), cores),
                 ("group".to_owned(), Value::String(group.clone())),
-            ])));
+            ]);
+            entry.extend(buffer.map(|buffer| ("buffer".to_owned(), buffer.clone())));
+            neighbours.push(Value::Table(entry));
         };
         let all_cores = || Value::Array(cores.iter().map(|core| Value::Integer(i64::from(*core))).collect());
         match candidate {
-            CandidateSource::Named(name) => add(name.clone(), all_cores()),
+            CandidateSource::Named(name) => add(name.clone(), all_cores(), None),
             CandidateSource::Found(mixture) => {
                 let table = as_table(mixture, cores, &group);
                 let workloads = table["workloads"].as_table().into_iter().flatten();
                 sets.extend(workloads.map(|(name, workload)| own(&["workloads", name], workload.clone())));
                 for neighbour in table["neighbours"].as_array().into_iter().flatten() {
                     let name = neighbour["workload"].as_str().unwrap_or_default();
-                    add(name.to_owned(), neighbour["cores"].clone());
+                    add(name.to_owned(), neighbour["cores"].clone(), neighbour.get("buffer"));
                 }
             }
             CandidateSource::Program(stressor) => {
@@ -44,7 +46,7 @@ pub(super) fn open(request: &HuntRequest, candidates: &[CandidateSource], cores:
                 let table = [("kind", Value::String("command".into())), ("argv", Value::Array(argv))];
                 let table = table.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
                 sets.push(own(&["workloads", &group], Value::Table(table)));
-                add(group.clone(), all_cores());
+                add(group.clone(), all_cores(), None);
             }
         }
     }

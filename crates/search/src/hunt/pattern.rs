@@ -2,6 +2,7 @@
 
 use fastrand::Rng;
 use toml::{Table, Value};
+use waykeeper_experiment::describe::NeighbourBuffer;
 use waykeeper_workload::{Operation, Order, Pattern, format_ns};
 
 use super::geometry::{Geometry, MOST_BYTES};
@@ -56,12 +57,19 @@ pub struct NeighbourPattern {
     pub operation: Operation,
     /// Their order.
     pub order: AccessOrder,
+    /// Whose buffer is accessed.
+    pub buffer: NeighbourBuffer,
 }
 
 impl NeighbourPattern {
     /// One line, again and again.
     pub fn smallest(operation: Operation) -> Self {
-        Self { operation, order: AccessOrder::Walk { outer: (1, 64), inner: (1, 64) } }
+        Self::own(operation, AccessOrder::Walk { outer: (1, 64), inner: (1, 64) })
+    }
+
+    /// In a buffer of the neighbour's own.
+    fn own(operation: Operation, order: AccessOrder) -> Self {
+        Self { operation, order, buffer: NeighbourBuffer::Own }
     }
 
     /// One pass after another over the most that patterns cover, an access in a page: for each stride from a page to the
@@ -70,9 +78,21 @@ impl NeighbourPattern {
         let operation = geometry.operation_like(Operation::Modify);
         let pass = |stride: u64| {
             let order = AccessOrder::Walk { outer: (1, stride), inner: ((geometry.most() / stride).max(1), stride) };
-            Self { operation, order: order.fitting() }
+            Self::own(operation, order.fitting())
         };
         geometry.page_strides().into_iter().map(pass).collect()
+    }
+
+    /// One pass after another through all lines of the target's buffer, for each operation; none where it is not shared.
+    pub fn through_target(geometry: &Geometry) -> Vec<Self> {
+        let Some(bytes) = geometry.target_buffer_bytes() else { return Vec::new() };
+        let order = every_line(bytes, geometry.line());
+        let pass = |operation: &Operation| Self {
+            operation: *operation,
+            order: order.clone(),
+            buffer: NeighbourBuffer::Target,
+        };
+        geometry.operations().iter().map(pass).collect()
     }
 
     /// Any pattern.
@@ -97,9 +117,30 @@ impl NeighbourPattern {
         Self::new(operation, order)
     }
 
+    /// Any pattern, its accesses moved into the target's buffer where that is shared.
+    pub fn draw_sharing(geometry: &Geometry, random: &mut Rng) -> Self {
+        match geometry.inside_target() {
+            Some(inside) => Self { buffer: NeighbourBuffer::Target, ..Self::draw(&inside, random) }.inside(geometry),
+            None => Self::draw(geometry, random),
+        }
+    }
+
+    /// Whether it accesses the target's buffer.
+    pub fn shares_lines(&self) -> bool {
+        !self.buffer.is_own()
+    }
+
+    /// The same with no more bytes than the target's buffer, where it accesses that.
+    fn inside(self, geometry: &Geometry) -> Self {
+        match geometry.target_buffer_bytes().filter(|_| self.shares_lines()) {
+            Some(bytes) => Self { order: self.order.inside(bytes, geometry.line()), ..self },
+            None => self,
+        }
+    }
+
     fn new(operation: Operation, order: AccessOrder) -> Self {
         let has_operation = matches!(order, AccessOrder::Walk { .. } | AccessOrder::Burst { .. });
-        Self { operation: if has_operation { operation } else { Operation::Read }, order }
+        Self::own(if has_operation { operation } else { Operation::Read }, order)
     }
 
     /// The pattern of a workload on a core, where it is one of this space.
@@ -107,7 +148,7 @@ impl NeighbourPattern {
         Some(match pattern {
             Pattern::Walk { operation, outer, inner } => {
                 let [outer, inner] = [outer, inner].map(|part| (part.count, part.stride));
-                Self { operation: *operation, order: AccessOrder::Walk { outer, inner }.fitting() }
+                Self::own(*operation, AccessOrder::Walk { outer, inner }.fitting())
             }
             Pattern::Chase { elements, stride, order, .. } => {
                 let bytes = (elements * stride).min(MOST_BYTES);
@@ -124,12 +165,13 @@ impl NeighbourPattern {
 
     /// One of two patterns' numbers each where both are loops, else either.
     #[must_use]
-    pub fn crossed(&self, other: &Self, random: &mut Rng) -> Self {
+    pub fn crossed(&self, other: &Self, geometry: &Geometry, random: &mut Rng) -> Self {
         let (AccessOrder::Walk { outer, .. }, AccessOrder::Walk { inner, .. }) = (&self.order, &other.order) else {
             return if random.bool() { self.clone() } else { other.clone() };
         };
         let operation = if random.bool() { self.operation } else { other.operation };
-        Self { operation, order: AccessOrder::Walk { outer: *outer, inner: *inner }.fitting() }
+        let order = AccessOrder::Walk { outer: *outer, inner: *inner }.fitting();
+        Self { operation, order, buffer: self.buffer }.inside(geometry)
     }
 
     fn walk(geometry: &Geometry, random: &mut Rng) -> AccessOrder {
@@ -147,6 +189,8 @@ impl NeighbourPattern {
     /// A neighbouring pattern: one or two of its numbers changed.
     #[must_use]
     pub fn changed(&self, geometry: &Geometry, random: &mut Rng) -> Self {
+        let inside = geometry.inside_target().filter(|_| self.shares_lines());
+        let geometry = inside.as_ref().unwrap_or(geometry);
         let mut changed = self.clone();
         for _ in 0..=random.u32(..2) {
             changed = changed.changed_once(geometry, random);
@@ -203,7 +247,7 @@ impl NeighbourPattern {
                 AccessOrder::Burst { bytes, stride, period_ns, offset_ns }.fitting()
             }
         };
-        Self { operation: self.operation, order }
+        Self { operation: self.operation, order, buffer: self.buffer }.inside(geometry)
     }
 
     /// The workload, as a file has it.
@@ -262,6 +306,11 @@ impl NeighbourPattern {
 
     /// What it does, in a few words.
     pub fn called(&self) -> String {
+        let place = if self.shares_lines() { ", in the target's buffer" } else { "" };
+        format!("{}{place}", self.accesses())
+    }
+
+    fn accesses(&self) -> String {
         let size = waykeeper_policy::size;
         let operation = self.operation.name();
         match &self.order {
@@ -289,6 +338,11 @@ impl NeighbourPattern {
     }
 }
 
+/// One pass after another through all lines of a buffer.
+fn every_line(bytes: u64, line: u64) -> AccessOrder {
+    AccessOrder::Walk { outer: (1, line), inner: (bytes.saturating_sub(8) / line + 1, line) }
+}
+
 /// Of so many offsets in a period the first one is drawn.
 const OFFSETS: u64 = 16;
 
@@ -312,6 +366,32 @@ impl AccessOrder {
         }
         let offset_ns = Some(random.u64(..OFFSETS) * period_ns / OFFSETS);
         Some(Self::Burst { bytes, stride: geometry.stride(random), period_ns, offset_ns }.fitting())
+    }
+
+    /// The same in a buffer of so many bytes. Chases and random accesses need some lines: in a buffer of fewer, all of them are accessed in turn.
+    fn inside(self, most: u64, line: u64) -> Self {
+        let whole_lines = most / line * line;
+        match self {
+            Self::Walk { outer, inner } => {
+                let fitting = |(count, stride): (u64, u64), bytes: u64| {
+                    let stride = stride.min(bytes.max(8) / 8 * 8);
+                    (count.min(bytes / stride + 1), stride)
+                };
+                // Each loop ends with an access of 8 bytes.
+                let bytes = most.saturating_sub(8);
+                let inner = fitting(inner, bytes);
+                Self::Walk { outer: fitting(outer, bytes - (inner.0 - 1) * inner.1), inner }
+            }
+            Self::Burst { bytes, stride, period_ns, offset_ns } => {
+                Self::Burst { bytes: bytes.min(most), stride, period_ns, offset_ns }.fitting()
+            }
+            _ if whole_lines < 4 * line => every_line(most, line),
+            Self::Chase { bytes, random } => Self::Chase { bytes: bytes.clamp(2 * line, whole_lines), random },
+            // Behind its data lies the line of its event.
+            Self::Random { bytes, modifies, code } => {
+                Self::Random { bytes: bytes.min(whole_lines - line), modifies, code }
+            }
+        }
     }
 
     /// The same with no more bytes than any pattern covers.
@@ -385,6 +465,47 @@ mod tests {
         let apart = Geometry::of(&caches);
         let drawn = (0..600).map(|_| NeighbourPattern::draw(&apart, &mut random).workload());
         assert!(drawn.into_iter().all(|workload| !workload.contains_key("offset")));
+    }
+
+    #[test]
+    fn patterns_in_the_targets_buffer_fit_into_it() {
+        let shape = |level, size_bytes, ways| CacheShape { level, size_bytes, ways, line_bytes: 64 };
+        let caches = CacheShapes(vec![shape(1, 32 << 10, 4), shape(2, 256 << 10, 8)]);
+        for bytes in [8, 64, 100, 256, 1000, 40_000, 1 << 20, 64 << 20] {
+            let geometry = Geometry::of(&caches).beside_period(Some(125_000)).sharing(Some(bytes));
+            let passes = NeighbourPattern::through_target(&geometry);
+            assert_eq!(passes.len(), geometry.operations().len());
+            let mut random = Rng::with_seed(7);
+            let mut drawn = passes;
+            for round in 0..600 {
+                let last = &drawn[drawn.len() - 1];
+                drawn.push(match round % 3 {
+                    0 => NeighbourPattern::draw_sharing(&geometry, &mut random),
+                    1 => last.changed(&geometry, &mut random),
+                    _ => last.crossed(&drawn[random.usize(..drawn.len())], &geometry, &mut random),
+                });
+            }
+            let mut covered = Vec::new();
+            for pattern in &drawn {
+                let text = toml::to_string(&pattern.workload()).unwrap();
+                let resolved = toml::from_str::<Workload>(&text).unwrap().resolve(&caches);
+                let resolved = resolved.unwrap_or_else(|error| panic!("{error}: {text}"));
+                assert!(resolved.data_bytes() <= bytes, "{} of {bytes}: {text}", resolved.data_bytes());
+                assert!(pattern.shares_lines() && pattern.called().ends_with("in the target's buffer"), "{pattern:?}");
+                covered.push(resolved.data_bytes());
+            }
+            // From one line to all, in all orders where there are some lines.
+            let (least, most) = (covered.iter().min().unwrap(), covered.iter().max().unwrap());
+            assert!(*least <= 64 && *most + 64 > bytes, "{least} to {most} of {bytes}");
+            let is_seen = |is: fn(&AccessOrder) -> bool| drawn.iter().any(|pattern| is(&pattern.order));
+            let others = is_seen(|order| matches!(order, AccessOrder::Chase { .. }))
+                && is_seen(|order| matches!(order, AccessOrder::Random { .. }))
+                && is_seen(|order| matches!(order, AccessOrder::Burst { offset_ns: Some(_), .. }));
+            assert!(others || bytes < 256, "{bytes}");
+        }
+        let apart = Geometry::of(&caches);
+        assert!(NeighbourPattern::through_target(&apart).is_empty());
+        assert!(!NeighbourPattern::draw_sharing(&apart, &mut Rng::with_seed(7)).shares_lines());
     }
 
     #[test]

@@ -100,9 +100,10 @@ pub struct HuntExtent {
 
 impl HuntExtent {
     /// Repeats of the target, alone and beside neighbours, that a hunt makes at least: a first round and two turns of fresh repeats.
-    pub fn least_repeats(&self, named: usize, programs: usize) -> usize {
+    /// Of so many kinds the best are shown: one, or two where some access the target's buffer.
+    pub fn least_repeats(&self, named: usize, programs: usize, kinds: usize) -> usize {
         let first = 1 + (named + FIRST).min(self.candidates.max(named)) + programs;
-        let shown = 1 + named + SHOWN + programs.min(SHOWN);
+        let shown = 1 + named + kinds * SHOWN + programs.min(SHOWN);
         first + shown * self.confirming.min(LEAST_TURNS)
     }
 }
@@ -136,8 +137,20 @@ const SCREENING: usize = 3;
 /// Turns of fresh repeats that a result needs at least: an interval needs two.
 const LEAST_TURNS: usize = 2;
 
-/// The best ones that are confirmed.
+/// The best ones of a kind that are confirmed.
 const SHOWN: usize = 3;
+
+/// Two kinds of neighbours that are ranked apart. In one ranking those that access the target's buffer could take all places: each kind has its
+/// own parents and its own places in the fresh repeats. Where the buffer is not shared, all are of the first kind.
+const OWN: usize = 0;
+const SHARING: usize = 1;
+
+fn kind_of(source: &CandidateSource) -> usize {
+    match source {
+        CandidateSource::Found(mixture) if mixture.shares_lines() => SHARING,
+        _ => OWN,
+    }
+}
 
 impl<'a> Pool<'a> {
     /// An empty one.
@@ -192,11 +205,30 @@ impl<'a> Pool<'a> {
         let mut first: Vec<NeighbourMixture> =
             NeighbourPattern::in_pages(self.geometry).into_iter().map(NeighbourMixture::from).collect();
         first.retain(|pass| seeds.iter().all(|(_, seed)| seed != pass));
-        first.truncate(FIRST / 2);
-        while first.len() < FIRST {
+        let own = FIRST / self.kinds();
+        first.truncate(own / 2);
+        while first.len() < own {
             first.push(NeighbourMixture::draw(self.geometry, &mut self.random));
         }
-        first.into_iter().map(CandidateSource::Found).collect()
+        // By turns, so that few candidates are of both kinds.
+        let mut sharing = self.first_sharing(FIRST - own).into_iter();
+        let turns = first.into_iter().flat_map(|one| std::iter::once(one).chain(sharing.next()));
+        turns.map(CandidateSource::Found).collect()
+    }
+
+    /// So many of the first round that access the target's buffer: passes through all of it, then drawn ones.
+    fn first_sharing(&mut self, count: usize) -> Vec<NeighbourMixture> {
+        let passes = NeighbourPattern::through_target(self.geometry).into_iter().map(NeighbourMixture::from);
+        let mut first: Vec<NeighbourMixture> = passes.take(count).collect();
+        while first.len() < count {
+            first.push(NeighbourMixture::draw_sharing(self.geometry, &mut self.random));
+        }
+        first
+    }
+
+    /// The kinds that are hunted.
+    fn kinds(&self) -> usize {
+        if self.geometry.target_buffer_bytes().is_some() { 2 } else { 1 }
     }
 
     /// Measures programs of others once, and the best ones of them once more.
@@ -231,8 +263,8 @@ impl<'a> Pool<'a> {
         self.tried.extend(candidates.into_iter().zip(scores).map(|(source, scores)| Scored { source, scores }));
         for repeats in 1..SCREENING {
             // Half as many each time.
-            let best = self.best((2 * PARENTS) >> (repeats - 1));
-            let again: Vec<usize> = best.into_iter().filter(|at| self.tried[*at].scores.len() == repeats).collect();
+            let best = (0..self.kinds()).flat_map(|kind| self.best_of(kind, (2 * PARENTS) >> (repeats - 1)));
+            let again: Vec<usize> = best.filter(|at| self.tried[*at].scores.len() == repeats).collect();
             let sources: Vec<CandidateSource> = again.iter().map(|at| self.tried[*at].source.clone()).collect();
             if sources.is_empty() {
                 continue;
@@ -256,28 +288,47 @@ impl<'a> Pool<'a> {
         all
     }
 
-    fn next(&mut self) -> Vec<CandidateSource> {
-        let patterns = self.best(4 * PARENTS).into_iter().filter_map(|at| match &self.tried[at].source {
+    /// The best so many of a kind, the best first.
+    fn best_of(&self, kind: usize, count: usize) -> Vec<usize> {
+        let own = self.best(self.tried.len()).into_iter().filter(|at| kind_of(&self.tried[*at].source) == kind);
+        own.take(count).collect()
+    }
+
+    /// The best patterns of a kind, from which others are made.
+    fn parents(&self, kind: usize) -> Vec<NeighbourMixture> {
+        let patterns = self.best_of(kind, 4 * PARENTS).into_iter().filter_map(|at| match &self.tried[at].source {
             CandidateSource::Found(mixture) => Some(mixture.clone()),
             CandidateSource::Named(name) => Some(self.seeds.iter().find(|(seed, _)| seed == name)?.1.clone()),
             CandidateSource::Program(_) => None,
         });
-        let parents: Vec<NeighbourMixture> = patterns.take(PARENTS).collect();
+        patterns.take(PARENTS).collect()
+    }
+
+    /// One candidate of a later round: a change of a parent, a mixture of two, or a new one.
+    fn child(&mut self, number: usize, kind: usize, parents: &[NeighbourMixture]) -> NeighbourMixture {
+        let (geometry, random) = (self.geometry, &mut self.random);
+        // The better half more often.
+        let one = |random: &mut Rng| random.usize(..parents.len()).min(random.usize(..parents.len()));
+        match number {
+            _ if parents.is_empty() || number >= CHANGED + CROSSED => match kind {
+                SHARING => NeighbourMixture::draw_sharing(geometry, random),
+                _ => NeighbourMixture::draw(geometry, random),
+            },
+            0..CHANGED => parents[one(random)].changed(geometry, random),
+            _ => {
+                let other = &parents[random.usize(..parents.len())];
+                parents[one(random)].crossed(other, geometry, random)
+            }
+        }
+    }
+
+    fn next(&mut self) -> Vec<CandidateSource> {
+        let parents: Vec<Vec<NeighbourMixture>> = (0..self.kinds()).map(|kind| self.parents(kind)).collect();
         let mut next: Vec<CandidateSource> = Vec::new();
         for number in 0..CHANGED + CROSSED + DRAWN {
-            // The better half more often.
-            let one = |random: &mut Rng| random.usize(..parents.len()).min(random.usize(..parents.len()));
-            let mixture = match number {
-                _ if parents.is_empty() || number >= CHANGED + CROSSED => {
-                    NeighbourMixture::draw(self.geometry, &mut self.random)
-                }
-                0..CHANGED => parents[one(&mut self.random)].changed(self.geometry, &mut self.random),
-                _ => {
-                    let other = &parents[self.random.usize(..parents.len())];
-                    parents[one(&mut self.random)].crossed(other, self.geometry, &mut self.random)
-                }
-            };
-            let source = CandidateSource::Found(mixture);
+            // The kinds take turns.
+            let kind = number % parents.len();
+            let source = CandidateSource::Found(self.child(number, kind, &parents[kind]));
             let is_named = |(_, seed): &(String, NeighbourMixture)| CandidateSource::Found(seed.clone()) == source;
             let is_known = self.tried.iter().any(|tried| tried.source == source) || self.seeds.iter().any(is_named);
             if !is_known && !next.contains(&source) {
@@ -287,13 +338,13 @@ impl<'a> Pool<'a> {
         next
     }
 
-    /// The best ones found, all named ones and the best programs, the best first, with the scores that chose them.
+    /// The best ones found of each kind, all named ones and the best programs, the best first, with the scores that chose them.
     pub fn unconfirmed(&self) -> Vec<Scored> {
-        let (mut found, mut programs) = (0, 0);
+        let (mut found, mut programs) = ([0; 2], 0);
         let is_shown = |at: &usize| {
             let count = match self.tried[*at].source {
                 CandidateSource::Named(_) => return true,
-                CandidateSource::Found(_) => &mut found,
+                CandidateSource::Found(_) => &mut found[kind_of(&self.tried[*at].source)],
                 CandidateSource::Program(_) => &mut programs,
             };
             *count += 1;

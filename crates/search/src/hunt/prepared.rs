@@ -54,7 +54,8 @@ impl PreparedHunt {
         let request = without_swept(request, &loaded)?;
         let options = || Options { on: request.on, ..Options::default() };
         let bare = Session::plan(open(&request, &[], &[])?, &options())?;
-        let (target, target_period_ns) = target(&bare)?;
+        let (target, pattern) = target(&bare)?;
+        let target_period_ns = chosen_against(&pattern, bare.site().executor);
         let with_neighbours = Session::plan(loaded, &options())?;
         let cores = cores(&request, &with_neighbours)?;
         are_free(&request)?;
@@ -64,6 +65,7 @@ impl PreparedHunt {
         let geometry = site.core(cores[0]).map(|core| Geometry::of(&core.caches));
         let geometry = geometry.unwrap_or_else(|| Geometry::of(&CacheShapes::default()));
         let geometry = geometry.with(operations.clone()).on_cores(cores.len()).beside_period(target_period_ns);
+        let geometry = geometry.sharing(shared_buffer(&request, &site, &pattern)?);
         let memory = bare.parameters().and_then(MemoryMap::of);
         let geometry = memory.iter().fold(geometry, |geometry, memory| geometry.beside_memory(memory));
         let mut named = bundled();
@@ -109,15 +111,15 @@ fn without_swept(request: &HuntRequest, loaded: &Loaded) -> Result<HuntRequest, 
     Ok(HuntRequest { sets, ..request.clone() })
 }
 
-/// What the target is called, and its period where a neighbour's passes can be chosen against it.
-fn target(session: &Session) -> Result<(String, Option<u64>), InputError> {
+/// What the target is called, and what it does.
+fn target(session: &Session) -> Result<(String, Pattern), InputError> {
     let cases: Vec<&Case> =
         session.cases().cases.iter().filter(|case| case.purpose == Purpose::Case && case.mitigation == NONE).collect();
     one_case(&cases)?;
     match cases.first() {
         Some(case) if !case.throughput => {
             let called = format!("{} on core {}", case.target.called(), case.target.core);
-            Ok((called, chosen_against(&case.target.pattern, session.site().executor)))
+            Ok((called, case.target.pattern.clone()))
         }
         Some(_) => Err(session
             .loaded()
@@ -131,6 +133,20 @@ fn target(session: &Session) -> Result<(String, Option<u64>), InputError> {
 fn chosen_against(target: &Pattern, executor: ExecutorKind) -> Option<u64> {
     let period_ns = target.period_ns().filter(|ns| *ns >= SHORTEST_GRID_NS && ns.fract() == 0.0)?;
     (target.offset_ns().is_some() || executor == ExecutorKind::Sim).then_some(period_ns as u64)
+}
+
+/// Bytes of the target's buffer, where neighbours that access it are asked for.
+fn shared_buffer(request: &HuntRequest, site: &Site, target: &Pattern) -> Result<Option<u64>, InputError> {
+    if !request.shared_lines {
+        return Ok(None);
+    }
+    let refuse = |why: String| InputError::in_option("--also shared-lines", why);
+    if site.executor != ExecutorKind::Sim {
+        let why = format!("on {} each workload has memory of its own; expected a simulated platform", site.called);
+        return Err(refuse(why));
+    }
+    // A pattern as large as the target fits into its buffer, where it has one.
+    target.cannot_share(target).map_or(Ok(Some(target.data_bytes())), |why| Err(refuse(why)))
 }
 
 /// The cores of the neighbour.

@@ -29,6 +29,9 @@ pub struct HuntRecord {
     /// The target's period, nanoseconds, where bursts with chosen offsets to it were among the candidates.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_period_ns: Option<u64>,
+    /// The target's buffer, bytes, where neighbours that access it in the place of their own were among the candidates.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target_buffer_bytes: Option<u64>,
     /// Unfair bundled workloads that were tried because they were asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also: Vec<String>,
@@ -53,8 +56,16 @@ pub struct HuntRecord {
     /// The best ones found and the bundled ones in fresh repeats, the worst neighbour first.
     pub candidates: Vec<Candidate>,
     /// The figure beside the worst neighbour found over that beside the worst bundled one, paired by repeat: mean and the limits of
-    /// its t-interval, 95 % in all.
+    /// its t-interval, 95 % in all. Those that access the target's buffer are left out: no bundled one does.
     pub over_bundled: Option<[f64; 3]>,
+    /// The figure beside the worst neighbour that accesses the target's buffer over that beside the worst one that does not, found or
+    /// bundled, likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sharing_over_others: Option<[f64; 3]>,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 fn is_none_of_them(count: &u64) -> bool {
@@ -155,9 +166,13 @@ pub struct Candidate {
     pub program: Option<String>,
     /// What it does.
     pub called: String,
-    /// The workload as a file, for one that was found and runs the same on all cores.
+    /// It, or one of its patterns, accesses the target's buffer: neighbours that share no data with the target cannot do that.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub shares_lines: bool,
+    /// The workload as a file, for one that was found, runs the same on all cores and has a buffer of its own.
     pub workload: Option<String>,
-    /// For one that was found and differs by core: its workloads and on which core each runs, as in an experiment.
+    /// For one that was found and differs by core or accesses the target's buffer: its workloads and on which core each runs, as in an
+    /// experiment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub neighbours: Option<String>,
     /// The target's figure beside it over that alone, by fresh repeat.

@@ -11,8 +11,17 @@ use super::record::ReachedMechanism;
 struct Part {
     name: &'static str,
     is_of: fn(&str) -> bool,
-    /// Whether accesses that cover so many bytes reach it, from a core with these caches.
-    is_reached: fn(u64, &CacheShapes) -> bool,
+    /// Whether accesses reach it, from a core with these caches.
+    is_reached: fn(Accesses, &CacheShapes) -> bool,
+}
+
+/// What decides how far accesses go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Accesses {
+    /// Bytes covered.
+    pub bytes: u64,
+    /// Whether they are to the target's lines, which go from one core's caches to the other's.
+    pub shares_lines: bool,
 }
 
 const PARTS: [Part; 5] = [
@@ -31,18 +40,19 @@ const PARTS: [Part; 5] = [
     Part { name: "memory", is_of: |key| key.starts_with("memory."), is_reached: leaves_the_last },
 ];
 
-fn leaves_the_first(bytes: u64, caches: &CacheShapes) -> bool {
-    caches.0.iter().map(|shape| shape.size_bytes).min().is_none_or(|first| bytes > first)
+fn leaves_the_first(accesses: Accesses, caches: &CacheShapes) -> bool {
+    let first = caches.0.iter().map(|shape| shape.size_bytes).min();
+    accesses.shares_lines || first.is_none_or(|first| accesses.bytes > first)
 }
 
 /// More than the last cache, or than the share of it that others leave: half.
-fn leaves_the_last(bytes: u64, caches: &CacheShapes) -> bool {
-    caches.0.iter().map(|shape| shape.size_bytes).max().is_none_or(|last| bytes > last / 2)
+fn leaves_the_last(accesses: Accesses, caches: &CacheShapes) -> bool {
+    caches.0.iter().map(|shape| shape.size_bytes).max().is_none_or(|last| accesses.bytes > last / 2)
 }
 
-/// What a neighbour that covers so many bytes from a core with these caches rests on, part by part of the platform.
-pub fn rests_on(bytes: u64, caches: &CacheShapes, parameters: &Parameters) -> Vec<ReachedMechanism> {
-    let reached = PARTS.iter().filter(|part| (part.is_reached)(bytes, caches));
+/// What a neighbour with such accesses from a core with these caches rests on, part by part of the platform.
+pub(super) fn rests_on(accesses: Accesses, caches: &CacheShapes, parameters: &Parameters) -> Vec<ReachedMechanism> {
+    let reached = PARTS.iter().filter(|part| (part.is_reached)(accesses, caches));
     let of = |part: &Part| {
         let own = || parameters.list.iter().filter(|parameter| (part.is_of)(&parameter.key));
         let mut standing = BTreeMap::new();
@@ -82,12 +92,15 @@ mod tests {
             parameter("alternative_memories.x.size_mib", "assumed"),
         ];
         let parameters = Parameters { counts: BTreeMap::new(), list };
-        let names = |bytes| -> Vec<String> {
-            rests_on(bytes, &caches, &parameters).into_iter().map(|mechanism| mechanism.name).collect()
+        let names = |bytes, shares_lines| -> Vec<String> {
+            let reached = rests_on(Accesses { bytes, shares_lines }, &caches, &parameters);
+            reached.into_iter().map(|mechanism| mechanism.name).collect()
         };
-        assert_eq!(names(16 << 10), ["cores and their own caches"]);
-        assert_eq!(names(64 << 10), ["cores and their own caches", "shared caches", "snoop filters"]);
-        let all = rests_on(4 << 20, &caches, &parameters);
+        assert_eq!(names(16 << 10, false), ["cores and their own caches"]);
+        assert_eq!(names(64 << 10, false), ["cores and their own caches", "shared caches", "snoop filters"]);
+        // Lines of the target leave its caches however few they are.
+        assert_eq!(names(64, true), names(64 << 10, false));
+        let all = rests_on(Accesses { bytes: 4 << 20, shares_lines: false }, &caches, &parameters);
         let memory = all.last().unwrap();
         assert_eq!(
             (memory.name.as_str(), memory.open.as_slice()),

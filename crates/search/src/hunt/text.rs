@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use waykeeper_experiment::site::ExecutorKind;
+use waykeeper_policy::size;
 use waykeeper_report::figure::{counted, ratio, seconds, three_digits};
 use waykeeper_report::table::{columns, table};
 use waykeeper_report::text::paragraph;
@@ -47,7 +48,10 @@ fn worst(hunted: &HuntRecord) -> Vec<String> {
     let Some(found) = hunted.candidates.iter().find(|candidate| candidate.file().is_some()) else {
         return vec!["Nothing was found beside the bundled neighbours.".into()];
     };
-    let mut lines = vec![format!("Worst neighbour found: {}: {}.", found.called, at_least(found))];
+    let mut lines = match hunted.target_buffer_bytes {
+        Some(_) => of_both_kinds(hunted),
+        None => vec![format!("Worst neighbour found: {}: {}.", found.called, at_least(found))],
+    };
     let bundled = hunted.candidates.iter().find(|candidate| candidate.bundled.is_some());
     if let (Some(bundled), Some([mean, low, high])) = (bundled, hunted.over_bundled) {
         let name = bundled.bundled.as_deref().unwrap_or_default();
@@ -60,6 +64,25 @@ fn worst(hunted: &HuntRecord) -> Vec<String> {
     }
     lines.extend(hunted.members.as_ref().map(across));
     lines.extend(hunted.stress_ng.as_ref().map(|beside| over_stress_ng(hunted, beside)));
+    lines
+}
+
+/// The worst one found in the target's buffer, and then the worst one in a buffer of its own: what follows compares that with bundled ones.
+fn of_both_kinds(hunted: &HuntRecord) -> Vec<String> {
+    let mut found = hunted.candidates.iter().filter(|candidate| candidate.file().is_some());
+    let worst = |place: &str, found: &Candidate| {
+        format!("Worst neighbour found {place}: {}: {}.", found.called, at_least(found))
+    };
+    let mut lines = Vec::new();
+    if let Some(sharing) = found.clone().find(|candidate| candidate.shares_lines) {
+        let over = hunted.sharing_over_others.map_or(String::new(), |[mean, low, high]| {
+            let [mean, low, high] = [mean, low, high].map(three_digits);
+            format!("; {mean} ({low} to {high} at 95 %) times the figure beside the worst other one")
+        });
+        lines.push(worst("in the target's buffer", sharing));
+        lines.push(format!("  a neighbour that shares no data with the target cannot do that{over}"));
+    }
+    lines.extend(found.find(|candidate| !candidate.shares_lines).map(|own| worst("with a buffer of its own", own)));
     lines
 }
 
@@ -123,14 +146,14 @@ fn at_least(candidate: &Candidate) -> String {
     if candidate.unended > 0 { format!("at least {mean}") } else { mean }
 }
 
-/// The standing of a mechanism's parameters, and which of them are open.
-fn rests_on(mechanism: &ReachedMechanism) -> String {
+/// The standing of a mechanism's parameters on which a neighbour rests, and which of them are open.
+fn rests_on(neighbour: &str, mechanism: &ReachedMechanism) -> String {
     let standing: Vec<String> = mechanism.standing.iter().map(|(is, count)| format!("{count} {is}")).collect();
     let shown: Vec<&str> = mechanism.open.iter().take(OPEN).map(String::as_str).collect();
     let more = mechanism.open.len() - shown.len();
     let more = if more > 0 { format!(" and {more} more (`--json`)") } else { String::new() };
     let open = if shown.is_empty() { String::new() } else { format!("; open: {}{more}", shown.join(", ")) };
-    format!("It rests on {}: parameters {}{open}.", mechanism.name, standing.join(", "))
+    format!("{neighbour} rests on {}: parameters {}{open}.", mechanism.name, standing.join(", "))
 }
 
 fn standing(hunted: &HuntRecord, candidate: &Candidate) -> &'static str {
@@ -138,6 +161,7 @@ fn standing(hunted: &HuntRecord, candidate: &Candidate) -> &'static str {
         Some(name) if hunted.also.contains(name) => "bundled, unfair",
         Some(_) => "bundled",
         None if candidate.program.is_some() => "stress-ng",
+        None if candidate.shares_lines => "found, shares lines",
         None => "found",
     }
 }
@@ -152,7 +176,7 @@ fn notes(hunted: &HuntRecord) -> Vec<String> {
         from.to_owned(),
         format!(
             "A worse neighbour may exist: only patterns of accesses were tried, {}.",
-            super::not_tried(hunted.target_period_ns)
+            super::not_tried(hunted.target_period_ns, hunted.target_buffer_bytes.is_some())
         ),
     ];
     if let Some(beside) = &hunted.stress_ng {
@@ -163,6 +187,13 @@ fn notes(hunted: &HuntRecord) -> Vec<String> {
             beside.version,
             counted(beside.tried.len() as u64, "stressor", "stressors"),
             left.join("; ")
+        ));
+    }
+    if let Some(bytes) = hunted.target_buffer_bytes {
+        notes.push(format!(
+            "Neighbours that access the target's buffer of {} were tried because they were asked for. The worst one with a buffer of its own \
+             is compared with the bundled ones.",
+            size(bytes)
         ));
     }
     if !hunted.also.is_empty() {
@@ -181,7 +212,14 @@ fn notes(hunted: &HuntRecord) -> Vec<String> {
     }
     notes.extend(hunted.split_locks.as_ref().map(|what| format!("Split locks: {what}.")));
     if hunted.executor == ExecutorKind::Sim {
-        notes.extend(hunted.rests_on.iter().map(rests_on));
+        // Of two worst ones found, each of a kind, one is worse.
+        let worst = hunted.candidates.iter().find(|candidate| candidate.file().is_some());
+        let worst = match (hunted.target_buffer_bytes, worst) {
+            (Some(_), Some(worst)) if worst.shares_lines => "The worst one in the target's buffer",
+            (Some(_), Some(_)) => "The worst one with a buffer of its own",
+            _ => "It",
+        };
+        notes.extend(hunted.rests_on.iter().map(|mechanism| rests_on(worst, mechanism)));
         notes.push("Simulated, so that the worst one found is a candidate: confirm on the machine.".into());
     }
     notes

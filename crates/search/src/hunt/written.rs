@@ -5,17 +5,20 @@ use waykeeper_experiment::{InputError, Loaded, OptionOverrides, Set};
 
 use super::mixture::NeighbourMixture;
 
-/// One pattern on all cores as a workload file.
+/// One pattern on all cores as a workload file. Whose buffer is accessed is no part of a workload.
 pub(super) fn workload_file(mixture: &NeighbourMixture) -> Option<String> {
     let [pattern] = mixture.parts() else { return None };
+    if pattern.shares_lines() {
+        return None;
+    }
     let mut table = pattern.workload();
     table.insert("title".into(), title(mixture));
     toml::to_string(&table).ok()
 }
 
-/// Different patterns as the part of an experiment that has neighbours and their workloads.
+/// Different patterns, or ones in the target's buffer, as the part of an experiment that has neighbours and their workloads.
 pub(super) fn neighbours_file(mixture: &NeighbourMixture, cores: &[u32]) -> Option<String> {
-    if mixture.parts().len() < 2 {
+    if mixture.parts().len() < 2 && !mixture.shares_lines() {
         return None;
     }
     let mut table = as_table(mixture, cores, "found");
@@ -35,7 +38,8 @@ pub(super) fn as_table(mixture: &NeighbourMixture, cores: &[u32], name: &str) ->
     let neighbour = |part: usize| {
         let own = placed.iter().filter(|(of, _)| *of == part).map(|(_, core)| Value::Integer(i64::from(*core)));
         let entry = [("workload", Value::String(name(part))), ("cores", Value::Array(own.collect()))];
-        Value::Table(entry.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
+        let buffer = mixture.parts()[part].shares_lines().then(|| ("buffer", Value::String("target".into())));
+        Value::Table(entry.into_iter().chain(buffer).map(|(key, value)| (key.to_owned(), value)).collect())
     };
     let used = mixture.parts().len().min(cores.len());
     let neighbours = Value::Array((0..used).map(neighbour).collect());
@@ -70,8 +74,11 @@ pub fn against(text: &str, option: &str, loaded: &Loaded) -> Result<OptionOverri
         return Ok(replacement);
     }
     let mut own = vec![set(&["workloads", AGAINST], Value::Table(table))];
-    for at in 0..loaded.experiment.neighbours.len() {
+    for (at, neighbour) in loaded.experiment.neighbours.iter().enumerate() {
         let at = at.to_string();
+        if !neighbour.buffer.is_own() {
+            own.push(set(&["neighbours", &at, "buffer"], Value::String("own".into())));
+        }
         own.push(set(&["neighbours", &at, "workload"], Value::String(AGAINST.into())));
         own.push(set(&["neighbours", &at, "with"], Value::Table(Table::new())));
     }
@@ -81,7 +88,7 @@ pub fn against(text: &str, option: &str, loaded: &Loaded) -> Result<OptionOverri
         ));
     }
     let is_taken = |path: &[&str]| match path {
-        ["neighbours", _, key, ..] => ["workload", "with"].contains(key),
+        ["neighbours", _, key, ..] => ["workload", "with", "buffer"].contains(key),
         ["neighbours", ..] => true,
         _ => false,
     };
@@ -118,6 +125,34 @@ mod tests {
     use super::super::geometry::Geometry;
     use super::super::pattern::NeighbourPattern;
     use super::*;
+
+    #[test]
+    fn a_pattern_in_the_targets_buffer_is_written_with_it() {
+        let shape = CacheShape { level: 1, size_bytes: 32 << 10, ways: 4, line_bytes: 64 };
+        let geometry = Geometry::of(&CacheShapes(vec![shape])).sharing(Some(4096));
+        let pass = NeighbourMixture::from(NeighbourPattern::through_target(&geometry).remove(0));
+        // A workload file could not say whose buffer it is.
+        assert!(workload_file(&pass).is_none());
+        let text = neighbours_file(&pass, &[2, 3]).unwrap();
+        let (workloads, neighbours) = as_neighbours(&text.parse().unwrap(), "x").unwrap();
+        assert_eq!(workloads.len(), 1);
+        let neighbour = &neighbours[0];
+        assert_eq!(neighbours.len(), 1);
+        assert_eq!((neighbour["buffer"].as_str(), neighbour["cores"].to_string()), (Some("target"), "[2, 3]".into()));
+    }
+
+    #[test]
+    fn neighbours_of_a_workload_file_have_buffers_of_their_own() {
+        let text = "title = 'x'\nplatform = 'agilex5'\n[[targets]]\nworkload = 'rta_128k'\ncore = 1\n[[neighbours]]\n\
+                    workload = 'stream_modify'\nwith.size = '64 KiB'\nbuffer = 'target'\ncores = [2]\n";
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("shared.toml");
+        std::fs::write(&file, text).unwrap();
+        let open = |sets| Loaded::open(file.to_str().unwrap(), sets).unwrap();
+        let replaced = against("kind = 'stream'\noperation = 'read'\nsize = '1 MiB'", "--against", &open(Vec::new()));
+        let neighbours = open(replaced.unwrap().sets).experiment.neighbours;
+        assert!(neighbours[0].workload == "against" && neighbours[0].buffer.is_own(), "{neighbours:?}");
+    }
 
     #[test]
     fn a_mixture_is_written_core_by_core() {
