@@ -15,7 +15,7 @@ const SHORT: [&str; 7] = [
     "--block=1s",
     "--rt-cores=1",
     "--session=lab",
-    "--budget=max<=1s over 1s",
+    "--budget=max<=500ms over 1s",
     "--json",
 ];
 
