@@ -76,8 +76,8 @@ fn of_both_kinds(hunted: &HuntRecord) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(sharing) = found.clone().find(|candidate| candidate.shares_lines) {
         let over = hunted.sharing_over_others.map_or(String::new(), |[mean, low, high]| {
-            let [mean, low, high] = [mean, low, high].map(three_digits);
-            format!("; {mean} ({low} to {high} at 95 %) times the figure beside the worst other one")
+            let (mean, limits) = (three_digits(mean), limits(low, high, 3));
+            format!("; {mean} ({limits} at 95 %) times the figure beside the worst other one")
         });
         lines.push(worst("in the target's buffer", sharing));
         lines.push(format!("  a neighbour that shares no data with the target cannot do that{over}"));
