@@ -496,10 +496,6 @@ fn candidate(scored: &Scored, cores: &[u32]) -> Candidate {
     }
 }
 
-fn shares_lines(source: &CandidateSource) -> bool {
-    matches!(source, CandidateSource::Found(mixture) if mixture.shares_lines())
-}
-
 /// The worst one found over the worst bundled one, paired by repeat; none where a repeat of one of them is missing. One that accesses the
 /// target's buffer does something that no bundled one does, and is left out.
 fn over_bundled(confirmed: &[Scored]) -> Option<[f64; 3]> {
@@ -510,14 +506,14 @@ fn over_bundled(confirmed: &[Scored]) -> Option<[f64; 3]> {
 /// The worst one found that has a buffer of its own.
 pub(super) fn worst_unshared(confirmed: &[Scored]) -> Option<&Scored> {
     let is_found = |scored: &&Scored| matches!(scored.source, CandidateSource::Found(_));
-    confirmed.iter().filter(is_found).find(|scored| !shares_lines(&scored.source))
+    confirmed.iter().filter(is_found).find(|scored| !scored.source.shares_lines())
 }
 
 /// The worst one that accesses the target's buffer over the worst one that does not and is no program of others.
 fn sharing_over_others(confirmed: &[Scored]) -> Option<[f64; 3]> {
-    let sharing = confirmed.iter().find(|scored| shares_lines(&scored.source))?;
+    let sharing = confirmed.iter().find(|scored| scored.source.shares_lines())?;
     let is_other =
-        |scored: &&Scored| !shares_lines(&scored.source) && !matches!(scored.source, CandidateSource::Program(_));
+        |scored: &&Scored| !scored.source.shares_lines() && !matches!(scored.source, CandidateSource::Program(_));
     over(sharing, confirmed.iter().find(is_other)?)
 }
 

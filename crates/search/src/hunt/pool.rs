@@ -23,6 +23,13 @@ pub enum CandidateSource {
     Program(Stressor),
 }
 
+impl CandidateSource {
+    /// Whether it accesses the target's buffer.
+    pub fn shares_lines(&self) -> bool {
+        matches!(self, Self::Found(mixture) if mixture.shares_lines())
+    }
+}
+
 /// Anything that measures how much a neighbour slows the target.
 pub trait MeasureNeighbours {
     /// The figure of the target beside each candidate over that of the target alone, by repeat. Repeats of the same number have the
@@ -146,10 +153,7 @@ const OWN: usize = 0;
 const SHARING: usize = 1;
 
 fn kind_of(source: &CandidateSource) -> usize {
-    match source {
-        CandidateSource::Found(mixture) if mixture.shares_lines() => SHARING,
-        _ => OWN,
-    }
+    if source.shares_lines() { SHARING } else { OWN }
 }
 
 impl<'a> Pool<'a> {

@@ -64,10 +64,6 @@ pub struct HuntRecord {
     pub sharing_over_others: Option<[f64; 3]>,
 }
 
-fn is_false(value: &bool) -> bool {
-    !value
-}
-
 fn is_none_of_them(count: &u64) -> bool {
     *count == 0
 }
@@ -167,7 +163,7 @@ pub struct Candidate {
     /// What it does.
     pub called: String,
     /// It, or one of its patterns, accesses the target's buffer: neighbours that share no data with the target cannot do that.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub shares_lines: bool,
     /// The workload as a file, for one that was found, runs the same on all cores and has a buffer of its own.
     pub workload: Option<String>,
