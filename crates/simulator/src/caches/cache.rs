@@ -53,7 +53,7 @@ impl Cache {
         self.rows.find(line)
     }
 
-    /// Remembers a use of a place and adds flags to it; gives its flags.
+    /// Remembers a use of a place and adds flags to it; returns its flags.
     #[inline]
     pub fn touch(&mut self, place: SetWay, add: Flags) -> Flags {
         let Rows { sets, ways, policy, .. } = &mut self.rows;
@@ -83,7 +83,7 @@ impl Cache {
         self.rows.known(place)
     }
 
-    /// Puts a line that is not there into one of the ways of `mask`, an empty one if there is any. Gives what made
+    /// Puts a line that is not there into one of the ways of `mask`, an empty one if there is any. Returns what made
     /// room: the line itself if every way of the mask is locked.
     #[inline(always)]
     pub fn insert(&mut self, line: Line, flags: Flags, mask: u32, random: &mut Xorshift) -> Option<Evicted> {
@@ -104,7 +104,7 @@ impl Cache {
         })
     }
 
-    /// Takes a line out and gives its flags. Its lock goes with it.
+    /// Takes a line out and returns its flags. Its lock goes with it.
     #[inline(always)]
     pub fn remove(&mut self, line: Line) -> Option<Flags> {
         self.rows.remove(line)
@@ -167,7 +167,7 @@ impl Cache {
     }
 }
 
-/// Puts a line in the place of another in a set whose allowed ways are all taken; gives that one, or the line itself if there
+/// Puts a line in the place of another in a set whose allowed ways are all taken; returns that one, or the line itself if there
 /// is no such way.
 #[inline(never)]
 fn replace<const W: usize>(
@@ -219,7 +219,7 @@ mod tests {
         assert_eq!((cache.has_room(Line::new(9), 0b01), cache.has_room(Line::new(9), 0b10)), (false, true));
         let refused = Evicted { line: Line::new(4), flags: DIRTY };
         assert_eq!(cache.insert(Line::new(4), DIRTY, 0b01, &mut random), Some(refused), "no way is left");
-        // Who takes the line away takes its lock away.
+        // Removing the line removes its lock.
         assert_eq!(cache.remove(Line::new(1)), Some(0));
         assert_eq!(cache.insert(Line::new(4), 0, 0b01, &mut random), None);
         assert!(!cache.is_locked(cache.find(Line::new(4)).unwrap()));

@@ -78,7 +78,7 @@ pub struct HierarchyPlan {
     pub cores: u32,
     /// The shared cache.
     pub cache: Option<SharedLevel>,
-    /// The filter and when it gives entries.
+    /// The filter and when it allocates entries.
     pub filter: Option<(SnoopFilter, EntryTaken)>,
     /// The mode of the cache.
     pub mode: Option<NoAllocateMode>,
@@ -182,7 +182,7 @@ impl InterconnectNode {
         })
     }
 
-    /// The number of its filter among those that are told apart: 0 at a shared cache, 1 without one.
+    /// The number of its filter among those that are distinguished: 0 at a shared cache, 1 without one.
     #[inline]
     pub fn kind_of_filter(&self) -> usize {
         usize::from(self.cache.is_none())

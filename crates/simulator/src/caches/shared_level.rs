@@ -43,7 +43,7 @@ impl SharedLevel {
         out
     }
 
-    /// Takes a line out and gives its flags.
+    /// Takes a line out and returns its flags.
     #[inline]
     pub fn remove(&mut self, line: Line) -> Option<Flags> {
         let flags = self.cache.remove(line)?;

@@ -42,7 +42,7 @@ pub enum Known {
     InFlight,
     /// Who holds it, one bit each.
     Held(u32),
-    /// Nothing, and an entry could be had for it.
+    /// Nothing, and an entry is available for it.
     Nothing,
     /// Nothing, and every entry of its set waits for a fill.
     NoRoom,
@@ -111,7 +111,7 @@ impl SnoopFilter {
     }
 
     /// Takes an entry for a line that is to be fetched, if nothing is known of it, there is room, and `unless` does not
-    /// object; gives its way, and whose place it was. Tells what was in the way otherwise, and changes nothing then.
+    /// object; returns its way, and whose place it was. Otherwise returns what prevented it, and changes nothing.
     #[inline(always)]
     pub fn take_for(
         &mut self,
@@ -184,7 +184,7 @@ impl SnoopFilter {
         }
     }
 
-    /// Takes an owner away, and the entry if it was the last one; gives who is left.
+    /// Removes an owner, and the entry if it was the last one; returns who is left.
     #[inline(always)]
     pub fn drop_owner(&mut self, line: Line, owner: u32) -> u32 {
         let set = self.rows.set_of(line);
@@ -200,7 +200,7 @@ impl SnoopFilter {
         })
     }
 
-    /// Takes the entry of a line away, if it has one, and gives who held it.
+    /// Removes the entry of a line, if it has one, and returns who held it.
     #[inline]
     pub fn release(&mut self, line: Line) -> Option<u32> {
         self.rows.remove(line)
@@ -212,7 +212,7 @@ impl SnoopFilter {
     }
 }
 
-/// A set takes an entry for a line that has none: an empty one, or one that waits for no fill; gives its way and whose place
+/// A set takes an entry for a line that has none: an empty one, or one that waits for no fill; returns its way and whose place
 /// it was, or nothing if all wait.
 #[inline(always)]
 fn enter<const W: usize>(

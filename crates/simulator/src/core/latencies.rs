@@ -14,7 +14,7 @@ pub struct Latencies {
     pub in_1000_cycles: u64,
     /// The pace of independent accesses: a cycle divided by the width.
     pub pace: Ps,
-    /// From a branch that went another way than foreseen to the next instruction; none if all are foreseen.
+    /// From a mispredicted branch to the next instruction; none if all are predicted.
     pub misprediction: Option<Ps>,
     /// First level.
     pub l1: Ps,

@@ -347,7 +347,7 @@ impl RunningTick {
         self.pass_start = end;
     }
 
-    /// Whether nothing but passes without a miss is under way.
+    /// Whether nothing but passes without a miss is in progress.
     #[inline]
     pub fn is_quiet(&self) -> bool {
         self.state == State::Quiet
@@ -365,7 +365,7 @@ impl RunningTick {
         lines
     }
 
-    /// The lines that quiet passes need; none if something else than passes without a miss is under way.
+    /// The lines that quiet passes need; none if something else than passes without a miss is in progress.
     pub fn lines_if_quiet(&self) -> Option<Vec<Line>> {
         if self.state != State::Quiet {
             return None;
@@ -383,7 +383,7 @@ impl RunningTick {
 
     /// Counts the quiet passes of a time that nobody simulates, which ends at `at`.
     pub fn skip(&mut self, length: Ps, at: Ps, samples: &mut dyn SampleReceiver) {
-        // What is left of the last pass is left out: the passes under way before and after are one.
+        // What is left of the last pass is left out: the passes in progress before and after are one.
         let (length, since) = (length + self.skip_left_over.0, self.skip_left_over.1);
         let passes = length / self.pass;
         let jittered = (since + passes) / self.jitter.every;
@@ -398,7 +398,7 @@ impl RunningTick {
         }
     }
 
-    /// The core lost a line: the pass that is under way ends as it began, the next one will miss.
+    /// The core lost a line: the pass in progress ends as it began, the next one will miss.
     pub fn disturbed(&mut self, now: Ps, samples: &mut dyn SampleReceiver) {
         if self.state != State::Quiet {
             return;

@@ -116,7 +116,7 @@ impl Window {
         self.load[mshr] = load;
     }
 
-    /// An instruction begins that waits for its translation; gives its number.
+    /// An instruction begins that waits for its translation; returns its number.
     pub fn hold(&mut self) -> u64 {
         let load = self.begun;
         self.begun += 1;

@@ -17,7 +17,7 @@ use crate::time::Ps;
 impl Engine {
     /// Starts a program on an idle core, within a microsecond of the present time. Its core keeps its class; what
     /// [`Engine::set_control`] has set for all cores holds for it. Several targets may run: [`crate::SampleReceiver::record_of`]
-    /// tells them apart.
+    /// distinguishes them.
     ///
     /// # Errors
     /// A core that does not exist or has a program, a workload that cannot run or does not fit into the memory that is
@@ -105,10 +105,10 @@ impl Engine {
     }
 
     /// Puts a core into a class and lets a monitor count what it brings in from now on, as IA32_PQR_ASSOC does. Lines that
-    /// are in shared caches stay with who brought them; requests to memory that are under way keep the class.
+    /// are in shared caches stay with who brought them; requests to memory in flight keep the class.
     ///
     /// # Errors
-    /// A core that does not exist, a class or a monitor beyond those that can be told apart, and an engine that skips.
+    /// A core that does not exist, a class or a monitor beyond those that can be distinguished, and an engine that skips.
     pub fn set_core_class(&mut self, core: CoreId, class: u8, monitor: u8) -> Result<(), Refused> {
         self.never_skips()?;
         let at = self.core("core", core)?;

@@ -22,7 +22,7 @@ pub(crate) struct Memory {
 }
 
 impl Engine {
-    /// Gives out memory, laid out as a program of that core would get it.
+    /// Allocates memory, laid out as a program of that core would get it.
     ///
     /// # Errors
     /// A core that does not exist, and memory that is not left.
@@ -62,7 +62,7 @@ impl Engine {
         used.for_each(|memory| memory.used_by = None);
     }
 
-    /// Takes memory back; what caches hold of it stays there. A program that uses it goes on, and gives it back at its end.
+    /// Frees memory; what caches hold of it stays there. A program that uses it goes on, and frees it at its end.
     pub fn take_memory_back(&mut self, memory: MemoryId) {
         let Some(Memory { given, used_by, .. }) = self.memories[memory.0 as usize].take() else { return };
         match self.programs.iter().position(|program| Some(program.core) == used_by) {

@@ -82,7 +82,7 @@ pub struct Engine {
     pub(crate) memories: Vec<Option<Memory>>,
     pub(crate) line_bytes: u64,
     pub(crate) now: Ps,
-    /// What jumps over time, if anything does.
+    /// What skips time, if anything does.
     shortcuts: Shortcuts,
 }
 
@@ -100,7 +100,7 @@ impl Engine {
     }
 
     /// An engine at time 0 with empty caches. The seed decides where buffers lie, when neighbours begin and every
-    /// random choice: the same seed gives the same samples, bit by bit.
+    /// random choice: the same seed produces the same samples, bit by bit.
     ///
     /// # Errors
     /// What the platform lacks, mitigations it does not know, workloads that cannot run or do not fit into its memory.
@@ -226,12 +226,12 @@ impl Engine {
         self.advance_through_events(until, samples)
     }
 
-    /// Takes the general way everywhere from now on, also where a shorter one gives the same: for comparisons of the two.
+    /// Takes the general way everywhere from now on, also where a shorter one produces the same: for comparisons of the two.
     pub fn avoid_short_ways(&mut self) {
         self.world.hierarchy.avoid_straight_ways();
     }
 
-    /// Event after event until a time; gives it without what was skipped on the way.
+    /// Event after event until a time; returns it without what was skipped on the way.
     #[inline(always)]
     fn advance_through_events(&mut self, mut until: Ps, samples: &mut Later) -> Ps {
         loop {

@@ -34,7 +34,7 @@ impl Engine {
     /// and filters take away (an inclusive cache further out, a full filter) is not held by this.
     ///
     /// # Errors
-    /// A cache without way groups or one that gives away what is used (exclusive and victim caches), groups that hold
+    /// A cache without way groups or one that moves lines that hit inwards (exclusive and victim caches), groups that hold
     /// another region, a class in use that would have no way left, and no memory that is left.
     pub fn lock_region(&mut self, level: u8, core: CoreId, groups: u64) -> Result<RegionId, Refused> {
         let refuse = |why: String| Err::<(), _>(Refused::new("region", why));
@@ -105,7 +105,7 @@ impl Engine {
         self.regions.iter_mut().filter(|region| region.used_by == Some(core)).for_each(|region| region.used_by = None);
     }
 
-    /// Gives the ways of a region back to the classes that had them. Its lines stay until others need their places; a
+    /// Returns the ways of a region to the classes that had them. Its lines stay until others need their places; a
     /// program that runs in it runs on. A region that was unlocked stays so.
     pub fn unlock_region(&mut self, region: RegionId) {
         let Region { level, core, ways, given, used_by, .. } = &mut self.regions[region.0 as usize];

@@ -1,4 +1,4 @@
-//! A program under way, of either kind.
+//! A running program, of either kind.
 
 use waykeeper_workload::Pattern;
 
@@ -13,7 +13,7 @@ use crate::line::Line;
 use crate::observe::counters::FrontCounters;
 use crate::time::Ps;
 
-/// A program under way.
+/// A running program.
 #[derive(Debug, Clone)]
 pub enum Running {
     /// Steps of a stream.
@@ -105,7 +105,7 @@ impl Running {
         }
     }
 
-    /// Lines of its instructions, one of each block that [`crate::caches::allocation::code::Code`] tells apart at least.
+    /// Lines of its instructions, one of each block that [`crate::caches::allocation::code::Code`] distinguishes at least.
     pub fn code(&self, pattern: &Pattern, line_bytes: u64) -> Vec<Line> {
         match self {
             Self::Stream(stream) => stream.code(pattern.code_bytes(), line_bytes),

@@ -86,7 +86,7 @@ impl Engine {
         self.programs.iter().position(|program| program.role.is_target())
     }
 
-    /// Gives the ways of a level to the target's core and to the others: in each core's own cache of that level.
+    /// Assigns the ways of a level to the target's core and to the others: in each core's own cache of that level.
     fn set_way_groups(&mut self, key: &str, groups: &WayGroups) -> Result<(), Refused> {
         let last = self.platform.shared_caches.iter().map(|cache| cache.level).max().unwrap_or(0);
         let level = if key == "way_groups" { last } else { 2 };

@@ -10,13 +10,13 @@ use crate::engine::running::Running;
 use crate::observe::samples::SampleReceiver;
 use crate::time::Ps;
 
-/// Jumps over time that need not be simulated.
+/// Skips time that need not be simulated.
 pub trait Shortcut: Debug + Send + Sync {
     /// The engine's time from which on it is worth a look.
     fn look_at(&self) -> Ps;
 
-    /// Jumps from the engine's present time, up to `until` of its time, and returns the time that was jumped
-    /// over; 0 if it cannot now. The samples of that time go to `samples`.
+    /// Skips ahead from the engine's present time, up to `until` of its time, and returns the time that was
+    /// skipped; 0 if it cannot now. The samples of that time go to `samples`.
     fn take(&mut self, engine: &mut Engine, until: Ps, samples: &mut dyn SampleReceiver) -> Ps;
 
     /// Accesses that a program has skipped, by the number of the program.

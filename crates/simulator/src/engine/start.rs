@@ -1,4 +1,4 @@
-//! Gives programs their memory and sets them going.
+//! Allocates the memory of programs and starts them.
 
 use waykeeper_platform::{CoreKind, Locked, Platform, Settings};
 use waykeeper_workload::{Pattern, TickBody, Xorshift, recorder};
@@ -67,7 +67,7 @@ impl Starter {
         Ok(Self { platform, settings, allocator, bytes, on_chip: 0, randoms })
     }
 
-    /// Sets a program going on the core with that index, shortly after `now`; in this buffer, if one is given. Gives the
+    /// Sets a program going on the core with that index, shortly after `now`; in this buffer, if one is given. Returns the
     /// memory that it has, for [`Starter::take_back`]. After an error nothing has changed.
     pub fn start(
         &mut self,

@@ -48,7 +48,7 @@ impl Wakes {
         self.first = self.first.min(at);
     }
 
-    /// The program that acts first (the one with the lowest number, if there are several), which is to be told when it acts
+    /// The program that acts first (the one with the lowest number, if there are several), which has to know when it acts
     /// again, and when one of the others acts; there is one that acts at some time.
     #[inline(always)]
     pub fn take_first(&mut self) -> (usize, Ps) {

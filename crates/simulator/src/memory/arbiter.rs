@@ -57,7 +57,7 @@ const NO_RANK: u64 = u64::MAX;
 /// Queues of a channel: by class and priority.
 const QUEUES: usize = 2 * MOST_CLASSES;
 
-/// Lines are told apart by so many of their lowest bits before they are looked for.
+/// Lines are distinguished by so many of their lowest bits before they are looked for.
 const MARKS: usize = 8192;
 
 /// Requests in front of the channels.
@@ -204,7 +204,7 @@ impl Arbiter {
         }
     }
 
-    /// The next request that passes at `now`, if one can; called until it gives none.
+    /// The next request that passes at `now`, if one can; called until it returns none.
     pub fn pass(&mut self, now: Ps, room: &impl QueueSpace) -> Option<Request> {
         if self.is_empty() {
             self.next_time = Ps::NEVER;

@@ -110,7 +110,7 @@ impl Dram {
         now.max(activation.max(column).saturating_sub(precharge))
     }
 
-    /// Opens the row if need be and moves one line over the bus; gives the end of the transfer.
+    /// Opens the row if need be and moves one line over the bus; returns the end of the transfer.
     #[inline(always)]
     pub fn transfer(&mut self, place: BankRow, write: bool, now: Ps, counts: &mut MemoryCounters) -> Ps {
         let refreshed = self.refresh.catch_up(place.bank, now);

@@ -16,7 +16,7 @@ pub struct Joints {
 }
 
 impl Joints {
-    /// A read that waits for one line so far; gives its number.
+    /// A read that waits for one line so far; returns its number.
     pub fn begin(&mut self, handle: Handle) -> u32 {
         let joint = Joint { handle, lines: 1 };
         match self.free.pop() {
@@ -36,7 +36,7 @@ impl Joints {
         self.joints[number as usize].lines += 1;
     }
 
-    /// One of its lines has come; gives who waits, if it was the last one.
+    /// One of its lines has come; returns who waits, if it was the last one.
     pub fn arrive(&mut self, number: u32) -> Option<Handle> {
         let joint = &mut self.joints[number as usize];
         joint.lines -= 1;

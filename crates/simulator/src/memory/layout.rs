@@ -1,7 +1,7 @@
 //! Where lines lie: channel, bank and row.
 //!
 //! From the lowest address bits up: the line in a piece of a channel, the channel, the line in a row, the bank, the rank,
-//! the row. Rows are numbered through all banks of a channel, so that a row's number tells its bank too.
+//! the row. Rows are numbered through all banks of a channel, so that a row's number determines its bank too.
 
 use crate::line::Line;
 

@@ -157,7 +157,7 @@ impl Memory {
         self.next_time
     }
 
-    /// Does what is due at `now`, which is [`Memory::next_time`]: gives who was answered, or issues one command.
+    /// Does what is due at `now`, which is [`Memory::next_time`]: returns who was answered, or issues one command.
     #[inline(always)]
     pub fn step(&mut self, now: Ps) -> Option<Handle> {
         if self.upstream.is_some() {

@@ -53,7 +53,7 @@ impl ReadPaths {
         }
     }
 
-    /// A bank was given a command.
+    /// A bank has got a command.
     pub fn command(&mut self, bank: usize) {
         self.commands[bank] += 1;
     }

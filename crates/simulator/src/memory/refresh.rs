@@ -14,7 +14,7 @@ struct Unit {
 }
 
 impl Unit {
-    /// The next refresh takes place; gives its start. One that was kept waiting until the next is due takes its time all the
+    /// The next refresh takes place; returns its start. One that was kept waiting until the next is due takes its time all the
     /// same.
     #[inline(always)]
     fn refresh(&mut self, every: Ps, length: Ps) -> Ps {

@@ -94,7 +94,7 @@ impl SideCache {
         true
     }
 
-    /// Takes a line that is to be written, which [`SideCache::takes_write`]; gives the changed line that made room.
+    /// Takes a line that is to be written, which [`SideCache::takes_write`]; returns the changed line that made room.
     pub fn write(&mut self, line: Line) -> Option<Line> {
         match self.cache.find(line) {
             Some(place) => {
@@ -105,7 +105,7 @@ impl SideCache {
         }
     }
 
-    /// Takes a line that was read; gives the changed line that made room.
+    /// Takes a line that was read; returns the changed line that made room.
     pub fn fetched(&mut self, line: Line) -> Option<Line> {
         if self.holds(line) { None } else { self.fill(line, false) }
     }

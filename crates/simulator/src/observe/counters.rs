@@ -117,7 +117,7 @@ impl CoreCounters {
         self.l1_hits += 1;
     }
 
-    /// Counts a line that was taken away.
+    /// Counts a line that was invalidated.
     #[inline]
     pub(crate) fn lost(&mut self, cause: Cause) {
         *match cause {
@@ -150,7 +150,7 @@ pub struct FrontCounters {
     pub samples: u64,
     /// Lines that the accesses of samples read from memory; of sampled passes those of their windows only.
     pub sample_memory_reads: u64,
-    /// Accesses that went forward without time, between the windows of sampled passes. Nothing else counts them.
+    /// Accesses that were fast-forwarded, between the windows of sampled passes. Nothing else counts them.
     pub forwarded_accesses: u64,
 }
 

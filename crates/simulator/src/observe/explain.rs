@@ -191,7 +191,7 @@ impl Explainer {
         self.further = 0;
     }
 
-    /// A sample has ended, by the engine's own time. `names` tells what a line of data is, if it is anything else.
+    /// A sample has ended, by the engine's own time. `names` returns what a line of data is, if it is anything else.
     pub fn ended(&mut self, ticks: u64, began: Ps, ended: Ps, names: impl Fn(Line) -> LineRole) {
         let shortest = self.longest.last().map_or(0, |longest| longest.ticks);
         let full = self.longest.len() == self.most;

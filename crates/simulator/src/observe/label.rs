@@ -7,9 +7,9 @@ pub const CLASS_BITS: u32 = 5;
 /// Bits of a monitor number.
 pub const MONITOR_BITS: u32 = 7;
 
-/// The most classes that can be told apart (CLOS, DSU scheme ID, MPAM PARTID).
+/// The most classes that can be distinguished (CLOS, DSU scheme ID, MPAM PARTID).
 pub const MOST_CLASSES: usize = 1 << CLASS_BITS;
-/// The most monitors that can be told apart (RMID, MPAM PMG).
+/// The most monitors that can be distinguished (RMID, MPAM PMG).
 pub const MOST_MONITORS: usize = 1 << MONITOR_BITS;
 
 /// A class and a monitor.

@@ -2,14 +2,14 @@
 
 use crate::line::Line;
 
-/// More passes of a window are not told apart.
+/// More passes of a window are not distinguished.
 const MOST_PASSES: u64 = 64;
 
 /// What was seen in time of lines that the target touches seldom, for the filter of a cluster and that of the interconnect.
 /// Lines that every pass touches tell little: the target itself is at work in their sets, and brings them back at once.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct BackInvalidations {
-    /// Lines that are looked at since the last jump, and which filters had an entry of them then.
+    /// Lines that are looked at since the last skip, and which filters had an entry of them then.
     watched: Vec<(Line, [bool; 2])>,
     /// Steps of neighbours through the set of a line that had an entry.
     passes: [f64; 2],

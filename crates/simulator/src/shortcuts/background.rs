@@ -55,7 +55,7 @@ impl Background {
     }
 }
 
-/// Lets a program go forward, from its next event on, through what comes before its events, which touch these lines; false
+/// Fast-forwards a program, from its next event on, through what comes before its events, which touch these lines; false
 /// if its core prefetches, which depends on all accesses, or it takes no samples: then the background is what counts.
 pub fn forward_background(program: &mut Program, passed: &Passed, event: &[EventLine], data_bytes: u64) -> bool {
     if program.recorder.is_none() || program.front.as_ref().is_some_and(|front| front.prefetchers.is_some()) {
@@ -83,7 +83,7 @@ impl Detour for Background {
         Some(0)
     }
 
-    /// Goes forward without time until few accesses are left before the next event.
+    /// Fast-forwards until few accesses are left before the next event.
     fn leave(&mut self, program: &mut Program, _number: u64, world: &mut World) {
         let Some([data, calls]) = program.stream.before_event() else { return };
         let before = Before::new(world);

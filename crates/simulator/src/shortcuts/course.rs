@@ -1,4 +1,4 @@
-//! How a neighbour's steps go through the sets of caches, and how far it can jump without coming to one of some lines.
+//! How a neighbour's steps go through the sets of caches, and how far it can skip ahead without coming to one of some lines.
 
 use crate::line::Line;
 

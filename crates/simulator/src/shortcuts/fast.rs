@@ -29,7 +29,7 @@ const MOST_EDGES: u64 = 1024;
 const EDGE: u64 = 4;
 
 impl Engine {
-    /// Lets neighbours skip what cannot touch the target, or a lone target go forward to its events without time (see
+    /// Lets neighbours skip what cannot affect the target, or fast-forwards a lone target to its events (see
     /// `docs/simulator.md`); false if these programs on this platform cannot, and then everything is simulated as before.
     /// Times of samples, of [`Engine::advance`] and of [`Engine::now_ps`] include what was skipped, and not what went
     /// forward; of the counters only `skipped_accesses` and `forwarded_accesses` do.
@@ -45,7 +45,7 @@ impl Engine {
         true
     }
 
-    /// Lets a lone target with events go forward to them, if it is one and can.
+    /// Fast-forwards a lone target with events to them, if it is one and can.
     fn forward_background(&mut self) -> bool {
         let ([Running::Stream(alone)], [started]) = (&mut self.running[..], &self.programs[..]) else { return false };
         let Pattern::Random { data_bytes, .. } = &started.pattern else { return false };
@@ -129,8 +129,8 @@ impl Engine {
         let needed = self.quiet_lines().filter(|_| until > self.now);
         let jump = needed.and_then(|needed| Some((self.jump(skip, until, &needed)?, needed)));
         let Some((Jump { length, steps, walked, surveyed }, needed)) = jump else { return Ps::ZERO };
-        // Where it surveys, a neighbour meets nothing of what the others have in their own caches: they have jumped
-        // over these sets.
+        // Where it surveys, a neighbour meets nothing of what the others have in their own caches: they have skipped
+        // these sets.
         if !surveyed {
             self.count_back_invalidations(skip, &walked);
         }
@@ -162,7 +162,7 @@ impl Engine {
         skip.plan(self.now, until - self.now, at, needed)
     }
 
-    /// The lines of the target's passes; none if something else is under way.
+    /// The lines of the target's passes; none if something else is in progress.
     fn quiet_lines(&self) -> Option<Vec<Line>> {
         let tick = self.running.iter().find_map(|program| match program {
             Running::Tick(tick) => Some(tick),
@@ -179,7 +179,7 @@ impl Engine {
     }
 
     /// Shared caches forget what neighbours left, in sets without a line of the target's passes: in those that each has
-    /// walked since the last jump, and in those where it lands.
+    /// walked since the last skip, and in those where the skip ends.
     fn forget_edges(&mut self, skip: &Skip, needed: &[Line], walked: &[(u64, u64)], steps: &[u64]) {
         for ((program, walked), steps) in skip.programs().zip(walked).zip(steps) {
             let (first, last) = self.iterations(program, *walked);
@@ -190,7 +190,7 @@ impl Engine {
         }
     }
 
-    /// What neighbours have in caches of their own leaves these for the lines of the sets that they jump over, as far as that
+    /// What neighbours have in caches of their own leaves these for the lines of the sets that they skip, as far as that
     /// is seen in sets of the target's passes.
     fn lose_own(&mut self, skip: &mut Skip, needed: &[Line], walked: &[(u64, u64)], steps: &[u64]) {
         let programs: Vec<_> = skip.programs().collect();
@@ -244,7 +244,7 @@ impl Engine {
         counts.seen(lost, |line, filter| {
             let Some(sets) = sets[filter] else { return 0 };
             let passes = |(walker, (first, last)): &&(usize, (u64, u64))| {
-                // The first and the last step are not whole, and of the last but one lines may be under way.
+                // The first and the last step are not whole, and of the last but one lines may be in flight.
                 skip.passes(*walker, (first + 1, last.saturating_sub(first + 2)), line, sets as u64)
             };
             walked.iter().filter(passes).count() as u64
@@ -252,7 +252,7 @@ impl Engine {
         skip.back_invalidations = counts;
     }
 
-    /// The target loses lines, apart from those of its quiet passes, whose sets are jumped over.
+    /// The target loses lines, apart from those of its quiet passes, whose sets are skipped.
     fn pass_over_seldom_lines(&mut self, skip: &mut Skip, steps: &[u64]) {
         let walks: Vec<_> =
             skip.programs().map(|program| (self.running[program].core(), self.iteration(program))).collect();
@@ -294,7 +294,7 @@ impl Shortcut for Skip {
 }
 
 /// Whether so many of the accesses that take their time before an event reach the memory that its rows and its refreshes are
-/// where they would be if all did: the others go forward without a word to it.
+/// where they would be if all did: the others are fast-forwarded and do not reach it.
 fn memory_hears(platform: &Platform, program: &Program) -> bool {
     let Pattern::Random { data_bytes, code_bytes, code_calls, .. } = program.pattern else { return false };
     let caches: u64 = platform.caches(program.core).iter().map(|cache| cache.size_bytes).sum();

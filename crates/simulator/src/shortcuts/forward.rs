@@ -17,7 +17,7 @@ use crate::core::world::World;
 use crate::line::Line;
 use crate::observe::counters::{CoreCounters, SharedCounters};
 
-/// What going forward must not change: counts, and modes that depend on how much happens in a time.
+/// What fast-forwarding must not change: counts, and modes that depend on how much happens in a time.
 pub struct Before {
     counts: Vec<CoreCounters>,
     shared: SharedCounters,

@@ -15,9 +15,9 @@ use crate::time::Ps;
 
 /// A pass that is measured in windows.
 ///
-/// Before each window the program warms up. When to begin with that, the pace of the last stretch in time tells; as it may
+/// Before each window the program warms up. The pace of the last stretch in time decides when that begins; as it may
 /// have changed, the program looks again after each part of a warm-up that is in time, and if the window is still far it
-/// goes forward once more. The first stretch begins with the pass, and gives the first pace.
+/// fast-forwards once more. The first stretch begins with the pass, and sets the first pace.
 #[derive(Debug, Clone)]
 pub struct SampledPass {
     sampling: PassSampling,
@@ -27,7 +27,7 @@ pub struct SampledPass {
     random: Xorshift,
     /// By how many accesses the windows of this pass are late.
     offset: u64,
-    /// Accesses, and instructions, that the stream has given in this pass.
+    /// Accesses, and instructions, that the stream has returned in this pass.
     position: u64,
     instructions: u64,
     /// The number of the window that is open or comes next.
@@ -51,7 +51,7 @@ pub struct SampledPass {
 struct Warming {
     /// Stretches without time that were made.
     stretches: usize,
-    /// The program rests until all have gone forward together, itself up to this access.
+    /// The program rests until all have been fast-forwarded together, itself up to this access.
     together: Option<u64>,
     /// When it began, in the engine's time, and what stretches without time stood for since.
     since: Ps,
@@ -69,7 +69,7 @@ struct Open {
     warmed: [Ps; 2],
 }
 
-/// The distance to a window, in distances of a warm-up, from which on a program goes forward.
+/// The distance to a window, in distances of a warm-up, from which on a program fast-forwards.
 const FAR: u64 = 2;
 
 impl SampledPass {
@@ -95,7 +95,7 @@ impl SampledPass {
         }
     }
 
-    /// Between windows: gives the access to go forward to, or stays in detail.
+    /// Between windows: returns the access to fast-forward to, or stays in detail.
     fn approach(&mut self, now: Ps, reads: u64) -> Option<u64> {
         self.look_at = Ps::NEVER;
         self.warming = Warming { since: now, ..Warming::default() };
@@ -196,12 +196,12 @@ impl SampledPass {
         false
     }
 
-    /// Whether it rests until all programs go forward together.
+    /// Whether it rests until all programs fast-forward together.
     pub fn waits_for_others(&self) -> bool {
         self.warming.together.is_some()
     }
 
-    /// How long all are to go forward together.
+    /// How long all are to fast-forward together.
     pub fn time_together(&self) -> Ps {
         self.warming.together.map_or(Ps::ZERO, |upto| self.time_of(upto.saturating_sub(self.position)))
     }
@@ -218,7 +218,7 @@ impl SampledPass {
         }
     }
 
-    /// All have gone forward together for so long: what follows is in time.
+    /// All have fast-forwarded together for so long: what follows is in time.
     pub fn went_together(&mut self, now: Ps, length: Ps) {
         self.warming.together = None;
         self.warming.stretches += 1;
@@ -226,7 +226,7 @@ impl SampledPass {
         self.in_detail(now);
     }
 
-    /// The others cannot go forward: what is left of this warm-up is in time.
+    /// The others cannot fast-forward: what is left of this warm-up is in time.
     pub fn goes_alone(&mut self, now: Ps) {
         self.warming.together = None;
         self.in_detail(now);
@@ -280,7 +280,7 @@ impl Detour for SampledPass {
         }
     }
 
-    /// A pass begins whose first counter value has just been read: the access to go forward to, if there is one.
+    /// A pass begins whose first counter value has just been read: the access to fast-forward to, if there is one.
     #[inline(never)]
     fn begin(&mut self, now: Ps, reads: u64) -> Option<u64> {
         let room = self.sampling.room(self.pass).unwrap_or(0);
@@ -290,7 +290,7 @@ impl Detour for SampledPass {
         self.approach(now, reads)
     }
 
-    /// A window begins or ends, or its distance is looked at: the access to go forward to, if there is one.
+    /// A window begins or ends, or its distance is looked at: the access to fast-forward to, if there is one.
     #[inline(never)]
     fn turn(&mut self, now: Ps, reads: u64) -> Option<u64> {
         if self.open.is_some() {
@@ -325,7 +325,7 @@ impl Detour for SampledPass {
         Some(measured)
     }
 
-    /// Goes forward without time until the stream has returned so many accesses, or to the end of the pass.
+    /// Fast-forwards until the stream has returned so many accesses, or to the end of the pass.
     fn leave(&mut self, program: &mut Program, until: u64, world: &mut World) {
         let before = Before::new(world);
         let from = self.position;

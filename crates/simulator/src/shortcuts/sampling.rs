@@ -1,8 +1,8 @@
-//! Sampled simulation: a target's pass is measured in windows, and goes forward between them without time.
+//! Sampled simulation: a target's pass is measured in windows, and fast-forwarded between them.
 //!
 //! After Wunderlich et al., "SMARTS: Accelerating Microarchitecture Simulation via Rigorous Statistical Sampling" (ISCA
 //! 2003): systematic windows, caches that are kept warm functionally, and a detailed warm-up before each window. There a
-//! warm-up fills a pipeline; here it also gives neighbours the time to take back what they hold of shared caches.
+//! warm-up fills a pipeline; here it also lets neighbours take back what they hold of shared caches.
 
 use waykeeper_workload::Xorshift;
 
@@ -24,7 +24,7 @@ pub struct PassSampling {
     pub accesses: u64,
     /// Picoseconds before each, in full detail.
     pub warm_up_ps: u64,
-    /// Most of that goes by without time: all programs go forward together, each at the pace that it had in time.
+    /// Most of that goes by without time: all programs fast-forward together, each at the pace that it had in time.
     pub functional: bool,
     /// Decides where in its share of the pass each window lies; the windows of equal seeds lie at equal accesses.
     pub seed: u64,
@@ -44,7 +44,7 @@ impl PassSampling {
 
 impl Engine {
     /// Measures the target in windows from now on: its samples are estimates of whole passes, and
-    /// [`Engine::estimates`] tells what they rest on. To be called before anything has run.
+    /// [`Engine::estimates`] shows what they rest on. To be called before anything has run.
     ///
     /// # Errors
     /// A target that is no trace or takes no samples, windows that do not fit into a pass, and samples that are explained.

@@ -1,18 +1,18 @@
-//! The fast path: neighbours skip what cannot touch the target.
+//! The fast path: neighbours skip what cannot affect the target.
 //!
 //! A way hammer spends nearly all its time in sets in which the target has no line. What happens there changes no state
 //! that the target could notice: no set of a cache or filter that holds its lines, and, once things have settled again,
 //! not how the neighbours stand to each other. So while the target is quiet and every neighbour is far from the sets of
-//! the lines that the target holds, all of them jump ahead together, each as far as its own pace takes it in the same
+//! the lines that the target holds, all of them skip ahead together, each as far as its own pace takes it in the same
 //! time; the passes that the target makes meanwhile are counted. Around the target's sets everything is simulated.
-//! What a neighbour has in caches of its own goes outward when the lines that it jumps over would push it out.
-//! Around sets of lines that it touches seldom (the counts of long passes) it is not: who jumps over one takes the line
-//! away, as so many lines in a set nearly always do. And what the neighbours leave in sets of shared caches without a line
+//! What a neighbour has in caches of its own goes outward when the lines that it skips would evict it.
+//! Around sets of lines that it touches seldom (the counts of long passes) it is not: who skips one evicts the line,
+//! as so many lines in a set nearly always do. And what the neighbours leave in sets of shared caches without a line
 //! of the target goes when they leave, because they may not come by each time: in full nothing of it is there when they
 //! come again.
 //!
 //! Only walks are skipped whose outer loop moves through the sets while the inner loop stays in one, in memory whose sets
-//! follow each other; sets are told apart by as many of the lowest bits as the smallest shared cache or filter has, so that
+//! follow each other; sets are distinguished by as many of the lowest bits as the smallest shared cache or filter has, so that
 //! a line meets the target's nowhere where they could meet. What is assumed: the
 //! pace of the last windows holds through the skip, and neighbours of the same kind with the same walk keep step with each
 //! other, as they do in full where they are served in turns. `docs/simulator.md` compares it with the full path.
@@ -27,11 +27,11 @@ use crate::shortcuts::course::Course;
 use crate::time::Ps;
 
 /// The pace is a mean over about so many surveys: windows in which nobody comes near the target's sets, at places that are
-/// spread evenly over what is jumped over. Where walkers meet in a bank of the memory decides on their pace, and so the
+/// spread evenly over what is skipped. Where walkers meet in a bank of the memory decides on their pace, and so the
 /// places where they do.
 const SURVEYS: f64 = 64.0;
 
-/// Steps that are jumped over between two surveys, in the mean: at first, while few were made, and later. Their number is
+/// Steps that are skipped between two surveys, in the mean: at first, while few were made, and later. Their number is
 /// drawn, because any that is always the same can keep step with the rounds of a walk.
 const TO_SURVEY: [u64; 2] = [32, 256];
 
@@ -48,7 +48,7 @@ const FEW: f64 = 16.0;
 /// Steps of a survey.
 const SURVEY: f64 = 3.0;
 
-/// A window is at least so long: what a skip disturbed has settled, and the pace can be told.
+/// A window is at least so long: what a skip changed has settled, and the pace can be measured.
 const LEAST_WINDOW: Ps = Ps::new(5_000_000);
 
 /// The time between two looks at whether all may skip.
@@ -108,14 +108,14 @@ pub struct At {
     pub steps: f64,
 }
 
-/// A jump that all can make.
+/// A skip that all can make.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Jump {
     /// How far it leads.
     pub length: Ps,
     /// Steps of each walker.
     pub steps: Vec<u64>,
-    /// The iterations that each has walked since the jump before, first and last.
+    /// The iterations that each has walked since the skip before, first and last.
     pub walked: Vec<(u64, u64)>,
     /// Whether that was a survey.
     pub surveyed: bool,
@@ -129,7 +129,7 @@ pub struct Skip {
     /// Time in the surveys, and how many were made.
     time: f64,
     surveys: f64,
-    /// Whether this window is one, and steps that may be jumped over until the next.
+    /// Whether this window is one, and steps that may be skipped until the next.
     is_survey: bool,
     to_survey: u64,
     random: Xorshift,
@@ -173,7 +173,7 @@ impl Skip {
         let free: Vec<u64> =
             self.walkers.iter().zip(&at).map(|(walker, at)| walker.free(at.iteration, lines)).collect();
         if free.contains(&0) {
-            // The first one tells the pace until there is another.
+            // The first one shows the pace until there is another.
             self.is_survey &= self.surveys == 0.0;
             return None;
         }
@@ -256,8 +256,8 @@ impl Skip {
         }
     }
 
-    /// A walker has walked steps that began at these lines, and jumps over more: those after an iteration, until so many on.
-    /// Gives the lines of the simulated steps, of now and before, that its own caches lose to those that it jumps over; the
+    /// A walker has walked steps that began at these lines, and skips more: those after an iteration, until so many on.
+    /// Returns the lines of the simulated steps, of now and before, that its own caches lose to those that it skips; the
     /// last of these caches has so many sets.
     pub fn lost(
         &mut self,
@@ -343,7 +343,7 @@ mod tests {
         ];
         let mut skip = Skip::new(walkers, 2, Ps::ZERO, |_| 0.0);
         // Steps 10 to 12 began at lines 110 to 112; of 64 sets of its own, step 74 is the first to come to that of 110. The
-        // step at which a jump ends is simulated.
+        // step at which a skip ends is simulated.
         let mut lost = |walker, walked: &[u32], to| -> Vec<u32> {
             let walked = walked.iter().copied().map(Line::new);
             skip.lost(walker, walked, to, 64).into_iter().map(Line::number).collect()
@@ -351,7 +351,7 @@ mod tests {
         assert_eq!(lost(0, &[110, 111, 112], (12, 62)), [0; 0]);
         assert_eq!(lost(0, &[], (12, 63)), [110]);
         assert_eq!(lost(0, &[], (12, 500)), [111, 112]);
-        // A step in the same set of its own has pushed out what an earlier one left there: 174 is 64 behind 110.
+        // A step in the same set of its own has evicted what an earlier one left there: 174 is 64 behind 110.
         assert_eq!(lost(0, &[110, 174], (12, 62)), [0; 0]);
         assert_eq!(lost(0, &[], (12, 500)), [174]);
         // Where colours keep it apart, nobody meets what leaves.

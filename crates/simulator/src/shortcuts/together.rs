@@ -1,5 +1,5 @@
 //! Warm-ups before the windows of a pass, mostly without time: the target rests at their beginning, its neighbours come to
-//! rest, and all go forward together, each at the pace that it had in time. The clock stands still meanwhile.
+//! rest, and all fast-forward together, each at the pace that it had in time. The clock stands still meanwhile.
 
 use crate::core::program::Program;
 use crate::engine::Engine;
@@ -15,7 +15,7 @@ use crate::time::Ps;
 /// How often the target is asked whether it rests.
 const LOOK: Ps = Ps::new(1_000_000);
 
-/// Lets all programs go forward together when the target asks for it.
+/// Fast-forwards all programs together when the target asks for it.
 #[derive(Debug, Clone)]
 struct Together {
     /// The number of the target.
@@ -69,7 +69,7 @@ impl Engine {
         })
     }
 
-    /// All programs go forward, from a time on that stands still, up to the access that the target asked for.
+    /// All programs fast-forward, from a time on that stands still, up to the access that the target asked for.
     fn go_together(&mut self, target: usize) {
         let before = Before::new(&mut self.world);
         let now = self.now;

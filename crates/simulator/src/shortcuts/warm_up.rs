@@ -1,4 +1,4 @@
-//! Warm-up without time: short stretches in time show how fast each program goes; between them all programs go forward at
+//! Warm-up without time: short stretches in time show how fast each program goes; between them all programs fast-forward at
 //! that pace, access by access, through caches, filters and TLBs that change as usual.
 //!
 //! The clock runs on over such a stretch: periods, refreshes and samples see one continuous time, and the memory is idle
@@ -129,7 +129,7 @@ impl Engine {
         })
     }
 
-    /// All programs go forward from one time to another, without simulating it.
+    /// All programs fast-forward from one time to another, without simulating it.
     fn go_forward(&mut self, from: Ps, until: Ps) {
         let before = Before::new(&mut self.world);
         let mut next: Vec<Ps> = Vec::with_capacity(self.running.len());

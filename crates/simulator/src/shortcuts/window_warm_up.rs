@@ -1,4 +1,4 @@
-//! How the warm-up before a window is divided: stretches without time, in which all programs go forward together, slices
+//! How the warm-up before a window is divided: stretches without time, in which all programs fast-forward together, slices
 //! in time between them, which show how fast each goes, and a last part in time, in which queues and rows settle.
 
 use crate::time::Ps;

@@ -49,7 +49,7 @@ impl ClassWays {
         self.plan();
     }
 
-    /// Gives reserved ways back to the classes that had them.
+    /// Returns reserved ways to the classes that had them.
     pub fn release(&mut self, ways: u32) {
         self.reserved &= !ways;
         self.plan();
@@ -60,7 +60,7 @@ impl ClassWays {
         self.reserved
     }
 
-    /// Lets a class fill other ways with data for a moment, whatever is reserved; gives those before.
+    /// Lets a class fill other ways with data for a moment, whatever is reserved; returns those before.
     pub fn swap_data(&mut self, class: usize, ways: u32) -> u32 {
         std::mem::replace(&mut self.fills[class][0], ways)
     }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use crate::line::Line;
 
-/// log2 of the lines that are told apart: 4 KiB of 64-byte lines, and no more than a page of any.
+/// log2 of the lines that are distinguished: 4 KiB of 64-byte lines, and no more than a page of any.
 const BLOCK_LOG2: u32 = 6;
 
 /// The blocks of memory that hold instructions of programs.

@@ -80,7 +80,7 @@ impl<const W: usize, T: Copy + Default> CacheSet<W, T> {
         self.used |= 1 << way;
     }
 
-    /// Empties a way, whose line no longer is one that must not make room; gives what was known of it.
+    /// Empties a way, whose line no longer is one that must not make room; returns what was known of it.
     #[inline(always)]
     pub fn take(&mut self, way: usize) -> T {
         self.lines[way & (W - 1)] = Line::EMPTY;
@@ -180,7 +180,7 @@ impl<T: Copy + Default> Rows<T> {
         way.map(|way| SetWay { set: set as u32, way: way as u32 })
     }
 
-    /// Takes a line out and gives what was known of it.
+    /// Takes a line out and returns what was known of it.
     #[inline(always)]
     pub fn remove(&mut self, line: Line) -> Option<T> {
         let set = self.set_of(line);

@@ -46,7 +46,7 @@ impl Hierarchy {
         self.nodes.iter().filter_map(|node| node.cache.as_ref())
     }
 
-    /// Whether every shared cache gives up clean lines without a word to the cores.
+    /// Whether every shared cache evicts clean lines without back-invalidation of the cores.
     pub fn can_forget(&self) -> bool {
         self.shared_caches().all(|shared| shared.allocation == Allocation::ExclusiveUntilShared)
     }
@@ -80,7 +80,7 @@ impl Hierarchy {
         sets
     }
 
-    /// A walker, which is a core, has filled sets: those of filters and shared caches, told by their number of sets, for
+    /// A walker, which is a core, has filled sets: those of filters and shared caches, known by their number of sets, for
     /// which `fills` is true of a line of `core`. The line makes room there: in shared caches at once, in filters with a
     /// probability, that of [`Hierarchy::filter_sets`].
     pub fn make_room(

@@ -20,7 +20,7 @@ use crate::time::Ps;
 pub enum NotLocked {
     /// The core uses no cache of the level.
     NoCache,
-    /// The cache gives away what is used.
+    /// The cache moves lines that hit inwards.
     GivesAway,
     /// All of the ways hold locked lines in its set already, or a filter has no entry for it.
     NoRoom,
@@ -94,7 +94,7 @@ impl Hierarchy {
         self.change_ways(level, core, |of| of.reserve(ways));
     }
 
-    /// Opens the locks of ways that were reserved, and gives the ways back to the classes that had them. Lines stay.
+    /// Opens the locks of ways that were reserved, and returns the ways to the classes that had them. Lines stay.
     pub fn release_ways(&mut self, level: u8, core: usize, ways: u32) {
         self.change_ways(level, core, |of| of.release(ways));
         if let Some(cache) = self.level(level, core) {
@@ -197,7 +197,7 @@ impl Hierarchy {
         }
     }
 
-    /// Lets a core's data fill these ways at a place; gives those before.
+    /// Lets a core's data fill these ways at a place; returns those before.
     fn ways_at(&mut self, core: usize, to: To, ways: u32) -> u32 {
         let class = usize::from(self.label(core).class);
         match to {

@@ -60,14 +60,14 @@ impl Hierarchy {
         }
     }
 
-    /// An inclusive cache has lost a line: everything further in loses it too, instruction copies not left out. Gives the
+    /// An inclusive cache has lost a line: everything further in loses it too, instruction copies not left out. Returns the
     /// flags of the copies there.
     pub(super) fn lose_inside(&mut self, node: usize, out: Evicted) -> Flags {
         let units = self.give_up_entry(node, out.line, true);
         self.take_out_of_units(node, units, out.line, Cause::Inclusion, true)
     }
 
-    /// Takes a node's entry of a line away; gives the units whose caches must be searched for it.
+    /// Removes a node's entry of a line; returns the units whose caches must be searched for it.
     fn give_up_entry(&mut self, node: usize, line: Line, code: bool) -> u32 {
         let owners = self.nodes[node].filter.as_mut().map(|filter| filter.entries.release(line).unwrap_or(0));
         match owners {
@@ -88,7 +88,7 @@ impl Hierarchy {
     }
 
     /// Takes a line out of all snooped caches of a unit, and out of instruction caches if `code` is true or where an
-    /// inclusive cache loses it; gives the flags of its copies.
+    /// inclusive cache loses it; returns the flags of its copies.
     pub(super) fn take_out(&mut self, unit: NodeChild, line: Line, cause: Cause, code: bool) -> Flags {
         match unit {
             NodeChild::Core(core) => self.take_out_of_core(core, line, cause, code),

@@ -99,9 +99,9 @@ pub struct Hierarchy {
     on_chip_from: Line,
     /// Lines to be written to memory since this was last emptied.
     pub writes: Vec<Write>,
-    /// Cores that lost a line since this was last cleared, one bit each, as far as they are told of it.
+    /// Cores that lost a line since this was last cleared, one bit each, of the cores in `hears`.
     pub disturbed: u32,
-    /// The cores of which that is told, one bit each: all, unless somebody says so.
+    /// The cores for which that is recorded, one bit each: all, unless somebody says so.
     pub hears: u32,
     /// Counts by core.
     pub counts: Vec<CoreCounters>,
@@ -272,7 +272,7 @@ impl Hierarchy {
         self.on_chip_from = line;
     }
 
-    /// Gives a core a label, whose class decides which ways it fills from now on. Lines in shared caches keep the label
+    /// Sets the label of a core, whose class decides which ways it fills from now on. Lines in shared caches keep the label
     /// of the core that brought them.
     pub fn set_label(&mut self, core: usize, label: Label) {
         self.labels[core] = self.labels[core] & WATCHED | flags_of(label);

@@ -82,7 +82,7 @@ impl Hierarchy {
         }
     }
 
-    /// Marks every copy in a unit as shared and clean; gives the flags that they had.
+    /// Marks every copy in a unit as shared and clean; returns the flags that they had.
     fn share_unit(&mut self, unit: NodeChild, line: Line) -> Flags {
         let inner = match unit {
             NodeChild::Core(core) => {

@@ -99,7 +99,7 @@ impl Private {
         Found::L1(flags)
     }
 
-    /// A use of a line of the second level that leaves the first alone; gives its flags.
+    /// A use of a line of the second level that leaves the first alone; returns its flags.
     pub fn second(&mut self, line: Line) -> Option<Flags> {
         let l2 = self.l2.as_mut()?;
         let place = l2.cache.find(line)?;
@@ -217,7 +217,7 @@ impl Private {
         }
     }
 
-    /// Takes a line out of the snooped caches; gives the flags of its copies, or None where there was none.
+    /// Takes a line out of the snooped caches; returns the flags of its copies, or None where there was none.
     #[inline(always)]
     pub fn invalidate(&mut self, line: Line) -> Option<Flags> {
         let first = self.l1d.remove(line);
@@ -229,7 +229,7 @@ impl Private {
     }
 
     /// Marks every copy of a line as shared, and clean: whoever asks takes over its changes.
-    /// Gives the flags that the copies had.
+    /// Returns the flags that the copies had.
     pub fn share(&mut self, line: Line) -> Flags {
         self.change(line, DIRTY, SHARED)
     }
@@ -356,7 +356,7 @@ mod tests {
         // L1's older one is 4, which L2 has: nothing more leaves.
         assert_eq!(core.fill(5, 0), [(1, DIRTY | HELD)]);
         assert!(core.caches.l1d.find(Line::new(1)).is_some() && core.l2().find(Line::new(1)).is_none());
-        // L2's oldest is 2; L1 gives up 1, changed, for which L2 then drops its oldest, 3.
+        // L2's oldest is 2; L1 evicts 1, changed, for which L2 then evicts its oldest, 3.
         core.data(5, 0);
         assert_eq!(core.fill(6, 0), [(2, 0), (3, 0)]);
         assert!(core.l2().find(Line::new(1)).is_some());

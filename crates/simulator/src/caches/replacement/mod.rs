@@ -9,7 +9,7 @@ use waykeeper_workload::Xorshift;
 
 use crate::bits::bits;
 
-/// The interval that a re-reference interval prediction of two bits gives to a line that was just filled.
+/// The interval that a re-reference interval prediction of two bits assigns to a line that was just filled.
 const LONG: u8 = 2;
 /// The interval of a line that makes room.
 const DISTANT: u8 = 3;

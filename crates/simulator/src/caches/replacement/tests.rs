@@ -67,7 +67,7 @@ fn random_reaches_every_allowed_way_and_no_other() {
     assert_eq!(seen, 0b1010_0110);
 }
 
-/// Fills and uses as a cache would make them: empty ways first, then victims. Gives the way that each line took.
+/// Fills and uses as a cache would make them: empty ways first, then victims. Returns the way that each line took.
 fn ways_taken(kind: Replacement, ways: usize, mask: u32, lines: &[u32]) -> Vec<usize> {
     let mut policy = Policy::new(kind);
     let mut random = Xorshift::new(0);

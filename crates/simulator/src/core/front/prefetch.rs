@@ -182,7 +182,7 @@ mod tests {
         let stride = || Prefetcher::new(PrefetcherKind::Stride, 2, 2, 2, 2);
         let mut of = Prefetchers::new(vec![stride()], 64).unwrap();
         assert_eq!(wishes(&mut of, &[0, 3]), [0; 0]);
-        // Another page in between does not disturb; 6 is the second step of 3.
+        // Another page in between does not interfere; 6 is the second step of 3.
         assert_eq!(wishes(&mut of, &[640, 6]), [9, 12]);
         // A step of 1 is new, and a repeated miss is no step.
         assert_eq!((wishes(&mut of, &[7]), wishes(&mut of, &[7])), (vec![], vec![]));

@@ -58,7 +58,7 @@ impl StreamDetector {
         }
     }
 
-    /// The present line is left; gives it if its stores wait and are to go as usual.
+    /// The present line is left; returns it if its stores wait and are to go as usual.
     pub fn leave(&mut self) -> Option<Line> {
         let line = self.line.take()?;
         if self.words == self.all_words {

@@ -226,7 +226,7 @@ mod tests {
         };
         use Looked::{Found, Missed};
         use Side::{Data, Instructions};
-        // A miss is told by the common one, after the 5 cycles that a hit there takes.
+        // The common TLB decides on a TLB miss, after the 5 cycles that a hit there takes.
         for (side, page, cycles) in [
             (Data, 1, Missed(5)),
             (Data, 1, Found(0)),

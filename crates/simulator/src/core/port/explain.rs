@@ -1,4 +1,4 @@
-//! What a port tells whoever explains samples, where anybody does.
+//! What a port reports to whoever explains samples, where anybody does.
 
 use crate::caches::access::{Answer, Want};
 use crate::core::mshrs::MOST_MSHRS;
@@ -10,7 +10,7 @@ use crate::observe::explain::{From, LineRole, Part, losses_of};
 use crate::time::Ps;
 
 impl Port {
-    /// Tells the world's explainer of a miss.
+    /// Reports a miss to the world's explainer.
     #[cold]
     #[inline(never)]
     pub(super) fn explain(

@@ -29,7 +29,7 @@ pub enum Issued {
     /// Memory will answer into this MSHR, which an earlier access waits for too.
     Joined(usize),
     /// A filter has no entry, a shared cache can wait for no further line, or another core waits for the line:
-    /// [`Port::retry_after`] tells when to try again.
+    /// [`Port::retry_after`] returns when to try again.
     Blocked,
     /// All MSHRs are taken, one of them until this time (or [`Ps::NEVER`], if all wait for memory).
     Full(Ps),
@@ -276,7 +276,7 @@ impl Port {
         self.mshrs.take_over(before.mshrs);
     }
 
-    /// A fill of `filled` has come. If that may unblock this core, gives the time of its next attempt: the requester
+    /// A fill of `filled` has come. If that may unblock this core, returns the time of its next attempt: the requester
     /// tries at fixed intervals, and only the first attempt after a fill into the same set can succeed.
     #[inline(always)]
     pub fn retry_after(&mut self, filled: Option<Line>, world: &mut World, now: Ps) -> Option<Ps> {
@@ -293,7 +293,7 @@ impl Port {
         Some(at)
     }
 
-    /// Memory has answered an MSHR; gives the line.
+    /// Memory has answered an MSHR; returns the line.
     #[inline(always)]
     pub fn answer(&mut self, mshr: usize, world: &mut World, line_bytes: u64, now: Ps) -> Line {
         let Asked { line, want, entry } = self.mshrs.answered(mshr);

@@ -9,7 +9,7 @@ use crate::time::Ps;
 
 impl Port {
     /// Asks for a line on behalf of a prefetcher, if there is an MSHR for it and the line is further away than `level`.
-    /// Gives the MSHR that it takes and when the line is there, or [`Ps::NEVER`] if memory decides.
+    /// Returns the MSHR that it takes and when the line is there, or [`Ps::NEVER`] if memory decides.
     pub fn prefetch(&mut self, world: &mut World, line: Line, level: u8, now: Ps) -> Option<(usize, Ps)> {
         let mshr = self.mshrs.for_prefetch(level, now)?;
         if world.hierarchy.cores[self.core].holds_up_to(level, line) {

@@ -44,7 +44,7 @@ impl Port {
     }
 
     /// A line comes at a time from a cache of this level: the bounded caches before it wait for it. Who waits for one of them
-    /// must hear of it, because nobody tells when it has come.
+    /// must hear of it, because nothing reports when it has come.
     #[inline(never)]
     pub(super) fn take_turns(&self, world: &mut World, level: u8, at: Ps) {
         for cache in &self.limits {

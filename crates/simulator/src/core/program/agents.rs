@@ -44,7 +44,7 @@ impl Program {
         self.core_at = self.now;
     }
 
-    /// A walk reads its next descriptor; or, if it has read the last one, it ends, and true is given.
+    /// A walk reads its next descriptor; or, if it has read the last one, it ends, and true is returned.
     fn walk_on(&mut self, at: usize, world: &mut World) -> bool {
         let now = self.now;
         let front = self.front.as_deref_mut().expect("it walks");

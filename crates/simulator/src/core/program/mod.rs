@@ -85,7 +85,7 @@ pub(crate) enum Op {
     /// All that was begun before ends first.
     Fence,
     Compute(u64),
-    /// A branch was not foreseen; whether it decides on the last load.
+    /// A mispredicted branch; whether it decides on the last load.
     Mispredicted(bool),
     Delay(Ps),
     Period(Ps),
@@ -160,7 +160,7 @@ impl Program {
         }
     }
 
-    /// Acts from `wake` on, up to `horizon` at most: until then nobody else does anything. Gives when its last stretch
+    /// Acts from `wake` on, up to `horizon` at most: until then nobody else does anything. Returns when its last stretch
     /// without a miss began.
     #[inline(never)]
     pub fn run(&mut self, world: &mut World, mut horizon: Ps, samples: &mut dyn SampleReceiver) -> Ps {
@@ -300,7 +300,7 @@ impl Program {
         }
     }
 
-    /// What was begun behind a branch that went the other way was in vain: the core begins again when the branch has its
+    /// Wrong-path work behind a mispredicted branch is discarded: the core begins again when the branch has its
     /// value, and its pipeline is empty then.
     #[inline(never)]
     fn begin_again(&mut self, on_load: bool) -> bool {

@@ -75,7 +75,7 @@ impl Program {
         }
     }
 
-    /// An access meets the caches; `FRONT` tells whether the core has a front, which hears of it.
+    /// An access meets the caches; `FRONT` says whether the core has a front, which hears of it.
     #[inline(always)]
     fn ask_caches<const FRONT: bool>(&mut self, touch: Touch, world: &mut World) -> bool {
         let Touch { line, want, load, blocking, dependent, .. } = touch;
@@ -184,7 +184,7 @@ impl Program {
         true
     }
 
-    /// What comes before the caches; gives whether the core goes on if the access has to wait.
+    /// What comes before the caches; returns whether the core goes on if the access has to wait.
     fn before_caches(&mut self, touch: &mut Touch, world: &mut World) -> Option<bool> {
         if let Some(goes_on) = self.translate(touch) {
             return Some(goes_on);
@@ -233,7 +233,7 @@ impl Program {
         None
     }
 
-    /// Looks for the access's translation; gives whether the core goes on if it is not at hand.
+    /// Looks for the access's translation; returns whether the core goes on if it is not at hand.
     fn translate(&mut self, touch: &Touch) -> Option<bool> {
         if touch.page == NONE {
             return None;
@@ -267,7 +267,7 @@ impl Program {
         }
     }
 
-    /// Tells the prefetchers of an answer, and sends what they wish for.
+    /// Reports an answer to the prefetchers, and sends what they wish for.
     pub(super) fn after_caches(&mut self, touch: Touch, issued: Issued, world: &mut World) -> Issued {
         let front = self.front.as_deref_mut().expect("only called with a front");
         let Some(prefetchers) = &mut front.prefetchers else { return issued };

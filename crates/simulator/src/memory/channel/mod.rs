@@ -155,7 +155,7 @@ impl Channel {
         self.answer_time.min(self.first_time)
     }
 
-    /// Does what is due at `now`, which is [`Channel::next_time`]: gives who was answered, or issues one command.
+    /// Does what is due at `now`, which is [`Channel::next_time`]: returns who was answered, or issues one command.
     #[inline(always)]
     pub fn step(&mut self, now: Ps) -> Option<Handle> {
         if self.answer_time <= now {

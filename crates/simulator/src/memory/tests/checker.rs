@@ -188,7 +188,7 @@ fn parameters() -> impl Strategy<Value = MemoryParameters> {
 /// A request: picoseconds after the one before, its line, whether it writes, whether it goes first.
 type Request = (u64, u32, bool, bool);
 
-/// Gives the memory its requests; returns the lines read, in the order of the answers, and what the dies were told.
+/// Sends the memory its requests; returns the lines read, in the order of the answers, and the commands to the dies.
 fn run(parameters: &MemoryParameters, requests: &[Request]) -> (Vec<u32>, Vec<Command>) {
     let mut memory = Memory::new(parameters);
     let (mut now, mut answered) = (Ps::ZERO, Vec::new());

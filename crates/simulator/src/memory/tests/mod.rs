@@ -1,4 +1,4 @@
-//! Every command that dies are given, checked against every timing constraint by a slow and obvious checker.
+//! Every command to the dies, checked against every timing constraint by a slow and obvious checker.
 
 mod checker;
 

@@ -1,4 +1,4 @@
-//! What going forward leaves in caches, filters and TLBs, beside accesses in time of one core alone.
+//! What fast-forwarding leaves in caches, filters and TLBs, beside accesses in time of one core alone.
 
 use std::path::PathBuf;
 
