@@ -173,7 +173,7 @@ fn exercised(of: &ChannelExercise) -> String {
     };
     let counters: Vec<String> = counters.collect();
     let counters = if counters.is_empty() { "no counter of it in the run".into() } else { counters.join(", ") };
-    let also = if of.also.is_empty() { String::new() } else { format!("; not told apart from {}", of.also.join(", ")) };
+    let also = if of.also.is_empty() { String::new() } else { format!("; inseparable from {}", of.also.join(", ")) };
     let (target, beside, mitigation) = (&of.target, beside(of), &of.mitigation);
     format!("{slowdown}: {target} beside {beside}, mitigation {mitigation}; {effect}; {counters}{also}")
 }

@@ -37,7 +37,7 @@ pub fn preface(report: &KpiReport) -> Preface {
             ("What differs from the guide's machine".into(), report.rows.iter().filter_map(guide).collect()),
             ("Packets".into(), report.rows.iter().filter_map(packets).collect()),
             (
-                "Largest samples, and what else was counted in their blocks".into(),
+                "Largest samples, and other events counted in their blocks".into(),
                 report.rows.iter().flat_map(largest).collect(),
             ),
             ("Not measured".into(), report.refused.clone()),

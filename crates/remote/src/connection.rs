@@ -281,7 +281,7 @@ pub(crate) fn refused(destination: &Destination, said: &str) -> RemoteError {
     } else if said.contains("Host key verification failed") {
         format!("the board's key is unknown here, or is another one: connect once with `ssh {destination}` and look")
     } else if why.is_empty() {
-        return RemoteError::on(destination, "the connection ended without a word of ssh");
+        return RemoteError::on(destination, "the connection ended without a message from ssh");
     } else {
         return RemoteError::on(destination, why);
     };

@@ -9,7 +9,7 @@ use crate::backing::{Backing, BufferMemory, ControlChange, CoreCounts, MonitorCo
 
 /// Where buffers lie and what is drawn at random. A room lives in real time and never repeats exactly: any seed does.
 const SEED: u64 = 1;
-/// What the simulator tells apart (its labels have seven bits for a monitor).
+/// What the simulator distinguishes (its labels have seven bits for a monitor).
 const MONITORS: u8 = 128;
 
 /// The engine of a platform, with nothing running.
@@ -42,7 +42,7 @@ fn why(refused: Refused) -> String {
 }
 
 fn class(class: u32) -> Result<u8, String> {
-    u8::try_from(class).map_err(|_| format!("class {class} is beyond what the simulator tells apart"))
+    u8::try_from(class).map_err(|_| format!("class {class} is beyond what the simulator distinguishes"))
 }
 
 impl Backing for Simulated {

@@ -36,7 +36,7 @@ pub fn mount(arguments: &Mount) -> Result<Exit, Failure> {
         placed.push((load, pid));
     }
     let mut watchdog = Watchdog::start(at).map_err(cannot)?;
-    let stop = stop::on_ctrl_c_or("the mount is taken away");
+    let stop = stop::on_ctrl_c_or("the mount is removed");
     let room = Room::open(RoomSpec::new(platform, kernel), backing).map_err(cannot)?;
     let mounted = room.mount_resctrl(at).map_err(cannot)?;
     watchdog.mounted(mounted.id()).map_err(cannot)?;

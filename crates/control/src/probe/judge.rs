@@ -52,7 +52,7 @@ pub enum ProbeVerdict {
         /// How much stayed.
         survival: Survival,
     },
-    /// It cannot be told.
+    /// The measurement does not decide.
     Inconclusive {
         /// Why.
         reason: String,
@@ -102,7 +102,7 @@ pub fn judge(samples: &ProbeSamples) -> ProbeVerdict {
     if negative.low < positive.high || negative.middle < positive.middle * APART {
         return inconclusive(
             format!(
-                "the controls cannot be told apart: {:.1} ns an access when nobody streams, {:.1} ns when the neighbour streams \
+                "the controls cannot be distinguished: {:.1} ns an access when nobody streams, {:.1} ns when the neighbour streams \
                  in the same class; the chase may lie in a private cache, \
                  the neighbour may not reach it, or other programs push the chase out all the time",
                 positive.middle, negative.middle

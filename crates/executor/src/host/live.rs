@@ -1,4 +1,4 @@
-//! Workloads that run on and on: a target that tells now and then what its samples were like, and neighbours.
+//! Workloads that run on and on: a target that reports now and then what its samples were like, and neighbours.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -54,7 +54,7 @@ impl LiveTarget {
     /// memory is its own, or lies in a region that a cache holds, by the region's device.
     ///
     /// # Errors
-    /// A core or memory that cannot be had, or a workload that cannot run here.
+    /// A core or memory that is unavailable, or a workload that cannot run here.
     pub fn start(pattern: Pattern, core: u32, region: Option<PathBuf>) -> Result<Self, String> {
         let (recent, stop) = (Arc::new(Mutex::new(Recent::default())), Arc::new(AtomicU32::new(0)));
         let (ready, is_ready) = std::sync::mpsc::channel();
@@ -110,7 +110,7 @@ impl LiveNeighbour {
     /// Starts a workload on a core.
     ///
     /// # Errors
-    /// A core or memory that cannot be had, or a workload that cannot run here.
+    /// A core or memory that is unavailable, or a workload that cannot run here.
     pub fn start(pattern: Pattern, core: u32) -> Result<Self, String> {
         if matches!(pattern, Pattern::Packets { .. }) {
             return Err(
@@ -165,7 +165,7 @@ fn lay_out(pattern: &Pattern, core: u32, region: Option<&Path>) -> Result<(Optio
         (_, Some(region)) => Some(Mapping::of_file(region, bytes)),
     };
     let of = region.map_or_else(String::new, |region| format!(" of the locked region {}", region.display()));
-    let cannot = |error| format!("{} KiB{of} cannot be had: {error}", bytes.div_ceil(1024));
+    let cannot = |error| format!("{} KiB{of} is unavailable: {error}", bytes.div_ceil(1024));
     let mapping = mapping.transpose().map_err(cannot)?;
     // SAFETY: both live in the calling thread, which drops the runner first: of two locals the later one goes first.
     let runner = unsafe { Runner::new(pattern, mapping.as_ref(), 1) }.map_err(|error| error.to_string())?;

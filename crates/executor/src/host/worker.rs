@@ -36,7 +36,7 @@ use crate::measure::ExecutorError;
 /// Non-zero once the neighbours are to end. They go on until the target has been observed.
 static NEIGHBOURS_STOP: AtomicU32 = AtomicU32::new(0);
 
-/// Reads a job from standard input, runs it and writes the answer. Gives the exit status.
+/// Reads a job from standard input, runs it and writes the answer. Returns the exit status.
 pub fn worker_main() -> i32 {
     let mut text = String::new();
     let answer = std::io::stdin()
@@ -276,7 +276,7 @@ impl<'scope, 'env> Setup<'scope, 'env> {
             let prepared = lay_out(part, memory, seed ^ (index as u64 + 1));
             match prepared {
                 Ok((mapping, mut runner)) => {
-                    // Neighbours that run in lock step would disturb less than they can.
+                    // Neighbours that run in lock step would interfere less than they can.
                     runner.start_at_outer(Xorshift::new(seed ^ (index as u64 + 1)).next_u64());
                     let name = format!("neighbour on core {}", part.core);
                     let memory = match memory {
@@ -442,13 +442,13 @@ fn lay_out(part: &JobPart, memory: Memory<'_>, seed: u64) -> Result<(Option<Mapp
         (0, _) => None,
         (_, Memory::Own(pages)) => Some(
             Mapping::new(bytes, pages)
-                .map_err(|error| format!("{} MiB of memory cannot be had: {error}", bytes >> 20))?,
+                .map_err(|error| format!("{} MiB of memory is unavailable: {error}", bytes >> 20))?,
         ),
         (_, Memory::Coloured(colours, wanted)) => {
-            Some(colours.memory(bytes, wanted).map_err(|error| format!("coloured memory cannot be had: {error}"))?)
+            Some(colours.memory(bytes, wanted).map_err(|error| format!("coloured memory is unavailable: {error}"))?)
         }
         (_, Memory::Region(region)) => Some(Mapping::of_file(region, bytes).map_err(|error| {
-            format!("{} KiB of the locked region {} cannot be had: {error}", bytes.div_ceil(1024), region.display())
+            format!("{} KiB of the locked region {} is unavailable: {error}", bytes.div_ceil(1024), region.display())
         })?),
     };
     // SAFETY: the mapping is this thread's own, and callers drop the runner before the mapping.
@@ -530,7 +530,7 @@ fn went_on(externals: &mut [(String, External)]) -> Result<(), String> {
     })
 }
 
-/// Processor time of each command's process tree so far. The target's thread does not read it: that would disturb it.
+/// Processor time of each command's process tree so far. The target's thread does not read it: that would slow it.
 fn cpu_times(externals: &[(String, External)]) -> Vec<Option<Duration>> {
     externals.iter().map(|(_, external)| external.cpu_time()).collect()
 }

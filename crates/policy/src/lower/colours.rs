@@ -65,7 +65,7 @@ fn cores(class: &AssignedClass) -> Option<String> {
 const UNCHECKED: &str =
     "The names of the fields were not checked against the hypervisor's own headers: compile it with them first.";
 const UNCHECKED_XL: &str =
-    "xl's parser takes this form; that it knows llc_colors (since 4.20) was not checked: `xl create -n` tells.";
+    "xl's parser takes this form; that it knows llc_colors (since 4.20) was not checked: `xl create -n` shows it.";
 
 /// As parameters of Xen and lines of its domains' configurations (Xen, docs/misc/cache-coloring.rst). The others are dom0
 /// and Xen itself, which takes the highest of their colours. The document's `llc-colors` is the property of a device tree; xl's
@@ -216,7 +216,7 @@ fn cache_regions(assignment: &Assignment, offer: &Offer) -> Result<Lowered, Refu
         return Err(Refusal::lacking("classes", message));
     }
     if assignment.mount.cdp {
-        return Err(Refusal::lacking("classes", "Jailhouse gives code and data the same ways"));
+        return Err(Refusal::lacking("classes", "Jailhouse assigns code and data the same ways"));
     }
     let mut lines = Vec::new();
     let mut text = super::c_comment(assignment, &["Regions of the L3 in bits of its capacity mask.", UNCHECKED]);

@@ -1,5 +1,5 @@
-//! As system registers of an Arm DynamIQ Shared Unit. Classes are scheme IDs: a core tells its own in
-//! CLUSTERTHREADSID_EL1, CLUSTERPARTCR_EL1 gives scheme IDs groups of ways, CLUSTERBUSQOS_EL1 priorities.
+//! As system registers of an Arm DynamIQ Shared Unit. Classes are scheme IDs: a core has its own in
+//! CLUSTERTHREADSID_EL1, CLUSTERPARTCR_EL1 assigns groups of ways to scheme IDs, CLUSTERBUSQOS_EL1 priorities.
 
 use crate::assignment::Assignment;
 use crate::mask::Mask;
@@ -11,7 +11,7 @@ use super::{Form, Lowered, ScriptLine};
 
 /// Scheme IDs of a DSU.
 const SCHEMES: u32 = 8;
-/// Groups of ways that CLUSTERPARTCR_EL1 tells apart.
+/// Groups of ways that CLUSTERPARTCR_EL1 distinguishes.
 const GROUPS: u32 = 4;
 
 /// Writes for a cluster, in the order in which a core does them.
@@ -31,7 +31,7 @@ pub(super) struct Cluster {
 pub(super) fn cluster(assignment: &Assignment, offer: &Offer) -> Result<Cluster, Refusal> {
     let classes = assignment.classes.len() as u32;
     if classes > SCHEMES {
-        let message = format!("{classes} classes with the others, and a DSU tells {SCHEMES} scheme IDs apart");
+        let message = format!("{classes} classes with the others, and a DSU distinguishes {SCHEMES} scheme IDs");
         return Err(Refusal::lacking("classes", message));
     }
     let mut shared = Vec::new();

@@ -12,7 +12,7 @@ use super::{Form, Lowered, ScriptLine, hwp, is_cat};
 const L3_MASK: u32 = 0xc90;
 /// IA32_L2_QOS_MASK_0, numbered likewise.
 const L2_MASK: u32 = 0xd10;
-/// IA32_L2_QOS_EXT_BW_THRTL_0: what is taken away, in percent.
+/// IA32_L2_QOS_EXT_BW_THRTL_0: the reduction, in percent.
 const MBA: u32 = 0xd50;
 /// IA32_PQR_ASSOC: RMID in bits 9:0, class in bits 63:32.
 const PQR_ASSOC: u32 = 0xc8f;
@@ -97,7 +97,7 @@ fn limit_lines(class: &AssignedClass, offer: &Offer) -> Vec<ScriptLine> {
     let line = |limit: &crate::assignment::AssignedLimit| {
         let (_, cores) = bandwidth.domains.iter().find(|(id, _)| *id == limit.domain)?;
         let taken = u64::from(bandwidth.max.saturating_sub(limit.value));
-        let why = format!("{} for {}: {taken} % taken away", limit.text, class.name);
+        let why = format!("{} for {}: throttled by {taken} %", limit.text, class.name);
         Some(register_line(*cores.first()?, MBA + class.number, taken, 0xffff, why))
     };
     class.limits.iter().filter_map(line).collect()

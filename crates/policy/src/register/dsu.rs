@@ -129,7 +129,7 @@ pub const REGISTERS: &[Register] = &[
             qos("SCHEME1", 4),
             qos("SCHEME0", 0),
         ],
-        "Altera, patch of TF-A for the Agilex 5: 0xf0 gives scheme 1 the highest",
+        "Altera, patch of TF-A for the Agilex 5: 0xf0 sets scheme 1 to the highest",
     ),
     register(
         "CLUSTERACTLR_EL1",

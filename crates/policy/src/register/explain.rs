@@ -35,7 +35,7 @@ pub enum FieldEncoding {
     Ways,
     /// Priority on the bus, 0 the lowest.
     Priority,
-    /// Percent of the bandwidth that is taken away.
+    /// Percent by which the bandwidth is reduced.
     TakenPercent,
     /// Eighths of GB/s.
     Eighths,
@@ -91,7 +91,7 @@ impl DecodedField {
                 format!("{value} of 0 (lowest) to {} (highest)", super::low_bits(self.field.width()))
             }
             FieldEncoding::TakenPercent => {
-                format!("{value} % taken away: {} % of the bandwidth", 100_u64.saturating_sub(value))
+                format!("throttled by {value} %: {} % of the bandwidth", 100_u64.saturating_sub(value))
             }
             FieldEncoding::Eighths => format!("{} GB/s", value as f64 / 8.0),
             FieldEncoding::HundredsOfMhz => ghz(value as f64 / 10.0),

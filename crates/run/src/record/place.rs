@@ -100,8 +100,8 @@ impl ClockRecord {
                 ""
             };
             format!(
-                "The counter ({}) moves in steps of {}: single samples are right to one step, and shorter times are not told \
-                 apart. The mean of many samples is finer.{finer}",
+                "The counter ({}) moves in steps of {}: single samples are right to one step, and shorter times are not \
+                 distinguished. The mean of many samples is finer.{finer}",
                 self.name,
                 format_ns(self.step_ns())
             )
@@ -127,7 +127,7 @@ pub struct MachineRecord {
     pub kernel: Option<String>,
     /// Kernel command line.
     pub kernel_command_line: Option<String>,
-    /// Preemption model, where the kernel tells.
+    /// Preemption model, where the kernel reports it.
     pub preemption: Option<String>,
     /// The clock source of the kernel.
     pub clocksource: Option<String>,

@@ -82,7 +82,7 @@ fn maxima_within_one_step_of_the_clock_are_equal() {
     let found = judge(&[coarse(1_000.0); 5], &[coarse(995.0); 5]);
     assert_eq!(found.kind, VerdictKind::NoDifferenceShown);
     let found = judge(&[repeat(0, 1_000.0); 5], &[repeat(0, 995.0); 5]);
-    assert_eq!(found.kind, VerdictKind::Better, "a clock of 1 ns tells them apart");
+    assert_eq!(found.kind, VerdictKind::Better, "a clock of 1 ns distinguishes them");
 }
 
 #[test]
