@@ -19,7 +19,7 @@ Examples:
   waykeeper list                                    experiments, policies, platforms and workloads
   waykeeper show waykeeper-runs/this-machine-...    print a run again
   waykeeper tune apollo-lake-cat --budget 'misses==0'  the smallest share that holds a budget
-  waykeeper hunt this-machine --target chase_llc@1  the workload that disturbs this target most
+  waykeeper hunt this-machine --target chase_llc@1  the workload that slows this target most
   waykeeper compare RUN RUN                         two runs side by side
   waykeeper report RUN --out page.html              one page with pictures
   waykeeper tail RUN --over 24h                     what a longer run would show, if its tail allows
@@ -80,7 +80,7 @@ pub enum Command {
     Show(Show),
     /// Search for the smallest measure that holds a budget: cache ways, locks, bandwidth, priority.
     Tune(Tune),
-    /// Search for the workload that disturbs a target most.
+    /// Search for the workload that slows a target most.
     Hunt(Hunt),
     /// Compare two runs, case by case.
     Compare(Compare),

@@ -19,7 +19,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::stop;
 
-/// Searches for the workload that disturbs a target most.
+/// Searches for the workload that slows a target most.
 pub fn hunt(arguments: &Hunt) -> Result<Exit, Failure> {
     arguments.out.as_deref().map_or(Ok(()), whole_file::check)?;
     let (request, notes) = request(arguments)?;
