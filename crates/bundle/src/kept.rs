@@ -10,7 +10,7 @@ use waykeeper_run::unfinished::{self, REPEATS_FILE};
 
 use crate::archive::hashed;
 
-/// The run in a folder, and the names of what else is in it.
+/// The run in a folder, and the names of the other files in it.
 ///
 /// # Errors
 /// A folder that holds no whole run, a symbolic link in it, files that do not read or are not the run's own.

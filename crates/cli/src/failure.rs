@@ -49,10 +49,10 @@ pub enum Failure {
     /// Cgroups cannot be followed.
     #[error("{0}")]
     Follow(#[from] FollowError),
-    /// It cannot be told what is applied.
+    /// What is applied is unknown.
     #[error("{0}")]
     Status(#[from] StatusError),
-    /// It cannot be told whether it is in force.
+    /// Whether it is in force is unknown.
     #[error("{0}")]
     Verify(#[from] VerifyError),
     /// There is nothing to watch.

@@ -40,7 +40,7 @@ pub struct Applied {
     pub steps: usize,
     /// Whether resctrl was mounted for it.
     pub mounted: bool,
-    /// Values that the machine rounded without a word.
+    /// Values that the machine silently rounded.
     pub rounded: Vec<Difference>,
     /// What is there of each cgroup that the plan names; absent where it names none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -80,7 +80,7 @@ pub enum ApplyError {
     /// The plan cannot work here. Nothing has been written to the machine.
     #[error("{0}")]
     Refused(#[from] NotCarriedOut),
-    /// What would be applied could not be told from what a reboot has reset.
+    /// What would be applied could not be distinguished from what a reboot has reset.
     #[error("{0}")]
     Boot(#[from] BootUnknown),
     /// Something failed midway, and everything is as it was before.

@@ -176,7 +176,7 @@ fn check_classes(tree: &mut dyn ResctrlTree, now: &Snapshot, settings: &Settings
     }
 }
 
-/// The kernel gives no reason for an unknown domain, so that it is looked for here.
+/// The kernel returns no reason for an unknown domain, so that it is looked for here.
 fn check_domains(now: &Snapshot, changes: &[Change]) -> Result<(), NotCarriedOut> {
     let root = now.groups.get("").map(|root| root.shares()).unwrap_or_default();
     for (place, change) in changes.iter().enumerate() {
@@ -222,7 +222,7 @@ fn check_values(tree: &mut dyn ResctrlTree, changes: &[Change]) -> Result<(), No
     Ok(())
 }
 
-/// Whoever gives the root CPUs takes all CPUs from its monitoring groups.
+/// Whoever assigns CPUs to the root takes all CPUs from its monitoring groups.
 fn check_monitoring(now: &Snapshot, changes: &[Change]) -> Result<(), NotCarriedOut> {
     for change in changes {
         let Change::Cpus { group, cpus } = change else { continue };

@@ -41,7 +41,7 @@ pub struct Head {
     pub steps: Vec<Step>,
     /// What resctrl was mounted with; `None` where it was not.
     pub mounted: Option<MountSettings>,
-    /// What was there before; of resctrl that was not mounted a later line tells.
+    /// What was there before; a later line holds that of resctrl that was not mounted.
     pub before: PriorState,
 }
 
@@ -86,7 +86,7 @@ pub struct Left {
     pub schemata: Option<String>,
     /// The value of the register that it wrote.
     pub register: Option<u64>,
-    /// What tells the mount of resctrl from others.
+    /// What distinguishes the mount of resctrl from others.
     pub mount: Option<MountSeen>,
 }
 
@@ -128,7 +128,7 @@ pub struct Journal {
     /// Its head.
     pub head: Head,
     pub(crate) changes: Vec<Change>,
-    /// How many steps have been begun, and how many done: the last may be under way.
+    /// How many steps have been begun, and how many done: the last may be in progress.
     pub(crate) begun: usize,
     pub(crate) done: usize,
     pub(crate) left: Vec<Left>,
@@ -246,7 +246,7 @@ impl Journal {
         }
     }
 
-    /// The most that the lines of all steps and of two restores take, in bytes. What was there before is told once more by
+    /// The most that the lines of all steps and of two restores take, in bytes. What was there before is repeated by
     /// each, with a sentence about each setting that others have changed.
     fn still_to_come(&self, head: usize) -> u64 {
         /// Lines that do not grow.

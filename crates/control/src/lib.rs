@@ -2,7 +2,7 @@
 //!
 //! [`apply`] carries out the steps of a plan: it looks whether they can work, writes down every old value, does them one by
 //! one, and reads everything back. [`restore`] puts the old values back, also after an apply that was cut off between any two
-//! writes. [`status`] tells what is applied and whether it still holds.
+//! writes. [`status`] reports what is applied and whether it still holds.
 //!
 //! A [`MachineAccess`] is three things to act on: a [`ResctrlTree`] (resctrl), [`Registers`], and a [`System`] that knows tasks and
 //! CPUs. [`host::HostFiles`] is the running one.

@@ -32,7 +32,7 @@ pub enum Restored {
         began: String,
         /// How many settings were put back.
         actions: usize,
-        /// What was found that is not as it was left.
+        /// Settings found changed since `apply`.
         findings: Vec<String>,
     },
     /// What Waykeeper set is as it was before, but for what others had changed since. The journal is kept for that.
@@ -43,7 +43,7 @@ pub enum Restored {
         began: String,
         /// How many settings were put back.
         actions: usize,
-        /// What else was found that is not as it was left.
+        /// Other settings found changed since `apply`.
         findings: Vec<String>,
         /// What was left, and how it reads.
         left: Vec<String>,
@@ -54,7 +54,7 @@ pub enum Restored {
         policy: String,
         /// When.
         began: String,
-        /// What was found that is not as it was left.
+        /// Settings found changed since `apply`.
         findings: Vec<String>,
         /// What was left, because others had changed it since.
         left: Vec<String>,

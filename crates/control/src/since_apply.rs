@@ -11,7 +11,7 @@ use crate::settings::Settings;
 /// How the machine reads beside what was left there.
 #[derive(Debug, Default)]
 pub(crate) struct SinceApply {
-    /// What does not read as it was left.
+    /// Settings that have changed since `apply`.
     pub differences: Vec<Difference>,
     /// What is there of each cgroup that the plan names.
     pub cgroups: Vec<FollowedCgroup>,

@@ -48,7 +48,7 @@ pub struct Status {
     pub steps: Vec<String>,
     /// How many steps there are in all.
     pub of: usize,
-    /// What does not read as it was left.
+    /// Settings that have changed since `apply`.
     pub differences: Vec<Difference>,
     /// What is there of each cgroup that the plan names; absent where it names none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -77,7 +77,7 @@ pub enum StatusError {
     Boot(#[from] BootUnknown),
 }
 
-/// Tells what is applied; `None` where nothing is. Changes nothing, and takes no lock.
+/// Returns what is applied; `None` where nothing is. Changes nothing, and takes no lock.
 ///
 /// # Errors
 /// Where the journal or the machine cannot be read.

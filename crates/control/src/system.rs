@@ -1,4 +1,4 @@
-//! What else of a machine matters to who acts on it.
+//! Other parts of a machine that matter to who acts on it.
 
 /// Facts of the running system.
 pub trait System {
@@ -19,7 +19,7 @@ pub trait System {
     fn refuses_pseudo_lock(&self) -> Option<String>;
 }
 
-/// What tells a task from a later one with the same number, and whom it comes from.
+/// What distinguishes a task from a later one with the same number, and whom it comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TaskFacts {
     /// When it began, in clock ticks after boot.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 use waykeeper_policy::MountSettings;
 
-/// What tells a mount of resctrl from others.
+/// What distinguishes a mount of resctrl from others.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -42,7 +42,7 @@ pub trait ResctrlTree {
     /// # Errors
     /// What the kernel answered.
     fn unmount(&mut self) -> Result<(), TreeError>;
-    /// What tells this mount of resctrl from others; `None` where that cannot be known.
+    /// What distinguishes this mount of resctrl from others; `None` where that cannot be known.
     fn mount_seen(&mut self) -> Option<MountSeen> {
         None
     }

@@ -37,7 +37,7 @@ pub(crate) enum Action {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Now {
     pub mounted: Option<MountSettings>,
-    /// What tells this mount from others, where that is known.
+    /// What distinguishes this mount from others, where that is known.
     pub mount: Option<MountSeen>,
     pub tree: Snapshot,
     /// When each task of the journal that still lives began.
@@ -45,7 +45,7 @@ pub(crate) struct Now {
     pub registers: BTreeMap<CpuRegister, u64>,
 }
 
-/// Actions in their order, and what was found that is not as it was left.
+/// Actions in their order, and settings found changed since `apply`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Undo {
     pub actions: Vec<Action>,
@@ -204,7 +204,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Monitoring groups lose CPUs when the control group around them gives or gets some.
+    /// Monitoring groups lose CPUs when the control group around them loses or gets some.
     fn monitoring_cpus(&mut self, returning: &BTreeMap<u32, Home>) {
         let emptied: BTreeSet<String> = self.rewritten(returning).into_keys().collect();
         for (path, group) in self.now.tree.monitoring() {

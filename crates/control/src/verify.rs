@@ -28,7 +28,7 @@ use crate::system::this_boot;
 pub struct Verified {
     /// The policy.
     pub policy: String,
-    /// What does not read as it was left.
+    /// Settings that have changed since `apply`.
     pub differences: Vec<Difference>,
     /// What is there of each cgroup that the plan names; absent where it names none.
     #[serde(skip_serializing_if = "Vec::is_empty")]

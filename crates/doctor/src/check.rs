@@ -55,7 +55,7 @@ pub(crate) fn found(
     Ok(Looked::Found(Found { severity, what: what.into(), seen, fixes }))
 }
 
-/// That it cannot be told.
+/// That it is unknown.
 pub(crate) fn not_seen(why: impl Into<String>) -> Result<Looked, NotSeen> {
     Err(NotSeen(why.into()))
 }

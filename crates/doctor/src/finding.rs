@@ -26,7 +26,7 @@ pub enum Outcome {
     Found,
     /// Nothing is wrong.
     Fine,
-    /// It cannot be told here.
+    /// It is unknown here.
     NotSeen,
 }
 

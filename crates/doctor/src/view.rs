@@ -160,7 +160,7 @@ impl View {
         line.map(|(_, flags)| flags.split_whitespace().map(str::to_owned).collect()).unwrap_or_default()
     }
 
-    /// The feature flags of one core: kinds of cores differ. Empty where they are not told.
+    /// The feature flags of one core: kinds of cores differ. Empty where unknown.
     pub(crate) fn flags_of(&self, core: u32) -> Vec<String> {
         let text = self.root.text("/proc/cpuinfo").unwrap_or_default();
         let mut lines = text.lines().filter_map(|line| line.split_once(':'));
@@ -200,14 +200,14 @@ impl View {
         }
     }
 
-    /// The online threads that share a core's pipeline, itself left out, and the file that tells.
+    /// The online threads that share a core's pipeline, itself left out, and the file that lists them.
     pub(crate) fn siblings(&self, core: u32) -> Option<(String, Vec<u32>)> {
         let (file, mut siblings) = threads(&self.root, core)?;
         siblings.retain(|sibling| *sibling != core && self.online.contains(sibling));
         Some((file, siblings))
     }
 
-    /// Real-time cores that are not the first thread of their physical core; `None` where a core's threads are not told.
+    /// Real-time cores that are not the first thread of their physical core; `None` where a core's threads are unknown.
     pub(crate) fn second_threads(&self) -> Option<Vec<u32>> {
         let firsts: Option<Vec<bool>> =
             self.rt_cores.iter().map(|core| Some(threads(&self.root, *core)?.1.iter().min() == Some(core))).collect();

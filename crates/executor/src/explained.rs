@@ -5,7 +5,7 @@ use waykeeper_simulator::Engine;
 use waykeeper_simulator::observe::explain::{Explained, From, LineRole, Part};
 use waykeeper_simulator::observe::losses::{Cause, Lost};
 
-/// The longest samples of an engine that was told to explain them, with times from the end of the warm-up at `warm_ps`.
+/// The longest samples of an engine that was set to explain them, with times from the end of the warm-up at `warm_ps`.
 pub fn longest(engine: &Engine, warm_ps: u64) -> Vec<LongSample> {
     let of = |sample: &Explained| LongSample {
         repeat: 1,

@@ -7,7 +7,7 @@ use waykeeper_simulator::Engine;
 
 use crate::simulated::slices::{Nothing, advance};
 
-/// Parts of the time in full; their spread tells how far off it may be.
+/// Parts of the time in full; their spread shows how far off it may be.
 const PARTS: u64 = 20;
 
 /// Longest time in full: about a second of one core for a way hammer.

@@ -109,7 +109,7 @@ pub fn sizes(most: u64) -> Vec<u64> {
 /// Measures on one core; 0.1 s for each size, and more where the buffer is large.
 ///
 /// # Errors
-/// A core that may not be used, memory that is not to be had.
+/// A core that may not be used, memory that is unavailable.
 pub fn ladder(cpu: u32, stride: u64, sizes: &[u64]) -> Result<Ladder, String> {
     let measured = apart("ladder", || measure(cpu, stride, sizes)).map_err(|error| error.to_string())?;
     measured.ok_or("the measurement failed")?
@@ -117,7 +117,7 @@ pub fn ladder(cpu: u32, stride: u64, sizes: &[u64]) -> Result<Ladder, String> {
 
 fn measure(cpu: u32, stride: u64, sizes: &[u64]) -> Result<Ladder, String> {
     schedule::pin(cpu).map_err(|error| format!("core {cpu}: {error}"))?;
-    // Without the right to it an ordinary thread measures too; the spread tells what that costs.
+    // Without the right to it an ordinary thread measures too; the spread shows what that costs.
     let _ = schedule::fifo(1);
     let hz = clock::measure().frequency_hz;
     let mut huge = Some(true);

@@ -71,7 +71,7 @@ impl From<&str> for ExecutorError {
 /// How long the measurements beside the cases take at a place, and what is too small to be an excursion there.
 #[derive(Debug, Clone, Copy)]
 pub struct Pace {
-    /// Length of a pilot, seconds, where a repeat is not shorter and it gives samples enough.
+    /// Length of a pilot, seconds, where a repeat is not shorter and it has samples enough.
     pub pilot_s: f64,
     /// Length of a sentinel's repeat, seconds, where a case's is not shorter: enough for the mean that it witnesses.
     pub sentinel_s: f64,
@@ -101,7 +101,7 @@ pub trait Executor: Sync {
     /// What the place says about itself.
     fn place(&self) -> &OfferedSite;
 
-    /// Why the place cannot run a case, where that can be told before it is tried.
+    /// Why the place cannot run a case, where that is known before it is tried.
     fn refuses(&self, case: &Case) -> Option<ExecutorError>;
 
     /// Measures one repeat. A set `stop` ends it early with what there is.
@@ -127,6 +127,6 @@ pub trait Executor: Sync {
         false
     }
 
-    /// How many repeats may run at the same time without disturbing each other.
+    /// How many repeats may run at the same time without interfering with each other.
     fn at_once(&self) -> usize;
 }

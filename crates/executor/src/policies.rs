@@ -25,7 +25,7 @@ pub fn located<'f>(files: &'f PolicyFiles, name: &'f str) -> &'f str {
     files.get(name).map_or(name, String::as_str)
 }
 
-/// Every bundled policy and these files, with whether each can be had: `can` tries it, and tells what is left out.
+/// Every bundled policy and these files, with whether each is available: `can` tries it, and returns what is left out.
 pub fn offers(files: &PolicyFiles, can: impl Fn(&str) -> Result<Vec<String>, String>) -> BTreeMap<String, Offered> {
     let offer = |located: &str| match (LoadedPolicy::open(located), can(located)) {
         (Ok(loaded), Ok(left_out)) => Offered::Applied(title(&loaded.policy.title, &left_out)),

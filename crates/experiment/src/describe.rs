@@ -183,7 +183,7 @@ pub enum Measure {
     #[default]
     Latency,
     /// Bytes a second. The simulator then runs the target as it runs neighbours: without reading the counter, which would
-    /// wait for everything under way. On the host it is worked out from the samples.
+    /// wait for everything in flight. On the host it is worked out from the samples.
     Throughput,
 }
 

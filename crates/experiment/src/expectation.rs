@@ -1,4 +1,4 @@
-//! What must show, where a publication gives directions or bounds and no figures: statements about cases.
+//! What must show, where a publication has directions or bounds and no figures: statements about cases.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! What serde refuses, told in the words of the file: the path of the key, what was found, what would do.
+//! What serde refuses, reported in the words of the file: the path of the key, what was found, what would do.
 
 use toml::{Table, Value};
 pub use waykeeper_platform::explain::{Mistake, one_line};

@@ -88,7 +88,7 @@ impl Loaded {
         Ok(files)
     }
 
-    /// A name that means two files could not be told apart in the copy of a run.
+    /// A name that means two files could not be distinguished in the copy of a run.
     pub(crate) fn check_files(variants: &[Variant]) -> Result<(), InputError> {
         let mut known: BTreeMap<String, String> = BTreeMap::new();
         for Variant { loaded, .. } in variants {
@@ -186,7 +186,7 @@ impl Loaded {
         files.map(|(key, part)| Ok((part.to_owned(), self.file(&key, part)?))).collect()
     }
 
-    /// A workload with the paths of its files in the places of their names; `key_of` tells the key of one of its keys.
+    /// A workload with the paths of its files in the places of their names; `key_of` returns the key of one of its keys.
     pub(crate) fn with_files(
         &self,
         mut workload: Workload,

@@ -18,7 +18,7 @@ use crate::sweep::{self, Setting};
 /// An experiment as read, with what is needed to say where a mistake in it stands.
 #[derive(Debug, Clone)]
 pub struct Loaded {
-    /// Short name: the one that the experiment gives itself, the bundled name, or the file's without its ending.
+    /// Short name: the one in the experiment, the bundled name, or the file's without its ending.
     pub name: String,
     /// The experiment with all overrides in it.
     pub experiment: Experiment,
@@ -197,7 +197,7 @@ impl Loaded {
     /// An override of a key that a sweep varies would be lost.
     fn check_overrides_of_sweeps(&self) -> Result<(), InputError> {
         let grid = sweep::grid(&self.experiment.sweep).map_err(|(key, message)| self.error(&key, message))?;
-        // A whole target of another option has the keys that the file gives it, and the sweeps vary them as they vary the file's.
+        // A whole target of another option has the keys that the file has for it, and the sweeps vary them as they vary the file's.
         let loses = |set: &Set, setting: &Setting| {
             setting.path.len() <= set.path.len() || set.option.starts_with("--set ") && set.has(&setting.path)
         };

@@ -7,7 +7,7 @@ use crate::mitigation;
 use crate::site::RefusalRecord;
 use crate::site::{ExecutorKind, MitigationOffer, Site};
 
-/// The mitigations to be run, `none` first, and those that cannot be had.
+/// The mitigations to be run, `none` first, and those that are unavailable.
 pub(crate) fn offered(loaded: &Loaded, site: &Site) -> Result<(Vec<String>, Vec<RefusalRecord>), InputError> {
     let experiment = &loaded.experiment;
     let listed = experiment.mitigations.as_slice();

@@ -1,4 +1,4 @@
-//! Published figures, as an experiment file gives them.
+//! Published figures, as an experiment file states them.
 
 use std::collections::BTreeMap;
 

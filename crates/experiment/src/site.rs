@@ -42,7 +42,7 @@ pub struct SiteCore {
 pub enum MitigationOffer {
     /// It can; what it does.
     Applied(String),
-    /// It is known, but not to be had here; why.
+    /// It is known, but unavailable here; why.
     Refused(String),
 }
 
@@ -56,7 +56,7 @@ pub struct RefusalRecord {
     pub why: String,
 }
 
-/// Offers of a place that can apply none of what other places know; `elsewhere` gives the reasons by name.
+/// Offers of a place that can apply none of what other places know; `elsewhere` has the reasons by name.
 pub fn refused_elsewhere(elsewhere: &BTreeMap<String, String>) -> BTreeMap<String, MitigationOffer> {
     elsewhere.iter().map(|(name, why)| (name.clone(), MitigationOffer::Refused(why.clone()))).collect()
 }

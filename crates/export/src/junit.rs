@@ -1,7 +1,7 @@
 //! JUnit's XML: a test case for each budget and each expectation of a run.
 //!
 //! A broken budget and an expectation that is not met fail. A budget with too little data is an error, not a test that
-//! passed: continuous integration must not call it fine. An expectation that cannot be told is skipped.
+//! passed: continuous integration must not call it fine. An expectation that cannot be judged is skipped.
 
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesEnd, BytesStart, BytesText, Event};

@@ -7,7 +7,7 @@ pub mod machine;
 pub mod openmetrics;
 pub mod perfetto;
 
-/// Why a run cannot be had in a format: what was found, and what would do.
+/// Why a run is unavailable in a format: what was found, and what would do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotExported(pub String);
 

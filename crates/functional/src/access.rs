@@ -6,7 +6,7 @@
 pub struct PackedAccess(u64);
 
 impl PackedAccess {
-    /// The bit that tells stores.
+    /// The bit that marks stores.
     const STORE: u64 = 1 << 63;
 
     /// A load. The address's highest bit is dropped.
@@ -40,11 +40,11 @@ impl PackedAccess {
     }
 }
 
-/// An access as one word: the number of a line below [`EMPTY`], and [`STORE`] if it is one. In a table, the same bit tells
+/// An access as one word: the number of a line below [`EMPTY`], and [`STORE`] if it is one. In a table, the same bit says
 /// that the line is dirty.
 pub type Word = u32;
 
-/// The bit of a word that tells stores and dirty lines.
+/// The bit of a word that marks stores and dirty lines.
 pub const STORE: Word = 1 << 31;
 
 /// What stands in an empty place, and the mask of a word's line.

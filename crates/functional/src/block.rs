@@ -19,7 +19,7 @@ pub enum Meaning {
     Loads,
     /// Stores.
     Stores,
-    /// [`PackedAccess`](super::PackedAccess)es, whose highest bit tells.
+    /// [`PackedAccess`](super::PackedAccess)es, whose highest bit marks stores.
     Both,
 }
 
@@ -82,7 +82,7 @@ impl Block {
     }
 }
 
-/// Lines that need no other number, as words; gives all bits of all addresses.
+/// Lines that need no other number, as words; returns all bits of all addresses.
 fn near<const BOTH: bool, const STORES: bool>(raw: &[u64], words: &mut [Word], line_shift: u32) -> u64 {
     let mut all = 0;
     for (word, raw) in words.iter_mut().zip(raw) {
@@ -100,7 +100,7 @@ fn near<const BOTH: bool, const STORES: bool>(raw: &[u64], words: &mut [Word], l
     all
 }
 
-/// Drops the words that repeat the one before them; gives how many are left.
+/// Drops the words that repeat the one before them; returns how many are left.
 fn without_repeats(words: &mut [Word], mut before: Word) -> usize {
     let mut kept = 0;
     for at in 0..words.len() {

@@ -28,7 +28,7 @@ impl CacheState {
         }
     }
 
-    /// Takes a block of words and passes words to the next level. `stores` tells whether there may be any among them.
+    /// Takes a block of words and passes words to the next level. `stores` says whether there may be any among them.
     #[inline]
     pub fn run(&mut self, words: &[Word], stores: bool, out: &mut Vec<Word>) -> BlockMisses {
         match self {

@@ -1,7 +1,7 @@
 //! Lines beyond the numbers that tables hold.
 //!
 //! A table keeps 31 bits of a line number. A program's addresses have more, but it uses few regions of them: those that
-//! lie far are given free numbers nearby. The lowest bits stay, and the set is taken from those, so no count changes.
+//! lie far get free numbers nearby. The lowest bits stay, and the set is taken from those, so no count changes.
 
 use waykeeper_simulator::Refused;
 

@@ -27,7 +27,7 @@ pub struct Imported {
     pub architecture: Option<String>,
     /// Its histograms.
     pub histograms: Vec<ImportedHistogram>,
-    /// What else is to be known of it, as sentences.
+    /// Further remarks on it, as sentences.
     pub remarks: Vec<String>,
 }
 

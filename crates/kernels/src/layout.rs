@@ -34,7 +34,7 @@ fn in_c() -> Vec<(String, u64, u64)> {
     rows
 }
 
-/// The rows of one Rust struct under its C name; the offset of the next field, or the struct's end, gives the size.
+/// The rows of one Rust struct under its C name; the offset of the next field, or the struct's end, determines the size.
 macro_rules! rows {
     ($rows:ident, $name:literal, $type:ty, $bytes:expr, $($field:ident),* $(,)?) => {
         let offsets = [$((stringify!($field), offset_of!($type, $field) as u64)),*];

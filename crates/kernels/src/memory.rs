@@ -29,7 +29,7 @@ impl MappedMemory {
 }
 
 /// How many accesses a neighbour has done, on a cache line of its own (and on the pair of lines that some prefetchers
-/// fetch together), so that reading it disturbs as little as possible.
+/// fetch together), so that reading it interferes as little as possible.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub struct AccessCounter(AtomicU64);

@@ -3,7 +3,7 @@
 //!
 //! A [`KpiSession`] is a folder. Each measurement (wake-ups, and each cycle of packets) is an ordinary run in it, with the
 //! policies as mitigations, so that they are interleaved, resumed and reported as any run is. Settings of firmware need a
-//! reboot: each boot adds runs, and says what else changed with it.
+//! reboot: each boot adds runs, and says which other settings changed with it.
 
 mod experiment;
 mod figures;

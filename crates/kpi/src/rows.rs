@@ -85,7 +85,7 @@ pub struct KpiVerdict {
     pub text: String,
 }
 
-/// The largest sample of a block, and what else happened on its core during that block.
+/// The largest sample of a block, and other events on its core during that block.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Outlier {

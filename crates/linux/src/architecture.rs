@@ -1,9 +1,9 @@
-//! The architecture and the processor's name, as `/proc/cpuinfo` tells them: each architecture has keys of its own.
+//! The architecture and the processor's name, as `/proc/cpuinfo` reports them: each architecture has keys of its own.
 
 use crate::recording::{MANIFEST, Manifest};
 use crate::root::Root;
 
-/// The architecture, as `uname -m` tells it; `None` where nothing tells.
+/// The architecture, as `uname -m` reports it; `None` where unknown.
 pub fn architecture(root: &Root) -> Option<String> {
     if let Some(manifest) = root.text(MANIFEST).and_then(|text| toml::from_str::<Manifest>(&text).ok()) {
         return Some(manifest.architecture);

@@ -4,8 +4,8 @@
 //! the same for all lines of a page: its *colour*. Pages of different colours never meet in the cache.
 //!
 //! Physical addresses come from `/proc/self/pagemap`, which only root (CAP_SYS_ADMIN) sees them in. Without it, a
-//! transparent huge page gives the lowest 21 bits: it begins at a multiple of 2 MiB. In a virtual machine both are the guest's
-//! idea of an address; it is true as far as the host backs the guest with huge pages, which only a measurement tells.
+//! transparent huge page determines the lowest 21 bits: it begins at a multiple of 2 MiB. In a virtual machine both are the guest's
+//! idea of an address; it is true as far as the host backs the guest with huge pages, which only a measurement shows.
 
 use std::fmt;
 use std::fs::File;
@@ -262,7 +262,7 @@ mod tests {
         let colouring = CacheColours::of_cache(512 << 10, 8).unwrap();
         let [lower, upper] = colouring.halves();
         for wanted in [&lower, &upper] {
-            // Root sees frames; a user has huge pages, or is told what would do.
+            // Root sees frames; a user has huge pages, or a message that says what would do.
             let coloured = match Coloured::new(300_000, colouring, wanted) {
                 Ok(coloured) => coloured,
                 Err(error) => {

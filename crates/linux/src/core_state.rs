@@ -50,7 +50,7 @@ impl CoreState {
     }
 }
 
-/// Current frequency in MHz, where the kernel tells.
+/// Current frequency in MHz, where the kernel reports it.
 pub fn frequency_mhz(root: &Root, core: u32) -> Option<f64> {
     let path = format!("/sys/devices/system/cpu/cpu{core}/cpufreq/scaling_cur_freq");
     root.number(&path).map(|khz| khz as f64 / 1e3)

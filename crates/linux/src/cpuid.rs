@@ -138,7 +138,7 @@ fn subleaves(leaf: u32, cpuid: &impl Fn(u32, u32) -> CpuIdResult) -> Vec<u32> {
     match leaf {
         // Cache parameters, until a type of none.
         0x4 | 0x8000_001d => until(&|result| result.eax & 0x1f == 0),
-        // EAX of the first tells the last.
+        // EAX of the first has the number of the last.
         0x7 | 0x14 | 0x17 | 0x18 | 0x1d | 0x20 | 0x23 => (0..=cpuid(leaf, 0).eax.min(MOST_SUBLEAVES)).collect(),
         // Topology, until a level of none.
         0xb | 0x1f | 0x8000_0026 => until(&|result| result.ecx >> 8 & 0xff == 0),

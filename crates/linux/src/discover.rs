@@ -1,4 +1,4 @@
-//! This machine as a platform: cores and caches as `/sys` tells them.
+//! This machine as a platform: cores and caches as `/sys` reports them.
 
 use std::collections::BTreeMap;
 
@@ -98,7 +98,7 @@ pub fn discover(root: &Root) -> Result<Discovered, NotDiscovered> {
 /// the processors of `/proc/cpuinfo`, where the folders of the cores agree.
 ///
 /// # Errors
-/// A tree that tells neither.
+/// A tree that has neither.
 pub fn online(root: &Root) -> Result<Vec<CoreId>, NotDiscovered> {
     const ONLINE: &str = "/sys/devices/system/cpu/online";
     let refused = |why: String| NotDiscovered { path: ONLINE.into(), why };
@@ -140,7 +140,7 @@ pub(crate) fn listed_or_masked(read: impl Fn(&str) -> Option<String>, list: &str
     read(list).and_then(|text| parse_cpulist(&text)).or_else(|| parse_cpumask(&read(mask)?)).filter(|it| !it.is_empty())
 }
 
-/// The threads of a core's physical core, itself among them; `None` where no file tells.
+/// The threads of a core's physical core, itself among them; `None` where no file lists them.
 pub fn threads(root: &Root, core: CoreId) -> Option<(String, Vec<CoreId>)> {
     let folder = format!("/sys/devices/system/cpu/cpu{core}/topology");
     let files = [
@@ -181,7 +181,7 @@ fn cache(root: &Root, core: CoreId, index: u32) -> Option<Option<Seen>> {
         let line: u64 = read("coherency_line_size")?.parse().ok()?;
         let ways: u64 = read("ways_of_associativity")?.parse().ok()?;
         let shared = listed_or_masked(read, "shared_cpu_list", "shared_cpu_map")?;
-        // Some firmware tells 0 ways for a fully associative cache, or nothing at all.
+        // Some firmware reports 0 ways for a fully associative cache, or nothing at all.
         (line > 0 && ways > 0 && size_kib > 0).then_some(Seen {
             level,
             instruction: read("type")? == "Instruction",

@@ -12,7 +12,7 @@ pub struct Facts {
     pub kernel: Option<String>,
     /// Kernel command line.
     pub command_line: Option<String>,
-    /// Preemption model, where the kernel tells.
+    /// Preemption model, where the kernel reports it.
     pub preemption: Option<String>,
     /// Clock source.
     pub clocksource: Option<String>,

@@ -1,4 +1,4 @@
-//! Whether a hypervisor is below: each architecture tells it in another place, or nowhere.
+//! Whether a hypervisor is below: each architecture reports it in another place, or nowhere.
 
 use crate::architecture::{architecture, value};
 use crate::root::Root;
@@ -6,11 +6,11 @@ use crate::root::Root;
 /// What is below the kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Below {
-    /// A hypervisor: its name, or `present` where it has none, and the place that told of it with what stands there.
+    /// A hypervisor: its name, or `present` where it has none, and the place that names it with what stands there.
     Hypervisor(String, (String, String)),
     /// The machine itself: the place that shows it, and what stands there.
     Machine(String, String),
-    /// Nothing tells; why, as half a sentence.
+    /// Unknown; why, as half a sentence.
     Unknown(String),
 }
 

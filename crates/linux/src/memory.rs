@@ -17,7 +17,7 @@ pub enum Pages {
     Small,
     /// From the pool of reserved huge pages, else transparent huge pages.
     Huge,
-    /// Whatever the kernel gives.
+    /// Whatever the kernel returns.
     Any,
 }
 
@@ -75,7 +75,7 @@ impl Mapping {
         Ok(mapping)
     }
 
-    /// Maps the first `length` bytes (at least 1) of a file or device, such as a pseudo-locked region. The kernel gives a
+    /// Maps the first `length` bytes (at least 1) of a file or device, such as a pseudo-locked region. The kernel hands a
     /// region only to a thread that may run nowhere but beside its cache.
     ///
     /// # Errors
@@ -121,7 +121,7 @@ impl Mapping {
             Pages::Any => return,
         };
         // SAFETY: the range is this mapping's own. A kernel without huge pages refuses, and then pages are small:
-        // `huge_bytes` tells what was got.
+        // `huge_bytes` reports what was got.
         let _ = unsafe { madvise(self.start.cast(), self.length, advice) };
     }
 
@@ -149,7 +149,7 @@ impl Mapping {
         self.length
     }
 
-    /// How many bytes of the mapping lie in huge pages, as `/proc/self/smaps` tells; `None` where it cannot be read.
+    /// How many bytes of the mapping lie in huge pages, as `/proc/self/smaps` reports; `None` where it cannot be read.
     pub fn huge_bytes(&self) -> Option<u64> {
         if self.from_pool {
             return Some(self.length as u64);

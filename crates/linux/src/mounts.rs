@@ -24,7 +24,7 @@ pub struct MountPoint {
 }
 
 /// A mount. Before Linux 6.8 a later one may have the same number, and before 5.8 there is none; the device of the file
-/// system tells most of them apart then.
+/// system distinguishes most of them then.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MountId {
     number: Option<u64>,

@@ -17,7 +17,7 @@ pub(crate) const FILES: [&str; 2] = [PARTITION, EFFECTIVE];
 /// An isolated partition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Partition {
-    /// The file that tells of it, and what it holds.
+    /// The file that names it, and what it holds.
     pub file: String,
     /// `isolated`.
     pub state: String,

@@ -1,4 +1,4 @@
-//! Hardware counters of the calling thread, where the kernel gives them. On ARMv7 there are none: the library that opens them
+//! Hardware counters of the calling thread, where the kernel has them. On ARMv7 there are none: the library that opens them
 //! knows no kernel of 32 bits.
 
 use std::collections::BTreeMap;
@@ -46,7 +46,7 @@ impl PerfCounters {
         Self(counters.collect())
     }
 
-    /// Stops them and gives their values by name.
+    /// Stops them and returns their values by name.
     pub fn stop(mut self) -> BTreeMap<String, u64> {
         let read = self.0.iter_mut().filter_map(|(name, counter)| {
             counter.disable().ok()?;

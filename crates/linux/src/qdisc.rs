@@ -60,7 +60,7 @@ pub enum PacketTiming {
         clock: Option<i32>,
         /// The length of the cycle in force, nanoseconds.
         cycle_ns: Option<i64>,
-        /// The kernel gives each packet its launch time.
+        /// The kernel sets each packet's launch time.
         assisted: bool,
         /// The interface keeps the gates.
         offload: bool,

@@ -168,7 +168,7 @@ impl Root {
         }
     }
 
-    /// Why a file gives no text, as half a sentence.
+    /// Why a file has no text, as half a sentence.
     pub fn absence(&self, path: &str) -> String {
         if matches!(self.0, Source::Recorded(_)) {
             return format!("{path} was not recorded");

@@ -168,7 +168,7 @@ pub struct ThreadUsage {
     pub minor_faults: u64,
     /// Page faults that did.
     pub major_faults: u64,
-    /// Nanoseconds in which the thread wanted to run and another had the core, where the kernel tells.
+    /// Nanoseconds in which the thread wanted to run and another had the core, where the kernel reports it.
     pub waited_ns: Option<u64>,
     /// Nanoseconds in which the thread ran.
     pub ran_ns: u64,

@@ -61,7 +61,7 @@ pub enum SplitLocks {
     Slowed(String),
     /// It lets them pass: where that is read.
     Free(String),
-    /// Nothing tells, as half a sentence.
+    /// Unknown; why, as half a sentence.
     Unknown(String),
 }
 

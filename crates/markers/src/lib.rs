@@ -12,7 +12,7 @@ mod rings;
 pub use pairs::{Pairs, Pass, Unpaired};
 pub use rings::{CLOCK_COUNTER, CLOCK_MONOTONIC_RAW, Mark, MarkingThread, PHASES, Rings, WriterMemory};
 
-/// The environment variable that tells a program where its rings are: `FD:PATH`.
+/// The environment variable that says where a program's rings are: `FD:PATH`.
 pub const VARIABLE: &str = "WAYKEEPER_MARKERS";
 
 /// A file of the program's side.

@@ -130,8 +130,8 @@ pub struct CoreKind {
     pub outstanding_misses: Option<Param<u64>>,
     /// Instructions that begin in one cycle; 1 where absent.
     pub issue_width: Option<Param<u64>>,
-    /// Instructions without memory that a program runs in one cycle, in the mean, while no branch goes another way than
-    /// foreseen: they wait for each other. `issue_width` where absent.
+    /// Instructions without memory that a program runs in one cycle, in the mean, while no branch is
+    /// mispredicted: they wait for each other. `issue_width` where absent.
     pub instructions_per_cycle: Option<Param<f64>>,
     /// Instructions that an out-of-order core can be ahead of the oldest one that waits; unlimited where absent.
     pub window_instructions: Option<Param<u64>>,
@@ -140,7 +140,7 @@ pub struct CoreKind {
     pub first_use_instructions: Option<Param<u64>>,
     /// Stores that can wait for their lines while the core goes on; bounded by `outstanding_misses` alone where absent.
     pub store_buffer_entries: Option<Param<u64>>,
-    /// Cycles from a branch that went another way than foreseen to the next instruction; all are foreseen where absent.
+    /// Cycles from a mispredicted branch to the next instruction; all are predicted where absent.
     pub misprediction_cycles: Option<Param<u64>>,
     /// Runs of full-line stores; every store allocates where absent.
     pub write_streaming: Option<WriteStreaming>,
@@ -237,7 +237,7 @@ pub struct PrivateCache {
     pub way_groups: Option<Param<u64>>,
     /// Control: the registers behind `way_groups`; unknown where absent.
     pub way_control: Option<Param<WayControl>>,
-    /// Control: classes that can be told apart here.
+    /// Control: classes that can be distinguished here.
     pub classes: Option<Param<u64>>,
     /// How the set is chosen; by the lowest bits of the line address where absent.
     pub index: Option<Index>,

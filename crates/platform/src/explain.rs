@@ -1,4 +1,4 @@
-//! What serde refuses, told in the words of a TOML file: the path of the key, what was found, what would do.
+//! What serde refuses, reported in the words of a TOML file: the path of the key, what was found, what would do.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;

@@ -66,8 +66,8 @@ pub struct OnChipRam {
 #[serde(deny_unknown_fields)]
 #[schemars(transform = may_come_from_a_part)]
 pub struct MemoryDescription {
-    /// One of the bundled memories (`platforms/memory/`), which gives what is absent here. An alternative memory takes
-    /// `size_mib`, `placement` and `scheduler` from the platform's `memory` where it does not give them.
+    /// One of the bundled memories (`platforms/memory/`), which supplies what is absent here. An alternative memory takes
+    /// `size_mib`, `placement` and `scheduler` from the platform's `memory` where it lacks them.
     pub part: Option<String>,
     /// Kind and speed, for people.
     pub kind: String,

@@ -137,7 +137,7 @@ pub enum Priority {
     TargetFirst,
 }
 
-/// Two colours of memory, told apart by one address bit: the target gets those addresses in which it is set.
+/// Two colours of memory, distinguished by one address bit: the target gets those addresses in which it is set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Colouring {

@@ -48,7 +48,7 @@ pub(crate) fn fill_in(root: &mut DeTable<'_>) -> Result<(), Fault> {
     sources.into_iter().try_for_each(|(at, of_part)| cite(root, &at, of_part))
 }
 
-/// Merges the part that a memory names into it; gives its place and its sources.
+/// Merges the part that a memory names into it; returns its place and its sources.
 fn take_part(memory: &mut DeTable<'_>, path: &str) -> Result<Option<(Range<usize>, DeTable<'static>)>, Fault> {
     let Some(part) = memory.get("part") else { return Ok(None) };
     let span = part.span();

@@ -41,7 +41,7 @@ pub struct SharedCache {
     pub pseudo_lock: Option<Param<bool>>,
     /// Control: whether code and data can have masks of their own (CDP).
     pub code_data_masks: Option<Param<bool>>,
-    /// Control: classes that can be told apart here.
+    /// Control: classes that can be distinguished here.
     pub classes: Option<Param<u64>>,
     /// Control: priorities that the requests of a class can have beyond this cache, 0 the lowest.
     pub priority_levels: Option<Param<u64>>,
@@ -199,7 +199,7 @@ pub struct SnoopFilterDescription {
     pub retry_ns: Param<f64>,
 }
 
-/// When a snoop filter gives a line an entry.
+/// When a snoop filter allocates an entry for a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EntryTaken {

@@ -278,7 +278,7 @@ impl<'p> Planner<'p> {
         Ok(())
     }
 
-    /// Gives every class its mask in a cache that is divided, or that it uses.
+    /// Assigns every class its mask in a cache that is divided, or that it uses.
     fn assign(
         &self,
         level: u8,

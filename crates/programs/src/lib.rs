@@ -4,8 +4,8 @@
 //! What counts is what they do to the memory: which arrays there are, how wide an element is, and in which order they are
 //! gone through are those of the published programs. The images are generated from a seed.
 //!
-//! A [`WholeProgram`] works in a memory that it is given, in small [steps](WholeProgram::step), and tells a [`Probe`] each access.
-//! With the probe [`NoProbe`] nothing is left of the telling: that is the program itself. Another probe sees the address
+//! A [`WholeProgram`] works in a memory that it is given, in small [steps](WholeProgram::step), and reports each access to a [`Probe`].
+//! With the probe [`NoProbe`] nothing is left of the reports: that is the program itself. Another probe sees the address
 //! stream of the same source, without anything in between.
 
 pub mod disparity;

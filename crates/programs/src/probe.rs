@@ -1,6 +1,6 @@
-//! Who is told of a program's accesses.
+//! What receives a program's accesses.
 
-/// Is told what a program does, access by access. All accesses are to words of 4 bytes; a word's number is its place in
+/// Receives what a program does, access by access. All accesses are to words of 4 bytes; a word's number is its place in
 /// the program's memory.
 pub trait Probe {
     /// A load.
@@ -23,7 +23,7 @@ pub trait Probe {
     fn compute(&mut self, instructions: u32);
     /// A branch that decides on the value of the last load, and whether it is taken. Each place in the source has a number
     /// of its own within its program. Branches that follow a pattern whatever the image, such as those that close the
-    /// loops over its pixels, are not told: any predictor knows them.
+    /// loops over its pixels, are not reported: any predictor knows them.
     #[inline]
     fn branch(&mut self, _place: u32, _taken: bool) {}
 }

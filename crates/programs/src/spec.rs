@@ -15,7 +15,7 @@ pub enum ProgramName {
     Mser,
 }
 
-/// The size of an image, by the name that the suite gives it.
+/// The size of an image, by its name in the suite.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ImageSize {

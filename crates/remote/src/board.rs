@@ -19,7 +19,7 @@ pub struct Board {
     pub instruction_set: InstructionSet,
     /// Where the cache of Waykeeper is there: an absolute path.
     pub cache: String,
-    /// Free space there, in bytes; none where it cannot be told.
+    /// Free space there, in bytes; none where it is unknown.
     pub free_bytes: Option<u64>,
 }
 

@@ -35,7 +35,7 @@ pub struct RunComparison {
     pub a: Compared,
     /// The second run.
     pub b: Compared,
-    /// What else differs, a sentence or two each.
+    /// Other differences, a sentence or two each.
     pub differences: Vec<String>,
     /// The cases that both have, in the order of the first.
     pub cases: Vec<ComparedCase>,

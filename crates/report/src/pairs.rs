@@ -5,7 +5,7 @@ use waykeeper_run::CaseRecord;
 /// A case of each run.
 pub type Pair<'r> = (&'r CaseRecord, &'r CaseRecord);
 
-/// Cases of one name; and those that are called alike but for sweeps of which only one of the two names tells the point,
+/// Cases of one name; and those that are called alike but for sweeps of which only one of the two names has the point,
 /// if no other case of either run could be meant.
 pub fn pairs<'r>(a: &'r [CaseRecord], b: &'r [CaseRecord]) -> Vec<Pair<'r>> {
     let of_one_name = |case: &CaseRecord| b.iter().find(|other| other.name == case.name);

@@ -1,4 +1,4 @@
-//! The sections below the tables; each gives its entries.
+//! The sections below the tables; each returns its entries.
 
 use waykeeper_experiment::mitigation::NONE;
 use waykeeper_experiment::site::RefusalRecord;
@@ -223,10 +223,10 @@ fn alike<'a>(keys: impl Iterator<Item = &'a str>) -> Vec<String> {
     seen
 }
 
-/// The share of time off the core above which a reader must be told.
+/// The share of time off the core above which it must be reported.
 const OFF_CORE_NOTABLE: f64 = 0.01;
 
-/// What else disturbed the targets, all repeats of a case together; only what was there.
+/// Other events on the targets' cores, all repeats of a case together; only what was there.
 pub fn disturbances(run: &Run) -> Vec<String> {
     const SHOWN: [(&str, &str, &str); 8] = [
         ("interrupts", "interrupt", "interrupts"),

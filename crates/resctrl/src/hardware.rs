@@ -38,7 +38,7 @@ impl Resctrl {
         controls.collect()
     }
 
-    /// The path of a directory or file, by the number that [`crate::Attributes::inode`] gives; none if it is gone.
+    /// The path of a directory or file, by the number in [`crate::Attributes::inode`]; none if it is gone.
     pub fn path_of(&self, inode: u64) -> Option<Vec<u8>> {
         let mut names = Vec::new();
         let mut id = NodeId(inode);

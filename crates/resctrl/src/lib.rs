@@ -2,7 +2,7 @@
 //!
 //! A [`ResctrlMachine`] says what the hardware has and which kernel runs. A [`Resctrl`] on it can be mounted, and then takes
 //! [`FileOperation`]s on its files: it answers with the bytes, or with the error number and the text of
-//! `info/last_cmd_status`, that the kernel would answer with. It does no I/O. What happens outside is told to it: tasks
+//! `info/last_cmd_status`, that the kernel would answer with. It does no I/O. What happens outside is reported to it: tasks
 //! that start and end, what the hardware's counters say, the passing of time in limbo.
 //!
 //! ```

@@ -109,7 +109,7 @@ impl Resctrl {
         closid.ok_or(Errno::ENOSPC).inspect_err(|_| self.status.puts("Out of CLOSIDs\n"))
     }
 
-    /// Takes an RMID for a group and gives it its counters.
+    /// Takes an RMID for a group and assigns its counters.
     fn fill_rmid(&mut self, caller: &Caller, id: GroupId) -> Result<(), Errno> {
         if self.machine.monitoring.is_none() {
             return Ok(());

@@ -113,7 +113,7 @@ impl Resctrl {
         self.processes.tasks.iter().any(|task| self.holds_task(group, task.closid, task.rmid))
     }
 
-    /// Gives a group's tasks to another.
+    /// Moves a group's tasks to another.
     pub(crate) fn move_group_tasks(&mut self, from: GroupId, to: GroupId) {
         let (closid, rmid) = (self.group(to).closid, self.group(to).rmid);
         let from = self.group(from).clone();

@@ -4,7 +4,7 @@ use crate::group::{GroupId, Mode};
 use crate::tree::Content;
 use crate::{Caller, Errno, Resctrl};
 
-/// The largest region: what the kernel's allocator gives in one piece, 4 MiB.
+/// The largest region: what the kernel's allocator returns in one piece, 4 MiB.
 const REGION_MAX_BYTES: u32 = 4 << 20;
 
 /// A domain of a schema, both by index.
@@ -146,7 +146,7 @@ impl Resctrl {
         self.group_mut(id).region = None;
     }
 
-    /// The region is empty again. Only the last domain that was named is told.
+    /// The region is empty again. Only the last domain that was named is notified.
     fn clear_region(&mut self, id: GroupId) {
         let target = self.group(id).region.as_ref().and_then(|region| region.target);
         if let Some(target) = target {
@@ -162,7 +162,7 @@ impl Resctrl {
         }
     }
 
-    /// Gives files the permissions back that they had at first, as far as a mask lets them.
+    /// Restores the permissions that files had at first, as far as a mask lets them.
     fn restore_modes(&mut self, id: GroupId, names: &[&str], mask: u32) {
         for name in names {
             let Some(node) = self.tree.child(self.group(id).node, name.as_bytes()) else { continue };

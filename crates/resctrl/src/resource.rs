@@ -151,7 +151,7 @@ impl Resource {
         }
     }
 
-    /// How many classes can be told apart.
+    /// How many classes can be distinguished.
     pub fn closids(&self) -> u32 {
         let closids = match &self.scale {
             Scale::Mask(cache) => cache.closids,
@@ -175,7 +175,7 @@ impl Resource {
             // Two bits at least: a Haswell server, whose cache the kernel finds by a write. It notes no width then.
             Scale::Mask(cache) if cache.min_bits > 1 => 0,
             Scale::Mask(cache) => cache.mask_bits.div_ceil(4) as usize,
-            // Percent; AMD's units are told apart by having no least value.
+            // Percent; AMD's units are recognised by having no least value.
             Scale::Bandwidth(bandwidth) => 3 + usize::from(bandwidth.min == 0),
         }
     }

@@ -122,7 +122,7 @@ impl Tree {
         }
     }
 
-    /// Gives a node another name or place.
+    /// Changes the name or place of a node.
     pub fn rename(&mut self, id: NodeId, parent: NodeId, name: &[u8]) {
         self.unlink(id);
         let node = self.node_mut(id);

@@ -39,7 +39,7 @@ pub enum ControlChange {
         core: CoreId,
         /// CLOSID or PARTID.
         class: u32,
-        /// The slot of a monitor, below [`Backing::monitors`].
+        /// The number of a monitor, below [`Backing::monitors`].
         monitor: u8,
     },
     /// The masks of a class in the cache of a level that a core uses, one bit a way group.
@@ -122,12 +122,12 @@ pub trait Backing: Send {
     /// # Errors
     /// Where there is no room.
     fn lock(&mut self, level: u8, core: CoreId, ways: u32) -> Result<u64, String>;
-    /// Gives the ways of a region back.
+    /// Returns the ways of a region.
     ///
     /// # Errors
     /// When there is none of that number.
     fn unlock(&mut self, region: u64) -> Result<(), String>;
-    /// Gives out memory that outlives the workloads that use it, as a workload on that core would get it.
+    /// Allocates memory that outlives the workloads that use it, as a workload on that core would get it.
     ///
     /// # Errors
     /// When there is not so much left.
@@ -141,6 +141,6 @@ pub trait Backing: Send {
     fn monitored(&self, level: u8, core: CoreId, monitor: u8) -> MonitorCounts;
     /// What a core did.
     fn counts(&self, core: CoreId) -> CoreCounts;
-    /// How many monitors can be told apart.
+    /// How many monitors can be distinguished.
     fn monitors(&self) -> u8;
 }

@@ -42,11 +42,11 @@ pub(crate) struct Hardware {
     pub masks: BTreeMap<u8, Masks>,
     pub throttles: Option<Throttles>,
     pub associations: BTreeMap<CoreId, Association>,
-    /// What the simulation has to be told.
+    /// What the simulation has to change.
     pub changes: Vec<Change>,
 }
 
-/// A change of registers, before monitors have slots.
+/// A change of registers, before monitors have numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Change {
     Control(ControlChange),

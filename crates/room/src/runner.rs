@@ -24,7 +24,7 @@ const QUEUE: usize = 4096;
 /// What the runner is asked.
 pub(crate) enum Ask {
     Set(ControlChange),
-    /// Which monitors to publish: the level, a core of each domain, and the slots in use.
+    /// Which monitors to publish: the level, a core of each domain, and the monitors in use.
     Watch(Watched),
     Start(Work, SyncSender<Result<u64, String>>),
     Stop(u64, SyncSender<Result<(), String>>),
@@ -61,7 +61,7 @@ pub(crate) struct Snapshot {
     pub now_ps: u64,
     /// Simulated over wall time of late.
     pub speed: f64,
-    /// By domain and slot.
+    /// By domain and number of the monitor.
     pub monitored: BTreeMap<(u32, u8), MonitorCounts>,
     /// The changes that the backing refused, the latest last.
     pub refused: Vec<String>,
@@ -195,7 +195,7 @@ impl Loop {
                 self.slice_ps = ((self.slice_ps as f64 + target.min(self.slice_ps as f64 * 4.0)) / 2.0) as u64;
                 self.slice_ps = self.slice_ps.clamp(10_000, 1_000_000_000);
             }
-            // What cannot be had in real time is not caught up with later.
+            // Delay behind real time is not caught up with later.
             let behind = Duration::from_millis(100);
             if began.duration_since(self.origin.0) > behind && !self.running.is_empty() {
                 self.origin = (Instant::now(), self.backing.now_ps());

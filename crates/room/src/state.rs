@@ -1,4 +1,4 @@
-//! resctrl, the registers and the tasks together, and what the simulation has to be told of them.
+//! resctrl, the registers and the tasks together, and what the simulation has to know of them.
 
 use std::collections::BTreeMap;
 
@@ -110,7 +110,7 @@ impl State {
         }
     }
 
-    /// Gives resctrl the counters of the latest snapshot.
+    /// Hands resctrl the counters of the latest snapshot.
     fn take_counters(&mut self, runner: &Runner) {
         let Some(resctrl) = &mut self.resctrl else { return };
         let Some(monitoring) = resctrl.machine().monitoring.as_ref() else { return };
@@ -265,7 +265,7 @@ impl State {
         self.regions.iter().map(|(region, _)| region)
     }
 
-    /// The slot of a monitor, if it ever had one.
+    /// The number of a monitor, if it ever had one.
     pub fn slot(&self, association: Association) -> Option<u8> {
         self.slots.find(self.key(association))
     }

@@ -16,7 +16,7 @@ pub struct Watchdog {
 
 /// The mount is there; what it is follows.
 const MOUNTED: u8 = b'm';
-/// The mount was taken away in an orderly manner.
+/// The mount was removed in an orderly manner.
 const UNMOUNTED: u8 = b'u';
 
 impl Watchdog {
@@ -48,7 +48,7 @@ impl Watchdog {
         }
     }
 
-    /// The mount is there: from now on it would be taken away.
+    /// The mount is there: from now on it would be removed.
     ///
     /// # Errors
     /// When the process is gone.

@@ -375,7 +375,7 @@ fn judge_case(budget: &Budget, index: usize, all: &All<'_>) -> BudgetRecord {
             repeat_slowdowns: slowdowns.as_deref(),
             samples_above: &|limit| repeats.iter().map(|r| r.samples.count_above_ns(limit)).sum(),
             samples_surely_above: Some(&|limit| repeats.iter().map(|r| r.samples.count_surely_above_ns(limit)).sum()),
-            // Events are told apart only above the threshold that the loop was given.
+            // Events are distinguished only above the threshold that the loop was given.
             clusters_above: &|limit| {
                 let threshold = measured.excursion_above_ns?;
                 (limit >= threshold).then(|| repeats.iter().map(|r| r.samples.events_above_ns(limit)).sum())

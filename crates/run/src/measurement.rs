@@ -39,7 +39,7 @@ pub struct Measurement {
     pub placement: BTreeMap<String, PlacementRecord>,
     /// What was asked of the system, and what it gave.
     pub privileges: Vec<Privilege>,
-    /// What else disturbed the target's core.
+    /// Other events on the target's core.
     pub disturbances: BTreeMap<String, f64>,
     /// Counters by name.
     pub counters: BTreeMap<String, u64>,

@@ -6,7 +6,7 @@ use crate::record::{CaseRecord, Shape};
 /// As many steps as a line of a terminal has room for.
 const STEPS: usize = 60;
 
-/// Gives each record its shape. The axis goes from the smallest to the largest sample of all.
+/// Sets the shape of each record. The axis goes from the smallest to the largest sample of all.
 pub(crate) fn draw(records: &mut [CaseRecord], measured: &[Measured]) {
     let least = records.iter().filter_map(|record| record.min_ns).reduce(f64::min);
     let most = records.iter().filter_map(|record| record.max_ns).reduce(f64::max);

@@ -1,4 +1,4 @@
-//! Searches over what a machine offers, and over what may disturb it: which measure suffices, and which neighbour is the worst.
+//! Searches over what a machine offers, and over what may slow it: which measure suffices, and which neighbour is the worst.
 
 pub mod alternate;
 mod choice;

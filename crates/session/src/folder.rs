@@ -1,4 +1,4 @@
-//! The folder for a run: made before anything is measured for it, taken away again where nothing came of it.
+//! The folder for a run: made before anything is measured for it, removed again where nothing came of it.
 
 use std::fs::File;
 use std::io;

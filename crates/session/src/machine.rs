@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-/// Told apart from hashes that other programs make of the same name.
+/// Makes hashes differ from those that other programs make of the same name.
 const EDITION: &str = "waykeeper machine 1";
 
 /// A hash of the name that the system has for its machine (`/etc/machine-id`): equal on the same machine, and nobody learns the

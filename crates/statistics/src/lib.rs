@@ -4,7 +4,7 @@
 //! repeat is a fresh process with fresh pages and samples within it resemble each other. And a maximum that was seen
 //! bounds nothing: it is compared with other maxima of equally long repeats, by rank, never alone and never resampled.
 //!
-//! `docs/statistics.md` gives the method, its sources and worked examples.
+//! `docs/statistics.md` describes the method, its sources and worked examples.
 
 mod budget;
 mod comparison;

@@ -20,8 +20,8 @@ pub fn rank_sum(first: &[f64], second: &[f64]) -> Tails {
     if first.len().max(second.len()) <= LARGEST_EXACT_ARM { ranks.exact() } else { ranks.normal() }
 }
 
-/// The smallest two-sided p-value that [`rank_sum`] can give for arms of these sizes: 2 / C(first + second, first), which
-/// it gives if every value of one arm lies below every value of the other.
+/// The smallest two-sided p-value that [`rank_sum`] can return for arms of these sizes: 2 / C(first + second, first), which
+/// it returns if every value of one arm lies below every value of the other.
 pub fn least_p_of_ranks(first: usize, second: usize) -> f64 {
     let chosen = first.min(second);
     let arrangements: f64 = (1..=chosen).map(|i| (first + second - chosen + i) as f64 / i as f64).product();

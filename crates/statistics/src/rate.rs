@@ -23,7 +23,7 @@ pub struct Tails {
 }
 
 impl Tails {
-    /// Two arms that cannot be told apart.
+    /// Two arms that cannot be distinguished.
     pub const NOTHING: Self = Self { lower: 1.0, higher: 1.0 };
 
     /// The two-sided p-value: the smaller tail, doubled, at most 1. Swapping the arms does not change it.
@@ -98,8 +98,8 @@ pub fn compare_rates(first: Counted, second: Counted) -> Tails {
     }
 }
 
-/// The smallest two-sided p-value that [`compare_rates`] can give for these exposures and this many events in all: what
-/// it gives if one arm has every event.
+/// The smallest two-sided p-value that [`compare_rates`] can return for these exposures and this many events in all: what
+/// it returns if one arm has every event.
 pub fn least_p_of_rates(first: Counted, second: Counted) -> f64 {
     let events = first.events.saturating_add(second.events);
     let all_in_first = compare_rates(Counted { events, ..first }, Counted { events: 0, ..second });

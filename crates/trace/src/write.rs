@@ -107,7 +107,7 @@ impl<W: Write + Seek> Writer<W> {
         self.header.total() - self.header.count(RecordKind::Fetch)
     }
 
-    /// Ends the trace: until then nobody reads it. Gives back where it was written to, and what is in it.
+    /// Ends the trace: until then nobody reads it. Returns where it was written to, and what is in it.
     ///
     /// # Errors
     /// What the system refuses.

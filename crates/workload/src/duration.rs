@@ -21,7 +21,7 @@ pub struct BadDuration {
     why: String,
 }
 
-/// Reads a duration and gives it in nanoseconds.
+/// Reads a duration and returns it in nanoseconds.
 ///
 /// # Errors
 /// A text without number or unit, with an unknown unit, or with a value that is negative, not finite, or over 1e18 ns.

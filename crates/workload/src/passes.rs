@@ -35,7 +35,7 @@ impl fmt::Display for PassSource {
     }
 }
 
-/// A phase of a program: its number, or the name that the program gives it.
+/// A phase of a program: its number, or the name that it has in the program.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Phase {

@@ -188,7 +188,7 @@ pub enum Pattern {
     },
     /// Read the counter in a loop and keep statistics; a sample is one pass.
     Tick {
-        /// What else each pass does.
+        /// Further work of each pass.
         body: TickBody,
     },
     /// The accesses of a whole program, again and again; a sample is one pass.

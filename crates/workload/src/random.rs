@@ -6,7 +6,7 @@
 pub struct Xorshift(u64);
 
 impl Xorshift {
-    /// A generator for a seed; every seed, 0 included, gives a usable state (SplitMix64 of the seed, never 0).
+    /// A generator for a seed; every seed, 0 included, has a usable state (SplitMix64 of the seed, never 0).
     pub fn new(seed: u64) -> Self {
         let mut z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -54,7 +54,7 @@ pub enum WorkloadStep {
         /// Bytes of straight-line code that they occupy.
         code_bytes: u64,
     },
-    /// A core had not foreseen where a branch went that decides on a load: it begins again there.
+    /// A mispredicted branch that decides on a load: the core begins again there.
     Mispredicted {
         /// The load went to the line of the last load among the steps; otherwise to another one that was just used.
         on_shown: bool,
@@ -104,7 +104,7 @@ enum State {
         offset: u64,
         phase: Phase,
     },
-    /// `of` has the numbers of the background under way, `mean` those of the pattern.
+    /// `of` has the numbers of the background in progress, `mean` those of the pattern.
     Random {
         of: RandomShape,
         mean: RandomShape,

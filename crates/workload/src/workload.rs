@@ -82,7 +82,7 @@ pub struct Streaming {
     pub stride: Option<Size>,
 }
 
-/// Dependent loads: each gives the address of the next. One sample is `batch` loads.
+/// Dependent loads: each returns the address of the next. One sample is `batch` loads.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -28,7 +28,7 @@ pub fn files(root: Option<&Path>) -> Root {
 /// What is applied.
 ///
 /// # Errors
-/// Where that cannot be told.
+/// Where that is unknown.
 pub fn applied(root: Option<&Path>) -> Result<Option<waykeeper_control::Status>, StatusError> {
     waykeeper_control::status(&mut host(root).machine(), &mut state(root))
 }

@@ -18,7 +18,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::stop;
 
-/// Applies a policy or a plan, or tells what that would do.
+/// Applies a policy or a plan, or shows what that would do.
 pub fn apply(arguments: &Apply) -> Result<Exit, Failure> {
     let root = arguments.root.as_deref();
     // Its own groups would be in the way of what is planned now.

@@ -29,7 +29,7 @@ pub fn compare(arguments: &Compare) -> Result<Exit, Failure> {
     Ok(arguments.fail_on.map_or(Exit::Done, |FailOn::Worse| judged(&comparison)))
 }
 
-/// Whether a case of the second run is worse. What cannot be told is no success, and neither is a case that one run lacks.
+/// Whether a case of the second run is worse. An unknown result is no success, and neither is a case that one run lacks.
 fn judged(comparison: &RunComparison) -> Exit {
     let any = |outcome: BesideA| comparison.cases.iter().any(|case| case.outcome == outcome);
     let is_lacking = !comparison.only_in_a.is_empty() || comparison.cases.is_empty();

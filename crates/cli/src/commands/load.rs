@@ -24,7 +24,7 @@ pub fn refused(error: ClientError) -> Failure {
 /// How often Ctrl-C is looked for.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Runs workloads as neighbours until it is told to end.
+/// Runs workloads as neighbours until it is asked to end.
 pub fn load(arguments: &Load) -> Result<Exit, Failure> {
     let stop = stop::on_ctrl_c();
     let mut room = waykeeper_room::guest::client()?;

@@ -79,7 +79,7 @@ fn take(from: &Path, to: &Path) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// The largest buffer that is chased: what is larger takes long and tells no more.
+/// The largest buffer that is chased: what is larger takes long and shows no more.
 const MOST_BYTES: u64 = 512 << 20;
 
 /// One core of each kind, the last one of it that this process may use: the first ones have most interrupts.

@@ -32,7 +32,7 @@ enum AtWork {
     NotSeen(String),
 }
 
-/// Tells what is applied.
+/// Shows what is applied.
 pub fn status(arguments: &Status) -> Result<Exit, Failure> {
     let applied = applied(arguments.root.as_deref());
     if let Some(out) = &arguments.openmetrics {

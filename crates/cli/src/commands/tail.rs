@@ -8,7 +8,7 @@ use crate::arguments::Tail;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// Tells what a kept run says about the maximum of a longer one.
+/// Shows what a kept run says about the maximum of a longer one.
 pub fn tail(arguments: &Tail) -> Result<Exit, Failure> {
     let over_s = arguments.over.as_deref().map(seconds).transpose()?;
     let cases = longer(&arguments.run, over_s)?;

@@ -1,4 +1,4 @@
-//! `waykeeper trace`: records a program, or tells what a recording holds.
+//! `waykeeper trace`: records a program, or shows what a recording holds.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -27,7 +27,7 @@ use crate::stop;
 /// Accesses between two looks at the signal and two steps of the progress.
 const LOOK: u64 = 1 << 16;
 
-/// Records, or tells what a recording holds.
+/// Records, or shows what a recording holds.
 pub fn trace(arguments: &Arguments) -> Result<Exit, Failure> {
     if let Some(file) = &arguments.info {
         return info(file, arguments.json);

@@ -28,7 +28,7 @@ const LEAST_INTERVAL_NS: f64 = 50e6;
 /// How often the keyboard is asked.
 const KEYS: Duration = Duration::from_millis(50);
 
-/// Shows who holds which ways, what groups occupy and move, and the target's latency, until it is told to end.
+/// Shows who holds which ways, what groups occupy and move, and the target's latency, until it is asked to end.
 pub fn watch(arguments: &Watch) -> Result<Exit, Failure> {
     let interval = interval(&arguments.interval, LEAST_INTERVAL_NS)?;
     let root = arguments.root.as_deref();

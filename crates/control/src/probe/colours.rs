@@ -102,7 +102,7 @@ impl Walk {
 
     /// Once through, in ticks.
     fn pass(&mut self, recorder: &mut Recorder) -> u64 {
-        // One pass is one sample: a run that is told to stop before it begins does that much.
+        // One pass is one sample: a run that is asked to stop before it begins does that much.
         recorder.reset(u64::MAX, 0);
         self.kernel.run_target(recorder, u64::MAX, &AtomicU32::new(1));
         recorder.max().unwrap_or(0)

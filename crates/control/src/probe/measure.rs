@@ -75,7 +75,7 @@ struct Walker {
 }
 
 impl Walker {
-    /// One pass is one sample: a run that is told to stop before it begins does that much.
+    /// One pass is one sample: a run that is asked to stop before it begins does that much.
     fn start<'s>(scope: &'s thread::Scope<'s, '_>, core: u32, pattern: Pattern) -> Result<Self, NotMeasured> {
         let (requests, inbox) = mpsc::channel::<()>();
         let (outbox, answers) = mpsc::channel();

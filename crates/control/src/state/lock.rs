@@ -22,7 +22,7 @@ const AT_WORK: &str = "at-work";
 /// The longest text about the holder that is read, in bytes.
 const LONGEST: u64 = 64 << 10;
 
-/// Who works on a machine, as others are told.
+/// Who works on a machine, as reported to others.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Holder {
     /// Its process.
@@ -121,7 +121,7 @@ impl StateDirectory {
             Err(Errno::WOULDBLOCK) => return Ok(Err(self.read_holder(&directory).ok().flatten().flatten())),
             Err(error) => return Err(error.into()),
         }
-        // A full disk does not stop a restore: then the others are only told that somebody is at work.
+        // A full disk does not stop a restore: the others then only see that somebody is at work.
         let at_work = self.write_holder(&directory, work).ok();
         Ok(Ok(StateLock { at_work, _lock: lock }))
     }

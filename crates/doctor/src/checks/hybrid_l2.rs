@@ -66,7 +66,7 @@ enum Kinds {
     Two { atom: u32, seen: Seen },
 }
 
-/// By the counters' own folders, or else by CPUID: leaf 0x1A tells a core's kind (EAX bits 31:24: 0x20 an efficiency core,
+/// By the counters' own folders, or else by CPUID: leaf 0x1A has a core's kind (EAX bits 31:24: 0x20 an efficiency core,
 /// 0x40 a performance core), and leaf 7.0 EDX bit 15 whether there are several (Intel SDM, volume 2).
 fn kinds(view: &View) -> Result<Kinds, NotSeen> {
     if view.vendor()? != Vendor::Intel {

@@ -74,7 +74,7 @@ fn states(view: &View, core: u32) -> Result<Vec<State>, NotSeen> {
         let file = format!("{folder}/latency");
         let exit_us = view.root.number(&file).ok_or_else(|| NotSeen(view.root.absence(&file)))?;
         let name = view.root.text(&format!("{folder}/name")).unwrap_or(name);
-        // A state that is disabled is told with no exit at all, so that the machine counts as one that tells its states.
+        // A state that is disabled is reported without an exit, so that the machine counts as one that reports its states.
         Ok(State { file: format!("{folder}/latency"), name, exit_us: if disabled { 0 } else { exit_us } })
     };
     view.root.names(&folder).into_iter().filter(|name| name.starts_with("state")).map(state).collect()

@@ -82,7 +82,7 @@ struct Thread {
     name: String,
     file: String,
     list: String,
-    /// Empty where nothing tells.
+    /// Empty where unknown.
     cores: Vec<u32>,
 }
 

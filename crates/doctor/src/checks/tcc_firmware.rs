@@ -28,7 +28,7 @@ fn look(view: &View) -> Result<Looked, NotSeen> {
     if tables.is_empty() {
         return not_seen(format!("{TABLES} lists no tables"));
     }
-    // RTCT, before 2021 PTCT: the table through which firmware tells of TCC.
+    // RTCT, before 2021 PTCT: the table through which firmware describes TCC.
     let Some(table) = tables.iter().find(|name| name.starts_with("RTCT") || name.starts_with("PTCT")) else {
         let fixes = vec![
             Fix::Firmware("look for Intel Advanced Menu > Intel Time Coordinated Computing".into()),
@@ -74,7 +74,7 @@ fn cards(view: &View) -> Vec<String> {
     names.filter(|name| name.starts_with("card") && !name.contains('-')).collect()
 }
 
-/// Whether a card may sleep, and the file that tells.
+/// Whether a card may sleep, and the file that says so.
 fn rc6(view: &View, card: &str) -> Option<(String, String)> {
     let files = ["gt/gt0/rc6_enable", "power/rc6_enable"].map(|file| format!("{CARDS}/{card}/{file}"));
     files.into_iter().find_map(|file| Some((file.clone(), view.root.text(&file)?)))

@@ -29,7 +29,7 @@ pub trait Bench: Debug + Send + Sync {
     /// What cannot be done.
     fn run(&self, job: &Job, stop: &AtomicBool) -> Result<WorkerAnswer, ExecutorError>;
 
-    /// Why a case cannot be run, where that can be told before it is tried.
+    /// Why a case cannot be run, where that is known before it is tried.
     fn refuses(&self, case: &Case) -> Option<ExecutorError>;
 
     /// Cores that loops may run on; besides them those that are isolated.

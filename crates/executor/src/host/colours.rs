@@ -88,7 +88,7 @@ pub fn offers(core: Option<&SiteCore>) -> Vec<(String, MitigationOffer)> {
     second.into_iter().chain(last).collect()
 }
 
-/// Why colours are not to be had; found out by asking for a page.
+/// Why colours are unavailable; found out by asking for a page.
 fn refuses(core: Option<&SiteCore>, level: Level, hashed: Option<bool>) -> Option<String> {
     let Some(core) = core else { return Some("there is no core to ask for its caches".into()) };
     match geometry(core, level, hashed) {

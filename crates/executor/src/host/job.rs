@@ -51,7 +51,7 @@ pub struct Job {
     /// Further targets, each observed as the first one is.
     #[serde(default)]
     pub companions: Vec<CompanionPart>,
-    /// Who disturbs.
+    /// The neighbours.
     pub neighbours: Vec<JobPart>,
     /// Decides orders and beginnings.
     pub seed: u64,
@@ -130,7 +130,7 @@ pub struct WorkerAnswer {
     pub placement: BTreeMap<String, PlacementRecord>,
     /// What was asked of the system.
     pub privileges: Vec<Privilege>,
-    /// What else happened on the target's core.
+    /// Other events on the target's core.
     pub disturbances: BTreeMap<String, f64>,
     /// Hardware counters of the target's core.
     pub counters: BTreeMap<String, u64>,

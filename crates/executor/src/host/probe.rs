@@ -7,7 +7,7 @@ use waykeeper_linux::{FIFO, HUGE_PAGES};
 
 use super::target::FIFO_PRIORITY;
 
-/// Why a mitigation of this machine is not to be had; `None` where it is.
+/// Why a mitigation of this machine is unavailable; `None` where it is available.
 pub fn refuses(mitigation: &str) -> Option<String> {
     match mitigation {
         FIFO => refuses_fifo(),

@@ -6,7 +6,7 @@ use waykeeper_linux::schedule::ThreadUsage;
 
 use super::woken::rest::Rest;
 
-/// Less than this is not told from the readings themselves, nanoseconds.
+/// Less than this cannot be distinguished from the readings themselves, nanoseconds.
 const LEAST_NS: f64 = 1e6;
 
 /// The clocks at one end of a repeat, and the target's account.

@@ -1,4 +1,4 @@
-//! The target's side of a repeat: warm up, then observe, and note what else happened on its core.
+//! The target's side of a repeat: warm up, then observe, and note other events on its core.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -221,7 +221,7 @@ impl Snapshot {
         ] {
             found.insert(name.into(), now.saturating_sub(then) as f64);
         }
-        // Those of a sleeper's own will are no disturbance.
+        // Those of a sleeper's own will are no interference.
         found.insert("voluntary_switches".into(), self.account.waits_since(&before.account) as f64);
         let waited = self.account.usage.waited_ns.zip(before.account.usage.waited_ns);
         found.extend(waited.map(|(now, then)| (OFF_CORE_MS.to_owned(), now.saturating_sub(then) as f64 / 1e6)));

@@ -43,7 +43,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Leaves the core of the target, so that looking does not disturb it. Where there is no other core, nobody looks.
+    /// Leaves the core of the target, so that looking does not interfere with it. Where there is no other core, nobody looks.
     pub fn new(loops: Vec<WatchedLoop>, target_core: u32) -> Self {
         let looks = schedule::leave(target_core).is_ok();
         let mut watch = Self { loops: loops.into_iter().map(|it| (it, Vec::new())).collect(), looks };

@@ -8,7 +8,7 @@ use waykeeper_policy::{AssignedClass, AssignedColours, ColourShare};
 
 use super::simulated::{Parties, groups_of};
 
-/// Adds them; gives what the model has not, a clause each.
+/// Adds them; returns what the model lacks, a clause each.
 ///
 /// # Errors
 /// What the model cannot tell apart.
@@ -113,7 +113,7 @@ fn clocks(parties: &Parties, platform: &Platform) -> Result<Option<Clocks>, Stri
     Ok((clocks.target.is_some() || clocks.others.is_some()).then_some(clocks))
 }
 
-/// The model has two halves of memory, told apart by one bit of the address. Which half is the target's makes no difference.
+/// The model has two halves of memory, distinguished by one bit of the address. Which half is the target's makes no difference.
 fn colouring(parties: &Parties, colours: &AssignedColours, platform: &Platform) -> Result<Colouring, String> {
     let (target, others) = both(parties, platform, "colours", |class| colours.share(class.number))?;
     let half = |share: ColourShare| share.count * 2 == colours.colours && share.first.is_multiple_of(share.count);

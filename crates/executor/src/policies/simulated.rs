@@ -15,7 +15,7 @@ pub struct Simulated {
     pub left_out: Vec<String>,
 }
 
-/// The target, its neighbours, and what the policy gives them.
+/// The target, its neighbours, and what the policy assigns to them.
 pub struct Parties<'a> {
     /// The policy's name.
     pub name: &'a str,

@@ -22,7 +22,7 @@ struct Call {
 /// of several threads are followed as those of one, which loses some where threads take turns within them.
 #[derive(Debug, Default)]
 struct Calls {
-    /// The instruction under way: its address and its end.
+    /// The instruction in progress: its address and its end.
     now: (u64, u64),
     /// Its last store and load of 8 bytes.
     stored: Option<u64>,

@@ -42,7 +42,7 @@ pub struct ToRecord<'a> {
 pub struct RecordingEnd {
     /// How it ended.
     pub ended: Termination,
-    /// Marks that belong to no pass, and what else the program did that its user would want to know.
+    /// Marks that belong to no pass, and other acts of the program that its user would want to know.
     pub remarks: Vec<String>,
 }
 

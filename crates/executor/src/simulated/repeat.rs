@@ -60,7 +60,7 @@ impl SimulatedRepeat<'_> {
         let (assignment, case) = (self.assignment, self.assignment.case);
         let (mut own, skips) = self.begin(engine).map_err(|refused| ExecutorError::Refused(refused.to_string()))?;
         let (length, warm) = (self.length_ps(), self.warm_up_ps());
-        // Events of a lone target are another fast path: its background goes forward, and nothing is skipped.
+        // Events of a lone target are another fast path: its background is fast-forwarded, and nothing is skipped.
         let plain = || engine().ok();
         let in_full = (assignment.check_fast && skips && !case.solo())
             .then(|| fast_check::in_full(plain, case.target.core, warm, length, stop))
@@ -177,7 +177,7 @@ impl SimulatedRepeat<'_> {
         let case = self.assignment.case;
         let target = case.target.core;
         let observed_s = observed.ps as f64 / PS_PER_S;
-        // A pass that was under way when there were samples enough is none of them.
+        // A pass in progress when there were samples enough is none of them.
         let passes = &engine.estimates()[..engine.estimates().len().min(observed.samples.count as usize)];
         let bytes_per_access = case.target.pattern.bytes_per_access(self.platform.line_bytes.value);
         let bytes_per_sample = case.target.pattern.accesses_per_sample().zip(bytes_per_access);

@@ -6,7 +6,7 @@ use waykeeper_experiment::cases::Case;
 use waykeeper_run::samples::Collector;
 use waykeeper_simulator::Engine;
 
-/// Advances in slices until a time or a stop; gives the time reached.
+/// Advances in slices until a time or a stop; returns the time reached.
 pub(crate) fn advance(
     engine: &mut Engine,
     from_ps: u64,

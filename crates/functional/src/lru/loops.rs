@@ -43,7 +43,7 @@ pub trait TableLoop {
     fn walk<R: RecencyRow, const FULL: bool>(table: &mut Table<R, FULL>, words: &[Word], out: &mut Out) -> BlockMisses;
 }
 
-/// Nearly all words hit, or nearly all miss: a branch tells which, and the host guesses it. With `MARK_ONLY`, stores that
+/// Nearly all words hit, or nearly all miss: a branch decides which, and the host predicts it. With `MARK_ONLY`, stores that
 /// hit are no use.
 pub struct Steady<const CLEAN: bool, const MARK_ONLY: bool>;
 
@@ -106,7 +106,7 @@ impl Out<'_> {
     }
 }
 
-/// A miss: passes on the load and what leaves, counts, and gives the new row.
+/// A miss: passes on the load and the victim, counts, and returns the new row.
 ///
 /// # Safety
 /// As for [`Out::push`].

@@ -77,7 +77,7 @@ impl Recency {
         Self { words, start, sets, ways, host, mark_only, clean: true, mixed: false }
     }
 
-    /// Takes a block of words and passes words to the next level. `stores` tells whether there may be any among them.
+    /// Takes a block of words and passes words to the next level. `stores` says whether there may be any among them.
     pub fn run(&mut self, words: &[Word], stores: bool, out: &mut Vec<Word>) -> BlockMisses {
         self.has_seen(stores);
         let kind = self.kind(words);

@@ -13,7 +13,7 @@ struct Lists {
 }
 
 impl Lists {
-    /// Takes a word; gives what is passed on.
+    /// Takes a word; returns what is passed on.
     fn take(&mut self, word: Word) -> Vec<Word> {
         let sets = self.sets.len();
         let set = &mut self.sets[word as usize % sets];

@@ -39,7 +39,7 @@ pub struct CacheKind {
     pub line_bytes: Option<u64>,
     /// The online cores of each cache of this kind.
     pub shared_by: Vec<Vec<CoreId>>,
-    /// The kernel's number of each, where it tells.
+    /// The kernel's number of each, where it reports one.
     pub ids: Vec<Option<u32>>,
     /// Whether it says that it includes what is inside.
     pub inclusive: Option<bool>,
@@ -185,7 +185,7 @@ fn cpuid(reading: &Reading, cpu: CoreId, level: u8, holds: CacheUse) -> Option<T
 }
 
 /// Whether the running machine's last-level cache chooses sets by a hash of the address, as seen from a core. `None` where
-/// nothing tells: leaf 4 of CPUID has a bit for it, which AMD's leaf and Arm's registers lack.
+/// unknown: leaf 4 of CPUID has a bit for it, which AMD's leaf and Arm's registers lack.
 pub fn index_is_hashed(cpu: CoreId) -> Option<bool> {
     let leaves = Leaves::of(&Root::default(), cpu)?;
     if describes_caches_as_amd(&leaves) {

@@ -8,7 +8,7 @@ use super::Reading;
 /// The counter that timed loops read, and the clock of the kernel.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Clock {
-    /// Its frequency in kHz, where it tells.
+    /// Its frequency in kHz, where it is reported.
     pub counter_khz: Option<u64>,
     /// How that was found.
     pub found: Option<String>,
@@ -53,7 +53,7 @@ fn frequency(reading: &Reading) -> Option<(u64, &'static str)> {
     architected(reading)
 }
 
-/// CNTFRQ_EL0 of the running machine; no file tells it.
+/// CNTFRQ_EL0 of the running machine; no file has it.
 #[cfg(target_arch = "aarch64")]
 fn architected(reading: &Reading) -> Option<(u64, &'static str)> {
     let hz: u64;

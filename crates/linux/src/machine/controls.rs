@@ -175,7 +175,7 @@ pub(super) fn read(
     controls
 }
 
-/// Masks that the processor has and no CPUID leaf tells of.
+/// Masks that the processor has and no CPUID leaf reports.
 fn by_catalogue(identity: &Identity) -> Option<Control> {
     let sku = identity.catalogue.as_ref()?;
     let mask = catalogue().masks.iter().find(|mask| mask.sku == *sku)?;
@@ -201,7 +201,7 @@ fn by_catalogue(identity: &Identity) -> Option<Control> {
     Some(control)
 }
 
-/// Hybrid parts with CAT have masks for the second level that CPUID does not tell of unless firmware is told to; their
+/// Hybrid parts with CAT have masks for the second level that CPUID does not report unless firmware is set to; their
 /// lengths differ by kind of core (the guide, section 5.4.3).
 fn unenumerated_l2(reading: &Reading, caches: &[CacheKind], controls: &mut Vec<Control>) {
     let hybrid = reading.leaves.iter().any(|(_, leaves)| leaves.get(7, 0).edx >> 15 & 1 == 1);

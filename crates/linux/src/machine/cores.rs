@@ -21,7 +21,7 @@ pub struct CoresOfKind {
     pub physical: usize,
     /// Main ID register, on Arm.
     pub midr: Option<u64>,
-    /// Capacity of 1024, where the kernel tells; of the strongest where they differ.
+    /// Capacity of 1024, where the kernel reports it; of the strongest where they differ.
     pub capacity: Option<u64>,
     /// Base frequency in MHz.
     pub base_mhz: Option<u64>,
@@ -31,7 +31,7 @@ pub struct CoresOfKind {
     pub max_mhz: Option<u64>,
     /// Highest frequency in MHz of the slowest, where they differ.
     pub slowest_max_mhz: Option<u64>,
-    /// Frequency in MHz as `/proc/cpuinfo` told it, where the kernel has no driver of frequencies.
+    /// Frequency in MHz as `/proc/cpuinfo` reported it, where the kernel has no driver of frequencies.
     pub told_mhz: Option<u64>,
     /// The driver of frequencies.
     pub driver: Option<String>,
@@ -89,7 +89,7 @@ fn key(reading: &Reading, cpu: CoreId, units: &[(&str, Vec<CoreId>)], alike: &st
     Key {
         kind,
         found,
-        // On x86 the capacity tells the better ones of equal cores apart; those of Arm are different cores.
+        // On x86 the capacity marks the better ones of equal cores; those of Arm are different cores.
         capacity: midr.and_then(|_| reading.cpu_number(cpu, "cpu_capacity")),
         caches: caches.filter(|(level, ..)| *level < 3).collect(),
     }

@@ -4,7 +4,7 @@ use super::controls::{Control, How, Limits, Shares, Unit};
 use super::{CacheKind, Reading};
 use crate::cpuid::Leaves;
 
-/// From the first core that has them: kinds of cores that differ here are told apart by their caches.
+/// From the first core that has them: kinds of cores that differ here are distinguished by their caches.
 pub(super) fn read(reading: &Reading) -> Vec<Control> {
     let Some((_, leaves)) = reading.leaves.iter().find(|(_, leaves)| allocation(leaves) || bandwidth(leaves)) else {
         return reading.leaves.first().and_then(|(_, leaves)| monitoring(leaves)).into_iter().collect();

@@ -16,7 +16,7 @@ pub struct Identity {
     pub vendor: Option<String>,
     /// Family, model and stepping, on x86.
     pub signature: Option<[u32; 3]>,
-    /// The architecture, as `uname -m` tells it.
+    /// The architecture, as `uname -m` reports it.
     pub architecture: Option<String>,
     /// The hypervisor below, or `unknown`.
     pub hypervisor: Option<String>,

@@ -1,4 +1,4 @@
-//! What a recorded tree tells of itself.
+//! What a recorded tree says of itself.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ pub struct Manifest {
     /// The day, such as `2026-11-22`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub date: Option<String>,
-    /// The architecture, as `uname -m` tells it.
+    /// The architecture, as `uname -m` reports it.
     pub architecture: String,
     /// What is left out on purpose.
     #[serde(default)]

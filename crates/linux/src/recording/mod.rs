@@ -6,7 +6,7 @@
 //! - `cpuid/cpuN`: the CPUID leaves of core N, in the form of `cpuid -r` ([`crate::cpuid`]);
 //! - `msr/cpuN`: model-specific registers of core N that could be read, a line `0xADDRESS 0xVALUE` each.
 //!
-//! A file that is absent was not there or could not be read; the manifest tells which of the two where it matters.
+//! A file that is absent was not there or could not be read; the manifest says which of the two where it matters.
 
 mod archive;
 mod manifest;
@@ -23,7 +23,7 @@ pub use private::{LEFT_OUT, nameless};
 pub use take::record;
 pub(crate) use take::takes;
 
-/// The file that tells of the recording itself.
+/// The file that describes the recording itself.
 pub const MANIFEST: &str = "manifest.toml";
 
 /// The files of a machine, by path without the leading slash.
@@ -45,7 +45,7 @@ fn relative(path: &str) -> &str {
 }
 
 impl Recording {
-    /// Gives a file a text.
+    /// Sets the text of a file.
     pub fn set(&mut self, path: &str, text: impl Into<String>) -> &mut Self {
         self.files.insert(relative(path).into(), text.into());
         self
@@ -79,7 +79,7 @@ impl Recording {
         self.files.iter().map(|(path, text)| (path.as_str(), text.as_str()))
     }
 
-    /// What it tells of itself; `None` for files without a manifest.
+    /// What it says of itself; `None` for files without a manifest.
     pub fn manifest(&self) -> Option<Manifest> {
         toml::from_str(self.text(MANIFEST)?).ok()
     }

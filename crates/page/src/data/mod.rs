@@ -63,7 +63,7 @@ pub struct CaseFigures {
     pub label: String,
     /// The colour that it shares with cases of the same name.
     pub colour: usize,
-    /// How its line is dashed: what tells it from cases of that colour in other runs, and in later rounds through the colours.
+    /// How its line is dashed: what distinguishes it from cases of that colour in other runs, and in later rounds through the colours.
     pub dash: usize,
     /// Number of samples.
     pub samples: u64,

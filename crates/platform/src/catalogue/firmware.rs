@@ -67,6 +67,6 @@ pub struct Pin {
     pub number: u32,
     /// Its name on Intel's reference board.
     pub name: String,
-    /// Its ball on the package, where the guide tells.
+    /// Its ball on the package, where the guide says it.
     pub ball: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! The catalogue: what Intel's guide to Time Coordinated Compute (TCC) tells of its processors, as data with its section.
+//! The catalogue: what Intel's guide to Time Coordinated Compute (TCC) says of its processors, as data with its section.
 //!
 //! The files are `catalogue/*.toml`. They hold facts and figures; where the guide prints something else, a
 //! [`Slip`] says what, what is right and why.

@@ -25,9 +25,9 @@ pub struct Processor {
     pub cores: u32,
     /// Efficiency cores among them, on hybrid parts.
     pub efficiency_cores: Option<u32>,
-    /// Thermal design power in watts, where the guide tells.
+    /// Thermal design power in watts, where the guide says it.
     pub tdp_w: Option<f64>,
-    /// Whether it is made for functional safety, where the guide tells.
+    /// Whether it is made for functional safety, where the guide says it.
     pub functional_safety: Option<bool>,
     /// The section of the guide.
     pub section: String,

@@ -23,7 +23,7 @@ pub struct SpeedShift {
     pub raised_cores: u32,
     /// ... to this, GHz.
     pub raised_ghz: f64,
-    /// Most for the E-cores, GHz, where the guide tells.
+    /// Most for the E-cores, GHz, where the guide says it.
     pub efficiency_ghz: Option<f64>,
     /// The section of the guide.
     pub section: String,
@@ -50,7 +50,7 @@ pub struct SpeedShiftRegister {
     pub ghz: Option<f64>,
     /// Units of the register's ratio in a GHz.
     pub ratio_per_ghz: Option<f64>,
-    /// What else is to be known of it.
+    /// A further remark on it.
     pub note: Option<String>,
     /// The section of the guide.
     pub section: String,

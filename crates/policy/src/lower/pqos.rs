@@ -14,7 +14,7 @@ use super::{Form, Lowered, ScriptLine, control, is_cat, named};
 /// Lowers an assignment.
 ///
 /// # Errors
-/// Anything but masks and percentages; tasks where only registers are to be had.
+/// Anything but masks and percentages; tasks where only registers are available.
 pub fn lower(assignment: &Assignment, offer: &Offer) -> Result<Lowered, Refusal> {
     is_cat(assignment, offer, "pqos")?;
     let unlisted = |level| control(offer, level) == Some(WayControl::CatNotEnumerated);

@@ -51,7 +51,7 @@ mod instruction {
         [ISB, RET]
     }
 
-    /// On to the program whose address PSCI gives in x0.
+    /// On to the program whose address PSCI passes in x0.
     pub fn go_on() -> [u32; 2] {
         [ISB, BR_X0]
     }

@@ -1,4 +1,4 @@
-//! Writes to registers that Linux does not reach: what firmware and bare metal are told.
+//! Writes to registers that Linux does not reach: what firmware and bare metal have to write.
 
 use serde::{Serialize, Serializer};
 use waykeeper_platform::{CoreId, format_cpulist};

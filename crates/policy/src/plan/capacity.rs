@@ -25,7 +25,7 @@ impl Planner<'_> {
         self.new_groups_have_space()
     }
 
-    /// The kernel gives a new group what no group keeps for itself, or the lowest run of it, before a mask can be written;
+    /// The kernel assigns to a new group what no group keeps for itself, or the lowest run of it, before a mask can be written;
     /// less than the least makes it refuse the group.
     fn new_groups_have_space(&self) -> Result<(), Refusal> {
         for cache in &self.offer.caches {

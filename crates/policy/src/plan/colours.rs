@@ -8,7 +8,7 @@ use crate::refusal::Refusal;
 
 use super::controls::of_all;
 
-/// Gives classes their colours.
+/// Assigns classes their colours.
 ///
 /// # Errors
 /// A cache whose colours are not known or are none, colours handed out twice.

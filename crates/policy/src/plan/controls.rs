@@ -21,7 +21,7 @@ pub fn of_all<T>(
     others.into_iter().chain(classes).collect()
 }
 
-/// Gives classes their priorities, weights and clocks, and the cluster its settings.
+/// Assigns classes their priorities, weights and clocks, and the cluster its settings.
 ///
 /// # Errors
 /// What the machine does not have, or not so much of.

@@ -134,7 +134,7 @@ impl Divider<'_, '_> {
         Ok(())
     }
 
-    /// Gives masks to one owner, who may have them overlap among themselves.
+    /// Assigns masks to one owner, who may have them overlap among themselves.
     fn own_mask(&mut self, key: &str, name: &str, masks: &[Mask]) -> Result<(), Refusal> {
         let called = self.called();
         for mask in masks {

@@ -42,7 +42,7 @@ pub fn needs_rates(policy: &Policy, offer: &Offer) -> Result<bool, Refusal> {
     }
 }
 
-/// Gives classes their limits in every domain that they use.
+/// Assigns classes their limits in every domain that they use.
 ///
 /// # Errors
 /// Limits below the machine's least, or in terms that it does not know; cores whose domain of bandwidth is unknown.

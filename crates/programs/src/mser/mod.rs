@@ -13,7 +13,7 @@ use crate::image::Image;
 use crate::memory::{Array, Layout};
 use crate::probe::Probe;
 
-/// The suite's setting: a region's change is told from the thresholds that are this much darker and lighter.
+/// The suite's setting: a region's change is computed from the thresholds that are this much darker and lighter.
 const DELTA: u32 = 2;
 
 const SHADES: usize = 256;
@@ -59,7 +59,7 @@ mod branches {
     pub const TOP: u32 = 6;
     /// A region is dark enough.
     pub const BOTTOM: u32 = 7;
-    /// A region is told of a larger one.
+    /// The area reported to a region is the largest so far.
     pub const LARGER: u32 = 8;
     /// The outermost region.
     pub const OUTERMOST: u32 = 9;

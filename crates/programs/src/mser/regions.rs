@@ -78,8 +78,8 @@ impl Mser {
         }
     }
 
-    /// The area at the darker threshold: each region tells its own to the first one around it for which it is dark
-    /// enough; what a region was told also holds for the one around it.
+    /// The area at the darker threshold: each region reports its own to the first one around it for which it is dark
+    /// enough; what was reported to a region also holds for the one around it.
     pub(super) fn bottoms<P: Probe>(&self, memory: &mut [u32], probe: &mut P) {
         let [mut regions] = spans(memory, [self.arrays.regions.all()]);
         for number in self.places() {

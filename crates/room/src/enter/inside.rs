@@ -28,7 +28,7 @@ const SOCKET: &str = "/run/waykeeper/room";
 /// Where files are before they are in their places.
 const STAGE: &str = "/run/waykeeper/.stage";
 
-/// Makes the room and runs the command. Gives its exit status.
+/// Makes the room and runs the command. Returns its exit status.
 pub(super) fn run(entry: RoomEntry, alive: &OwnedFd) -> io::Result<i32> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
     let mut ended = [PollFd::new(alive, PollFlags::IN)];
@@ -134,7 +134,7 @@ fn start(command: &[std::ffi::OsString], mounts: Mounts) -> io::Result<Pid> {
     let (program, arguments) = command.split_first().map_or((&shell, &[][..]), |(program, rest)| (program, rest));
     let mut command = Command::new(program);
     command.args(arguments).env("WAYKEEPER_ROOM", SOCKET);
-    // /proc/self leads elsewhere in every process: these two can be had for the command itself only.
+    // /proc/self leads elsewhere in every process: these two are available to the command itself only.
     let own = ["mounts", "mountinfo"].map(|name| (Path::new(STAGE).join(name), Path::new("/proc/self").join(name)));
     let (here, there) = std::os::unix::net::UnixStream::pair()?;
     // SAFETY: between fork and exec only system calls are made.
@@ -145,7 +145,7 @@ fn start(command: &[std::ffi::OsString], mounts: Mounts) -> io::Result<Pid> {
             for (from, to) in &own {
                 let _ = lay_over(from, to);
             }
-            // Where filters cannot be had, mounts are the kernel's: it has no such file system, or another one.
+            // Where filters are unavailable, mounts are the kernel's: it has no such file system, or another one.
             pass(there.as_fd(), install().ok());
             Ok(())
         });

@@ -1,7 +1,7 @@
 //! Enters a room: a command in mount and process namespaces of its own, where the platform's files are in their places.
 //!
 //! Three processes matter. The one that is called stays outside and waits. Its child is the first process of the new
-//! process namespace: it serves the files, so the kernel tells it its clients by the room's numbers, and with it ends
+//! process namespace: it serves the files, so the kernel reports its clients by the room's numbers, and with it ends
 //! everything inside. The command is that one's child. Whichever of the first two is killed, the other ends too.
 
 mod cover;
@@ -47,11 +47,11 @@ fn lost(signal: i32) -> String {
 /// The exit status of a room that could not be made.
 const CANNOT: i32 = 3;
 
-/// Makes a room, runs the command in it, and gives its exit status: 128 and the signal's number if one ended it.
+/// Makes a room, runs the command in it, and returns its exit status: 128 and the signal's number if one ended it.
 /// It is to be called from a process with one thread.
 ///
 /// # Errors
-/// What the system refuses before the room is there. Later trouble is told on standard error, with status 3.
+/// What the system refuses before the room is there. Later trouble is reported on standard error, with status 3.
 pub fn enter(entry: RoomEntry) -> io::Result<i32> {
     let (uid, gid) = (rustix::process::geteuid(), rustix::process::getegid());
     let mut namespaces = UnshareFlags::NEWNS | UnshareFlags::NEWPID;

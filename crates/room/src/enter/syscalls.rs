@@ -45,7 +45,7 @@ const fn filter() -> [sock_filter; 9] {
     ]
 }
 
-/// Installs the filter in the calling thread, for it and its children, and gives the listener.
+/// Installs the filter in the calling thread, for it and its children, and returns the listener.
 ///
 /// Only system calls are made: it may be called between fork and exec.
 pub(super) fn install() -> io::Result<RawFd> {

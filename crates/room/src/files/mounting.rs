@@ -26,7 +26,7 @@ pub struct Mounted {
     /// What is unmounted: whatever else others put at the place stays.
     id: MountId,
     session: Option<BackgroundSession>,
-    /// The kernel tells here when the file system has ended.
+    /// The kernel reports here when the file system has ended.
     device: OwnedFd,
     tree: Option<Tree>,
 }
@@ -86,7 +86,7 @@ impl Mounted {
         &self.at
     }
 
-    /// What tells it from everything else that may be mounted there.
+    /// What distinguishes it from everything else that may be mounted there.
     pub fn id(&self) -> MountId {
         self.id
     }

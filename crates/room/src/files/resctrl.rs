@@ -220,7 +220,7 @@ fn piece(bytes: &[u8], offset: usize, size: usize) -> Vec<u8> {
     bytes[from..bytes.len().min(from.saturating_add(size))].to_vec()
 }
 
-/// Who asks. The kernel has taken the umask off already, and told the number in the process namespace of the mount.
+/// Who asks. The kernel has taken the umask off already, and reported the number in the process namespace of the mount.
 fn caller(request: &Request) -> Caller {
     Caller { tid: request.pid() as i32, cpu: 0, uid: request.uid(), gid: request.gid(), umask: 0 }
 }

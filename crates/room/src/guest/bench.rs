@@ -164,7 +164,7 @@ fn name(device: &Path) -> Option<String> {
     Some(device.file_name()?.to_string_lossy().into_owned())
 }
 
-/// Waits, and gives the simulated nanoseconds that passed.
+/// Waits, and returns the simulated nanoseconds that passed.
 fn wait(client: &mut Client, length: Duration, stop: &AtomicBool) -> Result<f64, ExecutorError> {
     let begun = client.wait(Duration::ZERO).map_err(refused)?;
     let mut passed = 0.0;

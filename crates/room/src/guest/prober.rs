@@ -74,7 +74,7 @@ fn measure(
     Ok(samples)
 }
 
-/// Walks a workload through so many times, and gives the mean ticks of a walk.
+/// Walks a workload through so many times, and returns the mean ticks of a walk.
 fn walk(
     client: &mut Client,
     core: CoreId,

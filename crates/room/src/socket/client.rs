@@ -88,7 +88,7 @@ impl Client {
         }
     }
 
-    /// Starts a workload and gives its number.
+    /// Starts a workload and returns its number.
     ///
     /// # Errors
     /// As [`Client::ask`].
@@ -121,7 +121,7 @@ impl Client {
         }
     }
 
-    /// Gives out memory that outlives the workloads that use it, and gives its number.
+    /// Allocates memory that outlives the workloads that use it, and returns its number.
     ///
     /// # Errors
     /// As [`Client::ask`].
@@ -143,7 +143,7 @@ impl Client {
         }
     }
 
-    /// Waits until a workload has so many samples or has ended, and gives the simulated nanoseconds since the room began.
+    /// Waits until a workload has so many samples or has ended, and returns the simulated nanoseconds since the room began.
     ///
     /// # Errors
     /// As [`Client::ask`].
@@ -154,7 +154,7 @@ impl Client {
         }
     }
 
-    /// Waits until so much simulated time has passed, and gives the simulated nanoseconds since the room began.
+    /// Waits until so much simulated time has passed, and returns the simulated nanoseconds since the room began.
     ///
     /// # Errors
     /// As [`Client::ask`].

@@ -1,6 +1,6 @@
 //! The room's socket: one JSON object a line, asked and answered in turn.
 //!
-//! It tells what simulated workloads did, and starts and ends them. Masks and flaws it never tells: whoever wants to know
+//! It reports what simulated workloads did, and starts and ends them. Masks and flaws it never reports: whoever wants to know
 //! whether a mask works has to measure.
 
 pub mod client;

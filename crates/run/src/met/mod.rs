@@ -225,7 +225,7 @@ impl Judge<'_> {
     }
 }
 
-/// As many looks at a statement as are told one by one.
+/// As many looks at a statement as are shown one by one.
 const MOST_SHOWN: usize = 3;
 
 /// The case of the same target without neighbours, under some mitigation, at the same point.

@@ -227,7 +227,7 @@ pub struct RepeatRecord {
     /// Placement asked and got, by what was placed.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub placement: BTreeMap<String, PlacementRecord>,
-    /// What else disturbed the target's core, by name (`context_switches`, `page_faults`, `interrupts`, ...).
+    /// Other events on the target's core, by name (`context_switches`, `page_faults`, `interrupts`, ...).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub disturbances: BTreeMap<String, f64>,
     /// Counters of the processor or of the simulator, by name.

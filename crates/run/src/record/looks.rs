@@ -37,7 +37,7 @@ pub struct LongSample {
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SamplePart {
-    /// When it was asked for, from the start of the sample; below 0 for what was under way before.
+    /// When it was asked for, from the start of the sample; below 0 for what was in flight before.
     pub from_ns: f64,
     /// How long it took.
     pub ns: f64,

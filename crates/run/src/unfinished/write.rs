@@ -70,7 +70,7 @@ impl Log {
         Ok(())
     }
 
-    /// Appends a line and waits until the disk has it. One that is not whole is taken away again.
+    /// Appends a line and waits until the disk has it. One that is not whole is removed again.
     ///
     /// # Errors
     /// A disk that is full, a file that cannot be written; a log without a header.

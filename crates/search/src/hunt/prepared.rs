@@ -206,7 +206,7 @@ fn also(request: &HuntRequest, cores: &[u32]) -> Result<Vec<String>, HuntError> 
     Ok(request.also.clone())
 }
 
-/// What accesses may do at the place: what simulated cores have, and what else it does not refuse and leaves others theirs.
+/// What accesses may do at the place: what simulated cores have, and of the rest what it does not refuse and leaves others theirs.
 fn operations(request: &HuntRequest, cores: &[u32]) -> Result<Vec<Operation>, HuntError> {
     let mut operations = Vec::new();
     for operation in Operation::ALL.into_iter().filter(|operation| !operation.is_unfair()) {

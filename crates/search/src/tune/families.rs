@@ -148,7 +148,7 @@ impl Builder<'_> {
         Family { what, dimensions: dimensions.to_vec(), rungs: rungs.collect(), ways_of }
     }
 
-    /// A policy that gives nothing yet.
+    /// A policy that assigns nothing yet.
     fn policy(&self, called: &str) -> Policy {
         Policy {
             title: format!("found by a search: {called}"),

@@ -190,7 +190,7 @@ pub fn tune(request: &TuneRequest, watcher: &dyn TuneWatcher, stop: &AtomicBool)
 /// The candidates, without measuring or writing anything.
 ///
 /// # Errors
-/// As for [`tune`], as far as it can be told.
+/// As for [`tune`], as far as they are known before.
 pub fn candidates(request: &TuneRequest) -> Result<Vec<Family>, TuneError> {
     let plain = Loaded::open(&request.experiment, request.sets.clone())?;
     budgets(&plain, &request.budgets)?;

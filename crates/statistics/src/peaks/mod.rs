@@ -2,7 +2,7 @@
 //!
 //! A maximum that was seen bounds nothing, and neither does one that is worked out here: it is what a run of some length
 //! would show, as long as what makes the highest peaks so far goes on making them. Whether the tail supports that much is
-//! asked first, and "it has not settled" is an answer. `docs/statistics.md` gives the method.
+//! asked first, and "it has not settled" is an answer. `docs/statistics.md` describes the method.
 
 mod goodness;
 mod pareto;

@@ -11,7 +11,7 @@ pub const CODE_BLOCK: u64 = 32;
 pub struct Assembler {
     fetches: bool,
     gap: u64,
-    /// The instruction under way has made no access yet.
+    /// The instruction in progress has made no access yet.
     uncounted: bool,
     block: Option<u64>,
 }
@@ -22,7 +22,7 @@ impl Assembler {
         Self { fetches, gap: 0, uncounted: false, block: None }
     }
 
-    /// An instruction begins. Gives the record of its fetch, where it has one.
+    /// An instruction begins. Returns the record of its fetch, where it has one.
     pub fn instruction(&mut self, address: u64, bytes: u32) -> Option<Record> {
         self.gap += u64::from(std::mem::replace(&mut self.uncounted, true));
         let block = Some(address / CODE_BLOCK);
@@ -32,7 +32,7 @@ impl Assembler {
         Some(self.record(RecordKind::Fetch, address, bytes))
     }
 
-    /// The instruction under way makes an access.
+    /// The instruction in progress makes an access.
     pub fn access(&mut self, kind: RecordKind, address: u64, bytes: u32) -> Record {
         self.uncounted = false;
         self.record(kind, address, bytes)

@@ -11,7 +11,7 @@
 //! Traces of CloudSuite have records of 96 bytes (`cloudsuite_instr`): four registers written and four read in 10..18,
 //! four addresses stored to in 24..56, four loaded from in 56..88, two address-space numbers.
 //!
-//! No instruction lies at address 0 (ChampSim's own reader asserts it), which tells records of one size from the other's.
+//! No instruction lies at address 0 (ChampSim's own reader asserts it), which distinguishes records of one size from the other's.
 //!
 //! There are no sizes: an access counts as one byte, so that none lies on two lines.
 

@@ -20,7 +20,7 @@ use crate::write::Writer;
 /// An access of this many bytes is the widest that any machine makes in one piece, with room to spare.
 pub const MOST_ACCESS_BYTES: u32 = 4096;
 
-/// What a foreign trace tells, one thing after the other.
+/// What a foreign trace holds, one thing after the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ForeignEvent {
     /// An instruction begins; its accesses follow.
@@ -76,7 +76,7 @@ pub fn decompressed(input: impl Read + 'static) -> Result<Box<dyn BufRead>, Trac
     })
 }
 
-/// What a content is, told by its beginning.
+/// What a content is, recognised by its beginning.
 ///
 /// # Errors
 /// A content that is none of the known ones.

@@ -4,10 +4,10 @@ use super::{Access, Phase, Region, State, Stream, WorkloadStep};
 use crate::pattern::Operation;
 
 impl Stream {
-    /// Visits the next `count` accesses; what lies between them is passed over. It gives the same accesses as the steps do,
+    /// Visits the next `count` accesses; what lies between them is passed over. It returns the same accesses as the steps do,
     /// faster: a loop for each pattern, in which the visitor can be inlined.
     ///
-    /// A stream without accesses gives none: `tick`, an external program, and events that touch nothing.
+    /// A stream without accesses returns none: `tick`, an external program, and events that touch nothing.
     pub fn accesses(&mut self, count: u64, mut visit: impl FnMut(Access)) {
         let data = |offset, operation| Access { region: Region::Data, offset, operation, dependent: false };
         let mut left = count;

@@ -9,7 +9,7 @@ use crate::stream::{Access, Region, WorkloadStep};
 const REMEMBERED: usize = 4;
 
 /// A line is shown again after this many accesses that were not. A line in constant use thus stays young in caches that
-/// are told of hits, and is missed if something took it away from outside.
+/// see hits, and is missed if something took it away from outside.
 const MOST_MERGED: u32 = 64;
 
 /// What an access does to its line.
@@ -72,7 +72,7 @@ impl Lines {
         self.gap = self.gap.saturating_add(instructions);
     }
 
-    /// A branch on the last load was not foreseen.
+    /// A branch on the last load was mispredicted.
     #[inline]
     pub fn mispredicted(&mut self, out: &mut Vec<WorkloadStep>) {
         self.close_gap(out);
@@ -177,7 +177,7 @@ mod tests {
         told(&mut lines, out)
     }
 
-    /// The end is told as a read of offset 0.
+    /// The end is reported as a read of offset 0.
     fn told(lines: &mut Lines, mut out: Vec<WorkloadStep>) -> Vec<(u64, Operation, u64)> {
         lines.mark(WorkloadStep::End, &mut out);
         let (mut told, mut gap) = (Vec::new(), 0);

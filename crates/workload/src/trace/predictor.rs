@@ -1,4 +1,4 @@
-//! Which branches of a program a core would foresee.
+//! Which branches of a program a core would predict.
 
 /// Bits of history, and of the number of an entry.
 const BITS: u32 = 12;
@@ -6,7 +6,7 @@ const ENTRIES: usize = 1 << BITS;
 
 /// A combining predictor (McFarling, "Combining branch predictors", WRL TN-36, 1993): two bits by the branch's place, two
 /// bits by its place and what the last branches did, and two bits by its place that choose between them. How the cores of
-/// today foresee branches is not public; on branches that depend on data alone no predictor is much better than another.
+/// today predict branches is not public; on branches that depend on data alone no predictor is much better than another.
 #[derive(Debug, Clone)]
 pub struct Predictor {
     by_place: Box<[Counter; ENTRIES]>,
@@ -37,7 +37,7 @@ impl Predictor {
         Self { by_place: fresh(), by_history: fresh(), choice: fresh(), history: 0 }
     }
 
-    /// A branch goes one way; whether that was foreseen.
+    /// A branch goes one way; whether that was predicted.
     #[inline]
     pub fn foresees(&mut self, place: u32, taken: bool) -> bool {
         let at = place as usize % ENTRIES;
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
     use crate::random::Xorshift;
 
-    /// How many of the branches are not foreseen.
+    /// How many of the branches are mispredicted.
     fn missed(branches: impl IntoIterator<Item = (u32, bool)>) -> usize {
         let mut predictor = Predictor::new();
         branches.into_iter().filter(|(place, taken)| !predictor.foresees(*place, *taken)).count()

@@ -1,4 +1,4 @@
-//! A program's accesses into a file, told by its own source.
+//! A program's accesses into a file, reported by its own source.
 
 use std::io::{Seek, Write};
 

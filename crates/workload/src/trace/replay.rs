@@ -49,7 +49,7 @@ struct File {
     first: u64,
     /// The samples, one after the other; what lies between them runs too, and what lies before and after them does not.
     samples: Vec<RecordedPass>,
-    /// The sample that is under way, or comes next.
+    /// The sample in progress, or the next one.
     next: usize,
     is_within: bool,
     period_ns: Option<f64>,
@@ -205,7 +205,7 @@ fn begin_sample(period_ns: Option<f64>, lines: &mut Lines, out: &mut Vec<Workloa
     lines.mark(WorkloadStep::Start, out);
 }
 
-/// Tells a program's accesses to the lines.
+/// Reports a program's accesses to the lines.
 struct Telling<'a> {
     lines: &'a mut Lines,
     predictor: &'a mut Predictor,

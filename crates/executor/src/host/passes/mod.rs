@@ -98,7 +98,7 @@ impl<'j> ProgramTarget<'j> {
     /// Observes it for the job's length; everything runs.
     ///
     /// # Errors
-    /// A program that ends too early, or whose passes cannot be told.
+    /// A program that ends too early, or whose passes cannot be found.
     pub fn observe(
         self,
         progress: &[AccessCounter],

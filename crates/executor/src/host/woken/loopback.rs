@@ -24,7 +24,7 @@ struct Control([u8; 64]);
 
 impl Loopback {
     /// # Errors
-    /// A loopback device that is down, or a system that gives packets no time stamps.
+    /// A loopback device that is down, or a system without time stamps of packets.
     pub fn new(period_ns: i64) -> io::Result<Self> {
         let (from, socket) = (UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?, UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?);
         from.connect(socket.local_addr()?)?;

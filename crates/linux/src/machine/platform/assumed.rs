@@ -1,4 +1,4 @@
-//! Values that nothing on a machine tells: assumed before any comparison, with ranges.
+//! Values that nothing on a machine reports: assumed before any comparison, with ranges.
 
 use waykeeper_platform::{Basis, Param, Platform, TickLoop};
 
@@ -75,7 +75,7 @@ pub(super) fn times() -> f64 {
     })
 }
 
-/// The costs of a `tick` pass; no machine tells them.
+/// The costs of a `tick` pass; no machine reports them.
 pub(super) fn tick_loop() -> TickLoop {
     const WHY: &str = "no loop is published for this core; the Cortex-A55's";
     TickLoop {

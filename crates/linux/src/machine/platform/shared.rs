@@ -126,7 +126,7 @@ impl Machine {
         Some(shared)
     }
 
-    /// Limits in percent: the only ones of the kernel that a platform can say. Others are told in a comment.
+    /// Limits in percent: the only ones of the kernel that a platform can say. Others go into a comment.
     fn throttle(&self) -> Option<BandwidthControl> {
         let control = self.controls.iter().find(|control| control.id == "memory_bandwidth")?;
         let limits = control.limits.as_ref().filter(|limits| limits.unit == Unit::Percent)?;
