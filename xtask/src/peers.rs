@@ -9,7 +9,7 @@ use crate::step::{cargo, root, run, target};
 /// The peer, as pip names it.
 const PEER: &str = "pycachesim==0.3.1";
 
-/// Timed runs of each side, unless told otherwise.
+/// Timed runs of each side, unless set otherwise.
 const ROUNDS: usize = 15;
 
 /// Each level has five counts.
@@ -86,7 +86,7 @@ impl<'a> Case<'a> {
         Ok(Self { name, accesses, forms: words.collect() })
     }
 
-    /// Runs both sides in turns, prints a line a form; gives what counts differ.
+    /// Runs both sides in turns, prints a line a form; returns which counts differ.
     fn compare(&self, peer: &mut Side, ours: &mut Side, rounds: usize) -> Result<Vec<String>, String> {
         let mut peer_seconds = Vec::new();
         let mut our_seconds = vec![Vec::new(); self.forms.len()];

@@ -14,7 +14,7 @@ const CONFIGURATION: &str = "HostKey /etc/host_key\nAuthorizedKeysFile /etc/auth
                              StrictModes no\nPasswordAuthentication no\nKbdInteractiveAuthentication no\n\
                              PermitRootLogin prohibit-password\n";
 
-/// The users that the server knows: root, and the one that it gives up its rights to.
+/// The users that the server knows: root, and the one to which it drops its rights.
 const USERS: &str = "root:x:0:0:root:/root:/bin/sh\nsshd:x:100:65534::/run/sshd:/bin/false\n";
 
 /// A server in a guest, and the way to it from here.

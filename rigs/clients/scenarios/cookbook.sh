@@ -20,7 +20,7 @@ passes() {
         END { if (!found) print "no second pass in two minutes" }'
 }
 
-# misses: the mean of three starts. Each start has a buffer on other pages, as malloc gives them: how many of them share a
+# misses: the mean of three starts. Each start has a buffer on other pages, as malloc returns them: how many of them share a
 # colour of the cache decides how many lines cannot stay.
 misses() { echo $((($(passes) + $(passes) + $(passes)) / 3)); }
 

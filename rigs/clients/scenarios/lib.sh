@@ -16,10 +16,10 @@ more() { [ "$2" -gt "$3" ] || fail "$1: $2 is not above $3"; echo "ok: $1: $2 > 
 # atmost WHAT SMALL LARGE: whole numbers.
 atmost() { [ "$2" -le "$3" ] || fail "$1: $2 is above $3"; echo "ok: $1: $2 <= $3"; }
 
-# said TEXT: a figure that is told, not checked.
+# said TEXT: a figure that is printed, not checked.
 said() { echo "seen: $*"; }
 
-# refuses WHAT TEXT STATUS COMMAND...: the command fails with a message that contains TEXT, and resctrl gives STATUS.
+# refuses WHAT TEXT STATUS COMMAND...: the command fails with a message that contains TEXT, and resctrl reports STATUS.
 refuses() {
     what=$1 text=$2 status=$3
     shift 3

@@ -123,7 +123,7 @@ impl Circle {
         }
     }
 
-    /// A part that comes to its end; gives a sign for each of its actions.
+    /// A part that comes to its end; returns a sign for each of its actions.
     fn whole(&self, part: Part) -> Result<String, String> {
         let _ = std::fs::remove_file(OUTCOME);
         let status = in_child(|| self.carry_out(part, None));
@@ -179,7 +179,7 @@ const OUTCOME: &str = "/run/outcome";
 /// After so long a child is ended: it hangs.
 const PATIENCE_SECONDS: u32 = 60;
 
-/// Runs something in a process of its own and gives the status that it ended with.
+/// Runs something in a process of its own and returns the status that it ended with.
 fn in_child(work: impl FnOnce()) -> i32 {
     // SAFETY: this program has one thread, so the child may do anything; it does not return from here.
     unsafe {
@@ -195,7 +195,7 @@ fn in_child(work: impl FnOnce()) -> i32 {
     }
 }
 
-/// Loads a kernel module; tells whether registers can be reached afterwards.
+/// Loads a kernel module; returns whether registers can be reached afterwards.
 pub(crate) fn load_module(path: &str) -> bool {
     if let Ok(module) = std::fs::read(path) {
         // SAFETY: the buffer is as long as is said, the options are empty and end with a NUL.

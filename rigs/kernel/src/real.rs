@@ -192,7 +192,7 @@ impl Subject for Real {
     }
 }
 
-/// Tells the emulated processor what all its counters of an event say: see rdt.c.
+/// Sets what all counters of an event say in the emulated processor: see rdt.c.
 fn count(event: MonitorEvent, reading: Reading) {
     let value = match reading {
         Reading::Value(value) => value as u32,

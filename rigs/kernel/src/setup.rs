@@ -1,4 +1,4 @@
-//! The emulated machines: what QEMU is told, and what the model is told.
+//! The emulated machines: what QEMU gets, and what the model gets.
 
 use waykeeper_resctrl::{
     AllocatableCache, BandwidthResource, CpuSet, Domain, KernelRelease, MachineCpus, MonitorEvent, MonitorResource,

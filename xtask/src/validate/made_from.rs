@@ -27,7 +27,7 @@ pub fn line(root: &Path, part: &Part, commit: &str) -> Result<String, String> {
 
 const PLATFORMS: &str = "platforms/";
 
-/// Keys of a platform that no simulated figure depends on: words, and what only real machines are told.
+/// Keys of a platform that no simulated figure depends on: words, and what only real machines use.
 const NOT_SIMULATED: [&str; 15] = [
     "cpuid",
     "monitoring",

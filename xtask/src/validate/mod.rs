@@ -1,7 +1,7 @@
 //! `cargo xtask validate`: simulated figures beside published ones.
 //!
 //! The platform files' assumed parameters are free choices. An *ensemble* of parameter sets is drawn from their ranges; the
-//! sets that agree with the fitted figures are kept, and what they predict for the others is given as an interval. What
+//! sets that agree with the fitted figures are kept, and what they predict for the others is reported as an interval. What
 //! each parameter matters is shown by setting it to the ends of its range. The result is `docs/validation.md`, with the
 //! digests of the files that it was made from.
 

@@ -19,7 +19,7 @@ pub struct Runner {
 }
 
 impl Runner {
-    /// Runs an experiment, unless the same run was kept, and gives its `run.json`.
+    /// Runs an experiment, unless the same run was kept, and returns its `run.json`.
     ///
     /// # Errors
     /// What the program wrote on its standard error, if it did not end well.

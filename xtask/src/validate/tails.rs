@@ -1,4 +1,4 @@
-//! The published maxima beside those of simulated runs of the same length, as far as the tail tells.
+//! The published maxima beside those of simulated runs of the same length, as far as the tail shows.
 
 use std::fmt::Write;
 

@@ -52,7 +52,7 @@ impl Knife {
         self.actions.borrow().clone()
     }
 
-    /// Before an action. Gives whether half of it is to be done.
+    /// Before an action. Returns whether half of it is to be done.
     fn touch(&self, divisible: bool) -> bool {
         let mut actions = self.actions.borrow_mut();
         let now = self.stroke.is_some_and(|stroke| stroke.after == actions.len());
