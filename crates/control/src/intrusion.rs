@@ -43,7 +43,7 @@ pub(crate) fn intrusions(
 /// The masks of the policy's groups that overlap no other one, nor that of the root.
 fn alone(settings: &Settings) -> Vec<(&String, &DomainShare, u64)> {
     let masks = settings.shares.iter().filter(|(group, _)| !group.is_empty()).flat_map(|(group, shares)| {
-        let masks = shares.iter().filter(|(domain, _)| !schemata::is_bandwidth(&domain.resource));
+        let masks = shares.iter().filter(|(domain, _)| schemata::is_mask(&domain.resource));
         masks.map(move |(domain, mask)| (group, domain, *mask))
     });
     masks.filter(|(group, domain, mask)| is_alone(settings, group, domain, *mask)).collect()

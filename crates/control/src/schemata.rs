@@ -17,14 +17,15 @@ pub struct DomainShare {
 /// Values by domain.
 pub type DomainShares = BTreeMap<DomainShare, u64>;
 
-/// Whether values of a resource are written in decimal; masks are in hexadecimal.
-pub fn is_bandwidth(resource: &str) -> bool {
-    matches!(resource, "MB" | "SMBA")
+/// Whether values of a resource are masks, which are written in hexadecimal. All others are in decimal, also those that newer
+/// kernels add: a most of a cache's capacity (`L3MAX`), a least or a limit of bandwidth.
+pub fn is_mask(resource: &str) -> bool {
+    matches!(resource, "L2" | "L2CODE" | "L2DATA" | "L3" | "L3CODE" | "L3DATA")
 }
 
 /// A value as `schemata` has it.
 pub fn show(resource: &str, value: u64) -> String {
-    if is_bandwidth(resource) { value.to_string() } else { format!("{value:x}") }
+    if is_mask(resource) { format!("{value:x}") } else { value.to_string() }
 }
 
 /// Reads what a file shows. A group on the way to a pseudo-locked region has no values yet.
@@ -44,9 +45,9 @@ pub fn parse(text: &str) -> Result<DomainShares, String> {
             let (id, value) = pair.split_once('=').ok_or_else(bad)?;
             let id = id.parse().map_err(|_| bad())?;
             let value = value.trim();
-            let value = match is_bandwidth(resource) {
-                true => value.parse(),
-                false => u64::from_str_radix(value.strip_prefix("0x").unwrap_or(value), 16),
+            let value = match is_mask(resource) {
+                true => u64::from_str_radix(value.strip_prefix("0x").unwrap_or(value), 16),
+                false => value.parse(),
             };
             let domain = DomainShare { resource: resource.into(), id };
             if shares.insert(domain, value.map_err(|_| bad())?).is_some() {
@@ -93,6 +94,10 @@ mod tests {
         assert_eq!(shares, expected.into());
         assert_eq!(format(&shares), "L3:0=f;1=fffff\nMB:0=40;1=100\n");
         assert_eq!(parse("L3:uninitialized\n"), Ok(DomainShares::new()));
+        let newer = parse("L3MAX:0=100\nMB_HLIM:0=65535\nL2CODE:0=100\n").unwrap();
+        let expected = [(domain("L2CODE", 0), 0x100), (domain("L3MAX", 0), 100), (domain("MB_HLIM", 0), 65535)];
+        assert_eq!(newer, expected.into());
+        assert_eq!(format(&newer), "L2CODE:0=100\nL3MAX:0=100\nMB_HLIM:0=65535\n");
     }
 
     #[test]

@@ -79,7 +79,11 @@ pub fn look(look: &Look) -> Result<String, NotExported> {
     }
     text.family("waykeeper_group_ways", "", "Cache ways that a group may fill.");
     shares(&mut text, look, "waykeeper_group_ways", |value, bits| bits.map(|_| f64::from(value.count_ones())));
-    text.family("waykeeper_group_limit", "", "Other limits of a group, as schemata has them: percent or MB/s of MB.");
+    text.family(
+        "waykeeper_group_limit",
+        "",
+        "Other limits of a group, as schemata has them: of MB percent, MiB/s or eighths of a GB/s.",
+    );
     shares(&mut text, look, "waykeeper_group_limit", |value, bits| bits.is_none().then_some(value as f64));
     let figures: [(&str, &str, &str, OfDomain); 3] = [
         ("waykeeper_group_occupancy_bytes", "bytes", "Bytes that a group holds in a cache.", |it| {

@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use waykeeper_control::host::HostFiles;
-use waykeeper_control::schemata::{format, is_bandwidth, show};
+use waykeeper_control::schemata::{DomainShare, format, is_mask, show};
 use waykeeper_control::{
     ApplyState, GroupSnapshot, ResctrlTree, Snapshot, StateDirectory, Status, StatusError, TreeError, status,
 };
+use waykeeper_policy::MountSettings;
 
 /// What is in force.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -76,12 +77,12 @@ fn applied_note(applied: &Status) -> String {
 /// Groups as text, such as `pods L3:0=f`; none where resctrl is not mounted.
 fn groups(tree: &mut dyn ResctrlTree) -> Result<Vec<String>, TreeError> {
     // Who may not write there may read there.
-    if tree.mounted()?.is_none() {
+    let Some(mounted) = tree.mounted()? else {
         return tree.mounted_elsewhere().map_or(Ok(Vec::new()), |path| Err(elsewhere(path)));
-    }
+    };
     let snapshot = Snapshot::take(tree)?;
     let described = snapshot.control().map(|(name, group)| match name.is_empty() {
-        true => root_group(tree, group),
+        true => root_group(tree, mounted, group),
         false => {
             let shares = format(&group.shares()).trim_end().replace('\n', " ");
             let what = if shares.is_empty() { group.mode.as_deref().unwrap_or_default() } else { &shares };
@@ -97,23 +98,37 @@ fn elsewhere(path: String) -> TreeError {
     TreeError { action: "look at", path, errno: None, reason, status: None }
 }
 
-/// What the root group has less than all of.
-fn root_group(tree: &mut dyn ResctrlTree, group: &GroupSnapshot) -> Option<String> {
+/// What the root group has less than all of. Other limits than masks and `MB` are those of newer kernels, and not known here.
+fn root_group(tree: &mut dyn ResctrlTree, mounted: MountSettings, group: &GroupSnapshot) -> Option<String> {
     let less = group.shares().into_iter().filter_map(|(domain, value)| {
-        let resource = &domain.resource;
-        let all = match is_bandwidth(resource) {
-            // In MiB/s there is no value that is known to be all.
-            true => (resource == "MB" && value <= 100).then_some(100),
-            false => {
+        let DomainShare { resource, id } = &domain;
+        let less = match is_mask(resource) {
+            true => {
                 let text = tree.read(&format!("info/{resource}/cbm_mask")).ok()?;
-                u64::from_str_radix(text.trim(), 16).ok()
+                let all = u64::from_str_radix(text.trim(), 16).ok().filter(|all| *all != value)?;
+                format!("{} of {}", show(resource, value), show(resource, all))
             }
+            false if resource == "MB" => less_bandwidth(tree, mounted, value)?,
+            false => return None,
         };
-        let all = all.filter(|all| *all != value)?;
-        Some(format!("{resource}:{}={} of {}", domain.id, show(resource, value), show(resource, all)))
+        Some(format!("{resource}:{id}={less}"))
     });
     let less: Vec<String> = less.collect();
     (!less.is_empty()).then(|| format!("the root group {}", less.join(" ")))
+}
+
+/// A limit of `MB`, in the unit that this machine counts in; none where it is no limit.
+fn less_bandwidth(tree: &mut dyn ResctrlTree, mounted: MountSettings, value: u64) -> Option<String> {
+    // What the root of AMD's first parts has without a limit (kernel: MAX_MBA_BW_AMD); later ones have more.
+    const UNLIMITED_AMD: u64 = 0x800;
+    if mounted.mbps {
+        return (value != u64::from(u32::MAX)).then(|| format!("{value} MiB/s"));
+    }
+    let is_linear = tree.read("info/MB/delay_linear").ok()?.trim() == "1";
+    match is_linear {
+        true => (value != 100).then(|| format!("{value} of 100")),
+        false => (value < UNLIMITED_AMD).then(|| format!("{value} eighths of a GB/s")),
+    }
 }
 
 #[cfg(test)]
@@ -140,6 +155,35 @@ mod tests {
         let error = table("resctrl /mnt/resctrl resctrl rw 0 0\n").unwrap_err().to_string();
         assert!(error.contains("/mnt/resctrl") && error.contains("expected on /sys/fs/resctrl"), "{error}");
         assert_eq!(table("proc /proc proc rw 0 0\n"), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn limits_of_the_root_are_said_in_the_unit_of_the_machine() {
+        let of = |options: &str, linear: &str, value: &str| {
+            let root = tempfile::tempdir().unwrap();
+            let write = |file: &str, text: &str| {
+                let file = root.path().join(file);
+                std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+                std::fs::write(file, text).unwrap();
+            };
+            write("proc/mounts", &format!("resctrl /sys/fs/resctrl resctrl rw{options} 0 0\n"));
+            write("sys/fs/resctrl/info/MB/delay_linear", linear);
+            write("sys/fs/resctrl/info/L3/cbm_mask", "7ff\n");
+            write("sys/fs/resctrl/schemata", &format!("    L3:0=7ff\n    MB:0={value}\nL3MAX:0=50\n"));
+            for file in ["cpus", "tasks"] {
+                write(&format!("sys/fs/resctrl/{file}"), "");
+            }
+            write("sys/fs/resctrl/mode", "shareable\n");
+            let mut files = HostFiles::at(root.path());
+            groups(files.machine().tree).unwrap()
+        };
+        let none: [&str; 0] = [];
+        assert_eq!(of("", "1\n", " 100"), none);
+        assert_eq!(of("", "1\n", "  40"), ["the root group MB:0=40 of 100"]);
+        assert_eq!(of(",mba_MBps", "1\n", "4294967295"), none);
+        assert_eq!(of(",mba_MBps", "1\n", "50"), ["the root group MB:0=50 MiB/s"]);
+        assert_eq!(of("", "0\n", "2048"), none);
+        assert_eq!(of("", "0\n", "400"), ["the root group MB:0=400 eighths of a GB/s"]);
     }
 
     #[test]
