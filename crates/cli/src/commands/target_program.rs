@@ -84,10 +84,10 @@ pub fn check_program(program: &OsStr, option: &str) -> Result<(), InputError> {
     why.map_or(Ok(()), |why| Err(InputError::in_option(option, format!("{why}; {expected}"))))
 }
 
-/// The file's name, as far as a workload can have it. A bundled workload of that name may be a neighbour.
+/// The file's name, as far as a workload in an experiment can have it: letters, digits, `_` and `-`. A bundled workload of that name may be a neighbour.
 fn workload_name(program: &Path) -> String {
     let stem = program.file_name().unwrap_or_default().to_string_lossy();
-    let letter = |c: char| if c.is_ascii_alphanumeric() || "_-.".contains(c) { c } else { '_' };
+    let letter = |c: char| if c.is_ascii_alphanumeric() || "_-".contains(c) { c } else { '_' };
     let name: String = stem.chars().map(letter).collect();
     let is_taken = name.is_empty() || waykeeper_workload::find_bundled(&name).is_some();
     if is_taken { format!("{name}_program") } else { name }
@@ -101,6 +101,8 @@ mod tests {
     fn a_program_has_a_name_of_its_own_among_the_workloads() {
         assert_eq!(workload_name("/opt/x y/my rta".as_ref()), "my_rta");
         assert_eq!(workload_name("stream_modify".as_ref()), "stream_modify_program");
-        assert_eq!(workload_name("..".as_ref()), "_program");
+        assert_eq!(workload_name("./a.out".as_ref()), "a_out");
+        assert_eq!(workload_name("/usr/bin/python3.11".as_ref()), "python3_11");
+        assert_eq!(workload_name("..".as_ref()), "__");
     }
 }
