@@ -39,6 +39,14 @@ impl TaskState {
     }
 }
 
+/// The numbers of a process's threads, the first of which has the number of the process; none where it is gone.
+pub fn threads_of(process: u32) -> Vec<u32> {
+    let entries = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+    let mut threads: Vec<u32> = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+    threads.sort_unstable_by_key(|thread| (*thread != process, *thread));
+    threads
+}
+
 /// Fields of `stat` by their numbers in proc_pid_stat(5). The second one, the name, stands in parentheses and may hold any
 /// bytes.
 fn parse(stat: &str, status: &str, waited_ns: Option<u64>) -> Option<TaskState> {
@@ -109,5 +117,17 @@ mod tests {
         assert!(state.minor_faults > 0);
         assert!(ProcessMemory::read(own).unwrap().resident_kib > 0);
         assert_eq!(TaskState::read(own, 1), None);
+    }
+
+    #[test]
+    fn the_first_of_the_threads_has_the_number_of_the_process() {
+        let (go, wait) = std::sync::mpsc::channel::<()>();
+        let other = std::thread::spawn(move || wait.recv());
+        let own = std::process::id();
+        let threads = threads_of(own);
+        assert!(threads.len() >= 2 && threads[0] == own, "{threads:?}");
+        drop(go);
+        other.join().unwrap().unwrap_err();
+        assert!(threads_of(u32::MAX).is_empty());
     }
 }

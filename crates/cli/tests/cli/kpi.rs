@@ -109,6 +109,13 @@ fn cyclictest_stands_beside_our_own_wake_ups() {
     assert!((steps - steps.round()).abs() < 1e-3, "{theirs}");
     assert!(figure(theirs, "minimum_ns") <= figure(theirs, "average_ns"), "{theirs}");
     assert_eq!((theirs["largest"][0].get("at"), theirs.get("missed_cycles")), (None, None), "{theirs}");
+    // The thread that measures is looked at, which asks for SCHED_FIFO itself, and not the one that started it.
+    let granted = |run: &str| {
+        let run: Value = serde_json::from_slice(&std::fs::read(desk.path().join(run)).unwrap()).unwrap();
+        let privilege = list(&run, "privileges").iter().find(|privilege| privilege["what"] == "SCHED_FIFO").cloned();
+        privilege.unwrap_or_else(|| panic!("no SCHED_FIFO in {run}"))["granted"].clone()
+    };
+    assert_eq!(granted("lab/1-cyclictest/run.json"), granted("lab/1-wakeup/run.json"));
     // The same thing is measured: an order of magnitude apart would be a mistake in a unit.
     let ratio = figure(ours, "average_ns") / figure(theirs, "average_ns");
     assert!((0.1..10.0).contains(&ratio), "{ours} {theirs}");

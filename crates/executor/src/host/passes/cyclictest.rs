@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use waykeeper_imports::ImportedHistogram;
 use waykeeper_kernels::clock;
+use waykeeper_linux::task::threads_of;
 use waykeeper_linux::thread::spawn;
 
 use super::super::command::External;
@@ -70,7 +71,7 @@ impl<'j> Cyclictest<'j> {
         let longest = self.job.duration_ticks as f64 * self.job.tick_ns / 1e9 + SPARE_S;
         while self.external.wait(LOOK).is_none() {
             view.look();
-            self.tasks.look(self.external.process().map(|process| (process, process)).into_iter());
+            self.tasks.look(self.external.process().into_iter().flat_map(measuring_threads));
             let took_s = (clock::now() - before.ticks) as f64 * self.job.tick_ns / 1e9;
             if STOP.load(std::sync::atomic::Ordering::Relaxed) != 0 || took_s > longest {
                 break;
@@ -101,6 +102,11 @@ impl<'j> Cyclictest<'j> {
         observed.accesses.iter_mut().for_each(|accesses| *accesses = (*accesses as f64 * share).round() as u64);
         Ok((observed, Beside { placements, remarks }))
     }
+}
+
+/// Its first thread prepares and waits: it keeps the ordinary policy, and sleeps while the others measure.
+fn measuring_threads(process: u32) -> impl Iterator<Item = (u32, u32)> {
+    threads_of(process).into_iter().filter(move |thread| *thread != process).map(move |thread| (process, thread))
 }
 
 /// Its histogram in ticks. Of samples beyond it the largest alone is known.
