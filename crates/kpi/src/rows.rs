@@ -127,6 +127,9 @@ pub struct PacketTotals {
     pub round_trip_mean_ns: Option<f64>,
     /// Largest round trip.
     pub round_trip_max_ns: Option<f64>,
+    /// The core of this machine that the generator shared with the load or with the target. It waits for them: its round trips are
+    /// no property of the network.
+    pub generator_shares_core: Option<u32>,
     /// Late cycles: block, number, and round trip in nanoseconds; the first ones.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub late_cycles: Vec<LateInBlock>,
@@ -163,7 +166,7 @@ fn row(
     run: &Run,
     case: &CaseRecord,
 ) -> KpiRow {
-    let packets = totals(&case.repeats);
+    let packets = totals(case);
     let mut reasons: Vec<String> = case
         .repeats
         .iter()
@@ -218,9 +221,9 @@ fn missed(measurand: &Measurand<'_>, case: &CaseRecord, packets: Option<&PacketT
 }
 
 /// Sums over the blocks; none where no block has packets.
-fn totals(repeats: &[RepeatRecord]) -> Option<PacketTotals> {
+fn totals(case: &CaseRecord) -> Option<PacketTotals> {
     let of_blocks: Vec<_> =
-        repeats.iter().filter_map(|repeat| Some((repeat.repeat, repeat.packets.as_ref()?))).collect();
+        case.repeats.iter().filter_map(|repeat| Some((repeat.repeat, repeat.packets.as_ref()?))).collect();
     if of_blocks.is_empty() {
         return None;
     }
@@ -239,7 +242,10 @@ fn totals(repeats: &[RepeatRecord]) -> Option<PacketTotals> {
             round_trip_ns: late.round_trip_ns,
         })
     });
+    let is_taken =
+        |core: &u32| case.core == *core || case.neighbours.iter().any(|neighbour| neighbour.cores.contains(core));
     Some(PacketTotals {
+        generator_shares_core: generators.iter().filter_map(|it| it.core).find(is_taken),
         received: sum(&|packets| packets.received),
         missing: sum(&|packets| packets.missing),
         doubled: sum(&|packets| packets.doubled),
@@ -288,7 +294,7 @@ fn at(repeat: &RepeatRecord) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use waykeeper_run::GeneratorAccount;
+    use waykeeper_run::{GeneratorAccount, NeighbourRecord};
 
     use super::*;
 
@@ -317,10 +323,30 @@ mod tests {
         }
     }
 
+    fn case(blocks: &[RepeatRecord]) -> CaseRecord {
+        CaseRecord { core: 1, repeats: blocks.to_vec(), ..CaseRecord::default() }
+    }
+
+    #[test]
+    fn a_generator_on_a_core_of_the_load_is_marked() {
+        let mut blocks = [block(1, 1.0, Some((100, 0, 10.0)))];
+        let mut case = case(&blocks);
+        let load = NeighbourRecord { cores: vec![0, 2], ..NeighbourRecord::default() };
+        case.neighbours = vec![load];
+        let of = |case: &CaseRecord| totals(case).unwrap().generator_shares_core;
+        // On another machine its core is nobody's here.
+        assert_eq!(of(&case), None);
+        for (core, shared) in [(0, Some(0)), (1, Some(1)), (2, Some(2)), (3, None)] {
+            blocks[0].packets.as_mut().unwrap().generator.as_mut().unwrap().core = Some(core);
+            case.repeats = blocks.to_vec();
+            assert_eq!(of(&case), shared, "{core}");
+        }
+    }
+
     #[test]
     fn packets_are_summed_and_round_trips_weighted_by_their_answers() {
         let blocks = [block(1, 1.0, Some((100, 0, 10.0))), block(2, 1.0, Some((310, 10, 20.0)))];
-        let totals = totals(&blocks).unwrap();
+        let totals = totals(&case(&blocks)).unwrap();
         assert_eq!((totals.sent, totals.lost, totals.late, totals.received), (Some(410), Some(10), Some(2), 200));
         assert_eq!((totals.dropped, totals.round_trip_mean_ns), (Some(4), Some((100.0 * 10.0 + 300.0 * 20.0) / 400.0)));
     }
@@ -328,7 +354,7 @@ mod tests {
     #[test]
     fn what_one_generator_did_not_say_is_no_sum() {
         let blocks = [block(1, 1.0, Some((100, 0, 10.0))), block(2, 1.0, None)];
-        let totals = totals(&blocks).unwrap();
+        let totals = totals(&case(&blocks)).unwrap();
         assert_eq!((totals.sent, totals.lost, totals.late), (None, None, None));
         assert_eq!(totals.received, 200);
     }

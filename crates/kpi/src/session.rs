@@ -9,7 +9,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rustix::fs::{Mode, OFlags, open};
 use waykeeper_doctor::Examination;
 use waykeeper_experiment::InputError;
-use waykeeper_linux::Root;
 use waykeeper_run::Run;
 use waykeeper_run::folder::{self, RUN_FILE};
 use waykeeper_run::unfinished::REPEATS_FILE;
@@ -179,7 +178,13 @@ impl KpiSession {
     /// A folder that cannot be written.
     pub fn begin_boot(&mut self, labels: BTreeMap<String, String>, examination: &Examination) -> Result<(), KpiError> {
         let doctor = DoctorFinding::of(examination);
-        self.record.boots.push(BootRecord { labels, started: now(), boot: boot_number(), doctor, runs: Vec::new() });
+        self.record.boots.push(BootRecord {
+            labels,
+            started: now(),
+            boot: waykeeper_linux::boot_id(),
+            doctor,
+            runs: Vec::new(),
+        });
         self.write()
     }
 
@@ -280,11 +285,6 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
         true => Err(io::Error::new(io::ErrorKind::FileTooLarge, "it is longer than 16 MiB")),
         false => Ok(bytes),
     }
-}
-
-/// The kernel's random number of this boot.
-pub(crate) fn boot_number() -> Option<String> {
-    Root::default().text("/proc/sys/kernel/random/boot_id").map(|text| text.trim().to_owned())
 }
 
 fn now() -> String {

@@ -178,8 +178,11 @@ fn counts(packets: &PacketTotals) -> String {
     let own = own.map_or(String::new(), |missed| {
         format!("; {missed} periods without a packet, because the generator came too late")
     });
+    let shared = packets.generator_shares_core.map_or(String::new(), |core| {
+        format!(" (SHARED CORE: the generator ran on core {core}, where the load or the target ran too)")
+    });
     format!(
-        "{sent} sent, {lost} lost, {late} late{late_ones}; {here}; round trip {} to {}, mean {}{own}",
+        "{sent} sent, {lost} lost, {late} late{late_ones}; {here}; round trip {} to {}, mean {}{shared}{own}",
         time(packets.round_trip_min_ns),
         time(packets.round_trip_max_ns),
         time(packets.round_trip_mean_ns)

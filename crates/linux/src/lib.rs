@@ -43,5 +43,5 @@ pub use facts::{Facts, facts, kernel_release, kernel_version};
 pub use hypervisor::{Below, below};
 pub use kept_time::{KeptTime, kept_for_ordinary_tasks};
 pub use recording::{RecordedTreeError, Recording};
-pub use root::Root;
+pub use root::{Root, boot_id};
 pub use waykeeper_platform::{format_cpulist, parse_boot_cpulist, parse_cpulist, parse_cpumask};

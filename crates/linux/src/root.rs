@@ -216,6 +216,11 @@ fn kind(metadata: &Metadata) -> &'static str {
     }
 }
 
+/// The kernel's random number of this boot; `None` where it cannot be read.
+pub fn boot_id() -> Option<String> {
+    Root::default().text("/proc/sys/kernel/random/boot_id").map(|text| text.trim().to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::symlink;

@@ -213,6 +213,7 @@ impl Generator<'_> {
             launch,
             path: in_use,
             thread: self.ready.thread,
+            boot_id: waykeeper_linux::boot_id(),
             responder: WorkRecord::of(work),
             run_length_s,
             cut_short: ended.as_ref().map_or(true, |all_sent| !all_sent),

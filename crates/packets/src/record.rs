@@ -98,6 +98,8 @@ pub struct GenerateRecord {
     pub path: PathInUse,
     /// How its thread ran.
     pub thread: RoleThread,
+    /// The kernel's random number of this boot: two sides on one machine have the same.
+    pub boot_id: Option<String>,
     /// What the responder says that it computes.
     pub responder: WorkRecord,
     /// From the first release to the end, seconds.

@@ -47,6 +47,8 @@ fn half_a_minute_of_wake_ups_and_two_cycles_is_accounted_for() {
         let iterations = row["iterations"].as_u64().unwrap();
         assert!(iterations > 0 && iterations <= count("received"), "{row}");
         assert!(row["path"].as_str().unwrap().starts_with("AF_XDP copy"), "{row}");
+        // The generator has the load's core.
+        assert_eq!(row["packets"]["generator_shares_core"].as_u64(), Some(0), "{row}");
         assert_eq!(row["blocks"], 5, "{row}");
         // The round trip holds the time from receive to transmit.
         let round_trip = row["packets"]["round_trip_min_ns"].as_f64().unwrap();

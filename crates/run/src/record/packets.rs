@@ -36,6 +36,8 @@ pub struct PacketRecord {
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GeneratorAccount {
+    /// Its core, where it ran on this machine.
+    pub core: Option<u32>,
     /// Time from one packet to the next.
     pub period_ns: u64,
     /// An answer later than this is late.

@@ -119,7 +119,9 @@ fn account(said: GenerateRecord) -> GeneratorAccount {
         at_s: late.at_s,
         round_trip_ns: late.round_trip_ns,
     });
+    let is_here = said.boot_id.is_some() && said.boot_id == waykeeper_linux::boot_id();
     GeneratorAccount {
+        core: said.thread.core.filter(|_| is_here),
         period_ns: said.period_ns,
         deadline_ns: said.deadline_ns,
         path: said.path.to_string(),
