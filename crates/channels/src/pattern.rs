@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use toml::{Table, Value};
 use waykeeper_platform::CoreId;
-use waykeeper_workload::{Order, Pattern, Workload, find_bundled};
+use waykeeper_workload::{Operation, Order, Pattern, Workload, find_bundled};
 
 use crate::list::list;
 use crate::reach::CoreReach;
@@ -25,6 +25,15 @@ impl NamedWorkload<'_> {
     /// The channels that it exercises on a core, beside a target on another one or any; why that is not known otherwise, as half a
     /// sentence.
     pub fn channels(&self, reach: &CoreReach, target: Option<CoreId>) -> Result<BTreeSet<String>, String> {
+        of_pattern(&self.pattern(reach)?, reach, target)
+    }
+
+    /// Whether it can stall the cores of others; not so where it does not read.
+    pub fn is_unfair(&self, reach: &CoreReach) -> bool {
+        self.pattern(reach).ok().and_then(|pattern| pattern.operation()).is_some_and(Operation::is_unfair)
+    }
+
+    fn pattern(&self, reach: &CoreReach) -> Result<Pattern, String> {
         let mut table = match (self.own.get(self.name), find_bundled(self.name)) {
             (Some(own), _) => unflattened(Table::new(), own),
             (None, Some(found)) => found.text.parse::<Table>().unwrap_or_default(),
@@ -33,8 +42,7 @@ impl NamedWorkload<'_> {
         table = unflattened(table, self.with);
         let workload: Workload =
             Value::Table(table).try_into().map_err(|_| "its definition does not read".to_owned())?;
-        let pattern = workload.resolve(&reach.shapes()).map_err(|refused| refused.why)?;
-        of_pattern(&pattern, reach, target)
+        workload.resolve(&reach.shapes()).map_err(|refused| refused.why)
     }
 }
 
@@ -92,6 +100,11 @@ fn of_pattern(pattern: &Pattern, reach: &CoreReach, target: Option<CoreId>) -> R
     }
     if leaves_its_page(pattern) && reach.misses_tlb(bytes) {
         add(&["tlb_walks"]);
+    }
+    match pattern.operation() {
+        Some(Operation::SplitLock) => add(&["bus_locks"]),
+        Some(Operation::Flush) => add(&["cache_maintenance"]),
+        _ => {}
     }
     Ok(channels)
 }
@@ -191,6 +204,18 @@ mod tests {
             assert_eq!(beside(target).contains("l2_ways"), shares, "{target}");
             assert!(beside(target).contains("dram_bus"));
         }
+    }
+
+    #[test]
+    fn locks_and_flushes_exercise_channels_of_their_own() {
+        let has = |name: &str, channel: &str| on("agilex5", 2, name, &[]).unwrap().contains(&channel.to_owned());
+        assert!(has("split_lock", "bus_locks") && has("clflush", "cache_maintenance"));
+        assert!(!has("stream_write", "bus_locks") && !has("split_lock", "cache_maintenance"));
+        // What can stall a whole machine is no neighbour that `--measure` takes by itself.
+        let platform = Platform::from_toml(find_bundled("agilex5").unwrap().text, "agilex5").unwrap();
+        let reach = &CoreReach::of_platform(&platform)[0];
+        let unfair = |name| NamedWorkload { name, with: &BTreeMap::new(), own: &BTreeMap::new() }.is_unfair(reach);
+        assert_eq!(["split_lock", "clflush", "stream_write"].map(unfair), [true, true, false]);
     }
 
     #[test]

@@ -151,6 +151,10 @@ pub(crate) fn can_exercise(place: &ChannelPlace) -> BTreeMap<String, Vec<String>
     let own = waykeeper_workload::bundled().iter().filter(|it| !it.text.contains("kind = \"command\""));
     for bundled in own {
         let named = NamedWorkload { name: bundled.name, with: &none, own: &BTreeMap::new() };
+        // Who else uses the machine was not asked.
+        if named.is_unfair(reach) {
+            continue;
+        }
         for channel in named.channels(reach, None).unwrap_or_default() {
             if place.can_have(&channel) {
                 could.entry(channel).or_default().push(bundled.name.to_owned());

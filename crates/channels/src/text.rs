@@ -137,9 +137,7 @@ fn details(row: &ChannelRow, has_runs: bool) -> String {
         (_, false) if row.exercised.by.is_empty() => {
             add("exercise", format!("bundled workloads that can: {}", can.join(", ")))
         }
-        (Some(external), true) => {
-            add("exercise", format!("no workload exercises it; external program needed: {external}"))
-        }
+        (Some(external), true) => add("exercise", format!("`--measure` has no workload for it; needed: {external}")),
         _ => {}
     }
     add("not covered", row.not_covered.join("; "));
