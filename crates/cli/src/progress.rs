@@ -2,16 +2,18 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{IsTerminal, Write};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use waykeeper_linux::thread::spawn;
+use waykeeper_report::figure::seconds;
 use waykeeper_report::shown::one_line;
-use waykeeper_session::{Note, Observer, Progress};
+use waykeeper_session::{FigureOfRepeat, Note, Observer, Progress};
+use waykeeper_workload::format_ns;
 
 use crate::commands::output::{Kind, say};
 
@@ -30,12 +32,17 @@ pub struct Step {
     pub total: usize,
     /// The case that is measured now.
     pub case: String,
+    /// What its repeat shows, where one has just ended.
+    #[serde(default)]
+    pub figure: Option<FigureOfRepeat>,
 }
 
 /// A bar on standard error.
 pub struct Bar {
     steps: Option<File>,
     bar: ProgressBar,
+    /// What the last repeat showed that ended.
+    seen: Mutex<String>,
     ended: Arc<AtomicBool>,
 }
 
@@ -57,14 +64,19 @@ impl Bar {
         // Where the system refuses a thread, the bar moves at each measurement only. `enable_steady_tick` would panic.
         let _ = spawn("progress", tick);
         let steps = std::env::var_os(STEPS).and_then(|path| OpenOptions::new().append(true).open(path).ok());
-        Self { steps, bar, ended }
+        Self { steps, bar, seen: Mutex::default(), ended }
     }
 }
 
 impl Observer for Bar {
     fn progress(&self, progress: Progress<'_>) {
         if let Some(mut steps) = self.steps.as_ref() {
-            let step = Step { done: progress.done, total: progress.total, case: progress.case.into() };
+            let step = Step {
+                done: progress.done,
+                total: progress.total,
+                case: progress.case.into(),
+                figure: progress.figure,
+            };
             // Whoever follows does without what cannot be written.
             let _ = serde_json::to_string(&step).map(|line| steps.write_all((line + "\n").as_bytes()));
         }
@@ -77,7 +89,12 @@ impl Observer for Bar {
         }
         self.bar.set_length(progress.total as u64);
         self.bar.set_position(progress.done as u64);
-        self.bar.set_message(one_line(progress.case).into_owned());
+        let case = one_line(progress.case);
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(figure) = progress.figure {
+            *seen = seen_of(&case, figure);
+        }
+        self.bar.set_message(if seen.is_empty() { case.into_owned() } else { format!("{case}; {seen}") });
     }
 
     fn recording(&self, program: &str, accesses: u64) {
@@ -100,6 +117,12 @@ impl Observer for Bar {
         self.ended.store(true, Ordering::Relaxed);
         self.bar.finish_and_clear();
     }
+}
+
+/// The first figures are on the screen long before the run ends.
+fn seen_of(case: &str, figure: FigureOfRepeat) -> String {
+    let FigureOfRepeat { mean_ns, max_ns, length_s } = figure;
+    format!("last {case}: mean {}, max {} in {}", format_ns(mean_ns), format_ns(max_ns), seconds(length_s))
 }
 
 fn style(template: &str) -> ProgressStyle {

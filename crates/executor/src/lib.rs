@@ -20,5 +20,5 @@ pub use host::{
 };
 pub use measure::{Executor, ExecutorError, OfferedSite, Pace, PlannedRepeat};
 pub use policies::PolicyFiles;
-pub use schedule::{Begun, Finished, Keeper, Progress, RunSettings, one, run};
+pub use schedule::{Begun, FigureOfRepeat, Finished, Keeper, Progress, RunSettings, one, run};
 pub use simulated::Simulated;

@@ -30,4 +30,4 @@ pub use resume::Resumption;
 pub use settings::Options;
 pub use single::SingleRepeats;
 pub use start::{Concluded, Keep, Kept, Session, Started};
-pub use waykeeper_executor::Progress;
+pub use waykeeper_executor::{FigureOfRepeat, Progress};

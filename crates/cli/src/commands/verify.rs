@@ -25,7 +25,9 @@ pub fn verify(arguments: &Verify) -> Result<Exit, Failure> {
     // Simulated walks through a large cache take minutes.
     let in_room = waykeeper_room::guest::client()?.map(|client| {
         let bar = Bar::new();
-        RoomProber::new(client, move |done, total| bar.progress(Progress { case: "the probe of a cache", done, total }))
+        RoomProber::new(client, move |done, total| {
+            bar.progress(Progress { case: "the probe of a cache", done, total, figure: None })
+        })
     });
     let prober: &dyn Prober = in_room.as_ref().map_or(&Here, |room| room);
     let (probing, stop) = (Probing { repeats, prober }, stop::on_ctrl_c());

@@ -13,7 +13,7 @@ use waykeeper_run::ShardRepeats;
 use waykeeper_run::measurement::Measurement;
 
 use self::rounds::{Rounds, RoundsOf};
-pub use self::settings::{Begun, Finished, Keeper, Progress, RunSettings};
+pub use self::settings::{Begun, FigureOfRepeat, Finished, Keeper, Progress, RunSettings};
 use self::settings::{bare_repeat, repeat_seed};
 use crate::measure::{Executor, ExecutorError, PlannedRepeat};
 

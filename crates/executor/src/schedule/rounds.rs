@@ -9,7 +9,7 @@ use waykeeper_linux::thread::spawn_scoped;
 use waykeeper_run::ShardRepeats;
 use waykeeper_run::measurement::{Measured, Measurement};
 
-use super::settings::{Finished, Keeper, Progress, RunSettings, bare_repeat, length, repeat_seed};
+use super::settings::{FigureOfRepeat, Finished, Keeper, Progress, RunSettings, bare_repeat, length, repeat_seed};
 use crate::measure::{Executor, ExecutorError, PlannedRepeat};
 
 /// What is measured, and who hears of it.
@@ -97,17 +97,18 @@ impl<'a> Rounds<'a> {
         }
         let (repeat, index) = (number / self.of.plan.cases.len(), number % self.of.plan.cases.len());
         if self.is_mine(index, repeat) && held(&self.slots[number]).is_none() {
-            self.report(index);
+            self.report(index, None);
             self.measure(index, repeat);
-            self.report(index);
+            let ended = held(&self.slots[number]).as_ref().and_then(|it| FigureOfRepeat::of(it.as_ref().ok()?));
+            self.report(index, ended);
         }
         true
     }
 
-    fn report(&self, case: usize) {
+    fn report(&self, case: usize, figure: Option<FigureOfRepeat>) {
         let total = self.share.as_ref().map_or(self.slots.len(), ShardRepeats::len);
         let done = self.done.load(Ordering::Relaxed);
-        (self.of.progress)(Progress { case: &self.of.plan.cases[case].name, done, total });
+        (self.of.progress)(Progress { case: &self.of.plan.cases[case].name, done, total, figure });
     }
 
     /// Measures a repeat of a case, and keeps it with what was observed beside it.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use waykeeper_experiment::cases::{Case, Plan, Purpose};
 use waykeeper_experiment::site::ExecutorKind;
 use waykeeper_run::measurement::{Measured, Measurement};
@@ -57,6 +58,28 @@ pub struct Progress<'a> {
     pub done: usize,
     /// Repeats in all.
     pub total: usize,
+    /// What the repeat that has just ended shows; none before one.
+    pub figure: Option<FigureOfRepeat>,
+}
+
+/// What one repeat shows: the first figures of a run long before its end.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct FigureOfRepeat {
+    /// Mean.
+    pub mean_ns: f64,
+    /// The largest sample; it belongs to this length.
+    pub max_ns: f64,
+    /// The time that was observed, seconds.
+    pub length_s: f64,
+}
+
+impl FigureOfRepeat {
+    /// Of a repeat that counts and has samples.
+    pub(super) fn of(repeat: &Measurement) -> Option<Self> {
+        let samples = Some(&repeat.samples).filter(|_| repeat.not_counted.is_none())?;
+        let max_ns = samples.max.map(|(ticks, _)| ticks as f64 * samples.tick_ns)?;
+        Some(Self { mean_ns: samples.mean_ns()?, max_ns, length_s: repeat.observed_s })
+    }
 }
 
 /// What an experiment gave.

@@ -105,8 +105,9 @@ impl JobWatcher for Printer {
             RemoteChannel::Err => self.err.add(bytes).iter().for_each(|line| self.say(line)),
             RemoteChannel::Progress => {
                 let last = self.progress.add(bytes).pop();
-                if let Some(Step { done, total, case }) = last.and_then(|line| serde_json::from_str(&line).ok()) {
-                    self.bar.progress(Progress { case: &case, done, total });
+                if let Some(Step { done, total, case, figure }) = last.and_then(|line| serde_json::from_str(&line).ok())
+                {
+                    self.bar.progress(Progress { case: &case, done, total, figure });
                 }
             }
         }
