@@ -142,10 +142,12 @@
     svg.append(line);
     return svg;
   };
+  // No picture shows a maximum without the time in which it was seen, on paper neither.
+  const withLength = (number, between = ", ") => `${data.cases[number].label}${between}in ${seconds(data.cases[number].run_length_s)}`;
   const legendOf = (place, numbers) => {
-    if (numbers.length < 2) { place.replaceChildren(); return; }
+    if (numbers.length < 2) { place.replaceChildren(...numbers.map((number) => element("span", withLength(number)))); return; }
     const buttons = numbers.map((number) => {
-      const button = element("button", null, mark(caseColour(number), caseDash(number)), element("span", data.cases[number].label));
+      const button = element("button", null, mark(caseColour(number), caseDash(number)), element("span", withLength(number)));
       button.type = "button";
       button.setAttribute("aria-pressed", shown(number));
       button.addEventListener("click", () => {
@@ -316,7 +318,7 @@
         const detail = (point) => tip(data.cases[point.case].label, [[name, show(point.value)], ["95 % of the mean", point.spread ? `${show(point.spread.low)} to ${show(point.spread.high)}` : ""], ["from", point.spread ? `${count(point.spread.n)} ${point.spread.of}` : ""], ["published", point.published === undefined ? "" : show(point.published)], ["agreement", point.how || ""], ...seen(point.case)]);
         const own = {
           type: "line", name: line.name, color: colour, symbol: "circle", symbolSize: 7, showAllSymbol: true, connectNulls: false, emphasis: { disabled: true },
-          lineStyle: { width: 1.8, type: DASHES[Math.floor(number / LIGHT.length) % DASHES.length] },
+          lineStyle: { width: sweep.is_ordered ? 1.8 : 0, type: DASHES[Math.floor(number / LIGHT.length) % DASHES.length] },
           data: line.points.map((point) => (point ? { value: point.value, point } : null)), tooltip: { formatter: (item) => detail(item.data.point) },
         };
         const spreads = line.points.map((point, x) => [x, point]).filter(([, point]) => point && point.spread);
@@ -446,7 +448,7 @@
     const line = of.rows.map((row, y) => (row.ours === undefined ? null : [{ coord: [row.ours, y] }, { coord: [row.published, y] }])).filter(Boolean);
     return {
       xAxis: log ? logAxis(axis, name, show, below(0.9 * Math.min(...values)), above(1.1 * Math.max(...values))) : axis("value", name, show, { min: 0 }),
-      yAxis: axis("category", "", undefined, { data: of.rows.map((row) => data.cases[row.case].label), inverse: true, axisLabel: { color: ink("soft"), fontSize: 12, width: narrow.matches ? 110 : 280, overflow: "truncate", interval: 0 } }),
+      yAxis: axis("category", "", undefined, { data: of.rows.map((row) => withLength(row.case, ",\n")), inverse: true, axisLabel: { color: ink("soft"), fontSize: 12, width: narrow.matches ? 110 : 280, overflow: "truncate", interval: 0 } }),
       series: [
         { type: "scatter", name: "ours", symbol: "circle", symbolSize: 11, color: colourOf(0), data: of.rows.map((row, y) => (row.ours === undefined ? null : { value: [row.ours, y], row })).filter(Boolean), tooltip: { formatter: detail },
           markLine: { symbol: "none", silent: true, label: { show: false }, lineStyle: { color: ink("soft"), type: "solid", width: 1 }, data: line } },

@@ -45,7 +45,7 @@ fn several_runs_are_compared_on_one_page() {
     }
     let labels =
         browser.evaluate("[...document.querySelectorAll('#latency .legend button span')].map(s => s.textContent)");
-    assert!(labels.as_array().unwrap().iter().any(|label| label == "B: nl3a"), "{labels}");
+    assert!(labels.as_array().unwrap().iter().any(|label| label == "B: nl3a, in 2 ms"), "{labels}");
     assert!(page(&desk, "page.html").contains("The seeds differ: 1 and 2."));
     assert_eq!(browser.complaints, [""; 0]);
 }

@@ -25,6 +25,8 @@ pub struct SweepPicture {
     pub sweep: String,
     /// The names of its points.
     pub points: Vec<String>,
+    /// Whether they are amounts, so that a line from one to the next means something.
+    pub is_ordered: bool,
     /// Everything else that varies is a line.
     pub lines: Vec<SweepLine>,
 }
@@ -102,6 +104,7 @@ pub(crate) fn sweep(run: usize, source: &ReportedRun, cases: &[Numbered<'_>]) ->
         metric,
         sweep: along.name.clone(),
         points: along.points.clone(),
+        is_ordered: along.points.iter().all(|name| name.starts_with(|first: char| first.is_ascii_digit())),
         lines,
     })
 }

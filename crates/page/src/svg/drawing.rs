@@ -5,6 +5,7 @@ use std::error::Error;
 use plotters::coord::Shift;
 use plotters::coord::ranged1d::{AsRangedCoord, Ranged, ValueFormatter};
 use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::{Line, Picture};
 
@@ -52,9 +53,11 @@ where
             .x_label_area_size(46)
             .y_label_area_size(76)
             .build_cartesian_2d(x, y)?;
-        chart
-            .configure_mesh()
-            .light_line_style(TRANSPARENT)
+        let mut mesh = chart.configure_mesh();
+        if !picture.places.is_empty() {
+            mesh.disable_x_mesh().x_labels(0);
+        }
+        mesh.light_line_style(TRANSPARENT)
             .bold_line_style(BLACK.mix(0.12))
             .x_desc(&picture.x.name)
             .y_desc(&picture.y.name)
@@ -63,6 +66,11 @@ where
             .x_label_formatter(&|value| (picture.x.shown)(*value))
             .y_label_formatter(&|value| (picture.y.shown)(*value))
             .draw()?;
+        for (at, name) in below_axis(&picture.places).into_iter().enumerate() {
+            let (x, y) = chart.backend_coord(&(at as f64, picture.y.from));
+            let style = ("sans-serif", 13).into_text_style(&area).pos(Pos::new(HPos::Center, VPos::Top));
+            area.draw(&Text::new(name, (x, y + 8), style))?;
+        }
         for line in &picture.lines {
             draw_line(&mut chart, line)?;
         }
@@ -87,16 +95,27 @@ where
 {
     for run in &line.runs {
         let points = run.iter().copied();
-        match line.dash {
-            Some((length, gap)) => chart.draw_series(DashedLineSeries::new(points, length, gap, style(line)))?,
-            None => chart.draw_series(LineSeries::new(points, style(line)))?,
-        };
+        match line.dash.filter(|_| line.joined) {
+            Some((length, gap)) => drop(chart.draw_series(DashedLineSeries::new(points, length, gap, style(line)))?),
+            None if line.joined => drop(chart.draw_series(LineSeries::new(points, style(line)))?),
+            None => {}
+        }
         if line.dots {
             draw_bars(chart, line)?;
-            chart.draw_series(run.iter().map(|point| Circle::new(*point, 3, line.colour.filled())))?;
+            chart.draw_series(run.iter().map(|point| Circle::new(*point, dot_size(line), dot(line))))?;
         }
     }
     Ok(())
+}
+
+/// A full dot is a figure of a run, a ring a published one.
+fn dot(line: &Line) -> ShapeStyle {
+    if line.measured { line.colour.filled() } else { line.colour.stroke_width(1) }
+}
+
+/// A ring is still seen where a dot lies in it.
+fn dot_size(line: &Line) -> u32 {
+    if line.measured { 3 } else { 5 }
 }
 
 /// Intervals. A cap is as wide as a mark, whatever the axis is.
@@ -114,19 +133,42 @@ where
     Ok(())
 }
 
+/// How a line is shown in the legend.
+enum Sample {
+    /// A piece of it, and its dashes.
+    Line(ShapeStyle, Option<(u32, u32)>),
+    /// One of its dots, and the radius.
+    Dot(ShapeStyle, u32),
+}
+
 /// One entry of the legend: how its line is drawn, where it has one, and its text in lines that have room.
 struct Entry {
-    drawn: Option<(ShapeStyle, Option<(u32, u32)>)>,
+    drawn: Option<Sample>,
     texts: Vec<String>,
 }
 
 fn legend(picture: &Picture) -> Vec<Entry> {
-    let lines = picture.lines.iter().map(|line| (Some((style(line), line.dash)), line.name.clone()));
-    let limits = picture.limits.iter().map(|(_, name)| (Some((RED.stroke_width(1), None)), format!("budget {name}")));
+    let sample = |line: &Line| match line.joined {
+        true => Sample::Line(style(line), line.dash),
+        false => Sample::Dot(dot(line), dot_size(line)),
+    };
+    let lines = picture.lines.iter().map(|line| (Some(sample(line)), line.name.clone()));
+    let limit = |(_, name): &(f64, String)| (Some(Sample::Line(RED.stroke_width(1), None)), format!("budget {name}"));
+    let limits = picture.limits.iter().map(limit);
+    let places = picture.places.iter().zip(below_axis(&picture.places)).filter(|(name, shown)| *name != shown);
+    let places = places.map(|(name, number)| (None, format!("{number}: {name}")));
     let left_out =
         (picture.left_out > 0).then(|| (None, format!("not drawn: {} more; the page has all", picture.left_out)));
-    let entries = lines.chain(limits).chain(left_out);
+    let entries = lines.chain(limits).chain(places).chain(left_out);
     entries.map(|(drawn, text)| Entry { drawn, texts: in_rows(&text) }).collect()
+}
+
+/// The names of an axis's places where all have room beside each other, else their numbers.
+fn below_axis(places: &[String]) -> Vec<String> {
+    const LETTER_PIXELS: usize = 7;
+    let room = (SIZE.0 as usize - 120) / places.len().max(1);
+    let fits = |name: &String| (name.chars().count() + 2) * LETTER_PIXELS <= room;
+    if places.iter().all(fits) { places.to_vec() } else { (1..=places.len()).map(|at| at.to_string()).collect() }
 }
 
 /// A text in pieces that have room.
@@ -135,18 +177,26 @@ fn in_rows(text: &str) -> Vec<String> {
     letters.chunks(LETTERS).map(|row| row.iter().collect()).collect()
 }
 
+/// A piece of a line, in the legend.
+fn draw_piece(area: &Area<'_>, middle: i32, style: ShapeStyle, dash: Option<(u32, u32)>) -> Drawn<()> {
+    let (length, gap) = dash.map_or((30, 0), |(length, gap)| (length as i32, gap as i32));
+    let mut from = LEGEND_FROM;
+    while from < LEGEND_FROM + 30 {
+        let to = (from + length).min(LEGEND_FROM + 30);
+        area.draw(&PathElement::new(vec![(from, middle), (to, middle)], style))?;
+        from += length + gap;
+    }
+    Ok(())
+}
+
 fn draw_legend(area: &Area<'_>, legend: &[Entry]) -> Drawn<()> {
     let mut row = 0;
     for entry in legend {
         let middle = (row * ROW + ROW / 2) as i32;
-        if let Some((style, dash)) = entry.drawn {
-            let (length, gap) = dash.map_or((30, 0), |(length, gap)| (length as i32, gap as i32));
-            let mut from = LEGEND_FROM;
-            while from < LEGEND_FROM + 30 {
-                let to = (from + length).min(LEGEND_FROM + 30);
-                area.draw(&PathElement::new(vec![(from, middle), (to, middle)], style))?;
-                from += length + gap;
-            }
+        match &entry.drawn {
+            Some(Sample::Line(style, dash)) => draw_piece(area, middle, *style, *dash)?,
+            Some(Sample::Dot(style, size)) => area.draw(&Circle::new((LEGEND_FROM + 15, middle), *size, *style))?,
+            None => {}
         }
         for text in &entry.texts {
             let top = (row * ROW + 3) as i32;

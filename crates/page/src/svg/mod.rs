@@ -39,6 +39,8 @@ struct Picture {
     title: String,
     x: Axis,
     y: Axis,
+    /// Names of the whole numbers of `x`, from 0 on, where it is no scale.
+    places: Vec<String>,
     lines: Vec<Line>,
     /// Upright lines, each with its name.
     limits: Vec<(f64, String)>,
@@ -63,6 +65,8 @@ struct Line {
     /// A line that was not measured is thin.
     measured: bool,
     dots: bool,
+    /// Whether a point is joined with the next one.
+    joined: bool,
     /// Intervals: where, and both ends.
     bars: Vec<(f64, (f64, f64))>,
 }
@@ -78,6 +82,7 @@ impl Line {
             dash: DASHES[of.dash % DASHES.len()],
             measured: true,
             dots: false,
+            joined: true,
             bars: Vec::new(),
         }
     }
@@ -163,6 +168,7 @@ fn latency(data: &Data) -> Option<Picture> {
         title: "Latency plot".into(),
         x: axis,
         y: Axis { name: "samples".into(), log: true, from: 0.5, to: most * 1.5, shown: plain },
+        places: Vec::new(),
         lines,
         limits: Vec::new(),
         left_out,
@@ -224,6 +230,7 @@ fn exceedance(data: &Data) -> Option<Picture> {
             to: 1.0,
             shown: small,
         },
+        places: Vec::new(),
         lines,
         limits,
         left_out,
@@ -267,6 +274,7 @@ fn peaks(data: &Data) -> Option<Picture> {
             to: most * 1.5,
             shown: format_ns,
         },
+        places: Vec::new(),
         lines,
         limits: Vec::new(),
         left_out,
@@ -276,8 +284,12 @@ fn peaks(data: &Data) -> Option<Picture> {
 fn sweep(data: &Data, at: usize) -> Option<Picture> {
     let sweep = &data.sweeps[at];
     let mut lines = Vec::new();
+    let drawn = sweep.lines.len().min(MOST_LINES);
     for (number, line) in sweep.lines.iter().enumerate().take(MOST_LINES) {
-        let at = |place: usize| place as f64;
+        // Points that nothing joins stand beside each other.
+        let aside =
+            if sweep.is_ordered { 0.0 } else { (number as f64 - (drawn - 1) as f64 / 2.0) * 0.6 / drawn as f64 };
+        let at = |place: usize| place as f64 + aside;
         let own = line.points.iter().enumerate().filter_map(|(place, point)| Some((at(place), point.as_ref()?.value)));
         let colour = COLOURS[number % COLOURS.len()];
         let spreads =
@@ -290,6 +302,7 @@ fn sweep(data: &Data, at: usize) -> Option<Picture> {
             dash: None,
             measured: true,
             dots: true,
+            joined: sweep.is_ordered,
             bars: spreads.iter().map(|(place, spread)| (at(*place), (spread.low.max(0.0), spread.high))).collect(),
         });
         // What was imposed on the model agrees by construction, and is left out.
@@ -307,8 +320,9 @@ fn sweep(data: &Data, at: usize) -> Option<Picture> {
                     colour,
                     runs: vec![theirs],
                     dash,
-                    measured: true,
+                    measured: false,
                     dots: true,
+                    joined: sweep.is_ordered,
                     bars: Vec::new(),
                 });
             }
@@ -317,7 +331,6 @@ fn sweep(data: &Data, at: usize) -> Option<Picture> {
     let values = lines.iter().flat_map(|line| line.runs.iter().flatten()).map(|(_, value)| *value);
     let ends = lines.iter().flat_map(|line| &line.bars).map(|(_, (_, high))| *high);
     let most = values.chain(ends).fold(0.0, f64::max);
-    let points: Vec<String> = sweep.points.iter().enumerate().map(|(at, name)| format!("{at}: {name}")).collect();
     let shown: fn(f64) -> String = match sweep.metric.unit() {
         CaseUnit::Ratio => |value| figure_of_metric(CaseMetric::Slowdown, Some(value)),
         CaseUnit::Bandwidth => |value| figure_of_metric(CaseMetric::Bandwidth, Some(value)),
@@ -327,13 +340,14 @@ fn sweep(data: &Data, at: usize) -> Option<Picture> {
     (most > 0.0).then(|| Picture {
         title: sweep.title(data.runs.len()),
         x: Axis {
-            name: format!("{} ({})", sweep.sweep, points.join(", ")),
+            name: sweep.sweep.clone(),
             log: false,
-            from: 0.0,
-            to: (sweep.points.len() - 1) as f64,
-            shown: whole,
+            from: -0.5,
+            to: sweep.points.len() as f64 - 0.5,
+            shown: plain,
         },
         y: Axis { name: sweep.metric.to_string(), log: false, from: 0.0, to: most * 1.15, shown },
+        places: sweep.points.clone(),
         lines,
         limits: Vec::new(),
         left_out: sweep.lines.len().saturating_sub(MOST_LINES),
@@ -355,11 +369,6 @@ fn plain(value: f64) -> String {
 
 fn small(value: f64) -> String {
     if value > 0.09 { format!("{value}") } else { format!("{value:.0e}") }
-}
-
-fn whole(value: f64) -> String {
-    // A tick is a sum of steps: the last one can lie just below its number.
-    if (value - value.round()).abs() < 1e-6 { format!("{value:.0}") } else { String::new() }
 }
 
 #[cfg(test)]
@@ -449,6 +458,7 @@ mod tests {
             metric: CaseMetric::Slowdown,
             sweep: "size".into(),
             points: (0..3).map(name).collect(),
+            is_ordered: true,
             lines: vec![SweepLine { name: "none".into(), points }],
         }];
         let drawn = svgs(&data).unwrap();
@@ -479,15 +489,35 @@ mod tests {
             line("d", [fitted; 2]),
         ];
         let points = vec!["one".into(), "other".into()];
-        data.sweeps = vec![SweepPicture { run: 0, metric: CaseMetric::Max, sweep: "hammer".into(), points, lines }];
+        let (metric, sweep) = (CaseMetric::Max, "hammer".into());
+        data.sweeps = vec![SweepPicture { run: 0, metric, sweep, points, is_ordered: false, lines }];
         let drawn = svgs(&data).unwrap();
         let (_, text) = drawn.iter().find(|(file, _)| file == "sweep-1.svg").unwrap();
         let words = |of: &str| text.lines().map(str::trim).filter(|line| *line == of).count();
         let shown =
             |name: &str| [words(&format!("{name}, published")), words(&format!("{name}, published, fitted on"))];
         assert_eq!(["a", "b", "c", "d"].map(shown), [[1, 0], [1, 1], [0, 0], [0, 1]], "{text}");
-        // Both points of the sweep have their number.
-        assert_eq!((words("0"), words("1")), (1, 1), "{text}");
+        // Both points of the sweep have their name below the axis, and no line joins what is no amount.
+        assert_eq!((words("one"), words("other")), (1, 1), "{text}");
+        let joins = |text: &str| text.matches("<polyline fill=\"none\" opacity=\"1\" stroke=\"#0072B2\"").count();
+        assert_eq!(joins(text), 0, "{text}");
+        data.sweeps[0].is_ordered = true;
+        let drawn = svgs(&data).unwrap();
+        assert_eq!(joins(&drawn.iter().find(|(file, _)| file == "sweep-1.svg").unwrap().1), 1);
+    }
+
+    #[test]
+    fn long_names_of_points_are_numbers_below_the_axis_and_names_in_the_legend() {
+        let mut data = Data::new(&[run("simulated")]);
+        let point = Some(SweptFigure { case: 0, value: 1.0, spread: None, published: None, how: None });
+        let points: Vec<String> = (0..12).map(|at| format!("a neighbour with the long name {at}")).collect();
+        let lines = vec![SweepLine { name: "none".into(), points: vec![point; 12] }];
+        let (metric, sweep) = (CaseMetric::Max, "hammer".into());
+        data.sweeps = vec![SweepPicture { run: 0, metric, sweep, points, is_ordered: false, lines }];
+        let drawn = svgs(&data).unwrap();
+        let (_, text) = drawn.iter().find(|(file, _)| file == "sweep-1.svg").unwrap();
+        let words = |of: &str| text.lines().map(str::trim).filter(|line| *line == of).count();
+        assert_eq!((words("1"), words("12"), words("12: a neighbour with the long name 11")), (1, 1, 1), "{text}");
     }
 
     #[test]
