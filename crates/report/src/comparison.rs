@@ -207,10 +207,7 @@ fn judge(sides: [&ComparedRun<'_>; 2], (a_case, b_case): Pair<'_>) -> (BesideA, 
     match (kind, what_was_lacking(&compared)) {
         (VerdictKind::Better, _) => (BesideA::Better, said.join(", ")),
         (VerdictKind::Worse, _) => (BesideA::Worse, said.join(", ")),
-        (_, Some(_)) => {
-            let (a, b) = compared.repeats;
-            (BesideA::CannotTell, format!("cannot tell from {a} v {b} repeats"))
-        }
+        (_, Some(lacking)) => (BesideA::CannotTell, format!("cannot tell: {}", lacking.in_short())),
         (_, None) => (BesideA::NoDifferenceShown, "no difference shown".into()),
     }
 }

@@ -37,7 +37,7 @@ pub use rate::{
     rate_interval,
 };
 pub use support::{EXPECTED_ABOVE, samples_to_support, supports};
-pub use verdict::{Verdict, VerdictKind, hidden_by_empty_repeats, verdict, what_was_lacking};
+pub use verdict::{Lacking, Verdict, VerdictKind, hidden_by_empty_repeats, verdict, what_was_lacking};
 pub use wording::{at_most, digits, limits};
 
 /// The confidence of every interval that is printed: 95 %.

@@ -80,7 +80,7 @@ fn conclude(comparison: &Comparison, threshold_ns: f64) -> Verdict {
         (EffectDirection::Worse, _) => conclusion(VerdictKind::Worse, " in the rate of excursions"),
         (_, EffectDirection::Worse) => conclusion(VerdictKind::Worse, " in the maxima"),
         (EffectDirection::NotShown, EffectDirection::NotShown) => match what_was_lacking(comparison) {
-            Some(why) => because(&why),
+            Some(lacking) => because(&lacking.to_string()),
             None => conclusion(VerdictKind::NoDifferenceShown, ""),
         },
     };
@@ -106,19 +106,53 @@ pub fn hidden_by_empty_repeats(comparison: &Comparison, kind: VerdictKind) -> Op
 }
 
 /// Why the design could not have shown a difference, however large; `None` if it could.
-pub fn what_was_lacking(comparison: &Comparison) -> Option<String> {
-    let (without, with) = comparison.repeats;
+pub fn what_was_lacking(comparison: &Comparison) -> Option<Lacking> {
     if comparison.least_p > LEVEL {
-        return Some(format!(
-            "{without} v {with} repeats cannot reach p = {LEVEL} whatever they show (at best p = {}); use --repeats {} or \
-             more",
-            digits(comparison.least_p, 2),
-            fewest_repeats(),
-        ));
+        return Some(Lacking::Repeats { of: comparison.repeats, least_p: comparison.least_p });
     }
     let nothing_left = comparison.maxima.p.is_none() && !comparison.rates.could_show;
-    nothing_left
-        .then(|| "there are too few excursions to compare, and repeats of unequal length to compare maxima".into())
+    nothing_left.then_some(Lacking::Excursions)
+}
+
+/// What a design had too little of to show any difference.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Lacking {
+    /// Repeats: with so many of each arm, this is the least p-value that they reach.
+    Repeats {
+        /// Without it, and with it.
+        of: (usize, usize),
+        /// The p-value of arms that are fully apart.
+        least_p: f64,
+    },
+    /// Excursions, where repeats of unequal length leave the maxima out of it.
+    Excursions,
+}
+
+impl Lacking {
+    /// In a few words, for a cell of a table.
+    pub fn in_short(self) -> String {
+        match self {
+            Self::Repeats { of: (without, with), .. } => format!("{without} v {with} repeats are too few"),
+            Self::Excursions => "too few excursions, and repeats of unequal length".into(),
+        }
+    }
+}
+
+impl fmt::Display for Lacking {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Repeats { of: (without, with), least_p } => write!(
+                f,
+                "{without} v {with} repeats cannot reach p = {LEVEL} whatever they show (at best p = {}); use --repeats {} or \
+                 more",
+                digits(*least_p, 2),
+                fewest_repeats(),
+            ),
+            Self::Excursions => {
+                f.write_str("there are too few excursions to compare, and repeats of unequal length to compare maxima")
+            }
+        }
+    }
 }
 
 /// The fewest repeats in each arm with which a rank test can reach [`LEVEL`].
