@@ -29,7 +29,8 @@ fn without_samples(run: &Run) -> Option<String> {
     let counts_samples = |case: &&CaseRecord| case.total_bandwidth_bytes_per_s.is_none();
     let without = run.cases.iter().filter(counts_samples).filter(|case| case.samples == 0);
     let length = seconds(run.duration_s);
-    let (packets, others): (Vec<&CaseRecord>, Vec<_>) = without.partition(|case| answers_packets(case));
+    let (not_counted, without): (Vec<&CaseRecord>, Vec<_>) = without.partition(|case| no_repeat_counts(case));
+    let (packets, others): (Vec<&CaseRecord>, Vec<_>) = without.into_iter().partition(|case| answers_packets(case));
     let said = |cases: &[&CaseRecord], what: &str, would_do: &str| {
         let names: Vec<_> = cases.iter().map(|case| case.name.as_str()).collect();
         let text = || format!("{what} within {length} of {}; {would_do}", names.join("; "));
@@ -41,8 +42,17 @@ fn without_samples(run: &Run) -> Option<String> {
         None => "a longer --duration would do.",
     };
     let both = [said(&packets, "NO PACKET was answered", link), said(&others, "NO SAMPLE ended", longer)];
-    let lines: Vec<String> = both.into_iter().flatten().collect();
+    let why = |case: &&CaseRecord| {
+        let why = case.repeats.iter().find_map(|repeat| repeat.not_counted.as_deref()).unwrap_or_default();
+        paragraph(&format!("NO REPEAT of {} counts: {why}", case.name), "  ")
+    };
+    let lines: Vec<String> = not_counted.iter().map(why).chain(both.into_iter().flatten()).collect();
     (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+/// Whether there are repeats, each with a reason why it does not count.
+fn no_repeat_counts(case: &CaseRecord) -> bool {
+    !case.repeats.is_empty() && case.repeats.iter().all(|repeat| repeat.not_counted.is_some())
 }
 
 /// Whether the target waits for packets, so that it may have nothing to do.

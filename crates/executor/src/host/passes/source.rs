@@ -254,8 +254,9 @@ impl PassDetector {
                     false => "`--passes process`, which measures whole runs of it",
                 };
                 format!(
-                    "; expected markers in its source (`waykeeper markers c` prints `waykeeper.h`), {or} (`begin` and `passes` in \
-                     an experiment)"
+                    "; expected markers in its source (`waykeeper markers c` prints `waykeeper.h`; a program that closes \
+                     descriptors or changes its user before the first one calls `wk_open()` before that), {or} (`begin` and \
+                     `passes` in an experiment)"
                 )
             }
             Self::Markers(_) => "; it made markers, but no `wk_end` that belongs to a `wk_begin`".into(),
