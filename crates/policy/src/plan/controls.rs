@@ -135,6 +135,7 @@ fn clocks(policy: &Policy, offer: &Offer, to: &mut Assignment) -> Result<(), Ref
         }
     }
     to.controls.clocks.sort_by_key(|clock| clock.core);
+    note_clocks_above_base(offer, to);
     let fixed: Vec<_> = to.controls.clocks.iter().filter(|clock| clock.fixed).map(|clock| clock.core).collect();
     if !fixed.is_empty() {
         to.notes.push(format!(
@@ -143,6 +144,19 @@ fn clocks(policy: &Policy, offer: &Offer, to: &mut Assignment) -> Result<(), Ref
         ));
     }
     Ok(())
+}
+
+/// A platform file has the base clock of a core, and not how far above it the part goes.
+fn note_clocks_above_base(offer: &Offer, to: &mut Assignment) {
+    let base_mhz = |core| offer.controls.clocks.iter().find(|it| it.cores.contains(&core)).and_then(|it| it.base_mhz);
+    let above = to.controls.clocks.iter().filter(|clock| base_mhz(clock.core).is_some_and(|base| clock.to_mhz > base));
+    let above: Vec<_> = above.map(|clock| clock.core).collect();
+    if !above.is_empty() {
+        to.notes.push(format!(
+            "the clock of cores {} is above their base clock; the platform file does not say whether they reach it",
+            format_cpulist(&above)
+        ));
+    }
 }
 
 fn ring(policy: &Policy, offer: &Offer, to: &mut Assignment) -> Result<(), Refusal> {
