@@ -280,7 +280,10 @@ impl Lines {
             }
             return Err(self.bad("this line was damaged: its checksum is not that of its text"));
         };
-        let record = serde_json::from_slice(json).map_err(|error| self.bad(&format!("this is no record: {error}")))?;
+        // By way of a value, as whole records are read: a second way to read these types would be as much code again.
+        let record = serde_json::from_slice::<serde_json::Value>(json)
+            .and_then(|value| serde_path_to_error::deserialize(value).map_err(serde_path_to_error::Error::into_inner));
+        let record = record.map_err(|error| self.bad(&format!("this is no record: {error}")))?;
         self.end += read;
         Ok(Some(record))
     }
