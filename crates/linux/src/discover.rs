@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use waykeeper_platform::{
-    CoreId, CoreKind, Mitigation, Param, Platform, PrivateCache, Settings, SharedCache, parse_cpulist, parse_cpumask,
+    Basis, CoreId, CoreKind, Mitigation, Param, Platform, PrivateCache, Settings, SharedCache, parse_cpulist,
+    parse_cpumask,
 };
 
-use crate::machine::size_kib;
+use crate::machine::{line_bytes as line_bytes_by_manual, size_kib};
 use crate::root::Root;
 
 /// A discovered machine.
@@ -35,6 +36,9 @@ pub const HUGE_PAGES: &str = "hugepages";
 
 const SYSFS_CACHE: &str = "/sys/devices/system/cpu/cpuN/cache";
 
+/// Where a line's size is from that the kernel does not show.
+const CORE_MANUAL: &str = "Arm, technical reference manual of the core (MIDR)";
+
 /// One cache as a core sees it.
 struct Seen {
     level: u8,
@@ -53,11 +57,11 @@ pub fn discover(root: &Root) -> Result<Discovered, NotDiscovered> {
     let cores = online(root)?;
     let mut kinds: Vec<CoreKind> = Vec::new();
     let mut shared: Vec<SharedCache> = Vec::new();
-    let mut line_bytes = 64;
+    let mut line = None;
     let name = crate::architecture::processor(root).unwrap_or_else(|| "unknown".into());
     for &core in &cores {
         let caches = caches_of(root, core);
-        line_bytes = caches.first().map_or(line_bytes, |cache| cache.line);
+        line = caches.first().map(|cache| cache.line).or(line);
         let private = |level: u8, instruction: bool| {
             let alone = |cache: &&Seen| cache.level == level && cache.instruction == instruction && cache.level < 3;
             caches
@@ -90,7 +94,7 @@ pub fn discover(root: &Root) -> Result<Discovered, NotDiscovered> {
     Ok(Discovered {
         siblings: cores.iter().map(|core| (*core, smt(root, *core))).collect(),
         isolated: root.text("/sys/devices/system/cpu/isolated").and_then(|t| parse_cpulist(&t)).unwrap_or_default(),
-        platform: host_platform(kinds, shared, line_bytes),
+        platform: host_platform(kinds, shared, line_bytes(root, line, &cores)),
     })
 }
 
@@ -206,7 +210,22 @@ fn shared_cache(cache: &Seen) -> SharedCache {
     SharedCache::new(cache.level, cache.shared.clone(), size_kib, ways)
 }
 
-fn host_platform(cores: Vec<CoreKind>, shared_caches: Vec<SharedCache>, line_bytes: u64) -> Platform {
+/// Of the kernel, or of the core's manual, or what almost all machines have.
+fn line_bytes(root: &Root, seen: Option<u64>, cores: &[CoreId]) -> Param<u64> {
+    let by_manual = || cores.iter().find_map(|core| line_bytes_by_manual(root, *core));
+    match seen {
+        Some(line) => Param::documented(line, SYSFS_CACHE),
+        None => by_manual().map_or_else(assumed_line, |line| Param::documented(line, CORE_MANUAL)),
+    }
+}
+
+fn assumed_line() -> Param<u64> {
+    let reason = "the kernel shows no caches; almost all machines have 64";
+    let (range, reason) = (Some([32, 128]), Some(reason.into()));
+    Param { value: 64, is: Basis::Assumed, source: None, range, reason, fitted_on: None }
+}
+
+fn host_platform(cores: Vec<CoreKind>, shared_caches: Vec<SharedCache>, line_bytes: Param<u64>) -> Platform {
     let mitigation =
         |name: &str, title: &str| (name.to_owned(), Mitigation { title: title.into(), set: Settings::default() });
     Platform {
@@ -214,7 +233,7 @@ fn host_platform(cores: Vec<CoreKind>, shared_caches: Vec<SharedCache>, line_byt
         title: "the machine that this runs on".into(),
         cpuid: None,
         architecture: None,
-        line_bytes: Param::documented(line_bytes, SYSFS_CACHE),
+        line_bytes,
         cores,
         shared_caches,
         mitigations: BTreeMap::from([

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tempfile::TempDir;
 use waykeeper_linux::{Discovered, KeptTime, Root, build_option, discover, facts, kept_for_ordinary_tasks};
-use waykeeper_platform::{CacheGeometry, CoreId};
+use waykeeper_platform::{Basis, CacheGeometry, CoreId};
 
 /// A tree with the files that a test writes into it.
 struct Tree(TempDir);
@@ -325,4 +325,25 @@ fn facts_are_those_of_the_files() {
     assert_eq!(facts.smt.as_deref(), Some("notsupported"));
     assert_eq!(facts.governor.as_deref(), Some("performance"));
     assert_eq!(facts.clocksource, None);
+}
+
+#[test]
+fn lines_are_those_of_the_core_where_the_kernel_shows_no_caches() {
+    let of = |cpuinfo: &str| {
+        let tree = Tree::new("0-1");
+        tree.file("proc/cpuinfo", cpuinfo);
+        let line = discover(&tree.root()).unwrap().platform.line_bytes;
+        (line.value, line.is, line.source)
+    };
+    let arm = |part: &str| {
+        format!(
+            "processor\t: 0\nCPU implementer\t: 0x41\nCPU architecture: 7\nCPU variant\t: 0x3\nCPU part\t: {part}\nCPU revision\t: 0"
+        )
+    };
+    // Cortex-A9 and Cortex-A7: 32 and 64 bytes by Arm's manuals.
+    let manual = Some("Arm, technical reference manual of the core (MIDR)".to_owned());
+    assert_eq!(of(&arm("0xc09")), (32, Basis::Documented, manual.clone()));
+    assert_eq!(of(&arm("0xc07")), (64, Basis::Documented, manual));
+    assert_eq!(of("processor\t: 0\nvendor_id\t: nobody"), (64, Basis::Assumed, None));
+    assert_eq!(of(&arm("0xfff")), (64, Basis::Assumed, None));
 }

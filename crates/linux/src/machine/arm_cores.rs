@@ -6,6 +6,7 @@ use serde::Deserialize;
 use waykeeper_platform::CoreId;
 
 use super::Reading;
+use crate::Root;
 
 /// Implementers and their cores.
 static LISTED: LazyLock<Listed> = LazyLock::new(|| {
@@ -40,6 +41,8 @@ pub(crate) struct ArmCore {
     pub(crate) in_order: bool,
     /// The shared unit of its cluster, where that is a DynamIQ one: `DSU`, `DSU-110`, `DSU-120`.
     pub(crate) cluster: Option<String>,
+    /// Bytes of a line of its data cache, where these are not 64.
+    pub(crate) line_bytes: Option<u64>,
 }
 
 fn implementer(midr: u64) -> Option<&'static Implementer> {
@@ -66,12 +69,21 @@ pub(super) fn arm_name(midr: u64) -> String {
 
 /// A core's MIDR, and where it was read: kernels of 32 bits and older ones show its fields in `/proc/cpuinfo` alone.
 pub(super) fn midr(reading: &Reading, cpu: CoreId) -> Option<(u64, &'static str)> {
-    let register = reading.cpu(cpu, "regs/identification/midr_el1");
+    midr_below(reading.root, cpu)
+}
+
+fn midr_below(root: &Root, cpu: CoreId) -> Option<(u64, &'static str)> {
+    let register = root.text(&format!("/sys/devices/system/cpu/cpu{cpu}/regs/identification/midr_el1"));
     let register = register.and_then(|text| u64::from_str_radix(text.strip_prefix("0x")?, 16).ok());
     match register {
         Some(midr) => Some((midr, "MIDR_EL1")),
-        None => of_info(&reading.root.text("/proc/cpuinfo")?, cpu).map(|midr| (midr, "/proc/cpuinfo")),
+        None => of_info(&root.text("/proc/cpuinfo")?, cpu).map(|midr| (midr, "/proc/cpuinfo")),
     }
+}
+
+/// Bytes of a line by the manual of the core, where a core is listed.
+pub(crate) fn line_bytes(root: &Root, cpu: CoreId) -> Option<u64> {
+    Some(arm_core(midr_below(root, cpu)?.0)?.line_bytes.unwrap_or(64))
 }
 
 /// From the lines after `processor : CPU`, up to the next processor.

@@ -21,6 +21,7 @@ use crate::cpuid::Leaves;
 use crate::discover::NotDiscovered;
 use crate::root::Root;
 
+pub(crate) use arm_cores::line_bytes;
 pub(crate) use caches::size_kib;
 pub use caches::{CacheKind, CacheUse, index_is_hashed};
 pub use clock::Clock;

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 
 use waykeeper_platform::{Architecture, CoreId, Counter, Cpuid, Interconnect, Param, Platform, PlatformError};
 
+use super::arm_cores::arm_core;
 use super::{CacheKind, CacheUse, Machine};
 use assumed::{assumed, measured, times};
 
@@ -70,7 +71,9 @@ impl Machine {
             cpuid: self.cpuid(),
             line_bytes: match line {
                 Some(line) => Param::documented(line, SYSFS),
-                None => assumed(64, [32, 128], "the kernel does not tell; almost all machines have 64"),
+                None => self.line_by_manual().unwrap_or_else(|| {
+                    assumed(64, [32, 128], "the kernel does not tell; almost all machines have 64")
+                }),
             },
             counter: Some(Counter { tick_ns: self.tick_ns(first) }),
             cores: self.cores.iter().map(|kind| self.core_kind(kind, latencies)).collect(),
@@ -92,6 +95,13 @@ impl Machine {
             mitigations: BTreeMap::new(),
             flaws: waykeeper_platform::Flaws::default(),
         }
+    }
+
+    /// Lines by the manual of the core, where it is a listed one.
+    fn line_by_manual(&self) -> Option<Param<u64>> {
+        let core = self.cores.iter().find_map(|kind| arm_core(kind.midr?))?;
+        let reason = Some(format!("{} by MIDR; Arm's manual has lines of this size", core.name));
+        Some(Param { reason, ..Param::documented(core.line_bytes.unwrap_or(64), SYSFS) })
     }
 
     fn sources(&self, latencies: &[MeasuredLatencies]) -> BTreeMap<String, String> {
