@@ -16,7 +16,7 @@ use std::sync::OnceLock;
 use clap::Parser;
 
 use arguments::{Arguments, Command};
-use commands::output::{Kind, say};
+use commands::output::{Kind, end_at, say};
 use exit::Exit;
 use failure::Failure;
 
@@ -37,7 +37,7 @@ pub fn main(built_from: Option<&'static str>) -> std::process::ExitCode {
     if std::env::args_os().nth(1).is_some_and(|first| first == waykeeper_executor::WORKER_ARGUMENT) {
         return std::process::ExitCode::from(waykeeper_executor::worker_main() as u8);
     }
-    let arguments = Arguments::parse();
+    let arguments = Arguments::try_parse().unwrap_or_else(|error| end_at(&error));
     let result = commands::remote::asked(&arguments).unwrap_or_else(|| match &arguments.command {
         Some(command) => run(command),
         None => missing_command(),

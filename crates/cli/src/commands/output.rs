@@ -1,5 +1,6 @@
 //! Writing to standard output, where a reader may have gone away.
 
+use std::borrow::Cow;
 use std::io::{ErrorKind, Write};
 
 use serde::Serialize;
@@ -48,7 +49,7 @@ pub fn print_while_read(text: &str) -> Result<bool, Failure> {
 /// Prints a value as one line of JSON, which has escapes of its own; false where the reader has gone away.
 pub fn print_json_line_while_read(value: &impl Serialize) -> Result<bool, Failure> {
     let text = serde_json::to_string(value).map_err(|error| Failure::Output(error.into()))?;
-    write(&(text + "\n"))
+    write(&(shown::json(&text) + "\n"))
 }
 
 /// Prints a file of another program's format as it is: whoever made it has escaped the texts in it.
@@ -69,8 +70,18 @@ fn write_bytes(bytes: &[u8]) -> Result<bool, Failure> {
     }
 }
 
+/// Ends with what the parser of the command line says, which quotes what was typed: a script may have passed on the text of others.
+pub fn end_at(error: &clap::Error) -> ! {
+    let text = error.render().to_string();
+    if matches!(shown::lines(&text), Cow::Borrowed(_)) {
+        error.exit();
+    }
+    let _ = std::io::stderr().write_all(shown::lines(&text).as_bytes());
+    std::process::exit(error.exit_code())
+}
+
 /// Prints a value as JSON.
 pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(value).map_err(|error| Failure::Output(error.into()))?;
-    write(&(text + "\n")).map(drop)
+    write(&(shown::json(&text) + "\n")).map(drop)
 }

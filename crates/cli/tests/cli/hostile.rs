@@ -97,6 +97,22 @@ fn no_command_shows_what_a_terminal_would_obey() {
         &["watch", "--target", &at_core],
         &["enter", HOSTILE, "--", "true"],
         &["mount", HOSTILE, "x"],
+        &["show", "run", "--json"],
+        &["compare", "run", "run", "--json"],
+        &["machine", "--root", "tree", "--json"],
+        &["export", "run", "--format", "csv"],
+        &["import", HOSTILE],
+        &["bundle", HOSTILE, "--out", "b.tar.gz"],
+        &["merge", HOSTILE, HOSTILE, "--out", "m"],
+        &["hunt", "--target", &at_core, "--on", "zynq7000"],
+        &["tune", HOSTILE, "--budget", HOSTILE],
+        &["follow", HOSTILE],
+        // What the parser of the command line quotes.
+        &[HOSTILE],
+        &["list", HOSTILE],
+        &["schema", HOSTILE],
+        &["kpi", "--duration", HOSTILE],
+        &["--remote", HOSTILE, "machine"],
     ] {
         let ended = desk.run(arguments);
         for text in [&ended.stdout, &ended.stderr] {
