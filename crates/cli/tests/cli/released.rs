@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::program::Desk;
+use crate::program::{Desk, list};
 
 fn released(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/released/0.1.0").join(name)
@@ -58,4 +58,25 @@ fn the_experiment_of_a_simulated_run_gives_the_same_samples_again() {
         run["cases"].as_array().unwrap().iter().flat_map(of).collect()
     };
     assert_eq!(figures(&old), figures(&new));
+}
+
+#[test]
+fn policies_are_carried_out_as_they_were() {
+    let desk = Desk::new();
+    for platform in ["i7-13800hre", "apollo-lake-e3950", "agilex5", "zynq7000"] {
+        let policy = released(&format!("policies/{platform}.toml"));
+        let old = std::fs::read_to_string(released(&format!("policies/{platform}.json"))).unwrap();
+        let old: Value = serde_json::from_str(&old).unwrap();
+        let new = desk.run(&["plan", policy.to_str().unwrap(), "--for", platform, "--json"]).with(0).json();
+        let lines: Vec<&Value> = list(&new["lowered"], "lines").iter().map(|line| &line["shell"]).collect();
+        // Why a line is there may be said in other words; another line, step or register would be another plan.
+        let expected: Vec<&Value> = list(&old, "lines").iter().collect();
+        assert!(!expected.is_empty(), "{platform}");
+        assert_eq!((&old["form"], expected), (&new["lowered"]["form"], lines), "{platform}");
+        assert_eq!(
+            (&old["steps"], &old["writes"]),
+            (&new["steps"], new["lowered"].get("writes").unwrap_or(&Value::Null)),
+            "{platform}"
+        );
+    }
 }
