@@ -15,7 +15,7 @@ use crate::record::{BudgetRecord, CaseRecord, ExpectationRecord, Run};
 use crate::samples::ticks_at_quantile;
 use crate::shape;
 use crate::summary::summarize;
-use crate::work::{Arm, given_the_work};
+use crate::work::{WorkArm, given_the_work};
 
 /// What follows from the repeats of all cases.
 #[derive(Debug, Clone, Default)]
@@ -272,7 +272,7 @@ impl All<'_> {
         let repeats = |index: usize| -> Vec<Repeat> { self.measured[index].repeats.iter().map(as_repeat).collect() };
         let arms = Arms { unmitigated: &repeats(unmitigated), mitigated: &repeats(mitigated), threshold_ns };
         let placed = &self.cases[mitigated].neighbours;
-        let [without, with] = [unmitigated, mitigated].map(|index| Arm::of(&self.measured[index]));
+        let [without, with] = [unmitigated, mitigated].map(|index| WorkArm::of(&self.measured[index]));
         Some(given_the_work(verdict(&arms, neighbours), placed, &without, &with, least_work))
     }
 }

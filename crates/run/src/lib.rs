@@ -23,3 +23,4 @@ pub use longer::{AN_HOUR_S, LongRunForecast, Longer, NO_EXCURSIONS, longer, long
 pub use met::judge_expectations;
 pub use record::*;
 pub use shard::{BadShard, Shard, ShardRepeats};
+pub use work::{LEAST_NEIGHBOUR_WORK, LessWork, WorkArm, WorkDoubt, stands_given_work};
