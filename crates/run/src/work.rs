@@ -25,6 +25,11 @@ impl Measure {
     /// Both, the more telling one first.
     pub const ALL: [Self; 2] = [Self::Accesses, Self::ProcessorTime];
 
+    /// The first of them by which some work is known, and how much.
+    pub fn seen(work: &NeighbourWork) -> Option<(Self, f64)> {
+        Self::ALL.into_iter().find_map(|measure| Some((measure, measure.of(work)?)))
+    }
+
     pub fn of(self, work: &NeighbourWork) -> Option<f64> {
         match self {
             Self::Accesses => work.accesses_per_s,
