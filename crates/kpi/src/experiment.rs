@@ -108,8 +108,14 @@ fn sets(settings: &KpiSettings) -> Result<Vec<Set>, InputError> {
                     sets.push(Set { option: option.clone(), path, value: workload });
                 }
             }
+            // Best-effort load may vary by more than a neighbour of an experiment does.
+            ("least_neighbour_work", share) => {
+                sets.push(Set::from_option(option.clone(), "least_neighbour_work", share));
+            }
             (key, _) => {
-                return Err(refuse(format!("found `{key}`; expected `[[neighbours]]` and `[workloads.NAME]` only")));
+                return Err(refuse(format!(
+                    "found `{key}`; expected `[[neighbours]]`, `[workloads.NAME]` and `least_neighbour_work` only"
+                )));
             }
         }
     }

@@ -20,6 +20,8 @@ pub struct ReportedRun {
     pub longer: Vec<Longer>,
     /// The workloads, and the mitigations, that its experiment defines itself.
     pub definitions: Option<[Definitions; 2]>,
+    /// The least share of its work that its experiment wants of a neighbour; none where that is not known.
+    pub least_neighbour_work: Option<f64>,
     /// How many of its repeats are complete, where it has not ended.
     pub unfinished: Option<String>,
     /// What could not be read beside the record, and why: a sentence each.
@@ -57,6 +59,7 @@ impl ReportedRun {
             samples: samples.into_iter().map(shown).collect(),
             longer,
             definitions: folder::definitions(path),
+            least_neighbour_work: folder::least_neighbour_work(path),
             unfinished: unfinished.map(|unfinished| one_line(&unfinished.says()).into_owned()),
             missing,
         })

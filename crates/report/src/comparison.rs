@@ -5,13 +5,15 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use waykeeper_run::folder::{Definitions, Histograms};
-use waykeeper_run::{CaseRecord, RepeatRecord, Run};
+use waykeeper_run::{
+    CaseRecord, LEAST_NEIGHBOUR_WORK, LessWork, RepeatRecord, Run, WorkArm, WorkDoubt, stands_given_work,
+};
 use waykeeper_statistics::{
     Arms, EffectDirection, Repeat, VerdictKind, compare as compare_repeats, hidden_by_empty_repeats, what_was_lacking,
 };
 use waykeeper_workload::format_ns;
 
-use crate::differences::{another_target, differences};
+use crate::differences::{another_target, differences, same_neighbours};
 use crate::length::Length;
 use crate::pairs::{Pair, pairs};
 
@@ -24,6 +26,8 @@ pub struct ComparedRun<'r> {
     pub run: &'r Run,
     /// The workloads, and the mitigations, that its experiment defines itself; none where that is not known.
     pub definitions: Option<[Definitions; 2]>,
+    /// The least share of its work that its experiment wants of a neighbour; none where that is not known.
+    pub least_neighbour_work: Option<f64>,
     /// The samples of its repeats, by tag; empty where they are missing.
     pub samples: Cow<'r, Histograms>,
 }
@@ -156,7 +160,7 @@ fn compared_case(sides: [&ComparedRun<'_>; 2], (a, b): Pair<'_>) -> ComparedCase
         let ratio = a.zip(b).filter(|(a, _)| *a != 0.0).map(|(a, b)| b / a);
         (a.is_some() || b.is_some()).then_some(Both { a, b, ratio })
     };
-    let (outcome, b_beside_a) = judge(sides, (a, b));
+    let (outcome, b_beside_a) = given_the_work(judge(sides, (a, b)), sides, (a, b));
     ComparedCase {
         case: a.name.clone(),
         case_in_b: b.name.clone(),
@@ -210,6 +214,40 @@ fn judge(sides: [&ComparedRun<'_>; 2], (a_case, b_case): Pair<'_>) -> (BesideA, 
         (_, Some(lacking)) => (BesideA::CannotTell, format!("cannot tell: {}", lacking.in_short())),
         (_, None) => (BesideA::NoDifferenceShown, "no difference shown".into()),
     }
+}
+
+/// An answer that stands only where the neighbours did their work in both runs: less of it in one makes that one look good. Where
+/// they are other neighbours, how much each works says nothing of the other.
+fn given_the_work(
+    (outcome, said): (BesideA, String),
+    sides: [&ComparedRun<'_>; 2],
+    (a, b): Pair<'_>,
+) -> (BesideA, String) {
+    let answer = match outcome {
+        BesideA::CannotTell => return (outcome, said),
+        BesideA::Worse => VerdictKind::Worse,
+        BesideA::Better => VerdictKind::Better,
+        BesideA::NoDifferenceShown => VerdictKind::NoDifferenceShown,
+    };
+    let Some(neighbours) = same_neighbours(a, b) else { return (outcome, said) };
+    let (cores, names): (Vec<_>, Vec<_>) = neighbours.into_iter().unzip();
+    let [first, second] = [a, b].map(|case| WorkArm::of_record(case, &cores));
+    let shares = sides.into_iter().filter_map(|side| side.least_neighbour_work);
+    let least_share = shares.reduce(f64::max).unwrap_or(LEAST_NEIGHBOUR_WORK);
+    let why = match stands_given_work(answer, &names, &first, &second, least_share) {
+        Ok(false) => return (outcome, said),
+        Ok(true) => return (outcome, format!("{said}; neighbours' work by processor time only")),
+        Err(WorkDoubt::NotSeen(name)) => format!("it was not seen how much {name} worked"),
+        Err(WorkDoubt::Less(less)) => worked_less(&less),
+    };
+    let shown = if answer == VerdictKind::NoDifferenceShown { String::new() } else { format!("; {said}") };
+    (BesideA::CannotTell, format!("cannot tell: {why}{shown}"))
+}
+
+/// Short enough for a table.
+fn worked_less(less: &LessWork) -> String {
+    let [here, there] = if less.in_second { ["B", "A"] } else { ["A", "B"] };
+    format!("{} worked less in {here}: {}, {} of {there}", less.neighbour, less.here(), less.there())
 }
 
 /// What the excursions of both runs are.
@@ -276,7 +314,7 @@ mod tests {
     use std::path::Path;
 
     use hdrhistogram::Histogram;
-    use waykeeper_run::folder;
+    use waykeeper_run::{NeighbourWork, folder};
 
     use super::*;
 
@@ -295,6 +333,7 @@ mod tests {
             excursion_events: events,
             max_ns: Some(200.0),
             histogram: format!("r{at}"),
+            neighbours: [2, 3].map(|core| accesses(core, 5.0e6)).into(),
             ..case.repeats[0].clone()
         };
         case.repeats = (1..=6).map(repeat).collect();
@@ -305,12 +344,24 @@ mod tests {
         (run, samples)
     }
 
+    fn accesses(core: u32, rate: f64) -> NeighbourWork {
+        NeighbourWork { core, accesses_per_s: Some(rate), cpu_s_per_s: None }
+    }
+
+    /// A run as good as another, but for so many times the work of the neighbour on core 3 in one repeat.
+    fn working(mut run: (Run, Histograms), times: f64) -> (Run, Histograms) {
+        run.0.cases[0].repeats[3].neighbours[1] = accesses(3, times * 5.0e6);
+        run
+    }
+
+    fn side((run, samples): &(Run, Histograms), has_samples: bool) -> ComparedRun<'_> {
+        let samples = if has_samples { samples.clone() } else { Histograms::new() };
+        let (definitions, least_neighbour_work) = (None, None);
+        ComparedRun { name: "x".into(), run, definitions, least_neighbour_work, samples: Cow::Owned(samples) }
+    }
+
     fn compare([a, b]: [&(Run, Histograms); 2], has_samples: bool) -> (BesideA, String) {
-        let [a, b] = [a, b].map(|(run, samples)| {
-            let samples = if has_samples { samples.clone() } else { Histograms::new() };
-            ComparedRun { name: "x".into(), run, definitions: None, samples: Cow::Owned(samples) }
-        });
-        let case = RunComparison::new([&a, &b]).cases.remove(0);
+        let case = RunComparison::new([&side(a, has_samples), &side(b, has_samples)]).cases.remove(0);
         (case.outcome, case.b_beside_a)
     }
 
@@ -329,5 +380,62 @@ mod tests {
         // A tick apart, the events themselves are compared.
         let (outcome, text) = compare([&run(100.0, 0, 40, 4), &run(102.5, 0, 40, 40)], false);
         assert_eq!((outcome, &*text), (BesideA::Worse, "excursions higher"));
+    }
+
+    #[test]
+    fn a_run_whose_neighbour_stood_still_is_not_better() {
+        let (low, high) = (run(100.0, 90, 2, 4), run(100.0, 90, 40, 40));
+        let figures = "0 accesses a second in repeat 4, 5.00e6 accesses a second in the same repeat of";
+        let (outcome, text) = compare([&high, &working(low.clone(), 0.0)], true);
+        let expected = format!("cannot tell: way_hammer on core 3 worked less in B: {figures} A; excursions lower");
+        assert_eq!((outcome, text), (BesideA::CannotTell, expected));
+        // Nor is the other one worse for it.
+        let (outcome, text) = compare([&working(low.clone(), 0.0), &high], true);
+        let expected = format!("cannot tell: way_hammer on core 3 worked less in A: {figures} B; excursions higher");
+        assert_eq!((outcome, text), (BesideA::CannotTell, expected));
+        // What less work would have hidden stands.
+        assert_eq!(compare([&working(high.clone(), 0.0), &low], true).0, BesideA::Better);
+        assert_eq!(compare([&low, &working(high.clone(), 0.0)], true).0, BesideA::Worse);
+        // No difference may be one that the missing work hides.
+        for pair in [[&low, &working(low.clone(), 0.5)], [&working(low.clone(), 0.5), &low]] {
+            assert_eq!(compare(pair, true).0, BesideA::CannotTell);
+        }
+        assert_eq!(compare([&low, &working(low.clone(), 0.95)], true).0, BesideA::NoDifferenceShown);
+    }
+
+    #[test]
+    fn the_larger_share_of_two_experiments_holds() {
+        let (a, b) = (run(100.0, 90, 40, 40), working(run(100.0, 90, 2, 4), 0.6));
+        let judged = |shares: [Option<f64>; 2]| {
+            let side = |run, least| ComparedRun { least_neighbour_work: least, ..side(run, true) };
+            RunComparison::new([&side(&a, shares[0]), &side(&b, shares[1])]).cases[0].outcome
+        };
+        assert_eq!(judged([Some(0.5), Some(0.5)]), BesideA::Better);
+        assert_eq!(judged([Some(0.5), Some(0.7)]), BesideA::CannotTell);
+        assert_eq!(judged([Some(0.5), None]), BesideA::Better);
+        assert_eq!(judged([None, None]), BesideA::CannotTell);
+    }
+
+    #[test]
+    fn other_neighbours_and_unseen_work_are_told_apart() {
+        let (a, mut b) = (run(100.0, 90, 40, 40), working(run(100.0, 90, 2, 4), 0.0));
+        b.0.cases[0].neighbours[0].workload = "stream_read".into();
+        // Another neighbour by design: how much it works says nothing of this one.
+        assert_eq!(compare([&a, &b], true), (BesideA::Better, "excursions lower".into()));
+        let mut unseen = run(100.0, 90, 2, 4);
+        unseen.0.cases[0].repeats[0].neighbours.clear();
+        let (outcome, text) = compare([&a, &unseen], true);
+        let expected = "cannot tell: it was not seen how much way_hammer on core 2 worked; excursions lower";
+        assert_eq!((outcome, &*text), (BesideA::CannotTell, expected));
+        let by_time = |mut run: (Run, Histograms)| {
+            for repeat in &mut run.0.cases[0].repeats {
+                for work in &mut repeat.neighbours {
+                    (work.accesses_per_s, work.cpu_s_per_s) = (None, Some(0.99));
+                }
+            }
+            run
+        };
+        let (outcome, text) = compare([&by_time(a), &by_time(run(100.0, 90, 2, 4))], true);
+        assert_eq!((outcome, &*text), (BesideA::Better, "excursions lower; neighbours' work by processor time only"));
     }
 }

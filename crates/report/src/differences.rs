@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use waykeeper_experiment::cases::called;
 use waykeeper_experiment::site::ExecutorKind;
+use waykeeper_platform::CoreId;
 use waykeeper_run::folder::Definitions;
 use waykeeper_run::{CaseRecord, Run};
 use waykeeper_workload::format_ns;
@@ -60,6 +61,21 @@ fn rounded(runs: [&Run; 2]) -> Option<String> {
 /// Whether the target of a case is another one in the other run.
 pub fn another_target(a: &CaseRecord, b: &CaseRecord) -> bool {
     (&a.target, &a.target_with, a.core) != (&b.target, &b.target_with, b.core)
+}
+
+/// The neighbours of a case, each with its core and as it is called, where those of the other run are called alike on the same cores.
+pub fn same_neighbours(a: &CaseRecord, b: &CaseRecord) -> Option<Vec<(CoreId, String)>> {
+    let named = |case: &CaseRecord| -> Vec<(CoreId, String)> {
+        let each = case.neighbours.iter().flat_map(|neighbour| {
+            let called = called(&neighbour.workload, &neighbour.with);
+            neighbour.cores.iter().map(move |core| (*core, format!("{called} on core {core}")))
+        });
+        let mut each: Vec<_> = each.collect();
+        each.sort_unstable();
+        each
+    };
+    let of_a = named(a);
+    (of_a == named(b)).then_some(of_a)
 }
 
 fn target(case: &CaseRecord) -> String {

@@ -59,7 +59,13 @@ fn show_and_compare(path: &Path) -> bool {
     }
     // A run without parameters has an empty list of them.
     let _ = waykeeper_report::parameters(&run);
-    let side = ComparedRun { name: "a".into(), run: &run, definitions: None, samples: Default::default() };
+    let side = ComparedRun {
+        name: "a".into(),
+        run: &run,
+        definitions: None,
+        least_neighbour_work: None,
+        samples: Default::default(),
+    };
     assert!(!waykeeper_report::compare(&RunComparison::new([&side, &side])).is_empty());
     true
 }

@@ -3,19 +3,21 @@
 use waykeeper_experiment::cases::{Case, Plan, Purpose};
 use waykeeper_experiment::describe::Experiment;
 use waykeeper_experiment::mitigation::NONE;
+use waykeeper_experiment::site::ExecutorKind;
 use waykeeper_statistics::{
-    Arms, Budget, Effect, Figures, JudgementKind, LimitUnit, Metric, Observed, Repeat, SoloAndLoaded, Verdict,
-    VerdictKind, effect, judge, supports, verdict,
+    Arms, Budget, Effect, Figures, Judgement, JudgementKind, LimitUnit, Metric, Observed, Repeat, SoloAndLoaded,
+    Verdict, VerdictKind, effect, judge, supports, verdict,
 };
 use waykeeper_workload::{Pattern, format_ns};
 
+use crate::exposure::{Exposure, work_of};
 use crate::measurement::{Measured, Measurement};
 use crate::met::judge_expectations;
 use crate::record::{BudgetRecord, CaseRecord, ExpectationRecord, Run};
 use crate::samples::ticks_at_quantile;
 use crate::shape;
 use crate::summary::summarize;
-use crate::work::{Arm, given_the_work};
+use crate::work::{WorkArm, given_the_work, names};
 
 /// What follows from the repeats of all cases.
 #[derive(Debug, Clone, Default)]
@@ -36,8 +38,16 @@ pub fn case_tag(index: usize) -> String {
 }
 
 /// Draws the conclusions. `measured` has one entry for each case of the plan, in its order.
-pub fn conclude(experiment: &Experiment, plan: &Plan, measured: &[Measured], budgets: &[Budget]) -> Conclusion {
-    let all = All { cases: &plan.cases, measured };
+pub fn conclude(
+    experiment: &Experiment,
+    on: ExecutorKind,
+    plan: &Plan,
+    measured: &[Measured],
+    budgets: &[Budget],
+) -> Conclusion {
+    // Nothing stops a simulated neighbour: it is slower where its memory lies badly, and that is one of the cases.
+    let least_exposure = if on == ExecutorKind::Host { experiment.least_neighbour_work } else { 0.0 };
+    let all = All { cases: &plan.cases, measured, least_exposure };
     let mut records: Vec<CaseRecord> = plan
         .cases
         .iter()
@@ -93,7 +103,8 @@ impl Run {
     /// The record of a run, completed by what follows from its repeats.
     #[must_use]
     pub fn concluded(self, experiment: &Experiment, plan: &Plan, measured: &[Measured], budgets: &[Budget]) -> Self {
-        let Conclusion { cases, sentinels, budgets, expectations } = conclude(experiment, plan, measured, budgets);
+        let Conclusion { cases, sentinels, budgets, expectations } =
+            conclude(experiment, self.executor, plan, measured, budgets);
         let mut privileges = Vec::new();
         for privilege in measured.iter().flat_map(|m| &m.repeats).flat_map(|r| &r.privileges) {
             if !privileges.contains(privilege) {
@@ -193,6 +204,8 @@ fn ordinary_excursions(plan: &Plan, measured: &[Measured]) -> Vec<String> {
 struct All<'a> {
     cases: &'a [Case],
     measured: &'a [Measured],
+    /// Repeats in which a neighbour did less than this share of its median are no exposure to it.
+    least_exposure: f64,
 }
 
 impl All<'_> {
@@ -219,12 +232,14 @@ impl All<'_> {
         ratio_standard_error(&windows(loaded), &windows(self.find(case, &case.mitigation, true)?))
     }
 
-    /// The slowdown by its neighbours in each repeat that counts with and without them; none for a case alone.
-    fn slowdowns(&self, loaded: usize) -> Option<Vec<f64>> {
+    /// The slowdown by its neighbours in each of these repeats, by their numbers from 0, that counts without them too; none for a case
+    /// alone.
+    fn slowdowns(&self, loaded: usize, repeats: &[(usize, &Measurement)]) -> Option<Vec<f64>> {
         let case = &self.cases[loaded];
         let solo = self.find(case, &case.mitigation, true).filter(|_| !case.solo())?;
-        let pairs = self.measured[loaded].repeats.iter().zip(&self.measured[solo].repeats);
-        let counted = pairs.filter(|(with, without)| with.not_counted.is_none() && without.not_counted.is_none());
+        let alone = &self.measured[solo].repeats;
+        let pairs = repeats.iter().filter_map(|(number, with)| Some((with, alone.get(*number)?)));
+        let counted = pairs.filter(|(_, without)| without.not_counted.is_none());
         counted.map(|(with, without)| Some(with.samples.mean_ns()? / without.samples.mean_ns()?)).collect()
     }
 
@@ -272,7 +287,7 @@ impl All<'_> {
         let repeats = |index: usize| -> Vec<Repeat> { self.measured[index].repeats.iter().map(as_repeat).collect() };
         let arms = Arms { unmitigated: &repeats(unmitigated), mitigated: &repeats(mitigated), threshold_ns };
         let placed = &self.cases[mitigated].neighbours;
-        let [without, with] = [unmitigated, mitigated].map(|index| Arm::of(&self.measured[index]));
+        let [without, with] = [unmitigated, mitigated].map(|index| WorkArm::of(&self.measured[index]));
         Some(given_the_work(verdict(&arms, neighbours), placed, &without, &with, least_work))
     }
 }
@@ -339,7 +354,23 @@ fn judge_budget(budget: &Budget, all: &All<'_>) -> Vec<BudgetRecord> {
 
 fn judge_case(budget: &Budget, index: usize, all: &All<'_>) -> BudgetRecord {
     let (case, measured) = (&all.cases[index], &all.measured[index]);
-    let repeats: Vec<&Measurement> = measured.counted().collect();
+    let numbered = measured.repeats.iter().enumerate().filter(|(_, repeat)| repeat.not_counted.is_none());
+    let counted: Vec<(usize, &Measurement)> = numbered.collect();
+    let work = |(number, repeat): &(usize, &Measurement)| (number + 1, work_of(&case.neighbours, &repeat.neighbours));
+    let work: Vec<_> = counted.iter().map(work).collect();
+    let exposure = Exposure::new(&names(&case.neighbours), &work, all.least_exposure);
+    let judgement = exposure.judge(|is_in| {
+        let repeats = counted.iter().enumerate().filter(|(at, _)| is_in(*at));
+        let repeats: Vec<_> = repeats.map(|(_, repeat)| *repeat).collect();
+        judge_repeats(budget, index, all, &repeats)
+    });
+    BudgetRecord { budget: budget.to_string(), case: case.name.clone(), kind: judgement.kind, text: judgement.text }
+}
+
+/// Judges some of the repeats of a case, each with its number from 0.
+fn judge_repeats(budget: &Budget, index: usize, all: &All<'_>, numbered: &[(usize, &Measurement)]) -> Judgement {
+    let measured = &all.measured[index];
+    let repeats: Vec<&Measurement> = numbered.iter().map(|(_, repeat)| *repeat).collect();
     let largest = repeats.iter().filter(|r| r.samples.max.is_some()).max_by_key(|r| r.samples.max.map(|(max, _)| max));
     let means: Vec<f64> = repeats.iter().filter_map(|r| r.samples.mean_ns()).collect();
     let longest_s = repeats.iter().map(|r| r.observed_s).fold(0.0, f64::max);
@@ -350,20 +381,15 @@ fn judge_case(budget: &Budget, index: usize, all: &All<'_>) -> BudgetRecord {
             "too thin to say: the limit is as long as a repeat ({}), so nothing beyond it could have been seen",
             format_ns(longest_s * 1e9)
         );
-        return BudgetRecord {
-            budget: budget.to_string(),
-            case: case.name.clone(),
-            kind: JudgementKind::TooThin,
-            text,
-        };
+        return Judgement { kind: JudgementKind::TooThin, text };
     }
     let misses: Option<Vec<(u64, u64)>> = repeats.iter().map(|r| Some((r.misses?, r.samples.count))).collect();
-    let slowdowns = all.slowdowns(index);
-    let judgement = judge(
+    let slowdowns = all.slowdowns(index, numbered);
+    judge(
         budget,
         &Figures {
             samples: repeats.iter().map(|r| r.samples.count).sum(),
-            repeats_without_sample: complete(measured).filter(|r| r.samples.count == 0).count() as u64,
+            repeats_without_sample: repeats.iter().filter(|r| !r.cut_short && r.samples.count == 0).count() as u64,
             exposure_s: repeats.iter().map(|r| r.observed_s).sum(),
             min_ns: repeats.iter().filter_map(|r| r.min_ns()).reduce(f64::min),
             max_ns: largest.and_then(|r| r.max_ns()),
@@ -381,8 +407,7 @@ fn judge_case(budget: &Budget, index: usize, all: &All<'_>) -> BudgetRecord {
                 (limit >= threshold).then(|| repeats.iter().map(|r| r.samples.events_above_ns(limit)).sum())
             },
         },
-    );
-    BudgetRecord { budget: budget.to_string(), case: case.name.clone(), kind: judgement.kind, text: judgement.text }
+    )
 }
 
 #[cfg(test)]

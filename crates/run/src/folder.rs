@@ -24,6 +24,7 @@ use crate::record::{Run, SCHEMA, check_numbers};
 use crate::samples::{Counts, Samples};
 use crate::summary::repeat_tag;
 use crate::unfinished::{self, REPEATS_FILE, Unfinished, put};
+use crate::work::LEAST_NEIGHBOUR_WORK;
 
 /// Name of the record in a run's folder.
 pub const RUN_FILE: &str = "run.json";
@@ -196,6 +197,14 @@ pub fn definitions(run: &Path) -> Option<[Definitions; 2]> {
         Some(own.as_table()?.iter().filter_map(|(name, own)| Some((name.clone(), flat(own.as_table()?)))).collect())
     };
     Some([of("workloads")?, of("assignments")?])
+}
+
+/// The least share of its work that a run's experiment wants of a neighbour; none where its copy of the experiment is not there
+/// or does not read.
+pub fn least_neighbour_work(run: &Path) -> Option<f64> {
+    let document: toml::Table = read_text(folder_of(run).join(EXPERIMENT_FILE)).ok()?.parse().ok()?;
+    let Some(share) = document.get("least_neighbour_work") else { return Some(LEAST_NEIGHBOUR_WORK) };
+    share.as_float().or_else(|| share.as_integer().map(|whole| whole as f64))
 }
 
 fn folder_of(run: &Path) -> &Path {

@@ -186,9 +186,8 @@ fn repeat_record(index: usize, measurement: &Measurement, tag: &str, throughput:
 
 /// A neighbour's work; none where nothing of it was seen.
 fn work(progress: &NeighbourProgress) -> Option<NeighbourWork> {
-    let NeighbourProgress { core, accesses_per_s, cpu_s_per_s, .. } = *progress;
-    let seen = accesses_per_s.is_some() || cpu_s_per_s.is_some();
-    seen.then_some(NeighbourWork { core, accesses_per_s, cpu_s_per_s })
+    let work = NeighbourWork::of(progress);
+    (work.accesses_per_s.is_some() || work.cpu_s_per_s.is_some()).then_some(work)
 }
 
 /// Neighbours of one workload are one entry, with all its cores.

@@ -61,6 +61,7 @@ impl Place for Machine {
             above: vec![above],
             misses: Some(above),
             neighbours_per_s: Some(1e6),
+            work: Vec::new(),
             not_counted: None,
         })
     }
@@ -71,7 +72,7 @@ impl Place for Machine {
 fn effort(budget: &str) -> Effort {
     let budget: Budget = budget.parse().unwrap();
     let deadline = Instant::now() + Duration::from_secs(3600);
-    Effort { budgets: vec![budget], screening: 2, confirming: 5, repeat_s: 1e-3, deadline }
+    Effort { budgets: vec![budget], screening: 2, confirming: 5, repeat_s: 1e-3, least_work: 0.0, deadline }
 }
 
 fn found(machine: &Machine, budget: &str) -> SearchFound {

@@ -18,6 +18,7 @@ pub fn compare(arguments: &Compare) -> Result<Exit, Failure> {
         name: path.display().to_string(),
         run,
         definitions: folder::definitions(path),
+        least_neighbour_work: folder::least_neighbour_work(path),
         // Without them runs with different thresholds cannot be judged, which is said then.
         samples: Cow::Owned(folder::read_samples(path, run).unwrap_or_default()),
     };

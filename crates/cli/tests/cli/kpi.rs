@@ -124,6 +124,22 @@ fn cyclictest_stands_beside_our_own_wake_ups() {
 /// A load that shares both cores of the smallest machine with the threads that wake up.
 const LOAD: &str = "[[neighbours]]\nworkload = 'stream_modify'\ncores = [0, 1]\n";
 
+#[test]
+fn a_load_that_stopped_itself_passes_no_budget() {
+    let _alone = this_machine();
+    let desk = Desk::new();
+    let load = "least_neighbour_work = 0.5\n[[neighbours]]\nworkload = 'stopped'\n\
+                [workloads.stopped]\nkind = 'command'\nargv = ['sh', '-c', 'kill -STOP $$']\n";
+    desk.file("load.toml", load);
+    let report = kpi(&desk, &[&SHORT[..], &["--load=load.toml"]].concat()).with(4).json();
+    let budget = &rows(&report)[0]["budgets"][0];
+    assert_eq!(budget["kind"], "too_thin", "{budget}");
+    assert!(budget["text"].as_str().unwrap().contains("the neighbour did not work: stopped on core "), "{budget}");
+    // The load says how much of its work is enough.
+    let kept = std::fs::read_to_string(desk.path().join("lab/1-wakeup/experiment.toml")).unwrap();
+    assert!(kept.contains("least_neighbour_work = 0.5"), "{kept}");
+}
+
 /// When each block of each case of a run began.
 fn began(desk: &Desk, run: &str) -> Vec<Vec<String>> {
     let run: Value = serde_json::from_slice(&std::fs::read(desk.path().join(run)).unwrap()).unwrap();

@@ -46,4 +46,5 @@ mod trace;
 mod tune;
 mod unfinished;
 mod wakeup;
+mod work;
 mod your_program;

@@ -28,6 +28,7 @@ fn side(source: &ReportedRun) -> ComparedRun<'_> {
         name: source.name.clone(),
         run: &source.run,
         definitions: source.definitions.clone(),
+        least_neighbour_work: source.least_neighbour_work,
         samples: Cow::Borrowed(&source.samples),
     }
 }

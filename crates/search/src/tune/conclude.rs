@@ -29,6 +29,8 @@ pub struct Concluding<'a> {
     pub families: &'a [Family],
     /// The ladders, that of no measure first.
     pub rungs: &'a [Rungs],
+    /// The share of its median that a neighbour has to do in a repeat.
+    pub least_work: f64,
     /// Why candidates of a family were refused before anything was measured.
     pub refused: &'a [Option<String>],
     /// The folder of the search.
@@ -39,7 +41,7 @@ pub struct Concluding<'a> {
 
 /// The record.
 pub fn conclude(about: &Concluding<'_>, found: &SearchFound) -> Tuned {
-    let none = candidate("none", "no measure", 0.0, found.judged.get(&0), found);
+    let none = candidate("none", "no measure", 0.0, found.judged.get(&0), found, about.least_work);
     let already_met = matches!(found.ends[0], Some(LadderEnd::Holds { .. }));
     let families: Vec<FamilyRecord> =
         (0..about.families.len()).map(|at| family(about, at, found, already_met)).collect();
@@ -77,7 +79,7 @@ pub fn conclude(about: &Concluding<'_>, found: &SearchFound) -> Tuned {
 fn alone_broken(none: &Judged, budgets: &[Budget]) -> Option<String> {
     none.confirmed.iter().filter(|evidence| !evidence.alone.is_empty()).find_map(|evidence| {
         let alone = CandidateEvidence { beside: evidence.alone.clone(), ..CandidateEvidence::default() };
-        let judged = (0..budgets.len()).map(|index| alone.judge(budgets, index, CONFIDENCE, &evidence.alone));
+        let judged = (0..budgets.len()).map(|index| alone.judge(budgets, index, CONFIDENCE, &evidence.alone, 0.0));
         worst(judged).filter(|judgement| judgement.kind == JudgementKind::Broken).map(|judgement| judgement.text)
     })
 }
@@ -121,12 +123,21 @@ fn family(about: &Concluding<'_>, at: usize, found: &SearchFound, already_met: b
         answer,
         computed: rungs.hint.and_then(name),
         candidates: candidates
-            .map(|(rung, number)| candidate(&rung.name, &rung.called, rung.taken, found.judged.get(number), found))
+            .map(|(rung, number)| {
+                candidate(&rung.name, &rung.called, rung.taken, found.judged.get(number), found, about.least_work)
+            })
             .collect(),
     }
 }
 
-fn candidate(name: &str, called: &str, taken: f64, judged: Option<&Judged>, found: &SearchFound) -> Candidate {
+fn candidate(
+    name: &str,
+    called: &str,
+    taken: f64,
+    judged: Option<&Judged>,
+    found: &SearchFound,
+    least_work: f64,
+) -> Candidate {
     // One rung above a confirmation that failed is confirmed without having been screened.
     let was_measured = |judged: &&Judged| judged.screened.iter().chain(&judged.confirmed).any(|it| it.placements() > 0);
     let judged = judged.filter(was_measured);
@@ -136,11 +147,11 @@ fn candidate(name: &str, called: &str, taken: f64, judged: Option<&Judged>, foun
         taken,
         judged: judged.map(|judged| judged.judgement.kind),
         judgement: judged.map(|judged| judged.judgement.text.clone()),
-        seen: judged.map(|judged| seen(judged, found)),
+        seen: judged.map(|judged| seen(judged, found, least_work)),
     }
 }
 
-fn seen(judged: &Judged, found: &SearchFound) -> SeenRecord {
+fn seen(judged: &Judged, found: &SearchFound, least_work: f64) -> SeenRecord {
     let has_fresh = judged.confirmed.iter().any(|evidence| evidence.placements() > 0);
     let of = |judged: &Judged| -> Vec<CandidateEvidence> {
         if has_fresh { judged.confirmed.clone() } else { judged.screened.clone() }
@@ -151,12 +162,12 @@ fn seen(judged: &Judged, found: &SearchFound) -> SeenRecord {
     let placements: u64 = evidence.iter().map(CandidateEvidence::placements).max().unwrap_or(0);
     let samples: u64 = evidence.iter().map(CandidateEvidence::samples).sum();
     let misses: Option<u64> = evidence.iter().flat_map(|it| &it.beside).map(|seen| seen.misses).sum::<Option<u64>>();
+    let exposed: u64 = evidence.iter().map(|it| it.exposed_placements(least_work)).max().unwrap_or(0);
     let held = judged.judgement.kind != JudgementKind::Broken;
     SeenRecord {
         fresh: has_fresh,
         placements,
-        placements_below: (held && placements > 0)
-            .then(|| clopper_pearson(0, placements, 2.0 * CONFIDENCE - 1.0).upper),
+        placements_below: (held && exposed > 0).then(|| clopper_pearson(0, exposed, 2.0 * CONFIDENCE - 1.0).upper),
         not_counted: evidence
             .iter()
             .filter_map(|it| it.not_counted().map(|(count, why)| format!("{count} more do not count: {why}")))
@@ -235,13 +246,13 @@ mod tests {
             judgement: judgement.clone(),
         };
         let found = SearchFound { ends: Vec::new(), refused: Vec::new(), judged: BTreeMap::new(), cut_short: false };
-        let told = candidate("l2-14", "14 of 16 ways of the L2", 0.875, Some(&judged), &found);
+        let told = candidate("l2-14", "14 of 16 ways of the L2", 0.875, Some(&judged), &found, 0.9);
         assert_eq!((told.judged, told.judgement), (Some(judgement.kind), Some(judgement.text)));
         let seen = told.seen.unwrap();
         assert_eq!((seen.fresh, seen.placements, seen.misses_per_sample), (true, 1, Some(0.1)));
         // One that broke bounds no share of placements.
         assert_eq!(seen.placements_below, None);
-        assert_eq!(candidate("l2-13", "", 0.8, None, &found).judged, None);
+        assert_eq!(candidate("l2-13", "", 0.8, None, &found, 0.9).judged, None);
     }
 
     #[test]
@@ -254,7 +265,7 @@ mod tests {
         let judgement = Judgement { kind: JudgementKind::NotSeenBroken, text: "not seen broken".into() };
         let judged = Judged { screened: Vec::new(), confirmed: vec![of(5), of(5)], judgement };
         let found = SearchFound { ends: Vec::new(), refused: Vec::new(), judged: BTreeMap::new(), cut_short: false };
-        let seen = seen(&judged, &found);
+        let seen = seen(&judged, &found, 0.9);
         assert_eq!((seen.placements, seen.samples), (5, 100));
         // 1 - 0.05^(1/5).
         assert!((seen.placements_below.unwrap() - 0.4507).abs() < 1e-4, "{:?}", seen.placements_below);

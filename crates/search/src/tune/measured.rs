@@ -174,7 +174,7 @@ impl Place for MeasuredCases<'_> {
         match self.repeats.measure(case, repeat.number, self.stop) {
             Ok(measurement) if measurement.cut_short => Err(ExecutorError::Stopped),
             Ok(measurement) => {
-                let seen = RepeatSeen::of(&measurement, self.budgets);
+                let seen = RepeatSeen::of(&measurement, &self.repeats.cases()[case].neighbours, self.budgets);
                 self.note(&key, &seen);
                 Ok(seen)
             }

@@ -69,6 +69,8 @@ pub struct Effort {
     pub confirming: usize,
     /// Length of a repeat, seconds.
     pub repeat_s: f64,
+    /// The share of its median that a neighbour has to do in a repeat; 0 where only one that does nothing is none.
+    pub least_work: f64,
     /// When to stop.
     pub deadline: Instant,
 }
@@ -302,7 +304,7 @@ impl<'a> Search<'a> {
 
     /// Judges what is known now, and moves the ladder where that decides it.
     fn judge(&mut self, at: usize, candidate: usize) {
-        let budgets = &self.effort.budgets;
+        let (budgets, least_work) = (&self.effort.budgets, self.effort.least_work);
         let confirming = self.confirming[at];
         let first_look = self.confirming();
         let Some(judged) = self.judged.get_mut(&candidate) else { return };
@@ -320,7 +322,7 @@ impl<'a> Search<'a> {
         };
         let judgements = evidence.iter().enumerate().flat_map(|(setting, evidence)| {
             let bare = bare_of(setting);
-            let judge = move |index: &usize| (*index, evidence.judge(budgets, *index, confidence, &bare));
+            let judge = move |index: &usize| (*index, evidence.judge(budgets, *index, confidence, &bare, least_work));
             looked_at.iter().map(judge)
         });
         let judgements: Vec<(usize, Judgement)> = judgements.collect();

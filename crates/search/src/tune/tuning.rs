@@ -140,6 +140,7 @@ pub fn tune(request: &TuneRequest, watcher: &dyn TuneWatcher, stop: &AtomicBool)
     let files = write_candidates(&absolute, &found)?;
     let loaded = open(request, &files)?;
     is_the_same_search(folder.path(), &asked(&loaded, &budgets, request))?;
+    let least_neighbour_work = loaded.experiment.least_neighbour_work;
     let mut session = Session::plan(loaded, &options)?;
     session.record_programs(watcher, stop)?;
     let repeats_asked = session.settings().repeats;
@@ -166,6 +167,8 @@ pub fn tune(request: &TuneRequest, watcher: &dyn TuneWatcher, stop: &AtomicBool)
         screening: SCREENING.min(repeats_asked.max(1) as usize),
         confirming: repeats_asked.max(CONFIRMING) as usize,
         repeat_s: repeats.duration_s(),
+        // Nothing stops a simulated neighbour: it is slower where its memory lies badly.
+        least_work: if site.executor == ExecutorKind::Host { least_neighbour_work } else { 0.0 },
         deadline: begun + request.time_limit,
     };
     let outcome = search(&place, &rungs, &effort, stop).map_err(|why| impossible(why, request, &budgets))?;
@@ -176,6 +179,7 @@ pub fn tune(request: &TuneRequest, watcher: &dyn TuneWatcher, stop: &AtomicBool)
         budgets: &budgets,
         families: &found,
         rungs: &rungs,
+        least_work: effort.least_work,
         refused: &refused,
         folder: folder.path(),
         took: begun.elapsed(),
