@@ -170,7 +170,7 @@ mod tests {
             write("sys/fs/resctrl/info/MB/delay_linear", linear);
             write("sys/fs/resctrl/info/L3/cbm_mask", "7ff\n");
             write("sys/fs/resctrl/schemata", &format!("    L3:0=7ff\n    MB:0={value}\nL3MAX:0=50\n"));
-            for file in ["cpus", "tasks"] {
+            for file in ["cpus_list", "tasks"] {
                 write(&format!("sys/fs/resctrl/{file}"), "");
             }
             write("sys/fs/resctrl/mode", "shareable\n");

@@ -503,7 +503,8 @@ mod tests {
         assert_eq!(joins(text), 0, "{text}");
         data.sweeps[0].is_ordered = true;
         let drawn = svgs(&data).unwrap();
-        assert_eq!(joins(&drawn.iter().find(|(file, _)| file == "sweep-1.svg").unwrap().1), 1);
+        // The line itself, and the dashes of the published one.
+        assert!(joins(&drawn.iter().find(|(file, _)| file == "sweep-1.svg").unwrap().1) > 1);
     }
 
     #[test]
