@@ -1,4 +1,5 @@
-//! What was in force on the machine before the run did anything: every case is measured under it, also one without a mitigation.
+//! What was in force on the machine before the run did anything: every case is measured under it, also one without a mitigation. It is
+//! read again when a repeat has ended.
 
 use std::path::Path;
 
@@ -18,6 +19,12 @@ pub(super) struct InForce {
     pub groups: Vec<String>,
     /// What this means for the figures, and what was not seen of it.
     pub notes: Vec<String>,
+    /// What of the applied policy does not read as it was written.
+    differences: Vec<String>,
+    /// Why it was not seen whether a policy was applied.
+    policy_not_seen: Option<String>,
+    /// Why groups were not seen.
+    groups_not_seen: Option<String>,
 }
 
 /// Looks at the machine that this process sees. Changes nothing.
@@ -36,11 +43,13 @@ impl InForce {
             Ok(applied) => {
                 if let Some(applied) = applied.filter(|applied| applied.phase != ApplyState::Rebooted) {
                     found.notes.push(applied_note(&applied));
+                    found.differences = applied.differences.iter().map(ToString::to_string).collect();
                     found.applied = Some(format!("{}, since {}", applied.policy, applied.began));
                 }
             }
             Err(error) => {
                 found.notes.push(format!("Whether a policy was applied when the run began was not seen: {error}."));
+                found.policy_not_seen = Some(error.to_string());
             }
         }
         match groups {
@@ -53,10 +62,42 @@ impl InForce {
                 found.groups = groups;
             }
             Err(error) => {
-                found.notes.push(format!("Which groups resctrl had when the run began was not seen: {error}."))
+                found.notes.push(format!("Which groups resctrl had when the run began was not seen: {error}."));
+                found.groups_not_seen = Some(error.to_string());
             }
         }
         found
+    }
+
+    /// Why a repeat that ended with `now` does not count: something else was in force than when the run began. What was not seen
+    /// then cannot have been seen to change.
+    pub fn changed(&self, now: &Self) -> Option<String> {
+        let begun = "in force when the run began";
+        let policy = match (&self.policy_not_seen, &now.policy_not_seen) {
+            (Some(_), _) => None,
+            (None, Some(why)) => Some(format!("it was not seen whether the policy {begun} is applied still: {why}")),
+            (None, None) if self.applied != now.applied => Some(format!(
+                "the policy {begun} changed: {}, and {} now",
+                self.applied.as_deref().unwrap_or("none"),
+                now.applied.as_deref().unwrap_or("none"),
+            )),
+            (None, None) if self.differences != now.differences => Some(match now.differences.is_empty() {
+                true => format!("the policy {begun} did not read as it was written, and does now"),
+                false => format!("the policy {begun} changed: {}", now.differences.join(", ")),
+            }),
+            (None, None) => None,
+        };
+        let listed = |groups: &[String]| if groups.is_empty() { "none".to_owned() } else { groups.join(", ") };
+        let groups = match (&self.groups_not_seen, &now.groups_not_seen) {
+            (Some(_), _) => None,
+            (None, Some(why)) => {
+                Some(format!("it was not seen whether resctrl's settings {begun} are so still: {why}"))
+            }
+            (None, None) => (self.groups != now.groups).then(|| {
+                format!("resctrl's settings {begun} changed: {}, and {} now", listed(&self.groups), listed(&now.groups))
+            }),
+        };
+        [policy, groups].into_iter().flatten().reduce(|a, b| format!("{a}; {b}"))
     }
 }
 
@@ -133,7 +174,125 @@ fn less_bandwidth(tree: &mut dyn ResctrlTree, mounted: MountSettings, value: u64
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use waykeeper_control::Difference;
+
     use super::*;
+
+    /// A mounted resctrl that can only be read.
+    struct Shown(BTreeMap<&'static str, &'static str>);
+
+    impl Shown {
+        /// The root group with all of the cache, and one group beside it.
+        fn with(pods: &'static str) -> Self {
+            let root = [("info/L3/cbm_mask", "7ff\n"), ("mode", "shareable\n"), ("schemata", "    L3:0=7ff\n")];
+            let pods = [("pods/mode", "shareable\n"), ("pods/schemata", pods)];
+            Self(root.into_iter().chain(pods).collect())
+        }
+
+        fn groups(mut self) -> Result<Vec<String>, TreeError> {
+            groups(&mut self)
+        }
+
+        fn fail(action: &'static str, path: &str) -> TreeError {
+            TreeError { action, path: path.into(), errno: None, reason: "this is a picture".into(), status: None }
+        }
+    }
+
+    impl ResctrlTree for Shown {
+        fn unusable(&mut self) -> Option<String> {
+            None
+        }
+        fn mounted(&mut self) -> Result<Option<MountSettings>, TreeError> {
+            Ok(Some(MountSettings::default()))
+        }
+        fn mount(&mut self, _: MountSettings) -> Result<(), TreeError> {
+            Err(Self::fail("mount", ""))
+        }
+        fn unmount(&mut self) -> Result<(), TreeError> {
+            Err(Self::fail("unmount", ""))
+        }
+        fn read(&mut self, path: &str) -> Result<String, TreeError> {
+            // Which cores and tasks are in a group is not looked at here.
+            let is_list = path.ends_with("cpus_list") || path.ends_with("tasks");
+            let text = if is_list { Some(&"") } else { self.0.get(path) };
+            text.map(|text| (*text).to_owned()).ok_or_else(|| Self::fail("read", path))
+        }
+        fn write(&mut self, path: &str, _: &str) -> Result<(), TreeError> {
+            Err(Self::fail("write", path))
+        }
+        fn mkdir(&mut self, path: &str) -> Result<(), TreeError> {
+            Err(Self::fail("mkdir", path))
+        }
+        fn rmdir(&mut self, path: &str) -> Result<(), TreeError> {
+            Err(Self::fail("rmdir", path))
+        }
+        fn directories(&mut self, path: &str) -> Result<Vec<String>, TreeError> {
+            Ok(if path.is_empty() { vec!["info".into(), "pods".into()] } else { Vec::new() })
+        }
+    }
+
+    fn applied(phase: ApplyState, began: &str) -> Status {
+        Status {
+            policy: "tcc-halves".into(),
+            began: began.into(),
+            pid: 1,
+            version: "0.1.0".into(),
+            phase,
+            steps: Vec::new(),
+            of: 0,
+            differences: Vec::new(),
+            cgroups: Vec::new(),
+            strays: Vec::new(),
+            ended: Vec::new(),
+            left: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_mask_that_others_change_during_a_repeat_is_seen_at_its_end() {
+        let seen = |mask| InForce::of(Ok(None), Shown::with(mask).groups());
+        let begun = seen("    L3:0=00f\n");
+        assert_eq!(begun.changed(&seen("    L3:0=00f\n")), None);
+        let why = begun.changed(&seen("    L3:0=0ff\n")).unwrap();
+        let expected = "resctrl's settings in force when the run began changed: pods L3:0=f, and pods L3:0=ff now";
+        assert_eq!(why, expected);
+        let gone = begun.changed(&InForce::of(Ok(None), Ok(Vec::new()))).unwrap();
+        assert!(gone.ends_with("pods L3:0=f, and none now"), "{gone}");
+    }
+
+    #[test]
+    fn a_policy_of_before_the_run_that_is_taken_back_or_changed_is_seen() {
+        let at = |began: &str, differs: bool| {
+            let mut status = applied(ApplyState::Applied, began);
+            if differs {
+                let [wrote, reads] = ["f", "ff"].map(String::from);
+                status.differences = vec![Difference { setting: "pods L3:0".into(), wrote, reads, rounded: false }];
+            }
+            InForce::of(Ok(Some(status)), Ok(Vec::new()))
+        };
+        let begun = at("2026-11-27T10:00:00Z", false);
+        assert_eq!(begun.changed(&at("2026-11-27T10:00:00Z", false)), None);
+        let none = begun.changed(&InForce::default()).unwrap();
+        assert!(none.ends_with("changed: tcc-halves, since 2026-11-27T10:00:00Z, and none now"), "{none}");
+        assert!(InForce::default().changed(&begun).unwrap().contains("changed: none, and tcc-halves"));
+        assert!(begun.changed(&at("2026-11-27T11:00:00Z", false)).is_some());
+        let differs = begun.changed(&at("2026-11-27T10:00:00Z", true)).unwrap();
+        assert!(differs.contains("changed: ") && differs.contains("pods L3:0"), "{differs}");
+    }
+
+    #[test]
+    fn what_was_not_seen_at_first_has_not_changed_and_what_is_not_seen_now_may_have() {
+        let blind =
+            || InForce::of(Err(StatusError::Boot(waykeeper_control::BootUnknown)), Err(Shown::fail("read", "x")));
+        assert_eq!(blind().changed(&InForce::default()), None);
+        let why = InForce::default().changed(&blind()).unwrap();
+        assert!(
+            why.contains("whether the policy in force") && why.contains("; it was not seen whether resctrl"),
+            "{why}"
+        );
+    }
 
     #[test]
     fn what_cannot_be_read_is_said_and_is_not_nothing() {
@@ -188,23 +347,7 @@ mod tests {
 
     #[test]
     fn a_policy_of_before_a_restart_is_in_force_no_more() {
-        let of = |phase| {
-            let status = Status {
-                policy: "tcc-halves".into(),
-                began: "2026-11-27T10:00:00Z".into(),
-                pid: 1,
-                version: "0.1.0".into(),
-                phase,
-                steps: Vec::new(),
-                of: 0,
-                differences: Vec::new(),
-                cgroups: Vec::new(),
-                strays: Vec::new(),
-                ended: Vec::new(),
-                left: Vec::new(),
-            };
-            InForce::of(Ok(Some(status)), Ok(Vec::new()))
-        };
+        let of = |phase| InForce::of(Ok(Some(applied(phase, "2026-11-27T10:00:00Z"))), Ok(Vec::new()));
         assert_eq!(of(ApplyState::Rebooted), InForce::default());
         assert_eq!(of(ApplyState::Applied).applied.as_deref(), Some("tcc-halves, since 2026-11-27T10:00:00Z"));
         let half = of(ApplyState::Applying).notes;

@@ -38,6 +38,7 @@ use waykeeper_run::measurement::Measurement;
 use crate::measure::{Executor, ExecutorError, OfferedSite, PlannedRepeat};
 use crate::policies::PolicyFiles;
 pub use bench::Bench;
+use in_force::InForce;
 pub use job::{CompanionPart, Job, JobPart, Recorded, WorkerAnswer};
 pub(crate) use limits::file_of;
 pub use limits::{no_program, not_installed};
@@ -62,6 +63,8 @@ const WASH_MOST: u64 = 256 << 20;
 #[derive(Debug)]
 pub struct Host {
     place: OfferedSite,
+    /// What was in force before anything was measured.
+    in_force: InForce,
     bench: Box<dyn Bench>,
     /// Of the counter, in which times are planned.
     tick_ns: f64,
@@ -94,10 +97,12 @@ impl Executor for Host {
         let mut answer = self.bench.run(&Job { region, ..self.job(assignment) }, stop)?;
         let lost = applied.as_ref().and_then(policy::AppliedPolicy::lost);
         applied.map_or(Ok(()), policy::AppliedPolicy::restore)?;
+        // With the policy under test taken back, the machine is to be as the run found it.
+        let changed = self.in_force.changed(&in_force::look());
         let stopped = stop.load(Ordering::Relaxed);
         let companions = std::mem::take(&mut answer.companions);
         let measured = |mut answer: WorkerAnswer, assignment: &PlannedRepeat<'_>| {
-            let reasons = [answer.not_counted, lost.clone()].into_iter().flatten();
+            let reasons = [answer.not_counted, lost.clone(), changed.clone()].into_iter().flatten();
             answer.not_counted = reasons.reduce(|a, b| format!("{a}; {b}"));
             let measurement = answer.into_measurement(assignment, self.sample_ns, self.line_bytes, stopped)?;
             Ok(Measurement { started: Some(started.clone()), ..measurement })

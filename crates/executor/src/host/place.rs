@@ -9,7 +9,7 @@ use waykeeper_platform::{CoreId, Platform};
 use waykeeper_run::MachineRecord;
 
 use super::bench::{Bench, Workers};
-use super::in_force::{self, InForce};
+use super::in_force;
 use super::{Host, WASH_MOST, WASH_TIMES, colours, policy, probe};
 use crate::measure::{ExecutorError, OfferedSite};
 use crate::policies::{self, PolicyFiles};
@@ -45,20 +45,22 @@ impl Host {
         let tick_ns = sample_ns * (1_u64 << bench.units_per_tick_log2().unwrap_or(0)) as f64;
         let llc = cache_shapes(&found.platform, site.auto_core).0.iter().map(|shape| shape.size_bytes).max();
         let facts = facts(&root, site.auto_core);
-        let InForce { applied, groups, notes: in_force } = in_force::look();
+        let in_force = in_force::look();
         let kept = if bench.is_simulated() { Vec::new() } else { kept_notes(&root, site.auto_core) };
         let place = OfferedSite {
             pace: bench.pace(),
             notes: in_force
-                .into_iter()
+                .notes
+                .iter()
+                .cloned()
                 .chain(notes(&facts))
                 .chain(kept)
                 .chain(unknown_caches(llc))
                 .chain(bench.notes())
                 .collect(),
             machine: MachineRecord {
-                applied_before: applied,
-                resctrl_groups_before: groups,
+                applied_before: in_force.applied.clone(),
+                resctrl_groups_before: in_force.groups.clone(),
                 ..machine(facts, &found.platform, &site)
             },
             clock,
@@ -68,6 +70,7 @@ impl Host {
         let line_bytes = found.platform.line_bytes.value;
         Ok(Self {
             place,
+            in_force,
             bench,
             tick_ns,
             sample_ns,
