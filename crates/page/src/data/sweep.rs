@@ -3,6 +3,7 @@
 use serde::Serialize;
 use serde_with::skip_serializing_none;
 use waykeeper_experiment::layout::CaseMetric;
+use waykeeper_report::figure::seconds;
 use waykeeper_report::is_shown;
 use waykeeper_run::Run;
 use waykeeper_run::spread::{FigureSpread, spread};
@@ -92,13 +93,16 @@ pub(crate) fn sweep(run: usize, source: &ReportedRun, cases: &[Numbered<'_>]) ->
             how: theirs.map(|(_, how)| how),
         })
     };
-    let lines: Vec<SweepLine> = names
-        .iter()
-        .map(|name| SweepLine {
-            name: name.clone(),
-            points: along.points.iter().map(|label| point(name, label)).collect(),
-        })
-        .collect();
+    let line = |name: &String| -> SweepLine {
+        let points: Vec<Option<SweptFigure>> = along.points.iter().map(|label| point(name, label)).collect();
+        let name = if matches!(metric, CaseMetric::Max | CaseMetric::Jitter) {
+            format!("{name}, {}", seen_in(&points, cases))
+        } else {
+            name.clone()
+        };
+        SweepLine { name, points }
+    };
+    let lines: Vec<SweepLine> = names.iter().map(line).collect();
     (!lines.is_empty()).then(|| SweepPicture {
         run,
         metric,
@@ -107,6 +111,19 @@ pub(crate) fn sweep(run: usize, source: &ReportedRun, cases: &[Numbered<'_>]) ->
         is_ordered: along.points.iter().all(|name| name.starts_with(|first: char| first.is_ascii_digit())),
         lines,
     })
+}
+
+/// The time in which the maxima of a line were seen: `in 20 ms`, or the shortest and the longest.
+fn seen_in(points: &[Option<SweptFigure>], cases: &[Numbered<'_>]) -> String {
+    let lengths = points.iter().flatten().filter_map(|point| {
+        let case = cases.iter().find(|case| case.number == point.case)?;
+        Some(case.case.run_length_s)
+    });
+    let (least, most) = lengths.fold((f64::INFINITY, 0.0_f64), |(least, most), s| (least.min(s), most.max(s)));
+    match (seconds(least), seconds(most)) {
+        (least, most) if least == most => format!("in {most}"),
+        (least, most) => format!("in {least} to {most}"),
+    }
 }
 
 /// The figure that an experiment is about; of latencies the slowdown, where cases have one.
@@ -136,5 +153,41 @@ impl SweepPicture {
     pub fn title(&self, runs: usize) -> String {
         let of = if runs > 1 { format!(" ({})", letter(self.run)) } else { String::new() };
         format!("{} against {}{of}", self.metric, self.sweep)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use waykeeper_experiment::layout::TableLayout;
+    use waykeeper_experiment::sweep::SweepRecord;
+    use waykeeper_run::CaseRecord;
+
+    use super::*;
+    use crate::data::Data;
+
+    #[test]
+    fn a_line_of_maxima_has_the_time_in_which_they_were_seen() {
+        let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../cli/tests/released/0.1.0/simulated");
+        let mut run = ReportedRun::read(&kept).unwrap();
+        let names = ["one", "other"];
+        run.run.sweeps = vec![SweepRecord { name: "hammer".into(), points: names.map(str::to_owned).to_vec() }];
+        run.run.cases.retain(|case| case.mitigation == "none" && !case.neighbours.is_empty());
+        let case = run.run.cases[0].clone();
+        let cases = names.map(|name| {
+            let point = [("hammer".to_owned(), name.to_owned())].into();
+            CaseRecord { name: format!("none [hammer {name}]"), point, run_length_s: 0.02, ..case.clone() }
+        });
+        run.run.cases = cases.into();
+        let line = |run: &ReportedRun, metric| {
+            let mut run = run.clone();
+            run.run.table = Some(TableLayout { metric, ..TableLayout::default() });
+            Data::new(&[run]).sweeps[0].lines[0].name.clone()
+        };
+        assert_eq!(line(&run, CaseMetric::Mean), "none");
+        assert_eq!(line(&run, CaseMetric::Max), "none, in 20 ms");
+        run.run.cases[1].run_length_s = 0.3;
+        assert_eq!(line(&run, CaseMetric::Jitter), "none, in 20 ms to 300 ms");
     }
 }
