@@ -10,7 +10,7 @@ use waykeeper_statistics::{
 };
 use waykeeper_workload::{Pattern, format_ns};
 
-use crate::exposure::{Exposure, work_of};
+use crate::exposure::{Exposure, least_exposure, work_of};
 use crate::measurement::{Measured, Measurement};
 use crate::met::judge_expectations;
 use crate::record::{BudgetRecord, CaseRecord, ExpectationRecord, Run};
@@ -45,8 +45,7 @@ pub fn conclude(
     measured: &[Measured],
     budgets: &[Budget],
 ) -> Conclusion {
-    // Nothing stops a simulated neighbour: it is slower where its memory lies badly, and that is one of the cases.
-    let least_exposure = if on == ExecutorKind::Host { experiment.least_neighbour_work } else { 0.0 };
+    let least_exposure = least_exposure(on, experiment.least_neighbour_work);
     let all = All { cases: &plan.cases, measured, least_exposure };
     let mut records: Vec<CaseRecord> = plan
         .cases

@@ -19,7 +19,7 @@ pub mod unfinished;
 mod work;
 
 pub use conclude::{Conclusion, case_tag, conclude};
-pub use exposure::{Exposure, work_of};
+pub use exposure::{Exposure, least_exposure, work_of};
 pub use kept_file::open_regular;
 pub use longer::{AN_HOUR_S, LongRunForecast, Longer, NO_EXCURSIONS, longer, longer_of};
 pub use met::judge_expectations;

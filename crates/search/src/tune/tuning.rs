@@ -12,6 +12,7 @@ use waykeeper_experiment::mitigation::NONE;
 use waykeeper_experiment::site::ExecutorKind;
 use waykeeper_experiment::{InputError, Loaded, Set, TargetCore};
 use waykeeper_policy::Offer;
+use waykeeper_run::least_exposure;
 use waykeeper_session::{
     Observer, Options, RunFolder, Session, SessionError, SingleRepeats, asked_budgets, own_budgets,
 };
@@ -167,8 +168,7 @@ pub fn tune(request: &TuneRequest, watcher: &dyn TuneWatcher, stop: &AtomicBool)
         screening: SCREENING.min(repeats_asked.max(1) as usize),
         confirming: repeats_asked.max(CONFIRMING) as usize,
         repeat_s: repeats.duration_s(),
-        // Nothing stops a simulated neighbour: it is slower where its memory lies badly.
-        least_work: if site.executor == ExecutorKind::Host { least_neighbour_work } else { 0.0 },
+        least_work: least_exposure(site.executor, least_neighbour_work),
         deadline: begun + request.time_limit,
     };
     let outcome = search(&place, &rungs, &effort, stop).map_err(|why| impossible(why, request, &budgets))?;
