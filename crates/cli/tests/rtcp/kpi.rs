@@ -36,13 +36,13 @@ fn half_a_minute_of_wake_ups_and_two_cycles_is_accounted_for() {
     assert_eq!(rows.len(), 3, "{report}");
     for row in &rows[1..] {
         let count = |key: &str| row["packets"][key].as_u64().unwrap_or_else(|| panic!("no {key} in {row}"));
-        // On a virtual cable nothing is lost, whatever the load does: each packet that was sent was received and answered once.
-        assert_eq!(
-            (count("received"), count("lost"), count("missing"), count("doubled")),
-            (count("sent"), 0, 0, 0),
-            "{row}"
-        );
-        assert_eq!(row["missed_cycles"].as_u64(), Some(count("late")), "{row}");
+        // On a virtual cable nothing is lost but what the kernel drops, and counts, while the machine keeps the responder from its
+        // core: each other packet was received and answered once.
+        let dropped = count("dropped");
+        assert_eq!((count("received") + dropped, count("doubled")), (count("sent"), 0), "{row}");
+        assert!(count("missing") <= dropped && count("lost") >= dropped, "{row}");
+        assert!(dropped > 0 || count("lost") == 0, "{row}");
+        assert_eq!(row["missed_cycles"].as_u64(), Some(count("lost") + count("late")), "{row}");
         // The warm-up is in the counts, and not in the samples.
         let iterations = row["iterations"].as_u64().unwrap();
         assert!(iterations > 0 && iterations <= count("received"), "{row}");
