@@ -103,6 +103,6 @@ mod tests {
         assert_eq!(workload_name("stream_modify".as_ref()), "stream_modify_program");
         assert_eq!(workload_name("./a.out".as_ref()), "a_out");
         assert_eq!(workload_name("/usr/bin/python3.11".as_ref()), "python3_11");
-        assert_eq!(workload_name("..".as_ref()), "__");
+        assert_eq!(workload_name("..".as_ref()), "_program");
     }
 }
