@@ -29,6 +29,8 @@ const SHORTEST_NS: f64 = 50e6;
 /// A generator: behind its guardian, and not started yet.
 pub struct Generator {
     name: String,
+    /// The core that it is started on; a command that reaches another machine leaves it.
+    core: u32,
     external: External,
     output: Option<PipeReader>,
     ended: Arc<AtomicBool>,
@@ -63,7 +65,7 @@ impl Generator {
         let core = core_beside(job.target.core);
         let (external, output) = External::prepare_speaking(&argv, core, job.parent)?;
         let (name, ended) = (name.clone(), Arc::default());
-        Ok(Some(Self { name, external, output: Some(output), ended, answer: None }))
+        Ok(Some(Self { name, core, external, output: Some(output), ended, answer: None }))
     }
 
     /// Starts it.
@@ -96,7 +98,7 @@ impl Generator {
         let text = self.answer.take().and_then(|answer| answer.join().ok()).unwrap_or_default();
         let how = self.external.wait(Duration::from_secs(1));
         match serde_json::from_str::<GenerateRecord>(&text) {
-            Ok(said) => GeneratorEnd::Said(Box::new(account(said))),
+            Ok(said) => GeneratorEnd::Said(Box::new(account(said, self.core))),
             Err(_) if text.trim().is_empty() => {
                 let how = how.map_or("it closed its standard output".into(), |ended| match ended {
                     Ok(_) => "it ended without a result".to_owned(),
@@ -112,7 +114,8 @@ impl Generator {
     }
 }
 
-fn account(said: GenerateRecord) -> GeneratorAccount {
+/// `started_on` is its core where it ran on this machine and chose none itself.
+fn account(said: GenerateRecord, started_on: u32) -> GeneratorAccount {
     let round_trip = said.figures.iter().find(|figure| figure.what == "round trip");
     let late = said.late.iter().map(|late| LatePacket {
         cycle: late.cycle,
@@ -121,7 +124,7 @@ fn account(said: GenerateRecord) -> GeneratorAccount {
     });
     let is_here = said.boot_id.is_some() && said.boot_id == waykeeper_linux::boot_id();
     GeneratorAccount {
-        core: said.thread.core.filter(|_| is_here),
+        core: is_here.then(|| said.thread.core.unwrap_or(started_on)),
         period_ns: said.period_ns,
         deadline_ns: said.deadline_ns,
         path: said.path.to_string(),
