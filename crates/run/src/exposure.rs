@@ -6,7 +6,7 @@ use waykeeper_statistics::{Judgement, JudgementKind};
 
 use crate::measurement::NeighbourProgress;
 use crate::record::NeighbourWork;
-use crate::work::Measure;
+use crate::work::{Measure, median_rate};
 
 /// Less processor time a second than this is none: a program that sleeps wakes now and then.
 const NO_CPU_S_PER_S: f64 = 1e-3;
@@ -57,7 +57,7 @@ impl Exposure {
             if rates.iter().any(Option::is_none) {
                 found.not_seen.push(name.clone());
             }
-            let median = median(rates.iter().flatten().map(|(_, rate)| *rate));
+            let median = median_rate(rates.iter().flatten().map(|(_, rate)| *rate));
             for (at, (measure, rate)) in rates.iter().enumerate().filter_map(|(at, seen)| Some((at, (*seen)?))) {
                 let below = (!is_nothing(measure, rate)).then_some((median, least_share));
                 if below.is_some_and(|(median, share)| rate >= share * median) {
@@ -142,13 +142,6 @@ fn is_nothing(measure: Measure, rate: f64) -> bool {
         Measure::Accesses => rate == 0.0,
         Measure::ProcessorTime => rate < NO_CPU_S_PER_S,
     }
-}
-
-/// The upper one of two in the middle; 0 of none.
-fn median(rates: impl Iterator<Item = f64>) -> f64 {
-    let mut rates: Vec<f64> = rates.collect();
-    rates.sort_by(f64::total_cmp);
-    rates.get(rates.len() / 2).copied().unwrap_or(0.0)
 }
 
 #[cfg(test)]

@@ -291,9 +291,15 @@ fn cannot_tell(why: &str) -> Verdict {
     Verdict { kind: VerdictKind::CannotTell, text: format!("cannot tell, because {why}") }
 }
 
-/// The upper one of two in the middle; 0 of none.
 fn median(rates: &[Rate]) -> f64 {
-    median_of(rates).map_or(0.0, |middle| middle.rate)
+    median_rate(rates.iter().map(|it| it.rate))
+}
+
+/// The upper one of two in the middle; 0 of none.
+pub(crate) fn median_rate(rates: impl Iterator<Item = f64>) -> f64 {
+    let mut rates: Vec<f64> = rates.collect();
+    rates.sort_by(f64::total_cmp);
+    rates.get(rates.len() / 2).copied().unwrap_or(0.0)
 }
 
 fn median_of(rates: &[Rate]) -> Option<Rate> {

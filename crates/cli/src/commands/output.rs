@@ -73,10 +73,8 @@ fn write_bytes(bytes: &[u8]) -> Result<bool, Failure> {
 /// Ends with what the parser of the command line says, which quotes what was typed: a script may have passed on the text of others.
 pub fn end_at(error: &clap::Error) -> ! {
     let text = error.render().to_string();
-    if matches!(shown::lines(&text), Cow::Borrowed(_)) {
-        error.exit();
-    }
-    let _ = std::io::stderr().write_all(shown::lines(&text).as_bytes());
+    let Cow::Owned(escaped) = shown::lines(&text) else { error.exit() };
+    let _ = std::io::stderr().write_all(escaped.as_bytes());
     std::process::exit(error.exit_code())
 }
 

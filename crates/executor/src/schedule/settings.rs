@@ -77,8 +77,7 @@ impl FigureOfRepeat {
     /// Of a repeat that counts and has samples.
     pub(super) fn of(repeat: &Measurement) -> Option<Self> {
         let samples = Some(&repeat.samples).filter(|_| repeat.not_counted.is_none())?;
-        let max_ns = samples.max.map(|(ticks, _)| ticks as f64 * samples.tick_ns)?;
-        Some(Self { mean_ns: samples.mean_ns()?, max_ns, length_s: repeat.observed_s })
+        Some(Self { mean_ns: samples.mean_ns()?, max_ns: repeat.max_ns()?, length_s: repeat.observed_s })
     }
 }
 
