@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use toml::{Table, Value};
 use waykeeper_platform::CoreId;
+use waykeeper_platform::explain::read;
 use waykeeper_workload::{Operation, Order, Pattern, Workload, find_bundled};
 
 use crate::list::list;
@@ -40,8 +41,7 @@ impl NamedWorkload<'_> {
             (None, None) => return Err("no workload of this name is known".into()),
         };
         table = unflattened(table, self.with);
-        let workload: Workload =
-            Value::Table(table).try_into().map_err(|_| "its definition does not read".to_owned())?;
+        let workload: Workload = read(&Value::Table(table)).map_err(|_| "its definition does not read".to_owned())?;
         workload.resolve(&reach.shapes()).map_err(|refused| refused.why)
     }
 }

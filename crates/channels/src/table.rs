@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
-use waykeeper_platform::explain::in_plain_words;
+use waykeeper_platform::explain::{read_json, said};
 
 /// Yes, no, or not seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -289,10 +289,7 @@ impl ChannelTable {
         if format > u64::from(FORMAT) {
             return Err(format!("found format {format}, written by a newer Waykeeper; this one reads up to {FORMAT}"));
         }
-        serde_json::from_value(value).map_err(|error| {
-            let why = in_plain_words(&error.to_string());
-            format!("this is no table of channels ({why}); {expected}")
-        })
+        read_json(&value).map_err(|mistake| format!("this is no table of channels ({}); {expected}", said(mistake)))
     }
 }
 

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
+use waykeeper_platform::explain::read_json_text;
 use waykeeper_policy::{MountSettings, Step};
 
 use crate::change::Change;
@@ -279,8 +280,7 @@ impl Journal {
                 let version = journal.head.version.clone();
                 JournalError::Damaged { line: at + 1, record, reason: in_one_line(&reason), version }
             };
-            let record: Record =
-                serde_json::from_slice(line).map_err(|error| damaged(String::new(), error.to_string()))?;
+            let record: Record = read_json_text(line).map_err(|why| damaged(String::new(), why))?;
             trust::record(&journal, &record).map_err(|(record, reason)| damaged(record, reason))?;
             journal.take(record);
         }
@@ -294,7 +294,7 @@ impl Journal {
             reason: in_one_line(&reason),
             version: version.into(),
         };
-        let cover: Cover = serde_json::from_slice(line).map_err(|error| damaged("", error.to_string(), ""))?;
+        let cover: Cover = read_json_text(line).map_err(|why| damaged("", why, ""))?;
         if cover.format != FORMAT {
             return Err(JournalError::OtherFormat {
                 found: cover.format,
@@ -302,7 +302,7 @@ impl Journal {
             });
         }
         let version = &cover.version;
-        let head: Head = serde_json::from_slice(line).map_err(|error| damaged("", error.to_string(), version))?;
+        let head: Head = read_json_text(line).map_err(|why| damaged("", why, version))?;
         let changes = Change::all_of(&head.steps).map_err(|step| damaged("the plan", step.to_string(), version))?;
         trust::head(&head, &changes).map_err(|(record, reason)| damaged(&record, reason, version))?;
         Ok(Self::new(head, changes, end))

@@ -16,7 +16,7 @@ use crate::describe::Experiment;
 pub fn experiment(document: &Table) -> Result<Experiment, Mistake> {
     let document_value = Value::Table(document.clone());
     let experiment: Experiment =
-        read(document_value.clone()).map_err(|mistake| inside_workload(document, &mistake.0).unwrap_or(mistake))?;
+        read(&document_value).map_err(|mistake| inside_workload(document, &mistake.0).unwrap_or(mistake))?;
     no_list_for_table(&document_value, &experiment)?;
     all_finite(&document_value)?;
     Ok(experiment)
@@ -43,7 +43,7 @@ fn all_finite(value: &Value) -> Result<(), Mistake> {
 /// # Errors
 /// The first mistake.
 pub fn workload(table: &Table) -> Result<Workload, Mistake> {
-    read(Value::Table(table.clone())).map_err(|mistake| inside_kind(table.clone()).unwrap_or(mistake))
+    read(&Value::Table(table.clone())).map_err(|mistake| inside_kind(table.clone()).unwrap_or(mistake))
 }
 
 fn inside_workload(document: &Table, path: &[String]) -> Option<Mistake> {
@@ -58,17 +58,17 @@ fn inside_kind(mut table: Table) -> Option<Mistake> {
     let kind = table.remove("kind")?;
     let value = Value::Table(table);
     match kind.as_str()? {
-        "walk" => read::<Walk>(value).err(),
-        "stream" => read::<Streaming>(value).err(),
-        "chase" => read::<Chase>(value).err(),
-        "buffer" => read::<Buffer>(value).err(),
-        "random" => read::<Random>(value).err(),
-        "tick" => read::<Tick>(value).err(),
-        "trace" => read::<Trace>(value).err(),
-        "command" => read::<Command>(value).err(),
-        "wakeup" => inside_body(value.as_table()).or_else(|| read::<Wakeup>(value).err()),
-        "interrupt" => read::<Interrupt>(value).err(),
-        "packets" => inside_body(value.as_table()).or_else(|| read::<Packets>(value).err()),
+        "walk" => read::<Walk>(&value).err(),
+        "stream" => read::<Streaming>(&value).err(),
+        "chase" => read::<Chase>(&value).err(),
+        "buffer" => read::<Buffer>(&value).err(),
+        "random" => read::<Random>(&value).err(),
+        "tick" => read::<Tick>(&value).err(),
+        "trace" => read::<Trace>(&value).err(),
+        "command" => read::<Command>(&value).err(),
+        "wakeup" => inside_body(value.as_table()).or_else(|| read::<Wakeup>(&value).err()),
+        "interrupt" => read::<Interrupt>(&value).err(),
+        "packets" => inside_body(value.as_table()).or_else(|| read::<Packets>(&value).err()),
         _ => None,
     }
 }

@@ -212,7 +212,7 @@ pub(crate) fn bundled_workload(name: &str, with: &Table) -> Option<Workload> {
     // A bundled file that does not parse fails a test, so it cannot reach a user.
     let mut table: Table = toml::from_str(find_bundled(name)?.text).ok()?;
     merge(&mut table, with);
-    table.try_into().ok()
+    explain::workload(&table).ok()
 }
 
 /// `key` is that of the target or neighbour which names the workload.

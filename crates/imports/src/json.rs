@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use waykeeper_platform::explain::in_plain_words;
+use waykeeper_platform::explain::read_json;
 
 use crate::unique::Unique;
 use crate::{AS_WRITTEN, Imported, ImportedHistogram, TWO_RESULTS};
@@ -155,8 +155,7 @@ fn file(text: &str) -> Result<File, String> {
     if program(line) == "oslat" && option(line, "-W", "--bucket-width").is_some() {
         return Err("oslat ran with --bucket-width (-W), whose buckets are not read; expected a file without it".into());
     }
-    serde_path_to_error::deserialize(&value)
-        .map_err(|error| format!("`{}`: {}; {EXPECTED}", error.path(), in_plain_words(&error.inner().to_string())))
+    read_json(&value).map_err(|(path, message)| format!("`{}`: {message}; {EXPECTED}", path.join(".")))
 }
 
 const EXPECTED: &str = "expected the JSON of cyclictest, oslat or jitterdebugger, or the histogram of rtla";

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rustix::fs::{Mode, OFlags, open};
 use waykeeper_doctor::Examination;
 use waykeeper_experiment::InputError;
+use waykeeper_platform::explain::read_json_text;
 use waykeeper_run::Run;
 use waykeeper_run::folder::{self, RUN_FILE};
 use waykeeper_run::unfinished::REPEATS_FILE;
@@ -116,7 +117,7 @@ impl KpiSession {
             Err(error) => return Err(bad(format!("it cannot be read: {error}")).into()),
         };
         let record: KpiRecord =
-            serde_json::from_slice(&bytes).map_err(|error| bad(format!("this is no record of a session: {error}")))?;
+            read_json_text(&bytes).map_err(|why| bad(format!("this is no record of a session: {why}")))?;
         if record.schema > SCHEMA {
             let schema = record.schema;
             return Err(bad(format!("found schema {schema}; this program reads {SCHEMA} and below")).into());

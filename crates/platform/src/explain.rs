@@ -4,8 +4,13 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
+use crate::read::{FileValue, ReadError};
+
 /// The path of the offending key, and what is wrong with it.
 pub type Mistake = (Vec<String>, String);
+
+/// How the message about a key that is not there begins.
+pub(crate) const KEY_IS_MISSING: &str = "the key ";
 
 const LIST_FOR_TABLE: &str = "found a list, expected a table";
 
@@ -18,7 +23,7 @@ const LIST_FOR_TABLE: &str = "found a list, expected a table";
 /// If what was read cannot be written as TOML.
 pub fn document<T: DeserializeOwned + Serialize>(document: &Table) -> Result<T, Mistake> {
     let value = Value::Table(document.clone());
-    let read_value: T = read(value.clone())?;
+    let read_value: T = read(&value)?;
     no_list_for_table(&value, &read_value)?;
     Ok(read_value)
 }
@@ -55,50 +60,57 @@ fn list_for_table(document: &Value, as_read: &Value) -> Option<Vec<String>> {
     }
 }
 
-/// Reads a value.
+/// Reads a value of a TOML file.
 ///
 /// # Errors
 /// The first mistake.
-pub fn read<T: DeserializeOwned>(value: Value) -> Result<T, Mistake> {
-    let mut track = serde_path_to_error::Track::new();
-    let tracked = serde_path_to_error::Deserializer::new(value.clone(), &mut track);
-    T::deserialize(tracked).map_err(|error: toml::de::Error| {
-        let mut path: Vec<String> = track.path().iter().filter_map(segment).collect();
-        let message = one_line(error.message());
-        // Where a table is read as a whole serde reports the table; the key is in the message.
-        let unknown = message.strip_prefix("unknown field `").and_then(|rest| rest.split('`').next());
-        path.extend(unknown.filter(|key| path.last().is_none_or(|last| last != key)).map(str::to_owned));
-        let message = plain(&message, at(&value, &path));
-        (path, message)
-    })
+pub fn read<T: DeserializeOwned>(value: &Value) -> Result<T, Mistake> {
+    T::deserialize(FileValue::Toml(value)).map_err(|error| mistake(FileValue::Toml(value), error))
 }
 
-fn segment(segment: &serde_path_to_error::Segment) -> Option<String> {
-    match segment {
-        serde_path_to_error::Segment::Map { key } => Some(key.clone()),
-        serde_path_to_error::Segment::Seq { index } => Some(index.to_string()),
-        serde_path_to_error::Segment::Enum { .. } | serde_path_to_error::Segment::Unknown => None,
-    }
+/// Reads a value of a JSON file.
+///
+/// # Errors
+/// The first mistake.
+pub fn read_json<T: DeserializeOwned>(value: &serde_json::Value) -> Result<T, Mistake> {
+    T::deserialize(FileValue::Json(value)).map_err(|error| mistake(FileValue::Json(value), error))
 }
 
-fn at<'v>(value: &'v Value, path: &[String]) -> Option<&'v Value> {
-    path.iter().try_fold(value, |value, part| match value {
-        Value::Array(list) => list.get(part.parse::<usize>().ok()?),
-        other => other.get(part),
-    })
+/// Reads a JSON text.
+///
+/// # Errors
+/// The first mistake, with its key.
+pub fn read_json_text<T: DeserializeOwned>(text: &[u8]) -> Result<T, String> {
+    let value: serde_json::Value = serde_json::from_slice(text).map_err(|error| error.to_string())?;
+    read_json(&value).map_err(said)
 }
 
-/// What serde says of a file, in the words of people who write TOML or JSON. Messages of Waykeeper's own types pass as they are.
-pub fn in_plain_words(message: &str) -> String {
-    // serde_json appends the place.
-    match message.rsplit_once(" at line ") {
-        Some((said, place)) => format!("{} at line {place}", plain(said, None)),
-        None => plain(message, None),
-    }
+/// Reads a TOML text.
+///
+/// # Errors
+/// The first mistake, with its key.
+pub fn read_toml_text<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    let table: Table = text.parse().map_err(|error: toml::de::Error| one_line(error.message()))?;
+    read(&Value::Table(table)).map_err(said)
+}
+
+/// A mistake in one text.
+pub fn said((path, message): Mistake) -> String {
+    if path.is_empty() { message } else { format!("{}: {message}", path.join(".")) }
+}
+
+fn mistake(value: FileValue<'_>, error: ReadError) -> Mistake {
+    let (mut path, message) = error.into_parts();
+    let message = one_line(&message);
+    // Where a table is read as a whole serde reports the table; the key is in the message.
+    let unknown = message.strip_prefix("unknown field `").and_then(|rest| rest.split('`').next());
+    path.extend(unknown.filter(|key| path.last().is_none_or(|last| last != key)).map(str::to_owned));
+    let message = plain(&message, value.at(&path));
+    (path, message)
 }
 
 /// serde's phrases in plain words, with the value that was found where it is known.
-fn plain(message: &str, found: Option<&Value>) -> String {
+fn plain(message: &str, found: Option<FileValue<'_>>) -> String {
     if let Some(rest) = message.strip_prefix("unknown field ") {
         return format!("unknown key {rest}");
     }
@@ -106,10 +118,18 @@ fn plain(message: &str, found: Option<&Value>) -> String {
         return format!("found {rest}");
     }
     if let Some(key) = message.strip_prefix("missing field ") {
-        return format!("the key {key} is missing");
+        return format!("{KEY_IS_MISSING}{key} is missing");
     }
-    if message.starts_with("invalid length ") {
-        return LIST_FOR_TABLE.into();
+    if let Some((found, expected)) =
+        message.strip_prefix("invalid length ").and_then(|rest| rest.split_once(", expected "))
+    {
+        let length = |before: &str| expected.strip_prefix(before).map(|length| format!("one of {length}"));
+        let length = length("an array of length ").or_else(|| length("a tuple of size "));
+        return match length {
+            Some(length) => format!("found a list of {found}, expected {length}"),
+            None if expected.starts_with("one of ") => format!("found a list of {found}, expected {expected}"),
+            None => LIST_FOR_TABLE.into(),
+        };
     }
     if message.starts_with("wanted exactly 1 element") {
         return "found a table with several keys, expected one key".into();
@@ -117,20 +137,13 @@ fn plain(message: &str, found: Option<&Value>) -> String {
     let refused = message.strip_prefix("invalid type: ").or_else(|| message.strip_prefix("invalid value: "));
     match refused.and_then(|rest| rest.rsplit_once(", expected ")) {
         Some((what, expected)) => {
-            format!("found {}, expected {}", found.map_or_else(|| what.to_owned(), name), expectation(expected))
+            format!(
+                "found {}, expected {}",
+                found.map_or_else(|| what.to_owned(), FileValue::shown),
+                expectation(expected)
+            )
         }
         None => message.to_owned(),
-    }
-}
-
-/// A value as an error shows it.
-fn name(value: &Value) -> String {
-    match value {
-        // Debug escapes line breaks: an error is one paragraph.
-        Value::String(text) => format!("{text:?}"),
-        Value::Array(_) => "a list".into(),
-        Value::Table(_) => "a table".into(),
-        Value::Integer(_) | Value::Float(_) | Value::Boolean(_) | Value::Datetime(_) => format!("`{value}`"),
     }
 }
 

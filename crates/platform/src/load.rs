@@ -1,12 +1,14 @@
 //! Reading a platform file: from text to a checked [`Platform`], or an error that names file, line and key.
 
+use serde::Deserialize;
 use toml::de::DeTable;
+use toml::{Table, Value};
 
 use crate::check::check;
 use crate::check::settings::controls_exist;
 use crate::describe::Platform;
-use crate::explain::in_plain_words;
-use crate::locate::{line_at, line_of};
+use crate::explain::{KEY_IS_MISSING, Mistake, read};
+use crate::locate::{line_at, line_of, offset_of};
 use crate::memory::MemoryDescription;
 use crate::missing::missing_keys;
 use crate::mitigation::Settings;
@@ -42,31 +44,19 @@ impl Platform {
         };
         let mut root = DeTable::parse(text).map_err(syntax)?;
         fill_in(root.get_mut()).map_err(|(key, span, message)| refuse(Some(at(span.start)), key, message))?;
-        let misread = |within: &str, error: serde_path_to_error::Error<toml::de::Error>| {
-            let key = match error.path().to_string() {
-                path if path == "." => within.to_owned(),
-                path if within.is_empty() => dotted(&path),
-                path => format!("{within}.{}", dotted(&path)),
-            };
-            let line = error.inner().span().map(|span| at(span.start)).or_else(|| of(&key));
-            let message = error.inner().message();
-            // Read once more: the table is gone by then, and files without a mistake do not pay for it.
-            let missing = || {
-                let mut root = DeTable::parse(text).ok()?;
-                fill_in(root.get_mut()).ok()?;
-                missing_keys(root.get_ref(), &key)
-            };
-            let missing = if message.starts_with("missing field ") { missing() } else { None };
-            refuse(line, key, missing.unwrap_or_else(|| in_plain_words(message)))
+        let value = Table::deserialize(toml::Deserializer::from(root.clone())).map(Value::Table).map_err(syntax)?;
+        let misread = |within: &[&str], (path, message): Mistake| {
+            let path: Vec<String> = within.iter().map(|part| (*part).to_owned()).chain(path).collect();
+            let key = path.join(".");
+            let is_missing = message.starts_with(KEY_IS_MISSING);
+            let missing = is_missing.then(|| missing_keys(root.get_ref(), &key)).flatten();
+            refuse(offset_of(root.get_ref(), &path).map(at), key, missing.unwrap_or(message))
         };
         // Alternative memories have parts of it: what is wrong there is said of `memory` first.
-        if let Some(memory) = root.get_ref().get("memory") {
-            let memory = toml::de::ValueDeserializer::from(memory.clone());
-            serde_path_to_error::deserialize::<_, MemoryDescription>(memory)
-                .map_err(|error| misread("memory", error))?;
+        if let Some(memory) = value.get("memory") {
+            read::<MemoryDescription>(memory).map_err(|mistake| misread(&["memory"], mistake))?;
         }
-        let platform: Self =
-            serde_path_to_error::deserialize(toml::Deserializer::from(root)).map_err(|error| misread("", error))?;
+        let platform: Self = read(&value).map_err(|mistake| misread(&[], mistake))?;
         platform.check().map_err(|(key, message)| refuse(of(&key), key, message))?;
         Ok(platform)
     }
@@ -86,9 +76,4 @@ impl Platform {
     pub fn check_settings(&self, path: &str, set: &Settings) -> Result<(), (String, String)> {
         controls_exist(self, path, set)
     }
-}
-
-/// `cores[0].l2` as `cores.0.l2`: the form in which the rest of Waykeeper writes keys.
-fn dotted(path: &str) -> String {
-    path.replace('[', ".").replace(']', "")
 }

@@ -6,8 +6,13 @@ use toml::de::{DeTable, DeValue};
 /// The line (from 1) of the innermost part of `path` that the text has; `None` where the text has no part of it.
 pub fn line_of<S: AsRef<str>>(text: &str, path: &[S]) -> Option<usize> {
     let table = DeTable::parse(text).ok()?;
+    offset_of(table.get_ref(), path).map(|offset| line_at(text, offset))
+}
+
+/// The byte offset of the innermost part of `path` that a table has; `None` where it has no part of it.
+pub(crate) fn offset_of<S: AsRef<str>>(table: &DeTable<'_>, path: &[S]) -> Option<usize> {
     let mut offset = None;
-    let mut within = Within::Table(table.get_ref());
+    let mut within = Within::Table(table);
     for part in path {
         let Some((start, value)) = within.step(part.as_ref()) else { break };
         offset = Some(start);
@@ -17,7 +22,7 @@ pub fn line_of<S: AsRef<str>>(text: &str, path: &[S]) -> Option<usize> {
             _ => break,
         };
     }
-    offset.map(|offset| line_at(text, offset))
+    offset
 }
 
 /// The line (from 1) of a byte offset.

@@ -3,6 +3,7 @@
 use toml::Value;
 
 use crate::describe::Platform;
+use crate::explain::read;
 use crate::param::{Basis, ParameterRow};
 
 impl Platform {
@@ -44,7 +45,7 @@ fn collect(value: &Value, path: &str, rows: &mut Vec<ParameterRow>) {
 /// The row of a table that is a parameter: it has a `value` and says what it `is`.
 fn parameter(table: &Value, path: &str) -> Option<ParameterRow> {
     let value = table.get("value")?;
-    let is: Basis = table.get("is")?.clone().try_into().ok()?;
+    let is: Basis = read(table.get("is")?).ok()?;
     let text = |key: &str| table.get(key).and_then(Value::as_str).map(str::to_owned);
     let range = table.get("range").map(|range| format!("range {range}"));
     let fitted_on = table.get("fitted_on").map(|rows| format!("fitted on {rows}"));

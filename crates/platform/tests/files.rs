@@ -36,7 +36,7 @@ fn what_is_wrong_is_named_with_its_line_and_key() {
             "value = 1.25, is = \"measured\"",
             "value = \"fast\", is = \"measured\"",
             "cores.0.clock_ghz.value",
-            "found string \"fast\", expected a number",
+            "found \"fast\", expected a number",
         ),
         ("value = 1.25, is = \"measured\"", "value = -1.0, is = \"measured\"", "cores.0.clock_ghz", "not above zero"),
         (

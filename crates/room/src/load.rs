@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use waykeeper_experiment::site::cache_shapes;
-use waykeeper_platform::explain::in_plain_words;
+use waykeeper_platform::explain::read_toml_text;
 use waykeeper_platform::{CoreId, Platform, parse_cpulist, read_text};
 use waykeeper_workload::{Pattern, Workload, find_bundled};
 
@@ -87,8 +87,7 @@ impl Load {
                 (name, text)
             }
         };
-        let workload: Workload = toml::from_str(&text)
-            .map_err(|error| bad(format!("{}: {}", self.workload, in_plain_words(error.message()))))?;
+        let workload: Workload = read_toml_text(&text).map_err(|why| bad(format!("{}: {why}", self.workload)))?;
         let place = |core: &CoreId| {
             if platform.core_kind(*core).is_none() {
                 let there = waykeeper_platform::format_cpulist(&platform.core_ids());

@@ -12,7 +12,7 @@ use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
 use waykeeper_experiment::InputError;
 use waykeeper_experiment::cases::flat;
-use waykeeper_platform::explain::in_plain_words;
+use waykeeper_platform::explain::read_json;
 use waykeeper_platform::read_text;
 
 pub use histograms::{Histograms, read_events, read_samples};
@@ -165,10 +165,10 @@ pub fn read(path: &Path) -> Result<Run, InputError> {
         key,
         message: format!("found {number}; no quantity of a run is negative: the file was changed or damaged"),
     })?;
-    serde_path_to_error::deserialize(value).map_err(|error| InputError {
+    read_json(&value).map_err(|(path, message)| InputError {
         origin: waykeeper_experiment::Origin::File { name: file, line: None },
-        key: error.path().to_string(),
-        message: in_plain_words(&error.inner().to_string()),
+        key: path.join("."),
+        message,
     })
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Deserialize;
 use waykeeper_control::{Applied, ApplyError, ApplyRequest, ApplyState, Files, Preview, Status};
 use waykeeper_experiment::InputError;
-use waykeeper_platform::explain::in_plain_words;
+use waykeeper_platform::explain::{read_json, said};
 use waykeeper_platform::read_text;
 use waykeeper_policy::{Form, Membership, Offer, Refusal, Step, lower, plan as resolve};
 use waykeeper_report::shown::one_line;
@@ -101,8 +101,7 @@ fn read_steps(file: &Path) -> Result<Vec<Step>, Failure> {
         }
     };
     let step = |(index, step): (usize, serde_json::Value)| {
-        serde_json::from_value(step)
-            .map_err(|error| refuse(format!("step {}: {}", index + 1, in_plain_words(&error.to_string()))))
+        read_json(&step).map_err(|mistake| refuse(format!("step {}: {}", index + 1, said(mistake))))
     };
     Ok(steps.into_iter().enumerate().map(step).collect::<Result<_, _>>()?)
 }

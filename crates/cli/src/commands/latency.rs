@@ -7,7 +7,7 @@ use waykeeper_executor::{ExecutorError, LiveTarget, Recent};
 use waykeeper_experiment::InputError;
 use waykeeper_experiment::site::cache_shapes;
 use waykeeper_linux::{Root, discover};
-use waykeeper_platform::explain::in_plain_words;
+use waykeeper_platform::explain::read_toml_text;
 use waykeeper_platform::{format_cpulist, read_text};
 use waykeeper_report::live::TargetLook;
 use waykeeper_room::Load;
@@ -155,8 +155,7 @@ pub fn pattern(name: &str, core: u32) -> Result<Pattern, String> {
             ));
         }
     };
-    let workload: Workload =
-        toml::from_str(&text).map_err(|error| format!("{name}: {}", in_plain_words(error.message())))?;
+    let workload: Workload = read_toml_text(&text).map_err(|why| format!("{name}: {why}"))?;
     let found = discover(&Root::default()).map_err(|error| error.to_string())?;
     if found.platform.core_kind(core).is_none() {
         let cores = format_cpulist(&found.platform.core_ids());

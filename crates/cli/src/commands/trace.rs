@@ -12,6 +12,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use waykeeper_executor::ExecutorError;
 use waykeeper_executor::recorded::{RecordingEnd, ToRecord, record as record_command};
 use waykeeper_experiment::InputError;
+use waykeeper_platform::explain::read_toml_text;
 use waykeeper_report::TraceSummary;
 use waykeeper_trace::recording::{RecordingError, Termination, typed};
 use waykeeper_trace::{TraceError, Writer};
@@ -79,7 +80,7 @@ pub(super) fn source_and_name(arguments: &Arguments) -> Result<(Source, PathBuf)
         return Ok((Source::Command(arguments.command.clone()), PathBuf::from(stem + ".wkt")));
     };
     let refuse = |message: String| InputError::in_option(format!("--workload {name}"), message);
-    let parsed = find_bundled(name).and_then(|bundled| toml::from_str::<Workload>(bundled.text).ok());
+    let parsed = find_bundled(name).and_then(|bundled| read_toml_text::<Workload>(bundled.text).ok());
     match parsed.and_then(|workload| workload.resolve(&Default::default()).ok()) {
         Some(Pattern::Trace { source: TraceSource::Program(spec), .. }) => {
             Ok((Source::Program(spec), PathBuf::from(format!("{name}.wkt"))))

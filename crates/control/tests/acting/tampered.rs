@@ -139,11 +139,16 @@ fn lines_that_do_not_follow() {
 
 #[test]
 fn what_is_no_record() {
-    refused(RESTORING, r#"{"group":"x"}}"#, r#"{"group":"x","path":"/etc"}}"#, &["line 1", "unknown field `path`"]);
+    refused(
+        RESTORING,
+        r#"{"group":"x"}}"#,
+        r#"{"group":"x","path":"/etc"}}"#,
+        &["line 1: steps.2.path", "unknown key `path`"],
+    );
     refused(RESTORING, r#"{"undone":1}"#, r#"{"undone":1,"undo":2}"#, &["line 19"]);
     refused(RESTORING, r#"{"undone":1}"#, "{\"un", &["line 19"]);
     // What is quoted cannot write to a terminal.
-    refused(RESTORING, r#"{"undone":1}"#, r#""\u001b[2J\n""#, &["line 19", r"unknown variant `\u{1b}[2J\n`"]);
+    refused(RESTORING, r#"{"undone":1}"#, r#""\u001b[2J\n""#, &["line 19", r"found `\u{1b}[2J"]);
     refused(
         RESTORING,
         r#""path":"schemata","text":"L3:0"#,
@@ -152,7 +157,7 @@ fn what_is_no_record() {
     );
     refused(RESTORING, r#""boot":"first""#, r#""boot":"""#, &["line 1 (the head)", "which boot it belongs to"]);
     refused(RESTORING, r#""tasks":{"1""#, r#""tasks":{"-1""#, &["line 1 (before, task -1)"]);
-    refused(RESTORING, r#""version":"0.1.0""#, r#""version":"0.1.0","more":1"#, &["line 1", "unknown field `more`"]);
+    refused(RESTORING, r#""version":"0.1.0""#, r#""version":"0.1.0","more":1"#, &["line 1", "unknown key `more`"]);
 }
 
 #[test]

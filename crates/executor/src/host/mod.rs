@@ -33,6 +33,7 @@ use waykeeper_experiment::cases::{Case, Placed};
 use waykeeper_experiment::mitigation::parts;
 use waykeeper_linux::thread::spawn;
 use waykeeper_linux::{FIFO, HUGE_PAGES};
+use waykeeper_platform::explain::read_json_text;
 use waykeeper_run::measurement::Measurement;
 
 use crate::measure::{Executor, ExecutorError, OfferedSite, PlannedRepeat};
@@ -214,7 +215,7 @@ fn ask_worker(job: &Job, stop: &AtomicBool) -> Result<WorkerAnswer, ExecutorErro
     let killed = wait(&mut worker, time + PATIENCE, stop);
     let status = worker.wait().map_err(|error| refused("the worker process was lost", error))?;
     let (answer, complaint) = reader.join().unwrap_or_default();
-    if let Ok(answer) = serde_json::from_slice::<WorkerAnswer>(&answer) {
+    if let Ok(answer) = read_json_text::<WorkerAnswer>(&answer) {
         return Ok(answer);
     }
     let complaint = complaint.trim();

@@ -16,6 +16,7 @@ use waykeeper_linux::latency::forbid_idle_states;
 use waykeeper_linux::memory::{Mapping, Pages, lock_all};
 use waykeeper_linux::schedule;
 use waykeeper_linux::thread::{NoThread, spawn_scoped};
+use waykeeper_platform::explain::read_json_text;
 use waykeeper_run::off_core::THROTTLED_MS;
 use waykeeper_run::{PlacementRecord, Privilege};
 use waykeeper_workload::{Pattern, Xorshift};
@@ -43,8 +44,10 @@ pub fn worker_main() -> i32 {
         .read_to_string(&mut text)
         .map_err(|error| ExecutorError::Refused(error.to_string()))
         .and_then(|_| {
-            let only = |error| ExecutorError::Refused(format!("a worker is started by `waykeeper run` only ({error})"));
-            serde_json::from_str::<Job>(&text).map_err(only)
+            let only = |error: String| {
+                ExecutorError::Refused(format!("a worker is started by `waykeeper run` only ({error})"))
+            };
+            read_json_text::<Job>(text.as_bytes()).map_err(only)
         })
         .and_then(|job| run(&job))
         .and_then(|answer| serde_json::to_vec(&answer).map_err(|error| ExecutorError::Refused(error.to_string())));

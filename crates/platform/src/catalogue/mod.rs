@@ -15,6 +15,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use waykeeper_shelf::{Folder, files};
 
+use crate::explain::read;
+
 pub use firmware::{Firmware, Pin, Setting, TimedGpio};
 pub use measurement::{GuideResult, Masks, MeasuredMachine, Test};
 pub use processor::{CapacityMask, Processor};
@@ -79,7 +81,7 @@ pub fn catalogue() -> &'static Catalogue {
         for file in files(Folder::Catalogue) {
             all.extend(file.text.parse::<toml::Table>().expect("a test reads every file of the catalogue"));
         }
-        all.try_into().expect("a test reads every file of the catalogue")
+        read(&toml::Value::Table(all)).expect("a test reads every file of the catalogue")
     });
     &CATALOGUE
 }

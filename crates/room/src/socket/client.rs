@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use waykeeper_platform::CoreId;
+use waykeeper_platform::explain::read_json_text;
 
 use super::protocol::{
     RoomAnswer, RoomOutcome, RoomQuestion, RoomRequest, RoomStatus, Start, VERSION, WorkloadSamples,
@@ -66,7 +67,7 @@ impl Client {
         if self.stream.read_line(&mut answer)? == 0 {
             return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
         }
-        match serde_json::from_str::<RoomAnswer>(&answer) {
+        match read_json_text::<RoomAnswer>(answer.as_bytes()) {
             Ok(RoomAnswer { outcome: RoomOutcome::Refused { why }, .. }) => Err(ClientError::Refused(why)),
             Ok(answer) => Ok(answer.outcome),
             Err(_) => Err(ClientError::Odd { found: answer.trim_end().into() }),

@@ -13,6 +13,8 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 
+use waykeeper_platform::explain::read_json_text;
+
 use super::protocol::{
     Latency, LoadStatus, RoomAnswer, RoomOutcome, RoomQuestion, RoomRequest, RoomStatus, Start, VERSION,
     WorkloadCounts, WorkloadSamples,
@@ -175,7 +177,7 @@ pub(crate) fn answer(shared: &Shared, line: &[u8]) -> RoomAnswer {
 }
 
 fn answer_until(shared: &Shared, ended: &AtomicBool, line: &[u8], held: &mut Held) -> RoomAnswer {
-    let outcome = match serde_json::from_slice::<RoomRequest>(line) {
+    let outcome = match read_json_text::<RoomRequest>(line) {
         Ok(request) if request.version == VERSION => carry_out(shared, ended, request.ask, held),
         Ok(request) => RoomOutcome::Refused {
             why: format!("found version {}; this room speaks version {VERSION}", request.version),

@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use waykeeper_experiment::Loaded;
 use waykeeper_experiment::site::ExecutorKind;
 use waykeeper_experiment::{InputError, Origin};
+use waykeeper_platform::explain::read_json_text;
 use waykeeper_statistics::Budget;
 
 use super::{Header, Interruption, JournalEntry, REPEATS_FILE, SHARD_FORMAT};
@@ -280,10 +281,7 @@ impl Lines {
             }
             return Err(self.bad("this line was damaged: its checksum is not that of its text"));
         };
-        // By way of a value, as whole records are read: a second way to read these types would be as much code again.
-        let record = serde_json::from_slice::<serde_json::Value>(json)
-            .and_then(|value| serde_path_to_error::deserialize(value).map_err(serde_path_to_error::Error::into_inner));
-        let record = record.map_err(|error| self.bad(&format!("this is no record: {error}")))?;
+        let record = read_json_text(json).map_err(|why| self.bad(&format!("this is no record: {why}")))?;
         self.end += read;
         Ok(Some(record))
     }

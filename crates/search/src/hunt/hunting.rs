@@ -11,6 +11,7 @@ use waykeeper_experiment::site::{ExecutorKind, Site};
 use waykeeper_experiment::{InputError, Set};
 use waykeeper_linux::Root;
 use waykeeper_linux::sharing::{self, SplitLocks};
+use waykeeper_platform::explain::{read, read_toml_text};
 use waykeeper_run::Parameters;
 use waykeeper_run::measurement::Measurement;
 use waykeeper_session::{Options, Session, SessionError, SingleRepeats, is_room};
@@ -427,7 +428,7 @@ fn winner_rests_on(
         return Vec::new();
     };
     let bytes = |table: Table| {
-        let workload = Value::Table(table).try_into::<Workload>().ok()?;
+        let workload = read::<Workload>(&Value::Table(table)).ok()?;
         workload.resolve(&core.caches).ok().map(|pattern| pattern.data_bytes())
     };
     let most = winner.parts().iter().filter_map(|part| bytes(part.workload())).max();
@@ -439,7 +440,7 @@ fn winner_rests_on(
 fn seeds(named: &[String], site: &Site, core: u32) -> Vec<(String, NeighbourMixture)> {
     let pattern = |name: &String| {
         let text = waykeeper_workload::find_bundled(name)?.text;
-        let resolved = toml::from_str::<Workload>(text).ok()?.resolve(&site.core(core)?.caches).ok()?;
+        let resolved = read_toml_text::<Workload>(text).ok()?.resolve(&site.core(core)?.caches).ok()?;
         Some((name.clone(), NeighbourPattern::of(&resolved)?.into()))
     };
     named.iter().filter_map(pattern).collect()

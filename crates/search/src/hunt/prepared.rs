@@ -5,6 +5,7 @@ use waykeeper_experiment::mitigation::NONE;
 use waykeeper_experiment::site::{ExecutorKind, Site};
 use waykeeper_experiment::{InputError, Loaded};
 use waykeeper_linux::format_cpulist;
+use waykeeper_platform::explain::read_toml_text;
 use waykeeper_session::{Options, Session, SessionError, SingleRepeats};
 use waykeeper_workload::{CacheShapes, Operation, Pattern, SHORTEST_GRID_NS, Workload};
 
@@ -183,7 +184,7 @@ fn are_free(request: &HuntRequest) -> Result<(), HuntError> {
 
 /// The bundled workloads that do nothing but access memory as fast as they can, and leave others theirs.
 fn bundled() -> Vec<String> {
-    let is_neighbour = |text: &str| match toml::from_str(text) {
+    let is_neighbour = |text: &str| match read_toml_text(text) {
         Ok(Workload::Walk(walk)) => !walk.operation.is_unfair(),
         Ok(Workload::Stream(stream)) => !stream.operation.is_unfair(),
         Ok(Workload::Chase(_)) => true,

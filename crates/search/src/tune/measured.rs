@@ -12,6 +12,7 @@ use waykeeper_executor::ExecutorError;
 use waykeeper_experiment::cases::{Case, Purpose};
 use waykeeper_experiment::mitigation::NONE;
 use waykeeper_experiment::site::ExecutorKind;
+use waykeeper_platform::explain::read_json_text;
 use waykeeper_session::SingleRepeats;
 use waykeeper_statistics::Budget;
 
@@ -95,7 +96,7 @@ impl<'a> MeasuredCases<'a> {
         let path = folder.join(LOG);
         if let Ok(file) = File::open(&path) {
             for line in BufReader::new(file).lines() {
-                let Ok(entry) = serde_json::from_str::<Entry>(&line?) else { continue };
+                let Ok(entry) = read_json_text::<Entry>(line?.as_bytes()) else { continue };
                 let key = (entry.candidate, entry.setting, entry.alone, entry.repeat);
                 self.known.insert(key, entry.seen);
             }

@@ -10,6 +10,7 @@ use waykeeper_linux::schedule;
 use waykeeper_linux::thread::spawn;
 use waykeeper_packets::interface::NetInterface;
 use waykeeper_packets::record::GenerateRecord;
+use waykeeper_platform::explain::read_json_text;
 use waykeeper_run::{GeneratorAccount, LatePacket};
 use waykeeper_workload::Pattern;
 
@@ -97,7 +98,7 @@ impl Generator {
         }
         let text = self.answer.take().and_then(|answer| answer.join().ok()).unwrap_or_default();
         let how = self.external.wait(Duration::from_secs(1));
-        match serde_json::from_str::<GenerateRecord>(&text) {
+        match read_json_text::<GenerateRecord>(text.as_bytes()) {
             Ok(said) => GeneratorEnd::Said(Box::new(account(said, self.core))),
             Err(_) if text.trim().is_empty() => {
                 let how = how.map_or("it closed its standard output".into(), |ended| match ended {

@@ -1,0 +1,7 @@
+//! Reading records from the values of a file, TOML or JSON, with the path of what is wrong.
+
+mod deserializer;
+mod file_value;
+
+pub use deserializer::ReadError;
+pub use file_value::FileValue;
