@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::package::program::{AARCH64, ARMV7, Architecture, build};
 use crate::package::shipped_program;
 use crate::packages;
-use crate::step::{cargo, run, run_together, target};
+use crate::step::{cargo, run, run_together, suite_program};
 
 /// Builds the program for the guests that are named, or for all, and runs it there.
 ///
@@ -20,8 +20,8 @@ pub fn run_with(guests: impl Iterator<Item = String>) -> Result<(), String> {
     }
     packages::provide_for_arm_rig()?;
     // What the guest simulates is compared with what this machine simulates.
-    run("the program here", &mut cargo("build --release --locked --package waykeeper --bin waykeeper"))?;
-    run("the rig", &mut cargo("build --release --locked --package waykeeper-arm-rig --bin arm-rig"))?;
+    run("the program here", &mut cargo("build --profile suite --locked --package waykeeper --bin waykeeper"))?;
+    run("the rig", &mut cargo("build --profile suite --locked --package waykeeper-arm-rig --bin arm-rig"))?;
     for guest in all.iter().filter(|guest| named.is_empty() || named.iter().any(|name| name == guest.name)) {
         let [built] = build([guest])?;
         let (title, mut rig) = in_guest(guest, &built.program);
@@ -43,7 +43,7 @@ pub fn short() -> Result<(), String> {
 }
 
 fn in_guest(guest: &Architecture, program: &Path) -> (String, Command) {
-    let mut rig = Command::new(target().join("release/arm-rig"));
+    let mut rig = Command::new(suite_program("arm-rig"));
     rig.arg(guest.name).arg(program);
     (format!("the program for {} in a guest", guest.name), rig)
 }

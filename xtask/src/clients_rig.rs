@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use crate::packages;
-use crate::step::{cargo, root, run, target};
+use crate::step::{cargo, root, run, suite_program, target};
 
 /// A script, and what its first lines ask for.
 struct Scenario {
@@ -21,7 +21,7 @@ struct Scenario {
 /// Missing packages, scenarios that do not exist, and those that found something else than they expected.
 pub fn run_with(names: &[String]) -> Result<(), String> {
     packages::provide_for_clients_rig()?;
-    run("build", &mut cargo("build --release --locked"))?;
+    run("build", &mut cargo("build --profile suite --locked"))?;
     run_built(names)
 }
 
@@ -36,13 +36,13 @@ pub fn run_built(names: &[String]) -> Result<(), String> {
     let mut failed = Vec::new();
     for scenario in &chosen {
         let begun = Instant::now();
-        let output = Command::new(target().join("release/waykeeper"))
+        let output = Command::new(suite_program("waykeeper"))
             .arg("enter")
             .args(&scenario.room)
             .args(["--", "bash"])
             .arg(&scenario.script)
             .env("GORESCTRL", &goresctrl)
-            .env("WAYKEEPER", target().join("release/waykeeper"))
+            .env("WAYKEEPER", suite_program("waykeeper"))
             .output()
             .map_err(|error| format!("{}: {error}", scenario.name))?;
         let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());

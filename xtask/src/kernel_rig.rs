@@ -5,7 +5,7 @@ use std::process::Command;
 use crate::package::program::{X86_64, build};
 use crate::package::shipped_program;
 use crate::packages;
-use crate::step::{cargo, run, target};
+use crate::step::{cargo, run, suite_program};
 
 /// What every test run compares: on the newest kernel, on the newest with PREEMPT_RT, and on the oldest, where plans are carried
 /// out as well.
@@ -36,7 +36,7 @@ pub fn run_with(options: impl Iterator<Item = String>) -> Result<(), String> {
 pub fn short() -> Result<(), String> {
     packages::provide_for_kernel_rig()?;
     for options in SHORT {
-        let mut rig = Command::new(target().join("release/kernel-rig"));
+        let mut rig = Command::new(suite_program("kernel-rig"));
         run(
             "the resctrl model and a real kernel",
             rig.args(options.split_whitespace()).arg("--waykeeper").arg(shipped_program(&X86_64)),
@@ -46,5 +46,5 @@ pub fn short() -> Result<(), String> {
 }
 
 fn rig() -> Command {
-    cargo("run --release --locked --package waykeeper-kernel-rig --bin kernel-rig --")
+    cargo("run --profile suite --locked --package waykeeper-kernel-rig --bin kernel-rig --")
 }

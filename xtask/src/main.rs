@@ -30,7 +30,7 @@ cargo xtask package     make what users install: static programs, a Debian packa
 cargo xtask package-test    make it, and install, run and remove the package in a bare Debian and in a booted one
 cargo xtask architecture    check docs/architecture.md against the crates and the folders of the simulator,
                         and that no two crates share the name of a type
-cargo xtask python      build the Python package, check its types, and test it on runs of the program in target/release
+cargo xtask python      build the Python package, check its types, and test it on runs of the program in target/suite
 cargo xtask words       check the documentation and `--help` against xtask/words.txt
 cargo xtask dependencies    check licences and sources of the dependencies with cargo-deny
 cargo xtask bench-peers [ROUNDS]    functional mode beside PyPI's pycachesim: the same addresses, in turns

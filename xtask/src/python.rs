@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::package::wheel;
 use crate::packages::PYTHON;
-use crate::step::{root, run, target};
+use crate::step::{root, run, suite_program, target};
 
 /// Builds the wheel, installs it in a new environment beside the system's modules, and tests it there.
 ///
@@ -28,7 +28,7 @@ pub fn test() -> Result<(), String> {
     let mut tests = Command::new(&python);
     tests.args(["-m", "pytest", "--quiet", "-p", "no:cacheprovider"]).arg(package.join("tests"));
     tests.arg(Path::new(root()).join("examples/github-action"));
-    tests.env("WAYKEEPER", target().join("release/waykeeper")).env("PYTHONDONTWRITEBYTECODE", "1");
+    tests.env("WAYKEEPER", suite_program("waykeeper")).env("PYTHONDONTWRITEBYTECODE", "1");
     run(
         "the Python package and examples",
         tests.env("MPLBACKEND", "Agg").env_remove("PYTHONPATH").env_remove("PYTHONHOME"),

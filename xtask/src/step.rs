@@ -15,6 +15,11 @@ pub fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from(root()).join("target"), PathBuf::from)
 }
 
+/// A program of the suite's profile (Cargo.toml), as it was built last.
+pub fn suite_program(name: &str) -> PathBuf {
+    target().join("suite").join(name)
+}
+
 /// Runs a command in the workspace's root.
 ///
 /// # Errors

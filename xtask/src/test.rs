@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::step::{become_last, cargo, run, run_together, target};
+use crate::step::{become_last, cargo, run, run_together, suite_program, target};
 use crate::{architecture, arm_rig, clients_rig, dependencies, kernel_rig, package, packages, python, words};
 
 /// The tests that try random inputs, each on one core: two rows that run at the same time, about equally long.
@@ -23,10 +23,13 @@ pub fn all() -> Result<(), String> {
     architecture::check()?;
     words::check()?;
     dependencies::check()?;
-    run("lints", &mut cargo("clippy --release --workspace --all-targets --locked -- -D warnings"))?;
-    run("documentation", cargo("doc --release --workspace --no-deps --locked").env("RUSTDOCFLAGS", "-D warnings"))?;
+    run("lints", &mut cargo("clippy --profile suite --workspace --all-targets --locked -- -D warnings"))?;
+    run(
+        "documentation",
+        cargo("doc --profile suite --workspace --no-deps --locked").env("RUSTDOCFLAGS", "-D warnings"),
+    )?;
     // Everything is built once: other sets of packages would have other features, and build their libraries anew.
-    run("build", &mut cargo("build --workspace --release --locked --lib --bins --tests"))?;
+    run("build", &mut cargo("build --workspace --profile suite --locked --lib --bins --tests"))?;
     short_measurement()?;
     simulated_table()?;
     python::test()?;
@@ -36,13 +39,13 @@ pub fn all() -> Result<(), String> {
     arm_rig::short()?;
     kernel_rig::short()?;
     run_together(FUZZERS.map(fuzzers).into())?;
-    run("examples in the documentation", &mut cargo("test --workspace --release --locked --doc"))?;
+    run("examples in the documentation", &mut cargo("test --workspace --profile suite --locked --doc"))?;
     // Nothing is printed after this one: the closing lines are the test runner's own.
-    become_last("tests", &mut cargo("test --workspace --release --locked --lib --bins --tests"))
+    become_last("tests", &mut cargo("test --workspace --profile suite --locked --lib --bins --tests"))
 }
 
 fn fuzzers(names: &[&str]) -> (String, Command) {
-    let mut command = cargo("test --workspace --release --locked");
+    let mut command = cargo("test --workspace --profile suite --locked");
     command.args(names.iter().flat_map(|fuzzer| ["--test", fuzzer])).env("BOLERO_RANDOM_TEST_TIME_MS", FUZZ_MS);
     (format!("fuzzers: {}", names.join(", ")), command)
 }
@@ -62,7 +65,7 @@ fn simulated_table() -> Result<(), String> {
 }
 
 fn waykeeper() -> Command {
-    Command::new(target().join("release/waykeeper"))
+    Command::new(suite_program("waykeeper"))
 }
 
 /// A folder for a run that does not exist yet.

@@ -12,8 +12,10 @@ pub fn built(name: &str, version: &str) -> Result<PathBuf, String> {
     let folder = target().join("tools").join(format!("{name}-{version}"));
     let programs = folder.join("bin");
     if !programs.join(name).exists() {
-        let mut install = cargo(&format!("install {name} --locked --quiet"));
+        // They work for seconds: optimising them would take minutes.
+        let mut install = cargo(&format!("install {name} --locked --quiet --debug"));
         install.args(["--version", version]).arg("--root").arg(&folder).env_remove("CARGO_TARGET_DIR");
+        install.envs([("CARGO_PROFILE_DEV_DEBUG", "0"), ("CARGO_PROFILE_DEV_INCREMENTAL", "false")]);
         run(&format!("building {name}"), &mut install)?;
     }
     Ok(programs)

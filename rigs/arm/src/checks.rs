@@ -98,7 +98,7 @@ fn simulated(kept: &Kept) -> Result<(), String> {
     // In a folder of its own: the guests are looked at at the same time.
     let folder = kept.0.join("simulated-here");
     let _ = std::fs::remove_dir_all(&folder);
-    let mut here = Command::new(target().join("release/waykeeper"));
+    let mut here = Command::new(target().join("suite/waykeeper"));
     here.args(["run", "agilex5-cluster-latency", "--duration", "500us", "--repeats", "2", "--out"]).arg(&folder);
     // As in the guest: without wall times.
     run(here.env("SOURCE_DATE_EPOCH", "0").stdout(Stdio::null()))?;

@@ -79,11 +79,11 @@ fn guest(cache: &Path) -> Result<PathBuf, String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     run(Command::new(cargo)
         .current_dir(RIG)
-        .args(["build", "--quiet", "--locked", "--release", "--bin", "kernel-rig-guest", "--target", TARGET])
+        .args(["build", "--quiet", "--locked", "--profile", "suite", "--bin", "kernel-rig-guest", "--target", TARGET])
         .arg("--target-dir")
         .arg(&target)
         .env("RUSTFLAGS", "-C target-feature=+crt-static"))?;
-    Ok(target.join(TARGET).join("release/kernel-rig-guest"))
+    Ok(target.join(TARGET).join("suite/kernel-rig-guest"))
 }
 
 fn run(command: &mut Command) -> Result<(), String> {

@@ -62,18 +62,18 @@ pub fn commit() -> String {
     if is_changed { commit + "-changed" } else { commit }
 }
 
-/// Small, for a board's memory card and a slow line: what libraries have in common is there once. It takes longer to build than the
-/// program of a checkout, and runs as fast: the simulator's loops are optimised for speed all the same. ARMv7 needs it: without, code of
-/// more than 16 MB, the reach of a branch there, was linked into a program that ended at once with an illegal instruction.
-const SMALL: [(&str, &str); 2] = [("CARGO_PROFILE_RELEASE_LTO", "fat"), ("CARGO_PROFILE_RELEASE_OPT_LEVEL", "s")];
+/// Small, for a board's memory card and a slow line. It runs as fast as the program of a checkout: the simulator's loops are optimised for
+/// speed all the same (Cargo.toml). On ARMv7 its code must be less than 16 MB, the reach of a branch there: one with more was linked,
+/// and ended at once with an illegal instruction.
+const SMALL: (&str, &str) = ("CARGO_PROFILE_RELEASE_OPT_LEVEL", "s");
 
-/// Builds the program, without symbols, for some architectures at the same time: the last step of each has one thread.
+/// Builds the program, without symbols, for some architectures.
 ///
 /// # Errors
 /// A target that cannot be installed; a build that fails.
 pub fn build<const N: usize>(architectures: [&Architecture; N]) -> Result<[Built; N], String> {
     let mut build = cargo("build --release --locked --package waykeeper --bin waykeeper");
-    build.env("WAYKEEPER_COMMIT", commit()).envs(SMALL);
+    build.env("WAYKEEPER_COMMIT", commit()).env(SMALL.0, SMALL.1);
     for architecture in architectures {
         provide(architecture.target)?;
         build.args(["--target", architecture.target]);
