@@ -15,6 +15,8 @@ pub struct Guest {
     pub network: &'static str,
     /// Parameters of the kernel.
     pub kernel_options: &'static str,
+    /// The step of its counter, as `run` says it.
+    pub counter_step: &'static str,
     /// The kind of its cores, as `machine` must name it.
     pub cores: &'static str,
     /// How `uname -m` calls the architecture.
@@ -32,7 +34,8 @@ pub const GUESTS: [Guest; 2] = [
             "-machine",
             "virt",
             "-cpu",
-            "cortex-a76",
+            // The counter of most boards. QEMU's own would have 62.5 MHz.
+            "cortex-a76,cntfrq=24000000",
             "-smp",
             "2",
             "-m",
@@ -42,6 +45,7 @@ pub const GUESTS: [Guest; 2] = [
         ],
         network: "virtio-net-pci",
         kernel_options: "console=ttyAMA0",
+        counter_step: "41.7 ns",
         cores: "Cortex-A76",
         architecture: "aarch64",
     },
@@ -53,6 +57,7 @@ pub const GUESTS: [Guest; 2] = [
         options: &["-machine", "vexpress-a9,secure=off", "-cpu", "cortex-a9", "-smp", "4", "-m", "1024"],
         network: "lan9118",
         kernel_options: "console=ttyAMA0 nr_cpus=2",
+        counter_step: "1 us",
         cores: "Cortex-A9",
         architecture: "armv7l",
     },
