@@ -115,14 +115,16 @@ fn no_answer(tuned: &Tuned) -> Vec<String> {
     if let Some(thin) = of(FamilyOutcome::TooThin).find_map(FamilyRecord::answered) {
         let judgement = thin.judgement.clone().unwrap_or_default();
         let why = if tuned.cut_short {
-            "the time was up before a candidate was confirmed"
+            "the search ended, at its time limit or stopped, before a candidate was confirmed"
         } else {
             "no candidate could be confirmed"
         };
         return vec![format!("No answer yet: {why}. The nearest one is {}: {judgement}", thin.called)];
     }
     if tuned.cut_short && tried == 0 {
-        return vec!["No answer yet: the time was up before any candidate was judged.".into()];
+        return vec![
+            "No answer yet: the search ended, at its time limit or stopped, before any candidate was judged.".into(),
+        ];
     }
     let best = tuned
         .families
