@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 
 use crate::guest::Guest;
-use crate::programs::{run, target};
+use crate::programs::{program_here, run};
 
 /// Words of advice that no Arm machine can follow.
 const X86_ADVICE: [&str; 8] = ["intel", "TSC", "tsc=", "BIOS", "Hyper-Threading", "max_cstate", "MSR", "amd64"];
@@ -98,7 +98,7 @@ fn simulated(kept: &Kept) -> Result<(), String> {
     // In a folder of its own: the guests are looked at at the same time.
     let folder = kept.0.join("simulated-here");
     let _ = std::fs::remove_dir_all(&folder);
-    let mut here = Command::new(target().join("suite/waykeeper"));
+    let mut here = Command::new(program_here());
     here.args(["run", "agilex5-cluster-latency", "--duration", "500us", "--repeats", "2", "--out"]).arg(&folder);
     // As in the guest: without wall times.
     run(here.env("SOURCE_DATE_EPOCH", "0").stdout(Stdio::null()))?;

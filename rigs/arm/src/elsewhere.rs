@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::checks::{expect, samples};
 use crate::guest::Guest;
-use crate::programs::target;
+use crate::programs::{program_here, target};
 use crate::server::Server;
 
 /// A run that is still going when its client or its connection is killed.
@@ -68,7 +68,7 @@ impl<'s> Desk<'s> {
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(target().join("suite/waykeeper"));
+        let mut command = Command::new(program_here());
         command.arg("--remote=board").args(arguments).current_dir(&self.folder).stdin(Stdio::null());
         command.env("PATH", self.server.path()).env("HOME", &self.folder).env_remove("XDG_STATE_HOME");
         command.env("WAYKEEPER_BINARIES", &self.programs).env("WAYKEEPER_REMOTE_PATIENCE", "60");
@@ -122,7 +122,7 @@ fn parse(text: &str) -> Result<Value, String> {
 
 /// This machine's own program is refused before anything is copied.
 fn wrong_program(desk: &Desk) -> Result<(), String> {
-    let own = target().join("suite/waykeeper");
+    let own = program_here();
     let (_, said) = desk.run(2, &["machine", "--remote-binary", &own.to_string_lossy()])?;
     expect(said.contains(desk.guest.name) && said.lines().count() == 1, || format!("said: {said}"))
 }

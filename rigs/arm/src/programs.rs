@@ -15,6 +15,11 @@ pub fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
+/// Waykeeper for this machine, as the suite's build left it.
+pub fn program_here() -> PathBuf {
+    target().join("suite/waykeeper")
+}
+
 /// Builds the example of a user's own task, static: it needs no library in a guest.
 ///
 /// # Errors

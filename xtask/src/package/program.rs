@@ -73,7 +73,7 @@ const SMALL: (&str, &str) = ("CARGO_PROFILE_RELEASE_OPT_LEVEL", "s");
 /// A target that cannot be installed; a build that fails.
 pub fn build<const N: usize>(architectures: [&Architecture; N]) -> Result<[Built; N], String> {
     let mut build = cargo("build --release --locked --package waykeeper --bin waykeeper");
-    build.env("WAYKEEPER_COMMIT", commit()).env(SMALL.0, SMALL.1);
+    build.env("WAYKEEPER_COMMIT", commit()).envs([SMALL]);
     for architecture in architectures {
         provide(architecture.target)?;
         build.args(["--target", architecture.target]);
