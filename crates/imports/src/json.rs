@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use serde::de::DeserializeSeed;
+use serde::{Deserialize, Deserializer};
 use waykeeper_platform::explain::read_json;
+use waykeeper_platform::read::UniqueKeys;
 
-use crate::unique::Unique;
 use crate::{AS_WRITTEN, Imported, ImportedHistogram, TWO_RESULTS};
 
 /// Cyclictest and jitterdebugger count intervals in microseconds: none is shorter, seconds.
@@ -133,15 +134,25 @@ fn without_nan(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// JSON of a tool, without a key that stands twice: samples would be lost unseen.
+struct OfTool(serde_json::Value);
+
+impl<'de> Deserialize<'de> for OfTool {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        // A number with a blank behind it is the same number.
+        UniqueKeys { of_key: str::trim }.deserialize(deserializer).map(Self)
+    }
+}
+
 /// Reads the JSON at the beginning of a text: cyclictest may write its histogram as text behind it.
 ///
 /// # Errors
 /// No JSON, a key that stands twice, or the key whose value none of the tools writes.
 fn file(text: &str) -> Result<File, String> {
     let text = without_nan(text);
-    let mut documents = serde_json::Deserializer::from_str(&text).into_iter::<Unique>();
+    let mut documents = serde_json::Deserializer::from_str(&text).into_iter::<OfTool>();
     let value = match documents.next() {
-        Some(Ok(Unique(value))) => value,
+        Some(Ok(OfTool(value))) => value,
         Some(Err(error)) if error.is_data() => return Err(format!("{error}; {AS_WRITTEN}")),
         Some(Err(error)) => return Err(format!("the JSON cannot be read: {error}; {EXPECTED}")),
         None => return Err(format!("the file is empty; {EXPECTED}")),

@@ -6,7 +6,6 @@ mod buckets;
 mod json;
 mod rtla;
 mod run;
-mod unique;
 
 pub use run::{ImportedRun, conclude};
 

@@ -1,10 +1,10 @@
 //! What serde refuses, reported in the words of a TOML file: the path of the key, what was found, what would do.
 
 use serde::Serialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, DeserializeSeed};
 use toml::{Table, Value};
 
-use crate::read::{FileValue, ReadError};
+use crate::read::{FileValue, ReadError, UniqueKeys};
 
 /// The path of the offending key, and what is wrong with it.
 pub type Mistake = (Vec<String>, String);
@@ -76,12 +76,14 @@ pub fn read_json<T: DeserializeOwned>(value: &serde_json::Value) -> Result<T, Mi
     T::deserialize(FileValue::Json(value)).map_err(|error| mistake(FileValue::Json(value), error))
 }
 
-/// Reads a JSON text.
+/// Reads a JSON text, in which no key stands twice.
 ///
 /// # Errors
 /// The first mistake, with its key.
 pub fn read_json_text<T: DeserializeOwned>(text: &[u8]) -> Result<T, String> {
-    let value: serde_json::Value = serde_json::from_slice(text).map_err(|error| error.to_string())?;
+    let mut text = serde_json::Deserializer::from_slice(text);
+    let value = UniqueKeys { of_key: |key| key }.deserialize(&mut text);
+    let value = value.and_then(|value| text.end().map(|()| value)).map_err(|error| error.to_string())?;
     read_json(&value).map_err(said)
 }
 

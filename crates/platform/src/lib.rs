@@ -20,7 +20,7 @@ mod missing;
 mod mitigation;
 mod param;
 mod part;
-mod read;
+pub mod read;
 mod rows;
 mod shared;
 mod text_file;

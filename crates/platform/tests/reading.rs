@@ -179,6 +179,8 @@ fn a_mistake_has_its_path_and_plain_words() {
         said(r#"{"choices":["nothing",{"number":1,"pair":2}]}"#),
         "choices.1: found a table with several keys, expected one key"
     );
+    assert!(said(r#"{"inner":{"a":1,"a":2}}"#).starts_with("the key `a` stands twice in one table at line 1"));
+    assert!(said("{} {}").starts_with("trailing characters"));
     assert_eq!(said(r#"{"inner":[1,2]}"#), "inner: found a list, expected a table");
     assert_eq!(said(r#"{"tuple":[true,1,2]}"#), "tuple: found a list of 3, expected one of 2");
     assert_eq!(said(r#"{"pair":[1]}"#), "pair: found a list of 1, expected one of 2");

@@ -147,6 +147,8 @@ fn what_is_no_record() {
     );
     refused(RESTORING, r#"{"undone":1}"#, r#"{"undone":1,"undo":2}"#, &["line 19"]);
     refused(RESTORING, r#"{"undone":1}"#, "{\"un", &["line 19"]);
+    let twice = r#""boot":"second","boot":"first""#;
+    refused(RESTORING, r#""boot":"first""#, twice, &["line 1", "the key `boot` stands twice"]);
     // What is quoted cannot write to a terminal.
     refused(RESTORING, r#"{"undone":1}"#, r#""\u001b[2J\n""#, &["line 19", r"found `\u{1b}[2J"]);
     refused(

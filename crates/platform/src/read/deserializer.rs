@@ -58,8 +58,8 @@ impl de::Error for ReadError {
 
 /// The error for another kind of value than the type can be read from.
 #[cold]
-fn other_kind(node: FileValue<'_>, expected: &dyn Expected) -> ReadError {
-    de::Error::invalid_type(node.unexpected(), expected)
+fn other_kind(value: FileValue<'_>, expected: &dyn Expected) -> ReadError {
+    de::Error::invalid_type(value.unexpected(), expected)
 }
 
 impl<'de> FileValue<'de> {
@@ -199,9 +199,9 @@ impl<'de> SeqAccess<'de> for &mut List<'de> {
     type Error = ReadError;
 
     fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, ReadError> {
-        let Some(node) = self.entries.next() else { return Ok(None) };
+        let Some(value) = self.entries.next() else { return Ok(None) };
         self.next += 1;
-        seed.deserialize(node).map(Some).map_err(|error| error.within(&(self.next - 1)))
+        seed.deserialize(value).map(Some).map_err(|error| error.within(&(self.next - 1)))
     }
 
     fn size_hint(&self) -> Option<usize> {
@@ -224,8 +224,8 @@ impl<'de> MapAccess<'de> for Table<'de> {
     }
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, ReadError> {
-        let Some((key, node)) = self.value.take() else { return Err(de::Error::custom("a value without a key")) };
-        seed.deserialize(node).map_err(|error| error.within(&key))
+        let Some((key, value)) = self.value.take() else { return Err(de::Error::custom("a value without a key")) };
+        seed.deserialize(value).map_err(|error| error.within(&key))
     }
 
     fn size_hint(&self) -> Option<usize> {
@@ -281,15 +281,15 @@ impl<'de> Deserializer<'de> for Key<'de> {
 }
 
 /// The variant that a value names: a text, or a table with one key.
-fn variant(node: FileValue<'_>) -> Result<Variant<'_>, ReadError> {
-    match node.shape() {
+fn variant(value: FileValue<'_>) -> Result<Variant<'_>, ReadError> {
+    match value.shape() {
         Shape::Text(name) => Ok(Variant { name, content: None }),
         Shape::Table(mut keys) => match (keys.len(), keys.next()) {
             (1, Some((name, content))) => Ok(Variant { name, content: Some(content) }),
             (found, _) => Err(de::Error::custom(format_args!("wanted exactly 1 element, found {found}"))),
         },
         // Nearly all such types are names alone.
-        _ => Err(other_kind(node, &"a text")),
+        _ => Err(other_kind(value, &"a text")),
     }
 }
 
@@ -311,7 +311,7 @@ impl<'de> EnumAccess<'de> for Variant<'de> {
 struct Content<'de>(Option<FileValue<'de>>);
 
 impl<'de> Content<'de> {
-    fn node(&self, expected: &str) -> Result<FileValue<'de>, ReadError> {
+    fn value(&self, expected: &str) -> Result<FileValue<'de>, ReadError> {
         self.0.ok_or_else(|| de::Error::invalid_type(Unexpected::UnitVariant, &expected))
     }
 }
@@ -322,19 +322,19 @@ impl<'de> VariantAccess<'de> for Content<'de> {
     fn unit_variant(self) -> Result<(), ReadError> {
         match self.0 {
             None | Some(FileValue::Json(serde_json::Value::Null)) => Ok(()),
-            Some(node) => Err(other_kind(node, &"nothing")),
+            Some(value) => Err(other_kind(value, &"nothing")),
         }
     }
 
     fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value, ReadError> {
-        seed.deserialize(self.node("a value")?)
+        seed.deserialize(self.value("a value")?)
     }
 
     fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, ReadError> {
-        self.node("a list")?.deserialize_seq(visitor)
+        self.value("a list")?.deserialize_seq(visitor)
     }
 
     fn struct_variant<V: Visitor<'de>>(self, _: &'static [&'static str], visitor: V) -> Result<V::Value, ReadError> {
-        self.node("a table")?.deserialize_map(visitor)
+        self.value("a table")?.deserialize_map(visitor)
     }
 }

@@ -80,9 +80,9 @@ impl<'v> FileValue<'v> {
 
     /// The value at the end of a path of keys and of numbers in lists.
     pub fn at(self, path: &[String]) -> Option<Self> {
-        path.iter().try_fold(self, |node, part| match node.shape() {
+        path.iter().try_fold(self, |value, part| match value.shape() {
             Shape::List(mut entries) => entries.nth(part.parse().ok()?),
-            Shape::Table(mut keys) => keys.find(|(key, _)| key == part).map(|(_, node)| node),
+            Shape::Table(mut keys) => keys.find(|(key, _)| key == part).map(|(_, value)| value),
             _ => None,
         })
     }

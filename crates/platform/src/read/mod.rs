@@ -2,6 +2,8 @@
 
 mod deserializer;
 mod file_value;
+mod unique;
 
 pub use deserializer::ReadError;
 pub use file_value::FileValue;
+pub use unique::UniqueKeys;

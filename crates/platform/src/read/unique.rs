@@ -2,22 +2,25 @@
 
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// A value. Of a key that stands twice in a table, serde_json's own keeps the last and drops the others: samples would be lost unseen.
-#[derive(Debug)]
-pub struct Unique(pub Value);
+/// Reads a value. Of a key that stands twice in a table, serde_json's own keeps the last and drops the others unseen.
+#[derive(Debug, Clone, Copy)]
+pub struct UniqueKeys {
+    /// What of a key counts.
+    pub of_key: fn(&str) -> &str,
+}
 
-impl<'de> Deserialize<'de> for Unique {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Any).map(Self)
+impl<'de> DeserializeSeed<'de> for UniqueKeys {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
     }
 }
 
-struct Any;
-
-impl<'de> Visitor<'de> for Any {
+impl<'de> Visitor<'de> for UniqueKeys {
     type Value = Value;
 
     fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -50,7 +53,7 @@ impl<'de> Visitor<'de> for Any {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
         let mut array = Vec::new();
-        while let Some(Unique(item)) = items.next_element()? {
+        while let Some(item) = items.next_element_seed(self)? {
             array.push(item);
         }
         Ok(Value::Array(array))
@@ -59,9 +62,8 @@ impl<'de> Visitor<'de> for Any {
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
         let mut table = Map::new();
         while let Some(key) = entries.next_key::<String>()? {
-            // A number with a blank behind it is the same number.
-            let key = key.trim();
-            let Unique(value) = entries.next_value()?;
+            let key = (self.of_key)(&key);
+            let value = entries.next_value_seed(self)?;
             if table.insert(key.to_owned(), value).is_some() {
                 return Err(A::Error::custom(format_args!("the key `{key}` stands twice in one table")));
             }
