@@ -54,6 +54,11 @@ fn machine(guest: &Guest, kept: &Kept) -> Result<(), String> {
     let readable = &machine["clock"]["cycle_counter_readable"];
     let expected = if guest.architecture == "aarch64" { Value::Bool(false) } else { Value::Null };
     expect(*readable == expected, || format!("the cycle counter is readable: {readable}, expected {expected}"))?;
+    // The ARMv7 board has a PL310, which its device tree alone names.
+    let controls = machine["controls"].as_array().into_iter().flatten();
+    let lockdown = controls.filter(|control| control["id"] == "pl310_lockdown").count();
+    let expected = usize::from(guest.architecture == "armv7l");
+    expect(lockdown == expected, || format!("{lockdown} PL310 in {}, expected {expected}", machine["controls"]))?;
     let architecture = &machine["identity"]["architecture"];
     expect(architecture == guest.architecture, || format!("architecture {architecture}"))
 }

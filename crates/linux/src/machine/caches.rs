@@ -1,4 +1,4 @@
-//! The caches: sysfs says what there is, CPUID what sysfs leaves out.
+//! The caches: sysfs says what there is, CPUID what sysfs leaves out, and the device tree where sysfs shows none.
 
 use raw_cpuid::CacheType;
 use schemars::JsonSchema;
@@ -81,6 +81,9 @@ pub(super) fn read(reading: &Reading, notes: &mut Vec<String>) -> Vec<CacheKind>
             }
         }
     }
+    if kinds.is_empty() {
+        kinds = super::tree_caches::read(reading, notes);
+    }
     kinds.sort_by_key(|cache| (cache.level, cache.holds, cache.shared_by[0].clone()));
     notes.sort();
     notes.dedup();
@@ -88,7 +91,7 @@ pub(super) fn read(reading: &Reading, notes: &mut Vec<String>) -> Vec<CacheKind>
 }
 
 /// More sets, ways or bytes of a line than any cache has.
-const MOST_ENTRIES: u64 = 1 << 32;
+pub(super) const MOST_ENTRIES: u64 = 1 << 32;
 
 /// The KiB of a file `size`; `None` where it says none, or more than any cache has.
 pub(crate) fn size_kib(text: &str) -> Option<u64> {

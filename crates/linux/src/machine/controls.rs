@@ -6,7 +6,9 @@ use waykeeper_platform::CoreId;
 use waykeeper_platform::catalogue::catalogue;
 
 use super::identity::Identity;
-use super::{CacheKind, CacheUse, Reading, arm_controls, cpuid_controls, other_controls, resctrl_controls};
+use super::{
+    CacheKind, CacheUse, Reading, arm_controls, cpuid_controls, other_controls, resctrl_controls, tree_caches,
+};
 
 /// Something that shares or guards a resource.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -171,6 +173,7 @@ pub(super) fn read(
     }
     unenumerated_l2(reading, caches, &mut controls);
     controls.extend(arm_controls::read(reading, caches));
+    controls.extend(tree_caches::lockdown(reading.root));
     controls.extend(other_controls::read(reading));
     controls
 }

@@ -12,6 +12,7 @@ mod other_controls;
 mod platform;
 pub mod probe;
 mod resctrl_controls;
+mod tree_caches;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
