@@ -26,7 +26,9 @@ pub fn run_with(options: impl Iterator<Item = String>) -> Result<(), String> {
         let [built] = build([&X86_64])?;
         options.extend(["--waykeeper".into(), built.program.display().to_string()]);
     }
-    run("the resctrl model and real kernels", rig().args(options))
+    // The program of the guest lies beside that of the rig.
+    run("the rig", &mut cargo("build --profile suite --locked --package waykeeper-kernel-rig --bins"))?;
+    run("the resctrl model and real kernels", Command::new(suite_program("kernel-rig")).args(options))
 }
 
 /// Runs the short form, with the rig as it was built last and the program that is shipped.
@@ -43,8 +45,4 @@ pub fn short() -> Result<(), String> {
         )?;
     }
     Ok(())
-}
-
-fn rig() -> Command {
-    cargo("run --profile suite --locked --package waykeeper-kernel-rig --bin kernel-rig --")
 }

@@ -3,7 +3,11 @@
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
-use std::time::Instant;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// What the steps so far took, in the order in which they ended.
+static TOOK: Mutex<Vec<(String, Duration)>> = Mutex::new(Vec::new());
 
 /// The workspace's root.
 pub fn root() -> &'static str {
@@ -34,8 +38,19 @@ pub fn run(title: &str, command: &mut Command) -> Result<(), String> {
     if !status.success() {
         return Err(format!("{title}: {command:?} ended with {status}"));
     }
-    println!("== {title}: passed in {:.0} s", begun.elapsed().as_secs_f64());
+    let took = begun.elapsed();
+    println!("== {title}: passed in {:.0} s", took.as_secs_f64());
+    TOOK.lock().unwrap_or_else(PoisonError::into_inner).push((title.to_owned(), took));
     Ok(())
+}
+
+/// Shows where the time went: the steps that took ten seconds or more, the longest first.
+pub fn show_times() {
+    let mut took = TOOK.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    took.retain(|(_, took)| took.as_secs() >= 10);
+    took.sort_by_key(|(_, took)| std::cmp::Reverse(*took));
+    println!("== steps of ten seconds and more so far");
+    took.iter().for_each(|(title, took)| println!("{:5} s  {title}", took.as_secs()));
 }
 
 /// Runs commands at the same time in the workspace's root. Each has a title; what they print is mixed line by line.

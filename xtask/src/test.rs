@@ -3,12 +3,15 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::step::{become_last, cargo, run, run_together, suite_program, target};
+use crate::step::{become_last, cargo, run, run_together, show_times, suite_program, target};
 use crate::{architecture, arm_rig, clients_rig, dependencies, kernel_rig, package, packages, python, words};
 
 /// The tests that try random inputs, each on one core: two rows that run at the same time, about equally long.
 const FUZZERS: [&[&str]; 2] =
     [&["tree_fuzz", "platform_fuzz", "write_fuzz"], &["journal_fuzz", "parser_fuzz", "reader_fuzz", "run_fuzz"]];
+
+/// A test beside a fuzzer that goes through all cases and takes long; it runs with all tests.
+const NOT_RANDOM: &str = "each_file_with_each_piece";
 
 /// How long each fuzzer runs; CONTRIBUTING.md has how to run one for longer.
 const FUZZ_MS: &str = "12000";
@@ -40,13 +43,15 @@ pub fn all() -> Result<(), String> {
     kernel_rig::short()?;
     run_together(FUZZERS.map(fuzzers).into())?;
     run("examples in the documentation", &mut cargo("test --workspace --profile suite --locked --doc"))?;
+    show_times();
     // Nothing is printed after this one: the closing lines are the test runner's own.
     become_last("tests", &mut cargo("test --workspace --profile suite --locked --lib --bins --tests"))
 }
 
 fn fuzzers(names: &[&str]) -> (String, Command) {
     let mut command = cargo("test --workspace --profile suite --locked");
-    command.args(names.iter().flat_map(|fuzzer| ["--test", fuzzer])).env("BOLERO_RANDOM_TEST_TIME_MS", FUZZ_MS);
+    command.args(names.iter().flat_map(|fuzzer| ["--test", fuzzer])).args(["--", "--skip", NOT_RANDOM]);
+    command.env("BOLERO_RANDOM_TEST_TIME_MS", FUZZ_MS);
     (format!("fuzzers: {}", names.join(", ")), command)
 }
 

@@ -144,15 +144,23 @@ fn edited_trees() {
 
 #[test]
 fn each_file_with_each_piece() {
-    for tree in TREES.iter() {
-        let files: Vec<String> = tree.files().map(|(path, _)| path.to_owned()).collect();
-        for (at, path) in files.iter().enumerate() {
-            // Some of the pieces for each file, others for the next: all of them take minutes.
-            for piece in PIECES.iter().skip(at % 8).step_by(8) {
-                let mut recording = tree.clone();
-                recording.set(path, *piece);
-                show_all(recording);
-            }
+    let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for worker in 0..workers {
+            scope.spawn(move || TREES.iter().for_each(|tree| with_pieces(tree, worker, workers)));
+        }
+    });
+}
+
+/// Looks at the tree with each of some pieces in the place of each file, of which a worker takes its share.
+fn with_pieces(tree: &Recording, worker: usize, workers: usize) {
+    let files: Vec<String> = tree.files().map(|(path, _)| path.to_owned()).collect();
+    for (at, path) in files.iter().enumerate().skip(worker).step_by(workers) {
+        // Some of the pieces for each file, others for the next: all of them take minutes.
+        for piece in PIECES.iter().skip(at % 8).step_by(8) {
+            let mut recording = tree.clone();
+            recording.set(path, *piece);
+            show_all(recording);
         }
     }
 }

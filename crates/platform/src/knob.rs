@@ -24,8 +24,19 @@ pub fn knobs(platform: &Platform) -> Vec<Knob> {
     found
 }
 
+impl Platform {
+    /// A platform file that reads back to the same platform, its keys in the order of the alphabet.
+    pub fn to_toml(&self) -> String {
+        written(&as_toml(self))
+    }
+}
+
 fn as_toml(platform: &Platform) -> Value {
     Value::try_from(platform).expect("a platform is representable as TOML")
+}
+
+fn written(platform: &Value) -> String {
+    toml::to_string(platform).expect("a platform is representable as TOML")
 }
 
 fn collect(value: &Value, path: &str, found: &mut Vec<Knob>) {
@@ -70,8 +81,7 @@ pub fn with_values(platform: &Platform, values: &[(&str, Value)]) -> Result<Plat
             parameter.insert("value".into(), value.clone());
         }
     }
-    let text = toml::to_string(&tree).expect("a platform is representable as TOML");
-    Platform::from_toml(&text, &format!("a variant of {}", platform.name))
+    Platform::from_toml(&written(&tree), &format!("a variant of {}", platform.name))
 }
 
 impl Knob {

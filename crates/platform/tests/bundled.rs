@@ -22,6 +22,13 @@ fn shapes(platform: &Platform, core: u32) -> Vec<(u8, u64, u64, u64)> {
 }
 
 #[test]
+fn a_written_platform_reads_back() {
+    for platform in all() {
+        assert_eq!(Platform::from_toml(&platform.to_toml(), &platform.name).unwrap(), platform);
+    }
+}
+
+#[test]
 fn cores_number_as_published() {
     let expected = [
         ("agilex5", vec![("Cortex-A55", 2), ("Cortex-A76", 2)]),

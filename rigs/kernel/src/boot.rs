@@ -29,6 +29,8 @@ pub struct Machinery {
     pub firmware: Vec<PathBuf>,
     /// The guest's program.
     pub guest: PathBuf,
+    /// What it is loaded with, by absolute paths, which are the same in the guest.
+    pub libraries: Vec<PathBuf>,
     /// A folder with Debian's pqos and its libraries.
     pub pqos: PathBuf,
     /// A folder with Debian's `ip` and `tc` and their libraries.
@@ -75,7 +77,7 @@ fn boot_once(
     seconds: u64,
     mut hear: impl FnMut(&str),
 ) -> Result<Lines, String> {
-    let initramfs = machinery.scratch.join(format!("initramfs-{}-{}", plan.setup.name, std::process::id()));
+    let initramfs = machinery.scratch.join(format!("initramfs-{}", plan.setup.name));
     write_initramfs(machinery, kernel, plan, &initramfs)?;
     let more = if plan.doctor == Doctor::Tuned { format!(" {TUNED}") } else { String::new() };
     let mut command = Command::new("timeout");
@@ -160,7 +162,20 @@ fn write_initramfs(machinery: &Machinery, kernel: &Path, plan: &Plan, path: &Pat
             archive.file(place, 0o755, &bytes);
         }
     }
+    // Last, so that these are taken where an older copy came with another program.
+    for library in &machinery.libraries {
+        add_library(&mut archive, library)?;
+    }
     std::fs::write(path, archive.finish()).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// Adds a library at its own path, and the folders above it.
+fn add_library(archive: &mut Archive, path: &Path) -> Result<(), String> {
+    let bytes = std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let place = path.to_str().unwrap_or_default().trim_start_matches('/');
+    place.match_indices('/').for_each(|(end, _)| archive.directory(&place[..end]));
+    archive.file(place, 0o755, &bytes);
+    Ok(())
 }
 
 /// Adds what is in a folder, at the same places below the root.

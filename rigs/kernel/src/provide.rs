@@ -17,23 +17,26 @@ pub fn cache() -> PathBuf {
     variable("WAYKEEPER_RIG_CACHE").unwrap_or_else(|| user.unwrap_or_default().join("waykeeper/kernel-rig"))
 }
 
-/// Builds what is not there yet; `waykeeper` is the program that a guest runs.
+/// Fetches and builds what is not there yet; `waykeeper` is the program that a guest runs.
 ///
 /// # Errors
 /// What could not be fetched or built.
 pub fn machinery(waykeeper: Option<&Path>) -> Result<Machinery, String> {
     let cache = cache();
     run(Command::new(Path::new(RIG).join("provide")).arg(&cache).args(["qemu", "pqos", "iproute"]))?;
-    let scratch = cache.join("scratch");
+    // Of this process alone: rigs for other kernels may run at the same time.
+    let scratch = cache.join("scratch").join(std::process::id().to_string());
     std::fs::create_dir_all(&scratch).map_err(|error| format!("{}: {error}", scratch.display()))?;
     let own_task = match waykeeper {
         Some(program) => Some((program.to_owned(), own_task::compile(&scratch)?)),
         None => None,
     };
+    let guest = guest()?;
     Ok(Machinery {
         qemu: cache.join("qemu/bin/qemu-system-x86_64"),
         firmware: ["/usr/share/seabios", "/usr/share/qemu"].map(PathBuf::from).to_vec(),
-        guest: guest(&cache)?,
+        libraries: libraries(&guest)?,
+        guest,
         pqos: cache.join("pqos"),
         iproute: cache.join("iproute"),
         own_task,
@@ -72,18 +75,25 @@ pub fn kept_sequences() -> Result<Vec<PathBuf>, String> {
     Ok(files)
 }
 
-/// Builds the guest's program so that it runs without any library.
-fn guest(cache: &Path) -> Result<PathBuf, String> {
-    const TARGET: &str = "x86_64-unknown-linux-gnu";
-    let target = cache.join("guest");
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    run(Command::new(cargo)
-        .current_dir(RIG)
-        .args(["build", "--quiet", "--locked", "--profile", "suite", "--bin", "kernel-rig-guest", "--target", TARGET])
-        .arg("--target-dir")
-        .arg(&target)
-        .env("RUSTFLAGS", "-C target-feature=+crt-static"))?;
-    Ok(target.join(TARGET).join("suite/kernel-rig-guest"))
+/// The guest's program, which cargo builds beside the rig's.
+fn guest() -> Result<PathBuf, String> {
+    let rig = std::env::current_exe().map_err(|error| format!("the rig's own program: {error}"))?;
+    let guest = rig.with_file_name("kernel-rig-guest");
+    if guest.exists() {
+        return Ok(guest);
+    }
+    Err(format!("{} is missing; `cargo build --package waykeeper-kernel-rig --bins` makes it", guest.display()))
+}
+
+/// The loader of a program and the libraries that it takes from the system, by their absolute paths.
+fn libraries(program: &Path) -> Result<Vec<PathBuf>, String> {
+    let failed = |what: &dyn std::fmt::Display| format!("ldd {}: {what}", program.display());
+    let output = Command::new("ldd").arg(program).output().map_err(|error| failed(&error))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    if !output.status.success() || text.contains("not found") {
+        return Err(failed(&format!("{}\n{text}", output.status)));
+    }
+    Ok(text.split_whitespace().filter(|word| word.starts_with('/')).map(PathBuf::from).collect())
 }
 
 fn run(command: &mut Command) -> Result<(), String> {

@@ -85,8 +85,7 @@ pub fn run_with(
 ) -> Result<Json, String> {
     let variant = with_values(platform, values).map_err(|error| error.to_string())?;
     let file: PathBuf = runner.folder.join(format!("{}.toml", platform.name));
-    let text = toml::to_string(&variant).map_err(|error| error.to_string())?;
-    std::fs::write(&file, text).map_err(|error| format!("{}: {error}", file.display()))?;
+    std::fs::write(&file, variant.to_toml()).map_err(|error| format!("{}: {error}", file.display()))?;
     runner.run(part, length, &part.member_set, Some(&file), name)
 }
 

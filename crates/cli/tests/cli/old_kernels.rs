@@ -41,7 +41,7 @@ fn commands_do_without_newer_system_calls() {
     let here = ["run", "this-machine", "--duration=50ms", "--repeats=2", "--out=here"];
     let program =
         ["run", "this-machine", "--duration=50ms", "--repeats=2", "--out=own", "--passes=process", "--", "true"];
-    let simulated = ["run", "apollo-lake-cat", "--set=simulated_samples=2", "--repeats=2", "--out=simulated"];
+    let simulated = ["run", "agilex5-cluster-latency", "--duration=60us", "--repeats=2", "--out=simulated"];
     for command in [
         &here[..],
         &program,
@@ -61,7 +61,7 @@ fn commands_do_without_newer_system_calls() {
 #[test]
 fn a_simulation_has_the_same_bits_there() {
     let desk = Desk::new();
-    let simulated = |folder| ["run", "apollo-lake-cat", "--set=simulated_samples=2", "--repeats=1", "--out", folder];
+    let simulated = |folder| ["run", "agilex5-cluster-latency", "--duration=60us", "--repeats=1", "--out", folder];
     run(&desk, &simulated("old")).with(0);
     desk.run(&simulated("new")).with(0);
     let log = |folder: &str| std::fs::read(desk.path().join(folder).join("samples.hlog")).unwrap();

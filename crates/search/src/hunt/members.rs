@@ -53,9 +53,9 @@ pub(super) fn across_members(
         for _ in 0..TRIES {
             let values: Vec<(&str, Value)> =
                 knobs.iter().map(|knob| (knob.key.as_str(), knob.draw(&mut || random.next_u64()))).collect();
-            let written = with_values(&platform, &values).ok().and_then(|platform| toml::to_string(&platform).ok());
-            let tried = written.map(|text| {
-                std::fs::write(&file, text).map_err(|error| refused(format!("{}: {error}", file.display())))?;
+            let tried = with_values(&platform, &values).ok().map(|platform| {
+                std::fs::write(&file, platform.to_toml())
+                    .map_err(|error| refused(format!("{}: {error}", file.display())))?;
                 Ok::<_, HuntError>(measure(&on_platform(request, &file), &candidates))
             });
             match tried.transpose()? {

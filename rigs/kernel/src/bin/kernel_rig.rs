@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use waykeeper_kernel_rig::boot::{Lines, READY, boot};
+use waykeeper_kernel_rig::boot::{Lines, Machinery, READY, boot};
 use waykeeper_kernel_rig::doctor::unknown_parameters_are_unknown;
 use waykeeper_kernel_rig::image::KernelImage;
 use waykeeper_kernel_rig::plan::{Doctor, Plan, Task, read_sequences};
@@ -111,6 +111,12 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Options, String>
 fn run(options: &Options) -> Result<(), String> {
     let machinery = provide::machinery(options.waykeeper.as_deref())?;
     println!("seed {}", options.seed);
+    let compared = compare(options, &machinery);
+    let _ = std::fs::remove_dir_all(&machinery.scratch);
+    compared
+}
+
+fn compare(options: &Options, machinery: &Machinery) -> Result<(), String> {
     let mut differences = 0;
     for &kernel in &options.kernels {
         let image = provide::kernel(kernel)?;
@@ -134,7 +140,7 @@ fn run(options: &Options) -> Result<(), String> {
             let plan = Plan { setup, kernel, task, circle, doctor, launch, own_task };
             let begun = Instant::now();
             let mut booted = Duration::ZERO;
-            let lines = boot(&machinery, &image, &plan, SECONDS, |line| {
+            let lines = boot(machinery, &image, &plan, SECONDS, |line| {
                 if line == READY {
                     booted = begun.elapsed();
                 }
