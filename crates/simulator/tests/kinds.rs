@@ -142,7 +142,7 @@ fn run(setup: &Setup, actions: &[Action], mut each: impl FnMut(&Hierarchy, &[Pen
             }
             Action::Answer { .. } => {}
             Action::Lock { core, line, level, ways } => {
-                let _ = hierarchy.lock(level, core, line, ways);
+                let _ = hierarchy.lock(level, core, line, ways, now);
             }
             Action::Unlock { level } => hierarchy.unlock_all(level),
             Action::Label { core, label } => hierarchy.set_label(core, label),

@@ -115,7 +115,7 @@ proptest! {
                 }
                 Action::Answer { .. } => {}
                 Action::Lock { core, line, level, ways } => {
-                    let locked = hierarchy.lock(level, core, line, ways).is_ok();
+                    let locked = hierarchy.lock(level, core, line, ways, Ps::ZERO).is_ok();
                     prop_assert_eq!(locked, model.lock(core, line, level, ways), "{:?}", action);
                 }
                 Action::Unlock { level } => {

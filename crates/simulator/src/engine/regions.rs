@@ -53,7 +53,7 @@ impl Engine {
         let mut held = 0;
         for number in 0..lines {
             let line = memory.line(number * self.line_bytes);
-            held += u64::from(self.world.hierarchy.lock(level, at, line, ways).is_ok());
+            held += u64::from(self.world.hierarchy.lock(level, at, line, ways, self.now).is_ok());
         }
         self.world.hierarchy.reserve_ways(level, at, ways);
         let refused = match held {

@@ -247,7 +247,7 @@ impl Engine {
         }
         let mask = ways_of_groups(&lock.groups, count, ways);
         for (number, line) in lines.iter().enumerate() {
-            if let Err(why) = self.world.hierarchy.lock(lock.level, core, *line, mask) {
+            if let Err(why) = self.world.hierarchy.lock(lock.level, core, *line, mask, self.now) {
                 let why = self.why_not_locked(why, lock, core, lines.len(), mask);
                 return refuse(format!("line {number} of {} was not locked: {why}", lines.len()));
             }

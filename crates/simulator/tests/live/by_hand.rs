@@ -88,7 +88,9 @@ fn a_core_that_moves_to_another_class_fills_its_ways_and_leaves_its_old_lines_to
 #[test]
 fn reserved_ways_are_nobodys_until_they_are_released() {
     let mut caches = four_ways();
-    assert!(caches.lock(3, 0, Line::new(11), 0b0001).is_ok() && caches.lock(3, 0, Line::new(12), 0b0010).is_ok());
+    for (line, ways) in [(11, 0b0001), (12, 0b0010)] {
+        assert_eq!(caches.lock(3, 0, Line::new(line), ways, Ps::ZERO), Ok(()));
+    }
     caches.reserve_ways(3, 0, 0b0011);
     read_all(&mut caches, 1, 21..=24);
     assert_eq!(ways(&caches), [11, 12, 23, 24]);

@@ -5,6 +5,7 @@ use waykeeper_platform::Allocation;
 use crate::caches::cache::Evicted;
 use crate::caches::flags::{DIRTY, HELD, class_of};
 use crate::caches::hierarchy::Hierarchy;
+use crate::caches::hierarchy::transaction::Transaction;
 use crate::caches::shared_level::SharedLevel;
 use crate::caches::snoop_filter::Displaced;
 use crate::line::Line;
@@ -28,8 +29,7 @@ impl Hierarchy {
     /// So many lines have come to the set of a line, in the last of a core's own caches, that those before are no longer in
     /// any of them.
     pub fn push_out(&mut self, core: usize, line: Line, now: Ps) {
-        self.now = now;
-        self.at_work = core;
+        let by = &Transaction { core, now };
         let private = &self.cores[core];
         let last = private.last();
         let in_first = private.l1d.held_with(line).filter(|held| last.same_set(held.line, line));
@@ -37,7 +37,7 @@ impl Hierarchy {
         // One that both caches hold comes up twice, and has gone the second time.
         for line in lines {
             if let Some(flags) = self.cores[core].invalidate(line) {
-                self.leave_core(core, Evicted { line, flags }, Cause::Own);
+                self.leave_core(by, Evicted { line, flags }, Cause::Own);
             }
         }
     }
@@ -91,7 +91,7 @@ impl Hierarchy {
         fills: impl Fn(u64) -> bool,
         now: Ps,
     ) {
-        self.now = now;
+        let by = &Transaction { core: walker, now };
         let route = self.routes[core];
         let walker = class_of(self.labels[walker]);
         for stop in route.stops() {
@@ -103,7 +103,7 @@ impl Hierarchy {
                 && (self.random.below(1 << 32) as f64) < chance * 2f64.powi(32)
                 && let Some(owners) = filter.entries.release(line)
             {
-                self.lose_entry_seldom(stop.node(), Displaced { line, owners });
+                self.lose_entry_seldom(by, stop.node(), Displaced { line, owners });
             }
             let at = &mut self.nodes[stop.node()];
             if let Some(shared) = &mut at.cache
@@ -113,7 +113,7 @@ impl Hierarchy {
                 && let Some(flags) = shared.remove(line)
                 && !self.is_inside(stop.node(), line)
             {
-                self.leave_node(stop.node(), core, Evicted { line, flags });
+                self.leave_node(by, stop.node(), core, Evicted { line, flags });
             }
         }
     }
@@ -125,7 +125,7 @@ impl Hierarchy {
 
     /// Shared caches drop the clean lines that are in a line's set and nowhere further in, apart from those of a class.
     pub fn forget_set(&mut self, core: usize, line: Line, kept: u8, now: Ps) {
-        self.now = now;
+        let by = &Transaction { core, now };
         let route = self.routes[core];
         for stop in route.stops() {
             let at = &mut self.nodes[stop.node()];
@@ -139,7 +139,7 @@ impl Hierarchy {
                 let shared = self.nodes[stop.node()].cache.as_mut().expect("it was there");
                 shared.remove(out.line);
                 if !self.is_inside(stop.node(), out.line) {
-                    self.leave_node(stop.node(), core, out);
+                    self.leave_node(by, stop.node(), core, out);
                 }
             }
         }

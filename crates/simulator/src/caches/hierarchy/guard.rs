@@ -7,6 +7,7 @@ use crate::caches::allocation::class_ways::{ClassWays, Ways};
 use crate::caches::cache::Cache;
 use crate::caches::flags::{DIRTY, class_of, label_of};
 use crate::caches::hierarchy::levels::To;
+use crate::caches::hierarchy::transaction::Transaction;
 use crate::caches::hierarchy::{Hierarchy, Write};
 use crate::caches::node::NodeChild;
 use crate::caches::shared_level::SharedLevel;
@@ -54,7 +55,7 @@ impl Hierarchy {
     ///
     /// # Errors
     /// Why it was not locked; nothing has changed but where copies of the line lie.
-    pub fn lock(&mut self, level: u8, core: usize, line: Line, ways: u32) -> Result<(), NotLocked> {
+    pub fn lock(&mut self, level: u8, core: usize, line: Line, ways: u32, now: Ps) -> Result<(), NotLocked> {
         let to = match self.cores[core].l2.as_ref().filter(|_| level == 2) {
             Some(l2) if l2.inclusion == Inclusion::ExclusiveOfL1d => return Err(NotLocked::GivesAway),
             Some(_) => To::Second,
@@ -72,16 +73,17 @@ impl Hierarchy {
         if self.is_in_flight(line) {
             return Err(NotLocked::InFlight);
         }
-        self.flush(core, line);
+        let by = &Transaction { core, now };
+        self.flush(by, line);
         if let Some(touched) = &mut self.sharers {
             touched.add(line, core);
         }
         let all = self.routes[core].stops().len();
-        if self.take_entries(core, line, to.tracked_from(), all).is_err() {
+        if self.take_entries(by, line, to.tracked_from(), all).is_err() {
             return Err(NotLocked::NoRoom);
         }
         let before = self.ways_at(core, to, ways);
-        self.enter(core, line, 0, Want::Prefetch { level }, to, all);
+        self.enter(by, line, 0, Want::Prefetch { level }, to, all);
         self.ways_at(core, to, before);
         let cache = self.cache_at(core, to).ok_or(NotLocked::GivesAway)?;
         let place = cache.find(line).ok_or(NotLocked::NoRoom)?;
@@ -147,11 +149,11 @@ impl Hierarchy {
     }
 
     /// Takes a line out of all data and unified caches; what was changed is written to memory, on the way of a core.
-    pub fn flush(&mut self, core: usize, line: Line) {
+    fn flush(&mut self, by: &Transaction, line: Line) {
         // The last node is that of all cores.
-        let flags = self.take_out(NodeChild::Node(self.nodes.len() - 1), line, Cause::Write, false);
+        let flags = self.take_out(by, NodeChild::Node(self.nodes.len() - 1), line, Cause::Write, false);
         if flags & DIRTY != 0 {
-            self.writes.push(Write { line, core, label: label_of(flags) });
+            self.writes.push(Write { line, core: by.core, label: label_of(flags) });
         }
     }
 

@@ -21,6 +21,7 @@ mod request;
 mod sharers;
 mod sharing;
 mod straight;
+mod transaction;
 
 use waykeeper_platform::EntryTaken;
 use waykeeper_workload::Xorshift;
@@ -38,6 +39,7 @@ use crate::observe::losses::Losses;
 use crate::time::Ps;
 use in_flight::InFlight;
 use sharers::Sharers;
+use transaction::Transaction;
 
 pub use guard::NotLocked;
 use levels::{Levels, To};
@@ -88,9 +90,6 @@ pub struct Hierarchy {
     giving: (usize, Line),
     /// The lines that hold instructions.
     pub code: Code,
-    /// The time of the access or fill that is being worked on, and its core.
-    now: Ps,
-    at_work: usize,
     /// Lines of a class that were back-invalidated, if anybody asks.
     pub back_invalidated: Option<Box<BackInvalidated>>,
     /// Why lines of watched cores went.
@@ -133,8 +132,6 @@ impl Hierarchy {
             leaving: Leaving::default(),
             giving: (0, Line::EMPTY),
             code: Code::default(),
-            now: Ps::ZERO,
-            at_work: 0,
             back_invalidated: None,
             losses: Losses::default(),
             on_chip_from: Line::EMPTY,
@@ -167,44 +164,36 @@ impl Hierarchy {
         let (answer, flags) = match found {
             Found::L1(flags) => (Answer::L1, flags),
             Found::L2(flags) => {
-                self.begin(core, now);
-                self.send_off(core);
+                self.send_off(&Transaction { core, now });
                 (Answer::L2, flags)
             }
             Found::Nowhere => {
-                self.begin(core, now);
-                return self.miss(core, line, want, self.destination(core, want));
+                return self.miss(&Transaction { core, now }, line, want, self.destination(core, want));
             }
         };
         if want == Want::Write {
-            self.begin(core, now);
-            self.stored(core, line, flags);
+            self.stored(&Transaction { core, now }, line, flags);
         }
         answer
     }
 
-    #[inline(always)]
-    fn begin(&mut self, core: usize, now: Ps) {
-        (self.at_work, self.now) = (core, now);
-    }
-
     /// A request that the core's own caches could not answer.
     #[inline(always)]
-    fn miss(&mut self, core: usize, line: Line, want: Want, to: To) -> Answer {
-        if self.losses.watches(core) {
-            self.watched_miss(core, line, want, to)
+    fn miss(&mut self, by: &Transaction, line: Line, want: Want, to: To) -> Answer {
+        if self.losses.watches(by.core) {
+            self.watched_miss(by, line, want, to)
         } else {
-            self.request(core, line, want, to)
+            self.request(by, line, want, to)
         }
     }
 
     #[inline(never)]
-    fn watched_miss(&mut self, core: usize, line: Line, want: Want, to: To) -> Answer {
+    fn watched_miss(&mut self, by: &Transaction, line: Line, want: Want, to: To) -> Answer {
         let cause = self.losses.cause(line);
-        let answer = self.request(core, line, want, to);
+        let answer = self.request(by, line, want, to);
         let demanded = matches!(want, Want::Read | Want::Write | Want::Fetch | Want::Walk);
         if demanded && matches!(answer, Answer::Shared(_) | Answer::OtherCore | Answer::Memory) {
-            self.counts[core].misses.add(cause);
+            self.counts[by.core].misses.add(cause);
         }
         answer
     }
@@ -217,12 +206,12 @@ impl Hierarchy {
 
     /// A core has changed a line whose copy here had these flags.
     #[inline]
-    fn stored(&mut self, core: usize, line: Line, flags: Flags) {
+    fn stored(&mut self, by: &Transaction, line: Line, flags: Flags) {
         if flags & SHARED != 0 {
-            self.own(core, line);
+            self.own(by, line);
         }
-        if self.cores[core].is_written_through() {
-            self.store_through(core, line);
+        if self.cores[by.core].is_written_through() {
+            self.store_through(by, line);
         }
     }
 
@@ -235,20 +224,20 @@ impl Hierarchy {
             return;
         }
         self.in_flight.remove(line);
-        self.begin(core, now);
+        let by = &Transaction { core, now };
         let route = self.routes[core];
         for (at, stop) in route.stops().iter().enumerate().skip(to.tracked_from()).rev() {
             let settled = match &mut self.nodes[stop.node()].filter {
                 None => true,
                 Some(filter) => filter.taken == EntryTaken::AtRequest && filter.entries.settle(line),
             };
-            if !settled && !self.take_entry(*stop, line, false) {
+            if !settled && !self.take_entry(by, *stop, line, false) {
                 // There is no entry for it: it goes no further in than here.
                 to = To::Stop(at as u8);
                 break;
             }
         }
-        self.enter(core, line, 0, want, to, route.stops().len());
+        self.enter(by, line, 0, want, to, route.stops().len());
     }
 
     /// Whether two lines compete for entries in one of the filters, or are the same.

@@ -6,15 +6,17 @@ use crate::caches::access::{Answer, Want};
 use crate::caches::flags::{DIRTY, SHARED};
 use crate::caches::hierarchy::Hierarchy;
 use crate::caches::hierarchy::levels::To;
+use crate::caches::hierarchy::transaction::Transaction;
 use crate::caches::node::Stop;
 use crate::caches::snoop_filter::{EntryAllocation, Known};
 use crate::line::Line;
 
 impl Hierarchy {
     /// Asks node after node, changing nothing on the way, and acts on the first that knows the line.
-    pub(super) fn request(&mut self, core: usize, line: Line, want: Want, to: To) -> Answer {
+    pub(super) fn request(&mut self, by: &Transaction, line: Line, want: Want, to: To) -> Answer {
+        let core = by.core;
         if line >= self.on_chip_from {
-            return self.take_from_on_chip_ram(core, line, want);
+            return self.take_from_on_chip_ram(by, line, want);
         }
         if self.in_flight.contains(line) {
             return Answer::InFlight;
@@ -46,21 +48,21 @@ impl Hierarchy {
                 }
             };
             if holders & !stop.unit != 0 {
-                return self.take_from_others(core, line, want, to, at, holders & !stop.unit);
+                return self.take_from_others(by, line, want, to, at, holders & !stop.unit);
             }
             if holders != 0 {
                 return Answer::OtherCore;
             }
             if node.cache.as_ref().is_some_and(|shared| shared.cache.find(line).is_some()) {
-                return self.take_from_cache(core, line, want, to, at);
+                return self.take_from_cache(by, line, want, to, at);
             }
         }
         if want == Want::Stream {
-            return self.write_without_reading(core, line, to);
+            return self.write_without_reading(by, line, to);
         }
         for stop in route.stops().iter().skip(tracked_from) {
             if self.nodes[stop.node()].knows_in_flight() {
-                let taken = self.take_entry(*stop, line, true);
+                let taken = self.take_entry(by, *stop, line, true);
                 debug_assert!(taken, "there was room");
             }
         }
@@ -79,9 +81,9 @@ impl Hierarchy {
 
     /// The first level takes a line of the on-chip RAM.
     #[inline(never)]
-    fn take_from_on_chip_ram(&mut self, core: usize, line: Line, want: Want) -> Answer {
+    fn take_from_on_chip_ram(&mut self, by: &Transaction, line: Line, want: Want) -> Answer {
         let Self { leaving, random, .. } = self;
-        let private = &mut self.cores[core];
+        let private = &mut self.cores[by.core];
         match want {
             Want::Fetch => private.fill_l1i(line, random),
             Want::Read | Want::Write | Want::Update | Want::Prefetch { .. } | Want::Walk => {
@@ -89,19 +91,19 @@ impl Hierarchy {
             }
             Want::Stream => return Answer::Sent,
         }
-        self.send_off(core);
+        self.send_off(by);
         Answer::OnChip
     }
 
     /// The cache of a stop has the line, and nobody inside.
     #[inline(never)]
-    fn take_from_cache(&mut self, core: usize, line: Line, want: Want, to: To, at: usize) -> Answer {
-        let node = self.routes[core].stops()[at].node();
+    fn take_from_cache(&mut self, by: &Transaction, line: Line, want: Want, to: To, at: usize) -> Answer {
+        let node = self.routes[by.core].stops()[at].node();
         if stores_in_place(want, to) {
-            return self.write_in_place(core, line, want, at);
+            return self.write_in_place(by, line, want, at);
         }
         self.giving = (node, line);
-        let taken = self.take_entries(core, line, to.tracked_from(), at + 1);
+        let taken = self.take_entries(by, line, to.tracked_from(), at + 1);
         self.giving = (0, Line::EMPTY);
         if let Err(busy) = taken {
             return busy;
@@ -118,25 +120,25 @@ impl Hierarchy {
             }
             None => {
                 // Making room in a filter has pushed this very line out.
-                self.give_back_entries(core, line, to.tracked_from(), at + 1);
-                return self.request(core, line, want, to);
+                self.give_back_entries(by, line, to.tracked_from(), at + 1);
+                return self.request(by, line, want, to);
             }
         };
-        self.enter(core, line, flags & (DIRTY | SHARED), want, to, at);
+        self.enter(by, line, flags & (DIRTY | SHARED), want, to, at);
         Answer::Shared(level)
     }
 
     /// Units at a stop hold the line: from now on it is shared, unless it is to be changed.
     #[inline(never)]
-    fn take_from_others(&mut self, core: usize, line: Line, want: Want, to: To, at: usize, units: u32) -> Answer {
+    fn take_from_others(&mut self, by: &Transaction, line: Line, want: Want, to: To, at: usize, units: u32) -> Answer {
         if stores_in_place(want, to) {
-            self.take_away_elsewhere(core, line);
-            return self.request(core, line, want, to);
+            self.take_away_elsewhere(by, line);
+            return self.request(by, line, want, to);
         }
-        if let Err(busy) = self.take_entries(core, line, to.tracked_from(), at) {
+        if let Err(busy) = self.take_entries(by, line, to.tracked_from(), at) {
             return busy;
         }
-        let stop = self.routes[core].stops()[at];
+        let stop = self.routes[by.core].stops()[at];
         let node = stop.node();
         let shared = self.nodes[node].cache.as_ref();
         let copy = shared.and_then(|shared| Some((shared, shared.cache.find(line)?)));
@@ -149,17 +151,17 @@ impl Hierarchy {
         {
             filter.entries.add_owner(line, stop.unit);
         }
-        self.share(node, units, core, line);
-        self.enter(core, line, SHARED, want, to, at);
+        self.share(by, node, units, line);
+        self.enter(by, line, SHARED, want, to, at);
         answer
     }
 
     /// Takes entries for a line in the filters from the stop `first` to before the stop `end`; none if one has no room.
-    pub(super) fn take_entries(&mut self, core: usize, line: Line, first: usize, end: usize) -> Result<(), Answer> {
+    pub(super) fn take_entries(&mut self, by: &Transaction, line: Line, first: usize, end: usize) -> Result<(), Answer> {
         for at in first..end {
-            let stop = self.routes[core].stops()[at];
-            if !self.take_entry(stop, line, false) {
-                self.give_back_entries(core, line, first, at);
+            let stop = self.routes[by.core].stops()[at];
+            if !self.take_entry(by, stop, line, false) {
+                self.give_back_entries(by, line, first, at);
                 return Err(self.busy(stop.node()));
             }
         }
@@ -172,9 +174,9 @@ impl Hierarchy {
 
     /// Takes the core's side off the entries of a line, from the stop `first` to before the stop `end`.
     #[inline(never)]
-    pub(super) fn give_back_entries(&mut self, core: usize, line: Line, first: usize, end: usize) {
+    pub(super) fn give_back_entries(&mut self, by: &Transaction, line: Line, first: usize, end: usize) {
         for at in first..end {
-            let stop = self.routes[core].stops()[at];
+            let stop = self.routes[by.core].stops()[at];
             if let Some(filter) = &mut self.nodes[stop.node()].filter {
                 filter.entries.drop_owner(line, stop.unit);
             }
@@ -183,13 +185,13 @@ impl Hierarchy {
 
     /// Takes an entry of a node's filter, where there is one; false if every entry of the set waits for a fill.
     #[inline(never)]
-    pub(super) fn take_entry(&mut self, stop: Stop, line: Line, busy: bool) -> bool {
+    pub(super) fn take_entry(&mut self, by: &Transaction, stop: Stop, line: Line, busy: bool) -> bool {
         let Some(filter) = &mut self.nodes[stop.node()].filter else { return true };
         match filter.entries.take(line, stop.unit, busy, &mut self.random) {
             EntryAllocation::AllBusy => false,
             EntryAllocation::Taken(None) => true,
             EntryAllocation::Taken(Some(out)) => {
-                self.lose_entry_seldom(stop.node(), out);
+                self.lose_entry_seldom(by, stop.node(), out);
                 true
             }
         }

@@ -6,6 +6,7 @@ use crate::bits::bits;
 use crate::caches::cache::Evicted;
 use crate::caches::flags::{DIRTY, Flags, SHARED, merged};
 use crate::caches::hierarchy::Hierarchy;
+use crate::caches::hierarchy::transaction::Transaction;
 use crate::caches::node::NodeChild;
 use crate::caches::snoop_filter::Known;
 use crate::line::Line;
@@ -67,18 +68,19 @@ impl Hierarchy {
     /// A line that `units` of a node hold becomes shared: its changes go to the node's cache, which takes a copy
     /// if it is not one for evictions only, or past it.
     #[inline(never)]
-    pub(super) fn share(&mut self, node: usize, units: u32, core: usize, line: Line) {
+    pub(super) fn share(&mut self, by: &Transaction, node: usize, units: u32, line: Line) {
+        let core = by.core;
         let had = bits(units).fold(0, |had, unit| had | self.share_unit(self.nodes[node].units[unit], line));
         let flags = SHARED | had & DIRTY;
         let out = Evicted { line, flags: flags | self.labels[core] };
         let at = &mut self.nodes[node];
-        let Some(shared) = &mut at.cache else { return self.write_back(self.nodes[node].outer, core, out) };
+        let Some(shared) = &mut at.cache else { return self.write_back(by, self.nodes[node].outer, core, out) };
         match shared.cache.find(line) {
             Some(place) => shared.cache.mark(place, flags),
             None if shared.allocation == Allocation::Victim => {
-                self.write_back(self.nodes[node].outer, core, out);
+                self.write_back(by, self.nodes[node].outer, core, out);
             }
-            None => self.allocate(node, core, out),
+            None => self.allocate(by, node, core, out),
         }
     }
 
@@ -105,19 +107,19 @@ impl Hierarchy {
 
     /// A core changes a line that may be shared: all copies but those on its own way outward go.
     #[inline(never)]
-    pub(super) fn own(&mut self, core: usize, line: Line) {
-        self.own_outside(core, line, 0);
-        self.cores[core].unshare(line);
+    pub(super) fn own(&mut self, by: &Transaction, line: Line) {
+        self.own_outside(by, line, 0);
+        self.cores[by.core].unshare(line);
     }
 
     /// A line is changed further in than a stop of a core: what there is of it from there on, but on the way of the core,
     /// goes.
-    pub(super) fn own_outside(&mut self, core: usize, line: Line, from: usize) {
-        for at in from..self.routes[core].stops().len() {
-            let stop = self.routes[core].stops()[at];
+    pub(super) fn own_outside(&mut self, by: &Transaction, line: Line, from: usize) {
+        for at in from..self.routes[by.core].stops().len() {
+            let stop = self.routes[by.core].stops()[at];
             let node = stop.node();
             for unit in bits(self.units_with(node, line) & !stop.unit) {
-                self.take_out(self.nodes[node].units[unit], line, Cause::Write, false);
+                self.take_out(by, self.nodes[node].units[unit], line, Cause::Write, false);
                 if let Some(filter) = &mut self.nodes[node].filter {
                     filter.entries.drop_owner(line, 1 << unit);
                 }
@@ -137,9 +139,9 @@ impl Hierarchy {
 
     /// A core is about to write a line that its own caches do not have: copies in other units of its nodes go, and
     /// what they changed goes outward.
-    pub(super) fn take_away_elsewhere(&mut self, core: usize, line: Line) {
-        for at in 0..self.routes[core].stops().len() {
-            let stop = self.routes[core].stops()[at];
+    pub(super) fn take_away_elsewhere(&mut self, by: &Transaction, line: Line) {
+        for at in 0..self.routes[by.core].stops().len() {
+            let stop = self.routes[by.core].stops()[at];
             let node = stop.node();
             let units = self.units_with(node, line) & !stop.unit;
             if units == 0 {
@@ -147,14 +149,14 @@ impl Hierarchy {
             }
             let mut flags = 0;
             for unit in bits(units) {
-                flags = merged(flags, self.take_out(self.nodes[node].units[unit], line, Cause::Write, false));
+                flags = merged(flags, self.take_out(by, self.nodes[node].units[unit], line, Cause::Write, false));
                 if let Some(filter) = &mut self.nodes[node].filter {
                     filter.entries.drop_owner(line, 1 << unit);
                 }
             }
             let left = self.units_with(node, line);
             // Whether the node's cache may have a copy too is in the flags.
-            self.arrive_seldom(node, core, Evicted { line, flags }, left);
+            self.arrive_seldom(by, node, by.core, Evicted { line, flags }, left);
         }
     }
 }

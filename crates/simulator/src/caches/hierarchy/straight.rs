@@ -5,6 +5,7 @@
 use waykeeper_platform::EntryTaken;
 
 use crate::caches::hierarchy::Hierarchy;
+use crate::caches::hierarchy::transaction::Transaction;
 use crate::caches::node::{InterconnectNode, NodeChild};
 use crate::caches::snoop_filter::{EntryAllocation, NoEntry};
 use crate::line::Line;
@@ -69,9 +70,8 @@ impl Hierarchy {
             Err(NoEntry::NoRoom) => Some(Straight::Busy),
             Err(NoEntry::Known) => (misses && self.hits_first(core, line)).then_some(Straight::Hit),
             Ok((entry, displaced)) => {
-                self.begin(core, now);
                 if let Some(out) = displaced {
-                    self.lose_entry(SHARED, out);
+                    self.lose_entry(&Transaction { core, now }, SHARED, out);
                 }
                 Some(Straight::Asked(entry))
             }
@@ -98,14 +98,14 @@ impl Hierarchy {
             return false;
         }
         let entry = outer.entries.take(line, ALL, false, &mut self.random);
-        self.begin(core, now);
+        let by = &Transaction { core, now };
         debug_assert!(entry != EntryAllocation::AllBusy, "no entry waits for a fill where they are taken at the fill");
         if let EntryAllocation::Taken(Some(out)) = entry {
-            self.lose_entry_seldom(OUTER, out);
+            self.lose_entry_seldom(by, OUTER, out);
         }
         let Self { leaving, random, .. } = self;
         self.cores[core].fill_data(line, 0, 0, leaving, random);
-        self.send_off(core);
+        self.send_off(by);
         true
     }
 }
