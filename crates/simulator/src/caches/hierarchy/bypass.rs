@@ -12,7 +12,7 @@ impl Hierarchy {
     /// A prefetch, a read of a page walk, a streamed store, or a store of a core whose first level takes no line for it.
     #[inline(never)]
     pub(super) fn bypass(&mut self, core: usize, line: Line, want: Want, now: Ps) -> Answer {
-        let by = &Transaction { core, now };
+        let by = &Transaction::new(core, now);
         let to = self.destination(core, want);
         match want {
             Want::Read | Want::Fetch => self.access(core, line, want, now),

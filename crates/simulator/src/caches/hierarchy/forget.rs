@@ -29,7 +29,7 @@ impl Hierarchy {
     /// So many lines have come to the set of a line, in the last of a core's own caches, that those before are no longer in
     /// any of them.
     pub fn push_out(&mut self, core: usize, line: Line, now: Ps) {
-        let by = &Transaction { core, now };
+        let by = &Transaction::new(core, now);
         let private = &self.cores[core];
         let last = private.last();
         let in_first = private.l1d.held_with(line).filter(|held| last.same_set(held.line, line));
@@ -91,7 +91,7 @@ impl Hierarchy {
         fills: impl Fn(u64) -> bool,
         now: Ps,
     ) {
-        let by = &Transaction { core: walker, now };
+        let by = &Transaction::new(walker, now);
         let route = self.routes[core];
         let walker = class_of(self.labels[walker]);
         for stop in route.stops() {
@@ -125,7 +125,7 @@ impl Hierarchy {
 
     /// Shared caches drop the clean lines that are in a line's set and nowhere further in, apart from those of a class.
     pub fn forget_set(&mut self, core: usize, line: Line, kept: u8, now: Ps) {
-        let by = &Transaction { core, now };
+        let by = &Transaction::new(core, now);
         let route = self.routes[core];
         for stop in route.stops() {
             let at = &mut self.nodes[stop.node()];

@@ -73,7 +73,7 @@ impl Hierarchy {
         if self.is_in_flight(line) {
             return Err(NotLocked::InFlight);
         }
-        let by = &Transaction { core, now };
+        let by = &Transaction::new(core, now);
         self.flush(by, line);
         if let Some(touched) = &mut self.sharers {
             touched.add(line, core);

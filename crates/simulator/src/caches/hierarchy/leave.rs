@@ -137,7 +137,7 @@ impl Hierarchy {
                 out.flags = merged(out.flags, self.lose_inside(by, node, out));
                 false
             }
-            _ if (node, out.line) == self.giving => false,
+            _ if by.gives == Some((node, out.line)) => false,
             Some(Allocation::NonInclusive) => self.is_inside(node, out.line),
             // A shared line may still be in cores when an exclusive cache drops its copy.
             _ => out.flags & SHARED != 0 && self.is_inside(node, out.line),

@@ -85,9 +85,6 @@ pub struct Hierarchy {
     /// filter finds its sets otherwise.
     competing_bits: Option<u32>,
     leaving: Leaving,
-    /// A node whose cache is about to give a line to a core, and the line, which nobody inside has: filters may say
-    /// otherwise already.
-    giving: (usize, Line),
     /// The lines that hold instructions.
     pub code: Code,
     /// Lines of a class that were back-invalidated, if anybody asks.
@@ -130,7 +127,6 @@ impl Hierarchy {
             levels: vec![Levels::default(); cores.len()],
             labels: vec![0; cores.len()],
             leaving: Leaving::default(),
-            giving: (0, Line::EMPTY),
             code: Code::default(),
             back_invalidated: None,
             losses: Losses::default(),
@@ -164,15 +160,15 @@ impl Hierarchy {
         let (answer, flags) = match found {
             Found::L1(flags) => (Answer::L1, flags),
             Found::L2(flags) => {
-                self.send_off(&Transaction { core, now });
+                self.send_off(&Transaction::new(core, now));
                 (Answer::L2, flags)
             }
             Found::Nowhere => {
-                return self.miss(&Transaction { core, now }, line, want, self.destination(core, want));
+                return self.miss(&Transaction::new(core, now), line, want, self.destination(core, want));
             }
         };
         if want == Want::Write {
-            self.stored(&Transaction { core, now }, line, flags);
+            self.stored(&Transaction::new(core, now), line, flags);
         }
         answer
     }
@@ -224,7 +220,7 @@ impl Hierarchy {
             return;
         }
         self.in_flight.remove(line);
-        let by = &Transaction { core, now };
+        let by = &Transaction::new(core, now);
         let route = self.routes[core];
         for (at, stop) in route.stops().iter().enumerate().skip(to.tracked_from()).rev() {
             let settled = match &mut self.nodes[stop.node()].filter {

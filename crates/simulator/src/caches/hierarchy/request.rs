@@ -102,10 +102,8 @@ impl Hierarchy {
         if stores_in_place(want, to) {
             return self.write_in_place(by, line, want, at);
         }
-        self.giving = (node, line);
-        let taken = self.take_entries(by, line, to.tracked_from(), at + 1);
-        self.giving = (0, Line::EMPTY);
-        if let Err(busy) = taken {
+        let giving = Transaction { gives: Some((node, line)), ..*by };
+        if let Err(busy) = self.take_entries(&giving, line, to.tracked_from(), at + 1) {
             return busy;
         }
         let alone = self.nodes[node].alone;

@@ -71,7 +71,7 @@ impl Hierarchy {
             Err(NoEntry::Known) => (misses && self.hits_first(core, line)).then_some(Straight::Hit),
             Ok((entry, displaced)) => {
                 if let Some(out) = displaced {
-                    self.lose_entry(&Transaction { core, now }, SHARED, out);
+                    self.lose_entry(&Transaction::new(core, now), SHARED, out);
                 }
                 Some(Straight::Asked(entry))
             }
@@ -98,7 +98,7 @@ impl Hierarchy {
             return false;
         }
         let entry = outer.entries.take(line, ALL, false, &mut self.random);
-        let by = &Transaction { core, now };
+        let by = &Transaction::new(core, now);
         debug_assert!(entry != EntryAllocation::AllBusy, "no entry waits for a fill where they are taken at the fill");
         if let EntryAllocation::Taken(Some(out)) = entry {
             self.lose_entry_seldom(by, OUTER, out);

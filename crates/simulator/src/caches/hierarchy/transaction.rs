@@ -1,5 +1,6 @@
 //! What an access or a fill has in common with all that it causes in other caches.
 
+use crate::line::Line;
 use crate::time::Ps;
 
 /// The access or fill that is being worked on.
@@ -9,4 +10,15 @@ pub(super) struct Transaction {
     pub core: usize,
     /// Its time.
     pub now: Ps,
+    /// A node whose cache is about to give a line to the core, and the line, which nobody inside has: filters may say
+    /// otherwise already.
+    pub gives: Option<(usize, Line)>,
+}
+
+impl Transaction {
+    /// One of a core at this time.
+    #[inline(always)]
+    pub fn new(core: usize, now: Ps) -> Self {
+        Self { core, now, gives: None }
+    }
 }
